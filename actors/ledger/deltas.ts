@@ -1,0 +1,131 @@
+/**
+ * Everything a ledger says. `seq` numbers the batches of a wallet's private channels (orders, positions): all
+ * deltas of one command on one channel of one wallet carry the same `seq`.
+ */
+
+import type { CancelReason, Currency, Order, RejectReason } from "../market/types.js";
+import type { Contracts, Millicents, Ticks } from "../units.js";
+import type { TransactionKind, Transfer } from "./types.js";
+
+/** A wallet exists from here on. */
+export interface WalletDelta {
+  readonly type: "wallet";
+  readonly wallet: string;
+  readonly trader: string;
+}
+
+/** Accepted and reserved for; on its way to the market. Not on the private channel. */
+export interface AcceptedDelta {
+  readonly type: "accepted";
+  readonly wallet: string;
+  readonly marketId: string;
+  readonly order: Order;
+  readonly outcomes: number;
+  readonly voids: "PUSH" | "FMV";
+  readonly clientId?: string | undefined;
+  /** The request's fields as one string: the same `clientId` with another digest is refused. */
+  readonly digest?: string | undefined;
+  readonly groupId?: string | undefined;
+}
+
+/** Cancels on their way to a market. */
+export interface CancelingDelta {
+  readonly type: "canceling";
+  readonly wallet: string;
+  readonly marketId: string;
+  readonly orderIds: readonly string[];
+  readonly reason?: "DISCONNECTED" | "MAINTENANCE" | "GROUP_LIMIT" | undefined;
+}
+
+/** An amendment to less on its way to a market. */
+export interface AmendingDelta {
+  readonly type: "amending";
+  readonly wallet: string;
+  readonly marketId: string;
+  readonly orderId: string;
+  readonly qty: Contracts;
+}
+
+/** The private orders channel. Fees are told apart from prices. */
+export type WalletOrderDelta = {
+  readonly type: "order";
+  readonly wallet: string;
+  readonly seq: number;
+  readonly marketId: string;
+  readonly orderId: string;
+} & (
+  | { readonly kind: "open"; readonly qty: Contracts }
+  | {
+      readonly kind: "fill";
+      readonly outcome: number;
+      readonly fillId: string;
+      readonly matchId: string;
+      readonly price: Ticks;
+      readonly qty: Contracts;
+      readonly remaining: Contracts;
+      readonly cost: Millicents;
+      readonly payout: Millicents;
+      readonly fee: Millicents;
+      readonly credit: Millicents;
+      readonly taker: boolean;
+      readonly wash: boolean;
+    }
+  | { readonly kind: "reduce"; readonly remaining: Contracts }
+  | { readonly kind: "cancel"; readonly remaining: Contracts; readonly reason?: CancelReason | undefined }
+  | { readonly kind: "reject"; readonly reason: RejectReason }
+);
+
+/** The private positions channel: what the wallet holds of an outcome from now on. */
+export interface WalletPositionDelta {
+  readonly type: "position";
+  readonly wallet: string;
+  readonly seq: number;
+  readonly marketId: string;
+  readonly currency: Currency;
+  readonly outcome: number;
+  readonly qty: Contracts;
+  readonly cost: Millicents;
+}
+
+/** The other side of a ledger entry. */
+export type Counterparty = `market:${string}` | `wallet:${string}` | "house" | "external";
+
+/** A double entry: `amount` into the wallet (out of it when negative), and its opposite into the counterparty. */
+export interface EntryDelta {
+  readonly type: "entry";
+  readonly transactionId: string;
+  readonly wallet: string;
+  readonly counterparty: Counterparty;
+  readonly kind: TransactionKind;
+  readonly currency: Currency;
+  readonly amount: Millicents;
+  readonly ref: string;
+  /** Set on an operator's transaction, whose repeat gives the first answer. */
+  readonly clientRef?: string | undefined;
+}
+
+/** Where a wallet stands after the command; recovery checks it against the fold. */
+export interface BalanceDelta {
+  readonly type: "balance";
+  readonly wallet: string;
+  readonly currency: Currency;
+  readonly total: Millicents;
+  readonly reserved: Millicents;
+}
+
+/** A transfer reached its end. */
+export interface TransferDelta {
+  readonly type: "transfer";
+  readonly transfer: Transfer;
+}
+
+export type LedgerDelta =
+  | WalletDelta
+  | AcceptedDelta
+  | CancelingDelta
+  | AmendingDelta
+  | WalletOrderDelta
+  | WalletPositionDelta
+  | EntryDelta
+  | BalanceDelta
+  | TransferDelta;

@@ -1,0 +1,49 @@
+/** What a market can be told, and what it answers. Orders and cancels come from ledgers, the rest from operators and jobs. */
+
+import type { Contracts, Millicents, Ticks } from "../units.js";
+import type { Currency, FeeSchedule, Grade, MarketDefinition, MarketStatus, Order } from "./types.js";
+
+/** A life-cycle step an operator or an event asks for. `start` and `end` only announce. */
+export type LifecycleAction = "open" | "close" | "pause" | "resume" | "start" | "end" | "golive" | "unlive" | "clear";
+
+export type MarketCommand =
+  | { readonly kind: "create"; readonly definition: MarketDefinition; readonly open: boolean; readonly live: boolean }
+  | {
+      readonly kind: "configure";
+      readonly fee?: FeeSchedule | undefined;
+      readonly liveDelayMs?: number | undefined;
+      readonly description?: string | undefined;
+      readonly ticks?: readonly Ticks[] | undefined;
+    }
+  | { readonly kind: "lifecycle"; readonly actions: readonly LifecycleAction[] }
+  | { readonly kind: "enter"; readonly order: Order }
+  | { readonly kind: "cancel"; readonly orderIds: readonly string[]; readonly reason?: "DISCONNECTED" | "MAINTENANCE" | "GROUP_LIMIT" | undefined }
+  | { readonly kind: "amend"; readonly orderId: string; readonly qty: Contracts }
+  | { readonly kind: "grade"; readonly settlementId: string; readonly grade: Grade }
+  /** Pays the next `limit` wallets of the grade in force. Repeat until `done`. */
+  | { readonly kind: "settle"; readonly limit: number }
+  | { readonly kind: "report" }
+  | { readonly kind: "tick" };
+
+/** Why a market refuses what an operator or a job asked; nothing changed. */
+export type MarketRefusal =
+  | "MARKET_NOT_FOUND"
+  | "MARKET_EXISTS"
+  | "INVALID_TRANSITION"
+  | "VOID_KIND"
+  | "ALREADY_GRADED"
+  | "OUTCOME_NOT_FOUND"
+  | "INVALID_PRICES"
+  | "NOT_GRADED";
+
+export type MarketReply =
+  | { readonly ok: true; readonly kind: "done"; readonly status: MarketStatus }
+  | { readonly ok: true; readonly kind: "settlement"; readonly status: MarketStatus; readonly settlementId: string; readonly paid: number; readonly wallets: number; readonly done: boolean }
+  | { readonly ok: true; readonly kind: "report"; readonly report: MarketReport }
+  | { readonly ok: false; readonly refusal: MarketRefusal };
+
+/** The money of one market, per currency; `sent` is what it paid to all ledgers less what it took from them. */
+export interface MarketReport {
+  readonly marketId: string;
+  readonly money: Readonly<Record<Currency, { readonly escrow: Millicents; readonly sent: Millicents }>>;
+}

@@ -1,0 +1,122 @@
+/** The nouns of a market: what it is, how it may end, what it charges (contract sections 2 to 4). */
+
+import type { Contracts, Millicents, Ticks } from "../units.js";
+
+export type Currency = "CASH" | "COIN";
+export const CURRENCIES: readonly Currency[] = ["CASH", "COIN"];
+
+export type MarketStatus = "OPEN" | "CLOSED" | "SETTLED";
+
+export type LifecycleKind =
+  | "OPEN"
+  | "CLOSE"
+  | "GRADE"
+  | "REMEDIATE"
+  | "START"
+  | "END"
+  | "GOLIVE"
+  | "UNLIVE"
+  | "PAUSE"
+  | "RESUME";
+
+/** What a void does: every fill refunded at its cost, or a fair price per outcome. */
+export type Voids = "PUSH" | "FMV";
+
+/** `c` and the maker's share in millionths; `charged` says when the fee applies at all (contract section 3). */
+export interface FeeSchedule {
+  readonly coefficientPpm: number;
+  readonly makerCreditPpm: number;
+  readonly charged: "ALWAYS" | "WHEN_LIVE";
+}
+
+export interface OutcomeDefinition {
+  readonly outcomeId: string;
+  readonly name: string;
+  readonly competitorId?: string | undefined;
+}
+
+/** All that is fixed or configured about a market. Outcomes are referred to by their index everywhere else. */
+export interface MarketDefinition {
+  readonly marketId: string;
+  readonly eventId: string;
+  readonly marketType: string;
+  readonly description: string;
+  readonly strike?: string | undefined;
+  readonly playerId?: string | undefined;
+  readonly voids: Voids;
+  readonly outcomes: readonly OutcomeDefinition[];
+  readonly fee: FeeSchedule;
+  readonly liveDelayMs: number;
+  /** The tick table: the submittable prices, rising. */
+  readonly ticks: readonly Ticks[];
+}
+
+/** How a market ends: one winner (its outcome index), everything refunded, or a price per outcome in ticks 0..1000. */
+export type Grade =
+  | { readonly kind: "WINNER"; readonly outcome: number }
+  | { readonly kind: "PUSH" }
+  | { readonly kind: "FMV"; readonly prices: readonly number[] };
+
+export type TimeInForce = "GTC" | "GTT" | "IOC" | "FOK" | "PO";
+export type SelfTrade = "wash" | "cancel_taker" | "cancel_maker";
+
+/** An order as it travels from its ledger to its market. */
+export interface Order {
+  readonly orderId: string;
+  readonly wallet: string;
+  readonly trader: string;
+  /** The ledger shard of the wallet, where the order's effects go. */
+  readonly ledger: number;
+  readonly currency: Currency;
+  /** Index of the outcome in the market. */
+  readonly outcome: number;
+  readonly price: Ticks;
+  readonly qty: Contracts;
+  readonly tif: TimeInForce;
+  readonly selfTrade: SelfTrade;
+  /** When a GTT or PO order expires, Unix ms. */
+  readonly expiresAt?: number | undefined;
+  /** An order that reaches the book later than this is rejected, Unix ms. */
+  readonly notAfter?: number | undefined;
+  /** The schedule in force when the order was accepted. */
+  readonly fee: FeeSchedule;
+  /** Whether a taker fee was reserved: always for ALWAYS, for WHEN_LIVE only when the event was in play. */
+  readonly feeReserved: boolean;
+}
+
+/** Why an order never rested and filled nothing. */
+export type RejectReason =
+  | "MARKET_CLOSED"
+  | "MARKET_PAUSED"
+  | "GO_LIVE"
+  | "NO_MATCH"
+  | "NOT_FILLABLE"
+  | "WOULD_MATCH"
+  | "EXPIRED_IN_FLIGHT"
+  | "EXPIRED"
+  | "SELF_TRADE"
+  | "CANCELED"
+  | "POSITION_LIMIT_EXCEEDED"
+  | "UNKNOWN_OUTCOME";
+
+/** Why an order was canceled; absent for its owner, for expiry and for an admin (contract section 4). */
+export type CancelReason =
+  | "GO_LIVE"
+  | "MARKET_CLOSED"
+  | "SETTLED"
+  | "NEUTRALIZED"
+  | "SELF_TRADE"
+  | "DISCONNECTED"
+  | "MAINTENANCE"
+  | "GROUP_LIMIT";
+
+export interface Level {
+  readonly price: Ticks;
+  readonly qty: Contracts;
+}
+
+/** What one wallet holds of one outcome. */
+export interface Holding {
+  readonly qty: Contracts;
+  readonly cost: Millicents;
+}

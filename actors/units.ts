@@ -1,0 +1,112 @@
+/**
+ * The integer units of the exchange and the only arithmetic on them (contract section 1).
+ * A contract pays 1 cent, a price counts thousandths, and so `price x qty` is a whole number of millicents
+ * ($0.00001). Nothing here is ever a float; a result outside the safe integer range is a bug and throws.
+ */
+
+declare const unit: unique symbol;
+
+/** An amount of money in $0.00001 (for COIN: the same fraction of a COIN). May be negative. */
+export type Millicents = number & { readonly [unit]: "millicents" };
+/** A price in thousandths of a contract's value, 1 to 999. */
+export type Ticks = number & { readonly [unit]: "ticks" };
+/** A number of contracts, an int32 of at least 0. */
+export type Contracts = number & { readonly [unit]: "contracts" };
+
+/** What one contract pays when its outcome wins. */
+export const CONTRACT_TICKS = 1_000;
+/** The largest quantity of one order or position: int32. */
+export const MAX_CONTRACTS = 2_147_483_647;
+
+/** Fails on a broken invariant. An assert is a bug: the runtime stops the actor, nothing is committed. */
+export function assert(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new Error(`invariant broken: ${message}`);
+}
+
+/** Marks an integer as money. Throws when it is not a safe integer. */
+export function millicents(value: number): Millicents {
+  assert(Number.isSafeInteger(value), `${value} is not a whole number of millicents`);
+  return value as Millicents;
+}
+
+/** Marks an integer as a price. Throws outside 1 to 999. */
+export function ticks(value: number): Ticks {
+  assert(Number.isInteger(value) && value > 0 && value < CONTRACT_TICKS, `${value} is not a price in ticks`);
+  return value as Ticks;
+}
+
+/** Marks an integer as a quantity. Throws outside int32 or below zero. */
+export function contracts(value: number): Contracts {
+  assert(Number.isInteger(value) && value >= 0 && value <= MAX_CONTRACTS, `${value} is not a quantity`);
+  return value as Contracts;
+}
+
+export const ZERO = 0 as Millicents;
+export const NONE = 0 as Contracts;
+
+export function add(a: Millicents, b: Millicents): Millicents {
+  return millicents(a + b);
+}
+
+export function subtract(a: Millicents, b: Millicents): Millicents {
+  return millicents(a - b);
+}
+
+export function negate(a: Millicents): Millicents {
+  return a === 0 ? ZERO : (-a as Millicents);
+}
+
+/** What `qty` contracts cost at `price`. */
+export function cost(price: Ticks, qty: Contracts): Millicents {
+  return millicents(price * qty);
+}
+
+/** What `qty` contracts of a winning outcome, or `qty` complete sets, are worth. */
+export function fullValue(qty: Contracts): Millicents {
+  return millicents(CONTRACT_TICKS * qty);
+}
+
+/** `floor(amount x part / whole)` without losing precision; amounts and parts are not negative. */
+export function share(amount: Millicents, part: number, whole: number): Millicents {
+  const product = amount * part;
+  if (Number.isSafeInteger(product)) return millicents(Math.floor(product / whole));
+  return millicents(Number((BigInt(amount) * BigInt(part)) / BigInt(whole)));
+}
+
+/** `numerator / denominator` rounded half up; both are whole and not negative. */
+export function roundHalfUp(numerator: bigint, denominator: bigint): Millicents {
+  return millicents(Number((2n * numerator + denominator) / (2n * denominator)));
+}
+
+const MONEY = /^(-?)(0|[1-9][0-9]{0,10})(?:\.([0-9]{1,5}))?$/;
+
+/** Reads a decimal string of at most five decimals. Anything else gives `undefined`; it never rounds. */
+export function parseMoney(text: string): Millicents | undefined {
+  const match = MONEY.exec(text);
+  if (match === null) return undefined;
+  const [, sign, whole = "0", fraction = ""] = match;
+  const value = Number(whole) * 100_000 + Number(fraction.padEnd(5, "0"));
+  return millicents(sign === "-" && value !== 0 ? -value : value);
+}
+
+/** Prints an amount with exactly five decimals. */
+export function formatMoney(amount: Millicents): string {
+  const magnitude = Math.abs(amount);
+  const fraction = String(magnitude % 100_000).padStart(5, "0");
+  return `${amount < 0 ? "-" : ""}${Math.floor(magnitude / 100_000)}.${fraction}`;
+}
+
+const PRICE = /^0?\.([0-9]{1,3})$/;
+
+/** Reads a price such as `"0.665"`, strictly between 0 and 1. Anything else gives `undefined`. */
+export function parsePrice(text: string): Ticks | undefined {
+  const match = PRICE.exec(text);
+  if (match === null) return undefined;
+  const value = Number((match[1] ?? "").padEnd(3, "0"));
+  return value === 0 ? undefined : ticks(value);
+}
+
+/** Prints a price with three decimals. */
+export function formatPrice(price: Ticks): string {
+  return `0.${String(price).padStart(3, "0")}`;
+}
