@@ -1,0 +1,253 @@
+/**
+ * Brings a fresh clone to the point where a command can run, then runs it: installs the dependencies
+ * when `node_modules` is missing or differs from the lock file, compiles when a source has changed,
+ * and hands over to the compiled entry. It imports nothing but Node's own modules, because it runs
+ * before anything is installed.
+ *
+ * Usage: node scripts/setup.mjs <build|check|test|a compiled entry of scripts/> [arguments]
+ */
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
+const BUILD = path.join(ROOT, '.build');
+const BUILD_STAMP = path.join(BUILD, 'stamp');
+const SETUP_LOCK = path.join(ROOT, '.cache', 'setup.lock');
+const ROOMS = ['actors', 'stream', 'db', 'http', 'scripts'];
+const LOCK_WAIT_MS = 300_000;
+
+function say(message) {
+  console.log(`setup: ${message}`);
+}
+
+class SetupError extends Error {}
+
+function checkNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const works = (major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22;
+  if (!works) {
+    throw new SetupError(`Node ${process.versions.node} is too old: install Node 20.19 or 22.12 or newer`);
+  }
+}
+
+function run(what, command, args) {
+  const result = spawnSync(command, args, { cwd: ROOT, stdio: 'inherit' });
+  if (result.error) throw new SetupError(`${what}: cannot run ${command}: ${result.error.message}`);
+  return result.signal === null ? (result.status ?? 1) : 1;
+}
+
+function readJson(file) {
+  try {
+    return JSON.parse(fs.readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Says why the installed tree differs from the lock file, or returns undefined when it does not. npm
+ * writes what it installed to a hidden lock file last of all, so an interrupted install is noticed too.
+ */
+function staleInstall() {
+  const wanted = readJson(path.join(ROOT, 'package-lock.json'))?.packages;
+  if (!wanted) throw new SetupError('package-lock.json is missing or broken: restore it from git');
+  const installed = readJson(path.join(ROOT, 'node_modules', '.package-lock.json'))?.packages;
+  if (!installed) return 'node_modules is missing';
+  for (const [location, entry] of Object.entries(wanted)) {
+    if (location === '') continue;
+    const present = installed[location];
+    if (present === undefined && entry.optional) continue;
+    if (present?.version !== entry.version) return `${location} is not at ${entry.version}`;
+  }
+  return undefined;
+}
+
+function install() {
+  const reason = staleInstall();
+  if (reason === undefined) return;
+  say(`installing dependencies into ${path.join(ROOT, 'node_modules')} (${reason})`);
+  const status = run('npm ci', process.platform === 'win32' ? 'npm.cmd' : 'npm', [
+    'ci',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ]);
+  if (status !== 0) throw new SetupError('npm ci failed; its own message is above');
+}
+
+function listFiles(directory) {
+  if (!fs.existsSync(directory)) return [];
+  return fs
+    .readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name));
+}
+
+function isTypeScript(file) {
+  return file.endsWith('.ts') || file.endsWith('.tsx');
+}
+
+function isAsset(file) {
+  return !isTypeScript(file) && !file.endsWith('.md') && path.basename(file) !== 'setup.mjs';
+}
+
+function fingerprint(files) {
+  const hash = createHash('sha256');
+  for (const file of files.toSorted()) {
+    const { size, mtimeMs } = fs.statSync(file);
+    hash.update(`${path.relative(ROOT, file)} ${size} ${mtimeMs}\n`);
+  }
+  return hash.digest('hex');
+}
+
+/** Copies what the compiler does not write (Lua scripts, SQL migrations, web pages) beside the compiled code. */
+function copyAssets(assets) {
+  for (const file of assets) {
+    const target = path.join(BUILD, path.relative(ROOT, file));
+    fs.mkdirSync(path.dirname(target), { recursive: true });
+    fs.copyFileSync(file, target);
+  }
+}
+
+/** Removes compiled files whose source is gone, so that a deleted module or migration cannot run again. */
+function prune(sources) {
+  const expected = new Set();
+  for (const file of sources) {
+    const target = path.join(BUILD, path.relative(ROOT, file));
+    expected.add(target);
+    if (isTypeScript(file)) {
+      const stem = target.replace(/\.tsx?$/, '');
+      expected.add(`${stem}.js`).add(`${stem}.js.map`);
+    }
+  }
+  for (const room of ROOMS) {
+    for (const file of listFiles(path.join(BUILD, room))) {
+      if (!expected.has(file)) fs.rmSync(file);
+    }
+  }
+}
+
+function build() {
+  const sources = ROOMS.flatMap((room) => listFiles(path.join(ROOT, room)));
+  const inputs = [...sources, path.join(ROOT, 'tsconfig.json'), path.join(ROOT, 'package-lock.json')];
+  const stamp = fingerprint(inputs);
+  if (fs.existsSync(BUILD_STAMP) && fs.readFileSync(BUILD_STAMP, 'utf8') === stamp) return;
+  say(`compiling into ${BUILD}`);
+  fs.rmSync(BUILD_STAMP, { force: true });
+  const compiler = path.join(ROOT, 'node_modules', '@typescript', 'native', 'bin', 'tsc');
+  if (run('tsc', process.execPath, [compiler, '-p', path.join(ROOT, 'tsconfig.json')]) !== 0) {
+    throw new SetupError('the sources do not compile; the errors are above');
+  }
+  copyAssets(sources.filter(isAsset));
+  prune(sources);
+  fs.writeFileSync(BUILD_STAMP, stamp);
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+/** Runs `work` alone: two commands started together must not install or compile over each other. */
+function exclusively(work) {
+  fs.mkdirSync(path.dirname(SETUP_LOCK), { recursive: true });
+  const deadline = Date.now() + LOCK_WAIT_MS;
+  let told = false;
+  for (;;) {
+    try {
+      fs.writeFileSync(SETUP_LOCK, String(process.pid), { flag: 'wx' });
+      break;
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+    }
+    const holder = Number(fs.readFileSync(SETUP_LOCK, { encoding: 'utf8', flag: 'a+' }));
+    if (holder > 0 && !isAlive(holder)) {
+      fs.rmSync(SETUP_LOCK, { force: true });
+      continue;
+    }
+    if (Date.now() > deadline) {
+      throw new SetupError(
+        `another set-up (process ${holder}) does not end; stop it or remove ${SETUP_LOCK}`,
+      );
+    }
+    if (!told) say(`waiting for another set-up (process ${holder}) to finish`);
+    told = true;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+  }
+  try {
+    work();
+  } finally {
+    fs.rmSync(SETUP_LOCK, { force: true });
+  }
+}
+
+function tool(...location) {
+  return path.join(ROOT, 'node_modules', ...location);
+}
+
+function test(args) {
+  const specs = args.some((arg) => !arg.startsWith('-')) ? [] : ['test/**/*.test.ts'];
+  return run('mocha', process.execPath, [tool('mocha', 'bin', 'mocha.js'), ...specs, ...args]);
+}
+
+/** Runs every quick check, all of them even when one fails, and sums up at the end. */
+function check() {
+  const steps = [
+    ['types', [tool('@typescript', 'native', 'bin', 'tsc'), '-p', 'test/tsconfig.json']],
+    ['eslint', [tool('eslint', 'bin', 'eslint.js'), '.', '--max-warnings', '0']],
+    ['prettier', [tool('prettier', 'bin', 'prettier.cjs'), '--check', '.', '--log-level', 'warn']],
+    ['unit tests', [tool('mocha', 'bin', 'mocha.js'), 'test/actors/**/*.test.ts', '--reporter', 'dot']],
+  ];
+  const failed = [];
+  for (const [name, args] of steps) {
+    const began = Date.now();
+    const passed = run(name, process.execPath, args) === 0;
+    if (!passed) failed.push(name);
+    say(`${name} ${passed ? 'passed' : 'FAILED'} in ${((Date.now() - began) / 1000).toFixed(1)} s`);
+  }
+  if (failed.length > 0) say(`check failed: ${failed.join(', ')}`);
+  return failed.length === 0 ? 0 : 1;
+}
+
+/** Becomes the compiled entry `name`, in this process, so that signals and the exit code are its own. */
+async function become(name, args) {
+  const entry = path.join(BUILD, 'scripts', `${name}.js`);
+  if (!/^[a-z][a-z0-9-]*$/.test(name) || !fs.existsSync(entry)) {
+    throw new SetupError(`there is no command '${name}' (scripts/${name}.ts)`);
+  }
+  process.setSourceMapsEnabled(true);
+  process.argv = [process.execPath, entry, ...args];
+  await import(pathToFileURL(entry).href);
+}
+
+async function main([command = 'start', ...args]) {
+  checkNode();
+  exclusively(() => {
+    install();
+    if (command !== 'check') build();
+  });
+  switch (command) {
+    case 'build':
+      return;
+    case 'check':
+      process.exitCode = check();
+      return;
+    case 'test':
+      process.exitCode = test(args);
+      return;
+    default:
+      await become(command, args);
+  }
+}
+
+main(process.argv.slice(2)).catch((error) => {
+  console.error(error instanceof SetupError ? `setup: ${error.message}` : error);
+  process.exitCode = 1;
+});
