@@ -71,7 +71,6 @@ export interface Outgoing {
 export interface Actor<State, Command, Delta, Reply> {
   /** The state before any delta. */
   create(id: ActorId): State;
-  /** Checks the shape of a command off the wire. Throws when it is not one. */
   decide(state: State, command: Command, nowMs: number): Decision<Delta, Reply>;
   evolve(state: State, delta: Delta, ts: number): void;
   /** When the next `tick` is due (Unix ms), if at all. */

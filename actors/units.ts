@@ -10,7 +10,7 @@ declare const unit: unique symbol;
 export type Millicents = number & { readonly [unit]: "millicents" };
 /** A price in thousandths of a contract's value, 1 to 999. */
 export type Ticks = number & { readonly [unit]: "ticks" };
-/** A number of contracts, an int32 of at least 0. */
+/** A number of contracts, at least 0. What one order or position may hold is int32, a price level may hold more. */
 export type Contracts = number & { readonly [unit]: "contracts" };
 
 /** What one contract pays when its outcome wins. */
@@ -35,9 +35,9 @@ export function ticks(value: number): Ticks {
   return value as Ticks;
 }
 
-/** Marks an integer as a quantity. Throws outside int32 or below zero. */
+/** Marks an integer as a quantity. Throws below zero. */
 export function contracts(value: number): Contracts {
-  assert(Number.isInteger(value) && value >= 0 && value <= MAX_CONTRACTS, `${value} is not a quantity`);
+  assert(Number.isSafeInteger(value) && value >= 0, `${value} is not a quantity`);
   return value as Contracts;
 }
 

@@ -3,8 +3,11 @@
 import type { Contracts, Millicents, Ticks } from "../units.js";
 import type { Currency, FeeSchedule, Grade, MarketDefinition, MarketStatus, Order } from "./types.js";
 
-/** A life-cycle step an operator or an event asks for. `start` and `end` only announce. */
-export type LifecycleAction = "open" | "close" | "pause" | "resume" | "start" | "end" | "golive" | "unlive" | "clear";
+/**
+ * A life-cycle step an operator or an event asks for. `golive` announces `START` by itself the first time, `end` only
+ * announces, `clear` only empties the books. A step that is already taken changes nothing and is no error.
+ */
+export type LifecycleAction = "open" | "close" | "pause" | "resume" | "end" | "golive" | "unlive" | "clear";
 
 export type MarketCommand =
   | { readonly kind: "create"; readonly definition: MarketDefinition; readonly open: boolean; readonly live: boolean }
@@ -20,7 +23,9 @@ export type MarketCommand =
   | { readonly kind: "cancel"; readonly orderIds: readonly string[]; readonly reason?: "DISCONNECTED" | "MAINTENANCE" | "GROUP_LIMIT" | undefined }
   | { readonly kind: "amend"; readonly orderId: string; readonly qty: Contracts }
   | { readonly kind: "grade"; readonly settlementId: string; readonly grade: Grade }
-  /** Pays the next `limit` wallets of the grade in force. Repeat until `done`. */
+  /** Takes a settlement back, so that the market can be graded again. */
+  | { readonly kind: "remediate"; readonly reason: string }
+  /** Pays the next `limit` wallets of the grade in force, or takes back from them. Repeat until `done`. */
   | { readonly kind: "settle"; readonly limit: number }
   | { readonly kind: "report" }
   | { readonly kind: "tick" };
@@ -34,7 +39,8 @@ export type MarketRefusal =
   | "ALREADY_GRADED"
   | "OUTCOME_NOT_FOUND"
   | "INVALID_PRICES"
-  | "NOT_GRADED";
+  | "NOT_GRADED"
+  | "NOT_SETTLED";
 
 export type MarketReply =
   | { readonly ok: true; readonly kind: "done"; readonly status: MarketStatus }

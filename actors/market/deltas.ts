@@ -49,15 +49,9 @@ export interface LifecycleDelta {
 /** What becomes of orders. Every one goes to the owner's ledger. */
 export type OrderDelta =
   /** Waits out the in-play delay until `untilMs`. */
-  | ({ readonly type: "order"; readonly kind: "hold"; readonly order: Order; readonly untilMs: number } & Owner)
+  | { readonly type: "order"; readonly kind: "hold"; readonly order: Order; readonly untilMs: number }
   /** Rests in the book with `qty` left. */
-  | ({
-      readonly type: "order";
-      readonly kind: "open";
-      readonly order: Order;
-      readonly orderId: string;
-      readonly qty: Contracts;
-    } & Owner)
+  | { readonly type: "order"; readonly kind: "open"; readonly order: Order; readonly qty: Contracts }
   /** One execution. `payout` is what closing complete sets paid at once; `fee` and `credit` are never negative. */
   | ({
       readonly type: "order";
@@ -176,6 +170,12 @@ export interface GradedDelta {
   readonly grade: Grade;
 }
 
+/** The settlement is being taken back; reversals follow. */
+export interface RemediatingDelta {
+  readonly type: "remediating";
+  readonly reason: string;
+}
+
 /** A wallet's part of the settlement. Goes to the owner's ledger, which credits it and closes the positions. */
 export interface PayoutDelta extends Owner {
   readonly type: "payout";
@@ -205,6 +205,7 @@ export type MarketDelta =
   | PositionDelta
   | LockedDelta
   | GradedDelta
+  | RemediatingDelta
   | PayoutDelta
   | ReversalDelta;
 

@@ -1,0 +1,113 @@
+/**
+ * Who holds what in one market and currency, and what closing complete sets pays (contract section 3).
+ *
+ * Escrow covers every way the market can end, always. A match pays in exactly the value of the sets it mints, so
+ * `escrow = 1000 x contracts of any outcome = sum of costs`. Closing `k` sets that cost `c`:
+ * - FMV: pays `1000k`, the value of the contracts that go.
+ * - PUSH: pays `min(c, 1000k)`. Below full value, `1000k - c` stays locked for a winner, whose claims shrank by
+ *   `1000k`; above it, `c - 1000k` stays locked for a push, whose refunds shrank by `c`. Both ways the claims of a
+ *   winner and of a push go down by exactly what was paid.
+ */
+
+import {
+  add,
+  CONTRACT_TICKS,
+  contracts,
+  type Contracts,
+  fullValue,
+  millicents,
+  type Millicents,
+  NONE,
+  share,
+  subtract,
+  ZERO,
+} from "../units.js";
+import type { Grade, Holding, Voids } from "./types.js";
+
+const NOTHING: Holding = { qty: NONE, cost: ZERO };
+
+/** One wallet's holdings by outcome, and what netting left for settlement. */
+export interface Position {
+  readonly wallet: string;
+  readonly ledger: number;
+  readonly holdings: Holding[];
+  win: Millicents;
+  push: Millicents;
+}
+
+/** What a fill makes of a position: the holdings that change, and the cash that closing sets pays. */
+export interface Acquisition {
+  readonly holdings: readonly { readonly outcome: number; readonly holding: Holding }[];
+  readonly payout: Millicents;
+  readonly win: Millicents;
+  readonly push: Millicents;
+}
+
+/** Takes `qty` contracts out of a holding at average cost: `floor(cost x qty / held)`. */
+function close(holding: Holding, qty: Contracts): { rest: Holding; cost: Millicents } {
+  const cost = share(holding.cost, qty, holding.qty);
+  return { rest: { qty: contracts(holding.qty - qty), cost: subtract(holding.cost, cost) }, cost };
+}
+
+/** What buying `qty` of an outcome for `paid` does to a position (or to none), netting included. */
+export function acquire(
+  position: Position | undefined,
+  outcomes: number,
+  voids: Voids,
+  outcome: number,
+  qty: Contracts,
+  paid: Millicents,
+): Acquisition {
+  const held = position?.holdings ?? [];
+  const before = held[outcome] ?? NOTHING;
+  const bought: Holding = { qty: contracts(before.qty + qty), cost: add(before.cost, paid) };
+  const win = position?.win ?? ZERO;
+  const push = position?.push ?? ZERO;
+
+  let sets: number = bought.qty;
+  for (let i = 0; i < outcomes && sets > 0; i += 1) {
+    if (i !== outcome) sets = Math.min(sets, held[i]?.qty ?? 0);
+  }
+  if (sets === 0) return { holdings: [{ outcome, holding: bought }], payout: ZERO, win, push };
+
+  const closing = contracts(sets);
+  const holdings: { outcome: number; holding: Holding }[] = [];
+  let setCost = ZERO;
+  for (let i = 0; i < outcomes; i += 1) {
+    const { rest, cost } = close(i === outcome ? bought : (held[i] ?? NOTHING), closing);
+    holdings.push({ outcome: i, holding: rest });
+    setCost = add(setCost, cost);
+  }
+  const value = fullValue(closing);
+  if (voids === "FMV") return { holdings, payout: value, win, push };
+  return setCost <= value
+    ? { holdings, payout: setCost, win: add(win, subtract(value, setCost)), push }
+    : { holdings, payout: value, win, push: add(push, subtract(setCost, value)) };
+}
+
+/** What a position is paid when the market ends this way. */
+export function settlementOf(position: Position, grade: Grade): Millicents {
+  switch (grade.kind) {
+    case "WINNER":
+      return add(fullValue(position.holdings[grade.outcome]?.qty ?? NONE), position.win);
+    case "PUSH":
+      return position.holdings.reduce((sum, holding) => add(sum, holding.cost), position.push);
+    case "FMV":
+      return position.holdings.reduce(
+        (sum, holding, outcome) => add(sum, millicents((grade.prices[outcome] ?? 0) * holding.qty)),
+        ZERO,
+      );
+    default:
+      return grade satisfies never;
+  }
+}
+
+export function isFlat(position: Position): boolean {
+  return position.win === 0 && position.push === 0 && position.holdings.every((holding) => holding.qty === 0);
+}
+
+/** The prices of a fair-value grade: one per outcome, each 0 to 1000 ticks, 1000 in all. */
+export function arePrices(prices: readonly number[], outcomes: number): boolean {
+  const whole = prices.every((price) => Number.isInteger(price) && price >= 0 && price <= CONTRACT_TICKS);
+  return whole && prices.length === outcomes && prices.reduce((sum, price) => sum + price, 0) === CONTRACT_TICKS;
+}

@@ -1,0 +1,300 @@
+/** The state of a market and how it folds from deltas. Everything that changes a market changes it here. */
+
+import type { ActorId } from "../actor.js";
+import { Deadlines } from "../deadlines.js";
+import { add, assert, type Contracts, contracts, type Millicents, NONE, subtract, type Ticks, ZERO } from "../units.js";
+import type { BookDelta, MarketDelta, OrderDelta } from "./deltas.js";
+import { Ladder, type RestingOrder } from "./ladder.js";
+import type { Position } from "./positions.js";
+import { CURRENCIES, type Currency, type Grade, type Level, type MarketDefinition, type MarketStatus, type Order } from "./types.js";
+
+/** The book of one currency with everything that is counted or held in it. */
+export interface Book {
+  readonly ladders: readonly Ladder[];
+  readonly resting: Map<string, RestingOrder>;
+  /** The best bid last told, by outcome. */
+  readonly bbo: (Level | null)[];
+  /** The price of the last print, by outcome. */
+  readonly last: (Ticks | undefined)[];
+  readonly positions: Map<string, Position>;
+  readonly seqs: { book: number; bbo: number; trades: number };
+  escrow: Millicents;
+  /** Contracts minted. */
+  volume: Contracts;
+}
+
+export interface Settlement {
+  readonly settlementId: string;
+  readonly grade: Grade;
+  /** Whether payouts are being made or, after a remediation, taken back. */
+  direction: "paying" | "reversing";
+  /** Wallets done in this direction. */
+  done: number;
+  /** What each wallet of the settlement was paid, in order; its keys are the settlement's work list. */
+  readonly paid: Map<string, Millicents>;
+}
+
+export interface MarketState {
+  readonly marketId: string;
+  definition: MarketDefinition | undefined;
+  status: MarketStatus;
+  paused: boolean;
+  live: boolean;
+  started: boolean;
+  lifecycleSeq: number;
+  books: Readonly<Record<Currency, Book>>;
+  /** Orders that wait out the in-play delay, in order. */
+  readonly held: Map<string, { readonly order: Order; readonly remaining: Contracts; readonly untilMs: number }>;
+  readonly deadlines: Deadlines<string>;
+  /** Orders that ever came to rest, and matches ever made: both give things their numbers. */
+  arrivals: number;
+  matches: number;
+  settlement: Settlement | undefined;
+}
+
+export function emptyBook(outcomes: number): Book {
+  return {
+    ladders: Array.from({ length: outcomes }, () => new Ladder()),
+    resting: new Map(),
+    bbo: new Array<Level | null>(outcomes).fill(null),
+    last: new Array<Ticks | undefined>(outcomes).fill(undefined),
+    positions: new Map(),
+    seqs: { book: 0, bbo: 0, trades: 0 },
+    escrow: ZERO,
+    volume: NONE,
+  };
+}
+
+export function createMarket(id: ActorId): MarketState {
+  return {
+    marketId: id.slice("market:".length),
+    definition: undefined,
+    status: "CLOSED",
+    paused: false,
+    live: false,
+    started: false,
+    lifecycleSeq: 0,
+    books: { CASH: emptyBook(0), COIN: emptyBook(0) },
+    held: new Map(),
+    deadlines: new Deadlines(),
+    arrivals: 0,
+    matches: 0,
+    settlement: undefined,
+  };
+}
+
+/** The key of a wallet in a settlement, which pays both currencies. */
+export function settlementKey(currency: Currency, wallet: string): string {
+  return `${currency}:${wallet}`;
+}
+
+export function evolveMarket(state: MarketState, delta: MarketDelta): void {
+  switch (delta.type) {
+    case "created":
+      state.definition = delta.definition;
+      state.books = { CASH: emptyBook(delta.definition.outcomes.length), COIN: emptyBook(delta.definition.outcomes.length) };
+      return;
+    case "configured":
+      assert(state.definition !== undefined, "a market is configured before it exists");
+      state.definition = {
+        ...state.definition,
+        fee: delta.fee ?? state.definition.fee,
+        liveDelayMs: delta.liveDelayMs ?? state.definition.liveDelayMs,
+        description: delta.description ?? state.definition.description,
+        ticks: delta.ticks ?? state.definition.ticks,
+      };
+      return;
+    case "lifecycle":
+      evolveLifecycle(state, delta.kind);
+      state.lifecycleSeq = delta.seq;
+      state.status = delta.status;
+      return;
+    case "order":
+      evolveOrder(state, delta);
+      return;
+    case "book":
+      evolveBook(state, delta);
+      return;
+    case "bbo": {
+      const book = state.books[delta.currency];
+      book.bbo[delta.outcome] = delta.bbo;
+      book.seqs.bbo = delta.seq;
+      return;
+    }
+    case "trade": {
+      const book = state.books[delta.currency];
+      book.last[delta.outcome] = delta.price;
+      book.seqs.trades = delta.seq;
+      return;
+    }
+    case "match": {
+      const book = state.books[delta.currency];
+      book.last[delta.outcome] = delta.price;
+      book.volume = contracts(book.volume + delta.qty);
+      return;
+    }
+    case "position":
+      positionOf(state, delta.currency, delta.wallet, delta.ledger).holdings[delta.outcome] = { qty: delta.qty, cost: delta.cost };
+      return;
+    case "locked": {
+      const position = positionOf(state, delta.currency, delta.wallet, delta.ledger);
+      position.win = delta.win;
+      position.push = delta.push;
+      return;
+    }
+    case "graded":
+      state.settlement = {
+        settlementId: delta.settlementId,
+        grade: delta.grade,
+        direction: "paying",
+        done: 0,
+        paid: new Map(),
+      };
+      return;
+    case "remediating":
+      assert(state.settlement !== undefined, "a market is remediated that was never graded");
+      state.settlement.direction = "reversing";
+      state.settlement.done = 0;
+      return;
+    case "payout": {
+      const book = state.books[delta.currency];
+      assert(state.settlement !== undefined, "a payout without a grade");
+      state.settlement.paid.set(settlementKey(delta.currency, delta.wallet), delta.amount);
+      state.settlement.done += 1;
+      book.escrow = subtract(book.escrow, delta.amount);
+      return;
+    }
+    case "reversal": {
+      const book = state.books[delta.currency];
+      assert(state.settlement !== undefined, "a reversal without a grade");
+      state.settlement.done += 1;
+      book.escrow = add(book.escrow, delta.amount);
+      return;
+    }
+    default:
+      return delta satisfies never;
+  }
+}
+
+function evolveLifecycle(state: MarketState, kind: Extract<MarketDelta, { type: "lifecycle" }>["kind"]): void {
+  switch (kind) {
+    case "PAUSE":
+      state.paused = true;
+      return;
+    case "RESUME":
+    case "CLOSE":
+      state.paused = false;
+      return;
+    case "START":
+      state.started = true;
+      return;
+    case "GOLIVE":
+      state.live = true;
+      return;
+    case "UNLIVE":
+      state.live = false;
+      return;
+    case "REMEDIATE":
+      state.settlement = undefined;
+      return;
+    case "OPEN":
+    case "GRADE":
+    case "END":
+      return;
+    default:
+      return kind satisfies never;
+  }
+}
+
+function evolveOrder(state: MarketState, delta: OrderDelta): void {
+  switch (delta.kind) {
+    case "hold":
+      state.held.set(delta.order.orderId, { order: delta.order, remaining: delta.order.qty, untilMs: delta.untilMs });
+      state.deadlines.push(delta.untilMs, delta.order.orderId);
+      return;
+    case "open": {
+      const { order } = delta;
+      state.held.delete(order.orderId);
+      state.books[order.currency].resting.set(order.orderId, {
+        order,
+        remaining: delta.qty,
+        arrival: 0,
+        level: undefined,
+        ahead: undefined,
+        behind: undefined,
+      });
+      if (order.expiresAt !== undefined) state.deadlines.push(order.expiresAt, order.orderId);
+      return;
+    }
+    case "fill": {
+      const book = state.books[delta.currency];
+      book.escrow = subtract(add(book.escrow, delta.cost), delta.payout);
+      if (delta.taker) {
+        state.held.delete(delta.orderId);
+        state.matches += 1;
+      }
+      return;
+    }
+    case "reduce": {
+      const held = state.held.get(delta.orderId);
+      if (held !== undefined) state.held.set(delta.orderId, { ...held, remaining: delta.remaining });
+      return;
+    }
+    case "cancel":
+    case "reject":
+      state.held.delete(delta.orderId);
+      return;
+    default:
+      return delta satisfies never;
+  }
+}
+
+function evolveBook(state: MarketState, delta: BookDelta): void {
+  const book = state.books[delta.currency];
+  const resting = book.resting.get(delta.orderId);
+  assert(resting !== undefined, `order ${delta.orderId} is not in the book`);
+  const ladder = book.ladders[resting.order.outcome];
+  assert(ladder !== undefined, `outcome ${resting.order.outcome} has no ladder`);
+  book.seqs.book = delta.seq;
+  switch (delta.kind) {
+    case "add":
+      state.arrivals += 1;
+      resting.arrival = state.arrivals;
+      ladder.append(resting);
+      return;
+    case "update":
+      ladder.shrink(resting, delta.remaining);
+      return;
+    case "remove":
+      ladder.remove(resting);
+      book.resting.delete(delta.orderId);
+      return;
+    default:
+      return delta satisfies never;
+  }
+}
+
+function positionOf(state: MarketState, currency: Currency, wallet: string, ledger: number): Position {
+  const { positions, ladders } = state.books[currency];
+  const found = positions.get(wallet);
+  if (found !== undefined) return found;
+  const holdings = ladders.map(() => ({ qty: NONE, cost: ZERO }));
+  const position: Position = { wallet, ledger, holdings, win: ZERO, push: ZERO };
+  positions.set(wallet, position);
+  return position;
+}
+
+/** When something is due next, Unix ms. Orders that are gone by other ways are skipped. */
+export function nextDeadline(state: MarketState): number | undefined {
+  for (let first = state.deadlines.first(); first !== undefined; first = state.deadlines.first()) {
+    if (isDue(state, first.what, first.at)) return first.at;
+    state.deadlines.pop();
+  }
+  return undefined;
+}
+
+function isDue(state: MarketState, orderId: string, at: number): boolean {
+  const held = state.held.get(orderId);
+  if (held !== undefined) return held.untilMs === at;
+  return CURRENCIES.some((currency) => state.books[currency].resting.get(orderId)?.order.expiresAt === at);
+}

@@ -1,0 +1,169 @@
+/**
+ * What an incoming bid would do to the book, found without touching it (contract section 2). Placement, FOK,
+ * post-only and preview all read the same sweep.
+ *
+ * A bid at `p` on one outcome matches while `p` and the best bids of all other outcomes reach 1 together. With two
+ * outcomes that is the best bid of the other side; with more, one resting order of every other outcome.
+ */
+
+import { assert, contracts, type Contracts, CONTRACT_TICKS, NONE, ticks, type Ticks } from "../units.js";
+import type { Ladder, RestingOrder } from "./ladder.js";
+import type { Order } from "./types.js";
+
+/** A resting order in a match and what it pays per contract: its own price, or less when the match improves it. */
+export interface Leg {
+  readonly resting: RestingOrder;
+  readonly price: Ticks;
+}
+
+export type Step =
+  | { readonly kind: "match"; readonly qty: Contracts; readonly price: Ticks; readonly legs: readonly Leg[] }
+  /** Both orders are one trader's: both lose the quantity, nothing else happens. */
+  | { readonly kind: "wash"; readonly qty: Contracts; readonly own: RestingOrder }
+  /** The trader's own resting order makes way. */
+  | { readonly kind: "cancelOwn"; readonly own: RestingOrder };
+
+export interface Sweep {
+  readonly steps: readonly Step[];
+  /** What of the order no step takes. */
+  readonly left: Contracts;
+  /** The order met its trader's own and asked to be canceled then. */
+  readonly metOwn: boolean;
+}
+
+/** A place in one ladder: the order a sweep has come to, and what earlier steps have left of it. */
+class Cursor {
+  #ladder: Ladder;
+  #level: number;
+  resting: RestingOrder | undefined;
+  left: number;
+
+  constructor(ladder: Ladder) {
+    this.#ladder = ladder;
+    this.#level = ladder.levels.length - 1;
+    this.resting = ladder.levels[this.#level]?.first;
+    this.left = this.resting?.remaining ?? 0;
+  }
+
+  take(qty: number): void {
+    this.left -= qty;
+    if (this.left > 0) return;
+    this.resting = this.resting?.behind;
+    if (this.resting === undefined) {
+      this.#level -= 1;
+      this.resting = this.#ladder.levels[this.#level]?.first;
+    }
+    this.left = this.resting?.remaining ?? 0;
+  }
+}
+
+const NOTHING: readonly Step[] = [];
+
+/** Whether anything in the book would meet the order at all; cheap, for the common order that only rests. */
+function reaches(ladders: readonly Ladder[], order: Order): boolean {
+  let sum: number = order.price;
+  for (let outcome = 0; outcome < ladders.length; outcome += 1) {
+    if (outcome === order.outcome) continue;
+    const best = ladders[outcome]?.best;
+    if (best === undefined) return false;
+    sum += best.price;
+  }
+  return sum >= CONTRACT_TICKS;
+}
+
+/** The steps an order would take, in order, until it is used up or no longer reaches. `grid` is the tick table. */
+export function sweep(ladders: readonly Ladder[], order: Order, grid: readonly Ticks[]): Sweep {
+  if (!reaches(ladders, order)) return { steps: NOTHING, left: order.qty, metOwn: false };
+
+  const cursors: Cursor[] = [];
+  ladders.forEach((ladder, outcome) => {
+    if (outcome !== order.outcome) cursors.push(new Cursor(ladder));
+  });
+
+  const steps: Step[] = [];
+  let left: number = order.qty;
+  while (left > 0) {
+    let sum = 0;
+    let qty = left;
+    let own: Cursor | undefined;
+    const legs: RestingOrder[] = [];
+    for (const cursor of cursors) {
+      const { resting } = cursor;
+      if (resting === undefined) break;
+      legs.push(resting);
+      sum += resting.order.price;
+      if (cursor.left < qty) qty = cursor.left;
+      if (own === undefined && resting.order.trader === order.trader) own = cursor;
+    }
+    if (legs.length < cursors.length || order.price + sum < CONTRACT_TICKS) break;
+
+    if (own?.resting !== undefined) {
+      if (order.selfTrade === "cancel_taker") return { steps, left: contracts(left), metOwn: true };
+      if (order.selfTrade === "cancel_maker") {
+        steps.push({ kind: "cancelOwn", own: own.resting });
+        own.take(own.left);
+        continue;
+      }
+      const washed = contracts(Math.min(left, own.left));
+      steps.push({ kind: "wash", qty: washed, own: own.resting });
+      own.take(washed);
+      left -= washed;
+      continue;
+    }
+
+    steps.push(match(legs, sum, contracts(qty), grid));
+    for (const cursor of cursors) cursor.take(qty);
+    left -= qty;
+  }
+  return { steps, left: left === 0 ? NONE : contracts(left), metOwn: false };
+}
+
+function match(legs: readonly RestingOrder[], sum: number, qty: Contracts, grid: readonly Ticks[]): Step {
+  const lowest = grid[0] ?? ticks(1);
+  const price = CONTRACT_TICKS - sum;
+  if (price >= lowest) {
+    return { kind: "match", qty, price: ticks(price), legs: legs.map((resting) => ({ resting, price: resting.order.price })) };
+  }
+  return { kind: "match", qty, price: lowest, legs: improved(legs, lowest + sum - CONTRACT_TICKS, grid) };
+}
+
+/**
+ * The other outcomes overshoot: the makers' prices come down by `excess` in all, tick by tick, always the dearest
+ * (of equals the youngest order), the last step by exactly what is left.
+ */
+function improved(legs: readonly RestingOrder[], excess: number, grid: readonly Ticks[]): Leg[] {
+  const prices = legs.map((resting) => resting.order.price as number);
+  let left = excess;
+  while (left > 0) {
+    let dearest = 0;
+    for (let i = 1; i < legs.length; i += 1) {
+      const difference = (prices[i] ?? 0) - (prices[dearest] ?? 0);
+      if (difference > 0 || (difference === 0 && (legs[i]?.arrival ?? 0) > (legs[dearest]?.arrival ?? 0))) dearest = i;
+    }
+    const price = prices[dearest] ?? 0;
+    const step = Math.min(left, price - tickBelow(grid, price));
+    assert(step > 0, "a match overshoots although its makers pay the lowest tick");
+    prices[dearest] = price - step;
+    left -= step;
+  }
+  return legs.map((resting, i) => ({ resting, price: ticks(prices[i] ?? 0) }));
+}
+
+function tickBelow(grid: readonly Ticks[], price: number): number {
+  let below = grid[0] ?? 1;
+  for (const tick of grid) {
+    if (tick >= price) break;
+    below = tick;
+  }
+  return below;
+}
+
+/** The tick nearest to a price; of two equally near the lower. */
+export function nearestTick(grid: readonly Ticks[], price: Ticks): Ticks {
+  let nearest = grid[0] ?? price;
+  for (const tick of grid) {
+    if (Math.abs(tick - price) < Math.abs(nearest - price)) nearest = tick;
+    if (tick >= price) break;
+  }
+  return nearest;
+}
