@@ -1,0 +1,65 @@
+/** The one way to reach Postgres. */
+
+import { drizzle, type NodePgDatabase, type NodePgQueryResultHKT } from "drizzle-orm/node-postgres";
+import type { PgDatabase } from "drizzle-orm/pg-core";
+import pg from "pg";
+
+export type Database = NodePgDatabase & { readonly $client: pg.Pool };
+/** What a query needs: the database, or a transaction of it. */
+export type Queries = PgDatabase<NodePgQueryResultHKT>;
+
+/**
+ * Opens a pool. No statement runs longer than `statementTimeoutMs` (default 5 s) and no caller waits longer than
+ * 5 s for a connection; `onError` hears of idle connections that break.
+ */
+export function connect(
+  databaseUrl: string,
+  options: { maxConnections?: number; statementTimeoutMs?: number; onError?: (error: Error) => void } = {},
+): Database {
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    max: options.maxConnections ?? 10,
+    connectionTimeoutMillis: 5_000,
+    statement_timeout: options.statementTimeoutMs ?? 5_000,
+    keepAlive: true,
+    application_name: "exchange",
+  });
+  pool.on("error", (error) => options.onError?.(error));
+  return drizzle({ client: pool, casing: "snake_case" });
+}
+
+/** Closes the pool once its running queries have ended. */
+export async function disconnect(db: Database): Promise<void> {
+  await db.$client.end();
+}
+
+const CONNECTION_CODES = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ENOTFOUND",
+  "EHOSTUNREACH",
+]);
+const CONNECTION_MESSAGE =
+  /connection terminated|timeout exceeded when trying to connect|client has encountered/i;
+
+/** Whether an error of a query means that Postgres could not be reached or did not answer in time. */
+export function isUnavailable(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const code = "code" in cause && typeof cause.code === "string" ? cause.code : "";
+    // Class 08 is connection trouble, 57P.. a server that is going down or starting, 57014 a statement timeout.
+    if (CONNECTION_CODES.has(code) || /^(08|57P)/.test(code) || code === "57014" || code === "53300")
+      return true;
+    if (CONNECTION_MESSAGE.test(cause.message)) return true;
+  }
+  return false;
+}
+
+/** The name of the unique index or constraint that an insert ran into, if that is what the error says. */
+export function violatedUnique(error: unknown): string | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof pg.DatabaseError && cause.code === "23505") return cause.constraint;
+  }
+  return undefined;
+}

@@ -1,0 +1,175 @@
+/** The read model of wallets, folded from the ledgers' deltas by the projector, and the projector's own cursors. */
+
+import { sql } from "drizzle-orm";
+import { boolean, index, pgTable, primaryKey, smallint, text, uuid } from "drizzle-orm/pg-core";
+import type { TransactionKind } from "../../actors/ledger/types.js";
+import type { CancelReason, RejectReason } from "../../actors/market/types.js";
+import { count, currency, moment, money, price, quantity } from "./columns.js";
+
+export const ORDER_STATUSES = ["PENDING", "OPEN", "FILLED", "CANCELED", "REJECTED"] as const;
+export type OrderStatus = (typeof ORDER_STATUSES)[number];
+
+export const wallets = pgTable("wallets", {
+  wallet: uuid().primaryKey(),
+  traderId: uuid().notNull(),
+  shard: smallint().notNull(),
+});
+
+/** Every order ever accepted, with its answer for ever. */
+export const orders = pgTable(
+  "orders",
+  {
+    orderId: uuid().primaryKey(),
+    wallet: uuid().notNull(),
+    traderId: uuid().notNull(),
+    marketId: uuid().notNull(),
+    outcome: smallint().notNull(),
+    currency: currency().notNull(),
+    price: price().notNull(),
+    /** As accepted; what an amendment took away is this less `filled` and `remaining`. */
+    qty: quantity().notNull(),
+    filled: quantity().notNull(),
+    /** Unfilled, also once the order is terminal. */
+    remaining: quantity().notNull(),
+    tif: text({ enum: ["GTC", "GTT", "IOC", "FOK", "PO"] }).notNull(),
+    status: text({ enum: ORDER_STATUSES }).notNull(),
+    reason: text().$type<CancelReason | RejectReason>(),
+    clientId: text(),
+    groupId: text(),
+    expiresTs: moment(),
+    /** When the ledger accepted it. */
+    ts: moment().notNull(),
+    place: count().notNull(),
+    updatedTs: moment().notNull(),
+  },
+  (table) => [
+    index("orders_wallet").on(table.wallet, table.ts, table.place),
+    index("orders_open")
+      .on(table.wallet)
+      .where(sql`status in ('PENDING', 'OPEN')`),
+    index("orders_client")
+      .on(table.wallet, table.clientId)
+      .where(sql`client_id is not null`),
+  ],
+);
+
+/** One side of an execution. `place` orders the rows of one ledger; the primary key is the listing order. */
+export const fills = pgTable(
+  "fills",
+  {
+    wallet: uuid().notNull(),
+    ts: moment().notNull(),
+    place: count().notNull(),
+    fillId: uuid().notNull(),
+    matchId: uuid().notNull(),
+    orderId: uuid().notNull(),
+    clientId: text(),
+    marketId: uuid().notNull(),
+    outcome: smallint().notNull(),
+    currency: currency().notNull(),
+    price: price().notNull(),
+    qty: quantity().notNull(),
+    cost: money().notNull(),
+    payout: money().notNull(),
+    fee: money().notNull(),
+    credit: money().notNull(),
+    taker: boolean().notNull(),
+    wash: boolean().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.wallet, table.ts, table.place] }),
+    index("fills_order").on(table.orderId),
+  ],
+);
+
+/**
+ * The double entries: `amount` into the wallet, its opposite into the counterparty (`market:<id>`, `wallet:<id>`,
+ * `house`, `external`). The partial index serves lists of one kind; the kinds it leaves out are most of the rows.
+ */
+export const entries = pgTable(
+  "entries",
+  {
+    wallet: uuid().notNull(),
+    ts: moment().notNull(),
+    place: count().notNull(),
+    transactionId: uuid().notNull(),
+    counterparty: text().notNull(),
+    kind: text().$type<TransactionKind>().notNull(),
+    currency: currency().notNull(),
+    amount: money().notNull(),
+    ref: text().notNull(),
+    clientRef: text(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.wallet, table.ts, table.place] }),
+    index("entries_kind")
+      .on(table.wallet, table.kind, table.ts, table.place)
+      .where(sql`kind not in ('FILL', 'FEE', 'MAKER_CREDIT')`),
+  ],
+);
+
+/** Sums of all entries by kind and counterparty class, kept so that the money report need not read them all. */
+export const entryTotals = pgTable(
+  "entry_totals",
+  {
+    shard: smallint().notNull(),
+    currency: currency().notNull(),
+    kind: text().$type<TransactionKind>().notNull(),
+    /** `market`, `wallet`, `house` or `external`. */
+    side: text({ enum: ["market", "wallet", "house", "external"] }).notNull(),
+    amount: money().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.shard, table.currency, table.kind, table.side] })],
+);
+
+/** What a wallet holds of an outcome; a row with `qty` 0 was held once. */
+export const positions = pgTable(
+  "positions",
+  {
+    wallet: uuid().notNull(),
+    marketId: uuid().notNull(),
+    currency: currency().notNull(),
+    outcome: smallint().notNull(),
+    qty: quantity().notNull(),
+    cost: money().notNull(),
+    updatedTs: moment().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.wallet, table.marketId, table.currency, table.outcome] })],
+);
+
+/** `total` is all of the wallet's money, `reserved` the part that open orders hold. */
+export const balances = pgTable(
+  "balances",
+  {
+    wallet: uuid().notNull(),
+    currency: currency().notNull(),
+    total: money().notNull(),
+    reserved: money().notNull(),
+    updatedTs: moment().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.wallet, table.currency] })],
+);
+
+export const transfers = pgTable(
+  "transfers",
+  {
+    transferId: uuid().primaryKey(),
+    traderId: uuid().notNull(),
+    /** The subaccount's wallet. */
+    wallet: uuid().notNull(),
+    direction: text({ enum: ["fund", "defund"] }).notNull(),
+    amount: money().notNull(),
+    status: text({ enum: ["Applied", "Rejected"] }).notNull(),
+    /** What the paying wallet had available, when rejected. */
+    available: money(),
+    clientTransferId: text(),
+    ts: moment().notNull(),
+  },
+  (table) => [index("transfers_client").on(table.traderId, table.clientTransferId)],
+);
+
+/** How far each actor's log is in these tables; written in the transaction that wrote the rows. */
+export const projectorCursors = pgTable("projector_cursors", {
+  actor: text().primaryKey(),
+  seq: count().notNull(),
+});
