@@ -1,22 +1,22 @@
-import path from 'node:path';
-import { defineConfig } from 'eslint/config';
-import tseslint from 'typescript-eslint';
+import path from "node:path";
+import { defineConfig } from "eslint/config";
+import tseslint from "typescript-eslint";
 
 /**
  * The rooms of the house, left to right. A file may import its own room and every room to its left;
  * `packages` are the npm packages a room may import, `builtins` says whether it may import `node:*`.
  */
 const ROOMS = [
-  { name: 'actors', packages: ['zod'], builtins: false },
-  { name: 'stream', packages: ['zod', 'ioredis', 'bullmq', 'ws', 'pino', 'prom-client'], builtins: true },
-  { name: 'db', packages: ['zod', 'ioredis', 'drizzle-orm', 'pg', 'pino', 'prom-client'], builtins: true },
-  { name: 'http', packages: 'any', builtins: true },
-  { name: 'scripts', packages: 'any', builtins: true },
+  { name: "actors", packages: ["zod"], builtins: false },
+  { name: "stream", packages: ["zod", "ioredis", "bullmq", "ws", "pino", "prom-client"], builtins: true },
+  { name: "db", packages: ["zod", "ioredis", "drizzle-orm", "pg", "pino", "prom-client"], builtins: true },
+  { name: "http", packages: "any", builtins: true },
+  { name: "scripts", packages: "any", builtins: true },
 ];
 
 function packageName(specifier) {
-  const parts = specifier.split('/');
-  return specifier.startsWith('@') ? parts.slice(0, 2).join('/') : parts[0];
+  const parts = specifier.split("/");
+  return specifier.startsWith("@") ? parts.slice(0, 2).join("/") : parts[0];
 }
 
 /** Says why `specifier` may not be imported from `file`, or returns undefined when it may. */
@@ -25,24 +25,24 @@ function forbidden(root, file, specifier) {
   const from = ROOMS.findIndex((room) => room.name === here);
   const room = ROOMS[from];
   if (room === undefined) return undefined;
-  if (specifier.startsWith('.')) {
+  if (specifier.startsWith(".")) {
     const target = path.relative(root, path.resolve(path.dirname(file), specifier)).split(path.sep)[0];
     const to = ROOMS.findIndex((other) => other.name === target);
     if (to === -1) return `'${target}' is not a room that ${here}/ may import`;
     return to > from ? `${here}/ may not import ${target}/: an import may only point left` : undefined;
   }
-  if (specifier.startsWith('node:')) {
+  if (specifier.startsWith("node:")) {
     return room.builtins ? undefined : `${here}/ is pure: no clock, randomness, I/O or node: module`;
   }
-  if (room.packages === 'any' || room.packages.includes(packageName(specifier))) return undefined;
-  return `${here}/ may only import these packages: ${room.packages.join(', ')}`;
+  if (room.packages === "any" || room.packages.includes(packageName(specifier))) return undefined;
+  return `${here}/ may only import these packages: ${room.packages.join(", ")}`;
 }
 
 const importDirections = {
-  meta: { type: 'problem', schema: [] },
+  meta: { type: "problem", schema: [] },
   create(context) {
     const check = (node) => {
-      if (node.source?.type !== 'Literal') return;
+      if (node.source?.type !== "Literal") return;
       const message = forbidden(context.cwd, context.filename, String(node.source.value));
       if (message !== undefined) context.report({ node: node.source, message });
     };
@@ -55,85 +55,85 @@ const importDirections = {
   },
 };
 
-const IMPURE = 'actors/ is pure: time, ids and randomness arrive in the command.';
-const ENVIRONMENT = 'Only scripts/config.ts reads the environment; take what you need as a parameter.';
+const IMPURE = "actors/ is pure: time, ids and randomness arrive in the command.";
+const ENVIRONMENT = "Only scripts/config.ts reads the environment; take what you need as a parameter.";
 
 export default defineConfig(
-  { ignores: ['.build/**', '.data/**', '.cache/**', '.coverage/**', '.bench/**'] },
+  { ignores: [".build/**", ".data/**", ".cache/**", ".coverage/**", ".bench/**"] },
   {
-    files: ['**/*.ts', '**/*.tsx'],
+    files: ["**/*.ts", "**/*.tsx"],
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
-    plugins: { overround: { rules: { 'import-directions': importDirections } } },
-    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    plugins: { overround: { rules: { "import-directions": importDirections } } },
+    linterOptions: { reportUnusedDisableDirectives: "error" },
     rules: {
-      'overround/import-directions': 'error',
-      'no-console': 'error',
-      eqeqeq: 'error',
-      '@typescript-eslint/no-floating-promises': 'error',
-      '@typescript-eslint/no-explicit-any': 'error',
-      '@typescript-eslint/no-non-null-assertion': 'error',
-      '@typescript-eslint/switch-exhaustiveness-check': [
-        'error',
+      "overround/import-directions": "error",
+      "no-console": "error",
+      eqeqeq: "error",
+      "@typescript-eslint/no-floating-promises": "error",
+      "@typescript-eslint/no-explicit-any": "error",
+      "@typescript-eslint/no-non-null-assertion": "error",
+      "@typescript-eslint/switch-exhaustiveness-check": [
+        "error",
         { considerDefaultExhaustiveForUnions: true, requireDefaultForNonUnion: true },
       ],
-      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
-      '@typescript-eslint/consistent-type-definitions': 'off',
-      '@typescript-eslint/restrict-template-expressions': [
-        'error',
+      "@typescript-eslint/consistent-type-imports": ["error", { fixStyle: "inline-type-imports" }],
+      "@typescript-eslint/consistent-type-definitions": "off",
+      "@typescript-eslint/restrict-template-expressions": [
+        "error",
         { allowNumber: true, allowBoolean: true },
       ],
-      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
-      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
-      'no-restricted-properties': ['error', { object: 'process', property: 'env', message: ENVIRONMENT }],
+      "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
+      "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_" }],
+      "no-restricted-properties": ["error", { object: "process", property: "env", message: ENVIRONMENT }],
     },
   },
   {
-    files: ['actors/**/*.ts'],
+    files: ["actors/**/*.ts"],
     rules: {
-      'no-restricted-globals': [
-        'error',
+      "no-restricted-globals": [
+        "error",
         ...[
-          'process',
-          'Buffer',
-          'performance',
-          'crypto',
-          'setTimeout',
-          'setInterval',
-          'setImmediate',
-          'queueMicrotask',
-          'fetch',
-          'console',
+          "process",
+          "Buffer",
+          "performance",
+          "crypto",
+          "setTimeout",
+          "setInterval",
+          "setImmediate",
+          "queueMicrotask",
+          "fetch",
+          "console",
         ].map((name) => ({ name, message: IMPURE })),
       ],
-      'no-restricted-properties': [
-        'error',
-        { object: 'Date', property: 'now', message: IMPURE },
-        { object: 'Math', property: 'random', message: IMPURE },
+      "no-restricted-properties": [
+        "error",
+        { object: "Date", property: "now", message: IMPURE },
+        { object: "Math", property: "random", message: IMPURE },
       ],
-      'no-restricted-syntax': [
-        'error',
+      "no-restricted-syntax": [
+        "error",
         { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: IMPURE },
         { selector: "CallExpression[callee.name='Date']", message: IMPURE },
-        { selector: 'AwaitExpression', message: 'actors/ is synchronous: a command in, deltas out.' },
+        { selector: "AwaitExpression", message: "actors/ is synchronous: a command in, deltas out." },
       ],
     },
   },
   {
-    files: ['scripts/**/*.ts'],
-    rules: { 'no-console': 'off' },
+    files: ["scripts/**/*.ts"],
+    rules: { "no-console": "off" },
   },
   {
-    files: ['scripts/config.ts'],
-    rules: { 'no-restricted-properties': 'off' },
+    files: ["scripts/config.ts"],
+    rules: { "no-restricted-properties": "off" },
   },
   {
-    files: ['test/**/*.ts'],
+    files: ["test/**/*.ts"],
     rules: {
       // Chai assertions such as `expect(x).to.be.true` are expressions by design.
-      '@typescript-eslint/no-unused-expressions': 'off',
-      'no-restricted-properties': 'off',
-      'no-console': 'off',
+      "@typescript-eslint/no-unused-expressions": "off",
+      "no-restricted-properties": "off",
+      "no-console": "off",
     },
   },
 );

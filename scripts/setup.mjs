@@ -6,17 +6,17 @@
  *
  * Usage: node scripts/setup.mjs <build|check|test|a compiled entry of scripts/> [arguments]
  */
-import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import fs from 'node:fs';
-import path from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import fs from "node:fs";
+import path from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
-const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
-const BUILD = path.join(ROOT, '.build');
-const BUILD_STAMP = path.join(BUILD, 'stamp');
-const SETUP_LOCK = path.join(ROOT, '.cache', 'setup.lock');
-const ROOMS = ['actors', 'stream', 'db', 'http', 'scripts'];
+const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
+const BUILD = path.join(ROOT, ".build");
+const BUILD_STAMP = path.join(BUILD, "stamp");
+const SETUP_LOCK = path.join(ROOT, ".cache", "setup.lock");
+const ROOMS = ["actors", "stream", "db", "http", "scripts"];
 const LOCK_WAIT_MS = 300_000;
 
 function say(message) {
@@ -26,7 +26,7 @@ function say(message) {
 class SetupError extends Error {}
 
 function checkNode() {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   const works = (major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22;
   if (!works) {
     throw new SetupError(`Node ${process.versions.node} is too old: install Node 20.19 or 22.12 or newer`);
@@ -34,14 +34,14 @@ function checkNode() {
 }
 
 function run(what, command, args) {
-  const result = spawnSync(command, args, { cwd: ROOT, stdio: 'inherit' });
+  const result = spawnSync(command, args, { cwd: ROOT, stdio: "inherit" });
   if (result.error) throw new SetupError(`${what}: cannot run ${command}: ${result.error.message}`);
   return result.signal === null ? (result.status ?? 1) : 1;
 }
 
 function readJson(file) {
   try {
-    return JSON.parse(fs.readFileSync(file, 'utf8'));
+    return JSON.parse(fs.readFileSync(file, "utf8"));
   } catch {
     return undefined;
   }
@@ -52,12 +52,12 @@ function readJson(file) {
  * writes what it installed to a hidden lock file last of all, so an interrupted install is noticed too.
  */
 function staleInstall() {
-  const wanted = readJson(path.join(ROOT, 'package-lock.json'))?.packages;
-  if (!wanted) throw new SetupError('package-lock.json is missing or broken: restore it from git');
-  const installed = readJson(path.join(ROOT, 'node_modules', '.package-lock.json'))?.packages;
-  if (!installed) return 'node_modules is missing';
+  const wanted = readJson(path.join(ROOT, "package-lock.json"))?.packages;
+  if (!wanted) throw new SetupError("package-lock.json is missing or broken: restore it from git");
+  const installed = readJson(path.join(ROOT, "node_modules", ".package-lock.json"))?.packages;
+  if (!installed) return "node_modules is missing";
   for (const [location, entry] of Object.entries(wanted)) {
-    if (location === '') continue;
+    if (location === "") continue;
     const present = installed[location];
     if (present === undefined && entry.optional) continue;
     if (present?.version !== entry.version) return `${location} is not at ${entry.version}`;
@@ -68,14 +68,14 @@ function staleInstall() {
 function install() {
   const reason = staleInstall();
   if (reason === undefined) return;
-  say(`installing dependencies into ${path.join(ROOT, 'node_modules')} (${reason})`);
-  const status = run('npm ci', process.platform === 'win32' ? 'npm.cmd' : 'npm', [
-    'ci',
-    '--no-audit',
-    '--no-fund',
-    '--loglevel=error',
+  say(`installing dependencies into ${path.join(ROOT, "node_modules")} (${reason})`);
+  const status = run("npm ci", process.platform === "win32" ? "npm.cmd" : "npm", [
+    "ci",
+    "--no-audit",
+    "--no-fund",
+    "--loglevel=error",
   ]);
-  if (status !== 0) throw new SetupError('npm ci failed; its own message is above');
+  if (status !== 0) throw new SetupError("npm ci failed; its own message is above");
 }
 
 function listFiles(directory) {
@@ -87,20 +87,20 @@ function listFiles(directory) {
 }
 
 function isTypeScript(file) {
-  return file.endsWith('.ts') || file.endsWith('.tsx');
+  return file.endsWith(".ts") || file.endsWith(".tsx");
 }
 
 function isAsset(file) {
-  return !isTypeScript(file) && !file.endsWith('.md') && path.basename(file) !== 'setup.mjs';
+  return !isTypeScript(file) && !file.endsWith(".md") && path.basename(file) !== "setup.mjs";
 }
 
 function fingerprint(files) {
-  const hash = createHash('sha256');
+  const hash = createHash("sha256");
   for (const file of files.toSorted()) {
     const { size, mtimeMs } = fs.statSync(file);
     hash.update(`${path.relative(ROOT, file)} ${size} ${mtimeMs}\n`);
   }
-  return hash.digest('hex');
+  return hash.digest("hex");
 }
 
 /** Copies what the compiler does not write (Lua scripts, SQL migrations, web pages) beside the compiled code. */
@@ -119,7 +119,7 @@ function prune(sources) {
     const target = path.join(BUILD, path.relative(ROOT, file));
     expected.add(target);
     if (isTypeScript(file)) {
-      const stem = target.replace(/\.tsx?$/, '');
+      const stem = target.replace(/\.tsx?$/, "");
       expected.add(`${stem}.js`).add(`${stem}.js.map`);
     }
   }
@@ -132,14 +132,14 @@ function prune(sources) {
 
 function build() {
   const sources = ROOMS.flatMap((room) => listFiles(path.join(ROOT, room)));
-  const inputs = [...sources, path.join(ROOT, 'tsconfig.json'), path.join(ROOT, 'package-lock.json')];
+  const inputs = [...sources, path.join(ROOT, "tsconfig.json"), path.join(ROOT, "package-lock.json")];
   const stamp = fingerprint(inputs);
-  if (fs.existsSync(BUILD_STAMP) && fs.readFileSync(BUILD_STAMP, 'utf8') === stamp) return;
+  if (fs.existsSync(BUILD_STAMP) && fs.readFileSync(BUILD_STAMP, "utf8") === stamp) return;
   say(`compiling into ${BUILD}`);
   fs.rmSync(BUILD_STAMP, { force: true });
-  const compiler = path.join(ROOT, 'node_modules', '@typescript', 'native', 'bin', 'tsc');
-  if (run('tsc', process.execPath, [compiler, '-p', path.join(ROOT, 'tsconfig.json')]) !== 0) {
-    throw new SetupError('the sources do not compile; the errors are above');
+  const compiler = path.join(ROOT, "node_modules", "@typescript", "native", "bin", "tsc");
+  if (run("tsc", process.execPath, [compiler, "-p", path.join(ROOT, "tsconfig.json")]) !== 0) {
+    throw new SetupError("the sources do not compile; the errors are above");
   }
   copyAssets(sources.filter(isAsset));
   prune(sources);
@@ -151,7 +151,7 @@ function isAlive(pid) {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error.code === 'EPERM';
+    return error.code === "EPERM";
   }
 }
 
@@ -162,12 +162,12 @@ function exclusively(work) {
   let told = false;
   for (;;) {
     try {
-      fs.writeFileSync(SETUP_LOCK, String(process.pid), { flag: 'wx' });
+      fs.writeFileSync(SETUP_LOCK, String(process.pid), { flag: "wx" });
       break;
     } catch (error) {
-      if (error.code !== 'EEXIST') throw error;
+      if (error.code !== "EEXIST") throw error;
     }
-    const holder = Number(fs.readFileSync(SETUP_LOCK, { encoding: 'utf8', flag: 'a+' }));
+    const holder = Number(fs.readFileSync(SETUP_LOCK, { encoding: "utf8", flag: "a+" }));
     if (holder > 0 && !isAlive(holder)) {
       fs.rmSync(SETUP_LOCK, { force: true });
       continue;
@@ -189,36 +189,36 @@ function exclusively(work) {
 }
 
 function tool(...location) {
-  return path.join(ROOT, 'node_modules', ...location);
+  return path.join(ROOT, "node_modules", ...location);
 }
 
 function test(args) {
-  const specs = args.some((arg) => !arg.startsWith('-')) ? [] : ['test/**/*.test.ts'];
-  return run('mocha', process.execPath, [tool('mocha', 'bin', 'mocha.js'), ...specs, ...args]);
+  const specs = args.some((arg) => !arg.startsWith("-")) ? [] : ["test/**/*.test.ts"];
+  return run("mocha", process.execPath, [tool("mocha", "bin", "mocha.js"), ...specs, ...args]);
 }
 
 /** Runs every quick check, all of them even when one fails, and sums up at the end. */
 function check() {
   const steps = [
-    ['types', [tool('@typescript', 'native', 'bin', 'tsc'), '-p', 'test/tsconfig.json']],
-    ['eslint', [tool('eslint', 'bin', 'eslint.js'), '.', '--max-warnings', '0']],
-    ['prettier', [tool('prettier', 'bin', 'prettier.cjs'), '--check', '.', '--log-level', 'warn']],
-    ['unit tests', [tool('mocha', 'bin', 'mocha.js'), 'test/actors/**/*.test.ts', '--reporter', 'dot']],
+    ["types", [tool("@typescript", "native", "bin", "tsc"), "-p", "test/tsconfig.json"]],
+    ["eslint", [tool("eslint", "bin", "eslint.js"), ".", "--max-warnings", "0"]],
+    ["prettier", [tool("prettier", "bin", "prettier.cjs"), "--check", ".", "--log-level", "warn"]],
+    ["unit tests", [tool("mocha", "bin", "mocha.js"), "test/actors/**/*.test.ts", "--reporter", "dot"]],
   ];
   const failed = [];
   for (const [name, args] of steps) {
     const began = Date.now();
     const passed = run(name, process.execPath, args) === 0;
     if (!passed) failed.push(name);
-    say(`${name} ${passed ? 'passed' : 'FAILED'} in ${((Date.now() - began) / 1000).toFixed(1)} s`);
+    say(`${name} ${passed ? "passed" : "FAILED"} in ${((Date.now() - began) / 1000).toFixed(1)} s`);
   }
-  if (failed.length > 0) say(`check failed: ${failed.join(', ')}`);
+  if (failed.length > 0) say(`check failed: ${failed.join(", ")}`);
   return failed.length === 0 ? 0 : 1;
 }
 
 /** Becomes the compiled entry `name`, in this process, so that signals and the exit code are its own. */
 async function become(name, args) {
-  const entry = path.join(BUILD, 'scripts', `${name}.js`);
+  const entry = path.join(BUILD, "scripts", `${name}.js`);
   if (!/^[a-z][a-z0-9-]*$/.test(name) || !fs.existsSync(entry)) {
     throw new SetupError(`there is no command '${name}' (scripts/${name}.ts)`);
   }
@@ -227,19 +227,19 @@ async function become(name, args) {
   await import(pathToFileURL(entry).href);
 }
 
-async function main([command = 'start', ...args]) {
+async function main([command = "start", ...args]) {
   checkNode();
   exclusively(() => {
     install();
-    if (command !== 'check') build();
+    if (command !== "check") build();
   });
   switch (command) {
-    case 'build':
+    case "build":
       return;
-    case 'check':
+    case "check":
       process.exitCode = check();
       return;
-    case 'test':
+    case "test":
       process.exitCode = test(args);
       return;
     default:

@@ -1,4 +1,4 @@
-import Mocha from 'mocha';
+import Mocha from "mocha";
 
 /**
  * Mocha's spec reporter with one more line, the very last of the run: `N passed, N failed`, with
@@ -10,8 +10,8 @@ export default class ClosingLineReporter extends Mocha.reporters.Spec {
     super(runner, options);
     runner.once(Mocha.Runner.constants.EVENT_RUN_END, () => {
       const { passes, failures, pending } = this.stats;
-      const skipped = pending > 0 ? `, ${pending} skipped` : '';
-      process.once('exit', () => console.log(`${passes} passed, ${failures} failed${skipped}`));
+      const skipped = pending > 0 ? `, ${pending} skipped` : "";
+      process.once("exit", () => console.log(`${passes} passed, ${failures} failed${skipped}`));
     });
   }
 }
