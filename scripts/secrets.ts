@@ -1,0 +1,61 @@
+import { randomBytes } from "node:crypto";
+import fs from "node:fs";
+import path from "node:path";
+import { z } from "zod";
+import { type Config, ConfigError } from "./config.js";
+
+const Secrets = z.object({ jwtWebSecret: z.string().min(32), jwtServiceSecret: z.string().min(32) });
+
+/** The keys that sign web sessions and surface B tokens; two, so that neither can pass for the other. */
+export type Secrets = Readonly<z.infer<typeof Secrets>>;
+
+/**
+ * The signing secrets: from the environment, else (never in production) generated once and kept in
+ * `DATA_DIR/secrets.json`, readable by its owner only, so that sessions survive a restart.
+ * @throws ConfigError in production when one is not set, and when the file cannot be read or written.
+ */
+export function loadSecrets(config: Config): Secrets {
+  const { jwtWebSecret, jwtServiceSecret } = config;
+  if (jwtWebSecret !== undefined && jwtServiceSecret !== undefined) return { jwtWebSecret, jwtServiceSecret };
+  if (config.exchangeEnv === "production") {
+    const missing = [
+      jwtWebSecret === undefined ? "JWT_WEB_SECRET" : undefined,
+      jwtServiceSecret === undefined ? "JWT_SERVICE_SECRET" : undefined,
+    ].filter((name) => name !== undefined);
+    throw new ConfigError(`${missing.join(" and ")} must be set when EXCHANGE_ENV is production`);
+  }
+  const kept = keptSecrets(path.join(config.dataDir, "secrets.json"));
+  return {
+    jwtWebSecret: jwtWebSecret ?? kept.jwtWebSecret,
+    jwtServiceSecret: jwtServiceSecret ?? kept.jwtServiceSecret,
+  };
+}
+
+function keptSecrets(file: string): Secrets {
+  const fresh: Secrets = {
+    jwtWebSecret: randomBytes(32).toString("base64url"),
+    jwtServiceSecret: randomBytes(32).toString("base64url"),
+  };
+  try {
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    publishOnce(file, JSON.stringify(fresh));
+    return Secrets.parse(JSON.parse(fs.readFileSync(file, "utf8")));
+  } catch (error) {
+    const reason = error instanceof z.ZodError ? "it is incomplete" : String(error);
+    throw new ConfigError(`cannot use ${file}: ${reason}. Remove it to have new secrets generated`);
+  }
+}
+
+/** Writes the file unless it is there. Linking is atomic, so roles that start together agree on one content. */
+function publishOnce(file: string, content: string): void {
+  if (fs.existsSync(file)) return;
+  const draft = `${file}.${process.pid}`;
+  fs.writeFileSync(draft, content, { mode: 0o600 });
+  try {
+    fs.linkSync(draft, file);
+  } catch (error) {
+    if (!fs.existsSync(file)) throw error;
+  } finally {
+    fs.rmSync(draft);
+  }
+}
