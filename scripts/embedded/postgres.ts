@@ -1,0 +1,236 @@
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import pg from "pg";
+import { isRunning, markOf } from "../supervisor/identity.js";
+import { type PostgresBinaries, postgresBinaries } from "./postgres-binaries.js";
+import { isReachableByAll, isRoot, makeReachable, NOBODY, SHARED_HOME } from "./reach.js";
+import { newPassword, readRecord, type ServerRecord, writeRecord } from "./record.js";
+import {
+  checkDiskSpace,
+  choosePort,
+  EmbeddedServerError,
+  launch,
+  type LineLog,
+  type RunningServer,
+  stopLeftover,
+  waitUntilReady,
+} from "./server.js";
+
+/** How to run an embedded Postgres. */
+export interface PostgresOptions {
+  /** The data directory of the set; the cluster lives in its `postgres`. The caller holds its lock. */
+  readonly dataDir: string;
+  readonly log: LineLog;
+  /** A restart under running roles: the port they know must not change. */
+  readonly keepPort?: boolean;
+  /** Off only for tests, where a lost cluster is not missed. */
+  readonly durable?: boolean;
+}
+
+const USER = "overround";
+const DATABASE = "overround";
+const READY_TIMEOUT_MS = 60_000;
+const C_LOCALE = { LC_ALL: "C", TZ: "UTC" };
+
+/**
+ * Starts Postgres on the data directory, creating the cluster and the database the first time. It listens on
+ * loopback only, wants a password, and is found on the same port by the next start.
+ * @throws EmbeddedServerError with one line that says what is wrong and what to do.
+ */
+export async function startPostgres(options: PostgresOptions): Promise<RunningServer> {
+  const { dataDir, log } = options;
+  fs.mkdirSync(dataDir, { recursive: true });
+  checkDiskSpace("postgres", dataDir);
+  const known = readRecord(dataDir, "postgres");
+  await stopLeftover("postgres", known?.process, "SIGINT", log);
+  const binaries = postgresBinaries(log);
+  const record: ServerRecord = {
+    port: await choosePort("postgres", known?.port, options.keepPort ?? false, log),
+    password: known?.password ?? newPassword(),
+  };
+  writeRecord(dataDir, "postgres", record);
+  const cluster = clusterDirectory(dataDir, log);
+  if (!fs.existsSync(path.join(cluster, "PG_VERSION")))
+    createCluster(binaries, cluster, record.password, log);
+  checkOwner(cluster);
+  removeForeignPidFile(cluster, log);
+  return serve(options, binaries, cluster, record);
+}
+
+async function serve(
+  { dataDir, log, durable = true }: PostgresOptions,
+  binaries: PostgresBinaries,
+  cluster: string,
+  record: ServerRecord,
+): Promise<RunningServer> {
+  const settings = {
+    port: record.port,
+    listen_addresses: "127.0.0.1",
+    unix_socket_directories: "",
+    max_connections: 200,
+    shared_buffers: "128MB",
+    ...(durable ? {} : { fsync: "off", synchronous_commit: "off", full_page_writes: "off" }),
+  };
+  const server = await launch({
+    command: binaries.postgres,
+    args: ["-D", cluster, ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])],
+    cwd: "/",
+    env: C_LOCALE,
+    ...(isRoot() ? { user: NOBODY } : {}),
+    stopSignal: "INT",
+    log,
+  });
+  writeRecord(dataDir, "postgres", { ...record, process: markOf(server.pid) });
+  const url = (database: string): string =>
+    `postgres://${USER}:${record.password}@127.0.0.1:${record.port}/${database}`;
+  if (!(await waitUntilReady(server, () => answers(url("postgres")), READY_TIMEOUT_MS))) {
+    await server.stop();
+    throw new EmbeddedServerError(explain(cluster, server.lastLines));
+  }
+  await createDatabase(url("postgres"));
+  return {
+    url: url(DATABASE),
+    pid: server.pid,
+    port: record.port,
+    stop: () => server.stop(),
+    onExit: (listener) => void server.exited.then(listener),
+  };
+}
+
+/**
+ * Where the cluster lives: `DATA_DIR/postgres`. When we are root and the unprivileged user cannot get there (a
+ * repository below a private home), that name is a link to a directory which it can reach.
+ */
+function clusterDirectory(dataDir: string, log: LineLog): string {
+  const usual = path.join(dataDir, "postgres");
+  if (fs.existsSync(usual)) return fs.realpathSync(usual);
+  fs.rmSync(usual, { force: true });
+  if (!isRoot()) return usual;
+  fs.chmodSync(dataDir, fs.statSync(dataDir).mode | 0o011);
+  if (isReachableByAll(dataDir)) return path.join(fs.realpathSync(dataDir), "postgres");
+  makeReachable(SHARED_HOME);
+  const home = fs.mkdtempSync(path.join(SHARED_HOME, "data-"));
+  makeReachable(home);
+  const cluster = path.join(home, "postgres");
+  fs.symlinkSync(cluster, usual);
+  log(
+    `postgres: the data is in ${cluster}, because Postgres does not run as root and no other user can enter ${dataDir}`,
+  );
+  return cluster;
+}
+
+/** Creates the cluster beside its final place and renames it at the end, so that half a cluster is never used. */
+function createCluster(binaries: PostgresBinaries, cluster: string, password: string, log: LineLog): void {
+  log(`postgres: creating a database cluster in ${cluster}`);
+  const draft = `${cluster}.new`;
+  const passwordFile = `${cluster}.password`;
+  fs.rmSync(draft, { recursive: true, force: true });
+  fs.rmSync(passwordFile, { force: true });
+  fs.mkdirSync(draft, { mode: 0o700 });
+  fs.writeFileSync(passwordFile, password, { mode: 0o600 });
+  if (isRoot()) for (const file of [draft, passwordFile]) fs.chownSync(file, NOBODY.uid, NOBODY.gid);
+  const result = spawnSync(
+    binaries.initdb,
+    [
+      ...["-D", draft, "-U", USER, "--pwfile", passwordFile, "--auth=scram-sha-256", "--encoding=UTF8"],
+      ...["--locale-provider=builtin", "--locale=C.UTF-8", "--no-instructions"],
+    ],
+    { cwd: "/", env: C_LOCALE, encoding: "utf8", ...(isRoot() ? NOBODY : {}) },
+  );
+  fs.rmSync(passwordFile, { force: true });
+  if (result.status !== 0) {
+    const reason = result.error?.message ?? result.stderr;
+    throw new EmbeddedServerError(explain(cluster, reason.split("\n")));
+  }
+  fs.renameSync(draft, cluster);
+}
+
+function checkOwner(cluster: string): void {
+  const me = isRoot() ? NOBODY.uid : process.getuid?.();
+  const { uid } = fs.statSync(cluster);
+  if (me === undefined || uid === me) return;
+  throw new EmbeddedServerError(
+    `postgres: ${cluster} belongs to user ${uid}: start as the user who created it, or set another DATA_DIR`,
+  );
+}
+
+/**
+ * Removes a pid file whose process id meanwhile belongs to another program, as happens in containers. One whose
+ * process is gone is left to Postgres, which also checks that no backend of the dead server is left.
+ */
+function removeForeignPidFile(cluster: string, log: LineLog): void {
+  const file = path.join(cluster, "postmaster.pid");
+  if (!fs.existsSync(file)) return;
+  const pid = Number(fs.readFileSync(file, "utf8").split("\n")[0]);
+  if (!Number.isInteger(pid) || pid <= 0 || !isRunning(markOf(pid))) return;
+  if (isPostgresOf(pid, cluster)) {
+    throw new EmbeddedServerError(
+      `postgres: process ${pid} already serves ${cluster}: stop it with kill -INT ${pid}`,
+    );
+  }
+  log(`postgres: removing a stale ${file}; its process ${pid} is another program by now`);
+  fs.rmSync(file);
+}
+
+function isPostgresOf(pid: number, cluster: string): boolean {
+  const shown = fs.existsSync(`/proc/${pid}/cmdline`)
+    ? fs.readFileSync(`/proc/${pid}/cmdline`, "utf8")
+    : spawnSync("ps", ["-o", "args=", "-p", String(pid)], { encoding: "utf8" }).stdout;
+  return shown.includes("postgres") && shown.includes(cluster);
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    return true;
+  } catch (error) {
+    if (error instanceof pg.DatabaseError && error.code === "28P01") {
+      throw new EmbeddedServerError(
+        "postgres: the password in postgres.json does not fit this cluster: restore that file, " +
+          "or remove the data directory to begin anew",
+      );
+    }
+    return false;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function createDatabase(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rowCount } = await client.query("SELECT 1 FROM pg_database WHERE datname = $1", [DATABASE]);
+    if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Turns the last output of a server that did not start into one line with a remedy. */
+function explain(cluster: string, output: readonly string[]): string {
+  const text = output.join("\n");
+  if (/no space left on device|disk quota exceeded/i.test(text)) {
+    return `postgres: the disk of ${cluster} is full: free space on it, or set DATA_DIR to another disk`;
+  }
+  if (/could not bind|address already in use/i.test(text)) {
+    return "postgres: its port was taken while it started: start again";
+  }
+  if (
+    /error while loading shared libraries|no such file or directory.*(ld-linux|initdb)|ENOENT/i.test(text)
+  ) {
+    return `postgres: the server programs do not run here: set DATABASE_URL to a Postgres of your own (${firstFault(output)})`;
+  }
+  if (/database files are incompatible/i.test(text)) {
+    return `postgres: ${cluster} was created by another version: move it away, or set another DATA_DIR`;
+  }
+  return `postgres did not start: ${firstFault(output)} (data in ${cluster})`;
+}
+
+function firstFault(output: readonly string[]): string {
+  const fault = output.find((line) => /fatal|error|panic|invalid|could not|cannot/i.test(line));
+  return (fault ?? output.findLast((line) => line.trim() !== "") ?? "it said nothing").trim();
+}

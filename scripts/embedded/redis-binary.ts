@@ -1,0 +1,142 @@
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { isRoot } from "./reach.js";
+import { EmbeddedServerError, type LineLog } from "./server.js";
+
+/** A Redis server program that runs here, with the environment it needs. */
+export interface RedisBinary {
+  readonly command: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly version: string;
+}
+
+/** Where to look for a Redis server. */
+export interface RedisSearch {
+  /** `REDIS_SERVER_BIN`: taken without looking further. */
+  readonly serverBin: string | undefined;
+  /** The directories of PATH. */
+  readonly programPath: readonly string[];
+  /** Where a downloaded server is kept for the next start. */
+  readonly cacheDir: string;
+  readonly log: LineLog;
+}
+
+const OLDEST_MAJOR = 7;
+const PROGRAMS = ["redis-server", "valkey-server"];
+const HOMEBREW_BIN = ["/opt/homebrew/bin", "/usr/local/bin"];
+const BASE_PACKAGES = ["redis-server", "redis-tools", "libjemalloc2", "liblzf1", "libatomic1"];
+
+const INSTALL_HINT =
+  `install Redis ${OLDEST_MAJOR} or Valkey so that redis-server or valkey-server is on PATH, ` +
+  "or set REDIS_SERVER_BIN to the program, or REDIS_URL to a running server";
+
+/**
+ * Finds a Redis server program: the configured one, one on PATH, the one fetched earlier, else the
+ * distribution's package unpacked into the cache. Nothing is installed into the system on Linux, because that
+ * could start a service on the usual port.
+ * @throws EmbeddedServerError that says what to install.
+ */
+export function findRedis(search: RedisSearch): RedisBinary {
+  if (search.serverBin !== undefined) {
+    const chosen = tryProgram(search.serverBin);
+    if (chosen !== undefined) return chosen;
+    throw new EmbeddedServerError(
+      `redis: REDIS_SERVER_BIN ${search.serverBin} is not a Redis ${OLDEST_MAJOR} or newer that runs here`,
+    );
+  }
+  const directories =
+    process.platform === "darwin" ? [...search.programPath, ...HOMEBREW_BIN] : search.programPath;
+  for (const program of PROGRAMS) {
+    for (const directory of directories) {
+      const found = tryProgram(path.join(directory, program));
+      if (found !== undefined) return found;
+    }
+  }
+  const unpacked = path.join(search.cacheDir, `redis-${process.platform}-${process.arch}`);
+  const cached = tryUnpacked(unpacked);
+  if (cached !== undefined) return cached;
+  const fetched =
+    process.platform === "darwin" ? installWithHomebrew(search.log) : fetchWithApt(unpacked, search);
+  if (fetched !== undefined) return fetched;
+  throw new EmbeddedServerError(`redis: no server found: ${INSTALL_HINT}`);
+}
+
+function tryProgram(command: string, env: Readonly<Record<string, string>> = {}): RedisBinary | undefined {
+  if (!fs.existsSync(command)) return undefined;
+  const { status, stdout } = spawnSync(command, ["--version"], { encoding: "utf8", env });
+  const version = /v=(\d+)\.(\d+)\.(\d+)/.exec(stdout);
+  if (status !== 0 || version === null || Number(version[1]) < OLDEST_MAJOR) return undefined;
+  return { command, env, version: version[0].slice(2) };
+}
+
+/** Runs the server of an unpacked Debian package, pointing the loader at the libraries beside it. */
+function tryUnpacked(root: string): RedisBinary | undefined {
+  const libraries = [path.join(root, "usr", "lib"), path.join(root, "lib")]
+    .filter((directory) => fs.existsSync(directory))
+    .flatMap((directory) => [
+      directory,
+      ...fs
+        .readdirSync(directory, { withFileTypes: true })
+        .filter((entry) => entry.isDirectory() && entry.name.includes("-linux-"))
+        .map((entry) => path.join(directory, entry.name)),
+    ]);
+  return tryProgram(path.join(root, "usr", "bin", "redis-server"), { LD_LIBRARY_PATH: libraries.join(":") });
+}
+
+function installWithHomebrew(log: LineLog): RedisBinary | undefined {
+  const brew = HOMEBREW_BIN.map((directory) => path.join(directory, "brew")).find((file) =>
+    fs.existsSync(file),
+  );
+  if (brew === undefined) return undefined;
+  log("redis: installing it with Homebrew (brew install redis); no service is started");
+  if (spawnSync(brew, ["install", "redis"], { stdio: "ignore" }).status !== 0) return undefined;
+  return HOMEBREW_BIN.map((directory) => tryProgram(path.join(directory, "redis-server"))).find(
+    (found) => found !== undefined,
+  );
+}
+
+function fetchWithApt(unpacked: string, { log }: RedisSearch): RedisBinary | undefined {
+  const apt = (args: readonly string[], cwd?: string) =>
+    // Root's downloads are normally handed to another user, which cannot write below a private home.
+    spawnSync("apt-get", ["-q", "-o", "APT::Sandbox::User=root", ...args], { encoding: "utf8", cwd });
+  if (apt(["--version"]).status !== 0) return undefined;
+  const simulate = () => apt(["install", "-s", "--no-install-recommends", "redis-server"]);
+  let plan = simulate();
+  if (plan.status !== 0 && isRoot()) {
+    log("redis: reading the distribution's package lists (apt-get update)");
+    apt(["update"]);
+    plan = simulate();
+  }
+  if (plan.status !== 0) {
+    throw new EmbeddedServerError(
+      `redis: the distribution's package lists are missing: run apt-get update as root, or ${INSTALL_HINT}`,
+    );
+  }
+  log(`redis: fetching the distribution's redis-server into ${unpacked} (nothing is installed)`);
+  const missing = [...plan.stdout.matchAll(/^Inst (\S+)/gm)].map((match) => match[1] ?? "");
+  return unpackPackages([...new Set([...BASE_PACKAGES, ...missing])], unpacked, apt);
+}
+
+function unpackPackages(
+  packages: readonly string[],
+  unpacked: string,
+  apt: (args: readonly string[], cwd: string) => { status: number | null },
+): RedisBinary | undefined {
+  fs.mkdirSync(path.dirname(unpacked), { recursive: true });
+  const draft = fs.mkdtempSync(`${unpacked}.`);
+  try {
+    // One by one: a name that this release does not have must not keep the others from being fetched.
+    for (const name of packages) apt(["download", name], draft);
+    for (const file of fs.readdirSync(draft).filter((entry) => entry.endsWith(".deb"))) {
+      spawnSync("dpkg", ["-x", file, "."], { cwd: draft });
+      fs.rmSync(path.join(draft, file));
+    }
+    if (tryUnpacked(draft) === undefined) return undefined;
+    fs.rmSync(unpacked, { recursive: true, force: true });
+    fs.renameSync(draft, unpacked);
+    return tryUnpacked(unpacked);
+  } finally {
+    fs.rmSync(draft, { recursive: true, force: true });
+  }
+}

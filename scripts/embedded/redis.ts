@@ -1,0 +1,152 @@
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { Redis } from "ioredis";
+import { programPath } from "../config.js";
+import { markOf } from "../supervisor/identity.js";
+import { newPassword, readRecord, type ServerRecord, writeRecord } from "./record.js";
+import { findRedis } from "./redis-binary.js";
+import {
+  checkDiskSpace,
+  choosePort,
+  EmbeddedServerError,
+  launch,
+  type LineLog,
+  type RunningServer,
+  stopLeftover,
+  waitUntilReady,
+} from "./server.js";
+
+/** How to run an embedded Redis. */
+export interface RedisOptions {
+  /** The data directory of the set; the log of the exchange lives in its `redis`. The caller holds its lock. */
+  readonly dataDir: string;
+  readonly log: LineLog;
+  /** `REDIS_SERVER_BIN`. */
+  readonly serverBin?: string | undefined;
+  /** Where a downloaded server program is kept. */
+  readonly cacheDir: string;
+  /** `always`: an acknowledged write survives power loss. `everysec`: it may lose the last second. */
+  readonly fsync: "always" | "everysec";
+  /** A restart under running roles: the port they know must not change. */
+  readonly keepPort?: boolean;
+  /** How many numbered databases; only tests need many. */
+  readonly databases?: number;
+}
+
+const READY_TIMEOUT_MS = 300_000;
+const MEGABYTE = 1024 * 1024;
+
+/**
+ * Starts Redis on the data directory: append-only file on, nothing ever evicted, loopback only, with a password
+ * and a port that the next start finds again. Waits until the append-only file is loaded.
+ * @throws EmbeddedServerError with one line that says what is wrong and what to do.
+ */
+export async function startRedis(options: RedisOptions): Promise<RunningServer> {
+  const { dataDir, log } = options;
+  const directory = path.join(dataDir, "redis");
+  fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
+  checkDiskSpace("redis", directory);
+  const known = readRecord(dataDir, "redis");
+  await stopLeftover("redis", known?.process, "SIGTERM", log);
+  const binary = findRedis({ ...options, serverBin: options.serverBin, programPath: programPath() });
+  const record: ServerRecord = {
+    port: await choosePort("redis", known?.port, options.keepPort ?? false, log),
+    password: known?.password ?? newPassword(),
+  };
+  const configFile = path.join(directory, "redis.conf");
+  fs.writeFileSync(configFile, configuration(options, directory, record), { mode: 0o600 });
+  const server = await launch({
+    command: binary.command,
+    args: [configFile],
+    cwd: directory,
+    env: binary.env,
+    stopSignal: "TERM",
+    log,
+  });
+  writeRecord(dataDir, "redis", { ...record, process: markOf(server.pid) });
+  if (!(await waitUntilReady(server, () => answers(record), READY_TIMEOUT_MS))) {
+    await server.stop();
+    throw new EmbeddedServerError(explain(directory, server.lastLines));
+  }
+  return {
+    url: `redis://:${record.password}@127.0.0.1:${record.port}`,
+    pid: server.pid,
+    port: record.port,
+    stop: () => server.stop(),
+    onExit: (listener) => void server.exited.then(listener),
+  };
+}
+
+function configuration(options: RedisOptions, directory: string, record: ServerRecord): string {
+  const settings: Record<string, string | number> = {
+    bind: "127.0.0.1",
+    port: record.port,
+    requirepass: record.password,
+    dir: quoted(directory),
+    daemonize: "no",
+    logfile: '""',
+    databases: options.databases ?? 16,
+    appendonly: "yes",
+    appendfsync: options.fsync,
+    // The append-only file is the record; a second copy in another format would only cost time.
+    save: '""',
+    // The streams are the truth: Redis must refuse a write rather than forget one.
+    "maxmemory-policy": "noeviction",
+    maxmemory: `${maxMemoryMb()}mb`,
+  };
+  return Object.entries(settings)
+    .map(([name, value]) => `${name} ${value}\n`)
+    .join("");
+}
+
+function quoted(text: string): string {
+  return `"${text.replace(/["\\]/g, "\\$&")}"`;
+}
+
+/** A quarter of the machine, within bounds that leave room for the roles and for Postgres. */
+function maxMemoryMb(): number {
+  return Math.min(4_096, Math.max(256, Math.floor(os.totalmem() / MEGABYTE / 4)));
+}
+
+async function answers({ port, password }: ServerRecord): Promise<boolean> {
+  const client = new Redis({
+    host: "127.0.0.1",
+    port,
+    password,
+    lazyConnect: true,
+    connectTimeout: 2_000,
+    commandTimeout: 2_000,
+    enableReadyCheck: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+  });
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    // While the append-only file is being loaded, this is refused with LOADING.
+    await client.ping();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    client.disconnect();
+  }
+}
+
+/** Turns the last output of a server that did not start into one line with a remedy. */
+function explain(directory: string, output: readonly string[]): string {
+  const text = output.join("\n");
+  if (/no space left on device|disk quota exceeded/i.test(text)) {
+    return `redis: the disk of ${directory} is full: free space on it, or set DATA_DIR to another disk`;
+  }
+  if (/address already in use/i.test(text)) return "redis: its port was taken while it started: start again";
+  if (/bad file format reading the append only file|unexpected end of file/i.test(text)) {
+    return (
+      `redis: the append-only file in ${directory} is damaged: copy it, then run redis-check-aof --fix on the ` +
+      `file that appendonlydir's manifest names last`
+    );
+  }
+  const fault = output.find((line) => /fatal|error|can't|cannot|permission/i.test(line));
+  return `redis did not start: ${(fault ?? output.at(-1) ?? "it said nothing").trim()} (data in ${directory})`;
+}
