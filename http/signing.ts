@@ -1,0 +1,99 @@
+/**
+ * The signature of surface A: which bytes are signed, and how (specification, Authentication). It works on the bytes
+ * as they travel: nothing is normalised but the query, and that exactly by the specification's rule.
+ */
+
+import { createHash, sign as signBytes, verify as verifyBytes, type KeyObject } from "node:crypto";
+
+export type KeyAlgorithm = "Ed25519" | "P-256";
+
+/** What goes into a canonical text. `path` and `query` are the raw target as sent, without the `?`. */
+export interface SignedParts {
+  /** The configured brand, `Svc` by default; its upper case opens the scheme line. */
+  readonly brand: string;
+  readonly timestamp: string;
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly body: Uint8Array;
+}
+
+const UNRESERVED = /^[A-Za-z0-9\-._~]$/;
+const HEX_PAIR = /^[0-9A-Fa-f]{2}$/;
+
+/** How each byte is written in a canonical query. */
+const WRITTEN: readonly string[] = Array.from({ length: 256 }, (_, byte) => {
+  const char = String.fromCharCode(byte);
+  return UNRESERVED.test(char) ? char : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+});
+
+/** Decodes `%XX` only and writes every byte in its one form; `part` holds one byte per character. */
+function rewrite(part: string): string {
+  let written = "";
+  for (let i = 0; i < part.length; i += 1) {
+    const pair = part[i] === "%" ? part.slice(i + 1, i + 3) : "";
+    const escaped = HEX_PAIR.test(pair);
+    written += WRITTEN[escaped ? parseInt(pair, 16) : part.charCodeAt(i) & 0xff] ?? "";
+    if (escaped) i += 2;
+  }
+  return written;
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** The canonical form of a raw query: decoded, written anew and sorted (specification, Surface A: signed requests). */
+export function canonicalQuery(query: string): string {
+  if (query === "") return "";
+  return query
+    .split("&")
+    .filter((part) => part !== "")
+    .map((part) => {
+      const equals = part.indexOf("=");
+      const name = equals === -1 ? part : part.slice(0, equals);
+      const value = equals === -1 ? "" : part.slice(equals + 1);
+      return { name: rewrite(name), value: rewrite(value) };
+    })
+    .sort((a, b) => compare(a.name, b.name) || compare(a.value, b.value))
+    .map(({ name, value }) => `${name}=${value}`)
+    .join("&");
+}
+
+/** The six lines that are signed, joined by LF. */
+export function canonicalText(parts: SignedParts): string {
+  return [
+    `${parts.brand.toUpperCase()}-V3`,
+    parts.timestamp,
+    parts.method.toUpperCase(),
+    parts.path,
+    canonicalQuery(parts.query),
+    createHash("sha256").update(parts.body).digest("hex"),
+  ].join("\n");
+}
+
+/** Signs a canonical text; the answer is standard padded base64. P-256 signs its SHA-256 and encodes DER (contract section 5). */
+export function signText(text: string, privateKey: KeyObject, algorithm: KeyAlgorithm): string {
+  return signBytes(algorithm === "Ed25519" ? null : "sha256", Buffer.from(text), privateKey).toString("base64");
+}
+
+/** Whether `signature` is of `text` by the holder of `publicKey`. Malformed signatures are simply not. */
+export function verifyText(
+  text: string,
+  signature: Uint8Array,
+  publicKey: KeyObject,
+  algorithm: KeyAlgorithm,
+): boolean {
+  if (algorithm === "Ed25519" && signature.length !== 64) return false;
+  return verifyBytes(algorithm === "Ed25519" ? null : "sha256", Buffer.from(text), publicKey, signature);
+}
+
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/** Reads standard padded base64 in its one canonical form; anything else gives `undefined`. */
+export function decodeBase64(text: string): Buffer | undefined {
+  if (text === "" || !BASE64.test(text)) return undefined;
+  const bytes = Buffer.from(text, "base64");
+  return bytes.toString("base64") === text ? bytes : undefined;
+}

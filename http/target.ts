@@ -1,0 +1,26 @@
+/** The raw request target, judged before anything reads it: a signed path means what its bytes say, or nothing. */
+
+const SEGMENT = /^[A-Za-z0-9._~-]+$/;
+
+/** The two halves of a target that may be routed. `query` is without its `?`, both exactly as sent. */
+export interface Target {
+  readonly path: string;
+  readonly query: string;
+}
+
+/**
+ * Splits a raw target, or gives `undefined` when no route may match it: an absolute form, an escape, an empty or dot
+ * segment, a parameter after `;`, a trailing slash or any other byte that a route has no use for (contract section 5).
+ */
+export function readTarget(raw: string): Target | undefined {
+  const mark = raw.indexOf("?");
+  const path = mark === -1 ? raw : raw.slice(0, mark);
+  const query = mark === -1 ? "" : raw.slice(mark + 1);
+  if (query.includes("#")) return undefined;
+  if (path === "/") return { path, query };
+  if (!path.startsWith("/")) return undefined;
+  for (const segment of path.slice(1).split("/")) {
+    if (!SEGMENT.test(segment) || segment === "." || segment === "..") return undefined;
+  }
+  return { path, query };
+}

@@ -1,0 +1,81 @@
+/** The bearer tokens of web sessions (contract section 8): JWT, HS256, `aud: web`, twelve hours. */
+
+import { randomUUID } from "node:crypto";
+import jwt from "jsonwebtoken";
+import { z } from "zod";
+
+export type Role = "trader" | "operator";
+
+/** Who a token speaks for. `sessionId` is what signing out revokes; `expiresAt` is Unix ms. */
+export interface WebToken {
+  readonly accountId: string;
+  readonly role: Role;
+  readonly sessionId: string;
+  readonly expiresAt: number;
+}
+
+const SESSION_SECONDS = 12 * 60 * 60;
+const ISSUER = "overround";
+const AUDIENCE = "web";
+const TYPE = "web+jwt";
+
+const Header = z.strictObject({ alg: z.literal("HS256"), typ: z.literal(TYPE) });
+const Claims = z.strictObject({
+  iss: z.literal(ISSUER),
+  aud: z.literal(AUDIENCE),
+  sub: z.uuid(),
+  jti: z.uuid(),
+  role: z.enum(["trader", "operator"]),
+  iat: z.int(),
+  exp: z.int(),
+});
+
+/** Mints and reads web tokens with one secret of at least 32 characters. */
+export class WebTokens {
+  constructor(
+    private readonly secret: string,
+    private readonly nowMs: () => number = Date.now,
+  ) {}
+
+  /** A new session of an account. */
+  mint(accountId: string, role: Role): { readonly token: string; readonly session: WebToken } {
+    const issuedAt = Math.floor(this.nowMs() / 1000);
+    const sessionId = randomUUID();
+    const token = jwt.sign({ role, iat: issuedAt }, this.secret, {
+      algorithm: "HS256",
+      header: { alg: "HS256", typ: TYPE },
+      issuer: ISSUER,
+      audience: AUDIENCE,
+      subject: accountId,
+      jwtid: sessionId,
+      expiresIn: SESSION_SECONDS,
+    });
+    return {
+      token,
+      session: { accountId, role, sessionId, expiresAt: (issuedAt + SESSION_SECONDS) * 1000 },
+    };
+  }
+
+  /**
+   * Reads a token, or gives `undefined` for one that is not ours, not for the web or no longer good. The algorithm is
+   * pinned and a header with anything but `alg` and `typ` (a key id, an embedded key) is not ours.
+   */
+  read(token: string): WebToken | undefined {
+    let decoded: jwt.Jwt;
+    try {
+      decoded = jwt.verify(token, this.secret, {
+        algorithms: ["HS256"],
+        issuer: ISSUER,
+        audience: AUDIENCE,
+        complete: true,
+        clockTimestamp: Math.floor(this.nowMs() / 1000),
+      });
+    } catch {
+      return undefined;
+    }
+    const claims = Claims.safeParse(decoded.payload);
+    if (!Header.safeParse(decoded.header).success || !claims.success) return undefined;
+    const { sub, role, jti, exp } = claims.data;
+    return { accountId: sub, role, sessionId: jti, expiresAt: exp * 1000 };
+  }
+}
