@@ -1,0 +1,127 @@
+/** The market actor: one command in, its deltas out (contract sections 2 to 4). Read `decide` first. */
+
+import { type Actor, type ActorId, type Batch, ledgerActor, type Outgoing } from "../actor.js";
+import type { Decision } from "../actor.js";
+import { negate } from "../units.js";
+import type { MarketCommand, MarketRefusal, MarketReply } from "./commands.js";
+import type { EffectDelta, MarketDelta } from "./deltas.js";
+import { Emitter } from "./emitter.js";
+import { restoreMarket, saveMarket } from "./saved.js";
+import { grade, remediate, runLifecycle, settle, settlementShares } from "./settlement.js";
+import { createMarket, evolveMarket, type MarketState, nextDeadline } from "./state.js";
+import { amend, cancel, enter, runDeadlines } from "./trading.js";
+
+function decide(state: MarketState, command: MarketCommand, nowMs: number): Decision<MarketDelta, MarketReply> {
+  const emitter = new Emitter(state, nowMs);
+  const reply = run(emitter, command);
+  emitter.finish();
+  return { deltas: emitter.deltas, reply };
+}
+
+function run(emitter: Emitter, command: MarketCommand): MarketReply | undefined {
+  const { state } = emitter;
+  switch (command.kind) {
+    case "enter":
+      enter(emitter, command.order);
+      return undefined;
+    case "cancel":
+      cancel(emitter, command.orderIds, command.reason);
+      return undefined;
+    case "amend":
+      amend(emitter, command.orderId, command.qty);
+      return undefined;
+    case "tick":
+      runDeadlines(emitter);
+      return undefined;
+    case "create":
+      return answer(state, create(emitter, command));
+    default:
+      return runForOperator(emitter, command);
+  }
+}
+
+type OperatorCommand = Exclude<MarketCommand, { kind: "enter" | "cancel" | "amend" | "tick" | "create" }>;
+
+function runForOperator(emitter: Emitter, command: OperatorCommand): MarketReply {
+  const { state } = emitter;
+  const { definition } = state;
+  if (definition === undefined) return { ok: false, refusal: "MARKET_NOT_FOUND" };
+  switch (command.kind) {
+    case "configure": {
+      const { fee, liveDelayMs, description, ticks } = command;
+      emitter.emit({ type: "configured", fee, liveDelayMs, description, ticks });
+      return answer(state, undefined);
+    }
+    case "lifecycle":
+      return answer(state, runLifecycle(emitter, command.actions));
+    case "grade":
+      return settlementAnswer(state, grade(emitter, definition, command.settlementId, command.grade));
+    case "remediate":
+      return settlementAnswer(state, remediate(emitter, command.reason));
+    case "settle":
+      return settlementAnswer(state, settle(emitter, command.limit));
+    case "report": {
+      const { CASH, COIN } = state.books;
+      const money = {
+        CASH: { escrow: CASH.escrow, sent: negate(CASH.escrow) },
+        COIN: { escrow: COIN.escrow, sent: negate(COIN.escrow) },
+      };
+      return { ok: true, kind: "report", report: { marketId: state.marketId, money } };
+    }
+    default:
+      return command satisfies never;
+  }
+}
+
+function create(
+  emitter: Emitter,
+  { definition, open, live }: Extract<MarketCommand, { kind: "create" }>,
+): MarketRefusal | undefined {
+  if (emitter.state.definition !== undefined) return "MARKET_EXISTS";
+  emitter.emit({ type: "created", definition });
+  if (live) runLifecycle(emitter, ["golive"]);
+  if (open) runLifecycle(emitter, ["open"]);
+  return undefined;
+}
+
+function answer(state: MarketState, refusal: MarketRefusal | undefined): MarketReply {
+  return refusal === undefined ? { ok: true, kind: "done", status: state.status } : { ok: false, refusal };
+}
+
+function settlementAnswer(state: MarketState, refusal: MarketRefusal | undefined): MarketReply {
+  if (refusal !== undefined) return { ok: false, refusal };
+  const { settlement, status } = state;
+  // A remediation that is through leaves no settlement behind.
+  if (settlement === undefined) return { ok: true, kind: "settlement", status, settlementId: "", paid: 0, wallets: 0, done: true };
+  const wallets = settlementShares(state, settlement).length;
+  const { settlementId, done } = settlement;
+  return { ok: true, kind: "settlement", status, settlementId, paid: done, wallets, done: status === "SETTLED" };
+}
+
+/** The effects of a batch go to the ledgers of the wallets they touch, in order. */
+function route(id: ActorId, batch: Batch<MarketDelta>): readonly Outgoing[] {
+  const byLedger = new Map<number, EffectDelta[]>();
+  for (const delta of batch.deltas) {
+    if (delta.type !== "order" && delta.type !== "position" && delta.type !== "payout" && delta.type !== "reversal") continue;
+    const ledger = "order" in delta ? delta.order.ledger : delta.ledger;
+    const effects = byLedger.get(ledger);
+    if (effects === undefined) byLedger.set(ledger, [delta]);
+    else effects.push(delta);
+  }
+  const marketId = id.slice("market:".length);
+  return [...byLedger].map(([ledger, deltas]) => ({
+    to: ledgerActor(ledger),
+    command: { kind: "effects", marketId, ts: batch.ts, deltas },
+  }));
+}
+
+export const market: Actor<MarketState, MarketCommand, MarketDelta, MarketReply> = {
+  create: createMarket,
+  decide,
+  evolve: evolveMarket,
+  deadline: nextDeadline,
+  tick: { kind: "tick" },
+  route,
+  save: saveMarket,
+  restore: restoreMarket,
+};

@@ -1,0 +1,105 @@
+/** A market as plain data and back. A restored market behaves exactly as the saved one. */
+
+import type { ActorId } from "../actor.js";
+import type { Contracts, Millicents, Ticks } from "../units.js";
+import type { Position } from "./positions.js";
+import { type Book, createMarket, emptyBook, type MarketState, type Settlement } from "./state.js";
+import { CURRENCIES, type Currency, type Level, type MarketDefinition, type MarketStatus, type Order } from "./types.js";
+
+interface SavedBook {
+  /** Every resting order, ladder by ladder, best first and then in time order. */
+  readonly orders: readonly { readonly order: Order; readonly remaining: Contracts; readonly arrival: number }[];
+  readonly bbo: readonly (Level | null)[];
+  readonly last: readonly (Ticks | null)[];
+  readonly positions: readonly Position[];
+  readonly seqs: Book["seqs"];
+  readonly escrow: Millicents;
+  readonly volume: Contracts;
+}
+
+interface SavedMarket {
+  readonly definition?: MarketDefinition | undefined;
+  readonly status: MarketStatus;
+  readonly paused: boolean;
+  readonly live: boolean;
+  readonly started: boolean;
+  readonly lifecycleSeq: number;
+  readonly books: Readonly<Record<Currency, SavedBook>>;
+  readonly held: readonly { readonly order: Order; readonly remaining: Contracts; readonly untilMs: number }[];
+  readonly arrivals: number;
+  readonly matches: number;
+  readonly settlement?: (Omit<Settlement, "paid"> & { readonly paid: readonly (readonly [string, Millicents])[] }) | undefined;
+}
+
+export function saveMarket(state: MarketState): SavedMarket {
+  const { definition, status, paused, live, started, lifecycleSeq, arrivals, matches, settlement } = state;
+  return {
+    definition,
+    status,
+    paused,
+    live,
+    started,
+    lifecycleSeq,
+    books: { CASH: saveBook(state.books.CASH), COIN: saveBook(state.books.COIN) },
+    held: [...state.held.values()],
+    arrivals,
+    matches,
+    settlement: settlement === undefined ? undefined : { ...settlement, paid: [...settlement.paid] },
+  };
+}
+
+function saveBook(book: Book): SavedBook {
+  return {
+    orders: book.ladders.flatMap((ladder) =>
+      [...ladder.orders()].map(({ order, remaining, arrival }) => ({ order, remaining, arrival })),
+    ),
+    bbo: book.bbo,
+    last: book.last.map((price) => price ?? null),
+    positions: [...book.positions.values()],
+    seqs: book.seqs,
+    escrow: book.escrow,
+    volume: book.volume,
+  };
+}
+
+export function restoreMarket(id: ActorId, data: unknown): MarketState {
+  const saved = data as SavedMarket;
+  const state = createMarket(id);
+  state.definition = saved.definition;
+  state.status = saved.status;
+  state.paused = saved.paused;
+  state.live = saved.live;
+  state.started = saved.started;
+  state.lifecycleSeq = saved.lifecycleSeq;
+  state.arrivals = saved.arrivals;
+  state.matches = saved.matches;
+  const outcomes = saved.definition?.outcomes.length ?? 0;
+  state.books = { CASH: restoreBook(saved.books.CASH, outcomes), COIN: restoreBook(saved.books.COIN, outcomes) };
+  for (const held of saved.held) {
+    state.held.set(held.order.orderId, held);
+    state.deadlines.push(held.untilMs, held.order.orderId);
+  }
+  for (const currency of CURRENCIES) {
+    for (const { order } of saved.books[currency].orders) {
+      if (order.expiresAt !== undefined) state.deadlines.push(order.expiresAt, order.orderId);
+    }
+  }
+  if (saved.settlement !== undefined) state.settlement = { ...saved.settlement, paid: new Map(saved.settlement.paid) };
+  return state;
+}
+
+function restoreBook(saved: SavedBook, outcomes: number): Book {
+  const book = emptyBook(outcomes);
+  for (const { order, remaining, arrival } of saved.orders) {
+    const resting = { order, remaining, arrival, level: undefined, ahead: undefined, behind: undefined };
+    book.resting.set(order.orderId, resting);
+    book.ladders[order.outcome]?.append(resting);
+  }
+  saved.bbo.forEach((level, outcome) => (book.bbo[outcome] = level));
+  saved.last.forEach((price, outcome) => (book.last[outcome] = price ?? undefined));
+  for (const position of saved.positions) book.positions.set(position.wallet, { ...position, holdings: [...position.holdings] });
+  Object.assign(book.seqs, saved.seqs);
+  book.escrow = saved.escrow;
+  book.volume = saved.volume;
+  return book;
+}

@@ -1,0 +1,193 @@
+/** How a market ends: life cycle, grades, payouts in batches, remediation (contract section 4). */
+
+import { type Millicents, ZERO } from "../units.js";
+import type { LifecycleAction, MarketRefusal } from "./commands.js";
+import type { Emitter } from "./emitter.js";
+import { arePrices, isFlat, type Position, settlementOf } from "./positions.js";
+import { type MarketState, type Settlement, settlementKey } from "./state.js";
+import { clear } from "./trading.js";
+import { CURRENCIES, type Currency, type Grade, type MarketDefinition } from "./types.js";
+
+/** Takes the steps in order; stops at the first that the market's status does not allow. */
+export function runLifecycle(emitter: Emitter, actions: readonly LifecycleAction[]): MarketRefusal | undefined {
+  for (const action of actions) {
+    const refusal = step(emitter, action);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+}
+
+function step(emitter: Emitter, action: LifecycleAction): MarketRefusal | undefined {
+  const { state } = emitter;
+  const { status, paused, live, settlement } = state;
+  switch (action) {
+    case "open":
+      if (settlement !== undefined) return "INVALID_TRANSITION";
+      if (status === "CLOSED") emitter.lifecycle("OPEN", "OPEN");
+      return undefined;
+    case "close":
+      if (status === "OPEN") close(emitter);
+      return undefined;
+    case "pause":
+      if (status !== "OPEN") return "INVALID_TRANSITION";
+      if (!paused) emitter.lifecycle("PAUSE", status);
+      return undefined;
+    case "resume":
+      if (status !== "OPEN") return "INVALID_TRANSITION";
+      if (paused) emitter.lifecycle("RESUME", status);
+      return undefined;
+    case "golive":
+      if (live) return undefined;
+      if (!state.started) emitter.lifecycle("START", status);
+      clear(emitter, "GO_LIVE");
+      emitter.lifecycle("GOLIVE", status);
+      return undefined;
+    case "unlive":
+      if (!live) return undefined;
+      clear(emitter, "GO_LIVE");
+      emitter.lifecycle("UNLIVE", status);
+      return undefined;
+    case "clear":
+      clear(emitter, "NEUTRALIZED");
+      return undefined;
+    case "end":
+      emitter.lifecycle("END", status);
+      return undefined;
+    default:
+      return action satisfies never;
+  }
+}
+
+function close(emitter: Emitter): void {
+  clear(emitter, "MARKET_CLOSED");
+  emitter.lifecycle("CLOSE", "CLOSED");
+}
+
+/** Puts a grade in force. The same grade again changes nothing; another one is refused until remediation. */
+export function grade(
+  emitter: Emitter,
+  definition: MarketDefinition,
+  settlementId: string,
+  asked: Grade,
+): MarketRefusal | undefined {
+  const refusal = refusalOf(definition, asked);
+  if (refusal !== undefined) return refusal;
+  const { settlement } = emitter.state;
+  if (settlement !== undefined) return sameGrade(settlement.grade, asked) ? undefined : "ALREADY_GRADED";
+  if (emitter.state.status === "OPEN") close(emitter);
+  emitter.emit({ type: "graded", settlementId, grade: asked });
+  return undefined;
+}
+
+function refusalOf(definition: MarketDefinition, asked: Grade): MarketRefusal | undefined {
+  const outcomes = definition.outcomes.length;
+  switch (asked.kind) {
+    case "WINNER":
+      return asked.outcome >= 0 && asked.outcome < outcomes ? undefined : "OUTCOME_NOT_FOUND";
+    case "PUSH":
+      return definition.voids === "PUSH" ? undefined : "VOID_KIND";
+    case "FMV":
+      if (definition.voids !== "FMV") return "VOID_KIND";
+      return arePrices(asked.prices, outcomes) ? undefined : "INVALID_PRICES";
+    default:
+      return asked satisfies never;
+  }
+}
+
+function sameGrade(a: Grade, b: Grade): boolean {
+  return JSON.stringify(canonical(a)) === JSON.stringify(canonical(b));
+}
+
+function canonical(asked: Grade): readonly unknown[] {
+  switch (asked.kind) {
+    case "WINNER":
+      return [asked.kind, asked.outcome];
+    case "PUSH":
+      return [asked.kind];
+    case "FMV":
+      return [asked.kind, ...asked.prices];
+    default:
+      return asked satisfies never;
+  }
+}
+
+/** Begins to take back a finished settlement. */
+export function remediate(emitter: Emitter, reason: string): MarketRefusal | undefined {
+  const { status, settlement } = emitter.state;
+  if (settlement === undefined) return "NOT_SETTLED";
+  if (settlement.direction === "reversing") return undefined;
+  if (status !== "SETTLED") return "NOT_SETTLED";
+  emitter.emit({ type: "remediating", reason });
+  return undefined;
+}
+
+interface Share {
+  readonly currency: Currency;
+  readonly position: Position;
+}
+
+/** The work list of a settlement does not change while it runs, so it is listed once. */
+const workLists = new WeakMap<Settlement, readonly Share[]>();
+
+/** The wallets a settlement concerns, in a fixed order: every position that is not flat. */
+export function settlementShares(state: MarketState, settlement: Settlement): readonly Share[] {
+  const known = workLists.get(settlement);
+  if (known !== undefined) return known;
+  const shares = openPositions(state);
+  workLists.set(settlement, shares);
+  return shares;
+}
+
+function openPositions(state: MarketState): Share[] {
+  return CURRENCIES.flatMap((currency) =>
+    [...state.books[currency].positions.values()]
+      .filter((position) => !isFlat(position))
+      .map((position) => ({ currency, position })),
+  );
+}
+
+/** Pays (or takes back from) the next `limit` wallets; with the last one the market reaches its new status. */
+export function settle(emitter: Emitter, limit: number): MarketRefusal | undefined {
+  const { state } = emitter;
+  const { settlement } = state;
+  if (settlement === undefined) return "NOT_GRADED";
+  const shares = settlementShares(state, settlement);
+  const paying = settlement.direction === "paying";
+  for (const share of shares.slice(settlement.done, settlement.done + limit)) {
+    if (paying) pay(emitter, settlement, share);
+    else reverse(emitter, settlement, share);
+  }
+  if (settlement.done < shares.length) return undefined;
+  if (paying && state.status !== "SETTLED") emitter.lifecycle("GRADE", "SETTLED");
+  if (!paying) emitter.lifecycle("REMEDIATE", "CLOSED");
+  return undefined;
+}
+
+function pay(emitter: Emitter, settlement: Settlement, { currency, position }: Share): void {
+  const { settlementId } = settlement;
+  const { wallet, ledger } = position;
+  const amount = settlementOf(position, settlement.grade);
+  emitter.emit({ type: "payout", settlementId, wallet, ledger, currency, amount });
+}
+
+function reverse(emitter: Emitter, settlement: Settlement, { currency, position }: Share): void {
+  const { settlementId } = settlement;
+  const { wallet, ledger } = position;
+  const amount = settlement.paid.get(settlementKey(currency, wallet)) ?? ZERO;
+  const holdings = position.holdings
+    .map((holding, outcome) => ({ outcome, qty: holding.qty, cost: holding.cost }))
+    .filter((holding) => holding.qty > 0);
+  emitter.emit({ type: "reversal", settlementId, wallet, ledger, currency, amount, holdings });
+}
+
+/** What a grade would pay, without putting it in force. */
+export function previewGrade(
+  state: MarketState,
+  asked: Grade,
+): readonly { readonly wallet: string; readonly currency: Currency; readonly amount: Millicents }[] {
+  return openPositions(state).map(({ currency, position }) => ({
+    wallet: position.wallet,
+    currency,
+    amount: settlementOf(position, asked),
+  }));
+}
