@@ -1,0 +1,82 @@
+/** Reading what an actor said before now, through the same port that says what it says next. */
+
+import type { ActorId } from "../../actors/actor.js";
+import type { AnyDelta, Entry, Tail } from "../log/types.js";
+import { Unavailable } from "../log/types.js";
+
+const FIRST_WINDOW = 256;
+const WINDOW_GROWTH = 8;
+/** The furthest back that is looked for anything; a resume from before it gets a snapshot. */
+export const FURTHEST_ENTRIES = 20_000;
+const READ_TIMEOUT_MS = 5_000;
+
+/** The entries after `afterSeq` up to `throughSeq`, or `undefined` when some are no longer there. */
+export function readEntries<Delta extends AnyDelta>(
+  tail: Tail,
+  actor: ActorId,
+  afterSeq: number,
+  throughSeq: number,
+): Promise<readonly Entry<Delta>[] | undefined> {
+  if (throughSeq <= afterSeq) return Promise.resolve([]);
+  return new Promise((resolve, reject) => {
+    const found: Entry<Delta>[] = [];
+    let over = false;
+    let stop: (() => void) | undefined;
+    const end = (): void => {
+      over = true;
+      clearTimeout(timer);
+      stop?.();
+    };
+    const timer = setTimeout(() => {
+      end();
+      reject(new Unavailable(`the history of ${actor} did not arrive`));
+    }, READ_TIMEOUT_MS);
+    const following = tail.follow<Delta>(
+      actor,
+      afterSeq,
+      (entries) => {
+        if (over) return;
+        for (const entry of entries) if (entry.seq <= throughSeq) found.push(entry);
+        if (found.at(-1)?.seq !== throughSeq) return;
+        end();
+        resolve(found);
+      },
+      () => {
+        if (over) return;
+        end();
+        resolve(undefined);
+      },
+    );
+    stop = following;
+    if (over) following();
+  });
+}
+
+/** What was found looking back: entries in order, and whether `enough` was satisfied by them. */
+export interface Past<Delta> {
+  readonly entries: readonly Entry<Delta>[];
+  readonly complete: boolean;
+}
+
+/**
+ * Looks back from `throughSeq` in growing windows until the entries are `enough`, the actor's first one is reached
+ * (then `enough` decides once more), or there are no more.
+ */
+export async function lookBack<Delta extends AnyDelta>(
+  tail: Tail,
+  actor: ActorId,
+  throughSeq: number,
+  enough: (entries: readonly Entry<Delta>[]) => boolean,
+): Promise<Past<Delta>> {
+  let entries: readonly Entry<Delta>[] = [];
+  let through = throughSeq;
+  for (let size = FIRST_WINDOW; ; size *= WINDOW_GROWTH) {
+    if (enough(entries)) return { entries, complete: true };
+    const after = Math.max(0, throughSeq - Math.min(size, FURTHEST_ENTRIES));
+    if (after >= through) return { entries, complete: false };
+    const older = await readEntries<Delta>(tail, actor, after, through);
+    if (older === undefined) return { entries, complete: false };
+    entries = [...older, ...entries];
+    through = after;
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * How deltas look on the stream (contract section 6, the delta table of the specification): outcomes by uuid, prices
+ * and costs as decimal strings, and `currency` only on objects of the COIN book.
+ */
+
+import type { Batch } from "../../actors/actor.js";
+import type { WalletOrderDelta, WalletPositionDelta } from "../../actors/ledger/deltas.js";
+import type { OpenOrder, WalletPosition } from "../../actors/ledger/types.js";
+import type { BookDelta, MarketDelta } from "../../actors/market/deltas.js";
+import type { Currency, Level } from "../../actors/market/types.js";
+import { assert, formatMoney, formatPrice } from "../../actors/units.js";
+import { bitOf, type Channel, LIFECYCLE, type Mask } from "./channels.js";
+import type { MarketIdentity } from "./ports.js";
+
+/** One batch of one public channel, serialised once for everyone who watches it. */
+export interface Part {
+  readonly bit: Mask;
+  readonly channel: Channel;
+  readonly currency: Currency;
+  readonly seq: number;
+  /** `{ seq, deltas }`. */
+  readonly json: string;
+}
+
+/** The public parts of one command's deltas, and the engine time they share. */
+export interface PublicBatch {
+  readonly ts: number;
+  readonly parts: readonly Part[];
+}
+
+/** `{ currency: "COIN" }` for the COIN book and nothing for CASH. */
+export function tag(currency: Currency): { readonly currency?: "COIN" } {
+  return currency === "COIN" ? { currency } : {};
+}
+
+export function outcomeId(market: MarketIdentity, outcome: number): string {
+  const definition = market.outcomes[outcome];
+  assert(definition !== undefined, `market ${market.marketId} has no outcome ${outcome}`);
+  return definition.outcomeId;
+}
+
+export function levelOnWire(level: Level, currency: Currency): object {
+  return { price: formatPrice(level.price), qty: level.qty, ...tag(currency) };
+}
+
+function bookOnWire(market: MarketIdentity, delta: BookDelta): object {
+  const { kind, orderId } = delta;
+  switch (kind) {
+    case "add":
+      return {
+        kind,
+        orderId,
+        outcomeId: outcomeId(market, delta.outcome),
+        price: formatPrice(delta.price),
+        qty: delta.qty,
+        ...tag(delta.currency),
+      };
+    case "update":
+      return { kind, orderId, remaining: delta.remaining, ...tag(delta.currency) };
+    case "remove":
+      return { kind, orderId, reason: delta.reason, ...tag(delta.currency) };
+    default:
+      return delta satisfies never;
+  }
+}
+
+/** A delta of a public channel as it goes out, or `undefined` for what the public does not see. */
+function publicOnWire(
+  market: MarketIdentity,
+  delta: MarketDelta,
+  ts: number,
+): { channel: Channel; currency: Currency; seq: number; body: object } | undefined {
+  switch (delta.type) {
+    case "lifecycle":
+      return {
+        channel: "lifecycle",
+        currency: "CASH",
+        seq: delta.seq,
+        body: { kind: delta.kind, status: delta.status },
+      };
+    case "book":
+      return { channel: "book", currency: delta.currency, seq: delta.seq, body: bookOnWire(market, delta) };
+    case "bbo": {
+      const bbo = delta.bbo === null ? null : { price: formatPrice(delta.bbo.price), qty: delta.bbo.qty };
+      const body = { outcomeId: outcomeId(market, delta.outcome), bbo, ...tag(delta.currency) };
+      return { channel: "bbo", currency: delta.currency, seq: delta.seq, body };
+    }
+    case "trade": {
+      const body = {
+        tradeId: delta.tradeId,
+        matchId: delta.matchId,
+        outcomeId: outcomeId(market, delta.outcome),
+        price: formatPrice(delta.price),
+        qty: delta.qty,
+        ts,
+        ...tag(delta.currency),
+      };
+      return { channel: "trades", currency: delta.currency, seq: delta.seq, body };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** The public parts of a market's batch, one per channel and currency that it touched. */
+export function publicBatch(market: MarketIdentity, batch: Batch<MarketDelta>): PublicBatch {
+  const open = new Map<string, { channel: Channel; currency: Currency; seq: number; deltas: string[] }>();
+  for (const delta of batch.deltas) {
+    const wire = publicOnWire(market, delta, batch.ts);
+    if (wire === undefined) continue;
+    const { channel, currency, seq } = wire;
+    const key = `${channel} ${currency} ${seq}`;
+    const part = open.get(key);
+    if (part === undefined) open.set(key, { channel, currency, seq, deltas: [JSON.stringify(wire.body)] });
+    else part.deltas.push(JSON.stringify(wire.body));
+  }
+  const parts = [...open.values()].map(({ channel, currency, seq, deltas }) => {
+    const coin = currency === "COIN" ? `,"currency":"COIN"` : "";
+    const json = `{"seq":${seq}${coin},"deltas":[${deltas.join(",")}]}`;
+    return { bit: channel === "lifecycle" ? LIFECYCLE : bitOf(channel, currency), channel, currency, seq, json };
+  });
+  return { ts: batch.ts, parts };
+}
+
+/**
+ * The delta frames of a batch for those who watch `mask`: none, one, or one per currency (a frame has one place for
+ * a channel of a market).
+ */
+export function marketFrames(market: MarketIdentity, batch: PublicBatch, mask: Mask): string[] {
+  const frames: string[] = [];
+  for (const currency of ["CASH", "COIN"] as const) {
+    const parts = batch.parts.filter((part) => part.currency === currency && (part.bit & mask) !== 0);
+    if (parts.length === 0) continue;
+    const channels = parts.map((part) => `"${part.channel}":${part.json}`).join(",");
+    const body = `{"eventId":"${market.eventId}",${channels}}`;
+    frames.push(`{"ts":${batch.ts},"delta":{"${market.marketId}":${body}}}`);
+  }
+  return frames;
+}
+
+/** An OpenOrder as the private channel and its snapshot show it; `qty` is what rests. */
+export function openOrderOnWire(market: MarketIdentity, order: OpenOrder): object {
+  return {
+    orderId: order.orderId,
+    ...(order.clientId === undefined ? {} : { clientId: order.clientId }),
+    marketId: order.marketId,
+    outcomeId: outcomeId(market, order.outcome),
+    price: formatPrice(order.price),
+    qty: order.qty,
+    tif: order.tif,
+    ...(order.expiresAt === undefined ? {} : { expiresAt: order.expiresAt }),
+    ...tag(order.currency),
+  };
+}
+
+/** A position: contracts held and the dollars they cost; the average entry price is 100 x cost / qty. */
+export function positionOnWire(market: MarketIdentity, position: WalletPosition | WalletPositionDelta): object {
+  return {
+    marketId: position.marketId,
+    outcomeId: outcomeId(market, position.outcome),
+    qty: position.qty,
+    cost: formatMoney(position.cost),
+    ...tag(position.currency),
+  };
+}
+
+/**
+ * A delta of the private orders channel; `order` is what is known of the order. An amendment to less goes out as
+ * `open` with the new quantity: the specification has no kind of its own for it, and `open` is the order as it rests.
+ */
+export function orderOnWire(market: MarketIdentity, delta: WalletOrderDelta, order: OpenOrder | undefined): object {
+  const { kind, orderId, marketId } = delta;
+  switch (delta.kind) {
+    case "open":
+      assert(order !== undefined, `order ${orderId} opens and was never accepted`);
+      return { kind: "open", ...openOrderOnWire(market, { ...order, qty: delta.qty }) };
+    case "reduce":
+      assert(order !== undefined, `order ${orderId} is amended and was never accepted`);
+      return { kind: "open", ...openOrderOnWire(market, { ...order, qty: delta.remaining }) };
+    case "fill":
+      return {
+        kind,
+        orderId,
+        ...(order?.clientId === undefined ? {} : { clientId: order.clientId }),
+        marketId,
+        outcomeId: outcomeId(market, delta.outcome),
+        price: formatPrice(delta.price),
+        qty: delta.qty,
+        remaining: delta.remaining,
+        fillId: delta.fillId,
+        ...(delta.wash ? { wash: true } : {}),
+        ...(order === undefined ? {} : tag(order.currency)),
+      };
+    case "cancel":
+      return { kind, orderId, marketId, ...(delta.reason === undefined ? {} : { reason: delta.reason }) };
+    case "reject":
+      return { kind, orderId, marketId, reason: delta.reason };
+    default:
+      return delta satisfies never;
+  }
+}
