@@ -43,9 +43,17 @@ export interface RawAnswer {
 /** Builds the bytes of an attempt. Called anew for each attempt that may carry fresh bytes. */
 export type Prepare = () => RawRequest;
 
+/** How a request may be repeated when its answer is lost. */
+export type Repeat =
+  /** Repeating changes nothing more: reads, cancels, bodies that carry their own idempotency id. */
+  | "anew"
+  /** Only the same signed bytes are one request. */
+  | "same bytes"
+  /** A repeat would be a second request. */
+  | "never";
+
 export interface SendOptions {
-  /** Whether a repeat must be the very same bytes because they are what makes it take effect once. */
-  readonly sameBytes: boolean;
+  readonly repeat: Repeat;
   /** How long to go on repeating after lost connections, 503 and 429, ms. */
   readonly patienceMs: number;
 }
@@ -125,7 +133,11 @@ export class Connection {
         incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
         incoming.on("error", reject);
         incoming.on("end", () =>
-          resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: Buffer.concat(chunks) }),
+          resolve({
+            status: incoming.statusCode ?? 0,
+            headers: incoming.headers,
+            body: Buffer.concat(chunks),
+          }),
         );
       });
       outgoing.end(request.body.length > 0 ? request.body : NO_BODY);
@@ -144,20 +156,24 @@ export class Connection {
     let pauseMs = FIRST_PAUSE_MS;
     for (;;) {
       let answer: RawAnswer | undefined;
-      let trouble = "";
+      let trouble: string;
+      let arrived = true;
       try {
         answer = await this.attempt(request);
         if (!isPassing(answer)) return answer;
         trouble = `it answered ${answer.status}`;
       } catch (error) {
         trouble = error instanceof Error ? error.message : String(error);
+        arrived = !(error instanceof Error && "code" in error && error.code === "ECONNREFUSED");
       }
       const wait = (answer && retryAfterMs(answer)) ?? pauseMs;
       pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
       const next = Date.now() + wait;
-      // A throttled request was refused before it could take effect, so fresh bytes cannot double it.
-      const fresh = !options.sameBytes || answer?.status === 429;
-      if (next > until || (!fresh && next > preparedAt + SAME_BYTES_MS)) {
+      // A request that was throttled, or found nobody listening, had no effect: fresh bytes cannot double it.
+      const harmless = !arrived || answer?.status === 429;
+      const fresh = options.repeat === "anew" || harmless;
+      const exhausted = options.repeat === "never" ? !harmless : !fresh && next > preparedAt + SAME_BYTES_MS;
+      if (next > until || exhausted) {
         if (answer?.status === 429) return answer;
         throw new UnknownOutcome(`${request.method} ${request.target}: ${trouble}`);
       }

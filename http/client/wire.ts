@@ -27,7 +27,12 @@ export interface PlaceOrder {
 export const OrderAccepted = z.object({ orderId: Text, clientId: Text.nullish() });
 export type OrderAccepted = z.infer<typeof OrderAccepted>;
 
-export const BatchOrderError = z.object({ index: Whole, outcomeId: Text, reason: Text, code: Text.optional() });
+export const BatchOrderError = z.object({
+  index: Whole,
+  outcomeId: Text,
+  reason: Text,
+  code: Text.optional(),
+});
 export type BatchOrderError = z.infer<typeof BatchOrderError>;
 
 /** What became of a batch: every order is in one of the two lists. */
