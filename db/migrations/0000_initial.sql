@@ -72,7 +72,6 @@ CREATE TABLE "event_actions" (
 	"action_id" bigserial PRIMARY KEY NOT NULL,
 	"event_id" uuid NOT NULL,
 	"action" text NOT NULL,
-	"first" boolean NOT NULL,
 	"created_ts" bigint NOT NULL,
 	"done_ts" bigint
 );
@@ -86,7 +85,6 @@ CREATE TABLE "events" (
 	"starts_ts" bigint NOT NULL,
 	"visible" boolean DEFAULT true NOT NULL,
 	"status" text NOT NULL,
-	"started_ts" bigint,
 	"created_ts" bigint NOT NULL,
 	"updated_ts" bigint NOT NULL
 );
@@ -174,6 +172,7 @@ CREATE TABLE "markets" (
 	"paused" boolean NOT NULL,
 	"grade" jsonb,
 	"settlement_id" uuid,
+	"remediating" boolean NOT NULL,
 	"settled_ts" bigint,
 	"created_ts" bigint NOT NULL,
 	"updated_ts" bigint NOT NULL
@@ -186,6 +185,17 @@ CREATE TABLE "outcomes" (
 	"name" text NOT NULL,
 	"competitor_id" uuid,
 	"status" text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "settlements" (
+	"settlement_id" uuid PRIMARY KEY NOT NULL,
+	"market_id" uuid NOT NULL,
+	"grade" jsonb NOT NULL,
+	"status" text NOT NULL,
+	"requested_by" uuid NOT NULL,
+	"requested_ts" bigint NOT NULL,
+	"approved_by" uuid,
+	"approved_ts" bigint
 );
 --> statement-breakpoint
 CREATE TABLE "trades" (
@@ -343,8 +353,10 @@ CREATE INDEX "markets_event" ON "markets" USING btree ("event_id");--> statement
 CREATE INDEX "markets_created" ON "markets" USING btree ("created_ts","market_id");--> statement-breakpoint
 CREATE INDEX "markets_open" ON "markets" USING btree ("market_id") WHERE status = 'OPEN';--> statement-breakpoint
 CREATE INDEX "markets_settled" ON "markets" USING btree ("settled_ts","market_id") WHERE settled_ts is not null;--> statement-breakpoint
-CREATE INDEX "markets_unsettled" ON "markets" USING btree ("market_id") WHERE settlement_id is not null and status <> 'SETTLED';--> statement-breakpoint
+CREATE INDEX "markets_unsettled" ON "markets" USING btree ("market_id") WHERE settlement_id is not null and (status <> 'SETTLED' or remediating);--> statement-breakpoint
 CREATE UNIQUE INDEX "outcomes_market_outcome" ON "outcomes" USING btree ("market_id","outcome");--> statement-breakpoint
+CREATE UNIQUE INDEX "settlements_pending" ON "settlements" USING btree ("market_id") WHERE status = 'PENDING_APPROVAL';--> statement-breakpoint
+CREATE INDEX "settlements_market" ON "settlements" USING btree ("market_id","requested_ts");--> statement-breakpoint
 CREATE INDEX "entries_kind" ON "entries" USING btree ("wallet","kind","ts","place") WHERE kind not in ('FILL', 'FEE', 'MAKER_CREDIT');--> statement-breakpoint
 CREATE INDEX "fills_order" ON "fills" USING btree ("order_id");--> statement-breakpoint
 CREATE INDEX "orders_wallet" ON "orders" USING btree ("wallet","ts","place");--> statement-breakpoint

@@ -186,14 +186,13 @@ export async function stepEvent(db: Queries, step: EventStep): Promise<EventStep
     .where(and(eq(eventActions.eventId, step.eventId), isNull(eventActions.doneTs)));
   if (unfinished !== undefined) return { ok: false, refusal: "ACTION_PENDING", pending: unfinished };
   if (!step.from.includes(row.status)) return { ok: false, refusal: "INVALID_TRANSITION" };
-  const first = step.action === "golive" && row.startedTs === null;
   await db
     .update(events)
-    .set({ status: step.to, updatedTs: step.nowTs, ...(first ? { startedTs: step.nowTs } : {}) })
+    .set({ status: step.to, updatedTs: step.nowTs })
     .where(eq(events.eventId, step.eventId));
   const [pending] = await db
     .insert(eventActions)
-    .values({ eventId: step.eventId, action: step.action, first, createdTs: step.nowTs })
+    .values({ eventId: step.eventId, action: step.action, createdTs: step.nowTs })
     .returning();
   const event = await findEvent(db, step.eventId);
   if (pending === undefined || event === undefined)

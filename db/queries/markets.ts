@@ -1,6 +1,6 @@
 /** Markets as the projector knows them (contract sections 4, 5, 7 and 8). */
 
-import { and, eq, getTableColumns, inArray, isNotNull, ne, type SQL } from "drizzle-orm";
+import { and, eq, getTableColumns, inArray, isNotNull, ne, or, type SQL } from "drizzle-orm";
 import { CURRENCIES, type Currency, type FeeSchedule, type Grade } from "../../actors/market/types.js";
 import { millicents, ticks, type Millicents, type Ticks } from "../../actors/units.js";
 import type { Queries } from "../database.js";
@@ -48,6 +48,7 @@ export interface MarketRecord {
   readonly paused: boolean;
   readonly grade: Grade | null;
   readonly settlementId: string | null;
+  readonly remediating: boolean;
   readonly settledTs: number | null;
   readonly createdTs: number;
   readonly updatedTs: number;
@@ -190,13 +191,22 @@ export async function settledMarkets(db: Queries, page: PageRequest): Promise<Pa
   return pageOf(await withDetails(db, rows), page, (market) => [market.settledTs ?? 0, market.marketId]);
 }
 
-/** Markets with a grade in force that are not settled yet. */
-export async function unsettledMarkets(db: Queries): Promise<{ marketId: string; settlementId: string }[]> {
+export interface UnsettledMarket {
+  readonly marketId: string;
+  readonly eventId: string;
+  readonly settlementId: string;
+  /** Payouts are being taken back, not made. */
+  readonly remediating: boolean;
+}
+
+/** Markets whose payouts, or whose remediation, are not through. */
+export async function unsettledMarkets(db: Queries): Promise<UnsettledMarket[]> {
+  const { marketId, eventId, settlementId, remediating, status } = markets;
   const rows = await db
-    .select({ marketId: markets.marketId, settlementId: markets.settlementId })
+    .select({ marketId, eventId, settlementId, remediating })
     .from(markets)
-    .where(and(isNotNull(markets.settlementId), ne(markets.status, "SETTLED")));
-  return rows.flatMap(({ marketId, settlementId }) =>
-    settlementId === null ? [] : [{ marketId, settlementId }],
+    .where(and(isNotNull(settlementId), or(ne(status, "SETTLED"), eq(remediating, true))));
+  return rows.flatMap((row) =>
+    row.settlementId === null ? [] : [{ ...row, settlementId: row.settlementId }],
   );
 }

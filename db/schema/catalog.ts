@@ -84,8 +84,6 @@ export const events = pgTable(
     startsTs: moment().notNull(),
     visible: boolean().notNull().default(true),
     status: text({ enum: EVENT_STATUSES }).notNull(),
-    /** When the event first went live; `START` is announced then and never again. */
-    startedTs: moment(),
     createdTs: moment().notNull(),
     updatedTs: moment().notNull(),
   },
@@ -121,8 +119,6 @@ export const eventActions = pgTable(
       .notNull()
       .references(() => events.eventId),
     action: text({ enum: EVENT_ACTIONS }).notNull(),
-    /** Whether this is the event's first `golive`, which announces `START`. */
-    first: boolean().notNull(),
     createdTs: moment().notNull(),
     doneTs: moment(),
   },

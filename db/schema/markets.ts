@@ -41,6 +41,8 @@ export const markets = pgTable(
     /** The grade in force, from grading until remediation. */
     grade: jsonb().$type<Grade>(),
     settlementId: uuid(),
+    /** Payouts are being taken back; the status changes when the last one is. */
+    remediating: boolean().notNull(),
     settledTs: moment(),
     createdTs: moment().notNull(),
     updatedTs: moment().notNull(),
@@ -56,7 +58,7 @@ export const markets = pgTable(
       .where(sql`settled_ts is not null`),
     index("markets_unsettled")
       .on(table.marketId)
-      .where(sql`settlement_id is not null and status <> 'SETTLED'`),
+      .where(sql`settlement_id is not null and (status <> 'SETTLED' or remediating)`),
   ],
 );
 
@@ -75,6 +77,30 @@ export const outcomes = pgTable(
     status: text().notNull(),
   },
   (table) => [uniqueIndex("outcomes_market_outcome").on(table.marketId, table.outcome)],
+);
+
+export const SETTLEMENT_STATUSES = ["PENDING_APPROVAL", "APPROVED", "REPLACED"] as const;
+export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number];
+
+/** What operators asked a market to be graded to, and who agreed. At most one request a market waits. */
+export const settlements = pgTable(
+  "settlements",
+  {
+    settlementId: uuid().primaryKey(),
+    marketId: uuid().notNull(),
+    grade: jsonb().$type<Grade>().notNull(),
+    status: text({ enum: SETTLEMENT_STATUSES }).notNull(),
+    requestedBy: uuid().notNull(),
+    requestedTs: moment().notNull(),
+    approvedBy: uuid(),
+    approvedTs: moment(),
+  },
+  (table) => [
+    uniqueIndex("settlements_pending")
+      .on(table.marketId)
+      .where(sql`status = 'PENDING_APPROVAL'`),
+    index("settlements_market").on(table.marketId, table.requestedTs),
+  ],
 );
 
 /** The fee schedules a market has had, with the time each came into force. */
