@@ -53,7 +53,7 @@ export function subtract(a: Millicents, b: Millicents): Millicents {
 }
 
 export function negate(a: Millicents): Millicents {
-  return a === 0 ? ZERO : (-a as Millicents);
+  return subtract(ZERO, a);
 }
 
 /** What `qty` contracts cost at `price`. */

@@ -30,7 +30,12 @@ export type LedgerCommand =
       readonly atomic: boolean;
     }
   | { readonly kind: "cancel"; readonly wallet: string; readonly orderIds: readonly string[] }
-  | { readonly kind: "cancelAll"; readonly wallet: string; readonly filter: OrderFilter; readonly reason?: "DISCONNECTED" | "MAINTENANCE" | undefined }
+  | {
+      readonly kind: "cancelAll";
+      readonly wallet: string;
+      readonly filter: OrderFilter;
+      readonly reason?: "DISCONNECTED" | "MAINTENANCE" | undefined;
+    }
   | { readonly kind: "amend"; readonly wallet: string; readonly orderId: string; readonly qty: Contracts }
   /** Amount signed by kind: positive, except that an ADJUSTMENT may be negative. `clientRef` makes it idempotent. */
   | {
@@ -54,21 +59,41 @@ export type LedgerCommand =
       readonly clientTransferId?: string | undefined;
     }
   /** A market's effects on wallets of this shard: one batch of the market. */
-  | { readonly kind: "effects"; readonly marketId: string; readonly ts: number; readonly deltas: readonly EffectDelta[] }
+  | {
+      readonly kind: "effects";
+      readonly marketId: string;
+      readonly ts: number;
+      readonly deltas: readonly EffectDelta[];
+    }
   | { readonly kind: "wallet"; readonly wallet: string }
   | { readonly kind: "report" }
   | { readonly kind: "tick" };
 
 /** One order's answer, by its place in the request. `repeated`: the same `clientId` and body had been accepted before. */
 export type PlaceResult =
-  | { readonly ok: true; readonly orderId: string; readonly clientId?: string | undefined; readonly repeated: boolean }
+  | {
+      readonly ok: true;
+      readonly orderId: string;
+      readonly clientId?: string | undefined;
+      readonly repeated: boolean;
+    }
   | { readonly ok: false; readonly refusal: LedgerRefusal };
 
 export type LedgerReply =
   | { readonly ok: true; readonly kind: "placed"; readonly results: readonly PlaceResult[] }
   /** `queued`: cancels on their way to the market; `unknown`: not open in this wallet. */
-  | { readonly ok: true; readonly kind: "cancels"; readonly queued: readonly OpenOrder[]; readonly unknown: readonly string[] }
-  | { readonly ok: true; readonly kind: "transaction"; readonly transactionId: string; readonly balance: Balance }
+  | {
+      readonly ok: true;
+      readonly kind: "cancels";
+      readonly queued: readonly OpenOrder[];
+      readonly unknown: readonly string[];
+    }
+  | {
+      readonly ok: true;
+      readonly kind: "transaction";
+      readonly transactionId: string;
+      readonly balance: Balance;
+    }
   | { readonly ok: true; readonly kind: "transfer"; readonly transfer: Transfer }
   | { readonly ok: true; readonly kind: "wallet"; readonly wallet: WalletSnapshot }
   | { readonly ok: true; readonly kind: "report"; readonly report: LedgerReport }

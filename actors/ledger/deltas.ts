@@ -3,7 +3,7 @@
  * deltas of one command on one channel of one wallet carry the same `seq`.
  */
 
-import type { CancelReason, Currency, Order, RejectReason } from "../market/types.js";
+import type { CancelReason, Currency, Order, RejectReason, Voids } from "../market/types.js";
 import type { Contracts, Millicents, Ticks } from "../units.js";
 import type { TransactionKind, Transfer } from "./types.js";
 
@@ -21,7 +21,7 @@ export interface AcceptedDelta {
   readonly marketId: string;
   readonly order: Order;
   readonly outcomes: number;
-  readonly voids: "PUSH" | "FMV";
+  readonly voids: Voids;
   readonly clientId?: string | undefined;
   /** The request's fields as one string: the same `clientId` with another digest is refused. */
   readonly digest?: string | undefined;
@@ -85,6 +85,8 @@ export interface WalletPositionDelta {
   readonly outcome: number;
   readonly qty: Contracts;
   readonly cost: Millicents;
+  /** Set when a remediation brings a closed position back. */
+  readonly terms?: { readonly voids: Voids; readonly outcomes: number } | undefined;
 }
 
 /** The other side of a ledger entry. */

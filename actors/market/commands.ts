@@ -10,7 +10,12 @@ import type { Currency, FeeSchedule, Grade, MarketDefinition, MarketStatus, Orde
 export type LifecycleAction = "open" | "close" | "pause" | "resume" | "end" | "golive" | "unlive" | "clear";
 
 export type MarketCommand =
-  | { readonly kind: "create"; readonly definition: MarketDefinition; readonly open: boolean; readonly live: boolean }
+  | {
+      readonly kind: "create";
+      readonly definition: MarketDefinition;
+      readonly open: boolean;
+      readonly live: boolean;
+    }
   | {
       readonly kind: "configure";
       readonly fee?: FeeSchedule | undefined;
@@ -20,7 +25,11 @@ export type MarketCommand =
     }
   | { readonly kind: "lifecycle"; readonly actions: readonly LifecycleAction[] }
   | { readonly kind: "enter"; readonly order: Order }
-  | { readonly kind: "cancel"; readonly orderIds: readonly string[]; readonly reason?: "DISCONNECTED" | "MAINTENANCE" | "GROUP_LIMIT" | undefined }
+  | {
+      readonly kind: "cancel";
+      readonly orderIds: readonly string[];
+      readonly reason?: "DISCONNECTED" | "MAINTENANCE" | "GROUP_LIMIT" | undefined;
+    }
   | { readonly kind: "amend"; readonly orderId: string; readonly qty: Contracts }
   | { readonly kind: "grade"; readonly settlementId: string; readonly grade: Grade }
   /** Takes a settlement back, so that the market can be graded again. */
@@ -44,7 +53,15 @@ export type MarketRefusal =
 
 export type MarketReply =
   | { readonly ok: true; readonly kind: "done"; readonly status: MarketStatus }
-  | { readonly ok: true; readonly kind: "settlement"; readonly status: MarketStatus; readonly settlementId: string; readonly paid: number; readonly wallets: number; readonly done: boolean }
+  | {
+      readonly ok: true;
+      readonly kind: "settlement";
+      readonly status: MarketStatus;
+      readonly settlementId: string;
+      readonly paid: number;
+      readonly wallets: number;
+      readonly done: boolean;
+    }
   | { readonly ok: true; readonly kind: "report"; readonly report: MarketReport }
   | { readonly ok: false; readonly refusal: MarketRefusal };
 

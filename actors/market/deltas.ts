@@ -15,6 +15,7 @@ import type {
   MarketStatus,
   Order,
   RejectReason,
+  Voids,
 } from "./types.js";
 
 /** The owner of an order or a position: enough to send its effects home. */
@@ -74,7 +75,12 @@ export type OrderDelta =
       readonly wash: boolean;
     } & Owner)
   /** Amended to less, keeping its place. */
-  | ({ readonly type: "order"; readonly kind: "reduce"; readonly orderId: string; readonly remaining: Contracts } & Owner)
+  | ({
+      readonly type: "order";
+      readonly kind: "reduce";
+      readonly orderId: string;
+      readonly remaining: Contracts;
+    } & Owner)
   | ({
       readonly type: "order";
       readonly kind: "cancel";
@@ -82,7 +88,12 @@ export type OrderDelta =
       readonly remaining: Contracts;
       readonly reason?: CancelReason | undefined;
     } & Owner)
-  | ({ readonly type: "order"; readonly kind: "reject"; readonly orderId: string; readonly reason: RejectReason } & Owner);
+  | ({
+      readonly type: "order";
+      readonly kind: "reject";
+      readonly orderId: string;
+      readonly reason: RejectReason;
+    } & Owner);
 
 /** The resting book, order by order. */
 export type BookDelta =
@@ -190,7 +201,13 @@ export interface ReversalDelta extends Owner {
   readonly settlementId: string;
   readonly currency: Currency;
   readonly amount: Millicents;
-  readonly holdings: readonly { readonly outcome: number; readonly qty: Contracts; readonly cost: Millicents }[];
+  readonly voids: Voids;
+  readonly outcomes: number;
+  readonly holdings: readonly {
+    readonly outcome: number;
+    readonly qty: Contracts;
+    readonly cost: Millicents;
+  }[];
 }
 
 export type MarketDelta =

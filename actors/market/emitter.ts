@@ -7,7 +7,13 @@ import type { Contracts } from "../units.js";
 import type { BookDelta, MarketDelta } from "./deltas.js";
 import type { RestingOrder } from "./ladder.js";
 import { evolveMarket, type MarketState } from "./state.js";
-import { CURRENCIES, type CancelReason, type Currency, type LifecycleKind, type MarketStatus } from "./types.js";
+import {
+  CURRENCIES,
+  type CancelReason,
+  type Currency,
+  type LifecycleKind,
+  type MarketStatus,
+} from "./types.js";
 
 type Channel = "book" | "bbo" | "trades";
 
@@ -15,7 +21,7 @@ export class Emitter {
   readonly deltas: MarketDelta[] = [];
   readonly state: MarketState;
   readonly nowMs: number;
-  readonly #seqs: Record<Currency, { [channel in Channel]?: number }> = { CASH: {}, COIN: {} };
+  readonly #seqs: Record<Currency, Partial<Record<Channel, number>>> = { CASH: {}, COIN: {} };
 
   constructor(state: MarketState, nowMs: number) {
     this.state = state;
@@ -42,14 +48,23 @@ export class Emitter {
     const { orderId, currency } = resting.order;
     const common = { type: "book", seq: this.seq(currency, "book"), currency, orderId } as const;
     const delta: BookDelta =
-      remaining === 0 ? { ...common, kind: "remove", reason: "fill" } : { ...common, kind: "update", remaining };
+      remaining === 0
+        ? { ...common, kind: "remove", reason: "fill" }
+        : { ...common, kind: "update", remaining };
     this.emit(delta);
   }
 
   cancelResting(resting: RestingOrder, reason: CancelReason | undefined): void {
     const { orderId, currency, wallet, ledger } = resting.order;
     const { remaining } = resting;
-    this.emit({ type: "book", seq: this.seq(currency, "book"), currency, kind: "remove", orderId, reason: "cancel" });
+    this.emit({
+      type: "book",
+      seq: this.seq(currency, "book"),
+      currency,
+      kind: "remove",
+      orderId,
+      reason: "cancel",
+    });
     this.emit({ type: "order", kind: "cancel", orderId, wallet, ledger, remaining, reason });
   }
 

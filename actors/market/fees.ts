@@ -1,6 +1,14 @@
 /** Fees: taker only, `c x P x (1 - P) x qty x $0.01`, half up; the maker's share of it (contract section 3). */
 
-import { CONTRACT_TICKS, millicents, roundHalfUp, type Contracts, type Millicents, type Ticks, ZERO } from "../units.js";
+import {
+  CONTRACT_TICKS,
+  millicents,
+  roundHalfUp,
+  type Contracts,
+  type Millicents,
+  type Ticks,
+  ZERO,
+} from "../units.js";
 import type { FeeSchedule } from "./types.js";
 
 const PPM = 1_000_000;

@@ -65,7 +65,8 @@ export class Ladder {
   /** Best price first, then time. */
   *orders(): Generator<RestingOrder> {
     for (let i = this.levels.length - 1; i >= 0; i -= 1) {
-      for (let resting = this.levels[i]?.first; resting !== undefined; resting = resting.behind) yield resting;
+      for (let resting = this.levels[i]?.first; resting !== undefined; resting = resting.behind)
+        yield resting;
     }
   }
 

@@ -11,7 +11,11 @@ import { grade, remediate, runLifecycle, settle, settlementShares } from "./sett
 import { createMarket, evolveMarket, type MarketState, nextDeadline } from "./state.js";
 import { amend, cancel, enter, runDeadlines } from "./trading.js";
 
-function decide(state: MarketState, command: MarketCommand, nowMs: number): Decision<MarketDelta, MarketReply> {
+function decide(
+  state: MarketState,
+  command: MarketCommand,
+  nowMs: number,
+): Decision<MarketDelta, MarketReply> {
   const emitter = new Emitter(state, nowMs);
   const reply = run(emitter, command);
   emitter.finish();
@@ -59,7 +63,7 @@ function runForOperator(emitter: Emitter, command: OperatorCommand): MarketReply
     case "remediate":
       return settlementAnswer(state, remediate(emitter, command.reason));
     case "settle":
-      return settlementAnswer(state, settle(emitter, command.limit));
+      return settlementAnswer(state, settle(emitter, definition, command.limit));
     case "report": {
       const { CASH, COIN } = state.books;
       const money = {
@@ -92,17 +96,32 @@ function settlementAnswer(state: MarketState, refusal: MarketRefusal | undefined
   if (refusal !== undefined) return { ok: false, refusal };
   const { settlement, status } = state;
   // A remediation that is through leaves no settlement behind.
-  if (settlement === undefined) return { ok: true, kind: "settlement", status, settlementId: "", paid: 0, wallets: 0, done: true };
+  if (settlement === undefined)
+    return { ok: true, kind: "settlement", status, settlementId: "", paid: 0, wallets: 0, done: true };
   const wallets = settlementShares(state, settlement).length;
   const { settlementId, done } = settlement;
-  return { ok: true, kind: "settlement", status, settlementId, paid: done, wallets, done: status === "SETTLED" };
+  return {
+    ok: true,
+    kind: "settlement",
+    status,
+    settlementId,
+    paid: done,
+    wallets,
+    done: status === "SETTLED",
+  };
 }
 
 /** The effects of a batch go to the ledgers of the wallets they touch, in order. */
 function route(id: ActorId, batch: Batch<MarketDelta>): readonly Outgoing[] {
   const byLedger = new Map<number, EffectDelta[]>();
   for (const delta of batch.deltas) {
-    if (delta.type !== "order" && delta.type !== "position" && delta.type !== "payout" && delta.type !== "reversal") continue;
+    if (
+      delta.type !== "order" &&
+      delta.type !== "position" &&
+      delta.type !== "payout" &&
+      delta.type !== "reversal"
+    )
+      continue;
     const ledger = "order" in delta ? delta.order.ledger : delta.ledger;
     const effects = byLedger.get(ledger);
     if (effects === undefined) byLedger.set(ledger, [delta]);

@@ -109,5 +109,7 @@ export function isFlat(position: Position): boolean {
 /** The prices of a fair-value grade: one per outcome, each 0 to 1000 ticks, 1000 in all. */
 export function arePrices(prices: readonly number[], outcomes: number): boolean {
   const whole = prices.every((price) => Number.isInteger(price) && price >= 0 && price <= CONTRACT_TICKS);
-  return whole && prices.length === outcomes && prices.reduce((sum, price) => sum + price, 0) === CONTRACT_TICKS;
+  return (
+    whole && prices.length === outcomes && prices.reduce((sum, price) => sum + price, 0) === CONTRACT_TICKS
+  );
 }

@@ -4,11 +4,22 @@ import type { ActorId } from "../actor.js";
 import type { Contracts, Millicents, Ticks } from "../units.js";
 import type { Position } from "./positions.js";
 import { type Book, createMarket, emptyBook, type MarketState, type Settlement } from "./state.js";
-import { CURRENCIES, type Currency, type Level, type MarketDefinition, type MarketStatus, type Order } from "./types.js";
+import {
+  CURRENCIES,
+  type Currency,
+  type Level,
+  type MarketDefinition,
+  type MarketStatus,
+  type Order,
+} from "./types.js";
 
 interface SavedBook {
   /** Every resting order, ladder by ladder, best first and then in time order. */
-  readonly orders: readonly { readonly order: Order; readonly remaining: Contracts; readonly arrival: number }[];
+  readonly orders: readonly {
+    readonly order: Order;
+    readonly remaining: Contracts;
+    readonly arrival: number;
+  }[];
   readonly bbo: readonly (Level | null)[];
   readonly last: readonly (Ticks | null)[];
   readonly positions: readonly Position[];
@@ -25,10 +36,15 @@ interface SavedMarket {
   readonly started: boolean;
   readonly lifecycleSeq: number;
   readonly books: Readonly<Record<Currency, SavedBook>>;
-  readonly held: readonly { readonly order: Order; readonly remaining: Contracts; readonly untilMs: number }[];
+  readonly held: readonly {
+    readonly order: Order;
+    readonly remaining: Contracts;
+    readonly untilMs: number;
+  }[];
   readonly arrivals: number;
   readonly matches: number;
-  readonly settlement?: (Omit<Settlement, "paid"> & { readonly paid: readonly (readonly [string, Millicents])[] }) | undefined;
+  readonly settlement?:
+    (Omit<Settlement, "paid"> & { readonly paid: readonly (readonly [string, Millicents])[] }) | undefined;
 }
 
 export function saveMarket(state: MarketState): SavedMarket {
@@ -74,7 +90,10 @@ export function restoreMarket(id: ActorId, data: unknown): MarketState {
   state.arrivals = saved.arrivals;
   state.matches = saved.matches;
   const outcomes = saved.definition?.outcomes.length ?? 0;
-  state.books = { CASH: restoreBook(saved.books.CASH, outcomes), COIN: restoreBook(saved.books.COIN, outcomes) };
+  state.books = {
+    CASH: restoreBook(saved.books.CASH, outcomes),
+    COIN: restoreBook(saved.books.COIN, outcomes),
+  };
   for (const held of saved.held) {
     state.held.set(held.order.orderId, held);
     state.deadlines.push(held.untilMs, held.order.orderId);
@@ -84,7 +103,8 @@ export function restoreMarket(id: ActorId, data: unknown): MarketState {
       if (order.expiresAt !== undefined) state.deadlines.push(order.expiresAt, order.orderId);
     }
   }
-  if (saved.settlement !== undefined) state.settlement = { ...saved.settlement, paid: new Map(saved.settlement.paid) };
+  if (saved.settlement !== undefined)
+    state.settlement = { ...saved.settlement, paid: new Map(saved.settlement.paid) };
   return state;
 }
 
@@ -97,7 +117,8 @@ function restoreBook(saved: SavedBook, outcomes: number): Book {
   }
   saved.bbo.forEach((level, outcome) => (book.bbo[outcome] = level));
   saved.last.forEach((price, outcome) => (book.last[outcome] = price ?? undefined));
-  for (const position of saved.positions) book.positions.set(position.wallet, { ...position, holdings: [...position.holdings] });
+  for (const position of saved.positions)
+    book.positions.set(position.wallet, { ...position, holdings: [...position.holdings] });
   Object.assign(book.seqs, saved.seqs);
   book.escrow = saved.escrow;
   book.volume = saved.volume;

@@ -9,7 +9,10 @@ import { clear } from "./trading.js";
 import { CURRENCIES, type Currency, type Grade, type MarketDefinition } from "./types.js";
 
 /** Takes the steps in order; stops at the first that the market's status does not allow. */
-export function runLifecycle(emitter: Emitter, actions: readonly LifecycleAction[]): MarketRefusal | undefined {
+export function runLifecycle(
+  emitter: Emitter,
+  actions: readonly LifecycleAction[],
+): MarketRefusal | undefined {
   for (const action of actions) {
     const refusal = step(emitter, action);
     if (refusal !== undefined) return refusal;
@@ -147,7 +150,11 @@ function openPositions(state: MarketState): Share[] {
 }
 
 /** Pays (or takes back from) the next `limit` wallets; with the last one the market reaches its new status. */
-export function settle(emitter: Emitter, limit: number): MarketRefusal | undefined {
+export function settle(
+  emitter: Emitter,
+  definition: MarketDefinition,
+  limit: number,
+): MarketRefusal | undefined {
   const { state } = emitter;
   const { settlement } = state;
   if (settlement === undefined) return "NOT_GRADED";
@@ -155,7 +162,7 @@ export function settle(emitter: Emitter, limit: number): MarketRefusal | undefin
   const paying = settlement.direction === "paying";
   for (const share of shares.slice(settlement.done, settlement.done + limit)) {
     if (paying) pay(emitter, settlement, share);
-    else reverse(emitter, settlement, share);
+    else reverse(emitter, definition, settlement, share);
   }
   if (settlement.done < shares.length) return undefined;
   if (paying && state.status !== "SETTLED") emitter.lifecycle("GRADE", "SETTLED");
@@ -170,14 +177,30 @@ function pay(emitter: Emitter, settlement: Settlement, { currency, position }: S
   emitter.emit({ type: "payout", settlementId, wallet, ledger, currency, amount });
 }
 
-function reverse(emitter: Emitter, settlement: Settlement, { currency, position }: Share): void {
+function reverse(
+  emitter: Emitter,
+  definition: MarketDefinition,
+  settlement: Settlement,
+  { currency, position }: Share,
+): void {
   const { settlementId } = settlement;
+  const { voids } = definition;
   const { wallet, ledger } = position;
   const amount = settlement.paid.get(settlementKey(currency, wallet)) ?? ZERO;
   const holdings = position.holdings
     .map((holding, outcome) => ({ outcome, qty: holding.qty, cost: holding.cost }))
     .filter((holding) => holding.qty > 0);
-  emitter.emit({ type: "reversal", settlementId, wallet, ledger, currency, amount, holdings });
+  emitter.emit({
+    type: "reversal",
+    settlementId,
+    wallet,
+    ledger,
+    currency,
+    amount,
+    voids,
+    outcomes: definition.outcomes.length,
+    holdings,
+  });
 }
 
 /** What a grade would pay, without putting it in force. */

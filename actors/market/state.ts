@@ -2,11 +2,29 @@
 
 import type { ActorId } from "../actor.js";
 import { Deadlines } from "../deadlines.js";
-import { add, assert, type Contracts, contracts, type Millicents, NONE, subtract, type Ticks, ZERO } from "../units.js";
+import {
+  add,
+  assert,
+  type Contracts,
+  contracts,
+  type Millicents,
+  NONE,
+  subtract,
+  type Ticks,
+  ZERO,
+} from "../units.js";
 import type { BookDelta, MarketDelta, OrderDelta } from "./deltas.js";
 import { Ladder, type RestingOrder } from "./ladder.js";
 import type { Position } from "./positions.js";
-import { CURRENCIES, type Currency, type Grade, type Level, type MarketDefinition, type MarketStatus, type Order } from "./types.js";
+import {
+  CURRENCIES,
+  type Currency,
+  type Grade,
+  type Level,
+  type MarketDefinition,
+  type MarketStatus,
+  type Order,
+} from "./types.js";
 
 /** The book of one currency with everything that is counted or held in it. */
 export interface Book {
@@ -44,7 +62,10 @@ export interface MarketState {
   lifecycleSeq: number;
   books: Readonly<Record<Currency, Book>>;
   /** Orders that wait out the in-play delay, in order. */
-  readonly held: Map<string, { readonly order: Order; readonly remaining: Contracts; readonly untilMs: number }>;
+  readonly held: Map<
+    string,
+    { readonly order: Order; readonly remaining: Contracts; readonly untilMs: number }
+  >;
   readonly deadlines: Deadlines<string>;
   /** Orders that ever came to rest, and matches ever made: both give things their numbers. */
   arrivals: number;
@@ -92,7 +113,10 @@ export function evolveMarket(state: MarketState, delta: MarketDelta): void {
   switch (delta.type) {
     case "created":
       state.definition = delta.definition;
-      state.books = { CASH: emptyBook(delta.definition.outcomes.length), COIN: emptyBook(delta.definition.outcomes.length) };
+      state.books = {
+        CASH: emptyBook(delta.definition.outcomes.length),
+        COIN: emptyBook(delta.definition.outcomes.length),
+      };
       return;
     case "configured":
       assert(state.definition !== undefined, "a market is configured before it exists");
@@ -134,7 +158,10 @@ export function evolveMarket(state: MarketState, delta: MarketDelta): void {
       return;
     }
     case "position":
-      positionOf(state, delta.currency, delta.wallet, delta.ledger).holdings[delta.outcome] = { qty: delta.qty, cost: delta.cost };
+      positionOf(state, delta.currency, delta.wallet, delta.ledger).holdings[delta.outcome] = {
+        qty: delta.qty,
+        cost: delta.cost,
+      };
       return;
     case "locked": {
       const position = positionOf(state, delta.currency, delta.wallet, delta.ledger);
@@ -176,7 +203,10 @@ export function evolveMarket(state: MarketState, delta: MarketDelta): void {
   }
 }
 
-function evolveLifecycle(state: MarketState, kind: Extract<MarketDelta, { type: "lifecycle" }>["kind"]): void {
+function evolveLifecycle(
+  state: MarketState,
+  kind: Extract<MarketDelta, { type: "lifecycle" }>["kind"],
+): void {
   switch (kind) {
     case "PAUSE":
       state.paused = true;
@@ -209,7 +239,11 @@ function evolveLifecycle(state: MarketState, kind: Extract<MarketDelta, { type: 
 function evolveOrder(state: MarketState, delta: OrderDelta): void {
   switch (delta.kind) {
     case "hold":
-      state.held.set(delta.order.orderId, { order: delta.order, remaining: delta.order.qty, untilMs: delta.untilMs });
+      state.held.set(delta.order.orderId, {
+        order: delta.order,
+        remaining: delta.order.qty,
+        untilMs: delta.untilMs,
+      });
       state.deadlines.push(delta.untilMs, delta.order.orderId);
       return;
     case "open": {

@@ -122,7 +122,12 @@ function match(legs: readonly RestingOrder[], sum: number, qty: Contracts, grid:
   const lowest = grid[0] ?? ticks(1);
   const price = CONTRACT_TICKS - sum;
   if (price >= lowest) {
-    return { kind: "match", qty, price: ticks(price), legs: legs.map((resting) => ({ resting, price: resting.order.price })) };
+    return {
+      kind: "match",
+      qty,
+      price: ticks(price),
+      legs: legs.map((resting) => ({ resting, price: resting.order.price })),
+    };
   }
   return { kind: "match", qty, price: lowest, legs: improved(legs, lowest + sum - CONTRACT_TICKS, grid) };
 }
@@ -138,7 +143,8 @@ function improved(legs: readonly RestingOrder[], excess: number, grid: readonly 
     let dearest = 0;
     for (let i = 1; i < legs.length; i += 1) {
       const difference = (prices[i] ?? 0) - (prices[dearest] ?? 0);
-      if (difference > 0 || (difference === 0 && (legs[i]?.arrival ?? 0) > (legs[dearest]?.arrival ?? 0))) dearest = i;
+      if (difference > 0 || (difference === 0 && (legs[i]?.arrival ?? 0) > (legs[dearest]?.arrival ?? 0)))
+        dearest = i;
     }
     const price = prices[dearest] ?? 0;
     const step = Math.min(left, price - tickBelow(grid, price));

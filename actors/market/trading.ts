@@ -8,13 +8,22 @@ import type { RestingOrder } from "./ladder.js";
 import { acquire } from "./positions.js";
 import type { MarketState } from "./state.js";
 import { nearestTick, type Step, sweep } from "./sweep.js";
-import { CURRENCIES, type CancelReason, type MarketDefinition, type Order, type RejectReason } from "./types.js";
+import {
+  CURRENCIES,
+  type CancelReason,
+  type MarketDefinition,
+  type Order,
+  type RejectReason,
+} from "./types.js";
 
 /** An order arrives from its ledger: it is rejected, held for the in-play delay, or executed. */
 export function enter(emitter: Emitter, order: Order): void {
   const { state, nowMs } = emitter;
   const refusal = refusalOf(state, order, nowMs);
-  if (refusal !== undefined) return reject(emitter, order, refusal);
+  if (refusal !== undefined) {
+    reject(emitter, order, refusal);
+    return;
+  }
   const delayMs = state.live ? (state.definition?.liveDelayMs ?? 0) : 0;
   if (delayMs > 0 && order.tif !== "PO") {
     emitter.emit({ type: "order", kind: "hold", order, untilMs: nowMs + delayMs });
@@ -45,16 +54,28 @@ function execute(emitter: Emitter, order: Order): void {
   const found = sweep(books[order.currency].ladders, order, definition.ticks);
   const matchable = found.steps.reduce((sum, step) => sum + (step.kind === "cancelOwn" ? 0 : step.qty), 0);
 
-  if (order.tif === "PO" && (found.steps.length > 0 || found.metOwn)) return reject(emitter, order, "WOULD_MATCH");
-  if (order.tif === "FOK" && matchable < order.qty) return reject(emitter, order, "NOT_FILLABLE");
+  if (order.tif === "PO" && (found.steps.length > 0 || found.metOwn)) {
+    reject(emitter, order, "WOULD_MATCH");
+    return;
+  }
+  if (order.tif === "FOK" && matchable < order.qty) {
+    reject(emitter, order, "NOT_FILLABLE");
+    return;
+  }
 
   let left = order.qty;
   for (const step of found.steps) left = take(emitter, definition, order, step, left);
 
   if (left === 0) return;
   const untouched = matchable === 0;
-  if (found.metOwn) return end(emitter, order, left, untouched ? "SELF_TRADE" : undefined, "SELF_TRADE");
-  if (order.tif === "IOC") return end(emitter, order, left, untouched ? "NO_MATCH" : undefined, undefined);
+  if (found.metOwn) {
+    end(emitter, order, left, untouched ? "SELF_TRADE" : undefined, "SELF_TRADE");
+    return;
+  }
+  if (order.tif === "IOC") {
+    end(emitter, order, left, untouched ? "NO_MATCH" : undefined, undefined);
+    return;
+  }
   rest(emitter, order, left);
 }
 
@@ -66,7 +87,10 @@ function end(
   rejected: RejectReason | undefined,
   canceled: CancelReason | undefined,
 ): void {
-  if (rejected !== undefined) return reject(emitter, order, rejected);
+  if (rejected !== undefined) {
+    reject(emitter, order, rejected);
+    return;
+  }
   const { orderId, wallet, ledger } = order;
   emitter.emit({ type: "order", kind: "cancel", orderId, wallet, ledger, remaining, reason: canceled });
 }
@@ -74,11 +98,26 @@ function end(
 function rest(emitter: Emitter, order: Order, qty: Contracts): void {
   const { orderId, currency, outcome, price } = order;
   emitter.emit({ type: "order", kind: "open", order, qty });
-  emitter.emit({ type: "book", seq: emitter.seq(currency, "book"), currency, kind: "add", orderId, outcome, price, qty });
+  emitter.emit({
+    type: "book",
+    seq: emitter.seq(currency, "book"),
+    currency,
+    kind: "add",
+    orderId,
+    outcome,
+    price,
+    qty,
+  });
 }
 
 /** Carries out one step of a sweep; gives what is left of the taker's order after it. */
-function take(emitter: Emitter, definition: MarketDefinition, order: Order, step: Step, left: Contracts): Contracts {
+function take(
+  emitter: Emitter,
+  definition: MarketDefinition,
+  order: Order,
+  step: Step,
+  left: Contracts,
+): Contracts {
   switch (step.kind) {
     case "cancelOwn":
       emitter.cancelResting(step.own, "SELF_TRADE");
@@ -104,7 +143,17 @@ function wash(emitter: Emitter, order: Order, own: RestingOrder, qty: Contracts,
   ]) {
     const { orderId, wallet, ledger, currency, outcome, price } = side.order;
     const fillId = fillIdOf(marketId, matches, side.taker ? order.outcome : outcome);
-    const common = { orderId, wallet, ledger, currency, outcome, price, qty, remaining: side.remaining, taker: side.taker };
+    const common = {
+      orderId,
+      wallet,
+      ledger,
+      currency,
+      outcome,
+      price,
+      qty,
+      remaining: side.remaining,
+      taker: side.taker,
+    };
     emitter.emit({ type: "order", kind: "fill", fillId, matchId, ...common, ...nothing });
   }
   emitter.executeResting(own, ownRemaining);
@@ -130,7 +179,16 @@ function match(
     const { outcome } = resting.order;
     const remaining = contracts(resting.remaining - step.qty);
     const fillId = fillIdOf(state.marketId, matchNumber, outcome);
-    fill(emitter, definition, resting.order, { fillId, matchId, price, qty: step.qty, remaining, fee: ZERO, credit, taker: false });
+    fill(emitter, definition, resting.order, {
+      fillId,
+      matchId,
+      price,
+      qty: step.qty,
+      remaining,
+      fee: ZERO,
+      credit,
+      taker: false,
+    });
     emitter.executeResting(resting, remaining);
     emitter.emit({
       type: "trade",
@@ -145,7 +203,16 @@ function match(
   }
   const remaining = contracts(left - step.qty);
   const fillId = fillIdOf(state.marketId, matchNumber, order.outcome);
-  fill(emitter, definition, order, { fillId, matchId, price: step.price, qty: step.qty, remaining, fee, credit: ZERO, taker: true });
+  fill(emitter, definition, order, {
+    fillId,
+    matchId,
+    price: step.price,
+    qty: step.qty,
+    remaining,
+    fee,
+    credit: ZERO,
+    taker: true,
+  });
   const printed = nearestTick(definition.ticks, step.price);
   emitter.emit({ type: "match", currency, outcome: order.outcome, price: printed, qty: step.qty });
   return remaining;
@@ -191,7 +258,15 @@ function fill(emitter: Emitter, definition: MarketDefinition, order: Order, exec
     wash: false,
   });
   for (const { outcome: changed, holding } of after.holdings) {
-    emitter.emit({ type: "position", wallet, ledger, currency, outcome: changed, qty: holding.qty, cost: holding.cost });
+    emitter.emit({
+      type: "position",
+      wallet,
+      ledger,
+      currency,
+      outcome: changed,
+      qty: holding.qty,
+      cost: holding.cost,
+    });
   }
   if (after.win !== lockedBefore.win || after.push !== lockedBefore.push) {
     emitter.emit({ type: "locked", wallet, ledger, currency, win: after.win, push: after.push });
@@ -199,7 +274,11 @@ function fill(emitter: Emitter, definition: MarketDefinition, order: Order, exec
 }
 
 /** Cancels the orders that are still here, wherever they wait; the others reached their end before. */
-export function cancel(emitter: Emitter, orderIds: readonly string[], reason: CancelReason | undefined): void {
+export function cancel(
+  emitter: Emitter,
+  orderIds: readonly string[],
+  reason: CancelReason | undefined,
+): void {
   for (const orderId of orderIds) cancelOne(emitter, orderId, reason);
 }
 
@@ -207,7 +286,10 @@ function cancelOne(emitter: Emitter, orderId: string, reason: CancelReason | und
   const { state } = emitter;
   for (const currency of CURRENCIES) {
     const resting = state.books[currency].resting.get(orderId);
-    if (resting !== undefined) return emitter.cancelResting(resting, reason);
+    if (resting !== undefined) {
+      emitter.cancelResting(resting, reason);
+      return;
+    }
   }
   const held = state.held.get(orderId);
   if (held !== undefined) end(emitter, held.order, held.remaining, undefined, reason);
@@ -229,7 +311,14 @@ export function amend(emitter: Emitter, orderId: string, qty: Contracts): void {
     const resting = state.books[currency].resting.get(orderId);
     if (resting === undefined || resting.remaining <= qty) continue;
     const { wallet, ledger } = resting.order;
-    emitter.emit({ type: "book", seq: emitter.seq(currency, "book"), currency, kind: "update", orderId, remaining: qty });
+    emitter.emit({
+      type: "book",
+      seq: emitter.seq(currency, "book"),
+      currency,
+      kind: "update",
+      orderId,
+      remaining: qty,
+    });
     emitter.emit({ type: "order", kind: "reduce", orderId, wallet, ledger, remaining: qty });
   }
   const held = state.held.get(orderId);
@@ -242,7 +331,11 @@ export function amend(emitter: Emitter, orderId: string, qty: Contracts): void {
 /** What is due by now: held orders enter, expired ones are canceled. */
 export function runDeadlines(emitter: Emitter): void {
   const { state, nowMs } = emitter;
-  for (let due = state.deadlines.first(); due !== undefined && due.at <= nowMs; due = state.deadlines.first()) {
+  for (
+    let due = state.deadlines.first();
+    due !== undefined && due.at <= nowMs;
+    due = state.deadlines.first()
+  ) {
     state.deadlines.pop();
     const held = state.held.get(due.what);
     if (held === undefined) {

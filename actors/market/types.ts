@@ -8,16 +8,7 @@ export const CURRENCIES: readonly Currency[] = ["CASH", "COIN"];
 export type MarketStatus = "OPEN" | "CLOSED" | "SETTLED";
 
 export type LifecycleKind =
-  | "OPEN"
-  | "CLOSE"
-  | "GRADE"
-  | "REMEDIATE"
-  | "START"
-  | "END"
-  | "GOLIVE"
-  | "UNLIVE"
-  | "PAUSE"
-  | "RESUME";
+  "OPEN" | "CLOSE" | "GRADE" | "REMEDIATE" | "START" | "END" | "GOLIVE" | "UNLIVE" | "PAUSE" | "RESUME";
 
 /** What a void does: every fill refunded at its cost, or a fair price per outcome. */
 export type Voids = "PUSH" | "FMV";

@@ -1,0 +1,186 @@
+/**
+ * What one wallet has at stake in one market and currency, and how much cash that must hold back (contract section 3).
+ *
+ * The reserve is a pure function of the open orders and the holdings. It is enough because of one property, which
+ * the tests enumerate: whatever fills, at its limit or better, the cash that leaves is at most what the reserve
+ * drops by. So available money never falls by trading, and a wallet that starts at zero or above stays there.
+ *
+ * - Every open contract holds its limit price; an order that may still take liquidity holds its highest fee.
+ * - Two outcomes: an order on one closes what is held of the other, and a closed set pays at least the price that
+ *   completed it. So up to the quantity held, contracts are free, the cheapest ones first: when a dearer one fills
+ *   first it frees its own price, which covers the cheaper contract that now is no longer closing.
+ * - When all that is open only closes, the fee comes out of what closing pays: always enough on FMV (a set pays 1);
+ *   on PUSH a set pays what it cost, less at most a millicent a contract lost to each of two roundings.
+ */
+
+import { highestTakerFee } from "../market/fees.js";
+import type { Currency, FeeSchedule, Holding, TimeInForce, Voids } from "../market/types.js";
+import {
+  add,
+  assert,
+  contracts,
+  type Contracts,
+  cost,
+  millicents,
+  type Millicents,
+  NONE,
+  share,
+  subtract,
+  type Ticks,
+  ZERO,
+} from "../units.js";
+
+/** An order of the wallet that is not at its end yet. `pending`: on its way to the market or held there. */
+export interface AccountOrder {
+  readonly orderId: string;
+  readonly wallet: string;
+  readonly marketId: string;
+  readonly currency: Currency;
+  readonly outcome: number;
+  readonly price: Ticks;
+  readonly tif: TimeInForce;
+  readonly fee: FeeSchedule;
+  readonly feeReserved: boolean;
+  readonly clientId: string | undefined;
+  readonly expiresAt: number | undefined;
+  remaining: Contracts;
+  pending: boolean;
+}
+
+interface OpenLevel {
+  readonly price: Ticks;
+  qty: Contracts;
+}
+
+/** The open orders on one outcome, by price rising, and their sums. */
+class Side {
+  readonly levels: OpenLevel[] = [];
+  qty: Contracts = NONE;
+  cost: Millicents = ZERO;
+  pendingQty: Contracts = NONE;
+  pendingFees: Millicents = ZERO;
+
+  change(price: Ticks, by: number): void {
+    this.qty = contracts(this.qty + by);
+    this.cost = millicents(this.cost + price * by);
+    const index = this.levels.findIndex((level) => level.price >= price);
+    const level = this.levels[index];
+    if (level?.price === price) {
+      level.qty = contracts(level.qty + by);
+      if (level.qty === 0) this.levels.splice(index, 1);
+    } else {
+      this.levels.splice(index === -1 ? this.levels.length : index, 0, { price, qty: contracts(by) });
+    }
+  }
+
+  /** Counts an order in (1) or out (-1) of those that may still take liquidity. */
+  pend(sign: 1 | -1, order: AccountOrder): void {
+    this.pendingQty = contracts(this.pendingQty + sign * order.remaining);
+    this.pendingFees = millicents(this.pendingFees + sign * feeOf(order));
+  }
+
+  /** What the cheapest `qty` open contracts cost. */
+  cheapest(qty: Contracts): Millicents {
+    if (qty >= this.qty) return this.cost;
+    let left: number = qty;
+    let sum = ZERO;
+    for (const level of this.levels) {
+      if (left === 0) break;
+      const taken = contracts(Math.min(left, level.qty));
+      sum = add(sum, cost(level.price, taken));
+      left -= taken;
+    }
+    return sum;
+  }
+}
+
+const NOTHING: Holding = { qty: NONE, cost: ZERO };
+
+export class Account {
+  readonly marketId: string;
+  readonly currency: Currency;
+  readonly voids: Voids;
+  readonly outcomes: number;
+  readonly #holdings: Holding[];
+  readonly #sides: Side[];
+  /** What the wallet holds back for this account now. */
+  reserved: Millicents = ZERO;
+
+  constructor(marketId: string, currency: Currency, voids: Voids, outcomes: number) {
+    this.marketId = marketId;
+    this.currency = currency;
+    this.voids = voids;
+    this.outcomes = outcomes;
+    this.#holdings = new Array<Holding>(outcomes).fill(NOTHING);
+    this.#sides = Array.from({ length: outcomes }, () => new Side());
+  }
+
+  holding(outcome: number): Holding {
+    return this.#holdings[outcome] ?? NOTHING;
+  }
+
+  setHolding(outcome: number, holding: Holding): void {
+    assert(outcome < this.outcomes, `market ${this.marketId} has no outcome ${outcome}`);
+    this.#holdings[outcome] = holding;
+  }
+
+  /** Held and open together: what the position in an outcome could grow to. */
+  exposure(outcome: number): number {
+    return this.holding(outcome).qty + this.#side(outcome).qty;
+  }
+
+  get holdings(): readonly Holding[] {
+    return this.#holdings;
+  }
+
+  get isEmpty(): boolean {
+    return this.#holdings.every(({ qty }) => qty === 0) && this.#sides.every(({ qty }) => qty === 0);
+  }
+
+  add(order: AccountOrder): void {
+    const side = this.#side(order.outcome);
+    side.change(order.price, order.remaining);
+    if (order.pending) side.pend(1, order);
+  }
+
+  /** Takes an order out as it stands; to change an order, take it out, change it and add it again. */
+  take(order: AccountOrder): void {
+    const side = this.#side(order.outcome);
+    side.change(order.price, 0 - order.remaining);
+    if (order.pending) side.pend(-1, order);
+  }
+
+  /** What open orders and holdings must hold back now. */
+  reserve(): Millicents {
+    let sum = ZERO;
+    for (const side of this.#sides) sum = add(sum, add(side.cost, side.pendingFees));
+    if (this.outcomes !== 2) return sum;
+    return subtract(sum, add(this.#relief(0, 1), this.#relief(1, 0)));
+  }
+
+  /** What orders on `outcome` need not hold, because `other` is held and they close it. */
+  #relief(outcome: number, other: number): Millicents {
+    const held = this.holding(other);
+    const side = this.#side(outcome);
+    if (held.qty === 0 || side.qty === 0) return ZERO;
+    const free = side.cheapest(contracts(Math.min(held.qty, side.qty)));
+    const onlyCloses = side.qty <= held.qty && this.#side(other).qty === 0;
+    if (!onlyCloses || side.pendingFees === 0) return free;
+    if (this.voids === "FMV") return add(free, side.pendingFees);
+    const proceeds = share(held.cost, side.pendingQty, held.qty) - 2 * side.pendingQty;
+    return add(free, millicents(Math.max(0, Math.min(side.pendingFees, proceeds))));
+  }
+
+  #side(outcome: number): Side {
+    const side = this.#sides[outcome];
+    assert(side !== undefined, `market ${this.marketId} has no outcome ${outcome}`);
+    return side;
+  }
+}
+
+/** The highest fee an order could pay by taking; a post-only order never takes. */
+function feeOf(order: AccountOrder): Millicents {
+  return order.feeReserved && order.tif !== "PO"
+    ? highestTakerFee(order.fee, order.price, order.remaining)
+    : ZERO;
+}

@@ -1,0 +1,87 @@
+/** Money that does not come from trading: the operator's transactions and transfers between a trader's wallets. */
+
+import { negate } from "../units.js";
+import type { LedgerCommand, LedgerReply } from "./commands.js";
+import type { Emitter } from "./emitter.js";
+import { available, emptyWallet, pairKey } from "./state.js";
+import type { OperatorTransactionKind, Transfer } from "./types.js";
+
+/** Whether a kind takes money out; an ADJUSTMENT carries its own sign. */
+const TAKES: Readonly<Record<OperatorTransactionKind, boolean>> = {
+  DEPOSIT: false,
+  CREDIT: false,
+  FORWARDING: false,
+  ADJUSTMENT: false,
+  WITHDRAWAL: true,
+  CREDIT_RECLAIM: true,
+};
+
+/** Posts an operator's transaction. More than is available is refused; the same `clientRef` gives the first answer. */
+export function transact(
+  emitter: Emitter,
+  command: Extract<LedgerCommand, { kind: "transact" }>,
+): LedgerReply {
+  const { state } = emitter;
+  const { wallet: walletId, trader, transaction, currency, ref, clientRef } = command;
+  const known = clientRef === undefined ? undefined : state.clientRefs.get(pairKey(trader, clientRef));
+  const wallet = state.wallets.get(walletId) ?? emptyWallet(walletId, trader);
+  if (known !== undefined)
+    return { ok: true, kind: "transaction", transactionId: known, balance: { ...wallet.funds[currency] } };
+
+  const amount = TAKES[transaction] ? negate(command.amount) : command.amount;
+  if (amount < 0 && available(wallet, currency) + amount < 0)
+    return { ok: false, refusal: "INSUFFICIENT_BALANCE" };
+  const { funds } = emitter.wallet(walletId, trader);
+  const { transactionId } = command;
+  emitter.entry({
+    transactionId,
+    wallet: walletId,
+    counterparty: "external",
+    kind: transaction,
+    currency,
+    amount,
+    ref,
+    clientRef,
+  });
+  return { ok: true, kind: "transaction", transactionId, balance: { ...funds[currency] } };
+}
+
+/**
+ * Moves CASH between a trader's own wallet and a subaccount. Too much is not an error: the transfer ends `Rejected`.
+ * The same `clientTransferId` on the same subaccount gives the first transfer, on another one a refusal.
+ */
+export function transfer(
+  emitter: Emitter,
+  command: Extract<LedgerCommand, { kind: "transfer" }>,
+): LedgerReply {
+  const { state } = emitter;
+  const { transferId, direction, trader, wallet, amount, clientTransferId } = command;
+  const known =
+    clientTransferId === undefined ? undefined : state.transfers.get(pairKey(trader, clientTransferId));
+  if (known !== undefined) {
+    return known.wallet === wallet
+      ? { ok: true, kind: "transfer", transfer: known }
+      : { ok: false, refusal: "TRANSFER_ID_REUSED" };
+  }
+
+  const [from, to] = direction === "fund" ? [trader, wallet] : [wallet, trader];
+  const spare = available(state.wallets.get(from) ?? emptyWallet(from, trader), "CASH");
+  const common = { transferId, direction, trader, wallet, amount, clientTransferId };
+  const result: Transfer =
+    amount > spare ? { ...common, status: "Rejected", available: spare } : { ...common, status: "Applied" };
+  if (result.status === "Applied") {
+    emitter.wallet(from, trader);
+    emitter.wallet(to, trader);
+    const entry = { currency: "CASH", ref: transferId } as const;
+    emitter.entry({
+      ...entry,
+      wallet: from,
+      counterparty: `wallet:${to}`,
+      kind: "TRANSFER_OUT",
+      amount: negate(amount),
+    });
+    emitter.entry({ ...entry, wallet: to, counterparty: `wallet:${from}`, kind: "TRANSFER_IN", amount });
+  }
+  emitter.emit({ type: "transfer", transfer: result });
+  return { ok: true, kind: "transfer", transfer: result };
+}

@@ -1,0 +1,131 @@
+/**
+ * The ledger actor: the only place where money changes hands (contract section 3). It accepts orders against what a
+ * wallet has, passes them to their markets, and applies what the markets made of them. Read `decide` first.
+ */
+
+import { type Actor, type ActorId, type Batch, type Decision, marketActor, type Outgoing } from "../actor.js";
+import { CURRENCIES } from "../market/types.js";
+import type { LedgerCommand, LedgerReply, LedgerReport } from "./commands.js";
+import type { LedgerDelta } from "./deltas.js";
+import { applyEffects } from "./effects.js";
+import { Emitter } from "./emitter.js";
+import { transact, transfer } from "./funds.js";
+import { amend, cancel, cancelAll, openOrders, place } from "./placing.js";
+import { restoreLedger, saveLedger } from "./saved.js";
+import { createLedger, emptyWallet, evolveLedger, type LedgerState, sumFunds, type Wallet } from "./state.js";
+import type { WalletPosition, WalletSnapshot } from "./types.js";
+
+function decide(
+  state: LedgerState,
+  command: LedgerCommand,
+  nowMs: number,
+): Decision<LedgerDelta, LedgerReply> {
+  const emitter = new Emitter(state, nowMs);
+  const reply = run(emitter, command);
+  emitter.finish();
+  return { deltas: emitter.deltas, reply };
+}
+
+function run(emitter: Emitter, command: LedgerCommand): LedgerReply | undefined {
+  const { state } = emitter;
+  switch (command.kind) {
+    case "place":
+      return place(emitter, command);
+    case "cancel":
+      return cancel(emitter, command.wallet, command.orderIds);
+    case "cancelAll":
+      return cancelAll(emitter, command.wallet, command.filter, command.reason);
+    case "amend":
+      return amend(emitter, command.wallet, command.orderId, command.qty);
+    case "transact":
+      return transact(emitter, command);
+    case "transfer":
+      return transfer(emitter, command);
+    case "effects":
+      applyEffects(emitter, command.marketId, command.deltas);
+      return undefined;
+    case "wallet":
+      return { ok: true, kind: "wallet", wallet: walletSnapshot(state, command.wallet) };
+    case "report":
+      return { ok: true, kind: "report", report: report(state) };
+    case "tick":
+      return undefined;
+    default:
+      return command satisfies never;
+  }
+}
+
+/** A wallet as its private channels start from; one that nobody spoke of yet is empty. */
+export function walletSnapshot(state: LedgerState, walletId: string): WalletSnapshot {
+  const wallet = state.wallets.get(walletId) ?? emptyWallet(walletId, "");
+  const { funds, seqs } = wallet;
+  return {
+    wallet: walletId,
+    balances: { CASH: { ...funds.CASH }, COIN: { ...funds.COIN } },
+    orders: { seq: seqs.orders, open: openOrders(wallet) },
+    positions: { seq: seqs.positions, positions: positionsOf(wallet) },
+  };
+}
+
+function positionsOf(wallet: Wallet): readonly WalletPosition[] {
+  return [...wallet.accounts.values()].flatMap((account) =>
+    Array.from({ length: account.outcomes }, (_, outcome) => ({
+      marketId: account.marketId,
+      outcome,
+      currency: account.currency,
+      ...account.holding(outcome),
+    })).filter(({ qty }) => qty > 0),
+  );
+}
+
+function report(state: LedgerState): LedgerReport {
+  const [CASH, COIN] = CURRENCIES.map((currency) => ({
+    ...state.totals[currency],
+    ...sumFunds(state, currency),
+  }));
+  if (CASH === undefined || COIN === undefined) throw new Error("a currency is missing");
+  return { shard: state.shard, money: { CASH, COIN } };
+}
+
+/** Orders, cancels and amendments go on to their markets, in the order they were accepted. */
+function route(_id: ActorId, batch: Batch<LedgerDelta>): readonly Outgoing[] {
+  const outgoing: Outgoing[] = [];
+  for (const delta of batch.deltas) {
+    switch (delta.type) {
+      case "accepted":
+        outgoing.push({ to: marketActor(delta.marketId), command: { kind: "enter", order: delta.order } });
+        break;
+      case "canceling": {
+        const { marketId, orderIds, reason } = delta;
+        outgoing.push({ to: marketActor(marketId), command: { kind: "cancel", orderIds, reason } });
+        break;
+      }
+      case "amending": {
+        const { marketId, orderId, qty } = delta;
+        outgoing.push({ to: marketActor(marketId), command: { kind: "amend", orderId, qty } });
+        break;
+      }
+      case "wallet":
+      case "order":
+      case "position":
+      case "entry":
+      case "balance":
+      case "transfer":
+        break;
+      default:
+        delta satisfies never;
+    }
+  }
+  return outgoing;
+}
+
+export const ledger: Actor<LedgerState, LedgerCommand, LedgerDelta, LedgerReply> = {
+  create: createLedger,
+  decide,
+  evolve: evolveLedger,
+  deadline: () => undefined,
+  tick: { kind: "tick" },
+  route,
+  save: saveLedger,
+  restore: restoreLedger,
+};

@@ -1,0 +1,99 @@
+/** A ledger shard as plain data and back. A restored shard behaves exactly as the saved one. */
+
+import type { ActorId } from "../actor.js";
+import type { Currency, Holding, Voids } from "../market/types.js";
+import { Account, type AccountOrder } from "./account.js";
+import {
+  accountKey,
+  type AcceptedClientId,
+  createLedger,
+  emptyWallet,
+  type Funds,
+  type LedgerState,
+  type Totals,
+  type Wallet,
+} from "./state.js";
+import type { Transfer } from "./types.js";
+
+interface SavedAccount {
+  readonly marketId: string;
+  readonly currency: Currency;
+  readonly voids: Voids;
+  readonly holdings: readonly Holding[];
+}
+
+interface SavedWallet {
+  readonly wallet: string;
+  readonly trader: string;
+  readonly funds: Readonly<Record<Currency, Funds>>;
+  readonly seqs: Wallet["seqs"];
+  readonly orders: readonly AccountOrder[];
+  readonly accounts: readonly SavedAccount[];
+}
+
+interface SavedLedger {
+  readonly wallets: readonly SavedWallet[];
+  readonly clientIds: readonly (readonly [string, AcceptedClientId])[];
+  readonly clientRefs: readonly (readonly [string, string])[];
+  readonly transfers: readonly (readonly [string, Transfer])[];
+  readonly totals: Readonly<Record<Currency, Totals>>;
+  readonly entries: number;
+}
+
+export function saveLedger(state: LedgerState): SavedLedger {
+  return {
+    wallets: [...state.wallets.values()].map(saveWallet),
+    clientIds: [...state.clientIds],
+    clientRefs: [...state.clientRefs],
+    transfers: [...state.transfers],
+    totals: state.totals,
+    entries: state.entries,
+  };
+}
+
+function saveWallet({ wallet, trader, funds, seqs, orders, accounts }: Wallet): SavedWallet {
+  return {
+    wallet,
+    trader,
+    funds,
+    seqs,
+    orders: [...orders.values()],
+    accounts: [...accounts.values()].map(({ marketId, currency, voids, holdings }) => ({
+      marketId,
+      currency,
+      voids,
+      holdings,
+    })),
+  };
+}
+
+export function restoreLedger(id: ActorId, data: unknown): LedgerState {
+  const saved = data as SavedLedger;
+  const state = createLedger(id);
+  for (const wallet of saved.wallets) state.wallets.set(wallet.wallet, restoreWallet(wallet));
+  for (const [key, accepted] of saved.clientIds) state.clientIds.set(key, accepted);
+  for (const [key, transactionId] of saved.clientRefs) state.clientRefs.set(key, transactionId);
+  for (const [key, transfer] of saved.transfers) state.transfers.set(key, transfer);
+  Object.assign(state.totals.CASH, saved.totals.CASH);
+  Object.assign(state.totals.COIN, saved.totals.COIN);
+  state.entries = saved.entries;
+  return state;
+}
+
+function restoreWallet(saved: SavedWallet): Wallet {
+  const wallet = emptyWallet(saved.wallet, saved.trader);
+  Object.assign(wallet.funds.CASH, saved.funds.CASH);
+  Object.assign(wallet.funds.COIN, saved.funds.COIN);
+  Object.assign(wallet.seqs, saved.seqs);
+  for (const { marketId, currency, voids, holdings } of saved.accounts) {
+    const account = new Account(marketId, currency, voids, holdings.length);
+    holdings.forEach((holding, outcome) => account.setHolding(outcome, holding));
+    wallet.accounts.set(accountKey(marketId, currency), account);
+  }
+  for (const order of saved.orders) {
+    wallet.orders.set(order.orderId, { ...order });
+    wallet.accounts.get(accountKey(order.marketId, order.currency))?.add(order);
+  }
+  for (const account of wallet.accounts.values()) account.reserved = account.reserve();
+  return wallet;
+}

@@ -1,0 +1,311 @@
+/** The state of a ledger shard and how it folds from deltas. Everything that moves money moves it here. */
+
+import type { ActorId } from "../actor.js";
+import type { Currency } from "../market/types.js";
+import { add, assert, contracts, millicents, type Millicents, subtract, ZERO } from "../units.js";
+import { Account, type AccountOrder } from "./account.js";
+import type {
+  AcceptedDelta,
+  BalanceDelta,
+  EntryDelta,
+  LedgerDelta,
+  WalletOrderDelta,
+  WalletPositionDelta,
+} from "./deltas.js";
+import type { Transfer } from "./types.js";
+
+/** How long a `clientId` is remembered (contract section 5). */
+export const CLIENT_ID_MS = 24 * 60 * 60 * 1_000;
+
+export interface Funds {
+  total: Millicents;
+  reserved: Millicents;
+}
+
+export interface Wallet {
+  readonly wallet: string;
+  readonly trader: string;
+  readonly funds: Readonly<Record<Currency, Funds>>;
+  readonly seqs: { orders: number; positions: number };
+  readonly orders: Map<string, AccountOrder>;
+  /** By market and currency; see `accountKey`. */
+  readonly accounts: Map<string, Account>;
+}
+
+/** What one shard has taken in and given out in all, per currency. */
+export interface Totals {
+  deposits: Millicents;
+  withdrawals: Millicents;
+  adjustments: Millicents;
+  house: Millicents;
+  /** From markets, less what they took. */
+  received: Millicents;
+}
+
+export interface AcceptedClientId {
+  readonly orderId: string;
+  readonly digest: string;
+  readonly untilMs: number;
+}
+
+export interface LedgerState {
+  readonly shard: number;
+  readonly wallets: Map<string, Wallet>;
+  /** By wallet and clientId, oldest first. */
+  readonly clientIds: Map<string, AcceptedClientId>;
+  /** Operator transactions by trader and clientRef, giving the transaction's id. */
+  readonly clientRefs: Map<string, string>;
+  /** Transfers by trader and clientTransferId. */
+  readonly transfers: Map<string, Transfer>;
+  readonly totals: Readonly<Record<Currency, Totals>>;
+  /** Entries ever made; gives them their ids. */
+  entries: number;
+}
+
+export function createLedger(id: ActorId): LedgerState {
+  return {
+    shard: Number(id.slice("ledger:".length)),
+    wallets: new Map(),
+    clientIds: new Map(),
+    clientRefs: new Map(),
+    transfers: new Map(),
+    totals: { CASH: noTotals(), COIN: noTotals() },
+    entries: 0,
+  };
+}
+
+function noTotals(): Totals {
+  return { deposits: ZERO, withdrawals: ZERO, adjustments: ZERO, house: ZERO, received: ZERO };
+}
+
+export function emptyWallet(wallet: string, trader: string): Wallet {
+  return {
+    wallet,
+    trader,
+    funds: { CASH: { total: ZERO, reserved: ZERO }, COIN: { total: ZERO, reserved: ZERO } },
+    seqs: { orders: 0, positions: 0 },
+    orders: new Map(),
+    accounts: new Map(),
+  };
+}
+
+export function accountKey(marketId: string, currency: Currency): string {
+  return `${currency}:${marketId}`;
+}
+
+export function pairKey(owner: string, clientId: string): string {
+  return `${owner}:${clientId}`;
+}
+
+/** What can be spent: all that is not reserved. Negative only after a remediation. */
+export function available(wallet: Wallet, currency: Currency): Millicents {
+  const { total, reserved } = wallet.funds[currency];
+  return subtract(total, reserved);
+}
+
+export function walletOf(state: LedgerState, wallet: string): Wallet {
+  const found = state.wallets.get(wallet);
+  assert(found !== undefined, `wallet ${wallet} is not in shard ${state.shard}`);
+  return found;
+}
+
+export function evolveLedger(state: LedgerState, delta: LedgerDelta, ts: number): void {
+  switch (delta.type) {
+    case "wallet":
+      state.wallets.set(delta.wallet, emptyWallet(delta.wallet, delta.trader));
+      return;
+    case "accepted":
+      evolveAccepted(state, delta, ts);
+      return;
+    case "canceling":
+    case "amending":
+      return;
+    case "order":
+      evolveOrder(state, delta);
+      return;
+    case "position":
+      evolvePosition(state, delta);
+      return;
+    case "entry":
+      evolveEntry(state, delta);
+      return;
+    case "balance":
+      checkBalance(state, delta);
+      return;
+    case "transfer": {
+      const { trader, clientTransferId } = delta.transfer;
+      if (clientTransferId !== undefined)
+        state.transfers.set(pairKey(trader, clientTransferId), delta.transfer);
+      return;
+    }
+    default:
+      return delta satisfies never;
+  }
+}
+
+function evolveAccepted(state: LedgerState, delta: AcceptedDelta, ts: number): void {
+  const wallet = walletOf(state, delta.wallet);
+  const { order, marketId } = delta;
+  const accepted = accountOrder(delta);
+  const key = accountKey(marketId, order.currency);
+  const account =
+    wallet.accounts.get(key) ?? new Account(marketId, order.currency, delta.voids, delta.outcomes);
+  wallet.accounts.set(key, account);
+  wallet.orders.set(order.orderId, accepted);
+  account.add(accepted);
+  rebalance(wallet, account);
+  if (delta.clientId !== undefined && delta.digest !== undefined) {
+    forgetClientIds(state, ts);
+    const clientKey = pairKey(delta.wallet, delta.clientId);
+    state.clientIds.delete(clientKey);
+    state.clientIds.set(clientKey, {
+      orderId: order.orderId,
+      digest: delta.digest,
+      untilMs: ts + CLIENT_ID_MS,
+    });
+  }
+}
+
+/** The wallet's side of an order that is being accepted. */
+export function accountOrder({ order, marketId, clientId }: AcceptedDelta): AccountOrder {
+  const { orderId, wallet, currency, outcome, price, tif, fee, feeReserved, expiresAt, qty } = order;
+  return {
+    orderId,
+    wallet,
+    marketId,
+    currency,
+    outcome,
+    price,
+    tif,
+    fee,
+    feeReserved,
+    clientId,
+    expiresAt,
+    remaining: qty,
+    pending: true,
+  };
+}
+
+function forgetClientIds(state: LedgerState, ts: number): void {
+  for (const [key, { untilMs }] of state.clientIds) {
+    if (untilMs > ts) return;
+    state.clientIds.delete(key);
+  }
+}
+
+function evolveOrder(state: LedgerState, delta: WalletOrderDelta): void {
+  const wallet = walletOf(state, delta.wallet);
+  const order = wallet.orders.get(delta.orderId);
+  assert(order !== undefined, `order ${delta.orderId} is not open in wallet ${delta.wallet}`);
+  const account = wallet.accounts.get(accountKey(order.marketId, order.currency));
+  assert(account !== undefined, `order ${delta.orderId} has no account`);
+  wallet.seqs.orders = delta.seq;
+  account.take(order);
+  switch (delta.kind) {
+    case "open":
+      order.pending = false;
+      order.remaining = delta.qty;
+      break;
+    case "fill":
+    case "reduce":
+      order.remaining = delta.remaining;
+      break;
+    case "cancel":
+    case "reject":
+      order.remaining = contracts(0);
+      break;
+    default:
+      delta satisfies never;
+  }
+  if (order.remaining > 0) account.add(order);
+  else wallet.orders.delete(order.orderId);
+  rebalance(wallet, account);
+  // A fill is followed by the position it made, which needs the account.
+  if (delta.kind !== "fill" || delta.wash) dropIfEmpty(wallet, account);
+}
+
+function evolvePosition(state: LedgerState, delta: WalletPositionDelta): void {
+  const wallet = walletOf(state, delta.wallet);
+  wallet.seqs.positions = delta.seq;
+  const key = accountKey(delta.marketId, delta.currency);
+  let account = wallet.accounts.get(key);
+  if (account === undefined) {
+    if (delta.qty === 0) return;
+    assert(delta.terms !== undefined, `wallet ${delta.wallet} has no account in market ${delta.marketId}`);
+    account = new Account(delta.marketId, delta.currency, delta.terms.voids, delta.terms.outcomes);
+    wallet.accounts.set(key, account);
+  }
+  account.setHolding(delta.outcome, { qty: delta.qty, cost: delta.cost });
+  rebalance(wallet, account);
+  dropIfEmpty(wallet, account);
+}
+
+/** Brings the wallet's reserved money in line with an account that changed. */
+function rebalance(wallet: Wallet, account: Account): void {
+  const funds = wallet.funds[account.currency];
+  const reserve = account.reserve();
+  funds.reserved = add(funds.reserved, subtract(reserve, account.reserved));
+  account.reserved = reserve;
+}
+
+function dropIfEmpty(wallet: Wallet, account: Account): void {
+  if (account.isEmpty) wallet.accounts.delete(accountKey(account.marketId, account.currency));
+}
+
+function evolveEntry(state: LedgerState, delta: EntryDelta): void {
+  const funds = walletOf(state, delta.wallet).funds[delta.currency];
+  funds.total = add(funds.total, delta.amount);
+  state.entries += 1;
+  const totals = state.totals[delta.currency];
+  switch (delta.kind) {
+    case "FILL":
+    case "SETTLEMENT":
+      totals.received = add(totals.received, delta.amount);
+      break;
+    case "FEE":
+    case "MAKER_CREDIT":
+      totals.house = subtract(totals.house, delta.amount);
+      break;
+    case "DEPOSIT":
+    case "CREDIT":
+    case "FORWARDING":
+      totals.deposits = add(totals.deposits, delta.amount);
+      break;
+    case "WITHDRAWAL":
+    case "CREDIT_RECLAIM":
+      totals.withdrawals = subtract(totals.withdrawals, delta.amount);
+      break;
+    case "ADJUSTMENT":
+      totals.adjustments = add(totals.adjustments, delta.amount);
+      break;
+    case "TRANSFER_IN":
+    case "TRANSFER_OUT":
+      break;
+    default:
+      delta.kind satisfies never;
+  }
+  if (delta.clientRef !== undefined) {
+    state.clientRefs.set(pairKey(walletOf(state, delta.wallet).trader, delta.clientRef), delta.transactionId);
+  }
+}
+
+/** A command is over for this wallet: what it told must be what the fold gives. */
+function checkBalance(state: LedgerState, delta: BalanceDelta): void {
+  const { total, reserved } = walletOf(state, delta.wallet).funds[delta.currency];
+  const agrees = total === delta.total && reserved === delta.reserved;
+  assert(agrees, `the balance of wallet ${delta.wallet} does not agree with its fold`);
+}
+
+/** Money as the report has it: what is available and reserved in all wallets of the shard. */
+export function sumFunds(
+  state: LedgerState,
+  currency: Currency,
+): { available: Millicents; reserved: Millicents } {
+  let total = ZERO;
+  let reserved = ZERO;
+  for (const { funds } of state.wallets.values()) {
+    total = add(total, funds[currency].total);
+    reserved = add(reserved, funds[currency].reserved);
+  }
+  return { available: millicents(total - reserved), reserved };
+}
