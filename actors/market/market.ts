@@ -99,15 +99,15 @@ function settlementAnswer(state: MarketState, refusal: MarketRefusal | undefined
   if (settlement === undefined)
     return { ok: true, kind: "settlement", status, settlementId: "", paid: 0, wallets: 0, done: true };
   const wallets = settlementShares(state, settlement).length;
-  const { settlementId, done } = settlement;
+  const { settlementId, direction } = settlement;
   return {
     ok: true,
     kind: "settlement",
     status,
     settlementId,
-    paid: done,
+    paid: settlement.done,
     wallets,
-    done: status === "SETTLED",
+    done: direction === "paying" && status === "SETTLED",
   };
 }
 

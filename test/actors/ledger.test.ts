@@ -1,0 +1,183 @@
+import { expect } from "chai";
+import { Scenario } from "./scenario.js";
+
+const GAME = { coefficientPpm: 30_000, makerCreditPpm: 500_000, charged: "ALWAYS" } as const;
+
+function funded(amount: number, options: ConstructorParameters<typeof Scenario>[0] = {}): Scenario {
+  const exchange = new Scenario(options);
+  for (const trader of ["ann", "bob"]) exchange.fund(trader, amount);
+  exchange.said();
+  return exchange;
+}
+
+describe("collateral", () => {
+  it("reserves price x qty, refuses more than is available, and frees on cancel", () => {
+    const exchange = funded(6_000);
+    exchange.place("ann", "YES 0.600 x 10");
+    expect(exchange.wallet("ann")).to.equal("0.06000 0.00000");
+    expect(exchange.place("ann", "YES 0.001 x 1")).to.equal("INSUFFICIENT_BALANCE");
+    exchange.cancel("ann", "o1");
+    expect(exchange.wallet("ann")).to.equal("0.06000 0.06000");
+  });
+
+  it("holds the highest taker fee until the order rests", () => {
+    const exchange = funded(6_000, { fee: GAME });
+    expect(exchange.place("ann", "YES 0.600 x 10")).to.equal("INSUFFICIENT_BALANCE");
+    exchange.fund("bob", 1_000);
+    exchange.place("bob", "YES 0.600 x 10");
+    expect(exchange.wallet("bob")).to.equal("0.07000 0.01000");
+  });
+
+  it("charges the taker half up and credits the maker its share", () => {
+    const exchange = funded(1_000_000, { fee: GAME });
+    exchange.place("ann", "YES 0.600 x 10");
+    exchange.place("bob", "NO 0.400 x 10");
+    // 0.03 x 0.4 x 0.6 x 10 contracts x 1 cent = $0.00072; half of it to the maker.
+    expect(exchange.wallet("ann")).to.equal("9.94036 9.94036");
+    expect(exchange.wallet("bob")).to.equal("9.95928 9.95928");
+    expect(exchange.ledger("ann").totals.CASH.house + exchange.ledger("bob").totals.CASH.house).to.equal(
+      exchange.ledger("ann") === exchange.ledger("bob") ? 72 : 36,
+    );
+  });
+
+  for (const voids of ["PUSH", "FMV"] as const) {
+    it(`closing needs no cash on a ${voids} market, fee included`, () => {
+      const exchange = funded(6_100, { voids, fee: GAME });
+      exchange.place("ann", "YES 0.600 x 10", { tif: "PO" });
+      exchange.place("bob", "NO 0.400 x 10");
+      exchange.place("bob", "YES 0.500 x 4", { tif: "PO" });
+      exchange.ask("ann", {
+        kind: "transact",
+        transactionId: "out",
+        transaction: "WITHDRAWAL",
+        wallet: "ann",
+        trader: "ann",
+        currency: "CASH",
+        amount: (exchange.ledger("ann").wallets.get("ann")?.funds.CASH.total ?? 0) as never,
+        ref: "all of it",
+      });
+      expect(exchange.wallet("ann")).to.equal("0.00000 0.00000");
+      expect(exchange.place("ann", "NO 0.500 x 4")).to.match(/^o/);
+      expect(exchange.positions("ann")).to.equal("YES 6 @ 0.03600");
+      expect(exchange.wallet("ann")).to.equal("0.01970 0.01970");
+    });
+  }
+});
+
+describe("netting", () => {
+  it("closes complete sets at once and keeps the average cost of the rest", () => {
+    const exchange = funded(1_000_000, { voids: "FMV" });
+    exchange.place("ann", "YES 0.600 x 10");
+    exchange.place("bob", "NO 0.400 x 10");
+    exchange.place("bob", "YES 0.300 x 4");
+    exchange.place("ann", "NO 0.700 x 4");
+    expect(exchange.positions("ann")).to.equal("YES 6 @ 0.03600");
+    expect(exchange.positions("bob")).to.equal("NO 6 @ 0.02400");
+    expect(exchange.wallet("ann")).to.equal("9.95200 9.95200");
+  });
+
+  it("on a PUSH market pays the cost of a cheap set now and the rest to a winner at settlement", () => {
+    const exchange = funded(1_000_000, { voids: "PUSH" });
+    exchange.place("ann", "YES 0.400 x 10");
+    exchange.place("bob", "NO 0.600 x 10");
+    exchange.place("bob", "YES 0.700 x 10");
+    exchange.place("ann", "NO 0.300 x 10");
+    expect(exchange.positions("ann")).to.equal("");
+    expect(exchange.wallet("ann")).to.equal("10.00000 10.00000");
+    exchange.settle({ kind: "WINNER", outcome: 1 });
+    expect(exchange.wallet("ann")).to.equal("10.03000 10.03000");
+    expect(exchange.wallet("bob")).to.equal("9.97000 9.97000");
+  });
+});
+
+describe("idempotency", () => {
+  it("answers the same clientId and body with the first order, another body with CLIENT_ID_REUSED", () => {
+    const exchange = funded(1_000_000);
+    expect(exchange.place("ann", "YES 0.600 x 10", { clientId: "c" })).to.equal("o1");
+    expect(exchange.place("ann", "YES 0.600 x 10", { clientId: "c" })).to.equal("o1");
+    expect(exchange.place("ann", "YES 0.600 x 11", { clientId: "c" })).to.equal("CLIENT_ID_REUSED");
+    expect(exchange.place("bob", "YES 0.600 x 11", { clientId: "c" })).to.equal("o4");
+    expect(exchange.book()).to.equal("YES: 0.600 x 10 ann, 0.600 x 11 bob\nNO: -");
+  });
+
+  it("forgets a clientId after 24 hours", () => {
+    const exchange = funded(1_000_000);
+    exchange.place("ann", "YES 0.600 x 10", { clientId: "c" });
+    exchange.wait(24 * 3_600_000);
+    expect(exchange.place("ann", "YES 0.600 x 10", { clientId: "c" })).to.equal("o2");
+  });
+});
+
+describe("an atomic placement", () => {
+  it("places all or none, and none leaves no trace", () => {
+    const exchange = funded(10_000);
+    const place = (...texts: string[]): unknown =>
+      exchange.ask("ann", {
+        kind: "place",
+        wallet: "ann",
+        trader: "ann",
+        orders: texts.map((text) => exchange.request(text)),
+        atomic: true,
+      });
+    expect(place("YES 0.600 x 10", "YES 0.500 x 10")).to.deep.include({
+      results: [
+        { ok: true, orderId: "o1", clientId: undefined, repeated: false },
+        { ok: false, refusal: "INSUFFICIENT_BALANCE" },
+      ],
+    });
+    expect(exchange.said().ledger).to.deep.equal([]);
+    expect(exchange.wallet("ann")).to.equal("0.10000 0.10000");
+    place("YES 0.600 x 10", "YES 0.400 x 10");
+    expect(exchange.wallet("ann")).to.equal("0.10000 0.00000");
+  });
+});
+
+describe("money from outside", () => {
+  it("moves between a trader's wallets, rejects too much, and repeats by clientTransferId", () => {
+    const exchange = funded(10_000);
+    const transfer = (
+      transferId: string,
+      amount: number,
+      clientTransferId?: string,
+      wallet = "sub",
+    ): unknown => {
+      const reply = exchange.ask("ann", {
+        kind: "transfer",
+        transferId,
+        direction: "fund",
+        trader: "ann",
+        wallet,
+        amount: amount as never,
+        clientTransferId,
+      });
+      return reply?.ok === true && reply.kind === "transfer"
+        ? `${reply.transfer.transferId} ${reply.transfer.status}`
+        : reply;
+    };
+    expect(transfer("t1", 4_000, "x")).to.equal("t1 Applied");
+    expect(transfer("t2", 4_000, "x")).to.equal("t1 Applied");
+    expect(transfer("t3", 4_000, "x", "other")).to.deep.equal({ ok: false, refusal: "TRANSFER_ID_REUSED" });
+    expect(transfer("t4", 6_001)).to.equal("t4 Rejected");
+    expect(exchange.wallet("ann")).to.equal("0.06000 0.06000");
+  });
+
+  it("refuses to take out more than is available", () => {
+    const exchange = funded(10_000);
+    const withdraw = {
+      kind: "transact",
+      transactionId: "w",
+      transaction: "WITHDRAWAL",
+      wallet: "ann",
+      trader: "ann",
+      currency: "CASH",
+      ref: "",
+    } as const;
+    exchange.place("ann", "YES 0.600 x 10");
+    expect(exchange.ask("ann", { ...withdraw, amount: 4_001 as never })).to.deep.equal({
+      ok: false,
+      refusal: "INSUFFICIENT_BALANCE",
+    });
+    expect(exchange.ask("ann", { ...withdraw, amount: 4_000 as never })).to.deep.include({ ok: true });
+    expect(exchange.wallet("ann")).to.equal("0.06000 0.00000");
+  });
+});
