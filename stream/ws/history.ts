@@ -20,35 +20,33 @@ export function readEntries<Delta extends AnyDelta>(
   if (throughSeq <= afterSeq) return Promise.resolve([]);
   return new Promise((resolve, reject) => {
     const found: Entry<Delta>[] = [];
-    let over = false;
-    let stop: (() => void) | undefined;
+    const over = new AbortController();
     const end = (): void => {
-      over = true;
+      over.abort();
       clearTimeout(timer);
-      stop?.();
     };
     const timer = setTimeout(() => {
       end();
       reject(new Unavailable(`the history of ${actor} did not arrive`));
     }, READ_TIMEOUT_MS);
-    const following = tail.follow<Delta>(
+    const stop = tail.follow<Delta>(
       actor,
       afterSeq,
       (entries) => {
-        if (over) return;
+        if (over.signal.aborted) return;
         for (const entry of entries) if (entry.seq <= throughSeq) found.push(entry);
         if (found.at(-1)?.seq !== throughSeq) return;
         end();
         resolve(found);
       },
       () => {
-        if (over) return;
         end();
         resolve(undefined);
       },
     );
-    stop = following;
-    if (over) following();
+    // The tail may have told everything while it was being asked to.
+    if (over.signal.aborted) stop();
+    else over.signal.addEventListener("abort", stop);
   });
 }
 

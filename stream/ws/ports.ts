@@ -99,7 +99,10 @@ export interface Throttle {
 }
 
 export type QueryAnswer =
-  | { readonly ok: true; readonly page: { readonly items: readonly unknown[]; readonly next?: string | undefined } }
+  | {
+      readonly ok: true;
+      readonly page: { readonly items: readonly unknown[]; readonly next?: string | undefined };
+    }
   | Refused;
 
 /** One page of the catalog, by the filters of the REST list routes. */

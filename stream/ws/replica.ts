@@ -144,7 +144,9 @@ export class PublicMarket {
   #checksum(currency: Currency): string {
     return this.#prepare(`checksum ${currency}`, this.#books[currency].seqs.book, () => {
       const orders = this.book(currency).orders.flat();
-      const text = orders.map(({ orderId, price, qty }) => `${orderId}:${formatPrice(price)}:${qty}`).join("|");
+      const text = orders
+        .map(({ orderId, price, qty }) => `${orderId}:${formatPrice(price)}:${qty}`)
+        .join("|");
       return String(crc32(text));
     });
   }
@@ -161,14 +163,25 @@ export class PublicMarket {
           return `{"seq":${seq}${currency === "COIN" ? `,"currency":"COIN"` : ""},"trades":[${batches}]}`;
         }
         case "bbo":
-          return JSON.stringify({ seq, ...coin, bbo: this.#byOutcome(this.bbo(currency).map((level) => (level === null ? null : levelOnWire(level, currency)))) });
+          return JSON.stringify({
+            seq,
+            ...coin,
+            bbo: this.#byOutcome(
+              this.bbo(currency).map((level) => (level === null ? null : levelOnWire(level, currency))),
+            ),
+          });
         case "book":
           return JSON.stringify({
             seq,
             ...coin,
             orders: this.#byOutcome(
               this.book(currency).orders.map((orders) =>
-                orders.map(({ orderId, price, qty }) => ({ orderId, price: formatPrice(price), qty, ...coin })),
+                orders.map(({ orderId, price, qty }) => ({
+                  orderId,
+                  price: formatPrice(price),
+                  qty,
+                  ...coin,
+                })),
               ),
             ),
           });
@@ -201,7 +214,8 @@ function bookOf(state: MarketState, currency: Currency): PublicBook {
     trades: [],
   };
   ladders.forEach((ladder, outcome) => {
-    for (const { order, remaining } of ladder.orders()) append(book, order.orderId, outcome, order.price, remaining);
+    for (const { order, remaining } of ladder.orders())
+      append(book, order.orderId, outcome, order.price, remaining);
   });
   return book;
 }
@@ -243,7 +257,10 @@ function levelOf(
   const place = book.places.get(orderId);
   const ladder = place === undefined ? undefined : book.ladders[place.outcome];
   const orders = place === undefined ? undefined : ladder?.get(place.price);
-  assert(place !== undefined && ladder !== undefined && orders !== undefined, `order ${orderId} is not in the book`);
+  assert(
+    place !== undefined && ladder !== undefined && orders !== undefined,
+    `order ${orderId} is not in the book`,
+  );
   return { orders, ladder, price: place.price };
 }
 

@@ -97,7 +97,14 @@ export class Replica {
   async reached(seq: number): Promise<void> {
     if (this.#appliedSeq >= seq) return;
     await new Promise<void>((resolve) => {
-      const waiting = { seq, go: () => { clearTimeout(timer); this.#waiting.delete(waiting); resolve(); } };
+      const waiting = {
+        seq,
+        go: () => {
+          clearTimeout(timer);
+          this.#waiting.delete(waiting);
+          resolve();
+        },
+      };
       const timer = setTimeout(waiting.go, CATCH_UP_MS);
       this.#waiting.add(waiting);
     });
@@ -177,10 +184,15 @@ export class Replica {
   async #past(enough: (batches: readonly PublicBatch[]) => boolean): Promise<readonly PublicBatch[]> {
     const { identity } = this.#market;
     let batches: PublicBatch[] = [];
-    await lookBack<MarketDelta>(this.#source.tail, marketActor(this.marketId), this.#appliedSeq, (entries) => {
-      batches = entries.flatMap((entry) => entry.batches.map((batch) => publicBatch(identity, batch)));
-      return enough(batches);
-    });
+    await lookBack<MarketDelta>(
+      this.#source.tail,
+      marketActor(this.marketId),
+      this.#appliedSeq,
+      (entries) => {
+        batches = entries.flatMap((entry) => entry.batches.map((batch) => publicBatch(identity, batch)));
+        return enough(batches);
+      },
+    );
     return batches;
   }
 }
@@ -209,7 +221,8 @@ function resume(
   for (const [bit, from] of since) {
     const to = seqNow(bit);
     const missed = batches.reduce(
-      (count, { parts }) => count + parts.filter((part) => part.bit === bit && part.seq > from && part.seq <= to).length,
+      (count, { parts }) =>
+        count + parts.filter((part) => part.bit === bit && part.seq > from && part.seq <= to).length,
       0,
     );
     if (missed === to - from) told.set(bit, from);

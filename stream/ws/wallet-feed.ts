@@ -1,7 +1,12 @@
 /** One wallet's private channels: folded for snapshots, worded for the stream, remembered a while for resumes. */
 
 import type { Batch } from "../../actors/actor.js";
-import type { AcceptedDelta, LedgerDelta, WalletOrderDelta, WalletPositionDelta } from "../../actors/ledger/deltas.js";
+import type {
+  AcceptedDelta,
+  LedgerDelta,
+  WalletOrderDelta,
+  WalletPositionDelta,
+} from "../../actors/ledger/deltas.js";
 import type { OpenOrder, WalletPosition, WalletSnapshot } from "../../actors/ledger/types.js";
 import { assert } from "../../actors/units.js";
 import type { MarketIdentity } from "./ports.js";
@@ -76,7 +81,10 @@ export class WalletFeed {
       return { seq, open: resting.map((order) => openOrderOnWire(this.#market(order.marketId), order)) };
     }
     const held = [...this.#positions.values()].filter(({ qty }) => qty > 0);
-    return { seq, positions: held.map((position) => positionOnWire(this.#market(position.marketId), position)) };
+    return {
+      seq,
+      positions: held.map((position) => positionOnWire(this.#market(position.marketId), position)),
+    };
   }
 
   /** The batches after `seq`, or `undefined` when they are no longer all here. */
@@ -135,7 +143,10 @@ export class WalletFeed {
     const unknown = [...new Set(marketIds)].filter((id) => !this.#markets.has(id));
     const found = await Promise.all(unknown.map((id) => this.#source.market(id)));
     found.forEach((market, index) => {
-      assert(market !== undefined, `a wallet trades in market ${unknown[index] ?? "?"}, which the catalog lacks`);
+      assert(
+        market !== undefined,
+        `a wallet trades in market ${unknown[index] ?? "?"}, which the catalog lacks`,
+      );
       this.#markets.set(market.marketId, market);
     });
   }
@@ -184,7 +195,18 @@ export class WalletFeed {
     if (this.#orders.has(order.orderId)) return;
     const { orderId, outcome, currency, price, qty, tif, expiresAt } = order;
     const status = "PENDING";
-    this.#orders.set(orderId, { orderId, clientId, marketId, outcome, currency, price, qty, tif, status, expiresAt });
+    this.#orders.set(orderId, {
+      orderId,
+      clientId,
+      marketId,
+      outcome,
+      currency,
+      price,
+      qty,
+      tif,
+      status,
+      expiresAt,
+    });
   }
 
   /** Deltas the snapshot has in it already only clear away what is over. */
@@ -212,7 +234,11 @@ export class WalletFeed {
     }
   }
 
-  #emit(channel: PrivateChannel, ts: number, deltas: readonly { readonly seq: number; readonly body: object }[]): void {
+  #emit(
+    channel: PrivateChannel,
+    ts: number,
+    deltas: readonly { readonly seq: number; readonly body: object }[],
+  ): void {
     const seq = deltas[0]?.seq;
     if (seq === undefined) return;
     this.#seqs[channel] = seq;
@@ -230,7 +256,10 @@ function positionKey({ marketId, currency, outcome }: WalletPosition | WalletPos
 }
 
 /** The part of a ledger's batch that concerns private channels, by wallet. */
-export function walletDeltas(deltas: readonly LedgerDelta[], watched: (wallet: string) => boolean): Map<string, WalletDelta[]> {
+export function walletDeltas(
+  deltas: readonly LedgerDelta[],
+  watched: (wallet: string) => boolean,
+): Map<string, WalletDelta[]> {
   const byWallet = new Map<string, WalletDelta[]>();
   for (const delta of deltas) {
     if (delta.type !== "accepted" && delta.type !== "order" && delta.type !== "position") continue;

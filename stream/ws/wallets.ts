@@ -95,7 +95,11 @@ export class Wallets {
    * Waits until these orders of a wallet have ended, as told by its ledger's deltas, at most `timeoutMs`. Gives those
    * that did, also when it was up to five seconds ago.
    */
-  waitTerminal(wallet: string, orderIds: readonly string[], timeoutMs: number): Promise<ReadonlyMap<string, Terminal>> {
+  waitTerminal(
+    wallet: string,
+    orderIds: readonly string[],
+    timeoutMs: number,
+  ): Promise<ReadonlyMap<string, Terminal>> {
     const found = new Map<string, Terminal>();
     const missing = new Set<string>();
     for (const orderId of orderIds) {

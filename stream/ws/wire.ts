@@ -117,7 +117,13 @@ export function publicBatch(market: MarketIdentity, batch: Batch<MarketDelta>): 
   const parts = [...open.values()].map(({ channel, currency, seq, deltas }) => {
     const coin = currency === "COIN" ? `,"currency":"COIN"` : "";
     const json = `{"seq":${seq}${coin},"deltas":[${deltas.join(",")}]}`;
-    return { bit: channel === "lifecycle" ? LIFECYCLE : bitOf(channel, currency), channel, currency, seq, json };
+    return {
+      bit: channel === "lifecycle" ? LIFECYCLE : bitOf(channel, currency),
+      channel,
+      currency,
+      seq,
+      json,
+    };
   });
   return { ts: batch.ts, parts };
 }
@@ -154,7 +160,10 @@ export function openOrderOnWire(market: MarketIdentity, order: OpenOrder): objec
 }
 
 /** A position: contracts held and the dollars they cost; the average entry price is 100 x cost / qty. */
-export function positionOnWire(market: MarketIdentity, position: WalletPosition | WalletPositionDelta): object {
+export function positionOnWire(
+  market: MarketIdentity,
+  position: WalletPosition | WalletPositionDelta,
+): object {
   return {
     marketId: position.marketId,
     outcomeId: outcomeId(market, position.outcome),
@@ -168,7 +177,11 @@ export function positionOnWire(market: MarketIdentity, position: WalletPosition 
  * A delta of the private orders channel; `order` is what is known of the order. An amendment to less goes out as
  * `open` with the new quantity: the specification has no kind of its own for it, and `open` is the order as it rests.
  */
-export function orderOnWire(market: MarketIdentity, delta: WalletOrderDelta, order: OpenOrder | undefined): object {
+export function orderOnWire(
+  market: MarketIdentity,
+  delta: WalletOrderDelta,
+  order: OpenOrder | undefined,
+): object {
   const { kind, orderId, marketId } = delta;
   switch (delta.kind) {
     case "open":

@@ -1,0 +1,77 @@
+/** The websocket bridge: takes sockets whose callers are known, and serves them from replicas and feeds. */
+
+import type { Socket } from "node:net";
+import type { WebSocket } from "ws";
+import { EventWatch } from "./events.js";
+import { Pulse } from "./outbox.js";
+import type { Caller, Catalog, Queries, Throttle, Trading } from "./ports.js";
+import { MAX_REQUEST_BYTES } from "./protocol.js";
+import type { Replicas } from "./replicas.js";
+import { Rooms } from "./rooms.js";
+import { Session } from "./session.js";
+import type { Wallets } from "./wallets.js";
+
+/** What the websocket server must be made with: the inbound cap, and no compression. */
+export const WS_OPTIONS = { maxPayload: MAX_REQUEST_BYTES, perMessageDeflate: false } as const;
+
+export interface BridgePorts {
+  readonly replicas: Replicas;
+  /** Started. */
+  readonly wallets: Wallets;
+  readonly trading: Trading;
+  readonly catalog: Catalog;
+  readonly throttle: Throttle;
+  readonly queries: Queries;
+  /** Reads one JSON document as strictly as the REST bodies. Throws on anything else. */
+  readonly readJson: (bytes: Uint8Array) => unknown;
+  readonly onError: (error: unknown) => void;
+  /** Between pings and heartbeats, ms (default 15,000). */
+  readonly beatMs?: number | undefined;
+}
+
+export interface Bridge {
+  /** Serves a socket until it closes. Call it as soon as the socket is open: messages before it are lost. */
+  open(socket: WebSocket, caller: Caller, connection: Socket): void;
+  /** Closes the sockets of a revoked key. */
+  closeKey(keyId: string): void;
+  /** How many sockets are open. */
+  readonly sockets: number;
+  /** Closes every socket with 1012 and waits for what they still had to do. Replicas and wallets stay. */
+  close(): Promise<void>;
+}
+
+export function bridge(ports: BridgePorts): Bridge {
+  const { replicas, wallets, catalog, throttle, trading, queries, readJson, onError, beatMs } = ports;
+  const pulse = new Pulse();
+  const events = new EventWatch(catalog, onError);
+  const shared = { replicas, wallets, catalog, throttle, rooms: new Rooms(pulse), events };
+  const sessions = new Set<Session>();
+  let closing = false;
+  return {
+    open(socket, caller, connection) {
+      const session = new Session(
+        { shared, trading, queries, readJson, onError, pulse, beatMs },
+        socket,
+        connection,
+        caller,
+      );
+      sessions.add(session);
+      void session.ended.finally(() => sessions.delete(session));
+      if (closing) session.close(1012, "the server restarts");
+    },
+    closeKey(keyId) {
+      for (const session of sessions)
+        if (session.caller.keyId === keyId) session.close(1008, "the key was revoked");
+    },
+    get sockets() {
+      return sessions.size;
+    },
+    async close() {
+      closing = true;
+      events.close();
+      const all = [...sessions];
+      for (const session of all) session.close(1012, "the server restarts");
+      await Promise.all(all.map(({ ended }) => ended));
+    },
+  };
+}
