@@ -74,7 +74,7 @@ async function countLive(db: Queries, key: NewKey): Promise<number> {
     .where(
       and(
         eq(keys.traderId, key.traderId),
-        key.subaccountId == null ? isNull(keys.subaccountId) : eq(keys.subaccountId, key.subaccountId),
+        key.subaccountId ? eq(keys.subaccountId, key.subaccountId) : isNull(keys.subaccountId),
         eq(keys.scope, key.scope),
         isNull(keys.revokedTs),
       ),

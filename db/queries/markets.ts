@@ -34,6 +34,7 @@ export interface OutcomeRecord {
 
 export interface MarketRecord {
   readonly marketId: string;
+  readonly eventId: string;
   readonly event: EventRow;
   readonly marketType: string;
   readonly description: string;
@@ -118,7 +119,7 @@ async function withDetails(
     outcomesOf.get(marketId)?.push({ ...outcome, last });
   }
   return rows.map(({ market, event }) => {
-    const { eventId: _, feeCoefficientPpm, feeMakerCreditPpm, feeCharged, ticks: grid, ...fields } = market;
+    const { feeCoefficientPpm, feeMakerCreditPpm, feeCharged, ticks: grid, ...fields } = market;
     return {
       ...fields,
       event,

@@ -25,11 +25,10 @@ export async function isTokenRevoked(db: Queries, tokenId: string): Promise<bool
 
 /** Keeps the trader's last check-in only. */
 export async function recordLocation(db: Queries, location: DeviceLocation): Promise<void> {
-  const { traderId: _, ...fields } = location;
   await db
     .insert(deviceLocations)
     .values(location)
-    .onConflictDoUpdate({ target: deviceLocations.traderId, set: fields });
+    .onConflictDoUpdate({ target: deviceLocations.traderId, set: location });
 }
 
 export async function findLocation(db: Queries, traderId: string): Promise<DeviceLocation | undefined> {

@@ -1,0 +1,160 @@
+/** What a batch of entries makes of the tables: read `take`, then `write`. */
+
+import { drizzle } from "drizzle-orm/node-postgres";
+import type pg from "pg";
+import type { ActorId } from "../../actors/actor.js";
+import type { LedgerDelta } from "../../actors/ledger/deltas.js";
+import type { MarketDelta } from "../../actors/market/deltas.js";
+import { negate, subtract } from "../../actors/units.js";
+import type { AnyDelta, Entry } from "../../stream/log/types.js";
+import { DefinitionRows } from "./definitions.js";
+import { OrderRows } from "./orders.js";
+import { placeOf, type Origin } from "./place.js";
+import { insertInto, writeRows } from "./rows.js";
+import { TradingRows } from "./trading.js";
+import { marketOf, WalletRows } from "./wallets.js";
+
+const ADVANCE_CURSORS = insertInto<readonly [ActorId, number]>(
+  "projector_cursors",
+  { actor: ["text", ([actor]) => actor], seq: ["bigint", ([, seq]) => seq] },
+  "on conflict (actor) do update set seq = excluded.seq",
+);
+
+/** An entry is missing between what is projected and what came. */
+export class ProjectionGap extends Error {
+  override readonly name = "ProjectionGap";
+}
+
+export class ProjectionBatch {
+  readonly #projected: ReadonlyMap<ActorId, number>;
+  readonly #cursors = new Map<ActorId, number>();
+  readonly #definitions = new DefinitionRows();
+  readonly #trading = new TradingRows();
+  readonly #orders = new OrderRows();
+  readonly #wallets = new WalletRows();
+
+  /** `projected`: the cursors in the database. */
+  constructor(projected: ReadonlyMap<ActorId, number>) {
+    this.#projected = projected;
+  }
+
+  /** Where the cursors are once this is written; only those that move. */
+  get cursors(): ReadonlyMap<ActorId, number> {
+    return this.#cursors;
+  }
+
+  /** Markets whose definition, status or grade changes. */
+  get changedMarkets(): readonly string[] {
+    return this.#definitions.marketIds;
+  }
+
+  /** Takes an entry in, once: entries at or below the cursor are skipped. Throws `ProjectionGap`. */
+  take(entry: Entry): void {
+    const { actor, seq } = entry;
+    const known = this.#cursors.get(actor) ?? this.#projected.get(actor) ?? 0;
+    if (seq <= known) return;
+    if (seq !== known + 1) throw new ProjectionGap(`${actor}: entry ${seq} came after ${known}`);
+    this.#cursors.set(actor, seq);
+    let position = 0;
+    for (const { ts, deltas } of entry.batches) {
+      for (const delta of deltas) {
+        this.#takeDelta(actor, delta, { ts, place: placeOf(seq, position) });
+        position += 1;
+      }
+    }
+  }
+
+  #takeDelta(actor: ActorId, delta: AnyDelta, origin: Origin): void {
+    const colon = actor.indexOf(":") + 1;
+    // The actor's name says which of the two unions its deltas are of.
+    if (actor.startsWith("market:")) this.#takeMarket(actor.slice(colon), delta as MarketDelta, origin);
+    else this.#takeLedger(Number(actor.slice(colon)), delta as LedgerDelta, origin);
+  }
+
+  #takeMarket(marketId: string, delta: MarketDelta, origin: Origin): void {
+    switch (delta.type) {
+      case "created":
+      case "configured":
+      case "lifecycle":
+      case "graded":
+      case "remediating":
+        this.#definitions.add(marketId, delta, origin);
+        return;
+      case "trade":
+        this.#trading.trade(marketId, delta, origin);
+        return;
+      case "match":
+        this.#trading.match(marketId, delta, origin);
+        return;
+      case "order":
+        if (delta.kind === "fill") {
+          this.#trading.escrow(marketId, delta.currency, subtract(delta.cost, delta.payout));
+        }
+        return;
+      case "payout":
+        this.#trading.escrow(marketId, delta.currency, negate(delta.amount));
+        return;
+      case "reversal":
+        this.#trading.escrow(marketId, delta.currency, delta.amount);
+        return;
+      case "book":
+      case "bbo":
+      case "position":
+      case "locked":
+        return;
+      default:
+        delta satisfies never;
+    }
+  }
+
+  #takeLedger(shard: number, delta: LedgerDelta, origin: Origin): void {
+    switch (delta.type) {
+      case "wallet":
+        this.#wallets.wallet(delta, shard);
+        return;
+      case "accepted":
+        this.#orders.accept(delta, origin);
+        return;
+      case "order":
+        this.#orders.follow(delta, origin);
+        return;
+      case "position":
+        this.#wallets.position(delta, origin);
+        return;
+      case "balance":
+        this.#wallets.balance(delta, origin);
+        return;
+      case "entry": {
+        this.#wallets.entry(delta, shard, origin);
+        const marketId = marketOf(delta.counterparty);
+        if (marketId !== undefined) this.#trading.book(marketId, delta.currency, negate(delta.amount));
+        return;
+      }
+      case "transfer":
+        this.#wallets.transfer(delta, origin);
+        return;
+      case "canceling":
+      case "amending":
+        return;
+      default:
+        delta satisfies never;
+    }
+  }
+
+  /** Writes everything and the cursors in one transaction. */
+  async write(client: pg.Client): Promise<void> {
+    await client.query("begin");
+    try {
+      await this.#definitions.write(drizzle({ client, casing: "snake_case" }));
+      await this.#orders.write(client);
+      await this.#wallets.write(client);
+      await this.#trading.write(client);
+      await writeRows(client, ADVANCE_CURSORS, [...this.#cursors]);
+      await client.query("commit");
+    } catch (error) {
+      // On a broken connection the rollback fails as well; the server has rolled back by itself then.
+      await client.query("rollback").catch(() => undefined);
+      throw error;
+    }
+  }
+}
