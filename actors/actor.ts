@@ -45,6 +45,14 @@ function fnv1a(text: string): number {
   return hash >>> 0;
 }
 
+/**
+ * Thrown by `decide`, before it has changed anything, on a command that is not one. The runtime skips the command;
+ * any other exception is a bug and stops the actor.
+ */
+export class MalformedCommand extends Error {
+  override readonly name = "MalformedCommand";
+}
+
 /** What came of one command: its deltas, in order, and the answer for whoever asked. */
 export interface Decision<Delta, Reply> {
   readonly deltas: readonly Delta[];
