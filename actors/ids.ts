@@ -8,7 +8,7 @@ export type DerivedKind = keyof typeof KINDS;
 
 /** A UUID (version 8) from the maker's own UUID, the kind of thing and its number within the maker. */
 export function deriveId(maker: string, kind: DerivedKind, n: number): string {
-  assert(Number.isSafeInteger(n) && n >= 0 && n < 2 ** 48, `${n} does not fit an id`);
+  assert(Number.isSafeInteger(n) && n >= 0 && n < 2 ** 48, "a number does not fit an id", n);
   const counter = n.toString(16).padStart(12, "0");
   return `${maker.slice(0, 13)}-8${maker.slice(15, 18)}-8${KINDS[kind]}${maker.slice(20, 22)}-${counter}`;
 }

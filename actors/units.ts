@@ -18,26 +18,29 @@ export const CONTRACT_TICKS = 1_000;
 /** The largest quantity of one order or position: int32. */
 export const MAX_CONTRACTS = 2_147_483_647;
 
-/** Fails on a broken invariant. An assert is a bug: the runtime stops the actor, nothing is committed. */
-export function assert(condition: boolean, message: string): asserts condition {
-  if (!condition) throw new Error(`invariant broken: ${message}`);
+/**
+ * Fails on a broken invariant. An assert is a bug: the runtime stops the actor, nothing is committed.
+ * What it is about is told apart from the message, which is only put together when it fails.
+ */
+export function assert(condition: boolean, message: string, about?: string | number): asserts condition {
+  if (!condition) throw new Error(`invariant broken: ${message}${about === undefined ? "" : ` (${about})`}`);
 }
 
 /** Marks an integer as money. Throws when it is not a safe integer. */
 export function millicents(value: number): Millicents {
-  assert(Number.isSafeInteger(value), `${value} is not a whole number of millicents`);
+  assert(Number.isSafeInteger(value), "not a whole number of millicents", value);
   return value as Millicents;
 }
 
 /** Marks an integer as a price. Throws outside 1 to 999. */
 export function ticks(value: number): Ticks {
-  assert(Number.isInteger(value) && value > 0 && value < CONTRACT_TICKS, `${value} is not a price in ticks`);
+  assert(Number.isInteger(value) && value > 0 && value < CONTRACT_TICKS, "not a price in ticks", value);
   return value as Ticks;
 }
 
 /** Marks an integer as a quantity. Throws below zero. */
 export function contracts(value: number): Contracts {
-  assert(Number.isSafeInteger(value) && value >= 0, `${value} is not a quantity`);
+  assert(Number.isSafeInteger(value) && value >= 0, "not a quantity", value);
   return value as Contracts;
 }
 

@@ -120,7 +120,7 @@ export class Account {
   }
 
   setHolding(outcome: number, holding: Holding): void {
-    assert(outcome < this.outcomes, `market ${this.marketId} has no outcome ${outcome}`);
+    assert(outcome < this.outcomes, "the market has no such outcome", outcome);
     this.#holdings[outcome] = holding;
   }
 
@@ -173,7 +173,7 @@ export class Account {
 
   #side(outcome: number): Side {
     const side = this.#sides[outcome];
-    assert(side !== undefined, `market ${this.marketId} has no outcome ${outcome}`);
+    assert(side !== undefined, "the market has no such outcome", outcome);
     return side;
   }
 }

@@ -105,7 +105,7 @@ export function available(wallet: Wallet, currency: Currency): Millicents {
 
 export function walletOf(state: LedgerState, wallet: string): Wallet {
   const found = state.wallets.get(wallet);
-  assert(found !== undefined, `wallet ${wallet} is not in shard ${state.shard}`);
+  assert(found !== undefined, "the wallet is not in this shard", wallet);
   return found;
 }
 
@@ -196,9 +196,9 @@ function forgetClientIds(state: LedgerState, ts: number): void {
 function evolveOrder(state: LedgerState, delta: WalletOrderDelta): void {
   const wallet = walletOf(state, delta.wallet);
   const order = wallet.orders.get(delta.orderId);
-  assert(order !== undefined, `order ${delta.orderId} is not open in wallet ${delta.wallet}`);
+  assert(order !== undefined, "the order is not open in its wallet", delta.orderId);
   const account = wallet.accounts.get(accountKey(order.marketId, order.currency));
-  assert(account !== undefined, `order ${delta.orderId} has no account`);
+  assert(account !== undefined, "the order has no account", delta.orderId);
   wallet.seqs.orders = delta.seq;
   account.take(order);
   switch (delta.kind) {
@@ -231,7 +231,7 @@ function evolvePosition(state: LedgerState, delta: WalletPositionDelta): void {
   let account = wallet.accounts.get(key);
   if (account === undefined) {
     if (delta.qty === 0) return;
-    assert(delta.terms !== undefined, `wallet ${delta.wallet} has no account in market ${delta.marketId}`);
+    assert(delta.terms !== undefined, "the wallet has no account in the market", delta.wallet);
     account = new Account(delta.marketId, delta.currency, delta.terms.voids, delta.terms.outcomes);
     wallet.accounts.set(key, account);
   }
@@ -293,7 +293,7 @@ function evolveEntry(state: LedgerState, delta: EntryDelta): void {
 function checkBalance(state: LedgerState, delta: BalanceDelta): void {
   const { total, reserved } = walletOf(state, delta.wallet).funds[delta.currency];
   const agrees = total === delta.total && reserved === delta.reserved;
-  assert(agrees, `the balance of wallet ${delta.wallet} does not agree with its fold`);
+  assert(agrees, "the balance does not agree with its fold", delta.wallet);
 }
 
 /** Money as the report has it: what is available and reserved in all wallets of the shard. */

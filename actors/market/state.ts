@@ -286,9 +286,9 @@ function evolveOrder(state: MarketState, delta: OrderDelta): void {
 function evolveBook(state: MarketState, delta: BookDelta): void {
   const book = state.books[delta.currency];
   const resting = book.resting.get(delta.orderId);
-  assert(resting !== undefined, `order ${delta.orderId} is not in the book`);
+  assert(resting !== undefined, "the order is not in the book", delta.orderId);
   const ladder = book.ladders[resting.order.outcome];
-  assert(ladder !== undefined, `outcome ${resting.order.outcome} has no ladder`);
+  assert(ladder !== undefined, "the outcome has no ladder", resting.order.outcome);
   book.seqs.book = delta.seq;
   switch (delta.kind) {
     case "add":
