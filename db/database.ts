@@ -48,9 +48,9 @@ const CONNECTION_MESSAGE =
 export function isUnavailable(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const code = "code" in cause && typeof cause.code === "string" ? cause.code : "";
-    // Class 08 is connection trouble, 57P.. a server that is going down or starting, 57014 a statement timeout.
-    if (CONNECTION_CODES.has(code) || /^(08|57P)/.test(code) || code === "57014" || code === "53300")
-      return true;
+    // Class 08 is connection trouble, 53 a full disk or too many connections, 57P a server that is going down or
+    // starting, 57014 a statement that took too long.
+    if (CONNECTION_CODES.has(code) || /^(08|53|57P|57014)/.test(code)) return true;
     if (CONNECTION_MESSAGE.test(cause.message)) return true;
   }
   return false;

@@ -1,7 +1,7 @@
 /** Events and their life cycle (contract sections 4, 5, 7 and 8). */
 
 import { randomUUID } from "node:crypto";
-import { and, asc, eq, getTableColumns, inArray, isNull, lt, ne, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, inArray, isNull, lt, ne, notExists, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
 import type { Queries } from "../database.js";
 import {
@@ -214,16 +214,33 @@ export async function unfinishedEventActions(db: Queries, beforeTs: number): Pro
     .orderBy(asc(eventActions.actionId));
 }
 
-/** Turns a FINAL event whose markets are all settled into SETTLED; false when it was not that far. */
-export async function settleEvent(db: Queries, eventId: string, nowTs: number): Promise<boolean> {
+/**
+ * Turns FINAL events whose markets are all settled and have followed the last step into SETTLED, all of them or only
+ * the one of `eventId`. Gives the events that changed.
+ */
+export async function settleFinalEvents(
+  db: Queries,
+  options: { eventId?: string | undefined; nowTs: number },
+): Promise<string[]> {
   const unsettled = db
     .select({ one: sql`1` })
     .from(markets)
-    .where(and(eq(markets.eventId, eventId), ne(markets.status, "SETTLED")));
+    .where(and(eq(markets.eventId, events.eventId), ne(markets.status, "SETTLED")));
+  const unfinished = db
+    .select({ one: sql`1` })
+    .from(eventActions)
+    .where(and(eq(eventActions.eventId, events.eventId), isNull(eventActions.doneTs)));
   const rows = await db
     .update(events)
-    .set({ status: "SETTLED", updatedTs: nowTs })
-    .where(and(eq(events.eventId, eventId), eq(events.status, "FINAL"), sql`not exists ${unsettled}`))
+    .set({ status: "SETTLED", updatedTs: options.nowTs })
+    .where(
+      and(
+        eq(events.status, "FINAL"),
+        options.eventId === undefined ? undefined : eq(events.eventId, options.eventId),
+        notExists(unsettled),
+        notExists(unfinished),
+      ),
+    )
     .returning({ eventId: events.eventId });
-  return rows.length > 0;
+  return rows.map((row) => row.eventId);
 }
