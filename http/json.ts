@@ -14,6 +14,8 @@ export class JsonError extends Error {
 const MAX_DEPTH = 16;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*"/y;
+/** NUL, and halves of surrogate pairs: Postgres can keep neither. */
+const UNSTORABLE = /[\0\p{Surrogate}]/u;
 const SPACE = /[ \t\n\r]*/y;
 const WORDS = [
   ["true", true],
@@ -102,7 +104,7 @@ class Reader {
     const literal = this.take(STRING);
     if (literal === undefined) this.fail("a string is expected, or it is malformed");
     const value = literal.includes("\\") ? (JSON.parse(literal) as string) : literal.slice(1, -1);
-    if (value.includes("\0") || !value.isWellFormed()) {
+    if (UNSTORABLE.test(value)) {
       this.at = start;
       this.fail("a string holds a NUL or half a surrogate pair");
     }

@@ -3,10 +3,11 @@
 import { createHash, createPublicKey, type KeyObject } from "node:crypto";
 import { decodeBase64, type KeyAlgorithm } from "./signing.js";
 
-/** A key that passed every check. `spki` is its DER, what the fingerprint is of and what is stored as PEM. */
+/** A key that passed every check, as it is stored. The fingerprint is of the DER. */
 export interface AcceptedKey {
   readonly ok: true;
   readonly pem: string;
+  readonly der: Buffer;
   readonly fingerprint: string;
   readonly algorithm: KeyAlgorithm;
 }
@@ -118,6 +119,7 @@ export function acceptKey(pem: string, algorithm: KeyAlgorithm): AcceptedKey | R
   return {
     ok: true,
     pem: key.export({ format: "pem", type: "spki" }).toString(),
+    der,
     fingerprint: fingerprintOf(der),
     algorithm,
   };

@@ -39,6 +39,8 @@ export class Signer {
   readonly #algorithm: KeyAlgorithm;
   readonly #privateKey: KeyObject;
   readonly #brand: string;
+  /** What was signed in the latest millisecond: the same text twice would be one request to the exchange. */
+  readonly #signed = { atMs: 0, texts: new Set<string>() };
 
   /** `brand` is the exchange's `SIGNATURE_BRAND`, which names the headers and the scheme. */
   constructor(key: SigningKey, brand = "Svc") {
@@ -48,7 +50,10 @@ export class Signer {
     this.#brand = brand;
   }
 
-  /** The headers that sign these bytes at `nowMs`; `path` and `query` are the raw target as it will be sent. */
+  /**
+   * The headers that sign these bytes; `path` and `query` are the raw target as it will be sent. Two calls with the
+   * same bytes never give the same signed text, so they are two requests; to repeat a request, send its headers again.
+   */
   headers(
     method: string,
     path: string,
@@ -58,6 +63,13 @@ export class Signer {
   ): Record<string, string> {
     const timestamp = String(nowMs);
     const text = canonicalText({ brand: this.#brand, timestamp, method, path, query, body });
+    if (nowMs > this.#signed.atMs) {
+      this.#signed.atMs = nowMs;
+      this.#signed.texts.clear();
+    } else if (this.#signed.texts.has(text)) {
+      return this.headers(method, path, query, body, this.#signed.atMs + 1);
+    }
+    this.#signed.texts.add(text);
     return {
       [`${this.#brand}-Key-Id`]: this.keyId,
       [`${this.#brand}-Timestamp`]: timestamp,

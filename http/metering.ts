@@ -1,0 +1,81 @@
+/** What a request costs, and from which bucket (contract section 5, the column "Bucket, cost"). */
+
+import { readJson } from "./json.js";
+import { readQuery } from "./query.js";
+import type { Incoming } from "./incoming.js";
+import type { Bucket } from "./throttle.js";
+
+/** A price: `base` at once, and one token per `perRows` rows of the answer, `expectedRows` of which are paid ahead. */
+export interface Price {
+  readonly bucket: Bucket;
+  readonly base: number;
+  readonly perRows: number | undefined;
+  readonly expectedRows: number;
+}
+
+/** Says what a request costs before it is otherwise read; `undefined` is free. */
+export type Metering = (request: Pick<Incoming, "target" | "body">) => Price | undefined;
+
+const DEFAULT_LIMIT = 500;
+const MAX_LIMIT = 5_000;
+const MAX_BATCH = 256;
+
+export const free: Metering = () => undefined;
+
+/** A fixed cost. */
+export function costs(bucket: Bucket, base: number): Metering {
+  return () => ({ bucket, base, perRows: undefined, expectedRows: 0 });
+}
+
+/** A list: the base, and one token per `perRows` rows answered. */
+export function perRows(bucket: Bucket, base: number, rowsPerToken: number): Metering {
+  return ({ target }) => ({
+    bucket,
+    base,
+    perRows: rowsPerToken,
+    expectedRows: Math.min(MAX_LIMIT, Number(parameter(target.query, "limit") ?? DEFAULT_LIMIT) || 0),
+  });
+}
+
+/** One token per item of a list in the body; a body that cannot be read costs one. */
+export function perItem(bucket: Bucket, field: string): Metering {
+  return ({ body }) => {
+    const items = itemsOf(body, field);
+    return { bucket, base: Math.min(MAX_BATCH, Math.max(1, items)), perRows: undefined, expectedRows: 0 };
+  };
+}
+
+/** One of two meters, by a query parameter: open orders are live state, settled ones history. */
+export function byParameter(
+  name: string,
+  fallback: string,
+  choose: (value: string) => Metering,
+): Metering {
+  return (request) => choose(parameter(request.target.query, name) ?? fallback)(request);
+}
+
+/** What rows cost beyond the base. */
+export function rowTokens(price: Price, rows: number): number {
+  return price.perRows === undefined ? 0 : Math.ceil(rows / price.perRows);
+}
+
+function parameter(query: string, name: string): string | undefined {
+  try {
+    return readQuery(query)[name];
+  } catch {
+    // A malformed query is refused when the route reads it; here it only has to cost something.
+    return undefined;
+  }
+}
+
+function itemsOf(body: Buffer, field: string): number {
+  try {
+    const value = readJson(body);
+    if (value === null || typeof value !== "object" || Array.isArray(value)) return 0;
+    const items = (value as Readonly<Record<string, unknown>>)[field];
+    return Array.isArray(items) ? items.length : 0;
+  } catch {
+    // As above: the route says what is wrong with the body.
+    return 0;
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * The gateway's view of reference data: keys, sessions, markets, outcomes, ticks. Kept in memory, dropped by the
+ * invalidations of whoever changed it, with a time to live as the backstop (contract section 5: revocation within 5 s).
+ */
+
+import { createPublicKey } from "node:crypto";
+import type { Ticks } from "../actors/units.js";
+import { isUnavailable, type Database } from "../db/database.js";
+import { findEvent, marketIdsOfEvents, type EventRecord } from "../db/queries/events.js";
+import { findKey } from "../db/queries/keys.js";
+import { findMarket, findMarkets, findOutcome, type MarketRecord } from "../db/queries/markets.js";
+import { isTokenRevoked } from "../db/queries/sessions.js";
+import { currentTicks } from "../db/queries/ticks.js";
+import { findTrader, type Trader } from "../db/queries/traders.js";
+import { Cache } from "./cache.js";
+import type { LiveKey } from "./callers.js";
+import type { KeyDirectory } from "./signed.js";
+
+/** What can be invalidated, by whoever changes it. */
+export type ReferenceKind = "key" | "trader" | "session" | "market" | "event" | "ticks";
+
+/** The tick table in force, with its prices as a set to look them up in. */
+export interface Grid {
+  readonly prices: readonly Ticks[];
+  readonly allowed: ReadonlySet<number>;
+}
+
+/** Where an outcome is traded. */
+export interface OutcomePlace {
+  readonly marketId: string;
+  readonly outcome: number;
+}
+
+const KEY_TTL_MS = 5_000;
+const MARKET_TTL_MS = 30_000;
+/** The one key of the cache that holds one thing. */
+const CURRENT = "current";
+
+export class Reference implements KeyDirectory {
+  private readonly keys: Cache<LiveKey>;
+  private readonly sessions: Cache<{ readonly revoked: boolean }>;
+  private readonly accounts: Cache<Trader>;
+  private readonly marketCache: Cache<MarketRecord>;
+  private readonly events: Cache<EventRecord>;
+  private readonly outcomes: Cache<OutcomePlace>;
+  private readonly grid: Cache<Grid>;
+  private readonly marketListeners = new Set<(marketId: string) => void>();
+  private readonly keyListeners = new Set<(keyId: string) => void>();
+
+  constructor(private readonly db: Database) {
+    const kept = <Value>(
+      ttlMs: number,
+      maxEntries: number,
+      load: (key: string) => Promise<Value | undefined>,
+    ): Cache<Value> => new Cache(load, { ttlMs, maxEntries, unreachable: isUnavailable });
+    this.keys = kept(KEY_TTL_MS, 50_000, (keyId) => this.loadKey(keyId));
+    this.sessions = kept(KEY_TTL_MS, 50_000, async (id) => ({ revoked: await isTokenRevoked(db, id) }));
+    this.accounts = kept(KEY_TTL_MS, 50_000, (traderId) => findTrader(db, traderId));
+    this.marketCache = kept(MARKET_TTL_MS, 20_000, (marketId) => findMarket(db, marketId));
+    this.events = kept(MARKET_TTL_MS, 20_000, (eventId) => findEvent(db, eventId));
+    // Which market an outcome belongs to never changes, so this one only bounds memory.
+    this.outcomes = kept(86_400_000, 200_000, (outcomeId) => findOutcome(db, outcomeId));
+    this.grid = kept(MARKET_TTL_MS, 1, async () => {
+      const { prices } = await currentTicks(db);
+      return { prices, allowed: new Set<number>(prices) };
+    });
+  }
+
+  /** A live key, ready to verify with. */
+  find(keyId: string): Promise<LiveKey | undefined> {
+    return this.keys.get(keyId);
+  }
+
+  /** Whether a web session was ended before its time. */
+  async isRevoked(sessionId: string): Promise<boolean> {
+    return (await this.sessions.get(sessionId))?.revoked ?? true;
+  }
+
+  account(accountId: string): Promise<Trader | undefined> {
+    return this.accounts.get(accountId);
+  }
+
+  market(marketId: string): Promise<MarketRecord | undefined> {
+    return this.marketCache.get(marketId);
+  }
+
+  event(eventId: string): Promise<EventRecord | undefined> {
+    return this.events.get(eventId);
+  }
+
+  outcome(outcomeId: string): Promise<OutcomePlace | undefined> {
+    return this.outcomes.get(outcomeId);
+  }
+
+  /** Many markets at once, for lists that name their outcomes. */
+  async marketsById(marketIds: Iterable<string>): Promise<ReadonlyMap<string, MarketRecord>> {
+    const wanted = [...new Set(marketIds)];
+    if (wanted.length > 20) {
+      return new Map((await findMarkets(this.db, wanted)).map((market) => [market.marketId, market]));
+    }
+    const found = await Promise.all(wanted.map((marketId) => this.market(marketId)));
+    return new Map(found.flatMap((market) => (market === undefined ? [] : [[market.marketId, market]])));
+  }
+
+  /** The markets of an event, oldest first; `undefined` when there is no such event. */
+  async marketIdsOf(eventId: string): Promise<readonly string[] | undefined> {
+    if ((await this.event(eventId)) === undefined) return undefined;
+    return (await marketIdsOfEvents(this.db, [eventId])).get(eventId) ?? [];
+  }
+
+  /** The tick table in force. */
+  async ticks(): Promise<Grid> {
+    const grid = await this.grid.get(CURRENT);
+    if (grid === undefined) throw new Error("there is no tick table");
+    return grid;
+  }
+
+  /** Drops what a change made stale. `id` is that of the thing which changed. */
+  invalidate(kind: ReferenceKind, id: string): void {
+    switch (kind) {
+      case "key":
+        this.keys.drop(id);
+        for (const listener of this.keyListeners) listener(id);
+        return;
+      case "session":
+        this.sessions.drop(id);
+        return;
+      case "trader":
+        this.accounts.drop(id);
+        this.keys.dropWhere((key) => key.traderId === id);
+        return;
+      case "market":
+        this.marketCache.drop(id);
+        for (const listener of this.marketListeners) listener(id);
+        return;
+      case "event":
+        this.events.drop(id);
+        this.marketCache.dropWhere((market) => market.event.eventId === id);
+        return;
+      case "ticks":
+        this.grid.clear();
+        return;
+      default:
+        kind satisfies never;
+    }
+  }
+
+  /** Tells of every market that appeared or changed, until the returned stop is called. */
+  onMarket(listener: (marketId: string) => void): () => void {
+    this.marketListeners.add(listener);
+    return () => this.marketListeners.delete(listener);
+  }
+
+  /** Tells of every key that was made or revoked, until the returned stop is called. */
+  onKey(listener: (keyId: string) => void): () => void {
+    this.keyListeners.add(listener);
+    return () => this.keyListeners.delete(listener);
+  }
+
+  private async loadKey(keyId: string): Promise<LiveKey | undefined> {
+    const owned = await findKey(this.db, keyId);
+    if (owned === undefined || owned.key.revokedTs !== null) return undefined;
+    const { key, trader } = owned;
+    return {
+      keyId,
+      traderId: key.traderId,
+      subaccountId: key.subaccountId ?? undefined,
+      scope: key.scope,
+      algorithm: key.algorithm,
+      publicKey: createPublicKey({ key: key.publicKeyDer, format: "der", type: "spki" }),
+      expiresTs: key.expiresTs ?? undefined,
+      kyc: trader.kyc,
+      state: trader.state,
+    };
+  }
+}

@@ -1,0 +1,140 @@
+/** Placing, canceling and reading orders (contract section 5). */
+
+import { ledgerOf } from "../../actors/actor.js";
+import type { Database } from "../../db/database.js";
+import { findOrder, findOrderByClientId, listOrders, type OrderRecord } from "../../db/queries/orders.js";
+import type { KeyCaller } from "../callers.js";
+import { Refused, statusOf, wireCode } from "../errors.js";
+import type { Freshness } from "../freshness.js";
+import type { Reference } from "../reference.js";
+import { keyEndpoint, type Reply } from "../route.js";
+import {
+  BatchCancel,
+  BatchCancelResult,
+  BatchPlace,
+  CancelAllQuery,
+  CancelAllResult,
+  CancelResult,
+  Order,
+  OrderAccepted,
+  OrderOrPage,
+  OrdersQuery,
+  PlaceOrder,
+} from "../schemas/orders.js";
+import { scopeOf } from "../scope.js";
+import type { Placed, Trader, Trading } from "../trading.js";
+import { orderOnWire } from "../wire.js";
+
+export interface OrderParts {
+  readonly db: Database;
+  readonly reference: Reference;
+  readonly freshness: Freshness;
+  readonly trading: Trading;
+}
+
+/** The wallet that a trading key speaks for. */
+export function walletOf({ key }: KeyCaller): Trader {
+  if (key.subaccountId === undefined) throw new Error(`the ${key.scope} key has no wallet`);
+  return { traderId: key.traderId, wallet: key.subaccountId };
+}
+
+/** A batch's answer: 201 for all, 207 for some, else the status of the first refusal. */
+function batchReply(placed: Placed): Reply<unknown> {
+  switch (placed.kind) {
+    case "all":
+      return { status: placed.repeated ? 200 : 201, body: { accepted: placed.accepted } };
+    case "some": {
+      const { accepted, rejected } = placed;
+      const message = `${rejected.length} of ${rejected.length + accepted.length} orders were refused`;
+      return { status: 207, body: { code: "BATCH_PARTIALLY_REJECTED", message, accepted, rejected } };
+    }
+    case "none": {
+      const { code, message, rejected } = placed;
+      return { status: statusOf(code), body: { code: wireCode(code), message, rejected } };
+    }
+    default:
+      return placed satisfies never;
+  }
+}
+
+export function orderEndpoints({ db, reference, freshness, trading }: OrderParts) {
+  const place = keyEndpoint({
+    status: 201,
+    body: PlaceOrder,
+    answer: OrderAccepted,
+    run: async ({ caller, body }) => {
+      const placed = await trading.place(walletOf(caller), [body], true, caller.commandId);
+      if (placed.kind === "none") throw new Refused(placed.code, placed.message);
+      const [accepted] = placed.accepted;
+      if (accepted === undefined) throw new Error("an order was neither accepted nor refused");
+      return { status: placed.kind === "all" && placed.repeated ? 200 : 201, body: accepted };
+    },
+  });
+
+  const placeBatch = keyEndpoint({
+    body: BatchPlace,
+    run: async ({ caller, body }) =>
+      batchReply(await trading.place(walletOf(caller), body.orders, body.atomic, caller.commandId)),
+  });
+
+  const cancelBatch = keyEndpoint({
+    body: BatchCancel,
+    answer: BatchCancelResult,
+    run: async ({ caller, body }) => {
+      const { canceled, notCanceled } = await trading.cancel(walletOf(caller), body.orderIds, caller.commandId);
+      const status = notCanceled.length === 0 ? 200 : canceled.length === 0 ? 404 : 207;
+      return { status, body: { canceled: [...canceled], notCanceled: [...notCanceled] } };
+    },
+  });
+
+  const cancelAll = keyEndpoint({
+    query: CancelAllQuery,
+    answer: CancelAllResult,
+    run: async ({ caller, query }) => ({
+      body: { canceled: await trading.cancelAll(walletOf(caller), query, caller.commandId) },
+    }),
+  });
+
+  const cancel = keyEndpoint({
+    answer: CancelResult,
+    run: async ({ caller, id }) => {
+      const orderId = id("orderId");
+      const status = await trading.cancelOne(walletOf(caller), orderId, caller.commandId);
+      if (status === undefined) throw new Refused("ORDER_NOT_FOUND");
+      return { body: { orderId, status } };
+    },
+  });
+
+  const shown = async (order: OrderRecord | undefined) => {
+    if (order === undefined) throw new Refused("ORDER_NOT_FOUND");
+    return orderOnWire(await reference.market(order.marketId), order);
+  };
+
+  const one = keyEndpoint({
+    answer: Order,
+    run: async ({ caller, id }) => {
+      const { traderId, wallet } = walletOf(caller);
+      await freshness.reach(ledgerOf(traderId));
+      return { body: await shown(await findOrder(db, wallet, id("orderId"))) };
+    },
+  });
+
+  const list = keyEndpoint({
+    query: OrdersQuery,
+    answer: OrderOrPage,
+    run: async ({ caller, query }) => {
+      const { traderId, wallet } = walletOf(caller);
+      const { clientId, event, market, outcome, status, currency, startsAfter, startsBefore, ...page } = query;
+      await freshness.reach(ledgerOf(traderId));
+      if (clientId !== undefined) return { body: await shown(await findOrderByClientId(db, wallet, clientId)) };
+      const scope = await scopeOf(reference, { event, market, outcome });
+      const filter = { wallet, ...scope, currency, statuses: status ?? (["OPEN"] as const), startsAfter, startsBefore };
+      const { items, next } = await listOrders(db, filter, page);
+      const markets = await reference.marketsById(items.map(({ marketId }) => marketId));
+      const orders = items.map((order) => orderOnWire(markets.get(order.marketId), order));
+      return { body: { items: orders, next }, rows: items.length };
+    },
+  });
+
+  return { place, placeBatch, cancelBatch, cancelAll, cancel, one, list };
+}

@@ -1,0 +1,138 @@
+/** Web sessions: registering, signing in and out, the device check-in (contract section 8). */
+
+import { randomUUID } from "node:crypto";
+import { formatMoney } from "../../actors/units.js";
+import type { Database } from "../../db/database.js";
+import { findLocation, recordLocation, revokeToken, type DeviceLocation as LocationRecord } from "../../db/queries/sessions.js";
+import { createTrader, findTrader, findTraderByEmail } from "../../db/queries/traders.js";
+import type { Exchange } from "../../stream/log/types.js";
+import type { Changes } from "../changes.js";
+import { Refused } from "../errors.js";
+import type { Passwords } from "../passwords.js";
+import { openEndpoint, sessionEndpoint } from "../route.js";
+import {
+  CredentialsBody,
+  LocationAnswer,
+  LocationBody,
+  RegisterBody,
+  Registered,
+  SessionAnswer,
+  SessionToken,
+} from "../schemas/account.js";
+import { MemoryBuckets } from "../throttle.js";
+import type { WebTokens } from "../tokens.js";
+import { readWallet } from "../wallets.js";
+
+export interface SessionParts {
+  readonly db: Database;
+  readonly exchange: Exchange;
+  readonly passwords: Passwords;
+  readonly tokens: WebTokens;
+  readonly changes: Changes;
+}
+
+/** Failed logins of one account, and logins and registrations of one address. */
+const FAILURES_PER_ACCOUNT = { capacity: 10, refillPerSec: 1 / 30 };
+const ATTEMPTS_PER_ADDRESS = { capacity: 300, refillPerSec: 5 };
+
+function locationOnWire(location: LocationRecord | undefined) {
+  if (location === undefined) return null;
+  const { region, failed, latitude, longitude, accuracyMetres, ts } = location;
+  return { region, failed, latitude, longitude, accuracy: accuracyMetres, ts };
+}
+
+export function sessionEndpoints({ db, exchange, passwords, tokens, changes }: SessionParts) {
+  const failures = new MemoryBuckets(FAILURES_PER_ACCOUNT);
+  const attempts = new MemoryBuckets(ATTEMPTS_PER_ADDRESS);
+
+  const spend = (buckets: MemoryBuckets, subject: string): void => {
+    const charge = buckets.charge(subject, 1);
+    if (charge.granted) return;
+    const message = `too many attempts; wait ${charge.retryAfterS} s`;
+    throw new Refused("RATE_LIMIT_EXCEEDED", message, {}, { "Retry-After": String(charge.retryAfterS) });
+  };
+
+  const register = openEndpoint({
+    status: 201,
+    body: RegisterBody,
+    answer: Registered,
+    run: async ({ body, incoming }) => {
+      spend(attempts, incoming.ip);
+      const passwordHash = await passwords.hash(body.password);
+      const trader = await createTrader(db, {
+        traderId: randomUUID(),
+        email: body.email,
+        passwordHash,
+        role: "trader",
+        nowTs: incoming.receivedMs,
+      });
+      if (trader === undefined) throw new Refused("EMAIL_TAKEN");
+      return { body: { traderId: trader.traderId, email: trader.email } };
+    },
+  });
+
+  const login = openEndpoint({
+    body: CredentialsBody,
+    answer: SessionToken,
+    run: async ({ body, incoming }) => {
+      const account = body.email.toLowerCase();
+      spend(attempts, incoming.ip);
+      // Paid before the password is looked at, so that guesses made at once count too; given back on success.
+      spend(failures, account);
+      const trader = await findTraderByEmail(db, body.email);
+      const matches = await passwords.matches(body.password, trader?.passwordHash);
+      if (trader === undefined || !matches) throw new Refused("INVALID_CREDENTIALS");
+      failures.charge(account, -1);
+      const { token, session } = tokens.mint(trader.traderId, trader.role);
+      return { body: { token, expiresAt: session.expiresAt } };
+    },
+  });
+
+  const logout = sessionEndpoint({
+    status: 204,
+    run: async ({ caller, incoming }) => {
+      const { sessionId, expiresAt } = caller;
+      await revokeToken(db, { tokenId: sessionId, expiresTs: expiresAt, nowTs: incoming.receivedMs });
+      await changes.publish("session", sessionId);
+      return { body: undefined };
+    },
+  });
+
+  const show = sessionEndpoint({
+    answer: SessionAnswer,
+    run: async ({ caller }) => {
+      const trader = await findTrader(db, caller.accountId);
+      if (trader === undefined) throw new Refused("UNAUTHENTICATED");
+      const { traderId, email, role, kyc, state } = trader;
+      const { balances } = await readWallet(exchange, traderId, traderId);
+      const cash = { CASH: formatMoney(balances.CASH.total), COIN: formatMoney(balances.COIN.total) };
+      const location = locationOnWire(await findLocation(db, traderId));
+      return { body: { traderId, email, role, kyc, state, cash, location } };
+    },
+  });
+
+  const checkIn = sessionEndpoint({
+    body: LocationBody,
+    answer: LocationAnswer,
+    run: async ({ caller, body, incoming }) => {
+      const location = {
+        traderId: caller.accountId,
+        failed: body.failed ?? false,
+        region: body.region ?? null,
+        latitude: body.latitude ?? null,
+        longitude: body.longitude ?? null,
+        accuracyMetres: body.accuracy ?? null,
+        ts: incoming.receivedMs,
+      };
+      await recordLocation(db, location);
+      return { body: locationOnWire(location) };
+    },
+  });
+
+  const location = sessionEndpoint({
+    answer: LocationAnswer,
+    run: async ({ caller }) => ({ body: locationOnWire(await findLocation(db, caller.accountId)) }),
+  });
+
+  return { register, login, logout, show, checkIn, location };
+}

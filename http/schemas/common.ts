@@ -1,0 +1,78 @@
+/** The building blocks of every body, query and answer. */
+
+import { z } from "zod";
+import { CURRENCIES } from "../../actors/market/types.js";
+import { parseMoney, parsePrice } from "../../actors/units.js";
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** A uuid in either letter case; ours are in lower case. */
+export const Uuid = z
+  .string("must be a uuid")
+  .regex(UUID, "must be a uuid")
+  .transform((text) => text.toLowerCase());
+
+export const Currency = z.enum(CURRENCIES as ["CASH", "COIN"], "must be CASH or COIN");
+
+/** An amount in a body: a decimal string of at most five decimals, never rounded. */
+export const Amount = z
+  .string("must be a decimal string")
+  .transform((text, context) => {
+    const amount = parseMoney(text);
+    if (amount !== undefined) return amount;
+    context.addIssue("must be a decimal string with at most five decimals, such as 12.50");
+    return z.NEVER;
+  });
+
+/** A price in a body that is about prices themselves, such as the tick table. */
+export const PriceText = z.string("must be a decimal string").transform((text, context) => {
+  const price = parsePrice(text);
+  if (price !== undefined) return price;
+  context.addIssue("must be a price between 0 and 1 with three decimals, such as 0.665");
+  return z.NEVER;
+});
+
+/** Text for people: not blank, no control characters. */
+export function Text(maxLength: number) {
+  return z
+    .string("must be a string")
+    .trim()
+    .min(1, "must not be empty")
+    .max(maxLength, `must have at most ${maxLength} characters`)
+    .regex(/^[^\p{Cc}]*$/u, "must not have control characters");
+}
+
+const Whole = z
+  .string()
+  .regex(/^(0|[1-9][0-9]{0,15})$/, "must be a whole number")
+  .transform(Number)
+  .refine(Number.isSafeInteger, "is out of range");
+
+/** A time in a query, Unix ms. */
+export const QueryMs = Whole;
+
+/** `limit` and `after` of every list of surface A. */
+export const PageQuery = {
+  limit: Whole.default(500).refine((limit) => limit >= 1 && limit <= 5_000, "must be from 1 to 5000"),
+  after: z.string().min(1, "must be the next of a previous page").max(512, "is no cursor of ours").optional(),
+};
+
+/** The exclusive time bounds of a list, Unix ms. */
+export const BoundsQuery = { startsAfter: QueryMs.optional(), startsBefore: QueryMs.optional() };
+
+/** Comma-separated values; an empty parameter names nothing. */
+export function commaList<Item extends z.ZodType<unknown, string>>(item: Item) {
+  return z
+    .string()
+    .transform((text) => text.split(","))
+    .pipe(z.array(item).min(1).max(200, "names too many values"));
+}
+
+export const MoneyText = z.string().regex(/^-?\d+\.\d{5}$/);
+export const WirePrice = z.string().regex(/^0\.\d{3}$/);
+export const Ms = z.int().nonnegative();
+
+/** One page of a list. */
+export function pageOf<Item extends z.ZodType>(item: Item) {
+  return z.strictObject({ items: z.array(item), next: z.string().optional() });
+}

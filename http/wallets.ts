@@ -1,0 +1,18 @@
+/** A wallet as its ledger has it at this moment. */
+
+import { ledgerShardOf } from "../actors/actor.js";
+import type { WalletSnapshot } from "../actors/ledger/types.js";
+import type { Exchange } from "../stream/log/types.js";
+import { refusedBy } from "./errors.js";
+
+/** Asks the ledger for a wallet of a trader. A wallet that nobody has used yet is empty. Throws `Unavailable`. */
+export async function readWallet(
+  exchange: Pick<Exchange, "ledger">,
+  traderId: string,
+  wallet: string,
+): Promise<WalletSnapshot> {
+  const reply = await exchange.ledger(ledgerShardOf(traderId), { kind: "wallet", wallet });
+  if (!reply.ok) throw refusedBy(reply.refusal);
+  if (reply.kind !== "wallet") throw new Error(`the ledger answered wallet with ${reply.kind}`);
+  return reply.wallet;
+}
