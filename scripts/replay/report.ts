@@ -1,0 +1,71 @@
+/** The report at the end of a replay, as lines for people. */
+
+import type { MoneyReport } from "../../http/client/wire.js";
+import type { Stage } from "./cast.js";
+import type { Outcome } from "./run.js";
+
+function merged(counts: readonly ReadonlyMap<string, number>[]): string {
+  const sums = new Map<string, number>();
+  for (const one of counts) {
+    for (const [reason, times] of one) sums.set(reason, (sums.get(reason) ?? 0) + times);
+  }
+  if (sums.size === 0) return "none";
+  return [...sums].map(([reason, times]) => `${times} ${reason}`).join(", ");
+}
+
+function moneyLines({ agree, actors, postgres }: MoneyReport): string[] {
+  const sides = [
+    ["actors", actors.CASH],
+    ["postgres", postgres.CASH],
+  ] as const;
+  const lines = sides.map(([name, money]) => {
+    const { deposits, withdrawals, adjustments, wallets, reserved, escrow, house, inFlight, difference } =
+      money;
+    return (
+      `  ${name.padEnd(8)} deposits ${deposits} - withdrawals ${withdrawals} + adjustments ${adjustments} = ` +
+      `wallets ${wallets} + reserved ${reserved} + escrow ${escrow} + house ${house} + in flight ${inFlight}; ` +
+      `difference ${difference}`
+    );
+  });
+  return [`money              actors and Postgres ${agree ? "agree" : "DISAGREE"}`, ...lines];
+}
+
+/** Whether a run did what it should: settled, no difference at any checked moment, and the money adds up. */
+export function isClean(outcome: Outcome): boolean {
+  const { money, worstCheck } = outcome;
+  if (money === undefined || (worstCheck?.difference.contracts ?? 0) > 0) return false;
+  const differences = [money.actors.CASH, money.actors.COIN, money.postgres.CASH, money.postgres.COIN];
+  return outcome.settled && money.agree && differences.every(({ difference }) => difference === "0.00000");
+}
+
+/** `shortTakes`: takes that found less than the recording promised. */
+export function reportLines(outcome: Outcome, stage: Stage, shortTakes: number): string[] {
+  const traders = [...stage.makers, ...stage.takers];
+  const sum = (of: (trader: (typeof traders)[number]) => number): number =>
+    traders.reduce((total, trader) => total + of(trader), 0);
+  const placed = sum(({ tally }) => tally.placed);
+  const canceled = sum(({ tally }) => tally.canceled);
+  const seconds = outcome.tradingMs / 1_000;
+  const worst = outcome.worstCheck?.difference;
+  const lines = [
+    `messages           ${outcome.messages} read in ${outcome.waves} waves, ${outcome.brokenLines} broken lines skipped`,
+    `orders placed      ${placed} (${sum(({ tally }) => tally.overStream)} over the stream, the rest over REST)`,
+    `orders filled      ${sum(({ tally }) => tally.filled)} whole; ${sum(({ filledContracts }) => filledContracts) / 2} contracts traded, ` +
+      `${outcome.untaken} recorded where nothing of ours rested, ${shortTakes} takes short`,
+    `orders canceled    ${canceled}`,
+    `orders refused     ${merged(traders.map(({ tally }) => tally.refused))}`,
+    `orders rejected    ${merged(traders.map(({ tally }) => tally.rejected))}`,
+    `connections        ${sum(({ tally }) => tally.reconnects)} reconnects, ${sum(({ tally }) => tally.gaps)} gaps healed`,
+    `largest difference ${worst?.contracts ?? 0} contracts at ${outcome.checks} checked moments` +
+      `${worst === undefined || worst.contracts === 0 ? "" : ` (${worst.where})`}, ` +
+      `the books caught up within ${outcome.slowestCatchUpMs} ms`,
+    `                   ${outcome.worstBetween.contracts} contracts between them, while frames were on their way`,
+    `time               ${seconds.toFixed(1)} s, ${Math.round((placed + canceled) / seconds)} placements and cancels a second`,
+    `market             ${outcome.settled ? "settled" : "left open: the recording has no result"}`,
+  ];
+  if (outcome.money !== undefined) lines.push(...moneyLines(outcome.money));
+  for (const [name, { balance, reserved }] of Object.entries(outcome.balances)) {
+    lines.push(`  ${name.padEnd(8)} ${balance} (${reserved} reserved)`);
+  }
+  return lines;
+}

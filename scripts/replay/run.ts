@@ -1,0 +1,201 @@
+/** The replay itself: scene after scene of the recording, with its checked moments, to the settled market. */
+
+import { writeFileSync } from "node:fs";
+import { pause } from "../../http/client/connection.js";
+import type { OperatorClient } from "../../http/client/session.js";
+import type { BalanceAnswer, MoneyReport } from "../../http/client/wire.js";
+import type { Stage } from "./cast.js";
+import { check, streamedDifference, type Check, type Difference } from "./checks.js";
+import { EMPTY_LADDER, type Ladder } from "./ladder.js";
+import type { Mirror } from "./mirror.js";
+import type { Progress } from "./progress.js";
+import type { Scene, Transition, Wave } from "./waves.js";
+
+export interface RunOptions {
+  /** Recorded time goes this many times faster than real time; Infinity is as fast as it goes. */
+  readonly speed: number;
+  /** Messages between two checked moments. */
+  readonly checkEvery: number;
+}
+
+/** What came of a run. */
+export interface Outcome {
+  messages: number;
+  waves: number;
+  brokenLines: number;
+  untaken: number;
+  checks: number;
+  /** The checked moment with the largest difference. */
+  worstCheck: Check | undefined;
+  slowestCatchUpMs: number;
+  /** The largest difference seen between two checked moments, while frames were on their way. */
+  worstBetween: Difference;
+  settled: boolean;
+  tradingMs: number;
+  balances: Readonly<Record<string, Pick<BalanceAnswer, "balance" | "reserved">>>;
+  money: MoneyReport | undefined;
+}
+
+const SETTLEMENT_MS = 60_000;
+const POLL_MS = 100;
+
+export class Run {
+  readonly outcome: Outcome = {
+    messages: 0,
+    waves: 0,
+    brokenLines: 0,
+    untaken: 0,
+    checks: 0,
+    worstCheck: undefined,
+    slowestCatchUpMs: 0,
+    worstBetween: { contracts: 0, where: "" },
+    settled: false,
+    tradingMs: 0,
+    balances: {},
+    money: undefined,
+  };
+  #ladder: Ladder = EMPTY_LADDER;
+  #line = 0;
+  #nextCheck: number;
+  #clock: { readonly recordedMs: number; readonly realMs: number } | undefined;
+
+  constructor(
+    private readonly stage: Stage,
+    private readonly mirror: Mirror,
+    private readonly operator: OperatorClient,
+    private readonly progress: Progress,
+    private readonly options: RunOptions,
+  ) {
+    this.#nextCheck = options.checkEvery;
+  }
+
+  /** Plays all scenes and gives the outcome once the market is settled, or the recording has ended without a result. */
+  async play(scenes: AsyncIterable<Scene>): Promise<Outcome> {
+    const began = Date.now();
+    for await (const scene of scenes) {
+      if (scene.kind === "broken") {
+        this.outcome.brokenLines += 1;
+        this.progress.say(`line ${scene.line} is skipped: ${scene.reason}`);
+      } else if (scene.kind === "wave") {
+        await this.#wave(scene);
+      } else {
+        await this.#follow(scene);
+      }
+    }
+    await this.#check();
+    this.outcome.tradingMs ||= Date.now() - began;
+    await this.#close();
+    return this.outcome;
+  }
+
+  async #wave(wave: Wave): Promise<void> {
+    await this.#pace(wave.publishMs);
+    await this.mirror.play(wave);
+    this.#ladder = wave.target;
+    this.#line = wave.lastLine;
+    const { outcome } = this;
+    outcome.messages += wave.messages;
+    outcome.waves += 1;
+    outcome.untaken += wave.untaken;
+    if (!this.mirror.suspended) {
+      const between = streamedDifference(this.#ladder, this.stage);
+      if (between.contracts > outcome.worstBetween.contracts) outcome.worstBetween = between;
+    }
+    if (outcome.messages >= this.#nextCheck) {
+      this.#nextCheck = outcome.messages + this.options.checkEvery;
+      await this.#check();
+    }
+    const placed = [...this.stage.makers, ...this.stage.takers].reduce(
+      (sum, { tally }) => sum + tally.placed,
+      0,
+    );
+    this.progress.update(outcome.messages, `${placed} orders placed, ${outcome.checks} checks`);
+  }
+
+  async #follow(transition: Transition): Promise<void> {
+    const { marketId } = this.stage.market;
+    const { eventId } = this.stage.event;
+    switch (transition.kind) {
+      case "define":
+        return;
+      case "suspend":
+        await this.#check();
+        this.progress.say(`line ${this.#line}: suspended`);
+        await this.operator.setMarketStatus(marketId, "pause");
+        this.mirror.setSuspended(true);
+        return;
+      case "resume":
+        this.progress.say(`line ${this.#line}: open again`);
+        await this.operator.setMarketStatus(marketId, "resume");
+        this.mirror.setSuspended(false);
+        return;
+      case "golive":
+      case "unlive":
+        await this.#check();
+        this.progress.say(
+          `line ${this.#line}: ${transition.kind === "golive" ? "in play" : "no longer in play"}`,
+        );
+        await this.operator.setEventStatus(eventId, transition.kind);
+        if (transition.kind === "unlive") await this.operator.setEventStatus(eventId, "open");
+        await this.mirror.untilEmpty();
+        this.#ladder = EMPTY_LADDER;
+        return;
+      case "result":
+        await this.#check();
+        await this.#settle(transition.winner);
+        return;
+    }
+  }
+
+  /** While the market is paused the recording goes on and we cannot, so the book is compared with what we left there. */
+  async #check(): Promise<void> {
+    const expected = this.mirror.suspended ? this.mirror.ladder() : this.#ladder;
+    const found = await check(expected, this.stage, this.#line);
+    const { outcome } = this;
+    outcome.checks += 1;
+    outcome.slowestCatchUpMs = Math.max(outcome.slowestCatchUpMs, found.caughtUpMs);
+    if (found.difference.contracts > (outcome.worstCheck?.difference.contracts ?? -1))
+      outcome.worstCheck = found;
+    if (found.difference.contracts > 0) this.progress.say(`line ${found.line}: ${found.difference.where}`);
+  }
+
+  async #settle(winner: number | undefined): Promise<void> {
+    const { market, outcomeIds, event } = this.stage;
+    const winning = winner === undefined ? undefined : outcomeIds[winner === 0 ? 0 : 1];
+    await this.operator.grade(market.marketId, winning === undefined ? { push: true } : { winner: winning });
+    const until = Date.now() + SETTLEMENT_MS;
+    while ((await this.operator.settlementStatus(market.marketId)) !== "SETTLED") {
+      if (Date.now() > until) throw new Error(`the market did not settle within ${SETTLEMENT_MS / 1_000} s`);
+      await pause(POLL_MS);
+    }
+    await this.operator.setEventStatus(event.eventId, "finalise");
+    this.outcome.settled = true;
+  }
+
+  /** Without a result in the file the market stays open; the replay's own orders do not. */
+  async #close(): Promise<void> {
+    if (!this.outcome.settled)
+      await Promise.all(this.stage.makers.map((maker) => maker.cancel(maker.live())));
+    await this.mirror.untilEmpty();
+    this.outcome.money = await this.operator.money();
+    const traders = [...this.stage.makers, ...this.stage.takers];
+    const balances = await Promise.all(
+      traders.map(async ({ name, rest }) => [name, await rest.balance()] as const),
+    );
+    this.outcome.balances = Object.fromEntries(
+      balances.map(([name, { balance, reserved }]) => [name, { balance, reserved }]),
+    );
+  }
+
+  async #pace(recordedMs: number): Promise<void> {
+    if (this.options.speed === Infinity) return;
+    this.#clock ??= { recordedMs, realMs: Date.now() };
+    const due = this.#clock.realMs + (recordedMs - this.#clock.recordedMs) / this.options.speed;
+    if (due > Date.now()) await pause(due - Date.now());
+  }
+}
+
+/** Writes the final balances by the traders' names, so that two runs can be compared with `diff`. */
+export function writeBalances(file: string, { balances }: Outcome): void {
+  writeFileSync(file, `${JSON.stringify(balances, undefined, 2)}\n`);
+}

@@ -1,0 +1,116 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import type { Ladder } from "../../../scripts/replay/ladder.js";
+import { planMirror, type MirrorOrder, type Plan } from "../../../scripts/replay/plan.js";
+
+function ladder(first: Record<number, number>, second: Record<number, number> = {}): Ladder {
+  const bids = (levels: Record<number, number>): Map<number, number> =>
+    new Map(Object.entries(levels).map(([tick, qty]) => [Number(tick), qty]));
+  return [bids(first), bids(second)];
+}
+
+function order(
+  outcome: number,
+  tick: number,
+  remaining: number,
+  orderId = `${outcome}@${tick}`,
+): MirrorOrder {
+  return { orderId, outcome, tick, remaining };
+}
+
+function ids(plan: Plan): string[] {
+  return plan.cancels.map(({ orderId }) => orderId);
+}
+
+/** What rests once the plan is done, when nothing fills. */
+function afterwards(orders: readonly MirrorOrder[], plan: Plan): Map<string, number> {
+  const gone = new Set(ids(plan));
+  const levels = new Map<string, number>();
+  const add = (outcome: number, tick: number, qty: number): void => {
+    const key = `${outcome} ${tick}`;
+    levels.set(key, (levels.get(key) ?? 0) + qty);
+  };
+  for (const { orderId, outcome, tick, remaining } of orders)
+    if (!gone.has(orderId)) add(outcome, tick, remaining);
+  for (const { outcome, tick, qty } of [...plan.places, ...plan.after]) add(outcome, tick, qty);
+  return levels;
+}
+
+describe("replay: planning the mirror", () => {
+  it("places what is missing, the best price first", () => {
+    expect(planMirror(ladder({ 400: 10, 450: 20 }, { 500: 5 }), [])).to.deep.equal({
+      cancels: [],
+      places: [
+        { outcome: 0, tick: 450, qty: 20 },
+        { outcome: 0, tick: 400, qty: 10 },
+        { outcome: 1, tick: 500, qty: 5 },
+      ],
+      after: [],
+    });
+  });
+
+  it("leaves an order alone that is right", () => {
+    const plan = planMirror(ladder({ 400: 10 }), [order(0, 400, 10)]);
+    expect(plan).to.deep.equal({ cancels: [], places: [], after: [] });
+  });
+
+  it("replaces an order whose quantity is not right, after a fill too", () => {
+    const plan = planMirror(ladder({ 400: 10 }), [order(0, 400, 4)]);
+    expect(ids(plan)).to.deep.equal(["0@400"]);
+    expect(plan.places).to.deep.equal([{ outcome: 0, tick: 400, qty: 10 }]);
+  });
+
+  it("keeps one order at a price", () => {
+    const plan = planMirror(ladder({ 400: 10 }), [order(0, 400, 10, "a"), order(0, 400, 10, "b")]);
+    expect(ids(plan)).to.deep.equal(["b"]);
+    expect(plan.places).to.deep.equal([]);
+  });
+
+  it("holds a placement back that would match an order on its way out", () => {
+    const plan = planMirror(ladder({ 600: 10, 500: 1 }, { 390: 5 }), [order(1, 420, 5)]);
+    expect(ids(plan)).to.deep.equal(["1@420"]);
+    expect(plan.after).to.deep.equal([{ outcome: 0, tick: 600, qty: 10 }]);
+    expect(plan.places).to.deep.equal([
+      { outcome: 0, tick: 500, qty: 1 },
+      { outcome: 1, tick: 390, qty: 5 },
+    ]);
+  });
+
+  it("only cancels what is gone while the market is paused", () => {
+    const plan = planMirror(ladder({ 400: 10, 410: 1 }), [order(0, 400, 4), order(0, 300, 1)], false);
+    expect(ids(plan)).to.deep.equal(["0@300"]);
+    expect([...plan.places, ...plan.after]).to.deep.equal([]);
+  });
+
+  it("ends at the ladder from wherever it starts, and never crosses on the way", () => {
+    const tick = fc.integer({ min: 1, max: 999 });
+    const levels = fc.dictionary(tick.map(String), fc.integer({ min: 1, max: 50 }), { maxKeys: 6 });
+    const orders = fc.array(fc.tuple(fc.integer({ min: 0, max: 1 }), tick, fc.integer({ min: 1, max: 50 })), {
+      maxLength: 8,
+    });
+    fc.assert(
+      fc.property(levels, levels, orders, (first, second, resting) => {
+        const target = ladder(first, second);
+        fc.pre(bestOfKeys(first) + bestOfKeys(second) < 1_000);
+        const own = resting.map(([outcome, at, qty], index) => order(outcome, at, qty, String(index)));
+        fc.pre(bestTick(own, 0) + bestTick(own, 1) < 1_000);
+        const plan = planMirror(target, own);
+        const expected = new Map(
+          target.flatMap((bids, outcome) => [...bids].map(([at, qty]) => [`${outcome} ${at}`, qty] as const)),
+        );
+        expect(afterwards(own, plan)).to.deep.equal(expected);
+        for (const { outcome, tick: at } of plan.places) {
+          expect(at + bestTick(own, 1 - outcome)).to.be.lessThan(1_000);
+        }
+      }),
+    );
+  });
+});
+
+function bestOfKeys(levels: Record<string, number>): number {
+  return Math.max(0, ...Object.keys(levels).map(Number));
+}
+
+function bestTick(orders: readonly MirrorOrder[], outcome: number): number {
+  return Math.max(0, ...orders.filter((one) => one.outcome === outcome).map(({ tick }) => tick));
+}
