@@ -1,8 +1,9 @@
 import path from "node:path";
 import { z } from "zod";
+import { StartError } from "./start-error.js";
 
 /** What the operator has to correct before anything can run; the message names each variable. */
-export class ConfigError extends Error {
+export class ConfigError extends StartError {
   override readonly name = "ConfigError";
 }
 

@@ -2,8 +2,9 @@ import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { z } from "zod";
+import { StartError } from "../start-error.js";
 import { isReachableByAll, isRoot, makeReachable, SHARED_HOME } from "./reach.js";
-import { EmbeddedServerError, type LineLog } from "./server.js";
+import type { LineLog } from "./server.js";
 
 const require = createRequire(import.meta.url);
 
@@ -44,7 +45,7 @@ function installedPackage(): { native: string; version: string } {
   try {
     entry = require.resolve(name);
   } catch {
-    throw new EmbeddedServerError(
+    throw new StartError(
       `postgres: no server is installed for ${process.platform}-${process.arch} (${name}): run npm ci with its ` +
         `optional dependencies, or set DATABASE_URL to a Postgres of your own`,
     );

@@ -3,13 +3,13 @@ import fs from "node:fs";
 import path from "node:path";
 import pg from "pg";
 import { isRunning, markOf } from "../supervisor/identity.js";
+import { StartError } from "../start-error.js";
 import { type PostgresBinaries, postgresBinaries } from "./postgres-binaries.js";
 import { isReachableByAll, isRoot, makeReachable, NOBODY, SHARED_HOME } from "./reach.js";
 import { newPassword, readRecord, type ServerRecord, writeRecord } from "./record.js";
 import {
   checkDiskSpace,
   choosePort,
-  EmbeddedServerError,
   launch,
   type LineLog,
   type RunningServer,
@@ -21,7 +21,10 @@ import {
 export interface PostgresOptions {
   /** The data directory of the set; the cluster lives in its `postgres`. The caller holds its lock. */
   readonly dataDir: string;
+  /** Takes what the server itself writes. */
   readonly log: LineLog;
+  /** Takes what the launcher has to tell the person at the terminal; the same as `log` when absent. */
+  readonly say?: LineLog;
   /** A restart under running roles: the port they know must not change. */
   readonly keepPort?: boolean;
   /** Off only for tests, where a lost cluster is not missed. */
@@ -36,25 +39,25 @@ const C_LOCALE = { LC_ALL: "C", TZ: "UTC" };
 /**
  * Starts Postgres on the data directory, creating the cluster and the database the first time. It listens on
  * loopback only, wants a password, and is found on the same port by the next start.
- * @throws EmbeddedServerError with one line that says what is wrong and what to do.
+ * @throws StartError with one line that says what is wrong and what to do.
  */
 export async function startPostgres(options: PostgresOptions): Promise<RunningServer> {
-  const { dataDir, log } = options;
+  const { dataDir, say = options.log } = options;
   fs.mkdirSync(dataDir, { recursive: true });
   checkDiskSpace("postgres", dataDir);
   const known = readRecord(dataDir, "postgres");
-  await stopLeftover("postgres", known?.process, "SIGINT", log);
-  const binaries = postgresBinaries(log);
+  await stopLeftover("postgres", known?.process, "SIGINT", say);
+  const binaries = postgresBinaries(say);
   const record: ServerRecord = {
-    port: await choosePort("postgres", known?.port, options.keepPort ?? false, log),
+    port: await choosePort("postgres", known?.port, options.keepPort ?? false, say),
     password: known?.password ?? newPassword(),
   };
   writeRecord(dataDir, "postgres", record);
-  const cluster = clusterDirectory(dataDir, log);
+  const cluster = clusterDirectory(dataDir, say);
   if (!fs.existsSync(path.join(cluster, "PG_VERSION")))
-    createCluster(binaries, cluster, record.password, log);
+    createCluster(binaries, cluster, record.password, say);
   checkOwner(cluster);
-  removeForeignPidFile(cluster, log);
+  removeForeignPidFile(cluster, say);
   return serve(options, binaries, cluster, record);
 }
 
@@ -84,10 +87,12 @@ async function serve(
   writeRecord(dataDir, "postgres", { ...record, process: markOf(server.pid) });
   const url = (database: string): string =>
     `postgres://${USER}:${record.password}@127.0.0.1:${record.port}/${database}`;
-  if (!(await waitUntilReady(server, () => answers(url("postgres")), READY_TIMEOUT_MS))) {
-    await server.stop();
-    throw new EmbeddedServerError(explain(cluster, server.lastLines));
-  }
+  await waitUntilReady(
+    server,
+    () => answers(url("postgres")),
+    READY_TIMEOUT_MS,
+    (lines) => explain(cluster, lines),
+  );
   await createDatabase(url("postgres"));
   return {
     url: url(DATABASE),
@@ -102,7 +107,7 @@ async function serve(
  * Where the cluster lives: `DATA_DIR/postgres`. When we are root and the unprivileged user cannot get there (a
  * repository below a private home), that name is a link to a directory which it can reach.
  */
-function clusterDirectory(dataDir: string, log: LineLog): string {
+function clusterDirectory(dataDir: string, say: LineLog): string {
   const usual = path.join(dataDir, "postgres");
   if (fs.existsSync(usual)) return fs.realpathSync(usual);
   fs.rmSync(usual, { force: true });
@@ -114,15 +119,15 @@ function clusterDirectory(dataDir: string, log: LineLog): string {
   makeReachable(home);
   const cluster = path.join(home, "postgres");
   fs.symlinkSync(cluster, usual);
-  log(
+  say(
     `postgres: the data is in ${cluster}, because Postgres does not run as root and no other user can enter ${dataDir}`,
   );
   return cluster;
 }
 
 /** Creates the cluster beside its final place and renames it at the end, so that half a cluster is never used. */
-function createCluster(binaries: PostgresBinaries, cluster: string, password: string, log: LineLog): void {
-  log(`postgres: creating a database cluster in ${cluster}`);
+function createCluster(binaries: PostgresBinaries, cluster: string, password: string, say: LineLog): void {
+  say(`postgres: creating a database cluster in ${cluster}`);
   const draft = `${cluster}.new`;
   const passwordFile = `${cluster}.password`;
   fs.rmSync(draft, { recursive: true, force: true });
@@ -141,7 +146,7 @@ function createCluster(binaries: PostgresBinaries, cluster: string, password: st
   fs.rmSync(passwordFile, { force: true });
   if (result.status !== 0) {
     const reason = result.error?.message ?? result.stderr;
-    throw new EmbeddedServerError(explain(cluster, reason.split("\n")));
+    throw new StartError(explain(cluster, reason.split("\n")));
   }
   fs.renameSync(draft, cluster);
 }
@@ -150,7 +155,7 @@ function checkOwner(cluster: string): void {
   const me = isRoot() ? NOBODY.uid : process.getuid?.();
   const { uid } = fs.statSync(cluster);
   if (me === undefined || uid === me) return;
-  throw new EmbeddedServerError(
+  throw new StartError(
     `postgres: ${cluster} belongs to user ${uid}: start as the user who created it, or set another DATA_DIR`,
   );
 }
@@ -159,17 +164,15 @@ function checkOwner(cluster: string): void {
  * Removes a pid file whose process id meanwhile belongs to another program, as happens in containers. One whose
  * process is gone is left to Postgres, which also checks that no backend of the dead server is left.
  */
-function removeForeignPidFile(cluster: string, log: LineLog): void {
+function removeForeignPidFile(cluster: string, say: LineLog): void {
   const file = path.join(cluster, "postmaster.pid");
   if (!fs.existsSync(file)) return;
   const pid = Number(fs.readFileSync(file, "utf8").split("\n")[0]);
   if (!Number.isInteger(pid) || pid <= 0 || !isRunning(markOf(pid))) return;
   if (isPostgresOf(pid, cluster)) {
-    throw new EmbeddedServerError(
-      `postgres: process ${pid} already serves ${cluster}: stop it with kill -INT ${pid}`,
-    );
+    throw new StartError(`postgres: process ${pid} already serves ${cluster}: stop it with kill -INT ${pid}`);
   }
-  log(`postgres: removing a stale ${file}; its process ${pid} is another program by now`);
+  say(`postgres: removing a stale ${file}; its process ${pid} is another program by now`);
   fs.rmSync(file);
 }
 
@@ -188,7 +191,7 @@ async function answers(url: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (error instanceof pg.DatabaseError && error.code === "28P01") {
-      throw new EmbeddedServerError(
+      throw new StartError(
         "postgres: the password in postgres.json does not fit this cluster: restore that file, " +
           "or remove the data directory to begin anew",
       );

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 import { z } from "zod";
-import { EmbeddedServerError } from "./server.js";
+import { StartError } from "../start-error.js";
 
 const ServerRecord = z.object({
   port: z.int().min(1).max(65_535),
@@ -25,7 +25,7 @@ export function readRecord(dataDir: string, name: string): ServerRecord | undefi
   try {
     return ServerRecord.parse(JSON.parse(fs.readFileSync(file, "utf8")));
   } catch {
-    throw new EmbeddedServerError(
+    throw new StartError(
       `${file} is damaged: restore it, or remove the data directory ${dataDir} to begin anew`,
     );
   }

@@ -1,8 +1,9 @@
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
+import { StartError } from "../start-error.js";
 import { isRoot } from "./reach.js";
-import { EmbeddedServerError, type LineLog } from "./server.js";
+import type { LineLog } from "./server.js";
 
 /** A Redis server program that runs here, with the environment it needs. */
 export interface RedisBinary {
@@ -35,13 +36,13 @@ const INSTALL_HINT =
  * Finds a Redis server program: the configured one, one on PATH, the one fetched earlier, else the
  * distribution's package unpacked into the cache. Nothing is installed into the system on Linux, because that
  * could start a service on the usual port.
- * @throws EmbeddedServerError that says what to install.
+ * @throws StartError that says what to install.
  */
 export function findRedis(search: RedisSearch): RedisBinary {
   if (search.serverBin !== undefined) {
     const chosen = tryProgram(search.serverBin);
     if (chosen !== undefined) return chosen;
-    throw new EmbeddedServerError(
+    throw new StartError(
       `redis: REDIS_SERVER_BIN ${search.serverBin} is not a Redis ${OLDEST_MAJOR} or newer that runs here`,
     );
   }
@@ -59,7 +60,7 @@ export function findRedis(search: RedisSearch): RedisBinary {
   const fetched =
     process.platform === "darwin" ? installWithHomebrew(search.log) : fetchWithApt(unpacked, search);
   if (fetched !== undefined) return fetched;
-  throw new EmbeddedServerError(`redis: no server found: ${INSTALL_HINT}`);
+  throw new StartError(`redis: no server found: ${INSTALL_HINT}`);
 }
 
 function tryProgram(command: string, env: Readonly<Record<string, string>> = {}): RedisBinary | undefined {
@@ -109,7 +110,7 @@ function fetchWithApt(unpacked: string, { log }: RedisSearch): RedisBinary | und
     plan = simulate();
   }
   if (plan.status !== 0) {
-    throw new EmbeddedServerError(
+    throw new StartError(
       `redis: the distribution's package lists are missing: run apt-get update as root, or ${INSTALL_HINT}`,
     );
   }

@@ -9,7 +9,6 @@ import { findRedis } from "./redis-binary.js";
 import {
   checkDiskSpace,
   choosePort,
-  EmbeddedServerError,
   launch,
   type LineLog,
   type RunningServer,
@@ -21,7 +20,10 @@ import {
 export interface RedisOptions {
   /** The data directory of the set; the log of the exchange lives in its `redis`. The caller holds its lock. */
   readonly dataDir: string;
+  /** Takes what the server itself writes. */
   readonly log: LineLog;
+  /** Takes what the launcher has to tell the person at the terminal; the same as `log` when absent. */
+  readonly say?: LineLog;
   /** `REDIS_SERVER_BIN`. */
   readonly serverBin?: string | undefined;
   /** Where a downloaded server program is kept. */
@@ -40,18 +42,23 @@ const MEGABYTE = 1024 * 1024;
 /**
  * Starts Redis on the data directory: append-only file on, nothing ever evicted, loopback only, with a password
  * and a port that the next start finds again. Waits until the append-only file is loaded.
- * @throws EmbeddedServerError with one line that says what is wrong and what to do.
+ * @throws StartError with one line that says what is wrong and what to do.
  */
 export async function startRedis(options: RedisOptions): Promise<RunningServer> {
-  const { dataDir, log } = options;
+  const { dataDir, log, say = log } = options;
   const directory = path.join(dataDir, "redis");
   fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
   checkDiskSpace("redis", directory);
   const known = readRecord(dataDir, "redis");
-  await stopLeftover("redis", known?.process, "SIGTERM", log);
-  const binary = findRedis({ ...options, serverBin: options.serverBin, programPath: programPath() });
+  await stopLeftover("redis", known?.process, "SIGTERM", say);
+  const binary = findRedis({
+    serverBin: options.serverBin,
+    programPath: programPath(),
+    cacheDir: options.cacheDir,
+    log: say,
+  });
   const record: ServerRecord = {
-    port: await choosePort("redis", known?.port, options.keepPort ?? false, log),
+    port: await choosePort("redis", known?.port, options.keepPort ?? false, say),
     password: known?.password ?? newPassword(),
   };
   const configFile = path.join(directory, "redis.conf");
@@ -65,10 +72,12 @@ export async function startRedis(options: RedisOptions): Promise<RunningServer> 
     log,
   });
   writeRecord(dataDir, "redis", { ...record, process: markOf(server.pid) });
-  if (!(await waitUntilReady(server, () => answers(record), READY_TIMEOUT_MS))) {
-    await server.stop();
-    throw new EmbeddedServerError(explain(directory, server.lastLines));
-  }
+  await waitUntilReady(
+    server,
+    () => answers(record),
+    READY_TIMEOUT_MS,
+    (lines) => explain(directory, lines),
+  );
   return {
     url: `redis://:${record.password}@127.0.0.1:${record.port}`,
     pid: server.pid,

@@ -2,13 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { markOf, isRunning, waitUntilGone, type ProcessMark } from "../supervisor/identity.js";
+import { StartError } from "../start-error.js";
 import { freePort, isFree } from "./ports.js";
-
-/** A failure that the person at the keyboard can mend; the message is one line and names the remedy. */
-export class EmbeddedServerError extends Error {
-  override readonly name = "EmbeddedServerError";
-}
 
 /** Receives what a server or launcher has to say, one line at a time. */
 export type LineLog = (line: string) => void;
@@ -48,6 +45,7 @@ export interface ServerProcess {
 
 const STOP_TIMEOUT_MS = 20_000;
 const LAST_LINES = 20;
+const POLL_MS = 20;
 
 /**
  * The server replaces this shell and keeps its process id. Before that, the shell leaves a watcher behind
@@ -72,7 +70,7 @@ export async function launch(options: Launch): Promise<ServerProcess> {
   );
   await once(child, "spawn");
   const { pid } = child;
-  if (pid === undefined) throw new EmbeddedServerError(`${options.command} could not be started`);
+  if (pid === undefined) throw new StartError(`${options.command} could not be started`);
   const mark = markOf(pid);
   const lastLines: string[] = [];
   readLines(child, (line) => {
@@ -115,18 +113,28 @@ function releaseWatcherAtExit(child: ChildProcess): void {
   child.once("exit", () => pipe.end("done\n"));
 }
 
-/** Polls until `ready` resolves to true, the server exits (false) or the time is up (false). */
+/**
+ * Polls until `ready` resolves to true. A server that ends before, or is not ready in time, or makes `ready`
+ * throw, is stopped, and the call rejects with what `explain` makes of its last lines.
+ */
 export async function waitUntilReady(
   server: ServerProcess,
   ready: () => Promise<boolean>,
   timeoutMs: number,
-): Promise<boolean> {
+  explain: (lastLines: readonly string[]) => string,
+): Promise<void> {
   const deadline = Date.now() + timeoutMs;
-  while (!server.hasExited() && Date.now() < deadline) {
-    if (await ready()) return true;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  try {
+    while (!server.hasExited() && Date.now() < deadline) {
+      if (await ready()) return;
+      await sleep(POLL_MS);
+    }
+  } catch (error) {
+    await server.stop();
+    throw error;
   }
-  return false;
+  await server.stop();
+  throw new StartError(explain(server.lastLines));
 }
 
 /**
@@ -143,7 +151,7 @@ export async function stopLeftover(
   log(`${name}: a server of an earlier run (process ${mark.pid}) still runs; stopping it`);
   process.kill(mark.pid, signal);
   if (await waitUntilGone(mark, STOP_TIMEOUT_MS)) return;
-  throw new EmbeddedServerError(
+  throw new StartError(
     `${name}: process ${mark.pid} of an earlier run does not stop: end it with kill -9 ${mark.pid}`,
   );
 }
@@ -160,8 +168,7 @@ export async function choosePort(
 ): Promise<number> {
   if (remembered === undefined) return freePort();
   if (await isFree(remembered)) return remembered;
-  if (keep)
-    throw new EmbeddedServerError(`${name}: port ${remembered} on 127.0.0.1 is taken by another program`);
+  if (keep) throw new StartError(`${name}: port ${remembered} on 127.0.0.1 is taken by another program`);
   const port = await freePort();
   log(`${name}: port ${remembered} is taken by another program; using ${port}`);
   return port;
@@ -174,7 +181,7 @@ export function checkDiskSpace(name: string, directory: string): void {
   const { bavail, bsize } = fs.statfsSync(directory);
   if (bavail * bsize >= NEEDED_BYTES) return;
   const freeMb = Math.floor((bavail * bsize) / 1024 / 1024);
-  throw new EmbeddedServerError(
+  throw new StartError(
     `${name}: only ${freeMb} MB are free at ${directory}: free at least 300 MB, or set DATA_DIR to another disk`,
   );
 }

@@ -1,0 +1,109 @@
+import { expect } from "chai";
+import path from "node:path";
+import { ConfigError, loadConfig } from "../../scripts/config.js";
+
+function problemsOf(env: NodeJS.ProcessEnv): string {
+  try {
+    loadConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  return "none";
+}
+
+describe("the configuration", () => {
+  it("has the contract's defaults when nothing is set", () => {
+    const config = loadConfig({});
+    expect(config).to.deep.include({
+      port: 8080,
+      host: "127.0.0.1",
+      redisUrl: undefined,
+      databaseUrl: undefined,
+      dataDir: path.resolve(".data"),
+      exchangeEnv: "dev",
+      signatureBrand: "Svc",
+      servicePrefix: "svc",
+      redisFsync: "always",
+      trustProxy: undefined,
+      demo: true,
+      settlementApprovals: 1,
+    });
+    expect(config.edge).to.deep.equal({
+      ratePerSecond: 2_000,
+      burst: 4_000,
+      publicRatePerSecond: 50,
+      publicBurst: 200,
+      bodyBytes: 65_536,
+    });
+    expect(Object.isFrozen(config)).to.equal(true);
+  });
+
+  it("takes an empty variable for an absent one", () => {
+    expect(loadConfig({ PORT: "", REDIS_URL: " ", EDGE_RATE: "" })).to.deep.equal(loadConfig({}));
+  });
+
+  it("takes one Redis or the nodes of a cluster", () => {
+    expect(loadConfig({ REDIS_URL: "redis://a:1, redis://b:2" }).redisUrl).to.equal(
+      "redis://a:1,redis://b:2",
+    );
+    expect(problemsOf({ REDIS_URL: "redis://a:1,http://b:2" })).to.match(/^REDIS_URL: must be a URL/);
+  });
+
+  it("takes a number of proxies or their networks, never everybody", () => {
+    expect(loadConfig({ TRUST_PROXY: "2" }).trustProxy).to.equal(2);
+    expect(loadConfig({ TRUST_PROXY: "10.0.0.0/8, ::1" }).trustProxy).to.deep.equal(["10.0.0.0/8", "::1"]);
+    for (const wrong of ["true", "0", "all", "loopback"]) {
+      expect(problemsOf({ TRUST_PROXY: wrong }), wrong).to.match(/^TRUST_PROXY: must be a number of proxies/);
+    }
+  });
+
+  it("runs the demo in dev only", () => {
+    expect(loadConfig({ DEMO: "off" }).demo).to.equal(false);
+    expect(loadConfig({ EXCHANGE_ENV: "qa", DEMO: "on" }).demo).to.equal(false);
+  });
+
+  for (const [name, value, wanted] of [
+    ["PORT", "80 80", "a whole number from 1 to 65535"],
+    ["PORT", "70000", "a whole number from 1 to 65535"],
+    ["PORT", "8080.5", "a whole number from 1 to 65535"],
+    ["EXCHANGE_ENV", "prod", "one of dev, qa, production"],
+    ["REDIS_FSYNC", "no", "one of always, everysec"],
+    ["LOG_LEVEL", "loud", "one of fatal, error"],
+    ["SIGNATURE_BRAND", "svc", "a capitalised word"],
+    ["SERVICE_PREFIX", "a/b", "one lower-case path segment"],
+    ["EDGE_BURST", "-1", "a whole number"],
+    ["LEASE_MS", "1", "a whole number from 100"],
+    ["SETTLEMENT_APPROVALS", "3", "one of 1, 2"],
+  ] as const) {
+    it(`names ${name} when it is "${value}"`, () => {
+      const problems = problemsOf({ [name]: value });
+      expect(problems).to.match(new RegExp(`^${name}: must be `));
+      expect(problems).to.include(wanted).and.to.include(`(it is "${value}")`);
+    });
+  }
+
+  it("tells all problems at once", () => {
+    const problems = problemsOf({ PORT: "x", EXCHANGE_ENV: "y", OPERATOR_EMAIL: "ada@example.com" });
+    expect(problems.split("\n")).to.have.length(3);
+    expect(problems).to.include("OPERATOR_EMAIL and OPERATOR_PASSWORD must be set together");
+  });
+
+  it("refuses a misspelled edge limit instead of ignoring it", () => {
+    expect(problemsOf({ EDGE_RAET: "5" })).to.equal("EDGE_RAET: there is no such limit");
+  });
+
+  it("never repeats a secret in an error", () => {
+    const problems = problemsOf({
+      DATABASE_URL: "mysql://user:canary@host/db",
+      JWT_WEB_SECRET: "canary",
+      OPERATOR_EMAIL: "ada@example.com",
+      OPERATOR_PASSWORD: "canary",
+    });
+    expect(problems)
+      .to.include("DATABASE_URL")
+      .and.to.include("JWT_WEB_SECRET")
+      .and.to.include("OPERATOR_PASSWORD");
+    expect(problems).not.to.include("canary");
+  });
+});
