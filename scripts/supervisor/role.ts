@@ -1,0 +1,80 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { createInterface } from "node:readline";
+import { childEnvironment } from "../config.js";
+import { StartError } from "../start-error.js";
+import type { Running } from "./keep.js";
+
+/** One role of the exchange as a process. */
+export interface RoleProgram {
+  readonly name: string;
+  /** The compiled module to run. */
+  readonly entry: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Whether it may end by itself when its work is done. */
+  readonly mayFinish?: boolean;
+}
+
+/** How long a role may take to say that it is ready, and to finish its work when told to stop. */
+export const ROLE_READY_MS = 30_000;
+export const ROLE_DRAIN_MS = 15_000;
+
+/**
+ * Starts a role and waits until it says `ready` (see `runRole`). It runs in a session of its own, so that a
+ * Ctrl-C reaches the supervisor alone, which then stops the roles in order. When the supervisor dies, the
+ * closing channel tells the role to end.
+ */
+export async function spawnRole(program: RoleProgram, log: (line: string) => void): Promise<Running> {
+  const child = fork(program.entry, [], {
+    env: childEnvironment(program.env),
+    execArgv: ["--enable-source-maps"],
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
+  const lastErrors: string[] = [];
+  onLines(child.stdout, log);
+  onLines(child.stderr, (line) => {
+    lastErrors.push(line);
+    if (lastErrors.length > 20) lastErrors.shift();
+    log(line);
+  });
+  const exited = new Promise<string>((resolve) => {
+    child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code ?? "unknown"}`));
+    child.once("error", (error) => resolve(error.message));
+  });
+  const stop = async (): Promise<void> => {
+    child.kill("SIGTERM");
+    const force = setTimeout(() => child.kill("SIGKILL"), ROLE_DRAIN_MS);
+    await exited;
+    clearTimeout(force);
+  };
+  const failure = await Promise.race([
+    saysReady(child),
+    exited.then((how) => `ended before it was ready (${how})`),
+    timeOut(ROLE_READY_MS, `was not ready after ${ROLE_READY_MS / 1_000} s`),
+  ]);
+  if (failure !== undefined || child.pid === undefined) {
+    child.kill("SIGKILL");
+    throw new StartError([`${program.name} ${failure ?? "has no process"}`, ...lastErrors].join("\n  "));
+  }
+  return { pid: child.pid, stop, onExit: (listener) => void exited.then(listener) };
+}
+
+function onLines(stream: NodeJS.ReadableStream | null, take: (line: string) => void): void {
+  if (stream !== null) createInterface({ input: stream, crlfDelay: Infinity }).on("line", take);
+}
+
+function saysReady(child: ChildProcess): Promise<undefined> {
+  return new Promise((resolve) => {
+    child.on("message", (message: unknown) => {
+      if (message === "ready" || isReadyObject(message)) resolve(undefined);
+    });
+  });
+}
+
+function isReadyObject(message: unknown): boolean {
+  return typeof message === "object" && message !== null && "ready" in message && message.ready === true;
+}
+
+function timeOut(ms: number, message: string): Promise<string> {
+  return new Promise((resolve) => setTimeout(resolve, ms, message).unref());
+}
