@@ -1,0 +1,203 @@
+import fs from "node:fs";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { migrate } from "../db/migrate.js";
+import { type Config, loadConfig } from "./config.js";
+import { isFree } from "./embedded/ports.js";
+import { startPostgres } from "./embedded/postgres.js";
+import { startRedis } from "./embedded/redis.js";
+import { loadSecrets } from "./secrets.js";
+import { describe, StartError } from "./start-error.js";
+import { lockDataDir } from "./supervisor/lock.js";
+import { type LogFile, openLog } from "./supervisor/log.js";
+import { type ProcessSet, startSet } from "./supervisor/supervisor.js";
+
+/** The order of the start; the stop is the other way round, so that nothing is asked of what is gone. */
+const ROLES = ["worker", "projector", "jobs", "gateway"];
+const READY_TIMEOUT_MS = 60_000;
+const HERE = path.dirname(fileURLToPath(import.meta.url));
+
+function say(line: string): void {
+  console.log(`overround: ${line}`);
+}
+
+function entryOf(role: string): string {
+  return path.join(HERE, `${role}.js`);
+}
+
+/** The whole exchange as one supervised set (contract section 9): `npm start`. */
+async function main(): Promise<void> {
+  const config = loadConfig();
+  const lock = await lockDataDir(config.dataDir);
+  const log = openLog(path.join(config.dataDir, "overround.log"));
+  let exitCode = 0;
+  try {
+    exitCode = await run(config, log);
+  } finally {
+    lock.release();
+    log.close();
+  }
+  process.exit(exitCode);
+}
+
+async function run(config: Config, log: LogFile): Promise<number> {
+  await checkHttpPort(config);
+  const set = plannedSet(config, log);
+  const told = stopSignal(set);
+  try {
+    await Promise.race([up(config, set, log), told]);
+    await told;
+    return 0;
+  } catch (error) {
+    say(describe(error));
+    say(`the whole log is in ${log.path}`);
+    return 1;
+  } finally {
+    await set.stop();
+    say("stopped");
+  }
+}
+
+function plannedSet(config: Config, log: LogFile): ProcessSet {
+  const { dataDir, redisUrl, databaseUrl } = config;
+  const secrets = loadSecrets(config);
+  const gatewayEnv = { JWT_WEB_SECRET: secrets.jwtWebSecret, JWT_SERVICE_SECRET: secrets.jwtServiceSecret };
+  return startSet({
+    postgres:
+      databaseUrl === undefined
+        ? { start: (again) => startPostgres({ dataDir, log: log.from("postgres"), say, keepPort: again }) }
+        : { url: databaseUrl },
+    redis:
+      redisUrl === undefined
+        ? {
+            start: (again) =>
+              startRedis({
+                dataDir,
+                log: log.from("redis"),
+                say,
+                serverBin: config.redisServerBin,
+                cacheDir: path.resolve(".cache"),
+                fsync: config.redisFsync,
+                keepPort: again,
+              }),
+          }
+        : { url: redisUrl },
+    migrate: async (url) => {
+      say("bringing the database schema up to date");
+      await migrate(url);
+    },
+    roles: ROLES.map((name) => ({
+      name,
+      entry: entryOf(name),
+      env: name === "gateway" ? gatewayEnv : {},
+    })),
+    log,
+    say,
+  });
+}
+
+/** Brings everything up and tells where it is. */
+async function up(config: Config, set: ProcessSet, log: LogFile): Promise<void> {
+  const begunMs = Date.now();
+  say(`starting ${ROLES.join(", ")}; data in ${config.dataDir}`);
+  await set.ready;
+  await waitForReadyz(config);
+  if (config.demo && fs.existsSync(entryOf("demo"))) {
+    say("starting the demo");
+    await set
+      .add({ name: "demo", entry: entryOf("demo"), env: {}, mayFinish: true })
+      .catch((error: unknown) => say(`the exchange runs without the demo: ${describe(error)}`));
+  }
+  const seconds = ((Date.now() - begunMs) / 1_000).toFixed(1);
+  console.log(`\noverround is ready after ${seconds} s\n\n${table(config, set, log)}\n`);
+}
+
+/** A wildcard address is for listening; to call it, loopback serves. */
+function callableHost(host: string): string {
+  if (host === "0.0.0.0") return "127.0.0.1";
+  if (host === "::") return "[::1]";
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+async function waitForReadyz(config: Config): Promise<void> {
+  const url = `http://${callableHost(config.host)}:${config.port}/readyz`;
+  const deadline = Date.now() + READY_TIMEOUT_MS;
+  let last = "it did not answer";
+  while (Date.now() < deadline) {
+    try {
+      const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });
+      const body = await response.text();
+      if (response.ok) return;
+      last = `it answered ${response.status} ${body.slice(0, 200)}`;
+    } catch {
+      last = "it did not answer";
+    }
+    await sleep(50);
+  }
+  throw new StartError(`${url} was not ready after ${READY_TIMEOUT_MS / 1_000} s: ${last}`);
+}
+
+async function checkHttpPort({ port, host }: Config): Promise<void> {
+  if (await isFree(port, host)) return;
+  throw new StartError(
+    `cannot listen on ${host}:${port}: stop the program that uses it, or choose another port, for example ` +
+      `PORT=${port + 1} npm start`,
+  );
+}
+
+function table(config: Config, set: ProcessSet, log: LogFile): string {
+  const authority = `${callableHost(config.host)}:${config.port}`;
+  const operator = operatorLogin(config);
+  const rows: (readonly [string, string])[] = [
+    ["HTTP", `http://${authority}`],
+    ["Websocket", `ws://${authority}/v3/ws`],
+    ["Docs", `http://${authority}/docs`],
+    ...(operator === undefined ? [] : [["Operator", operator] as const]),
+    ["Processes", [...set.pids()].map(([name, pid]) => `${name} ${pid}`).join(", ")],
+    ["Data", config.dataDir],
+    ["Log", log.path],
+    ["To stop", `Ctrl-C, or kill ${process.pid}`],
+  ];
+  return rows.map(([label, value]) => `  ${label.padEnd(12)}${value}`).join("\n");
+}
+
+const OperatorFile = z.object({ email: z.string(), password: z.string() });
+
+/** The operator that the gateway made up in dev (contract section 8), to log in with the first time. */
+function operatorLogin(config: Config): string | undefined {
+  const file = path.join(config.dataDir, "operator.json");
+  if (config.exchangeEnv !== "dev" || !fs.existsSync(file)) return undefined;
+  try {
+    const { email, password } = OperatorFile.parse(JSON.parse(fs.readFileSync(file, "utf8")));
+    return `${email} / ${password}`;
+  } catch {
+    return `see ${file}`;
+  }
+}
+
+/** Resolves at the first signal to stop; the second one ends everything at once. */
+function stopSignal(set: ProcessSet): Promise<void> {
+  return new Promise((resolve) => {
+    let count = 0;
+    const onSignal = (): void => {
+      count += 1;
+      if (count === 1) {
+        say("stopping; once more to stop at once");
+        resolve();
+        return;
+      }
+      set.kill();
+      process.exit(130);
+    };
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, onSignal);
+  });
+}
+
+// The terminal may be gone before the set has stopped; that must not cut the stop short.
+process.stdout.on("error", () => undefined);
+main().catch((error: unknown) => {
+  console.error(`overround: ${describe(error)}`);
+  process.exit(1);
+});
