@@ -193,7 +193,12 @@ function tool(...location) {
 }
 
 function test(args) {
+  if (process.env.TEST_REDIS_URL === undefined) {
+    const fetched = run("fetch-redis", process.execPath, [path.join(BUILD, "scripts", "fetch-redis.js")]);
+    if (fetched !== 0) return fetched;
+  }
   const specs = args.some((arg) => !arg.startsWith("-")) ? [] : ["test/**/*.test.ts"];
+  say(`running the tests ${specs.join(" ")}`.trimEnd());
   return run("mocha", process.execPath, [tool("mocha", "bin", "mocha.js"), ...specs, ...args]);
 }
 
@@ -229,6 +234,7 @@ async function become(name, args) {
 
 async function main([command = "start", ...args]) {
   checkNode();
+  process.chdir(ROOT);
   exclusively(() => {
     install();
     if (command !== "check") build();
