@@ -24,7 +24,9 @@ describe("migrate", () => {
     await Promise.all([migrate(database.url), migrate(database.url), migrate(database.url)]);
     await migrate(database.url);
     const applied = await db.execute(sql`select count(*)::int as n from drizzle.__drizzle_migrations`);
-    const files = await db.execute(sql`select count(distinct hash)::int as n from drizzle.__drizzle_migrations`);
+    const files = await db.execute(
+      sql`select count(distinct hash)::int as n from drizzle.__drizzle_migrations`,
+    );
     expect(applied.rows).to.deep.equal(files.rows);
   });
 

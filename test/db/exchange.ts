@@ -1,0 +1,333 @@
+/** The real actors, joined in memory, and their journals as entries: what a projector is fed in these tests. */
+
+import { randomUUID } from "node:crypto";
+import {
+  ledgerActor,
+  ledgerShardOf,
+  marketActor,
+  type Actor,
+  type ActorId,
+  type Batch,
+  type Outgoing,
+} from "../../actors/actor.js";
+import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
+import type { LedgerDelta } from "../../actors/ledger/deltas.js";
+import { ledger } from "../../actors/ledger/ledger.js";
+import type { LedgerState } from "../../actors/ledger/state.js";
+import type { OperatorTransactionKind } from "../../actors/ledger/types.js";
+import type { LifecycleAction, MarketCommand, MarketReply } from "../../actors/market/commands.js";
+import type { EffectDelta, MarketDelta } from "../../actors/market/deltas.js";
+import { market } from "../../actors/market/market.js";
+import type { MarketState } from "../../actors/market/state.js";
+import type { Currency, FeeSchedule, Grade, TimeInForce, Voids } from "../../actors/market/types.js";
+import { contracts, millicents, ticks, type Ticks } from "../../actors/units.js";
+import type { AnyDelta, Entry } from "../../stream/log/types.js";
+
+export const FEE: FeeSchedule = { coefficientPpm: 60_000, makerCreditPpm: 500_000, charged: "ALWAYS" };
+
+const GRID: readonly Ticks[] = [
+  ...Array.from({ length: 50 }, (_, i) => i + 1),
+  ...Array.from({ length: 179 }, (_, i) => 55 + 5 * i),
+  ...Array.from({ length: 50 }, (_, i) => 950 + i),
+].map(ticks);
+
+/** An actor with all that it has said. */
+class Seat<State, Command, Delta, Reply> {
+  readonly state: State;
+  readonly journal: Batch<Delta>[] = [];
+
+  constructor(
+    readonly id: ActorId,
+    readonly actor: Actor<State, Command, Delta, Reply>,
+  ) {
+    this.state = actor.create(id);
+  }
+
+  tell(command: Command, now: number): { reply: Reply | undefined; outgoing: readonly Outgoing[] } {
+    const { deltas, reply } = this.actor.decide(this.state, command, now);
+    const batch = JSON.parse(JSON.stringify({ ts: now, deltas })) as Batch<Delta>;
+    this.journal.push(batch);
+    return { reply, outgoing: this.actor.route(this.id, batch) };
+  }
+}
+
+/** Markets and ledgers whose messages wait to be delivered, first in first out between any two. */
+class Joined {
+  now = 1_700_000_000_000;
+  readonly markets = new Map<string, Seat<MarketState, MarketCommand, MarketDelta, MarketReply>>();
+  readonly ledgers = new Map<number, Seat<LedgerState, LedgerCommand, LedgerDelta, LedgerReply>>();
+  readonly travelling: (Outgoing & { readonly from: ActorId })[] = [];
+
+  marketSeat(marketId: string) {
+    const found = this.markets.get(marketId) ?? new Seat(marketActor(marketId), market);
+    this.markets.set(marketId, found);
+    return found;
+  }
+
+  ledgerSeat(shard: number) {
+    const found = this.ledgers.get(shard) ?? new Seat(ledgerActor(shard), ledger);
+    this.ledgers.set(shard, found);
+    return found;
+  }
+
+  market(marketId: string, command: MarketCommand): MarketReply | undefined {
+    const seat = this.marketSeat(marketId);
+    const { reply, outgoing } = seat.tell(command, this.now);
+    this.travelling.push(...outgoing.map((message) => ({ ...message, from: seat.id })));
+    return reply;
+  }
+
+  ledger(shard: number, command: LedgerCommand): LedgerReply | undefined {
+    const seat = this.ledgerSeat(shard);
+    const { reply, outgoing } = seat.tell(command, this.now);
+    this.travelling.push(...outgoing.map((message) => ({ ...message, from: seat.id })));
+    return reply;
+  }
+
+  /** Delivers the oldest message between some pair of actors, the pair chosen by `choice`. */
+  deliver(choice: number): void {
+    const pairs = [...new Set(this.travelling.map(({ from, to }) => `${from} ${to}`))];
+    const pair = pairs[choice % pairs.length];
+    const index = this.travelling.findIndex(({ from, to }) => `${from} ${to}` === pair);
+    const [message] = index === -1 ? [] : this.travelling.splice(index, 1);
+    if (message === undefined) return;
+    const [kind, id = ""] = message.to.split(":");
+    if (kind === "market") this.market(id, message.command as MarketCommand);
+    else this.ledger(Number(id), message.command as LedgerCommand);
+  }
+
+  deliverAll(): void {
+    while (this.travelling.length > 0) this.deliver(0);
+  }
+
+  /** What undelivered messages bring to wallets, less what they take. */
+  inFlight(currency: Currency): number {
+    let sum = 0;
+    for (const { command } of this.travelling) {
+      const { kind, deltas } = command as { kind: string; deltas: readonly EffectDelta[] };
+      if (kind !== "effects") continue;
+      for (const delta of deltas) {
+        if (!("currency" in delta) || delta.currency !== currency) continue;
+        if (delta.type === "payout") sum += delta.amount;
+        if (delta.type === "reversal") sum -= delta.amount;
+        if (delta.type === "order") sum += delta.payout - delta.cost;
+      }
+    }
+    return sum;
+  }
+}
+
+export interface MarketIds {
+  readonly marketId: string;
+  readonly eventId: string;
+  readonly outcomeIds: readonly string[];
+  readonly voids: Voids;
+}
+
+export interface PlaceOptions {
+  readonly currency?: Currency;
+  readonly tif?: TimeInForce;
+  readonly clientId?: string;
+  readonly wallet?: string;
+}
+
+export class SmallExchange {
+  readonly joined = new Joined();
+  readonly markets: MarketIds[] = [];
+  readonly #logs = new Map<ActorId, Entry[]>();
+  readonly #newId: () => string;
+
+  constructor(newId: () => string = randomUUID) {
+    this.#newId = newId;
+  }
+
+  createMarket(
+    options: { eventId?: string; outcomes?: number; voids?: Voids; open?: boolean } = {},
+  ): MarketIds {
+    const { eventId = this.#newId(), outcomes = 2, voids = "FMV", open = true } = options;
+    const marketId = this.#newId();
+    const outcomeIds = Array.from({ length: outcomes }, () => this.#newId());
+    this.command(marketId, {
+      kind: "create",
+      open,
+      live: false,
+      definition: {
+        marketId,
+        eventId,
+        marketType: "MONEY",
+        description: "who wins",
+        strike: "2.5",
+        voids,
+        outcomes: outcomeIds.map((outcomeId, outcome) => ({ outcomeId, name: `outcome ${outcome}` })),
+        fee: FEE,
+        liveDelayMs: 0,
+        ticks: GRID,
+      },
+    });
+    const ids = { marketId, eventId, outcomeIds, voids };
+    this.markets.push(ids);
+    return ids;
+  }
+
+  command(marketId: string, command: MarketCommand): MarketReply | undefined {
+    this.joined.now += 1;
+    return this.joined.market(marketId, command);
+  }
+
+  lifecycle(market: MarketIds, ...actions: LifecycleAction[]): void {
+    this.command(market.marketId, { kind: "lifecycle", actions });
+  }
+
+  grade(market: MarketIds, grade: Grade): void {
+    this.command(market.marketId, { kind: "grade", settlementId: this.#newId(), grade });
+  }
+
+  settle(market: MarketIds, limit = 100): void {
+    this.command(market.marketId, { kind: "settle", limit });
+  }
+
+  transact(
+    trader: string,
+    amount: number,
+    options: { kind?: OperatorTransactionKind; currency?: Currency } = {},
+  ): LedgerReply | undefined {
+    this.joined.now += 1;
+    return this.joined.ledger(ledgerShardOf(trader), {
+      kind: "transact",
+      transactionId: this.#newId(),
+      transaction: options.kind ?? "DEPOSIT",
+      wallet: trader,
+      trader,
+      currency: options.currency ?? "CASH",
+      amount: millicents(amount),
+      ref: "a \"quoted\" \\ reference, {with} 'everything'",
+    });
+  }
+
+  fund(trader: string, wallet: string, amount: number, clientTransferId?: string): string {
+    this.joined.now += 1;
+    const transferId = this.#newId();
+    this.joined.ledger(ledgerShardOf(trader), {
+      kind: "transfer",
+      transferId,
+      direction: "fund",
+      trader,
+      wallet,
+      amount: millicents(amount),
+      clientTransferId,
+    });
+    return transferId;
+  }
+
+  place(
+    trader: string,
+    market: MarketIds,
+    outcome: number,
+    price: number,
+    qty: number,
+    options: PlaceOptions = {},
+  ): string {
+    this.joined.now += 1;
+    const orderId = this.#newId();
+    this.joined.ledger(ledgerShardOf(trader), {
+      kind: "place",
+      wallet: options.wallet ?? trader,
+      trader,
+      atomic: false,
+      orders: [
+        {
+          orderId,
+          terms: {
+            marketId: market.marketId,
+            outcomes: market.outcomeIds.length,
+            voids: market.voids,
+            fee: FEE,
+            live: false,
+          },
+          currency: options.currency ?? "CASH",
+          outcome,
+          price: ticks(price),
+          qty: contracts(qty),
+          tif: options.tif ?? "GTC",
+          clientId: options.clientId,
+          selfTrade: "wash",
+        },
+      ],
+    });
+    return orderId;
+  }
+
+  cancelAll(trader: string): void {
+    this.joined.now += 1;
+    this.joined.ledger(ledgerShardOf(trader), { kind: "cancelAll", wallet: trader, filter: {} });
+  }
+
+  amend(trader: string, orderId: string, qty: number): void {
+    this.joined.now += 1;
+    this.joined.ledger(ledgerShardOf(trader), {
+      kind: "amend",
+      wallet: trader,
+      orderId,
+      qty: contracts(qty),
+    });
+  }
+
+  deliverAll(): void {
+    this.joined.deliverAll();
+  }
+
+  /** Everything said so far, actor by actor; what is new is put `batchesPerEntry` commands to an entry. */
+  entries(batchesPerEntry = 1): Entry[] {
+    for (const [marketId, seat] of this.joined.markets) {
+      this.#write(marketActor(marketId), seat.journal, batchesPerEntry);
+    }
+    for (const [shard, seat] of this.joined.ledgers) {
+      this.#write(ledgerActor(shard), seat.journal, batchesPerEntry);
+    }
+    return [...this.#logs.values()].flat();
+  }
+
+  #write(actor: ActorId, journal: readonly Batch<AnyDelta>[], batchesPerEntry: number): void {
+    const log = this.#logs.get(actor) ?? [];
+    this.#logs.set(actor, log);
+    const written = log.reduce((sum, { batches }) => sum + batches.length, 0);
+    const said = journal.filter(({ deltas }) => deltas.length > 0).slice(written);
+    for (let start = 0; start < said.length; start += batchesPerEntry) {
+      log.push(entry(actor, log.length + 1, said.slice(start, start + batchesPerEntry)));
+    }
+  }
+}
+
+export function entry(actor: ActorId, seq: number, batches: Entry["batches"]): Entry {
+  return { actor, seq, batches, cursor: "0-0", sources: {}, answers: [] };
+}
+
+/** Numbers from 0 up to `below`, the same for the same seed. */
+export function dice(seed: number): (below: number) => number {
+  let state = seed >>> 0;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+/** Ids that are the same for the same dice. */
+export function idsOf(roll: (below: number) => number): () => string {
+  const digits = (count: number) => Array.from({ length: count }, () => roll(16).toString(16)).join("");
+  return () => `${digits(8)}-${digits(4)}-4${digits(3)}-8${digits(3)}-${digits(12)}`;
+}
+
+/** Mixes the entries of different actors, keeping each actor's in order. */
+export function interleave(entries: readonly Entry[], roll: (below: number) => number): Entry[] {
+  const byActor = new Map<ActorId, Entry[]>();
+  for (const entry of entries) byActor.set(entry.actor, [...(byActor.get(entry.actor) ?? []), entry]);
+  const queues = [...byActor.values()];
+  const mixed: Entry[] = [];
+  while (queues.length > 0) {
+    const index = roll(queues.length);
+    const next = queues[index]?.shift();
+    if (next === undefined) queues.splice(index, 1);
+    else mixed.push(next);
+  }
+  return mixed;
+}

@@ -1,0 +1,58 @@
+/** Feeding and reading the read model in tests. */
+
+import { sql } from "drizzle-orm";
+import type { ActorId } from "../../actors/actor.js";
+import type { Database } from "../../db/database.js";
+import { ProjectionBatch } from "../../db/projection/batch.js";
+import { ProjectionSession } from "../../db/projection/session.js";
+import type { Entry } from "../../stream/log/types.js";
+
+const PROJECTED = [
+  "balances",
+  "entries",
+  "entry_totals",
+  "fee_schedules",
+  "fills",
+  "last_prices",
+  "market_totals",
+  "markets",
+  "orders",
+  "outcomes",
+  "positions",
+  "projector_cursors",
+  "trades",
+  "transfers",
+  "wallets",
+];
+
+/** Writes entries as the projector does, `perBatch` of them to a transaction; gives the cursors afterwards. */
+export async function project(
+  databaseUrl: string,
+  entries: readonly Entry[],
+  perBatch = entries.length,
+): Promise<Map<ActorId, number>> {
+  const session = await ProjectionSession.open(databaseUrl);
+  try {
+    for (let start = 0; start < entries.length; start += perBatch) {
+      const batch = new ProjectionBatch(await session.cursors());
+      for (const entry of entries.slice(start, start + perBatch)) batch.take(entry);
+      await session.write(batch);
+    }
+    return await session.cursors();
+  } finally {
+    await session.close();
+  }
+}
+
+/** Every row of every projected table, in an order of its own. */
+export async function dump(db: Database): Promise<Record<string, string[]>> {
+  const tables: Record<string, string[]> = {};
+  for (const table of PROJECTED) {
+    const name = sql.identifier(table);
+    const { rows } = await db.execute<{ row: string }>(
+      sql`select ${name}::text as row from ${name} order by 1`,
+    );
+    tables[table] = rows.map(({ row }) => row);
+  }
+  return tables;
+}
