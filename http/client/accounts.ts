@@ -2,7 +2,7 @@
 
 import { ApiError, type Connection } from "./connection.js";
 import { RestClient } from "./rest.js";
-import { OperatorClient, Session, type Credentials } from "./session.js";
+import { type OperatorClient, Session, type Credentials } from "./session.js";
 import { generateKey, Signer, type KeyAlgorithm, type SigningKey } from "./signer.js";
 
 /** A trader with one subaccount and both of its keys. Whoever holds this can trade its money. */

@@ -10,6 +10,7 @@ import {
   MoneyReport,
   NewKey,
   OperatorTransaction,
+  pageOf,
   RegisterAnswer,
   SessionAnswer,
   SettlementAnswer,
@@ -117,10 +118,13 @@ export interface NewEvent {
   readonly type: "Game" | "Future";
   readonly description: string;
   readonly startsTs: number;
-  readonly game?: {
-    readonly homeTeam: { readonly name: string };
-    readonly awayTeam: { readonly name: string };
-  };
+  readonly game?: { readonly homeTeam: Team; readonly awayTeam: Team };
+}
+
+export interface Team {
+  readonly name: string;
+  readonly shortName?: string;
+  readonly symbol?: string;
 }
 
 /** What a market is made of; its outcomes come back with their ids in the same order. */
@@ -229,6 +233,14 @@ export class OperatorClient {
 
   money(): Promise<MoneyReport> {
     return this.#session.request("GET", "/admin/v1/money", MoneyReport);
+  }
+
+  /** All events of the statuses, or all there are. */
+  async events(status?: string): Promise<EventAnswer[]> {
+    const page = await this.#session.request("GET", "/admin/v1/events", pageOf(EventAnswer), {
+      query: { status, limit: 500 },
+    });
+    return page.items;
   }
 
   /** The submittable prices, rising. */

@@ -26,7 +26,6 @@ export interface Casting {
   readonly survey: Survey;
   readonly voids: "PUSH" | "FMV";
   readonly takers: number;
-  readonly onBook: () => void;
 }
 
 /** Money beyond what the recording can cost, so that a fee never decides whether an order is accepted. */
@@ -84,7 +83,7 @@ export async function setStage(casting: Casting): Promise<Stage> {
       },
       brand,
     );
-    traders.push(new Trader(name, connection, account.tradingKey, brand, { book: casting.onBook }));
+    traders.push(new Trader(name, connection, account.tradingKey, brand));
   }
   const [makerOne, makerTwo, ...takers] = traders;
   if (makerOne === undefined || makerTwo === undefined) throw new Error("a replay needs two makers");

@@ -6,7 +6,7 @@
 import { ApiError, type Connection } from "../../http/client/connection.js";
 import { RestClient } from "../../http/client/rest.js";
 import { Signer, type SigningKey } from "../../http/client/signer.js";
-import { StreamClient, type StreamListener } from "../../http/client/stream.js";
+import { StreamClient } from "../../http/client/stream.js";
 import type {
   BatchPlaced,
   OpenOrder,
@@ -82,13 +82,11 @@ export class Trader {
     connection: Connection,
     key: SigningKey,
     brand: string,
-    listener: Omit<StreamListener, "orders" | "openOrders" | "reconnected"> = {},
   ) {
     const signer = new Signer(key, brand);
     this.rest = new RestClient(connection, signer);
     this.#armNews();
     this.stream = new StreamClient(connection.url.origin, signer, {
-      ...listener,
       orders: (deltas) => {
         for (const delta of deltas) this.#apply(delta);
         this.#tellNews();

@@ -1,0 +1,131 @@
+/**
+ * The demo: an empty exchange gets a few events, and two quoters and a taker trade them through the public API for
+ * as long as it runs. On later starts the same traders go on; on an exchange with events of its own it does nothing.
+ */
+
+import { Connection } from "../http/client/connection.js";
+import { RestClient } from "../http/client/rest.js";
+import { OperatorClient } from "../http/client/session.js";
+import { Signer } from "../http/client/signer.js";
+import type { Config } from "./config.js";
+import { attempt, Quoter, Taker, type DemoMarket } from "./demo/bots.js";
+import { readDemoFile, writeDemoFile, type DemoFile } from "./demo/credentials.js";
+import { seed } from "./demo/seed.js";
+import { readGrid } from "./replay/cast.js";
+import { findExchange } from "./replay/exchange.js";
+import { randomFrom } from "./replay/random.js";
+import { runRole, type RunningRole } from "./role.js";
+
+const QUOTE_MS = 800;
+const TAKE_MS = 1_700;
+const STYLES = [
+  { edge: 0.008, levels: 3, levelStep: 0.01, largestQty: 800 },
+  { edge: 0.014, levels: 2, levelStep: 0.015, largestQty: 1_500 },
+] as const;
+
+const IDLE: RunningRole = { stop: () => Promise.resolve() };
+
+function say(line: string): void {
+  console.log(`demo: ${line}`);
+}
+
+async function startDemo(config: Config): Promise<RunningRole> {
+  const exchange = await findExchange({}, config);
+  const connection = new Connection(exchange.url);
+  const operator = new OperatorClient(connection, exchange.operator);
+  const file = await findOrSeed(config, connection, operator, exchange.brand);
+  if (file === undefined) {
+    say("the exchange has events of its own; nothing to do");
+    return IDLE;
+  }
+  const markets = await marketsOf(connection, file, exchange.brand);
+  if (markets.length === 0) {
+    say("none of its markets is open any more; nothing to do");
+    return IDLE;
+  }
+  return trade(connection, operator, exchange.brand, file, markets);
+}
+
+async function findOrSeed(
+  config: Config,
+  connection: Connection,
+  operator: OperatorClient,
+  brand: string,
+): Promise<DemoFile | undefined> {
+  const isEmpty = (await operator.events()).length === 0;
+  const found = readDemoFile(config.dataDir);
+  if (!isEmpty) return found;
+  const fresh = await seed(connection, operator, brand);
+  writeDemoFile(config.dataDir, fresh);
+  say(`${Object.keys(fresh.fair).length} markets are open`);
+  return fresh;
+}
+
+/** The demo's markets that are still open. */
+async function marketsOf(connection: Connection, file: DemoFile, brand: string): Promise<DemoMarket[]> {
+  const rest = new RestClient(connection, new Signer(file.taker.tradingKey, brand));
+  const markets: DemoMarket[] = [];
+  for (const [marketId, fair] of Object.entries(file.fair)) {
+    const { status, outcomes } = await rest.market(marketId);
+    const [first, second] = outcomes;
+    if (status !== "OPEN" || first === undefined || second === undefined) continue;
+    markets.push({ marketId, outcomeIds: [first.outcomeId, second.outcomeId], anchor: fair, fair });
+  }
+  return markets;
+}
+
+async function trade(
+  connection: Connection,
+  operator: OperatorClient,
+  brand: string,
+  file: DemoFile,
+  markets: readonly DemoMarket[],
+): Promise<RunningRole> {
+  const grid = await readGrid(operator);
+  const random = randomFrom(Date.now());
+  const quoters = STYLES.flatMap((style, index) => {
+    const account = file.quoters[index];
+    return account === undefined
+      ? []
+      : [new Quoter(connection, account.tradingKey, brand, style, grid, random)];
+  });
+  const taker = new Taker(connection, file.taker.tradingKey, brand, grid, random);
+  for (const quoter of quoters) {
+    await quoter.start();
+    for (const market of markets) await attempt(() => quoter.quote(market), say);
+  }
+  await taker.start(markets);
+  const loops = [
+    ...quoters.map((quoter) => every(QUOTE_MS * quoters.length, () => quoter.round(markets))),
+    every(TAKE_MS, () => taker.round(markets)),
+  ];
+  return {
+    stop: async () => {
+      await Promise.all(loops.map((stop) => stop()));
+      for (const bot of [...quoters, taker]) bot.stop();
+      connection.close();
+    },
+  };
+}
+
+/** Runs rounds one after another with a pause between them; the returned stop waits for the round that runs. */
+function every(pauseMs: number, round: () => Promise<void>): () => Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+  let running = Promise.resolve();
+  const arm = (): void => {
+    timer = setTimeout(() => {
+      running = attempt(round, say).then(() => {
+        if (!stopped) arm();
+      });
+    }, pauseMs);
+  };
+  arm();
+  return () => {
+    stopped = true;
+    clearTimeout(timer);
+    return running;
+  };
+}
+
+await runRole("demo", startDemo);

@@ -1,0 +1,76 @@
+/** Fills an empty exchange: events, markets, a visitor with money, and the traders that keep it alive. */
+
+import { randomBytes, randomUUID } from "node:crypto";
+import { openAccount, type Account } from "../../http/client/accounts.js";
+import type { Connection } from "../../http/client/connection.js";
+import { Session, type OperatorClient } from "../../http/client/session.js";
+import type { DemoFile } from "./credentials.js";
+import { EVENTS, type EventFixture } from "./fixtures.js";
+
+const REGION = "US-NY";
+const HOUR_MS = 3_600_000;
+const VISITOR_MONEY = "10000";
+const TRADER_MONEY = "250000";
+
+/** Creates everything through the public routes. */
+export async function seed(
+  connection: Connection,
+  operator: OperatorClient,
+  brand: string,
+): Promise<DemoFile> {
+  const fair: Record<string, number> = {};
+  for (const fixture of EVENTS) Object.assign(fair, await seedEvent(operator, fixture));
+  // A later demo on the same database must not meet the addresses of a former one whose file is gone.
+  const tag = randomUUID().slice(0, 8);
+  const trader = (label: string): Promise<Account> =>
+    openAccount(
+      connection,
+      operator,
+      {
+        email: `${label}.${tag}@demo.example`,
+        password: secret(),
+        label,
+        amount: TRADER_MONEY,
+        region: REGION,
+      },
+      brand,
+    );
+  return {
+    login: await openVisitor(connection, operator, `visitor.${tag}@demo.example`),
+    quoters: [await trader("quoter-1"), await trader("quoter-2")],
+    taker: await trader("taker"),
+    fair,
+  };
+}
+
+function secret(): string {
+  return randomBytes(12).toString("base64url");
+}
+
+/** A visitor has no keys: making them is the first thing to try. */
+async function openVisitor(
+  connection: Connection,
+  operator: OperatorClient,
+  email: string,
+): Promise<DemoFile["login"]> {
+  const login = { email, password: secret() };
+  const session = new Session(connection, login);
+  const { traderId } = await session.register();
+  await operator.verifyTrader(traderId);
+  await session.checkIn(REGION);
+  await operator.deposit(traderId, VISITOR_MONEY, "play money for a visitor", `demo ${traderId}`);
+  return login;
+}
+
+async function seedEvent(operator: OperatorClient, fixture: EventFixture): Promise<Record<string, number>> {
+  const { startsInHours, live, markets, ...event } = fixture;
+  const startsTs = Date.now() + Math.round(startsInHours * HOUR_MS);
+  const { eventId } = await operator.createEvent({ ...event, startsTs });
+  const fair: Record<string, number> = {};
+  for (const { fair: probability, ...market } of markets) {
+    const { marketId } = await operator.createMarket({ ...market, eventId });
+    fair[marketId] = probability;
+  }
+  if (live) await operator.setEventStatus(eventId, "golive");
+  return fair;
+}
