@@ -1,0 +1,55 @@
+/**
+ * Connections to Redis. Commands that were under way when a connection is lost are rejected at once and never sent
+ * again by the client: the outcome is unknown, and whoever asked decides what to do. Reconnecting goes on for ever.
+ */
+
+import { Cluster, Redis, type RedisOptions } from "ioredis";
+
+export type Connection = Redis | Cluster;
+
+const RECONNECT_STEP_MS = 20;
+const RECONNECT_MAX_MS = 500;
+const COMMAND_TIMEOUT_MS = 3_000;
+/** A socket that owes an answer for so long is dead. Longer than any block. */
+const SOCKET_TIMEOUT_MS = 6_000;
+/** The longest a read may block. */
+export const BLOCK_MS = 1_000;
+
+const backOff = (attempt: number): number => Math.min(attempt * RECONNECT_STEP_MS, RECONNECT_MAX_MS);
+
+const COMMON: RedisOptions = {
+  autoResendUnfulfilledCommands: false,
+  // Zero rejects the commands under way as soon as the connection closes.
+  maxRetriesPerRequest: 0,
+  retryStrategy: backOff,
+  connectTimeout: 3_000,
+  keepAlive: 5_000,
+  noDelay: true,
+  socketTimeout: SOCKET_TIMEOUT_MS,
+};
+
+const BY_KIND: Record<"commands" | "blocking", RedisOptions> = {
+  commands: { ...COMMON, commandTimeout: COMMAND_TIMEOUT_MS },
+  // A blocking read ends by itself after BLOCK_MS; the client gives up on it one second later.
+  blocking: { ...COMMON, blockingTimeout: BLOCK_MS + 1_000, blockingTimeoutGrace: 1_000 },
+};
+
+/**
+ * Opens a connection. `url` is one URL, or a comma list of nodes of a Redis Cluster. `blocking` connections carry one
+ * blocking read at a time and nothing else.
+ */
+export function connect(url: string, kind: "commands" | "blocking"): Connection {
+  const nodes = url.split(",");
+  const options = BY_KIND[kind];
+  const connection =
+    nodes.length === 1
+      ? new Redis(url, options)
+      : new Cluster(nodes, {
+          redisOptions: options,
+          clusterRetryStrategy: backOff,
+          slotsRefreshTimeout: 3_000,
+        });
+  // Without a listener a refused connection would be thrown; the rejected commands tell the same.
+  connection.on("error", () => undefined);
+  return connection;
+}

@@ -1,0 +1,204 @@
+/**
+ * The durable log under the actors: mailboxes of commands, streams of deltas, and the little that is kept beside
+ * them. `redis.ts` is the real one, `memory.ts` the one of tests and simulations; one conformance suite binds both.
+ * Bodies are opaque strings here; `packing.ts` knows what is in them.
+ *
+ * Every operation but the readers' may reject after a lost connection or a time-out. A rejection means "unknown":
+ * the operation may have happened, may yet happen, or never will. Nothing here resends by itself.
+ */
+
+import type { ActorId } from "../../actors/actor.js";
+
+/** A message for an actor's mailbox. */
+export interface Delivery {
+  readonly to: ActorId;
+  readonly body: string;
+}
+
+/** A message in a mailbox. Ids are `0-1`, `0-2`, ...: contiguous for the life of the actor. */
+export interface Message {
+  readonly id: string;
+  readonly body: string;
+}
+
+/** The cursor of an actor that has applied no command yet. */
+export const NO_CURSOR = "0-0";
+
+/** The number in a mailbox id or cursor: how many messages there have been up to it. */
+export function positionOf(id: string): number {
+  return Number(id.slice(2));
+}
+
+export function cursorAt(position: number): string {
+  return `0-${position}`;
+}
+
+/** Where an actor stands. All zero, and `0-0`, before its first command. */
+export interface Head {
+  /** The last committed entry. */
+  readonly seq: number;
+  /** The last applied message. */
+  readonly cursor: string;
+  /** Up to which entry the messages to other actors have been sent. */
+  readonly relayed: number;
+  /** Up to which entry the read model has been written. */
+  readonly projected: number;
+  /** The seq of the latest snapshot and of the one before it, 0 for none. */
+  readonly snapshot: number;
+  readonly previous: number;
+}
+
+/** What a new or lost owner of a partition has to know of each actor in it. */
+export interface Sighting {
+  readonly actor: ActorId;
+  readonly head: Head;
+  /** Messages in the mailbox: exactly those not applied. */
+  readonly waiting: number;
+  /** Entries still in the delta stream. */
+  readonly retained: number;
+  readonly deadlineMs: number | undefined;
+}
+
+/** One actor's part of a commit. */
+export interface Change {
+  readonly actor: ActorId;
+  readonly expectedSeq: number;
+  /** Everything up to here has been applied and leaves the mailbox. */
+  readonly cursor: string;
+  /** The packed entry `expectedSeq + 1`; absent when only the cursor moves. */
+  readonly entry?: string | undefined;
+  /** When the actor's next tick is due: a time, `null` for never, absent when that has not changed. */
+  readonly deadlineMs?: number | null | undefined;
+}
+
+export type CommitOutcome =
+  | { readonly kind: "ok" }
+  /** The partition has another owner. Nothing was written. */
+  | { readonly kind: "fenced" }
+  /** This actor is not at the expected seq. Nothing was written. */
+  | { readonly kind: "conflict"; readonly actor: ActorId };
+
+export interface StoredEntry {
+  readonly seq: number;
+  readonly body: string;
+}
+
+export interface EntriesOf {
+  readonly actor: ActorId;
+  /** Contiguous and rising. */
+  readonly entries: readonly StoredEntry[];
+  /** Entries right after the asked seq have been trimmed away; `entries` begins after the hole. */
+  readonly gap: boolean;
+}
+
+export interface Snapshot {
+  readonly seq: number;
+  readonly cursor: string;
+  /** Of `body`, sha256 in hex. */
+  readonly hash: string;
+  readonly body: string;
+}
+
+/** A position to remember for an actor; it never goes back. */
+export interface Mark {
+  readonly actor: ActorId;
+  readonly seq: number;
+}
+
+export type TakeOutcome =
+  | { readonly kind: "taken"; readonly epoch: number }
+  /** A live worker still holds it. */
+  | { readonly kind: "held"; readonly owner: string };
+
+/** Which of a partition's two bells: one rings on new commands, one on new deltas. */
+export type BellKind = "commands" | "deltas";
+
+export interface Ring {
+  readonly partition: string;
+  readonly actors: readonly ActorId[];
+  /** The listener has just begun, or has missed rings: anything in the partition may have changed. */
+  readonly lookAtAll: boolean;
+}
+
+export interface Listener {
+  /** The partitions to hear from now on. A new one is reported with `lookAtAll` once it is heard. */
+  watch(partitions: readonly string[]): void;
+  close(): Promise<void>;
+}
+
+/** What a feed gives: messages in order, and a word when some may have been missed. */
+export interface FeedReader {
+  onBodies(bodies: readonly string[]): void;
+  onMissed(): void;
+}
+
+export interface Subscription {
+  close(): Promise<void>;
+}
+
+export interface Log {
+  /**
+   * Appends messages to mailboxes of one partition and rings its command bell once. With a `capacity`, messages for
+   * a mailbox that holds as many are refused; the answer says of each message whether it was taken.
+   */
+  append(partition: string, deliveries: readonly Delivery[], capacity?: number): Promise<readonly boolean[]>;
+  /** The next messages of several mailboxes after their cursors, at most `limit` of each. */
+  readMailboxes(
+    partition: string,
+    reads: readonly { readonly actor: ActorId; readonly after: string }[],
+    limit: number,
+  ): Promise<ReadonlyMap<ActorId, readonly Message[]>>;
+  /** Every actor of the partition that ever got a message. */
+  look(partition: string): Promise<readonly Sighting[]>;
+  heads(partition: string, actors: readonly ActorId[]): Promise<readonly Head[]>;
+
+  /** Writes all changes or none, and rings the delta bell once. */
+  commit(partition: string, epoch: number, changes: readonly Change[]): Promise<CommitOutcome>;
+  /** The next entries of several actors after a seq, at most `limit` of each. Actors without new ones are absent. */
+  readEntries(
+    partition: string,
+    reads: readonly { readonly actor: ActorId; readonly afterSeq: number }[],
+    limit: number,
+  ): Promise<readonly EntriesOf[]>;
+  markRelayed(partition: string, marks: readonly Mark[]): Promise<void>;
+  markProjected(partition: string, marks: readonly Mark[]): Promise<void>;
+  /**
+   * Forgets entries below `seq`, but never one that the previous snapshot, the relay or the projector still needs,
+   * and never the last one.
+   */
+  trim(partition: string, actor: ActorId, seq: number): Promise<void>;
+
+  /** Keeps a snapshot, and the one before it. False, and nothing is kept, when fenced or older than the latest. */
+  writeSnapshot(partition: string, epoch: number, actor: ActorId, snapshot: Snapshot): Promise<boolean>;
+  readSnapshot(
+    partition: string,
+    actor: ActorId,
+    which: "latest" | "previous",
+  ): Promise<Snapshot | undefined>;
+
+  /** Tells that a worker lives, by the log's own clock, and gives all that did within `leaseMs`. */
+  heartbeat(worker: string, leaseMs: number): Promise<readonly string[]>;
+  leave(worker: string): Promise<void>;
+  /** Takes a partition from nobody, from itself, or from a worker that is not in `live`; with `force` from anyone. */
+  take(partition: string, worker: string, live: readonly string[], force: boolean): Promise<TakeOutcome>;
+  /** Gives the partition up, if it is still held with this epoch; the epoch is spent. */
+  release(partition: string, epoch: number): Promise<void>;
+
+  listen(kind: BellKind, onRing: (ring: Ring) => void): Listener;
+  /** Hears a feed from now on. The feed exists while somebody hears it; resolves once it does. */
+  subscribe(feed: string, reader: FeedReader): Promise<Subscription>;
+  /** Adds to a feed if it exists. Feeds are capped: a reader that is too slow misses messages, and is told. */
+  publish(feed: string, body: string): Promise<void>;
+
+  /** Remembers why an actor was stopped; `undefined` forgets it. */
+  markHalted(actor: ActorId, reason: string | undefined): Promise<void>;
+  halted(): Promise<ReadonlyMap<ActorId, string>>;
+  /** Sets facts of the installation that are not set yet, and gives all that are. */
+  installation(facts: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>>;
+  /** How much of the memory it may use is used, 0 to 1; 0 when there is no limit. */
+  memoryUse(): Promise<number>;
+
+  /** Calls whenever the connection was lost: what one remembers of the log may be ahead of it. */
+  onLost(listener: () => void): () => void;
+  close(): Promise<void>;
+}

@@ -1,0 +1,67 @@
+/** Brings an actor back from the log: its latest sound snapshot and the entries after it. */
+
+import type { ActorId } from "../../actors/actor.js";
+import type { Head, Log } from "./log.js";
+import type { Logger } from "./logger.js";
+import { CorruptLog } from "./packing.js";
+import { type AnyActor, Instance } from "./runtime.js";
+
+const PAGE = 500;
+
+/**
+ * The actor as of `head`, or later when its owner goes on meanwhile. A snapshot whose hash is wrong is passed over
+ * for the one before it, and that for the very first entry. Throws `CorruptLog` when what is needed is not there or
+ * does not fold; that is for people to mend.
+ */
+export async function recover(
+  log: Log,
+  partition: string,
+  actor: AnyActor,
+  id: ActorId,
+  head: Head,
+  logger: Logger,
+): Promise<Instance> {
+  const instance = await beginning(log, partition, actor, id, head, logger);
+  while (instance.seq < head.seq) {
+    const [found] = await log.readEntries(partition, [{ actor: id, afterSeq: instance.seq }], PAGE);
+    if (found === undefined || found.gap) {
+      throw new CorruptLog(`${id}: the entries after ${instance.seq} are gone, and it stands at ${head.seq}`);
+    }
+    for (const entry of found.entries) soundly(id, () => instance.fold(entry));
+  }
+  return instance;
+}
+
+async function beginning(
+  log: Log,
+  partition: string,
+  actor: AnyActor,
+  id: ActorId,
+  head: Head,
+  logger: Logger,
+): Promise<Instance> {
+  const kept: ("latest" | "previous")[] = [];
+  if (head.snapshot > 0) kept.push("latest");
+  if (head.previous > 0) kept.push("previous");
+  for (const which of kept) {
+    const snapshot = await log.readSnapshot(partition, id, which);
+    try {
+      if (snapshot !== undefined) return soundly(id, () => Instance.restore(actor, id, snapshot));
+      throw new CorruptLog(`the ${which} snapshot of ${id} is missing`);
+    } catch (error) {
+      if (!(error instanceof CorruptLog)) throw error;
+      logger.error({ err: error, actor: id, which }, "a snapshot cannot be used, going further back");
+    }
+  }
+  return Instance.create(actor, id);
+}
+
+/** Whatever goes wrong in folding what the log has says that it does not fit the code. */
+function soundly<T>(id: ActorId, fold: () => T): T {
+  try {
+    return fold();
+  } catch (error) {
+    if (error instanceof CorruptLog) throw error;
+    throw new CorruptLog(`what the log has of ${id} does not fold`, { cause: error });
+  }
+}

@@ -1,0 +1,378 @@
+/** The log on Redis 7 or newer: a single server or a cluster. The atomic steps are the Lua files of `commands/`. */
+
+import type { ActorId } from "../../actors/actor.js";
+import { connect, type Connection } from "./connection.js";
+import { Keys } from "./keys.js";
+import {
+  type BellKind,
+  type Change,
+  type CommitOutcome,
+  cursorAt,
+  type Delivery,
+  type EntriesOf,
+  type FeedReader,
+  type Head,
+  type Listener,
+  type Log,
+  type Mark,
+  type Message,
+  NO_CURSOR,
+  positionOf,
+  type Ring,
+  type Sighting,
+  type Snapshot,
+  type Subscription,
+  type TakeOutcome,
+} from "./log.js";
+import { type Logger, silentLogger } from "./logger.js";
+import { RedisListener, RedisSubscription, type Wiring } from "./redis-bells.js";
+import { loadScripts, type RunScript } from "./scripts.js";
+
+export interface RedisLogOptions {
+  /** One URL, or a comma list of nodes of a Redis Cluster. */
+  readonly url: string;
+  /** In front of every key; no braces. */
+  readonly prefix?: string | undefined;
+  readonly logger?: Logger | undefined;
+  /** How many rings a bell keeps for readers that are behind. */
+  readonly bellLength?: number | undefined;
+  readonly feedLength?: number | undefined;
+}
+
+const HEAD_FIELDS = ["seq", "cursor", "relayed", "projected", "snapshot", "previous"] as const;
+
+function headOf(fields: readonly (string | null)[]): Head {
+  const [seq, cursor, relayed, projected, snapshot, previous] = fields;
+  return {
+    seq: Number(seq ?? 0),
+    cursor: cursor ?? NO_CURSOR,
+    relayed: Number(relayed ?? 0),
+    projected: Number(projected ?? 0),
+    snapshot: Number(snapshot ?? 0),
+    previous: Number(previous ?? 0),
+  };
+}
+
+type StreamReply = [key: string, messages: [id: string, fields: string[]][]][] | null;
+
+export class RedisLog implements Log {
+  readonly #connection: Connection;
+  readonly #keys: Keys;
+  readonly #run: RunScript;
+  readonly #wiring: Wiring;
+  readonly #bellLength: number;
+  readonly #feedLength: number;
+  readonly #lost = new Set<() => void>();
+  readonly #readers = new Set<{ close(): Promise<void> }>();
+  #closed = false;
+
+  private constructor(options: RedisLogOptions) {
+    this.#connection = connect(options.url, "commands");
+    this.#keys = new Keys(options.prefix ?? "overround:");
+    this.#run = loadScripts(this.#connection);
+    this.#bellLength = options.bellLength ?? 10_000;
+    this.#feedLength = options.feedLength ?? 10_000;
+    this.#wiring = {
+      url: options.url,
+      keys: this.#keys,
+      commands: this.#connection,
+      logger: options.logger ?? silentLogger,
+    };
+    const lost = (): void => {
+      if (!this.#closed) for (const listener of this.#lost) listener();
+    };
+    this.#connection.on("close", lost);
+    this.#connection.on("-node", lost);
+    this.#connection.on("node error", lost);
+  }
+
+  /** Connects. Throws when no server answers, or one that is too old. */
+  static async open(options: RedisLogOptions): Promise<RedisLog> {
+    const log = new RedisLog(options);
+    try {
+      const version = /redis_version:(\d+)\.(\d+)/.exec(await log.#connection.info("server"));
+      if (version !== null && Number(version[1]) < 7) {
+        throw new Error(`Redis ${version[1] ?? ""}.${version[2] ?? ""} is too old: 7.0 or newer is needed`);
+      }
+      return log;
+    } catch (error) {
+      await log.close();
+      throw error;
+    }
+  }
+
+  async append(
+    partition: string,
+    deliveries: readonly Delivery[],
+    capacity = 0,
+  ): Promise<readonly boolean[]> {
+    if (deliveries.length === 0) return [];
+    const places = new Map<ActorId, number>();
+    const messages: (string | number)[] = [];
+    for (const { to, body } of deliveries) {
+      let place = places.get(to);
+      if (place === undefined) {
+        place = places.size + 1;
+        places.set(to, place);
+      }
+      messages.push(place, body);
+    }
+    const actors = [...places.keys()];
+    const keys = [this.#keys.bell(partition, "commands"), this.#keys.actors(partition)];
+    for (const actor of actors) keys.push(this.#keys.mailbox(partition, actor));
+    const taken = await this.#run("append", keys, [
+      this.#bellLength,
+      capacity,
+      actors.length,
+      ...actors,
+      ...messages,
+    ]);
+    return deliveries.map((_, index) => (taken as string)[index] === "1");
+  }
+
+  async readMailboxes(
+    partition: string,
+    reads: readonly { readonly actor: ActorId; readonly after: string }[],
+    limit: number,
+  ): Promise<ReadonlyMap<ActorId, readonly Message[]>> {
+    const found = new Map<ActorId, readonly Message[]>();
+    if (reads.length === 0) return found;
+    const byKey = new Map(reads.map(({ actor }) => [this.#keys.mailbox(partition, actor), actor]));
+    const ids = reads.map(({ after }) => after);
+    const reply: StreamReply = await this.#connection.xread(
+      "COUNT",
+      limit,
+      "STREAMS",
+      ...byKey.keys(),
+      ...ids,
+    );
+    for (const [key, messages] of reply ?? []) {
+      const actor = byKey.get(key);
+      if (actor === undefined) continue;
+      found.set(
+        actor,
+        messages.map(([id, fields]) => ({ id, body: fields[1] ?? "" })),
+      );
+    }
+    return found;
+  }
+
+  async look(partition: string): Promise<readonly Sighting[]> {
+    const [members, due] = await Promise.all([
+      this.#connection.smembers(this.#keys.actors(partition)),
+      this.#connection.zrange(this.#keys.deadlines(partition), 0, -1, "WITHSCORES"),
+    ]);
+    const deadlines = new Map<string, number>();
+    for (let i = 0; i + 1 < due.length; i += 2) deadlines.set(due[i] ?? "", Number(due[i + 1]));
+    const actors = members.sort() as ActorId[];
+    const pipeline = this.#connection.pipeline();
+    for (const actor of actors) {
+      pipeline.hmget(this.#keys.head(partition, actor), ...HEAD_FIELDS);
+      pipeline.xlen(this.#keys.mailbox(partition, actor));
+      pipeline.xlen(this.#keys.deltas(partition, actor));
+    }
+    const replies = await results(pipeline);
+    return actors.map((actor, index) => ({
+      actor,
+      head: headOf(replies[3 * index] as (string | null)[]),
+      waiting: replies[3 * index + 1] as number,
+      retained: replies[3 * index + 2] as number,
+      deadlineMs: deadlines.get(actor),
+    }));
+  }
+
+  async heads(partition: string, actors: readonly ActorId[]): Promise<readonly Head[]> {
+    const pipeline = this.#connection.pipeline();
+    for (const actor of actors) pipeline.hmget(this.#keys.head(partition, actor), ...HEAD_FIELDS);
+    return (await results(pipeline)).map((fields) => headOf(fields as (string | null)[]));
+  }
+
+  async commit(partition: string, epoch: number, changes: readonly Change[]): Promise<CommitOutcome> {
+    const keys = [
+      this.#keys.lease(partition),
+      this.#keys.bell(partition, "deltas"),
+      this.#keys.deadlines(partition),
+    ];
+    const args: (string | number)[] = [epoch, this.#bellLength];
+    for (const { actor, expectedSeq, cursor, entry, deadlineMs } of changes) {
+      keys.push(
+        this.#keys.head(partition, actor),
+        this.#keys.deltas(partition, actor),
+        this.#keys.mailbox(partition, actor),
+      );
+      const deadline = deadlineMs === undefined ? "" : (deadlineMs ?? "-");
+      args.push(actor, expectedSeq, cursor, cursorAt(positionOf(cursor) + 1), entry ?? "", deadline);
+    }
+    return commitOutcome((await this.#run("commit", keys, args)) as string);
+  }
+
+  async readEntries(
+    partition: string,
+    reads: readonly { readonly actor: ActorId; readonly afterSeq: number }[],
+    limit: number,
+  ): Promise<readonly EntriesOf[]> {
+    if (reads.length === 0) return [];
+    const byKey = new Map(reads.map((read) => [this.#keys.deltas(partition, read.actor), read]));
+    const ids = reads.map(({ afterSeq }) => `${afterSeq}-0`);
+    const reply: StreamReply = await this.#connection.xread(
+      "COUNT",
+      limit,
+      "STREAMS",
+      ...byKey.keys(),
+      ...ids,
+    );
+    const found: EntriesOf[] = [];
+    for (const [key, messages] of reply ?? []) {
+      const read = byKey.get(key);
+      if (read === undefined) continue;
+      const entries = messages.map(([id, fields]) => ({
+        seq: Number.parseInt(id, 10),
+        body: fields[1] ?? "",
+      }));
+      found.push({ actor: read.actor, entries, gap: entries[0]?.seq !== read.afterSeq + 1 });
+    }
+    return found;
+  }
+
+  async markRelayed(partition: string, marks: readonly Mark[]): Promise<void> {
+    await this.#mark("relayed", partition, marks);
+  }
+
+  async markProjected(partition: string, marks: readonly Mark[]): Promise<void> {
+    await this.#mark("projected", partition, marks);
+  }
+
+  async #mark(field: "relayed" | "projected", partition: string, marks: readonly Mark[]): Promise<void> {
+    if (marks.length === 0) return;
+    const keys = marks.map(({ actor }) => this.#keys.head(partition, actor));
+    await this.#run("mark", keys, [field, ...marks.map(({ seq }) => seq)]);
+  }
+
+  async trim(partition: string, actor: ActorId, seq: number): Promise<void> {
+    await this.#run("trim", [this.#keys.head(partition, actor), this.#keys.deltas(partition, actor)], [seq]);
+  }
+
+  async writeSnapshot(
+    partition: string,
+    epoch: number,
+    actor: ActorId,
+    snapshot: Snapshot,
+  ): Promise<boolean> {
+    const keys = [
+      this.#keys.lease(partition),
+      this.#keys.head(partition, actor),
+      this.#keys.snapshot(partition, actor, "latest"),
+      this.#keys.snapshot(partition, actor, "previous"),
+    ];
+    const { seq, cursor, hash, body } = snapshot;
+    return (await this.#run("snapshot", keys, [epoch, seq, cursor, hash, body])) === "ok";
+  }
+
+  async readSnapshot(
+    partition: string,
+    actor: ActorId,
+    which: "latest" | "previous",
+  ): Promise<Snapshot | undefined> {
+    const key = this.#keys.snapshot(partition, actor, which);
+    const [seq, cursor, hash, body] = await this.#connection.hmget(key, "seq", "cursor", "hash", "body");
+    if (typeof seq !== "string") return undefined;
+    return { seq: Number(seq), cursor: cursor ?? NO_CURSOR, hash: hash ?? "", body: body ?? "" };
+  }
+
+  async heartbeat(worker: string, leaseMs: number): Promise<readonly string[]> {
+    return (await this.#run("heartbeat", [this.#keys.workers()], [worker, leaseMs])) as string[];
+  }
+
+  async leave(worker: string): Promise<void> {
+    await this.#connection.zrem(this.#keys.workers(), worker);
+  }
+
+  async take(
+    partition: string,
+    worker: string,
+    live: readonly string[],
+    force: boolean,
+  ): Promise<TakeOutcome> {
+    const reply = await this.#run(
+      "take",
+      [this.#keys.lease(partition)],
+      [worker, force ? "1" : "0", ...live],
+    );
+    const [taken, detail] = reply as [number, number | string];
+    return taken === 1 ? { kind: "taken", epoch: Number(detail) } : { kind: "held", owner: String(detail) };
+  }
+
+  async release(partition: string, epoch: number): Promise<void> {
+    await this.#run("release", [this.#keys.lease(partition)], [epoch]);
+  }
+
+  listen(kind: BellKind, onRing: (ring: Ring) => void): Listener {
+    const listener = new RedisListener(kind, this.#wiring, onRing);
+    this.#readers.add(listener);
+    return listener;
+  }
+
+  async subscribe(feed: string, reader: FeedReader): Promise<Subscription> {
+    const subscription = new RedisSubscription(feed, this.#wiring, this.#run, reader);
+    this.#readers.add(subscription);
+    await subscription.open();
+    return subscription;
+  }
+
+  async publish(feed: string, body: string): Promise<void> {
+    const key = this.#keys.feed(feed);
+    await this.#connection.xadd(key, "NOMKSTREAM", "MAXLEN", "~", this.#feedLength, "0-*", "b", body);
+  }
+
+  async markHalted(actor: ActorId, reason: string | undefined): Promise<void> {
+    if (reason === undefined) await this.#connection.hdel(this.#keys.halted(), actor);
+    else await this.#connection.hset(this.#keys.halted(), actor, reason);
+  }
+
+  async halted(): Promise<ReadonlyMap<ActorId, string>> {
+    const fields = await this.#connection.hgetall(this.#keys.halted());
+    return new Map(Object.entries(fields) as [ActorId, string][]);
+  }
+
+  async installation(facts: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>> {
+    const key = this.#keys.installation();
+    for (const [name, value] of Object.entries(facts)) await this.#connection.hsetnx(key, name, value);
+    return this.#connection.hgetall(key);
+  }
+
+  async memoryUse(): Promise<number> {
+    const nodes = "nodes" in this.#connection ? this.#connection.nodes("master") : [this.#connection];
+    const uses = await Promise.all(
+      nodes.map(async (node) => {
+        const info = await node.info("memory");
+        const used = Number(/used_memory:(\d+)/.exec(info)?.[1] ?? 0);
+        const limit = Number(/maxmemory:(\d+)/.exec(info)?.[1] ?? 0);
+        return limit === 0 ? 0 : used / limit;
+      }),
+    );
+    return Math.max(0, ...uses);
+  }
+
+  onLost(listener: () => void): () => void {
+    this.#lost.add(listener);
+    return () => this.#lost.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#readers].map((reader) => reader.close()));
+    this.#connection.disconnect();
+  }
+}
+
+function commitOutcome(reply: string): CommitOutcome {
+  if (reply === "ok" || reply === "fenced") return { kind: reply };
+  return { kind: "conflict", actor: reply.slice("conflict ".length) as ActorId };
+}
+
+async function results(pipeline: { exec(): Promise<[Error | null, unknown][] | null> }): Promise<unknown[]> {
+  return ((await pipeline.exec()) ?? []).map(([error, result]) => {
+    if (error !== null) throw error;
+    return result;
+  });
+}

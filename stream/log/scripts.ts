@@ -1,0 +1,51 @@
+/** Loads the Lua files of `commands/` into a connection and gives them types. */
+
+import { readFileSync } from "node:fs";
+import type { Connection } from "./connection.js";
+
+const NAMES = [
+  "append",
+  "commit",
+  "feed",
+  "heartbeat",
+  "mark",
+  "release",
+  "snapshot",
+  "take",
+  "trim",
+] as const;
+
+export type ScriptName = (typeof NAMES)[number];
+
+type Run = (keyCount: number, ...keysAndArguments: (string | number)[][]) => Promise<unknown>;
+
+/** Runs a script by name. What it returns is told in its Lua file. */
+export type RunScript = (
+  name: ScriptName,
+  keys: readonly string[],
+  args: readonly (string | number)[],
+) => Promise<unknown>;
+
+/**
+ * Makes the scripts known to a connection. They travel by their hash and are sent whole again when the server has
+ * forgotten them.
+ */
+export function loadScripts(connection: Connection): RunScript {
+  const commands = new Map<ScriptName, Run>();
+  for (const name of NAMES) {
+    const lua = readFileSync(new URL(`commands/${name}.lua`, import.meta.url), "utf8");
+    const command = `overround_${name}`;
+    connection.defineCommand(command, { lua });
+    const run: unknown = Reflect.get(connection, command);
+    if (typeof run !== "function") throw new Error(`the script ${name} did not load`);
+    commands.set(
+      name,
+      (keyCount, ...rest) => Reflect.apply(run, connection, [keyCount, ...rest]) as Promise<unknown>,
+    );
+  }
+  return (name, keys, args) => {
+    const run = commands.get(name);
+    if (run === undefined) throw new Error(`there is no script ${name}`);
+    return run(keys.length, [...keys], [...args]);
+  };
+}

@@ -1,0 +1,241 @@
+/**
+ * Reading the delta streams of actors as they grow: one listener per process for all that are followed, every entry
+ * parsed once and handed to everybody who follows its actor.
+ */
+
+import { type ActorId, partitionOf } from "../../actors/actor.js";
+import type { Clock } from "./clock.js";
+import { sleep } from "./clock.js";
+import { EveryActor, type EveryActorOptions } from "./every-actor.js";
+import type { Listener, Log, Ring } from "./log.js";
+import type { Logger } from "./logger.js";
+import { parseEntry } from "./packing.js";
+import { recover } from "./recovery.js";
+import type { ActorOf } from "./runtime.js";
+import type { AnyDelta, Entry, Tail } from "./types.js";
+
+export interface TailOptions {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly actorOf: ActorOf;
+}
+
+const PAGE = 500;
+const RETRY_MS = 100;
+const LOAD_TRIES = 3;
+
+interface Follower {
+  afterSeq: number;
+  readonly onEntries: (entries: readonly Entry[]) => void;
+  readonly onGap: () => void;
+}
+
+/** An actor and those who follow it. */
+class Followed {
+  readonly followers = new Set<Follower>();
+
+  /** What has to be read for the follower that is furthest behind. */
+  get afterSeq(): number {
+    return Math.min(...[...this.followers].map(({ afterSeq }) => afterSeq));
+  }
+}
+
+export class LogTail implements Tail {
+  readonly #options: TailOptions;
+  readonly #followed = new Map<string, Map<ActorId, Followed>>();
+  readonly #dirty = new Map<string, Set<ActorId>>();
+  readonly #checkHeads = new Set<string>();
+  readonly #reading = new Map<string, Promise<void>>();
+  readonly #everyActor = new Set<EveryActor>();
+  readonly #listener: Listener;
+  #closed = false;
+
+  constructor(options: TailOptions) {
+    this.#options = options;
+    this.#listener = options.log.listen("deltas", (ring) => this.#onRing(ring));
+  }
+
+  follow<Delta extends AnyDelta>(
+    actor: ActorId,
+    afterSeq: number,
+    onEntries: (entries: readonly Entry<Delta>[]) => void,
+    onGap: () => void,
+  ): () => void {
+    const partition = partitionOf(actor);
+    // Whoever follows an actor knows which deltas it has.
+    const follower: Follower = { afterSeq, onEntries: onEntries as Follower["onEntries"], onGap };
+    let actors = this.#followed.get(partition);
+    if (actors === undefined) {
+      actors = new Map();
+      this.#followed.set(partition, actors);
+      this.#listener.watch([...this.#followed.keys()]);
+    }
+    let followed = actors.get(actor);
+    if (followed === undefined) {
+      followed = new Followed();
+      actors.set(actor, followed);
+    }
+    followed.followers.add(follower);
+    this.#markDirty(partition, actor);
+    return () => this.#unfollow(partition, actor, follower);
+  }
+
+  #unfollow(partition: string, actor: ActorId, follower: Follower): void {
+    const actors = this.#followed.get(partition);
+    const followed = actors?.get(actor);
+    if (actors === undefined || followed === undefined) return;
+    followed.followers.delete(follower);
+    if (followed.followers.size > 0) return;
+    actors.delete(actor);
+    this.#dirty.get(partition)?.delete(actor);
+    if (actors.size > 0) return;
+    this.#followed.delete(partition);
+    this.#listener.watch([...this.#followed.keys()]);
+  }
+
+  #onRing({ partition, actors, lookAtAll }: Ring): void {
+    const followed = this.#followed.get(partition);
+    if (followed === undefined) return;
+    if (lookAtAll) this.#checkHeads.add(partition);
+    for (const actor of lookAtAll ? followed.keys() : actors) {
+      if (followed.has(actor)) this.#markDirty(partition, actor);
+    }
+  }
+
+  #markDirty(partition: string, actor: ActorId): void {
+    const dirty = this.#dirty.get(partition);
+    if (dirty === undefined) this.#dirty.set(partition, new Set([actor]));
+    else dirty.add(actor);
+    if (this.#reading.has(partition) || this.#closed) return;
+    const reading = this.#readOn(partition).finally(() => {
+      this.#reading.delete(partition);
+    });
+    this.#reading.set(partition, reading);
+  }
+
+  async #readOn(partition: string): Promise<void> {
+    // Everything that is followed or rings in this turn of the loop is read together.
+    await Promise.resolve();
+    for (;;) {
+      const dirty = this.#dirty.get(partition);
+      if (dirty === undefined || dirty.size === 0 || this.#closed) break;
+      this.#dirty.set(partition, new Set());
+      try {
+        if (this.#checkHeads.has(partition)) await this.#compareWithHeads(partition);
+        await this.#read(partition, dirty);
+      } catch (error) {
+        for (const actor of dirty) this.#dirty.get(partition)?.add(actor);
+        this.#options.logger.warn({ err: error, partition }, "cannot read deltas, trying again");
+        await sleep(this.#options.clock, RETRY_MS);
+      }
+    }
+    this.#dirty.delete(partition);
+  }
+
+  /** A follower that is ahead of the log has seen what a crash of the log took back. */
+  async #compareWithHeads(partition: string): Promise<void> {
+    const actors = [...(this.#followed.get(partition)?.keys() ?? [])];
+    const heads = await this.#options.log.heads(partition, actors);
+    this.#checkHeads.delete(partition);
+    for (const [index, actor] of actors.entries()) {
+      const seq = heads[index]?.seq ?? 0;
+      this.#loseFollowers(partition, actor, ({ afterSeq }) => afterSeq > seq);
+    }
+  }
+
+  #loseFollowers(partition: string, actor: ActorId, isLost: (follower: Follower) => boolean): void {
+    for (const follower of this.#followed.get(partition)?.get(actor)?.followers ?? []) {
+      if (!isLost(follower)) continue;
+      this.#unfollow(partition, actor, follower);
+      this.#call(actor, follower.onGap);
+    }
+  }
+
+  async #read(partition: string, dirty: ReadonlySet<ActorId>): Promise<void> {
+    const reads = [...dirty].flatMap((actor) => {
+      const followed = this.#followed.get(partition)?.get(actor);
+      return followed === undefined ? [] : [{ actor, afterSeq: followed.afterSeq }];
+    });
+    for (const { actor, entries: stored } of await this.#options.log.readEntries(partition, reads, PAGE)) {
+      const first = stored[0]?.seq ?? 0;
+      this.#loseFollowers(partition, actor, ({ afterSeq }) => afterSeq + 1 < first);
+      // What the log gives is of this actor, whose followers know its deltas.
+      const entries = stored.map((entry) => parseEntry(actor, entry)) as unknown as Entry[];
+      this.#handOut(partition, actor, entries);
+      if (stored.length === PAGE) this.#dirty.get(partition)?.add(actor);
+    }
+  }
+
+  #handOut(partition: string, actor: ActorId, entries: readonly Entry[]): void {
+    const last = entries.at(-1)?.seq ?? 0;
+    for (const follower of this.#followed.get(partition)?.get(actor)?.followers ?? []) {
+      if (follower.afterSeq >= last) continue;
+      const news = entries.filter(({ seq }) => seq > follower.afterSeq);
+      follower.afterSeq = last;
+      this.#call(actor, () => follower.onEntries(news));
+    }
+  }
+
+  /** A follower that throws must not keep the others from being told. */
+  #call(actor: ActorId, tell: () => void): void {
+    try {
+      tell();
+    } catch (error) {
+      this.#options.logger.error({ err: error, actor }, "a follower failed");
+    }
+  }
+
+  async head(actor: ActorId): Promise<number> {
+    const [head] = await this.#options.log.heads(partitionOf(actor), [actor]);
+    return head?.seq ?? 0;
+  }
+
+  /**
+   * The state of an actor as the log has it now, and the seq it is at: what `follow` can go on from. To miss
+   * nothing, follow first and drop what is at or below this seq. The state belongs to the caller.
+   */
+  async loadState(actor: ActorId): Promise<{ readonly state: unknown; readonly seq: number }> {
+    const { log, actorOf, logger } = this.#options;
+    const partition = partitionOf(actor);
+    for (let tries = 1; ; tries += 1) {
+      const [head] = await log.heads(partition, [actor]);
+      if (head === undefined) throw new Error(`no head of ${actor}`);
+      try {
+        const { state, seq } = await recover(log, partition, actorOf(actor), actor, head, logger);
+        return { state, seq };
+      } catch (error) {
+        // Its owner may have trimmed the entries meanwhile, after a newer snapshot.
+        if (tries === LOAD_TRIES) throw error;
+      }
+    }
+  }
+
+  /** Follows every actor there is and will be, for a read model; see `EveryActorOptions`. */
+  everyActor(options: EveryActorOptions): EveryActor {
+    const follower = new EveryActor(this.#options, options);
+    this.#everyActor.add(follower);
+    return follower;
+  }
+
+  /** Tells the log that the read model has everything of these actors up to these seqs, so that it may be trimmed. */
+  async projected(cursors: Iterable<readonly [ActorId, number]>): Promise<void> {
+    const byPartition = new Map<string, { actor: ActorId; seq: number }[]>();
+    for (const [actor, seq] of cursors) {
+      const partition = partitionOf(actor);
+      const marks = byPartition.get(partition);
+      if (marks === undefined) byPartition.set(partition, [{ actor, seq }]);
+      else marks.push({ actor, seq });
+    }
+    await Promise.all(
+      [...byPartition].map(([partition, marks]) => this.#options.log.markProjected(partition, marks)),
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#listener.close();
+    await Promise.all([...this.#everyActor].map((follower) => follower.stop()));
+    await Promise.all(this.#reading.values());
+  }
+}

@@ -1,0 +1,276 @@
+/**
+ * One worker process: takes its share of the partitions, steps them, relays and answers, and hands over on the way
+ * out. Everything that decides is in `partition.ts`; here is only what runs when. `beat` and the parts it makes can
+ * be stepped one by one instead of being started, which is what a simulation does.
+ */
+
+import { PARTITIONS } from "../../actors/actor.js";
+import type { Clock } from "./clock.js";
+import { sleep } from "./clock.js";
+import { dealtTo } from "./dealing.js";
+import type { Listener, Log, Ring } from "./log.js";
+import type { Logger } from "./logger.js";
+import { Partition, TenureLost } from "./partition.js";
+import { Relay } from "./relay.js";
+import { ReplyQueue } from "./replies.js";
+import type { ActorOf } from "./runtime.js";
+
+export interface WorkerOptions {
+  /** Unique to this process. */
+  readonly id: string;
+  readonly log: Log;
+  readonly actorOf: ActorOf;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How long a worker that does not beat keeps its partitions (default 300). */
+  readonly leaseMs?: number | undefined;
+  /** Default 100. */
+  readonly heartbeatMs?: number | undefined;
+  readonly partitions?: readonly string[] | undefined;
+}
+
+const FLUSH_MS = 100;
+const TIDY_MS = 1_000;
+/** How long a hand-over waits for messages to be relayed; the next owner relays the rest. */
+const HAND_OVER_MS = 1_000;
+const POLL_MS = 2;
+/** Timers cannot be longer than 2^31 ms. */
+const MAX_TIMER_MS = 3_600_000;
+/** A live owner that does not let go of another worker's partition for so many leases is overruled. */
+const PATIENCE_LEASES = 4;
+
+export class Worker {
+  readonly id: string;
+  readonly relay: Relay;
+  readonly replies: ReplyQueue;
+  readonly #options: WorkerOptions;
+  readonly #leaseMs: number;
+  readonly #heartbeatMs: number;
+  readonly #all: readonly string[];
+  readonly #held = new Map<string, Partition>();
+  readonly #leaving = new Map<string, Promise<void>>();
+  /** Since when a partition that is ours by the deal has been held by another live worker. */
+  readonly #waitingSince = new Map<string, number>();
+  readonly #drives = new Set<Promise<void>>();
+  readonly #cancelTimers = new Set<() => void>();
+  #listener: Listener | undefined;
+  #stopForgetting: () => void = () => undefined;
+  #started = false;
+  #stopping = false;
+  #beating = false;
+  #answering = false;
+
+  constructor(options: WorkerOptions) {
+    const { id, log, logger, leaseMs = 300, heartbeatMs = 100, partitions = PARTITIONS } = options;
+    this.id = id;
+    this.#options = options;
+    this.#leaseMs = leaseMs;
+    this.#heartbeatMs = heartbeatMs;
+    this.#all = partitions;
+    this.relay = new Relay(log);
+    this.replies = new ReplyQueue(log, logger);
+  }
+
+  /** The partitions it holds now. */
+  get held(): ReadonlyMap<string, Partition> {
+    return this.#held;
+  }
+
+  /** Begins to work; resolves after the first deal. Rejects when the log cannot be reached. */
+  async start(): Promise<void> {
+    const { log } = this.#options;
+    this.#started = true;
+    this.#listener = log.listen("commands", (ring) => this.ring(ring));
+    this.#stopForgetting = log.onLost(() =>
+      this.forget(new TenureLost("the connection to the log was lost")),
+    );
+    await this.beat();
+    this.#every(this.#heartbeatMs, () => this.#beatOn());
+    this.#every(FLUSH_MS, () => this.relay.flush());
+    this.#every(TIDY_MS, async () => {
+      await Promise.all([...this.#held.values()].map((partition) => partition.tidy()));
+    });
+  }
+
+  /** Runs a chore again and again, each time after the last one has ended. */
+  #every(ms: number, chore: () => Promise<void>): void {
+    const cancel = this.#options.clock.after(ms, () => {
+      this.#cancelTimers.delete(cancel);
+      void chore().then(() => {
+        if (!this.#stopping) this.#every(ms, chore);
+      });
+    });
+    this.#cancelTimers.add(cancel);
+  }
+
+  async #beatOn(): Promise<void> {
+    try {
+      await this.beat();
+    } catch (error) {
+      this.#options.logger.warn({ err: error, worker: this.id }, "no heartbeat");
+    }
+  }
+
+  ring(ring: Ring): void {
+    this.#held.get(ring.partition)?.ring(ring);
+  }
+
+  /** What is in memory may be ahead of the log: every tenure ends, and begins anew at the next beat. */
+  forget(reason: Error): void {
+    for (const partition of this.#held.values()) partition.drop(reason);
+  }
+
+  /** One heartbeat: tells that it lives, hands over what is no longer its own and takes what is. */
+  async beat(): Promise<void> {
+    if (this.#beating || this.#stopping) return;
+    this.#beating = true;
+    try {
+      const live = await this.#options.log.heartbeat(this.id, this.#leaseMs);
+      const mine = dealtTo(this.id, live, this.#all);
+      for (const partition of this.#held.values()) {
+        if (partition.dropped) this.#bury(partition);
+        else if (!mine.has(partition.name)) this.#letGo(partition);
+      }
+      const missing = [...mine].filter((name) => !this.#held.has(name) && !this.#leaving.has(name));
+      await Promise.all(missing.map((name) => this.#take(name, live)));
+      const taken = missing.filter((name) => this.#held.has(name));
+      if (taken.length > 0)
+        this.#options.logger.info({ worker: this.id, partitions: taken }, "took partitions");
+      this.#listener?.watch([...this.#held.keys()]);
+    } finally {
+      this.#beating = false;
+    }
+  }
+
+  async #take(name: string, live: readonly string[]): Promise<void> {
+    const { log, clock } = this.#options;
+    const since = this.#waitingSince.get(name) ?? clock.now();
+    const force = clock.now() - since > PATIENCE_LEASES * this.#leaseMs;
+    const outcome = await log.take(name, this.id, live, force);
+    if (outcome.kind === "held") {
+      this.#waitingSince.set(name, since);
+      return;
+    }
+    this.#waitingSince.delete(name);
+    if (this.#stopping) return log.release(name, outcome.epoch);
+    const partition = new Partition(name, outcome.epoch, {
+      ...this.#options,
+      relay: this.relay,
+      replies: this.replies,
+    });
+    this.#held.set(name, partition);
+    if (this.#started) this.#own(this.#drive(partition));
+  }
+
+  #own(work: Promise<void>): void {
+    this.#drives.add(work);
+    void work.finally(() => this.#drives.delete(work));
+  }
+
+  /** Steps a partition for as long as the tenure lasts. */
+  async #drive(partition: Partition): Promise<void> {
+    while (!partition.dropped && this.#held.get(partition.name) === partition) {
+      if (partition.hasWork(this.#options.clock.now())) {
+        await partition.step();
+        this.#passOn();
+      } else {
+        await this.#untilChange(partition);
+      }
+    }
+    if (partition.dropped) this.#bury(partition);
+  }
+
+  /** Resolves at the next ring, deadline or end of the tenure. */
+  #untilChange(partition: Partition): Promise<void> {
+    const { clock } = this.#options;
+    return new Promise((resolve) => {
+      const deadline = partition.nextDeadline();
+      const wait = Math.min(MAX_TIMER_MS, Math.max(0, (deadline ?? Infinity) - clock.now()));
+      const cancel = deadline === undefined ? () => undefined : clock.after(wait, () => partition.onChange());
+      partition.onChange = () => {
+        partition.onChange = () => undefined;
+        cancel();
+        resolve();
+      };
+    });
+  }
+
+  /** Sets the sending of what steps have produced going, where it is not under way already. */
+  #passOn(): void {
+    for (const destination of this.relay.destinations()) this.#own(this.#relayTo(destination));
+    if (!this.#answering && !this.replies.isEmpty) this.#own(this.#answer());
+  }
+
+  async #relayTo(destination: string): Promise<void> {
+    do await this.relay.step(destination);
+    while (this.relay.destinations().includes(destination));
+  }
+
+  async #answer(): Promise<void> {
+    this.#answering = true;
+    while (!this.replies.isEmpty) await this.replies.step();
+    this.#answering = false;
+  }
+
+  #bury(partition: Partition): void {
+    if (this.#held.get(partition.name) !== partition) return;
+    this.#held.delete(partition.name);
+    const fields = {
+      worker: this.id,
+      partition: partition.name,
+      epoch: partition.epoch,
+      err: partition.reason,
+    };
+    if (partition.reason instanceof TenureLost) this.#options.logger.info(fields, "lost a partition");
+    else this.#options.logger.warn(fields, "gave a partition up, to begin anew from the log");
+  }
+
+  /** Ends a tenure in good order: the step under way, then the messages, then the lease. */
+  #letGo(partition: Partition): void {
+    const { name } = partition;
+    if (this.#leaving.has(name)) return;
+    this.#held.delete(name);
+    partition.onChange();
+    const done = this.#handOver(partition).finally(() => this.#leaving.delete(name));
+    this.#leaving.set(name, done);
+  }
+
+  async #handOver(partition: Partition): Promise<void> {
+    const { log, clock, logger } = this.#options;
+    const began = clock.now();
+    try {
+      await partition.finished();
+      while (!partition.dropped && !this.relay.isIdle(partition) && clock.now() - began < HAND_OVER_MS) {
+        this.#passOn();
+        await sleep(clock, POLL_MS);
+      }
+      await this.relay.flushOf(partition);
+      partition.drop(new TenureLost(`${partition.name} was handed over`));
+      await log.release(partition.name, partition.epoch);
+      logger.info({ worker: this.id, partition: partition.name }, "handed a partition over");
+    } catch (error) {
+      logger.warn(
+        { err: error, partition: partition.name },
+        "could not hand a partition over; its lease runs out",
+      );
+    }
+  }
+
+  /** Finishes what is under way, gives every partition up so that others take over at once, and stops. */
+  async stop(): Promise<void> {
+    const { log, logger } = this.#options;
+    if (this.#stopping) return;
+    this.#stopping = true;
+    for (const cancel of this.#cancelTimers) cancel();
+    this.#stopForgetting();
+    for (const partition of [...this.#held.values()]) this.#letGo(partition);
+    await Promise.all(this.#leaving.values());
+    await Promise.all(this.#drives);
+    try {
+      await log.leave(this.id);
+    } catch (error) {
+      logger.warn({ err: error, worker: this.id }, "could not say goodbye");
+    }
+    await this.#listener?.close();
+  }
+}

@@ -1,0 +1,120 @@
+import { expect } from "chai";
+import { Redis } from "ioredis";
+import { ledgerActor } from "../../../actors/actor.js";
+import type { Log } from "../../../stream/log/log.js";
+import { RedisLog } from "../../../stream/log/redis.js";
+import { type FreshRedis, freshRedis } from "../../support/servers.js";
+import { conformance } from "./conformance.js";
+import { eventually } from "./support.js";
+
+const actor = ledgerActor(0);
+
+/** Ends the connections that work on the test's own database. */
+async function cutConnections(url: string): Promise<void> {
+  const admin = new Redis(url);
+  const database = new URL(url).pathname.slice(1);
+  const clients = String(await admin.client("LIST")).split("\n");
+  for (const line of clients) {
+    const id = /\bid=(\d+)/.exec(line)?.[1];
+    if (id !== undefined && new RegExp(`\\bdb=${database}\\b`).test(line)) {
+      await admin.client("KILL", "ID", id, "SKIPME", "yes").catch(() => undefined);
+    }
+  }
+  admin.disconnect();
+}
+
+describe("the log on Redis", () => {
+  let redis: FreshRedis;
+  const logs: RedisLog[] = [];
+
+  async function open(): Promise<RedisLog> {
+    const log = await RedisLog.open({ url: redis.url, prefix: redis.prefix, bellLength: 10, feedLength: 10 });
+    logs.push(log);
+    return log;
+  }
+
+  async function closeAll(): Promise<void> {
+    await Promise.all(logs.splice(0).map((log) => log.close()));
+    await redis.drop();
+  }
+
+  conformance(async () => {
+    redis = await freshRedis();
+    return { open, cut: () => cutConnections(redis.url), close: closeAll };
+  });
+
+  describe("what only a server can do", () => {
+    let admin: Redis;
+
+    beforeEach(async () => {
+      redis = await freshRedis();
+      admin = new Redis(redis.url);
+    });
+
+    afterEach(async () => {
+      admin.disconnect();
+      await closeAll();
+    });
+
+    it("keeps every key of a partition in one slot of a cluster", async () => {
+      const log = await open();
+      const taken = await log.take("l0", "w", [], false);
+      const epoch = taken.kind === "taken" ? taken.epoch : 0;
+      await log.append("l0", [{ to: actor, body: "x" }]);
+      await log.commit("l0", epoch, [{ actor, expectedSeq: 0, cursor: "0-1", entry: "e", deadlineMs: 1 }]);
+      await log.writeSnapshot("l0", epoch, actor, { seq: 1, cursor: "0-1", hash: "h", body: "b" });
+      await log.writeSnapshot("l0", epoch, actor, { seq: 1, cursor: "0-1", hash: "h", body: "b" });
+      const keys = await admin.keys("*");
+      expect(keys).to.have.length(10);
+      for (const key of keys) expect(key.startsWith(`${redis.prefix}{l0}:`), key).to.equal(true);
+    });
+
+    it("goes on after the server has forgotten its scripts", async () => {
+      const log = await open();
+      await log.append("l0", [{ to: actor, body: "1" }]);
+      await admin.script("FLUSH");
+      expect(await log.append("l0", [{ to: actor, body: "2" }])).to.deep.equal([true]);
+      const mail = await log.readMailboxes("l0", [{ actor, after: "0-0" }], 9);
+      expect(mail.get(actor)?.map(({ body }) => body)).to.deep.equal(["1", "2"]);
+    });
+
+    it("rejects at once what is under way when the connection is lost, and does not send it again", async () => {
+      const log: Log = await open();
+      await log.append("l0", [{ to: actor, body: "1" }]);
+      await admin.client("PAUSE", 300, "WRITE");
+      const began = Date.now();
+      const append = log.append("l0", [{ to: actor, body: "2" }]).then(
+        () => "answered",
+        () => "rejected",
+      );
+      await cutConnections(redis.url).catch(() => undefined);
+      expect(await append).to.equal("rejected");
+      expect(Date.now() - began).to.be.below(2_000);
+      await admin.client("UNPAUSE").catch(() => undefined);
+      await eventually(async () => {
+        const mail = await log.readMailboxes("l0", [{ actor, after: "0-0" }], 9);
+        expect(mail.get(actor)?.map(({ body }) => body)).to.deep.equal(["1"]);
+      });
+    });
+
+    it("says that all must be looked at when rings were trimmed unheard", async () => {
+      const log = await open();
+      const looks: boolean[] = [];
+      log.listen("commands", ({ lookAtAll }) => looks.push(lookAtAll)).watch(["l0"]);
+      await eventually(() => expect(looks).to.deep.equal([true]));
+      const bell = `${redis.prefix}{l0}:bell:commands`;
+      await admin.multi().xadd(bell, "0-5", "a", actor).xtrim(bell, "MINID", "0-5").exec();
+      await eventually(() => expect(looks).to.deep.equal([true, true]));
+      await log.append("l0", [{ to: actor, body: "x" }]);
+      await eventually(() => expect(looks).to.deep.equal([true, true, false]));
+    });
+
+    it("refuses to be opened where there is no server", async () => {
+      let message = "";
+      await RedisLog.open({ url: "redis://127.0.0.1:1" }).catch((error: unknown) => {
+        message = String(error);
+      });
+      expect(message).not.to.equal("");
+    });
+  });
+});
