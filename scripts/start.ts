@@ -17,6 +17,8 @@ import { type ProcessSet, startSet } from "./supervisor/supervisor.js";
 /** The order of the start; the stop is the other way round, so that nothing is asked of what is gone. */
 const ROLES = ["worker", "projector", "jobs", "gateway"];
 const READY_TIMEOUT_MS = 60_000;
+/** One Ctrl-C arrives twice: from the terminal, and passed on by npm. */
+const SAME_SIGNAL_MS = 1_000;
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 
 function say(line: string): void {
@@ -180,14 +182,15 @@ function operatorLogin(config: Config): string | undefined {
 /** Resolves at the first signal to stop; the second one ends everything at once. */
 function stopSignal(set: ProcessSet): Promise<void> {
   return new Promise((resolve) => {
-    let count = 0;
+    let firstMs: number | undefined;
     const onSignal = (): void => {
-      count += 1;
-      if (count === 1) {
+      if (firstMs === undefined) {
+        firstMs = Date.now();
         say("stopping; once more to stop at once");
         resolve();
         return;
       }
+      if (Date.now() - firstMs < SAME_SIGNAL_MS) return;
       set.kill();
       process.exit(130);
     };
