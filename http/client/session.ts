@@ -152,6 +152,13 @@ const EVENT_STATUS_AFTER: Readonly<Record<EventAction, string>> = {
   cancel: "CANCELED",
 };
 
+const MARKET_AFTER: Readonly<Record<MarketAction, (market: MarketAnswer) => boolean>> = {
+  open: ({ status }) => status === "OPEN",
+  close: ({ status }) => status === "CLOSED",
+  pause: ({ paused }) => paused === true,
+  resume: ({ paused }) => paused === false,
+};
+
 /**
  * The operator's routes. What a repeat could double (a new event, a new market) is never repeated; a step whose
  * answer was lost is asked for again, and finding it taken is its success.
@@ -202,9 +209,17 @@ export class OperatorClient {
     }
   }
 
-  setMarketStatus(marketId: string, action: MarketAction): Promise<MarketAnswer> {
+  /** Opens, closes, pauses or resumes a market; one that stands there already is left alone. */
+  async setMarketStatus(marketId: string, action: MarketAction): Promise<MarketAnswer> {
     const path = `/admin/v1/markets/${marketId}/status`;
-    return this.#session.request("POST", path, MarketAnswer, { body: { action } });
+    try {
+      return await this.#session.request("POST", path, MarketAnswer, { body: { action } });
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== "INVALID_TRANSITION") throw error;
+      const market = await this.market(marketId);
+      if (!MARKET_AFTER[action](market)) throw error;
+      return market;
+    }
   }
 
   /** Grades a market; the same grade again answers the same settlement. */

@@ -130,6 +130,8 @@ export const MarketAnswer = z.object({
   status: z.enum(["OPEN", "CLOSED", "SETTLED"]),
   description: Text,
   outcomes: z.array(z.object({ outcomeId: Text, name: Text, status: Text })),
+  /** Only the operator is told. */
+  paused: z.boolean().optional(),
 });
 export type MarketAnswer = z.infer<typeof MarketAnswer>;
 

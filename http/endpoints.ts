@@ -1,0 +1,73 @@
+/** The endpoints of all routes, made of the parts that they need. */
+
+import type { Database } from "../db/database.js";
+import type { SettlementJob } from "../stream/jobs/settlement.js";
+import type { Exchange } from "../stream/log/types.js";
+import type { Changes } from "./changes.js";
+import type { Freshness } from "./freshness.js";
+import type { Passwords } from "./passwords.js";
+import type { Reference } from "./reference.js";
+import { auditEndpoints } from "./routes/admin/audit.js";
+import { adminEventEndpoints } from "./routes/admin/events.js";
+import { adminMarketEndpoints } from "./routes/admin/markets.js";
+import { moneyEndpoints } from "./routes/admin/money.js";
+import { referenceDataEndpoints } from "./routes/admin/reference-data.js";
+import { settlementEndpoints } from "./routes/admin/settlement.js";
+import { adminTraderEndpoints } from "./routes/admin/traders.js";
+import { catalogEndpoints, type Books } from "./routes/catalog.js";
+import { keyEndpoints } from "./routes/keys.js";
+import { orderEndpoints } from "./routes/orders.js";
+import { portfolioEndpoints } from "./routes/portfolio.js";
+import { serviceEndpoints } from "./routes/service.js";
+import { sessionEndpoints } from "./routes/session.js";
+import { subaccountEndpoints } from "./routes/subaccounts.js";
+import { transferEndpoints } from "./routes/transfers.js";
+import type { Signatures } from "./signed.js";
+import type { Throttle } from "./throttle.js";
+import type { WebTokens } from "./tokens.js";
+import type { Trading } from "./trading.js";
+
+export interface EndpointParts {
+  readonly db: Database;
+  readonly exchange: Exchange;
+  readonly reference: Reference;
+  readonly freshness: Freshness;
+  readonly changes: Changes;
+  readonly trading: Trading;
+  readonly books: Books;
+  readonly throttle: Throttle;
+  readonly signatures: Signatures;
+  readonly tokens: WebTokens;
+  readonly passwords: Passwords;
+  readonly enqueueSettlement: (job: SettlementJob) => Promise<void>;
+  readonly onError: (error: unknown) => void;
+  /** Whether types flagged `qaOnly` exist here. */
+  readonly qa: boolean;
+  /** Whether signers may see what the server built: not in production. */
+  readonly debug: boolean;
+}
+
+export type Endpoints = ReturnType<typeof createEndpoints>;
+
+/** Makes every endpoint once. */
+export function createEndpoints(parts: EndpointParts) {
+  return {
+    service: serviceEndpoints(parts),
+    keys: keyEndpoints(parts),
+    subaccounts: subaccountEndpoints(parts),
+    transfers: transferEndpoints(parts),
+    catalog: catalogEndpoints(parts),
+    orders: orderEndpoints(parts),
+    portfolio: portfolioEndpoints(parts),
+    sessions: sessionEndpoints(parts),
+    admin: {
+      events: adminEventEndpoints(parts),
+      markets: adminMarketEndpoints(parts),
+      settlement: settlementEndpoints(parts),
+      traders: adminTraderEndpoints(parts),
+      referenceData: referenceDataEndpoints(parts),
+      audit: auditEndpoints(parts),
+      money: moneyEndpoints(parts),
+    },
+  };
+}
