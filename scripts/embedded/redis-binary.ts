@@ -54,7 +54,7 @@ export function findRedis(search: RedisSearch): RedisBinary {
       if (found !== undefined) return found;
     }
   }
-  const unpacked = path.join(search.cacheDir, `redis-${process.platform}-${process.arch}`);
+  const unpacked = path.resolve(search.cacheDir, `redis-${process.platform}-${process.arch}`);
   const cached = tryUnpacked(unpacked);
   if (cached !== undefined) return cached;
   const fetched =
