@@ -14,7 +14,9 @@ describe("a failure told to a person", () => {
   });
 
   it("is the whole story when nobody foresaw it", () => {
-    expect(told(new TypeError("x is undefined"))).to.include("TypeError: x is undefined").and.to.include("at ");
+    expect(told(new TypeError("x is undefined")))
+      .to.include("TypeError: x is undefined")
+      .and.to.include("at ");
     expect(told("text")).to.equal("text");
   });
 });
