@@ -20,6 +20,8 @@ export interface Journal {
     onEntries: (entries: readonly Entry[]) => Promise<void>,
     onGap: (actor: ActorId) => void,
   ): { stop(): Promise<void> };
+  /** The last entry of each of these actors' logs, 0 for none. */
+  heads(actors: readonly ActorId[]): Promise<ReadonlyMap<ActorId, number>>;
   /** Tells the log how far the tables are, so that it may trim. */
   markProjected(seqs: ReadonlyMap<ActorId, number>): Promise<void>;
 }
@@ -81,7 +83,7 @@ export class Projector {
         if (await this.#standBy(session)) await this.#project(session);
       } catch (error) {
         if (!isUnavailable(error) && session?.broken !== true) throw error;
-        log.warn({ error, pauseMs }, "Postgres cannot be reached, trying again");
+        log.warn({ err: error, pauseMs }, "Postgres cannot be reached, trying again");
         await this.#pause(pauseMs);
         pauseMs = Math.min(pauseMs * 2, RETRY_MAX_MS);
       } finally {
@@ -103,6 +105,7 @@ export class Projector {
   async #project(session: ProjectionSession): Promise<void> {
     const { journal, log } = this.#options;
     const cursors = await session.cursors();
+    if (!(await this.#checkHeads(session, cursors))) return;
     for (const marketId of await session.marketsChangedSince(Date.now() - RETELL_MS)) this.#tell(marketId);
     const queue = new EntryQueue();
     const marks = new Marks(journal, log, cursors);
@@ -131,6 +134,31 @@ export class Projector {
     }
   }
 
+  /**
+   * A log that ends before its cursor has lost entries that are in the tables: what it says from now on would be
+   * taken for repeats. False when told to stop before the log answered.
+   */
+  async #checkHeads(session: ProjectionSession, cursors: ReadonlyMap<ActorId, number>): Promise<boolean> {
+    while (!this.#stopping.signal.aborted) {
+      let heads: ReadonlyMap<ActorId, number>;
+      try {
+        heads = await this.#options.journal.heads([...cursors.keys()]);
+      } catch (error) {
+        this.#options.log.warn({ err: error }, "the log does not answer, trying again");
+        await this.#pause(STAND_BY_MS);
+        await session.keepAlive();
+        continue;
+      }
+      for (const [actor, seq] of cursors) {
+        const head = heads.get(actor) ?? 0;
+        if (head < seq)
+          throw new ProjectionGap(`${actor}: the tables have entry ${seq}, its log ends at ${head}`);
+      }
+      return true;
+    }
+    return false;
+  }
+
   async #write(
     session: ProjectionSession,
     entries: readonly Entry[],
@@ -149,7 +177,7 @@ export class Projector {
   /** A change that is not told costs a cache some seconds of age, so it must not hold up the projection. */
   #tell(marketId: string): void {
     this.#options.marketChanged(marketId).catch((error: unknown) => {
-      this.#options.log.warn({ error, marketId }, "caches were not told of a market's change");
+      this.#options.log.warn({ err: error, marketId }, "caches were not told of a market's change");
     });
   }
 
@@ -197,7 +225,7 @@ class Marks {
         await this.#journal.markProjected(marks);
       } catch (error) {
         // The log only trims later; the marks go out with the next ones.
-        this.#log.warn({ error }, "the log was not told how far the tables are");
+        this.#log.warn({ err: error }, "the log was not told how far the tables are");
         for (const [actor, seq] of marks) if (!this.#pending.has(actor)) this.#pending.set(actor, seq);
         if (this.#closed) return;
       }

@@ -66,12 +66,14 @@ export async function startJobs(options: JobsOptions): Promise<RunningJobs> {
     },
     { ...common, concurrency: SETTLEMENTS, settings: { backoffStrategy: retryPauseMs } },
   );
-  settlements.on("failed", (job, error) => log.warn({ error, job: job?.data }, "a settlement is put off"));
+  settlements.on("failed", (job, error) =>
+    log.warn({ err: error, job: job?.data }, "a settlement is put off"),
+  );
   settlements.on("completed", ({ data }) => log.info({ job: data }, "a settlement is through"));
 
   const sweepQueue = new Queue(SWEEP_QUEUE, { connection, prefix });
   const sweeps = new Worker(SWEEP_QUEUE, () => sweep(ports, log, Date.now()), common);
-  const onError = (error: Error): void => log.warn({ error }, "the job queues do not answer");
+  const onError = (error: Error): void => log.warn({ err: error }, "the job queues do not answer");
   settlements.on("error", onError);
   sweeps.on("error", onError);
   sweepQueue.on("error", onError);

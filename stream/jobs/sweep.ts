@@ -26,7 +26,7 @@ export async function sweep(ports: SweepPorts, log: Logger, nowMs: number): Prom
     try {
       await work();
     } catch (error) {
-      log.warn({ error }, `sweep: ${what} failed`);
+      log.warn({ err: error }, `sweep: ${what} failed`);
     }
   };
   await attempt("looking for unsettled markets", async () => {

@@ -1,0 +1,98 @@
+/** The role `jobs`: settlements, and what a crash left lying. Any number of them share the queues. */
+
+import { randomUUID } from "node:crypto";
+import { pino } from "pino";
+import { marketActor } from "../actors/actor.js";
+import { connect, disconnect, type Database } from "../db/database.js";
+import { migrate } from "../db/migrate.js";
+import { finishEventAction, settleFinalEvents, unfinishedEventActions } from "../db/queries/events.js";
+import { allMarkets, unsettledMarkets } from "../db/queries/markets.js";
+import { waitProjected } from "../db/queries/projected.js";
+import { driveEventStep } from "../stream/jobs/event-actions.js";
+import { startJobs, type JobsOptions } from "../stream/jobs/jobs.js";
+import { openSettlementQueue, type SettlementQueue } from "../stream/jobs/queues.js";
+import { actorOf } from "../stream/log/actors.js";
+import { systemClock } from "../stream/log/clock.js";
+import { LogExchange } from "../stream/log/exchange.js";
+import { checkInstallation } from "../stream/log/installation.js";
+import { Invalidations } from "../stream/log/invalidations.js";
+import { RedisLog } from "../stream/log/redis.js";
+import { LogTail } from "../stream/log/tail.js";
+import type { Exchange, Tail } from "../stream/log/types.js";
+import { type Config, ConfigError } from "./config.js";
+import { runRole, type RunningRole } from "./role.js";
+
+/** How long a settled market may take to show in Postgres; later ones are left to the sweep. */
+const PROJECTED_MS = 5_000;
+
+interface Parts {
+  readonly db: Database;
+  readonly exchange: Exchange;
+  readonly tail: Tail;
+  readonly queue: SettlementQueue;
+  readonly invalidations: Invalidations;
+}
+
+function portsOf({ db, exchange, tail, queue, invalidations }: Parts): JobsOptions["ports"] {
+  const settleEvents = async (eventId?: string): Promise<void> => {
+    for (const settled of await settleFinalEvents(db, { eventId, nowTs: Date.now() })) {
+      await invalidations.publish("event", settled);
+    }
+  };
+  return {
+    unsettled: () => unsettledMarkets(db),
+    enqueue: (job) => queue.enqueue(job),
+    unfinishedSteps: (beforeTs) => unfinishedEventActions(db, beforeTs),
+    async finishStep(step) {
+      const graded = await driveEventStep(exchange, step, await allMarkets(db, { eventId: step.eventId }));
+      for (const market of graded) {
+        await queue.enqueue({ ...market, eventId: step.eventId, remediating: false });
+      }
+      await finishEventAction(db, step.actionId, Date.now());
+      await invalidations.publish("event", step.eventId);
+    },
+    settleFinalEvents: () => settleEvents(),
+    async marketSettled({ marketId, eventId }) {
+      const actor = marketActor(marketId);
+      await waitProjected(db, actor, await tail.head(actor), PROJECTED_MS);
+      await settleEvents(eventId);
+    },
+  };
+}
+
+async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<RunningRole> {
+  if (redisUrl === undefined) throw new ConfigError("REDIS_URL: jobs need the Redis of the exchange");
+  if (databaseUrl === undefined) throw new ConfigError("DATABASE_URL: jobs need the database");
+  const logger = pino({ level: logLevel, base: { role: "jobs", pid: process.pid } });
+  await migrate(databaseUrl);
+  const log = await RedisLog.open({ url: redisUrl, logger });
+  try {
+    await checkInstallation(log);
+    const tail = new LogTail({ log, clock: systemClock, logger, actorOf });
+    const exchange = new LogExchange({ log, clock: systemClock, logger, newId: randomUUID });
+    await exchange.start();
+    const db = connect(databaseUrl, {
+      maxConnections: 4,
+      onError: (error) => logger.warn({ err: error }, "a connection to Postgres broke"),
+    });
+    const queue = openSettlementQueue(redisUrl);
+    const invalidations = new Invalidations(log);
+    const ports = portsOf({ db, exchange, tail, queue, invalidations });
+    const jobs = await startJobs({ redisUrl, exchange, ports, log: logger });
+    return {
+      async stop() {
+        await jobs.stop();
+        await queue.close();
+        await exchange.close();
+        await tail.close();
+        await disconnect(db);
+        await log.close();
+      },
+    };
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
+}
+
+await runRole("jobs", start);

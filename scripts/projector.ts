@@ -1,0 +1,47 @@
+/** The role `projector`: keeps the read model in Postgres in step with the actors. One works, others stand by. */
+
+import { pino } from "pino";
+import { journalOf } from "../db/journal.js";
+import { migrate } from "../db/migrate.js";
+import { Projector } from "../db/projector.js";
+import { actorOf } from "../stream/log/actors.js";
+import { systemClock } from "../stream/log/clock.js";
+import { checkInstallation } from "../stream/log/installation.js";
+import { Invalidations } from "../stream/log/invalidations.js";
+import { RedisLog } from "../stream/log/redis.js";
+import { LogTail } from "../stream/log/tail.js";
+import { type Config, ConfigError } from "./config.js";
+import { runRole, type RunningRole } from "./role.js";
+
+async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<RunningRole> {
+  if (redisUrl === undefined) throw new ConfigError("REDIS_URL: a projector needs the Redis of the exchange");
+  if (databaseUrl === undefined) throw new ConfigError("DATABASE_URL: a projector needs the database");
+  const logger = pino({ level: logLevel, base: { role: "projector", pid: process.pid } });
+  await migrate(databaseUrl);
+  const log = await RedisLog.open({ url: redisUrl, logger });
+  try {
+    await checkInstallation(log);
+    const tail = new LogTail({ log, clock: systemClock, logger, actorOf });
+    const invalidations = new Invalidations(log);
+    const projector = new Projector({
+      databaseUrl,
+      journal: journalOf(log, tail),
+      marketChanged: (marketId) => invalidations.publish("market", marketId),
+      log: logger,
+    });
+    // What trying again cannot mend rejects here, and ends the process as any unhandled rejection does.
+    void projector.run();
+    return {
+      async stop() {
+        await projector.stop();
+        await tail.close();
+        await log.close();
+      },
+    };
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
+}
+
+await runRole("projector", start);
