@@ -1,0 +1,42 @@
+/** The role `worker`: runs the actors. Any number of them share the partitions. */
+
+import { randomUUID } from "node:crypto";
+import { pino } from "pino";
+import { actorOf } from "../stream/log/actors.js";
+import { systemClock } from "../stream/log/clock.js";
+import { checkInstallation } from "../stream/log/installation.js";
+import { RedisLog } from "../stream/log/redis.js";
+import { Worker } from "../stream/log/worker.js";
+import { type Config, ConfigError } from "./config.js";
+import { runRole, type RunningRole } from "./role.js";
+
+async function start({ redisUrl, logLevel, leaseMs }: Config): Promise<RunningRole> {
+  if (redisUrl === undefined) throw new ConfigError("REDIS_URL: a worker needs the Redis of the exchange");
+  const logger = pino({ level: logLevel, base: { role: "worker", pid: process.pid } });
+  const log = await RedisLog.open({ url: redisUrl, logger });
+  try {
+    await checkInstallation(log);
+    const heartbeatMs = Math.floor(leaseMs / 3);
+    const worker = new Worker({
+      id: randomUUID(),
+      log,
+      actorOf,
+      clock: systemClock,
+      logger,
+      leaseMs,
+      heartbeatMs,
+    });
+    await worker.start();
+    return {
+      async stop() {
+        await worker.stop();
+        await log.close();
+      },
+    };
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
+}
+
+await runRole("worker", start);
