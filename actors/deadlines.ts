@@ -1,4 +1,7 @@
-/** What is due when: a binary heap by time, and by insertion among equal times. Stale entries are the caller's to skip. */
+/**
+ * What is due when: a binary heap by time, then by rank (lower first), then by insertion. Stale entries are the caller's
+ * to skip.
+ */
 
 export interface Deadline<What> {
   readonly at: number;
@@ -6,6 +9,7 @@ export interface Deadline<What> {
 }
 
 interface Numbered<What> extends Deadline<What> {
+  readonly rank: number;
   readonly n: number;
 }
 
@@ -13,9 +17,9 @@ export class Deadlines<What> {
   readonly #heap: Numbered<What>[] = [];
   #inserted = 0;
 
-  push(at: number, what: What): void {
+  push(at: number, rank: number, what: What): void {
     const heap = this.#heap;
-    const entry = { at, what, n: this.#inserted };
+    const entry = { at, what, rank, n: this.#inserted };
     this.#inserted += 1;
     heap.push(entry);
     let i = heap.length - 1;
@@ -54,5 +58,6 @@ export class Deadlines<What> {
 }
 
 function before<What>(a: Numbered<What>, b: Numbered<What>): boolean {
-  return a.at < b.at || (a.at === b.at && a.n < b.n);
+  if (a.at !== b.at) return a.at < b.at;
+  return a.rank < b.rank || (a.rank === b.rank && a.n < b.n);
 }

@@ -35,7 +35,11 @@ export interface Position {
   push: Millicents;
 }
 
-/** What a fill makes of a position: the holdings that change, and the cash that closing sets pays. */
+/**
+ * What a fill makes of a position: the holdings that change, and the cash that closing sets pays. Holdings that
+ * something is left of come first, so that a position which goes from one outcome to another is never told as empty
+ * in between: its ledger forgets an account that is.
+ */
 export interface Acquisition {
   readonly holdings: readonly { readonly outcome: number; readonly holding: Holding }[];
   readonly payout: Millicents;
@@ -78,6 +82,7 @@ export function acquire(
     holdings.push({ outcome: i, holding: rest });
     setCost = add(setCost, cost);
   }
+  holdings.sort((a, b) => Number(b.holding.qty > 0) - Number(a.holding.qty > 0));
   const value = fullValue(closing);
   if (voids === "FMV") return { holdings, payout: value, win, push };
   return setCost <= value

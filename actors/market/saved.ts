@@ -3,7 +3,15 @@
 import type { ActorId } from "../actor.js";
 import type { Contracts, Millicents, Ticks } from "../units.js";
 import type { Position } from "./positions.js";
-import { type Book, createMarket, emptyBook, type MarketState, type Settlement } from "./state.js";
+import {
+  type Book,
+  createMarket,
+  DUE_AFTER_EXPIRIES,
+  DUE_FIRST,
+  emptyBook,
+  type MarketState,
+  type Settlement,
+} from "./state.js";
 import {
   CURRENCIES,
   type Currency,
@@ -96,11 +104,11 @@ export function restoreMarket(id: ActorId, data: unknown): MarketState {
   };
   for (const held of saved.held) {
     state.held.set(held.order.orderId, held);
-    state.deadlines.push(held.untilMs, held.order.orderId);
+    state.deadlines.push(held.untilMs, DUE_AFTER_EXPIRIES, held.order.orderId);
   }
   for (const currency of CURRENCIES) {
-    for (const { order } of saved.books[currency].orders) {
-      if (order.expiresAt !== undefined) state.deadlines.push(order.expiresAt, order.orderId);
+    for (const { order } of byArrival(saved.books[currency])) {
+      if (order.expiresAt !== undefined) state.deadlines.push(order.expiresAt, DUE_FIRST, order.orderId);
     }
   }
   if (saved.settlement !== undefined)
@@ -108,9 +116,14 @@ export function restoreMarket(id: ActorId, data: unknown): MarketState {
   return state;
 }
 
+/** The order in which the saved orders came to rest, which is the order they are canceled in together. */
+function byArrival({ orders }: SavedBook): SavedBook["orders"] {
+  return orders.toSorted((a, b) => a.arrival - b.arrival);
+}
+
 function restoreBook(saved: SavedBook, outcomes: number): Book {
   const book = emptyBook(outcomes);
-  for (const { order, remaining, arrival } of saved.orders) {
+  for (const { order, remaining, arrival } of byArrival(saved)) {
     const resting = { order, remaining, arrival, level: undefined, ahead: undefined, behind: undefined };
     book.resting.set(order.orderId, resting);
     book.ladders[order.outcome]?.append(resting);

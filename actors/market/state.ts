@@ -41,6 +41,10 @@ export interface Book {
   volume: Contracts;
 }
 
+/** Among what is due at one moment, expired orders go before held ones enter, so that nobody meets them. */
+export const DUE_FIRST = 0;
+export const DUE_AFTER_EXPIRIES = 1;
+
 export interface Settlement {
   readonly settlementId: string;
   readonly grade: Grade;
@@ -244,7 +248,7 @@ function evolveOrder(state: MarketState, delta: OrderDelta): void {
         remaining: delta.order.qty,
         untilMs: delta.untilMs,
       });
-      state.deadlines.push(delta.untilMs, delta.order.orderId);
+      state.deadlines.push(delta.untilMs, DUE_AFTER_EXPIRIES, delta.order.orderId);
       return;
     case "open": {
       const { order } = delta;
@@ -257,7 +261,7 @@ function evolveOrder(state: MarketState, delta: OrderDelta): void {
         ahead: undefined,
         behind: undefined,
       });
-      if (order.expiresAt !== undefined) state.deadlines.push(order.expiresAt, order.orderId);
+      if (order.expiresAt !== undefined) state.deadlines.push(order.expiresAt, DUE_FIRST, order.orderId);
       return;
     }
     case "fill": {
