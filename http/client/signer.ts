@@ -61,13 +61,14 @@ export class Signer {
     body: Uint8Array,
     nowMs = Date.now(),
   ): Record<string, string> {
-    const timestamp = String(nowMs);
+    const atMs = Math.max(nowMs, this.#signed.atMs);
+    const timestamp = String(atMs);
     const text = canonicalText({ brand: this.#brand, timestamp, method, path, query, body });
-    if (nowMs > this.#signed.atMs) {
-      this.#signed.atMs = nowMs;
+    if (atMs > this.#signed.atMs) {
+      this.#signed.atMs = atMs;
       this.#signed.texts.clear();
     } else if (this.#signed.texts.has(text)) {
-      return this.headers(method, path, query, body, this.#signed.atMs + 1);
+      return this.headers(method, path, query, body, atMs + 1);
     }
     this.#signed.texts.add(text);
     return {

@@ -298,8 +298,7 @@ export class StreamClient {
       if (seq !== undefined && last !== undefined && seq > last) this.#refresh("PRIVATE");
     }
     for (const [marketId, channels] of Object.entries(heartbeat.markets ?? {})) {
-      const told = channels["book"];
-      const seq = typeof told === "object" ? told.seq : told;
+      const seq = channels["book"];
       const book = this.#books.get(marketId);
       if (seq !== undefined && book !== undefined && seq > book.seq) this.#refresh(marketId);
     }

@@ -255,7 +255,7 @@ export const HeartbeatFrame = z.object({
   heartbeat: z.object({
     orders: Whole.optional(),
     positions: Whole.optional(),
-    markets: z.record(Text, z.record(Text, z.union([Whole, z.object({ seq: Whole })]))).optional(),
+    markets: z.record(Text, z.record(Text, Whole)).optional(),
   }),
 });
 export type HeartbeatFrame = z.infer<typeof HeartbeatFrame>;

@@ -1,0 +1,205 @@
+import { expect } from "chai";
+import http from "node:http";
+import type { AddressInfo } from "node:net";
+import { z } from "zod";
+import { ApiError, Connection, readAnswer, UnknownOutcome } from "../../../http/client/connection.js";
+import { RestClient } from "../../../http/client/rest.js";
+import { generateKey, Signer } from "../../../http/client/signer.js";
+import { verifyText, canonicalText } from "../../../http/signing.js";
+import { createPublicKey } from "node:crypto";
+
+interface Seen {
+  readonly method: string;
+  readonly target: string;
+  readonly signature: string;
+  readonly timestamp: string;
+  readonly body: string;
+}
+
+type Respond = (seen: Seen, response: http.ServerResponse, attempt: number) => void;
+
+const KEY_ID = "00000000-0000-4000-8000-000000000001";
+const ORDER = { outcomeId: KEY_ID, price: "0.500", qty: 1, tif: "GTC" } as const;
+
+function answer(response: http.ServerResponse, status: number, body: object, headers = {}): void {
+  response.writeHead(status, { "Content-Type": "application/json", ...headers });
+  response.end(JSON.stringify(body));
+}
+
+describe("client: what is repeated, and how", () => {
+  let server: http.Server;
+  let connection: Connection;
+  let client: RestClient;
+  let seen: Seen[];
+  let respond: Respond;
+  const pair = generateKey();
+
+  beforeEach(async () => {
+    seen = [];
+    server = http.createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on("data", (chunk: Buffer) => chunks.push(chunk));
+      request.on("end", () => {
+        const one = {
+          method: request.method ?? "",
+          target: request.url ?? "",
+          signature: String(request.headers["svc-signature"]),
+          timestamp: String(request.headers["svc-timestamp"]),
+          body: Buffer.concat(chunks).toString(),
+        };
+        seen.push(one);
+        respond(one, response, seen.length);
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    connection = new Connection(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    client = new RestClient(connection, new Signer({ keyId: KEY_ID, ...pair }), 3_000);
+  });
+
+  afterEach(async () => {
+    connection.close();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it("sends the very same signed bytes again when the answer to a placement is lost", async () => {
+    respond = (_, response, attempt) => {
+      if (attempt < 3) response.destroy();
+      else answer(response, 201, { orderId: "o" });
+    };
+    expect(await client.placeOrder(ORDER)).to.deep.equal({ orderId: "o" });
+    expect(seen).to.have.length(3);
+    expect(new Set(seen.map(({ signature }) => signature)).size).to.equal(1);
+  });
+
+  it("signs anew when the order carries its own id", async () => {
+    respond = (_, response, attempt) => {
+      if (attempt < 2) response.destroy();
+      else answer(response, 200, { orderId: "o", clientId: KEY_ID });
+    };
+    await client.placeOrder({ ...ORDER, clientId: KEY_ID });
+    expect(new Set(seen.map(({ timestamp }) => timestamp)).size).to.equal(2);
+  });
+
+  it("waits for Retry-After, and repeats while the first request still runs", async () => {
+    respond = (_, response, attempt) => {
+      if (attempt === 1) answer(response, 503, { code: "UNAVAILABLE", message: "" }, { "Retry-After": "1" });
+      else if (attempt === 2) answer(response, 409, { code: "REQUEST_IN_PROGRESS", message: "" });
+      else answer(response, 201, { orderId: "o" });
+    };
+    const began = Date.now();
+    await client.placeOrder(ORDER);
+    expect(Date.now() - began).to.be.at.least(1_000);
+    expect(seen).to.have.length(3);
+  });
+
+  it("throws refusals with their code, and does not repeat them", async () => {
+    respond = (_, response) => answer(response, 422, { code: "INSUFFICIENT_BALANCE", message: "too little" });
+    const problem = await client.placeOrder(ORDER).catch((error: unknown) => error);
+    expect(problem).to.be.instanceOf(ApiError).and.include({ status: 422, code: "INSUFFICIENT_BALANCE" });
+    expect(seen).to.have.length(1);
+  });
+
+  it("gives a name to refusals of the edge, which have no code", async () => {
+    respond = (_, response) => {
+      response.writeHead(403, { "Content-Type": "text/html" });
+      response.end("<h1>no</h1>");
+    };
+    const problem = await client.placeOrder(ORDER).catch((error: unknown) => error);
+    expect(problem).to.include({ code: "HTTP_403" });
+  });
+
+  it("says that an outcome is unknown when it cannot be found out", async () => {
+    respond = (_, response) => response.destroy();
+    const impatient = new RestClient(connection, new Signer({ keyId: KEY_ID, ...pair }), 200);
+    const problem = await impatient.placeOrder(ORDER).catch((error: unknown) => error);
+    expect(problem).to.be.instanceOf(UnknownOutcome);
+  });
+
+  it("never sends again what a repeat would double, unless nobody was listening", async () => {
+    respond = (_, response) => response.destroy();
+    const request = { method: "POST", target: "/x", headers: {}, body: Buffer.from("{}") };
+    const options = { repeat: "never", patienceMs: 1_000 } as const;
+    const problem = await connection.send(() => request, options).catch((error: unknown) => error);
+    expect(problem).to.be.instanceOf(UnknownOutcome);
+    expect(seen).to.have.length(1);
+  });
+
+  it("tells the orders of a batch apart", async () => {
+    const rejected = [{ index: 1, outcomeId: KEY_ID, reason: "no" }];
+    respond = (_, response) =>
+      answer(response, 207, {
+        code: "BATCH_PARTIALLY_REJECTED",
+        message: "",
+        accepted: [{ orderId: "o" }],
+        rejected,
+      });
+    expect(await client.placeOrders([ORDER, ORDER])).to.deep.equal({
+      accepted: [{ orderId: "o" }],
+      rejected,
+    });
+    respond = (_, response) => answer(response, 409, { code: "MARKET_CLOSED", message: "", rejected });
+    expect(await client.placeOrders([ORDER, ORDER])).to.deep.equal({ accepted: [], rejected });
+    const problem = await client.placeOrders([ORDER, ORDER], true).catch((error: unknown) => error);
+    expect(problem).to.include({ code: "MARKET_CLOSED" });
+  });
+
+  it("reads all pages of a list", async () => {
+    const fill = {
+      fillId: "f",
+      orderId: "o",
+      marketId: "m",
+      outcomeId: "x",
+      qty: 1,
+      cost: "1",
+      taker: true,
+      ts: 1,
+    };
+    respond = ({ target }, response) =>
+      answer(
+        response,
+        200,
+        target.includes("after=p2") ? { items: [fill] } : { items: [fill, fill], next: "p2" },
+      );
+    expect(await client.fills({ market: "m" })).to.have.length(3);
+    expect(seen[1]?.target).to.equal("/v3/portfolio/fills?market=m&after=p2");
+  });
+
+  it("answers with the shape that was asked for, or throws", async () => {
+    respond = (_, response) => answer(response, 200, { other: 1 });
+    const request = { method: "GET", target: "/x", headers: {}, body: new Uint8Array(0) };
+    const raw = await connection.send(() => request, { repeat: "anew", patienceMs: 1_000 });
+    expect(() => readAnswer(raw, z.object({ wanted: z.string() }))).to.throw();
+  });
+});
+
+describe("client: signing", () => {
+  for (const algorithm of ["Ed25519", "P-256"] as const) {
+    it(`signs with ${algorithm} what the server verifies`, () => {
+      const pair = generateKey(algorithm);
+      const signer = new Signer({ keyId: KEY_ID, ...pair }, "Acme");
+      const headers = signer.headers("POST", "/v3/orders", "b=2&a=1", Buffer.from("{}"), 1_700_000_000_000);
+      const text = canonicalText({
+        brand: "Acme",
+        timestamp: headers["Acme-Timestamp"] ?? "",
+        method: "POST",
+        path: "/v3/orders",
+        query: "a=1&b=2",
+        body: Buffer.from("{}"),
+      });
+      const signature = Buffer.from(headers["Acme-Signature"] ?? "", "base64");
+      expect(verifyText(text, signature, createPublicKey(pair.publicKey), algorithm)).to.equal(true);
+      expect(headers["Acme-Key-Id"]).to.equal(KEY_ID);
+    });
+  }
+
+  it("never signs the same text twice, so two equal orders are two", () => {
+    const signer = new Signer({ keyId: KEY_ID, ...generateKey() });
+    const times = Array.from({ length: 3 }, () =>
+      signer.headers("POST", "/v3/orders", "", Buffer.from("{}"), 5_000),
+    );
+    expect(times.map((headers) => headers["Svc-Timestamp"])).to.deep.equal(["5000", "5001", "5002"]);
+    const other = signer.headers("POST", "/v3/orders", "", Buffer.from("[]"), 5_002);
+    expect(other["Svc-Timestamp"]).to.equal("5002");
+  });
+});

@@ -1,0 +1,186 @@
+import { expect } from "chai";
+import type { AddressInfo } from "node:net";
+import { WebSocketServer, type WebSocket } from "ws";
+import { generateKey, Signer } from "../../../http/client/signer.js";
+import { StreamError } from "../../../http/client/socket.js";
+import { StreamClient } from "../../../http/client/stream.js";
+import type { OpenOrder, OrdersDelta } from "../../../http/client/wire.js";
+
+const KEY = { keyId: "00000000-0000-4000-8000-000000000001", ...generateKey() };
+const MARKET = "market-1";
+const [A, B] = ["outcome-a", "outcome-b"];
+
+interface Request {
+  readonly nonce: number;
+  readonly [verb: string]: unknown;
+}
+
+type Answer = (request: Request, socket: WebSocket) => void;
+
+function add(orderId: string, outcomeId: string, price: string, qty: number): object {
+  return { kind: "add", orderId, outcomeId, price, qty };
+}
+
+function bookDelta(seq: number, ...deltas: object[]): object {
+  return { ts: 1, delta: { [MARKET]: { eventId: "e", book: { seq, deltas } } } };
+}
+
+function bookSnapshot(nonce: number, seq: number, orders: object): object {
+  return { ts: 1, nonce, subscribed: {}, snapshot: { [MARKET]: { eventId: "e", book: { seq, orders } } } };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + 5_000;
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error("it did not come about in time");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+describe("client: the stream", () => {
+  let server: WebSocketServer;
+  let client: StreamClient;
+  let requests: Request[];
+  let sockets: WebSocket[];
+  let answer: Answer;
+  let orders: OrdersDelta[];
+  let open: (readonly OpenOrder[])[];
+  let gaps: string[];
+
+  function send(frame: object): void {
+    sockets.at(-1)?.send(JSON.stringify(frame));
+  }
+
+  beforeEach(async () => {
+    [requests, sockets, orders, open, gaps] = [[], [], [], [], []];
+    server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+    server.on("connection", (socket) => {
+      sockets.push(socket);
+      socket.on("message", (data: Buffer) => {
+        const request = JSON.parse(data.toString()) as Request;
+        requests.push(request);
+        answer(request, socket);
+      });
+    });
+    await new Promise((resolve) => server.once("listening", resolve));
+    const { port } = server.address() as AddressInfo;
+    client = new StreamClient(`http://127.0.0.1:${port}`, new Signer(KEY), {
+      orders: (deltas) => orders.push(...deltas),
+      openOrders: (now) => open.push(now),
+      gap: (subject) => gaps.push(subject),
+    });
+    answer = ({ nonce }) =>
+      send(bookSnapshot(nonce, 4, { [A]: [{ orderId: "1", price: "0.400", qty: 10 }], [B]: [] }));
+  });
+
+  afterEach(async () => {
+    client.close();
+    for (const socket of sockets) socket.terminate();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  async function watchBook(): Promise<void> {
+    await client.connect();
+    await client.subscribe({ markets: { [MARKET]: "book" } });
+  }
+
+  it("folds a book from its snapshot and the deltas after it", async () => {
+    await watchBook();
+    send(bookDelta(5, add("2", A, "0.400", 5), add("3", B, "0.550", 7)));
+    send(
+      bookDelta(
+        6,
+        { kind: "update", orderId: "1", remaining: 4 },
+        { kind: "remove", orderId: "3", reason: "fill" },
+      ),
+    );
+    await until(() => client.book(MARKET)?.seq === 6);
+    expect([...(client.book(MARKET)?.levels(A) ?? [])]).to.deep.equal([["0.400", 9]]);
+    expect(client.book(MARKET)?.best(B)).to.equal(undefined);
+    expect(client.book(MARKET)?.best(A)).to.deep.equal({ price: "0.400", qty: 9 });
+  });
+
+  it("counts its nonces from 1", async () => {
+    await watchBook();
+    await client.subscribe({ markets: { [MARKET]: "book" } });
+    expect(requests.map(({ nonce }) => nonce)).to.deep.equal([1, 2]);
+  });
+
+  it("asks for a snapshot when a seq is missing, and applies what came meanwhile", async () => {
+    await watchBook();
+    answer = ({ nonce }) => {
+      send(bookDelta(8, add("8", A, "0.300", 1)));
+      send(bookSnapshot(nonce, 7, { [A]: [{ orderId: "7", price: "0.200", qty: 2 }], [B]: [] }));
+    };
+    send(bookDelta(6, add("6", A, "0.100", 1)));
+    await until(() => client.book(MARKET)?.seq === 8);
+    expect(gaps).to.deep.equal([MARKET]);
+    expect(requests.at(-1)).to.deep.equal({ nonce: 2, snapshot: { markets: { [MARKET]: "book" } } });
+    expect([...(client.book(MARKET)?.levels(A) ?? [])].sort()).to.deep.equal([
+      ["0.200", 2],
+      ["0.300", 1],
+    ]);
+  });
+
+  it("notices by the heartbeat that the last delta was lost", async () => {
+    await watchBook();
+    send({ heartbeat: { ts: 1, markets: { [MARKET]: { lifecycle: 1, book: 4, checksum: 7 } } } });
+    send({ heartbeat: { ts: 1, markets: { [MARKET]: { lifecycle: 1, book: 5, checksum: 7 } } } });
+    await until(() => requests.length === 2);
+    expect(gaps).to.deep.equal([MARKET]);
+  });
+
+  it("connects again by itself, subscribes to the same and starts from the new snapshot", async () => {
+    await watchBook();
+    answer = ({ nonce }) =>
+      send(bookSnapshot(nonce, 20, { [A]: [], [B]: [{ orderId: "9", price: "0.500", qty: 3 }] }));
+    sockets.at(-1)?.terminate();
+    await until(() => client.book(MARKET)?.seq === 20);
+    expect(requests.at(-1)).to.deep.equal({ nonce: 1, subscribe: { markets: { [MARKET]: "book" } } });
+    expect(client.book(MARKET)?.levels(A).size).to.equal(0);
+    expect(client.book(MARKET)?.best(B)?.qty).to.equal(3);
+  });
+
+  it("passes private deltas on in order, drops repeats, and tells what is open after a gap", async () => {
+    const resting = { orderId: "o", marketId: MARKET, outcomeId: A, price: "0.400", qty: 3, tif: "GTC" };
+    answer = ({ nonce }) => send({ ts: 1, nonce, snapshot: {}, orders: { seq: 1, open: [resting] } });
+    await client.connect();
+    await client.subscribe({ private: ["orders"] });
+    const fill = { kind: "fill", orderId: "o", outcomeId: A, price: "0.400", qty: 1, remaining: 2 };
+    send({ ts: 1, delta: {}, orders: { seq: 2, deltas: [fill] } });
+    send({ ts: 1, delta: {}, orders: { seq: 2, deltas: [fill] } });
+    await until(() => orders.length > 0);
+    answer = ({ nonce }) => send({ ts: 1, nonce, snapshot: {}, orders: { seq: 9, open: [] } });
+    send({ ts: 1, delta: {}, orders: { seq: 4, deltas: [{ kind: "cancel", orderId: "o" }] } });
+    await until(() => open.length === 2);
+    expect(orders.map(({ kind }) => kind)).to.deep.equal(["fill"]);
+    expect(open.map((one) => one.length)).to.deep.equal([1, 0]);
+  });
+
+  it("places again after a lost connection when the orders carry ids, and says unknown when they do not", async () => {
+    await client.connect();
+    const order = { outcomeId: A, price: "0.400", qty: 1, tif: "GTC" } as const;
+    answer = (request, socket) => {
+      if (requests.length === 1) socket.terminate();
+      else send({ nonce: request.nonce, placed: [{ orderId: "o", clientId: "c" }] });
+    };
+    const placed = await client.place([{ ...order, clientId: "c" }]);
+    expect(placed.accepted.map(({ orderId }) => orderId)).to.deep.equal(["o"]);
+    expect(requests.map(({ place }) => place)).to.have.length(2);
+    answer = (_, socket) => socket.terminate();
+    const problem = await client.place([order]).catch((error: unknown) => error);
+    expect(problem).to.have.property("name", "UnknownOutcome");
+  });
+
+  it("tells the orders of a refused batch apart, and throws other refusals with their code", async () => {
+    await client.connect();
+    const order = { outcomeId: A, price: "0.400", qty: 1, tif: "GTC", clientId: "c" } as const;
+    const rejected = [{ index: 0, outcomeId: A, reason: "no" }];
+    answer = ({ nonce }) =>
+      send({ nonce, code: "BATCH_PARTIALLY_REJECTED", message: "", accepted: [], rejected });
+    expect(await client.place([order])).to.deep.equal({ accepted: [], rejected });
+    answer = ({ nonce }) => send({ nonce, code: "EMPTY_SELECTION", message: "name something" });
+    const problem = await client.subscribe({}).catch((error: unknown) => error);
+    expect(problem).to.be.instanceOf(StreamError).and.include({ code: "EMPTY_SELECTION" });
+  });
+});
