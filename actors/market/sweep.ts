@@ -111,15 +111,22 @@ export function sweep(ladders: readonly Ladder[], order: Order, grid: readonly T
       continue;
     }
 
-    steps.push(match(legs, sum, contracts(qty), grid));
+    steps.push(match(legs, sum, contracts(qty), grid, order.price));
     for (const cursor of cursors) cursor.take(qty);
     left -= qty;
   }
   return { steps, left: left === 0 ? NONE : contracts(left), metOwn: false };
 }
 
-function match(legs: readonly RestingOrder[], sum: number, qty: Contracts, grid: readonly Ticks[]): Step {
-  const lowest = grid[0] ?? ticks(1);
+function match(
+  legs: readonly RestingOrder[],
+  sum: number,
+  qty: Contracts,
+  grid: readonly Ticks[],
+  limit: Ticks,
+): Step {
+  // The tick table may have changed since the order was accepted; it still pays no more than its limit.
+  const lowest = ticks(Math.min(grid[0] ?? limit, limit));
   const price = CONTRACT_TICKS - sum;
   if (price >= lowest) {
     return {
