@@ -14,7 +14,8 @@ import { randomFrom } from "./replay/random.js";
 import { readRecording } from "./replay/recording.js";
 import { isClean, reportLines } from "./replay/report.js";
 import { Run, writeBalances } from "./replay/run.js";
-import { survey } from "./replay/survey.js";
+import { survey, type Survey } from "./replay/survey.js";
+import { startTorment } from "./replay/torment.js";
 import { cutWaves } from "./replay/waves.js";
 import { describe, StartError } from "./start-error.js";
 
@@ -74,13 +75,8 @@ async function replay(options: Options, exchange: Exchange): Promise<number> {
   });
   say(`market ${stage.market.marketId} of event ${stage.event.eventId}`);
   try {
-    return await play(
-      options,
-      stage,
-      operator,
-      cutWaves(readRecording(options.file), cutting),
-      surveyed.messages,
-    );
+    const scenes = cutWaves(readRecording(options.file), cutting);
+    return await play(options, exchange, stage, operator, scenes, surveyed);
   } finally {
     for (const trader of [...stage.makers, ...stage.takers]) trader.close();
     connection.close();
@@ -89,15 +85,29 @@ async function replay(options: Options, exchange: Exchange): Promise<number> {
 
 async function play(
   options: Options,
+  exchange: Exchange,
   stage: Stage,
   operator: OperatorClient,
   scenes: ReturnType<typeof cutWaves>,
-  messages: number,
+  { messages }: Survey,
 ): Promise<number> {
   const mirror = new Mirror(stage, randomFrom(options.seed));
   const progress = showProgress(messages);
   const run = new Run(stage, mirror, operator, progress, options);
-  const outcome = await run.play(scenes).finally(() => progress.finish());
+  const stopKilling =
+    options.kill === undefined
+      ? () => 0
+      : startTorment({
+          dataDir: exchange.dataDir,
+          victims: options.kill,
+          everyMs: options.killEvery * 1_000,
+          say: (line) => progress.say(line),
+        });
+  const outcome = await run.play(scenes).finally(() => {
+    progress.finish();
+    const killed = stopKilling();
+    if (killed > 0) say(`killed ${killed} processes on the way`);
+  });
   console.log(reportLines(outcome, stage, mirror.shortTakes).join("\n"));
   if (options.writeBalances !== undefined) writeBalances(options.writeBalances, outcome);
   const clean = isClean(outcome);

@@ -16,6 +16,7 @@ export interface Exchange {
   readonly url: string;
   readonly operator: Credentials;
   readonly brand: string;
+  readonly dataDir: string;
   /** Ends it, when it is our own. */
   readonly stop: () => Promise<void>;
 }
@@ -70,7 +71,13 @@ export async function findExchange(asked: Asked, config: Config): Promise<Exchan
       `the operator's login is not in ${config.dataDir}: give --operator-email and --operator-password`,
     );
   }
-  return { url, operator, brand: config.signatureBrand, stop: () => Promise.resolve() };
+  return {
+    url,
+    operator,
+    brand: config.signatureBrand,
+    dataDir: config.dataDir,
+    stop: () => Promise.resolve(),
+  };
 }
 
 /** Starts a whole exchange on a scratch directory and a free port; `stop` ends it and removes the directory. */
@@ -107,7 +114,7 @@ export async function startExchange(config: Config, say: (line: string) => void)
   for (;;) {
     const operator = keptOperator(dataDir) ?? config.operator;
     if (operator !== undefined && (await isReady(url))) {
-      return { url, operator, brand: config.signatureBrand, stop };
+      return { url, operator, brand: config.signatureBrand, dataDir, stop };
     }
     if (state.over || Date.now() > until) {
       const log = path.join(dataDir, "overround.log");

@@ -3,6 +3,7 @@
 import { parseArgs } from "node:util";
 import { z } from "zod";
 import { StartError } from "../start-error.js";
+import { VICTIMS } from "./torment.js";
 
 export const USAGE = `Usage: npm run replay -- FILE [options]
 
@@ -19,6 +20,8 @@ Replays a recorded market (Betfair's exchange stream format, plain or .gz) on a 
   --voids PUSH|FMV         how the market voids (default PUSH)
   --check-every N          messages between two checked moments (default 500)
   --write-balances FILE    write the final balances, to compare two runs
+  --kill LIST              meanwhile kill -9 these in turn: ${VICTIMS.join(", ")}
+  --kill-every SECONDS     (default 5)
 `;
 
 const positive = z.coerce.number().positive();
@@ -41,6 +44,12 @@ const Options = z.object({
   voids: z.enum(["PUSH", "FMV"], { error: "--voids takes PUSH or FMV" }),
   checkEvery: whole,
   writeBalances: z.string().optional(),
+  kill: z
+    .string()
+    .transform((list) => list.split(","))
+    .pipe(z.array(z.enum(VICTIMS, { error: `--kill takes a comma list of ${VICTIMS.join(", ")}` })))
+    .optional(),
+  killEvery: positive,
 });
 export type Options = z.infer<typeof Options>;
 
@@ -63,6 +72,8 @@ export function readOptions(args: readonly string[]): Options | undefined {
         voids: { ...text, default: "PUSH" },
         "check-every": { ...text, default: "500" },
         "write-balances": text,
+        kill: text,
+        "kill-every": { ...text, default: "5" },
         help: { type: "boolean", short: "h", default: false },
       },
     });
@@ -75,6 +86,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
       operatorPassword: values["operator-password"],
       checkEvery: values["check-every"],
       writeBalances: values["write-balances"],
+      killEvery: values["kill-every"],
     });
   } catch (error) {
     const message =
