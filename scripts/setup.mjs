@@ -6,7 +6,7 @@
  *
  * Usage: node scripts/setup.mjs <build|check|test|a compiled entry of scripts/> [arguments]
  */
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
@@ -202,22 +202,42 @@ function test(args) {
   return run("mocha", process.execPath, [tool("mocha", "bin", "mocha.js"), ...specs, ...args]);
 }
 
-/** Runs every quick check, all of them even when one fails, and sums up at the end. */
-function check() {
-  const steps = [
-    ["types", [tool("@typescript", "native", "bin", "tsc"), "-p", "test/tsconfig.json"]],
-    ["eslint", [tool("eslint", "bin", "eslint.js"), ".", "--max-warnings", "0"]],
-    ["prettier", [tool("prettier", "bin", "prettier.cjs"), "--check", ".", "--log-level", "warn"]],
-    ["unit tests", [tool("mocha", "bin", "mocha.js"), "test/actors/**/*.test.ts", "--reporter", "dot"]],
+/** Runs one check and prints what it said when it is done, so that checks side by side do not mix their lines. */
+function runCheck([name, ...args]) {
+  const began = Date.now();
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, args, { cwd: ROOT, env: { ...process.env, FORCE_COLOR: "1" } });
+    const output = [];
+    child.stdout.on("data", (chunk) => output.push(chunk));
+    child.stderr.on("data", (chunk) => output.push(chunk));
+    child.on("close", (code) => {
+      if (code !== 0) process.stdout.write(Buffer.concat(output));
+      say(`${name} ${code === 0 ? "passed" : "FAILED"} in ${((Date.now() - began) / 1000).toFixed(1)} s`);
+      resolve(code === 0 ? [] : [name]);
+    });
+  });
+}
+
+/**
+ * Runs every quick check, all of them even when one fails, and sums up at the end. The linter takes as long as
+ * the rest together, so it has a lane of its own.
+ */
+async function check() {
+  const lanes = [
+    [["eslint", tool("eslint", "bin", "eslint.js"), ".", "--max-warnings", "0"]],
+    [
+      ["types", tool("@typescript", "native", "bin", "tsc"), "-p", "test/tsconfig.json"],
+      ["prettier", tool("prettier", "bin", "prettier.cjs"), "--check", ".", "--log-level", "warn"],
+      ["unit tests", tool("mocha", "bin", "mocha.js"), "test/actors/**/*.test.ts", "--reporter", "dot"],
+    ],
   ];
-  const failed = [];
-  for (const [name, args] of steps) {
-    const began = Date.now();
-    const passed = run(name, process.execPath, args) === 0;
-    if (!passed) failed.push(name);
-    say(`${name} ${passed ? "passed" : "FAILED"} in ${((Date.now() - began) / 1000).toFixed(1)} s`);
-  }
-  if (failed.length > 0) say(`check failed: ${failed.join(", ")}`);
+  const runLane = async (steps) => {
+    const failed = [];
+    for (const step of steps) failed.push(...(await runCheck(step)));
+    return failed;
+  };
+  const failed = (await Promise.all(lanes.map(runLane))).flat();
+  say(failed.length === 0 ? "check passed" : `check failed: ${failed.join(", ")}`);
   return failed.length === 0 ? 0 : 1;
 }
 
@@ -243,7 +263,7 @@ async function main([command = "start", ...args]) {
     case "build":
       return;
     case "check":
-      process.exitCode = check();
+      process.exitCode = await check();
       return;
     case "test":
       process.exitCode = test(args);
