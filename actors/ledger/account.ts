@@ -11,13 +11,22 @@
  *   first it frees its own price, which covers the cheaper contract that now is no longer closing.
  * - When all that is open only closes, the fee comes out of what closing pays: always enough on FMV (a set pays 1);
  *   on PUSH a set pays what it cost, less at most a millicent a contract lost to each of two roundings.
+ *
+ * A wallet may choose `net` (two outcomes): all its open orders of a market hold together what the worst set of fills
+ * would take. What a set of fills takes is its cost less what the sets it completes pay; more of one side costs more
+ * beyond what the other side completes and gives back below it, so the worst set fills each side wholly or not at all.
+ * - FMV: a set pays 1, so the worst of the four corners is exact.
+ * - PUSH: a set pays back what it cost, so only contracts that complete no set take money: of either side, the dearest
+ *   beyond what is held of the other. Orders of both sides that reach above 1 together could make a set that costs
+ *   more than it pays; then the orders hold singly, as under `hold`.
  */
 
 import { highestTakerFee } from "../market/fees.js";
-import type { Currency, FeeSchedule, Holding, TimeInForce, Voids } from "../market/types.js";
+import type { Currency, FeeSchedule, Holding, SelfTrade, TimeInForce, Voids } from "../market/types.js";
 import {
   add,
   assert,
+  CONTRACT_TICKS,
   contracts,
   type Contracts,
   cost,
@@ -29,6 +38,7 @@ import {
   type Ticks,
   ZERO,
 } from "../units.js";
+import type { CollateralPolicy } from "./types.js";
 
 /** An order of the wallet that is not at its end yet. `pending`: on its way to the market or held there. */
 export interface AccountOrder {
@@ -41,7 +51,9 @@ export interface AccountOrder {
   readonly tif: TimeInForce;
   readonly fee: FeeSchedule;
   readonly feeReserved: boolean;
+  readonly selfTrade: SelfTrade;
   readonly clientId: string | undefined;
+  readonly groupId: string | undefined;
   readonly expiresAt: number | undefined;
   remaining: Contracts;
   pending: boolean;
@@ -77,6 +89,11 @@ class Side {
   pend(sign: 1 | -1, order: AccountOrder): void {
     this.pendingQty = contracts(this.pendingQty + sign * order.remaining);
     this.pendingFees = millicents(this.pendingFees + sign * feeOf(order));
+  }
+
+  /** The dearest price open, 0 for none. */
+  get highest(): number {
+    return this.levels[this.levels.length - 1]?.price ?? 0;
   }
 
   /** What the cheapest `qty` open contracts cost. */
@@ -151,7 +168,33 @@ export class Account {
   }
 
   /** What open orders and holdings must hold back now. */
-  reserve(): Millicents {
+  reserve(policy: CollateralPolicy): Millicents {
+    const [first, second] = this.#sides;
+    if (policy === "net" && this.outcomes === 2 && first !== undefined && second !== undefined) {
+      const worst = this.voids === "FMV" ? this.#worstFmv(first, second) : this.#worstPush(first, second);
+      if (worst !== undefined) return add(worst, add(first.pendingFees, second.pendingFees));
+    }
+    return this.#singly();
+  }
+
+  #worstFmv(first: Side, second: Side): Millicents {
+    const held = [this.holding(0).qty, this.holding(1).qty] as const;
+    const corner = (a: number, b: number): number =>
+      (a === 0 ? 0 : first.cost) +
+      (b === 0 ? 0 : second.cost) -
+      CONTRACT_TICKS * Math.min(held[0] + a, held[1] + b);
+    const corners = [corner(first.qty, 0), corner(0, second.qty), corner(first.qty, second.qty)];
+    return millicents(Math.max(0, ...corners));
+  }
+
+  #worstPush(first: Side, second: Side): Millicents | undefined {
+    if (first.highest + second.highest > CONTRACT_TICKS) return undefined;
+    const open = (side: Side, closing: Contracts): Millicents =>
+      subtract(side.cost, side.cheapest(contracts(Math.min(closing, side.qty))));
+    return millicents(Math.max(open(first, this.holding(1).qty), open(second, this.holding(0).qty)));
+  }
+
+  #singly(): Millicents {
     let sum = ZERO;
     for (const side of this.#sides) sum = add(sum, add(side.cost, side.pendingFees));
     if (this.outcomes !== 2) return sum;

@@ -2,11 +2,15 @@
 
 import type { EffectDelta } from "../market/deltas.js";
 import type { Currency } from "../market/types.js";
-import type { Contracts, Millicents } from "../units.js";
+import type { Contracts, Millicents, Ticks } from "../units.js";
 import type {
   Balance,
+  CollateralPolicy,
   LedgerRefusal,
+  Limits,
+  MarketTerms,
   OpenOrder,
+  OrderGroup,
   OperatorTransactionKind,
   OrderRequest,
   Transfer,
@@ -28,6 +32,14 @@ export type LedgerCommand =
       readonly trader: string;
       readonly orders: readonly OrderRequest[];
       readonly atomic: boolean;
+      readonly limits?: Limits | undefined;
+    }
+  /** What placing the order would hold back, or why it would be refused; changes nothing. */
+  | {
+      readonly kind: "preview";
+      readonly wallet: string;
+      readonly trader: string;
+      readonly order: OrderRequest;
     }
   | { readonly kind: "cancel"; readonly wallet: string; readonly orderIds: readonly string[] }
   | {
@@ -36,7 +48,38 @@ export type LedgerCommand =
       readonly filter: OrderFilter;
       readonly reason?: "DISCONNECTED" | "MAINTENANCE" | undefined;
     }
-  | { readonly kind: "amend"; readonly wallet: string; readonly orderId: string; readonly qty: Contracts }
+  /** Cancels every order of every wallet of the shard. */
+  | { readonly kind: "cancelEveryone"; readonly reason: "MAINTENANCE" }
+  /**
+   * Less `qty` alone keeps the order's place. Anything else needs a `replacement`: the market cancels the order and
+   * enters the replacement in one step; what fills of the old one on the way is taken off the new one.
+   */
+  | {
+      readonly kind: "amend";
+      readonly wallet: string;
+      readonly orderId: string;
+      readonly qty?: Contracts | undefined;
+      readonly price?: Ticks | undefined;
+      readonly replacement?: { readonly orderId: string; readonly terms: MarketTerms } | undefined;
+    }
+  /** The dead-man switch: unless it is told again within `timeoutMs`, all the wallet's orders go; 0 turns it off. */
+  | { readonly kind: "deadman"; readonly wallet: string; readonly trader: string; readonly timeoutMs: number }
+  | {
+      readonly kind: "setGroup";
+      readonly wallet: string;
+      readonly trader: string;
+      readonly groupId: string;
+      readonly maxFilledQty: Contracts;
+      readonly windowMs: number;
+    }
+  | { readonly kind: "removeGroup" | "resetGroup"; readonly wallet: string; readonly groupId: string }
+  | { readonly kind: "groups"; readonly wallet: string }
+  | {
+      readonly kind: "setPolicy";
+      readonly wallet: string;
+      readonly trader: string;
+      readonly policy: CollateralPolicy;
+    }
   /** Amount signed by kind: positive, except that an ADJUSTMENT may be negative. `clientRef` makes it idempotent. */
   | {
       readonly kind: "transact";
@@ -80,6 +123,16 @@ export type PlaceResult =
   | { readonly ok: false; readonly refusal: LedgerRefusal };
 
 export type LedgerReply =
+  /** `orderId` is the order's own when it kept its place, else its replacement's. */
+  | { readonly ok: true; readonly kind: "amended"; readonly orderId: string }
+  | {
+      readonly ok: true;
+      readonly kind: "preview";
+      readonly reserve: Millicents;
+      readonly refusal?: LedgerRefusal | undefined;
+    }
+  | { readonly ok: true; readonly kind: "groups"; readonly groups: readonly OrderGroup[] }
+  | { readonly ok: true; readonly kind: "done" }
   | { readonly ok: true; readonly kind: "placed"; readonly results: readonly PlaceResult[] }
   /** `queued`: cancels on their way to the market; `unknown`: not open in this wallet. */
   | {

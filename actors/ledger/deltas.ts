@@ -5,7 +5,7 @@
 
 import type { CancelReason, Currency, Order, RejectReason, Voids } from "../market/types.js";
 import type { Contracts, Millicents, Ticks } from "../units.js";
-import type { TransactionKind, Transfer } from "./types.js";
+import type { CollateralPolicy, TransactionKind, Transfer } from "./types.js";
 
 /** A wallet exists from here on. */
 export interface WalletDelta {
@@ -26,6 +26,8 @@ export interface AcceptedDelta {
   /** The request's fields as one string: the same `clientId` with another digest is refused. */
   readonly digest?: string | undefined;
   readonly groupId?: string | undefined;
+  /** The order that this one replaces, and what was left of it as the ledger knew it. */
+  readonly replaces?: { readonly orderId: string; readonly remaining: Contracts } | undefined;
 }
 
 /** Cancels on their way to a market. */
@@ -115,6 +117,30 @@ export interface BalanceDelta {
   readonly reserved: Millicents;
 }
 
+/** The wallet's dead-man switch: armed until `dueMs`, or off. */
+export interface DeadmanDelta {
+  readonly type: "deadman";
+  readonly wallet: string;
+  readonly timeoutMs: number;
+  readonly dueMs?: number | undefined;
+}
+
+/** An order group as it stands from now on, what it has counted forgotten unless it was tripped by this; or removed. */
+export interface GroupDelta {
+  readonly type: "group";
+  readonly wallet: string;
+  readonly groupId: string;
+  readonly group?:
+    { readonly maxFilledQty: Contracts; readonly windowMs: number; readonly tripped: boolean } | undefined;
+}
+
+/** How the wallet's orders hold money from now on. */
+export interface PolicyDelta {
+  readonly type: "policy";
+  readonly wallet: string;
+  readonly policy: CollateralPolicy;
+}
+
 /** A transfer reached its end. */
 export interface TransferDelta {
   readonly type: "transfer";
@@ -130,4 +156,7 @@ export type LedgerDelta =
   | WalletPositionDelta
   | EntryDelta
   | BalanceDelta
+  | DeadmanDelta
+  | GroupDelta
+  | PolicyDelta
   | TransferDelta;

@@ -3,6 +3,7 @@
 import type { EffectDelta, OrderDelta } from "../market/deltas.js";
 import { negate, NONE, subtract, ZERO } from "../units.js";
 import type { Emitter } from "./emitter.js";
+import { checkGroup } from "./safety.js";
 import { accountKey, walletOf } from "./state.js";
 
 type Of<Type extends EffectDelta["type"]> = Extract<EffectDelta, { type: Type }>;
@@ -99,6 +100,12 @@ function applyOrder(emitter: Emitter, marketId: string, delta: OrderDelta): void
 }
 
 function applyFill(emitter: Emitter, marketId: string, delta: Fill): void {
+  const { groupId } = walletOf(emitter.state, delta.wallet).orders.get(delta.orderId) ?? {};
+  tellFill(emitter, marketId, delta);
+  if (groupId !== undefined) checkGroup(emitter, delta.wallet, groupId);
+}
+
+function tellFill(emitter: Emitter, marketId: string, delta: Fill): void {
   const {
     wallet,
     orderId,

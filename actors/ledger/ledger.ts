@@ -4,15 +4,26 @@
  */
 
 import { type Actor, type ActorId, type Batch, type Decision, marketActor, type Outgoing } from "../actor.js";
+import type { MarketCommand } from "../market/commands.js";
 import { CURRENCIES } from "../market/types.js";
 import type { LedgerCommand, LedgerReply, LedgerReport } from "./commands.js";
-import type { LedgerDelta } from "./deltas.js";
+import type { AcceptedDelta, LedgerDelta } from "./deltas.js";
 import { applyEffects } from "./effects.js";
 import { Emitter } from "./emitter.js";
 import { transact, transfer } from "./funds.js";
-import { amend, cancel, cancelAll, openOrders, place } from "./placing.js";
+import { cancel, cancelAll, cancelEveryone, openOrders } from "./canceling.js";
+import { amend, place, preview } from "./placing.js";
+import { changeGroup, listGroups, runDeadmen, setDeadman, setGroup, setPolicy } from "./safety.js";
 import { restoreLedger, saveLedger } from "./saved.js";
-import { createLedger, emptyWallet, evolveLedger, type LedgerState, sumFunds, type Wallet } from "./state.js";
+import {
+  createLedger,
+  emptyWallet,
+  evolveLedger,
+  type LedgerState,
+  nextDeadline,
+  sumFunds,
+  type Wallet,
+} from "./state.js";
 import type { WalletPosition, WalletSnapshot } from "./types.js";
 
 function decide(
@@ -36,7 +47,22 @@ function run(emitter: Emitter, command: LedgerCommand): LedgerReply | undefined 
     case "cancelAll":
       return cancelAll(emitter, command.wallet, command.filter, command.reason);
     case "amend":
-      return amend(emitter, command.wallet, command.orderId, command.qty);
+      return amend(emitter, command);
+    case "preview":
+      return preview(emitter, command);
+    case "cancelEveryone":
+      return cancelEveryone(emitter, command.reason);
+    case "deadman":
+      return setDeadman(emitter, command);
+    case "setGroup":
+      return setGroup(emitter, command);
+    case "removeGroup":
+    case "resetGroup":
+      return changeGroup(emitter, command);
+    case "groups":
+      return listGroups(emitter, command.wallet);
+    case "setPolicy":
+      return setPolicy(emitter, command);
     case "transact":
       return transact(emitter, command);
     case "transfer":
@@ -49,6 +75,7 @@ function run(emitter: Emitter, command: LedgerCommand): LedgerReply | undefined 
     case "report":
       return { ok: true, kind: "report", report: report(state) };
     case "tick":
+      runDeadmen(emitter);
       return undefined;
     default:
       return command satisfies never;
@@ -93,7 +120,7 @@ function route(_id: ActorId, batch: Batch<LedgerDelta>): readonly Outgoing[] {
   for (const delta of batch.deltas) {
     switch (delta.type) {
       case "accepted":
-        outgoing.push({ to: marketActor(delta.marketId), command: { kind: "enter", order: delta.order } });
+        outgoing.push({ to: marketActor(delta.marketId), command: entering(delta) });
         break;
       case "canceling": {
         const { marketId, orderIds, reason } = delta;
@@ -111,6 +138,9 @@ function route(_id: ActorId, batch: Batch<LedgerDelta>): readonly Outgoing[] {
       case "entry":
       case "balance":
       case "transfer":
+      case "deadman":
+      case "group":
+      case "policy":
         break;
       default:
         delta satisfies never;
@@ -119,11 +149,15 @@ function route(_id: ActorId, batch: Batch<LedgerDelta>): readonly Outgoing[] {
   return outgoing;
 }
 
+function entering({ order, replaces }: AcceptedDelta): MarketCommand {
+  return replaces === undefined ? { kind: "enter", order } : { kind: "replace", order, ...replaces };
+}
+
 export const ledger: Actor<LedgerState, LedgerCommand, LedgerDelta, LedgerReply> = {
   create: createLedger,
   decide,
   evolve: evolveLedger,
-  deadline: () => undefined,
+  deadline: nextDeadline,
   tick: { kind: "tick" },
   route,
   save: saveLedger,

@@ -1,9 +1,9 @@
-/** Orders at the ledger: acceptance, reservation, and the way to the market for orders, cancels and amendments. */
+/** Orders at the ledger: acceptance against what the wallet has, amendments, previews (contract sections 2, 3 and 5). */
 
-import type { Currency, Order } from "../market/types.js";
-import { add, type Contracts, MAX_CONTRACTS, type Millicents, subtract } from "../units.js";
+import type { Order } from "../market/types.js";
+import { add, MAX_CONTRACTS, type Millicents, subtract } from "../units.js";
 import { Account, type AccountOrder } from "./account.js";
-import type { LedgerCommand, LedgerReply, OrderFilter, PlaceResult } from "./commands.js";
+import type { LedgerCommand, LedgerReply, PlaceResult } from "./commands.js";
 import type { AcceptedDelta } from "./deltas.js";
 import type { Emitter } from "./emitter.js";
 import {
@@ -15,7 +15,7 @@ import {
   pairKey,
   type Wallet,
 } from "./state.js";
-import type { LedgerRefusal, OpenOrder, OrderRequest } from "./types.js";
+import type { LedgerRefusal, Limits, OrderRequest } from "./types.js";
 
 /** Open orders a wallet may have at once. */
 export const MAX_OPEN_ORDERS = 20_000;
@@ -41,7 +41,7 @@ function placeOne(emitter: Emitter, command: PlaceCommand, request: OrderRequest
   const repeated = repeatOf(state, wallet, request, emitter.nowMs);
   if (repeated !== undefined) return repeated;
   const accepted = acceptance(state, wallet, request, emitter.nowMs);
-  const refusal = judge(wallet, accepted);
+  const refusal = judge(wallet, accepted, command.limits);
   if (refusal !== undefined) return { ok: false, refusal };
   emitter.wallet(command.wallet, command.trader);
   emitter.emit(accepted);
@@ -61,7 +61,7 @@ function rehearse(emitter: Emitter, command: PlaceCommand): readonly PlaceResult
       return { ok: false, refusal: "CLIENT_ID_REUSED" };
     if (request.clientId !== undefined) clientIds.add(request.clientId);
     const accepted = acceptance(state, wallet, request, emitter.nowMs);
-    const refusal = judge(wallet, accepted);
+    const refusal = judge(wallet, accepted, command.limits);
     if (refusal !== undefined) return { ok: false, refusal };
     undo.push(reserve(wallet, accepted));
     return { ok: true, orderId: request.orderId, clientId: request.clientId, repeated: false };
@@ -80,7 +80,7 @@ function reserve(wallet: Wallet, accepted: AcceptedDelta): () => void {
   if (isNew) wallet.accounts.set(key, account);
   wallet.orders.set(order.orderId, order);
   account.add(order);
-  account.reserved = account.reserve();
+  account.reserved = account.reserve(wallet.policy);
   funds.reserved = add(funds.reserved, subtract(account.reserved, before.accountReserved));
   return () => {
     wallet.orders.delete(order.orderId);
@@ -158,13 +158,19 @@ function acceptance(state: LedgerState, wallet: Wallet, request: OrderRequest, n
   };
 }
 
-function judge(wallet: Wallet, accepted: AcceptedDelta): LedgerRefusal | undefined {
-  const { order } = accepted;
-  if (wallet.orders.size >= MAX_OPEN_ORDERS) return "OPEN_ORDER_LIMIT_EXCEEDED";
+function judge(wallet: Wallet, accepted: AcceptedDelta, limits: Limits = {}): LedgerRefusal | undefined {
+  const { order, groupId } = accepted;
+  const { openOrders = MAX_OPEN_ORDERS, positionContracts = MAX_CONTRACTS } = limits;
+  if (groupId !== undefined) {
+    const group = wallet.groups.get(groupId);
+    if (group === undefined) return "GROUP_NOT_FOUND";
+    if (group.tripped) return "GROUP_LIMIT";
+  }
+  if (wallet.orders.size >= openOrders) return "OPEN_ORDER_LIMIT_EXCEEDED";
   const { account } = accountFor(wallet, accepted);
-  if (account.exposure(order.outcome) + order.qty > MAX_CONTRACTS) return "POSITION_LIMIT_EXCEEDED";
+  if (account.exposure(order.outcome) + order.qty > positionContracts) return "POSITION_LIMIT_EXCEEDED";
   const spare = available(wallet, order.currency);
-  if (spare < 0 || reserveFor(account, accountOrder(accepted)) > spare) return "INSUFFICIENT_BALANCE";
+  if (spare < 0 || reserveFor(wallet, account, accountOrder(accepted)) > spare) return "INSUFFICIENT_BALANCE";
   return undefined;
 }
 
@@ -179,93 +185,58 @@ function accountFor(
 }
 
 /** How much more an account must hold back with one order more. */
-function reserveFor(account: Account, order: AccountOrder): Millicents {
+function reserveFor(wallet: Wallet, account: Account, order: AccountOrder): Millicents {
   account.add(order);
-  const reserve = account.reserve();
+  const reserve = account.reserve(wallet.policy);
   account.take(order);
   return subtract(reserve, account.reserved);
 }
 
-/** An open order as clients see it. */
-export function openOrder(order: AccountOrder): OpenOrder {
-  const { orderId, clientId, marketId, outcome, currency, price, remaining, tif, pending, expiresAt } = order;
-  return {
-    orderId,
-    clientId,
-    marketId,
-    outcome,
+/** What an order would hold back, or why it would be refused. */
+export function preview(emitter: Emitter, command: Extract<LedgerCommand, { kind: "preview" }>): LedgerReply {
+  const { state, nowMs } = emitter;
+  const wallet = state.wallets.get(command.wallet) ?? emptyWallet(command.wallet, command.trader);
+  const accepted = acceptance(state, wallet, command.order, nowMs);
+  const { account } = accountFor(wallet, accepted);
+  const reserve = reserveFor(wallet, account, accountOrder(accepted));
+  return { ok: true, kind: "preview", reserve, refusal: judge(wallet, accepted) };
+}
+
+/** Passes an amendment on: less alone keeps the place, anything else is a cancel and a new order in one step. */
+export function amend(emitter: Emitter, command: Extract<LedgerCommand, { kind: "amend" }>): LedgerReply {
+  const { wallet: walletId, orderId, price, qty, replacement } = command;
+  const wallet = emitter.state.wallets.get(walletId);
+  const order = wallet?.orders.get(orderId);
+  if (wallet === undefined || order === undefined) return { ok: false, refusal: "ORDER_NOT_FOUND" };
+  const asked = qty ?? order.remaining;
+  if (asked === 0 || asked > MAX_CONTRACTS) return { ok: false, refusal: "QTY_OUT_OF_RANGE" };
+  if ((price ?? order.price) === order.price && asked <= order.remaining) {
+    if (asked < order.remaining)
+      emitter.emit({ type: "amending", wallet: walletId, marketId: order.marketId, orderId, qty: asked });
+    return { ok: true, kind: "amended", orderId };
+  }
+  if (replacement === undefined) return { ok: false, refusal: "QTY_OUT_OF_RANGE" };
+  const { currency, outcome, tif, selfTrade, groupId } = order;
+  const request: OrderRequest = {
+    ...replacement,
     currency,
-    price,
-    qty: remaining,
+    outcome,
+    price: price ?? order.price,
+    qty: asked,
     tif,
-    status: pending ? "PENDING" : "OPEN",
-    expiresAt,
+    selfTrade,
+    groupId,
   };
-}
-
-type CancelReason = "DISCONNECTED" | "MAINTENANCE" | "GROUP_LIMIT";
-
-/** Passes cancels on to the markets of those orders that are open. */
-export function cancel(emitter: Emitter, walletId: string, orderIds: readonly string[]): LedgerReply {
-  const open = emitter.state.wallets.get(walletId)?.orders;
-  const queued: AccountOrder[] = [];
-  const unknown: string[] = [];
-  for (const orderId of new Set(orderIds)) {
-    const order = open?.get(orderId);
-    if (order === undefined) unknown.push(orderId);
-    else queued.push(order);
-  }
-  sendCancels(emitter, walletId, queued, undefined);
-  return { ok: true, kind: "cancels", queued: queued.map(openOrder), unknown };
-}
-
-export function cancelAll(
-  emitter: Emitter,
-  walletId: string,
-  filter: OrderFilter,
-  reason: CancelReason | undefined,
-): LedgerReply {
-  const open = emitter.state.wallets.get(walletId)?.orders.values() ?? [];
-  const queued = [...open].filter((order) => matches(order, filter));
-  sendCancels(emitter, walletId, queued, reason);
-  return { ok: true, kind: "cancels", queued: queued.map(openOrder), unknown: [] };
-}
-
-function matches(order: AccountOrder, { marketIds, outcome, currency }: OrderFilter): boolean {
-  if (marketIds !== undefined && !marketIds.includes(order.marketId)) return false;
-  if (outcome !== undefined && (outcome.marketId !== order.marketId || outcome.outcome !== order.outcome))
-    return false;
-  return currency === undefined || currency === order.currency;
-}
-
-function sendCancels(
-  emitter: Emitter,
-  wallet: string,
-  orders: readonly AccountOrder[],
-  reason: CancelReason | undefined,
-): void {
-  const byMarket = new Map<string, string[]>();
-  for (const { marketId, orderId } of orders) {
-    const orderIds = byMarket.get(marketId);
-    if (orderIds === undefined) byMarket.set(marketId, [orderId]);
-    else orderIds.push(orderId);
-  }
-  for (const [marketId, orderIds] of byMarket)
-    emitter.emit({ type: "canceling", wallet, marketId, orderIds, reason });
-}
-
-/** Passes an amendment to less on to the order's market. */
-export function amend(emitter: Emitter, walletId: string, orderId: string, qty: Contracts): LedgerReply {
-  const order = emitter.state.wallets.get(walletId)?.orders.get(orderId);
-  if (order === undefined) return { ok: true, kind: "cancels", queued: [], unknown: [orderId] };
-  if (qty === 0 || qty > order.remaining) return { ok: false, refusal: "QTY_OUT_OF_RANGE" };
-  emitter.emit({ type: "amending", wallet: walletId, marketId: order.marketId, orderId, qty });
-  return { ok: true, kind: "cancels", queued: [openOrder(order)], unknown: [] };
-}
-
-/** All open orders of a wallet in a currency, oldest first. */
-export function openOrders(wallet: Wallet, currency?: Currency): readonly OpenOrder[] {
-  return [...wallet.orders.values()]
-    .filter((order) => currency === undefined || order.currency === currency)
-    .map(openOrder);
+  const accepted = acceptance(emitter.state, wallet, request, emitter.nowMs);
+  const { expiresAt, remaining } = order;
+  const replacing = {
+    ...accepted,
+    order: { ...accepted.order, expiresAt },
+    replaces: { orderId, remaining },
+  };
+  const refusal = judge(wallet, replacing);
+  if (refusal !== undefined) return { ok: false, refusal };
+  emitter.touch(walletId);
+  emitter.emit(replacing);
+  return { ok: true, kind: "amended", orderId: replacement.orderId };
 }

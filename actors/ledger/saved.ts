@@ -9,6 +9,7 @@ import {
   createLedger,
   emptyWallet,
   type Funds,
+  type Group,
   type LedgerState,
   type Totals,
   type Wallet,
@@ -29,6 +30,9 @@ interface SavedWallet {
   readonly seqs: Wallet["seqs"];
   readonly orders: readonly AccountOrder[];
   readonly accounts: readonly SavedAccount[];
+  readonly policy: Wallet["policy"];
+  readonly deadman: Wallet["deadman"];
+  readonly groups: readonly (readonly [string, Group])[];
 }
 
 interface SavedLedger {
@@ -51,13 +55,26 @@ export function saveLedger(state: LedgerState): SavedLedger {
   };
 }
 
-function saveWallet({ wallet, trader, funds, seqs, orders, accounts }: Wallet): SavedWallet {
+function saveWallet({
+  wallet,
+  trader,
+  funds,
+  seqs,
+  orders,
+  accounts,
+  policy,
+  deadman,
+  groups,
+}: Wallet): SavedWallet {
   return {
     wallet,
     trader,
     funds,
     seqs,
     orders: [...orders.values()],
+    policy,
+    deadman,
+    groups: [...groups],
     accounts: [...accounts.values()].map(({ marketId, currency, voids, holdings }) => ({
       marketId,
       currency,
@@ -70,7 +87,10 @@ function saveWallet({ wallet, trader, funds, seqs, orders, accounts }: Wallet): 
 export function restoreLedger(id: ActorId, data: unknown): LedgerState {
   const saved = data as SavedLedger;
   const state = createLedger(id);
-  for (const wallet of saved.wallets) state.wallets.set(wallet.wallet, restoreWallet(wallet));
+  for (const wallet of saved.wallets) {
+    state.wallets.set(wallet.wallet, restoreWallet(wallet));
+    if (wallet.deadman !== undefined) state.deadlines.push(wallet.deadman.dueMs, 0, wallet.wallet);
+  }
   for (const [key, accepted] of saved.clientIds) state.clientIds.set(key, accepted);
   for (const [key, transactionId] of saved.clientRefs) state.clientRefs.set(key, transactionId);
   for (const [key, transfer] of saved.transfers) state.transfers.set(key, transfer);
@@ -85,6 +105,10 @@ function restoreWallet(saved: SavedWallet): Wallet {
   Object.assign(wallet.funds.CASH, saved.funds.CASH);
   Object.assign(wallet.funds.COIN, saved.funds.COIN);
   Object.assign(wallet.seqs, saved.seqs);
+  wallet.policy = saved.policy;
+  wallet.deadman = saved.deadman;
+  for (const [groupId, group] of saved.groups)
+    wallet.groups.set(groupId, { ...group, fills: [...group.fills] });
   for (const { marketId, currency, voids, holdings } of saved.accounts) {
     const account = new Account(marketId, currency, voids, holdings.length);
     holdings.forEach((holding, outcome) => account.setHolding(outcome, holding));
@@ -94,6 +118,6 @@ function restoreWallet(saved: SavedWallet): Wallet {
     wallet.orders.set(order.orderId, { ...order });
     wallet.accounts.get(accountKey(order.marketId, order.currency))?.add(order);
   }
-  for (const account of wallet.accounts.values()) account.reserved = account.reserve();
+  for (const account of wallet.accounts.values()) account.reserved = account.reserve(wallet.policy);
   return wallet;
 }

@@ -1,18 +1,31 @@
 /** The state of a ledger shard and how it folds from deltas. Everything that moves money moves it here. */
 
 import type { ActorId } from "../actor.js";
+import { Deadlines } from "../deadlines.js";
 import type { Currency } from "../market/types.js";
-import { add, assert, contracts, millicents, type Millicents, subtract, ZERO } from "../units.js";
+import {
+  add,
+  assert,
+  contracts,
+  type Contracts,
+  millicents,
+  type Millicents,
+  subtract,
+  ZERO,
+} from "../units.js";
 import { Account, type AccountOrder } from "./account.js";
 import type {
   AcceptedDelta,
   BalanceDelta,
+  DeadmanDelta,
   EntryDelta,
+  GroupDelta,
   LedgerDelta,
+  PolicyDelta,
   WalletOrderDelta,
   WalletPositionDelta,
 } from "./deltas.js";
-import type { Transfer } from "./types.js";
+import type { CollateralPolicy, Transfer } from "./types.js";
 
 /** How long a `clientId` is remembered (contract section 5). */
 export const CLIENT_ID_MS = 24 * 60 * 60 * 1_000;
@@ -28,8 +41,20 @@ export interface Wallet {
   readonly funds: Readonly<Record<Currency, Funds>>;
   readonly seqs: { orders: number; positions: number };
   readonly orders: Map<string, AccountOrder>;
+  policy: CollateralPolicy;
+  /** The dead-man switch; due when nobody told it again. */
+  deadman: { readonly timeoutMs: number; readonly dueMs: number } | undefined;
+  readonly groups: Map<string, Group>;
   /** By market and currency; see `accountKey`. */
   readonly accounts: Map<string, Account>;
+}
+
+/** An order group and what it counted within its window, oldest first. */
+export interface Group {
+  readonly maxFilledQty: Contracts;
+  readonly windowMs: number;
+  readonly tripped: boolean;
+  readonly fills: { readonly ts: number; readonly qty: Contracts }[];
 }
 
 /** What one shard has taken in and given out in all, per currency. */
@@ -58,6 +83,8 @@ export interface LedgerState {
   /** Transfers by trader and clientTransferId. */
   readonly transfers: Map<string, Transfer>;
   readonly totals: Readonly<Record<Currency, Totals>>;
+  /** Wallets whose dead-man switch may be due. */
+  readonly deadlines: Deadlines<string>;
   /** Entries ever made; gives them their ids. */
   entries: number;
 }
@@ -70,6 +97,7 @@ export function createLedger(id: ActorId): LedgerState {
     clientRefs: new Map(),
     transfers: new Map(),
     totals: { CASH: noTotals(), COIN: noTotals() },
+    deadlines: new Deadlines(),
     entries: 0,
   };
 }
@@ -85,6 +113,9 @@ export function emptyWallet(wallet: string, trader: string): Wallet {
     funds: { CASH: { total: ZERO, reserved: ZERO }, COIN: { total: ZERO, reserved: ZERO } },
     seqs: { orders: 0, positions: 0 },
     orders: new Map(),
+    policy: "hold",
+    deadman: undefined,
+    groups: new Map(),
     accounts: new Map(),
   };
 }
@@ -121,7 +152,7 @@ export function evolveLedger(state: LedgerState, delta: LedgerDelta, ts: number)
     case "amending":
       return;
     case "order":
-      evolveOrder(state, delta);
+      evolveOrder(state, delta, ts);
       return;
     case "position":
       evolvePosition(state, delta);
@@ -131,6 +162,15 @@ export function evolveLedger(state: LedgerState, delta: LedgerDelta, ts: number)
       return;
     case "balance":
       checkBalance(state, delta);
+      return;
+    case "deadman":
+      evolveDeadman(state, delta);
+      return;
+    case "group":
+      evolveGroup(state, delta);
+      return;
+    case "policy":
+      evolvePolicy(state, delta);
       return;
     case "transfer": {
       const { trader, clientTransferId } = delta.transfer;
@@ -167,8 +207,9 @@ function evolveAccepted(state: LedgerState, delta: AcceptedDelta, ts: number): v
 }
 
 /** The wallet's side of an order that is being accepted. */
-export function accountOrder({ order, marketId, clientId }: AcceptedDelta): AccountOrder {
-  const { orderId, wallet, currency, outcome, price, tif, fee, feeReserved, expiresAt, qty } = order;
+export function accountOrder({ order, marketId, clientId, groupId }: AcceptedDelta): AccountOrder {
+  const { orderId, wallet, currency, outcome, price, tif, fee, feeReserved, selfTrade, expiresAt, qty } =
+    order;
   return {
     orderId,
     wallet,
@@ -179,7 +220,9 @@ export function accountOrder({ order, marketId, clientId }: AcceptedDelta): Acco
     tif,
     fee,
     feeReserved,
+    selfTrade,
     clientId,
+    groupId,
     expiresAt,
     remaining: qty,
     pending: true,
@@ -193,7 +236,7 @@ function forgetClientIds(state: LedgerState, ts: number): void {
   }
 }
 
-function evolveOrder(state: LedgerState, delta: WalletOrderDelta): void {
+function evolveOrder(state: LedgerState, delta: WalletOrderDelta, ts: number): void {
   const wallet = walletOf(state, delta.wallet);
   const order = wallet.orders.get(delta.orderId);
   assert(order !== undefined, "the order is not open in its wallet", delta.orderId);
@@ -207,6 +250,9 @@ function evolveOrder(state: LedgerState, delta: WalletOrderDelta): void {
       order.remaining = delta.qty;
       break;
     case "fill":
+      order.remaining = delta.remaining;
+      if (order.groupId !== undefined) countFill(wallet.groups.get(order.groupId), ts, delta.qty);
+      break;
     case "reduce":
       order.remaining = delta.remaining;
       break;
@@ -222,6 +268,38 @@ function evolveOrder(state: LedgerState, delta: WalletOrderDelta): void {
   rebalance(wallet, account);
   // A fill is followed by the position it made, which needs the account.
   if (delta.kind !== "fill" || delta.wash) dropIfEmpty(wallet, account);
+}
+
+function countFill(group: Group | undefined, ts: number, qty: Contracts): void {
+  if (group === undefined) return;
+  group.fills.push({ ts, qty });
+  while ((group.fills[0]?.ts ?? ts) <= ts - group.windowMs) group.fills.shift();
+}
+
+function evolveGroup(state: LedgerState, { wallet, groupId, group }: GroupDelta): void {
+  const { groups } = walletOf(state, wallet);
+  if (group === undefined) groups.delete(groupId);
+  else groups.set(groupId, { ...group, fills: [] });
+}
+
+function evolveDeadman(state: LedgerState, { wallet, timeoutMs, dueMs }: DeadmanDelta): void {
+  walletOf(state, wallet).deadman = dueMs === undefined ? undefined : { timeoutMs, dueMs };
+  if (dueMs !== undefined) state.deadlines.push(dueMs, 0, wallet);
+}
+
+function evolvePolicy(state: LedgerState, delta: PolicyDelta): void {
+  const wallet = walletOf(state, delta.wallet);
+  wallet.policy = delta.policy;
+  for (const account of wallet.accounts.values()) rebalance(wallet, account);
+}
+
+/** When the next dead-man switch is due, Unix ms. Times that were told again or turned off are skipped. */
+export function nextDeadline(state: LedgerState): number | undefined {
+  for (let first = state.deadlines.first(); first !== undefined; first = state.deadlines.first()) {
+    if (state.wallets.get(first.what)?.deadman?.dueMs === first.at) return first.at;
+    state.deadlines.pop();
+  }
+  return undefined;
 }
 
 function evolvePosition(state: LedgerState, delta: WalletPositionDelta): void {
@@ -243,7 +321,7 @@ function evolvePosition(state: LedgerState, delta: WalletPositionDelta): void {
 /** Brings the wallet's reserved money in line with an account that changed. */
 function rebalance(wallet: Wallet, account: Account): void {
   const funds = wallet.funds[account.currency];
-  const reserve = account.reserve();
+  const reserve = account.reserve(wallet.policy);
   funds.reserved = add(funds.reserved, subtract(reserve, account.reserved));
   account.reserved = reserve;
 }

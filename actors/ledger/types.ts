@@ -57,7 +57,28 @@ export type LedgerRefusal =
   | "OPEN_ORDER_LIMIT_EXCEEDED"
   | "POSITION_LIMIT_EXCEEDED"
   | "QTY_OUT_OF_RANGE"
+  | "ORDER_NOT_FOUND"
+  | "GROUP_NOT_FOUND"
+  | "GROUP_LIMIT"
   | "TRANSFER_ID_REUSED";
+
+/** `hold`: every order holds its own money. `net`: orders on both sides of a market hold only the worst case. */
+export type CollateralPolicy = "hold" | "net";
+
+/** More than `maxFilledQty` contracts filled within `windowMs` cancels the group's orders and bars new ones. */
+export interface OrderGroup {
+  readonly groupId: string;
+  readonly maxFilledQty: Contracts;
+  readonly windowMs: number;
+  readonly tripped: boolean;
+}
+
+/** What a wallet may have at once; absent fields are unlimited but for the units. */
+export interface Limits {
+  readonly openOrders?: number | undefined;
+  /** Held and open together, per outcome. */
+  readonly positionContracts?: number | undefined;
+}
 
 /** An order the wallet has in a market, or on its way to it. */
 export interface OpenOrder {

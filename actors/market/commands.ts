@@ -1,7 +1,15 @@
 /** What a market can be told, and what it answers. Orders and cancels come from ledgers, the rest from operators and jobs. */
 
 import type { Contracts, Millicents, Ticks } from "../units.js";
-import type { Currency, FeeSchedule, Grade, MarketDefinition, MarketStatus, Order } from "./types.js";
+import type {
+  Currency,
+  FeeSchedule,
+  Grade,
+  MarketDefinition,
+  MarketStatus,
+  Order,
+  RejectReason,
+} from "./types.js";
 
 /**
  * A life-cycle step an operator or an event asks for. `golive` announces `START` by itself the first time, `end` only
@@ -30,7 +38,18 @@ export type MarketCommand =
       readonly orderIds: readonly string[];
       readonly reason?: "DISCONNECTED" | "MAINTENANCE" | "GROUP_LIMIT" | undefined;
     }
+  /** Cancels an order and enters another in one step; `remaining` is what the ledger knew to be left of the first. */
+  | {
+      readonly kind: "replace";
+      readonly order: Order;
+      readonly orderId: string;
+      readonly remaining: Contracts;
+    }
+  /** What the order would do now; changes nothing. */
+  | { readonly kind: "preview"; readonly order: Order }
   | { readonly kind: "amend"; readonly orderId: string; readonly qty: Contracts }
+  /** What a grade would pay; changes nothing. */
+  | { readonly kind: "previewGrade"; readonly grade: Grade }
   | { readonly kind: "grade"; readonly settlementId: string; readonly grade: Grade }
   /** Takes a settlement back, so that the market can be graded again. */
   | { readonly kind: "remediate"; readonly reason: string }
@@ -62,8 +81,25 @@ export type MarketReply =
       readonly wallets: number;
       readonly done: boolean;
     }
+  | { readonly ok: true; readonly kind: "preview"; readonly preview: OrderPreview }
+  | { readonly ok: true; readonly kind: "gradePreview"; readonly payouts: readonly PreviewedPayout[] }
   | { readonly ok: true; readonly kind: "report"; readonly report: MarketReport }
   | { readonly ok: false; readonly refusal: MarketRefusal };
+
+/** What an order would do now: its fills, the fee on them, what would rest and how much would be ahead of that. */
+export interface OrderPreview {
+  readonly fills: readonly { readonly price: Ticks; readonly qty: Contracts }[];
+  readonly fee: Millicents;
+  readonly rests: Contracts;
+  readonly queueAhead: Contracts;
+  readonly reject?: RejectReason | undefined;
+}
+
+export interface PreviewedPayout {
+  readonly wallet: string;
+  readonly currency: Currency;
+  readonly amount: Millicents;
+}
 
 /** The money of one market, per currency; `sent` is what it paid to all ledgers less what it took from them. */
 export interface MarketReport {

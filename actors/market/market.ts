@@ -7,9 +7,17 @@ import type { MarketCommand, MarketRefusal, MarketReply } from "./commands.js";
 import type { EffectDelta, MarketDelta } from "./deltas.js";
 import { Emitter } from "./emitter.js";
 import { restoreMarket, saveMarket } from "./saved.js";
-import { grade, remediate, runLifecycle, settle, settlementShares } from "./settlement.js";
+import {
+  grade,
+  previewGrade,
+  refusalOfGrade,
+  remediate,
+  runLifecycle,
+  settle,
+  settlementShares,
+} from "./settlement.js";
 import { createMarket, evolveMarket, type MarketState, nextDeadline } from "./state.js";
-import { amend, cancel, enter, runDeadlines } from "./trading.js";
+import { amend, cancel, enter, preview, replace, runDeadlines } from "./trading.js";
 
 function decide(
   state: MarketState,
@@ -34,6 +42,11 @@ function run(emitter: Emitter, command: MarketCommand): MarketReply | undefined 
     case "amend":
       amend(emitter, command.orderId, command.qty);
       return undefined;
+    case "replace":
+      replace(emitter, command.order, command.orderId, command.remaining);
+      return undefined;
+    case "preview":
+      return { ok: true, kind: "preview", preview: preview(state, command.order, emitter.nowMs) };
     case "tick":
       runDeadlines(emitter);
       return undefined;
@@ -44,7 +57,10 @@ function run(emitter: Emitter, command: MarketCommand): MarketReply | undefined 
   }
 }
 
-type OperatorCommand = Exclude<MarketCommand, { kind: "enter" | "cancel" | "amend" | "tick" | "create" }>;
+type OperatorCommand = Exclude<
+  MarketCommand,
+  { kind: "enter" | "replace" | "cancel" | "amend" | "preview" | "tick" | "create" }
+>;
 
 function runForOperator(emitter: Emitter, command: OperatorCommand): MarketReply {
   const { state } = emitter;
@@ -58,6 +74,11 @@ function runForOperator(emitter: Emitter, command: OperatorCommand): MarketReply
     }
     case "lifecycle":
       return answer(state, runLifecycle(emitter, command.actions));
+    case "previewGrade": {
+      const refusal = refusalOfGrade(definition, command.grade);
+      if (refusal !== undefined) return { ok: false, refusal };
+      return { ok: true, kind: "gradePreview", payouts: previewGrade(state, command.grade) };
+    }
     case "grade":
       return settlementAnswer(state, grade(emitter, definition, command.settlementId, command.grade));
     case "remediate":

@@ -1,7 +1,7 @@
 /** How a market ends: life cycle, grades, payouts in batches, remediation (contract section 4). */
 
-import { type Millicents, ZERO } from "../units.js";
-import type { LifecycleAction, MarketRefusal } from "./commands.js";
+import { ZERO } from "../units.js";
+import type { LifecycleAction, MarketRefusal, PreviewedPayout } from "./commands.js";
 import type { Emitter } from "./emitter.js";
 import { arePrices, isFlat, type Position, settlementOf } from "./positions.js";
 import { type MarketState, type Settlement, settlementKey } from "./state.js";
@@ -73,7 +73,7 @@ export function grade(
   settlementId: string,
   asked: Grade,
 ): MarketRefusal | undefined {
-  const refusal = refusalOf(definition, asked);
+  const refusal = refusalOfGrade(definition, asked);
   if (refusal !== undefined) return refusal;
   const { settlement } = emitter.state;
   if (settlement !== undefined) return sameGrade(settlement.grade, asked) ? undefined : "ALREADY_GRADED";
@@ -82,7 +82,8 @@ export function grade(
   return undefined;
 }
 
-function refusalOf(definition: MarketDefinition, asked: Grade): MarketRefusal | undefined {
+/** Why a market cannot end this way, whatever its status. */
+export function refusalOfGrade(definition: MarketDefinition, asked: Grade): MarketRefusal | undefined {
   const outcomes = definition.outcomes.length;
   switch (asked.kind) {
     case "WINNER":
@@ -204,10 +205,7 @@ function reverse(
 }
 
 /** What a grade would pay, without putting it in force. */
-export function previewGrade(
-  state: MarketState,
-  asked: Grade,
-): readonly { readonly wallet: string; readonly currency: Currency; readonly amount: Millicents }[] {
+export function previewGrade(state: MarketState, asked: Grade): readonly PreviewedPayout[] {
   return openPositions(state).map(({ currency, position }) => ({
     wallet: position.wallet,
     currency,

@@ -1,13 +1,14 @@
 /** Orders in a market: entering, matching, resting, canceling, expiring (contract sections 2 to 4). */
 
 import { deriveId } from "../ids.js";
-import { assert, contracts, type Contracts, cost, type Millicents, type Ticks, ZERO } from "../units.js";
+import { add, assert, contracts, type Contracts, cost, type Millicents, type Ticks, ZERO } from "../units.js";
+import type { OrderPreview } from "./commands.js";
 import type { Emitter } from "./emitter.js";
 import { isCharged, makerCredit, takerFee } from "./fees.js";
 import type { RestingOrder } from "./ladder.js";
 import { acquire } from "./positions.js";
 import type { MarketState } from "./state.js";
-import { nearestTick, type Step, sweep } from "./sweep.js";
+import { nearestTick, type Step, type Sweep, sweep } from "./sweep.js";
 import {
   CURRENCIES,
   type CancelReason,
@@ -52,14 +53,12 @@ function execute(emitter: Emitter, order: Order): void {
   const { definition, books } = emitter.state;
   assert(definition !== undefined, "an order executes in a market that does not exist");
   const found = sweep(books[order.currency].ladders, order, definition.ticks);
-  const matchable = found.steps.reduce((sum, step) => sum + (step.kind === "cancelOwn" ? 0 : step.qty), 0);
-
-  if (order.tif === "PO" && (found.steps.length > 0 || found.metOwn)) {
-    reject(emitter, order, "WOULD_MATCH");
-    return;
-  }
-  if (order.tif === "FOK" && matchable < order.qty) {
-    reject(emitter, order, "NOT_FILLABLE");
+  const refusal = refusalOfSweep(order, found);
+  if (refusal !== undefined) {
+    // An order that cancels its trader's own does so even when nothing else is there for it.
+    if (refusal === "NO_MATCH")
+      for (const step of found.steps) take(emitter, definition, order, step, order.qty);
+    reject(emitter, order, refusal);
     return;
   }
 
@@ -67,32 +66,25 @@ function execute(emitter: Emitter, order: Order): void {
   for (const step of found.steps) left = take(emitter, definition, order, step, left);
 
   if (left === 0) return;
-  const untouched = matchable === 0;
-  if (found.metOwn) {
-    end(emitter, order, left, untouched ? "SELF_TRADE" : undefined, "SELF_TRADE");
-    return;
-  }
-  if (order.tif === "IOC") {
-    end(emitter, order, left, untouched ? "NO_MATCH" : undefined, undefined);
-    return;
-  }
-  rest(emitter, order, left);
+  if (found.metOwn) end(emitter, order, left, "SELF_TRADE");
+  else if (order.tif === "IOC") end(emitter, order, left, undefined);
+  else rest(emitter, order, left);
 }
 
-/** An order that does not rest ends: rejected when nothing of it was filled, else canceled for the remainder. */
-function end(
-  emitter: Emitter,
-  order: Order,
-  remaining: Contracts,
-  rejected: RejectReason | undefined,
-  canceled: CancelReason | undefined,
-): void {
-  if (rejected !== undefined) {
-    reject(emitter, order, rejected);
-    return;
-  }
+/** Why an order that finds this in the book is rejected whole: only orders that may not rest, or may only rest, are. */
+function refusalOfSweep({ tif }: Order, found: Sweep): RejectReason | undefined {
+  const untouched = !found.steps.some((step) => step.kind !== "cancelOwn");
+  if (tif === "PO") return found.steps.length > 0 || found.metOwn ? "WOULD_MATCH" : undefined;
+  if (tif === "FOK" && found.left > 0) return "NOT_FILLABLE";
+  if (!untouched) return undefined;
+  if (found.metOwn) return "SELF_TRADE";
+  return tif === "IOC" ? "NO_MATCH" : undefined;
+}
+
+/** What is left of an order that does not rest goes. */
+function end(emitter: Emitter, order: Order, remaining: Contracts, reason: CancelReason | undefined): void {
   const { orderId, wallet, ledger } = order;
-  emitter.emit({ type: "order", kind: "cancel", orderId, wallet, ledger, remaining, reason: canceled });
+  emitter.emit({ type: "order", kind: "cancel", orderId, wallet, ledger, remaining, reason });
 }
 
 function rest(emitter: Emitter, order: Order, qty: Contracts): void {
@@ -292,7 +284,7 @@ function cancelOne(emitter: Emitter, orderId: string, reason: CancelReason | und
     }
   }
   const held = state.held.get(orderId);
-  if (held !== undefined) end(emitter, held.order, held.remaining, undefined, reason);
+  if (held !== undefined) end(emitter, held.order, held.remaining, reason);
 }
 
 /** Cancels everything in both books and everything held. */
@@ -326,6 +318,59 @@ export function amend(emitter: Emitter, orderId: string, qty: Contracts): void {
     const { wallet, ledger } = held.order;
     emitter.emit({ type: "order", kind: "reduce", orderId, wallet, ledger, remaining: qty });
   }
+}
+
+/**
+ * Cancels an order and enters another in its stead. What filled of the first since the ledger looked comes off the
+ * second; when the first is gone, or nothing is left for the second, the second is rejected.
+ */
+export function replace(emitter: Emitter, order: Order, orderId: string, remaining: Contracts): void {
+  const left = remainingOf(emitter.state, orderId);
+  const qty = order.qty - (remaining - (left ?? 0));
+  if (left !== undefined) cancelOne(emitter, orderId, undefined);
+  if (left === undefined || qty <= 0) {
+    reject(emitter, order, "CANCELED");
+    return;
+  }
+  if (qty < order.qty) {
+    const { wallet, ledger } = order;
+    emitter.emit({
+      type: "order",
+      kind: "reduce",
+      orderId: order.orderId,
+      wallet,
+      ledger,
+      remaining: contracts(qty),
+    });
+  }
+  enter(emitter, { ...order, qty: contracts(qty) });
+}
+
+function remainingOf(state: MarketState, orderId: string): Contracts | undefined {
+  const { CASH, COIN } = state.books;
+  return (CASH.resting.get(orderId) ?? COIN.resting.get(orderId) ?? state.held.get(orderId))?.remaining;
+}
+
+/** What an order would do now, by the same sweep that executes. */
+export function preview(state: MarketState, order: Order, nowMs: number): OrderPreview {
+  const nothing = { fills: [], fee: ZERO, rests: contracts(0), queueAhead: contracts(0) };
+  const refusal = refusalOf(state, order, nowMs);
+  if (refusal !== undefined || state.definition === undefined) return { ...nothing, reject: refusal };
+  const { ladders } = state.books[order.currency];
+  const found = sweep(ladders, order, state.definition.ticks);
+  const reason = refusalOfSweep(order, found);
+  if (reason !== undefined) return { ...nothing, reject: reason };
+
+  const matches = found.steps.flatMap((step) => (step.kind === "match" ? [step] : []));
+  const charged = isCharged(order.fee, state.live);
+  const fee = matches.reduce(
+    (sum, { price, qty }) => (charged ? add(sum, takerFee(order.fee, price, qty)) : sum),
+    ZERO,
+  );
+  const rests = order.tif === "IOC" || found.metOwn ? contracts(0) : found.left;
+  const level = ladders[order.outcome]?.levels.find(({ price }) => price === order.price);
+  const queueAhead = rests === 0 ? contracts(0) : (level?.qty ?? contracts(0));
+  return { fills: matches.map(({ price, qty }) => ({ price, qty })), fee, rests, queueAhead };
 }
 
 /** What is due by now: held orders enter, expired ones are canceled. */

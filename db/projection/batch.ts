@@ -135,6 +135,9 @@ export class ProjectionBatch {
         return;
       case "canceling":
       case "amending":
+      case "deadman":
+      case "group":
+      case "policy":
         return;
       default:
         delta satisfies never;

@@ -42,7 +42,7 @@ export interface ScenarioOptions {
 }
 
 type PlaceOptions = Partial<
-  Pick<OrderRequest, "tif" | "ttlMs" | "clientId" | "selfTrade" | "notAfter" | "currency">
+  Pick<OrderRequest, "tif" | "ttlMs" | "clientId" | "groupId" | "selfTrade" | "notAfter" | "currency">
 > & {
   readonly wallet?: string;
 };
@@ -141,6 +141,7 @@ export class Scenario {
       clientId: options.clientId,
       selfTrade: options.selfTrade ?? "wash",
       notAfter: options.notAfter,
+      groupId: options.groupId,
     };
   }
 
@@ -172,6 +173,13 @@ export class Scenario {
       due = market.deadline(this.market)
     ) {
       this.operate({ kind: "tick" });
+    }
+    for (const [id, state] of this.ledgers) {
+      const due = ledger.deadline(state);
+      if (due === undefined || due > this.nowMs) continue;
+      const { deltas } = ledger.decide(state, ledger.tick, this.nowMs);
+      this.#ledgerSaid.push(...deltas);
+      this.#carry(ledger.route(id, { ts: this.nowMs, deltas }));
     }
   }
 

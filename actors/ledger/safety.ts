@@ -1,0 +1,101 @@
+/** What protects a wallet from itself: the dead-man switch, order groups, and how its orders hold money (contract sections 3 and 5). */
+
+import { contracts, type Contracts } from "../units.js";
+import { available } from "./state.js";
+import { cancelWhere } from "./canceling.js";
+import type { LedgerCommand, LedgerReply } from "./commands.js";
+import type { Emitter } from "./emitter.js";
+import type { Group } from "./state.js";
+
+type Of<Kind extends LedgerCommand["kind"]> = Extract<LedgerCommand, { kind: Kind }>;
+
+const DONE: LedgerReply = { ok: true, kind: "done" };
+
+/** Arms the switch anew, or turns it off with a time-out of 0. */
+export function setDeadman(emitter: Emitter, { wallet, trader, timeoutMs }: Of<"deadman">): LedgerReply {
+  emitter.wallet(wallet, trader);
+  const dueMs = timeoutMs === 0 ? undefined : emitter.nowMs + timeoutMs;
+  emitter.emit({ type: "deadman", wallet, timeoutMs, dueMs });
+  return DONE;
+}
+
+/** Cancels the orders of all wallets whose switch is due; a switch that went off is off until it is armed again. */
+export function runDeadmen(emitter: Emitter): void {
+  const { state, nowMs } = emitter;
+  for (
+    let due = state.deadlines.first();
+    due !== undefined && due.at <= nowMs;
+    due = state.deadlines.first()
+  ) {
+    state.deadlines.pop();
+    const wallet = due.what;
+    if (state.wallets.get(wallet)?.deadman?.dueMs !== due.at) continue;
+    emitter.emit({ type: "deadman", wallet, timeoutMs: 0 });
+    cancelWhere(emitter, wallet, () => true, "DISCONNECTED");
+  }
+}
+
+/** Makes a group, or gives it new bounds; what it had counted is forgotten. */
+export function setGroup(emitter: Emitter, command: Of<"setGroup">): LedgerReply {
+  const { wallet, trader, groupId, maxFilledQty, windowMs } = command;
+  emitter.wallet(wallet, trader);
+  emitter.emit({ type: "group", wallet, groupId, group: { maxFilledQty, windowMs, tripped: false } });
+  return DONE;
+}
+
+/** Takes a group away (its orders stay), or lets a tripped one place again. */
+export function changeGroup(
+  emitter: Emitter,
+  { kind, wallet, groupId }: Of<"removeGroup" | "resetGroup">,
+): LedgerReply {
+  const group = emitter.state.wallets.get(wallet)?.groups.get(groupId);
+  if (group === undefined) return { ok: false, refusal: "GROUP_NOT_FOUND" };
+  emitter.emit({
+    type: "group",
+    wallet,
+    groupId,
+    group: kind === "removeGroup" ? undefined : bounds(group, false),
+  });
+  return DONE;
+}
+
+/** A fill was counted: beyond the group's bound all its orders go, and it takes no new ones until it is reset. */
+export function checkGroup(emitter: Emitter, wallet: string, groupId: string): void {
+  const group = emitter.state.wallets.get(wallet)?.groups.get(groupId);
+  if (group === undefined || group.tripped) return;
+  const filled = group.fills.reduce<Contracts>((sum, { qty }) => contracts(sum + qty), contracts(0));
+  if (filled <= group.maxFilledQty) return;
+  emitter.emit({ type: "group", wallet, groupId, group: bounds(group, true) });
+  cancelWhere(emitter, wallet, (order) => order.groupId === groupId, "GROUP_LIMIT");
+}
+
+function bounds({ maxFilledQty, windowMs }: Group, tripped: boolean): Omit<Group, "fills"> {
+  return { maxFilledQty, windowMs, tripped };
+}
+
+export function listGroups(emitter: Emitter, wallet: string): LedgerReply {
+  const groups = emitter.state.wallets.get(wallet)?.groups ?? [];
+  return {
+    ok: true,
+    kind: "groups",
+    groups: [...groups].map(([groupId, group]) => ({ groupId, ...bounds(group, group.tripped) })),
+  };
+}
+
+/** Changes how the wallet's orders hold money; refused when the new way needs more than there is. */
+export function setPolicy(
+  emitter: Emitter,
+  { wallet: walletId, trader, policy }: Of<"setPolicy">,
+): LedgerReply {
+  const wallet = emitter.wallet(walletId, trader);
+  for (const currency of ["CASH", "COIN"] as const) {
+    let more = 0;
+    for (const account of wallet.accounts.values()) {
+      if (account.currency === currency) more += account.reserve(policy) - account.reserved;
+    }
+    if (more > Math.max(0, available(wallet, currency)))
+      return { ok: false, refusal: "INSUFFICIENT_BALANCE" };
+  }
+  emitter.emit({ type: "policy", wallet: walletId, policy });
+  return DONE;
+}
