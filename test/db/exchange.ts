@@ -14,7 +14,7 @@ import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
 import { ledger } from "../../actors/ledger/ledger.js";
 import type { LedgerState } from "../../actors/ledger/state.js";
-import type { OperatorTransactionKind } from "../../actors/ledger/types.js";
+import type { MarketTerms, OperatorTransactionKind } from "../../actors/ledger/types.js";
 import type { LifecycleAction, MarketCommand, MarketReply } from "../../actors/market/commands.js";
 import type { EffectDelta, MarketDelta } from "../../actors/market/deltas.js";
 import { market } from "../../actors/market/market.js";
@@ -237,13 +237,7 @@ export class SmallExchange {
       orders: [
         {
           orderId,
-          terms: {
-            marketId: market.marketId,
-            outcomes: market.outcomeIds.length,
-            voids: market.voids,
-            fee: FEE,
-            live: false,
-          },
+          terms: termsOf(market),
           currency: options.currency ?? "CASH",
           outcome,
           price: ticks(price),
@@ -262,14 +256,16 @@ export class SmallExchange {
     this.joined.ledger(ledgerShardOf(trader), { kind: "cancelAll", wallet: trader, filter: {} });
   }
 
-  amend(trader: string, orderId: string, qty: number): void {
+  amend(trader: string, market: MarketIds, orderId: string, qty: number): void {
     this.joined.now += 1;
     this.joined.ledger(ledgerShardOf(trader), {
       kind: "amend",
       wallet: trader,
       orderId,
       qty: contracts(qty),
-    });
+      replacementId: this.#newId(),
+      terms: termsOf(market),
+    } as LedgerCommand);
   }
 
   deliverAll(): void {
@@ -296,6 +292,10 @@ export class SmallExchange {
       log.push(entry(actor, log.length + 1, said.slice(start, start + batchesPerEntry)));
     }
   }
+}
+
+function termsOf({ marketId, outcomeIds, voids }: MarketIds): MarketTerms {
+  return { marketId, outcomes: outcomeIds.length, voids, fee: FEE, live: false };
 }
 
 export function entry(actor: ActorId, seq: number, batches: Entry["batches"]): Entry {

@@ -83,7 +83,7 @@ describe("projection", () => {
     exchange.deliverAll();
     await project(database.url, exchange.entries());
     expect(await findOrder(db, ann, orderId)).to.include({ status: "OPEN", remaining: 10 });
-    exchange.amend(ann, orderId, 7);
+    exchange.amend(ann, market, orderId, 7);
     exchange.deliverAll();
     await project(database.url, exchange.entries());
     expect(await findOrder(db, ann, orderId)).to.include({ status: "OPEN", qty: 10, remaining: 7 });
@@ -372,7 +372,7 @@ describe("projection", () => {
         exchange.transact(trader, 3_000_000);
         exchange.transact(trader, 3_000_000, { currency: "COIN" });
       }
-      const placed: { trader: string; orderId: string }[] = [];
+      const placed: { trader: string; market: MarketIds; orderId: string }[] = [];
       for (let round = 0; round < 6; round += 1) {
         for (let step = 0; step < 40; step += 1) live(roll, traders, markets, placed);
         // Messages that are still on their way are in flight in the report.
@@ -390,7 +390,7 @@ describe("projection", () => {
     roll: (below: number) => number,
     traders: readonly string[],
     markets: readonly MarketIds[],
-    placed: { trader: string; orderId: string }[],
+    placed: { trader: string; market: MarketIds; orderId: string }[],
   ): void {
     const trader = traders[roll(traders.length)] ?? ann;
     const market = markets[roll(markets.length)];
@@ -404,11 +404,12 @@ describe("projection", () => {
       const snapped = Math.min(price, 945);
       placed.push({
         trader,
+        market,
         orderId: exchange.place(trader, market, outcome, snapped, 1 + roll(300), { tif, currency }),
       });
     } else if (what < 14) {
       const order = placed[roll(placed.length)];
-      if (order !== undefined) exchange.amend(order.trader, order.orderId, 1 + roll(5));
+      if (order !== undefined) exchange.amend(order.trader, order.market, order.orderId, 1 + roll(5));
     } else if (what === 14) exchange.cancelAll(trader);
     else if (what === 15) exchange.transact(trader, 1 + roll(1_000), { kind: "WITHDRAWAL" });
     else if (what === 16) exchange.lifecycle(market, roll(2) === 0 ? "golive" : "unlive");
