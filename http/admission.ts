@@ -8,6 +8,7 @@ import type { KeyCaller, SessionCaller } from "./callers.js";
 import { traderOf } from "./callers.js";
 import { Refused, type Code } from "./errors.js";
 import { notesOf, REPEATED, type Incoming } from "./incoming.js";
+import type { KeyUse } from "./key-use.js";
 import { rowTokens, type Price } from "./metering.js";
 import type { Reference } from "./reference.js";
 import type { Access, Admission, Route } from "./route.js";
@@ -31,6 +32,7 @@ export interface AdmissionParts {
   readonly reference: Reference;
   readonly throttle: Throttle;
   readonly locations: Locations;
+  readonly keyUse: KeyUse;
 }
 
 type KeyAccess = Extract<Access, { kind: "key" | "keyOrSession" }>;
@@ -77,12 +79,18 @@ function speaksAsSession(parts: AdmissionParts, request: Incoming): boolean {
 async function identifyKey(parts: AdmissionParts, request: Incoming, res: Response): Promise<KeyCaller> {
   const caller = await parts.signatures.identify(request);
   notesOf(res).keyId = caller.key.keyId;
+  parts.keyUse.note(caller.key.keyId, request.receivedMs);
   return caller;
 }
 
-async function identifySession(parts: AdmissionParts, request: Incoming, res: Response): Promise<SessionCaller> {
+async function identifySession(
+  parts: AdmissionParts,
+  request: Incoming,
+  res: Response,
+): Promise<SessionCaller> {
   const header = request.header("authorization");
-  const token = header === undefined || header === REPEATED ? undefined : /^Bearer ([\w.-]+)$/.exec(header)?.[1];
+  const token =
+    header === undefined || header === REPEATED ? undefined : /^Bearer ([\w.-]+)$/.exec(header)?.[1];
   const session = token === undefined ? undefined : parts.tokens.read(token);
   const account = session === undefined ? undefined : await parts.reference.account(session.accountId);
   const good =
@@ -100,7 +108,10 @@ function requireRole(role: "trader" | "operator" | undefined, caller: SessionCal
 
 function requireScope(access: KeyAccess, { key }: KeyCaller): void {
   if (access.scopes.includes(key.scope)) return;
-  throw new Refused("SCOPE_REJECTED", `a ${key.scope} key does not reach this route; it takes ${access.scopes.join(", ")}`);
+  throw new Refused(
+    "SCOPE_REJECTED",
+    `a ${key.scope} key does not reach this route; it takes ${access.scopes.join(", ")}`,
+  );
 }
 
 /** An account that is locked out of trading; who has excluded themself may still cancel. */
@@ -117,12 +128,19 @@ export function refuseInactive(state: KeyCaller["key"]["state"], canceling: bool
 async function requireLocation(
   parts: AdmissionParts,
   access: KeyAccess,
-  caller: KeyCaller,
+  { key, ip }: KeyCaller,
   nowMs: number,
 ): Promise<void> {
   if (access.location === "exempt") return;
-  const { key, ip } = caller;
-  const refusal = await parts.locations.check({ traderId: key.traderId, ip, purpose: access.location, nowMs });
+  await refuseLocation(parts.locations, { traderId: key.traderId, ip, purpose: access.location, nowMs });
+}
+
+/** Refuses a place that may not trade. */
+export async function refuseLocation(
+  locations: Locations,
+  from: Parameters<Locations["check"]>[0],
+): Promise<void> {
+  const refusal = await locations.check(from);
   if (refusal !== undefined) throw new Refused(refusal);
 }
 

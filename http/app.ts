@@ -47,7 +47,17 @@ const read = costs("read", 1);
 const settledOrders = perRows("history", 4, 100);
 
 /** Every route, how it is reached and what it costs (contract sections 5 and 8). */
-export function routeTable({ service, keys, subaccounts, transfers, catalog, orders, portfolio, sessions, admin }: Endpoints): readonly Route[] {
+export function routeTable({
+  service,
+  keys,
+  subaccounts,
+  transfers,
+  catalog,
+  orders,
+  portfolio,
+  sessions,
+  admin,
+}: Endpoints): readonly Route[] {
   const { types } = catalog;
   const named = (base: string, access: typeof anybody | ReturnType<typeof signed>, metering: typeof free) => [
     at(`GET ${base}/catalog/events`, access, metering, catalog.events),
@@ -80,7 +90,12 @@ export function routeTable({ service, keys, subaccounts, transfers, catalog, ord
     at("POST /v3/account/subaccounts/:keyId/keys", verified(["management"]), account, subaccounts.issueKey),
     at("POST /v3/account/subaccounts/:keyId/transfer", signed(["management"]), account, transfers.create),
     at("GET /v3/account/subaccounts/:keyId/transfers/:transferId", signed(MANAGING), account, transfers.one),
-    at("GET /v3/account/subaccounts/:keyId/transactions", signed(ANY_SCOPE), perRows("history", 6, 100), transfers.transactions),
+    at(
+      "GET /v3/account/subaccounts/:keyId/transactions",
+      signed(ANY_SCOPE),
+      perRows("history", 6, 100),
+      transfers.transactions,
+    ),
     at("GET /v3/account/orders", signed(TRADING), account, portfolio.openOrders),
     at("GET /v3/account/positions", signed(TRADING), account, portfolio.openPositions),
 
@@ -96,7 +111,12 @@ export function routeTable({ service, keys, subaccounts, transfers, catalog, ord
     at("DELETE /v3/orders", canceling, costs("cancel", 1), orders.cancelAll),
     at("DELETE /v3/orders/:orderId", canceling, costs("cancel", 1), orders.cancel),
     at("GET /v3/orders/:orderId", signed(TRADING), read, orders.one),
-    at("GET /v3/orders", signed(TRADING), byParameter("status", "OPEN", (status) => (status === "OPEN" ? read : settledOrders)), orders.list),
+    at(
+      "GET /v3/orders",
+      signed(TRADING),
+      byParameter("status", "OPEN", (status) => (status === "OPEN" ? read : settledOrders)),
+      orders.list,
+    ),
     at("GET /v3/portfolio/fills", signed(TRADING), perRows("history", 8, 50), portfolio.fills),
     at("GET /v3/portfolio/positions", signed(TRADING), read, portfolio.positions),
 
@@ -147,7 +167,9 @@ export function createApp(parts: AppParts): Express {
   app.use(requestId);
   app.use(requestLog(log, (route, status, ms) => metrics.observe(route, status, ms)));
   app.use(edgeRate(edge));
-  app.use(helmet({ contentSecurityPolicy: { directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } } }));
+  app.use(
+    helmet({ contentSecurityPolicy: { directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } } }),
+  );
   app.use(cors(corsOptions(brand)));
   app.use(rawTarget);
   app.use(exactBody(edge));

@@ -16,7 +16,8 @@ export function refusalOf(error: unknown): Refused | undefined {
   if (error instanceof Refused) return error;
   if (error instanceof InvalidCursor) return new Refused("INVALID_QUERY", `after: ${error.message}`);
   if (error instanceof Unavailable) return new Refused("UNAVAILABLE", error.message, {}, RETRY);
-  if (isUnavailable(error)) return new Refused("UNAVAILABLE", "the database cannot be reached; try again", {}, RETRY);
+  if (isUnavailable(error))
+    return new Refused("UNAVAILABLE", "the database cannot be reached; try again", {}, RETRY);
   return undefined;
 }
 
@@ -24,7 +25,8 @@ export function refusalOf(error: unknown): Refused | undefined {
 export function answerFailures(log: Logger): ErrorRequestHandler {
   return (error: unknown, _req, res, _next) => {
     const refused = refusalOf(error);
-    if (refused === undefined) log.error({ err: error, requestId: localsOf(res).requestId }, "unexpected failure");
+    if (refused === undefined)
+      log.error({ err: error, requestId: localsOf(res).requestId }, "unexpected failure");
     if (res.headersSent) {
       res.destroy();
       return;

@@ -5,6 +5,7 @@ import { LEDGER_SHARDS, ledgerActor } from "../actors/actor.js";
 import type { Database } from "../db/database.js";
 import { projectedSeqs } from "../db/queries/projected.js";
 import type { Exchange, Tail } from "../stream/log/types.js";
+import { ONLY_LOOKING } from "./wallets.js";
 
 /** `ready` is the whole verdict; the rest says why. */
 export interface Readiness {
@@ -54,7 +55,13 @@ export async function readiness({ db, exchange, tail, halted }: HealthParts): Pr
   const answers = redis
     ? await Promise.all(
         SHARDS.map((shard) =>
-          holds(() => exchange.ledger(shard, { kind: "wallet", wallet: NOBODY }, { timeoutMs: ASK_TIMEOUT_MS })),
+          holds(() =>
+            exchange.ledger(
+              shard,
+              { kind: "wallet", wallet: NOBODY },
+              { ...ONLY_LOOKING, timeoutMs: ASK_TIMEOUT_MS },
+            ),
+          ),
         ),
       )
     : [];
@@ -67,6 +74,7 @@ export async function readiness({ db, exchange, tail, halted }: HealthParts): Pr
     });
   }
   const ledgers = answers.filter(Boolean).length;
-  const ready = redis && postgres && ledgers === LEDGER_SHARDS && lag !== null && lag <= MAX_LAG && stopped.length === 0;
+  const ready =
+    redis && postgres && ledgers === LEDGER_SHARDS && lag !== null && lag <= MAX_LAG && stopped.length === 0;
   return { ready, redis, postgres, ledgers, projectorLag: lag, halted: stopped };
 }

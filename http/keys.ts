@@ -103,7 +103,8 @@ export function acceptKey(pem: string, algorithm: KeyAlgorithm): AcceptedKey | R
   }
   const der = decodeBase64(body.replace(/[\r\n]/g, ""));
   if (der === undefined) return refuse("publicKey is not valid base64 inside its PEM block");
-  const isEd25519 = der.length === ED25519_BYTES && der.subarray(0, ED25519_PREFIX.length).equals(ED25519_PREFIX);
+  const isEd25519 =
+    der.length === ED25519_BYTES && der.subarray(0, ED25519_PREFIX.length).equals(ED25519_PREFIX);
   const isP256 = der.length === P256_BYTES && der.subarray(0, P256_PREFIX.length).equals(P256_PREFIX);
   if (!isEd25519 && !isP256) return refuse(describeOther(der));
   const found: KeyAlgorithm = isEd25519 ? "Ed25519" : "P-256";

@@ -46,11 +46,7 @@ export function perItem(bucket: Bucket, field: string): Metering {
 }
 
 /** One of two meters, by a query parameter: open orders are live state, settled ones history. */
-export function byParameter(
-  name: string,
-  fallback: string,
-  choose: (value: string) => Metering,
-): Metering {
+export function byParameter(name: string, fallback: string, choose: (value: string) => Metering): Metering {
   return (request) => choose(parameter(request.target.query, name) ?? fallback)(request);
 }
 

@@ -7,7 +7,9 @@ const UTF8 = new TextDecoder("utf-8", { fatal: true });
 function decode(part: string): string | undefined {
   if (!/^[\x21-\x7e]*$/.test(part) || /%(?![0-9A-Fa-f]{2})/.test(part)) return undefined;
   if (!part.includes("%")) return part;
-  const bytes = part.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+  const bytes = part.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) =>
+    String.fromCharCode(parseInt(hex, 16)),
+  );
   try {
     const text = UTF8.decode(Buffer.from(bytes, "latin1"));
     return text.includes("\0") ? undefined : text;

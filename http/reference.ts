@@ -9,7 +9,7 @@ import { isUnavailable, type Database } from "../db/database.js";
 import { findEvent, marketIdsOfEvents, type EventRecord } from "../db/queries/events.js";
 import { findKey } from "../db/queries/keys.js";
 import { findMarket, findMarkets, findOutcome, type MarketRecord } from "../db/queries/markets.js";
-import { isTokenRevoked } from "../db/queries/sessions.js";
+import { findLocation, isTokenRevoked, type DeviceLocation } from "../db/queries/sessions.js";
 import { currentTicks } from "../db/queries/ticks.js";
 import { findTrader, type Trader } from "../db/queries/traders.js";
 import { Cache } from "./cache.js";
@@ -17,7 +17,8 @@ import type { LiveKey } from "./callers.js";
 import type { KeyDirectory } from "./signed.js";
 
 /** What can be invalidated, by whoever changes it. */
-export type ReferenceKind = "key" | "trader" | "session" | "market" | "event" | "ticks";
+export const REFERENCE_KINDS = ["key", "trader", "session", "location", "market", "event", "ticks"] as const;
+export type ReferenceKind = (typeof REFERENCE_KINDS)[number];
 
 /** The tick table in force, with its prices as a set to look them up in. */
 export interface Grid {
@@ -40,6 +41,7 @@ export class Reference implements KeyDirectory {
   private readonly keys: Cache<LiveKey>;
   private readonly sessions: Cache<{ readonly revoked: boolean }>;
   private readonly accounts: Cache<Trader>;
+  private readonly locations: Cache<{ readonly last: DeviceLocation | undefined }>;
   private readonly marketCache: Cache<MarketRecord>;
   private readonly events: Cache<EventRecord>;
   private readonly outcomes: Cache<OutcomePlace>;
@@ -56,6 +58,7 @@ export class Reference implements KeyDirectory {
     this.keys = kept(KEY_TTL_MS, 50_000, (keyId) => this.loadKey(keyId));
     this.sessions = kept(KEY_TTL_MS, 50_000, async (id) => ({ revoked: await isTokenRevoked(db, id) }));
     this.accounts = kept(KEY_TTL_MS, 50_000, (traderId) => findTrader(db, traderId));
+    this.locations = kept(KEY_TTL_MS, 50_000, async (id) => ({ last: await findLocation(db, id) }));
     this.marketCache = kept(MARKET_TTL_MS, 20_000, (marketId) => findMarket(db, marketId));
     this.events = kept(MARKET_TTL_MS, 20_000, (eventId) => findEvent(db, eventId));
     // Which market an outcome belongs to never changes, so this one only bounds memory.
@@ -78,6 +81,11 @@ export class Reference implements KeyDirectory {
 
   account(accountId: string): Promise<Trader | undefined> {
     return this.accounts.get(accountId);
+  }
+
+  /** The trader's last device check-in. */
+  async location(traderId: string): Promise<DeviceLocation | undefined> {
+    return (await this.locations.get(traderId))?.last;
   }
 
   market(marketId: string): Promise<MarketRecord | undefined> {
@@ -125,6 +133,9 @@ export class Reference implements KeyDirectory {
       case "session":
         this.sessions.drop(id);
         return;
+      case "location":
+        this.locations.drop(id);
+        return;
       case "trader":
         this.accounts.drop(id);
         this.keys.dropWhere((key) => key.traderId === id);
@@ -143,6 +154,20 @@ export class Reference implements KeyDirectory {
       default:
         kind satisfies never;
     }
+  }
+
+  /** Drops everything: changes may have been missed. */
+  invalidateAll(): void {
+    const caches = [
+      this.keys,
+      this.sessions,
+      this.accounts,
+      this.locations,
+      this.marketCache,
+      this.events,
+      this.grid,
+    ];
+    for (const cache of caches) cache.clear();
   }
 
   /** Tells of every market that appeared or changed, until the returned stop is called. */

@@ -75,7 +75,9 @@ export function canonicalText(parts: SignedParts): string {
 
 /** Signs a canonical text; the answer is standard padded base64. P-256 signs its SHA-256 and encodes DER (contract section 5). */
 export function signText(text: string, privateKey: KeyObject, algorithm: KeyAlgorithm): string {
-  return signBytes(algorithm === "Ed25519" ? null : "sha256", Buffer.from(text), privateKey).toString("base64");
+  return signBytes(algorithm === "Ed25519" ? null : "sha256", Buffer.from(text), privateKey).toString(
+    "base64",
+  );
 }
 
 /** Whether `signature` is of `text` by the holder of `publicKey`. Malformed signatures are simply not. */

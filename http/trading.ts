@@ -42,11 +42,19 @@ export interface Rejected {
 export type Placed =
   | { readonly kind: "all"; readonly accepted: readonly Accepted[]; readonly repeated: boolean }
   | { readonly kind: "some"; readonly accepted: readonly Accepted[]; readonly rejected: readonly Rejected[] }
-  | { readonly kind: "none"; readonly code: Code; readonly message: string; readonly rejected: readonly Rejected[] };
+  | {
+      readonly kind: "none";
+      readonly code: Code;
+      readonly message: string;
+      readonly rejected: readonly Rejected[];
+    };
 
 export interface Canceled {
   readonly canceled: readonly string[];
-  readonly notCanceled: readonly { readonly orderId: string; readonly reason: "FILLED" | "CANCELED" | "NOT_FOUND" }[];
+  readonly notCanceled: readonly {
+    readonly orderId: string;
+    readonly reason: "FILLED" | "CANCELED" | "NOT_FOUND";
+  }[];
 }
 
 /** Which orders to cancel; absent fields do not narrow. */
@@ -86,7 +94,12 @@ export class Trading {
    * Places orders, each judged by itself, or with `atomic` all as one. With a `commandId` a repeat gives the same
    * order ids and takes effect once. Refuses `EMPTY_BATCH` and `BATCH_TOO_LARGE`; throws `Unavailable`.
    */
-  async place(trader: Trader, orders: readonly PlaceOrder[], atomic: boolean, commandId: string = randomUUID()): Promise<Placed> {
+  async place(
+    trader: Trader,
+    orders: readonly PlaceOrder[],
+    atomic: boolean,
+    commandId: string = randomUUID(),
+  ): Promise<Placed> {
     requireBatch(orders.length);
     const judged = await this.judge(orders, commandId);
     const passed = judged.filter((one): one is OrderRequest => !isRefusal(one));
@@ -96,7 +109,11 @@ export class Trading {
   }
 
   /** Cancels orders by id and says what became of each. Throws `Unavailable` when that cannot be told in time. */
-  async cancel(trader: Trader, orderIds: readonly string[], commandId: string = randomUUID()): Promise<Canceled> {
+  async cancel(
+    trader: Trader,
+    orderIds: readonly string[],
+    commandId: string = randomUUID(),
+  ): Promise<Canceled> {
     requireBatch(orderIds.length);
     const ends = await this.cancelEach(trader, [...new Set(orderIds)], commandId);
     const canceled: string[] = [];
@@ -131,7 +148,10 @@ export class Trading {
     return reply.queued.length;
   }
 
-  private async judge(orders: readonly PlaceOrder[], commandId: string): Promise<(OrderRequest | OrderRefusal)[]> {
+  private async judge(
+    orders: readonly PlaceOrder[],
+    commandId: string,
+  ): Promise<(OrderRequest | OrderRefusal)[]> {
     const { reference } = this.parts;
     const grid = await reference.ticks();
     const markets = new Map<string, Promise<Market | undefined>>();
@@ -191,7 +211,10 @@ export class Trading {
     );
   }
 
-  private async endsOf(trader: Trader, queued: readonly OpenOrder[]): Promise<ReadonlyMap<string, OrderStatus>> {
+  private async endsOf(
+    trader: Trader,
+    queued: readonly OpenOrder[],
+  ): Promise<ReadonlyMap<string, OrderStatus>> {
     if (queued.length === 0) return new Map();
     const orderIds = queued.map(({ orderId }) => orderId);
     const ends = await this.parts.endings.waitTerminal(trader.wallet, orderIds, ENDING_TIMEOUT_MS);
@@ -201,7 +224,10 @@ export class Trading {
     return new Map([...ends].map(([orderId, { status }]) => [orderId, status]));
   }
 
-  private async statusesOf(trader: Trader, orderIds: readonly string[]): Promise<ReadonlyMap<string, OrderStatus>> {
+  private async statusesOf(
+    trader: Trader,
+    orderIds: readonly string[],
+  ): Promise<ReadonlyMap<string, OrderStatus>> {
     if (orderIds.length === 0) return new Map();
     await this.parts.freshness.reach(ledgerOf(trader.traderId));
     const orders = await findOrders(this.parts.db, trader.wallet, orderIds);

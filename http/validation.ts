@@ -9,7 +9,10 @@ import { readQuery } from "./query.js";
 type Issue = z.core.$ZodIssue;
 
 function place(path: readonly PropertyKey[]): string {
-  return path.map((step) => (typeof step === "number" ? `[${step}]` : `.${String(step)}`)).join("").replace(/^\./, "");
+  return path
+    .map((step) => (typeof step === "number" ? `[${step}]` : `.${String(step)}`))
+    .join("")
+    .replace(/^\./, "");
 }
 
 /** The first thing wrong, in one sentence. */
@@ -19,7 +22,8 @@ function describe(issue: Issue, noun: string): string {
     const name = [where, issue.keys[0] ?? ""].filter((part) => part !== "").join(".");
     return `${name} is not a ${noun} of this route; leave it out`;
   }
-  if (issue.code === "invalid_type" && issue.input === undefined && where !== "") return `${where} is missing`;
+  if (issue.code === "invalid_type" && issue.input === undefined && where !== "")
+    return `${where} is missing`;
   return where === "" ? issue.message : `${where}: ${issue.message}`;
 }
 
@@ -32,7 +36,12 @@ function refusal(issues: readonly Issue[], noun: string, otherwise: Code): Refus
 }
 
 /** Reads a value by a schema, or refuses it with the code. */
-export function readAs<Value>(schema: z.ZodType<Value>, value: unknown, noun: string, otherwise: Code): Value {
+export function readAs<Value>(
+  schema: z.ZodType<Value>,
+  value: unknown,
+  noun: string,
+  otherwise: Code,
+): Value {
   const parsed = schema.safeParse(value, { reportInput: true });
   if (parsed.success) return parsed.data;
   throw refusal(parsed.error.issues, noun, otherwise);
@@ -54,7 +63,11 @@ export function readBody(schema: z.ZodType | undefined, request: Incoming): unkn
     throw new Refused("INVALID_BODY", "this route takes no body; send none");
   }
   const type = request.header("content-type");
-  if (type === undefined || type === REPEATED || !/^application\/json\s*(;\s*charset=utf-8\s*)?$/i.test(type)) {
+  if (
+    type === undefined ||
+    type === REPEATED ||
+    !/^application\/json\s*(;\s*charset=utf-8\s*)?$/i.test(type)
+  ) {
     throw new Refused("INVALID_REQUEST", "the body needs the header Content-Type: application/json");
   }
   if (request.header("content-encoding") !== undefined) {
@@ -63,7 +76,8 @@ export function readBody(schema: z.ZodType | undefined, request: Incoming): unkn
   try {
     return readAs(schema, readJson(request.body), "field", "INVALID_BODY");
   } catch (error) {
-    if (error instanceof JsonError) throw new Refused("INVALID_BODY", `the body is not acceptable JSON: ${error.message}`);
+    if (error instanceof JsonError)
+      throw new Refused("INVALID_BODY", `the body is not acceptable JSON: ${error.message}`);
     throw error;
   }
 }

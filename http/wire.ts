@@ -34,7 +34,9 @@ const MILLION = 1_000_000;
 
 /** Millionths as a decimal string without needless zeros, such as `0.03`. */
 export function formatShare(ppm: number): string {
-  const fraction = String(ppm % MILLION).padStart(6, "0").replace(/0+$/, "");
+  const fraction = String(ppm % MILLION)
+    .padStart(6, "0")
+    .replace(/0+$/, "");
   const whole = Math.floor(ppm / MILLION);
   return fraction === "" ? String(whole) : `${whole}.${fraction}`;
 }

@@ -10,7 +10,9 @@ export function refuseAtEdge(res: Response): void {
   res
     .status(403)
     .set({ "Content-Type": "text/html; charset=utf-8", Connection: "close" })
-    .end("<!doctype html><html><head><title>403 Forbidden</title></head><body><h1>403 Forbidden</h1></body></html>\n");
+    .end(
+      "<!doctype html><html><head><title>403 Forbidden</title></head><body><h1>403 Forbidden</h1></body></html>\n",
+    );
 }
 
 /** Surface A's refusal: `{ code, message }`, and whatever else the refusal carries. */
@@ -19,5 +21,9 @@ export function refuse(res: Response, refused: Refused): void {
   res
     .status(statusOf(refused.code))
     .set(refused.headers)
-    .json({ code: wireCode(refused.code), message: refused.message || meaningOf(refused.code), ...refused.more });
+    .json({
+      code: wireCode(refused.code),
+      message: refused.message || meaningOf(refused.code),
+      ...refused.more,
+    });
 }

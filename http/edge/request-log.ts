@@ -30,7 +30,10 @@ export function createLogger(level: string, role: string, destination?: Destinat
 }
 
 /** Logs each request when its answer is out, or its connection gone. */
-export function requestLog(log: Logger, observe: (route: string, status: number, ms: number) => void): RequestHandler {
+export function requestLog(
+  log: Logger,
+  observe: (route: string, status: number, ms: number) => void,
+): RequestHandler {
   return (req, res, next) => {
     const started = process.hrtime.bigint();
     res.once("close", () => {

@@ -1,6 +1,7 @@
 /** Events, markets, books, trades and names, signed and public alike (contract section 5). */
 
 import { createHash } from "node:crypto";
+import type { z } from "zod";
 import { marketActor } from "../../actors/actor.js";
 import type { Currency } from "../../actors/market/types.js";
 import { formatPrice } from "../../actors/units.js";
@@ -59,7 +60,10 @@ export function etagOf(...parts: readonly (string | number)[]): string {
 
 /** Whether the client has this version already. */
 export function isCurrent(condition: unknown, etag: string): boolean {
-  return typeof condition === "string" && condition.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag);
+  return (
+    typeof condition === "string" &&
+    condition.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag)
+  );
 }
 
 export function catalogEndpoints({ db, reference, freshness, books, qa }: CatalogParts) {
@@ -68,15 +72,23 @@ export function catalogEndpoints({ db, reference, freshness, books, qa }: Catalo
     return market;
   };
 
+  const eventsPage = async (query: z.output<typeof EventsQuery>) => {
+    const { league, status, startsAfter, startsBefore, ...page } = query;
+    const filter = {
+      leagues: league,
+      statuses: status ?? UNDERWAY,
+      startsAfter,
+      startsBefore,
+      visible: true,
+    };
+    const { items, next } = await listEvents(db, filter, page);
+    return { items: items.map(eventOnWire), next };
+  };
+
   const events = openEndpoint({
     query: EventsQuery,
     answer: pageOf(CatalogEvent),
-    run: async ({ query }) => {
-      const { league, status, startsAfter, startsBefore, ...page } = query;
-      const filter = { leagues: league, statuses: status ?? UNDERWAY, startsAfter, startsBefore, visible: true };
-      const { items, next } = await listEvents(db, filter, page);
-      return { body: { items: items.map(eventOnWire), next } };
-    },
+    run: async ({ query }) => ({ body: await eventsPage(query) }),
   });
 
   const event = openEndpoint({
@@ -90,23 +102,25 @@ export function catalogEndpoints({ db, reference, freshness, books, qa }: Catalo
     },
   });
 
+  const marketsPage = async (query: z.output<typeof MarketsQuery>) => {
+    const { league, marketType, eventStatus, event: eventId, startsAfter, startsBefore, ...page } = query;
+    const filter = {
+      leagues: league,
+      marketTypes: marketType,
+      eventStatuses: eventStatus ?? (eventId === undefined ? UNDERWAY : undefined),
+      eventId,
+      startsAfter,
+      startsBefore,
+      visible: true,
+    };
+    const { items, next } = await listMarkets(db, filter, page);
+    return { items: items.map(marketOnWire), next };
+  };
+
   const markets = openEndpoint({
     query: MarketsQuery,
     answer: pageOf(Market),
-    run: async ({ query }) => {
-      const { league, marketType, eventStatus, event: eventId, startsAfter, startsBefore, ...page } = query;
-      const filter = {
-        leagues: league,
-        marketTypes: marketType,
-        eventStatuses: eventStatus ?? (eventId === undefined ? UNDERWAY : undefined),
-        eventId,
-        startsAfter,
-        startsBefore,
-        visible: true,
-      };
-      const { items, next } = await listMarkets(db, filter, page);
-      return { body: { items: items.map(marketOnWire), next } };
-    },
+    run: async ({ query }) => ({ body: await marketsPage(query) }),
   });
 
   const market = openEndpoint({
@@ -137,7 +151,10 @@ export function catalogEndpoints({ db, reference, freshness, books, qa }: Catalo
       const body = {
         marketId,
         seq: found.seq,
-        orders: Object.fromEntries(orders) as Record<string, { orderId: string; price: string; qty: number }[]>,
+        orders: Object.fromEntries(orders) as Record<
+          string,
+          { orderId: string; price: string; qty: number }[]
+        >,
         ...coin(query.currency),
       };
       return { headers, body };
@@ -207,5 +224,5 @@ export function catalogEndpoints({ db, reference, freshness, books, qa }: Catalo
     eventStatuses: names(() => Promise.resolve([...EVENT_STATUSES])),
   };
 
-  return { events, event, markets, market, book, trades, candles, history, types };
+  return { events, event, markets, market, book, trades, candles, history, types, eventsPage, marketsPage };
 }

@@ -2,7 +2,15 @@
 
 import { randomUUID } from "node:crypto";
 import { violatedUnique, type Database } from "../../db/database.js";
-import { findKey, liveKeys, mintKey, revokeKey, type Key as KeyRecord, type KeyRefusal, type NewKey } from "../../db/queries/keys.js";
+import {
+  findKey,
+  liveKeys,
+  mintKey,
+  revokeKey,
+  type Key as KeyRecord,
+  type KeyRefusal,
+  type NewKey,
+} from "../../db/queries/keys.js";
 import type { KeyCaller, SessionCaller } from "../callers.js";
 import { traderOf } from "../callers.js";
 import { Refused } from "../errors.js";
@@ -87,7 +95,8 @@ export async function mintOnce(
   row: NewKey,
   write: () => Promise<{ ok: true } | { ok: false; refusal: KeyRefusal | "TOO_MANY_SUBACCOUNTS" }>,
 ): Promise<void> {
-  const isRepeat = async (): Promise<boolean> => (await findKey(db, row.keyId))?.key.traderId === row.traderId;
+  const isRepeat = async (): Promise<boolean> =>
+    (await findKey(db, row.keyId))?.key.traderId === row.traderId;
   if (await isRepeat()) return;
   try {
     const written = await write();

@@ -81,7 +81,11 @@ export function orderEndpoints({ db, reference, freshness, trading }: OrderParts
     body: BatchCancel,
     answer: BatchCancelResult,
     run: async ({ caller, body }) => {
-      const { canceled, notCanceled } = await trading.cancel(walletOf(caller), body.orderIds, caller.commandId);
+      const { canceled, notCanceled } = await trading.cancel(
+        walletOf(caller),
+        body.orderIds,
+        caller.commandId,
+      );
       const status = notCanceled.length === 0 ? 200 : canceled.length === 0 ? 404 : 207;
       return { status, body: { canceled: [...canceled], notCanceled: [...notCanceled] } };
     },
@@ -124,11 +128,20 @@ export function orderEndpoints({ db, reference, freshness, trading }: OrderParts
     answer: OrderOrPage,
     run: async ({ caller, query }) => {
       const { traderId, wallet } = walletOf(caller);
-      const { clientId, event, market, outcome, status, currency, startsAfter, startsBefore, ...page } = query;
+      const { clientId, event, market, outcome, status, currency, startsAfter, startsBefore, ...page } =
+        query;
       await freshness.reach(ledgerOf(traderId));
-      if (clientId !== undefined) return { body: await shown(await findOrderByClientId(db, wallet, clientId)) };
+      if (clientId !== undefined)
+        return { body: await shown(await findOrderByClientId(db, wallet, clientId)) };
       const scope = await scopeOf(reference, { event, market, outcome });
-      const filter = { wallet, ...scope, currency, statuses: status ?? (["OPEN"] as const), startsAfter, startsBefore };
+      const filter = {
+        wallet,
+        ...scope,
+        currency,
+        statuses: status ?? (["OPEN"] as const),
+        startsAfter,
+        startsBefore,
+      };
       const { items, next } = await listOrders(db, filter, page);
       const markets = await reference.marketsById(items.map(({ marketId }) => marketId));
       const orders = items.map((order) => orderOnWire(markets.get(order.marketId), order));

@@ -9,7 +9,14 @@ import type { Freshness } from "../freshness.js";
 import type { Reference } from "../reference.js";
 import { keyEndpoint } from "../route.js";
 import { pageOf } from "../schemas/common.js";
-import { AccountOrders, AccountPositions, Fill, FillsQuery, Position, PositionsQuery } from "../schemas/orders.js";
+import {
+  AccountOrders,
+  AccountPositions,
+  Fill,
+  FillsQuery,
+  Position,
+  PositionsQuery,
+} from "../schemas/orders.js";
 import { scopeOf } from "../scope.js";
 import { readWallet } from "../wallets.js";
 import { fillOnWire, openOrderOnWire, outcomeIdOf, positionOnWire } from "../wire.js";

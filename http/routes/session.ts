@@ -3,7 +3,12 @@
 import { randomUUID } from "node:crypto";
 import { formatMoney } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
-import { findLocation, recordLocation, revokeToken, type DeviceLocation as LocationRecord } from "../../db/queries/sessions.js";
+import {
+  findLocation,
+  recordLocation,
+  revokeToken,
+  type DeviceLocation as LocationRecord,
+} from "../../db/queries/sessions.js";
 import { createTrader, findTrader, findTraderByEmail } from "../../db/queries/traders.js";
 import type { Exchange } from "../../stream/log/types.js";
 import type { Changes } from "../changes.js";
@@ -125,6 +130,7 @@ export function sessionEndpoints({ db, exchange, passwords, tokens, changes }: S
         ts: incoming.receivedMs,
       };
       await recordLocation(db, location);
+      await changes.publish("location", caller.accountId);
       return { body: locationOnWire(location) };
     },
   });

@@ -39,7 +39,11 @@ export interface SubaccountParts {
  * The subaccount that the key in the path reaches, for its own trader and, when the caller holds a trading key, only
  * their own. Refuses `SUBACCOUNT_NOT_FOUND`, `NOT_A_SUBACCOUNT_KEY`, and 403 for another subaccount.
  */
-export async function requireSubaccount(db: Database, { key }: KeyCaller, keyId: string): Promise<SubaccountRecord> {
+export async function requireSubaccount(
+  db: Database,
+  { key }: KeyCaller,
+  keyId: string,
+): Promise<SubaccountRecord> {
   const found = await findSubaccountByKey(db, key.traderId, keyId);
   if (found === undefined) throw new Refused("SUBACCOUNT_NOT_FOUND");
   if (found === "NOT_A_SUBACCOUNT_KEY") throw new Refused("NOT_A_SUBACCOUNT_KEY");
@@ -68,7 +72,12 @@ export function subaccountEndpoints({ db, exchange, changes }: SubaccountParts) 
       const accepted = requireKey(body);
       const { traderId } = caller.key;
       const createdTs = incoming.receivedMs;
-      const subaccount = { subaccountId: newId(caller, "subaccount"), traderId, label: body.label, createdTs };
+      const subaccount = {
+        subaccountId: newId(caller, "subaccount"),
+        traderId,
+        label: body.label,
+        createdTs,
+      };
       const row = keyRow(accepted, {
         keyId: newId(caller, "key"),
         traderId,
@@ -88,7 +97,9 @@ export function subaccountEndpoints({ db, exchange, changes }: SubaccountParts) 
     answer: Subaccounts,
     run: async ({ caller, incoming }) => {
       const subaccounts = await listSubaccounts(db, caller.key.traderId, incoming.receivedMs);
-      return { body: await Promise.all(subaccounts.map((subaccount) => shown(subaccount, subaccount.keyId))) };
+      return {
+        body: await Promise.all(subaccounts.map((subaccount) => shown(subaccount, subaccount.keyId))),
+      };
     },
   });
 

@@ -11,7 +11,13 @@ import type { Exchange } from "../../stream/log/types.js";
 import { Refused, refusedBy } from "../errors.js";
 import type { Freshness } from "../freshness.js";
 import { keyEndpoint } from "../route.js";
-import { AccountTransfer, Transaction, TransactionsQuery, Transfer, TransferBody } from "../schemas/account.js";
+import {
+  AccountTransfer,
+  Transaction,
+  TransactionsQuery,
+  Transfer,
+  TransferBody,
+} from "../schemas/account.js";
 import { pageOf } from "../schemas/common.js";
 import { idFrom } from "../signed.js";
 import { transactionOnWire } from "../wire.js";

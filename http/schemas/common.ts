@@ -15,14 +15,12 @@ export const Uuid = z
 export const Currency = z.enum(CURRENCIES as ["CASH", "COIN"], "must be CASH or COIN");
 
 /** An amount in a body: a decimal string of at most five decimals, never rounded. */
-export const Amount = z
-  .string("must be a decimal string")
-  .transform((text, context) => {
-    const amount = parseMoney(text);
-    if (amount !== undefined) return amount;
-    context.addIssue("must be a decimal string with at most five decimals, such as 12.50");
-    return z.NEVER;
-  });
+export const Amount = z.string("must be a decimal string").transform((text, context) => {
+  const amount = parseMoney(text);
+  if (amount !== undefined) return amount;
+  context.addIssue("must be a decimal string with at most five decimals, such as 12.50");
+  return z.NEVER;
+});
 
 /** A price in a body that is about prices themselves, such as the tick table. */
 export const PriceText = z.string("must be a decimal string").transform((text, context) => {

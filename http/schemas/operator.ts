@@ -51,7 +51,10 @@ export const EventStatusBody = z.strictObject({
 /** A share between 0 and 1 as a decimal string, in millionths inside. */
 const Share = z
   .string("must be a decimal string")
-  .regex(/^(?:0(?:\.[0-9]{1,6})?|1(?:\.0{1,6})?)$/, "must be a decimal string from 0 to 1 with at most six decimals")
+  .regex(
+    /^(?:0(?:\.[0-9]{1,6})?|1(?:\.0{1,6})?)$/,
+    "must be a decimal string from 0 to 1 with at most six decimals",
+  )
   .transform((text) => Math.round(Number(text) * 1_000_000));
 
 const FeeBody = z.strictObject({
@@ -61,25 +64,38 @@ const FeeBody = z.strictObject({
 });
 export type FeeBody = z.output<typeof FeeBody>;
 
-const LiveDelay = z.int("must be a whole number of ms").min(0, "must not be negative").max(60_000, "is at most 60000");
+const LiveDelay = z
+  .int("must be a whole number of ms")
+  .min(0, "must not be negative")
+  .max(60_000, "is at most 60000");
 
 export const NewMarketBody = z.strictObject({
   eventId: Uuid,
   marketType: Text(100),
   description: Text(500),
-  strike: z.string("must be a decimal string").regex(/^-?\d{1,9}(\.\d{1,3})?$/, "must be a decimal string, such as -3.5").optional(),
+  strike: z
+    .string("must be a decimal string")
+    .regex(/^-?\d{1,9}(\.\d{1,3})?$/, "must be a decimal string, such as -3.5")
+    .optional(),
   voids: z.enum(["PUSH", "FMV"], "must be PUSH or FMV"),
   fee: FeeBody.optional(),
   liveDelayMs: LiveDelay.default(0),
   playerId: Uuid.optional(),
   outcomes: z
-    .array(z.strictObject({ name: Text(200), competitor: Text(100).optional() }), "must be a list of outcomes")
+    .array(
+      z.strictObject({ name: Text(200), competitor: Text(100).optional() }),
+      "must be a list of outcomes",
+    )
     .min(2, "must have at least two outcomes")
     .max(64, "must have at most 64 outcomes"),
   open: z.boolean("must be true or false").default(true),
 });
 export const MarketPatchBody = z
-  .strictObject({ fee: FeeBody.optional(), liveDelayMs: LiveDelay.optional(), description: Text(500).optional() })
+  .strictObject({
+    fee: FeeBody.optional(),
+    liveDelayMs: LiveDelay.optional(),
+    description: Text(500).optional(),
+  })
   .refine((patch) => Object.keys(patch).length > 0, "must change something");
 export const MarketStatusBody = z.strictObject({
   action: z.enum(["open", "close", "pause", "resume"], "must be open, close, pause or resume"),
@@ -125,7 +141,10 @@ export const SettlementStarted = z.strictObject({
 /** `paid` of `wallets` have been paid, or taken back from while `REVERSING`. */
 export const SettlementProgress = SettlementStarted.extend({ paid: z.int(), wallets: z.int() });
 
-export const TradersQuery = z.strictObject({ ...PageQuery, email: z.string().max(254, "is too long").optional() });
+export const TradersQuery = z.strictObject({
+  ...PageQuery,
+  email: z.string().max(254, "is too long").optional(),
+});
 export const AdminTrader = z.strictObject({
   traderId: z.uuid(),
   email: z.string(),
@@ -166,10 +185,16 @@ export const Ticks = z.strictObject({ prices: z.array(z.string()) });
 
 export const LeagueBody = z.strictObject({ name: Text(100), sport: Text(50).optional() });
 export const League = z.strictObject({ name: z.string(), sport: z.string() });
-export const MarketTypeBody = z.strictObject({ name: Text(100), qaOnly: z.boolean("must be true or false").default(false) });
+export const MarketTypeBody = z.strictObject({
+  name: Text(100),
+  qaOnly: z.boolean("must be true or false").default(false),
+});
 export const MarketType = z.strictObject({ name: z.string(), qaOnly: z.boolean() });
 
-export const AuditQuery = z.strictObject({ ...PageQuery, subject: z.string().max(200, "is too long").optional() });
+export const AuditQuery = z.strictObject({
+  ...PageQuery,
+  subject: z.string().max(200, "is too long").optional(),
+});
 export const AuditRecord = z.strictObject({
   auditId: z.int(),
   ts: Ms,

@@ -1,7 +1,17 @@
 /** Orders, cancels and what is answered about them (contract section 5). */
 
 import { z } from "zod";
-import { Currency, Ms, PageQuery, BoundsQuery, Uuid, WirePrice, MoneyText, commaList, pageOf } from "./common.js";
+import {
+  Currency,
+  Ms,
+  PageQuery,
+  BoundsQuery,
+  Uuid,
+  WirePrice,
+  MoneyText,
+  commaList,
+  pageOf,
+} from "./common.js";
 import { ORDER_STATUSES } from "../../db/schema/wallets.js";
 
 const TimeInForce = z.enum(["GTC", "GTT", "IOC", "FOK", "PO"], "must be GTC, GTT, IOC, FOK or PO");
@@ -18,7 +28,9 @@ export const PlaceOrder = z.strictObject({
   ttl: z.number("must be a number of ms").optional(),
   clientId: Uuid.optional(),
   currency: Currency.default("CASH"),
-  selfTrade: z.enum(["wash", "cancel_taker", "cancel_maker"], "must be wash, cancel_taker or cancel_maker").default("wash"),
+  selfTrade: z
+    .enum(["wash", "cancel_taker", "cancel_maker"], "must be wash, cancel_taker or cancel_maker")
+    .default("wash"),
   notAfter: z.int("must be a time in Unix ms").nonnegative().optional(),
   groupId: Uuid.optional(),
 });

@@ -6,16 +6,16 @@ const read = (text: string) => readJson(Buffer.from(text));
 
 describe("reading JSON", () => {
   const refused: Readonly<Record<string, string>> = {
-    "nothing": "",
+    nothing: "",
     "duplicate keys": '{"qty":1,"qty":2}',
     "duplicate keys, one escaped": '{"qty":1,"q\\u0074y":2}',
-    "__proto__": '{"__proto__":{"admin":true}}',
+    __proto__: '{"__proto__":{"admin":true}}',
     "__proto__, escaped": '{"__pr\\u006fto__":1}',
     "an exponent": '{"qty":1e3}',
     "negative zero": '{"qty":-0}',
     "negative zero with decimals": '{"qty":-0.0}',
-    "NaN": '{"qty":NaN}',
-    "Infinity": '{"qty":Infinity}',
+    NaN: '{"qty":NaN}',
+    Infinity: '{"qty":Infinity}',
     "2^53": '{"qty":9007199254740992}',
     "2^53 + 1": '{"qty":9007199254740993}',
     "400 digits": `{"qty":${"9".repeat(400)}}`,
@@ -61,7 +61,11 @@ describe("reading JSON", () => {
         fc.integer(),
         fc.string({ unit: "grapheme" }).filter((text) => !text.includes("\0")),
         fc.array(tie("value"), { maxLength: 4 }),
-        fc.dictionary(fc.string({ maxLength: 5 }).filter((name) => name !== "__proto__" && !name.includes("\0")), tie("value"), { maxKeys: 4 }),
+        fc.dictionary(
+          fc.string({ maxLength: 5 }).filter((name) => name !== "__proto__" && !name.includes("\0")),
+          tie("value"),
+          { maxKeys: 4 },
+        ),
       ),
     })).value;
     fc.assert(
@@ -74,15 +78,21 @@ describe("reading JSON", () => {
 
   it("never accepts what JSON.parse refuses, and never fails otherwise than by JsonError", () => {
     fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom(..."{}[]\",:\\u0123456789eE+-. truefalsn".split("")), maxLength: 30 }), (text) => {
-        try {
-          read(text);
-        } catch (error) {
-          expect(error).to.be.instanceOf(JsonError);
-          return;
-        }
-        JSON.parse(text);
-      }),
+      fc.property(
+        fc.string({
+          unit: fc.constantFrom(...'{}[]",:\\u0123456789eE+-. truefalsn'.split("")),
+          maxLength: 30,
+        }),
+        (text) => {
+          try {
+            read(text);
+          } catch (error) {
+            expect(error).to.be.instanceOf(JsonError);
+            return;
+          }
+          JSON.parse(text);
+        },
+      ),
       { numRuns: 2_000 },
     );
   });

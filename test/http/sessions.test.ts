@@ -11,7 +11,10 @@ describe("web tokens", () => {
   const tokens = new WebTokens(SECRET, () => now);
   const claims = () => jwt.decode(tokens.mint(ACCOUNT, "trader").token) as jwt.JwtPayload;
   const forge = (payload: object, options: jwt.SignOptions = {}, secret: string | null = SECRET) =>
-    jwt.sign(payload, secret ?? "", { header: { alg: "HS256", typ: "web+jwt" }, ...options } as jwt.SignOptions);
+    jwt.sign(payload, secret ?? "", {
+      header: { alg: "HS256", typ: "web+jwt" },
+      ...options,
+    } as jwt.SignOptions);
 
   it("come back as who they were minted for, for twelve hours", () => {
     const { token, session } = tokens.mint(ACCOUNT, "operator");
@@ -30,21 +33,22 @@ describe("web tokens", () => {
     "alg none": () => `${base64url({ alg: "none", typ: "web+jwt" })}.${base64url(claims())}.`,
     "alg None": () => `${base64url({ alg: "None", typ: "web+jwt" })}.${base64url(claims())}.`,
     "another secret": () => forge(claims(), {}, "another secret of at least thirty-two letters"),
-    "HS512": () => forge(claims(), { algorithm: "HS512", header: { alg: "HS512", typ: "web+jwt" } }),
+    HS512: () => forge(claims(), { algorithm: "HS512", header: { alg: "HS512", typ: "web+jwt" } }),
     "another issuer": () => forge({ ...claims(), iss: "elsewhere" }),
     "the audience of surface B": () => forge({ ...claims(), aud: "emm" }),
     "two audiences": () => forge({ ...claims(), aud: ["web", "emm"] }),
     "another typ": () => forge(claims(), { header: { alg: "HS256", typ: "JWT" } }),
     "a key id": () => forge(claims(), { header: { alg: "HS256", typ: "web+jwt", kid: "../../dev/null" } }),
-    "a key address": () => forge(claims(), { header: { alg: "HS256", typ: "web+jwt", jku: "http://localhost/" } }),
+    "a key address": () =>
+      forge(claims(), { header: { alg: "HS256", typ: "web+jwt", jku: "http://localhost/" } }),
     "an unknown role": () => forge({ ...claims(), role: "root" }),
     "no expiry": () => {
       const { exp: _exp, ...rest } = claims();
       return forge(rest);
     },
-    "expired": () => forge({ ...claims(), exp: Math.floor(now / 1000) - 1 }),
+    expired: () => forge({ ...claims(), exp: Math.floor(now / 1000) - 1 }),
     "a cut signature": () => tokens.mint(ACCOUNT, "trader").token.slice(0, -2),
-    "nothing": () => "",
+    nothing: () => "",
   };
   for (const [name, attack] of Object.entries(attacks)) {
     it(`refuse ${name}`, () => expect(tokens.read(attack())).to.equal(undefined));
@@ -71,7 +75,9 @@ describe("passwords", () => {
 
   it("are hashed a few at a time, and the line has an end", async () => {
     const stored = await passwords.hash("x");
-    const results = await Promise.allSettled(Array.from({ length: 300 }, () => passwords.matches("x", stored)));
+    const results = await Promise.allSettled(
+      Array.from({ length: 300 }, () => passwords.matches("x", stored)),
+    );
     const refused = results.filter((result) => result.status === "rejected");
     expect(refused.length).to.equal(98);
     expect(refused.every(({ reason }) => (reason as { code: string }).code === "UNAVAILABLE")).to.equal(true);

@@ -31,13 +31,21 @@ interface TestKey {
   readonly fingerprint: string;
 }
 
-const file = JSON.parse(
-  readFileSync(new URL("./vectors/signing.json", import.meta.url), "utf8"),
-) as { readonly keys: Readonly<Record<KeyAlgorithm, TestKey>>; readonly vectors: readonly Vector[] };
+const file = JSON.parse(readFileSync(new URL("./vectors/signing.json", import.meta.url), "utf8")) as {
+  readonly keys: Readonly<Record<KeyAlgorithm, TestKey>>;
+  readonly vectors: readonly Vector[];
+};
 
 function textOf(vector: Vector, brand = "Svc"): string {
   const { timestamp, method, path, query } = vector;
-  return canonicalText({ brand, timestamp, method, path, query, body: Buffer.from(vector.bodyBase64, "base64") });
+  return canonicalText({
+    brand,
+    timestamp,
+    method,
+    path,
+    query,
+    body: Buffer.from(vector.bodyBase64, "base64"),
+  });
 }
 
 describe("signing: the 26 vectors", () => {
@@ -118,13 +126,13 @@ describe("signing: properties", () => {
 
 describe("signing: base64", () => {
   const refused = {
-    "unpadded": "QQ",
+    unpadded: "QQ",
     "url alphabet": "-_8=",
     "white space": "QUE= ",
     "line break": "QU\nE=",
     "bits after the end": "QR==",
     "padding in the middle": "QQ==QQ==",
-    "empty": "",
+    empty: "",
   };
   for (const [name, text] of Object.entries(refused)) {
     it(`refuses ${name}`, () => expect(decodeBase64(text)).to.equal(undefined));

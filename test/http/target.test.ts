@@ -4,7 +4,12 @@ import { readQuery } from "../../http/query.js";
 import { readTarget } from "../../http/target.js";
 
 describe("raw targets", () => {
-  for (const target of ["/", "/v3/limits", "/v3/keys/6f9619ff-8b86-4011-b42d-00c04fc964ff", "/v3/orders?market=1"]) {
+  for (const target of [
+    "/",
+    "/v3/limits",
+    "/v3/keys/6f9619ff-8b86-4011-b42d-00c04fc964ff",
+    "/v3/orders?market=1",
+  ]) {
     it(`routes ${target}`, () => expect(readTarget(target)).to.not.equal(undefined));
   }
   const refused = [

@@ -17,7 +17,10 @@ export interface Deed {
 }
 
 /** The record of a deed of the caller of this request. */
-export function deedOf(call: Pick<Call<SessionCaller, unknown, unknown>, "caller" | "incoming">, deed: Deed): NewAuditRecord {
+export function deedOf(
+  call: Pick<Call<SessionCaller, unknown, unknown>, "caller" | "incoming">,
+  deed: Deed,
+): NewAuditRecord {
   return {
     ts: call.incoming.receivedMs,
     operatorId: call.caller.accountId,
@@ -41,7 +44,8 @@ export async function recordIntent<Result extends { readonly ok: boolean }>(
 ): Promise<Result> {
   await recordAudit(db, deedOf(call, deed));
   const result = await act();
-  if (!result.ok) await recordAudit(db, deedOf(call, { ...deed, action: `${deed.action} refused`, after: result }));
+  if (!result.ok)
+    await recordAudit(db, deedOf(call, { ...deed, action: `${deed.action} refused`, after: result }));
   return result;
 }
 

@@ -45,7 +45,9 @@ export interface AdminEventParts {
 }
 
 /** The table of section 4: from where each action may be taken, and where it leads. */
-const STEPS: Readonly<Record<EventAction, { readonly from: readonly EventStatus[]; readonly to: EventStatus }>> = {
+const STEPS: Readonly<
+  Record<EventAction, { readonly from: readonly EventStatus[]; readonly to: EventStatus }>
+> = {
   open: { from: ["CLOSED_PREGAME", "DELAYED"], to: "OPEN_PREGAME" },
   close: { from: ["OPEN_PREGAME"], to: "CLOSED_PREGAME" },
   golive: { from: ["OPEN_PREGAME", "CLOSED_PREGAME", "DELAYED"], to: "OPEN_INGAME" },
@@ -96,7 +98,11 @@ export function adminEventEndpoints(parts: AdminEventParts) {
     run: async ({ body, ...call }) => {
       const { league, sport, game } = body;
       const known = (await listLeagues(db)).some(({ name }) => name === league);
-      if (!known) throw new Refused("INVALID_BODY", "league: there is no such league; add it with POST /admin/v1/leagues");
+      if (!known)
+        throw new Refused(
+          "INVALID_BODY",
+          "league: there is no such league; add it with POST /admin/v1/leagues",
+        );
       const event = await db.transaction(async (tx) => {
         // The league is there; this makes sure of the sport, which a league alone need not have named.
         await addLeague(tx, { name: league, sport });
@@ -107,7 +113,10 @@ export function adminEventEndpoints(parts: AdminEventParts) {
           nowTs: call.incoming.receivedMs,
           game,
         });
-        await recordAudit(tx, deedOf(call, { action: "event.create", subject: created.eventId, after: body }));
+        await recordAudit(
+          tx,
+          deedOf(call, { action: "event.create", subject: created.eventId, after: body }),
+        );
         return created;
       });
       await changes.publish("event", event.eventId);
@@ -148,7 +157,12 @@ export function adminEventEndpoints(parts: AdminEventParts) {
           const before = await findEvent(tx, eventId);
           const outcome = await stepEvent(tx, { eventId, action, ...STEPS[action], nowTs });
           if (outcome.ok) {
-            const deed = { action: `event.${action}`, subject: eventId, before: before?.status, after: outcome.event.status };
+            const deed = {
+              action: `event.${action}`,
+              subject: eventId,
+              before: before?.status,
+              after: outcome.event.status,
+            };
             await recordAudit(tx, deedOf(call, deed));
           }
           return outcome;
@@ -169,7 +183,10 @@ export function adminEventEndpoints(parts: AdminEventParts) {
   return { create, list, one, setStatus };
 }
 
-function refusedStep(refusal: "EVENT_NOT_FOUND" | "INVALID_TRANSITION" | "ACTION_PENDING", action: EventAction): Refused {
+function refusedStep(
+  refusal: "EVENT_NOT_FOUND" | "INVALID_TRANSITION" | "ACTION_PENDING",
+  action: EventAction,
+): Refused {
   if (refusal !== "INVALID_TRANSITION") return new Refused(refusal);
   return new Refused(refusal, `${action} is allowed from ${STEPS[action].from.join(", ")}`);
 }

@@ -75,7 +75,12 @@ export async function caughtUpMarket(
   const market = await findMarket(db, marketId);
   if (market !== undefined) return market;
   if (caughtUp) throw new Refused("MARKET_NOT_FOUND");
-  throw new Refused("UNAVAILABLE", "the market is made, but not readable yet; try again", {}, { "Retry-After": "1" });
+  throw new Refused(
+    "UNAVAILABLE",
+    "the market is made, but not readable yet; try again",
+    {},
+    { "Retry-After": "1" },
+  );
 }
 
 /** A refusal as an exception; anything else as it is. */
@@ -89,7 +94,10 @@ export function adminMarketEndpoints(parts: AdminMarketParts) {
 
   const requireType = async (marketType: string): Promise<void> => {
     if ((await listMarketTypes(db, { qa })).includes(marketType)) return;
-    throw new Refused("INVALID_BODY", "marketType: there is no such type; add it with POST /admin/v1/market-types");
+    throw new Refused(
+      "INVALID_BODY",
+      "marketType: there is no such type; add it with POST /admin/v1/market-types",
+    );
   };
 
   const requireEvent = async (eventId: string): Promise<EventRecord> => {
@@ -103,7 +111,8 @@ export function adminMarketEndpoints(parts: AdminMarketParts) {
   const catchUpWithEvent = async (marketId: string, before: EventRecord): Promise<void> => {
     const now = (await findEvent(db, before.eventId))?.status;
     if (now === before.status) return;
-    const actions: LifecycleAction[] = now === "OPEN_INGAME" ? ["golive"] : now === "OPEN_PREGAME" ? [] : ["close"];
+    const actions: LifecycleAction[] =
+      now === "OPEN_INGAME" ? ["golive"] : now === "OPEN_PREGAME" ? [] : ["close"];
     await exchange.market(marketId, { kind: "lifecycle", actions });
   };
 
@@ -120,7 +129,10 @@ export function adminMarketEndpoints(parts: AdminMarketParts) {
       }
       const outcomes: OutcomeDefinition[] = [];
       for (const { name, competitor } of body.outcomes) {
-        const team = competitor === undefined ? undefined : await upsertCompetitor(db, event.league, { name: competitor });
+        const team =
+          competitor === undefined
+            ? undefined
+            : await upsertCompetitor(db, event.league, { name: competitor });
         outcomes.push({ outcomeId: randomUUID(), name, competitorId: team?.competitorId });
       }
       const marketId = randomUUID();
@@ -138,9 +150,16 @@ export function adminMarketEndpoints(parts: AdminMarketParts) {
         ticks: (await reference.ticks()).prices,
       };
       const open = body.open && event.status !== "CLOSED_PREGAME";
-      const command: MarketCommand = { kind: "create", definition, open, live: event.status === "OPEN_INGAME" };
+      const command: MarketCommand = {
+        kind: "create",
+        definition,
+        open,
+        live: event.status === "OPEN_INGAME",
+      };
       const deed = { action: "market.create", subject: marketId, after: body };
-      accepted(await recordIntent(db, call, deed, () => exchange.market(marketId, command, { id: marketId })));
+      accepted(
+        await recordIntent(db, call, deed, () => exchange.market(marketId, command, { id: marketId })),
+      );
       await catchUpWithEvent(marketId, event);
       return { body: adminMarketOnWire(await caughtUpMarket(parts, marketId)) };
     },
@@ -195,7 +214,12 @@ export function adminMarketEndpoints(parts: AdminMarketParts) {
         liveDelayMs: body.liveDelayMs,
         description: body.description,
       };
-      const deed = { action: "market.change", subject: marketId, before: { fee, liveDelayMs, description }, after: body };
+      const deed = {
+        action: "market.change",
+        subject: marketId,
+        before: { fee, liveDelayMs, description },
+        after: body,
+      };
       accepted(await recordIntent(db, call, deed, () => exchange.market(marketId, command)));
       return { body: adminMarketOnWire(await caughtUpMarket(parts, marketId)) };
     },

@@ -11,6 +11,7 @@ import { money, type Money } from "../../../db/queries/money.js";
 import type { Exchange } from "../../../stream/log/types.js";
 import { sessionEndpoint } from "../../route.js";
 import { MoneyReport } from "../../schemas/operator.js";
+import { ONLY_LOOKING } from "../../wallets.js";
 
 type Side = Readonly<Record<Currency, Money>>;
 
@@ -32,7 +33,10 @@ const TERMS = [
 ] as const satisfies readonly (keyof Money)[];
 
 /** Runs tasks a few at a time. */
-async function inTurns<Item, Result>(items: readonly Item[], run: (item: Item) => Promise<Result>): Promise<Result[]> {
+async function inTurns<Item, Result>(
+  items: readonly Item[],
+  run: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
   const results: Result[] = [];
   const waiting = items.entries();
   const work = async (): Promise<void> => {
@@ -47,7 +51,11 @@ function sum<Item>(items: readonly Item[], of: (item: Item) => Millicents): Mill
 }
 
 /** The terms of one currency, from the reports of all ledgers and markets. */
-export function moneyOf(currency: Currency, ledgers: readonly LedgerReport[], markets: readonly MarketReport[]): Money {
+export function moneyOf(
+  currency: Currency,
+  ledgers: readonly LedgerReport[],
+  markets: readonly MarketReport[],
+): Money {
   const shards = ledgers.map((ledger) => ledger.money[currency]);
   const books = markets.map((market) => market.money[currency]);
   const terms = {
@@ -102,13 +110,13 @@ function sideOnWire(side: Side) {
 
 export function moneyEndpoints({ db, exchange }: { db: Database; exchange: Exchange }) {
   const askLedger = async (shard: number): Promise<LedgerReport> => {
-    const reply = await exchange.ledger(shard, { kind: "report" });
+    const reply = await exchange.ledger(shard, { kind: "report" }, ONLY_LOOKING);
     if (!reply.ok || reply.kind !== "report") throw new Error(`ledger ${shard} gave no report`);
     return reply.report;
   };
 
   const askMarket = async (marketId: string): Promise<MarketReport> => {
-    const reply = await exchange.market(marketId, { kind: "report" });
+    const reply = await exchange.market(marketId, { kind: "report" }, ONLY_LOOKING);
     if (!reply.ok || reply.kind !== "report") throw new Error(`market ${marketId} gave no report`);
     return reply.report;
   };
@@ -118,7 +126,10 @@ export function moneyEndpoints({ db, exchange }: { db: Database; exchange: Excha
     const markets = await inTurns(marketIds, askMarket);
     const shards = Array.from({ length: LEDGER_SHARDS }, (_, shard) => shard);
     const ledgers = await inTurns(shards, askLedger);
-    return { actors: byCurrency((currency) => moneyOf(currency, ledgers, markets)), postgres: await money(db) };
+    return {
+      actors: byCurrency((currency) => moneyOf(currency, ledgers, markets)),
+      postgres: await money(db),
+    };
   };
 
   const report = sessionEndpoint({

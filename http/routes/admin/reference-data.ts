@@ -81,7 +81,8 @@ export function referenceDataEndpoints({ db, exchange, changes }: ReferenceDataP
     run: async ({ body, ...call }) => {
       const league = { name: body.name, sport: body.sport ?? body.name };
       await db.transaction(async (tx) => {
-        if (!(await addLeague(tx, league))) throw new Refused("ALREADY_EXISTS", `the league ${league.name} exists`);
+        if (!(await addLeague(tx, league)))
+          throw new Refused("ALREADY_EXISTS", `the league ${league.name} exists`);
         await recordAudit(tx, deedOf(call, { action: "league.create", subject: league.name, after: league }));
       });
       return { body: league };
@@ -94,8 +95,12 @@ export function referenceDataEndpoints({ db, exchange, changes }: ReferenceDataP
     answer: MarketType,
     run: async ({ body, ...call }) => {
       await db.transaction(async (tx) => {
-        if (!(await addMarketType(tx, body))) throw new Refused("ALREADY_EXISTS", `the type ${body.name} exists`);
-        await recordAudit(tx, deedOf(call, { action: "market-type.create", subject: body.name, after: body }));
+        if (!(await addMarketType(tx, body)))
+          throw new Refused("ALREADY_EXISTS", `the type ${body.name} exists`);
+        await recordAudit(
+          tx,
+          deedOf(call, { action: "market-type.create", subject: body.name, after: body }),
+        );
       });
       return { body };
     },

@@ -8,6 +8,7 @@ import type { SettlementJob } from "../../../stream/jobs/settlement.js";
 import { Refused } from "../../errors.js";
 import { sessionEndpoint } from "../../route.js";
 import { GradeBody, RemediateBody, SettlementProgress, SettlementStarted } from "../../schemas/operator.js";
+import { ONLY_LOOKING } from "../../wallets.js";
 import { recordIntent } from "./audit.js";
 import { accepted, caughtUpMarket, type AdminMarketParts } from "./markets.js";
 
@@ -30,13 +31,17 @@ function gradeOf(market: MarketRecord, body: (typeof GradeBody)["_output"]): Gra
   const places = new Map(market.outcomes.map(({ outcomeId, outcome }) => [outcomeId, outcome]));
   if ("winner" in body) {
     const outcome = places.get(body.winner);
-    if (outcome === undefined) throw new Refused("OUTCOME_NOT_FOUND", "winner: the market has no such outcome");
+    if (outcome === undefined)
+      throw new Refused("OUTCOME_NOT_FOUND", "winner: the market has no such outcome");
     return { kind: "WINNER", outcome };
   }
-  const named = new Map(Object.entries(body.prices).map(([outcomeId, price]) => [outcomeId.toLowerCase(), price]));
+  const named = new Map(
+    Object.entries(body.prices).map(([outcomeId, price]) => [outcomeId.toLowerCase(), price]),
+  );
   const prices = market.outcomes.map(({ outcomeId }) => named.get(outcomeId));
   const complete = prices.every((price) => price !== undefined) && named.size === prices.length;
-  if (!complete) throw new Refused("INVALID_PRICES", "prices must name every outcome of the market and nothing else");
+  if (!complete)
+    throw new Refused("INVALID_PRICES", "prices must name every outcome of the market and nothing else");
   return { kind: "FMV", prices: prices.filter((price) => price !== undefined) };
 }
 
@@ -81,7 +86,7 @@ export function settlementEndpoints(parts: SettlementParts) {
       const { marketId } = await known(id("marketId"));
       // Settling nobody more is how a market is asked how far it is.
       const { settlementId, paid, wallets, done } = settlementOf(
-        await exchange.market(marketId, { kind: "settle", limit: 0 }),
+        await exchange.market(marketId, { kind: "settle", limit: 0 }, ONLY_LOOKING),
       );
       const market = await caughtUpMarket(parts, marketId);
       const status = done ? "SETTLED" : market.remediating ? "REVERSING" : "SETTLING";

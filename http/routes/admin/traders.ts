@@ -95,7 +95,10 @@ export function adminTraderEndpoints({ db, exchange, freshness, changes }: Admin
       const { traderId } = before;
       const after = await db.transaction(async (tx) => {
         const was = { state: before.state, reason: before.stateReason };
-        await recordAudit(tx, deedOf(call, { action: "trader.state", subject: traderId, before: was, after: body }));
+        await recordAudit(
+          tx,
+          deedOf(call, { action: "trader.state", subject: traderId, before: was, after: body }),
+        );
         return setTraderState(tx, traderId, { ...body, nowTs: call.incoming.receivedMs });
       });
       if (after === undefined) throw new Refused("TRADER_NOT_FOUND");
@@ -120,7 +123,10 @@ export function adminTraderEndpoints({ db, exchange, freshness, changes }: Admin
       const { traderId } = await known(id("traderId"));
       const { kind, amount, currency, reason, subaccountKeyId, clientRef } = body;
       if (amount < 0 && kind !== "ADJUSTMENT") {
-        throw new Refused("INVALID_BODY", `amount: must be positive; the kind ${kind} says which way it goes`);
+        throw new Refused(
+          "INVALID_BODY",
+          `amount: must be positive; the kind ${kind} says which way it goes`,
+        );
       }
       const wallet = await walletOf(traderId, subaccountKeyId);
       const transactionId = randomUUID();

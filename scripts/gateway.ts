@@ -1,0 +1,24 @@
+/** The role `gateway`: HTTP and websockets. Any number of them serve the same exchange. */
+
+import { createLogger } from "../http/edge/request-log.js";
+import { type Config, ConfigError } from "./config.js";
+import { runRole, type RunningRole } from "./role.js";
+import { loadSecrets } from "./secrets.js";
+import { startGateway } from "./start-gateway.js";
+
+async function start(config: Config): Promise<RunningRole> {
+  const { redisUrl, databaseUrl } = config;
+  if (redisUrl === undefined) throw new ConfigError("REDIS_URL: a gateway needs the Redis of the exchange");
+  if (databaseUrl === undefined) throw new ConfigError("DATABASE_URL: a gateway needs the database");
+  const logger = createLogger(config.logLevel, "gateway");
+  const { jwtWebSecret } = loadSecrets(config);
+  const gateway = await startGateway({ ...config, redisUrl, databaseUrl, jwtWebSecret, logger });
+  const { generatedOperator } = gateway;
+  if (generatedOperator !== undefined) {
+    console.log(`the operator is ${generatedOperator.email} with the password ${generatedOperator.password}`);
+  }
+  logger.info({ host: config.host, port: gateway.port }, "listening");
+  return gateway;
+}
+
+await runRole("gateway", start);

@@ -1,0 +1,191 @@
+/** Puts a gateway together: the log, Postgres, the caches, the HTTP app and the websocket bridge. */
+
+import { randomUUID } from "node:crypto";
+import { marketActor } from "../actors/actor.js";
+import type { MarketState } from "../actors/market/state.js";
+import { connect, disconnect } from "../db/database.js";
+import { addressOf } from "../http/address.js";
+import { createApp } from "../http/app.js";
+import { Changes } from "../http/changes.js";
+import type { EdgeLimits } from "../http/edge/front.js";
+import type { Logger } from "../http/edge/request-log.js";
+import { createEndpoints } from "../http/endpoints.js";
+import { Freshness } from "../http/freshness.js";
+import { readiness } from "../http/health.js";
+import { readJson } from "../http/json.js";
+import { KeyUse } from "../http/key-use.js";
+import { deviceLocations } from "../http/locations.js";
+import { Metrics } from "../http/metrics.js";
+import { Passwords, type PasswordCost } from "../http/passwords.js";
+import { Reference, REFERENCE_KINDS, type ReferenceKind } from "../http/reference.js";
+import { createHttpServer, drain, listen } from "../http/server.js";
+import { Signatures } from "../http/signed.js";
+import { streamCatalog, streamQueries, streamTrading } from "../http/stream-ports.js";
+import { openThrottle, type Throttle } from "../http/throttle.js";
+import { WebTokens } from "../http/tokens.js";
+import { Trading } from "../http/trading.js";
+import { acceptUpgrades } from "../http/upgrade.js";
+import { openSettlementQueue } from "../stream/jobs/queues.js";
+import { actorOf } from "../stream/log/actors.js";
+import { systemClock } from "../stream/log/clock.js";
+import { LogExchange } from "../stream/log/exchange.js";
+import { checkInstallation } from "../stream/log/installation.js";
+import { Invalidations } from "../stream/log/invalidations.js";
+import { RedisLog } from "../stream/log/redis.js";
+import { LogTail } from "../stream/log/tail.js";
+import { bridge } from "../stream/ws/bridge.js";
+import { Replicas } from "../stream/ws/replicas.js";
+import { Wallets } from "../stream/ws/wallets.js";
+import type { Config } from "./config.js";
+import { ensureOperator } from "./first-operator.js";
+
+export interface GatewaySettings extends Pick<
+  Config,
+  "host" | "exchangeEnv" | "signatureBrand" | "trustProxy" | "operator" | "dataDir"
+> {
+  /** 0 for any free one. */
+  readonly port: number;
+  readonly redisUrl: string;
+  readonly databaseUrl: string;
+  readonly edge: EdgeLimits;
+  readonly jwtWebSecret: string;
+  readonly logger: Logger;
+  /** What a password costs to hash, when not the usual. */
+  readonly passwordCost?: PasswordCost | undefined;
+  /** The buckets of keys; without, every request is granted. */
+  readonly throttle?: Throttle | undefined;
+}
+
+export interface RunningGateway {
+  readonly port: number;
+  /** The operator's login, when this start made one up. */
+  readonly generatedOperator: { readonly email: string; readonly password: string } | undefined;
+  /** Answers what is under way, closes the sockets with 1012 and lets go of everything. */
+  stop(): Promise<void>;
+}
+
+/** How long requests under way may take at the end. */
+const DRAIN_MS = 8_000;
+
+function isReferenceKind(kind: string): kind is ReferenceKind {
+  return REFERENCE_KINDS.some((known) => known === kind);
+}
+
+/** Starts a gateway; resolves when it listens. */
+export async function startGateway(settings: GatewaySettings): Promise<RunningGateway> {
+  const { logger, redisUrl, databaseUrl, signatureBrand: brand, exchangeEnv } = settings;
+  const onError = (error: unknown): void => logger.warn({ err: error }, "something in the background failed");
+  const closing: (() => Promise<void>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const step of closing.reverse()) await step();
+  };
+  try {
+    const log = await RedisLog.open({ url: redisUrl, logger });
+    closing.push(() => log.close());
+    await checkInstallation(log);
+    const db = connect(databaseUrl, { onError });
+    closing.push(() => disconnect(db));
+    const tail = new LogTail({ log, clock: systemClock, logger, actorOf });
+    closing.push(() => tail.close());
+    const exchange = new LogExchange({ log, clock: systemClock, logger, newId: randomUUID });
+    await exchange.start();
+    closing.push(() => exchange.close());
+
+    const reference = new Reference(db);
+    const invalidations = new Invalidations(log);
+    const heard = await invalidations.subscribe(
+      (kind, id) => {
+        if (isReferenceKind(kind)) reference.invalidate(kind, id);
+      },
+      () => reference.invalidateAll(),
+    );
+    closing.push(() => heard.close());
+    const changes = new Changes(reference, invalidations, onError);
+    const freshness = new Freshness(db, tail);
+    const catalog = streamCatalog(reference);
+    const replicas = new Replicas({ tail, onError, load: loadMarket(tail) });
+    closing.push(() => replicas.close());
+    const wallets = new Wallets({ tail, exchange, catalog, onError });
+    closing.push(() => Promise.resolve(wallets.close()));
+    await wallets.start();
+    const queue = openSettlementQueue(redisUrl);
+    closing.push(() => queue.close());
+    const keyUse = new KeyUse(db, onError);
+    closing.push(() => keyUse.stop());
+
+    const throttle = settings.throttle ?? openThrottle;
+    const signatures = new Signatures(brand, reference);
+    const tokens = new WebTokens(settings.jwtWebSecret);
+    const passwords = new Passwords(settings.passwordCost);
+    const locations = deviceLocations(reference);
+    const trading = new Trading({ reference, exchange, endings: wallets, freshness, db });
+    const metrics = new Metrics();
+    const endpoints = createEndpoints({
+      db,
+      exchange,
+      reference,
+      freshness,
+      changes,
+      trading,
+      books: replicas,
+      throttle,
+      signatures,
+      tokens,
+      passwords,
+      enqueueSettlement: (job) => queue.enqueue(job),
+      onError,
+      qa: exchangeEnv === "qa",
+      debug: exchangeEnv !== "production",
+    });
+    const sockets = bridge({
+      replicas,
+      wallets,
+      trading: streamTrading({ reference, trading, locations, catalog: endpoints.catalog }),
+      catalog,
+      throttle,
+      queries: streamQueries(endpoints),
+      readJson,
+      onError,
+    });
+    reference.onKey((keyId) => {
+      reference.find(keyId).then((key) => {
+        if (key === undefined) sockets.closeKey(keyId);
+      }, onError);
+    });
+    metrics.gauge("overround_ws_sockets", "Open websockets", () => sockets.sockets);
+
+    const generatedOperator = await ensureOperator(db, passwords, settings);
+    const admission = { signatures, tokens, reference, throttle, locations, keyUse };
+    const app = createApp({
+      ...admission,
+      endpoints,
+      log: logger,
+      metrics,
+      readiness: () => readiness({ db, exchange, tail, halted: () => log.halted() }),
+      edge: settings.edge,
+      trustProxy: settings.trustProxy,
+      brand,
+      checkAnswers: exchangeEnv === "dev",
+    });
+    const server = createHttpServer(app);
+    acceptUpgrades(server, { ...admission, bridge: sockets, log: logger, addressOf: addressOf(app) });
+    const port = await listen(server, settings.port, settings.host);
+    closing.push(async () => {
+      const drained = drain(server, DRAIN_MS);
+      await sockets.close();
+      await drained;
+    });
+    return { port, generatedOperator, stop: close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function loadMarket(tail: LogTail) {
+  return async (marketId: string) => {
+    const { state, seq } = await tail.loadState(marketActor(marketId));
+    // An actor's state is what its own `evolve` makes, and this one is a market.
+    return seq === 0 ? undefined : { seq, state: state as MarketState };
+  };
+}

@@ -1,0 +1,203 @@
+/**
+ * The whole exchange in this process, for tests: worker, projector, jobs and gateway on a Redis and a database of their
+ * own and a free port. Everything is real but the process boundaries and the cost of a password.
+ */
+
+import { randomUUID } from "node:crypto";
+import { connect, disconnect } from "../../db/database.js";
+import { journalOf } from "../../db/journal.js";
+import { migrate } from "../../db/migrate.js";
+import { Projector } from "../../db/projector.js";
+import { finishEventAction, settleFinalEvents, unfinishedEventActions } from "../../db/queries/events.js";
+import { allMarkets, unsettledMarkets } from "../../db/queries/markets.js";
+import { Connection } from "../../http/client/connection.js";
+import { OperatorClient, type Credentials } from "../../http/client/session.js";
+import { createLogger } from "../../http/edge/request-log.js";
+import type { EdgeLimits } from "../../http/edge/front.js";
+import type { Throttle } from "../../http/throttle.js";
+import { startGateway, type GatewaySettings, type RunningGateway } from "../../scripts/start-gateway.js";
+import { driveEventStep } from "../../stream/jobs/event-actions.js";
+import { startJobs } from "../../stream/jobs/jobs.js";
+import { openSettlementQueue } from "../../stream/jobs/queues.js";
+import { actorOf } from "../../stream/log/actors.js";
+import { systemClock } from "../../stream/log/clock.js";
+import { LogExchange } from "../../stream/log/exchange.js";
+import { checkInstallation } from "../../stream/log/installation.js";
+import { Invalidations } from "../../stream/log/invalidations.js";
+import { silentLogger } from "../../stream/log/logger.js";
+import { RedisLog } from "../../stream/log/redis.js";
+import { LogTail } from "../../stream/log/tail.js";
+import { Worker } from "../../stream/log/worker.js";
+import { freshDatabase, freshRedis } from "./servers.js";
+
+export interface StackOptions {
+  readonly throttle?: Throttle;
+  readonly edge?: Partial<EdgeLimits>;
+  readonly exchangeEnv?: GatewaySettings["exchangeEnv"];
+  readonly signatureBrand?: string;
+  readonly trustProxy?: GatewaySettings["trustProxy"];
+  /** How many gateways share the exchange (default 1). */
+  readonly gateways?: number;
+  /** Where the gateways' log lines go (default nowhere). */
+  readonly logTo?: (line: string) => void;
+}
+
+export interface Stack {
+  /** Of the first gateway, such as `http://127.0.0.1:40123`. */
+  readonly url: string;
+  /** Of all gateways. */
+  readonly urls: readonly string[];
+  readonly brand: string;
+  readonly redisUrl: string;
+  readonly databaseUrl: string;
+  /** The first operator's login. */
+  readonly operatorLogin: Credentials;
+  /** The operator's routes, logged in. */
+  readonly operator: OperatorClient;
+  /** A bearer token of the operator. */
+  operatorToken(): Promise<string>;
+  /** A typed connection to the first gateway; the stack closes it. */
+  connect(): Connection;
+  /** Stops everything and removes its data. */
+  stop(): Promise<void>;
+}
+
+export const OPERATOR: Credentials = { email: "operator@example.com", password: "operator password" };
+const EDGE: EdgeLimits = {
+  ratePerSecond: 20_000,
+  burst: 40_000,
+  publicRatePerSecond: 20_000,
+  publicBurst: 40_000,
+  bodyBytes: 65_536,
+};
+const SWEEP_MS = 500;
+
+/** Starts an exchange; call `stop` when the test is over. */
+export async function startStack(options: StackOptions = {}): Promise<Stack> {
+  const redis = await freshRedis();
+  const database = await freshDatabase(migrate);
+  const stops: (() => Promise<unknown>)[] = [() => redis.drop(), () => database.drop()];
+  const stop = async (): Promise<void> => {
+    for (const step of stops.splice(0).reverse()) await step();
+  };
+  try {
+    stops.push(await startBackground(redis.url, database.url));
+    const gateways: RunningGateway[] = [];
+    for (let i = 0; i < (options.gateways ?? 1); i += 1) {
+      const gateway = await startGateway(settingsOf(options, redis.url, database.url));
+      stops.push(() => gateway.stop());
+      gateways.push(gateway);
+    }
+    const urls = gateways.map(({ port }) => `http://127.0.0.1:${port}`);
+    const url = urls[0] ?? "";
+    const open = (): Connection => {
+      const connection = new Connection(url);
+      stops.push(() => Promise.resolve(connection.close()));
+      return connection;
+    };
+    return {
+      url,
+      urls,
+      brand: options.signatureBrand ?? "Svc",
+      redisUrl: redis.url,
+      databaseUrl: database.url,
+      operatorLogin: OPERATOR,
+      operator: new OperatorClient(open(), OPERATOR),
+      operatorToken: () => login(url, OPERATOR),
+      connect: open,
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Signs in over HTTP; the answer is the bearer token. */
+export async function login(url: string, credentials: Credentials): Promise<string> {
+  const response = await fetch(`${url}/v3/session`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(credentials),
+  });
+  const answer = (await response.json()) as { token?: string; message?: string };
+  if (answer.token === undefined)
+    throw new Error(`the login of ${credentials.email} failed: ${answer.message ?? ""}`);
+  return answer.token;
+}
+
+function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string): GatewaySettings {
+  const { logTo } = options;
+  const destination = { write: (line: string) => logTo?.(line) };
+  return {
+    host: "127.0.0.1",
+    port: 0,
+    redisUrl,
+    databaseUrl,
+    exchangeEnv: options.exchangeEnv ?? "dev",
+    signatureBrand: options.signatureBrand ?? "Svc",
+    trustProxy: options.trustProxy,
+    operator: OPERATOR,
+    dataDir: "",
+    edge: { ...EDGE, ...options.edge },
+    jwtWebSecret: "the web secret of the tests, long enough",
+    passwordCost: { log2N: 10, p: 1 },
+    throttle: options.throttle,
+    logger:
+      logTo === undefined ? createLogger("silent", "gateway") : createLogger("info", "gateway", destination),
+  };
+}
+
+/** Everything but the gateway, as the roles `worker`, `projector` and `jobs` put it together. */
+async function startBackground(redisUrl: string, databaseUrl: string): Promise<() => Promise<void>> {
+  const logger = silentLogger;
+  const log = await RedisLog.open({ url: redisUrl, logger });
+  await checkInstallation(log);
+  const worker = new Worker({ id: randomUUID(), log, actorOf, clock: systemClock, logger });
+  await worker.start();
+  const tail = new LogTail({ log, clock: systemClock, logger, actorOf });
+  const exchange = new LogExchange({ log, clock: systemClock, logger, newId: randomUUID });
+  await exchange.start();
+  const invalidations = new Invalidations(log);
+  const projector = new Projector({
+    databaseUrl,
+    journal: journalOf(log, tail),
+    marketChanged: (marketId) => invalidations.publish("market", marketId),
+    log: logger,
+  });
+  void projector.run();
+  const db = connect(databaseUrl, { maxConnections: 4 });
+  const queue = openSettlementQueue(redisUrl);
+  const settleEvents = async (): Promise<void> => {
+    for (const eventId of await settleFinalEvents(db, { nowTs: Date.now() })) {
+      await invalidations.publish("event", eventId);
+    }
+  };
+  const jobs = await startJobs({
+    redisUrl,
+    exchange,
+    log: logger,
+    sweepEveryMs: SWEEP_MS,
+    ports: {
+      unsettled: () => unsettledMarkets(db),
+      enqueue: (job) => queue.enqueue(job),
+      unfinishedSteps: (beforeTs) => unfinishedEventActions(db, beforeTs),
+      async finishStep(step) {
+        await driveEventStep(exchange, step, await allMarkets(db, { eventId: step.eventId }));
+        await finishEventAction(db, step.actionId, Date.now());
+      },
+      settleFinalEvents: settleEvents,
+      marketSettled: () => settleEvents(),
+    },
+  });
+  return async () => {
+    await jobs.stop();
+    await queue.close();
+    await projector.stop();
+    await exchange.close();
+    await tail.close();
+    await worker.stop();
+    await disconnect(db);
+    await log.close();
+  };
+}
