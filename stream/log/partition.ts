@@ -15,6 +15,7 @@ import type { Relay, Sender } from "./relay.js";
 import type { ReplyQueue } from "./replies.js";
 import { type ActorOf, Instance, type Turn } from "./runtime.js";
 import { type Captured, Residents } from "./residents.js";
+import type { UpkeepLimits } from "./upkeep.js";
 
 export interface PartitionPorts {
   readonly log: Log;
@@ -23,6 +24,7 @@ export interface PartitionPorts {
   readonly relay: Relay;
   readonly replies: ReplyQueue;
   readonly logger: Logger;
+  readonly upkeep: UpkeepLimits;
 }
 
 /** Why a tenure ended when nothing was wrong with the log. */
@@ -67,7 +69,7 @@ export class Partition implements Sender {
     this.name = name;
     this.epoch = epoch;
     this.#ports = ports;
-    this.#residents = new Residents(ports.clock);
+    this.#residents = new Residents(ports.clock, ports.upkeep);
   }
 
   get dropped(): boolean {

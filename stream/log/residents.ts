@@ -4,10 +4,7 @@ import type { ActorId } from "../../actors/actor.js";
 import type { Clock } from "./clock.js";
 import type { Head, Snapshot } from "./log.js";
 import type { Instance } from "./runtime.js";
-import { Upkeep } from "./upkeep.js";
-
-/** Longer than the resume window, so that an actor that is let go can have all its old entries trimmed. */
-const IDLE_MS = 900_000;
+import { Upkeep, type UpkeepLimits } from "./upkeep.js";
 
 /** A snapshot to write, and the first entry that has to be kept afterwards. */
 export interface Captured {
@@ -25,12 +22,14 @@ interface Resident {
 
 export class Residents {
   readonly #clock: Clock;
+  readonly #limits: UpkeepLimits;
   readonly #residents = new Map<ActorId, Resident>();
   /** Those that a step is working on, whose state may be ahead of the log. */
   readonly #held = new Set<ActorId>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, limits: UpkeepLimits) {
     this.#clock = clock;
+    this.#limits = limits;
   }
 
   has(actor: ActorId): boolean {
@@ -38,7 +37,7 @@ export class Residents {
   }
 
   add(instance: Instance, head: Head): void {
-    const upkeep = new Upkeep(head.snapshot, instance.seq, this.#clock.now());
+    const upkeep = new Upkeep(this.#limits, head.snapshot, instance.seq, this.#clock.now());
     this.#residents.set(instance.id, { instance, upkeep });
   }
 
@@ -88,7 +87,7 @@ export class Residents {
   takeIdle(isNeeded: (actor: ActorId) => boolean): Captured | undefined {
     const now = this.#clock.now();
     for (const [actor, { instance, upkeep }] of this.#residents) {
-      if (upkeep.usedAtMs > now - IDLE_MS || this.#held.has(actor) || isNeeded(actor)) continue;
+      if (!upkeep.isIdle(now) || this.#held.has(actor) || isNeeded(actor)) continue;
       this.#residents.delete(actor);
       const { seq } = instance;
       if (seq === 0) return undefined;

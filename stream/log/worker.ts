@@ -14,6 +14,7 @@ import { Partition, TenureLost } from "./partition.js";
 import { Relay } from "./relay.js";
 import { ReplyQueue } from "./replies.js";
 import type { ActorOf } from "./runtime.js";
+import { UPKEEP_LIMITS, type UpkeepLimits } from "./upkeep.js";
 
 export interface WorkerOptions {
   /** Unique to this process. */
@@ -27,6 +28,7 @@ export interface WorkerOptions {
   /** Default 100. */
   readonly heartbeatMs?: number | undefined;
   readonly partitions?: readonly string[] | undefined;
+  readonly upkeep?: UpkeepLimits | undefined;
 }
 
 const FLUSH_MS = 100;
@@ -54,7 +56,7 @@ export class Worker {
   readonly #drives = new Set<Promise<void>>();
   readonly #cancelTimers = new Set<() => void>();
   #listener: Listener | undefined;
-  #stopForgetting: () => void = () => undefined;
+  readonly #stopForgetting: () => void;
   #started = false;
   #stopping = false;
   #beating = false;
@@ -69,6 +71,7 @@ export class Worker {
     this.#all = partitions;
     this.relay = new Relay(log);
     this.replies = new ReplyQueue(log, logger);
+    this.#stopForgetting = log.onLost(() => this.#forget());
   }
 
   /** The partitions it holds now. */
@@ -81,9 +84,6 @@ export class Worker {
     const { log } = this.#options;
     this.#started = true;
     this.#listener = log.listen("commands", (ring) => this.ring(ring));
-    this.#stopForgetting = log.onLost(() =>
-      this.forget(new TenureLost("the connection to the log was lost")),
-    );
     await this.beat();
     this.#every(this.#heartbeatMs, () => this.#beatOn());
     this.#every(FLUSH_MS, () => this.relay.flush());
@@ -116,7 +116,8 @@ export class Worker {
   }
 
   /** What is in memory may be ahead of the log: every tenure ends, and begins anew at the next beat. */
-  forget(reason: Error): void {
+  #forget(): void {
+    const reason = new TenureLost("the connection to the log was lost");
     for (const partition of this.#held.values()) partition.drop(reason);
   }
 
@@ -153,11 +154,9 @@ export class Worker {
     }
     this.#waitingSince.delete(name);
     if (this.#stopping) return log.release(name, outcome.epoch);
-    const partition = new Partition(name, outcome.epoch, {
-      ...this.#options,
-      relay: this.relay,
-      replies: this.replies,
-    });
+    const { relay, replies } = this;
+    const { upkeep = UPKEEP_LIMITS } = this.#options;
+    const partition = new Partition(name, outcome.epoch, { ...this.#options, relay, replies, upkeep });
     this.#held.set(name, partition);
     if (this.#started) this.#own(this.#drive(partition));
   }

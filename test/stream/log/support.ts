@@ -1,5 +1,13 @@
 /** Small things that the tests of the log share. */
 
+import type { ActorId } from "../../../actors/actor.js";
+import type { Clock } from "../../../stream/log/clock.js";
+import { type Log } from "../../../stream/log/log.js";
+import { silentLogger } from "../../../stream/log/logger.js";
+import { recover } from "../../../stream/log/recovery.js";
+import { partitionOf } from "../../../actors/actor.js";
+import { counter, type CounterState } from "./counter.js";
+
 /** Repeats an expectation until it holds; its last failure is thrown after `timeoutMs`. */
 export async function eventually<T>(expectation: () => T | Promise<T>, timeoutMs = 5_000): Promise<T> {
   const deadline = Date.now() + timeoutMs;
@@ -11,4 +19,57 @@ export async function eventually<T>(expectation: () => T | Promise<T>, timeoutMs
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   }
+}
+
+/** A clock that goes on only when it is told to. */
+export class ManualClock implements Clock {
+  #nowMs: number;
+  #timers: { atMs: number; call: () => void }[] = [];
+
+  constructor(nowMs = 1_000_000) {
+    this.#nowMs = nowMs;
+  }
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  after(ms: number, call: () => void): () => void {
+    const timer = { atMs: this.#nowMs + ms, call };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer);
+    };
+  }
+
+  /** Goes on by `ms`, running what is due on the way. */
+  advance(ms: number): void {
+    const until = this.#nowMs + ms;
+    for (;;) {
+      const next = this.#timers
+        .filter(({ atMs }) => atMs <= until)
+        .reduce<{ atMs: number; call: () => void } | undefined>(
+          (first, timer) => (first === undefined || timer.atMs < first.atMs ? timer : first),
+          undefined,
+        );
+      if (next === undefined) break;
+      this.#timers = this.#timers.filter((timer) => timer !== next);
+      this.#nowMs = Math.max(this.#nowMs, next.atMs);
+      next.call();
+    }
+    this.#nowMs = until;
+  }
+}
+
+/** A counter as the log has it. */
+export async function counterInLog(log: Log, id: ActorId): Promise<CounterState> {
+  const partition = partitionOf(id);
+  const [head] = await log.heads(partition, [id]);
+  if (head === undefined) throw new Error("no head");
+  return (await recover(log, partition, counter, id, head, silentLogger)).state as CounterState;
+}
+
+/** Lets everything that is ready in the microtask queue run. */
+export function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
