@@ -38,6 +38,7 @@ export class Replica {
   #pastTrades: Promise<void> | undefined;
   readonly #source: ReplicaSource;
   readonly #listeners = new Set<(batch: PublicBatch) => void>();
+  readonly #lostListeners = new Set<() => void>();
   readonly #waiting = new Set<{ readonly seq: number; readonly go: () => void }>();
 
   private constructor(source: ReplicaSource, marketId: string, market: PublicMarket, seq: number) {
@@ -62,6 +63,12 @@ export class Replica {
   onBatch(listener: (batch: PublicBatch) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Calls `listener` when deltas were lost for good: the next batch does not connect to the last one. */
+  onLost(listener: () => void): () => void {
+    this.#lostListeners.add(listener);
+    return () => this.#lostListeners.delete(listener);
   }
 
   /** Makes sure that a snapshot can show the trades from before the replica began. */
@@ -146,9 +153,10 @@ export class Replica {
     for (const waiting of [...this.#waiting]) if (waiting.seq <= this.#appliedSeq) waiting.go();
   }
 
-  /** Entries are gone that were never seen. Starts again from a snapshot; whoever watches sees a gap in the seqs. */
+  /** Entries are gone that were never seen, or were seen and taken back by a crash. Starts again from a snapshot. */
   async #reload(): Promise<void> {
     this.#stop();
+    for (const listener of [...this.#lostListeners]) listener();
     while (!this.#isClosed()) {
       try {
         const loaded = await loadPublic(this.#source, this.marketId);

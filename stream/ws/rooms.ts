@@ -15,12 +15,12 @@ export class Room implements Flushable {
   readonly #replica: Replica;
   readonly #pulse: Pulse;
   readonly #groups = new Map<Mask, Group>();
-  readonly #stop: () => void;
+  readonly #stops: readonly (() => void)[];
 
   constructor(replica: Replica, pulse: Pulse) {
     this.#replica = replica;
     this.#pulse = pulse;
-    this.#stop = replica.onBatch((batch) => this.#take(batch));
+    this.#stops = [replica.onBatch((batch) => this.#take(batch)), replica.onLost(() => this.#lose())];
   }
 
   get empty(): boolean {
@@ -54,7 +54,13 @@ export class Room implements Flushable {
   }
 
   close(): void {
-    this.#stop();
+    for (const stop of this.#stops) stop();
+  }
+
+  /** A client that went on after a loss would hold a wrong book; one that comes again gets a right one. */
+  #lose(): void {
+    const members = [...this.#groups.values()].flatMap((group) => [...group.members]);
+    for (const member of members) member.close(1012, "the market's stream begins again");
   }
 
   #take(batch: PublicBatch): void {

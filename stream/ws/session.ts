@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import { WebSocket } from "ws";
 import { Unavailable } from "../log/types.js";
 import { Outbox, type Pulse } from "./outbox.js";
-import type { Bucket, Caller, Queries, QueryAnswer, Refused, Trading } from "./ports.js";
+import type { Bucket, Caller, CancelAllFilter, Queries, QueryAnswer, Refused, Trading } from "./ports.js";
 import { type Shared, Watching } from "./watching.js";
 
 const REQUESTS_PER_SECOND = 50;
@@ -80,7 +80,8 @@ export class Session {
     this.ended = new Promise((resolve) => {
       socket.on("close", () => void this.#end().then(resolve));
     });
-    socket.on("error", ports.onError);
+    // A frame that is too large or malformed; without a listener it would end the process. `ws` closes the socket.
+    socket.on("error", () => undefined);
     socket.on("pong", () => {
       this.#alive = true;
     });
@@ -160,51 +161,40 @@ export class Session {
         return this.#watching.subscribe(nonce, payload, payload.since);
       case "snapshot":
         return this.#watching.snapshot(nonce, payload);
-      case "unsubscribe": {
+      case "unsubscribe":
         this.#acknowledge(nonce, "unsubscribed", await this.#watching.unsubscribe(payload));
         return;
-      }
-      case "status": {
+      case "status":
         this.#acknowledge(nonce, "status", await this.#watching.status());
         return;
-      }
       case "query_markets":
         await this.#charge("read", 1);
-        {
-          this.#page(nonce, "markets", await this.#ports.queries.markets(this.caller, payload));
-          return;
-        }
+        this.#page(nonce, "markets", await this.#ports.queries.markets(this.caller, payload));
+        return;
       case "query_events":
         await this.#charge("read", 1);
-        {
-          this.#page(nonce, "events", await this.#ports.queries.events(this.caller, payload));
-          return;
-        }
+        this.#page(nonce, "events", await this.#ports.queries.events(this.caller, payload));
+        return;
       case "place":
         return this.#place(nonce, payload.orders, payload.atomic);
       case "cancel":
         return this.#cancel(nonce, payload.orderIds);
-      case "cancel_all": {
-        await this.#authorise("cancel", 1);
-        const answer = await this.#ports.trading.cancelAll(this.caller, payload);
-        answer.ok ? this.#acknowledge(nonce, "canceled_all", answer.canceled) : this.#fail(nonce, answer);
-        return;
-      }
+      case "cancel_all":
+        return this.#cancelAll(nonce, payload);
       case "safety":
-        await this.#authorise("cancel", 0);
+        this.#mustTrade();
         this.#cancelOnDisconnect = payload.cancelOnDisconnect;
-        {
-          this.#acknowledge(nonce, "safety", { cancelOnDisconnect: this.#cancelOnDisconnect });
-          return;
-        }
+        this.#acknowledge(nonce, "safety", { cancelOnDisconnect: this.#cancelOnDisconnect });
+        return;
       default:
         return verb satisfies never;
     }
   }
 
   async #place(nonce: number, orders: readonly unknown[], atomic: boolean): Promise<void> {
+    this.#mustTrade();
     checkBatch(orders);
-    await this.#authorise("place", orders.length);
+    await this.#charge("place", orders.length);
     const answer = await this.#ports.trading.place(this.caller, orders, atomic);
     if (answer.ok) {
       this.#acknowledge(nonce, "placed", answer.accepted);
@@ -215,8 +205,9 @@ export class Session {
   }
 
   async #cancel(nonce: number, orderIds: readonly string[]): Promise<void> {
+    this.#mustTrade();
     checkBatch(orderIds);
-    await this.#authorise("cancel", orderIds.length);
+    await this.#charge("cancel", orderIds.length);
     const answer = await this.#ports.trading.cancel(this.caller, orderIds);
     if (!answer.ok) {
       this.#fail(nonce, answer);
@@ -226,9 +217,16 @@ export class Session {
     this.#acknowledge(nonce, "canceled", { canceled, notCanceled });
   }
 
-  async #authorise(bucket: Bucket, cost: number): Promise<void> {
+  async #cancelAll(nonce: number, filter: CancelAllFilter): Promise<void> {
+    this.#mustTrade();
+    await this.#charge("cancel", 1);
+    const answer = await this.#ports.trading.cancelAll(this.caller, filter);
+    if (answer.ok) this.#acknowledge(nonce, "canceled_all", answer.canceled);
+    else this.#fail(nonce, answer);
+  }
+
+  #mustTrade(): void {
     if (this.caller.scope !== "trading") throw new Refusal("SIGNATURE_REJECTED", "the key may only read");
-    if (cost > 0) await this.#charge(bucket, cost);
   }
 
   async #charge(bucket: Bucket, cost: number): Promise<void> {
@@ -265,7 +263,7 @@ export class Session {
     this.#filledAt = now;
     if (this.#tokens >= 1) {
       this.#tokens -= 1;
-      this.#refused = 0;
+      this.#refused = Math.max(0, this.#refused - 1);
       return true;
     }
     this.#refused += 1;

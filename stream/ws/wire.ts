@@ -129,19 +129,25 @@ export function publicBatch(market: MarketIdentity, batch: Batch<MarketDelta>): 
 }
 
 /**
- * The delta frames of a batch for those who watch `mask`: none, one, or one per currency (a frame has one place for
- * a channel of a market).
+ * The delta frames of a batch for those who watch `mask`, mostly one. A frame has one place for a channel of a
+ * market, so the currencies have a frame each, and so has the second of two life-cycle steps of one command.
  */
 export function marketFrames(market: MarketIdentity, batch: PublicBatch, mask: Mask): string[] {
-  const frames: string[] = [];
-  for (const currency of ["CASH", "COIN"] as const) {
-    const parts = batch.parts.filter((part) => part.currency === currency && (part.bit & mask) !== 0);
-    if (parts.length === 0) continue;
+  const frames: Part[][] = [];
+  for (const part of batch.parts) {
+    if ((part.bit & mask) === 0) continue;
+    const taken = (frame: readonly Part[]): boolean =>
+      frame.some(({ channel, currency }) => channel === part.channel || currency !== part.currency);
+    const last = frames.findLastIndex(taken);
+    const frame = frames[last + 1] ?? [];
+    if (frame.length === 0) frames.push(frame);
+    frame.push(part);
+  }
+  return frames.map((parts) => {
     const channels = parts.map((part) => `"${part.channel}":${part.json}`).join(",");
     const body = `{"eventId":"${market.eventId}",${channels}}`;
-    frames.push(`{"ts":${batch.ts},"delta":{"${market.marketId}":${body}}}`);
-  }
-  return frames;
+    return `{"ts":${batch.ts},"delta":{"${market.marketId}":${body}}}`;
+  });
 }
 
 /** An OpenOrder as the private channel and its snapshot show it; `qty` is what rests. */

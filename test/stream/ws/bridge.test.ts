@@ -1,0 +1,428 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { ledgerActor, ledgerShardOf, marketActor } from "../../../actors/actor.js";
+import { Unavailable } from "../../../stream/log/types.js";
+import { type Client, type Json, Mirror, serve, type TestServer, trader } from "./client.js";
+import { ids, TestExchange } from "./exchange.js";
+import { settle } from "./timing.js";
+
+const [ann = "", bob = ""] = ids(2);
+
+describe("the bridge", () => {
+  let exchange: TestExchange;
+  let server: TestServer;
+
+  beforeEach(async () => {
+    exchange = new TestExchange();
+    for (const traderId of [ann, bob]) exchange.fund(traderId);
+    server = await serve(exchange);
+  });
+
+  afterEach(async () => {
+    await server.close();
+    expect(server.errors).to.deep.equal([]);
+  });
+
+  async function order(
+    who: string,
+    outcomeId: string | undefined,
+    price: string,
+    qty: number,
+    changes = {},
+  ): Promise<string> {
+    const placed = await exchange.place(
+      trader(who),
+      [{ outcomeId, price, qty, tif: "GTC", ...changes }],
+      false,
+    );
+    exchange.commit();
+    return placed.ok ? (placed.accepted[0]?.orderId ?? "") : placed.code;
+  }
+
+  const deltasOf = (client: Client): Json[] => client.frames.filter((frame) => frame["delta"] !== undefined);
+
+  describe("subscribe", () => {
+    it("answers with a snapshot of every channel, then tells what changes, in the shapes of the contract", async () => {
+      const { marketId, eventId, outcomes } = exchange.createMarket(2);
+      const [yes = "", no = ""] = outcomes.map(({ outcomeId }) => outcomeId);
+      const first = await order(ann, yes, "0.600", 10);
+      const client = await server.connect(trader(bob));
+      const before = Date.now();
+      const reply = await client.request("subscribe", { markets: { [marketId]: ["book", "bbo", "trades"] } });
+      expect(reply["ts"]).to.be.within(before, Date.now());
+      expect(reply).to.deep.include({
+        nonce: 1,
+        subscribed: { [`market:${marketId}`]: ["lifecycle", "trades", "bbo", "book"] },
+        snapshot: {
+          [marketId]: {
+            eventId,
+            lifecycle: { seq: 1, status: "OPEN" },
+            trades: { seq: 0, trades: [] },
+            bbo: { seq: 1, bbo: { [yes]: { price: "0.600", qty: 10 }, [no]: null } },
+            book: { seq: 1, orders: { [yes]: [{ orderId: first, price: "0.600", qty: 10 }], [no]: [] } },
+          },
+        },
+      });
+      expect(server.charges).to.deep.equal(["stream 28"]);
+
+      const second = await order(bob, no, "0.500", 4);
+      exchange.operate(marketId, { kind: "lifecycle", actions: ["pause"] });
+      exchange.commit();
+      await settle(() => deltasOf(client).length === 2);
+      const [match = {}, pause] = deltasOf(client);
+      const { trades } = (match["delta"] as Record<string, { trades: { deltas: Json[] } }>)[marketId] ?? {
+        trades: { deltas: [] },
+      };
+      const { tradeId, matchId } = trades.deltas[0] ?? {};
+      expect(second).to.match(/^[0-9a-f-]{36}$/);
+      expect([tradeId, matchId].every((id) => typeof id === "string")).to.equal(true);
+      expect(match).to.deep.equal({
+        ts: match["ts"],
+        delta: {
+          [marketId]: {
+            eventId,
+            trades: {
+              seq: 1,
+              deltas: [{ tradeId, matchId, outcomeId: yes, price: "0.600", qty: 4, ts: match["ts"] }],
+            },
+            bbo: { seq: 2, deltas: [{ outcomeId: yes, bbo: { price: "0.600", qty: 6 } }] },
+            book: { seq: 2, deltas: [{ kind: "update", orderId: first, remaining: 6 }] },
+          },
+        },
+      });
+      expect(pause?.["delta"]).to.deep.equal({
+        [marketId]: { eventId, lifecycle: { seq: 2, deltas: [{ kind: "PAUSE", status: "OPEN" }] } },
+      });
+    });
+
+    it("gives each socket the channels it asked for, and a channel added later goes on from its own snapshot", async () => {
+      const { marketId, outcomes } = exchange.createMarket(2);
+      const [bbo, book, lifecycle] = await Promise.all([
+        server.connect(trader(ann)),
+        server.connect(trader(bob)),
+        server.connect(trader(bob)),
+      ]);
+      await bbo.request("subscribe", { markets: { [marketId]: "bbo" } });
+      await book.request("subscribe", { markets: { [marketId]: "book" } });
+      await lifecycle.request("subscribe", { markets: { [marketId]: "lifecycle" } });
+      await order(ann, outcomes[0]?.outcomeId, "0.400", 1);
+      await settle(() => deltasOf(bbo).length === 1 && deltasOf(book).length === 1);
+      const added = await bbo.request("subscribe", { markets: { [marketId]: "book" } });
+      expect((added["snapshot"] as Json)[marketId]).to.have.nested.property("book.seq", 1);
+      await order(ann, outcomes[0]?.outcomeId, "0.450", 1);
+      await settle(() => deltasOf(bbo).length === 2 && deltasOf(book).length === 2);
+      const channels = (frame: Json | undefined): string[] =>
+        Object.keys((frame?.["delta"] as Record<string, object>)[marketId] ?? {}).filter(
+          (key) => key !== "eventId",
+        );
+      expect(deltasOf(bbo).map(channels)).to.deep.equal([
+        ["bbo"],
+        ["book", "bbo"].sort((a, b) => b.length - a.length),
+      ]);
+      expect(deltasOf(book).map(channels)).to.deep.equal([["book"], ["book"]]);
+      expect(deltasOf(lifecycle)).to.deep.equal([]);
+    });
+
+    it("keeps the currencies apart and marks what is COIN", async () => {
+      const { marketId, outcomes } = exchange.createMarket(2);
+      exchange.fund(ann, "COIN");
+      const [yes = "", no = ""] = outcomes.map(({ outcomeId }) => outcomeId);
+      const first = await order(ann, yes, "0.300", 2, { currency: "COIN" });
+      const client = await server.connect(trader(ann));
+      const reply = await client.request("subscribe", {
+        markets: { [marketId]: ["book", "bbo"] },
+        currency: "COIN",
+      });
+      expect((reply["snapshot"] as Json)[marketId]).to.deep.include({
+        book: {
+          seq: 1,
+          currency: "COIN",
+          orders: { [yes]: [{ orderId: first, price: "0.300", qty: 2, currency: "COIN" }], [no]: [] },
+        },
+        bbo: {
+          seq: 1,
+          currency: "COIN",
+          bbo: { [yes]: { price: "0.300", qty: 2, currency: "COIN" }, [no]: null },
+        },
+      });
+      await order(ann, yes, "0.400", 1);
+      await order(ann, no, "0.200", 1, { currency: "COIN" });
+      await settle(() => deltasOf(client).length === 1);
+      expect(deltasOf(client)[0]?.["delta"]).to.have.nested.property(`${marketId}.book.currency`, "COIN");
+      expect(deltasOf(client)[0]?.["delta"]).to.have.nested.property(`${marketId}.book.seq`, 2);
+      await client.request("subscribe", { markets: { [marketId]: "book" } });
+      const status = await client.request("status", {});
+      expect(status["status"]).to.deep.equal({
+        selection: { markets: { [marketId]: ["lifecycle", "book"] }, events: {}, private: [] },
+        coin: { markets: { [marketId]: ["lifecycle", "bbo", "book"] }, events: {}, currency: "COIN" },
+        watchedMarkets: 1,
+        maxWatchedMarkets: 2_048,
+        tokens: 100,
+      });
+    });
+
+    it("covers the markets of an event, and those that open in it later from their first delta", async () => {
+      const { marketId, eventId } = exchange.createMarket(2);
+      const client = await server.connect(trader(bob));
+      const reply = await client.request("subscribe", { events: { [eventId]: ["book", "lifecycle"] } });
+      expect(Object.keys(reply["snapshot"] as Json)).to.deep.equal([marketId]);
+      const later = exchange.createMarket(2, eventId);
+      await order(ann, later.outcomes[0]?.outcomeId, "0.400", 1);
+      await order(ann, later.outcomes[1]?.outcomeId, "0.400", 1);
+      await settle(() => deltasOf(client).length === 3);
+      expect(deltasOf(client).map((frame) => (frame["delta"] as Json)[later.marketId])).to.deep.include({
+        eventId,
+        lifecycle: { seq: 1, deltas: [{ kind: "OPEN", status: "OPEN" }] },
+      });
+      const mirror = new Mirror();
+      mirror.catchUp(client);
+      expect(mirror.markets.get(later.marketId)?.seqs).to.deep.equal({ lifecycle: 1, book: 2 });
+      exchange.createMarket(2);
+      exchange.announce(later.marketId);
+      expect(await client.request("unsubscribe", [`event:${eventId}`])).to.deep.equal({
+        nonce: 2,
+        unsubscribed: { [`event:${eventId}`]: ["lifecycle", "book"] },
+      });
+      exchange.createMarket(2, eventId);
+      exchange.commit();
+      const status = await client.request("status", {});
+      expect(status["status"]).to.include({ watchedMarkets: 0 });
+      expect(deltasOf(client)).to.have.length(3);
+    });
+
+    it("refuses what it must, and then watches nothing", async () => {
+      const { marketId, eventId } = exchange.createMarket(2);
+      const client = await server.connect(trader(bob));
+      const code = async (payload: object): Promise<unknown> =>
+        (await client.request("subscribe", payload))["code"];
+      expect(await code({})).to.equal("EMPTY_SELECTION");
+      expect(await code({ markets: {}, events: {}, private: [] })).to.equal("EMPTY_SELECTION");
+      expect(await code({ markets: { [marketId]: "book", [randomUUID()]: "book" } })).to.equal(
+        "MARKET_NOT_FOUND",
+      );
+      expect(await code({ events: { [eventId]: "book", [randomUUID()]: "book" } })).to.equal(
+        "EVENT_NOT_FOUND",
+      );
+      await order(ann, exchange.state(marketId).definition?.outcomes[0]?.outcomeId, "0.400", 1);
+      expect(await client.request("status", {})).to.have.nested.property("status.watchedMarkets", 0);
+      expect(deltasOf(client)).to.deep.equal([]);
+    });
+
+    it("counts an event as its markets against the cap", async () => {
+      const { eventId, marketId } = exchange.createMarket(2);
+      exchange.marketsOf = () => Promise.resolve([marketId, ...ids(2_048)]);
+      const client = await server.connect(trader(bob));
+      const reply = await client.request("subscribe", { events: { [eventId]: "lifecycle" } });
+      expect(reply).to.include({ nonce: 1, code: "SUBSCRIPTION_LIMIT_EXCEEDED" });
+      exchange.marketsOf = () => Promise.resolve([marketId, ...ids(2_047)]);
+      const accepted = await client.request("subscribe", { events: { [eventId]: "book" } });
+      expect(accepted).to.have.property("subscribed");
+      expect(server.charges).to.deep.equal(["stream 512"]);
+    });
+  });
+
+  it("closes the sockets of a market whose deltas were lost for good, and serves those that come again", async () => {
+    const { marketId } = exchange.createMarket(2);
+    const watching = await server.connect(trader(ann));
+    const other = await server.connect(trader(bob));
+    await watching.request("subscribe", { markets: { [marketId]: "book" } });
+    for (const action of ["pause", "resume", "pause"] as const) {
+      exchange.operate(marketId, { kind: "lifecycle", actions: [action] });
+      exchange.commit();
+      exchange.tail.trim(marketActor(marketId), 1_000);
+    }
+    expect((await watching.closed).code).to.equal(1012);
+    const again = await other.request("subscribe", { markets: { [marketId]: "book" } });
+    expect(again).to.have.nested.property(`snapshot.${marketId}.lifecycle.seq`, 4);
+  });
+
+  it("shows a snapshot that changes nothing", async () => {
+    const { marketId } = exchange.createMarket(2);
+    const client = await server.connect(trader(bob));
+    const reply = await client.request("snapshot", { markets: { [marketId]: "book" }, private: ["orders"] });
+    expect(reply).to.have.nested.property(`snapshot.${marketId}.book.seq`, 0);
+    expect(reply["orders"]).to.deep.equal({ seq: 0, open: [] });
+    expect(reply).to.not.have.property("subscribed");
+    exchange.operate(marketId, { kind: "lifecycle", actions: ["pause"] });
+    exchange.commit();
+    const status = await client.request("status", {});
+    expect(status).to.have.nested.property("status.watchedMarkets", 0);
+    expect(deltasOf(client)).to.deep.equal([]);
+  });
+
+  it("drops subjects and says which", async () => {
+    const one = exchange.createMarket(2);
+    const two = exchange.createMarket(2);
+    const client = await server.connect(trader(ann));
+    await client.request("subscribe", {
+      markets: { [one.marketId]: "book", [two.marketId]: "book" },
+      events: { [one.eventId]: "bbo" },
+      private: ["orders", "positions"],
+    });
+    const subjects = [`market:${one.marketId}`, "PRIVATE", `market:${randomUUID()}`];
+    expect((await client.request("unsubscribe", subjects))["unsubscribed"]).to.deep.equal({
+      [`market:${one.marketId}`]: ["lifecycle", "book"],
+      PRIVATE: ["orders", "positions"],
+    });
+    expect(server.charges.at(-1)).to.equal("stream 3");
+    const { status } = (await client.request("status", {})) as {
+      status: { watchedMarkets: number; selection: Json };
+    };
+    expect(status.watchedMarkets).to.equal(2);
+    expect(status.selection["private"]).to.deep.equal([]);
+    await order(ann, one.outcomes[0]?.outcomeId, "0.400", 1);
+    await settle(() => deltasOf(client).length > 0);
+    expect(
+      deltasOf(client).map((frame) =>
+        Object.keys((frame["delta"] as Record<string, Json>)[one.marketId] ?? {}),
+      ),
+    ).to.deep.equal([["eventId", "bbo"]]);
+  });
+
+  describe("the caller's own orders and positions", () => {
+    it("come with a snapshot and stay the wallet's secret", async () => {
+      const { marketId, outcomes } = exchange.createMarket(2);
+      const [yes = "", no = ""] = outcomes.map(({ outcomeId }) => outcomeId);
+      const resting = await order(ann, yes, "0.300", 2);
+      const mine = await server.connect(trader(ann));
+      const theirs = await server.connect(trader(bob, { scope: "trading::read" }));
+      const reply = await mine.request("subscribe", { private: ["orders", "positions"] });
+      expect(reply["subscribed"]).to.deep.equal({ PRIVATE: ["orders", "positions"] });
+      expect(reply["orders"]).to.deep.equal({
+        seq: 1,
+        open: [{ orderId: resting, marketId, outcomeId: yes, price: "0.300", qty: 2, tif: "GTC" }],
+      });
+      expect(reply["positions"]).to.deep.equal({ seq: 0, positions: [] });
+      await theirs.request("subscribe", { private: ["orders"] });
+      await order(bob, no, "0.700", 2);
+      await settle(() => deltasOf(mine).length === 2 && deltasOf(theirs).length === 1);
+      const kinds = deltasOf(mine).map((frame) =>
+        Object.keys(frame).filter((key) => key !== "ts" && key !== "delta"),
+      );
+      expect(kinds).to.deep.equal([["orders"], ["positions"]]);
+      expect(deltasOf(mine)[0]).to.have.nested.property("orders.deltas[0].orderId", resting);
+      expect(JSON.stringify(deltasOf(theirs)))
+        .to.not.include(resting)
+        .and.not.include("positions");
+      expect(server.charges).to.deep.equal(["stream 2", "stream 1"]);
+    });
+
+    it("close the socket when some were lost for good", async () => {
+      const client = await server.connect(trader(ann));
+      await client.request("subscribe", { private: ["orders"] });
+      const shard = ledgerActor(ledgerShardOf(ann));
+      for (let i = 0; i < 3; i += 1) {
+        exchange.fund(ann);
+        exchange.commit();
+        exchange.tail.trim(shard, 1_000);
+      }
+      expect((await client.closed).code).to.equal(1012);
+      expect(server.errors.splice(0)).to.have.length(1);
+    });
+  });
+
+  describe("trading", () => {
+    it("places, cancels, and tells what came of it on the private channels", async () => {
+      const { outcomes } = exchange.createMarket(2);
+      const client = await server.connect(trader(ann));
+      await client.request("subscribe", { private: ["orders"] });
+      const clientId = randomUUID();
+      const orders = [
+        { outcomeId: outcomes[0]?.outcomeId, price: "0.400", qty: 1, tif: "GTC", clientId },
+        { outcomeId: outcomes[0]?.outcomeId, price: "0.450", qty: 2, tif: "GTC" },
+      ];
+      const { placed } = (await client.request("place", { orders })) as { placed: { orderId: string }[] };
+      expect(placed).to.have.length(2);
+      expect(placed[0]).to.include({ clientId });
+      exchange.commit();
+      const [first = "", second = ""] = placed.map(({ orderId }) => orderId);
+      const unknown = randomUUID();
+      expect(await client.request("cancel", { orderIds: [first, unknown] })).to.deep.equal({
+        nonce: 3,
+        canceled: { canceled: [first], notCanceled: [{ orderId: unknown, reason: "NOT_FOUND" }] },
+      });
+      expect(await client.request("cancel_all", {})).to.deep.equal({ nonce: 4, canceled_all: 1 });
+      exchange.commit();
+      await settle(() => deltasOf(client).length === 4);
+      const told = deltasOf(client).map((frame) =>
+        (frame["orders"] as { deltas: Json[] }).deltas.map((d) => [d["kind"], d["orderId"]]),
+      );
+      expect(told).to.deep.equal([
+        [["open", first]],
+        [["open", second]],
+        [["cancel", first]],
+        [["cancel", second]],
+      ]);
+      expect(server.charges.slice(1)).to.deep.equal(["place 2", "cancel 2", "cancel 1"]);
+    });
+
+    it("carries refusals of the exchange with their code and items", async () => {
+      const { outcomes } = exchange.createMarket(2);
+      const client = await server.connect(trader(ann));
+      const good = { outcomeId: outcomes[0]?.outcomeId, price: "0.400", qty: 1, tif: "GTC" };
+      const dear = { ...good, price: "0.600", qty: 2_000_000_000 };
+      const partly = await client.request("place", { orders: [good, dear] });
+      expect(partly).to.deep.include({ nonce: 1, code: "BATCH_PARTIALLY_REJECTED" });
+      expect(partly["accepted"]).to.have.length(1);
+      expect(partly["rejected"]).to.deep.equal([
+        { index: 1, outcomeId: good.outcomeId, reason: "INSUFFICIENT_BALANCE" },
+      ]);
+      const lost = await client.request("place", { orders: [{ ...good, outcomeId: randomUUID() }] });
+      expect(lost).to.include({ nonce: 2, code: "OUTCOME_NOT_FOUND" });
+      expect(await client.request("place", { orders: [] })).to.include({ code: "EMPTY_BATCH" });
+      const orderIds = ids(257);
+      expect(await client.request("cancel", { orderIds })).to.include({ code: "BATCH_TOO_LARGE" });
+    });
+
+    it("is not for keys that may only read", async () => {
+      const client = await server.connect(trader(ann, { scope: "trading::read" }));
+      for (const [verb, payload] of [
+        ["place", { orders: [{}] }],
+        ["cancel", { orderIds: ids(1) }],
+        ["cancel_all", {}],
+        ["safety", { cancelOnDisconnect: true }],
+      ] as const) {
+        expect(await client.request(verb, payload), verb).to.include({ code: "SIGNATURE_REJECTED" });
+      }
+      expect(server.charges).to.deep.equal([]);
+    });
+
+    it("answers UNAVAILABLE when the exchange does not answer, and goes on", async () => {
+      exchange.place = () => Promise.reject(new Unavailable("no answer"));
+      const client = await server.connect(trader(ann));
+      expect(await client.request("place", { orders: [{}] })).to.include({ nonce: 1, code: "UNAVAILABLE" });
+      exchange.place = () => Promise.reject(new Error("a bug"));
+      expect(await client.request("place", { orders: [{}] })).to.include({ nonce: 2, code: "UNAVAILABLE" });
+      expect(server.errors.splice(0)).to.have.length(1);
+      expect(await client.request("cancel_all", {})).to.have.property("canceled_all", 0);
+    });
+
+    it("cancels everything on a disconnect when asked to, and only then", async () => {
+      const { outcomes } = exchange.createMarket(2);
+      await order(ann, outcomes[0]?.outcomeId, "0.400", 1);
+      const careless = await server.connect(trader(ann));
+      await careless.request("status", {});
+      await careless.close();
+      const careful = await server.connect(trader(ann));
+      expect(await careful.request("safety", { cancelOnDisconnect: true })).to.deep.equal({
+        nonce: 1,
+        safety: { cancelOnDisconnect: true },
+      });
+      expect(exchange.canceledAll).to.deep.equal([]);
+      careful.socket.terminate();
+      await settle(() => exchange.canceledAll.length === 1);
+      expect(exchange.canceledAll).to.deep.equal(["DISCONNECTED"]);
+      await settle(() => exchange.wallet(ann).orders.open.length === 0);
+    });
+  });
+
+  it("asks the catalog for pages", async () => {
+    const client = await server.connect(trader(ann));
+    expect(await client.request("query_markets", { league: "NBA" })).to.deep.equal({
+      nonce: 1,
+      markets: { items: ["a market"] },
+    });
+    expect(await client.request("query_events", {})).to.include({ nonce: 2, code: "INVALID_QUERY" });
+    expect(server.charges).to.deep.equal(["read 1", "read 1"]);
+  });
+});

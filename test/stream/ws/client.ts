@@ -1,0 +1,294 @@
+/** A bridge on a real websocket server, a client of it, and a mirror that folds what the client is told. */
+
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect } from "chai";
+import { WebSocket, WebSocketServer } from "ws";
+import { type Bridge, bridge, type BridgePorts, WS_OPTIONS } from "../../../stream/ws/bridge.js";
+import type { Caller } from "../../../stream/ws/ports.js";
+import { Replicas } from "../../../stream/ws/replicas.js";
+import { Wallets } from "../../../stream/ws/wallets.js";
+import type { TestExchange } from "./exchange.js";
+
+export type Json = Record<string, unknown>;
+
+export interface TestServer {
+  readonly bridge: Bridge;
+  readonly replicas: Replicas;
+  readonly wallets: Wallets;
+  readonly errors: unknown[];
+  /** What was charged, as `bucket cost`. */
+  readonly charges: string[];
+  connect(caller: Caller): Promise<Client>;
+  close(): Promise<void>;
+}
+
+/** Serves the exchange on a loopback port. */
+export async function serve(exchange: TestExchange, options: Partial<BridgePorts> = {}): Promise<TestServer> {
+  const errors: unknown[] = [];
+  const charges: string[] = [];
+  const onError = (error: unknown): void => void errors.push(error);
+  const { tail, load } = exchange;
+  const replicas = new Replicas({ tail, load, onError, warmMs: 50 });
+  const wallets = new Wallets({ tail, exchange, catalog: exchange, onError, warmMs: 5_000 });
+  await wallets.start();
+  const served = bridge({
+    replicas,
+    wallets,
+    trading: exchange,
+    catalog: exchange,
+    throttle: {
+      charge: (_keyId, bucket, cost) => {
+        charges.push(`${bucket} ${cost}`);
+        return Promise.resolve({ granted: true, remaining: 100, retryAfterS: 0 });
+      },
+    },
+    queries: {
+      markets: () => Promise.resolve({ ok: true, page: { items: ["a market"] } }),
+      events: () => Promise.resolve({ ok: false, code: "INVALID_QUERY", message: "no such filter" }),
+    },
+    readJson: (bytes) => JSON.parse(new TextDecoder().decode(bytes)) as unknown,
+    onError,
+    ...options,
+  });
+  const http = createServer();
+  const sockets = new WebSocketServer({ server: http, ...WS_OPTIONS });
+  const callers = new Map<string, Caller>();
+  sockets.on("connection", (socket, request) => {
+    const caller = callers.get(request.url?.slice(1) ?? "");
+    if (caller !== undefined) served.open(socket, caller, request.socket);
+  });
+  http.listen(0, "127.0.0.1");
+  await once(http, "listening");
+  const { port } = http.address() as AddressInfo;
+  let connections = 0;
+  return {
+    bridge: served,
+    replicas,
+    wallets,
+    errors,
+    charges,
+    async connect(caller) {
+      const name = String((connections += 1));
+      callers.set(name, caller);
+      const socket = new WebSocket(`ws://127.0.0.1:${port}/${name}`, { perMessageDeflate: false });
+      const client = new Client(socket);
+      await once(socket, "open");
+      return client;
+    },
+    async close() {
+      await served.close();
+      wallets.close();
+      await replicas.close();
+      sockets.close();
+      http.closeAllConnections();
+      http.close();
+    },
+  };
+}
+
+export function trader(traderId: string, changes: Partial<Caller> = {}): Caller {
+  return {
+    keyId: `key-${traderId}`,
+    traderId,
+    wallet: traderId,
+    scope: "trading",
+    address: "127.0.0.1",
+    ...changes,
+  };
+}
+
+export class Client {
+  readonly socket: WebSocket;
+  readonly frames: Json[] = [];
+  readonly closed: Promise<{ code: number; reason: string }>;
+  #nonce = 0;
+  #onFrame: (() => void)[] = [];
+
+  constructor(socket: WebSocket) {
+    this.socket = socket;
+    socket.on("message", (data: Buffer) => {
+      this.frames.push(JSON.parse(data.toString()) as Json);
+      for (const wake of this.#onFrame.splice(0)) wake();
+    });
+    socket.on("error", () => undefined);
+    this.closed = new Promise((resolve) => {
+      socket.on("close", (code, reason) => resolve({ code, reason: reason.toString() }));
+    });
+  }
+
+  sendRaw(message: string | Buffer): void {
+    this.socket.send(message);
+  }
+
+  /** Sends a request without waiting for its reply; gives its nonce. */
+  send(verb: string, payload: unknown): number {
+    this.#nonce += 1;
+    this.sendRaw(JSON.stringify({ nonce: this.#nonce, [verb]: payload }));
+    return this.#nonce;
+  }
+
+  async request(verb: string, payload: unknown): Promise<Json> {
+    const nonce = this.send(verb, payload);
+    return this.next((frame) => frame["nonce"] === nonce);
+  }
+
+  /** The first frame, of all so far and those to come, that is wanted. */
+  async next(wanted: (frame: Json) => boolean, timeoutMs = 4_000): Promise<Json> {
+    const until = Date.now() + timeoutMs;
+    for (;;) {
+      const found = this.frames.find(wanted);
+      if (found !== undefined) return found;
+      if (Date.now() > until)
+        throw new Error(`no such frame among ${JSON.stringify(this.frames).slice(0, 2_000)}`);
+      await Promise.race([
+        new Promise<void>((resolve) => this.#onFrame.push(resolve)),
+        new Promise((resolve) => setTimeout(resolve, 50)),
+      ]);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.socket.close();
+    await this.closed;
+  }
+}
+
+interface MirroredMarket {
+  readonly seqs: Record<string, number>;
+  status: unknown;
+  readonly bbo: Map<string, unknown>;
+  /** By order: its outcome, its price, what is left. In queue order per price, as maps keep it. */
+  readonly orders: Map<string, { outcomeId: string; price: string; qty: number }>;
+}
+
+/** Folds snapshots and deltas of one currency as a client would, and fails on a seq that is not the next. */
+export class Mirror {
+  readonly markets = new Map<string, MirroredMarket>();
+  readonly orders = new Map<string, Json>();
+  readonly positions = new Map<string, Json>();
+  readonly seqs: Record<string, number> = {};
+  readonly #read = new WeakMap<Client, number>();
+
+  /** Takes the frames of a client that it has not seen yet. */
+  catchUp(client: Client): void {
+    for (const frame of client.frames.slice(this.#read.get(client) ?? 0)) this.take(frame);
+    this.#read.set(client, client.frames.length);
+  }
+
+  take(frame: Json): void {
+    if (frame["delta"] !== undefined) this.#takeDelta(frame);
+    else if (frame["subscribed"] !== undefined || frame["snapshot"] !== undefined) this.#takeSnapshot(frame);
+  }
+
+  /** Per outcome, best first, then queue order, as `orderId:price:qty`. */
+  book(marketId: string, outcomeIds: readonly string[]): string[][] {
+    const { orders } = this.#market(marketId);
+    return outcomeIds.map((outcomeId) =>
+      [...orders]
+        .filter(([, order]) => order.outcomeId === outcomeId)
+        .map(([orderId, { price, qty }]) => ({ price, text: `${orderId}:${price}:${qty}` }))
+        .sort((a, b) => (a.price < b.price ? 1 : a.price > b.price ? -1 : 0))
+        .map(({ text }) => text),
+    );
+  }
+
+  #takeSnapshot(frame: Json): void {
+    for (const [marketId, snapshot] of Object.entries((frame["snapshot"] ?? {}) as Record<string, Json>)) {
+      const market = this.#market(marketId);
+      const { lifecycle, bbo, book, trades } = snapshot as Record<string, Json | undefined>;
+      if (lifecycle !== undefined) {
+        market.seqs["lifecycle"] = lifecycle["seq"] as number;
+        market.status = lifecycle["status"];
+      }
+      if (trades !== undefined) market.seqs["trades"] = trades["seq"] as number;
+      if (bbo !== undefined) {
+        market.seqs["bbo"] = bbo["seq"] as number;
+        for (const [outcomeId, level] of Object.entries(bbo["bbo"] as Json)) market.bbo.set(outcomeId, level);
+      }
+      if (book !== undefined) {
+        market.seqs["book"] = book["seq"] as number;
+        market.orders.clear();
+        for (const [outcomeId, orders] of Object.entries(book["orders"] as Record<string, Json[]>)) {
+          for (const order of orders) {
+            const { orderId, price, qty } = order as { orderId: string; price: string; qty: number };
+            market.orders.set(orderId, { outcomeId, price, qty });
+          }
+        }
+      }
+    }
+    const { orders, positions } = frame as Record<string, Json | undefined>;
+    if (orders !== undefined) {
+      this.seqs["orders"] = orders["seq"] as number;
+      this.orders.clear();
+      for (const order of orders["open"] as Json[]) this.orders.set(order["orderId"] as string, order);
+    }
+    if (positions !== undefined) {
+      this.seqs["positions"] = positions["seq"] as number;
+      this.positions.clear();
+      for (const position of positions["positions"] as Json[]) this.positions.set(key(position), position);
+    }
+  }
+
+  #takeDelta(frame: Json): void {
+    for (const [marketId, channels] of Object.entries(frame["delta"] as Record<string, Json>)) {
+      const market = this.#market(marketId);
+      for (const [channel, batch] of Object.entries(channels)) {
+        if (channel === "eventId") continue;
+        const { seq, deltas } = batch as { seq: number; deltas: Json[] };
+        expect(seq, `${channel} of ${marketId}`).to.equal((market.seqs[channel] ?? 0) + 1);
+        expect(deltas).to.not.be.empty;
+        market.seqs[channel] = seq;
+        for (const delta of deltas) takePublic(market, channel, delta);
+      }
+    }
+    for (const channel of ["orders", "positions"]) {
+      const batch = frame[channel] as { seq: number; deltas: Json[] } | undefined;
+      if (batch === undefined) continue;
+      expect(batch.seq, channel).to.equal((this.seqs[channel] ?? 0) + 1);
+      this.seqs[channel] = batch.seq;
+      for (const delta of batch.deltas) this.#takePrivate(channel, delta);
+    }
+  }
+
+  #takePrivate(channel: string, delta: Json): void {
+    if (channel === "positions") {
+      if (delta["qty"] === 0) this.positions.delete(key(delta));
+      else this.positions.set(key(delta), delta);
+      return;
+    }
+    const orderId = delta["orderId"] as string;
+    const { kind, ...order } = delta;
+    const known = this.orders.get(orderId);
+    if (kind === "open") this.orders.set(orderId, order);
+    else if (kind !== "fill" || delta["remaining"] === 0) this.orders.delete(orderId);
+    else if (known !== undefined) this.orders.set(orderId, { ...known, qty: delta["remaining"] });
+  }
+
+  #market(marketId: string): MirroredMarket {
+    const known = this.markets.get(marketId);
+    if (known !== undefined) return known;
+    const market: MirroredMarket = { seqs: {}, status: undefined, bbo: new Map(), orders: new Map() };
+    this.markets.set(marketId, market);
+    return market;
+  }
+}
+
+function takePublic(market: MirroredMarket, channel: string, delta: Json): void {
+  if (channel === "lifecycle") market.status = delta["status"];
+  if (channel === "bbo") market.bbo.set(delta["outcomeId"] as string, delta["bbo"]);
+  if (channel !== "book") return;
+  const orderId = delta["orderId"] as string;
+  const known = market.orders.get(orderId);
+  if (delta["kind"] === "add") {
+    const { outcomeId, price, qty } = delta as { outcomeId: string; price: string; qty: number };
+    market.orders.set(orderId, { outcomeId, price, qty });
+  } else if (delta["kind"] === "update") {
+    if (known !== undefined) known.qty = delta["remaining"] as number;
+  } else market.orders.delete(orderId);
+}
+
+function key(position: Json): string {
+  return [position["marketId"], position["outcomeId"], position["currency"]].join(" ");
+}
