@@ -149,6 +149,7 @@ export class Run {
 
   /** While the market is paused the recording goes on and we cannot, so the book is compared with what we left there. */
   async #check(): Promise<void> {
+    await this.mirror.quiet();
     const expected = this.mirror.suspended ? this.mirror.ladder() : this.#ladder;
     const found = await check(expected, this.stage, this.#line);
     const { outcome } = this;

@@ -41,6 +41,11 @@ export interface Tally {
 }
 
 const MAX_BATCH = 200;
+/**
+ * Cancels of fewer orders go over REST: a cancel is answered when it is through, and on a stream the placements after
+ * it would wait for that.
+ */
+const STREAM_CANCELS = 8;
 /** A wait this long without news asks the exchange instead of the stream. */
 const NEWS_MS = 2_000;
 
@@ -142,7 +147,8 @@ export class Trader {
   async cancel(orders: readonly TrackedOrder[]): Promise<void> {
     for (let i = 0; i < orders.length; i += MAX_BATCH) {
       const ids = orders.slice(i, i + MAX_BATCH).map(({ orderId }) => orderId);
-      await (this.stream.ready ? this.stream.cancel(ids) : this.rest.cancelOrders(ids));
+      const overStream = ids.length >= STREAM_CANCELS && this.stream.ready;
+      await (overStream ? this.stream.cancel(ids) : this.rest.cancelOrders(ids));
     }
   }
 

@@ -1,7 +1,14 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import type { Ladder } from "../../../scripts/replay/ladder.js";
-import { planMirror, type MirrorOrder, type Plan } from "../../../scripts/replay/plan.js";
+import {
+  afterTakes,
+  planBeside,
+  planMirror,
+  planPaused,
+  type MirrorOrder,
+  type Plan,
+} from "../../../scripts/replay/plan.js";
 
 function ladder(first: Record<number, number>, second: Record<number, number> = {}): Ladder {
   const bids = (levels: Record<number, number>): Map<number, number> =>
@@ -76,10 +83,37 @@ describe("replay: planning the mirror", () => {
     ]);
   });
 
+  it("holds a placement back that would match an order whose cancel is under way", () => {
+    const plan = planMirror(ladder({ 600: 10 }), [], [order(1, 400, 5)]);
+    expect(plan).to.deep.equal({ cancels: [], places: [], after: [{ outcome: 0, tick: 600, qty: 10 }] });
+  });
+
   it("only cancels what is gone while the market is paused", () => {
-    const plan = planMirror(ladder({ 400: 10, 410: 1 }), [order(0, 400, 4), order(0, 300, 1)], false);
+    const plan = planPaused(ladder({ 400: 10, 410: 1 }), [order(0, 400, 4), order(0, 300, 1)]);
     expect(ids(plan)).to.deep.equal(["0@300"]);
     expect([...plan.places, ...plan.after]).to.deep.equal([]);
+  });
+
+  it("knows what takes leave, best price first", () => {
+    const orders = [order(0, 400, 10), order(0, 450, 5), order(1, 500, 7)];
+    const left = afterTakes(orders, [{ outcome: 1, tick: 600, qty: 8 }]);
+    expect(left).to.deep.equal([order(0, 400, 7), order(1, 500, 7)]);
+  });
+
+  it("does beside takes only what they cannot meet", () => {
+    const orders = [order(0, 450, 5), order(0, 400, 10), order(0, 300, 9), order(1, 500, 7)];
+    const takes = [{ outcome: 1, tick: 600, qty: 8 }];
+    const target = ladder({ 460: 1, 400: 7, 300: 1 }, { 530: 2, 545: 3 });
+    const plan = planBeside(target, orders, [], takes);
+    // 0.460 lies within what the takes reach, and waits; 0.545 would meet 0.455 or better, of which there is none.
+    expect(ids(plan)).to.deep.equal(["0@300", "1@500"]);
+    expect(plan.places).to.deep.equal([
+      { outcome: 0, tick: 300, qty: 1 },
+      { outcome: 1, tick: 545, qty: 3 },
+      { outcome: 1, tick: 530, qty: 2 },
+    ]);
+    const crossing = planBeside(ladder({}, { 550: 3 }), orders, [], takes);
+    expect(crossing.places).to.deep.equal([]);
   });
 
   it("ends at the ladder from wherever it starts, and never crosses on the way", () => {
