@@ -29,8 +29,8 @@ export class ProjectionSession {
     client.on("end", () => (this.#broken = true));
   }
 
-  /** Connects; the session holds no lock yet. */
-  static async open(databaseUrl: string): Promise<ProjectionSession> {
+  /** Connects; the session holds no lock yet. `silenceMs` is for tests. */
+  static async open(databaseUrl: string, silenceMs = SILENCE_MS): Promise<ProjectionSession> {
     const client = new pg.Client({
       connectionString: databaseUrl,
       connectionTimeoutMillis: 5_000,
@@ -41,8 +41,8 @@ export class ProjectionSession {
     const session = new ProjectionSession(client);
     try {
       await client.connect();
-      await client.query(`set idle_session_timeout = ${SILENCE_MS}`);
-      await client.query(`set idle_in_transaction_session_timeout = ${SILENCE_MS}`);
+      await client.query(`set idle_session_timeout = ${silenceMs}`);
+      await client.query(`set idle_in_transaction_session_timeout = ${silenceMs}`);
     } catch (error) {
       await session.close();
       throw error;

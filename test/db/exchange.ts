@@ -256,16 +256,26 @@ export class SmallExchange {
     this.joined.ledger(ledgerShardOf(trader), { kind: "cancelAll", wallet: trader, filter: {} });
   }
 
-  amend(trader: string, market: MarketIds, orderId: string, qty: number): void {
+  amend(trader: string, orderId: string, qty: number): void {
     this.joined.now += 1;
     this.joined.ledger(ledgerShardOf(trader), {
       kind: "amend",
       wallet: trader,
       orderId,
       qty: contracts(qty),
-      replacementId: this.#newId(),
-      terms: termsOf(market),
-    } as LedgerCommand);
+    });
+  }
+
+  /** Replaces an order by one at another price. */
+  reprice(trader: string, market: MarketIds, orderId: string, price: number): void {
+    this.joined.now += 1;
+    this.joined.ledger(ledgerShardOf(trader), {
+      kind: "amend",
+      wallet: trader,
+      orderId,
+      price: ticks(price),
+      replacement: { orderId: this.#newId(), terms: termsOf(market) },
+    });
   }
 
   deliverAll(): void {

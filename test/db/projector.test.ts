@@ -4,7 +4,8 @@ import { sql } from "drizzle-orm";
 import type { ActorId } from "../../actors/actor.js";
 import { connect, disconnect, type Database } from "../../db/database.js";
 import { migrate } from "../../db/migrate.js";
-import { ProjectionGap } from "../../db/projection/batch.js";
+import { ProjectionBatch, ProjectionGap } from "../../db/projection/batch.js";
+import { ProjectionSession } from "../../db/projection/session.js";
 import { Projector, type Journal } from "../../db/projector.js";
 import { findBalances } from "../../db/queries/balances.js";
 import { projectedSeq, waitProjected } from "../../db/queries/projected.js";
@@ -192,6 +193,22 @@ describe("projector", () => {
         where datname = current_database() and application_name = 'exchange projector' and random() < 0.5`);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
+    await caughtUp();
+    await expectOnce();
+  });
+
+  it("is put out when it hangs, and cannot write any more", async () => {
+    aDay();
+    const hanging = await ProjectionSession.open(database.url, 150);
+    expect(await hanging.tryLock()).to.equal(true);
+    const batch = new ProjectionBatch(await hanging.cursors());
+    for (const entry of exchange.entries()) batch.take(entry);
+    const { projector } = startProjector();
+    await until(() => projector.active);
+    const failure = await hanging.write(batch).catch((error: unknown) => error);
+    expect(failure).to.be.instanceOf(Error);
+    expect(hanging.broken).to.equal(true);
+    await hanging.close();
     await caughtUp();
     await expectOnce();
   });

@@ -1,0 +1,62 @@
+import { createServer, type AddressInfo } from "node:net";
+import { expect } from "chai";
+import { sql } from "drizzle-orm";
+import { connect, disconnect, isUnavailable, violatedUnique, type Database } from "../../db/database.js";
+import { migrate } from "../../db/migrate.js";
+import { sports } from "../../db/schema/catalog.js";
+import { balances } from "../../db/schema/wallets.js";
+import { freshDatabase, type FreshDatabase } from "../support/servers.js";
+
+describe("database", () => {
+  let database: FreshDatabase;
+  let db: Database;
+
+  beforeEach(async () => {
+    database = await freshDatabase(migrate);
+    db = connect(database.url, { statementTimeoutMs: 100 });
+  });
+
+  afterEach(async () => {
+    await disconnect(db);
+    await database.drop();
+  });
+
+  const failureOf = (query: PromiseLike<unknown>): Promise<unknown> =>
+    Promise.resolve(query).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+
+  it("calls a server unavailable that is not there, hangs up or takes too long", async () => {
+    expect(isUnavailable(await failureOf(db.execute(sql`select pg_sleep(2)`))), "a slow query").to.equal(
+      true,
+    );
+    const cut = await failureOf(db.execute(sql`select pg_terminate_backend(pg_backend_pid())`));
+    expect(isUnavailable(cut), "a connection that was cut").to.equal(true);
+
+    const server = createServer((socket) => socket.destroy());
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const elsewhere = connect(`postgres://nobody@127.0.0.1:${port}/none`);
+    expect(isUnavailable(await failureOf(elsewhere.execute(sql`select 1`))), "hangs up").to.equal(true);
+    await new Promise((resolve) => server.close(resolve));
+    expect(isUnavailable(await failureOf(elsewhere.execute(sql`select 1`))), "nobody there").to.equal(true);
+    await disconnect(elsewhere);
+  });
+
+  it("does not call a mistake of ours unavailable", async () => {
+    expect(isUnavailable(await failureOf(db.execute(sql`select nonsense`)))).to.equal(false);
+    const twice = await failureOf(db.insert(sports).values({ name: "FOOTBALL" }));
+    expect(isUnavailable(twice)).to.equal(false);
+    expect(violatedUnique(twice)).to.equal("sports_pkey");
+    expect(isUnavailable(new Error("something else"))).to.equal(false);
+  });
+
+  it("refuses to read money that a number cannot hold", async () => {
+    await db.execute(sql`
+      insert into balances (wallet, currency, total, reserved, updated_ts)
+      values (gen_random_uuid(), 'CASH', 9007199254740993, 0, 0)`);
+
+    expect(String(await failureOf(db.select().from(balances)))).to.match(/not a whole number of millicents/);
+  });
+});
