@@ -1,12 +1,18 @@
 /** Who watches a market, grouped by what they watch of it, so that each batch is framed once per group. */
 
 import type { Mask } from "./channels.js";
-import { type Flushable, type Outbox, type Pulse, textFrame } from "./outbox.js";
+import { type Flushable, type Pulse, textFrame } from "./outbox.js";
 import type { Replica } from "./replicas.js";
 import { marketFrames, type PublicBatch } from "./wire.js";
 
+/** Who frames are for: a socket's outbox. */
+export interface Member {
+  deliver(frames: Buffer): void;
+  close(code: number, reason: string): void;
+}
+
 interface Group {
-  readonly members: Set<Outbox>;
+  readonly members: Set<Member>;
   /** Frames of this tick. */
   gathered: Buffer[];
 }
@@ -28,14 +34,14 @@ export class Room implements Flushable {
   }
 
   /** From the next batch on, `member` gets the channels of `mask`. What it had gathered before is handed over first. */
-  join(member: Outbox, mask: Mask): void {
+  join(member: Member, mask: Mask): void {
     this.flush();
     const group = this.#groups.get(mask) ?? { members: new Set(), gathered: [] };
     group.members.add(member);
     this.#groups.set(mask, group);
   }
 
-  leave(member: Outbox, mask: Mask): void {
+  leave(member: Member, mask: Mask): void {
     this.flush();
     const group = this.#groups.get(mask);
     group?.members.delete(member);

@@ -151,6 +151,15 @@ describe("the bridge", () => {
       expect(deltasOf(client)[0]?.["delta"]).to.have.nested.property(`${marketId}.book.currency`, "COIN");
       expect(deltasOf(client)[0]?.["delta"]).to.have.nested.property(`${marketId}.book.seq`, 2);
       await client.request("subscribe", { markets: { [marketId]: "book" } });
+      exchange.operate(marketId, { kind: "lifecycle", actions: ["clear"] });
+      exchange.commit();
+      await settle(() => deltasOf(client).length === 3);
+      const [cash, coin] = deltasOf(client)
+        .slice(1)
+        .map((frame) => (frame["delta"] as Record<string, Record<string, Json>>)[marketId] ?? {});
+      expect(cash?.["book"]).to.deep.include({ seq: 2 }).and.not.have.property("currency");
+      expect(coin?.["book"]).to.deep.include({ seq: 3, currency: "COIN" });
+      expect(coin?.["bbo"]).to.deep.include({ seq: 3, currency: "COIN" });
       const status = await client.request("status", {});
       expect(status["status"]).to.deep.equal({
         selection: { markets: { [marketId]: ["lifecycle", "book"] }, events: {}, private: [] },
@@ -166,6 +175,7 @@ describe("the bridge", () => {
       const client = await server.connect(trader(bob));
       const reply = await client.request("subscribe", { events: { [eventId]: ["book", "lifecycle"] } });
       expect(Object.keys(reply["snapshot"] as Json)).to.deep.equal([marketId]);
+      await client.request("snapshot", { events: { [eventId]: "bbo" } });
       const later = exchange.createMarket(2, eventId);
       await order(ann, later.outcomes[0]?.outcomeId, "0.400", 1);
       await order(ann, later.outcomes[1]?.outcomeId, "0.400", 1);
@@ -180,9 +190,11 @@ describe("the bridge", () => {
       exchange.createMarket(2);
       exchange.announce(later.marketId);
       expect(await client.request("unsubscribe", [`event:${eventId}`])).to.deep.equal({
-        nonce: 2,
+        nonce: 3,
         unsubscribed: { [`event:${eventId}`]: ["lifecycle", "book"] },
       });
+      // Nobody asks the catalog any more: it would fail, and the failure would be seen.
+      exchange.catalogFailures = 1;
       exchange.createMarket(2, eventId);
       exchange.commit();
       const status = await client.request("status", {});

@@ -65,11 +65,16 @@ describe("snapshot and deltas", () => {
         const watchers: { client: Client; mirror: Mirror; subscribed: Promise<unknown> }[] = [];
         const begin = async (mirror: Mirror, since: object | undefined): Promise<void> => {
           const client = await server.connect(trader(ann));
-          const subscribed = client.request("subscribe", {
-            markets: Object.fromEntries(marketIds.map((marketId) => [marketId, ALL])),
+          const select = (channels: unknown): object => ({
+            markets: Object.fromEntries(marketIds.map((marketId) => [marketId, channels])),
             private: ["orders", "positions"],
-            ...(since === undefined ? {} : { since }),
           });
+          const subscribed =
+            since === undefined
+              ? client
+                  .request("subscribe", { ...select("bbo"), private: ["orders"] })
+                  .then(() => client.request("subscribe", select(ALL)))
+              : client.request("subscribe", { ...select(ALL), since });
           watchers.push({ client, mirror, subscribed });
         };
         for (const [index, [marketId, step]] of steps.entries()) {
