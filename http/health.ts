@@ -34,47 +34,44 @@ const MAX_LAG = 50_000;
 const NOBODY = "00000000-0000-0000-0000-000000000000";
 const SHARDS = Array.from({ length: LEDGER_SHARDS }, (_, shard) => shard);
 
-async function holds(check: () => Promise<unknown>): Promise<boolean> {
+/** What a check finds, or `undefined` when it fails: which part failed is what the report tells. */
+async function found<Value>(check: () => Promise<Value>): Promise<Value | undefined> {
   try {
-    await check();
-    return true;
+    return await check();
   } catch {
-    // That it fails is the answer; which part it was stands beside it.
-    return false;
+    return undefined;
   }
 }
 
 /** Looks at everything once. */
-export async function readiness({ db, exchange, tail, halted }: HealthParts): Promise<Readiness> {
-  let stopped: readonly string[] = [];
-  let lag: number | null = null;
-  const redis = await holds(async () => {
-    stopped = [...(await halted()).keys()];
-  });
-  const postgres = await holds(() => db.execute(sql`select 1`));
-  const answers = redis
-    ? await Promise.all(
-        SHARDS.map((shard) =>
-          holds(() =>
-            exchange.ledger(
-              shard,
-              { kind: "wallet", wallet: NOBODY },
-              { ...ONLY_LOOKING, timeoutMs: ASK_TIMEOUT_MS },
-            ),
-          ),
-        ),
-      )
-    : [];
-  if (redis && postgres) {
-    await holds(async () => {
-      const actors = SHARDS.map(ledgerActor);
-      const projected = await projectedSeqs(db, actors);
-      const heads = await Promise.all(actors.map((actor) => tail.head(actor)));
-      lag = heads.reduce((sum, head, index) => sum + head - (projected.get(actors[index] ?? "") ?? 0), 0);
-    });
-  }
-  const ledgers = answers.filter(Boolean).length;
-  const ready =
-    redis && postgres && ledgers === LEDGER_SHARDS && lag !== null && lag <= MAX_LAG && stopped.length === 0;
-  return { ready, redis, postgres, ledgers, projectorLag: lag, halted: stopped };
+export async function readiness(parts: HealthParts): Promise<Readiness> {
+  const { db, exchange, halted } = parts;
+  const stopped = await found(halted);
+  const redis = stopped !== undefined;
+  const postgres = (await found(() => db.execute(sql`select 1`))) !== undefined;
+  const ask = (shard: number) =>
+    exchange.ledger(
+      shard,
+      { kind: "wallet", wallet: NOBODY },
+      { ...ONLY_LOOKING, timeoutMs: ASK_TIMEOUT_MS },
+    );
+  const answers = redis ? await Promise.all(SHARDS.map((shard) => found(() => ask(shard)))) : [];
+  const ledgers = answers.filter((answer) => answer !== undefined).length;
+  const lag = redis && postgres ? await found(() => projectorLag(parts)) : undefined;
+  const complete = redis && postgres && ledgers === LEDGER_SHARDS && stopped.size === 0;
+  return {
+    ready: complete && lag !== undefined && lag <= MAX_LAG,
+    redis,
+    postgres,
+    ledgers,
+    projectorLag: lag ?? null,
+    halted: [...(stopped?.keys() ?? [])],
+  };
+}
+
+async function projectorLag({ db, tail }: HealthParts): Promise<number> {
+  const actors = SHARDS.map(ledgerActor);
+  const projected = await projectedSeqs(db, actors);
+  const heads = await Promise.all(actors.map((actor) => tail.head(actor)));
+  return heads.reduce((sum, head, index) => sum + head - (projected.get(actors[index] ?? "") ?? 0), 0);
 }

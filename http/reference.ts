@@ -184,7 +184,7 @@ export class Reference implements KeyDirectory {
 
   private async loadKey(keyId: string): Promise<LiveKey | undefined> {
     const owned = await findKey(this.db, keyId);
-    if (owned === undefined || owned.key.revokedTs !== null) return undefined;
+    if (owned?.key.revokedTs !== null) return undefined;
     const { key, trader } = owned;
     return {
       keyId,

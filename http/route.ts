@@ -42,7 +42,7 @@ export interface Call<Caller, Query, Body> {
   readonly body: Body;
   readonly incoming: Incoming;
   /** A uuid of the path. Refuses anything else: 404 for another letter case, 400 for another shape. */
-  id(name: string): string;
+  readonly id: (name: string) => string;
 }
 
 /** What an endpoint answers. `rows` is what a list came to, which decides what it cost. */
@@ -61,6 +61,8 @@ export interface Endpoint<Caller, Query, Body, Answer> {
   readonly answer: z.ZodType<Answer> | undefined;
   /** Any bytes are a body: the endpoint reads `incoming.body` itself. */
   readonly anyBody: boolean;
+  /** Headers of the answer, also when a check refuses the request. */
+  readonly headers: ((incoming: Incoming) => Readonly<Record<string, string>>) | undefined;
   run(call: Call<Caller, Query, Body>): Promise<Reply<Answer>> | Reply<Answer>;
 }
 
@@ -71,6 +73,7 @@ interface Declaration<Caller, Query, Body, Answer> {
   readonly body?: z.ZodType<Body>;
   readonly answer?: z.ZodType<Answer>;
   readonly anyBody?: boolean;
+  readonly headers?: (incoming: Incoming) => Readonly<Record<string, string>>;
   run(call: Call<Caller, Query, Body>): Promise<Reply<Answer>> | Reply<Answer>;
 }
 
@@ -83,6 +86,7 @@ function endpointFor<Caller>() {
     body: declaration.body,
     answer: declaration.answer,
     anyBody: declaration.anyBody ?? false,
+    headers: declaration.headers,
     run: (call) => declaration.run(call),
   });
 }
@@ -125,13 +129,19 @@ export function at<A extends Access, Query, Body, Answer>(
   };
 }
 
+/** Who was let in. `settle` is told the rows of the answer, where those decide the price. */
+export interface Admitted {
+  readonly caller: KeyCaller | SessionCaller | undefined;
+  readonly settle: (rows: number) => Promise<void>;
+}
+
 /** What lets a request in, or refuses it: the checks of a route's access and its meter. */
 export interface Admission {
   admit(
     route: Route,
     request: Incoming,
     res: Response,
-  ): Promise<{ caller: KeyCaller | SessionCaller | undefined; settle(rows: number): Promise<void> }>;
+  ): Promise<Admitted>;
 }
 
 const LOWER_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -150,6 +160,7 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
   return async (req, res) => {
     notesOf(res).route = `${route.method.toUpperCase()} ${route.path}`;
     const incoming = incomingOf(req, res);
+    res.set(served.headers?.(incoming) ?? {});
     const { caller, settle } = await admission.admit(route, incoming, res);
     const query = readParameters(served.query, incoming.target.query);
     const body = served.anyBody ? undefined : readBody(served.body, incoming);

@@ -106,7 +106,10 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const replicas = new Replicas({ tail, onError, load: loadMarket(tail) });
     closing.push(() => replicas.close());
     const wallets = new Wallets({ tail, exchange, catalog, onError });
-    closing.push(() => Promise.resolve(wallets.close()));
+    closing.push(() => {
+      wallets.close();
+      return Promise.resolve();
+    });
     await wallets.start();
     const queue = openSettlementQueue(redisUrl);
     closing.push(() => queue.close());

@@ -1,7 +1,7 @@
 /** The two shapes of a refusal that no route has given: the edge's HTML, and the body of surface A. */
 
 import type { Response } from "express";
-import { meaningOf, Refused, statusOf, wireCode } from "../errors.js";
+import { meaningOf, statusOf, wireCode, type Refused } from "../errors.js";
 import { notesOf } from "../incoming.js";
 
 /** The edge's refusal: 403, HTML, no code and no message (specification, Errors). */

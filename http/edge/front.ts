@@ -20,6 +20,9 @@ export interface EdgeLimits {
 /** The largest body that the service itself takes; the edge normally stops smaller ones. */
 const MAX_BODY_BYTES = 100 * 1024;
 
+/** What is left of a body that is not read makes the connection useless. */
+const CLOSE = { Connection: "close" };
+
 /** Gives the request its id. A client's own is not believed: the id is how a line in our log is found. */
 export const requestId: RequestHandler = (_req, res, next) => {
   const id = randomUUID();
@@ -34,9 +37,10 @@ export function edgeRate(limits: EdgeLimits): RequestHandler {
   const open = new MemoryBuckets({ capacity: limits.publicBurst, refillPerSec: limits.publicRatePerSecond });
   return (req, res, next) => {
     const ip = req.ip ?? "";
-    if (!all.charge(ip, 1).granted) return refuseAtEdge(res);
-    if (req.url.startsWith("/v3/public/") && !open.charge(ip, 1).granted) return refuseAtEdge(res);
-    next();
+    const isOpen = req.url.startsWith("/v3/public/");
+    const granted = all.charge(ip, 1).granted && (!isOpen || open.charge(ip, 1).granted);
+    if (granted) next();
+    else refuseAtEdge(res);
   };
 }
 
@@ -52,9 +56,9 @@ export const rawTarget: RequestHandler = (req, res, next) => {
 export function exactBody(limits: EdgeLimits): RequestHandler {
   return (req, res, next) => {
     const declared = Number(req.headers["content-length"] ?? 0);
-    if (declared > limits.bodyBytes) return refuseAtEdge(res);
-    if (declared > MAX_BODY_BYTES) throw new Refused("PAYLOAD_TOO_LARGE");
-    collect(req, res, Math.min(limits.bodyBytes, MAX_BODY_BYTES), next);
+    if (declared > limits.bodyBytes) refuseAtEdge(res);
+    else if (declared > MAX_BODY_BYTES) throw new Refused("PAYLOAD_TOO_LARGE", undefined, {}, CLOSE);
+    else collect(req, res, Math.min(limits.bodyBytes, MAX_BODY_BYTES), next);
   };
 }
 
@@ -71,7 +75,7 @@ function collect(req: Request, res: Response, cap: number, next: NextFunction): 
     req.off("end", onEnd);
     req.pause();
     if (cap < MAX_BODY_BYTES) refuseAtEdge(res);
-    else next(new Refused("PAYLOAD_TOO_LARGE", undefined, {}, { Connection: "close" }));
+    else next(new Refused("PAYLOAD_TOO_LARGE", undefined, {}, CLOSE));
   };
   const onEnd = (): void => {
     localsOf(res).body = Buffer.concat(chunks);

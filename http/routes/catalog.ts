@@ -68,7 +68,7 @@ export function isCurrent(condition: unknown, etag: string): boolean {
 
 export function catalogEndpoints({ db, reference, freshness, books, qa }: CatalogParts) {
   const visible = (market: MarketRecord | undefined): MarketRecord => {
-    if (market === undefined || !market.event.visible) throw new Refused("MARKET_NOT_FOUND");
+    if (!market?.event.visible) throw new Refused("MARKET_NOT_FOUND");
     return market;
   };
 

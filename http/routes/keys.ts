@@ -110,8 +110,7 @@ export function keyEndpoints({ db, changes }: KeyRouteParts) {
   const find = async (traderId: string, keyId: string, nowMs: number) => {
     const owned = await findKey(db, keyId);
     const live =
-      owned !== undefined &&
-      owned.key.traderId === traderId &&
+      owned?.key.traderId === traderId &&
       owned.key.revokedTs === null &&
       (owned.key.expiresTs === null || owned.key.expiresTs > nowMs);
     if (!live) throw new Refused("KEY_NOT_FOUND");

@@ -13,6 +13,7 @@ export function serviceEndpoints(parts: { throttle: Throttle; signatures: Signat
 
   const echo = keyEndpoint({
     anyBody: true,
+    headers: (incoming) => canonicalHeader(signatures, incoming, debug),
     run: ({ incoming }) => {
       const type = incoming.header("content-type");
       return {
@@ -21,7 +22,6 @@ export function serviceEndpoints(parts: { throttle: Throttle; signatures: Signat
           "Content-Type": typeof type === "string" ? type : "application/octet-stream",
           "X-Content-Type-Options": "nosniff",
           "Content-Disposition": "attachment",
-          ...canonicalHeader(signatures, incoming, debug),
         },
       };
     },
@@ -52,7 +52,7 @@ export function serviceEndpoints(parts: { throttle: Throttle; signatures: Signat
 }
 
 /** The canonical text that the server built, for whoever asks with `Svc-Debug: canonical` outside production. */
-export function canonicalHeader(
+function canonicalHeader(
   signatures: Signatures,
   incoming: Parameters<Signatures["textOf"]>[0],
   debug: boolean,

@@ -92,7 +92,10 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     const url = urls[0] ?? "";
     const open = (): Connection => {
       const connection = new Connection(url);
-      stops.push(() => Promise.resolve(connection.close()));
+      stops.push(() => {
+        connection.close();
+        return Promise.resolve();
+      });
       return connection;
     };
     return {

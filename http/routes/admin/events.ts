@@ -96,7 +96,7 @@ export function adminEventEndpoints(parts: AdminEventParts) {
     body: NewEventBody,
     answer: AdminEvent,
     run: async ({ body, ...call }) => {
-      const { league, sport, game } = body;
+      const { league, sport } = body;
       const known = (await listLeagues(db)).some(({ name }) => name === league);
       if (!known)
         throw new Refused(
@@ -106,12 +106,10 @@ export function adminEventEndpoints(parts: AdminEventParts) {
       const event = await db.transaction(async (tx) => {
         // The league is there; this makes sure of the sport, which a league alone need not have named.
         await addLeague(tx, { name: league, sport });
-        const { game: _, ...fields } = body;
         const created = await createEvent(tx, {
-          ...fields,
+          ...body,
           eventId: randomUUID(),
           nowTs: call.incoming.receivedMs,
-          game,
         });
         await recordAudit(
           tx,

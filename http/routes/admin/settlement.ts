@@ -39,10 +39,9 @@ function gradeOf(market: MarketRecord, body: (typeof GradeBody)["_output"]): Gra
     Object.entries(body.prices).map(([outcomeId, price]) => [outcomeId.toLowerCase(), price]),
   );
   const prices = market.outcomes.map(({ outcomeId }) => named.get(outcomeId));
-  const complete = prices.every((price) => price !== undefined) && named.size === prices.length;
-  if (!complete)
+  if (!prices.every((price) => price !== undefined) || named.size !== prices.length)
     throw new Refused("INVALID_PRICES", "prices must name every outcome of the market and nothing else");
-  return { kind: "FMV", prices: prices.filter((price) => price !== undefined) };
+  return { kind: "FMV", prices };
 }
 
 export function settlementEndpoints(parts: SettlementParts) {

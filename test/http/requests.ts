@@ -1,0 +1,76 @@
+/** Requests of the HTTP tests: exact bytes on a socket of their own, signed or not. */
+
+import { connect } from "node:net";
+import { Signer } from "../../http/client/signer.js";
+import type { TestKey } from "../support/traders.js";
+
+export interface Raw {
+  readonly method?: string;
+  /** As sent, query and all. */
+  readonly target: string;
+  readonly headers?: Readonly<Record<string, string>> | readonly (readonly [string, string])[];
+  readonly body?: string | Buffer;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly text: string;
+  /** The body as JSON, or `{}`. */
+  readonly json: Readonly<Record<string, unknown>>;
+}
+
+/** Sends exactly these bytes; no client library tidies them up. */
+export function send(url: string, raw: Raw): Promise<Answer> {
+  const { hostname, port } = new URL(url);
+  const body = Buffer.from(raw.body ?? "");
+  const pairs = Array.isArray(raw.headers) ? raw.headers : Object.entries(raw.headers ?? {});
+  const lines = [
+    `${raw.method ?? "GET"} ${raw.target} HTTP/1.1`,
+    "Host: localhost",
+    "Connection: close",
+    ...(raw.body === undefined ? [] : [`Content-Length: ${body.length}`]),
+    ...pairs.map(([name, value]: readonly [string, string]) => `${name}: ${value}`),
+  ];
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    const socket = connect(Number(port), hostname);
+    socket.on("data", (chunk) => chunks.push(chunk));
+    socket.on("error", reject);
+    socket.on("close", () => resolve(read(Buffer.concat(chunks))));
+    socket.write(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), body]));
+  });
+}
+
+function read(bytes: Buffer): Answer {
+  const end = bytes.indexOf("\r\n\r\n");
+  const [first = "", ...lines] = bytes.subarray(0, end).toString("latin1").split("\r\n");
+  const headers = new Map(
+    lines.map((line): [string, string] => {
+      const colon = line.indexOf(":");
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+    }),
+  );
+  const text = bytes.subarray(end + 4).toString("utf8");
+  return { status: Number(first.split(" ")[1]), headers, text, json: parse(text) };
+}
+
+function parse(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+/** A request signed over exactly what is sent. */
+export function signed({ key, brand }: TestKey, raw: Raw, nowMs = Date.now()): Raw {
+  const method = raw.method ?? "GET";
+  const mark = raw.target.indexOf("?");
+  const path = mark === -1 ? raw.target : raw.target.slice(0, mark);
+  const query = mark === -1 ? "" : raw.target.slice(mark + 1);
+  // A signer of its own: one that is reused never goes back in time, which some tests must.
+  const own = new Signer(key, brand).headers(method, path, query, Buffer.from(raw.body ?? ""), nowMs);
+  const type = raw.body === undefined ? {} : { "Content-Type": "application/json" };
+  return { ...raw, headers: { ...type, ...own, ...(raw.headers as Record<string, string> | undefined) } };
+}

@@ -1,0 +1,57 @@
+/** Traders of the tests, made by the public routes. */
+
+import { openAccount, type Account } from "../../http/client/accounts.js";
+import type { SigningKey } from "../../http/client/signer.js";
+import type { Stack } from "./stack.js";
+
+let made = 0;
+
+/** A verified trader with a funded subaccount, and both of its keys. */
+export interface TestTrader {
+  readonly account: Account;
+  readonly management: TestKey;
+  readonly trading: TestKey;
+}
+
+/** A key with the brand that its signatures carry. */
+export interface TestKey {
+  readonly key: SigningKey;
+  readonly brand: string;
+}
+
+export async function newTrader(stack: Stack, amount = "100"): Promise<TestTrader> {
+  made += 1;
+  const account = await openAccount(
+    stack.connect(),
+    stack.operator,
+    { email: `t${made}@example.com`, password: "a long password", label: "main", amount, region: "US-NY" },
+    stack.brand,
+  );
+  const held = (key: SigningKey): TestKey => ({ key, brand: stack.brand });
+  return { account, management: held(account.managementKey), trading: held(account.tradingKey) };
+}
+
+/** An open market of two outcomes, whose ids come in order. */
+export async function newMarket(stack: Stack, voids: "PUSH" | "FMV" = "PUSH"): Promise<{
+  readonly eventId: string;
+  readonly marketId: string;
+  readonly outcomes: readonly [string, string];
+}> {
+  const event = await stack.operator.createEvent({
+    sport: "FOOTBALL",
+    league: "NFL",
+    type: "Game",
+    description: "Ants at Bees",
+    startsTs: Date.now() + 3_600_000,
+  });
+  const market = await stack.operator.createMarket({
+    eventId: event.eventId,
+    marketType: "MONEY",
+    description: "Who wins",
+    voids,
+    outcomes: [{ name: "Ants" }, { name: "Bees" }],
+  });
+  const [first, second] = market.outcomes;
+  if (first === undefined || second === undefined) throw new Error("the market has no two outcomes");
+  return { eventId: event.eventId, marketId: market.marketId, outcomes: [first.outcomeId, second.outcomeId] };
+}
