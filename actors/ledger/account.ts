@@ -10,15 +10,18 @@
  *   completed it. So up to the quantity held, contracts are free, the cheapest ones first: when a dearer one fills
  *   first it frees its own price, which covers the cheaper contract that now is no longer closing.
  * - When all that is open only closes, the fee comes out of what closing pays: always enough on FMV (a set pays 1);
- *   on PUSH a set pays what it cost, less at most a millicent a contract lost to each of two roundings.
+ *   on PUSH a set pays what it cost, less at most a millicent a contract lost to each of two roundings. Every order
+ *   by itself, because any of them may be the only one that fills.
  *
  * A wallet may choose `net` (two outcomes): all its open orders of a market hold together what the worst set of fills
  * would take. What a set of fills takes is its cost less what the sets it completes pay; more of one side costs more
  * beyond what the other side completes and gives back below it, so the worst set fills each side wholly or not at all.
  * - FMV: a set pays 1, so the worst of the four corners is exact.
- * - PUSH: a set pays back what it cost, so only contracts that complete no set take money: of either side, the dearest
- *   beyond what is held of the other. Orders of both sides that reach above 1 together could make a set that costs
- *   more than it pays; then the orders hold singly, as under `hold`.
+ * - PUSH: a set that costs no more than 1 pays back exactly what it cost, so what has left in the end is the cost of
+ *   what is then held less the cost of what is held now: at worst all open on the side that is held, or all open on
+ *   the other, of which the cheapest complete sets and the dearest stay. Where a set could cost more than 1, which
+ *   fills never bring about but only orders do, the orders hold singly, as under `hold`.
+ * `net` never holds more than `hold` would: each by itself falls by at least the cash that leaves, so the lesser does.
  */
 
 import { highestTakerFee } from "../market/fees.js";
@@ -69,7 +72,8 @@ class Side {
   readonly levels: OpenLevel[] = [];
   qty: Contracts = NONE;
   cost: Millicents = ZERO;
-  pendingQty: Contracts = NONE;
+  /** The orders that may still take liquidity, and the highest fees they could pay. */
+  readonly pending = new Set<AccountOrder>();
   pendingFees: Millicents = ZERO;
 
   change(price: Ticks, by: number): void {
@@ -87,7 +91,8 @@ class Side {
 
   /** Counts an order in (1) or out (-1) of those that may still take liquidity. */
   pend(sign: 1 | -1, order: AccountOrder): void {
-    this.pendingQty = contracts(this.pendingQty + sign * order.remaining);
+    if (sign === 1) this.pending.add(order);
+    else this.pending.delete(order);
     this.pendingFees = millicents(this.pendingFees + sign * feeOf(order));
   }
 
@@ -169,12 +174,13 @@ export class Account {
 
   /** What open orders and holdings must hold back now. */
   reserve(policy: CollateralPolicy): Millicents {
-    const [first, second] = this.#sides;
-    if (policy === "net" && this.outcomes === 2 && first !== undefined && second !== undefined) {
-      const worst = this.voids === "FMV" ? this.#worstFmv(first, second) : this.#worstPush(first, second);
-      if (worst !== undefined) return add(worst, add(first.pendingFees, second.pendingFees));
-    }
-    return this.#singly();
+    const singly = this.#singly();
+    if (policy === "hold" || this.outcomes !== 2) return singly;
+    const [first, second] = [this.#side(0), this.#side(1)];
+    const worst = this.voids === "FMV" ? this.#worstFmv(first, second) : this.#worstPush(first, second);
+    if (worst === undefined) return singly;
+    const together = add(worst, add(first.pendingFees, second.pendingFees));
+    return together < singly ? together : singly;
   }
 
   #worstFmv(first: Side, second: Side): Millicents {
@@ -188,10 +194,13 @@ export class Account {
   }
 
   #worstPush(first: Side, second: Side): Millicents | undefined {
-    if (first.highest + second.highest > CONTRACT_TICKS) return undefined;
-    const open = (side: Side, closing: Contracts): Millicents =>
-      subtract(side.cost, side.cheapest(contracts(Math.min(closing, side.qty))));
-    return millicents(Math.max(open(first, this.holding(1).qty), open(second, this.holding(0).qty)));
+    const held = this.holding(0).qty > 0 ? this.holding(0) : this.holding(1);
+    const [same, other] = this.holding(0).qty > 0 ? [first, second] : [second, first];
+    const room = CONTRACT_TICKS - other.highest;
+    if (same.highest > room || held.cost > room * held.qty) return undefined;
+    const closing = contracts(Math.min(held.qty, other.qty));
+    const beyond = other.cost - other.cheapest(closing) - held.cost;
+    return millicents(Math.max(same.cost, beyond));
   }
 
   #singly(): Millicents {
@@ -206,12 +215,15 @@ export class Account {
     const held = this.holding(other);
     const side = this.#side(outcome);
     if (held.qty === 0 || side.qty === 0) return ZERO;
-    const free = side.cheapest(contracts(Math.min(held.qty, side.qty)));
+    let free = side.cheapest(contracts(Math.min(held.qty, side.qty)));
     const onlyCloses = side.qty <= held.qty && this.#side(other).qty === 0;
     if (!onlyCloses || side.pendingFees === 0) return free;
     if (this.voids === "FMV") return add(free, side.pendingFees);
-    const proceeds = share(held.cost, side.pendingQty, held.qty) - 2 * side.pendingQty;
-    return add(free, millicents(Math.max(0, Math.min(side.pendingFees, proceeds))));
+    for (const order of side.pending) {
+      const proceeds = share(held.cost, order.remaining, held.qty) - 2 * order.remaining;
+      free = add(free, millicents(Math.max(0, Math.min(feeOf(order), proceeds))));
+    }
+    return free;
   }
 
   #side(outcome: number): Side {

@@ -11,18 +11,11 @@ import type {
   RejectReason,
 } from "../../../actors/market/types.js";
 import { creditFor, feeFor } from "./arithmetic.js";
+import { type NaivePosition, net } from "./netting.js";
 
 export interface NaiveOrder {
   readonly order: Order;
   remaining: number;
-}
-
-export interface NaivePosition {
-  readonly wallet: string;
-  readonly currency: Currency;
-  readonly holdings: { qty: number; cost: number }[];
-  win: number;
-  push: number;
 }
 
 export type OrderEvent =
@@ -247,27 +240,9 @@ export class NaiveMarket {
     assert(bought !== undefined, "an order on no outcome fills");
     bought.qty += qty;
     bought.cost += cost;
-    const payout = this.#net(position);
+    const payout = net(position, this.definition.voids);
     this.escrow[order.currency] += cost - payout;
     this.#tell(order, { kind: "fill", price, qty, remaining, cost, payout, ...rest, wash: false });
-  }
-
-  /** Closes the complete sets in a position; gives what the wallet receives for them. */
-  #net(position: NaivePosition): number {
-    const sets = Math.min(...position.holdings.map(({ qty }) => qty));
-    if (sets === 0) return 0;
-    let cost = 0;
-    for (const holding of position.holdings) {
-      const closed = Number((BigInt(holding.cost) * BigInt(sets)) / BigInt(holding.qty));
-      holding.qty -= sets;
-      holding.cost -= closed;
-      cost += closed;
-    }
-    const value = 1_000 * sets;
-    if (this.definition.voids === "FMV") return value;
-    if (cost < value) position.win += value - cost;
-    else position.push += cost - value;
-    return Math.min(cost, value);
   }
 
   positionOf(wallet: string, currency: Currency): NaivePosition {

@@ -1,0 +1,272 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { ledgerActor } from "../../actors/actor.js";
+import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
+import { ledger } from "../../actors/ledger/ledger.js";
+import type { CollateralPolicy } from "../../actors/ledger/types.js";
+import type { EffectDelta } from "../../actors/market/deltas.js";
+import type { Voids } from "../../actors/market/types.js";
+import { contracts, millicents, ticks } from "../../actors/units.js";
+import { feeFor } from "./naive/arithmetic.js";
+import { net } from "./naive/netting.js";
+import { FEES, pick, uuid } from "./world.js";
+
+const MARKET = uuid(3, 1);
+const WALLET = uuid(1, 1);
+const RICH = 1_000_000_000;
+
+/** What the market may do to a wallet's orders, and the wallet itself in between. */
+type Move =
+  | {
+      readonly do: "place";
+      readonly outcome: number;
+      readonly price: number;
+      readonly qty: number;
+      readonly postOnly: boolean;
+    }
+  | { readonly do: "spend" }
+  | { readonly do: "rest" | "cancel"; readonly order: number }
+  | { readonly do: "fill"; readonly order: number; readonly qty: number; readonly better: number };
+
+interface Setting {
+  readonly outcomes: number;
+  readonly voids: Voids;
+  readonly policy: CollateralPolicy;
+  readonly fee: number;
+}
+
+interface Open {
+  readonly orderId: string;
+  readonly outcome: number;
+  readonly price: number;
+  readonly postOnly: boolean;
+  remaining: number;
+  pending: boolean;
+}
+
+/** One wallet whose market is played by the test: it fills any order at any time, at its limit or better. */
+class Played {
+  readonly #setting: Setting;
+  readonly #state = ledger.create(ledgerActor(0));
+  readonly #open: Open[] = [];
+  readonly #position: { holdings: { qty: number; cost: number }[]; win: number; push: number };
+  #ids = 0;
+
+  constructor(setting: Setting) {
+    this.#setting = setting;
+    const holdings = Array.from({ length: setting.outcomes }, () => ({ qty: 0, cost: 0 }));
+    this.#position = { holdings, win: 0, push: 0 };
+    this.#transact("DEPOSIT", RICH);
+    this.#ask({ kind: "setPolicy", wallet: WALLET, trader: WALLET, policy: setting.policy });
+  }
+
+  #ask(command: LedgerCommand): LedgerReply | undefined {
+    return ledger.decide(this.#state, command, 0).reply;
+  }
+
+  #transact(transaction: "DEPOSIT" | "WITHDRAWAL", amount: number): void {
+    this.#ids += 1;
+    const common = { kind: "transact", wallet: WALLET, trader: WALLET, currency: "CASH", ref: "" } as const;
+    this.#ask({ ...common, transactionId: uuid(9, this.#ids), transaction, amount: millicents(amount) });
+  }
+
+  get available(): number {
+    const funds = this.#state.wallets.get(WALLET)?.funds.CASH;
+    return funds === undefined ? 0 : funds.total - funds.reserved;
+  }
+
+  play(move: Move): void {
+    switch (move.do) {
+      case "place":
+        this.#place(move);
+        return;
+      case "spend":
+        if (this.available > 0) this.#transact("WITHDRAWAL", this.available);
+        return;
+      case "rest":
+      case "cancel":
+      case "fill": {
+        const order = this.#open[move.order % Math.max(1, this.#open.length)];
+        if (order === undefined) return;
+        if (move.do === "fill") this.#fill(order, move.qty, move.better);
+        else if (move.do === "rest") this.#rest(order);
+        else this.#cancel(order);
+        return;
+      }
+      default:
+        move satisfies never;
+    }
+  }
+
+  #place({ outcome, price, qty, postOnly }: Extract<Move, { do: "place" }>): void {
+    const { outcomes, voids, fee } = this.#setting;
+    this.#ids += 1;
+    const order = {
+      orderId: uuid(10, this.#ids),
+      terms: { marketId: MARKET, outcomes, voids, fee: pick(FEES, fee), live: true },
+      currency: "CASH",
+      outcome: outcome % outcomes,
+      price: ticks(price),
+      qty: contracts(qty),
+      tif: postOnly ? "PO" : "GTC",
+      selfTrade: "wash",
+    } as const;
+    const reply = this.#ask({
+      kind: "place",
+      wallet: WALLET,
+      trader: WALLET,
+      orders: [order],
+      atomic: false,
+    });
+    if (reply?.ok !== true || reply.kind !== "placed" || reply.results[0]?.ok !== true) return;
+    const { orderId } = order;
+    this.#open.push({ orderId, outcome: order.outcome, price, postOnly, remaining: qty, pending: true });
+  }
+
+  #effects(...deltas: EffectDelta[]): void {
+    this.#ask({ kind: "effects", marketId: MARKET, ts: 0, deltas });
+  }
+
+  #rest(order: Open): void {
+    if (!order.pending) return;
+    order.pending = false;
+    const { orderId, outcome, price, remaining } = order;
+    const qty = contracts(remaining);
+    const fee = pick(FEES, this.#setting.fee);
+    const common = { orderId, wallet: WALLET, trader: WALLET, ledger: 0, currency: "CASH", outcome } as const;
+    const rest = { price: ticks(price), qty, tif: "GTC", selfTrade: "wash", fee, feeReserved: true } as const;
+    this.#effects({ type: "order", kind: "open", order: { ...common, ...rest }, qty });
+  }
+
+  #cancel(order: Open): void {
+    this.#open.splice(this.#open.indexOf(order), 1);
+    const { orderId, remaining } = order;
+    const common = { orderId, wallet: WALLET, ledger: 0 } as const;
+    this.#effects({ type: "order", kind: "cancel", ...common, remaining: contracts(remaining) });
+  }
+
+  #fill(order: Open, asked: number, better: number): void {
+    const { outcome, orderId } = order;
+    const { voids, fee } = this.#setting;
+    const qty = Math.min(asked, order.remaining);
+    const taker = order.pending && !order.postOnly;
+    if (order.pending && order.postOnly) this.#rest(order);
+    const price = Math.max(1, order.price - better);
+    order.remaining -= qty;
+    if (order.remaining === 0) this.#open.splice(this.#open.indexOf(order), 1);
+    const { holdings } = this.#position;
+    const bought = holdings[outcome];
+    if (bought === undefined) return;
+    bought.qty += qty;
+    bought.cost += price * qty;
+    const payout = net(this.#position, voids);
+    const charged = taker ? feeFor(pick(FEES, fee), price, qty) : 0;
+    this.#ids += 1;
+    const common = { orderId, wallet: WALLET, ledger: 0, currency: "CASH", outcome } as const;
+    const ids = { fillId: uuid(11, this.#ids), matchId: uuid(12, this.#ids) };
+    const told = holdings
+      .map((holding, i) => ({ i, ...holding }))
+      .sort((a, b) => Number(b.qty > 0) - Number(a.qty > 0));
+    this.#effects(
+      {
+        type: "order",
+        kind: "fill",
+        ...common,
+        ...ids,
+        price: ticks(price),
+        qty: contracts(qty),
+        remaining: contracts(order.remaining),
+        cost: millicents(price * qty),
+        payout: millicents(payout),
+        fee: millicents(charged),
+        credit: millicents(0),
+        taker,
+        wash: false,
+      },
+      ...told.map(({ i, qty: held, cost }): EffectDelta => ({
+        type: "position",
+        ...common,
+        outcome: i,
+        qty: contracts(held),
+        cost: millicents(cost),
+      })),
+    );
+  }
+}
+
+const move: fc.Arbitrary<Move> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant("place" as const),
+      outcome: fc.nat(2),
+      price: fc.oneof(
+        fc.constantFrom(1, 100, 400, 499, 500, 501, 600, 900, 999),
+        fc.integer({ min: 1, max: 999 }),
+      ),
+      qty: fc.integer({ min: 1, max: 4 }),
+      postOnly: fc.boolean(),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("spend" as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constantFrom("rest" as const, "cancel" as const), order: fc.nat(5) }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant("fill" as const),
+      order: fc.nat(5),
+      qty: fc.integer({ min: 1, max: 4 }),
+      better: fc.constantFrom(0, 0, 1, 37, 250, 998),
+    }),
+  },
+);
+
+describe("what open orders hold back", () => {
+  it("of several closing orders, each pays its own fee out of what itself closes", () => {
+    const played = new Played({ outcomes: 2, voids: "PUSH", policy: "hold", fee: 3 });
+    const place = { do: "place", qty: 1, postOnly: false } as const;
+    for (const price of [100, 1]) {
+      played.play({ ...place, outcome: 0, price });
+      played.play({ do: "fill", order: 0, qty: 1, better: 0 });
+    }
+    for (const price of [1, 900]) played.play({ ...place, outcome: 1, price });
+    played.play({ do: "spend" });
+    played.play({ do: "fill", order: 1, qty: 1, better: 400 });
+    expect(played.available).to.be.at.least(0);
+  });
+
+  it("counts, under net on a PUSH market, the cost of what is held as coming back", () => {
+    const played = new Played({ outcomes: 2, voids: "PUSH", policy: "net", fee: 2 });
+    const place = { do: "place", qty: 1, postOnly: false } as const;
+    for (const price of [500, 100]) played.play({ ...place, outcome: 0, price });
+    for (const price of [500, 400]) played.play({ ...place, outcome: 1, price });
+    played.play({ do: "spend" });
+    played.play({ do: "fill", order: 0, qty: 1, better: 0 });
+    expect(played.available).to.be.at.least(0);
+  });
+
+  for (const policy of ["hold", "net"] as const) {
+    for (const voids of ["PUSH", "FMV"] as const) {
+      it(`is enough for whatever fills, at the limit or better, under ${policy} on a ${voids} market`, () => {
+        fc.assert(
+          fc.property(
+            fc.constantFrom(2, 2, 2, 3),
+            fc.nat(4),
+            fc.array(move, { minLength: 4, maxLength: 24, size: "max" }),
+            (outcomes, fee, moves) => {
+              const played = new Played({ outcomes, voids, policy, fee });
+              for (const [i, one] of moves.entries()) {
+                played.play(one);
+                expect(played.available, `available after move ${i}`).to.be.at.least(0);
+              }
+            },
+          ),
+          { numRuns: 1_000 },
+        );
+      });
+    }
+  }
+});
