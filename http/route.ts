@@ -137,11 +137,7 @@ export interface Admitted {
 
 /** What lets a request in, or refuses it: the checks of a route's access and its meter. */
 export interface Admission {
-  admit(
-    route: Route,
-    request: Incoming,
-    res: Response,
-  ): Promise<Admitted>;
+  admit(route: Route, request: Incoming, res: Response): Promise<Admitted>;
 }
 
 const LOWER_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

@@ -48,7 +48,12 @@ describe("signed requests", function () {
   describe("each check answers 401 by its name", () => {
     for (const name of ["Svc-Key-Id", "Svc-Timestamp", "Svc-Signature"]) {
       it(`${name} is missing`, () =>
-        expectRefusal(without(name), 401, "SIGNATURE_REJECTED", new RegExp(`${name.toLowerCase()} is missing`)));
+        expectRefusal(
+          without(name),
+          401,
+          "SIGNATURE_REJECTED",
+          new RegExp(`${name.toLowerCase()} is missing`),
+        ));
       it(`${name} comes twice`, async () => {
         const raw = signed(trader.trading, LIMITS);
         const headers = Object.entries(raw.headers ?? {}) as [string, string][];
@@ -57,21 +62,58 @@ describe("signed requests", function () {
       });
     }
     it("the key id is no uuid", () =>
-      expectRefusal(withHeader("Svc-Key-Id", () => "me"), 401, "SIGNATURE_REJECTED", /is not a uuid/));
-    for (const timestamp of ["1e3", "0x1", "+1790000000000", "01790000000000", "1790000000000.0", " ", "-1"]) {
+      expectRefusal(
+        withHeader("Svc-Key-Id", () => "me"),
+        401,
+        "SIGNATURE_REJECTED",
+        /is not a uuid/,
+      ));
+    for (const timestamp of [
+      "1e3",
+      "0x1",
+      "+1790000000000",
+      "01790000000000",
+      "1790000000000.0",
+      " ",
+      "-1",
+    ]) {
       it(`the timestamp is ${JSON.stringify(timestamp)}`, () =>
-        expectRefusal(withHeader("Svc-Timestamp", () => timestamp), 401, "SIGNATURE_REJECTED", /timestamp/));
+        expectRefusal(
+          withHeader("Svc-Timestamp", () => timestamp),
+          401,
+          "SIGNATURE_REJECTED",
+          /timestamp/,
+        ));
     }
     it("the timestamp is 30 s and more old", () =>
-      expectRefusal(signed(trader.trading, LIMITS, Date.now() - 30_100), 401, "SIGNATURE_REJECTED", /too old/));
+      expectRefusal(
+        signed(trader.trading, LIMITS, Date.now() - 30_100),
+        401,
+        "SIGNATURE_REJECTED",
+        /too old/,
+      ));
     it("the timestamp is 30 s and more ahead", () =>
-      expectRefusal(signed(trader.trading, LIMITS, Date.now() + 31_000), 401, "SIGNATURE_REJECTED", /future/));
+      expectRefusal(
+        signed(trader.trading, LIMITS, Date.now() + 31_000),
+        401,
+        "SIGNATURE_REJECTED",
+        /future/,
+      ));
     it("29 s either way are good", async () => {
-      expect((await send(stack.url, signed(trader.trading, LIMITS, Date.now() - 29_000))).status).to.equal(200);
-      expect((await send(stack.url, signed(trader.trading, LIMITS, Date.now() + 29_000))).status).to.equal(200);
+      expect((await send(stack.url, signed(trader.trading, LIMITS, Date.now() - 29_000))).status).to.equal(
+        200,
+      );
+      expect((await send(stack.url, signed(trader.trading, LIMITS, Date.now() + 29_000))).status).to.equal(
+        200,
+      );
     });
     it("the key is unknown", () =>
-      expectRefusal(withHeader("Svc-Key-Id", () => randomUUID()), 401, "SIGNATURE_REJECTED", /not a live key/));
+      expectRefusal(
+        withHeader("Svc-Key-Id", () => randomUUID()),
+        401,
+        "SIGNATURE_REJECTED",
+        /not a live key/,
+      ));
     it("the signature is not padded", () =>
       expectRefusal(
         withHeader("Svc-Signature", (value) => value.replace(/=+$/, "")),
@@ -119,7 +161,9 @@ describe("signed requests", function () {
 
   it("the order of the checks: a timestamp is judged before the key, a key before the signature", async () => {
     const raw = withHeader("Svc-Timestamp", () => "x");
-    const headers = { ...(raw.headers as Record<string, string>), "Svc-Key-Id": randomUUID(), "Svc-Signature": "?" };
+    const headers: Record<string, string> = { ...(raw.headers as Record<string, string>) };
+    headers["Svc-Key-Id"] = randomUUID();
+    headers["Svc-Signature"] = "?";
     await expectRefusal({ ...raw, headers }, 401, "SIGNATURE_REJECTED", /timestamp/);
     headers["Svc-Timestamp"] = String(Date.now());
     await expectRefusal({ ...raw, headers }, 401, "SIGNATURE_REJECTED", /live key/);
@@ -134,7 +178,10 @@ describe("signed requests", function () {
   });
 
   it("the key id may be in either letter case", async () => {
-    const answer = await send(stack.url, withHeader("Svc-Key-Id", (value) => value.toUpperCase()));
+    const answer = await send(
+      stack.url,
+      withHeader("Svc-Key-Id", (value) => value.toUpperCase()),
+    );
     expect(answer.status).to.equal(200);
   });
 
@@ -194,7 +241,12 @@ describe("signed requests", function () {
       const { traderId } = other.account;
       await admin(`${traderId}/state`, { state: "LOCKED", reason: "test" });
       await expectRefusal(signed(other.trading, LIMITS), 423, "ACCOUNT_LOCKED", /locked/);
-      await expectRefusal(signed(other.trading, { method: "DELETE", target: "/v3/orders" }), 423, "ACCOUNT_LOCKED", /./);
+      await expectRefusal(
+        signed(other.trading, { method: "DELETE", target: "/v3/orders" }),
+        423,
+        "ACCOUNT_LOCKED",
+        /./,
+      );
       await admin(`${traderId}/state`, { state: "SELF_EXCLUDED", reason: "test" });
       await expectRefusal(signed(other.trading, LIMITS), 423, "SELF_EXCLUDED", /excluded/);
       const cancel = await send(stack.url, signed(other.trading, { method: "DELETE", target: "/v3/orders" }));

@@ -117,15 +117,14 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
 }
 
 /** Signs in over HTTP; the answer is the bearer token. */
-export async function login(url: string, credentials: Credentials): Promise<string> {
+export async function login(url: string, { email, password }: Credentials): Promise<string> {
   const response = await fetch(`${url}/v3/session`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(credentials),
+    body: JSON.stringify({ email, password }),
   });
   const answer = (await response.json()) as { token?: string; message?: string };
-  if (answer.token === undefined)
-    throw new Error(`the login of ${credentials.email} failed: ${answer.message ?? ""}`);
+  if (answer.token === undefined) throw new Error(`the login of ${email} failed: ${answer.message ?? ""}`);
   return answer.token;
 }
 

@@ -32,7 +32,10 @@ export async function newTrader(stack: Stack, amount = "100"): Promise<TestTrade
 }
 
 /** An open market of two outcomes, whose ids come in order. */
-export async function newMarket(stack: Stack, voids: "PUSH" | "FMV" = "PUSH"): Promise<{
+export async function newMarket(
+  stack: Stack,
+  voids: "PUSH" | "FMV" = "PUSH",
+): Promise<{
   readonly eventId: string;
   readonly marketId: string;
   readonly outcomes: readonly [string, string];
