@@ -73,8 +73,7 @@ export class Session {
     this.#outbox = new Outbox(socket, connection, ports.pulse);
     this.#watching = new Watching(ports.shared, caller, this.#outbox, {
       onLost: () => this.close(1012, "the private stream begins again"),
-      onAppeared: (marketId) =>
-        this.#watchLane.run(() => this.#attempt(() => this.#watching.appear(marketId))),
+      onAppeared: (marketId) => this.#watchLane.run(() => this.#appear(marketId)),
     });
     this.#beating = setInterval(() => this.#beat(), ports.beatMs ?? BEAT_MS);
     this.ended = new Promise((resolve) => {
@@ -136,8 +135,8 @@ export class Session {
     lane.run(() => this.#attempt(() => this.#perform(request), request.nonce));
   }
 
-  /** Runs what a request, or a new market, asks for; a failure is told to the client and goes no further. */
-  async #attempt(task: () => Promise<void>, nonce?: number): Promise<void> {
+  /** Runs what a request asks for; a failure is told to the client and goes no further. */
+  async #attempt(task: () => Promise<void>, nonce: number): Promise<void> {
     try {
       if (this.#socket.readyState === WebSocket.OPEN) await task();
     } catch (error) {
@@ -151,6 +150,16 @@ export class Session {
         "UNAVAILABLE",
         "the exchange gave no answer; whether the request took effect is unknown",
       );
+    }
+  }
+
+  /** A client that cannot be shown a new market of its event would never know; one that comes again is shown it. */
+  async #appear(marketId: string): Promise<void> {
+    try {
+      if (this.#socket.readyState === WebSocket.OPEN) await this.#watching.appear(marketId);
+    } catch (error) {
+      this.#ports.onError(error);
+      this.close(1012, "a market of a watched event could not be read");
     }
   }
 

@@ -5,7 +5,7 @@ import { bitOf, channelsOf, type Mask, watches } from "./channels.js";
 import type { EventWatch } from "./events.js";
 import type { Outbox } from "./outbox.js";
 import type { Caller } from "./ports.js";
-import { MAX_WATCHED_MARKETS, Refusal, type Selection, type Since } from "./protocol.js";
+import { MAX_CHARGE, MAX_WATCHED_MARKETS, Refusal, type Selection, type Since } from "./protocol.js";
 import {
   channelNames,
   privateSnapshots,
@@ -118,7 +118,7 @@ export class Watching {
 
   /** Drops subjects, and answers with those that were watched and their channels. */
   async unsubscribe(subjects: readonly string[]): Promise<Readonly<Record<string, readonly string[]>>> {
-    await this.#charge(subjects.length);
+    await this.#charge(Math.min(subjects.length, MAX_CHARGE));
     const dropped: Record<string, readonly string[]> = {};
     for (const subject of subjects) {
       const channels = this.#drop(subject);

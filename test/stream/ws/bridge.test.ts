@@ -202,6 +202,18 @@ describe("the bridge", () => {
       expect(deltasOf(client)).to.have.length(3);
     });
 
+    it("closes a socket that cannot be shown a new market of its event", async () => {
+      const { eventId } = exchange.createMarket(2);
+      const client = await server.connect(trader(bob));
+      await client.request("subscribe", { events: { [eventId]: "book" } });
+      const later = exchange.createMarket(2, randomUUID());
+      server.replicas.acquire = () => Promise.reject(new Unavailable("no answer"));
+      exchange.market = () => Promise.resolve({ ...later, eventId });
+      exchange.announce(later.marketId);
+      expect((await client.closed).code).to.equal(1012);
+      expect(server.errors.splice(0)).to.have.length(1);
+    });
+
     it("refuses what it must, and then watches nothing", async () => {
       const { marketId, eventId } = exchange.createMarket(2);
       const client = await server.connect(trader(bob));
