@@ -50,7 +50,7 @@ export class Worker {
   readonly #heartbeatMs: number;
   readonly #all: readonly string[];
   readonly #held = new Map<string, Partition>();
-  readonly #leaving = new Map<string, Promise<void>>();
+  readonly #leaving = new Map<string, { readonly partition: Partition; readonly done: Promise<void> }>();
   /** Since when a partition that is ours by the deal has been held by another live worker. */
   readonly #waitingSince = new Map<string, number>();
   readonly #drives = new Set<Promise<void>>();
@@ -119,6 +119,7 @@ export class Worker {
   #forget(): void {
     const reason = new TenureLost("the connection to the log was lost");
     for (const partition of this.#held.values()) partition.drop(reason);
+    for (const { partition } of this.#leaving.values()) partition.drop(reason);
   }
 
   /** One heartbeat: tells that it lives, hands over what is no longer its own and takes what is. */
@@ -231,7 +232,7 @@ export class Worker {
     this.#held.delete(name);
     partition.onChange();
     const done = this.#handOver(partition).finally(() => this.#leaving.delete(name));
-    this.#leaving.set(name, done);
+    this.#leaving.set(name, { partition, done });
   }
 
   async #handOver(partition: Partition): Promise<void> {
@@ -263,7 +264,7 @@ export class Worker {
     for (const cancel of this.#cancelTimers) cancel();
     this.#stopForgetting();
     for (const partition of [...this.#held.values()]) this.#letGo(partition);
-    await Promise.all(this.#leaving.values());
+    await Promise.all([...this.#leaving.values()].map(({ done }) => done));
     await Promise.all(this.#drives);
     try {
       await log.leave(this.id);

@@ -7,7 +7,7 @@ import type { Log } from "../../../stream/log/log.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import { type Gate, MemoryLog, type Operation } from "../../../stream/log/memory.js";
 import { MemoryStore } from "../../../stream/log/memory-store.js";
-import { packEnvelope } from "../../../stream/log/packing.js";
+import { packEntry, packEnvelope } from "../../../stream/log/packing.js";
 import type { Partition } from "../../../stream/log/partition.js";
 import { RedisLog } from "../../../stream/log/redis.js";
 import { type AskOptions, Unavailable } from "../../../stream/log/types.js";
@@ -262,6 +262,29 @@ describe("a worker", () => {
       await partitionOfWorker(worker, "l1").step();
       expect((await counterInLog(log, a)).value).to.equal(1);
       expect((await log.look("l1"))[0]?.waiting).to.equal(0);
+    });
+
+    it("gives the partition up when an actor is not where it believed", async () => {
+      await post(log, a, { kind: "add", n: 1 });
+      const partition = partitionOfWorker(worker, "l1");
+      await partition.step();
+      // Nobody but the owner of the epoch can do this; it stands for whatever nobody thought of.
+      const entry = packEntry({
+        actor: a,
+        seq: 2,
+        cursor: "0-1",
+        sources: {},
+        answers: [],
+        batches: [{ ts: 1, deltas: [{ type: "added", n: 10 }] }],
+      });
+      await log.commit("l1", partition.epoch, [{ actor: a, expectedSeq: 1, cursor: "0-1", entry }]);
+      await post(log, a, { kind: "add", n: 100 });
+      partition.ring({ partition: "l1", actors: [a], lookAtAll: false });
+      await partition.step();
+      expect(String(partition.reason)).to.match(/not where this worker believed/);
+      await worker.beat();
+      await partitionOfWorker(worker, "l1").step();
+      expect((await counterInLog(log, a)).value).to.equal(111);
     });
 
     it("begins anew from the log when the log has lost its tail", async () => {

@@ -1,0 +1,76 @@
+import { expect } from "chai";
+import type { ActorId } from "../../../actors/actor.js";
+import { ACTORS, ChaosWorld, type Faults } from "./chaos.js";
+
+const SEEDS = 100;
+const NETWORK: Faults = { lostAnswer: 0.05, lost: 0.05, twice: 0.02, crash: 0, powerCut: 0 };
+const CRASHES: Faults = { ...NETWORK, crash: 0.015 };
+const POWER: Faults = { ...CRASHES, powerCut: 0.006 };
+
+/** What each actor sent to each other by its own deltas, and what each got, in order. */
+async function traffic(
+  world: ChaosWorld,
+): Promise<{ sent: Map<string, number[]>; got: Map<string, number[]> }> {
+  const sent = new Map<string, number[]>();
+  const got = new Map<string, number[]>();
+  const note = (map: Map<string, number[]>, from: ActorId, to: ActorId, n: number): void => {
+    map.set(`${from} -> ${to}`, [...(map.get(`${from} -> ${to}`) ?? []), n]);
+  };
+  for (const actor of ACTORS) {
+    for (const delta of await world.deltas(actor)) {
+      if (delta.type === "sent") note(sent, actor, delta.to, delta.n);
+      if (delta.type === "received") note(got, delta.from, actor, delta.n);
+    }
+  }
+  return { sent, got };
+}
+
+async function lived(seed: number, faults: Faults): Promise<ChaosWorld> {
+  const world = new ChaosWorld(seed);
+  await world.run(700, faults);
+  await world.heal();
+  return world;
+}
+
+describe("actors under faults", () => {
+  const kinds = { "a bad network": NETWORK, "crashes too": CRASHES, "power cuts too": POWER };
+  for (const [kind, faults] of Object.entries(kinds)) {
+    it(`apply every command once, and get each other's messages once and in order, with ${kind}`, async () => {
+      let messages = 0;
+      let trimmed = 0;
+      for (let seed = 1; seed <= SEEDS; seed += 1) {
+        const world = await lived(seed, faults);
+        const { sent, got } = await traffic(world);
+        expect(Object.fromEntries(got), `seed ${seed}: received is what was sent`).to.deep.equal(
+          Object.fromEntries(sent),
+        );
+        const applied = [...sent.values()].flat();
+        expect(new Set(applied).size, `seed ${seed}: a command took effect twice`).to.equal(applied.length);
+        if (world.powerCuts === 0) {
+          expect(applied.length, `seed ${seed}: a command was lost`).to.equal(world.posts.length);
+        }
+        for (const actor of ACTORS) {
+          const received = Object.fromEntries([...got].filter(([way]) => way.endsWith(`> ${actor}`)));
+          const { received: inState } = await world.state(actor);
+          expect(
+            Object.fromEntries(
+              Object.entries(inState).map(([from, numbers]) => [`${from} -> ${actor}`, numbers]),
+            ),
+            `seed ${seed}: the state of ${actor} is the fold of its deltas`,
+          ).to.deep.equal(received);
+        }
+        messages += applied.length;
+        trimmed += world.trimmed;
+      }
+      expect(messages, "the runs did something").to.be.above(SEEDS * 5);
+      expect(trimmed, "entries were trimmed").to.be.above(SEEDS / 2);
+    }).timeout(60_000);
+  }
+
+  it("run the same way for the same seed", async () => {
+    const [one, two] = [await lived(7, POWER), await lived(7, POWER)];
+    expect(one.trace).to.deep.equal(two.trace);
+    expect(one.trace.length).to.be.above(100);
+    expect((await lived(8, POWER)).trace).not.to.deep.equal(one.trace);
+  });
+});
