@@ -74,6 +74,11 @@ export class Keys {
     return this.#of("control", "installation");
   }
 
+  /** String: the level of a token bucket and since when, while it is not full. */
+  bucket(subject: string, name: string): string {
+    return this.#of(`throttle:${subject}`, name);
+  }
+
   /** Stream that lives while somebody reads it. */
   feed(name: string): string {
     return this.#of(`feed:${name}`, "messages");

@@ -12,6 +12,7 @@ const NAMES = [
   "release",
   "snapshot",
   "take",
+  "throttle",
   "trim",
 ] as const;
 

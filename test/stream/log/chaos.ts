@@ -98,11 +98,17 @@ export class ChaosWorld {
           process,
           run: (faults) => {
             this.trace.push(`${id} ${operation}`);
-            if (this.#chance(faults.lost)) { lost(); return; }
+            if (this.#chance(faults.lost)) {
+              lost();
+              return;
+            }
             const result = apply();
             // A network repeats only what is safe to repeat at once; the rest arrives late on its own.
             if (this.#chance(faults.twice)) apply();
-            if (this.#chance(faults.lostAnswer)) { lost(); return; }
+            if (this.#chance(faults.lostAnswer)) {
+              lost();
+              return;
+            }
             resolve(result);
           },
         });
@@ -150,7 +156,10 @@ export class ChaosWorld {
 
   async #act(faults: Faults): Promise<void> {
     const process = this.#pick(this.#processes);
-    if (process === undefined) { this.#start(); return; }
+    if (process === undefined) {
+      this.#start();
+      return;
+    }
     const { worker } = process;
     const partition = this.#pick([...worker.held.values()]);
     const choice = this.#random();

@@ -1,0 +1,365 @@
+import { expect } from "chai";
+import { type ActorId, ledgerActor, marketActor, partitionOf } from "../../../actors/actor.js";
+import { systemClock } from "../../../stream/log/clock.js";
+import type { EveryActor } from "../../../stream/log/every-actor.js";
+import { checkInstallation } from "../../../stream/log/installation.js";
+import { Invalidations } from "../../../stream/log/invalidations.js";
+import type { Log } from "../../../stream/log/log.js";
+import { silentLogger } from "../../../stream/log/logger.js";
+import { MemoryLog } from "../../../stream/log/memory.js";
+import { MemoryStore } from "../../../stream/log/memory-store.js";
+import { packEntry, packSnapshot } from "../../../stream/log/packing.js";
+import { RedisLog } from "../../../stream/log/redis.js";
+import { LogTail } from "../../../stream/log/tail.js";
+import type { Entry } from "../../../stream/log/types.js";
+import { freshRedis } from "../../support/servers.js";
+import { counter, type CounterState } from "./counter.js";
+import { eventually } from "./support.js";
+
+const a = marketActor("a");
+const b = ledgerActor(2);
+
+/** Commits entries of actors as their owner would. */
+class Writer {
+  readonly #log: Log;
+  readonly #epochs = new Map<string, number>();
+  readonly #seqs = new Map<ActorId, number>();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  async epochOf(actor: ActorId): Promise<number> {
+    const partition = partitionOf(actor);
+    let epoch = this.#epochs.get(partition);
+    if (epoch === undefined) {
+      const taken = await this.#log.take(partition, "writer", [], true);
+      if (taken.kind !== "taken") throw new Error("not taken");
+      epoch = taken.epoch;
+      this.#epochs.set(partition, epoch);
+      await this.#log.append(partition, [{ to: actor, body: "so that the actor exists" }]);
+    }
+    return epoch;
+  }
+
+  /** Adds `count` entries that each add 1. */
+  async add(actor: ActorId, count = 1): Promise<void> {
+    const epoch = await this.epochOf(actor);
+    for (let i = 0; i < count; i += 1) {
+      const expectedSeq = this.#seqs.get(actor) ?? 0;
+      const seq = expectedSeq + 1;
+      const batches = [{ ts: 1_000 + seq, deltas: [{ type: "added", n: 1 }] }];
+      const entry = packEntry({ actor, seq, cursor: "0-1", sources: {}, answers: [], batches });
+      const outcome = await this.#log.commit(partitionOf(actor), epoch, [
+        { actor, expectedSeq, cursor: "0-1", entry },
+      ]);
+      expect(outcome.kind).to.equal("ok");
+      this.#seqs.set(actor, seq);
+    }
+  }
+
+  /** Makes the log forget the entries below `seq`, which everybody has. */
+  async trim(actor: ActorId, seq: number): Promise<void> {
+    const partition = partitionOf(actor);
+    const last = this.#seqs.get(actor) ?? 0;
+    await this.#log.markRelayed(partition, [{ actor, seq: last }]);
+    await this.#log.markProjected(partition, [{ actor, seq: last }]);
+    const state = { ...counter.create(actor), value: last };
+    const snapshot = packSnapshot(last, "0-1", {
+      state: counter.save(state),
+      inbox: { sources: {}, answers: [] },
+      lastTs: 1_000 + last,
+    });
+    for (let copy = 0; copy < 2; copy += 1) {
+      await this.#log.writeSnapshot(partition, await this.epochOf(actor), actor, snapshot);
+    }
+    await this.#log.trim(partition, actor, seq);
+  }
+}
+
+/** Somebody who follows an actor, and what was heard. */
+class Ear {
+  readonly seqs: number[] = [];
+  gaps = 0;
+  readonly onEntries = (entries: readonly Entry[]): void => {
+    this.seqs.push(...entries.map(({ seq }) => seq));
+  };
+  readonly onGap = (): void => {
+    this.gaps += 1;
+  };
+}
+
+const upTo = (last: number, first = 1): number[] =>
+  Array.from({ length: last - first + 1 }, (_, i) => first + i);
+
+const subjects: Record<string, () => Promise<{ open(): Promise<Log>; close(): Promise<void> }>> = {
+  "in memory": () => {
+    const store = new MemoryStore();
+    return Promise.resolve({
+      open: () => Promise.resolve(new MemoryLog(store)),
+      close: () => Promise.resolve(),
+    });
+  },
+  "on Redis": async () => {
+    const redis = await freshRedis();
+    return { open: () => RedisLog.open({ url: redis.url, prefix: redis.prefix }), close: redis.drop };
+  },
+};
+
+for (const [name, create] of Object.entries(subjects)) {
+  describe(`the tail of the log ${name}`, () => {
+    let subject: Awaited<ReturnType<typeof create>>;
+    let log: Log;
+    let writer: Writer;
+    let tail: LogTail;
+
+    const logs: Log[] = [];
+    const open = async (): Promise<Log> => {
+      const opened = await subject.open();
+      logs.push(opened);
+      return opened;
+    };
+
+    beforeEach(async () => {
+      subject = await create();
+      log = await open();
+      writer = new Writer(await open());
+      tail = new LogTail({ log, clock: systemClock, logger: silentLogger, actorOf: () => counter });
+    });
+
+    afterEach(async () => {
+      await tail.close();
+      await Promise.all(logs.splice(0).map((opened) => opened.close()));
+      await subject.close();
+    });
+
+    it("gives what is after a seq and then what comes, without a gap", async () => {
+      await writer.add(a, 5);
+      const ear = new Ear();
+      tail.follow(a, 2, ear.onEntries, ear.onGap);
+      await eventually(() => expect(ear.seqs).to.deep.equal([3, 4, 5]));
+      await writer.add(a, 1_200);
+      await eventually(() => expect(ear.seqs).to.deep.equal(upTo(1_205, 3)));
+      expect(ear.gaps).to.equal(0);
+    });
+
+    it("gives entries as they were committed", async () => {
+      await writer.add(a, 1);
+      const heard: Entry[] = [];
+      tail.follow(
+        a,
+        0,
+        (entries) => heard.push(...entries),
+        () => undefined,
+      );
+      await eventually(() =>
+        expect(heard).to.deep.equal([
+          {
+            actor: a,
+            seq: 1,
+            cursor: "0-1",
+            sources: {},
+            answers: [],
+            batches: [{ ts: 1_001, deltas: [{ type: "added", n: 1 }] }],
+          },
+        ]),
+      );
+    });
+
+    it("serves followers of one actor from different places, and those of others", async () => {
+      await writer.add(a, 4);
+      const [early, late, ahead, other] = [new Ear(), new Ear(), new Ear(), new Ear()];
+      tail.follow(a, 0, early.onEntries, early.onGap);
+      await eventually(() => expect(early.seqs).to.deep.equal([1, 2, 3, 4]));
+      tail.follow(a, 1, late.onEntries, late.onGap);
+      tail.follow(a, 6, ahead.onEntries, ahead.onGap);
+      tail.follow(b, 0, other.onEntries, other.onGap);
+      await writer.add(a, 4);
+      await writer.add(b, 2);
+      await eventually(() => {
+        expect(early.seqs).to.deep.equal(upTo(8));
+        expect(late.seqs).to.deep.equal(upTo(8, 2));
+        expect(ahead.seqs).to.deep.equal([7, 8]);
+        expect(other.seqs).to.deep.equal([1, 2]);
+      });
+    });
+
+    it("stops when told to, also from within, and a follower that fails harms nobody", async () => {
+      const [ear, once] = [new Ear(), new Ear()];
+      const stopOnce = tail.follow(
+        a,
+        0,
+        (entries) => {
+          once.onEntries(entries);
+          stopOnce();
+          throw new Error("this follower is broken");
+        },
+        once.onGap,
+      );
+      const stop = tail.follow(a, 0, ear.onEntries, ear.onGap);
+      await writer.add(a, 1);
+      await eventually(() => expect(ear.seqs).to.deep.equal([1]));
+      await writer.add(a, 1);
+      await eventually(() => expect(ear.seqs).to.deep.equal([1, 2]));
+      stop();
+      await writer.add(a, 1);
+      const next = new Ear();
+      tail.follow(a, 0, next.onEntries, next.onGap);
+      await eventually(() => expect(next.seqs).to.deep.equal([1, 2, 3]));
+      expect([ear.seqs, once.seqs]).to.deep.equal([[1, 2], [1]]);
+    });
+
+    it("tells those whose entries are gone, and only those", async () => {
+      await writer.add(a, 10);
+      await writer.trim(a, 8);
+      const [lost, just] = [new Ear(), new Ear()];
+      tail.follow(a, 6, lost.onEntries, lost.onGap);
+      tail.follow(a, 7, just.onEntries, just.onGap);
+      await eventually(() => expect(just.seqs).to.deep.equal([8, 9, 10]));
+      await writer.add(a, 1);
+      await eventually(() => expect(just.seqs).to.deep.equal([8, 9, 10, 11]));
+      expect([lost.seqs, lost.gaps, just.gaps]).to.deep.equal([[], 1, 0]);
+    });
+
+    it("knows the head and the state of an actor", async () => {
+      expect(await tail.head(a)).to.equal(0);
+      expect(await tail.loadState(a)).to.deep.include({ seq: 0 });
+      await writer.add(a, 10);
+      await writer.trim(a, 9);
+      await writer.add(a, 3);
+      expect(await tail.head(a)).to.equal(13);
+      const { state, seq } = await tail.loadState(a);
+      expect(seq).to.equal(13);
+      expect((state as CounterState).value).to.equal(13);
+    });
+
+    describe("for a read model", () => {
+      let following: EveryActor[] = [];
+
+      afterEach(async () => {
+        await Promise.all(following.map((follower) => follower.stop()));
+        following = [];
+      });
+
+      function everyActor(
+        cursors: ReadonlyMap<ActorId, number>,
+        take: (entries: readonly Entry[]) => Promise<void>,
+      ) {
+        const gaps: [ActorId, number][] = [];
+        following.push(
+          tail.everyActor({
+            cursors,
+            onEntries: take,
+            onGap: (actor, afterSeq) => gaps.push([actor, afterSeq]),
+          }),
+        );
+        return gaps;
+      }
+
+      it("gives every entry of every actor after its cursor, in the order of the actor", async () => {
+        await writer.add(a, 4);
+        const got = new Map<ActorId, number[]>();
+        everyActor(new Map([[a, 2]]), (entries) => {
+          for (const { actor, seq } of entries) got.set(actor, [...(got.get(actor) ?? []), seq]);
+          return Promise.resolve();
+        });
+        await eventually(() => expect(got.get(a)).to.deep.equal([3, 4]));
+        await writer.add(b, 3);
+        await writer.add(a, 700);
+        await writer.add(marketActor("new"), 1);
+        await eventually(() => {
+          expect(got.get(a)).to.deep.equal(upTo(704, 3));
+          expect(got.get(b)).to.deep.equal([1, 2, 3]);
+          expect(got.get(marketActor("new"))).to.deep.equal([1]);
+        });
+      });
+
+      it("waits for one batch before it gives the next, and gives a batch again that was not taken", async () => {
+        const taken: number[] = [];
+        let tries = 0;
+        let busy = false;
+        everyActor(new Map(), async (entries) => {
+          expect(busy).to.equal(false);
+          busy = true;
+          await new Promise((resolve) => setTimeout(resolve, 1));
+          busy = false;
+          tries += 1;
+          if (tries === 2) throw new Error("the database is away");
+          taken.push(...entries.map(({ seq }) => seq));
+        });
+        await writer.add(a, 1);
+        await eventually(() => expect(taken).to.deep.equal([1]));
+        await writer.add(a, 30);
+        await eventually(() => expect(taken).to.deep.equal(upTo(31)));
+      });
+
+      it("lets the log trim what it has taken", async () => {
+        await writer.add(a, 5);
+        await tail.projected(new Map([[a, 4]]));
+        expect((await log.heads(partitionOf(a), [a]))[0]?.projected).to.equal(4);
+      });
+
+      it("tells which actor has entries that are gone, and goes on with the others", async () => {
+        await writer.add(a, 5);
+        await writer.trim(a, 4);
+        const got: ActorId[] = [];
+        const gaps = everyActor(new Map([[a, 1]]), (entries) => {
+          got.push(...entries.map(({ actor }) => actor));
+          return Promise.resolve();
+        });
+        await eventually(() => expect(gaps).to.deep.equal([[a, 1]]));
+        await writer.add(b, 1);
+        await eventually(() => expect(got).to.deep.equal([b]));
+      });
+    });
+
+    describe("beside it", () => {
+      it("invalidations reach every process", async () => {
+        const [one, two] = [new Invalidations(log), new Invalidations(await open())];
+        const heard: string[] = [];
+        const subscription = await one.subscribe(
+          (kind, id) => heard.push(`${kind} ${id}`),
+          () => heard.push("missed"),
+        );
+        await two.publish("key", "1");
+        await one.publish("market", "2");
+        await eventually(() => expect(heard).to.deep.equal(["key 1", "market 2"]));
+        await subscription.close();
+      });
+
+      it("an installation keeps its partition counts, and others are refused", async () => {
+        await checkInstallation(log);
+        await checkInstallation(log);
+        const other = await open();
+        const counts = await other.installation({});
+        expect(counts).to.include({ marketPartitions: "64", ledgerShards: "16" });
+        other.installation = () => Promise.resolve({ ...counts, ledgerShards: "8" });
+        let message = "";
+        await checkInstallation(other).catch((error: unknown) => {
+          message = String(error);
+        });
+        expect(message).to.match(/ledgerShards 8, and this program has 16/);
+      });
+    });
+  });
+}
+
+describe("the tail of a log that lost its end", () => {
+  it("tells followers that are ahead of it", async () => {
+    const store = new MemoryStore();
+    const log = new MemoryLog(store);
+    const writer = new Writer(new MemoryLog(store));
+    const tail = new LogTail({ log, clock: systemClock, logger: silentLogger, actorOf: () => counter });
+    await writer.add(a, 2);
+    store.sync();
+    await writer.add(a, 2);
+    const [ahead, behind] = [new Ear(), new Ear()];
+    tail.follow(a, 0, ahead.onEntries, ahead.onGap);
+    await eventually(() => expect(ahead.seqs).to.deep.equal([1, 2, 3, 4]));
+    tail.follow(b, 0, behind.onEntries, behind.onGap);
+    store.powerCut();
+    await eventually(() => expect(ahead.gaps).to.equal(1));
+    expect(behind.gaps).to.equal(0);
+    await tail.close();
+  });
+});
