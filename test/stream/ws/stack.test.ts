@@ -1,0 +1,157 @@
+import { once } from "node:events";
+import { expect } from "chai";
+import { WebSocket } from "ws";
+import { RestClient } from "../../../http/client/rest.js";
+import { Session } from "../../../http/client/session.js";
+import { generateKey, Signer } from "../../../http/client/signer.js";
+import { startStack, type Stack } from "../../support/stack.js";
+import { Client, type Json, Mirror } from "./client.js";
+import { settle } from "./timing.js";
+
+interface Trader {
+  readonly signer: Signer;
+  readonly rest: RestClient;
+}
+
+describe("the stream of a whole exchange", function () {
+  this.timeout(60_000);
+  let stack: Stack;
+  const sockets: WebSocket[] = [];
+
+  before(async () => {
+    stack = await startStack();
+  });
+
+  after(async () => {
+    for (const socket of sockets) socket.terminate();
+    await stack.stop();
+  });
+
+  async function enter(email: string): Promise<Trader> {
+    const connection = stack.connect();
+    const session = new Session(connection, { email, password: "a long password" });
+    const { traderId } = await session.register();
+    await stack.operator.verifyTrader(traderId);
+    await stack.operator.deposit(traderId, "100.00", "first deposit", `${email}-1`);
+    const managing = generateKey("Ed25519");
+    const management = await session.createManagementKey("mine", managing.publicKey, "Ed25519");
+    const manager = new RestClient(connection, new Signer({ ...managing, keyId: management.keyId }));
+    const trading = generateKey("Ed25519");
+    const opened = await manager.openSubaccount("main", trading.publicKey, "Ed25519");
+    await manager.transfer(opened.keyId, "fund", "60", "one");
+    const signer = new Signer({ ...trading, keyId: opened.keyId });
+    return { signer, rest: new RestClient(connection, signer) };
+  }
+
+  async function stream({ signer }: Trader): Promise<Client> {
+    const headers = signer.headers("GET", "/v3/ws", "", new Uint8Array(0));
+    const socket = new WebSocket(`${stack.url.replace("http:", "ws:")}/v3/ws`, { headers });
+    sockets.push(socket);
+    const client = new Client(socket);
+    await once(socket, "open");
+    return client;
+  }
+
+  function openEvent(): ReturnType<Stack["operator"]["createEvent"]> {
+    return stack.operator.createEvent({
+      sport: "FOOTBALL",
+      league: "NFL",
+      type: "Game",
+      description: "Ants at Bees",
+      startsTs: Date.now() + 3_600_000,
+      game: { homeTeam: { name: "Bees" }, awayTeam: { name: "Ants" } },
+    });
+  }
+
+  function openMarket(eventId: string): ReturnType<Stack["operator"]["createMarket"]> {
+    return stack.operator.createMarket({
+      eventId,
+      marketType: "MONEY",
+      description: "Who wins",
+      voids: "FMV",
+      outcomes: [{ name: "Ants" }, { name: "Bees" }],
+    });
+  }
+
+  it("tells a watcher of an event about a market that opens in it, and both sides of a trade about it", async () => {
+    const { eventId } = await openEvent();
+    const [maker, taker] = [await enter("maker@example.com"), await enter("taker@example.com")];
+    const [making, taking] = [await stream(maker), await stream(taker)];
+    const mirror = new Mirror();
+    const channels = { events: { [eventId]: ["book", "bbo", "trades"] }, private: ["orders", "positions"] };
+    expect(await making.request("subscribe", channels)).to.deep.include({
+      snapshot: {},
+      orders: { seq: 0, open: [] },
+    });
+    const { marketId, outcomes } = await openMarket(eventId);
+    const [ants = "", bees = ""] = outcomes.map(({ outcomeId }) => outcomeId);
+    await settle(() => {
+      mirror.catchUp(making);
+      return mirror.markets.get(marketId)?.status === "OPEN";
+    });
+    expect(mirror.markets.get(marketId)?.seqs).to.deep.equal({ lifecycle: 1 });
+
+    const order = { outcomeId: ants, price: "0.600", qty: 100, tif: "GTC" };
+    const { placed } = (await making.request("place", { orders: [order] })) as {
+      placed: { orderId: string }[];
+    };
+    const orderId = placed[0]?.orderId ?? "";
+    await settle(() => {
+      mirror.catchUp(making);
+      return mirror.orders.has(orderId) && mirror.markets.get(marketId)?.seqs["book"] === 1;
+    });
+    expect((await maker.rest.book(marketId)).orders[ants]).to.deep.equal([
+      { orderId, price: "0.600", qty: 100 },
+    ]);
+
+    await taking.request("subscribe", { markets: { [marketId]: "trades" }, private: ["orders"] });
+    await taker.rest.placeOrder({ outcomeId: bees, price: "0.450", qty: 40, tif: "IOC" });
+    const fill = await taking.next(
+      (frame) => (frame["orders"] as Json | undefined)?.["deltas"] !== undefined,
+    );
+    expect(fill).to.have.nested.property("orders.deltas[0].price", "0.400");
+    await settle(() => {
+      mirror.catchUp(making);
+      return mirror.positions.size === 1 && mirror.markets.get(marketId)?.seqs["trades"] === 1;
+    });
+    expect([...mirror.positions.values()]).to.deep.equal([
+      { marketId, outcomeId: ants, qty: 40, cost: "0.24000" },
+    ]);
+    expect(mirror.book(marketId, [ants, bees])).to.deep.equal([[`${orderId}:0.600:60`], []]);
+
+    const orderIds = [orderId, ants];
+    expect((await making.request("cancel", { orderIds }))["canceled"]).to.deep.equal({
+      canceled: [orderId],
+      notCanceled: [{ orderId: ants, reason: "NOT_FOUND" }],
+    });
+    await settle(() => {
+      mirror.catchUp(making);
+      return mirror.orders.size === 0 && mirror.book(marketId, [ants]).flat().length === 0;
+    });
+    const again = await stream(maker);
+    const since = { [`market:${marketId}`]: { book: 1, trades: 0, lifecycle: 1 }, orders: 1 };
+    const resumed = await again.request("subscribe", {
+      markets: { [marketId]: ["book", "trades"] },
+      private: ["orders"],
+      since,
+    });
+    expect(resumed["resumed"]).to.deep.equal({
+      [`market:${marketId}`]: { lifecycle: true, trades: true, book: true },
+      orders: true,
+    });
+    await settle(() => again.frames.filter((frame) => frame["delta"] !== undefined).length === 4);
+    expect((await again.request("query_markets", { event: eventId }))["markets"]).to.have.nested.property(
+      "items[0].marketId",
+      marketId,
+    );
+    expect(await again.request("place", { orders: [{ ...order, price: "0.6001" }] })).to.include({
+      code: "INVALID_PRICE",
+    });
+    expect(await again.request("place", { orders: [{ ...order, size: 1 }] })).to.have.property(
+      "code",
+      "INVALID_BODY",
+    );
+    again.sendRaw('{"nonce":9,"status":{},"status":{}}');
+    await again.next((frame) => frame["code"] === "INVALID_REQUEST");
+  });
+});
