@@ -1,7 +1,8 @@
 /**
  * Everything a market says. The state of a market is the fold of these; gateways, ledgers and the projector read
  * nothing else. `seq` numbers the batches of a public channel, per market and currency: all deltas of one command
- * on one channel carry the same `seq`, and the next command that touches the channel carries the next.
+ * on one channel carry the same `seq`, and the next command that touches the channel carries the next. Life-cycle
+ * steps are a batch each, also when one command takes several.
  */
 
 import type { Contracts, Millicents, Ticks } from "../units.js";

@@ -1,0 +1,155 @@
+/**
+ * The matching core: the market actor as it runs in production (every delta told and folded, positions, escrow and
+ * fees included) beside order-book packages of npm on the same flow, each emitting its trades.
+ */
+
+import { OrderBook as HftBook } from "hft-limit-order-book";
+import { OrderBook as NodejsBook, Side } from "nodejs-order-book";
+import { marketActor } from "../../actors/actor.js";
+import { market } from "../../actors/market/market.js";
+import type { MarketCommand } from "../../actors/market/commands.js";
+import { contracts, ticks } from "../../actors/units.js";
+import { type Add, flow, type Operation } from "./flow.js";
+import { median, type Row } from "./table.js";
+
+const MARKET_ID = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
+const FEE = { coefficientPpm: 30_000, makerCreditPpm: 500_000, charged: "ALWAYS" } as const;
+const GRID = Array.from({ length: 199 }, (_, i) => ticks(5 * (i + 1)));
+/** What the peers, which know one book with two sides, rest at once; more would only slow them. */
+const RESTING = 10_000;
+
+interface Contestant {
+  readonly name: string;
+  /** Readies the flow in the contestant's own shapes; gives what runs it and counts its trades. */
+  readonly prepare: (warm: readonly Add[], operations: readonly Operation[]) => () => number;
+}
+
+function enter({ orderId, wallet, outcome, priceTicks, qty, crosses }: Add): MarketCommand {
+  return {
+    kind: "enter",
+    order: {
+      orderId,
+      wallet,
+      trader: wallet,
+      ledger: 0,
+      currency: "CASH",
+      outcome,
+      price: ticks(priceTicks),
+      qty: contracts(qty),
+      tif: crosses ? "IOC" : "GTC",
+      selfTrade: "wash",
+      fee: FEE,
+      feeReserved: true,
+    },
+  };
+}
+
+const actor: Contestant = {
+  name: "market actor",
+  prepare(warm, operations) {
+    const state = market.create(marketActor(MARKET_ID));
+    const outcomes = ["YES", "NO"].map((name) => ({ outcomeId: name, name }));
+    const definition = {
+      marketId: MARKET_ID,
+      eventId: MARKET_ID,
+      marketType: "MONEY",
+      description: "bench",
+      voids: "FMV",
+      outcomes,
+      fee: FEE,
+      liveDelayMs: 0,
+      ticks: GRID,
+    } as const;
+    market.decide(state, { kind: "create", definition, open: true, live: false }, 0);
+    for (const add of warm) market.decide(state, enter(add), 0);
+    const commands = operations.map((operation): MarketCommand =>
+      operation.kind === "add" ? enter(operation) : { kind: "cancel", orderIds: [operation.orderId] },
+    );
+    return () => {
+      let trades = 0;
+      for (const command of commands) {
+        for (const delta of market.decide(state, command, 0).deltas) if (delta.type === "trade") trades += 1;
+      }
+      return trades;
+    };
+  },
+};
+
+interface PeerOrder {
+  readonly id: string;
+  readonly side: Side;
+  readonly size: number;
+  readonly price: number;
+  readonly timeInForce: "IOC" | "GTC";
+}
+
+/** A bid on the second outcome is an offer on the first at what is left to 1. */
+function peerOrder({ orderId, outcome, priceTicks, qty, crosses }: Add): PeerOrder {
+  return {
+    id: orderId,
+    side: outcome === 0 ? Side.BUY : Side.SELL,
+    size: qty,
+    price: outcome === 0 ? priceTicks : 1_000 - priceTicks,
+    timeInForce: crosses ? "IOC" : "GTC",
+  };
+}
+
+interface PeerBook {
+  limit(order: never): { readonly done: readonly unknown[]; readonly partial: unknown };
+  cancel(orderId: string): unknown;
+}
+
+function peer(name: string, book: () => PeerBook): Contestant {
+  return {
+    name,
+    prepare(warm, operations) {
+      const orders = book();
+      for (const add of warm) orders.limit(peerOrder(add) as never);
+      const prepared = operations.map((operation) =>
+        operation.kind === "add" ? peerOrder(operation) : operation.orderId,
+      );
+      return () => {
+        let trades = 0;
+        for (const operation of prepared) {
+          if (typeof operation === "string") orders.cancel(operation);
+          else trades += orders.limit(operation as never).done.length;
+        }
+        return trades;
+      };
+    },
+  };
+}
+
+const peers = [
+  peer("nodejs-order-book", () => new NodejsBook()),
+  peer("hft-limit-order-book", () => new HftBook()),
+];
+
+/** Operations per second of each contestant at each size, medians of interleaved runs; peers as ratios. */
+export function matching(sizes: readonly number[] = [20_000, 200_000, 1_000_000], runs = 3): Row[] {
+  return sizes.flatMap((size) => {
+    const { warm, operations } = flow(size, RESTING);
+    for (const { prepare } of [actor, ...peers]) prepare(warm, operations.slice(0, 20_000))();
+    const contestants = [actor, ...peers];
+    const speeds = new Map<string, number[]>(contestants.map(({ name }) => [name, []]));
+    for (let run = 0; run < runs; run += 1) {
+      for (const { name, prepare } of contestants) {
+        const go = prepare(warm, operations);
+        const start = performance.now();
+        go();
+        speeds.get(name)?.push(size / ((performance.now() - start) / 1_000));
+      }
+    }
+    const ours = median(speeds.get(actor.name) ?? []);
+    return contestants.map(({ name }) => {
+      const speed = median(speeds.get(name) ?? []);
+      return {
+        bench: `matching, ${size} operations`,
+        what: name,
+        figure: speed,
+        unit: "ops/s",
+        ratio: ours / speed,
+      };
+    });
+  });
+}

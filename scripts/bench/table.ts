@@ -1,0 +1,31 @@
+/** What a bench gives, and how it is printed. */
+
+export interface Row {
+  readonly bench: string;
+  readonly what: string;
+  readonly figure: number;
+  readonly unit: string;
+  /** Ours over this row's, in the same run. */
+  readonly ratio?: number | undefined;
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+function formatFigure(figure: number): string {
+  return figure >= 100 ? Math.round(figure).toLocaleString("en-US") : figure.toPrecision(3);
+}
+
+export function printRows(rows: readonly Row[]): void {
+  let bench = "";
+  for (const row of rows) {
+    if (row.bench !== bench) console.log(`\n${row.bench}`);
+    bench = row.bench;
+    const ratio = row.ratio === undefined ? "" : `  ours is ${row.ratio.toFixed(2)}x`;
+    console.log(
+      `  ${row.what.padEnd(40)} ${formatFigure(row.figure).padStart(14)} ${row.unit.padEnd(8)}${ratio}`,
+    );
+  }
+}
