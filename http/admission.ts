@@ -156,10 +156,13 @@ async function meter(
   if (price === undefined) return () => Promise.resolve();
   const subject = caller.kind === "key" ? caller.key.keyId : traderOf(caller);
   const ahead = price.base + rowTokens(price, price.expectedRows);
-  const charge = await throttle.charge(subject, price.bucket, ahead);
+  const charge = await throttle.charge(subject, price.bucket, ahead, price.also);
   announce(res, price, charge.granted ? ahead : 0, charge);
   if (!charge.granted) {
-    const message = `the ${price.bucket} bucket has ${charge.remaining} of the ${ahead} tokens this takes; wait ${charge.retryAfterS} s`;
+    const message =
+      charge.remaining < ahead
+        ? `the ${price.bucket} bucket has ${charge.remaining} of the ${ahead} tokens this takes; wait ${charge.retryAfterS} s`
+        : `this route is called too often; wait ${charge.retryAfterS} s`;
     throw new Refused("RATE_LIMIT_EXCEEDED", message, {}, { "Retry-After": String(charge.retryAfterS) });
   }
   return async (rows) => {

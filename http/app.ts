@@ -45,6 +45,11 @@ const anybody = { kind: "public" } as const satisfies Access;
 const account = costs("account", 1);
 const read = costs("read", 1);
 const settledOrders = perRows("history", 4, 100);
+/** Transfers have rates of their own besides: 5 a second and 60 a minute. */
+const transfer = costs("account", 1, [
+  { name: "transfers a second", capacity: 5, refill: 5, periodMs: 1_000 },
+  { name: "transfers a minute", capacity: 60, refill: 60, periodMs: 60_000 },
+]);
 
 /** Every route, how it is reached and what it costs (contract sections 5 and 8). */
 export function routeTable({
@@ -88,7 +93,7 @@ export function routeTable({
     at("PATCH /v3/account/subaccounts/:keyId", signed(["management"]), account, subaccounts.relabel),
     at("GET /v3/account/subaccounts/:keyId/balance", signed(ANY_SCOPE), account, subaccounts.balance),
     at("POST /v3/account/subaccounts/:keyId/keys", verified(["management"]), account, subaccounts.issueKey),
-    at("POST /v3/account/subaccounts/:keyId/transfer", signed(["management"]), account, transfers.create),
+    at("POST /v3/account/subaccounts/:keyId/transfer", signed(["management"]), transfer, transfers.create),
     at("GET /v3/account/subaccounts/:keyId/transfers/:transferId", signed(MANAGING), account, transfers.one),
     at(
       "GET /v3/account/subaccounts/:keyId/transactions",

@@ -3,6 +3,7 @@
 import { readJson } from "./json.js";
 import { readQuery } from "./query.js";
 import type { Incoming } from "./incoming.js";
+import type { TokenBucket } from "../stream/log/throttle.js";
 import type { Bucket } from "./throttle.js";
 
 /** A price: `base` at once, and one token per `perRows` rows of the answer, `expectedRows` of which are paid ahead. */
@@ -11,6 +12,8 @@ export interface Price {
   readonly base: number;
   readonly perRows: number | undefined;
   readonly expectedRows: number;
+  /** Buckets of the same key that the request takes one token from each besides. */
+  readonly also?: readonly TokenBucket[] | undefined;
 }
 
 /** Says what a request costs before it is otherwise read; `undefined` is free. */
@@ -22,9 +25,9 @@ const MAX_BATCH = 256;
 
 export const free: Metering = () => undefined;
 
-/** A fixed cost. */
-export function costs(bucket: Bucket, base: number): Metering {
-  return () => ({ bucket, base, perRows: undefined, expectedRows: 0 });
+/** A fixed cost, and a token of each of the buckets `also`. */
+export function costs(bucket: Bucket, base: number, also?: readonly TokenBucket[]): Metering {
+  return () => ({ bucket, base, perRows: undefined, expectedRows: 0, also });
 }
 
 /** A list: the base, and one token per `perRows` rows answered. */

@@ -65,11 +65,6 @@ export function judgeOrder(
   };
 }
 
-/** Whether a judgement is a refusal. */
-export function isRefusal(judged: OrderRequest | OrderRefusal): judged is OrderRefusal {
-  return "code" in judged;
-}
-
 function refuse(code: Code, reason = meaningOf(code)): OrderRefusal {
   return { code, reason };
 }

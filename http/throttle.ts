@@ -1,5 +1,7 @@
 /** Token buckets (specification, Throttles): what a request spends before it is served. */
 
+import type { Spent, TokenBucket, TokenBuckets } from "../stream/log/throttle.js";
+
 /** The buckets of a key. */
 export type Bucket = "place" | "cancel" | "read" | "account" | "stream" | "history";
 
@@ -25,9 +27,32 @@ export interface Charge {
   readonly retryAfterS: number;
 }
 
-/** The buckets of all keys. A cost of 0 only reads; a negative one gives back what was charged too much. */
+/**
+ * The buckets of all keys. A cost of 0 only reads; a negative one gives back what was charged too much. `also` are
+ * buckets of the same key that a request takes one token from each: it is granted when all have what it costs.
+ */
 export interface Throttle {
-  charge(keyId: string, bucket: Bucket, cost: number): Promise<Charge>;
+  charge(keyId: string, bucket: Bucket, cost: number, also?: readonly TokenBucket[]): Promise<Charge>;
+}
+
+/** When to come again: whole seconds, rounded up, since `Retry-After` knows no others. */
+export function retryAfterSeconds({ buckets }: Spent): number {
+  return Math.ceil(Math.max(...buckets.map(({ retryAfterMs }) => retryAfterMs)) / 1_000);
+}
+
+/** The published buckets of keys, shared by all gateways of an exchange. */
+export function sharedThrottle(buckets: Pick<TokenBuckets, "spend">): Throttle {
+  return {
+    charge: async (keyId, bucket, cost, also = []) => {
+      const { capacity, refillPerSec } = KEY_BUCKETS[bucket];
+      const spent = await buckets.spend(`key:${keyId}`, [
+        { bucket: { name: bucket, capacity, refill: refillPerSec, periodMs: 1_000 }, cost },
+        ...also.map((limit) => ({ bucket: limit, cost: 1 })),
+      ]);
+      const remaining = spent.buckets[0]?.remaining ?? 0;
+      return { granted: spent.granted, remaining, retryAfterS: retryAfterSeconds(spent) };
+    },
+  };
 }
 
 /** A throttle that counts nothing and grants everything, with full buckets. */
@@ -81,20 +106,4 @@ export class MemoryBuckets {
       this.levels.delete(subject);
     }
   }
-}
-
-/** A throttle of this process alone, with the published sizes or others. */
-export function memoryThrottle(
-  sizes: Readonly<Record<Bucket, BucketSize>> = KEY_BUCKETS,
-  nowMs: () => number = Date.now,
-): Throttle {
-  const buckets = new Map(
-    (Object.keys(sizes) as Bucket[]).map((name) => [name, new MemoryBuckets(sizes[name], nowMs)]),
-  );
-  return {
-    charge: (keyId, bucket, cost) => {
-      const charge = buckets.get(bucket)?.charge(keyId, cost);
-      return Promise.resolve(charge ?? { granted: true, remaining: 0, retryAfterS: 0 });
-    },
-  };
 }

@@ -8,14 +8,15 @@ import { ledgerOf, ledgerShardOf } from "../actors/actor.js";
 import type { LedgerCommand, LedgerReply, OrderFilter, PlaceResult } from "../actors/ledger/commands.js";
 import type { OpenOrder, OrderRequest } from "../actors/ledger/types.js";
 import type { Currency } from "../actors/market/types.js";
+import { parsePrice } from "../actors/units.js";
 import type { Database } from "../db/database.js";
-import { findOrders } from "../db/queries/orders.js";
+import { findOrderByClientId, findOrders } from "../db/queries/orders.js";
 import type { OrderStatus } from "../db/schema/wallets.js";
 import { Unavailable, type Exchange } from "../stream/log/types.js";
 import type { Terminal } from "../stream/ws/wallets.js";
 import { meaningOf, Refused, refusedBy, type Code } from "./errors.js";
 import type { Freshness } from "./freshness.js";
-import { isRefusal, judgeOrder, type Market, type OrderRefusal } from "./placement.js";
+import { judgeOrder, type Market, type OrderRefusal } from "./placement.js";
 import type { Reference } from "./reference.js";
 import type { PlaceOrder } from "./schemas/orders.js";
 import { idFrom } from "./signed.js";
@@ -86,6 +87,23 @@ export const MAX_BATCH = 256;
 /** A signed request can come again while its timestamp is good: 30 s either way, and some for the answer. */
 const REMEMBER_MS = 65_000;
 const ENDING_TIMEOUT_MS = 2_000;
+/** How long a `clientId` belongs to its order. */
+const CLIENT_ID_MS = 24 * 60 * 60 * 1_000;
+
+/** The answer to a repeat whose first request is known to have been accepted. */
+interface Recalled {
+  readonly recalled: Accepted;
+}
+
+type Judged = OrderRequest | OrderRefusal | Recalled;
+
+function isRequest(one: Judged): one is OrderRequest {
+  return "orderId" in one;
+}
+
+function isRefusal(one: Judged): one is OrderRefusal {
+  return "code" in one;
+}
 
 export class Trading {
   constructor(private readonly parts: TradingParts) {}
@@ -101,9 +119,9 @@ export class Trading {
     commandId: string = randomUUID(),
   ): Promise<Placed> {
     requireBatch(orders.length);
-    const judged = await this.judge(orders, commandId);
-    const passed = judged.filter((one): one is OrderRequest => !isRefusal(one));
-    const mayPlace = passed.length > 0 && !(atomic && passed.length < judged.length);
+    const judged = await this.judge(trader, orders, commandId);
+    const passed = judged.filter(isRequest);
+    const mayPlace = passed.length > 0 && !(atomic && judged.some(isRefusal));
     const results = mayPlace ? await this.accept(trader, passed, atomic, commandId) : [];
     return summarise(orders, merge(judged, results), atomic);
   }
@@ -148,19 +166,38 @@ export class Trading {
     return reply.queued.length;
   }
 
-  private async judge(
-    orders: readonly PlaceOrder[],
-    commandId: string,
-  ): Promise<(OrderRequest | OrderRefusal)[]> {
-    const { reference } = this.parts;
-    const grid = await reference.ticks();
+  private async judge(trader: Trader, orders: readonly PlaceOrder[], commandId: string): Promise<Judged[]> {
+    const grid = await this.parts.reference.ticks();
     const markets = new Map<string, Promise<Market | undefined>>();
-    const judged = orders.map(async (order, index) => {
-      const market = markets.get(order.outcomeId) ?? this.marketOf(order.outcomeId);
-      markets.set(order.outcomeId, market);
-      return judgeOrder(order, idFrom(commandId, `order ${index}`), await market, grid);
+    const judged = orders.map(async (order, index): Promise<Judged> => {
+      const found = markets.get(order.outcomeId) ?? this.marketOf(order.outcomeId);
+      markets.set(order.outcomeId, found);
+      const market = await found;
+      const one = judgeOrder(order, idFrom(commandId, `order ${index}`), market, grid);
+      if (!isRefusal(one) || market === undefined) return one;
+      return (await this.recall(trader, order, market)) ?? one;
     });
     return Promise.all(judged);
+  }
+
+  /** An order that could not be placed any more may be the repeat of one that was: its answer is then the first one. */
+  private async recall(
+    { traderId, wallet }: Trader,
+    order: PlaceOrder,
+    { place }: Market,
+  ): Promise<Recalled | undefined> {
+    if (order.clientId === undefined) return undefined;
+    await this.parts.freshness.reach(ledgerOf(traderId));
+    const first = await findOrderByClientId(this.parts.db, wallet, order.clientId);
+    const same =
+      first?.marketId === place.marketId &&
+      first.outcome === place.outcome &&
+      first.currency === order.currency &&
+      first.price === parsePrice(order.price) &&
+      first.qty === order.qty &&
+      first.tif === order.tif &&
+      Date.now() - first.ts < CLIENT_ID_MS;
+    return same ? { recalled: { orderId: first.orderId, clientId: order.clientId } } : undefined;
   }
 
   private async marketOf(outcomeId: string): Promise<Market | undefined> {
@@ -268,10 +305,11 @@ function requireBatch(size: number): void {
 type Outcome = { readonly accepted: Accepted; readonly repeated: boolean } | OrderRefusal | undefined;
 
 /** The answers in the order of the request; `undefined` was not asked for, because of another. */
-function merge(judged: readonly (OrderRequest | OrderRefusal)[], results: readonly PlaceResult[]): Outcome[] {
+function merge(judged: readonly Judged[], results: readonly PlaceResult[]): Outcome[] {
   const answers = results[Symbol.iterator]();
   return judged.map((one) => {
     if (isRefusal(one)) return one;
+    if (!isRequest(one)) return { accepted: one.recalled, repeated: true };
     const next = answers.next();
     if (next.done === true) return undefined;
     const result = next.value;

@@ -21,7 +21,7 @@ import { Reference, REFERENCE_KINDS, type ReferenceKind } from "../http/referenc
 import { createHttpServer, drain, listen } from "../http/server.js";
 import { Signatures } from "../http/signed.js";
 import { streamCatalog, streamQueries, streamTrading } from "../http/stream-ports.js";
-import { openThrottle, type Throttle } from "../http/throttle.js";
+import { sharedThrottle, type Throttle } from "../http/throttle.js";
 import { WebTokens } from "../http/tokens.js";
 import { Trading } from "../http/trading.js";
 import { acceptUpgrades } from "../http/upgrade.js";
@@ -33,6 +33,7 @@ import { checkInstallation } from "../stream/log/installation.js";
 import { Invalidations } from "../stream/log/invalidations.js";
 import { RedisLog } from "../stream/log/redis.js";
 import { LogTail } from "../stream/log/tail.js";
+import { TokenBuckets } from "../stream/log/throttle.js";
 import { bridge } from "../stream/ws/bridge.js";
 import { Replicas } from "../stream/ws/replicas.js";
 import { Wallets } from "../stream/ws/wallets.js";
@@ -52,7 +53,7 @@ export interface GatewaySettings extends Pick<
   readonly logger: Logger;
   /** What a password costs to hash, when not the usual. */
   readonly passwordCost?: PasswordCost | undefined;
-  /** The buckets of keys; without, every request is granted. */
+  /** The buckets of keys, when not the published ones. */
   readonly throttle?: Throttle | undefined;
 }
 
@@ -116,7 +117,12 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const keyUse = new KeyUse(db, onError);
     closing.push(() => keyUse.stop());
 
-    const throttle = settings.throttle ?? openThrottle;
+    const buckets = new TokenBuckets({ url: redisUrl });
+    closing.push(() => {
+      buckets.close();
+      return Promise.resolve();
+    });
+    const throttle = settings.throttle ?? sharedThrottle(buckets);
     const signatures = new Signatures(brand, reference);
     const tokens = new WebTokens(settings.jwtWebSecret);
     const passwords = new Passwords(settings.passwordCost);

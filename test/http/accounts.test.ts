@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import jwt from "jsonwebtoken";
 import { generateKey } from "../../http/client/signer.js";
-import { memoryThrottle } from "../../http/throttle.js";
 import { routeTable } from "../../http/app.js";
 import type { Endpoints } from "../../http/endpoints.js";
 import { send, signed, type Answer, type Raw } from "./requests.js";
@@ -271,7 +270,7 @@ describe("buckets of a key", function () {
   this.timeout(60_000);
   let stack: Stack;
   before(async () => {
-    stack = await startStack({ throttle: memoryThrottle() });
+    stack = await startStack({ metered: true });
   });
   after(() => stack.stop());
 

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { RestClient } from "../../http/client/rest.js";
 import { Signer } from "../../http/client/signer.js";
@@ -55,13 +56,19 @@ describe("the operator", function () {
     const { eventId, marketId, outcomes } = await newMarket(stack);
     const rest = clientOf(trader);
     const order = { outcomeId: outcomes[0], price: "0.500", qty: 10, tif: "GTC" } as const;
-    const act = async (action: string): Promise<string> => said(await call("POST", `/events/${eventId}/status`, { action }));
-    const market = async (): Promise<Readonly<Record<string, unknown>>> => (await call("GET", `/markets/${marketId}`)).json;
+    const act = async (action: string): Promise<string> =>
+      said(await call("POST", `/events/${eventId}/status`, { action }));
+    const market = async (): Promise<Readonly<Record<string, unknown>>> =>
+      (await call("GET", `/markets/${marketId}`)).json;
 
-    const resting = await rest.placeOrder(order);
+    const clientId = randomUUID();
+    const resting = await rest.placeOrder({ ...order, clientId });
     expect(await act("golive")).to.equal("200 OPEN_INGAME");
     expect(await market()).to.include({ status: "OPEN", live: true });
-    await until(async () => (await rest.order(resting.orderId)).status === "CANCELED", "the order is canceled");
+    await until(
+      async () => (await rest.order(resting.orderId)).status === "CANCELED",
+      "the order is canceled",
+    );
     expect((await rest.order(resting.orderId)).reason).to.equal("GO_LIVE");
     expect(await codeOf(rest.placeOrder(order))).to.equal("accepted");
 
@@ -71,17 +78,24 @@ describe("the operator", function () {
     expect(await act("golive")).to.equal("200 OPEN_INGAME");
     expect(said(await call("POST", `/markets/${marketId}/status`, { action: "pause" }))).to.equal("200 OPEN");
     expect(await codeOf(rest.placeOrder(order))).to.equal("409 MARKET_PAUSED");
-    expect(said(await call("POST", `/markets/${marketId}/status`, { action: "resume" }))).to.equal("200 OPEN");
+    expect(said(await call("POST", `/markets/${marketId}/status`, { action: "resume" }))).to.equal(
+      "200 OPEN",
+    );
     expect(await act("finalise")).to.equal("200 FINAL");
     expect(await market()).to.include({ status: "CLOSED" });
     expect(await codeOf(rest.placeOrder(order))).to.equal("409 MARKET_CLOSED");
+    const repeated = await rest.placeOrder({ ...order, clientId });
+    expect(repeated.orderId).to.equal(resting.orderId);
+    expect(await codeOf(rest.placeOrder({ ...order, clientId, qty: 11 }))).to.equal("409 MARKET_CLOSED");
 
     expect((await call("POST", `/markets/${marketId}/grade`, { winner: outcomes[1] })).status).to.equal(202);
     await until(
       async () => (await call("GET", `/events/${eventId}`)).json["status"] === "SETTLED",
       "the event is settled with its last market",
     );
-    expect(said(await call("POST", `/events/${MISSING}/status`, { action: "open" }))).to.equal("404 EVENT_NOT_FOUND");
+    expect(said(await call("POST", `/events/${MISSING}/status`, { action: "open" }))).to.equal(
+      "404 EVENT_NOT_FOUND",
+    );
   });
 
   it("a cancelled event pushes its markets, which gives everybody their money back", async () => {
@@ -91,11 +105,18 @@ describe("the operator", function () {
     await a.placeOrder({ outcomeId: outcomes[0], price: "0.600", qty: 50, tif: "GTC" });
     await b.placeOrder({ outcomeId: outcomes[1], price: "0.400", qty: 50, tif: "GTC" });
     await until(async () => (await b.fills({ market: marketId })).length === 1, "the fill");
-    expect(said(await call("POST", `/events/${eventId}/status`, { action: "cancel" }))).to.equal("200 CANCELED");
-    await until(async () => (await call("GET", `/markets/${marketId}`)).json["status"] === "SETTLED", "the push");
+    expect(said(await call("POST", `/events/${eventId}/status`, { action: "cancel" }))).to.equal(
+      "200 CANCELED",
+    );
+    await until(
+      async () => (await call("GET", `/markets/${marketId}`)).json["status"] === "SETTLED",
+      "the push",
+    );
     await until(async () => (await b.balance()).balance === before[1], "the refund");
     expect((await a.balance()).balance).to.equal(before[0]);
-    const { outcomes: shown } = (await call("GET", `/markets/${marketId}`)).json as { outcomes: { status: string }[] };
+    const { outcomes: shown } = (await call("GET", `/markets/${marketId}`)).json as {
+      outcomes: { status: string }[];
+    };
     expect(shown.map(({ status }) => status)).to.deep.equal(["PUSH", "PUSH"]);
   });
 
@@ -120,7 +141,10 @@ describe("the operator", function () {
 
     const taken = await call("POST", `/markets/${marketId}/remediate`, { reason: "the wrong prices" });
     expect(taken.status).to.equal(202);
-    await until(async () => (await call("GET", `/markets/${marketId}`)).json["status"] === "CLOSED", "remediation");
+    await until(
+      async () => (await call("GET", `/markets/${marketId}`)).json["status"] === "CLOSED",
+      "remediation",
+    );
     await until(async () => (await grade({ winner: outcomes[0] })).status === 202, "another grade");
     await until(async () => (await progress()).json["status"] === "SETTLED", "the second settlement");
   });
@@ -165,7 +189,9 @@ describe("the operator", function () {
     const event = { sport: "CURLING", type: "Game", description: "x", startsTs: 1 };
     expect(said(await call("POST", "/events", { ...event, league: "WCT" }))).to.equal("400 INVALID_BODY");
     expect((await call("POST", "/leagues", { name: "WCT", sport: "CURLING" })).status).to.equal(201);
-    expect(said(await call("POST", "/leagues", { name: "WCT", sport: "CURLING" }))).to.equal("409 ALREADY_EXISTS");
+    expect(said(await call("POST", "/leagues", { name: "WCT", sport: "CURLING" }))).to.equal(
+      "409 ALREADY_EXISTS",
+    );
     const made = await call("POST", "/events", { ...event, league: "WCT" });
     expect(said(made)).to.equal("201 OPEN_PREGAME");
     const market = {
@@ -178,7 +204,9 @@ describe("the operator", function () {
     expect(said(await call("POST", "/markets", market))).to.equal("400 INVALID_BODY");
     expect((await call("POST", "/market-types", { name: "ENDS" })).status).to.equal(201);
     expect(said(await call("POST", "/markets", market))).to.equal("201 OPEN");
-    expect(said(await call("POST", "/markets", { ...market, eventId: MISSING }))).to.equal("404 EVENT_NOT_FOUND");
+    expect(said(await call("POST", "/markets", { ...market, eventId: MISSING }))).to.equal(
+      "404 EVENT_NOT_FOUND",
+    );
     const closed = await call("POST", "/markets", { ...market, open: false });
     expect(closed.json["status"]).to.equal("CLOSED");
   });
@@ -204,7 +232,12 @@ describe("the operator", function () {
 
   it("everything that was written is in the audit log, newest first", async () => {
     const { json } = await call("GET", "/audit-log?limit=1000");
-    const records = json["items"] as { auditId: number; action: string; subject: string; operatorId: string }[];
+    const records = json["items"] as {
+      auditId: number;
+      action: string;
+      subject: string;
+      operatorId: string;
+    }[];
     const actions = new Set(records.map(({ action }) => action));
     expect([...actions]).to.include.members([
       "event.create",
@@ -225,8 +258,13 @@ describe("the operator", function () {
     ]);
     const ids = records.map(({ auditId }) => auditId);
     expect(ids).to.deep.equal([...ids].sort((a, b) => b - a));
-    const { items, next } = (await call("GET", "/audit-log?limit=2")).json as { items: unknown[]; next: string };
-    const rest = (await call("GET", `/audit-log?limit=2&after=${next}`)).json["items"] as { auditId: number }[];
+    const { items, next } = (await call("GET", "/audit-log?limit=2")).json as {
+      items: unknown[];
+      next: string;
+    };
+    const rest = (await call("GET", `/audit-log?limit=2&after=${next}`)).json["items"] as {
+      auditId: number;
+    }[];
     expect(items).to.have.length(2);
     expect(rest[0]?.auditId).to.equal(ids[2]);
   });

@@ -14,7 +14,7 @@ import { Connection } from "../../http/client/connection.js";
 import { OperatorClient, type Credentials } from "../../http/client/session.js";
 import { createLogger } from "../../http/edge/request-log.js";
 import type { EdgeLimits } from "../../http/edge/front.js";
-import type { Throttle } from "../../http/throttle.js";
+import { openThrottle } from "../../http/throttle.js";
 import { startGateway, type GatewaySettings, type RunningGateway } from "../../scripts/start-gateway.js";
 import { driveEventStep } from "../../stream/jobs/event-actions.js";
 import { startJobs } from "../../stream/jobs/jobs.js";
@@ -31,7 +31,8 @@ import { Worker } from "../../stream/log/worker.js";
 import { freshDatabase, freshRedis } from "./servers.js";
 
 export interface StackOptions {
-  readonly throttle?: Throttle;
+  /** Whether keys have their published buckets (default: every request is granted). */
+  readonly metered?: boolean;
   readonly edge?: Partial<EdgeLimits>;
   readonly exchangeEnv?: GatewaySettings["exchangeEnv"];
   readonly signatureBrand?: string;
@@ -144,7 +145,7 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
     edge: { ...EDGE, ...options.edge },
     jwtWebSecret: "the web secret of the tests, long enough",
     passwordCost: { log2N: 10, p: 1 },
-    throttle: options.throttle,
+    throttle: options.metered === true ? undefined : openThrottle,
     logger:
       logTo === undefined ? createLogger("silent", "gateway") : createLogger("info", "gateway", destination),
   };
