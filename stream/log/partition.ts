@@ -217,7 +217,9 @@ export class Partition implements Sender {
   }
 
   async #commit(taken: readonly Taken[]): Promise<void> {
-    const changes = taken.filter(({ turn }) => turn.changed).map(({ turn }) => turn.change);
+    // A fault is committed too, though it writes nothing: a former owner, whose state is old, must not stop an actor.
+    const writing = taken.filter(({ turn }) => turn.changed || turn.fault !== undefined);
+    const changes = writing.map(({ turn }) => turn.change);
     if (changes.length > 0) {
       const outcome = await this.#ports.log.commit(this.name, this.epoch, changes);
       switch (outcome.kind) {

@@ -256,6 +256,17 @@ describe("a worker", () => {
       await eventually(async () => expect([...(await log.halted())]).to.deep.equal([]));
     });
 
+    it("stops nobody when it is a former owner whose state is old", async () => {
+      await post(log, a, { kind: "break" });
+      const successor = deployment.worker(deployment.connect());
+      await log.leave(worker.id);
+      await successor.beat();
+      const partition = partitionOfWorker(worker, "l1");
+      await partition.step();
+      expect(partition.dropped).to.equal(true);
+      expect([...(await log.halted())]).to.deep.equal([]);
+    });
+
     it("skips a malformed message", async () => {
       await log.append("l1", [{ to: a, body: "{" }]);
       await post(log, a, { kind: "add", n: 1 });
