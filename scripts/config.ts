@@ -66,6 +66,7 @@ const EnvironmentVariables = z.object({
   OPERATOR_PASSWORD: z.string().min(8, "must have at least 8 characters").optional(),
   DEMO: oneOf(["on", "off"]).default("on"),
   TRUST_PROXY: trustProxy.optional(),
+  THROTTLE: oneOf(["on", "off"]).default("on"),
   EDGE_RATE: wholeNumber(1, 1_000_000).default(2_000),
   EDGE_BURST: wholeNumber(1, 1_000_000).default(4_000),
   EDGE_PUBLIC_RATE: wholeNumber(1, 1_000_000).default(50),
@@ -111,6 +112,8 @@ function arrange(values: Values) {
     demo: values.DEMO === "on" && values.EXCHANGE_ENV === "dev",
     /** A hop count or a list of networks for Express; absent: no forwarding header is believed. */
     trustProxy: values.TRUST_PROXY,
+    /** Whether the keys of surface A have their published token buckets; without, every request is granted. */
+    metered: values.THROTTLE === "on",
     edge: Object.freeze({
       ratePerSecond: values.EDGE_RATE,
       burst: values.EDGE_BURST,
@@ -133,6 +136,9 @@ function problemsAcross(given: Record<string, string>): string[] {
   const problems: string[] = [];
   if ("OPERATOR_EMAIL" in given !== "OPERATOR_PASSWORD" in given) {
     problems.push("OPERATOR_EMAIL and OPERATOR_PASSWORD must be set together, or neither");
+  }
+  if (given["THROTTLE"] === "off" && given["EXCHANGE_ENV"] === "production") {
+    problems.push("THROTTLE cannot be off when EXCHANGE_ENV is production");
   }
   for (const name of Object.keys(given)) {
     if (name.startsWith("EDGE_") && !(name in EnvironmentVariables.shape)) {

@@ -1,6 +1,7 @@
 /** The role `gateway`: HTTP and websockets. Any number of them serve the same exchange. */
 
 import { createLogger } from "../http/edge/request-log.js";
+import { openThrottle } from "../http/throttle.js";
 import { type Config, ConfigError } from "./config.js";
 import { runRole, type RunningRole } from "./role.js";
 import { loadSecrets } from "./secrets.js";
@@ -12,7 +13,8 @@ async function start(config: Config): Promise<RunningRole> {
   if (databaseUrl === undefined) throw new ConfigError("DATABASE_URL: a gateway needs the database");
   const logger = createLogger(config.logLevel, "gateway");
   const { jwtWebSecret } = loadSecrets(config);
-  const gateway = await startGateway({ ...config, redisUrl, databaseUrl, jwtWebSecret, logger });
+  const throttle = config.metered ? undefined : openThrottle;
+  const gateway = await startGateway({ ...config, redisUrl, databaseUrl, jwtWebSecret, logger, throttle });
   const { generatedOperator } = gateway;
   if (generatedOperator !== undefined) {
     console.log(`the operator is ${generatedOperator.email} with the password ${generatedOperator.password}`);

@@ -33,6 +33,7 @@ import { checkInstallation } from "../stream/log/installation.js";
 import { Invalidations } from "../stream/log/invalidations.js";
 import { RedisLog } from "../stream/log/redis.js";
 import { LogTail } from "../stream/log/tail.js";
+import { Unavailable, type Tail } from "../stream/log/types.js";
 import { TokenBuckets } from "../stream/log/throttle.js";
 import { bridge } from "../stream/ws/bridge.js";
 import { Replicas } from "../stream/ws/replicas.js";
@@ -102,9 +103,10 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     );
     closing.push(() => heard.close());
     const changes = new Changes(reference, invalidations, onError);
-    const freshness = new Freshness(db, tail);
+    const reachable = orUnavailable(tail);
+    const freshness = new Freshness(db, reachable);
     const catalog = streamCatalog(reference);
-    const replicas = new Replicas({ tail, onError, load: loadMarket(tail) });
+    const replicas = new Replicas({ tail: reachable, onError, load: loadMarket(tail) });
     closing.push(() => replicas.close());
     const wallets = new Wallets({ tail, exchange, catalog, onError });
     closing.push(() => {
@@ -191,9 +193,25 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
   }
 }
 
+/** A question to the log that fails was not answered: whoever asked may try again. */
+async function answered<Value>(question: Promise<Value>): Promise<Value> {
+  try {
+    return await question;
+  } catch (error) {
+    throw new Unavailable("the log cannot be reached; try again", { cause: error });
+  }
+}
+
+function orUnavailable(tail: LogTail): Tail {
+  return {
+    follow: (actor, afterSeq, onEntries, onGap) => tail.follow(actor, afterSeq, onEntries, onGap),
+    head: (actor) => answered(tail.head(actor)),
+  };
+}
+
 function loadMarket(tail: LogTail) {
   return async (marketId: string) => {
-    const { state, seq } = await tail.loadState(marketActor(marketId));
+    const { state, seq } = await answered(tail.loadState(marketActor(marketId)));
     // An actor's state is what its own `evolve` makes, and this one is a market.
     return seq === 0 ? undefined : { seq, state: state as MarketState };
   };

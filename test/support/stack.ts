@@ -39,6 +39,8 @@ export interface StackOptions {
   readonly trustProxy?: GatewaySettings["trustProxy"];
   /** How many gateways share the exchange (default 1). */
   readonly gateways?: number;
+  /** Puts something between the gateways and a server, such as a proxy: gets its URL, gives another. */
+  readonly via?: { redis?(url: string): Promise<string>; database?(url: string): Promise<string> };
   /** Where the gateways' log lines go (default nowhere). */
   readonly logTo?: (line: string) => void;
 }
@@ -84,8 +86,10 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   try {
     stops.push(await startBackground(redis.url, database.url));
     const gateways: RunningGateway[] = [];
+    const redisUrl = (await options.via?.redis?.(redis.url)) ?? redis.url;
+    const databaseUrl = (await options.via?.database?.(database.url)) ?? database.url;
     for (let i = 0; i < (options.gateways ?? 1); i += 1) {
-      const gateway = await startGateway(settingsOf(options, redis.url, database.url));
+      const gateway = await startGateway(settingsOf(options, redisUrl, databaseUrl));
       stops.push(() => gateway.stop());
       gateways.push(gateway);
     }
