@@ -6,11 +6,25 @@ const KINDS = { match: "1", fill: "2", trade: "3", entry: "4" } as const;
 
 export type DerivedKind = keyof typeof KINDS;
 
-/** A UUID (version 8) from the maker's own UUID, the kind of thing and its number within the maker. */
-export function deriveId(maker: string, kind: DerivedKind, n: number): string {
-  assert(Number.isSafeInteger(n) && n >= 0 && n < 2 ** 48, "a number does not fit an id", n);
-  const counter = n.toString(16).padStart(12, "0");
-  return `${maker.slice(0, 13)}-8${maker.slice(15, 18)}-8${KINDS[kind]}${maker.slice(20, 22)}-${counter}`;
+/** The UUIDs (version 8) that one maker gives, from its own UUID, the kind of thing and its number within the maker. */
+export class DerivedIds {
+  readonly #prefixes: Readonly<Record<DerivedKind, string>>;
+
+  constructor(maker: string) {
+    const prefix = (kind: DerivedKind): string =>
+      `${maker.slice(0, 13)}-8${maker.slice(15, 18)}-8${KINDS[kind]}${maker.slice(20, 22)}-`;
+    this.#prefixes = {
+      match: prefix("match"),
+      fill: prefix("fill"),
+      trade: prefix("trade"),
+      entry: prefix("entry"),
+    };
+  }
+
+  of(kind: DerivedKind, n: number): string {
+    assert(Number.isSafeInteger(n) && n >= 0 && n < 2 ** 48, "a number does not fit an id", n);
+    return this.#prefixes[kind] + n.toString(16).padStart(12, "0");
+  }
 }
 
 /** The UUID a ledger shard derives its ids from. */

@@ -71,14 +71,17 @@ export function fullValue(qty: Contracts): Millicents {
 
 /** `floor(amount x part / whole)` without losing precision; amounts and parts are not negative. */
 export function share(amount: Millicents, part: number, whole: number): Millicents {
-  const product = amount * part;
-  if (Number.isSafeInteger(product)) return millicents(Math.floor(product / whole));
-  return millicents(Number((BigInt(amount) * BigInt(part)) / BigInt(whole)));
+  return floorOfProduct(amount, part, 0, whole);
 }
 
-/** `numerator / denominator` rounded half up; both are whole and not negative. */
-export function roundHalfUp(numerator: bigint, denominator: bigint): Millicents {
-  return millicents(Number((2n * numerator + denominator) / (2n * denominator)));
+/**
+ * `floor((a x b + c) / divisor)`, exactly; all are whole and not negative. The remainder of two safe integers is exact
+ * where their quotient, rounded to a float, might not be.
+ */
+export function floorOfProduct(a: number, b: number, c: number, divisor: number): Millicents {
+  const dividend = a * b + c;
+  if (Number.isSafeInteger(dividend)) return millicents((dividend - (dividend % divisor)) / divisor);
+  return millicents(Number((BigInt(a) * BigInt(b) + BigInt(c)) / BigInt(divisor)));
 }
 
 const MONEY = /^(-?)(0|[1-9][0-9]{0,10})(?:\.([0-9]{1,5}))?$/;

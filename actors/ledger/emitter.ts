@@ -3,7 +3,6 @@
  * get one `seq` each for the whole command, and every wallet touched ends with its balance.
  */
 
-import { deriveId, ledgerUuid } from "../ids.js";
 import { CURRENCIES, type Currency } from "../market/types.js";
 import type { Millicents } from "../units.js";
 import type { Counterparty, LedgerDelta } from "./deltas.js";
@@ -58,7 +57,7 @@ export class Emitter {
 
   entry({ transactionId, ...entry }: Entry): void {
     this.touch(entry.wallet);
-    const derived = transactionId ?? deriveId(ledgerUuid(this.state.shard), "entry", this.state.entries);
+    const derived = transactionId ?? this.state.ids.of("entry", this.state.entries);
     this.emit({ type: "entry", transactionId: derived, ...entry });
   }
 

@@ -2,6 +2,7 @@
 
 import type { ActorId } from "../actor.js";
 import { Deadlines } from "../deadlines.js";
+import { DerivedIds, ledgerUuid } from "../ids.js";
 import type { Currency } from "../market/types.js";
 import {
   add,
@@ -75,6 +76,7 @@ export interface AcceptedClientId {
 
 export interface LedgerState {
   readonly shard: number;
+  readonly ids: DerivedIds;
   readonly wallets: Map<string, Wallet>;
   /** By wallet and clientId, oldest first. */
   readonly clientIds: Map<string, AcceptedClientId>;
@@ -90,8 +92,10 @@ export interface LedgerState {
 }
 
 export function createLedger(id: ActorId): LedgerState {
+  const shard = Number(id.slice("ledger:".length));
   return {
-    shard: Number(id.slice("ledger:".length)),
+    shard,
+    ids: new DerivedIds(ledgerUuid(shard)),
     wallets: new Map(),
     clientIds: new Map(),
     clientRefs: new Map(),

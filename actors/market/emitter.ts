@@ -4,24 +4,20 @@
  */
 
 import type { Contracts } from "../units.js";
-import type { BookDelta, MarketDelta } from "./deltas.js";
+import type { MarketDelta } from "./deltas.js";
 import type { RestingOrder } from "./ladder.js";
 import { evolveMarket, type MarketState } from "./state.js";
-import {
-  CURRENCIES,
-  type CancelReason,
-  type Currency,
-  type LifecycleKind,
-  type MarketStatus,
-} from "./types.js";
+import { type CancelReason, type Currency, type LifecycleKind, type MarketStatus } from "./types.js";
 
 type Channel = "book" | "bbo" | "trades";
+type Seqs = Readonly<Record<Channel, number>>;
 
 export class Emitter {
   readonly deltas: MarketDelta[] = [];
   readonly state: MarketState;
   readonly nowMs: number;
-  readonly #seqs: Record<Currency, Partial<Record<Channel, number>>> = { CASH: {}, COIN: {} };
+  #cash: Seqs | undefined;
+  #coin: Seqs | undefined;
 
   constructor(state: MarketState, nowMs: number) {
     this.state = state;
@@ -35,7 +31,7 @@ export class Emitter {
 
   /** The number of this command's batch on a channel. */
   seq(currency: Currency, channel: Channel): number {
-    return (this.#seqs[currency][channel] ??= this.state.books[currency].seqs[channel] + 1);
+    return this.#seqs(currency)[channel];
   }
 
   /** Lifecycle steps are told one by one: a batch each. */
@@ -46,12 +42,9 @@ export class Emitter {
   /** Takes a quantity off a resting order in the book; gone when nothing is left. */
   executeResting(resting: RestingOrder, remaining: Contracts): void {
     const { orderId, currency } = resting.order;
-    const common = { type: "book", seq: this.seq(currency, "book"), currency, orderId } as const;
-    const delta: BookDelta =
-      remaining === 0
-        ? { ...common, kind: "remove", reason: "fill" }
-        : { ...common, kind: "update", remaining };
-    this.emit(delta);
+    const seq = this.seq(currency, "book");
+    if (remaining === 0) this.emit({ type: "book", seq, currency, kind: "remove", orderId, reason: "fill" });
+    else this.emit({ type: "book", seq, currency, kind: "update", orderId, remaining });
   }
 
   cancelResting(resting: RestingOrder, reason: CancelReason | undefined): void {
@@ -70,21 +63,24 @@ export class Emitter {
 
   /** Tells the best bids that this command changed. */
   finish(): void {
-    for (const currency of CURRENCIES) {
-      if (this.#seqs[currency].book === undefined) continue;
-      const { ladders, bbo } = this.state.books[currency];
-      ladders.forEach((ladder, outcome) => {
-        const best = ladder.best;
-        const told = bbo[outcome];
-        if (best?.price === told?.price && best?.qty === told?.qty) return;
-        this.emit({
-          type: "bbo",
-          seq: this.seq(currency, "bbo"),
-          currency,
-          outcome,
-          bbo: best === undefined ? null : { price: best.price, qty: best.qty },
-        });
-      });
+    if (this.#cash !== undefined) this.#tellBests("CASH", this.#cash);
+    if (this.#coin !== undefined) this.#tellBests("COIN", this.#coin);
+  }
+
+  #tellBests(currency: Currency, { bbo: seq }: Seqs): void {
+    const { ladders, bbo } = this.state.books[currency];
+    for (let outcome = 0; outcome < ladders.length; outcome += 1) {
+      const best = ladders[outcome]?.best;
+      const told = bbo[outcome];
+      if (best?.price === told?.price && best?.qty === told?.qty) continue;
+      const level = best === undefined ? null : { price: best.price, qty: best.qty };
+      this.emit({ type: "bbo", seq, currency, outcome, bbo: level });
     }
+  }
+
+  #seqs(currency: Currency): Seqs {
+    const { book, bbo, trades } = this.state.books[currency].seqs;
+    if (currency === "CASH") return (this.#cash ??= { book: book + 1, bbo: bbo + 1, trades: trades + 1 });
+    return (this.#coin ??= { book: book + 1, bbo: bbo + 1, trades: trades + 1 });
   }
 }

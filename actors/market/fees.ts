@@ -2,9 +2,8 @@
 
 import {
   CONTRACT_TICKS,
-  millicents,
-  roundHalfUp,
   type Contracts,
+  floorOfProduct,
   type Millicents,
   type Ticks,
   ZERO,
@@ -13,11 +12,17 @@ import type { FeeSchedule } from "./types.js";
 
 const PPM = 1_000_000;
 
+/** A fee of 1 millicent, in the unit of `coefficient x ticks x (1000 - ticks)`. */
+const UNIT = PPM * CONTRACT_TICKS;
+
+function perContract(schedule: FeeSchedule, price: number): number {
+  return schedule.coefficientPpm * price * (CONTRACT_TICKS - price);
+}
+
 /** The taker's fee for `qty` contracts at the executed price. */
 export function takerFee(schedule: FeeSchedule, price: Ticks, qty: Contracts): Millicents {
   if (schedule.coefficientPpm === 0) return ZERO;
-  const perContract = schedule.coefficientPpm * price * (CONTRACT_TICKS - price);
-  return roundHalfUp(BigInt(perContract) * BigInt(qty), BigInt(PPM * CONTRACT_TICKS));
+  return floorOfProduct(perContract(schedule, price), qty, UNIT / 2, UNIT);
 }
 
 /**
@@ -27,17 +32,14 @@ export function takerFee(schedule: FeeSchedule, price: Ticks, qty: Contracts): M
 export function highestTakerFee(schedule: FeeSchedule, limit: Ticks, qty: Contracts): Millicents {
   if (schedule.coefficientPpm === 0) return ZERO;
   const price = Math.min(limit, CONTRACT_TICKS / 2);
-  const perContract = schedule.coefficientPpm * price * (CONTRACT_TICKS - price);
-  const unit = BigInt(PPM * CONTRACT_TICKS);
-  return millicents(Number((2n * BigInt(perContract) * BigInt(qty) + unit * BigInt(qty)) / (2n * unit)));
+  return floorOfProduct(perContract(schedule, price) + UNIT / 2, qty, 0, UNIT);
 }
 
 /** What each of `makers` makers of a match is credited out of the taker's fee; the rest stays with the house. */
 export function makerCredit(schedule: FeeSchedule, fee: Millicents, makers: number): Millicents {
   if (fee === 0 || schedule.makerCreditPpm === 0) return ZERO;
-  const part = BigInt(fee) * BigInt(schedule.makerCreditPpm);
-  if (makers === 1) return roundHalfUp(part, BigInt(PPM));
-  return millicents(Number(part / BigInt(PPM * makers)));
+  if (makers === 1) return floorOfProduct(fee, schedule.makerCreditPpm, PPM / 2, PPM);
+  return floorOfProduct(fee, schedule.makerCreditPpm, 0, PPM * makers);
 }
 
 /** Whether the schedule charges now. */

@@ -2,6 +2,7 @@
 
 import type { ActorId } from "../actor.js";
 import { Deadlines } from "../deadlines.js";
+import { DerivedIds } from "../ids.js";
 import {
   add,
   assert,
@@ -58,6 +59,7 @@ export interface Settlement {
 
 export interface MarketState {
   readonly marketId: string;
+  readonly ids: DerivedIds;
   definition: MarketDefinition | undefined;
   status: MarketStatus;
   paused: boolean;
@@ -91,8 +93,10 @@ export function emptyBook(outcomes: number): Book {
 }
 
 export function createMarket(id: ActorId): MarketState {
+  const marketId = id.slice("market:".length);
   return {
-    marketId: id.slice("market:".length),
+    marketId,
+    ids: new DerivedIds(marketId),
     definition: undefined,
     status: "CLOSED",
     paused: false,
@@ -115,28 +119,6 @@ export function settlementKey(currency: Currency, wallet: string): string {
 
 export function evolveMarket(state: MarketState, delta: MarketDelta): void {
   switch (delta.type) {
-    case "created":
-      state.definition = delta.definition;
-      state.books = {
-        CASH: emptyBook(delta.definition.outcomes.length),
-        COIN: emptyBook(delta.definition.outcomes.length),
-      };
-      return;
-    case "configured":
-      assert(state.definition !== undefined, "a market is configured before it exists");
-      state.definition = {
-        ...state.definition,
-        fee: delta.fee ?? state.definition.fee,
-        liveDelayMs: delta.liveDelayMs ?? state.definition.liveDelayMs,
-        description: delta.description ?? state.definition.description,
-        ticks: delta.ticks ?? state.definition.ticks,
-      };
-      return;
-    case "lifecycle":
-      evolveLifecycle(state, delta.kind);
-      state.lifecycleSeq = delta.seq;
-      state.status = delta.status;
-      return;
     case "order":
       evolveOrder(state, delta);
       return;
@@ -173,6 +155,28 @@ export function evolveMarket(state: MarketState, delta: MarketDelta): void {
       position.push = delta.push;
       return;
     }
+    case "created":
+      state.definition = delta.definition;
+      state.books = {
+        CASH: emptyBook(delta.definition.outcomes.length),
+        COIN: emptyBook(delta.definition.outcomes.length),
+      };
+      return;
+    case "configured":
+      assert(state.definition !== undefined, "a market is configured before it exists");
+      state.definition = {
+        ...state.definition,
+        fee: delta.fee ?? state.definition.fee,
+        liveDelayMs: delta.liveDelayMs ?? state.definition.liveDelayMs,
+        description: delta.description ?? state.definition.description,
+        ticks: delta.ticks ?? state.definition.ticks,
+      };
+      return;
+    case "lifecycle":
+      evolveLifecycle(state, delta.kind);
+      state.lifecycleSeq = delta.seq;
+      state.status = delta.status;
+      return;
     case "graded":
       state.settlement = {
         settlementId: delta.settlementId,

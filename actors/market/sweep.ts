@@ -163,20 +163,26 @@ function improved(legs: readonly RestingOrder[], excess: number, grid: readonly 
 }
 
 function tickBelow(grid: readonly Ticks[], price: number): number {
-  let below = grid[0] ?? 1;
-  for (const tick of grid) {
-    if (tick >= price) break;
-    below = tick;
-  }
-  return below;
+  return grid[rank(grid, price) - 1] ?? grid[0] ?? 1;
 }
 
 /** The tick nearest to a price; of two equally near the lower. */
 export function nearestTick(grid: readonly Ticks[], price: Ticks): Ticks {
-  let nearest = grid[0] ?? price;
-  for (const tick of grid) {
-    if (Math.abs(tick - price) < Math.abs(nearest - price)) nearest = tick;
-    if (tick >= price) break;
+  const at = rank(grid, price);
+  const above = grid[at];
+  const below = grid[at - 1];
+  if (above === undefined || above === price) return above ?? below ?? price;
+  return below !== undefined && price - below <= above - price ? below : above;
+}
+
+/** How many ticks of the grid are below a price. */
+function rank(grid: readonly Ticks[], price: number): number {
+  let low = 0;
+  let high = grid.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((grid[middle] ?? price) < price) low = middle + 1;
+    else high = middle;
   }
-  return nearest;
+  return low;
 }

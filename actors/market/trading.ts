@@ -1,21 +1,13 @@
 /** Orders in a market: entering, matching, resting, canceling, expiring (contract sections 2 to 4). */
 
-import { deriveId } from "../ids.js";
-import { add, assert, contracts, type Contracts, cost, type Millicents, type Ticks, ZERO } from "../units.js";
+import { add, assert, contracts, type Contracts, ZERO } from "../units.js";
 import type { OrderPreview } from "./commands.js";
 import type { Emitter } from "./emitter.js";
-import { isCharged, makerCredit, takerFee } from "./fees.js";
-import type { RestingOrder } from "./ladder.js";
-import { acquire } from "./positions.js";
+import { isCharged, takerFee } from "./fees.js";
+import { take } from "./matching.js";
 import type { MarketState } from "./state.js";
-import { nearestTick, type Step, type Sweep, sweep } from "./sweep.js";
-import {
-  CURRENCIES,
-  type CancelReason,
-  type MarketDefinition,
-  type Order,
-  type RejectReason,
-} from "./types.js";
+import { type Sweep, sweep } from "./sweep.js";
+import { CURRENCIES, type CancelReason, type Order, type RejectReason } from "./types.js";
 
 /** An order arrives from its ledger: it is rejected, held for the in-play delay, or executed. */
 export function enter(emitter: Emitter, order: Order): void {
@@ -100,169 +92,6 @@ function rest(emitter: Emitter, order: Order, qty: Contracts): void {
     price,
     qty,
   });
-}
-
-/** Carries out one step of a sweep; gives what is left of the taker's order after it. */
-function take(
-  emitter: Emitter,
-  definition: MarketDefinition,
-  order: Order,
-  step: Step,
-  left: Contracts,
-): Contracts {
-  switch (step.kind) {
-    case "cancelOwn":
-      emitter.cancelResting(step.own, "SELF_TRADE");
-      return left;
-    case "wash":
-      return wash(emitter, order, step.own, step.qty, left);
-    case "match":
-      return match(emitter, definition, order, step, left);
-    default:
-      return step satisfies never;
-  }
-}
-
-function wash(emitter: Emitter, order: Order, own: RestingOrder, qty: Contracts, left: Contracts): Contracts {
-  const { marketId, matches } = emitter.state;
-  const remaining = contracts(left - qty);
-  const ownRemaining = contracts(own.remaining - qty);
-  const nothing = { cost: ZERO, payout: ZERO, fee: ZERO, credit: ZERO, wash: true } as const;
-  const matchId = deriveId(marketId, "match", matches);
-  for (const side of [
-    { order: own.order, remaining: ownRemaining, taker: false },
-    { order, remaining, taker: true },
-  ]) {
-    const { orderId, wallet, ledger, currency, outcome, price } = side.order;
-    const fillId = fillIdOf(marketId, matches, side.taker ? order.outcome : outcome);
-    const common = {
-      orderId,
-      wallet,
-      ledger,
-      currency,
-      outcome,
-      price,
-      qty,
-      remaining: side.remaining,
-      taker: side.taker,
-    };
-    emitter.emit({ type: "order", kind: "fill", fillId, matchId, ...common, ...nothing });
-  }
-  emitter.executeResting(own, ownRemaining);
-  return remaining;
-}
-
-function match(
-  emitter: Emitter,
-  definition: MarketDefinition,
-  order: Order,
-  step: Extract<Step, { kind: "match" }>,
-  left: Contracts,
-): Contracts {
-  const { state } = emitter;
-  const { currency } = order;
-  const matchNumber = state.matches;
-  const matchId = deriveId(state.marketId, "match", matchNumber);
-  const charged = isCharged(order.fee, state.live);
-  const fee = charged ? takerFee(order.fee, step.price, step.qty) : ZERO;
-  const credit = makerCredit(order.fee, fee, step.legs.length);
-
-  for (const { resting, price } of step.legs) {
-    const { outcome } = resting.order;
-    const remaining = contracts(resting.remaining - step.qty);
-    const fillId = fillIdOf(state.marketId, matchNumber, outcome);
-    fill(emitter, definition, resting.order, {
-      fillId,
-      matchId,
-      price,
-      qty: step.qty,
-      remaining,
-      fee: ZERO,
-      credit,
-      taker: false,
-    });
-    emitter.executeResting(resting, remaining);
-    emitter.emit({
-      type: "trade",
-      seq: emitter.seq(currency, "trades"),
-      currency,
-      tradeId: deriveId(state.marketId, "trade", matchNumber * MAX_OUTCOMES + outcome),
-      matchId,
-      outcome,
-      price: nearestTick(definition.ticks, price),
-      qty: step.qty,
-    });
-  }
-  const remaining = contracts(left - step.qty);
-  const fillId = fillIdOf(state.marketId, matchNumber, order.outcome);
-  fill(emitter, definition, order, {
-    fillId,
-    matchId,
-    price: step.price,
-    qty: step.qty,
-    remaining,
-    fee,
-    credit: ZERO,
-    taker: true,
-  });
-  const printed = nearestTick(definition.ticks, step.price);
-  emitter.emit({ type: "match", currency, outcome: order.outcome, price: printed, qty: step.qty });
-  return remaining;
-}
-
-export const MAX_OUTCOMES = 64;
-
-/** A match has one fill per outcome, so the match's number and the outcome name it. */
-function fillIdOf(marketId: string, matchNumber: number, outcome: number): string {
-  return deriveId(marketId, "fill", matchNumber * MAX_OUTCOMES + outcome);
-}
-
-interface Execution {
-  readonly fillId: string;
-  readonly matchId: string;
-  readonly price: Ticks;
-  readonly qty: Contracts;
-  readonly remaining: Contracts;
-  readonly fee: Millicents;
-  readonly credit: Millicents;
-  readonly taker: boolean;
-}
-
-/** One side of a match: the fill, and what it makes of the wallet's position. */
-function fill(emitter: Emitter, definition: MarketDefinition, order: Order, execution: Execution): void {
-  const { orderId, wallet, ledger, currency, outcome } = order;
-  const { positions } = emitter.state.books[currency];
-  const position = positions.get(wallet);
-  const paid = cost(execution.price, execution.qty);
-  const after = acquire(position, definition.outcomes.length, definition.voids, outcome, execution.qty, paid);
-  const lockedBefore = { win: position?.win ?? ZERO, push: position?.push ?? ZERO };
-  emitter.emit({
-    type: "order",
-    kind: "fill",
-    orderId,
-    wallet,
-    ledger,
-    currency,
-    outcome,
-    ...execution,
-    cost: paid,
-    payout: after.payout,
-    wash: false,
-  });
-  for (const { outcome: changed, holding } of after.holdings) {
-    emitter.emit({
-      type: "position",
-      wallet,
-      ledger,
-      currency,
-      outcome: changed,
-      qty: holding.qty,
-      cost: holding.cost,
-    });
-  }
-  if (after.win !== lockedBefore.win || after.push !== lockedBefore.push) {
-    emitter.emit({ type: "locked", wallet, ledger, currency, win: after.win, push: after.push });
-  }
 }
 
 /** Cancels the orders that are still here, wherever they wait; the others reached their end before. */

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { deriveId } from "../../actors/ids.js";
+import { DerivedIds } from "../../actors/ids.js";
 import { highestTakerFee, makerCredit, takerFee } from "../../actors/market/fees.js";
 import {
   contracts,
@@ -91,7 +91,8 @@ describe("fees", () => {
 describe("derived ids", () => {
   it("are UUIDs, and differ by maker, kind and number", () => {
     const maker = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
-    const ids = [deriveId(maker, "fill", 1), deriveId(maker, "trade", 1), deriveId(maker, "fill", 2)];
+    const from = new DerivedIds(maker);
+    const ids = [from.of("fill", 1), from.of("trade", 1), from.of("fill", 2)];
     expect(new Set(ids).size).to.equal(3);
     for (const id of ids)
       expect(id).to.match(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
