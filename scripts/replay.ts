@@ -1,26 +1,16 @@
 /** `npm run replay -- FILE`: a recorded market, replayed order by order on this exchange. */
 
 import fs from "node:fs";
-import { Connection } from "../http/client/connection.js";
-import { OperatorClient } from "../http/client/session.js";
 import { loadConfig } from "./config.js";
-import { readGrid, setStage, type Stage } from "./replay/cast.js";
 import { findExchange, startExchange, type Exchange } from "./replay/exchange.js";
 import { UnusableRecording } from "./replay/ladder.js";
-import { Mirror } from "./replay/mirror.js";
 import { readOptions, USAGE, type Options } from "./replay/options.js";
-import { showProgress } from "./replay/progress.js";
-import { randomFrom } from "./replay/random.js";
-import { readRecording } from "./replay/recording.js";
+import { showProgress, type Progress } from "./replay/progress.js";
+import { replay } from "./replay/replay.js";
 import { isClean, reportLines } from "./replay/report.js";
-import { Run, writeBalances } from "./replay/run.js";
-import { survey, type Survey } from "./replay/survey.js";
+import { writeBalances } from "./replay/run.js";
 import { startTorment } from "./replay/torment.js";
-import { cutWaves } from "./replay/waves.js";
 import { describe, StartError } from "./start-error.js";
-
-/** With a pace, what happened within this much real time travels together. */
-const PACED_WINDOW_MS = 50;
 
 function say(line: string): void {
   console.log(`replay: ${line}`);
@@ -39,7 +29,7 @@ async function main(): Promise<number> {
     : await findExchange(options, config);
   const stop = stopOnSignal(exchange);
   try {
-    return await replay(options, exchange);
+    return await run(options, exchange);
   } finally {
     await stop();
   }
@@ -55,64 +45,26 @@ function stopOnSignal(exchange: Exchange): () => Promise<void> {
   return stop;
 }
 
-async function replay(options: Options, exchange: Exchange): Promise<number> {
-  const connection = new Connection(exchange.url);
-  const operator = new OperatorClient(connection, exchange.operator);
-  await operator.login();
-  const windowMs = options.speed === Infinity ? Infinity : PACED_WINDOW_MS * options.speed;
-  const cutting = { grid: await readGrid(operator), scale: options.scale, windowMs };
-  const surveyed = await survey(cutWaves(readRecording(options.file), cutting), options.scale);
-  say(`${options.file}: ${surveyed.messages} messages; opening accounts on ${exchange.url}`);
-
-  const { voids, takers } = options;
-  const stage = await setStage({
-    connection,
-    operator,
-    brand: exchange.brand,
-    survey: surveyed,
-    voids,
-    takers,
+async function run(options: Options, exchange: Exchange): Promise<number> {
+  const { outcome, stage, shortTakes } = await replay(options, exchange, {
+    say,
+    progressOf: showProgress,
+    onTrading: (progress) => torment(options, exchange, progress),
   });
-  say(`market ${stage.market.marketId} of event ${stage.event.eventId}`);
-  try {
-    const scenes = cutWaves(readRecording(options.file), cutting);
-    return await play(options, exchange, stage, operator, scenes, surveyed);
-  } finally {
-    for (const trader of [...stage.makers, ...stage.takers]) trader.close();
-    connection.close();
-  }
-}
-
-async function play(
-  options: Options,
-  exchange: Exchange,
-  stage: Stage,
-  operator: OperatorClient,
-  scenes: ReturnType<typeof cutWaves>,
-  { messages }: Survey,
-): Promise<number> {
-  const mirror = new Mirror(stage, randomFrom(options.seed));
-  const progress = showProgress(messages);
-  const run = new Run(stage, mirror, operator, progress, options);
-  const stopKilling =
-    options.kill === undefined
-      ? () => 0
-      : startTorment({
-          dataDir: exchange.dataDir,
-          victims: options.kill,
-          everyMs: options.killEvery * 1_000,
-          say: (line) => progress.say(line),
-        });
-  const outcome = await run.play(scenes).finally(() => {
-    progress.finish();
-    const killed = stopKilling();
-    if (killed > 0) say(`killed ${killed} processes on the way`);
-  });
-  console.log(reportLines(outcome, stage, mirror.shortTakes).join("\n"));
+  console.log(reportLines(outcome, stage, shortTakes).join("\n"));
   if (options.writeBalances !== undefined) writeBalances(options.writeBalances, outcome);
   const clean = isClean(outcome);
   say(clean ? "clean: no difference, and the money adds up" : "NOT clean; see above");
   return clean ? 0 : 1;
+}
+
+/** Kills what is to be killed while the replay trades. */
+function torment(options: Options, { dataDir }: Exchange, progress: Progress): () => void {
+  const { kill: victims, killEvery } = options;
+  if (victims === undefined) return () => undefined;
+  const tell = (line: string): void => progress.say(line);
+  const stop = startTorment({ dataDir, victims, everyMs: killEvery * 1_000, say: tell });
+  return () => say(`killed ${stop()} processes on the way`);
 }
 
 main().then(

@@ -18,6 +18,7 @@ import {
   CancelAnswer,
   EventAnswer,
   FillAnswer,
+  LimitsAnswer,
   MarketAnswer,
   NewKey,
   OrderAccepted,
@@ -134,6 +135,11 @@ export class RestClient {
 
   book(marketId: string, currency?: "COIN"): Promise<BookAnswer> {
     return this.#read(`/v3/catalog/markets/${marketId}/book`, BookAnswer, { currency });
+  }
+
+  /** The key's buckets as they are now. */
+  limits(): Promise<z.infer<typeof LimitsAnswer>> {
+    return this.#read("/v3/limits", LimitsAnswer);
   }
 
   /** The wallet of the subaccount that `keyId` reaches; by default the one of this client's own key. */

@@ -120,6 +120,17 @@ export const TransferAnswer = z.object({
 });
 export type TransferAnswer = z.infer<typeof TransferAnswer>;
 
+const Bucket = z.object({ capacity: z.number(), refillPerSec: z.number(), remaining: z.number() });
+export const LimitsAnswer = z.object({
+  read: Bucket,
+  account: Bucket,
+  place: Bucket,
+  cancel: Bucket,
+  stream: Bucket,
+  history: Bucket,
+  maxWatchedMarkets: Whole,
+});
+
 export const NewKey = z.object({ keyId: Text, fingerprint: Text });
 export const SubaccountAnswer = z.object({ keyId: Text, label: Text, balance: Text });
 

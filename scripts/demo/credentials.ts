@@ -39,6 +39,15 @@ export function readDemoFile(dataDir: string): DemoFile | undefined {
   }
 }
 
+/** The visitor's login, for the table at the end of the start; nothing when there is none to show. */
+export function demoLogin(dataDir: string): DemoFile["login"] | undefined {
+  try {
+    return readDemoFile(dataDir)?.login;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Replaces the file in one step, so that a crash leaves the old or the new one. */
 export function writeDemoFile(dataDir: string, content: DemoFile): void {
   const draft = `${fileIn(dataDir)}.${process.pid}`;

@@ -28,12 +28,13 @@ function winner(home: string, away: string, fair: number): MarketFixture {
   };
 }
 
-function spread(home: string, away: string, strike: string, fair: number): MarketFixture {
-  const other = strike.startsWith("-") ? `+${strike.slice(1)}` : `-${strike}`;
+/** `strike` is the home side's handicap with its sign. */
+function spread(home: string, away: string, strike: `${"+" | "-"}${number}`, fair: number): MarketFixture {
+  const other = `${strike.startsWith("-") ? "+" : "-"}${strike.slice(1)}`;
   return {
     marketType: "SPREAD",
     description: `${home} ${strike}`,
-    strike,
+    strike: strike.replace("+", ""),
     voids: "PUSH",
     outcomes: [{ name: `${home} ${strike}` }, { name: `${away} ${other}` }],
     fair,
@@ -91,7 +92,7 @@ export const EVENTS: readonly EventFixture[] = [
   ]),
   game("BASKETBALL", "NBA", [KNICKS, CELTICS], { startsInHours: -0.5, live: true }, [
     winner("New York Knicks", "Boston Celtics", 0.37),
-    spread("New York Knicks", "Boston Celtics", "5.5", 0.52),
+    spread("New York Knicks", "Boston Celtics", "+5.5", 0.52),
     total("points", "221.5", 0.49),
   ]),
   game("SOCCER", "EPL", [ARSENAL, LIVERPOOL], { startsInHours: 50 }, [

@@ -94,6 +94,7 @@ export async function startExchange(config: Config, say: (line: string) => void)
       PORT: String(port),
       HOST: "127.0.0.1",
       DEMO: "off",
+      THROTTLE: "off",
       REDIS_URL: "",
       DATABASE_URL: "",
     }),
