@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { migrate } from "../db/migrate.js";
 import { type Config, loadConfig } from "./config.js";
-import { readDemoFile } from "./demo/credentials.js";
+import { demoLogin } from "./demo/credentials.js";
 import { isFree } from "./embedded/ports.js";
 import { startPostgres } from "./embedded/postgres.js";
 import { startRedis } from "./embedded/redis.js";
@@ -153,7 +153,7 @@ async function checkHttpPort({ port, host }: Config): Promise<void> {
 function table(config: Config, set: ProcessSet, log: LogFile): string {
   const authority = `${callableHost(config.host)}:${config.port}`;
   const operator = operatorLogin(config);
-  const trader = config.demo ? readDemoFile(config.dataDir)?.login : undefined;
+  const trader = config.demo ? demoLogin(config.dataDir) : undefined;
   const rows: (readonly [string, string])[] = [
     ["HTTP", `http://${authority}`],
     ["Websocket", `ws://${authority}/v3/ws`],
