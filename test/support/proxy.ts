@@ -1,0 +1,57 @@
+/** A TCP proxy in this process, to cut a connection without touching the server behind it. */
+
+import { createServer, connect, type AddressInfo, type Socket } from "node:net";
+
+export interface Proxy {
+  /** The given URL with the proxy's address in place of the server's. */
+  readonly url: string;
+  /** Breaks what is open and refuses what comes, until `heal`. */
+  cut(): void;
+  heal(): void;
+  close(): Promise<void>;
+}
+
+/** Stands in front of the server that a URL names. */
+export async function startProxy(url: string): Promise<Proxy> {
+  const target = new URL(url);
+  const open = new Set<Socket>();
+  let down = false;
+  const server = createServer((client) => {
+    if (down) {
+      client.destroy();
+      return;
+    }
+    const upstream = connect(Number(target.port), target.hostname);
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      open.add(from);
+      from.on("error", () => to.destroy());
+      from.on("close", () => {
+        open.delete(from);
+        to.destroy();
+      });
+      from.pipe(to);
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const through = new URL(url);
+  through.hostname = "127.0.0.1";
+  through.port = String((server.address() as AddressInfo).port);
+  const cut = (): void => {
+    down = true;
+    for (const socket of open) socket.destroy();
+  };
+  return {
+    url: through.href,
+    cut,
+    heal: () => {
+      down = false;
+    },
+    close: () => {
+      cut();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}
