@@ -130,6 +130,12 @@ export async function findEvent(db: Queries, eventId: string): Promise<EventReco
   return row && toRecord(row);
 }
 
+/** Those of the events that exist, in no order. */
+export async function findEvents(db: Queries, eventIds: readonly string[]): Promise<EventRecord[]> {
+  if (eventIds.length === 0) return [];
+  return (await selectEvents(db).where(inArray(events.eventId, [...eventIds]))).map(toRecord);
+}
+
 /** Events by scheduled start, the earliest first. Throws `InvalidCursor`. */
 export async function listEvents(
   db: Queries,
