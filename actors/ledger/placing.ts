@@ -140,6 +140,7 @@ function acceptance(state: LedgerState, wallet: Wallet, request: OrderRequest, n
     qty,
     tif,
     selfTrade,
+    acceptedTs: nowMs,
     expiresAt: ttlMs === undefined ? undefined : nowMs + ttlMs,
     notAfter,
     fee,

@@ -65,6 +65,8 @@ export interface Order {
   readonly qty: Contracts;
   readonly tif: TimeInForce;
   readonly selfTrade: SelfTrade;
+  /** When its ledger accepted it, Unix ms. */
+  readonly acceptedTs: number;
   /** When a GTT or PO order expires, Unix ms. */
   readonly expiresAt?: number | undefined;
   /** An order that reaches the book later than this is rejected, Unix ms. */

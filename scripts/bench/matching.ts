@@ -40,6 +40,7 @@ function enter({ orderId, wallet, outcome, priceTicks, qty, crosses }: Add): Mar
       selfTrade: "wash",
       fee: FEE,
       feeReserved: true,
+      acceptedTs: 0,
     },
   };
 }

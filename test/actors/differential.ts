@@ -206,6 +206,7 @@ export class Differential {
         ledger: wallet.shard,
         price: request.price,
         qty: request.qty,
+        acceptedTs: this.#real.now,
         feeReserved: request.terms.fee.charged === "ALWAYS" || request.terms.live,
       });
       expect(order.expiresAt).to.equal(

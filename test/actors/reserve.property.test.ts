@@ -24,7 +24,7 @@ type Move =
       readonly qty: number;
       readonly postOnly: boolean;
     }
-  | { readonly do: "spend" }
+  | { readonly do: "spend" | "restore" }
   | { readonly do: "rest" | "cancel"; readonly order: number }
   | { readonly do: "fill"; readonly order: number; readonly qty: number; readonly better: number };
 
@@ -47,7 +47,7 @@ interface Open {
 /** One wallet whose market is played by the test: it fills any order at any time, at its limit or better. */
 class Played {
   readonly #setting: Setting;
-  readonly #state = ledger.create(ledgerActor(0));
+  #state = ledger.create(ledgerActor(0));
   readonly #open: Open[] = [];
   readonly #position: { holdings: { qty: number; cost: number }[]; win: number; push: number };
   #ids = 0;
@@ -83,6 +83,11 @@ class Played {
       case "spend":
         if (this.available > 0) this.#transact("WITHDRAWAL", this.available);
         return;
+      case "restore": {
+        const saved = JSON.stringify(ledger.save(this.#state));
+        this.#state = ledger.restore(ledgerActor(0), JSON.parse(saved));
+        return;
+      }
       case "rest":
       case "cancel":
       case "fill": {
@@ -134,7 +139,15 @@ class Played {
     const qty = contracts(remaining);
     const fee = pick(FEES, this.#setting.fee);
     const common = { orderId, wallet: WALLET, trader: WALLET, ledger: 0, currency: "CASH", outcome } as const;
-    const rest = { price: ticks(price), qty, tif: "GTC", selfTrade: "wash", fee, feeReserved: true } as const;
+    const rest = {
+      price: ticks(price),
+      qty,
+      tif: "GTC",
+      selfTrade: "wash",
+      fee,
+      feeReserved: true,
+      acceptedTs: 0,
+    } as const;
     this.#effects({ type: "order", kind: "open", order: { ...common, ...rest }, qty });
   }
 
@@ -208,7 +221,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
       postOnly: fc.boolean(),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant("spend" as const) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom("spend" as const, "restore" as const) }) },
   {
     weight: 1,
     arbitrary: fc.record({ do: fc.constantFrom("rest" as const, "cancel" as const), order: fc.nat(5) }),

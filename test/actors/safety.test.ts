@@ -205,6 +205,7 @@ describe("previews", () => {
       ledger: 0,
       fee,
       feeReserved: true,
+      acceptedTs: 0,
     };
     const before = exchange.said();
     const reply = exchange.operate({ kind: "preview", order });
