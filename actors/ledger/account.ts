@@ -73,7 +73,7 @@ class Side {
   qty: Contracts = NONE;
   cost: Millicents = ZERO;
   /** The orders that may still take liquidity, and the highest fees they could pay. */
-  readonly pending = new Set<AccountOrder>();
+  readonly pending = new Map<string, AccountOrder>();
   pendingFees: Millicents = ZERO;
 
   change(price: Ticks, by: number): void {
@@ -91,8 +91,8 @@ class Side {
 
   /** Counts an order in (1) or out (-1) of those that may still take liquidity. */
   pend(sign: 1 | -1, order: AccountOrder): void {
-    if (sign === 1) this.pending.add(order);
-    else this.pending.delete(order);
+    if (sign === 1) this.pending.set(order.orderId, order);
+    else this.pending.delete(order.orderId);
     this.pendingFees = millicents(this.pendingFees + sign * feeOf(order));
   }
 
@@ -219,7 +219,7 @@ export class Account {
     const onlyCloses = side.qty <= held.qty && this.#side(other).qty === 0;
     if (!onlyCloses || side.pendingFees === 0) return free;
     if (this.voids === "FMV") return add(free, side.pendingFees);
-    for (const order of side.pending) {
+    for (const order of side.pending.values()) {
       const proceeds = share(held.cost, order.remaining, held.qty) - 2 * order.remaining;
       free = add(free, millicents(Math.max(0, Math.min(feeOf(order), proceeds))));
     }

@@ -114,8 +114,9 @@ function restoreWallet(saved: SavedWallet): Wallet {
     holdings.forEach((holding, outcome) => account.setHolding(outcome, holding));
     wallet.accounts.set(accountKey(marketId, currency), account);
   }
-  for (const order of saved.orders) {
-    wallet.orders.set(order.orderId, { ...order });
+  for (const savedOrder of saved.orders) {
+    const order = { ...savedOrder };
+    wallet.orders.set(order.orderId, order);
     wallet.accounts.get(accountKey(order.marketId, order.currency))?.add(order);
   }
   for (const account of wallet.accounts.values()) account.reserved = account.reserve(wallet.policy);

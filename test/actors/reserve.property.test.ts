@@ -75,6 +75,15 @@ class Played {
     return funds === undefined ? 0 : funds.total - funds.reserved;
   }
 
+  /** What is reserved, and what the same wallet would reserve if it had only now been restored. */
+  get reserved(): readonly [number, number] {
+    const funds = this.#state.wallets.get(WALLET)?.funds.CASH;
+    const saved = JSON.stringify(ledger.save(this.#state));
+    const restored = ledger.restore(ledgerActor(0), JSON.parse(saved)).wallets.get(WALLET);
+    const accounts = [...(restored?.accounts.values() ?? [])];
+    return [funds?.reserved ?? 0, accounts.reduce((sum, { reserved }) => sum + reserved, 0)];
+  }
+
   play(move: Move): void {
     switch (move.do) {
       case "place":
@@ -274,6 +283,8 @@ describe("what open orders hold back", () => {
               for (const [i, one] of moves.entries()) {
                 played.play(one);
                 expect(played.available, `available after move ${i}`).to.be.at.least(0);
+                const [reserved, restored] = played.reserved;
+                expect(reserved, `reserved after move ${i}, restored or not`).to.equal(restored);
               }
             },
           ),
