@@ -3,7 +3,13 @@
 import { crc32 } from "node:zlib";
 import type { BookDelta, MarketDelta } from "../../actors/market/deltas.js";
 import type { MarketState } from "../../actors/market/state.js";
-import { CURRENCIES, type Currency, type Level, type MarketStatus } from "../../actors/market/types.js";
+import {
+  CURRENCIES,
+  type Currency,
+  type Level,
+  type MarketStatus,
+  type Order,
+} from "../../actors/market/types.js";
 import { assert, contracts, type Contracts, formatPrice, type Ticks } from "../../actors/units.js";
 import { type Channel, channelsOf, type Mask, pairOf } from "./channels.js";
 import type { MarketIdentity } from "./ports.js";
@@ -18,18 +24,36 @@ export interface RestingOrder {
   readonly qty: Contracts;
 }
 
+/** A resting order with what it was when its ledger accepted it. */
+export interface LadderOrder extends RestingOrder {
+  readonly originalQty: Contracts;
+  readonly acceptedTs: number;
+}
+
 /** A book as of `seq`: per outcome, best price first, then queue order. */
 export interface MarketBook {
   readonly seq: number;
   readonly orders: readonly (readonly RestingOrder[])[];
 }
 
+/** Where an order rests, and what it was when it was accepted. */
+interface Place {
+  readonly outcome: number;
+  readonly price: Ticks;
+  readonly originalQty: Contracts;
+  readonly acceptedTs: number;
+}
+
 interface PublicBook {
   /** By outcome: price levels, and in each the orders in time order, which is the order of a map. */
   readonly ladders: readonly Map<Ticks, Map<string, Contracts>>[];
-  readonly places: Map<string, { readonly outcome: number; readonly price: Ticks }>;
+  readonly places: Map<string, Place>;
   readonly bbo: (Level | null)[];
   readonly seqs: Record<Exclude<Channel, "lifecycle">, number>;
+  /** The price of the last execution, by outcome. */
+  readonly last: (Ticks | undefined)[];
+  /** Contracts minted. */
+  volume: Contracts;
   /** The last batches of trades, oldest first. */
   trades: { readonly seq: number; readonly json: string }[];
 }
@@ -66,14 +90,18 @@ export class PublicMarket {
 
   /** Folds the deltas of one command; `batch` is the same as it went out. */
   apply(deltas: readonly MarketDelta[], batch: PublicBatch): void {
+    let opened: Order | undefined;
     for (const delta of deltas) {
       switch (delta.type) {
         case "lifecycle":
           this.#lifecycleSeq = delta.seq;
           this.#status = delta.status;
           break;
+        case "order":
+          if (delta.kind === "open") opened = delta.order;
+          break;
         case "book":
-          applyToBook(this.#books[delta.currency], delta);
+          applyToBook(this.#books[delta.currency], delta, opened);
           break;
         case "bbo":
           this.#books[delta.currency].bbo[delta.outcome] = delta.bbo;
@@ -81,7 +109,14 @@ export class PublicMarket {
           break;
         case "trade":
           this.#books[delta.currency].seqs.trades = delta.seq;
+          this.#books[delta.currency].last[delta.outcome] = delta.price;
           break;
+        case "match": {
+          const book = this.#books[delta.currency];
+          book.last[delta.outcome] = delta.price;
+          book.volume = contracts(book.volume + delta.qty);
+          break;
+        }
         default:
           break;
       }
@@ -117,6 +152,28 @@ export class PublicMarket {
   book(currency: Currency): MarketBook {
     const { ladders, seqs } = this.#books[currency];
     return { seq: seqs.book, orders: ladders.map(ordersOf) };
+  }
+
+  /** The whole book, in the order of `book`. */
+  ladders(currency: Currency): readonly (readonly LadderOrder[])[] {
+    const { ladders, places } = this.#books[currency];
+    return ladders.map((ladder) =>
+      ordersOf(ladder).map((order) => {
+        const place = places.get(order.orderId);
+        assert(place !== undefined, `order ${order.orderId} is not in the book`);
+        return { ...order, originalQty: place.originalQty, acceptedTs: place.acceptedTs };
+      }),
+    );
+  }
+
+  /** The price of each outcome's last execution. */
+  last(currency: Currency): readonly (Ticks | undefined)[] {
+    return this.#books[currency].last;
+  }
+
+  /** Contracts minted. */
+  volume(currency: Currency): Contracts {
+    return this.#books[currency].volume;
   }
 
   /** The best level of each outcome. */
@@ -205,26 +262,29 @@ export class PublicMarket {
 }
 
 function bookOf(state: MarketState, currency: Currency): PublicBook {
-  const { ladders, bbo, seqs } = state.books[currency];
+  const { ladders, bbo, seqs, last, volume } = state.books[currency];
   const book: PublicBook = {
     ladders: ladders.map(() => new Map<Ticks, Map<string, Contracts>>()),
     places: new Map(),
     bbo: [...bbo],
     seqs: { ...seqs },
+    last: [...last],
+    volume,
     trades: [],
   };
-  ladders.forEach((ladder, outcome) => {
-    for (const { order, remaining } of ladder.orders())
-      append(book, order.orderId, outcome, order.price, remaining);
-  });
+  for (const ladder of ladders) {
+    for (const { order, remaining } of ladder.orders()) append(book, order, remaining);
+  }
   return book;
 }
 
-function applyToBook(book: PublicBook, delta: BookDelta): void {
+/** `opened` is the order that came to rest last: what is added to the book is told of just before. */
+function applyToBook(book: PublicBook, delta: BookDelta, opened: Order | undefined): void {
   book.seqs.book = delta.seq;
   switch (delta.kind) {
     case "add":
-      append(book, delta.orderId, delta.outcome, delta.price, delta.qty);
+      assert(opened?.orderId === delta.orderId, `order ${delta.orderId} is added and did not open`);
+      append(book, opened, delta.qty);
       return;
     case "update":
       levelOf(book, delta.orderId).orders.set(delta.orderId, delta.remaining);
@@ -241,13 +301,17 @@ function applyToBook(book: PublicBook, delta: BookDelta): void {
   }
 }
 
-function append(book: PublicBook, orderId: string, outcome: number, price: Ticks, qty: Contracts): void {
+function append(
+  book: PublicBook,
+  { orderId, outcome, price, qty, acceptedTs }: Order,
+  left: Contracts,
+): void {
   const ladder = book.ladders[outcome];
   assert(ladder !== undefined, `the book has no outcome ${outcome}`);
   const orders = ladder.get(price) ?? new Map<string, Contracts>();
   ladder.set(price, orders);
-  orders.set(orderId, contracts(qty));
-  book.places.set(orderId, { outcome, price });
+  orders.set(orderId, contracts(left));
+  book.places.set(orderId, { outcome, price, originalQty: qty, acceptedTs });
 }
 
 function levelOf(

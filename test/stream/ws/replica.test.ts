@@ -67,6 +67,18 @@ describe("the replica of a market", () => {
               })),
             );
             expect(replica.book(currency)).to.deep.equal({ seq: book.seqs.book, orders });
+            const ladders = book.ladders.map((ladder) =>
+              [...ladder.orders()].map(({ order, remaining }) => ({
+                orderId: order.orderId,
+                price: order.price,
+                qty: remaining,
+                originalQty: order.qty,
+                acceptedTs: order.acceptedTs,
+              })),
+            );
+            expect(replica.ladders(currency)).to.deep.equal(ladders);
+            expect(replica.last(currency)).to.deep.equal(book.last);
+            expect(replica.volume(currency)).to.equal(book.volume);
             const best = book.ladders.map(({ best: level }) =>
               level === undefined ? null : { price: level.price, qty: level.qty },
             );
