@@ -76,7 +76,11 @@ describe("when a server is out of reach", function () {
       const answer = await place();
       expect(`${answer.status} ${String(answer.json["code"])}`).to.equal("503 UNAVAILABLE");
       expect(Date.now() - began).to.be.below(7_000);
-      for (const target of ["/v3/portfolio/fills", "/v3/account/orders", `/v3/catalog/markets/${marketId}/book`]) {
+      for (const target of [
+        "/v3/portfolio/fills",
+        "/v3/account/orders",
+        `/v3/catalog/markets/${marketId}/book`,
+      ]) {
         const read = await ask({ target });
         expect(`${read.status} ${String(read.json["code"])}`, target).to.equal("503 UNAVAILABLE");
       }
