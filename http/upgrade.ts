@@ -1,11 +1,15 @@
-/** `GET /v3/ws`: the same checks as a signed GET, answered in plain HTTP before there is a socket (contract section 6). */
+/**
+ * `GET /v3/ws`, routed through express-ws (contract section 6). The checks of a signed GET stand in front of it and
+ * are answered in plain HTTP, before there is a socket.
+ */
 
 import { randomUUID } from "node:crypto";
-import type { IncomingMessage, Server } from "node:http";
-import { STATUS_CODES } from "node:http";
-import type { Duplex } from "node:stream";
+import { createServer, STATUS_CODES, type IncomingMessage, type Server } from "node:http";
 import { Socket } from "node:net";
-import { WebSocketServer } from "ws";
+import type { Duplex } from "node:stream";
+import express from "express";
+import expressWs from "express-ws";
+import { WebSocket } from "ws";
 import { WS_OPTIONS, type Bridge } from "../stream/ws/bridge.js";
 import type { Caller } from "../stream/ws/ports.js";
 import { refuseInactive, refuseLocation, type AdmissionParts } from "./admission.js";
@@ -25,20 +29,40 @@ export interface UpgradeParts extends AdmissionParts {
 
 /** What an upgrade costs in the `stream` bucket. */
 const UPGRADE_COST = 32;
+const PATH = "/v3/ws";
 
-/** Takes websocket upgrades of a server. Everything but a good one on `/v3/ws` gets a plain HTTP answer. */
+/**
+ * Takes websocket upgrades of a server. Everything but a good one on `/v3/ws` gets a plain HTTP answer.
+ *
+ * express-ws upgrades whatever its server is asked to and routes it afterwards, when a refusal can only be a close
+ * frame. So it is given a server of its own that never listens, and hears there of the upgrades that passed. Its
+ * routes have an app of their own too: what the other one does with bodies and answers means nothing to a socket.
+ */
 export function acceptUpgrades(server: Server, parts: UpgradeParts): void {
-  const sockets = new WebSocketServer({ ...WS_OPTIONS, noServer: true });
+  const callers = new WeakMap<IncomingMessage, Caller>();
+  const admitted = createServer();
+  const routes = express();
+  routes.enable("case sensitive routing");
+  routes.enable("strict routing");
+  const { app } = expressWs(routes, admitted, { leaveRouterUntouched: true, wsOptions: WS_OPTIONS });
+  app.ws(PATH, (socket, request) => {
+    // One frame that is too large would end the process if nobody listened.
+    socket.on("error", () => socket.terminate());
+    const caller = callers.get(request);
+    const connection: unknown = request.socket;
+    // What upgrades on a plain HTTP server is its TCP socket, and express-ws makes sockets of our own `ws`.
+    const served = socket instanceof WebSocket && connection instanceof Socket;
+    if (caller !== undefined && served) parts.bridge.open(socket, caller, connection);
+    else socket.terminate();
+  });
+
   server.on("upgrade", (request: IncomingMessage, connection: Duplex, head: Buffer) => {
     connection.on("error", () => connection.destroy());
     authenticate(request, parts).then(
       (caller) => {
         if (connection.destroyed) return;
-        sockets.handleUpgrade(request, connection, head, (socket) => {
-          socket.on("error", () => socket.terminate());
-          // What upgrades on a plain HTTP server is its TCP socket.
-          if (connection instanceof Socket) parts.bridge.open(socket, caller, connection);
-        });
+        callers.set(request, caller);
+        admitted.emit("upgrade", request, connection, head);
       },
       (error: unknown) => {
         const refused = refusalOf(error);
@@ -51,7 +75,7 @@ export function acceptUpgrades(server: Server, parts: UpgradeParts): void {
 
 async function authenticate(request: IncomingMessage, parts: UpgradeParts): Promise<Caller> {
   const target = readTarget(request.url ?? "");
-  if (target?.path !== "/v3/ws" || request.method !== "GET") throw new Refused("ROUTE_NOT_FOUND");
+  if (target?.path !== PATH || request.method !== "GET") throw new Refused("ROUTE_NOT_FOUND");
   const signed: SignedRequest = {
     method: request.method,
     target,

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { connect } from "node:net";
 import { WebSocket } from "ws";
 import { send, signed, type Raw } from "./requests.js";
 import { startStack, type Stack } from "../support/stack.js";
@@ -101,6 +102,44 @@ describe("the upgrade to a websocket", function () {
     expect(canceled.canceled).to.deep.equal({ canceled: ids, notCanceled: [] });
     client.socket.close();
     expect(await client.closed).to.equal(1005);
+  });
+
+  it("refuses a handshake that is none", async () => {
+    const raw = signed(trader.trading, { target: "/v3/ws" });
+    const headers = { ...(raw.headers as Record<string, string>), ...UPGRADE, "Sec-WebSocket-Version": "7" };
+    expect((await send(stack.url, { ...raw, headers })).status).to.equal(400);
+  });
+
+  it("hears a request that comes in one packet with the handshake", async () => {
+    const raw = signed(trader.trading, { target: "/v3/ws" });
+    const headers = { Host: "localhost", ...(raw.headers as Record<string, string>), ...UPGRADE };
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    const request = Buffer.from(JSON.stringify({ nonce: 1, status: {} }));
+    const masked = Buffer.concat([Buffer.of(0x81, 0x80 | request.length, 0, 0, 0, 0), request]);
+    const socket = connect(Number(new URL(stack.url).port), "127.0.0.1");
+    const head = Buffer.from(`GET /v3/ws HTTP/1.1\r\n${lines.join("")}\r\n`);
+    socket.write(Buffer.concat([head, masked]));
+    let heard = "";
+    await new Promise<void>((resolve, reject) => {
+      socket.on("error", reject);
+      socket.on("close", () => reject(new Error(`closed after ${heard}`)));
+      socket.on("data", (chunk: Buffer) => {
+        heard += chunk.toString("latin1");
+        if (heard.includes('{"nonce":1,"status":')) resolve();
+      });
+    });
+    socket.destroy();
+    expect(heard).to.match(/^HTTP\/1.1 101 /);
+  });
+
+  it("survives a frame that is too large", async () => {
+    const large = await new Client(stack.url, trader.trading).open();
+    large.socket.on("error", () => undefined);
+    large.socket.send("x".repeat(70_000));
+    expect(await large.closed).to.equal(1009);
+    const next = await new Client(stack.url, trader.trading).open();
+    expect(await next.ask({ status: {} })).to.have.property("status");
+    next.socket.close();
   });
 
   it("ends with the key, and with the gateway", async () => {
