@@ -142,14 +142,15 @@ export type EventAction = "open" | "close" | "golive" | "unlive" | "delay" | "fi
 export type MarketAction = "open" | "close" | "pause" | "resume";
 export type GradeRequest = { readonly winner: string } | { readonly push: true };
 
-const EVENT_STATUS_AFTER: Readonly<Record<EventAction, string>> = {
-  open: "OPEN_PREGAME",
-  close: "CLOSED_PREGAME",
-  golive: "OPEN_INGAME",
-  unlive: "DELAYED",
-  delay: "DELAYED",
-  finalise: "FINAL",
-  cancel: "CANCELED",
+/** Where an event stands once an action is through; a final one goes on by itself. */
+const EVENT_AFTER: Readonly<Record<EventAction, readonly string[]>> = {
+  open: ["OPEN_PREGAME"],
+  close: ["CLOSED_PREGAME"],
+  golive: ["OPEN_INGAME"],
+  unlive: ["DELAYED"],
+  delay: ["DELAYED"],
+  finalise: ["FINAL", "SETTLED"],
+  cancel: ["CANCELED"],
 };
 
 const MARKET_AFTER: Readonly<Record<MarketAction, (market: MarketAnswer) => boolean>> = {
@@ -204,7 +205,7 @@ export class OperatorClient {
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== "INVALID_TRANSITION") throw error;
       const event = await this.event(eventId);
-      if (event.status !== EVENT_STATUS_AFTER[action]) throw error;
+      if (!EVENT_AFTER[action].includes(event.status)) throw error;
       return event;
     }
   }

@@ -82,8 +82,8 @@ export class Run {
         await this.#follow(scene);
       }
     }
-    await this.#check();
-    this.outcome.tradingMs ||= Date.now() - began;
+    if (!this.outcome.settled) await this.#check();
+    this.outcome.tradingMs = Date.now() - began;
     await this.#close();
     return this.outcome;
   }

@@ -1,0 +1,124 @@
+import { expect } from "chai";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { readOptions, type Options } from "../../../scripts/replay/options.js";
+import type { Progress } from "../../../scripts/replay/progress.js";
+import { replay, type Replayed } from "../../../scripts/replay/replay.js";
+import { isClean, reportLines } from "../../../scripts/replay/report.js";
+import { startProxy } from "../../support/proxy.js";
+import { makeRecording } from "../../support/recording.js";
+import { startStack, type Stack } from "../../support/stack.js";
+
+const CUT_EVERY_MS = 700;
+const CUT_FOR_MS = 150;
+
+describe("replay: a recording on the real exchange", function () {
+  this.timeout(120_000);
+  let stack: Stack;
+  let folder: string;
+  let lines: string[];
+
+  before(async () => {
+    stack = await startStack();
+    folder = mkdtempSync(path.join(os.tmpdir(), "replay-"));
+  });
+
+  after(async () => {
+    rmSync(folder, { recursive: true });
+    await stack.stop();
+  });
+
+  beforeEach(() => {
+    lines = [];
+  });
+
+  function optionsFor(name: string, recording: readonly string[], ...more: string[]): Options {
+    const file = path.join(folder, name);
+    writeFileSync(file, `${recording.join("\n")}\n`);
+    const options = readOptions([file, "--check-every", "20", ...more]);
+    if (options === undefined) throw new Error("no options were read");
+    return options;
+  }
+
+  function play(options: Options, url = stack.url, onTrading?: () => () => void): Promise<Replayed> {
+    const progress: Progress = {
+      update: () => undefined,
+      say: (line) => lines.push(line),
+      finish: () => undefined,
+    };
+    const exchange = { url, operator: stack.operatorLogin, brand: stack.brand };
+    const surroundings = { say: () => undefined, progressOf: () => progress };
+    return replay(options, exchange, onTrading === undefined ? surroundings : { ...surroundings, onTrading });
+  }
+
+  function expectClean({ outcome, stage, shortTakes }: Replayed): void {
+    const report = [...lines, ...reportLines(outcome, stage, shortTakes)].join("\n");
+    expect(isClean(outcome), report).to.equal(true);
+  }
+
+  it("ends settled, with no difference at any checked moment and the money added up", async () => {
+    const replayed = await play(optionsFor("a.jsonl", makeRecording({ seed: 1, messages: 80, winner: 0 })));
+    const { outcome, stage, shortTakes } = replayed;
+    expectClean(replayed);
+    expect(outcome.messages).to.equal(167);
+    expect(outcome.checks).to.be.at.least(8);
+    expect(shortTakes).to.equal(0);
+    const traders = [...stage.makers, ...stage.takers];
+    expect(traders.reduce((sum, { tally }) => sum + tally.filled, 0)).to.be.greaterThan(20);
+    for (const { tally } of traders) expect([tally.refused.size, tally.rejected.size]).to.deep.equal([0, 0]);
+  });
+
+  it("ends with the same balances when connections are cut again and again", async () => {
+    const recording = makeRecording({ seed: 2, messages: 60, winner: 1 });
+    const undisturbed = await play(optionsFor("b.jsonl", recording));
+    const proxy = await startProxy(stack.url);
+    const cutAgain = (): (() => void) => {
+      const cutting = setInterval(() => {
+        proxy.cut();
+        setTimeout(() => proxy.heal(), CUT_FOR_MS);
+      }, CUT_EVERY_MS);
+      return () => clearInterval(cutting);
+    };
+    try {
+      const disturbed = await play(optionsFor("c.jsonl", recording), proxy.url, cutAgain);
+      const reconnects = [...disturbed.stage.makers, ...disturbed.stage.takers].map(
+        ({ tally }) => tally.reconnects,
+      );
+      expect(reconnects.reduce((sum, times) => sum + times, 0)).to.be.greaterThan(0);
+      expectClean(disturbed);
+      expect(disturbed.outcome.balances).to.deep.equal(undisturbed.outcome.balances);
+    } finally {
+      await proxy.close();
+    }
+  });
+
+  it("skips a broken line with its number, and takes its orders back when there is no result", async () => {
+    const recording = makeRecording({ seed: 3, messages: 15 });
+    recording.splice(4, 0, `{"op":"mcm","pt":`);
+    const { outcome, stage } = await play(optionsFor("d.jsonl", recording));
+    expect(outcome.brokenLines).to.equal(1);
+    expect(lines.filter((line) => line.includes("line 5"))).to.have.length(1);
+    expect(outcome.settled).to.equal(false);
+    expect(outcome.worstCheck?.difference.contracts).to.equal(0);
+    const market = await stack.operator.market(stage.market.marketId);
+    expect(market.status).to.equal("OPEN");
+    for (const { reserved } of Object.values(outcome.balances)) expect(reserved).to.equal("0.00000");
+  });
+
+  it("refunds everything when the recording ends without a winner", async () => {
+    const recording = makeRecording({ seed: 4, messages: 20, winner: 0 }).map((line) =>
+      line.replace(`"status":"WINNER"`, `"status":"LOSER"`),
+    );
+    const replayed = await play(optionsFor("e.jsonl", recording));
+    const { outcome } = replayed;
+    expectClean(replayed);
+    // All began with the same money, and what was paid for contracts comes back: makers are left with their credits
+    // on top, takers have paid their fees.
+    const amounts = (kind: string): number[] =>
+      Object.entries(outcome.balances).flatMap(([name, { balance }]) =>
+        name.startsWith(kind) ? [Number(balance)] : [],
+      );
+    expect(Math.min(...amounts("maker"))).to.be.greaterThan(Math.max(...amounts("taker")));
+  });
+});
