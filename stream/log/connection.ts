@@ -53,3 +53,10 @@ export function connect(url: string, kind: "commands" | "blocking"): Connection 
   connection.on("error", () => undefined);
   return connection;
 }
+
+/** Calls whenever the connection to the server, or to any node of a cluster, was lost. */
+export function onConnectionLost(connection: Connection, listener: () => void): void {
+  connection.on("close", listener);
+  connection.on("-node", listener);
+  connection.on("node error", listener);
+}

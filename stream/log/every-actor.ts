@@ -2,7 +2,7 @@
 
 import { type ActorId, PARTITIONS } from "../../actors/actor.js";
 import { type Clock, sleep } from "./clock.js";
-import type { Listener, Log, Ring } from "./log.js";
+import type { EntryRead, Listener, Log, Ring } from "./log.js";
 import type { Logger } from "./logger.js";
 import { parseEntry } from "./packing.js";
 import type { Entry } from "./types.js";
@@ -119,7 +119,7 @@ export class EveryActor {
 
   async #readPartition(
     partition: string,
-    reads: readonly { readonly actor: ActorId; readonly afterSeq: number }[],
+    reads: readonly EntryRead[],
     page: number,
   ): Promise<readonly Entry[]> {
     const entries: Entry[] = [];

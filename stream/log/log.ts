@@ -21,6 +21,18 @@ export interface Message {
   readonly body: string;
 }
 
+/** A mailbox to read on, and the last message one has of it. */
+export interface MailboxRead {
+  readonly actor: ActorId;
+  readonly after: string;
+}
+
+/** A delta stream to read on, and the last entry one has of it. */
+export interface EntryRead {
+  readonly actor: ActorId;
+  readonly afterSeq: number;
+}
+
 /** The cursor of an actor that has applied no command yet. */
 export const NO_CURSOR = "0-0";
 
@@ -145,7 +157,7 @@ export interface Log {
   /** The next messages of several mailboxes after their cursors, at most `limit` of each. */
   readMailboxes(
     partition: string,
-    reads: readonly { readonly actor: ActorId; readonly after: string }[],
+    reads: readonly MailboxRead[],
     limit: number,
   ): Promise<ReadonlyMap<ActorId, readonly Message[]>>;
   /** Every actor of the partition that ever got a message. */
@@ -155,11 +167,7 @@ export interface Log {
   /** Writes all changes or none, and rings the delta bell once. */
   commit(partition: string, epoch: number, changes: readonly Change[]): Promise<CommitOutcome>;
   /** The next entries of several actors after a seq, at most `limit` of each. Actors without new ones are absent. */
-  readEntries(
-    partition: string,
-    reads: readonly { readonly actor: ActorId; readonly afterSeq: number }[],
-    limit: number,
-  ): Promise<readonly EntriesOf[]>;
+  readEntries(partition: string, reads: readonly EntryRead[], limit: number): Promise<readonly EntriesOf[]>;
   markRelayed(partition: string, marks: readonly Mark[]): Promise<void>;
   markProjected(partition: string, marks: readonly Mark[]): Promise<void>;
   /**

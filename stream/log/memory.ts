@@ -13,10 +13,12 @@ import {
   cursorAt,
   type Delivery,
   type EntriesOf,
+  type EntryRead,
   type FeedReader,
   type Head,
   type Listener,
   type Log,
+  type MailboxRead,
   type Mark,
   type Message,
   NO_CURSOR,
@@ -37,9 +39,6 @@ export type Operation = Exclude<keyof Log, "listen" | "onLost" | "close">;
  * simulated one may call it later, twice or never, and may reject or never settle whatever it did.
  */
 export type Gate = <T>(operation: Operation, apply: () => T) => Promise<T>;
-
-// eslint wants an await in an async function; there is none, and a throw must still become a rejection.
-const openGate: Gate = (_operation, apply) => new Promise((resolve) => resolve(apply()));
 
 export interface MemoryLogOptions {
   readonly clock?: Clock | undefined;
@@ -63,7 +62,7 @@ export class MemoryLog implements Log {
   constructor(store: MemoryStore, options: MemoryLogOptions = {}) {
     this.#store = store;
     this.#clock = options.clock ?? systemClock;
-    this.#gate = options.gate ?? openGate;
+    this.#gate = options.gate ?? ((_operation, apply) => new Promise((resolve) => resolve(apply())));
     this.#bellLength = options.bellLength ?? 10_000;
     this.#feedLength = options.feedLength ?? 10_000;
     this.#stopWatchingPower = store.onPowerCut(() => this.disconnect());
@@ -104,7 +103,7 @@ export class MemoryLog implements Log {
 
   readMailboxes(
     partition: string,
-    reads: readonly { readonly actor: ActorId; readonly after: string }[],
+    reads: readonly MailboxRead[],
     limit: number,
   ): Promise<ReadonlyMap<ActorId, readonly Message[]>> {
     return this.#perform("readMailboxes", () => {
@@ -185,11 +184,7 @@ export class MemoryLog implements Log {
     this.#store.set(KEYS.deadlines(partition), actor, deadlineMs === null ? undefined : String(deadlineMs));
   }
 
-  readEntries(
-    partition: string,
-    reads: readonly { readonly actor: ActorId; readonly afterSeq: number }[],
-    limit: number,
-  ): Promise<readonly EntriesOf[]> {
+  readEntries(partition: string, reads: readonly EntryRead[], limit: number): Promise<readonly EntriesOf[]> {
     return this.#perform("readEntries", () =>
       reads.flatMap(({ actor, afterSeq }) => {
         const entries = this.#store

@@ -165,7 +165,9 @@ export class Partition implements Sender {
         return;
       }
       for (const stored of found.entries) {
-        relay.enqueue(this, actor, stored.seq, router.outgoing(parseEntry(actor, stored)));
+        const outgoing = this.#guarded(actor, () => router.outgoing(parseEntry(actor, stored)));
+        if (outgoing === undefined) return;
+        relay.enqueue(this, actor, stored.seq, outgoing);
         seq = stored.seq;
       }
     }
@@ -213,7 +215,20 @@ export class Partition implements Sender {
 
   #decide(instances: readonly Instance[], mail: ReadonlyMap<ActorId, readonly Message[]>): readonly Taken[] {
     const now = this.#ports.clock.now();
-    return instances.map((instance) => ({ instance, turn: instance.run(mail.get(instance.id) ?? [], now) }));
+    return instances.flatMap((instance) => {
+      const turn = this.#guarded(instance.id, () => instance.run(mail.get(instance.id) ?? [], now));
+      return turn === undefined ? [] : [{ instance, turn }];
+    });
+  }
+
+  /** Runs code of an actor. What it throws stops that actor, and only that. */
+  #guarded<T>(actor: ActorId, run: () => T): T | undefined {
+    try {
+      return run();
+    } catch (error) {
+      this.#halt(actor, error instanceof Error ? error : new Error(String(error)));
+      return undefined;
+    }
   }
 
   async #commit(taken: readonly Taken[]): Promise<void> {
@@ -236,7 +251,7 @@ export class Partition implements Sender {
     // After a lost connection the log may have lost this commit too: the next tenure relays what it finds.
     if (this.#dropped) return;
     for (const { instance, turn } of taken) this.#passOn(instance, turn);
-    this.#captured ??= this.#residents.capture(taken.map(({ instance }) => instance.id));
+    this.#captured ??= this.#capture(taken);
   }
 
   #passOn(instance: Instance, { entry, replies, skipped, fault }: Turn): void {
@@ -244,11 +259,13 @@ export class Partition implements Sender {
     const actor = instance.id;
     for (const { id, error } of skipped)
       logger.warn({ err: error, actor, message: id }, "skipped a malformed message");
-    if (entry !== undefined) {
-      relay.enqueue(this, actor, entry.seq, instance.outgoing(entry));
-      this.#residents.used(actor);
-    }
     this.#ports.replies.add(replies);
+    if (entry !== undefined) {
+      this.#residents.used(actor);
+      const outgoing = this.#guarded(actor, () => instance.outgoing(entry));
+      if (outgoing === undefined) return;
+      relay.enqueue(this, actor, entry.seq, outgoing);
+    }
     if (fault !== undefined) {
       this.#halt(actor, fault);
       return;
@@ -265,6 +282,16 @@ export class Partition implements Sender {
     this.#residents.remove(actor);
     this.#deadlines.set(actor, undefined);
     this.#mark(actor, error.message);
+  }
+
+  /** An actor whose state cannot be written down goes on without a snapshot, and its log keeps growing. */
+  #capture(taken: readonly Taken[]): Captured | undefined {
+    try {
+      return this.#residents.capture(taken.map(({ instance }) => instance.id));
+    } catch (error) {
+      this.#ports.logger.error({ err: error, partition: this.name }, "an actor cannot be snapshotted");
+      return undefined;
+    }
   }
 
   #mark(actor: ActorId, reason: string | undefined): void {

@@ -1,7 +1,7 @@
 /** A connection that does nothing but wait for streams to grow. */
 
 import { Redis } from "ioredis";
-import { BLOCK_MS, connect, type Connection } from "./connection.js";
+import { BLOCK_MS, connect, type Connection, onConnectionLost } from "./connection.js";
 
 export type StreamMessage = readonly [id: string, fields: string[]];
 
@@ -22,7 +22,7 @@ export class BlockingReader {
   constructor(url: string, commands: Connection, onLost: () => void) {
     this.#commands = commands;
     this.#connection = connect(url, "blocking");
-    this.#connection.on("close", () => {
+    onConnectionLost(this.#connection, () => {
       this.#client = undefined;
       if (!this.#closed) onLost();
     });

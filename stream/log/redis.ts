@@ -1,7 +1,7 @@
 /** The log on Redis 7 or newer: a single server or a cluster. The atomic steps are the Lua files of `commands/`. */
 
 import type { ActorId } from "../../actors/actor.js";
-import { connect, type Connection } from "./connection.js";
+import { connect, type Connection, onConnectionLost } from "./connection.js";
 import { Keys } from "./keys.js";
 import {
   type BellKind,
@@ -10,10 +10,12 @@ import {
   cursorAt,
   type Delivery,
   type EntriesOf,
+  type EntryRead,
   type FeedReader,
   type Head,
   type Listener,
   type Log,
+  type MailboxRead,
   type Mark,
   type Message,
   NO_CURSOR,
@@ -26,6 +28,16 @@ import {
 } from "./log.js";
 import { type Logger, silentLogger } from "./logger.js";
 import { RedisListener, RedisSubscription, type Wiring } from "./redis-bells.js";
+import {
+  commitOutcome,
+  HEAD_FIELDS,
+  headOf,
+  memoryUseOf,
+  results,
+  type StreamReply,
+  messagesOf,
+  scoresOf,
+} from "./redis-replies.js";
 import { loadScripts, type RunScript } from "./scripts.js";
 
 export interface RedisLogOptions {
@@ -38,22 +50,6 @@ export interface RedisLogOptions {
   readonly bellLength?: number | undefined;
   readonly feedLength?: number | undefined;
 }
-
-const HEAD_FIELDS = ["seq", "cursor", "relayed", "projected", "snapshot", "previous"] as const;
-
-function headOf(fields: readonly (string | null)[]): Head {
-  const [seq, cursor, relayed, projected, snapshot, previous] = fields;
-  return {
-    seq: Number(seq ?? 0),
-    cursor: cursor ?? NO_CURSOR,
-    relayed: Number(relayed ?? 0),
-    projected: Number(projected ?? 0),
-    snapshot: Number(snapshot ?? 0),
-    previous: Number(previous ?? 0),
-  };
-}
-
-type StreamReply = [key: string, messages: [id: string, fields: string[]][]][] | null;
 
 export class RedisLog implements Log {
   readonly #connection: Connection;
@@ -78,12 +74,9 @@ export class RedisLog implements Log {
       commands: this.#connection,
       logger: options.logger ?? silentLogger,
     };
-    const lost = (): void => {
+    onConnectionLost(this.#connection, () => {
       if (!this.#closed) for (const listener of this.#lost) listener();
-    };
-    this.#connection.on("close", lost);
-    this.#connection.on("-node", lost);
-    this.#connection.on("node error", lost);
+    });
   }
 
   /** Connects. Throws when no server answers, or one that is too old. */
@@ -132,7 +125,7 @@ export class RedisLog implements Log {
 
   async readMailboxes(
     partition: string,
-    reads: readonly { readonly actor: ActorId; readonly after: string }[],
+    reads: readonly MailboxRead[],
     limit: number,
   ): Promise<ReadonlyMap<ActorId, readonly Message[]>> {
     const found = new Map<ActorId, readonly Message[]>();
@@ -149,10 +142,7 @@ export class RedisLog implements Log {
     for (const [key, messages] of reply ?? []) {
       const actor = byKey.get(key);
       if (actor === undefined) continue;
-      found.set(
-        actor,
-        messages.map(([id, fields]) => ({ id, body: fields[1] ?? "" })),
-      );
+      found.set(actor, messagesOf(messages));
     }
     return found;
   }
@@ -162,8 +152,7 @@ export class RedisLog implements Log {
       this.#connection.smembers(this.#keys.actors(partition)),
       this.#connection.zrange(this.#keys.deadlines(partition), 0, -1, "WITHSCORES"),
     ]);
-    const deadlines = new Map<string, number>();
-    for (let i = 0; i + 1 < due.length; i += 2) deadlines.set(due[i] ?? "", Number(due[i + 1]));
+    const deadlines = scoresOf(due);
     const actors = members.sort() as ActorId[];
     const pipeline = this.#connection.pipeline();
     for (const actor of actors) {
@@ -208,7 +197,7 @@ export class RedisLog implements Log {
 
   async readEntries(
     partition: string,
-    reads: readonly { readonly actor: ActorId; readonly afterSeq: number }[],
+    reads: readonly EntryRead[],
     limit: number,
   ): Promise<readonly EntriesOf[]> {
     if (reads.length === 0) return [];
@@ -342,14 +331,7 @@ export class RedisLog implements Log {
 
   async memoryUse(): Promise<number> {
     const nodes = "nodes" in this.#connection ? this.#connection.nodes("master") : [this.#connection];
-    const uses = await Promise.all(
-      nodes.map(async (node) => {
-        const info = await node.info("memory");
-        const used = Number(/used_memory:(\d+)/.exec(info)?.[1] ?? 0);
-        const limit = Number(/maxmemory:(\d+)/.exec(info)?.[1] ?? 0);
-        return limit === 0 ? 0 : used / limit;
-      }),
-    );
+    const uses = await Promise.all(nodes.map(async (node) => memoryUseOf(await node.info("memory"))));
     return Math.max(0, ...uses);
   }
 
@@ -363,16 +345,4 @@ export class RedisLog implements Log {
     await Promise.all([...this.#readers].map((reader) => reader.close()));
     this.#connection.disconnect();
   }
-}
-
-function commitOutcome(reply: string): CommitOutcome {
-  if (reply === "ok" || reply === "fenced") return { kind: reply };
-  return { kind: "conflict", actor: reply.slice("conflict ".length) as ActorId };
-}
-
-async function results(pipeline: { exec(): Promise<[Error | null, unknown][] | null> }): Promise<unknown[]> {
-  return ((await pipeline.exec()) ?? []).map(([error, result]) => {
-    if (error !== null) throw error;
-    return result;
-  });
 }

@@ -5,23 +5,10 @@ import type { Log } from "../../../stream/log/log.js";
 import { RedisLog } from "../../../stream/log/redis.js";
 import { type FreshRedis, freshRedis } from "../../support/servers.js";
 import { conformance } from "./conformance.js";
+import { cutConnections } from "./redis-faults.js";
 import { eventually } from "./support.js";
 
 const actor = ledgerActor(0);
-
-/** Ends the connections that work on the test's own database. */
-async function cutConnections(url: string): Promise<void> {
-  const admin = new Redis(url);
-  const database = new URL(url).pathname.slice(1);
-  const clients = String(await admin.client("LIST")).split("\n");
-  for (const line of clients) {
-    const id = /\bid=(\d+)/.exec(line)?.[1];
-    if (id !== undefined && new RegExp(`\\bdb=${database}\\b`).test(line)) {
-      await admin.client("KILL", "ID", id, "SKIPME", "yes").catch(() => undefined);
-    }
-  }
-  admin.disconnect();
-}
 
 describe("the log on Redis", () => {
   let redis: FreshRedis;

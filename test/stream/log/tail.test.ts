@@ -8,86 +8,16 @@ import type { Log } from "../../../stream/log/log.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import { MemoryLog } from "../../../stream/log/memory.js";
 import { MemoryStore } from "../../../stream/log/memory-store.js";
-import { packEntry, packSnapshot } from "../../../stream/log/packing.js";
 import { RedisLog } from "../../../stream/log/redis.js";
 import { LogTail } from "../../../stream/log/tail.js";
 import type { Entry } from "../../../stream/log/types.js";
 import { freshRedis } from "../../support/servers.js";
 import { counter, type CounterState } from "./counter.js";
+import { Ear, Writer } from "./followers.js";
 import { eventually } from "./support.js";
 
 const a = marketActor("a");
 const b = ledgerActor(2);
-
-/** Commits entries of actors as their owner would. */
-class Writer {
-  readonly #log: Log;
-  readonly #epochs = new Map<string, number>();
-  readonly #seqs = new Map<ActorId, number>();
-
-  constructor(log: Log) {
-    this.#log = log;
-  }
-
-  async epochOf(actor: ActorId): Promise<number> {
-    const partition = partitionOf(actor);
-    let epoch = this.#epochs.get(partition);
-    if (epoch === undefined) {
-      const taken = await this.#log.take(partition, "writer", [], true);
-      if (taken.kind !== "taken") throw new Error("not taken");
-      epoch = taken.epoch;
-      this.#epochs.set(partition, epoch);
-      await this.#log.append(partition, [{ to: actor, body: "so that the actor exists" }]);
-    }
-    return epoch;
-  }
-
-  /** Adds `count` entries that each add 1. */
-  async add(actor: ActorId, count = 1): Promise<void> {
-    const epoch = await this.epochOf(actor);
-    for (let i = 0; i < count; i += 1) {
-      const expectedSeq = this.#seqs.get(actor) ?? 0;
-      const seq = expectedSeq + 1;
-      const batches = [{ ts: 1_000 + seq, deltas: [{ type: "added", n: 1 }] }];
-      const entry = packEntry({ actor, seq, cursor: "0-1", sources: {}, answers: [], batches });
-      const outcome = await this.#log.commit(partitionOf(actor), epoch, [
-        { actor, expectedSeq, cursor: "0-1", entry },
-      ]);
-      expect(outcome.kind).to.equal("ok");
-      this.#seqs.set(actor, seq);
-    }
-  }
-
-  /** Makes the log forget the entries below `seq`, which everybody has. */
-  async trim(actor: ActorId, seq: number): Promise<void> {
-    const partition = partitionOf(actor);
-    const last = this.#seqs.get(actor) ?? 0;
-    await this.#log.markRelayed(partition, [{ actor, seq: last }]);
-    await this.#log.markProjected(partition, [{ actor, seq: last }]);
-    const state = { ...counter.create(actor), value: last };
-    const snapshot = packSnapshot(last, "0-1", {
-      state: counter.save(state),
-      inbox: { sources: {}, answers: [] },
-      lastTs: 1_000 + last,
-    });
-    for (let copy = 0; copy < 2; copy += 1) {
-      await this.#log.writeSnapshot(partition, await this.epochOf(actor), actor, snapshot);
-    }
-    await this.#log.trim(partition, actor, seq);
-  }
-}
-
-/** Somebody who follows an actor, and what was heard. */
-class Ear {
-  readonly seqs: number[] = [];
-  gaps = 0;
-  readonly onEntries = (entries: readonly Entry[]): void => {
-    this.seqs.push(...entries.map(({ seq }) => seq));
-  };
-  readonly onGap = (): void => {
-    this.gaps += 1;
-  };
-}
 
 const upTo = (last: number, first = 1): number[] =>
   Array.from({ length: last - first + 1 }, (_, i) => first + i);
@@ -102,7 +32,7 @@ const subjects: Record<string, () => Promise<{ open(): Promise<Log>; close(): Pr
   },
   "on Redis": async () => {
     const redis = await freshRedis();
-    return { open: () => RedisLog.open({ url: redis.url, prefix: redis.prefix }), close: redis.drop };
+    return { open: () => RedisLog.open({ url: redis.url, prefix: redis.prefix }), close: () => redis.drop() };
   },
 };
 

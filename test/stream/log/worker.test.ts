@@ -1,134 +1,12 @@
 import { expect } from "chai";
-import { randomUUID } from "node:crypto";
-import { type ActorId, ledgerActor, partitionOf } from "../../../actors/actor.js";
-import { type Clock, systemClock } from "../../../stream/log/clock.js";
-import { LogExchange } from "../../../stream/log/exchange.js";
-import type { Log } from "../../../stream/log/log.js";
-import { silentLogger } from "../../../stream/log/logger.js";
-import { type Gate, MemoryLog, type Operation } from "../../../stream/log/memory.js";
-import { MemoryStore } from "../../../stream/log/memory-store.js";
+import { type ActorId } from "../../../actors/actor.js";
+import { systemClock } from "../../../stream/log/clock.js";
+import { type MemoryLog } from "../../../stream/log/memory.js";
 import { packEntry, packEnvelope } from "../../../stream/log/packing.js";
-import type { Partition } from "../../../stream/log/partition.js";
-import { RedisLog } from "../../../stream/log/redis.js";
-import { type AskOptions, Unavailable } from "../../../stream/log/types.js";
-import { Worker } from "../../../stream/log/worker.js";
-import { type FreshRedis, freshRedis } from "../../support/servers.js";
-import { counter, type CounterCommand, type CounterReply } from "./counter.js";
+import { type Worker } from "../../../stream/log/worker.js";
+import { counter } from "./counter.js";
+import { a, b, Deployment, FaultyGate, partitionOfWorker, post } from "./deployment.js";
 import { counterInLog, eventually, ManualClock } from "./support.js";
-
-const a = ledgerActor(1);
-const b = ledgerActor(2);
-const partitions = ["l1", "l2"];
-
-/** A gate whose faults are set from outside: what to do with the next operations of a kind. */
-class FaultyGate {
-  readonly #faults = new Map<Operation, ((apply: () => unknown) => Promise<unknown>)[]>();
-
-  readonly gate: Gate = async (operation, apply) => {
-    const fault = this.#faults.get(operation)?.shift();
-    await Promise.resolve();
-    return fault === undefined ? apply() : (fault(apply) as ReturnType<typeof apply>);
-  };
-
-  #add(operation: Operation, fault: (apply: () => unknown) => Promise<unknown>): void {
-    this.#faults.set(operation, [...(this.#faults.get(operation) ?? []), fault]);
-  }
-
-  /** The next one happens, and its answer is lost. */
-  loseAnswer(operation: Operation): void {
-    this.#add(operation, (apply) => {
-      apply();
-      return Promise.reject(new Error("connection lost"));
-    });
-  }
-
-  /** The next one never arrives. */
-  lose(operation: Operation): void {
-    this.#add(operation, () => Promise.reject(new Error("connection lost")));
-  }
-
-  /** The next one waits until the returned function is called. */
-  hold(operation: Operation): () => void {
-    let release: () => void = () => undefined;
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    this.#add(operation, async (apply) => {
-      await released;
-      return apply();
-    });
-    return release;
-  }
-}
-
-class Deployment {
-  readonly store = new MemoryStore();
-  readonly #closing: { close(): Promise<void> }[] = [];
-  readonly #workers: Worker[] = [];
-
-  connect(gate?: Gate, clock: Clock = systemClock): MemoryLog {
-    const log = new MemoryLog(this.store, { gate, clock });
-    this.#closing.push(log);
-    return log;
-  }
-
-  worker(log: Log, clock: Clock = systemClock, actor: typeof counter = counter): Worker {
-    const options = { log, clock, actorOf: () => actor, logger: silentLogger, partitions };
-    // Of the two partitions "first" is dealt l1 and "second" l2.
-    const worker = new Worker({ ...options, id: ["first", "second"][this.#workers.length] ?? randomUUID() });
-    this.#workers.push(worker);
-    return worker;
-  }
-
-  async exchange(log: Log = this.connect(), capacity?: number): Promise<LogExchange> {
-    const options = {
-      log,
-      clock: systemClock,
-      logger: silentLogger,
-      newId: randomUUID,
-      mailboxCapacity: capacity,
-    };
-    const exchange = new LogExchange(options);
-    this.#closing.unshift(exchange);
-    await exchange.start();
-    return exchange;
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.#workers.map((worker) => worker.stop()));
-    for (const one of this.#closing) await one.close();
-  }
-}
-
-async function tell(
-  exchange: LogExchange,
-  to: ActorId,
-  command: CounterCommand,
-  options?: AskOptions,
-): Promise<number> {
-  return ((await exchange.ask(to, command, options)) as CounterReply).value;
-}
-
-function partitionOfWorker(worker: Worker, name: string): Partition {
-  const partition = worker.held.get(name);
-  if (partition === undefined) throw new Error(`${worker.id} does not hold ${name}`);
-  return partition;
-}
-
-/** Puts a command into a mailbox without anybody waiting for an answer. */
-async function post(log: Log, to: ActorId, command: CounterCommand, id = randomUUID()): Promise<void> {
-  await log.append(partitionOf(to), [{ to, body: packEnvelope({ id, commands: [command] }) }]);
-}
-
-async function refusal(work: Promise<unknown>): Promise<string> {
-  try {
-    await work;
-  } catch (error) {
-    if (error instanceof Unavailable) return error.message;
-    throw error;
-  }
-  throw new Error("it was not refused");
-}
 
 describe("a worker", () => {
   let deployment: Deployment;
@@ -267,6 +145,46 @@ describe("a worker", () => {
       expect([...(await log.halted())]).to.deep.equal([]);
     });
 
+    const unroutable: typeof counter = {
+      ...counter,
+      route: (id, batch) => {
+        if (id === a) throw new Error("no way");
+        return counter.route(id, batch);
+      },
+    };
+    const untimely: typeof counter = {
+      ...counter,
+      deadline: (state) => {
+        if (state.id === a && state.value > 0) throw new Error("no time");
+        return counter.deadline(state);
+      },
+    };
+    for (const [what, actor, seq] of [
+      ["cannot be routed", unroutable, 1],
+      ["has no deadline to tell", untimely, 0],
+    ] as const) {
+      it(`stops an actor that ${what}, in this tenure and the next, and no other`, async () => {
+        await worker.stop();
+        for (const round of [1, 2]) {
+          const broken = deployment.worker(deployment.connect(), systemClock, actor);
+          await broken.beat();
+          await post(log, a, { kind: "add", n: 1 });
+          await log.append("l1", [
+            { to: "ledger:01", body: packEnvelope({ commands: [{ kind: "add", n: 7 }] }) },
+          ]);
+          const partition = partitionOfWorker(broken, "l1");
+          await partition.step();
+          expect(partition.dropped).to.equal(false);
+          expect((await log.heads("l1", [a, "ledger:01"])).map((head) => head.seq)).to.deep.equal([
+            seq,
+            round,
+          ]);
+          expect([...(await log.halted()).keys()]).to.deep.equal([a]);
+          await broken.stop();
+        }
+      });
+    }
+
     it("skips a malformed message", async () => {
       await log.append("l1", [{ to: a, body: "{" }]);
       await post(log, a, { kind: "add", n: 1 });
@@ -397,184 +315,4 @@ describe("a worker", () => {
       expect(partition.nextDeadline()).to.equal(undefined);
     });
   });
-
-  describe("asked", () => {
-    it("answers", async () => {
-      await deployment.worker(deployment.connect()).start();
-      const exchange = await deployment.exchange();
-      expect(await tell(exchange, a, { kind: "add", n: 2 })).to.equal(2);
-      expect(await tell(exchange, b, { kind: "add", n: 1 })).to.equal(1);
-      expect(await tell(exchange, a, { kind: "read" }, { rememberMs: 0 })).to.equal(2);
-    });
-
-    it("carries the same command out once, whoever asks how often", async () => {
-      await deployment.worker(deployment.connect()).start();
-      const exchanges = await Promise.all([deployment.exchange(), deployment.exchange()]);
-      const asks = Array.from({ length: 50 }, (_, index) =>
-        tell(exchanges[index % 2] ?? exchanges[0], a, { kind: "add", n: 1 }, { id: "same" }),
-      );
-      expect(new Set(await Promise.all(asks))).to.deep.equal(new Set([1]));
-      expect(await tell(exchanges[0], a, { kind: "read" })).to.equal(1);
-    });
-
-    it("is asked again with the same id when the message may have been lost", async () => {
-      await deployment.worker(deployment.connect()).start();
-      const faults = new FaultyGate();
-      const exchange = await deployment.exchange(deployment.connect(faults.gate));
-      faults.loseAnswer("append");
-      expect(await tell(exchange, a, { kind: "add", n: 1 })).to.equal(1);
-      faults.lose("append");
-      expect(await tell(exchange, a, { kind: "add", n: 1 })).to.equal(2);
-    });
-
-    it("is asked again with the same id when the answer was lost", async () => {
-      const faults = new FaultyGate();
-      await deployment.worker(deployment.connect(faults.gate)).start();
-      const exchange = await deployment.exchange();
-      faults.lose("publish");
-      expect(await tell(exchange, a, { kind: "add", n: 1 })).to.equal(1);
-      faults.loseAnswer("commit");
-      expect(await tell(exchange, a, { kind: "add", n: 1 })).to.equal(2);
-      expect(await tell(exchange, a, { kind: "read" })).to.equal(2);
-    }).timeout(10_000);
-
-    it("says that it is unavailable when nobody answers in time, and does nothing afterwards", async () => {
-      const log = deployment.connect();
-      const exchange = await deployment.exchange();
-      expect(await refusal(tell(exchange, a, { kind: "add", n: 1 }, { timeoutMs: 50 }))).to.match(
-        /no answer/,
-      );
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      const worker = deployment.worker(deployment.connect());
-      await worker.start();
-      expect(await tell(exchange, a, { kind: "read" })).to.equal(0);
-      expect((await counterInLog(log, a)).value).to.equal(0);
-    });
-
-    it("refuses what goes over the capacity of a mailbox", async () => {
-      const log = deployment.connect();
-      for (let i = 0; i < 3; i += 1) await post(log, a, { kind: "add", n: 1 });
-      const exchange = await deployment.exchange(deployment.connect(), 3);
-      expect(await refusal(tell(exchange, a, { kind: "add", n: 1 }))).to.equal("mailbox full");
-    });
-
-    it("refuses everything while the log is short of memory", async () => {
-      const log = deployment.connect();
-      log.memoryUse = () => Promise.resolve(0.71);
-      const exchange = await deployment.exchange(log);
-      expect(await refusal(tell(exchange, a, { kind: "add", n: 1 }))).to.match(/memory/);
-    });
-
-    it("rings when told to, within a few milliseconds", async () => {
-      await deployment.worker(deployment.connect()).start();
-      const exchange = await deployment.exchange();
-      const atMs = Date.now() + 60;
-      await tell(exchange, a, { kind: "alarm", atMs });
-      await eventually(async () => {
-        const { rangMs } = await counterInLog(deployment.connect(), a);
-        expect(rangMs).to.have.length(1);
-        expect((rangMs[0] ?? 0) - atMs).to.be.within(0, 40);
-      });
-    });
-  });
 });
-
-describe("workers on Redis", () => {
-  let redis: FreshRedis;
-  let deployment: Deployment;
-  const logs: RedisLog[] = [];
-
-  beforeEach(async () => {
-    redis = await freshRedis();
-    deployment = new Deployment();
-  });
-
-  afterEach(async () => {
-    await deployment.close();
-    await Promise.all(logs.splice(0).map((log) => log.close()));
-    await redis.drop();
-  });
-
-  async function connect(): Promise<RedisLog> {
-    const log = await RedisLog.open({ url: redis.url, prefix: redis.prefix });
-    logs.push(log);
-    return log;
-  }
-
-  it("share the partitions, send to each other and answer", async () => {
-    const [one, two] = [deployment.worker(await connect()), deployment.worker(await connect())];
-    await Promise.all([one.start(), two.start()]);
-    const exchange = await deployment.exchange(await connect());
-    for (let n = 1; n <= 20; n += 1) {
-      await tell(exchange, a, { kind: "send", to: b, numbers: [n] });
-      await tell(exchange, b, { kind: "send", to: a, numbers: [n] });
-    }
-    await eventually(() =>
-      expect([[...one.held.keys()], [...two.held.keys()]]).to.deep.equal([["l1"], ["l2"]]),
-    );
-    const all = Array.from({ length: 20 }, (_, index) => index + 1);
-    const log = await connect();
-    await eventually(async () => expect((await counterInLog(log, b)).received).to.deep.equal({ [a]: all }));
-    await eventually(async () => expect((await counterInLog(log, a)).received).to.deep.equal({ [b]: all }));
-  });
-
-  it("take over within a second from one that died, and nothing is lost or repeated", async () => {
-    const dying = await connect();
-    const first = deployment.worker(dying);
-    await first.start();
-    const exchange = await deployment.exchange(await connect());
-    await tell(exchange, a, { kind: "add", n: 1 });
-    await deployment.worker(await connect()).start();
-    await eventually(() => expect([...first.held.keys()]).to.deep.equal(["l1"]));
-    // Its connections end and its heartbeats with them, as in a kill.
-    await dying.close();
-    const began = Date.now();
-    const values = await Promise.all([
-      tell(exchange, a, { kind: "add", n: 1 }),
-      tell(exchange, b, { kind: "add", n: 1 }),
-    ]);
-    expect(Date.now() - began, "ms to the first answers").to.be.below(1_200);
-    expect(values).to.deep.equal([2, 1]);
-  });
-
-  it("hand over at once when they are told to stop", async () => {
-    const first = deployment.worker(await connect());
-    await first.start();
-    const exchange = await deployment.exchange(await connect());
-    await tell(exchange, a, { kind: "add", n: 1 });
-    const second = deployment.worker(await connect());
-    await second.start();
-    await first.stop();
-    const began = Date.now();
-    expect(await tell(exchange, a, { kind: "add", n: 1 })).to.equal(2);
-    expect(Date.now() - began, "ms to the first answer").to.be.below(300);
-    expect(second.held.size).to.equal(2);
-  });
-
-  it("go on after the connection was cut, with every command once", async () => {
-    const worker = deployment.worker(await connect());
-    await worker.start();
-    const exchange = await deployment.exchange(await connect());
-    const asks: Promise<number>[] = [];
-    for (let round = 0; round < 5; round += 1) {
-      for (let i = 0; i < 20; i += 1) asks.push(tell(exchange, a, { kind: "add", n: 1 }));
-      await new Promise((resolve) => setTimeout(resolve, 30));
-      await cut(redis.url);
-    }
-    const values = await Promise.all(asks);
-    expect(values.sort((x, y) => x - y)).to.deep.equal(Array.from({ length: 100 }, (_, index) => index + 1));
-  }).timeout(20_000);
-});
-
-/** Ends every connection to the test's database. */
-async function cut(url: string): Promise<void> {
-  const { Redis } = await import("ioredis");
-  const admin = new Redis(url);
-  const database = new URL(url).pathname.slice(1);
-  for (const line of String(await admin.client("LIST")).split("\n")) {
-    const id = /\bid=(\d+)/.exec(line)?.[1];
-    if (id === undefined || !new RegExp(`\\bdb=${database}\\b`).test(line)) continue;
-    await admin.client("KILL", "ID", id, "SKIPME", "yes").catch(() => undefined);
-  }
-  admin.disconnect();
-}

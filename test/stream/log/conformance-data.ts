@@ -1,0 +1,273 @@
+/** Conformance of a log: mailboxes, commits, positions, trimming and snapshots. */
+
+import { expect } from "chai";
+import type { ActorId } from "../../../actors/actor.js";
+import type { Snapshot } from "../../../stream/log/log.js";
+import { actor, deliveries, entryAt, type Fixture, partition, untouched } from "./conformance.js";
+
+const rest = { retained: 0, deadlineMs: undefined };
+
+export function dataConformance(fixture: Fixture): void {
+  describe("mailboxes", () => {
+    it("keeps messages in order, with contiguous ids, apart for each actor", async () => {
+      const other = "market:0-of-the-same-partition" as ActorId;
+      const taken = await fixture.log.append(partition, [
+        { to: actor, body: "a" },
+        { to: other, body: "b" },
+        { to: actor, body: "c" },
+      ]);
+      expect(taken).to.deep.equal([true, true, true]);
+      const reads = [
+        { actor, after: "0-0" },
+        { actor: other, after: "0-0" },
+      ];
+      const mail = await fixture.log.readMailboxes(partition, reads, 10);
+      expect(mail.get(actor)).to.deep.equal([
+        { id: "0-1", body: "a" },
+        { id: "0-2", body: "c" },
+      ]);
+      expect(mail.get(other)).to.deep.equal([{ id: "0-1", body: "b" }]);
+    });
+
+    it("reads after a cursor and not more than asked", async () => {
+      await fixture.log.append(partition, deliveries(9));
+      const mail = await fixture.log.readMailboxes(partition, [{ actor, after: "0-4" }], 3);
+      expect(mail.get(actor)?.map(({ id }) => id)).to.deep.equal(["0-5", "0-6", "0-7"]);
+      expect(await fixture.log.readMailboxes(partition, [{ actor, after: "0-9" }], 3)).to.have.property(
+        "size",
+        0,
+      );
+    });
+
+    it("refuses what goes over the capacity, and takes all without one", async () => {
+      expect(await fixture.log.append(partition, deliveries(3), 4)).to.deep.equal([true, true, true]);
+      expect(await fixture.log.append(partition, deliveries(3), 4)).to.deep.equal([true, false, false]);
+      expect(await fixture.log.append(partition, deliveries(2))).to.deep.equal([true, true]);
+    });
+
+    it("keeps any text", async () => {
+      const body = '\u0000 \ud83c\udfb2 "\\ \r\n €';
+      await fixture.log.append(partition, [{ to: actor, body }]);
+      const mail = await fixture.log.readMailboxes(partition, [{ actor, after: "0-0" }], 1);
+      expect(mail.get(actor)?.[0]?.body).to.equal(body);
+    });
+  });
+
+  describe("commits", () => {
+    it("adds the entry, moves the cursor and takes what was applied out of the mailbox", async () => {
+      const epoch = await fixture.take();
+      await fixture.log.append(partition, deliveries(3));
+      expect(await fixture.log.commit(partition, epoch, [entryAt(1, "0-2")])).to.deep.equal({ kind: "ok" });
+      expect(await fixture.log.heads(partition, [actor])).to.deep.equal([
+        { ...untouched, seq: 1, cursor: "0-2" },
+      ]);
+      const mail = await fixture.log.readMailboxes(partition, [{ actor, after: "0-0" }], 9);
+      expect(mail.get(actor)?.map(({ id }) => id)).to.deep.equal(["0-3"]);
+      const found = await fixture.log.readEntries(partition, [{ actor, afterSeq: 0 }], 9);
+      expect(found).to.deep.equal([{ actor, entries: [{ seq: 1, body: "entry 1" }], gap: false }]);
+    });
+
+    it("can move only the cursor", async () => {
+      const epoch = await fixture.take();
+      await fixture.log.append(partition, deliveries(2));
+      expect(
+        await fixture.log.commit(partition, epoch, [{ actor, expectedSeq: 0, cursor: "0-2" }]),
+      ).to.deep.equal({
+        kind: "ok",
+      });
+      expect(await fixture.log.heads(partition, [actor])).to.deep.equal([{ ...untouched, cursor: "0-2" }]);
+      expect(await fixture.seqs(0)).to.equal(undefined);
+    });
+
+    it("numbers new messages on after all have been applied", async () => {
+      const epoch = await fixture.take();
+      await fixture.log.append(partition, deliveries(2));
+      await fixture.log.commit(partition, epoch, [entryAt(1, "0-2")]);
+      await fixture.log.append(partition, deliveries(1));
+      const mail = await fixture.log.readMailboxes(partition, [{ actor, after: "0-2" }], 9);
+      expect(mail.get(actor)?.map(({ id }) => id)).to.deep.equal(["0-3"]);
+    });
+
+    it("refuses an epoch that is over, and writes nothing", async () => {
+      const old = await fixture.take("w1");
+      await fixture.take("w2");
+      expect(await fixture.log.commit(partition, old, [entryAt(1)])).to.deep.equal({ kind: "fenced" });
+      expect(await fixture.log.heads(partition, [actor])).to.deep.equal([untouched]);
+      expect(await fixture.seqs(0)).to.equal(undefined);
+    });
+
+    it("refuses an epoch that never was", async () => {
+      expect(await fixture.log.commit(partition, 1, [entryAt(1)])).to.deep.equal({ kind: "fenced" });
+    });
+
+    it("writes nothing when one actor is elsewhere, and says which", async () => {
+      const epoch = await fixture.take();
+      const other = "market:other" as ActorId;
+      await fixture.log.append(partition, [...deliveries(1), ...deliveries(1, other)]);
+      const outcome = await fixture.log.commit(partition, epoch, [
+        entryAt(1, "0-1"),
+        { actor: other, expectedSeq: 7, cursor: "0-1", entry: "x" },
+      ]);
+      expect(outcome).to.deep.equal({ kind: "conflict", actor: other });
+      expect(await fixture.log.heads(partition, [actor, other])).to.deep.equal([untouched, untouched]);
+      const mail = await fixture.log.readMailboxes(partition, [{ actor, after: "0-0" }], 9);
+      expect(mail.get(actor)).to.have.length(1);
+      expect(await fixture.seqs(0)).to.equal(undefined);
+    });
+
+    it("takes effect once when it arrives twice", async () => {
+      const epoch = await fixture.take();
+      await fixture.log.commit(partition, epoch, [entryAt(1)]);
+      expect(await fixture.log.commit(partition, epoch, [entryAt(1)])).to.deep.equal({
+        kind: "conflict",
+        actor,
+      });
+      expect(await fixture.seqs(0)).to.deep.equal({ seqs: [1], gap: false });
+    });
+  });
+
+  describe("looking at a partition", () => {
+    it("finds every actor with what waits, what is retained and when it is due", async () => {
+      const epoch = await fixture.take();
+      await fixture.log.append(partition, deliveries(3));
+      expect(await fixture.log.look(partition)).to.deep.equal([
+        { actor, head: untouched, waiting: 3, ...rest },
+      ]);
+      await fixture.log.commit(partition, epoch, [{ ...entryAt(1, "0-2"), deadlineMs: 1_700_000_000_123 }]);
+      expect(await fixture.log.look(partition)).to.deep.equal([
+        {
+          actor,
+          head: { ...untouched, seq: 1, cursor: "0-2" },
+          waiting: 1,
+          retained: 1,
+          deadlineMs: 1_700_000_000_123,
+        },
+      ]);
+      await fixture.log.commit(partition, epoch, [entryAt(2, "0-2")]);
+      expect((await fixture.log.look(partition))[0]?.deadlineMs).to.equal(1_700_000_000_123);
+      await fixture.log.commit(partition, epoch, [{ ...entryAt(3, "0-2"), deadlineMs: null }]);
+      expect((await fixture.log.look(partition))[0]?.deadlineMs).to.equal(undefined);
+    });
+
+    it("finds nothing in an empty one", async () => {
+      expect(await fixture.log.look("m63")).to.deep.equal([]);
+      expect(await fixture.log.heads("m63", [])).to.deep.equal([]);
+    });
+  });
+
+  describe("positions and trimming", () => {
+    it("moves a position forward only", async () => {
+      const epoch = await fixture.take();
+      await fixture.commitEntries(epoch, 5);
+      await fixture.log.markRelayed(partition, [{ actor, seq: 4 }]);
+      await fixture.log.markRelayed(partition, [{ actor, seq: 2 }]);
+      await fixture.log.markProjected(partition, [{ actor, seq: 3 }]);
+      expect(await fixture.log.heads(partition, [actor])).to.deep.equal([
+        { ...untouched, seq: 5, relayed: 4, projected: 3 },
+      ]);
+    });
+
+    async function snapshotAt(epoch: number, seq: number): Promise<void> {
+      expect(
+        await fixture.log.writeSnapshot(partition, epoch, actor, {
+          seq,
+          cursor: "0-0",
+          hash: "h",
+          body: "b",
+        }),
+      ).to.equal(true);
+    }
+
+    it("never trims what a snapshot, the relay or the projector still needs", async () => {
+      const epoch = await fixture.take();
+      await fixture.commitEntries(epoch, 10);
+      const kept = async (): Promise<number[]> => {
+        await fixture.log.trim(partition, actor, 9);
+        return (await fixture.seqs(0))?.seqs ?? [];
+      };
+      expect(await kept()).to.have.length(10);
+      await fixture.log.markRelayed(partition, [{ actor, seq: 10 }]);
+      await fixture.log.markProjected(partition, [{ actor, seq: 6 }]);
+      expect(await kept()).to.have.length(10);
+      await snapshotAt(epoch, 3);
+      expect(await kept(), "without a previous snapshot").to.have.length(10);
+      await snapshotAt(epoch, 9);
+      expect(await kept(), "down to the previous snapshot").to.deep.equal([4, 5, 6, 7, 8, 9, 10]);
+      await snapshotAt(epoch, 10);
+      expect(await kept(), "down to the projector").to.deep.equal([7, 8, 9, 10]);
+      await fixture.log.markProjected(partition, [{ actor, seq: 10 }]);
+      expect(await kept(), "down to what was asked").to.deep.equal([9, 10]);
+      await snapshotAt(epoch, 10);
+      await fixture.log.trim(partition, actor, 99);
+      expect((await fixture.seqs(0))?.seqs, "the last entry stays").to.deep.equal([10]);
+    });
+
+    it("tells a reader that there is a hole, and only then", async () => {
+      const epoch = await fixture.take();
+      await fixture.commitEntries(epoch, 6);
+      await fixture.log.markRelayed(partition, [{ actor, seq: 6 }]);
+      await fixture.log.markProjected(partition, [{ actor, seq: 6 }]);
+      await snapshotAt(epoch, 6);
+      await snapshotAt(epoch, 6);
+      await fixture.log.trim(partition, actor, 5);
+      expect(await fixture.seqs(2)).to.deep.equal({ seqs: [5, 6], gap: true });
+      expect(await fixture.seqs(3)).to.deep.equal({ seqs: [5, 6], gap: true });
+      expect(await fixture.seqs(4)).to.deep.equal({ seqs: [5, 6], gap: false });
+      expect(await fixture.seqs(6)).to.equal(undefined);
+    });
+
+    it("reads entries in pages, of many actors at once", async () => {
+      const epoch = await fixture.take();
+      await fixture.commitEntries(epoch, 5);
+      const other = "market:other" as ActorId;
+      await fixture.log.commit(partition, epoch, [
+        { actor: other, expectedSeq: 0, cursor: "0-0", entry: "o" },
+      ]);
+      const reads = [
+        { actor, afterSeq: 1 },
+        { actor: other, afterSeq: 0 },
+        { actor: "market:nobody" as ActorId, afterSeq: 0 },
+      ];
+      const found = await fixture.log.readEntries(partition, reads, 2);
+      expect(found.map((one) => [one.actor, one.entries.map(({ seq }) => seq)])).to.deep.equal([
+        [actor, [2, 3]],
+        [other, [1]],
+      ]);
+    });
+  });
+
+  describe("snapshots", () => {
+    const snapshot = (seq: number): Snapshot => ({
+      seq,
+      cursor: `0-${seq}`,
+      hash: `hash ${seq}`,
+      body: `body ${seq}`,
+    });
+
+    it("keeps the latest and the one before", async () => {
+      const epoch = await fixture.take();
+      await fixture.commitEntries(epoch, 3);
+      expect(await fixture.log.readSnapshot(partition, actor, "latest")).to.equal(undefined);
+      expect(await fixture.log.writeSnapshot(partition, epoch, actor, snapshot(1))).to.equal(true);
+      expect(await fixture.log.readSnapshot(partition, actor, "latest")).to.deep.equal(snapshot(1));
+      expect(await fixture.log.readSnapshot(partition, actor, "previous")).to.equal(undefined);
+      expect(await fixture.log.writeSnapshot(partition, epoch, actor, snapshot(3))).to.equal(true);
+      expect(await fixture.log.readSnapshot(partition, actor, "latest")).to.deep.equal(snapshot(3));
+      expect(await fixture.log.readSnapshot(partition, actor, "previous")).to.deep.equal(snapshot(1));
+      expect(await fixture.log.heads(partition, [actor])).to.deep.equal([
+        { ...untouched, seq: 3, snapshot: 3, previous: 1 },
+      ]);
+    });
+
+    it("keeps none that is older, of another epoch, or of entries that were never committed", async () => {
+      const epoch = await fixture.take();
+      await fixture.commitEntries(epoch, 3);
+      await fixture.log.writeSnapshot(partition, epoch, actor, snapshot(2));
+      expect(await fixture.log.writeSnapshot(partition, epoch, actor, snapshot(1))).to.equal(false);
+      expect(await fixture.log.writeSnapshot(partition, epoch, actor, snapshot(4))).to.equal(false);
+      await fixture.take("w2");
+      expect(await fixture.log.writeSnapshot(partition, epoch, actor, snapshot(3))).to.equal(false);
+      expect(await fixture.log.readSnapshot(partition, actor, "latest")).to.deep.equal(snapshot(2));
+    });
+  });
+}

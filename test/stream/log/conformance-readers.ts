@@ -1,0 +1,217 @@
+/** Conformance of a log: leases, bells, feeds and what is kept beside them. */
+
+import { expect } from "chai";
+import { type ActorId, PARTITIONS } from "../../../actors/actor.js";
+import type { FeedReader, Ring } from "../../../stream/log/log.js";
+import { actor, deliveries, entryAt, type Fixture, partition } from "./conformance.js";
+import { eventually } from "./support.js";
+
+export function readerConformance(fixture: Fixture): void {
+  describe("leases", () => {
+    it("raises the epoch with every taking", async () => {
+      const first = await fixture.take("w1");
+      const second = await fixture.take("w1");
+      const third = await fixture.take("w2");
+      expect([second, third]).to.deep.equal([first + 1, first + 2]);
+    });
+
+    it("leaves a partition with a live owner, unless forced", async () => {
+      const epoch = await fixture.take("w1");
+      expect(await fixture.log.take(partition, "w2", ["w1", "w2"], false)).to.deep.equal({
+        kind: "held",
+        owner: "w1",
+      });
+      expect(await fixture.log.commit(partition, epoch, [entryAt(1)])).to.deep.equal({ kind: "ok" });
+      expect(await fixture.log.take(partition, "w2", ["w2"], false)).to.have.property("kind", "taken");
+      expect(await fixture.log.take(partition, "w3", ["w2", "w3"], true)).to.have.property("kind", "taken");
+    });
+
+    it("gives up once, and fences its old self", async () => {
+      const epoch = await fixture.take("w1");
+      await fixture.log.release(partition, epoch);
+      expect(await fixture.log.commit(partition, epoch, [entryAt(1)])).to.deep.equal({ kind: "fenced" });
+      const next = await fixture.log.take(partition, "w2", ["w1", "w2"], false);
+      expect(next).to.have.property("kind", "taken");
+      await fixture.log.release(partition, epoch);
+      expect(await fixture.log.take(partition, "w1", ["w1", "w2"], false)).to.deep.equal({
+        kind: "held",
+        owner: "w2",
+      });
+    });
+
+    it("knows who lives by heartbeats", async () => {
+      expect(await fixture.log.heartbeat("w1", 60_000)).to.deep.equal(["w1"]);
+      expect([...(await fixture.log.heartbeat("w2", 60_000))].sort()).to.deep.equal(["w1", "w2"]);
+      await fixture.log.leave("w1");
+      expect(await fixture.log.heartbeat("w2", 60_000)).to.deep.equal(["w2"]);
+    });
+
+    it("forgets who has not beaten within the lease", async () => {
+      await fixture.log.heartbeat("w1", 60_000);
+      await eventually(async () => {
+        expect(await fixture.log.heartbeat("w2", 20)).to.deep.equal(["w2"]);
+      });
+    });
+  });
+
+  describe("bells", () => {
+    /** Listens, and waits until the listener has begun. */
+    async function listen(
+      kind: "commands" | "deltas",
+      from = fixture.log,
+      partitions = [partition],
+    ): Promise<Ring[]> {
+      const rings: Ring[] = [];
+      from.listen(kind, (ring) => rings.push(ring)).watch(partitions);
+      await eventually(() =>
+        expect(rings.filter(({ lookAtAll }) => lookAtAll)).to.have.length(partitions.length),
+      );
+      rings.length = 0;
+      return rings;
+    }
+
+    const rung = (rings: readonly Ring[]): ActorId[] => rings.flatMap(({ actors }) => actors);
+
+    it("ring with the actors that got commands, once per append", async () => {
+      const rings = await listen("commands");
+      const other = "market:other" as ActorId;
+      await fixture.log.append(partition, [...deliveries(2), ...deliveries(1, other)]);
+      await eventually(() => expect(rung(rings)).to.deep.equal([actor, other]));
+      expect(rings.some(({ lookAtAll }) => lookAtAll)).to.equal(false);
+    });
+
+    it("do not ring for messages that were refused", async () => {
+      await fixture.log.append(partition, deliveries(1), 1);
+      const rings = await listen("commands");
+      const other = "market:other" as ActorId;
+      await fixture.log.append(partition, deliveries(1), 1);
+      await fixture.log.append(partition, deliveries(1, other), 1);
+      await eventually(() => expect(rung(rings)).to.deep.equal([other]));
+    });
+
+    it("ring with the actors that committed entries", async () => {
+      const rings = await listen("deltas");
+      const epoch = await fixture.take();
+      const other = "market:other" as ActorId;
+      await fixture.log.commit(partition, epoch, [
+        entryAt(1),
+        { actor: other, expectedSeq: 0, cursor: "0-0" },
+      ]);
+      await fixture.log.commit(partition, epoch, [
+        { actor: other, expectedSeq: 0, cursor: "0-0", entry: "x" },
+      ]);
+      await eventually(() => expect(rung(rings)).to.deep.equal([actor, other]));
+    });
+
+    it("are heard in the partitions that are watched, also those added later", async () => {
+      const rings: Ring[] = [];
+      const listener = fixture.log.listen("commands", (ring) => rings.push(ring));
+      listener.watch([partition]);
+      await eventually(() => expect(rings).to.deep.equal([{ partition, actors: [], lookAtAll: true }]));
+      const began = Date.now();
+      listener.watch([partition, "m9"]);
+      await eventually(() =>
+        expect(rings.at(-1)).to.deep.equal({ partition: "m9", actors: [], lookAtAll: true }),
+      );
+      expect(Date.now() - began, "ms until a new partition is heard").to.be.below(500);
+      listener.watch(["m9"]);
+      rings.length = 0;
+      await fixture.log.append(partition, deliveries(1));
+      await fixture.log.append("m9", deliveries(1, "market:nine"));
+      await eventually(() => expect(rung(rings)).to.deep.equal(["market:nine"]));
+    });
+
+    it("can all be heard at once", async () => {
+      const rings = await listen("deltas", fixture.log, [...PARTITIONS]);
+      for (const name of ["l0", "m0", "m63"]) {
+        const outcome = await fixture.log.take(name, "w", [], false);
+        if (outcome.kind !== "taken") throw new Error("not taken");
+        await fixture.log.commit(name, outcome.epoch, [
+          { actor: `market:${name}`, expectedSeq: 0, cursor: "0-0", entry: "x" },
+        ]);
+      }
+      await eventually(() => expect(rung(rings)).to.have.members(["market:l0", "market:m0", "market:m63"]));
+    });
+
+    it("say that all must be looked at when the connection was lost", async () => {
+      const rings = await listen("commands");
+      await fixture.subject.cut(fixture.log);
+      await eventually(() => expect(rings.some(({ lookAtAll }) => lookAtAll)).to.equal(true));
+      rings.length = 0;
+      await eventually(async () => {
+        await (await fixture.subject.open()).append(partition, deliveries(1));
+        expect(rung(rings)).to.include(actor);
+      });
+    });
+  });
+
+  describe("feeds", () => {
+    class Heard implements FeedReader {
+      readonly bodies: string[] = [];
+      missed = 0;
+      onBodies(bodies: readonly string[]): void {
+        this.bodies.push(...bodies);
+      }
+      onMissed(): void {
+        this.missed += 1;
+      }
+    }
+
+    it("give every subscriber what is published from then on, in order", async () => {
+      await fixture.log.publish("f", "before anybody listens");
+      const [one, two] = [new Heard(), new Heard()];
+      await fixture.log.subscribe("f", one);
+      await fixture.log.publish("f", "1");
+      await (await fixture.subject.open()).subscribe("f", two);
+      await fixture.log.publish("f", "2");
+      await fixture.log.publish("g", "elsewhere");
+      await fixture.log.publish("f", "3");
+      await eventually(() => {
+        expect(one.bodies).to.deep.equal(["1", "2", "3"]);
+        expect(two.bodies).to.deep.equal(["2", "3"]);
+      });
+      expect([one.missed, two.missed]).to.deep.equal([0, 0]);
+    });
+
+    it("stop with their subscription", async () => {
+      const [one, two] = [new Heard(), new Heard()];
+      const subscription = await fixture.log.subscribe("f", one);
+      await fixture.log.subscribe("f", two);
+      await subscription.close();
+      await fixture.log.publish("f", "1");
+      await eventually(() => expect(two.bodies).to.deep.equal(["1"]));
+      expect(one.bodies).to.deep.equal([]);
+    });
+  });
+
+  describe("the rest", () => {
+    it("remembers why actors were stopped", async () => {
+      await fixture.log.markHalted(actor, "broken");
+      await fixture.log.markHalted("market:m", "worse");
+      await fixture.log.markHalted(actor, undefined);
+      expect([...(await fixture.log.halted())]).to.deep.equal([["market:m", "worse"]]);
+    });
+
+    it("keeps the facts of the first start", async () => {
+      expect(await fixture.log.installation({ a: "1" })).to.deep.equal({ a: "1" });
+      expect(await fixture.log.installation({ a: "2", b: "3" })).to.deep.equal({ a: "1", b: "3" });
+    });
+
+    it("tells how full it is", async () => {
+      const use = await fixture.log.memoryUse();
+      expect(use).to.be.within(0, 1);
+    });
+
+    it("tells when its connection was lost", async () => {
+      let lost = 0;
+      fixture.log.onLost(() => {
+        lost += 1;
+      });
+      await fixture.subject.cut(fixture.log);
+      await eventually(() => expect(lost).to.be.above(0));
+      await eventually(async () => {
+        expect(await fixture.log.installation({})).to.deep.equal({});
+      });
+    });
+  });
+}
