@@ -22,10 +22,6 @@ class WorkerProcess {
   constructor(redisUrl: string | undefined) {
     // An empty variable counts as absent.
     const env = { ...process.env, LOG_LEVEL: "warn", REDIS_URL: redisUrl ?? "" };
-      ...inherited,
-      LOG_LEVEL: "warn",
-      ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
-    };
     this.child = fork(ENTRY, [], {
       env,
       execArgv: ["--import", "tsx"],
