@@ -11,7 +11,7 @@ const RECONNECT_STEP_MS = 20;
 const RECONNECT_MAX_MS = 500;
 const COMMAND_TIMEOUT_MS = 3_000;
 /** A socket that owes an answer for so long is dead. Longer than any block. */
-const SOCKET_TIMEOUT_MS = 6_000;
+const SOCKET_TIMEOUT_MS = 4_000;
 /** The longest a read may block. */
 export const BLOCK_MS = 1_000;
 

@@ -1,8 +1,10 @@
 import { expect } from "chai";
+import type { LogExchange } from "../../../stream/log/exchange.js";
 import { RedisLog } from "../../../stream/log/redis.js";
+import type { Worker } from "../../../stream/log/worker.js";
 import { type FreshRedis, freshRedis } from "../../support/servers.js";
 import { a, b, Deployment, tell } from "./deployment.js";
-import { cutConnections } from "./redis-faults.js";
+import { cutConnections, Proxy } from "./redis-faults.js";
 import { counterInLog, eventually } from "./support.js";
 
 describe("workers on Redis", () => {
@@ -90,4 +92,42 @@ describe("workers on Redis", () => {
     const values = await Promise.all(asks);
     expect(values.sort((x, y) => x - y)).to.deep.equal(Array.from({ length: 100 }, (_, index) => index + 1));
   }).timeout(20_000);
+
+  describe("whose answers from Redis are swallowed", () => {
+    let proxy: Proxy;
+    let exchange: LogExchange;
+    let worker: Worker;
+
+    beforeEach(async () => {
+      const road = await Proxy.open(redis.url);
+      proxy = road.proxy;
+      const log = await RedisLog.open({ url: road.url, prefix: redis.prefix });
+      logs.push(log);
+      worker = deployment.worker(log);
+      await worker.start();
+      exchange = await deployment.exchange(await connect());
+      await tell(exchange, a, { kind: "add", n: 1 });
+    });
+
+    afterEach(() => proxy.close());
+
+    it("look at the log when the connection breaks, and carry out everything once", async () => {
+      for (let round = 1; round <= 5; round += 1) {
+        proxy.silence();
+        const asks = Promise.all([1, 2, 3].map(() => tell(exchange, a, { kind: "add", n: 1 })));
+        await new Promise((resolve) => setTimeout(resolve, 60));
+        proxy.cut();
+        const values = await asks;
+        expect(values.sort((x, y) => x - y)).to.deep.equal([3 * round - 1, 3 * round, 3 * round + 1]);
+      }
+    });
+
+    it("give up a connection that stays silent, and begin anew", async () => {
+      proxy.silence();
+      const ask = tell(exchange, a, { kind: "add", n: 1 }, { timeoutMs: 15_000 });
+      await eventually(() => expect(worker.held.size).to.equal(0), 10_000);
+      expect(await ask).to.equal(2);
+      expect(await tell(exchange, a, { kind: "read" })).to.equal(2);
+    });
+  }).timeout(30_000);
 });
