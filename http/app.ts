@@ -61,6 +61,7 @@ export function routeTable({
   orders,
   portfolio,
   sessions,
+  tickets,
   admin,
 }: Endpoints): readonly Route[] {
   const { types } = catalog;
@@ -124,6 +125,8 @@ export function routeTable({
     ),
     at("GET /v3/portfolio/fills", signed(TRADING), perRows("history", 8, 50), portfolio.fills),
     at("GET /v3/portfolio/positions", signed(TRADING), read, portfolio.positions),
+
+    at("POST /v3/ws/tickets", orSession(TRADING), account, tickets.create),
 
     at("POST /v3/session/register", anybody, free, sessions.register),
     at("POST /v3/session", anybody, free, sessions.login),

@@ -2,6 +2,7 @@
 
 import type { Database } from "../db/database.js";
 import type { SettlementJob } from "../stream/jobs/settlement.js";
+import type { Tickets } from "../stream/log/tickets.js";
 import type { Exchange } from "../stream/log/types.js";
 import type { Changes } from "./changes.js";
 import type { Freshness } from "./freshness.js";
@@ -21,6 +22,7 @@ import { portfolioEndpoints } from "./routes/portfolio.js";
 import { serviceEndpoints } from "./routes/service.js";
 import { sessionEndpoints } from "./routes/session.js";
 import { subaccountEndpoints } from "./routes/subaccounts.js";
+import { ticketEndpoints } from "./routes/tickets.js";
 import { transferEndpoints } from "./routes/transfers.js";
 import type { Signatures } from "./signed.js";
 import type { Throttle } from "./throttle.js";
@@ -38,6 +40,7 @@ export interface EndpointParts {
   readonly throttle: Throttle;
   readonly signatures: Signatures;
   readonly tokens: WebTokens;
+  readonly tickets: Pick<Tickets, "issue">;
   readonly passwords: Passwords;
   readonly enqueueSettlement: (job: SettlementJob) => Promise<void>;
   readonly onError: (error: unknown) => void;
@@ -60,6 +63,7 @@ export function createEndpoints(parts: EndpointParts) {
     orders: orderEndpoints(parts),
     portfolio: portfolioEndpoints(parts),
     sessions: sessionEndpoints(parts),
+    tickets: ticketEndpoints(parts),
     admin: {
       events: adminEventEndpoints(parts),
       markets: adminMarketEndpoints(parts),

@@ -159,7 +159,7 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
     res.set(served.headers?.(incoming) ?? {});
     const { caller, settle } = await admission.admit(route, incoming, res);
     const query = readParameters(served.query, incoming.target.query);
-    const body = served.anyBody ? undefined : readBody(served.body, incoming);
+    const body = served.anyBody ? undefined : readBody<unknown>(served.body, incoming);
     const call = { caller, query, body, incoming, id: (name: string) => pathId(req, name) };
     const answer = await served.run(call as Call<never, never, never>);
     await settle(answer.rows ?? 0);

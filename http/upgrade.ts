@@ -1,6 +1,6 @@
 /**
- * `GET /v3/ws`, routed through express-ws (contract section 6). The checks of a signed GET stand in front of it and
- * are answered in plain HTTP, before there is a socket.
+ * `GET /v3/ws`, routed through express-ws (contract section 6). The checks of the caller stand in front of it
+ * and are answered in plain HTTP, before there is a socket.
  */
 
 import { randomUUID } from "node:crypto";
@@ -12,24 +12,15 @@ import expressWs from "express-ws";
 import { WebSocket } from "ws";
 import { WS_OPTIONS, type Bridge } from "../stream/ws/bridge.js";
 import type { Caller } from "../stream/ws/ports.js";
-import { refuseInactive, refuseLocation, type AdmissionParts } from "./admission.js";
 import { Refused, statusOf, wireCode } from "./errors.js";
 import { refusalOf } from "./failures.js";
-import { REPEATED } from "./incoming.js";
 import type { Logger } from "./edge/request-log.js";
-import type { SignedRequest } from "./signed.js";
-import { readTarget } from "./target.js";
+import { admitStreamCaller, STREAM_PATH, type StreamCallerParts } from "./stream-callers.js";
 
-export interface UpgradeParts extends AdmissionParts {
+export interface UpgradeParts extends StreamCallerParts {
   readonly bridge: Bridge;
   readonly log: Logger;
-  /** The caller's address, by the same rule as for requests. */
-  readonly addressOf: (request: IncomingMessage) => string;
 }
-
-/** What an upgrade costs in the `stream` bucket. */
-const UPGRADE_COST = 32;
-const PATH = "/v3/ws";
 
 /**
  * Takes websocket upgrades of a server. Everything but a good one on `/v3/ws` gets a plain HTTP answer.
@@ -45,7 +36,7 @@ export function acceptUpgrades(server: Server, parts: UpgradeParts): void {
   routes.enable("case sensitive routing");
   routes.enable("strict routing");
   const { app } = expressWs(routes, admitted, { leaveRouterUntouched: true, wsOptions: WS_OPTIONS });
-  app.ws(PATH, (socket, request) => {
+  app.ws(STREAM_PATH, (socket, request) => {
     // One frame that is too large would end the process if nobody listened.
     socket.on("error", () => socket.terminate());
     const caller = callers.get(request);
@@ -58,7 +49,7 @@ export function acceptUpgrades(server: Server, parts: UpgradeParts): void {
 
   server.on("upgrade", (request: IncomingMessage, connection: Duplex, head: Buffer) => {
     connection.on("error", () => connection.destroy());
-    authenticate(request, parts).then(
+    admitStreamCaller(request, parts).then(
       (caller) => {
         if (connection.destroyed) return;
         callers.set(request, caller);
@@ -71,36 +62,6 @@ export function acceptUpgrades(server: Server, parts: UpgradeParts): void {
       },
     );
   });
-}
-
-async function authenticate(request: IncomingMessage, parts: UpgradeParts): Promise<Caller> {
-  const target = readTarget(request.url ?? "");
-  if (target?.path !== PATH || request.method !== "GET") throw new Refused("ROUTE_NOT_FOUND");
-  const signed: SignedRequest = {
-    method: request.method,
-    target,
-    body: Buffer.alloc(0),
-    ip: parts.addressOf(request),
-    receivedMs: Date.now(),
-    header: (name) => {
-      const values = request.headersDistinct[name];
-      return values !== undefined && values.length > 1 ? REPEATED : values?.[0];
-    },
-  };
-  const { key, ip } = await parts.signatures.identify(signed);
-  if (target.query !== "") throw new Refused("INVALID_QUERY", "this route takes no query parameters");
-  parts.keyUse.note(key.keyId, signed.receivedMs);
-  const { scope, subaccountId, traderId, keyId } = key;
-  if ((scope !== "trading" && scope !== "trading::read") || subaccountId === undefined) {
-    throw new Refused("SCOPE_REJECTED", "the stream takes trading and trading::read keys");
-  }
-  const charge = await parts.throttle.charge(keyId, "stream", UPGRADE_COST);
-  if (!charge.granted) {
-    throw new Refused("RATE_LIMIT_EXCEEDED", undefined, {}, { "Retry-After": String(charge.retryAfterS) });
-  }
-  refuseInactive(key.state, false);
-  await refuseLocation(parts.locations, { traderId, ip, purpose: "read", nowMs: signed.receivedMs });
-  return { keyId, traderId, wallet: subaccountId, scope, address: ip };
 }
 
 function refuseUpgrade(connection: Duplex, refused: Refused): void {

@@ -57,7 +57,7 @@ export function readParameters(schema: z.ZodType | undefined, raw: string): unkn
 }
 
 /** The body of a route; without a schema there must be none. */
-export function readBody(schema: z.ZodType | undefined, request: Incoming): unknown {
+export function readBody<Body>(schema: z.ZodType<Body> | undefined, request: Incoming): Body | undefined {
   if (schema === undefined) {
     if (request.body.length === 0) return undefined;
     throw new Refused("INVALID_BODY", "this route takes no body; send none");

@@ -46,6 +46,15 @@ const redisUrl = z
   .pipe(z.array(urlOf(["redis:", "rediss:"])))
   .transform((nodes) => nodes.join(","));
 
+/** `WS_ORIGINS`: a comma list of origins as browsers send them. */
+const origins = z
+  .string()
+  .transform((value): readonly string[] => value.split(",").map((origin) => origin.trim()))
+  .refine(
+    (values) => values.every((value) => URL.canParse(value) && new URL(value).origin === value),
+    "must be a comma list of origins such as https://trade.example.com",
+  );
+
 const EnvironmentVariables = z.object({
   PORT: wholeNumber(1, 65_535).default(8080),
   HOST: z.string().default("127.0.0.1"),
@@ -66,6 +75,7 @@ const EnvironmentVariables = z.object({
   OPERATOR_PASSWORD: z.string().min(8, "must have at least 8 characters").optional(),
   DEMO: oneOf(["on", "off"]).default("on"),
   TRUST_PROXY: trustProxy.optional(),
+  WS_ORIGINS: origins.default([]),
   THROTTLE: oneOf(["on", "off"]).default("on"),
   EDGE_RATE: wholeNumber(1, 1_000_000).default(2_000),
   EDGE_BURST: wholeNumber(1, 1_000_000).default(4_000),
@@ -112,6 +122,8 @@ function arrange(values: Values) {
     demo: values.DEMO === "on" && values.EXCHANGE_ENV === "dev",
     /** A hop count or a list of networks for Express; absent: no forwarding header is believed. */
     trustProxy: values.TRUST_PROXY,
+    /** Web pages of other hosts that may open websockets. */
+    wsOrigins: values.WS_ORIGINS,
     /** Whether the keys of surface A have their published token buckets; without, every request is granted. */
     metered: values.THROTTLE === "on",
     edge: Object.freeze({

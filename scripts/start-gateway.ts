@@ -33,6 +33,7 @@ import { checkInstallation } from "../stream/log/installation.js";
 import { Invalidations } from "../stream/log/invalidations.js";
 import { RedisLog } from "../stream/log/redis.js";
 import { LogTail } from "../stream/log/tail.js";
+import { Tickets } from "../stream/log/tickets.js";
 import { Unavailable, type Tail } from "../stream/log/types.js";
 import { TokenBuckets } from "../stream/log/throttle.js";
 import { bridge } from "../stream/ws/bridge.js";
@@ -43,7 +44,7 @@ import { ensureOperator } from "./first-operator.js";
 
 export interface GatewaySettings extends Pick<
   Config,
-  "host" | "exchangeEnv" | "signatureBrand" | "trustProxy" | "operator" | "dataDir"
+  "host" | "exchangeEnv" | "signatureBrand" | "trustProxy" | "wsOrigins" | "operator" | "dataDir"
 > {
   /** 0 for any free one. */
   readonly port: number;
@@ -124,6 +125,11 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       buckets.close();
       return Promise.resolve();
     });
+    const tickets = new Tickets({ url: redisUrl });
+    closing.push(() => {
+      tickets.close();
+      return Promise.resolve();
+    });
     const throttle = settings.throttle ?? sharedThrottle(buckets);
     const signatures = new Signatures(brand, reference);
     const tokens = new WebTokens(settings.jwtWebSecret);
@@ -142,6 +148,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       throttle,
       signatures,
       tokens,
+      tickets,
       passwords,
       enqueueSettlement: (job) => queue.enqueue(job),
       onError,
@@ -179,7 +186,14 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       checkAnswers: exchangeEnv === "dev",
     });
     const server = createHttpServer(app);
-    acceptUpgrades(server, { ...admission, bridge: sockets, log: logger, addressOf: addressOf(app) });
+    acceptUpgrades(server, {
+      ...admission,
+      tickets,
+      origins: settings.wsOrigins,
+      bridge: sockets,
+      log: logger,
+      addressOf: addressOf(app),
+    });
     const port = await listen(server, settings.port, settings.host);
     closing.push(async () => {
       const drained = drain(server, DRAIN_MS);

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { ALGORITHMS, KYC_STATUSES, ROLES, SCOPES, TRADER_STATES } from "../../db/schema/accounts.js";
-import { Amount, BoundsQuery, Currency, MoneyText, Ms, PageQuery, Text } from "./common.js";
+import { Amount, BoundsQuery, Currency, MoneyText, Ms, PageQuery, Text, Uuid } from "./common.js";
 
 const Algorithm = z.enum(ALGORITHMS, "must be Ed25519 or P-256");
 const PublicKey = z.string("must be an SPKI PEM, newlines included").max(4_096, "is too long for a key");
@@ -125,6 +125,9 @@ export const RegisterBody = z.strictObject({
 });
 export const Registered = z.strictObject({ traderId: z.uuid(), email: z.string() });
 export const SessionToken = z.strictObject({ token: z.string(), expiresAt: Ms });
+
+export const TicketBody = z.strictObject({ keyId: Uuid.optional() });
+export const Ticket = z.strictObject({ ticket: z.string(), expiresAt: Ms });
 
 const Degrees = (limit: number) =>
   z.number().min(-limit, "is out of range").max(limit, "is out of range").optional();

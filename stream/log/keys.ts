@@ -79,6 +79,11 @@ export class Keys {
     return this.#of(`throttle:${subject}`, name);
   }
 
+  /** String: what a one-use ticket stands for, by the ticket's hash. */
+  ticket(hash: string): string {
+    return this.#of(`ticket:${hash}`, "meaning");
+  }
+
   /** Stream that lives while somebody reads it. */
   feed(name: string): string {
     return this.#of(`feed:${name}`, "messages");

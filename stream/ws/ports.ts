@@ -14,6 +14,10 @@ export interface Caller {
   readonly scope: "trading" | "trading::read";
   /** Where the connection comes from, for the location check of a placement. */
   readonly address: string;
+  /** When the key expires, Unix ms. */
+  readonly expiresAt?: number | undefined;
+  /** The web session that the socket was opened from; it ends with it. `expiresAt` is Unix ms. */
+  readonly session?: { readonly sessionId: string; readonly expiresAt: number } | undefined;
 }
 
 /** A business "no": a code of the contract and a text for people. */

@@ -37,6 +37,7 @@ export interface StackOptions {
   readonly exchangeEnv?: GatewaySettings["exchangeEnv"];
   readonly signatureBrand?: string;
   readonly trustProxy?: GatewaySettings["trustProxy"];
+  readonly wsOrigins?: readonly string[];
   /** How many gateways share the exchange (default 1). */
   readonly gateways?: number;
   /** Puts something between the gateways and a server, such as a proxy: gets its URL, gives another. */
@@ -144,6 +145,7 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
     exchangeEnv: options.exchangeEnv ?? "dev",
     signatureBrand: options.signatureBrand ?? "Svc",
     trustProxy: options.trustProxy,
+    wsOrigins: options.wsOrigins ?? [],
     operator: OPERATOR,
     dataDir: "",
     edge: { ...EDGE, ...options.edge },
