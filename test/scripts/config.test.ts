@@ -62,7 +62,9 @@ describe("the configuration", () => {
     const both = "https://a.example.com, http://localhost:5173";
     expect(loadConfig({ WS_ORIGINS: both }).wsOrigins).to.deep.equal(both.split(", "));
     for (const wrong of ["*", "a.example.com", "https://a.example.com/", "https://a.example.com,"]) {
-      expect(problemsOf({ WS_ORIGINS: wrong }), wrong).to.match(/^WS_ORIGINS: must be a comma list of origins/);
+      expect(problemsOf({ WS_ORIGINS: wrong }), wrong).to.match(
+        /^WS_ORIGINS: must be a comma list of origins/,
+      );
     }
   });
 
