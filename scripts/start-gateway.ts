@@ -164,6 +164,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       queries: streamQueries(endpoints),
       readJson,
       onError,
+      sandbox: exchangeEnv !== "production",
     });
     reference.onKey((keyId) => {
       reference.find(keyId).then((key) => {

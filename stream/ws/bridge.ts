@@ -25,6 +25,8 @@ export interface BridgePorts {
   /** Reads one JSON document as strictly as the REST bodies. Throws on anything else. */
   readonly readJson: (bytes: Uint8Array) => unknown;
   readonly onError: (error: unknown) => void;
+  /** Whether clients may order faults for their own sockets (default no). */
+  readonly sandbox?: boolean | undefined;
   /** Between pings and heartbeats, ms (default 15,000). */
   readonly beatMs?: number | undefined;
 }
@@ -41,7 +43,18 @@ export interface Bridge {
 }
 
 export function bridge(ports: BridgePorts): Bridge {
-  const { replicas, wallets, catalog, throttle, trading, queries, readJson, onError, beatMs } = ports;
+  const {
+    replicas,
+    wallets,
+    catalog,
+    throttle,
+    trading,
+    queries,
+    readJson,
+    onError,
+    sandbox = false,
+    beatMs,
+  } = ports;
   const pulse = new Pulse();
   const events = new EventWatch(catalog, onError);
   const shared = { replicas, wallets, catalog, throttle, rooms: new Rooms(pulse), events };
@@ -50,7 +63,7 @@ export function bridge(ports: BridgePorts): Bridge {
   return {
     open(socket, caller, connection) {
       const session = new Session(
-        { shared, trading, queries, readJson, onError, pulse, beatMs },
+        { shared, trading, queries, readJson, onError, pulse, sandbox, beatMs },
         socket,
         connection,
         caller,

@@ -76,6 +76,9 @@ export class Outbox implements Flushable {
   #answerBytes = 0;
   #takenBytes = 0;
   #dropped = 0;
+  /** The share of delta frames that a sandbox client wants to lose. */
+  #lost = 0;
+  #stalled: ReturnType<typeof setTimeout> | undefined;
 
   constructor(socket: WebSocket, connection: Socket, pulse: Pulse) {
     this.#socket = socket;
@@ -107,28 +110,42 @@ export class Outbox implements Flushable {
     this.#gather(frame);
   }
 
+  /** A private frame. */
+  tell(json: string): void {
+    if (!this.#isLost()) this.send(json);
+  }
+
   /** Public frames, whole ones; dropped while the socket is slow. */
   deliver(frames: Buffer): void {
+    if (this.#isLost()) return;
     if (this.#unsentBytes - this.#answerBytes > DROP_PUBLIC_BYTES) this.#dropped += 1;
     else this.#gather(frames);
   }
 
+  /** From now on this share of the frames with deltas goes missing. */
+  lose(share: number): void {
+    this.#lost = share;
+  }
+
+  /** Nothing leaves for `ms`; it gathers, as when the network stalls. */
+  stall(ms: number): void {
+    this.flush();
+    clearTimeout(this.#stalled);
+    this.#stalled = setTimeout(() => {
+      this.#stalled = undefined;
+      this.flush();
+    }, ms);
+    this.#stalled.unref();
+  }
+
   flush(): void {
-    const frames = this.#gathered;
-    if (frames.length === 0) return;
-    const bytes = this.#gatheredBytes;
-    this.#gathered = [];
-    this.#gatheredBytes = 0;
-    if (this.#socket.readyState !== WebSocket.OPEN) return;
-    this.#connection.write(
-      frames.length === 1 && frames[0] !== undefined ? frames[0] : Buffer.concat(frames, bytes),
-    );
+    this.#write();
     if (this.#unsentBytes - this.#answerBytes > MAX_UNSENT_BYTES) this.close(1008, "SLOW_CONSUMER");
   }
 
   /** Sends what has gathered, then closes. */
   close(code: number, reason: string): void {
-    this.flush();
+    this.#write();
     if (this.#socket.readyState !== WebSocket.OPEN) return;
     this.#socket.close(code, reason);
     setTimeout(() => this.#socket.terminate(), CLOSE_GRACE_MS).unref();
@@ -139,6 +156,22 @@ export class Outbox implements Flushable {
     const taken = this.#connection.bytesWritten - this.#connection.writableLength;
     if (this.#connection.writableLength > 0 && taken === this.#takenBytes) this.close(1008, "SLOW_CONSUMER");
     this.#takenBytes = taken;
+  }
+
+  #isLost(): boolean {
+    return this.#lost > 0 && Math.random() < this.#lost;
+  }
+
+  #write(): void {
+    const frames = this.#gathered;
+    if (frames.length === 0 || this.#stalled !== undefined) return;
+    const bytes = this.#gatheredBytes;
+    this.#gathered = [];
+    this.#gatheredBytes = 0;
+    if (this.#socket.readyState !== WebSocket.OPEN) return;
+    this.#connection.write(
+      frames.length === 1 && frames[0] !== undefined ? frames[0] : Buffer.concat(frames, bytes),
+    );
   }
 
   #gather(frame: Buffer): void {

@@ -69,6 +69,17 @@ const subject = z
   .regex(new RegExp(`^(?:(?:market|event):${UUID}|PRIVATE)$`), "not market:<id>, event:<id> or PRIVATE")
   .transform((text) => (text === "PRIVATE" ? text : text.toLowerCase()));
 
+/** Sandbox faults: a share of frames, rounds, ms. */
+const fault = z.union(
+  [
+    z.strictObject({ dropFrames: z.number().min(0).max(1) }),
+    z.strictObject({ goLiveStorm: z.int().min(1).max(20) }),
+    z.strictObject({ stall: z.int().min(0).max(60_000) }),
+  ],
+  "one of { dropFrames: 0..1 }, { goLiveStorm: 1..20 } and { stall: 0..60000 }",
+);
+export type Fault = z.infer<typeof fault>;
+
 const filters = z.record(z.string(), z.unknown());
 
 const VERBS = {
@@ -85,6 +96,7 @@ const VERBS = {
   cancel: z.strictObject({ orderIds: z.array(uuid) }),
   cancel_all: z.strictObject({ event: uuid.optional(), market: uuid.optional(), outcome: uuid.optional() }),
   safety: z.strictObject({ cancelOnDisconnect: z.boolean() }),
+  fault,
 };
 
 type Verbs = typeof VERBS;
@@ -126,8 +138,11 @@ export interface Malformed {
   readonly message: string;
 }
 
-/** Reads the nonce and the one verb of a decoded message. */
-export function parseRequest(message: unknown): { ok: true; request: Request } | ({ ok: false } & Malformed) {
+/** Reads the nonce and the one verb of a decoded message. Only a `sandbox` knows the verb `fault`. */
+export function parseRequest(
+  message: unknown,
+  sandbox = false,
+): { ok: true; request: Request } | ({ ok: false } & Malformed) {
   if (typeof message !== "object" || message === null || Array.isArray(message)) {
     return { ok: false, nonce: undefined, message: "a request is an object with a nonce and one verb" };
   }
@@ -135,17 +150,17 @@ export function parseRequest(message: unknown): { ok: true; request: Request } |
   if (!Number.isSafeInteger(nonce) || (nonce as number) < 1) {
     return { ok: false, nonce: undefined, message: "nonce is not an integer of at least 1" };
   }
-  const parsed = parseVerb(nonce as number, rest);
+  const parsed = parseVerb(nonce as number, rest, sandbox);
   return typeof parsed === "string"
     ? { ok: false, nonce: nonce as number, message: parsed }
     : { ok: true, request: parsed };
 }
 
-function parseVerb(nonce: number, rest: Record<string, unknown>): Request | string {
+function parseVerb(nonce: number, rest: Record<string, unknown>, sandbox: boolean): Request | string {
   const names = Object.keys(rest);
   const [verb] = names;
   if (verb === undefined || names.length > 1) return "a request has exactly one verb";
-  if (!Object.hasOwn(VERBS, verb)) return "unknown verb";
+  if (!Object.hasOwn(VERBS, verb) || (verb === "fault" && !sandbox)) return "unknown verb";
   const payload = VERBS[verb as Verb].safeParse(rest[verb]);
   if (payload.success) return { nonce, verb, payload: payload.data } as Request;
   const [issue] = payload.error.issues;

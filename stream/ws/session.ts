@@ -4,6 +4,7 @@ import { MAX_BATCH, parseRequest, Refusal, type Request } from "./protocol.js";
 import type { Socket } from "node:net";
 import { WebSocket } from "ws";
 import { Unavailable } from "../log/types.js";
+import { cause } from "./faults.js";
 import { Outbox, type Pulse } from "./outbox.js";
 import type { Bucket, Caller, CancelAllFilter, Queries, QueryAnswer, Refused, Trading } from "./ports.js";
 import { type Shared, Watching } from "./watching.js";
@@ -21,6 +22,8 @@ export interface SessionPorts {
   readonly readJson: (bytes: Uint8Array) => unknown;
   readonly onError: (error: unknown) => void;
   readonly pulse: Pulse;
+  /** Whether clients may order faults for their own sockets. */
+  readonly sandbox: boolean;
   /** Between pings and heartbeats, ms. */
   readonly beatMs?: number | undefined;
 }
@@ -104,7 +107,7 @@ export class Session {
       this.#refuse(undefined, "INVALID_REQUEST", "the message is not JSON, or not strict JSON");
       return;
     }
-    const parsed = parseRequest(message);
+    const parsed = parseRequest(message, this.#ports.sandbox);
     if (!parsed.ok && parsed.nonce === undefined) {
       this.#refuse(undefined, "INVALID_REQUEST", parsed.message);
       return;
@@ -194,6 +197,11 @@ export class Session {
         this.#mustTrade();
         this.#cancelOnDisconnect = payload.cancelOnDisconnect;
         this.#acknowledge(nonce, "safety", { cancelOnDisconnect: this.#cancelOnDisconnect });
+        return;
+      case "fault":
+        await this.#charge("stream", 1);
+        this.#acknowledge(nonce, "fault", payload);
+        cause(payload, this.#outbox, this.#watching.watched());
         return;
       default:
         return verb satisfies never;

@@ -255,6 +255,21 @@ function positionKey({ marketId, currency, outcome }: WalletPosition | WalletPos
   return `${marketId} ${currency} ${outcome}`;
 }
 
+/** By channel, the batches that a watcher missed; a channel that cannot be resumed, or was not to be, is absent. */
+export function missedPrivately(
+  feed: WalletFeed | undefined,
+  channels: readonly PrivateChannel[],
+  since: Partial<Readonly<Record<PrivateChannel, number | undefined>>> | undefined,
+): ReadonlyMap<PrivateChannel, readonly PrivateBatch[]> {
+  const replayed = new Map<PrivateChannel, readonly PrivateBatch[]>();
+  for (const channel of channels) {
+    const seq = since?.[channel];
+    const missed = seq === undefined ? undefined : feed?.since(channel, seq);
+    if (missed !== undefined) replayed.set(channel, missed);
+  }
+  return replayed;
+}
+
 /** The part of a ledger's batch that concerns private channels, by wallet. */
 export function walletDeltas(
   deltas: readonly LedgerDelta[],

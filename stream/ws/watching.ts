@@ -3,6 +3,7 @@
 import { CURRENCIES } from "../../actors/market/types.js";
 import { bitOf, channelsOf, type Mask, watches } from "./channels.js";
 import type { EventWatch } from "./events.js";
+import type { Watched } from "./faults.js";
 import type { Outbox } from "./outbox.js";
 import type { Caller } from "./ports.js";
 import { MAX_CHARGE, MAX_WATCHED_MARKETS, Refusal, type Selection, type Since } from "./protocol.js";
@@ -18,7 +19,7 @@ import {
 import type { Replica } from "./replicas.js";
 import type { Rooms } from "./rooms.js";
 import { prepare, type Prepared, release, type Sources } from "./selection.js";
-import type { PrivateBatch, PrivateChannel, WalletFeed } from "./wallet-feed.js";
+import { missedPrivately, type PrivateChannel } from "./wallet-feed.js";
 import type { WatchedWallet } from "./wallets.js";
 import { marketFrames, type PublicBatch } from "./wire.js";
 
@@ -196,6 +197,13 @@ export class Watching {
     return frames;
   }
 
+  *watched(): Generator<Watched> {
+    for (const { replica, mask } of this.#markets.values()) {
+      this.#shared.rooms.of(replica).flush();
+      yield { market: replica.market, mask };
+    }
+  }
+
   close(): void {
     this.#closed = true;
     this.#direct.clear();
@@ -297,7 +305,7 @@ export class Watching {
     }
     this.#wallet = wallet;
     this.#stopPrivate = wallet.feed.onBatch(({ channel, frame }) => {
-      if (this.#private.has(channel)) this.#outbox.send(frame);
+      if (this.#private.has(channel)) this.#outbox.tell(frame);
     });
   }
 
@@ -326,18 +334,4 @@ export class Watching {
   #isClosed(): boolean {
     return this.#closed;
   }
-}
-
-function missedPrivately(
-  feed: WalletFeed | undefined,
-  channels: readonly PrivateChannel[],
-  since: Since | undefined,
-): ReadonlyMap<PrivateChannel, readonly PrivateBatch[]> {
-  const replayed = new Map<PrivateChannel, readonly PrivateBatch[]>();
-  for (const channel of channels) {
-    const seq = since?.[channel];
-    const missed = seq === undefined ? undefined : feed?.since(channel, seq);
-    if (missed !== undefined) replayed.set(channel, missed);
-  }
-  return replayed;
 }
