@@ -6,6 +6,7 @@
 import type { Response } from "express";
 import type { KeyCaller, SessionCaller } from "./callers.js";
 import { traderOf } from "./callers.js";
+import type { Clients } from "./emm/clients.js";
 import { Refused, type Code } from "./errors.js";
 import { notesOf, REPEATED, type Incoming } from "./incoming.js";
 import type { KeyUse } from "./key-use.js";
@@ -33,6 +34,7 @@ export interface AdmissionParts {
   readonly throttle: Throttle;
   readonly locations: Locations;
   readonly keyUse: KeyUse;
+  readonly clients: Clients;
 }
 
 type KeyAccess = Extract<Access, { kind: "key" | "keyOrSession" }>;
@@ -65,6 +67,8 @@ export function createAdmission(parts: AdmissionParts): Admission {
           if (access.kyc && caller.key.kyc !== "VERIFIED") throw new Refused("KYC_REQUIRED");
           return { caller, settle };
         }
+        case "client":
+          return { caller: await parts.clients.admit(access, request, res), settle: () => Promise.resolve() };
         default:
           return access satisfies never;
       }

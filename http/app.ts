@@ -7,6 +7,10 @@ import type { Scope } from "../db/schema/accounts.js";
 import { createAdmission, type AdmissionParts } from "./admission.js";
 import { edgeRate, exactBody, rawTarget, requestId, type EdgeLimits } from "./edge/front.js";
 import { requestLog, type Logger } from "./edge/request-log.js";
+import { refuse } from "./edge/answers.js";
+import { refuseOnB } from "./emm/answers.js";
+import { emmRoutes, type EmmEndpoints } from "./emm/routes.js";
+import { mountTokenRoutes } from "./emm/token-routes.js";
 import { Refused } from "./errors.js";
 import { answerFailures } from "./failures.js";
 import type { Readiness } from "./health.js";
@@ -24,6 +28,12 @@ export interface AppParts extends AdmissionParts {
   /** A hop count or networks; `undefined`: no forwarding header is believed. */
   readonly trustProxy: number | readonly string[] | undefined;
   readonly brand: string;
+  /** Surface B: its endpoints, the first segment of its paths, and how the outside reaches this service. */
+  readonly emm: {
+    readonly endpoints: EmmEndpoints;
+    readonly prefix: string;
+    readonly publicUrl: string | undefined;
+  };
   /** Whether every answer is held against its schema: in tests and development. */
   readonly checkAnswers: boolean;
 }
@@ -154,6 +164,14 @@ export function routeTable({
     at("POST /admin/v1/traders/:traderId/transactions", operator, free, admin.traders.transact),
     at("GET /admin/v1/ticks", operator, free, admin.referenceData.readTicks),
     at("PUT /admin/v1/ticks", operator, free, admin.referenceData.putTicks),
+    at("GET /admin/v1/emm-clients", operator, free, admin.emmClients.list),
+    at("POST /admin/v1/emm-clients", operator, free, admin.emmClients.create),
+    at("POST /admin/v1/emm-clients/:clientId/rotate", operator, free, admin.emmClients.rotate),
+    at("DELETE /admin/v1/emm-clients/:clientId", operator, free, admin.emmClients.remove),
+    at("GET /admin/v1/strike-requests", operator, free, admin.strikeRequests.list),
+    at("POST /admin/v1/strike-requests/:requestId", operator, free, admin.strikeRequests.decide),
+    at("GET /admin/v1/players", operator, free, admin.players.list),
+    at("POST /admin/v1/players", operator, free, admin.players.create),
     at("POST /admin/v1/leagues", operator, free, admin.referenceData.createLeague),
     at("POST /admin/v1/market-types", operator, free, admin.referenceData.createMarketType),
     at("GET /admin/v1/audit-log", operator, free, admin.audit.list),
@@ -163,7 +181,7 @@ export function routeTable({
 
 /** The app: what every request passes, in this order, and the routes. */
 export function createApp(parts: AppParts): Express {
-  const { brand, edge, log, metrics } = parts;
+  const { brand, clients, edge, emm, log, metrics } = parts;
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -191,14 +209,16 @@ export function createApp(parts: AppParts): Express {
     res.type(metrics.registry.contentType).end(await metrics.registry.metrics());
   });
   const admission = createAdmission(parts);
-  for (const route of routeTable(parts.endpoints)) {
+  mountTokenRoutes(app, { ...emm, clients });
+  for (const route of [...routeTable(parts.endpoints), ...emmRoutes(emm.prefix, emm.endpoints)]) {
     app[route.method](route.path, serve(route, admission, parts.checkAnswers));
   }
 
   app.use(() => {
     throw new Refused("ROUTE_NOT_FOUND");
   });
-  app.use(answerFailures(log));
+  app.use(`/${emm.prefix}`, answerFailures(log, refuseOnB));
+  app.use(answerFailures(log, refuse));
   return app;
 }
 
@@ -218,11 +238,15 @@ function corsOptions(brand: string): cors.CorsOptions {
     ],
     exposedHeaders: [
       "ETag",
+      "Link",
       "Retry-After",
+      "WWW-Authenticate",
+      "X-Next-Cursor",
       "X-Request-Id",
       "X-Replayed",
       "X-RateLimit-Bucket",
       "X-RateLimit-Cost",
+      "X-RateLimit-Limit",
       "X-RateLimit-Remaining",
       `${brand}-Canonical`,
     ],

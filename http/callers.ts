@@ -38,6 +38,18 @@ export interface SessionCaller {
   readonly ip: string;
 }
 
+/** A client of surface B with a good token. */
+export interface ClientCaller {
+  readonly kind: "client";
+  readonly clientId: string;
+  readonly traderId: string;
+  /** The wallet of the client's subaccount. */
+  readonly wallet: string;
+  readonly ip: string;
+  /** Gives back what this request took of its rates, for one that could not be carried out. */
+  readonly giveBack: () => Promise<void>;
+}
+
 /** The trader that a caller of either kind acts for. */
 export function traderOf(caller: KeyCaller | SessionCaller): string {
   return caller.kind === "key" ? caller.key.traderId : caller.accountId;

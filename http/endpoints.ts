@@ -9,11 +9,14 @@ import type { Freshness } from "./freshness.js";
 import type { Passwords } from "./passwords.js";
 import type { Reference } from "./reference.js";
 import { auditEndpoints } from "./routes/admin/audit.js";
+import { emmClientEndpoints } from "./routes/admin/emm-clients.js";
 import { adminEventEndpoints } from "./routes/admin/events.js";
 import { adminMarketEndpoints } from "./routes/admin/markets.js";
 import { moneyEndpoints } from "./routes/admin/money.js";
+import { playerEndpoints } from "./routes/admin/players.js";
 import { referenceDataEndpoints } from "./routes/admin/reference-data.js";
 import { settlementEndpoints } from "./routes/admin/settlement.js";
+import { strikeRequestEndpoints } from "./routes/admin/strike-requests.js";
 import { adminTraderEndpoints } from "./routes/admin/traders.js";
 import { catalogEndpoints, type Books } from "./routes/catalog.js";
 import { keyEndpoints } from "./routes/keys.js";
@@ -54,6 +57,7 @@ export type Endpoints = ReturnType<typeof createEndpoints>;
 
 /** Makes every endpoint once. */
 export function createEndpoints(parts: EndpointParts) {
+  const markets = adminMarketEndpoints(parts);
   return {
     service: serviceEndpoints(parts),
     keys: keyEndpoints(parts),
@@ -66,10 +70,13 @@ export function createEndpoints(parts: EndpointParts) {
     tickets: ticketEndpoints(parts),
     admin: {
       events: adminEventEndpoints(parts),
-      markets: adminMarketEndpoints(parts),
+      markets,
       settlement: settlementEndpoints(parts),
       traders: adminTraderEndpoints(parts),
       referenceData: referenceDataEndpoints(parts),
+      emmClients: emmClientEndpoints(parts),
+      strikeRequests: strikeRequestEndpoints({ ...parts, createMarket: markets.create }),
+      players: playerEndpoints(parts),
       audit: auditEndpoints(parts),
       money: moneyEndpoints(parts),
     },

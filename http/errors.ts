@@ -36,6 +36,8 @@ const TABLE = {
   SUBACCOUNT_NOT_FOUND: [404, "there is no such subaccount"],
   TRANSFER_NOT_FOUND: [404, "there is no such transfer"],
   GROUP_NOT_FOUND: [404, "there is no such order group"],
+  CLIENT_NOT_FOUND: [404, "there is no such live client"],
+  STRIKE_REQUEST_NOT_FOUND: [404, "there is no such strike request"],
   TRADER_NOT_FOUND: [404, "there is no such trader"],
   EMAIL_TAKEN: [409, "an account with this e-mail address exists"],
   KEY_EXISTS: [409, "a live key with this public key exists"],
@@ -79,6 +81,12 @@ export type Code = keyof typeof TABLE;
 /** The status that goes with a code. */
 export function statusOf(code: Code): number {
   return TABLE[code][0];
+}
+
+/** The status on surface B, which has one for everything that keeps an account from trading (contract section 7). */
+export function statusOnB(code: Code): number {
+  const status = statusOf(code);
+  return status === 423 || status === 451 ? 403 : status;
 }
 
 /** What a code means when nothing more particular can be said. */

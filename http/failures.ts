@@ -1,10 +1,9 @@
 /** The last stop of everything that a request throws. */
 
-import type { ErrorRequestHandler } from "express";
+import type { ErrorRequestHandler, Response } from "express";
 import { isUnavailable } from "../db/database.js";
 import { InvalidCursor } from "../db/page.js";
 import { Unavailable } from "../stream/log/types.js";
-import { refuse } from "./edge/answers.js";
 import type { Logger } from "./edge/request-log.js";
 import { Refused } from "./errors.js";
 import { localsOf } from "./incoming.js";
@@ -21,8 +20,11 @@ export function refusalOf(error: unknown): Refused | undefined {
   return undefined;
 }
 
-/** Answers refusals by the table of errors, and anything else with 500 and a line in the log. */
-export function answerFailures(log: Logger): ErrorRequestHandler {
+/** Answers refusals in the shape of a surface, and anything else with 500 and a line in the log. */
+export function answerFailures(
+  log: Logger,
+  refuse: (res: Response, refused: Refused) => void,
+): ErrorRequestHandler {
   return (error: unknown, _req, res, _next) => {
     const refused = refusalOf(error);
     if (refused === undefined)

@@ -24,6 +24,7 @@ export interface LogNotes {
   route?: string;
   keyId?: string;
   accountId?: string;
+  clientId?: string;
   code?: string;
   algorithm?: KeyAlgorithm;
 }

@@ -6,6 +6,7 @@
 import { createPublicKey } from "node:crypto";
 import type { Ticks } from "../actors/units.js";
 import { isUnavailable, type Database } from "../db/database.js";
+import { findEmmClient, type EmmClient } from "../db/queries/emm-clients.js";
 import { findEvent, marketIdsOfEvents, type EventRecord } from "../db/queries/events.js";
 import { findKey } from "../db/queries/keys.js";
 import { findMarket, findMarkets, findOutcome, type MarketRecord } from "../db/queries/markets.js";
@@ -17,8 +18,20 @@ import type { LiveKey } from "./callers.js";
 import type { KeyDirectory } from "./signed.js";
 
 /** What can be invalidated, by whoever changes it. */
-export const REFERENCE_KINDS = ["key", "trader", "session", "location", "market", "event", "ticks"] as const;
+export const REFERENCE_KINDS = [
+  "key",
+  "trader",
+  "session",
+  "location",
+  "client",
+  "market",
+  "event",
+  "ticks",
+] as const;
 export type ReferenceKind = (typeof REFERENCE_KINDS)[number];
+
+/** What was dropped: a thing, or everything. */
+export type Change = { readonly kind: ReferenceKind; readonly id: string } | { readonly kind: "all" };
 
 /** The tick table in force, with its prices as a set to look them up in. */
 export interface Grid {
@@ -42,12 +55,14 @@ export class Reference implements KeyDirectory {
   private readonly sessions: Cache<{ readonly revoked: boolean }>;
   private readonly accounts: Cache<Trader>;
   private readonly locations: Cache<{ readonly last: DeviceLocation | undefined }>;
+  private readonly clients: Cache<EmmClient>;
   private readonly marketCache: Cache<MarketRecord>;
   private readonly events: Cache<EventRecord>;
   private readonly outcomes: Cache<OutcomePlace>;
   private readonly grid: Cache<Grid>;
   private readonly marketListeners = new Set<(marketId: string) => void>();
   private readonly keyListeners = new Set<(keyId: string) => void>();
+  private readonly changeListeners = new Set<(change: Change) => void>();
 
   constructor(private readonly db: Database) {
     const kept = <Value>(
@@ -59,6 +74,7 @@ export class Reference implements KeyDirectory {
     this.sessions = kept(KEY_TTL_MS, 50_000, async (id) => ({ revoked: await isTokenRevoked(db, id) }));
     this.accounts = kept(KEY_TTL_MS, 50_000, (traderId) => findTrader(db, traderId));
     this.locations = kept(KEY_TTL_MS, 50_000, async (id) => ({ last: await findLocation(db, id) }));
+    this.clients = kept(KEY_TTL_MS, 10_000, (clientId) => findEmmClient(db, clientId));
     this.marketCache = kept(MARKET_TTL_MS, 20_000, (marketId) => findMarket(db, marketId));
     this.events = kept(MARKET_TTL_MS, 20_000, (eventId) => findEvent(db, eventId));
     // Which market an outcome belongs to never changes, so this one only bounds memory.
@@ -86,6 +102,11 @@ export class Reference implements KeyDirectory {
   /** The trader's last device check-in. */
   async location(traderId: string): Promise<DeviceLocation | undefined> {
     return (await this.locations.get(traderId))?.last;
+  }
+
+  /** A live client of surface B. */
+  client(clientId: string): Promise<EmmClient | undefined> {
+    return this.clients.get(clientId);
   }
 
   market(marketId: string): Promise<MarketRecord | undefined> {
@@ -125,6 +146,11 @@ export class Reference implements KeyDirectory {
 
   /** Drops what a change made stale. `id` is that of the thing which changed. */
   invalidate(kind: ReferenceKind, id: string): void {
+    this.drop(kind, id);
+    for (const listener of this.changeListeners) listener({ kind, id });
+  }
+
+  private drop(kind: ReferenceKind, id: string): void {
     switch (kind) {
       case "key":
         this.keys.drop(id);
@@ -139,6 +165,10 @@ export class Reference implements KeyDirectory {
       case "trader":
         this.accounts.drop(id);
         this.keys.dropWhere((key) => key.traderId === id);
+        this.clients.dropWhere((client) => client.traderId === id);
+        return;
+      case "client":
+        this.clients.drop(id);
         return;
       case "market":
         this.marketCache.drop(id);
@@ -163,11 +193,19 @@ export class Reference implements KeyDirectory {
       this.sessions,
       this.accounts,
       this.locations,
+      this.clients,
       this.marketCache,
       this.events,
       this.grid,
     ];
     for (const cache of caches) cache.clear();
+    for (const listener of this.changeListeners) listener({ kind: "all" });
+  }
+
+  /** Tells of everything that is dropped here, for what is made of it, until the returned stop is called. */
+  onChange(listener: (change: Change) => void): () => void {
+    this.changeListeners.add(listener);
+    return () => this.changeListeners.delete(listener);
   }
 
   /** Tells of every market that appeared or changed, until the returned stop is called. */

@@ -6,7 +6,8 @@
 import type { Request, RequestHandler, Response } from "express";
 import type { z } from "zod";
 import type { Role, Scope } from "../db/schema/accounts.js";
-import type { KeyCaller, SessionCaller } from "./callers.js";
+import type { TokenBucket } from "../stream/log/throttle.js";
+import type { ClientCaller, KeyCaller, SessionCaller } from "./callers.js";
 import { Refused } from "./errors.js";
 import { incomingOf, notesOf, type Incoming } from "./incoming.js";
 import type { Metering } from "./metering.js";
@@ -17,7 +18,8 @@ export type Access =
   | { readonly kind: "public" }
   | ({ readonly kind: "key" } & KeyRules)
   | { readonly kind: "session"; readonly role: Role | undefined }
-  | ({ readonly kind: "keyOrSession" } & KeyRules);
+  | ({ readonly kind: "keyOrSession" } & KeyRules)
+  | ({ readonly kind: "client" } & ClientRules);
 
 interface KeyRules {
   readonly scopes: readonly Scope[];
@@ -27,13 +29,22 @@ interface KeyRules {
   readonly cancel: boolean;
 }
 
+/** How a route of surface B is reached: a token from each of its rates, and `kyc` and `cancel` as on surface A. */
+export interface ClientRules {
+  readonly rates: readonly TokenBucket[];
+  readonly kyc: boolean;
+  readonly cancel: boolean;
+}
+
 export type CallerOf<A extends Access> = A extends { kind: "public" }
   ? undefined
   : A extends { kind: "key" }
     ? KeyCaller
     : A extends { kind: "session" }
       ? SessionCaller
-      : KeyCaller | SessionCaller;
+      : A extends { kind: "client" }
+        ? ClientCaller
+        : KeyCaller | SessionCaller;
 
 /** A request that passed every check in front of its endpoint. */
 export interface Call<Caller, Query, Body> {
@@ -45,9 +56,19 @@ export interface Call<Caller, Query, Body> {
   readonly id: (name: string) => string;
 }
 
+/** An answer that is JSON already, because the same bytes serve many requests. */
+export class Serialised<Answer> {
+  /** What the bytes say; only checks of answers ask for it. */
+  readonly parse: () => Answer;
+
+  constructor(readonly json: Buffer) {
+    this.parse = () => JSON.parse(json.toString("utf8")) as Answer;
+  }
+}
+
 /** What an endpoint answers. `rows` is what a list came to, which decides what it cost. */
 export interface Reply<Answer> {
-  readonly body: Answer;
+  readonly body: Answer | Serialised<Answer>;
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly rows?: number;
@@ -97,6 +118,8 @@ export const openEndpoint = endpointFor<unknown>();
 export const keyEndpoint = endpointFor<KeyCaller>();
 /** Declares an endpoint for web sessions. */
 export const sessionEndpoint = endpointFor<SessionCaller>();
+/** Declares an endpoint of surface B. */
+export const clientEndpoint = endpointFor<ClientCaller>();
 /** Declares an endpoint for either. */
 export const eitherEndpoint = endpointFor<KeyCaller | SessionCaller>();
 
@@ -131,7 +154,7 @@ export function at<A extends Access, Query, Body, Answer>(
 
 /** Who was let in. `settle` is told the rows of the answer, where those decide the price. */
 export interface Admitted {
-  readonly caller: KeyCaller | SessionCaller | undefined;
+  readonly caller: KeyCaller | SessionCaller | ClientCaller | undefined;
   readonly settle: (rows: number) => Promise<void>;
 }
 
@@ -163,7 +186,9 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
     const call = { caller, query, body, incoming, id: (name: string) => pathId(req, name) };
     const answer = await served.run(call as Call<never, never, never>);
     await settle(answer.rows ?? 0);
-    if (checkAnswers && served.answer !== undefined) served.answer.parse(answer.body);
+    if (checkAnswers && served.answer !== undefined) {
+      served.answer.parse(answer.body instanceof Serialised ? answer.body.parse() : answer.body);
+    }
     send(res, answer, served.status);
   };
 }
@@ -172,5 +197,7 @@ function send(res: Response, answer: Reply<unknown>, success: number): void {
   res.status(answer.status ?? success).set(answer.headers ?? {});
   if (answer.body === undefined) res.end();
   else if (Buffer.isBuffer(answer.body)) res.end(answer.body);
-  else res.json(answer.body);
+  else if (answer.body instanceof Serialised) {
+    res.set("Content-Type", "application/json; charset=utf-8").end(answer.body.json);
+  } else res.json(answer.body);
 }

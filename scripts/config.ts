@@ -55,6 +55,9 @@ const origins = z
     "must be a comma list of origins such as https://trade.example.com",
   );
 
+/** First segments of paths that are not surface B's. */
+const TAKEN_SEGMENTS = new Set(["v3", "admin", "console", "docs", "healthz", "readyz", "metrics"]);
+
 const EnvironmentVariables = z.object({
   PORT: wholeNumber(1, 65_535).default(8080),
   HOST: z.string().default("127.0.0.1"),
@@ -70,6 +73,7 @@ const EnvironmentVariables = z.object({
   SERVICE_PREFIX: z
     .string()
     .regex(/^[a-z][a-z0-9-]{0,31}$/, "must be one lower-case path segment such as svc")
+    .refine((segment) => !TAKEN_SEGMENTS.has(segment), "is the beginning of other routes; take another")
     .default("svc"),
   OPERATOR_EMAIL: z.email("must be an e-mail address").optional(),
   OPERATOR_PASSWORD: z.string().min(8, "must have at least 8 characters").optional(),
@@ -86,6 +90,14 @@ const EnvironmentVariables = z.object({
   REDIS_SERVER_BIN: z.string().optional(),
   JWT_WEB_SECRET: z.string().min(32, SHORT_SECRET).optional(),
   JWT_SERVICE_SECRET: z.string().min(32, SHORT_SECRET).optional(),
+  JWT_SERVICE_ACCEPT: z
+    .string()
+    .transform((value) => value.split(",").map((key) => key.trim()))
+    .pipe(z.array(z.string().min(32, SHORT_SECRET)))
+    .optional(),
+  PUBLIC_URL: urlOf(["https:", "http:"])
+    .transform((url) => url.replace(/\/+$/, ""))
+    .optional(),
   LEASE_MS: wholeNumber(100, 60_000).default(300),
   SETTLEMENT_APPROVALS: oneOf(["1", "2"]).default("1").transform(Number),
 });
@@ -99,6 +111,7 @@ const SECRET = new Set([
   "OPERATOR_PASSWORD",
   "JWT_WEB_SECRET",
   "JWT_SERVICE_SECRET",
+  "JWT_SERVICE_ACCEPT",
 ]);
 
 /** The configuration of one process (contract section 9), frozen; an absent value was not set. */
@@ -136,7 +149,12 @@ function arrange(values: Values) {
     redisFsync: values.REDIS_FSYNC,
     redisServerBin: values.REDIS_SERVER_BIN,
     jwtWebSecret: values.JWT_WEB_SECRET,
+    /** A text signs surface B's tokens with HS256, an Ed25519 private key in PEM with EdDSA. */
     jwtServiceSecret: values.JWT_SERVICE_SECRET,
+    /** Further keys whose tokens are good: the next one before it signs, the last one until its tokens have ended. */
+    jwtServiceAccept: values.JWT_SERVICE_ACCEPT ?? [],
+    /** How the outside reaches this service, for what tells of its own address. Absent: as requests are addressed. */
+    publicUrl: values.PUBLIC_URL,
     leaseMs: values.LEASE_MS,
     /** How many operators it takes to settle a market: 1 or 2. */
     settlementApprovals: values.SETTLEMENT_APPROVALS,

@@ -12,9 +12,18 @@ async function start(config: Config): Promise<RunningRole> {
   if (redisUrl === undefined) throw new ConfigError("REDIS_URL: a gateway needs the Redis of the exchange");
   if (databaseUrl === undefined) throw new ConfigError("DATABASE_URL: a gateway needs the database");
   const logger = createLogger(config.logLevel, "gateway");
-  const { jwtWebSecret } = loadSecrets(config);
+  const { jwtWebSecret, jwtServiceSecret } = loadSecrets(config);
+  const serviceKeys = { signing: jwtServiceSecret, accepted: config.jwtServiceAccept };
   const throttle = config.metered ? undefined : openThrottle;
-  const gateway = await startGateway({ ...config, redisUrl, databaseUrl, jwtWebSecret, logger, throttle });
+  const gateway = await startGateway({
+    ...config,
+    redisUrl,
+    databaseUrl,
+    jwtWebSecret,
+    serviceKeys,
+    logger,
+    throttle,
+  });
   const { generatedOperator } = gateway;
   if (generatedOperator !== undefined) {
     console.log(`the operator is ${generatedOperator.email} with the password ${generatedOperator.password}`);

@@ -9,6 +9,8 @@ import { createApp } from "../http/app.js";
 import { Changes } from "../http/changes.js";
 import type { EdgeLimits } from "../http/edge/front.js";
 import type { Logger } from "../http/edge/request-log.js";
+import { createEmmSurface } from "../http/emm/surface.js";
+import type { ServiceKeys } from "../http/emm/tokens.js";
 import { createEndpoints } from "../http/endpoints.js";
 import { Freshness } from "../http/freshness.js";
 import { readiness } from "../http/health.js";
@@ -44,7 +46,15 @@ import { ensureOperator } from "./first-operator.js";
 
 export interface GatewaySettings extends Pick<
   Config,
-  "host" | "exchangeEnv" | "signatureBrand" | "trustProxy" | "wsOrigins" | "operator" | "dataDir"
+  | "host"
+  | "exchangeEnv"
+  | "signatureBrand"
+  | "servicePrefix"
+  | "publicUrl"
+  | "trustProxy"
+  | "wsOrigins"
+  | "operator"
+  | "dataDir"
 > {
   /** 0 for any free one. */
   readonly port: number;
@@ -52,6 +62,8 @@ export interface GatewaySettings extends Pick<
   readonly databaseUrl: string;
   readonly edge: EdgeLimits;
   readonly jwtWebSecret: string;
+  /** What signs the tokens of surface B. */
+  readonly serviceKeys: ServiceKeys;
   readonly logger: Logger;
   /** What a password costs to hash, when not the usual. */
   readonly passwordCost?: PasswordCost | undefined;
@@ -136,6 +148,22 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const passwords = new Passwords(settings.passwordCost);
     const locations = deviceLocations(reference);
     const trading = new Trading({ reference, exchange, endings: wallets, freshness, db });
+    const emm = createEmmSurface({
+      db,
+      tail: reachable,
+      replicas,
+      reference,
+      freshness,
+      trading,
+      passwords,
+      buckets,
+      serviceKeys: settings.serviceKeys,
+      onError,
+    });
+    closing.push(() => {
+      emm.close();
+      return Promise.resolve();
+    });
     const metrics = new Metrics();
     const endpoints = createEndpoints({
       db,
@@ -174,7 +202,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     metrics.gauge("overround_ws_sockets", "Open websockets", () => sockets.sockets);
 
     const generatedOperator = await ensureOperator(db, passwords, settings);
-    const admission = { signatures, tokens, reference, throttle, locations, keyUse };
+    const admission = { signatures, tokens, reference, throttle, locations, keyUse, clients: emm.clients };
     const app = createApp({
       ...admission,
       endpoints,
@@ -184,6 +212,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       edge: settings.edge,
       trustProxy: settings.trustProxy,
       brand,
+      emm: { endpoints: emm.endpoints, prefix: settings.servicePrefix, publicUrl: settings.publicUrl },
       checkAnswers: exchangeEnv === "dev",
     });
     const server = createHttpServer(app);

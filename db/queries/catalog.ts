@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { asc, eq, inArray } from "drizzle-orm";
 import type { Queries } from "../database.js";
+import { afterCursor, keyOrder, pageOf, type Keyset, type Page, type PageRequest } from "../page.js";
 import { competitors, leagues, marketTypes, players, sports } from "../schema/catalog.js";
 
 export type Competitor = typeof competitors.$inferSelect;
@@ -77,6 +78,19 @@ export async function findPlayers(db: Queries, ids: readonly string[]): Promise<
     .select()
     .from(players)
     .where(inArray(players.playerId, [...ids]));
+}
+
+const BY_ID: Keyset = { columns: [players.playerId], direction: "rising" };
+
+/** Players, in the order of their ids. Throws `InvalidCursor`. */
+export async function listPlayers(db: Queries, page: PageRequest): Promise<Page<Player>> {
+  const rows = await db
+    .select()
+    .from(players)
+    .where(afterCursor(BY_ID, page))
+    .orderBy(...keyOrder(BY_ID))
+    .limit(page.limit + 1);
+  return pageOf(rows, page, (player) => [player.playerId]);
 }
 
 export async function addPlayer(db: Queries, player: Player): Promise<void> {

@@ -1,6 +1,6 @@
 /** Subaccounts: a wallet and its keys each (contract section 5). */
 
-import { and, asc, count, eq, sql } from "drizzle-orm";
+import { and, asc, count, eq, inArray, sql } from "drizzle-orm";
 import type { Database, Queries } from "../database.js";
 import { keys, subaccounts, traders } from "../schema/accounts.js";
 import { insertKey, keyRefusal, type KeyRefusal, type NewKey } from "./keys.js";
@@ -77,6 +77,16 @@ export async function findSubaccount(
 ): Promise<NamedSubaccount | undefined> {
   const [row] = await selectNamed(db, nowTs).where(eq(subaccounts.subaccountId, subaccountId));
   return row;
+}
+
+/** Those of the subaccounts that exist, in no order. */
+export async function findSubaccounts(
+  db: Queries,
+  subaccountIds: readonly string[],
+  nowTs: number,
+): Promise<NamedSubaccount[]> {
+  if (subaccountIds.length === 0) return [];
+  return selectNamed(db, nowTs).where(inArray(subaccounts.subaccountId, [...subaccountIds]));
 }
 
 /**

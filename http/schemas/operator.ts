@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { EVENT_ACTIONS, EVENT_STATUSES, EVENT_TYPES } from "../../db/schema/catalog.js";
 import { KYC_STATUSES, TRADER_STATES } from "../../db/schema/accounts.js";
+import { STRIKE_REQUEST_STATUSES } from "../../db/schema/emm.js";
 import { Amount, commaList, Currency, MoneyText, Ms, PageQuery, PriceText, Text, Uuid } from "./common.js";
 import { CatalogEvent, Market, MarketOutcome } from "./catalog.js";
 
@@ -190,6 +191,53 @@ export const MarketTypeBody = z.strictObject({
   qaOnly: z.boolean("must be true or false").default(false),
 });
 export const MarketType = z.strictObject({ name: z.string(), qaOnly: z.boolean() });
+
+export const EmmClientBody = z.strictObject({ subaccountKeyId: Uuid, name: Text(100) });
+/** The only time that a secret is shown. */
+export const EmmClientSecret = z.strictObject({ clientId: z.uuid(), clientSecret: z.string() });
+export const EmmClient = z.strictObject({
+  clientId: z.uuid(),
+  name: z.string(),
+  traderId: z.uuid(),
+  subaccountKeyId: z.uuid(),
+  label: z.string(),
+  createdTs: Ms,
+  rotatedTs: Ms.nullable(),
+});
+
+export const StrikeRequestsQuery = z.strictObject({
+  ...PageQuery,
+  status: commaList(
+    z.enum(STRIKE_REQUEST_STATUSES, `must be one of ${STRIKE_REQUEST_STATUSES.join(", ")}`),
+  ).optional(),
+});
+export const StrikeDecisionBody = z.strictObject({ approve: z.boolean("must be true or false") });
+export const StrikeRequest = z.strictObject({
+  requestId: z.uuid(),
+  clientId: z.uuid(),
+  marketId: z.uuid(),
+  strike: z.string(),
+  status: z.enum(STRIKE_REQUEST_STATUSES),
+  requestedTs: Ms,
+  decidedTs: Ms.nullable(),
+  decidedBy: z.uuid().nullable(),
+  createdMarketId: z.uuid().nullable(),
+});
+
+export const PlayersQuery = z.strictObject(PageQuery);
+export const PlayerBody = z.strictObject({
+  name: Text(100),
+  fullName: Text(200).optional(),
+  position: Text(50).optional(),
+  team: z.strictObject({ league: Text(100), name: Text(100) }).optional(),
+});
+export const Player = z.strictObject({
+  playerId: z.uuid(),
+  name: z.string(),
+  fullName: z.string(),
+  position: z.string().nullable(),
+  competitorId: z.uuid().nullable(),
+});
 
 export const AuditQuery = z.strictObject({
   ...PageQuery,

@@ -36,6 +36,8 @@ export interface StackOptions {
   readonly edge?: Partial<EdgeLimits>;
   readonly exchangeEnv?: GatewaySettings["exchangeEnv"];
   readonly signatureBrand?: string;
+  readonly servicePrefix?: string;
+  readonly serviceKeys?: GatewaySettings["serviceKeys"];
   readonly trustProxy?: GatewaySettings["trustProxy"];
   readonly wsOrigins?: readonly string[];
   /** How many gateways share the exchange (default 1). */
@@ -149,6 +151,12 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
     operator: OPERATOR,
     dataDir: "",
     edge: { ...EDGE, ...options.edge },
+    servicePrefix: options.servicePrefix ?? "svc",
+    publicUrl: undefined,
+    serviceKeys: options.serviceKeys ?? {
+      signing: "the service secret of the tests, long enough",
+      accepted: [],
+    },
     jwtWebSecret: "the web secret of the tests, long enough",
     passwordCost: { log2N: 10, p: 1 },
     throttle: options.metered === true ? undefined : openThrottle,
