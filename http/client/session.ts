@@ -251,12 +251,17 @@ export class OperatorClient {
     return this.#session.request("GET", "/admin/v1/money", MoneyReport);
   }
 
-  /** All events of the statuses, or all there are. */
+  /** All events, or those of a comma list of statuses. */
   async events(status?: string): Promise<EventAnswer[]> {
-    const page = await this.#session.request("GET", "/admin/v1/events", pageOf(EventAnswer), {
-      query: { status, limit: 500 },
-    });
-    return page.items;
+    const events: EventAnswer[] = [];
+    let after: string | undefined;
+    do {
+      const query: Query = { status, after };
+      const page = await this.#session.request("GET", "/admin/v1/events", pageOf(EventAnswer), { query });
+      events.push(...page.items);
+      after = page.next ?? undefined;
+    } while (after !== undefined);
+    return events;
   }
 
   /** The submittable prices, rising. */

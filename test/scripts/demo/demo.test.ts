@@ -1,0 +1,111 @@
+import { expect } from "chai";
+import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { RestClient } from "../../../http/client/rest.js";
+import { Session } from "../../../http/client/session.js";
+import { Signer } from "../../../http/client/signer.js";
+import { Quoter, Taker, type DemoMarket } from "../../../scripts/demo/bots.js";
+import { demoLogin, readDemoFile, writeDemoFile, type DemoFile } from "../../../scripts/demo/credentials.js";
+import { EVENTS } from "../../../scripts/demo/fixtures.js";
+import { seed } from "../../../scripts/demo/seed.js";
+import { randomFrom } from "../../../scripts/replay/random.js";
+import { startStack, type Stack } from "../../support/stack.js";
+import { GRID } from "../replay/grid.js";
+
+describe("demo: what it keeps", () => {
+  let folder: string;
+  const key = { keyId: "k", algorithm: "Ed25519", privateKey: "p" } as const;
+  const account = { email: "q@x", password: "p", traderId: "t", managementKey: key, tradingKey: key };
+  const content: DemoFile = {
+    login: { email: "v@x", password: "p" },
+    quoters: [account],
+    taker: account,
+    fair: { m: 0.5 },
+  };
+
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(os.tmpdir(), "demo-"));
+  });
+
+  afterEach(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  it("is for its owner's eyes only, and comes back as it was", () => {
+    expect(readDemoFile(folder)).to.equal(undefined);
+    writeDemoFile(folder, content);
+    expect(statSync(path.join(folder, "demo.json")).mode & 0o777).to.equal(0o600);
+    expect(readDemoFile(folder)).to.deep.equal(content);
+    expect(demoLogin(folder)).to.deep.equal(content.login);
+  });
+
+  it("replaces a file that others could read by one that they cannot", () => {
+    const file = path.join(folder, "demo.json");
+    writeFileSync(file, "{}");
+    chmodSync(file, 0o644);
+    writeDemoFile(folder, content);
+    expect(statSync(file).mode & 0o777).to.equal(0o600);
+  });
+
+  it("says what to do about a damaged file, which shows no login", () => {
+    writeFileSync(path.join(folder, "demo.json"), "{");
+    expect(() => readDemoFile(folder)).to.throw("remove it");
+    expect(demoLogin(folder)).to.equal(undefined);
+  });
+});
+
+describe("demo: on the real exchange", function () {
+  this.timeout(60_000);
+  let stack: Stack;
+
+  before(async () => {
+    // With the buckets on: the demo has to live within what a key may do.
+    stack = await startStack({ metered: true });
+  });
+
+  after(() => stack.stop());
+
+  it("seeds its events, and its bots make a market that trades", async () => {
+    const connection = stack.connect();
+    const file = await seed(connection, stack.operator, stack.brand);
+    const events = await stack.operator.events();
+    expect(events.map(({ league }) => league)).to.have.members(EVENTS.map(({ league }) => league));
+    expect(events.filter(({ status }) => status === "OPEN_INGAME")).to.have.length(1);
+
+    const visitor = await new Session(connection, file.login).me();
+    expect(visitor).to.include({ role: "trader", kyc: "VERIFIED" });
+    expect(visitor.cash.CASH).to.equal("10000.00000");
+
+    const rest = new RestClient(connection, new Signer(file.taker.tradingKey, stack.brand));
+    const markets: DemoMarket[] = [];
+    for (const [marketId, fair] of Object.entries(file.fair)) {
+      const [first, second] = (await rest.market(marketId)).outcomes;
+      if (first === undefined || second === undefined)
+        throw new Error("a market of the demo has no two outcomes");
+      markets.push({ marketId, outcomeIds: [first.outcomeId, second.outcomeId], anchor: fair, fair });
+    }
+    const random = randomFrom(1);
+    const style = { edge: 0.01, levels: 2, levelStep: 0.01, largestQty: 500 };
+    const [account] = file.quoters;
+    if (account === undefined) throw new Error("the demo has no quoter");
+    const quoter = new Quoter(connection, account.tradingKey, stack.brand, style, GRID, random);
+    const taker = new Taker(connection, file.taker.tradingKey, stack.brand, GRID, random);
+    try {
+      await quoter.start();
+      for (const market of markets) await quoter.quote(market);
+      await quoter.round(markets);
+      await taker.start(markets);
+      for (let i = 0; i < 5; i += 1) await taker.round(markets);
+      expect((await rest.fills()).length).to.be.greaterThan(0);
+      const book = await rest.book(markets[0]?.marketId ?? "");
+      const sizes = Object.values(book.orders).map((orders) => orders.length);
+      expect(Math.min(...sizes)).to.be.greaterThan(0);
+      // A quote replaces what an earlier one left.
+      expect(Math.max(...sizes)).to.be.at.most(style.levels);
+    } finally {
+      quoter.stop();
+      taker.stop();
+    }
+  });
+});
