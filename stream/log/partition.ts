@@ -299,11 +299,12 @@ export class Partition implements Sender {
   }
 
   /**
-   * What can wait: writing a captured snapshot, forgetting old entries, dropping idle actors from memory. Runs beside
-   * `step`; never rejects.
+   * What can wait: noticing that the tenure is over, writing a captured snapshot, forgetting old entries, dropping idle
+   * actors from memory. Runs beside `step`; never rejects.
    */
   async tidy(): Promise<void> {
     try {
+      await this.#confirm();
       if (this.#captured !== undefined) {
         await this.#keep(this.#captured);
         this.#captured = undefined;
@@ -315,6 +316,15 @@ export class Partition implements Sender {
     } catch (error) {
       this.drop(error);
     }
+  }
+
+  /**
+   * Commits nothing, only to be fenced where another took over in a pause and has let go again: nobody would tick or
+   * relay until the next command. Ends the tenure then.
+   */
+  async #confirm(): Promise<void> {
+    const outcome = await this.#ports.log.commit(this.name, this.epoch, []);
+    if (outcome.kind === "fenced") this.drop(new TenureLost(`${this.name} had another owner`));
   }
 
   async #keep({ actor, snapshot, copies, keepFrom }: Captured): Promise<void> {

@@ -185,6 +185,24 @@ describe("a worker", () => {
       });
     }
 
+    it("notices that another had its partition meanwhile, though no command comes", async () => {
+      const partition = partitionOfWorker(worker, "l1");
+      await partition.tidy();
+      expect(partition.dropped).to.equal(false);
+      await log.leave(worker.id);
+      const successor = deployment.worker(deployment.connect());
+      await successor.beat();
+      await post(log, a, { kind: "alarm", atMs: Date.now() });
+      await partitionOfWorker(successor, "l1").step();
+      await successor.stop();
+      await partition.tidy();
+      expect(partition.dropped).to.equal(true);
+      await worker.beat();
+      await worker.beat();
+      await partitionOfWorker(worker, "l1").step();
+      expect((await counterInLog(log, a)).rangMs).to.have.length(1);
+    });
+
     it("skips a malformed message", async () => {
       await log.append("l1", [{ to: a, body: "{" }]);
       await post(log, a, { kind: "add", n: 1 });
