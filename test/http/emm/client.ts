@@ -1,0 +1,110 @@
+/** A bare client of surface B, and the operator's part of making one. */
+
+import type { Stack } from "../../support/stack.js";
+import type { TestTrader } from "../../support/traders.js";
+
+export interface EmmAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: unknown;
+}
+
+export interface ClientCredentials {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+async function answerOf(response: Response): Promise<EmmAnswer> {
+  const text = await response.text();
+  const body: unknown = text === "" ? undefined : JSON.parse(text);
+  return { status: response.status, headers: response.headers, body };
+}
+
+/** Calls a route with whatever headers; a `body` goes as JSON. */
+export async function call(
+  url: string,
+  method: string,
+  headers: Readonly<Record<string, string>> = {},
+  body?: unknown,
+): Promise<EmmAnswer> {
+  const json = body === undefined ? {} : { "Content-Type": "application/json" };
+  const payload = body === undefined ? {} : { body: JSON.stringify(body) };
+  return answerOf(await fetch(url, { method, headers: { ...json, ...headers }, ...payload }));
+}
+
+/** Calls an operator's route. */
+export async function operate(stack: Stack, line: string, body?: unknown): Promise<EmmAnswer> {
+  const [method = "", path = ""] = line.split(" ");
+  return call(
+    `${stack.url}/admin/v1${path}`,
+    method,
+    { Authorization: `Bearer ${await stack.operatorToken()}` },
+    body,
+  );
+}
+
+/** Has the operator make a client for the trader's subaccount. */
+export async function newClient(stack: Stack, trader: TestTrader): Promise<ClientCredentials> {
+  const { keyId } = trader.account.tradingKey;
+  const made = await operate(stack, "POST /emm-clients", { subaccountKeyId: keyId, name: "maker" });
+  if (made.status !== 201) throw new Error(`no client: ${JSON.stringify(made.body)}`);
+  return made.body as ClientCredentials;
+}
+
+/** Asks for a token with a JSON body. */
+export function askToken(
+  url: string,
+  credentials: ClientCredentials,
+  headers: Readonly<Record<string, string>> = {},
+  prefix = "svc",
+): Promise<EmmAnswer> {
+  return call(`${url}/${prefix}/v1/auth/emm-token`, "POST", headers, {
+    grant_type: "client_credentials",
+    client_id: credentials.clientId,
+    client_secret: credentials.clientSecret,
+  });
+}
+
+/** Calls surface B as one client, with a token got at the first call. */
+export class EmmClient {
+  #token: Promise<string> | undefined;
+
+  constructor(
+    readonly url: string,
+    readonly credentials: ClientCredentials,
+    readonly prefix = "svc",
+  ) {}
+
+  token(): Promise<string> {
+    this.#token ??= askToken(this.url, this.credentials, {}, this.prefix).then(({ status, body }) => {
+      if (status !== 200) throw new Error(`no token: ${JSON.stringify(body)}`);
+      return (body as { access_token: string }).access_token;
+    });
+    return this.#token;
+  }
+
+  /** `line` is a method and a path below `/svc/v2/emm`. */
+  async call(line: string, body?: unknown): Promise<EmmAnswer> {
+    const [method = "", path = ""] = line.split(" ");
+    const headers = { Authorization: `Bearer ${await this.token()}` };
+    return call(`${this.url}/${this.prefix}/v2/emm${path}`, method, headers, body);
+  }
+
+  /** The body of a GET that succeeds. */
+  async read<T>(path: string): Promise<T> {
+    const { status, body } = await this.call(`GET ${path}`);
+    if (status !== 200) throw new Error(`GET ${path}: ${status} ${JSON.stringify(body)}`);
+    return body as T;
+  }
+}
+
+/** Repeats a read until it holds. */
+export async function until<T>(read: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
+  const deadline = Date.now() + 10_000;
+  for (;;) {
+    const value = await read();
+    if (holds(value)) return value;
+    if (Date.now() > deadline) throw new Error(`still ${JSON.stringify(value)}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
