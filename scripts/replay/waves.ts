@@ -1,11 +1,11 @@
 /**
- * Cuts a recording into waves. A wave is as many messages in a row as touch different prices, so that all it asks for
- * can travel at once and still ends where one message after the other would have ended; no state that the recording
- * shows is skipped. Where the waves are cut, and what is in them, depends on nothing but the recording.
+ * Cuts a recording into waves. A wave is as many messages in a row as can travel at once and still end where one
+ * message after the other would have ended: their takes in order, and then different prices to set. No state that the
+ * recording shows is skipped. Where the waves are cut, and what is in them, depends on nothing but the recording.
  */
 
 import { EMPTY_LADDER, RecordedMarket, type Ladder, type Mapping, type Traded } from "./ladder.js";
-import { snapDown, thousandthsOf, type Side } from "./odds.js";
+import { contractsOf, snapDown, thousandthsOf, type Side } from "./odds.js";
 import type { Line, MarketDefinition } from "./recording.js";
 
 /** A taker order: buys `outcome` at up to `tick`, where exactly `qty` is there to be had. */
@@ -45,6 +45,8 @@ export interface Cutting extends Mapping {
 }
 
 const MAX_MESSAGES = 256;
+/** A cent of each party's stake, in money. */
+const ROUNDING = 0.02;
 
 function keyOf(outcome: number, tick: number): string {
   return `${outcome} ${tick}`;
@@ -60,26 +62,27 @@ function changedKeys(before: Ladder, after: Ladder): string[] {
   return keys;
 }
 
-/** What stands between the messages of a wave: its takes so far, the prices it touched and the book after its takes. */
+/** The messages of a wave so far: its takes, what they leave of the book, and the prices that are still to be set. */
 class OpenWave {
   readonly takes: Take[] = [];
-  readonly touched = new Set<string>();
   messages = 0;
   untaken = 0;
   readonly #resting: [Map<number, number>, Map<number, number>];
+  /** Prices where the recording differs from what the takes leave. */
+  readonly #unset = new Set<string>();
 
   constructor(
     readonly openedMs: number,
     book: Ladder,
-    readonly grid: readonly number[],
+    readonly cutting: Cutting,
   ) {
     this.#resting = [new Map(book[0]), new Map(book[1])];
   }
 
   /** Where a traded volume rested with us: the outcome whose bids it takes, and the lowest of them. */
-  levelOf(traded: Traded): { readonly outcome: number; readonly tick: number } | undefined {
+  levelOf(traded: Traded): Level | undefined {
     const candidates = (["back", "lay"] as const).flatMap((side: Side) => {
-      const tick = snapDown(thousandthsOf(traded.odds, side), this.grid);
+      const tick = snapDown(thousandthsOf(traded.odds, side), this.cutting.grid);
       if (tick === undefined) return [];
       const outcome = side === "back" ? traded.runner : 1 - traded.runner;
       return [{ side, outcome, tick, resting: this.#resting[outcome]?.get(tick) ?? 0 }];
@@ -88,33 +91,61 @@ class OpenWave {
     return there.find(({ side }) => side === traded.shrank) ?? there[0];
   }
 
-  /** Whether the wave has already changed a price that a take down to `tick` would meet. */
-  hasTouchedAbove(outcome: number, tick: number): boolean {
-    for (const key of this.touched) {
+  /** Whether a price that the message sets, or a take of it reaches, still has to be set by an earlier message. */
+  isInTheWay(changed: readonly string[], traded: readonly Traded[]): boolean {
+    if (changed.some((key) => this.#unset.has(key))) return true;
+    return traded.some((one) => {
+      const level = this.levelOf(one);
+      return level !== undefined && this.#hasUnsetFrom(level);
+    });
+  }
+
+  /**
+   * Takes what is there, best price first, down to the level. Sizes are rounded to the cent on both sides of a trade:
+   * where that alone stands between what would be left and what the recording shows, the take is what the level lost.
+   */
+  take(traded: Traded, { outcome, tick }: Level, after: Ladder): void {
+    const bids = this.#resting[outcome] ?? new Map<number, number>();
+    const prices = [...bids.keys()].filter((price) => price >= tick).sort((a, b) => b - a);
+    const { odds, contracts } = traded;
+    const rounding = contractsOf(ROUNDING, odds, this.cutting.scale);
+    let left = contracts;
+    let qty = 0;
+    for (const price of prices) {
+      const there = bids.get(price) ?? 0;
+      let taken = Math.min(there, left);
+      if (taken === 0) break;
+      left -= taken;
+      const shown = after[outcome]?.get(price) ?? 0;
+      if (price === tick && shown < there && Math.abs(there - taken - shown) <= rounding)
+        taken = there - shown;
+      qty += taken;
+      if (taken === there) bids.delete(price);
+      else bids.set(price, there - taken);
+    }
+    this.untaken += left;
+    if (qty > 0) this.takes.push({ outcome: 1 - outcome, tick: 1_000 - tick, qty });
+  }
+
+  /** Adds a message, whose takes are taken and whose ladder is `after`. */
+  add(after: Ladder): void {
+    this.messages += 1;
+    this.#unset.clear();
+    for (const key of changedKeys(this.#resting, after)) this.#unset.add(key);
+  }
+
+  #hasUnsetFrom({ outcome, tick }: Level): boolean {
+    for (const key of this.#unset) {
       const [o, t] = key.split(" ");
       if (Number(o) === outcome && Number(t) >= tick) return true;
     }
     return false;
   }
+}
 
-  /** Takes what is there, best price first, down to `tick`. */
-  take(outcome: number, tick: number, contracts: number): void {
-    const bids = this.#resting[outcome];
-    const prices = [...(bids?.keys() ?? [])].filter((price) => price >= tick).sort((a, b) => b - a);
-    let left = contracts;
-    for (const price of prices) {
-      const there = bids?.get(price) ?? 0;
-      const taken = Math.min(there, left);
-      if (taken === 0) break;
-      left -= taken;
-      this.touched.add(keyOf(outcome, price));
-      if (taken === there) bids?.delete(price);
-      else bids?.set(price, there - taken);
-    }
-    this.untaken += left;
-    if (left < contracts)
-      this.takes.push({ outcome: 1 - outcome, tick: 1_000 - tick, qty: contracts - left });
-  }
+interface Level {
+  readonly outcome: number;
+  readonly tick: number;
 }
 
 /** Cuts the lines of a recording. Throws `UnusableRecording` for a market that cannot be replayed. */
@@ -157,14 +188,13 @@ export async function* cutWaves(
       if (transition !== result) yield transition;
     }
     const cleared = transitions.some(({ kind }) => kind === "golive" || kind === "unlive");
-    wave ??= new OpenWave(line.publishMs, cleared ? EMPTY_LADDER : ladder, cutting.grid);
+    wave ??= new OpenWave(line.publishMs, cleared ? EMPTY_LADDER : ladder, cutting);
     for (const one of traded) {
       const level = phase.suspended ? undefined : wave.levelOf(one);
       if (level === undefined) wave.untaken += one.contracts;
-      else wave.take(level.outcome, level.tick, one.contracts);
+      else wave.take(one, level, after);
     }
-    for (const key of changed) wave.touched.add(key);
-    wave.messages += 1;
+    wave.add(after);
     ladder = after;
     last = { line: line.number, publishMs: line.publishMs };
     if (result !== undefined) {
@@ -192,11 +222,7 @@ function mustCut(
 ): boolean {
   if (transitions.length > 0 || wave.messages >= MAX_MESSAGES) return true;
   if (publishMs - wave.openedMs > cutting.windowMs) return true;
-  if (changed.some((key) => wave.touched.has(key))) return true;
-  return traded.some((one) => {
-    const level = wave.levelOf(one);
-    return level !== undefined && wave.hasTouchedAbove(level.outcome, level.tick);
-  });
+  return wave.isInTheWay(changed, traded);
 }
 
 /** What a definition changes, in the order in which we follow it. */

@@ -141,6 +141,37 @@ describe("replay: cutting waves", () => {
     expect(last?.untaken).to.equal(3_000 + 7_500);
   });
 
+  it("keeps trades in one wave while they alone account for what a price loses", async () => {
+    const scenes = await scenesOf([
+      DEFINED,
+      message({ rc: [{ id: 1, atl: [[2, 10]] }] }),
+      message({ rc: [{ id: 1, atl: [[2, 6]], trd: [[2, 8]] }] }),
+      message({ rc: [{ id: 1, atl: [[2, 5]], trd: [[2, 10]] }] }),
+      message({ rc: [{ id: 1, atl: [[2, 9]] }] }),
+      message({ rc: [{ id: 1, atl: [[2, 8]], trd: [[2, 12]] }] }),
+    ]);
+    const [, second, third] = waves(scenes);
+    expect(second?.messages).to.equal(3);
+    expect(second?.takes.map(({ qty }) => qty)).to.deep.equal([800, 200]);
+    expect(third?.takes.map(({ qty }) => qty)).to.deep.equal([200]);
+  });
+
+  it("takes what the price lost when only cents of rounding stand between", async () => {
+    const take = async (left: number, traded: number): Promise<number | undefined> => {
+      const scenes = await scenesOf([
+        DEFINED,
+        message({ rc: [{ id: 1, atl: [[2.5, 10]] }] }),
+        message({ rc: [{ id: 1, atl: [[2.5, left]], trd: [[2.5, traded]] }] }),
+      ]);
+      return waves(scenes)[1]?.takes[0]?.qty;
+    };
+    expect(await take(6, 7.98)).to.equal(1_000);
+    expect(await take(6, 8.03)).to.equal(1_000);
+    expect(await take(0, 19.99)).to.equal(2_500);
+    expect(await take(6, 7.9)).to.equal(987);
+    expect(await take(6, 9)).to.equal(1_125);
+  });
+
   it("does not count volume again that was corrected down and up", async () => {
     const scenes = await scenesOf([
       DEFINED,
