@@ -47,6 +47,8 @@ export class Differential {
   readonly #mayOwe = new Set<string>();
   readonly #comparison: Comparison;
   readonly #tally: Tally;
+  /** Steps taken so far. */
+  taken = 0;
   #ids = 0;
 
   constructor(actors?: Actors, tally: Tally = new Map()) {
@@ -67,6 +69,7 @@ export class Differential {
       for (const currency of CURRENCIES)
         this.#transact(wallet, "DEPOSIT", START_MILLICENTS, currency, undefined);
     for (const step of steps) {
+      this.taken += 1;
       this.#take(step);
       this.#comparison.check();
     }

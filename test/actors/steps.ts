@@ -63,7 +63,7 @@ const order: fc.Arbitrary<OrderStep> = fc.record({
   tif: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.nat(4)),
   selfTrade: fc.oneof({ weight: 2, arbitrary: fc.constant(0) }, fc.nat(2)),
   ttlMs: fc.integer({ min: 1_000, max: 9_000 }),
-  clientId: fc.oneof({ weight: 12, arbitrary: fc.constant(undefined) }, fc.nat(3)),
+  clientId: fc.oneof({ weight: 9, arbitrary: fc.constant(undefined) }, fc.nat(1)),
   late: fc.nat(39).map((n) => n === 39),
 });
 
@@ -115,6 +115,7 @@ const rare: fc.Arbitrary<Step> = fc.oneof(
     coarse: fc.boolean(),
   }),
   fc.record({ do: fc.constant("wait" as const), ms: fc.integer({ min: 1, max: 5_000 }) }),
+  fc.record({ do: fc.constant("wait" as const), ms: fc.integer({ min: 1_000, max: 9_000 }) }),
 );
 
 const ending: fc.Arbitrary<Step> = fc.oneof(

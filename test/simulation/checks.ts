@@ -1,0 +1,172 @@
+/** What must hold when everything has come to rest: invariants 1, 5, 6, 8 and 9 of `design/quality.md`. */
+
+import { partitionOf } from "../../actors/actor.js";
+import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
+import type { LedgerDelta } from "../../actors/ledger/deltas.js";
+import type { MarketDelta } from "../../actors/market/deltas.js";
+import { CURRENCIES } from "../../actors/market/types.js";
+import { silentLogger } from "../../stream/log/logger.js";
+import { MemoryLog } from "../../stream/log/memory.js";
+import type { MemoryStore } from "../../stream/log/memory-store.js";
+import { recover } from "../../stream/log/recovery.js";
+import type { ActorOf } from "../../stream/log/runtime.js";
+import type { Invocation } from "./clients.js";
+import type { Deployment } from "./deployment.js";
+import { isMarket, type Journal } from "./journal.js";
+
+/** Nothing that was due before `beforeMs` is still waiting for its time. */
+export function checkPunctual(journal: Journal, beforeMs: number): void {
+  for (const { marketId, held, books } of journal.markets) {
+    for (const { order, untilMs } of held.values())
+      must(untilMs > beforeMs, `order ${order.orderId} is still held in ${marketId}`);
+    for (const currency of CURRENCIES) {
+      for (const { order } of books[currency].resting.values())
+        must(
+          (order.expiresAt ?? Infinity) > beforeMs,
+          `order ${order.orderId} has not expired in ${marketId}`,
+        );
+    }
+  }
+  for (const { wallets } of journal.ledgers) {
+    for (const { wallet, deadman } of wallets.values())
+      must((deadman?.dueMs ?? Infinity) > beforeMs, `the dead-man switch of ${wallet} has not gone off`);
+  }
+}
+
+/** Every market is settled and empty, no order is open, nothing is in flight. */
+export function checkRest(journal: Journal): void {
+  for (const { marketId, status, books } of journal.markets) {
+    must(status === "SETTLED", `market ${marketId} is ${status} in the end`);
+    for (const currency of CURRENCIES)
+      must(books[currency].escrow === 0, `market ${marketId} keeps ${books[currency].escrow} ${currency}`);
+  }
+  for (const { wallets } of journal.ledgers) {
+    for (const { wallet, orders, accounts, funds } of wallets.values()) {
+      must(orders.size === 0, `wallet ${wallet} has ${orders.size} open orders in the end`);
+      must(accounts.size === 0, `wallet ${wallet} holds something in the end`);
+      for (const currency of CURRENCIES)
+        must(funds[currency].reserved === 0, `wallet ${wallet} reserves ${currency} in the end`);
+    }
+  }
+  for (const currency of CURRENCIES)
+    must(journal.inFlight(currency) === 0, `${currency} is in flight in the end`);
+  must(journal.messagesUnderWay === 0, "messages between actors are under way in the end");
+}
+
+/** The log gives back what the fold of the whole journal gives, and the projector has all of it. */
+export async function checkRecovery(
+  store: MemoryStore,
+  journal: Journal,
+  actorOf: ActorOf,
+  deployment: Deployment,
+): Promise<void> {
+  const log = new MemoryLog(store);
+  for (const actor of journal.actors) {
+    const partition = partitionOf(actor);
+    const [head] = await log.heads(partition, [actor]);
+    if (head === undefined) throw new Error(`no head of ${actor}`);
+    const { state, seq } = await recover(log, partition, actorOf(actor), actor, head, silentLogger);
+    const entries = journal.entries(actor);
+    must(seq === entries.length, `${actor} is at ${seq}, and its journal at ${entries.length}`);
+    const recovered = JSON.stringify(actorOf(actor).save(state));
+    must(recovered === journal.saved(actor), `${actor}: what is recovered is not the fold of the journal`);
+    const rows = deployment.projected.get(actor) ?? [];
+    must(JSON.stringify(rows) === JSON.stringify(entries), `${actor}: the read model has something else`);
+  }
+  await log.close();
+}
+
+/** How often things are in the journals, by their ids. */
+class Effects {
+  readonly #counts = new Map<string, number>();
+
+  constructor(deltas: readonly (MarketDelta | LedgerDelta)[]) {
+    for (const delta of deltas) {
+      for (const id of idsOf(delta)) this.#counts.set(id, (this.#counts.get(id) ?? 0) + 1);
+    }
+  }
+
+  must(id: string, times: number): void {
+    const count = this.#counts.get(id) ?? 0;
+    must(count === times, `${id} is in the log ${count} times, and should be ${times} times`);
+  }
+
+  get all(): ReadonlyMap<string, number> {
+    return this.#counts;
+  }
+}
+
+function idsOf(delta: MarketDelta | LedgerDelta): readonly string[] {
+  switch (delta.type) {
+    case "accepted":
+      return [`order ${delta.order.orderId}`];
+    case "entry":
+      return [`transaction ${delta.transactionId}`];
+    case "transfer":
+      return [`transfer ${delta.transfer.transferId}`];
+    case "graded":
+      return [`settlement ${delta.settlementId}`];
+    case "trade":
+      return [`trade ${delta.tradeId}`];
+    case "created":
+      return [`market ${delta.definition.marketId}`];
+    case "order":
+      if ("seq" in delta) return delta.kind === "fill" ? [`private fill ${delta.fillId}`] : [];
+      return delta.kind === "fill" ? [`fill ${delta.fillId}`] : [];
+    default:
+      return [];
+  }
+}
+
+/** What was answered is in the log exactly once, what was refused is not, and no id is there twice. */
+export function checkAnswers(journal: Journal, invocations: readonly Invocation[]): void {
+  const effects = new Effects(journal.deltas);
+  for (const [id, count] of effects.all) must(count === 1, `${id} is in the log ${count} times`);
+  for (const [id] of effects.all) if (id.startsWith("fill ")) effects.must(`private ${id}`, 1);
+  for (const { actor, command, answer, answered, id } of invocations) {
+    must(answered, `command ${id} has no answer in the end`);
+    if (isMarket(actor)) continue;
+    checkLedgerAnswer(effects, command as LedgerCommand, answer as LedgerReply);
+  }
+}
+
+function checkLedgerAnswer(effects: Effects, command: LedgerCommand, answer: LedgerReply): void {
+  switch (command.kind) {
+    case "place": {
+      if (!answer.ok || answer.kind !== "placed")
+        throw new Error(`a place was answered ${JSON.stringify(answer)}`);
+      const refused = command.atomic && answer.results.some((result) => !result.ok);
+      command.orders.forEach(({ orderId }, i) => {
+        const result = answer.results[i];
+        const accepted = result?.ok === true && !result.repeated && !refused;
+        effects.must(`order ${orderId}`, accepted ? 1 : 0);
+      });
+      return;
+    }
+    case "amend": {
+      const { replacement } = command;
+      if (replacement === undefined) return;
+      const replaced = answer.ok && answer.kind === "amended" && answer.orderId === replacement.orderId;
+      effects.must(`order ${replacement.orderId}`, replaced ? 1 : 0);
+      return;
+    }
+    case "transact": {
+      const first = answer.ok && answer.kind === "transaction" ? answer.transactionId : undefined;
+      if (first !== undefined) effects.must(`transaction ${first}`, 1);
+      if (first !== command.transactionId) effects.must(`transaction ${command.transactionId}`, 0);
+      return;
+    }
+    case "transfer": {
+      const first = answer.ok && answer.kind === "transfer" ? answer.transfer.transferId : undefined;
+      if (first !== undefined) effects.must(`transfer ${first}`, 1);
+      if (first !== command.transferId) effects.must(`transfer ${command.transferId}`, 0);
+      return;
+    }
+    default:
+  }
+}
+
+/** Says what is wrong, when it is. */
+export function must(holds: boolean, otherwise: string): asserts holds {
+  if (!holds) throw new Error(otherwise);
+}

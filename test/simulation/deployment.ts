@@ -1,0 +1,304 @@
+/** The processes of an exchange: workers, gateways and a projector, and everything that can befall them. */
+
+import { type ActorId, partitionOf } from "../../actors/actor.js";
+import { LogExchange } from "../../stream/log/exchange.js";
+import type { Logger } from "../../stream/log/logger.js";
+import { LogTail } from "../../stream/log/tail.js";
+import type { Entry } from "../../stream/log/types.js";
+import { Worker } from "../../stream/log/worker.js";
+import type { ActorOf } from "../../stream/log/runtime.js";
+import { KEYS } from "./journal.js";
+import { type Machine, Process } from "./process.js";
+import type { Random } from "./random.js";
+
+interface RunningWorker {
+  readonly process: Process;
+  readonly worker: Worker;
+}
+
+export interface Gateway {
+  readonly process: Process;
+  readonly exchange: LogExchange;
+}
+
+export interface DeploymentPorts {
+  readonly machine: Machine;
+  readonly actors: readonly ActorId[];
+  readonly actorOf: ActorOf;
+  readonly random: Random;
+  readonly onFault: (kind: string) => void;
+  /** Something that must never happen has. */
+  readonly onViolation: (error: Error) => void;
+}
+
+const MAX_SKEW_MS = 20;
+
+export class Deployment {
+  readonly #ports: DeploymentPorts;
+  readonly #partitions: readonly string[];
+  readonly #workers = new Set<RunningWorker>();
+  readonly #gateways = new Set<Gateway>();
+  #projector: Process | undefined;
+  /** What the projector has written: rows and cursors together, as one transaction does. */
+  readonly projected = new Map<ActorId, Entry[]>();
+  readonly #spoiled = new Set<ActorId>();
+  readonly #logger: Logger;
+  #started = 0;
+
+  constructor(ports: DeploymentPorts) {
+    this.#ports = ports;
+    this.#partitions = [...new Set(ports.actors.map(partitionOf))];
+    this.#logger = {
+      info: () => undefined,
+      warn: () => undefined,
+      error: (fields, message) => {
+        if (message.startsWith("a snapshot cannot be used")) ports.onFault("snapshot passed over");
+        else ports.onViolation(new Error(`${message}: ${describe(fields)}`));
+      },
+    };
+  }
+
+  get gateways(): readonly Gateway[] {
+    return [...this.#gateways];
+  }
+
+  #process(kind: string): Process {
+    this.#started += 1;
+    const { machine, random } = this.#ports;
+    return new Process(`${kind}${this.#started}`, machine, random.between(-MAX_SKEW_MS, MAX_SKEW_MS));
+  }
+
+  startWorker(): void {
+    const process = this.#process("worker");
+    const { log, clock } = process;
+    const { actorOf } = this.#ports;
+    const options = { id: process.name, log, actorOf, clock, logger: this.#logger };
+    const worker = new Worker({ ...options, partitions: this.#partitions });
+    const running = { process, worker };
+    this.#workers.add(running);
+    worker.start().catch(() => this.#bury(running));
+  }
+
+  #bury(running: RunningWorker): void {
+    running.process.crash();
+    this.#workers.delete(running);
+  }
+
+  startGateway(): void {
+    const process = this.#process("gateway");
+    const { log, clock } = process;
+    const newId = (): string => this.#ports.random.uuid();
+    const exchange = new LogExchange({ log, clock, logger: this.#logger, newId });
+    exchange.start().then(
+      () => this.#gateways.add({ process, exchange }),
+      () => process.crash(),
+    );
+  }
+
+  /** A projector goes on from what was written last. */
+  startProjector(): void {
+    const process = this.#process("projector");
+    this.#projector = process;
+    const { log, clock } = process;
+    const { actorOf, onViolation, random, onFault } = this.#ports;
+    const tail = new LogTail({ log, clock, logger: this.#logger, actorOf });
+    const cursors = new Map([...this.projected].map(([actor, rows]) => [actor, rows.at(-1)?.seq ?? 0]));
+    tail.everyActor({
+      cursors,
+      partitions: this.#partitions,
+      onEntries: async (entries) => {
+        await new Promise<void>((resolve) => clock.after(random.between(0, 5), resolve));
+        if (random.chance(0.05)) {
+          onFault("projection refused");
+          throw new Error("the database is busy");
+        }
+        for (const entry of entries) this.#project(entry);
+        if (random.chance(0.1)) return;
+        const marks = entries.map(({ actor, seq }) => [actor, seq] as const);
+        tail.projected(marks).catch(() => undefined);
+      },
+      onGap: (actor, seq) => onViolation(new Error(`the projector misses what follows ${seq} of ${actor}`)),
+    });
+  }
+
+  #project(entry: Entry): void {
+    const rows = this.projected.get(entry.actor) ?? [];
+    this.projected.set(entry.actor, rows);
+    const last = rows.at(-1)?.seq ?? 0;
+    if (entry.seq === last + 1) rows.push(entry);
+    else
+      this.#ports.onViolation(
+        new Error(`the projector got entry ${entry.seq} of ${entry.actor} after ${last}`),
+      );
+  }
+
+  /** One thing goes wrong. */
+  misfortune(): void {
+    this.#ports.random.pick([
+      () => this.#crashWorker(),
+      () => this.#crashWorker(),
+      () => this.#pauseWorker(),
+      () => this.#pauseWorker(),
+      () => this.#stopWorker(),
+      () => this.#addWorker(),
+      () => this.#gatewayFails(),
+      () => this.#projectorFails(),
+      () => this.#spoilSnapshot(),
+      () => this.#slowDown(),
+    ])();
+  }
+
+  #someWorker(): RunningWorker | undefined {
+    return this.#workers.size === 0 ? undefined : this.#ports.random.pick([...this.#workers]);
+  }
+
+  #crashWorker(): void {
+    const worker = this.#someWorker();
+    if (worker === undefined) return;
+    this.#ports.onFault("worker crash");
+    this.#bury(worker);
+    this.#refillWithin(1_000);
+  }
+
+  #pauseWorker(): void {
+    this.#ports.onFault("worker pause");
+    this.#someWorker()?.process.pause(this.#ports.random.between(50, 1_500));
+  }
+
+  #stopWorker(): void {
+    const worker = this.#someWorker();
+    if (worker !== undefined) this.#stop(worker);
+    this.#refillWithin(500);
+  }
+
+  #addWorker(): void {
+    if (this.#workers.size < 4) this.startWorker();
+  }
+
+  #slowDown(): void {
+    const { machine, onFault } = this.#ports;
+    onFault("slow messages");
+    machine.network.slowUntilMs = machine.scheduler.nowMs + 1_500;
+  }
+
+  #refillWithin(ms: number): void {
+    const { machine, random } = this.#ports;
+    machine.scheduler.after(random.between(0, ms), () => this.#refill(2));
+  }
+
+  #refill(least: number): void {
+    while (this.#workers.size < least) this.startWorker();
+  }
+
+  /** Ends a worker as SIGTERM does; one that takes too long is killed. */
+  #stop(running: RunningWorker): void {
+    this.#ports.onFault("hand-over");
+    const cancel = this.#ports.machine.scheduler.after(3_000, () => this.#bury(running));
+    this.#workers.delete(running);
+    void running.worker.stop().then(() => {
+      cancel();
+      running.process.crash();
+    });
+  }
+
+  #gatewayFails(): void {
+    const { random, onFault } = this.#ports;
+    if (this.#gateways.size === 0) return;
+    const gateway = random.pick([...this.#gateways]);
+    if (random.chance(0.5)) {
+      onFault("gateway pause");
+      gateway.process.pause(random.between(50, 2_000));
+      return;
+    }
+    onFault("gateway crash");
+    gateway.process.crash();
+    this.#gateways.delete(gateway);
+    this.startGateway();
+  }
+
+  #projectorFails(): void {
+    const { machine, random, onFault } = this.#ports;
+    onFault("projector crash");
+    this.#projector?.crash();
+    this.#projector = undefined;
+    machine.scheduler.after(random.pick([0, 100, 4_000]), () => this.#startMissingProjector());
+  }
+
+  #startMissingProjector(): void {
+    if (this.#projector === undefined) this.startProjector();
+  }
+
+  /** A snapshot is damaged on the disk: its hash tells, and the one before it has to do. Only two are kept. */
+  #spoilSnapshot(): void {
+    const { random, machine, actors, onFault } = this.#ports;
+    const actor = random.pick(actors);
+    if (this.#spoiled.has(actor)) return;
+    const key = KEYS.snapshot(partitionOf(actor), actor, "latest");
+    const body = machine.store.get(key, "body");
+    if (
+      body === undefined ||
+      machine.store.get(KEYS.head(partitionOf(actor), actor), "previous") === undefined
+    )
+      return;
+    onFault("snapshot damaged");
+    this.#spoiled.add(actor);
+    machine.store.set(key, "body", `${body} `);
+  }
+
+  /** The log loses power, and with it everybody a connection; sometimes all workers die too. */
+  powerCut(): void {
+    const { machine, random, onFault } = this.#ports;
+    onFault("power cut");
+    machine.network.powerCut();
+    if (!random.chance(0.5)) return;
+    for (const worker of [...this.#workers]) this.#bury(worker);
+    this.#refillWithin(500);
+  }
+
+  /** Nobody fails any more: enough of everything runs. */
+  heal(): void {
+    this.#ports.machine.network.slowUntilMs = 0;
+    this.#refill(2);
+    this.#startMissingProjector();
+    if (this.#gateways.size === 0) this.startGateway();
+  }
+
+  /** Whether nothing waits: every mailbox empty, everything relayed, everything projected. */
+  get isQuiet(): boolean {
+    const { store } = this.#ports.machine;
+    return this.#ports.actors.every((actor) => {
+      const partition = partitionOf(actor);
+      const head = (field: string): number => Number(store.get(KEYS.head(partition, actor), field) ?? 0);
+      return (
+        store.stream(KEYS.mailbox(partition, actor)).entries.length === 0 &&
+        head("relayed") === head("seq") &&
+        (this.projected.get(actor)?.at(-1)?.seq ?? 0) === head("seq")
+      );
+    });
+  }
+
+  /** What waits, for a message. */
+  get waiting(): string {
+    const { store } = this.#ports.machine;
+    return this.#ports.actors
+      .map((actor) => {
+        const partition = partitionOf(actor);
+        const head = KEYS.head(partition, actor);
+        const mailbox = store.stream(KEYS.mailbox(partition, actor)).entries.length;
+        const seen = this.projected.get(actor)?.length ?? 0;
+        return `${actor}: ${mailbox} waiting, at ${store.get(head, "seq") ?? 0}, relayed ${store.get(head, "relayed") ?? 0}, projected ${seen}`;
+      })
+      .join("; ");
+  }
+
+  stopAll(): void {
+    for (const { process } of [...this.#workers, ...this.#gateways]) process.crash();
+    this.#projector?.crash();
+  }
+}
+
+function describe(fields: object): string {
+  const { err, actor } = fields as { err?: unknown; actor?: string };
+  const cause = err instanceof Error && err.cause instanceof Error ? `: ${err.cause.message}` : "";
+  return `${actor ?? ""} ${err instanceof Error ? err.message : String(err)}${cause}`;
+}

@@ -1,0 +1,117 @@
+/**
+ * `npm run simulate -- [--seeds N] [--from S] | --seed S [--trace] | --mutants`
+ *
+ * Runs seeds (100 by default) and says what they reached; one seed again, with everything that happened in it; or the
+ * planted bugs, each of which must be caught. Ends with 1 when something is not as it must be.
+ */
+
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { inParallel, POOLED } from "./pool.js";
+import { carryOut, MUTANT_NAMES, type Report, type Task } from "./tasks.js";
+
+const MAIN = fileURLToPath(import.meta.url);
+const PROGRESS_MS = 1_000;
+
+const { values: options } = parseArgs({
+  options: {
+    seeds: { type: "string", default: "100" },
+    from: { type: "string", default: "1" },
+    seed: { type: "string" },
+    trace: { type: "boolean", default: false },
+    mutants: { type: "boolean", default: false },
+    pooled: { type: "boolean", default: false },
+  },
+});
+
+function numberOf(text: string, name: string): number {
+  const number = Number(text);
+  if (!Number.isSafeInteger(number) || number < 0) throw new Error(`--${name} takes a whole number`);
+  return number;
+}
+
+/** One process of the pool: a task comes, its report goes. */
+function serve(): void {
+  process.on("message", (task: Task) => {
+    void carryOut(task).then((report) => process.send?.(report));
+  });
+}
+
+async function runOne(seed: number): Promise<boolean> {
+  const trace = options.trace ? (line: string): void => console.log(line) : undefined;
+  const report = await carryOut({ kind: "seed", seed }, trace);
+  if (report.kind !== "seed") return false;
+  console.log(`seed ${seed}: ${report.events} events, trace ${report.hash}`);
+  printReached(report.reached);
+  if (report.failure !== undefined) console.log(`FAILED ${report.failure}`);
+  return report.failure === undefined;
+}
+
+async function runSeeds(from: number, count: number): Promise<boolean> {
+  const tasks = Array.from({ length: count }, (_, i): Task => ({ kind: "seed", seed: from + i }));
+  const reached = new Map<string, number>();
+  const failed: number[] = [];
+  const began = Date.now();
+  let events = 0;
+  let done = 0;
+  const say = (): void => {
+    const seconds = ((Date.now() - began) / 1_000).toFixed(0);
+    console.log(`${done} of ${count} seeds, ${failed.length} failed, ${events} events, ${seconds} s`);
+  };
+  const progress = setInterval(say, PROGRESS_MS * 5);
+  await inParallel(MAIN, tasks, (report) => {
+    if (report.kind !== "seed") return;
+    done += 1;
+    events += report.events;
+    for (const [what, times] of report.reached) reached.set(what, (reached.get(what) ?? 0) + times);
+    if (report.failure === undefined) return;
+    failed.push(report.seed);
+    console.log(`seed ${report.seed} FAILED ${report.failure}`);
+    console.log(`  again with: npm run simulate -- --seed ${report.seed} --trace`);
+  }).finally(() => clearInterval(progress));
+  console.log("reached:");
+  printReached([...reached]);
+  say();
+  return failed.length === 0;
+}
+
+function printReached(reached: Extract<Report, { kind: "seed" }>["reached"]): void {
+  const lines = reached.map(([what, times]) => `${String(times).padStart(9)} ${what}`).sort(byName);
+  const rows = Math.ceil(lines.length / 2);
+  for (let row = 0; row < rows; row += 1)
+    console.log(`${(lines[row] ?? "").padEnd(58)} ${lines[row + rows] ?? ""}`);
+}
+
+function byName(a: string, b: string): number {
+  return a.slice(10) < b.slice(10) ? -1 : 1;
+}
+
+async function runMutants(): Promise<boolean> {
+  const reports = new Map<string, Extract<Report, { kind: "mutant" }>>();
+  await inParallel(
+    MAIN,
+    MUTANT_NAMES.map((name): Task => ({ kind: "mutant", name })),
+    (report) => {
+      if (report.kind !== "mutant") return;
+      reports.set(report.name, report);
+      const { name, caught } = report;
+      if (caught === undefined) console.log(`NOT CAUGHT ${name}`);
+      else {
+        const [by = ""] = caught.by.split("\n");
+        console.log(`caught ${name}: seed ${caught.seed}, after ${caught.steps} steps: ${by.slice(0, 120)}`);
+      }
+    },
+  );
+  const missed = [...reports.values()].filter(({ caught }) => caught === undefined).length;
+  console.log(`${reports.size - missed} of ${MUTANT_NAMES.length} planted bugs caught`);
+  return missed === 0 && reports.size === MUTANT_NAMES.length;
+}
+
+async function main(): Promise<boolean> {
+  if (options.mutants) return runMutants();
+  if (options.seed !== undefined) return runOne(numberOf(options.seed, "seed"));
+  return runSeeds(numberOf(options.from, "from"), numberOf(options.seeds, "seeds"));
+}
+
+if (process.argv.includes(POOLED)) serve();
+else process.exitCode = (await main()) ? 0 : 1;

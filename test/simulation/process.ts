@@ -1,0 +1,160 @@
+/** A process of the simulated deployment: its own clock, its own connection, and the ways it can fail. */
+
+import type { Clock } from "../../stream/log/clock.js";
+import type {
+  BellKind,
+  Change,
+  CommitOutcome,
+  FeedReader,
+  Listener,
+  Ring,
+  Subscription,
+  TakeOutcome,
+} from "../../stream/log/log.js";
+import { MemoryLog, type Operation } from "../../stream/log/memory.js";
+import type { MemoryStore } from "../../stream/log/memory-store.js";
+import type { Call, Caller, CommitUnderWay, Network } from "./network.js";
+import type { Scheduler } from "./scheduler.js";
+
+/** What a process runs on. */
+export interface Machine {
+  readonly store: MemoryStore;
+  readonly scheduler: Scheduler;
+  readonly network: Network;
+  /** What a planted bug makes of a commit on its way out, and of the answer to it. */
+  readonly tamper: (commit: CommitUnderWay) => CommitUnderWay;
+  readonly believe: (outcome: Promise<CommitOutcome>) => Promise<CommitOutcome>;
+}
+
+/** What is being handed to the network. */
+type Handed = Pick<Call, "partition" | "commit">;
+
+export class Process implements Caller {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly log: MemoryLog;
+  readonly #machine: Machine;
+  #isAlive = true;
+  #pausedUntilMs = 0;
+  #handed: Handed = NOTHING;
+
+  /** `skewMs`: how far its clock is from the log's. */
+  constructor(name: string, machine: Machine, skewMs: number) {
+    const { scheduler } = machine;
+    this.name = name;
+    this.#machine = machine;
+    this.clock = {
+      now: () => scheduler.nowMs + skewMs,
+      after: (ms, call) => {
+        let canceled = false;
+        const cancel = scheduler.after(ms, () =>
+          this.run(() => {
+            if (!canceled) call();
+          }),
+        );
+        return () => {
+          canceled = true;
+          cancel();
+        };
+      },
+    };
+    this.log = new ProcessLog(this, machine, scheduler);
+  }
+
+  get isAlive(): boolean {
+    return this.#isAlive;
+  }
+
+  get relays(): boolean {
+    return this.name.startsWith("worker");
+  }
+
+  get pausedUntilMs(): number {
+    return this.#pausedUntilMs;
+  }
+
+  run(call: () => void): void {
+    const { scheduler } = this.#machine;
+    if (!this.#isAlive) return;
+    if (this.#pausedUntilMs > scheduler.nowMs) scheduler.at(this.#pausedUntilMs, () => this.run(call));
+    else call();
+  }
+
+  /** Stands still for a while, as a stopped process or a long collection of garbage does. */
+  pause(ms: number): void {
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#machine.scheduler.nowMs + ms);
+  }
+
+  /** Dies between two awaits: nothing of it runs any more, and only what it has sent may still arrive. */
+  crash(): void {
+    this.#isAlive = false;
+    this.#machine.network.forget(this);
+    void this.log.close();
+  }
+
+  disconnect(): void {
+    this.log.disconnect();
+  }
+
+  carry<T>(operation: Operation, apply: () => T): Promise<T> {
+    return this.#machine.network.carry({ caller: this, operation, ...this.#handed }, apply);
+  }
+
+  /** Runs `hand`, which carries an operation, so that the network is told more about it. */
+  handOver<T>(handed: Handed, hand: () => T): T {
+    this.#handed = handed;
+    try {
+      return hand();
+    } finally {
+      this.#handed = NOTHING;
+    }
+  }
+}
+
+const NOTHING: Handed = { partition: undefined, commit: undefined };
+
+/** The process's connection. What it hears, it hears when it runs. */
+class ProcessLog extends MemoryLog {
+  readonly #process: Process;
+  readonly #machine: Machine;
+
+  constructor(process: Process, machine: Machine, scheduler: Scheduler) {
+    super(machine.store, {
+      clock: { now: () => scheduler.nowMs, after: (ms, call) => scheduler.after(ms, call) },
+      gate: (operation, apply) => process.carry(operation, apply),
+    });
+    this.#process = process;
+    this.#machine = machine;
+  }
+
+  override commit(partition: string, epoch: number, changes: readonly Change[]): Promise<CommitOutcome> {
+    const { tamper, believe } = this.#machine;
+    const commit = tamper({ partition, epoch, changes });
+    const outcome = this.#process.handOver({ partition, commit }, () =>
+      super.commit(commit.partition, commit.epoch, commit.changes),
+    );
+    return believe(outcome);
+  }
+
+  override take(
+    partition: string,
+    worker: string,
+    live: readonly string[],
+    force: boolean,
+  ): Promise<TakeOutcome> {
+    return this.#process.handOver({ partition, commit: undefined }, () =>
+      super.take(partition, worker, live, force),
+    );
+  }
+
+  override listen(kind: BellKind, onRing: (ring: Ring) => void): Listener {
+    return super.listen(kind, (ring) => this.#process.run(() => onRing(ring)));
+  }
+
+  override subscribe(feed: string, reader: FeedReader): Promise<Subscription> {
+    return super.subscribe(feed, {
+      onBodies: (bodies) => this.#process.run(() => reader.onBodies(bodies)),
+      onMissed: () => this.#process.run(() => reader.onMissed()),
+    });
+  }
+}

@@ -1,0 +1,106 @@
+/** The pieces of work of the command, each run by itself in a process of the pool. */
+
+import fc from "fast-check";
+import { Differential } from "../actors/differential.js";
+import { EXCHANGE_MUTANTS } from "../actors/mutants.js";
+import { type Scenario, scenario } from "../actors/steps.js";
+import { RUNTIME_MUTANTS } from "./mutants.js";
+import { type Outcome, Simulation } from "./simulation.js";
+
+const STEPS = 60;
+
+export type Task =
+  /** One seed: the simulation, then a scenario beside the naive exchange. */
+  { readonly kind: "seed"; readonly seed: number } | { readonly kind: "mutant"; readonly name: string };
+
+export type Report =
+  | {
+      readonly kind: "seed";
+      readonly seed: number;
+      readonly hash: string;
+      readonly events: number;
+      readonly reached: readonly (readonly [string, number])[];
+      readonly failure: string | undefined;
+    }
+  | { readonly kind: "mutant"; readonly name: string; readonly caught: Caught | undefined };
+
+export interface Caught {
+  readonly seed: number;
+  /** Events of the simulation, or steps of the scenario. */
+  readonly steps: number;
+  readonly by: string;
+}
+
+/** Within how many seeds a planted bug has to be caught. */
+const RUNTIME_SEEDS = 60;
+const EXCHANGE_SEEDS = 300;
+
+export async function carryOut(task: Task, trace?: (line: string) => void): Promise<Report> {
+  switch (task.kind) {
+    case "seed":
+      return seedReport(await runSeed(task.seed, trace));
+    case "mutant":
+      return { ...task, caught: (await huntInRuntime(task.name)) ?? huntInExchange(task.name) };
+    default:
+      return task satisfies never;
+  }
+}
+
+function seedReport({ seed, hash, events, reached, failure }: Outcome): Report {
+  return { kind: "seed", seed, hash, events, reached: [...reached], failure: failure?.stack };
+}
+
+async function runSeed(seed: number, trace?: (line: string) => void): Promise<Outcome> {
+  const outcome = await new Simulation(seed, {}, trace).run();
+  if (outcome.failure !== undefined) return outcome;
+  const tally = new Map<string, number>();
+  let failure: Error | undefined;
+  try {
+    new Differential(undefined, tally).run(scenarioOf(seed));
+  } catch (error) {
+    failure = error instanceof Error ? error : new Error(String(error));
+  }
+  const reached = new Map(outcome.reached);
+  for (const [what, count] of tally) reached.set(`beside the naive: ${what}`, count);
+  return { ...outcome, reached, failure };
+}
+
+function scenarioOf(seed: number): Scenario {
+  const [found] = fc.sample(scenario(STEPS), { seed, numRuns: 1 });
+  if (found === undefined) throw new Error("no scenario");
+  return found;
+}
+
+export const MUTANT_NAMES: readonly string[] = [...RUNTIME_MUTANTS, ...EXCHANGE_MUTANTS].map(
+  ({ name }) => name,
+);
+
+async function huntInRuntime(name: string): Promise<Caught | undefined> {
+  const mutant = RUNTIME_MUTANTS.find((one) => one.name === name);
+  if (mutant === undefined) return undefined;
+  for (let seed = 1; seed <= RUNTIME_SEEDS; seed += 1) {
+    const { events, failure } = await new Simulation(seed, mutant.sabotage).run();
+    if (failure !== undefined) return { seed, steps: events, by: failure.message };
+  }
+  return undefined;
+}
+
+function huntInExchange(name: string): Caught | undefined {
+  const mutant = EXCHANGE_MUTANTS.find((one) => one.name === name);
+  if (mutant === undefined) return undefined;
+  const undo = mutant.patch?.();
+  try {
+    for (let seed = 1; seed <= EXCHANGE_SEEDS; seed += 1) {
+      const differential = new Differential(mutant.actors);
+      try {
+        differential.run(scenarioOf(seed));
+      } catch (error) {
+        const by = error instanceof Error ? error.message : String(error);
+        return { seed, steps: differential.taken, by };
+      }
+    }
+    return undefined;
+  } finally {
+    undo?.();
+  }
+}

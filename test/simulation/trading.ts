@@ -1,0 +1,271 @@
+/** What the people of a simulation do: traders trade, operators open, pause, grade and take back. */
+
+import { ledgerActor, marketActor } from "../../actors/actor.js";
+import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
+import type { MarketTerms, OrderRequest } from "../../actors/ledger/types.js";
+import type { MarketCommand, MarketReply } from "../../actors/market/commands.js";
+import { CURRENCIES, type MarketDefinition } from "../../actors/market/types.js";
+import { contracts, millicents } from "../../actors/units.js";
+import {
+  ACTIONS,
+  COARSE,
+  FEES,
+  GRID,
+  gradeOf,
+  priceOf,
+  SELF_TRADES,
+  type TestWallet,
+  TIFS,
+  TRANSACTIONS,
+} from "../actors/world.js";
+import type { Clients } from "./clients.js";
+import type { Journal } from "./journal.js";
+import type { Random } from "./random.js";
+
+export interface People {
+  readonly clients: Clients;
+  readonly journal: Journal;
+  readonly random: Random;
+  readonly wallets: readonly TestWallet[];
+  readonly definitions: readonly MarketDefinition[];
+  /** No new commands once the deployment is being healed. */
+  readonly isOver: () => boolean;
+}
+
+export class Trading {
+  readonly #people: People;
+  readonly #orders: { readonly orderId: string; readonly wallet: TestWallet }[] = [];
+  /** What a gateway's cache last knew of each market; it may be out of date. */
+  readonly #terms = new Map<string, MarketTerms>();
+
+  constructor(people: People) {
+    this.#people = people;
+  }
+
+  #ledger(wallet: TestWallet, command: LedgerCommand, tries?: number): Promise<LedgerReply | undefined> {
+    const { clients } = this.#people;
+    return clients.ask(ledgerActor(wallet.shard), command, tries) as Promise<LedgerReply | undefined>;
+  }
+
+  #market(marketId: string, command: MarketCommand, tries?: number): Promise<MarketReply | undefined> {
+    const { clients } = this.#people;
+    return clients.ask(marketActor(marketId), command, tries) as Promise<MarketReply | undefined>;
+  }
+
+  /** Markets exist and everybody has money. */
+  async open(): Promise<void> {
+    const { definitions, wallets, random } = this.#people;
+    await Promise.all(
+      definitions.map((definition) => {
+        const live = random.chance(0.3);
+        return this.#market(definition.marketId, { kind: "create", definition, open: true, live }, Infinity);
+      }),
+    );
+    await Promise.all(
+      wallets.flatMap((wallet) =>
+        CURRENCIES.map((currency) => this.#transact(wallet, "DEPOSIT", 60_000, currency)),
+      ),
+    );
+  }
+
+  #transact(
+    wallet: TestWallet,
+    transaction: (typeof TRANSACTIONS)[number],
+    amount: number,
+    currency = this.#people.random.pick(CURRENCIES),
+  ): Promise<LedgerReply | undefined> {
+    const { random } = this.#people;
+    return this.#ledger(wallet, {
+      kind: "transact",
+      transactionId: random.uuid(),
+      transaction,
+      wallet: wallet.wallet,
+      trader: wallet.trader,
+      currency,
+      amount: millicents(amount),
+      ref: "",
+      clientRef: random.chance(0.3) ? `ref ${random.below(6)}` : undefined,
+    });
+  }
+
+  /** One trader at a keyboard. */
+  async trade(): Promise<void> {
+    const { random, clients, isOver } = this.#people;
+    while (!isOver()) {
+      await clients.sleep(random.between(1, 120));
+      await this.#act(random.pick(this.#people.wallets));
+    }
+  }
+
+  async #act(wallet: TestWallet): Promise<void> {
+    const { random } = this.#people;
+    const dice = random.below(100);
+    if (dice < 70) await this.#place(wallet);
+    else if (dice < 80) await this.#cancelOrAmend();
+    else if (dice < 84) {
+      const { wallet: id } = wallet;
+      const reason = random.chance(0.5) ? "MAINTENANCE" : undefined;
+      await this.#ledger(wallet, { kind: "cancelAll", wallet: id, filter: {}, reason });
+    } else if (dice < 88) await this.#transact(wallet, random.pick(TRANSACTIONS), random.between(1, 30_000));
+    else if (dice < 92) await this.#transfer(wallet);
+    else if (dice < 95) {
+      const timeoutMs = random.pick([0, 500, 3_000]);
+      await this.#ledger(wallet, {
+        kind: "deadman",
+        wallet: wallet.wallet,
+        trader: wallet.trader,
+        timeoutMs,
+      });
+    } else if (dice < 97) {
+      const policy = random.pick(["hold", "net"] as const);
+      await this.#ledger(wallet, { kind: "setPolicy", wallet: wallet.wallet, trader: wallet.trader, policy });
+    } else await this.#ledger(wallet, { kind: "wallet", wallet: wallet.wallet });
+  }
+
+  async #place(wallet: TestWallet): Promise<void> {
+    const { random } = this.#people;
+    const orders = Array.from({ length: random.pick([1, 1, 1, 2, 4]) }, () => this.#request());
+    const { wallet: id, trader } = wallet;
+    const reply = await this.#ledger(wallet, {
+      kind: "place",
+      wallet: id,
+      trader,
+      orders,
+      atomic: random.chance(0.3),
+    });
+    if (reply?.ok !== true || reply.kind !== "placed") return;
+    for (const result of reply.results) if (result.ok) this.#orders.push({ orderId: result.orderId, wallet });
+  }
+
+  #termsOf(marketId: string): MarketTerms {
+    const { random, journal } = this.#people;
+    const known = this.#terms.get(marketId);
+    if (known !== undefined && random.chance(0.9)) return known;
+    const { definition, live } = journal.market(marketActor(marketId));
+    if (definition === undefined) throw new Error(`market ${marketId} does not exist`);
+    const { voids, fee, outcomes } = definition;
+    const terms = { marketId, outcomes: outcomes.length, voids, fee, live };
+    this.#terms.set(marketId, terms);
+    return terms;
+  }
+
+  #request(): OrderRequest {
+    const { random, definitions, clients } = this.#people;
+    const { marketId, outcomes } = random.pick(definitions);
+    const tif = random.pick(random.chance(0.5) ? ["GTC" as const] : TIFS);
+    const expires = tif === "GTT" || (tif === "PO" && random.chance(0.5));
+    return {
+      orderId: random.uuid(),
+      terms: this.#termsOf(marketId),
+      currency: random.chance(0.8) ? "CASH" : "COIN",
+      outcome: random.below(outcomes.length),
+      price: priceOf(random.below(1_000), outcomes.length, GRID),
+      qty: contracts(random.chance(0.8) ? random.between(1, 12) : random.between(1, 100)),
+      tif,
+      ttlMs: expires ? random.between(1_000, 6_000) : undefined,
+      clientId: random.chance(0.1) ? `client ${random.below(4)}` : undefined,
+      selfTrade: random.chance(0.7) ? "wash" : random.pick(SELF_TRADES),
+      notAfter: random.chance(0.1) ? clients.nowMs + random.between(0, 300) : undefined,
+    };
+  }
+
+  async #cancelOrAmend(): Promise<void> {
+    const { random } = this.#people;
+    if (this.#orders.length === 0) return;
+    const { orderId, wallet } = random.pick(this.#orders.slice(-20));
+    if (random.chance(0.5)) {
+      await this.#ledger(wallet, { kind: "cancel", wallet: wallet.wallet, orderIds: [orderId] });
+      return;
+    }
+    const { terms, price } = this.#request();
+    const replacement = { orderId: random.uuid(), terms: { ...terms, ...this.#termsOfOrder(orderId) } };
+    await this.#ledger(wallet, {
+      kind: "amend",
+      wallet: wallet.wallet,
+      orderId,
+      qty: contracts(random.between(1, 15)),
+      price: random.chance(0.5) ? price : undefined,
+      replacement,
+    });
+  }
+
+  /** The terms of the market that an order is in. */
+  #termsOfOrder(orderId: string): MarketTerms | undefined {
+    for (const { wallets } of this.#people.journal.ledgers) {
+      for (const { orders } of wallets.values()) {
+        const order = orders.get(orderId);
+        if (order !== undefined) return this.#termsOf(order.marketId);
+      }
+    }
+    return undefined;
+  }
+
+  async #transfer({ trader, shard }: TestWallet): Promise<void> {
+    const { random, wallets } = this.#people;
+    const sub = wallets.find((wallet) => wallet.trader === trader && wallet.wallet !== trader);
+    if (sub === undefined) return;
+    await this.#ledger(
+      { wallet: trader, trader, shard },
+      {
+        kind: "transfer",
+        transferId: random.uuid(),
+        direction: random.pick(["fund", "defund"]),
+        trader,
+        wallet: sub.wallet,
+        amount: millicents(random.between(1, 30_000)),
+        clientTransferId: random.chance(0.2) ? `transfer ${random.below(4)}` : undefined,
+      },
+    );
+  }
+
+  /** An operator who is not always sure. */
+  async operate(): Promise<void> {
+    const { random, clients, definitions, isOver } = this.#people;
+    while (!isOver()) {
+      await clients.sleep(random.between(100, 1_200));
+      const { marketId, outcomes } = random.pick(definitions);
+      const dice = random.below(100);
+      if (dice < 50) await this.#market(marketId, { kind: "lifecycle", actions: [random.pick(ACTIONS)] });
+      else if (dice < 70) await this.#market(marketId, { kind: "lifecycle", actions: ["open", "resume"] });
+      else if (dice < 80) {
+        const ticks = random.chance(0.3) ? COARSE : GRID;
+        const liveDelayMs = random.pick([0, 0, 400]);
+        await this.#market(marketId, { kind: "configure", fee: random.pick(FEES), liveDelayMs, ticks });
+      } else await this.#gradeAndSettle(marketId, outcomes.length);
+      if (random.chance(0.5))
+        await this.#market(marketId, { kind: "lifecycle", actions: ["open", "resume"] });
+    }
+  }
+
+  async #gradeAndSettle(marketId: string, outcomes: number): Promise<void> {
+    const { random } = this.#people;
+    const grade = gradeOf(random.below(3), random.below(outcomes), outcomes);
+    await this.#market(marketId, { kind: "grade", settlementId: random.uuid(), grade });
+    await this.#drive(marketId, 6);
+    if (random.chance(0.5)) return;
+    await this.#market(marketId, { kind: "remediate", reason: "wrong result" });
+    await this.#drive(marketId, 6);
+  }
+
+  /** Settles in batches, as the job does: any batch may be asked for twice. */
+  async #drive(marketId: string, rounds: number): Promise<void> {
+    const { random } = this.#people;
+    for (let round = 0; round < rounds; round += 1) {
+      const reply = await this.#market(marketId, { kind: "settle", limit: random.between(1, 3) });
+      if (reply !== undefined && (!reply.ok || (reply.kind === "settlement" && reply.done))) return;
+    }
+  }
+
+  /** Brings every market to its end. */
+  async close(): Promise<void> {
+    await Promise.all(
+      this.#people.definitions.map(async ({ marketId, voids, outcomes }) => {
+        const grade = gradeOf(voids === "PUSH" ? 1 : 2, 1, outcomes.length);
+        // A settlement under way is finished first, and one that is being taken back.
+        await this.#drive(marketId, Infinity);
+        await this.#market(marketId, { kind: "grade", settlementId: `last ${marketId}`, grade }, Infinity);
+        await this.#drive(marketId, Infinity);
+      }),
+    );
+  }
+}
