@@ -5,10 +5,12 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { matching } from "./bench/matching.js";
+import { sweeping } from "./bench/sweep.js";
 import { printRows, type Row } from "./bench/table.js";
 
 const BENCHES: Readonly<Record<string, () => Row[] | Promise<Row[]>>> = {
   matching: () => matching(),
+  sweep: () => sweeping(),
 };
 
 const asked = process.argv.slice(2);

@@ -25,6 +25,7 @@ import {
   type MarketDefinition,
   type MarketStatus,
   type Order,
+  type Holding,
 } from "./types.js";
 
 /** The book of one currency with everything that is counted or held in it. */
@@ -111,6 +112,8 @@ export function createMarket(id: ActorId): MarketState {
     settlement: undefined,
   };
 }
+
+const NO_HOLDING: Holding = { qty: NONE, cost: ZERO };
 
 /** The key of a wallet in a settlement, which pays both currencies. */
 export function settlementKey(currency: Currency, wallet: string): string {
@@ -320,7 +323,7 @@ function positionOf(state: MarketState, currency: Currency, wallet: string, ledg
   const { positions, ladders } = state.books[currency];
   const found = positions.get(wallet);
   if (found !== undefined) return found;
-  const holdings = ladders.map(() => ({ qty: NONE, cost: ZERO }));
+  const holdings = new Array<Holding>(ladders.length).fill(NO_HOLDING);
   const position: Position = { wallet, ledger, holdings, win: ZERO, push: ZERO };
   positions.set(wallet, position);
   return position;
