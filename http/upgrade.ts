@@ -35,7 +35,9 @@ export function acceptUpgrades(server: Server, parts: UpgradeParts): void {
   const routes = express();
   routes.enable("case sensitive routing");
   routes.enable("strict routing");
-  const { app } = expressWs(routes, admitted, { leaveRouterUntouched: true, wsOptions: WS_OPTIONS });
+  // It writes the server into the options it is given.
+  const wsOptions = { ...WS_OPTIONS };
+  const { app } = expressWs(routes, admitted, { leaveRouterUntouched: true, wsOptions });
   app.ws(STREAM_PATH, (socket, request) => {
     // One frame that is too large would end the process if nobody listened.
     socket.on("error", () => socket.terminate());

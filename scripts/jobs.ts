@@ -14,6 +14,7 @@ import { openSettlementQueue, type SettlementQueue } from "../stream/jobs/queues
 import { actorOf } from "../stream/log/actors.js";
 import { systemClock } from "../stream/log/clock.js";
 import { LogExchange } from "../stream/log/exchange.js";
+import { FallenGateways } from "../stream/log/gateways.js";
 import { checkInstallation } from "../stream/log/installation.js";
 import { Invalidations } from "../stream/log/invalidations.js";
 import { RedisLog } from "../stream/log/redis.js";
@@ -79,8 +80,12 @@ async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<Runni
     const invalidations = new Invalidations(log);
     const ports = portsOf({ db, exchange, tail, queue, invalidations });
     const jobs = await startJobs({ redisUrl, exchange, ports, log: logger });
+    const onError = (error: unknown): void => logger.warn({ err: error }, "cannot look for fallen gateways");
+    const fallen = new FallenGateways({ url: redisUrl, exchange, onError });
+    fallen.start();
     return {
       async stop() {
+        await fallen.stop();
         await jobs.stop();
         await queue.close();
         await exchange.close();

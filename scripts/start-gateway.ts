@@ -31,6 +31,7 @@ import { openSettlementQueue } from "../stream/jobs/queues.js";
 import { actorOf } from "../stream/log/actors.js";
 import { systemClock } from "../stream/log/clock.js";
 import { LogExchange } from "../stream/log/exchange.js";
+import { GatewayLease } from "../stream/log/gateways.js";
 import { checkInstallation } from "../stream/log/installation.js";
 import { Invalidations } from "../stream/log/invalidations.js";
 import { RedisLog } from "../stream/log/redis.js";
@@ -183,9 +184,18 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       qa: exchangeEnv === "qa",
       debug: exchangeEnv !== "production",
     });
+    const lease = new GatewayLease({
+      url: redisUrl,
+      newId: randomUUID,
+      onLost: () => sockets.closeArmed(),
+      onError,
+    });
+    lease.start();
+    closing.push(() => lease.close());
     const sockets = bridge({
       replicas,
       wallets,
+      disconnects: lease,
       trading: streamTrading({ reference, trading, locations, catalog: endpoints.catalog }),
       catalog,
       throttle,

@@ -71,6 +71,7 @@ export class StreamClient {
   /** Frames that came while a subject was stale, to be applied where they are newer than the snapshot. */
   #held: DeltaFrame[] = [];
   #everOpened = false;
+  #cancelOnDisconnect = false;
 
   /** `url` is the origin of the exchange, such as `http://127.0.0.1:8080`. */
   constructor(url: string, signer: Signer, listener: StreamListener = {}) {
@@ -144,6 +145,12 @@ export class StreamClient {
     return typeof ack.canceled_all === "number" ? ack.canceled_all : ack.canceled_all.canceled;
   }
 
+  /** Whether all of the wallet's orders are to go with the connection. Asked for again on every new connection. */
+  async cancelOnDisconnect(on: boolean): Promise<void> {
+    await this.#persist(() => this.#socket.request({ safety: { cancelOnDisconnect: on } }));
+    this.#cancelOnDisconnect = on;
+  }
+
   /** Asks until there is an answer that repeating cannot change. */
   async #persist<T>(ask: () => Promise<T>, repeatable = true): Promise<T> {
     const until = Date.now() + PATIENCE_MS;
@@ -167,6 +174,11 @@ export class StreamClient {
       return;
     }
     this.#held = [];
+    if (this.#cancelOnDisconnect) {
+      this.cancelOnDisconnect(true).catch((error: unknown) => {
+        this.#listener.gap?.(error instanceof Error ? error.message : String(error));
+      });
+    }
     const selection: Selection = {
       ...(this.#markets.size > 0 && { markets: Object.fromEntries(this.#markets) }),
       ...(this.#private.size > 0 && { private: [...this.#private] }),

@@ -84,6 +84,21 @@ export class Keys {
     return this.#of(`ticket:${hash}`, "meaning");
   }
 
+  /** Sorted set of gateways by the time of their last heartbeat. */
+  gateways(): string {
+    return this.#of("gateways", "alive");
+  }
+
+  /** Set of gateways that fell, until the orders of their sockets are canceled. */
+  fallen(): string {
+    return this.#of("gateways", "fallen");
+  }
+
+  /** Hash: the wallets whose orders go with a gateway, and their traders. */
+  armed(gateway: string): string {
+    return this.#of("gateways", `armed:${gateway}`);
+  }
+
   /** Stream that lives while somebody reads it. */
   feed(name: string): string {
     return this.#of(`feed:${name}`, "messages");

@@ -6,7 +6,9 @@ import type { Connection } from "./connection.js";
 const NAMES = [
   "append",
   "commit",
+  "fallen",
   "feed",
+  "gateway",
   "heartbeat",
   "mark",
   "release",

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 import { EventWatch } from "./events.js";
 import { Pulse } from "./outbox.js";
-import type { Caller, Catalog, Queries, Throttle, Trading } from "./ports.js";
+import type { Caller, Catalog, Disconnects, Queries, Throttle, Trading } from "./ports.js";
 import { MAX_REQUEST_BYTES } from "./protocol.js";
 import type { Replicas } from "./replicas.js";
 import { Rooms } from "./rooms.js";
@@ -12,13 +12,14 @@ import { Session } from "./session.js";
 import type { Wallets } from "./wallets.js";
 
 /** What the websocket server must be made with: the inbound cap, and no compression. */
-export const WS_OPTIONS = { maxPayload: MAX_REQUEST_BYTES, perMessageDeflate: false } as const;
+export const WS_OPTIONS = Object.freeze({ maxPayload: MAX_REQUEST_BYTES, perMessageDeflate: false });
 
 export interface BridgePorts {
   readonly replicas: Replicas;
   /** Started. */
   readonly wallets: Wallets;
   readonly trading: Trading;
+  readonly disconnects: Disconnects;
   readonly catalog: Catalog;
   readonly throttle: Throttle;
   readonly queries: Queries;
@@ -36,6 +37,8 @@ export interface Bridge {
   open(socket: WebSocket, caller: Caller, connection: Socket): void;
   /** Closes the sockets of a revoked key. */
   closeKey(keyId: string): void;
+  /** Closes the sockets that their wallet's orders go with: this process was taken for dead, and they went. */
+  closeArmed(): void;
   /** How many sockets are open. */
   readonly sockets: number;
   /** Closes every socket with 1012 and waits for what they still had to do. Replicas and wallets stay. */
@@ -43,18 +46,7 @@ export interface Bridge {
 }
 
 export function bridge(ports: BridgePorts): Bridge {
-  const {
-    replicas,
-    wallets,
-    catalog,
-    throttle,
-    trading,
-    queries,
-    readJson,
-    onError,
-    sandbox = false,
-    beatMs,
-  } = ports;
+  const { replicas, wallets, catalog, throttle, onError, sandbox = false } = ports;
   const pulse = new Pulse();
   const events = new EventWatch(catalog, onError);
   const shared = { replicas, wallets, catalog, throttle, rooms: new Rooms(pulse), events };
@@ -63,7 +55,7 @@ export function bridge(ports: BridgePorts): Bridge {
   return {
     open(socket, caller, connection) {
       const session = new Session(
-        { shared, trading, queries, readJson, onError, pulse, sandbox, beatMs },
+        { ...ports, shared, pulse, sandbox, isClosing: () => closing },
         socket,
         connection,
         caller,
@@ -75,6 +67,9 @@ export function bridge(ports: BridgePorts): Bridge {
     closeKey(keyId) {
       for (const session of sessions)
         if (session.caller.keyId === keyId) session.close(1008, "the key was revoked");
+    },
+    closeArmed() {
+      for (const session of sessions) if (session.armed) session.close(1012, "the gateway fell silent");
     },
     get sockets() {
       return sessions.size;

@@ -76,6 +76,13 @@ export interface Trading {
   cancelAll(caller: Caller, filter: CancelAllFilter, reason?: "DISCONNECTED"): Promise<CancelAllAnswer>;
 }
 
+/** Cancels all of a wallet's orders should this process die with it armed. Both throw `Unavailable`. */
+export interface Disconnects {
+  arm(wallet: string, traderId: string): Promise<void>;
+  /** Takes back one `arm`. */
+  disarm(wallet: string): Promise<void>;
+}
+
 /** What never changes about a market: enough to name its outcomes. */
 export type MarketIdentity = Pick<MarketDefinition, "marketId" | "eventId" | "outcomes">;
 

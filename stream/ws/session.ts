@@ -6,7 +6,8 @@ import { WebSocket } from "ws";
 import { Unavailable } from "../log/types.js";
 import { cause } from "./faults.js";
 import { Outbox, type Pulse } from "./outbox.js";
-import type { Bucket, Caller, CancelAllFilter, Queries, QueryAnswer, Refused, Trading } from "./ports.js";
+import type { Bucket, Caller, CancelAllFilter, Queries, QueryAnswer, Refused } from "./ports.js";
+import { Safety, type SafetyPorts } from "./safety.js";
 import { type Shared, Watching } from "./watching.js";
 
 const REQUESTS_PER_SECOND = 50;
@@ -15,12 +16,10 @@ const MAX_REFUSED = 200;
 const MAX_WAITING = 128;
 const BEAT_MS = 15_000;
 
-export interface SessionPorts {
+export interface SessionPorts extends SafetyPorts {
   readonly shared: Shared;
-  readonly trading: Trading;
   readonly queries: Queries;
   readonly readJson: (bytes: Uint8Array) => unknown;
-  readonly onError: (error: unknown) => void;
   readonly pulse: Pulse;
   /** Whether clients may order faults for their own sockets. */
   readonly sandbox: boolean;
@@ -56,6 +55,7 @@ export class Session {
   readonly #socket: WebSocket;
   readonly #outbox: Outbox;
   readonly #watching: Watching;
+  readonly #safety: Safety;
   /** A subscribe that loads for a second must not hold up a cancel. */
   readonly #watchLane = new Lane();
   readonly #tradeLane = new Lane();
@@ -65,7 +65,6 @@ export class Session {
   #filledAt = performance.now();
   #refused = 0;
   #alive = true;
-  #cancelOnDisconnect = false;
   /** Settles when the socket is closed and everything that follows from it is done. */
   readonly ended: Promise<void>;
 
@@ -78,6 +77,7 @@ export class Session {
       onLost: () => this.close(1012, "the private stream begins again"),
       onAppeared: (marketId) => this.#watchLane.run(() => this.#appear(marketId)),
     });
+    this.#safety = new Safety(ports, caller);
     this.#beating = setInterval(() => this.#beat(), ports.beatMs ?? BEAT_MS);
     this.ended = new Promise((resolve) => {
       socket.on("close", () => void this.#end().then(resolve));
@@ -88,6 +88,11 @@ export class Session {
       this.#alive = true;
     });
     socket.on("message", (data: Buffer, isBinary) => this.#receive(data, isBinary));
+  }
+
+  /** Whether the wallet's orders go with this socket. */
+  get armed(): boolean {
+    return this.#safety.armed;
   }
 
   close(code: number, reason: string): void {
@@ -195,8 +200,8 @@ export class Session {
         return this.#cancelAll(nonce, payload);
       case "safety":
         this.#mustTrade();
-        this.#cancelOnDisconnect = payload.cancelOnDisconnect;
-        this.#acknowledge(nonce, "safety", { cancelOnDisconnect: this.#cancelOnDisconnect });
+        await this.#safety.arm(payload.cancelOnDisconnect);
+        this.#acknowledge(nonce, "safety", payload);
         return;
       case "fault":
         await this.#charge("stream", 1);
@@ -305,12 +310,7 @@ export class Session {
     this.#watching.close();
     await this.#tradeLane.idle;
     await this.#watchLane.idle;
-    if (!this.#cancelOnDisconnect) return;
-    try {
-      await this.#ports.trading.cancelAll(this.caller, {}, "DISCONNECTED");
-    } catch (error) {
-      this.#ports.onError(error);
-    }
+    await this.#safety.end();
   }
 }
 

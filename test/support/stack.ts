@@ -22,6 +22,7 @@ import { openSettlementQueue } from "../../stream/jobs/queues.js";
 import { actorOf } from "../../stream/log/actors.js";
 import { systemClock } from "../../stream/log/clock.js";
 import { LogExchange } from "../../stream/log/exchange.js";
+import { FallenGateways } from "../../stream/log/gateways.js";
 import { checkInstallation } from "../../stream/log/installation.js";
 import { Invalidations } from "../../stream/log/invalidations.js";
 import { silentLogger } from "../../stream/log/logger.js";
@@ -207,7 +208,10 @@ async function startBackground(redisUrl: string, databaseUrl: string): Promise<(
       marketSettled: () => settleEvents(),
     },
   });
+  const fallen = new FallenGateways({ url: redisUrl, exchange, onError: () => undefined });
+  fallen.start();
   return async () => {
+    await fallen.stop();
     await jobs.stop();
     await queue.close();
     await projector.stop();

@@ -433,10 +433,42 @@ describe("the bridge", () => {
         safety: { cancelOnDisconnect: true },
       });
       expect(exchange.canceledAll).to.deep.equal([]);
+      expect(server.armed).to.deep.equal([ann]);
       careful.socket.terminate();
       await settle(() => exchange.canceledAll.length === 1);
       expect(exchange.canceledAll).to.deep.equal(["DISCONNECTED"]);
       await settle(() => exchange.wallet(ann).orders.open.length === 0);
+      await settle(() => server.armed.length === 0);
+    });
+
+    it("tries again until everything is canceled, and can be told not to cancel after all", async () => {
+      const careful = await server.connect(trader(ann));
+      for (const cancelOnDisconnect of [true, true, false, true]) {
+        await careful.request("safety", { cancelOnDisconnect });
+        expect(server.armed).to.deep.equal(cancelOnDisconnect ? [ann] : []);
+      }
+      const cancelAll = exchange.cancelAll.bind(exchange);
+      let failures = 0;
+      exchange.cancelAll = () => {
+        failures += 1;
+        exchange.cancelAll = cancelAll;
+        return Promise.reject(new Unavailable("no answer"));
+      };
+      await careful.close();
+      await settle(() => failures === 1);
+      expect(server.armed).to.deep.equal([ann]);
+      await settle(() => server.armed.length === 0);
+      expect(exchange.canceledAll).to.deep.equal(["DISCONNECTED"]);
+      expect(server.errors.splice(0)).to.have.length(1);
+    });
+
+    it("closes armed sockets of a gateway that was taken for dead", async () => {
+      const armed = await server.connect(trader(ann));
+      const other = await server.connect(trader(ann));
+      await armed.request("safety", { cancelOnDisconnect: true });
+      server.bridge.closeArmed();
+      expect(await armed.closed).to.include({ code: 1012 });
+      expect(await other.request("status", {})).to.have.property("status");
     });
   });
 

@@ -20,6 +20,8 @@ export interface TestServer {
   readonly errors: unknown[];
   /** What was charged, as `bucket cost`. */
   readonly charges: string[];
+  /** Wallets whose orders would go with this server. */
+  readonly armed: readonly string[];
   connect(caller: Caller): Promise<Client>;
   close(): Promise<void>;
 }
@@ -28,6 +30,7 @@ export interface TestServer {
 export async function serve(exchange: TestExchange, options: Partial<BridgePorts> = {}): Promise<TestServer> {
   const errors: unknown[] = [];
   const charges: string[] = [];
+  const armed: string[] = [];
   const onError = (error: unknown): void => void errors.push(error);
   const { tail, load } = exchange;
   const replicas = new Replicas({ tail, load, onError, warmMs: 50 });
@@ -37,6 +40,16 @@ export async function serve(exchange: TestExchange, options: Partial<BridgePorts
     replicas,
     wallets,
     trading: exchange,
+    disconnects: {
+      arm: (wallet) => {
+        armed.push(wallet);
+        return Promise.resolve();
+      },
+      disarm: (wallet) => {
+        armed.splice(armed.indexOf(wallet), 1);
+        return Promise.resolve();
+      },
+    },
     catalog: exchange,
     throttle: {
       charge: (_keyId, bucket, cost) => {
@@ -69,6 +82,7 @@ export async function serve(exchange: TestExchange, options: Partial<BridgePorts
     wallets,
     errors,
     charges,
+    armed,
     async connect(caller) {
       const name = String((connections += 1));
       callers.set(name, caller);

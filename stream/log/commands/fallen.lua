@@ -1,0 +1,12 @@
+-- Gives up the gateways that were not heard of for a lease. It is for good: one that was only slow finds itself unknown.
+-- KEYS: 1 gateways, 2 fallen gateways
+-- ARGV: 1 lease in ms
+-- Returns all that have fallen and are not dealt with yet.
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local limit = '(' .. string.format('%.0f', now - tonumber(ARGV[1]))
+for _, gateway in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', limit)) do
+  redis.call('ZREM', KEYS[1], gateway)
+  redis.call('SADD', KEYS[2], gateway)
+end
+return redis.call('SMEMBERS', KEYS[2])
