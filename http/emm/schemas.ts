@@ -156,7 +156,7 @@ const Outcome = z.strictObject({
   competitor: Competitor.optional(),
 });
 
-const BookOrder = z.strictObject({
+export const BookOrder = z.strictObject({
   id: z.uuid(),
   price: z.number(),
   qty: z.int(),

@@ -90,9 +90,13 @@ export class EmmClient {
     return call(`${this.url}/${this.prefix}/v2/emm${path}`, method, headers, body);
   }
 
-  /** The body of a GET that succeeds. */
+  /** The body of a GET that succeeds, when the rate has to be waited for, later. */
   async read<T>(path: string): Promise<T> {
-    const { status, body } = await this.call(`GET ${path}`);
+    const { status, headers, body } = await this.call(`GET ${path}`);
+    if (status === 429) {
+      await new Promise((resolve) => setTimeout(resolve, 1_000 * Number(headers.get("retry-after"))));
+      return this.read(path);
+    }
     if (status !== 200) throw new Error(`GET ${path}: ${status} ${JSON.stringify(body)}`);
     return body as T;
   }
