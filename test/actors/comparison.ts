@@ -7,15 +7,13 @@ import type { OrderRequest } from "../../actors/ledger/types.js";
 import type { MarketState } from "../../actors/market/state.js";
 import { CURRENCIES } from "../../actors/market/types.js";
 import { checkLedger, checkMarket, checkMoney, Seqs, sum } from "./invariants.js";
+import type { Bench } from "./bench.js";
 import type { Joined } from "./joined.js";
 import type { NaiveExchange } from "./naive/exchange.js";
 import type { NaiveMarket, OrderEvent, Print } from "./naive/market.js";
 
 export class Comparison {
-  readonly #real: Joined;
-  readonly #naive: NaiveExchange;
-  readonly #mayOwe: ReadonlySet<string>;
-  readonly #count: (what: string) => void;
+  readonly #bench: Bench;
   readonly #seqs = new Seqs();
   /** How much of each actor's journal has been read. */
   readonly #read = new Map<string, number>();
@@ -24,16 +22,20 @@ export class Comparison {
   readonly #prints = new Map<string, Print[]>();
   readonly #ids = new Set<string>();
 
-  constructor(
-    real: Joined,
-    naive: NaiveExchange,
-    mayOwe: ReadonlySet<string>,
-    count: (what: string) => void,
-  ) {
-    this.#real = real;
-    this.#naive = naive;
-    this.#mayOwe = mayOwe;
-    this.#count = count;
+  constructor(bench: Bench) {
+    this.#bench = bench;
+  }
+
+  get #real(): Joined {
+    return this.#bench.real;
+  }
+
+  get #naive(): NaiveExchange {
+    return this.#bench.naive;
+  }
+
+  #count(what: string): void {
+    this.#bench.count(what);
   }
 
   check(): void {
@@ -43,7 +45,7 @@ export class Comparison {
       checkMarket(state);
       this.#compareMarket(state, this.#naive.market(state.marketId));
     }
-    for (const { state } of this.#real.ledgers.values()) checkLedger(state, this.#mayOwe, () => false);
+    for (const { state } of this.#real.ledgers.values()) checkLedger(state, this.#bench.mayOwe, () => false);
     const markets = [...this.#real.markets.values()].map(({ state }) => state);
     const ledgers = [...this.#real.ledgers.values()].map(({ state }) => state);
     for (const currency of CURRENCIES) {

@@ -144,18 +144,28 @@ export class Joined {
     while (this.#travelling.length > 0) this.deliver(0);
   }
 
-  /** Moves the clock on, giving each market its tick whenever one is due; tells when that was. */
-  wait(ms: number, onTick: (now: number) => void = () => undefined): void {
+  /**
+   * Moves the clock on, giving each actor its tick whenever one is due; tells when that was, and for a market which. At
+   * the same moment markets come first.
+   */
+  wait(ms: number, onTick: (now: number, marketId: string | undefined) => void): void {
     const until = this.now + ms;
     for (;;) {
-      const due = [...this.markets]
-        .map(([marketId, seat]) => ({ marketId, at: this.#actors.market.deadline(seat.state) ?? Infinity }))
-        .filter(({ at }) => at <= until)
-        .sort((a, b) => a.at - b.at)[0];
+      const markets = [...this.markets].map(([marketId, { state }]) => ({
+        at: this.#actors.market.deadline(state) ?? Infinity,
+        marketId,
+        tick: (): unknown => this.market(marketId, this.#actors.market.tick),
+      }));
+      const ledgers = [...this.ledgers].map(([shard, { state }]) => ({
+        at: this.#actors.ledger.deadline(state) ?? Infinity,
+        marketId: undefined,
+        tick: (): unknown => this.ledger(shard, this.#actors.ledger.tick),
+      }));
+      const [due] = [...markets, ...ledgers].filter(({ at }) => at <= until).sort((a, b) => a.at - b.at);
       if (due === undefined) break;
       this.now = Math.max(this.now, due.at);
-      this.market(due.marketId, this.#actors.market.tick);
-      onTick(this.now);
+      due.tick();
+      onTick(this.now, due.marketId);
     }
     this.now = until;
   }

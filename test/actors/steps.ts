@@ -13,6 +13,7 @@ export interface OrderStep {
   readonly ttlMs: number;
   readonly clientId: number | undefined;
   readonly late: boolean;
+  readonly group: number | undefined;
 }
 
 export type Step =
@@ -24,7 +25,19 @@ export type Step =
     }
   | { readonly do: "cancel"; readonly orders: readonly number[] }
   | { readonly do: "cancelAll"; readonly wallet: number; readonly market: number | undefined }
-  | { readonly do: "amend"; readonly order: number; readonly qty: number }
+  | {
+      readonly do: "amend";
+      readonly order: number;
+      readonly qty: number;
+      readonly price: number | undefined;
+    }
+  | {
+      readonly do: "guard";
+      readonly what: "deadman" | "policy" | "group" | "reset";
+      readonly wallet: number;
+      readonly group: number;
+      readonly bound: number;
+    }
   | {
       readonly do: "transact";
       readonly wallet: number;
@@ -65,6 +78,7 @@ const order: fc.Arbitrary<OrderStep> = fc.record({
   ttlMs: fc.integer({ min: 1_000, max: 9_000 }),
   clientId: fc.oneof({ weight: 9, arbitrary: fc.constant(undefined) }, fc.nat(1)),
   late: fc.nat(39).map((n) => n === 39),
+  group: fc.oneof({ weight: 8, arbitrary: fc.constant(undefined) }, fc.constantFrom(0, 0, 0, 1)),
 });
 
 const place: fc.Arbitrary<Step> = fc.record({
@@ -87,7 +101,19 @@ const rare: fc.Arbitrary<Step> = fc.oneof(
     wallet: small,
     market: fc.option(fc.nat(1), { nil: undefined }),
   }),
-  fc.record({ do: fc.constant("amend" as const), order: fc.nat(200), qty: fc.integer({ min: 0, max: 12 }) }),
+  fc.record({
+    do: fc.constant("amend" as const),
+    order: fc.nat(200),
+    qty: fc.integer({ min: 0, max: 12 }),
+    price: fc.option(fc.nat(1_000), { nil: undefined, freq: 2 }),
+  }),
+  fc.record({
+    do: fc.constant("guard" as const),
+    what: fc.constantFrom("deadman" as const, "policy" as const, "group" as const, "reset" as const),
+    wallet: small,
+    group: fc.nat(1),
+    bound: fc.nat(9),
+  }),
   fc.record({
     do: fc.constant("transact" as const),
     wallet: small,

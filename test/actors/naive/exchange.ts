@@ -11,12 +11,28 @@ import { NaiveMarket, type OrderEvent } from "./market.js";
 export interface OrderHistory {
   readonly order: Order;
   readonly marketId: string;
+  readonly groupId: string | undefined;
   readonly events: OrderEvent[];
   /** What is left; 0 once the order is at its end. */
   remaining: number;
 }
 
+interface NaiveGroup {
+  readonly wallet: string;
+  readonly groupId: string;
+  readonly maxFilledQty: number;
+  readonly windowMs: number;
+  tripped: boolean;
+  fills: { readonly at: number; readonly qty: number }[];
+}
+
 export class NaiveExchange {
+  /** The clock of everything that happens. */
+  now = 0;
+  readonly #groups: NaiveGroup[] = [];
+  /** Groups whose orders are still to be canceled. */
+  #tripped: NaiveGroup[] = [];
+  #deadmen: { readonly wallet: string; readonly at: number }[] = [];
   readonly markets: NaiveMarket[] = [];
   readonly orders: OrderHistory[] = [];
   readonly #totals: { readonly wallet: string; readonly currency: Currency; total: number }[] = [];
@@ -46,8 +62,74 @@ export class NaiveExchange {
   }
 
   /** The ledger accepted the order; it is on its way to its market. */
-  accepted(marketId: string, order: Order): void {
-    this.orders.push({ order, marketId, events: [], remaining: order.qty });
+  accepted(marketId: string, order: Order, groupId: string | undefined): void {
+    this.orders.push({ order, marketId, groupId, events: [], remaining: order.qty });
+  }
+
+  setGroup(
+    wallet: string,
+    groupId: string,
+    bounds: { readonly maxFilledQty: number; readonly windowMs: number },
+  ): void {
+    const index = this.#groups.findIndex((one) => one.wallet === wallet && one.groupId === groupId);
+    const group = { wallet, groupId, ...bounds, tripped: false, fills: [] };
+    if (index === -1) this.#groups.push(group);
+    else this.#groups[index] = group;
+  }
+
+  #group(wallet: string, groupId: string): NaiveGroup | undefined {
+    return this.#groups.find((one) => one.wallet === wallet && one.groupId === groupId);
+  }
+
+  groupState(wallet: string, groupId: string): "unknown" | "tripped" | "open" {
+    const group = this.#group(wallet, groupId);
+    if (group === undefined) return "unknown";
+    return group.tripped ? "tripped" : "open";
+  }
+
+  resetGroup(wallet: string, groupId: string): void {
+    const group = this.#group(wallet, groupId);
+    if (group !== undefined) this.setGroup(wallet, groupId, group);
+  }
+
+  #countFill(group: NaiveGroup | undefined, qty: number): void {
+    if (group === undefined) return;
+    group.fills = [...group.fills, { at: this.now, qty }].filter(({ at }) => at > this.now - group.windowMs);
+    const filled = group.fills.reduce((sum, fill) => sum + fill.qty, 0);
+    if (filled <= group.maxFilledQty || group.tripped) return;
+    group.tripped = true;
+    this.#tripped.push(group);
+  }
+
+  /** The orders of groups that filled too much go. */
+  cancelTripped(): void {
+    const tripped = this.#tripped;
+    this.#tripped = [];
+    for (const { wallet, groupId } of tripped) {
+      const ids = this.orders
+        .filter((one) => one.order.wallet === wallet && one.groupId === groupId)
+        .map(({ order }) => order.orderId);
+      for (const market of this.markets) market.cancel(ids, "GROUP_LIMIT");
+    }
+  }
+
+  /** Arms the dead-man switch of a wallet anew, or turns it off. */
+  setDeadman(wallet: string, at: number | undefined): void {
+    this.#deadmen = this.#deadmen.filter((one) => one.wallet !== wallet);
+    if (at !== undefined) this.#deadmen.push({ wallet, at });
+  }
+
+  /** All orders go of the wallets whose switch is due. */
+  runDeadmen(now: number): void {
+    for (const { wallet } of this.#deadmen.filter(({ at }) => at <= now)) {
+      this.setDeadman(wallet, undefined);
+      const mine = this.orders.filter(({ order }) => order.wallet === wallet);
+      for (const market of this.markets)
+        market.cancel(
+          mine.map(({ order }) => order.orderId),
+          "DISCONNECTED",
+        );
+    }
   }
 
   #happened(order: Order, event: OrderEvent): void {
@@ -62,6 +144,8 @@ export class NaiveExchange {
         history.remaining = event.remaining;
         this.move(order.wallet, order.currency, event.payout - event.cost - event.fee + event.credit);
         this.house[order.currency] += event.fee - event.credit;
+        if (history.groupId !== undefined)
+          this.#countFill(this.#group(order.wallet, history.groupId), event.qty);
         break;
       case "reduce":
         history.remaining = event.remaining;

@@ -1,0 +1,227 @@
+/** Steps that place, amend and cancel orders, in the real exchange and in the naive one. */
+
+import { expect } from "chai";
+import type { PlaceResult } from "../../actors/ledger/commands.js";
+import type { LedgerRefusal, OrderRequest } from "../../actors/ledger/types.js";
+import type { OrderPreview } from "../../actors/market/commands.js";
+import { CURRENCIES, type Order } from "../../actors/market/types.js";
+import { assert, contracts } from "../../actors/units.js";
+import type { Bench } from "./bench.js";
+import { feeFor, mostFees } from "./naive/arithmetic.js";
+import type { OrderStep, Step } from "./steps.js";
+import { pick, priceOf, SELF_TRADES, type TestWallet, TIFS, uuid } from "./world.js";
+
+type Of<Kind extends Step["do"]> = Extract<Step, { do: Kind }>;
+
+export function place(bench: Bench, { wallet: n, atomic, orders }: Of<"place">): void {
+  const wallet = bench.wallet(n);
+  const requests = orders.map((order) => requestOf(bench, order));
+  const spare = requests.map(({ currency }) => bench.spare(wallet, currency));
+  const foreseen = foresee(bench, wallet, requests);
+  const { wallet: id, trader } = wallet;
+  const reply = bench.ask(wallet, { kind: "place", wallet: id, trader, orders: requests, atomic });
+  assert(reply.ok && reply.kind === "placed", "a place is not answered by its results");
+  const { results } = reply;
+  expect(results).to.have.length(requests.length);
+  const nothing = atomic && results.some((result) => !result.ok);
+  const expected: string[] = [];
+  requests.forEach((request, i) => {
+    const result = results[i];
+    assert(result !== undefined, "an order has no answer");
+    bench.count(result.ok ? (result.repeated ? "repeated" : "accepted") : result.refusal);
+    const known = bench.clientIds.check(wallet.wallet, request, result, nothing);
+    if (!known && requests.length === 1) {
+      judge(bench, wallet, request, result, spare[i] ?? 0);
+      expect(result.ok ? undefined : result.refusal, "what the preview foresaw").to.equal(foreseen?.refusal);
+    }
+    if (result.ok && !result.repeated && !nothing) expected.push(request.orderId);
+  });
+  enter(bench, wallet, requests, expected);
+}
+
+function requestOf(bench: Bench, step: OrderStep): OrderRequest {
+  const terms = bench.terms(bench.marketId(step.market));
+  const { ticks } = bench.naive.market(terms.marketId).definition;
+  const tif = pick(TIFS, step.tif);
+  const expires = tif === "GTT" || (tif === "PO" && step.ttlMs > 5_000);
+  return {
+    orderId: bench.nextId(20),
+    terms,
+    currency: pick(CURRENCIES, step.currency),
+    outcome: step.outcome % terms.outcomes,
+    price: priceOf(step.price, terms.outcomes, ticks),
+    qty: contracts(step.qty),
+    tif,
+    ttlMs: expires ? step.ttlMs : undefined,
+    clientId: step.clientId === undefined ? undefined : uuid(21, step.clientId),
+    selfTrade: pick(SELF_TRADES, step.selfTrade),
+    notAfter: step.late ? bench.real.now - 1 : undefined,
+    groupId: step.group === undefined ? undefined : `group ${step.group}`,
+  };
+}
+
+/** What the ledger's preview says of an order that stands alone; it must change nothing. */
+function foresee(
+  bench: Bench,
+  wallet: TestWallet,
+  [order, ...more]: readonly OrderRequest[],
+): { readonly refusal: LedgerRefusal | undefined } | undefined {
+  if (order === undefined || more.length > 0) return undefined;
+  const reply = bench.ask(wallet, { kind: "preview", wallet: wallet.wallet, trader: wallet.trader, order });
+  assert(reply.ok && reply.kind === "preview", "a preview is not answered");
+  expect(bench.real.lastBatch(wallet.shard), "what a preview changes").to.deep.equal([]);
+  return { refusal: reply.refusal };
+}
+
+/** What the ledger accepted goes to the markets, both real and naive. */
+function enter(
+  bench: Bench,
+  wallet: TestWallet,
+  requests: readonly OrderRequest[],
+  expected: readonly string[],
+): void {
+  const accepted = bench.accepted(wallet);
+  expect(accepted.map(({ order }) => order.orderId)).to.deep.equal(expected);
+  for (const { order, marketId, groupId } of accepted) {
+    const request = requests.find(({ orderId }) => orderId === order.orderId);
+    assert(request !== undefined, "an order is accepted that nobody asked for");
+    expect(order).to.deep.include({
+      wallet: wallet.wallet,
+      trader: wallet.trader,
+      ledger: wallet.shard,
+      price: request.price,
+      qty: request.qty,
+      feeReserved: request.terms.fee.charged === "ALWAYS" || request.terms.live,
+    });
+    expect(order.expiresAt).to.equal(
+      request.ttlMs === undefined ? undefined : bench.real.now + request.ttlMs,
+    );
+    bench.orders.push({ orderId: order.orderId, wallet });
+    bench.naive.accepted(marketId, order, groupId);
+  }
+  const [only, ...more] = accepted;
+  const foreseen = only === undefined || more.length > 0 ? undefined : foreseeMarket(bench, only);
+  bench.real.deliverAll();
+  for (const { order, marketId } of accepted) bench.naive.market(marketId).enter(order, bench.real.now);
+  if (only !== undefined && foreseen !== undefined) checkForeseen(bench, only.order, foreseen);
+  bench.settle();
+}
+
+function foreseeMarket(
+  bench: Bench,
+  { order, marketId }: { readonly order: Order; readonly marketId: string },
+): OrderPreview | undefined {
+  const { live, definition } = bench.naive.market(marketId);
+  if (live && definition.liveDelayMs > 0) return undefined;
+  const reply = bench.real.market(marketId, { kind: "preview", order });
+  assert(reply?.ok === true && reply.kind === "preview", "a market's preview is not answered");
+  return reply.preview;
+}
+
+/** What the market's preview said must be what became of the order. */
+function checkForeseen(bench: Bench, { orderId }: Order, foreseen: OrderPreview): void {
+  const events = bench.naive.orders.find(({ order }) => order.orderId === orderId)?.events ?? [];
+  const fills = events.flatMap((event) =>
+    event.kind === "fill" && !event.wash ? [{ price: event.price, qty: event.qty }] : [],
+  );
+  const fee = events.reduce((sum, event) => sum + (event.kind === "fill" ? event.fee : 0), 0);
+  const rests = events.find((event) => event.kind === "open")?.qty ?? 0;
+  const reject = events.find((event) => event.kind === "reject")?.reason;
+  const told = { fills: foreseen.fills, fee: foreseen.fee, rests: foreseen.rests, reject: foreseen.reject };
+  expect(told, "the preview").to.deep.equal({ fills, fee, rests, reject });
+}
+
+/** Whether an order that stands alone had to be accepted, or had to be refused, by bounds on what it holds back. */
+function judge(
+  bench: Bench,
+  { wallet }: TestWallet,
+  { terms, price, qty, tif, groupId }: OrderRequest,
+  result: PlaceResult,
+  spare: number,
+): void {
+  const pays = tif !== "PO" && (terms.fee.charged === "ALWAYS" || terms.live);
+  const cost = price * qty;
+  const most = cost + (pays ? mostFees(terms.fee, price, qty) : 0);
+  const least = terms.outcomes === 2 ? 0 : cost + (pays ? feeFor(terms.fee, Math.min(price, 500), qty) : 0);
+  const group = groupId === undefined ? "none" : bench.naive.groupState(wallet, groupId);
+  if (group === "unknown") expect(result).to.include({ ok: false, refusal: "GROUP_NOT_FOUND" });
+  else if (group === "tripped") expect(result).to.include({ ok: false, refusal: "GROUP_LIMIT" });
+  else if (result.ok) expect(spare, "available to an accepted order").to.be.at.least(least);
+  else if (result.refusal === "INSUFFICIENT_BALANCE")
+    expect(spare, "available to an order refused for want of it").to.be.below(Math.max(most, 1));
+  else throw new Error(`an order is refused with ${result.refusal}`);
+}
+
+export function cancel(bench: Bench, { orders }: Of<"cancel">): void {
+  const chosen = orders.flatMap((n) => bench.order(n) ?? []);
+  const [first] = chosen;
+  if (first === undefined) return;
+  const orderIds = [...new Set(chosen.map(({ orderId }) => orderId))];
+  const mine = bench.open(first.wallet).map(({ order }) => order.orderId);
+  const open = orderIds.filter((orderId) => mine.includes(orderId));
+  const reply = bench.ask(first.wallet, { kind: "cancel", wallet: first.wallet.wallet, orderIds });
+  assert(reply.ok && reply.kind === "cancels", "a cancel is not answered");
+  expect(reply.queued.map(({ orderId }) => orderId)).to.have.members(open);
+  expect(reply.unknown).to.have.members(orderIds.filter((orderId) => !open.includes(orderId)));
+  for (const market of bench.naive.markets) market.cancel(open, undefined);
+  bench.settle();
+}
+
+export function cancelAll(bench: Bench, { wallet: n, market }: Of<"cancelAll">): void {
+  const wallet = bench.wallet(n);
+  const marketIds = market === undefined ? undefined : [bench.marketId(market)];
+  const reason = n > 14 ? "MAINTENANCE" : undefined;
+  bench.ask(wallet, { kind: "cancelAll", wallet: wallet.wallet, filter: { marketIds }, reason });
+  const open = bench.open(wallet).map(({ order }) => order.orderId);
+  for (const one of bench.naive.markets) {
+    if (marketIds?.includes(one.definition.marketId) ?? true) one.cancel(open, reason);
+  }
+  bench.settle();
+}
+
+/** Less alone keeps the place; another price, or more, cancels the order and enters another in one step. */
+export function amend(bench: Bench, { order: n, qty, price }: Of<"amend">): void {
+  const chosen = bench.order(n);
+  if (chosen === undefined) return;
+  const { orderId, wallet, known } = chosen;
+  const { order, marketId, remaining } = known;
+  const terms = bench.terms(marketId);
+  const wanted =
+    price === undefined
+      ? undefined
+      : priceOf(price, terms.outcomes, bench.naive.market(marketId).definition.ticks);
+  const replacement = { orderId: bench.nextId(20), terms };
+  const asked = { qty: contracts(qty), price: wanted, replacement };
+  const reply = bench.ask(wallet, { kind: "amend", wallet: wallet.wallet, orderId, ...asked });
+  if (remaining === 0) {
+    expect(reply).to.deep.equal({ ok: false, refusal: "ORDER_NOT_FOUND" });
+    return;
+  }
+  if (qty === 0) {
+    expect(reply).to.deep.equal({ ok: false, refusal: "QTY_OUT_OF_RANGE" });
+    return;
+  }
+  const keepsPlace = (wanted ?? order.price) === order.price && qty <= remaining;
+  if (keepsPlace) {
+    expect(reply).to.deep.equal({ ok: true, kind: "amended", orderId });
+    bench.naive.market(marketId).amend(orderId, qty);
+  } else if (reply.ok) {
+    expect(reply).to.deep.equal({ ok: true, kind: "amended", orderId: replacement.orderId });
+    bench.count("replaced");
+    replace(bench, wallet, orderId, replacement.orderId);
+  } else expect(reply.refusal).to.be.oneOf(["INSUFFICIENT_BALANCE", "GROUP_LIMIT", "GROUP_NOT_FOUND"]);
+  bench.settle();
+}
+
+function replace(bench: Bench, wallet: TestWallet, orderId: string, replacementId: string): void {
+  const [accepted, ...more] = bench.accepted(wallet);
+  assert(accepted !== undefined && more.length === 0, "a replacement is not accepted");
+  const { order, marketId, groupId } = accepted;
+  expect(order.orderId).to.equal(replacementId);
+  bench.orders.push({ orderId: replacementId, wallet });
+  bench.naive.accepted(marketId, order, groupId);
+  const market = bench.naive.market(marketId);
+  market.cancel([orderId], undefined);
+  bench.real.deliverAll();
+  market.enter(order, bench.real.now);
+}

@@ -1,0 +1,158 @@
+/** Steps that move money, guard wallets, and run and end markets, in the real exchange and in the naive one. */
+
+import { expect } from "chai";
+import type { OperatorTransactionKind } from "../../actors/ledger/types.js";
+import { CURRENCIES, type Currency } from "../../actors/market/types.js";
+import { assert, contracts, millicents } from "../../actors/units.js";
+import type { Bench } from "./bench.js";
+import type { Step } from "./steps.js";
+import { ACTIONS, COARSE, FEES, GRID, gradeOf, pick, type TestWallet, TRANSACTIONS, uuid } from "./world.js";
+
+type Of<Kind extends Step["do"]> = Extract<Step, { do: Kind }>;
+
+export function transact(bench: Bench, step: Of<"transact">): void {
+  const kind = pick(TRANSACTIONS, step.kind);
+  const amount = kind === "ADJUSTMENT" ? step.amount : Math.abs(step.amount);
+  const clientRef = step.clientRef === undefined ? undefined : `ref ${step.clientRef}`;
+  post(bench, bench.wallet(step.wallet), kind, amount, pick(CURRENCIES, step.currency), clientRef);
+}
+
+export function post(
+  bench: Bench,
+  wallet: TestWallet,
+  transaction: OperatorTransactionKind,
+  amount: number,
+  currency: Currency,
+  clientRef?: string,
+): void {
+  const takes = transaction === "WITHDRAWAL" || transaction === "CREDIT_RECLAIM";
+  const signed = takes ? -amount : amount;
+  const fits = signed >= 0 || bench.spare(wallet, currency) + signed >= 0;
+  const transactionId = bench.nextId(22);
+  const reply = bench.ask(wallet, {
+    kind: "transact",
+    transactionId,
+    transaction,
+    wallet: wallet.wallet,
+    trader: wallet.trader,
+    currency,
+    amount: millicents(amount),
+    ref: "",
+    clientRef,
+  });
+  const key = `${wallet.trader} ${clientRef ?? transactionId}`;
+  const known = bench.transactions.get(key);
+  expect(reply.ok, `${transaction} of ${amount}`).to.equal(known !== undefined || fits);
+  if (!reply.ok) return;
+  assert(reply.kind === "transaction", "a transaction is not answered as one");
+  expect(reply.transactionId).to.equal(known ?? transactionId);
+  if (known !== undefined) return;
+  bench.transactions.set(key, transactionId);
+  bench.naive.move(wallet.wallet, currency, signed);
+}
+
+export function transfer(bench: Bench, { trader: n, fund, amount }: Of<"transfer">): void {
+  const { trader } = bench.wallet(n);
+  const [own, sub] = bench.wallets.filter((wallet) => wallet.trader === trader);
+  assert(own !== undefined && sub !== undefined, "a trader has two wallets");
+  const [from, to] = fund ? [own, sub] : [sub, own];
+  const fits = amount <= bench.spare(from, "CASH");
+  const reply = bench.ask(own, {
+    kind: "transfer",
+    transferId: bench.nextId(23),
+    direction: fund ? "fund" : "defund",
+    trader,
+    wallet: sub.wallet,
+    amount: millicents(amount),
+  });
+  assert(reply.ok && reply.kind === "transfer", "a transfer is not answered");
+  expect(reply.transfer.status).to.equal(fits ? "Applied" : "Rejected");
+  if (!fits) return;
+  bench.naive.move(from.wallet, "CASH", -amount);
+  bench.naive.move(to.wallet, "CASH", amount);
+}
+
+export function guard(bench: Bench, step: Of<"guard">): void {
+  const wallet = bench.wallet(step.wallet);
+  const { wallet: id, trader } = wallet;
+  const groupId = `group ${step.group}`;
+  switch (step.what) {
+    case "deadman":
+      bench.ask(wallet, { kind: "deadman", wallet: id, trader, timeoutMs: step.bound * 1_000 });
+      bench.naive.setDeadman(id, step.bound === 0 ? undefined : bench.real.now + step.bound * 1_000);
+      return;
+    case "policy":
+      bench.ask(wallet, {
+        kind: "setPolicy",
+        wallet: id,
+        trader,
+        policy: step.bound % 2 === 0 ? "net" : "hold",
+      });
+      return;
+    case "group": {
+      const bounds = { maxFilledQty: contracts(step.bound), windowMs: 3_000 };
+      bench.ask(wallet, { kind: "setGroup", wallet: id, trader, groupId, ...bounds });
+      bench.naive.setGroup(id, groupId, bounds);
+      return;
+    }
+    case "reset": {
+      const reply = bench.ask(wallet, { kind: "resetGroup", wallet: id, groupId });
+      expect(reply.ok).to.equal(bench.naive.groupState(id, groupId) !== "unknown");
+      bench.naive.resetGroup(id, groupId);
+      return;
+    }
+    default:
+      step.what satisfies never;
+  }
+}
+
+export function lifecycle(bench: Bench, step: Of<"lifecycle">): void {
+  const marketId = bench.marketId(step.market);
+  const actions = step.actions.map((n) => pick(ACTIONS, n));
+  bench.real.market(marketId, { kind: "lifecycle", actions });
+  bench.naive.lifecycle(marketId, actions);
+  bench.settle();
+}
+
+export function configure(bench: Bench, step: Of<"configure">): void {
+  const marketId = bench.marketId(step.market);
+  const fee = pick(FEES, step.fee);
+  const liveDelayMs = step.delay * 1_500;
+  const ticks = step.coarse ? COARSE : GRID;
+  bench.real.market(marketId, { kind: "configure", fee, liveDelayMs, ticks });
+  const market = bench.naive.market(marketId);
+  market.definition = { ...market.definition, fee, liveDelayMs, ticks };
+}
+
+export function grade(bench: Bench, { market: n, kind, outcome, batch }: Of<"grade">): void {
+  const marketId = bench.marketId(n);
+  const asked = gradeOf(kind, outcome, bench.naive.market(marketId).outcomes);
+  const reply = bench.real.market(marketId, { kind: "grade", settlementId: uuid(24, n), grade: asked });
+  expect(reply?.ok, "a grade").to.equal(bench.naive.grade(marketId, asked));
+  bench.settle();
+  settleAll(bench, marketId, batch);
+  bench.naive.settle(marketId);
+}
+
+/** Settles in batches to the end. Twice, because a repeat must change nothing. */
+function settleAll(bench: Bench, marketId: string, limit: number): void {
+  for (let rounds = 0, done = false; !done; rounds += 1) {
+    const reply = bench.real.market(marketId, { kind: "settle", limit });
+    bench.settle();
+    done = reply === undefined || !reply.ok || (reply.kind === "settlement" && reply.done);
+    expect(rounds, "rounds of a settlement").to.be.below(50);
+  }
+  bench.real.market(marketId, { kind: "settle", limit });
+  bench.settle();
+}
+
+export function remediate(bench: Bench, { market: n, batch }: Of<"remediate">): void {
+  const marketId = bench.marketId(n);
+  const reply = bench.real.market(marketId, { kind: "remediate", reason: "wrong" });
+  const allowed = bench.naive.remediate(marketId);
+  expect(reply?.ok, "a remediation").to.equal(allowed);
+  if (!allowed) return;
+  for (const { wallet } of bench.wallets) bench.mayOwe.add(wallet);
+  bench.settle();
+  settleAll(bench, marketId, batch);
+}
