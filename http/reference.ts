@@ -61,7 +61,6 @@ export class Reference implements KeyDirectory {
   private readonly outcomes: Cache<OutcomePlace>;
   private readonly grid: Cache<Grid>;
   private readonly marketListeners = new Set<(marketId: string) => void>();
-  private readonly keyListeners = new Set<(keyId: string) => void>();
   private readonly changeListeners = new Set<(change: Change) => void>();
 
   constructor(private readonly db: Database) {
@@ -154,7 +153,6 @@ export class Reference implements KeyDirectory {
     switch (kind) {
       case "key":
         this.keys.drop(id);
-        for (const listener of this.keyListeners) listener(id);
         return;
       case "session":
         this.sessions.drop(id);
@@ -212,12 +210,6 @@ export class Reference implements KeyDirectory {
   onMarket(listener: (marketId: string) => void): () => void {
     this.marketListeners.add(listener);
     return () => this.marketListeners.delete(listener);
-  }
-
-  /** Tells of every key that was made or revoked, until the returned stop is called. */
-  onKey(listener: (keyId: string) => void): () => void {
-    this.keyListeners.add(listener);
-    return () => this.keyListeners.delete(listener);
   }
 
   private async loadKey(keyId: string): Promise<LiveKey | undefined> {

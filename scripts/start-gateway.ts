@@ -22,6 +22,7 @@ import { Passwords, type PasswordCost } from "../http/passwords.js";
 import { Reference, REFERENCE_KINDS, type ReferenceKind } from "../http/reference.js";
 import { createHttpServer, drain, listen } from "../http/server.js";
 import { Signatures } from "../http/signed.js";
+import { Standing } from "../http/standing.js";
 import { streamCatalog, streamQueries, streamTrading } from "../http/stream-ports.js";
 import { sharedThrottle, type Throttle } from "../http/throttle.js";
 import { WebTokens } from "../http/tokens.js";
@@ -204,11 +205,8 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       onError,
       sandbox: exchangeEnv !== "production",
     });
-    reference.onKey((keyId) => {
-      reference.find(keyId).then((key) => {
-        if (key === undefined) sockets.closeKey(keyId);
-      }, onError);
-    });
+    const standing = new Standing({ db, reference, locations, sockets, onError });
+    closing.push(() => standing.stop());
     metrics.gauge("overround_ws_sockets", "Open websockets", () => sockets.sockets);
 
     const generatedOperator = await ensureOperator(db, passwords, settings);

@@ -1,8 +1,8 @@
 /** Keys: minting, finding, revoking (contract section 5; the key life cycle of the specification). */
 
-import { and, asc, count, eq, isNull, lte, sql } from "drizzle-orm";
+import { and, asc, count, eq, gt, isNotNull, isNull, lte, ne, or, sql } from "drizzle-orm";
 import { violatedUnique, type Database, type Queries } from "../database.js";
-import { keys, subaccounts, traders, type Scope } from "../schema/accounts.js";
+import { deviceLocations, keys, subaccounts, traders, type Scope } from "../schema/accounts.js";
 import type { Trader } from "./traders.js";
 
 export type Key = typeof keys.$inferSelect;
@@ -148,6 +148,39 @@ export async function revokeKey(
     .where(and(eq(keys.keyId, keyId), eq(keys.traderId, traderId), isNull(keys.revokedTs)))
     .returning({ keyId: keys.keyId });
   return rows.length > 0;
+}
+
+/** A key and the trader it belongs to. */
+export interface KeyOfTrader {
+  readonly keyId: string;
+  readonly traderId: string;
+}
+
+/**
+ * Of these keys, those that may not be what they were: revoked or expired ones, those of traders who are not active,
+ * and those of traders whose device checked in after `checkedInTs`.
+ */
+export async function doubtfulKeys(
+  db: Queries,
+  keyIds: readonly string[],
+  { nowTs, checkedInTs }: { readonly nowTs: number; readonly checkedInTs: number },
+): Promise<readonly KeyOfTrader[]> {
+  return db
+    .select({ keyId: keys.keyId, traderId: keys.traderId })
+    .from(keys)
+    .innerJoin(traders, eq(traders.traderId, keys.traderId))
+    .leftJoin(deviceLocations, eq(deviceLocations.traderId, keys.traderId))
+    .where(
+      and(
+        sql`${keys.keyId} = any(${sql.param([...keyIds])}::uuid[])`,
+        or(
+          isNotNull(keys.revokedTs),
+          lte(keys.expiresTs, nowTs),
+          ne(traders.state, "ACTIVE"),
+          gt(deviceLocations.ts, checkedInTs),
+        ),
+      ),
+    );
 }
 
 /** Notes when keys were last used. Gateways collect these and write them every few seconds. */

@@ -1,6 +1,6 @@
 /** Web sessions and device check-ins (contract section 8). */
 
-import { eq, lt } from "drizzle-orm";
+import { eq, inArray, lt } from "drizzle-orm";
 import type { Queries } from "../database.js";
 import { deviceLocations, revokedTokens } from "../schema/accounts.js";
 
@@ -21,6 +21,15 @@ export async function revokeToken(
 export async function isTokenRevoked(db: Queries, tokenId: string): Promise<boolean> {
   const rows = await db.select().from(revokedTokens).where(eq(revokedTokens.tokenId, tokenId));
   return rows.length > 0;
+}
+
+/** Those of the tokens that were ended before their time. */
+export async function revokedAmong(db: Queries, tokenIds: readonly string[]): Promise<readonly string[]> {
+  const rows = await db
+    .select({ tokenId: revokedTokens.tokenId })
+    .from(revokedTokens)
+    .where(inArray(revokedTokens.tokenId, [...tokenIds]));
+  return rows.map(({ tokenId }) => tokenId);
 }
 
 /** Keeps the trader's last check-in only. */

@@ -35,8 +35,10 @@ export interface BridgePorts {
 export interface Bridge {
   /** Serves a socket until it closes. Call it as soon as the socket is open: messages before it are lost. */
   open(socket: WebSocket, caller: Caller, connection: Socket): void;
-  /** Closes the sockets of a revoked key. */
-  closeKey(keyId: string): void;
+  /** Whose sockets are open, one for each. */
+  callers(): Iterable<Caller>;
+  /** Closes the sockets of those callers for whom there is a reason, with 1008 and that. */
+  expel(reasonFor: (caller: Caller) => string | undefined): void;
   /** Closes the sockets that their wallet's orders go with: this process was taken for dead, and they went. */
   closeArmed(): void;
   /** How many sockets are open. */
@@ -64,9 +66,14 @@ export function bridge(ports: BridgePorts): Bridge {
       void session.ended.finally(() => sessions.delete(session));
       if (closing) session.close(1012, "the server restarts");
     },
-    closeKey(keyId) {
-      for (const session of sessions)
-        if (session.caller.keyId === keyId) session.close(1008, "the key was revoked");
+    *callers() {
+      for (const { caller } of sessions) yield caller;
+    },
+    expel(reasonFor) {
+      for (const session of sessions) {
+        const reason = reasonFor(session.caller);
+        if (reason !== undefined) session.close(1008, reason);
+      }
     },
     closeArmed() {
       for (const session of sessions) if (session.armed) session.close(1012, "the gateway fell silent");

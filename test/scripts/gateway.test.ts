@@ -1,5 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import fs from "node:fs";
+import os from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import { Signer } from "../../http/client/signer.js";
@@ -15,6 +17,7 @@ describe("the role gateway", function () {
   this.timeout(60_000);
   let stack: Stack;
   let child: ChildProcess | undefined;
+  const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "overround-test-"));
   const clients: StreamClient[] = [];
 
   before(async () => {
@@ -28,6 +31,7 @@ describe("the role gateway", function () {
       await once(child, "exit");
     }
     await stack.stop();
+    fs.rmSync(dataDir, { recursive: true, force: true });
   });
 
   it("takes the orders of a socket with it when it is killed, where the client asked for that", async () => {
@@ -39,6 +43,7 @@ describe("the role gateway", function () {
       THROTTLE: "off",
       REDIS_URL: stack.redisUrl,
       DATABASE_URL: stack.databaseUrl,
+      DATA_DIR: dataDir,
       JWT_WEB_SECRET: "the web secret of the tests, long enough",
     };
     child = fork(ENTRY, [], {

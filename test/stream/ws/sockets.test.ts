@@ -176,12 +176,14 @@ describe("a socket of the bridge", () => {
     expect(await alive.request("status", {})).to.have.property("status");
   });
 
-  it("is closed when its key is revoked", async () => {
+  it("is closed when there is a reason for its caller", async () => {
     server = await serve(exchange);
     const revoked = await server.connect(trader(ann));
     const other = await server.connect(trader(ann, { keyId: "another" }));
-    server.bridge.closeKey(trader(ann).keyId);
-    expect((await revoked.closed).code).to.equal(1008);
+    const keyIds = [...server.bridge.callers()].map(({ keyId }) => keyId);
+    expect(keyIds).to.deep.equal([trader(ann).keyId, "another"]);
+    server.bridge.expel(({ keyId }) => (keyId === "another" ? undefined : "KEY_REVOKED"));
+    expect(await revoked.closed).to.deep.equal({ code: 1008, reason: "KEY_REVOKED" });
     expect(await other.request("status", {})).to.have.property("status");
     await settle(() => server.bridge.sockets === 1);
   });
