@@ -80,8 +80,15 @@ export async function findExchange(asked: Asked, config: Config): Promise<Exchan
   };
 }
 
-/** Starts a whole exchange on a scratch directory and a free port; `stop` ends it and removes the directory. */
-export async function startExchange(config: Config, say: (line: string) => void): Promise<Exchange> {
+/**
+ * Starts a whole exchange on a scratch directory and a free port, with further environment variables where given;
+ * `stop` ends it and removes the directory.
+ */
+export async function startExchange(
+  config: Config,
+  say: (line: string) => void,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Exchange> {
   const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "overround-replay-"));
   // The database may run under another user, who must be able to pass through.
   fs.chmodSync(dataDir, 0o755);
@@ -97,6 +104,7 @@ export async function startExchange(config: Config, say: (line: string) => void)
       THROTTLE: "off",
       REDIS_URL: "",
       DATABASE_URL: "",
+      ...environment,
     }),
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });

@@ -28,7 +28,7 @@ export interface Surroundings {
   /** The progress to tell, of so many messages. */
   readonly progressOf: (messages: number) => Progress;
   /** Called when trading begins; what it returns is called when trading is over. */
-  readonly onTrading?: (progress: Progress) => () => void;
+  readonly onTrading?: (progress: Progress, stage: Stage) => () => void;
 }
 
 /** Throws `UnusableRecording` for a file that cannot be replayed, `ApiError` for what the exchange refuses. */
@@ -54,7 +54,7 @@ export async function replay(
   }
   const mirror = new Mirror(stage, randomFrom(seed));
   const progress = progressOf(surveyed.messages);
-  const over = onTrading?.(progress);
+  const over = onTrading?.(progress, stage);
   try {
     const run = new Run(stage, mirror, operator, progress, options);
     const outcome = await run.play(cutWaves(readRecording(file), cutting));
