@@ -1,9 +1,7 @@
 /** `npm run replay -- FILE`: a recorded market, replayed order by order on this exchange. */
 
 import fs from "node:fs";
-import { pause } from "../http/client/connection.js";
 import { loadConfig } from "./config.js";
-import type { Stage } from "./replay/cast.js";
 import { findExchange, startExchange, type Exchange } from "./replay/exchange.js";
 import { UnusableRecording } from "./replay/ladder.js";
 import { readOptions, USAGE, type Options } from "./replay/options.js";
@@ -13,9 +11,6 @@ import { isClean, reportLines } from "./replay/report.js";
 import { writeBalances } from "./replay/run.js";
 import { startTorment } from "./replay/torment.js";
 import { describe, StartError } from "./start-error.js";
-
-/** How long a replay that is stopped waits for its orders to be canceled. */
-const CANCEL_MS = 3_000;
 
 function say(line: string): void {
   console.log(`replay: ${line}`);
@@ -32,51 +27,31 @@ async function main(): Promise<number> {
   const exchange = options.standalone
     ? await startExchange(config, say)
     : await findExchange(options, config);
-  const ending = endOnSignal(exchange);
   try {
-    return await run(options, exchange, ending);
+    return await run(options, exchange, stopOnSignal());
   } finally {
-    await ending.stop();
+    await exchange.stop();
   }
 }
 
-/** What has to end with us. */
-interface Ending {
-  /** The traders whose orders are in the book, while they are. */
-  stage: Stage | undefined;
-  readonly stop: () => Promise<void>;
-}
-
-/** However the replay ends, an exchange of our own ends too, and on another no orders of ours are left. */
-function endOnSignal(exchange: Exchange): Ending {
-  let stopping: Promise<void> | undefined;
-  const stop = (): Promise<void> => (stopping ??= exchange.stop());
-  const ending: Ending = { stage: undefined, stop };
-  const end = async (): Promise<void> => {
-    say("stopping");
-    const { stage } = ending;
-    const cancels = stage?.makers.map(({ rest }) => rest.cancelAll({ market: stage.market.marketId })) ?? [];
-    await Promise.race([Promise.allSettled(cancels), pause(CANCEL_MS)]);
-    await stop();
+/** The first signal stops the replay in order, with its report; the second ends it at once. */
+function stopOnSignal(): AbortSignal {
+  const stopping = new AbortController();
+  const onSignal = (): void => {
+    if (stopping.signal.aborted) process.exit(130);
+    say("stopping; once more to stop at once");
+    stopping.abort();
   };
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    process.once(signal, () => void end().finally(() => process.exit(130)));
-  }
-  return ending;
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, onSignal);
+  return stopping.signal;
 }
 
-async function run(options: Options, exchange: Exchange, ending: Ending): Promise<number> {
+async function run(options: Options, exchange: Exchange, stopped: AbortSignal): Promise<number> {
   const { outcome, stage, shortTakes } = await replay(options, exchange, {
     say,
     progressOf: showProgress,
-    onTrading: (progress, stage) => {
-      ending.stage = stage;
-      const stopTorment = torment(options, exchange, progress);
-      return () => {
-        ending.stage = undefined;
-        stopTorment();
-      };
-    },
+    onTrading: (progress) => torment(options, exchange, progress),
+    stopped,
   });
   console.log(reportLines(outcome, stage, shortTakes).join("\n"));
   if (options.writeBalances !== undefined) writeBalances(options.writeBalances, outcome);

@@ -107,6 +107,8 @@ export async function startExchange(
       ...environment,
     }),
     stdio: ["ignore", "ignore", "inherit", "ipc"],
+    // A Ctrl-C at the terminal is for the replay, which still needs the exchange to take its orders back.
+    detached: true,
   });
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const state = { over: false };

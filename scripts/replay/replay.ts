@@ -28,14 +28,16 @@ export interface Surroundings {
   /** The progress to tell, of so many messages. */
   readonly progressOf: (messages: number) => Progress;
   /** Called when trading begins; what it returns is called when trading is over. */
-  readonly onTrading?: (progress: Progress, stage: Stage) => () => void;
+  readonly onTrading?: (progress: Progress) => () => void;
+  /** Ends the replay early, with its orders taken back. */
+  readonly stopped?: AbortSignal;
 }
 
 /** Throws `UnusableRecording` for a file that cannot be replayed, `ApiError` for what the exchange refuses. */
 export async function replay(
   options: Options,
   exchange: Pick<Exchange, "url" | "operator" | "brand">,
-  { say, progressOf, onTrading }: Surroundings,
+  { say, progressOf, onTrading, stopped }: Surroundings,
 ): Promise<Replayed> {
   const { file, scale, voids, takers, seed, speed } = options;
   const connection = new Connection(exchange.url);
@@ -54,9 +56,9 @@ export async function replay(
   }
   const mirror = new Mirror(stage, randomFrom(seed));
   const progress = progressOf(surveyed.messages);
-  const over = onTrading?.(progress, stage);
+  const over = onTrading?.(progress);
   try {
-    const run = new Run(stage, mirror, operator, progress, options);
+    const run = new Run(stage, mirror, operator, progress, { ...options, stopped });
     const outcome = await run.play(cutWaves(readRecording(file), cutting));
     return { outcome, stage, shortTakes: mirror.shortTakes };
   } finally {

@@ -61,7 +61,7 @@ export function reportLines(outcome: Outcome, stage: Stage, shortTakes: number):
       `the books caught up within ${outcome.slowestCatchUpMs} ms`,
     `                   ${outcome.worstBetween.contracts} contracts between them, while frames were on their way`,
     `time               ${seconds.toFixed(1)} s, ${Math.round((placed + canceled) / seconds)} placements and cancels a second`,
-    `market             ${outcome.settled ? "settled" : "left open: the recording has no result"}`,
+    `market             ${outcome.settled ? "settled" : "left open: no result was reached"}`,
   ];
   if (outcome.money !== undefined) lines.push(...moneyLines(outcome.money));
   for (const [name, { balance, reserved }] of Object.entries(outcome.balances)) {

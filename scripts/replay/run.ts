@@ -1,6 +1,7 @@
 /** The replay itself: scene after scene of the recording, with its checked moments, to the settled market. */
 
 import { writeFileSync } from "node:fs";
+import { setTimeout } from "node:timers/promises";
 import { pause } from "../../http/client/connection.js";
 import type { OperatorClient } from "../../http/client/session.js";
 import type { BalanceAnswer, MoneyReport } from "../../http/client/wire.js";
@@ -16,6 +17,8 @@ export interface RunOptions {
   readonly speed: number;
   /** Messages between two checked moments. */
   readonly checkEvery: number;
+  /** When aborted, nothing more of the recording is played. */
+  readonly stopped: AbortSignal | undefined;
 }
 
 /** What came of a run. */
@@ -73,6 +76,7 @@ export class Run {
   async play(scenes: AsyncIterable<Scene>): Promise<Outcome> {
     const began = Date.now();
     for await (const scene of scenes) {
+      if (this.options.stopped?.aborted === true) break;
       if (scene.kind === "broken") {
         this.outcome.brokenLines += 1;
         this.progress.say(`line ${scene.line} is skipped: ${scene.reason}`);
@@ -192,7 +196,13 @@ export class Run {
     if (this.options.speed === Infinity) return;
     this.#clock ??= { recordedMs, realMs: Date.now() };
     const due = this.#clock.realMs + (recordedMs - this.#clock.recordedMs) / this.options.speed;
-    if (due > Date.now()) await pause(due - Date.now());
+    if (due > Date.now()) await this.#sleep(due - Date.now());
+  }
+
+  /** A recording has pauses of hours; a stop must not wait for their end. */
+  async #sleep(ms: number): Promise<void> {
+    const { stopped } = this.options;
+    await setTimeout(ms, undefined, stopped === undefined ? {} : { signal: stopped }).catch(() => undefined);
   }
 }
 

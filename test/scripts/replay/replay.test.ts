@@ -4,7 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { readOptions, type Options } from "../../../scripts/replay/options.js";
 import type { Progress } from "../../../scripts/replay/progress.js";
-import { replay, type Replayed } from "../../../scripts/replay/replay.js";
+import { replay, type Replayed, type Surroundings } from "../../../scripts/replay/replay.js";
 import { isClean, reportLines } from "../../../scripts/replay/report.js";
 import { startProxy } from "../../support/proxy.js";
 import { makeRecording } from "../../support/recording.js";
@@ -41,15 +41,14 @@ describe("replay: a recording on the real exchange", function () {
     return options;
   }
 
-  function play(options: Options, url = stack.url, onTrading?: () => () => void): Promise<Replayed> {
+  function play(options: Options, url = stack.url, more: Partial<Surroundings> = {}): Promise<Replayed> {
     const progress: Progress = {
       update: () => undefined,
       say: (line) => lines.push(line),
       finish: () => undefined,
     };
     const exchange = { url, operator: stack.operatorLogin, brand: stack.brand };
-    const surroundings = { say: () => undefined, progressOf: () => progress };
-    return replay(options, exchange, onTrading === undefined ? surroundings : { ...surroundings, onTrading });
+    return replay(options, exchange, { say: () => undefined, progressOf: () => progress, ...more });
   }
 
   function expectClean({ outcome, stage, shortTakes }: Replayed): void {
@@ -81,7 +80,7 @@ describe("replay: a recording on the real exchange", function () {
       return () => clearInterval(cutting);
     };
     try {
-      const disturbed = await play(optionsFor("c.jsonl", recording), proxy.url, cutAgain);
+      const disturbed = await play(optionsFor("c.jsonl", recording), proxy.url, { onTrading: cutAgain });
       const reconnects = [...disturbed.stage.makers, ...disturbed.stage.takers].map(
         ({ tally }) => tally.reconnects,
       );
@@ -104,6 +103,26 @@ describe("replay: a recording on the real exchange", function () {
     const market = await stack.operator.market(stage.market.marketId);
     expect(market.status).to.equal("OPEN");
     for (const { reserved } of Object.values(outcome.balances)) expect(reserved).to.equal("0.00000");
+  });
+
+  it("keeps the recorded pace, and when it is stopped takes its orders back", async () => {
+    const options = optionsFor(
+      "f.jsonl",
+      makeRecording({ seed: 5, messages: 100, winner: 0 }),
+      "--speed",
+      "10",
+    );
+    const stopping = new AbortController();
+    const onTrading = (): (() => void) => {
+      const timer = setTimeout(() => stopping.abort(), 1_500);
+      return () => clearTimeout(timer);
+    };
+    const { outcome, stage } = await play(options, stack.url, { onTrading, stopped: stopping.signal });
+    // 0.2 s apart in the recording and ten times as fast: some 75 messages in 1.5 s.
+    expect(outcome.messages).to.be.within(30, 110);
+    expect(outcome.settled).to.equal(false);
+    const book = await stage.makers[0].rest.book(stage.market.marketId);
+    expect(Object.values(book.orders).flat()).to.deep.equal([]);
   });
 
   it("refunds everything when the recording ends without a winner", async () => {
