@@ -58,7 +58,8 @@ export interface Past<Delta> {
 
 /**
  * Looks back from `throughSeq` in growing windows until the entries are `enough`, the actor's first one is reached
- * (then `enough` decides once more), or there are no more.
+ * (then `enough` decides once more), or there are no more. Where a window reaches into what is trimmed, it is narrowed
+ * down to what is not.
  */
 export async function lookBack<Delta extends AnyDelta>(
   tail: Tail,
@@ -67,14 +68,21 @@ export async function lookBack<Delta extends AnyDelta>(
   enough: (entries: readonly Entry<Delta>[]) => boolean,
 ): Promise<Past<Delta>> {
   let entries: readonly Entry<Delta>[] = [];
-  let through = throughSeq;
-  for (let size = FIRST_WINDOW; ; size *= WINDOW_GROWTH) {
-    if (enough(entries)) return { entries, complete: true };
-    const after = Math.max(0, throughSeq - Math.min(size, FURTHEST_ENTRIES));
-    if (after >= through) return { entries, complete: false };
-    const older = await readEntries<Delta>(tail, actor, after, through);
-    if (older === undefined) return { entries, complete: false };
-    entries = [...older, ...entries];
-    through = after;
+  let depth = 0;
+  let furthest = Math.min(throughSeq, FURTHEST_ENTRIES);
+  let trimmed = false;
+  while (!enough(entries)) {
+    if (depth === furthest) return { entries, complete: false };
+    const wider = Math.min(furthest, depth === 0 ? FIRST_WINDOW : depth * WINDOW_GROWTH);
+    const next = trimmed ? Math.ceil((depth + furthest) / 2) : wider;
+    const older = await readEntries<Delta>(tail, actor, throughSeq - next, throughSeq - depth);
+    if (older === undefined) {
+      trimmed = true;
+      furthest = next - 1;
+    } else {
+      entries = [...older, ...entries];
+      depth = next;
+    }
   }
+  return { entries, complete: true };
 }

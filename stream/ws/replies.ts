@@ -4,7 +4,9 @@ import { CURRENCIES, type Currency } from "../../actors/market/types.js";
 import { bitOf, type Channel, CHANNELS, channelsOf, type Mask, watches } from "./channels.js";
 import type { Since } from "./protocol.js";
 import type { Replica, Resumed } from "./replicas.js";
-import type { PrivateChannel, WalletFeed } from "./wallet-feed.js";
+import type { WalletFeed } from "./wallet-feed.js";
+import type { PrivateBatch, PrivateChannel } from "./wallet-fold.js";
+import type { WatchedWallet } from "./wallets.js";
 
 /** A field of an answer and its JSON. */
 export type Field = readonly [name: string, json: string];
@@ -30,6 +32,21 @@ export function snapshotOf(
 export function privateSnapshots(feed: WalletFeed | undefined, channels: readonly PrivateChannel[]): Field[] {
   if (feed === undefined) return [];
   return channels.map((channel) => [channel, JSON.stringify(feed.snapshot(channel))]);
+}
+
+/** By channel, the batches that a watcher missed; a channel that cannot be resumed, or was not to be, is absent. */
+export function missedPrivately(
+  wallet: WatchedWallet | undefined,
+  channels: readonly PrivateChannel[],
+  since: Since | undefined,
+): ReadonlyMap<PrivateChannel, readonly PrivateBatch[]> {
+  const replayed = new Map<PrivateChannel, readonly PrivateBatch[]>();
+  for (const channel of channels) {
+    const seq = since?.[channel];
+    const missed = seq === undefined ? undefined : wallet?.missed(channel, seq);
+    if (missed !== undefined) replayed.set(channel, missed);
+  }
+  return replayed;
 }
 
 /** Every channel of a set, whichever the currency. */

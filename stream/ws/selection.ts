@@ -5,7 +5,7 @@ import { bitOf, channelsOf, costOf, type Mask, maskOf } from "./channels.js";
 import type { Caller, Catalog, Throttle } from "./ports.js";
 import { MAX_CHARGE, MAX_WATCHED_MARKETS, Refusal, type Selection, type Since } from "./protocol.js";
 import type { Missed, Replica, Replicas } from "./replicas.js";
-import type { PrivateChannel } from "./wallet-feed.js";
+import type { PrivateChannel } from "./wallet-fold.js";
 import type { WatchedWallet, Wallets } from "./wallets.js";
 
 /** How many replicas one request loads at a time. */
@@ -76,7 +76,7 @@ export async function prepare(
     const wallet =
       channels.length === 0
         ? undefined
-        : await sources.wallets.watch(caller.traderId, caller.wallet, () => watcher.onLost());
+        : await sources.wallets.watch(caller.traderId, caller.wallet, () => watcher.onLost(), since);
     return { currency, direct, events, markets, channels, wallet };
   } catch (error) {
     release(sources, { markets, wallet: undefined });

@@ -1,32 +1,15 @@
-/** One wallet's private channels: folded for snapshots, worded for the stream, remembered a while for resumes. */
+/** One wallet's private channels as they happen: put in order, remembered a while for resumes, told to listeners. */
 
 import type { Batch } from "../../actors/actor.js";
-import type {
-  AcceptedDelta,
-  LedgerDelta,
-  WalletOrderDelta,
-  WalletPositionDelta,
-} from "../../actors/ledger/deltas.js";
-import type { OpenOrder, WalletPosition, WalletSnapshot } from "../../actors/ledger/types.js";
+import type { OpenOrder, WalletSnapshot } from "../../actors/ledger/types.js";
 import { assert } from "../../actors/units.js";
 import type { MarketIdentity } from "./ports.js";
-import { openOrderOnWire, orderOnWire, positionOnWire } from "./wire.js";
-
-export type PrivateChannel = "orders" | "positions";
-export const PRIVATE_CHANNELS: readonly PrivateChannel[] = ["orders", "positions"];
+import { type PrivateBatch, type PrivateChannel, type WalletDelta, WalletFold } from "./wallet-fold.js";
 
 /** How many batches per channel are kept for a resume. */
 const KEPT_BATCHES = 2_000;
 const RETRY_MS = 250;
-
-/** One batch of one private channel, as the frame it goes out in. */
-export interface PrivateBatch {
-  readonly channel: PrivateChannel;
-  readonly seq: number;
-  readonly frame: string;
-}
-
-type WalletDelta = AcceptedDelta | WalletOrderDelta | WalletPositionDelta;
+const NOTHING = { orders: { seq: 0, open: [] }, positions: { seq: 0, positions: [] } };
 
 export interface WalletSource {
   /** Asks the wallet's ledger. Throws `Unavailable`. */
@@ -43,9 +26,7 @@ export class WalletFeed {
   readonly #source: WalletSource;
   readonly #waiting: Batch<WalletDelta>[] = [];
   readonly #markets = new Map<string, MarketIdentity>();
-  readonly #orders = new Map<string, OpenOrder>();
-  readonly #positions = new Map<string, WalletPosition>();
-  readonly #seqs: Record<PrivateChannel, number> = { orders: 0, positions: 0 };
+  #fold = new WalletFold(this.#markets, NOTHING);
   readonly #kept: Record<PrivateChannel, PrivateBatch[]> = { orders: [], positions: [] };
   readonly #listeners = new Set<(batch: PrivateBatch) => void>();
   #draining = true;
@@ -70,26 +51,22 @@ export class WalletFeed {
   }
 
   seq(channel: PrivateChannel): number {
-    return this.#seqs[channel];
+    return this.#fold.seq(channel);
+  }
+
+  /** Orders that are accepted and not over. */
+  get orders(): readonly OpenOrder[] {
+    return this.#fold.orders;
   }
 
   /** `{ seq, open }` or `{ seq, positions }`. Orders that have not come to rest yet are not shown. */
   snapshot(channel: PrivateChannel): object {
-    const seq = this.#seqs[channel];
-    if (channel === "orders") {
-      const resting = [...this.#orders.values()].filter(({ status }) => status === "OPEN");
-      return { seq, open: resting.map((order) => openOrderOnWire(this.#market(order.marketId), order)) };
-    }
-    const held = [...this.#positions.values()].filter(({ qty }) => qty > 0);
-    return {
-      seq,
-      positions: held.map((position) => positionOnWire(this.#market(position.marketId), position)),
-    };
+    return this.#fold.snapshot(channel);
   }
 
   /** The batches after `seq`, or `undefined` when they are no longer all here. */
   since(channel: PrivateChannel, seq: number): readonly PrivateBatch[] | undefined {
-    const missed = this.#seqs[channel] - seq;
+    const missed = this.seq(channel) - seq;
     const kept = this.#kept[channel];
     return missed < 0 || missed > kept.length ? undefined : kept.slice(kept.length - missed);
   }
@@ -102,10 +79,7 @@ export class WalletFeed {
   async #begin(): Promise<void> {
     const wallet = await this.#source.snapshot();
     const { orders, positions } = wallet;
-    for (const order of orders.open) this.#orders.set(order.orderId, order);
-    for (const position of positions.positions) this.#positions.set(positionKey(position), position);
-    this.#seqs.orders = orders.seq;
-    this.#seqs.positions = positions.seq;
+    this.#fold = new WalletFold(this.#markets, wallet);
     await this.#learn([...orders.open, ...positions.positions].map(({ marketId }) => marketId));
     this.#drain();
   }
@@ -151,137 +125,12 @@ export class WalletFeed {
     });
   }
 
-  #market(marketId: string): MarketIdentity {
-    const market = this.#markets.get(marketId);
-    assert(market !== undefined, `market ${marketId} is not known yet`);
-    return market;
-  }
-
-  #apply({ ts, deltas }: Batch<WalletDelta>): void {
-    const orders: { readonly fill: boolean; readonly seq: number; readonly body: object }[] = [];
-    const positions: { readonly seq: number; readonly body: object }[] = [];
-    for (const delta of deltas) {
-      const market = this.#market(delta.marketId);
-      switch (delta.type) {
-        case "accepted":
-          this.#accept(delta);
-          break;
-        case "order":
-          if (delta.seq > this.#seqs.orders) {
-            const body = orderOnWire(market, delta, this.#orders.get(delta.orderId));
-            orders.push({ fill: delta.kind === "fill", seq: delta.seq, body });
-          }
-          this.#moveOrder(delta);
-          break;
-        case "position":
-          if (delta.seq > this.#seqs.positions) {
-            positions.push({ seq: delta.seq, body: positionOnWire(market, delta) });
-            this.#positions.set(positionKey(delta), delta);
-            if (delta.qty === 0) this.#positions.delete(positionKey(delta));
-          }
-          break;
-        default:
-          delta satisfies never;
-      }
-    }
-    // An order's fills come before its open, cancel or reject (contract section 6); the sort is stable.
-    orders.sort((a, b) => Number(b.fill) - Number(a.fill));
-    this.#emit("orders", ts, orders);
-    this.#emit("positions", ts, positions);
-  }
-
-  /** An accepted order may be in the snapshot already, further on. */
-  #accept({ order, clientId, marketId }: AcceptedDelta): void {
-    if (this.#orders.has(order.orderId)) return;
-    const { orderId, outcome, currency, price, qty, tif, expiresAt } = order;
-    const status = "PENDING";
-    this.#orders.set(orderId, {
-      orderId,
-      clientId,
-      marketId,
-      outcome,
-      currency,
-      price,
-      qty,
-      tif,
-      status,
-      expiresAt,
-    });
-  }
-
-  /** Deltas the snapshot has in it already only clear away what is over. */
-  #moveOrder(delta: WalletOrderDelta): void {
-    const order = this.#orders.get(delta.orderId);
-    if (order === undefined) return;
-    const fresh = delta.seq > this.#seqs.orders;
-    switch (delta.kind) {
-      case "open":
-        if (fresh) this.#orders.set(delta.orderId, { ...order, qty: delta.qty, status: "OPEN" });
-        return;
-      case "fill":
-        if (delta.remaining === 0) this.#orders.delete(delta.orderId);
-        else if (fresh) this.#orders.set(delta.orderId, { ...order, qty: delta.remaining });
-        return;
-      case "reduce":
-        if (fresh) this.#orders.set(delta.orderId, { ...order, qty: delta.remaining });
-        return;
-      case "cancel":
-      case "reject":
-        this.#orders.delete(delta.orderId);
-        return;
-      default:
-        return delta satisfies never;
+  #apply(batch: Batch<WalletDelta>): void {
+    for (const out of this.#fold.apply(batch)) {
+      const kept = this.#kept[out.channel];
+      kept.push(out);
+      if (kept.length > KEPT_BATCHES) kept.shift();
+      for (const listener of this.#listeners) listener(out);
     }
   }
-
-  #emit(
-    channel: PrivateChannel,
-    ts: number,
-    deltas: readonly { readonly seq: number; readonly body: object }[],
-  ): void {
-    const seq = deltas[0]?.seq;
-    if (seq === undefined) return;
-    this.#seqs[channel] = seq;
-    const payload = JSON.stringify({ seq, deltas: deltas.map(({ body }) => body) });
-    const batch: PrivateBatch = { channel, seq, frame: `{"ts":${ts},"delta":{},"${channel}":${payload}}` };
-    const kept = this.#kept[channel];
-    kept.push(batch);
-    if (kept.length > KEPT_BATCHES) kept.shift();
-    for (const listener of this.#listeners) listener(batch);
-  }
-}
-
-function positionKey({ marketId, currency, outcome }: WalletPosition | WalletPositionDelta): string {
-  return `${marketId} ${currency} ${outcome}`;
-}
-
-/** By channel, the batches that a watcher missed; a channel that cannot be resumed, or was not to be, is absent. */
-export function missedPrivately(
-  feed: WalletFeed | undefined,
-  channels: readonly PrivateChannel[],
-  since: Partial<Readonly<Record<PrivateChannel, number | undefined>>> | undefined,
-): ReadonlyMap<PrivateChannel, readonly PrivateBatch[]> {
-  const replayed = new Map<PrivateChannel, readonly PrivateBatch[]>();
-  for (const channel of channels) {
-    const seq = since?.[channel];
-    const missed = seq === undefined ? undefined : feed?.since(channel, seq);
-    if (missed !== undefined) replayed.set(channel, missed);
-  }
-  return replayed;
-}
-
-/** The part of a ledger's batch that concerns private channels, by wallet. */
-export function walletDeltas(
-  deltas: readonly LedgerDelta[],
-  watched: (wallet: string) => boolean,
-): Map<string, WalletDelta[]> {
-  const byWallet = new Map<string, WalletDelta[]>();
-  for (const delta of deltas) {
-    if (delta.type !== "accepted" && delta.type !== "order" && delta.type !== "position") continue;
-    if (!watched(delta.wallet)) continue;
-    const own = byWallet.get(delta.wallet);
-    if (own === undefined) byWallet.set(delta.wallet, [delta]);
-    else own.push(delta);
-  }
-  return byWallet;
 }

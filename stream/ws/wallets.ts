@@ -6,7 +6,9 @@ import type { CancelReason, RejectReason } from "../../actors/market/types.js";
 import { assert } from "../../actors/units.js";
 import { type Entry, type Exchange, type Tail, Unavailable } from "../log/types.js";
 import type { Catalog } from "./ports.js";
-import { walletDeltas, WalletFeed } from "./wallet-feed.js";
+import { recall, type PrivateSince, type Recalled } from "./private-history.js";
+import { WalletFeed } from "./wallet-feed.js";
+import { PRIVATE_CHANNELS, type PrivateBatch, type PrivateChannel, walletDeltas } from "./wallet-fold.js";
 
 const WARM_MS = 60_000;
 const RETRY_MS = 500;
@@ -41,6 +43,8 @@ interface HeldFeed {
 /** A watched wallet. `stop` must be called once. */
 export interface WatchedWallet {
   readonly feed: WalletFeed;
+  /** Every batch after `seq` up to now, or `undefined` when they are not all there any more. */
+  missed(channel: PrivateChannel, seq: number): readonly PrivateBatch[] | undefined;
   stop(): void;
 }
 
@@ -67,10 +71,16 @@ export class Wallets {
   }
 
   /**
-   * Watches a wallet of a trader. Throws `Unavailable` when its ledger gives no snapshot in time. `onLost` is called
-   * when deltas were missed for good: the seqs of the feed then have a gap, and watchers must begin again.
+   * Watches a wallet of a trader, and looks up what it said after the seqs of `since`. Throws `Unavailable` when its
+   * ledger gives no snapshot in time. `onLost` is called when deltas were missed for good: the seqs of the feed then
+   * have a gap, and watchers must begin again.
    */
-  async watch(traderId: string, wallet: string, onLost: () => void): Promise<WatchedWallet> {
+  async watch(
+    traderId: string,
+    wallet: string,
+    onLost: () => void,
+    since: PrivateSince = {},
+  ): Promise<WatchedWallet> {
     const shard = ledgerShardOf(traderId);
     const held = this.#feeds.get(wallet) ?? this.#hold(shard, wallet);
     held.users += 1;
@@ -88,7 +98,13 @@ export class Wallets {
       stop();
       throw error;
     }
-    return { feed: held.feed, stop };
+    try {
+      const recalled = await this.#recall(shard, wallet, held.feed, since);
+      return { feed: held.feed, missed: (channel, seq) => joined(held.feed, recalled, channel, seq), stop };
+    } catch (error) {
+      stop();
+      throw error;
+    }
   }
 
   /**
@@ -130,6 +146,18 @@ export class Wallets {
     clearInterval(this.#turning);
     for (const stop of this.#stops.values()) stop();
     for (const [wallet, held] of [...this.#feeds]) this.#forget(wallet, held);
+  }
+
+  /** Only what the feed does not remember is looked for in the log. */
+  async #recall(shard: number, wallet: string, feed: WalletFeed, since: PrivateSince): Promise<Recalled> {
+    const forgotten: Partial<Record<PrivateChannel, number>> = {};
+    for (const channel of PRIVATE_CHANNELS) {
+      const seq = since[channel];
+      if (seq !== undefined && seq < feed.seq(channel) && feed.since(channel, seq) === undefined)
+        forgotten[channel] = seq;
+    }
+    if (Object.keys(forgotten).length === 0) return new Map();
+    return recall(this.#source, { shard, wallet, open: feed.orders }, forgotten);
   }
 
   async #follow(shard: number): Promise<void> {
@@ -232,6 +260,22 @@ export class Wallets {
     held.feed.close();
     if (this.#feeds.get(wallet) === held) this.#feeds.delete(wallet);
   }
+}
+
+/** What was recalled, and on from there what the feed remembers: the log may be further than the feed, or behind. */
+function joined(
+  feed: WalletFeed,
+  recalled: Recalled,
+  channel: PrivateChannel,
+  seq: number,
+): readonly PrivateBatch[] | undefined {
+  const remembered = feed.since(channel, seq);
+  if (remembered !== undefined) return remembered;
+  const now = feed.seq(channel);
+  const older = (recalled.get(channel) ?? []).filter((batch) => batch.seq > seq && batch.seq <= now);
+  const newer = feed.since(channel, older.at(-1)?.seq ?? seq);
+  const all = [...older, ...(newer ?? [])];
+  return all.length === now - seq ? all : undefined;
 }
 
 function terminalOf(delta: WalletOrderDelta): Terminal | undefined {

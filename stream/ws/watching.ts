@@ -9,6 +9,7 @@ import type { Caller } from "./ports.js";
 import { MAX_CHARGE, MAX_WATCHED_MARKETS, Refusal, type Selection, type Since } from "./protocol.js";
 import {
   channelNames,
+  missedPrivately,
   privateSnapshots,
   reply,
   resumption,
@@ -19,7 +20,7 @@ import {
 import type { Replica } from "./replicas.js";
 import type { Rooms } from "./rooms.js";
 import { prepare, type Prepared, release, type Sources } from "./selection.js";
-import { missedPrivately, type PrivateChannel } from "./wallet-feed.js";
+import type { PrivateChannel } from "./wallet-fold.js";
 import type { WatchedWallet } from "./wallets.js";
 import { marketFrames, type PublicBatch } from "./wire.js";
 
@@ -80,7 +81,7 @@ export class Watching {
       const resumed = missed?.finish();
       return { replica, mask, resumed };
     });
-    const replayed = missedPrivately(wallet?.feed, channels, since);
+    const replayed = missedPrivately(wallet, channels, since);
     const shown = channels.filter((channel) => !replayed.has(channel));
     this.#outbox.answer(
       reply(nonce, [

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { ledgerActor, ledgerShardOf } from "../../../actors/actor.js";
 import { Wallets } from "../../../stream/ws/wallets.js";
-import type { PrivateBatch } from "../../../stream/ws/wallet-feed.js";
+import type { PrivateBatch } from "../../../stream/ws/wallet-fold.js";
 import { type Json, Mirror, trader } from "./client.js";
 import { TestExchange } from "./exchange.js";
 import { flow, play, take, TRADERS } from "./flow.js";
@@ -177,6 +177,68 @@ describe("private feeds", () => {
     expect(feed.since("orders", 4)).to.deep.equal([]);
     expect(feed.since("orders", 0)).to.equal(undefined);
     expect(feed.since("orders", 5)).to.equal(undefined);
+    wallets.close();
+  });
+
+  it("tell another process every batch since any seq, from the ledger's log, in the very same words", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        flow,
+        fc.nat(60),
+        fc.nat(60),
+        fc.infiniteStream(fc.nat(1_000)),
+        async (steps, a, b, stream) => {
+          const exchange = new TestExchange(randomOf(stream));
+          const { marketId } = exchange.createMarket(2);
+          const [first, second] = [await walletsOf(exchange), await walletsOf(exchange)];
+          const { feed } = await first.watch(ann, ann, () => undefined);
+          const told: Record<string, string[]> = { orders: [], positions: [] };
+          feed.onBatch(({ channel, frame }) => told[channel]?.push(frame));
+          await play(exchange, marketId, steps);
+          exchange.commit();
+          const { orders, positions } = exchange.wallet(ann);
+          await settle(() => feed.seq("orders") === orders.seq && feed.seq("positions") === positions.seq);
+          const since = { orders: a % (orders.seq + 1), positions: b % (positions.seq + 1) };
+          const watched = await second.watch(ann, ann, () => undefined, since);
+          for (const channel of ["orders", "positions"] as const) {
+            const frames = watched.missed(channel, since[channel])?.map(({ frame }) => frame);
+            expect(frames, `${channel} after ${since[channel]}`).to.deep.equal(
+              told[channel]?.slice(since[channel]),
+            );
+            expect(watched.missed(channel, feed.seq(channel) + 1)).to.equal(undefined);
+          }
+          first.close();
+          second.close();
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it("do not tell half of what another process missed", async () => {
+    const exchange = new TestExchange();
+    const { outcomes } = exchange.createMarket(2);
+    exchange.fund(ann);
+    const place = (tif: "GTC" | "IOC"): Promise<unknown> =>
+      exchange.place(
+        trader(ann),
+        [{ outcomeId: outcomes[0]?.outcomeId ?? "", price: "0.300", qty: 1, tif }],
+        false,
+      );
+    const entries: number[] = [];
+    for (const tif of ["GTC", "IOC", "GTC"] as const) {
+      await place(tif);
+      exchange.commit();
+      entries.push(exchange.tail.last(ledgerActor(ledgerShardOf(ann))));
+    }
+    const { seq } = exchange.wallet(ann).orders;
+    expect(seq).to.equal(3);
+    exchange.tail.trim(ledgerActor(ledgerShardOf(ann)), (entries[0] ?? 0) + 1);
+    const wallets = await walletsOf(exchange);
+    const watched = await wallets.watch(ann, ann, () => undefined, { orders: 0 });
+    expect(watched.missed("orders", 0)).to.equal(undefined);
+    const later = await wallets.watch(ann, ann, () => undefined, { orders: 1 });
+    expect(later.missed("orders", 1)).to.have.length(2);
     wallets.close();
   });
 
