@@ -10,6 +10,7 @@ import type { Clients } from "./emm/clients.js";
 import { Refused, type Code } from "./errors.js";
 import { notesOf, REPEATED, type Incoming } from "./incoming.js";
 import type { KeyUse } from "./key-use.js";
+import { refuseInMaintenance } from "./maintenance.js";
 import { rowTokens, type Price } from "./metering.js";
 import type { Reference } from "./reference.js";
 import type { Access, Admission, Route } from "./route.js";
@@ -63,6 +64,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
           requireScope(access, caller);
           const settle = await meter(parts, route, request, res, caller);
           requireActive(access, caller);
+          if (access.location === "placing") await refuseInMaintenance(parts.reference);
           await requireLocation(parts, access, caller, request.receivedMs);
           if (access.kyc && caller.key.kyc !== "VERIFIED") throw new Refused("KYC_REQUIRED");
           return { caller, settle };

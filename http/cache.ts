@@ -16,6 +16,11 @@ export interface CacheOptions {
   readonly unreachable: (error: unknown) => boolean;
 }
 
+/** Who has an old value does not wait longer than this for a new one, ms: the source then counts as out of reach. */
+const PATIENCE_MS = 500;
+/** How long an old value serves before a source that is out of reach is tried again, ms. */
+const RETRY_MS = 1_000;
+
 /** Loads each key once at a time. A missing value is never kept, so what was just created is found at once. */
 export class Cache<Value> {
   private readonly kept = new Map<string, Kept<Value>>();
@@ -31,11 +36,38 @@ export class Cache<Value> {
   async get(key: string): Promise<Value | undefined> {
     const kept = this.kept.get(key);
     if (kept !== undefined && kept.freshUntilMs > this.nowMs()) return kept.value;
-    const running = this.loading.get(key);
-    if (running !== undefined) return running;
-    const started = this.reload(key, kept);
-    this.loading.set(key, started);
-    return started;
+    let loading = this.loading.get(key);
+    if (loading === undefined) {
+      loading = this.reload(key, kept);
+      this.loading.set(key, loading);
+    }
+    return kept === undefined ? loading : this.hurry(key, loading, kept);
+  }
+
+  /** The new value if it comes soon, else the old one. */
+  private async hurry(
+    key: string,
+    loading: Promise<Value | undefined>,
+    last: Kept<Value>,
+  ): Promise<Value | undefined> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<Value>((resolve) => {
+      timer = setTimeout(() => {
+        this.serveOn(key, last);
+        resolve(last.value);
+      }, PATIENCE_MS);
+    });
+    try {
+      return await Promise.race([loading, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Lets an old value serve a while longer, unless it was dropped or a new one has come. */
+  private serveOn(key: string, last: Kept<Value>): void {
+    if (this.kept.get(key) !== last) return;
+    this.kept.set(key, { value: last.value, freshUntilMs: this.nowMs() + RETRY_MS });
   }
 
   /** Forgets a key; a load that is under way does not bring the old value back. */
@@ -65,8 +97,9 @@ export class Cache<Value> {
       if (own !== undefined && this.loading.get(key) === own) this.keep(key, value);
       return value;
     } catch (error) {
-      if (last !== undefined && this.options.unreachable(error)) return last.value;
-      throw error;
+      if (last === undefined || !this.options.unreachable(error)) throw error;
+      this.serveOn(key, last);
+      return last.value;
     } finally {
       if (this.loading.get(key) === own) this.loading.delete(key);
     }

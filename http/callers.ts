@@ -25,6 +25,8 @@ export interface KeyCaller {
   readonly ip: string;
   /** The identity of this very request: the same signed bytes give the same. */
   readonly commandId: string;
+  /** Whether the same bytes came before, and what became of them then is not known. */
+  readonly resumed: boolean;
 }
 
 /** Someone with a web session. */

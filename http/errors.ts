@@ -66,7 +66,10 @@ const TABLE = {
   RATE_LIMIT_EXCEEDED: [429, "the bucket is empty; wait for Retry-After seconds"],
   ANONYMIZED_NETWORK: [451, "the request came through a VPN, a proxy or Tor"],
   RESTRICTED_NETWORK_REGION: [451, "the request came from a restricted region"],
-  GEOLOCATION_NOT_FOUND: [451, "no device location is known; check in with the device first"],
+  GEOLOCATION_NOT_FOUND: [
+    451,
+    "no device location is known, and a placement needs one of the last 3 days; check in with the device",
+  ],
   GEOLOCATION_FAILED: [451, "the last device location failed; check in again"],
   INVALID_GEOLOCATION_REGION: [451, "the last device location has no region; check in again"],
   RESTRICTED_GEOLOCATION_REGION: [451, "the last device location is in a restricted region"],

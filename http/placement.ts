@@ -4,11 +4,11 @@
  */
 
 import type { MarketTerms, OrderRequest } from "../actors/ledger/types.js";
-import { contracts, MAX_CONTRACTS, parsePrice } from "../actors/units.js";
+import { contracts, MAX_CONTRACTS, parsePrice, type Ticks } from "../actors/units.js";
 import type { MarketRecord } from "../db/queries/markets.js";
 import type { EventStatus } from "../db/schema/catalog.js";
 import { meaningOf, type Code } from "./errors.js";
-import type { Grid, OutcomePlace } from "./reference.js";
+import type { Grid, OutcomePlace, Reference } from "./reference.js";
 import type { PlaceOrder } from "./schemas/orders.js";
 
 /** A refused order: the code that decides the status, and the sentence for people. */
@@ -27,6 +27,16 @@ const MIN_TTL_MS = 1_000;
 const MAX_TTL_MS = 30 * 24 * 60 * 60 * 1_000;
 const TRADABLE: ReadonlySet<EventStatus> = new Set(["OPEN_PREGAME", "OPEN_INGAME"]);
 
+/** The market of an outcome, from the gateway's cache. */
+export async function marketOf(
+  reference: Pick<Reference, "outcome" | "market">,
+  outcomeId: string,
+): Promise<Market | undefined> {
+  const place = await reference.outcome(outcomeId);
+  const record = place === undefined ? undefined : await reference.market(place.marketId);
+  return place === undefined || record === undefined ? undefined : { place, record };
+}
+
 /** Judges one order; gives the ledger's request when it passes. */
 export function judgeOrder(
   order: PlaceOrder,
@@ -40,13 +50,10 @@ export function judgeOrder(
   const { record, place } = market;
   const closed = refuseMarket(record);
   if (closed !== undefined) return closed;
-  const price = parsePrice(order.price);
-  if (price === undefined || !grid.allowed.has(price)) {
-    return refuse("INVALID_PRICE", `price ${order.price.slice(0, 20)} is not on the tick table`);
-  }
-  if (!Number.isInteger(order.qty) || order.qty < 1 || order.qty > MAX_CONTRACTS) {
-    return refuse("QTY_OUT_OF_RANGE", `qty must be a whole number from 1 to ${MAX_CONTRACTS}`);
-  }
+  const read = readOrderPrice(order.price, grid);
+  if ("code" in read) return read;
+  const wrongQty = refuseQty(order.qty);
+  if (wrongQty !== undefined) return wrongQty;
   const ttl = refuseTtl(order);
   if (ttl !== undefined) return ttl;
   return {
@@ -54,7 +61,7 @@ export function judgeOrder(
     terms: termsOf(record),
     currency: order.currency,
     outcome: place.outcome,
-    price,
+    price: read.price,
     qty: contracts(order.qty),
     tif: order.tif,
     ttlMs: order.ttl,
@@ -69,7 +76,21 @@ function refuse(code: Code, reason = meaningOf(code)): OrderRefusal {
   return { code, reason };
 }
 
-function refuseMarket(market: MarketRecord): OrderRefusal | undefined {
+/** The price of an order, which must be on the grid. */
+export function readOrderPrice(text: string, grid: Grid): { readonly price: Ticks } | OrderRefusal {
+  const price = parsePrice(text);
+  if (price !== undefined && grid.allowed.has(price)) return { price };
+  return refuse("INVALID_PRICE", `price ${text.slice(0, 20)} is not on the tick table`);
+}
+
+/** Why a number is no quantity of an order. */
+export function refuseQty(qty: number): OrderRefusal | undefined {
+  if (Number.isInteger(qty) && qty >= 1 && qty <= MAX_CONTRACTS) return undefined;
+  return refuse("QTY_OUT_OF_RANGE", `qty must be a whole number from 1 to ${MAX_CONTRACTS}`);
+}
+
+/** Why a market takes no orders now. */
+export function refuseMarket(market: MarketRecord): OrderRefusal | undefined {
   if (market.status !== "OPEN") return refuse("MARKET_CLOSED");
   if (market.paused) return refuse("MARKET_PAUSED");
   const { status } = market.event;
@@ -84,7 +105,8 @@ function refuseTtl({ tif, ttl }: PlaceOrder): OrderRefusal | undefined {
   return refuse("TTL_OUT_OF_RANGE");
 }
 
-function termsOf(market: MarketRecord): MarketTerms {
+/** What a market's ledger has to know of it to reserve. */
+export function termsOf(market: MarketRecord): MarketTerms {
   return {
     marketId: market.marketId,
     outcomes: market.outcomes.length,

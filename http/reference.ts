@@ -8,13 +8,17 @@ import type { Ticks } from "../actors/units.js";
 import { isUnavailable, type Database } from "../db/database.js";
 import { findEmmClient, type EmmClient } from "../db/queries/emm-clients.js";
 import { findEvent, marketIdsOfEvents, type EventRecord } from "../db/queries/events.js";
+import { geoVersion, readGeoRules } from "../db/queries/geo.js";
 import { findKey } from "../db/queries/keys.js";
+import { currentMaintenance, type MaintenanceWindow } from "../db/queries/maintenance.js";
 import { findMarket, findMarkets, findOutcome, type MarketRecord } from "../db/queries/markets.js";
 import { findLocation, isTokenRevoked, type DeviceLocation } from "../db/queries/sessions.js";
 import { currentTicks } from "../db/queries/ticks.js";
 import { findTrader, type Trader } from "../db/queries/traders.js";
 import { Cache } from "./cache.js";
 import type { LiveKey } from "./callers.js";
+import { geoTable, type GeoTable } from "./geo.js";
+import { MAINTENANCE_TTL_MS } from "./maintenance.js";
 import type { KeyDirectory } from "./signed.js";
 
 /** What can be invalidated, by whoever changes it. */
@@ -27,6 +31,8 @@ export const REFERENCE_KINDS = [
   "market",
   "event",
   "ticks",
+  "geo",
+  "maintenance",
 ] as const;
 export type ReferenceKind = (typeof REFERENCE_KINDS)[number];
 
@@ -60,6 +66,9 @@ export class Reference implements KeyDirectory {
   private readonly events: Cache<EventRecord>;
   private readonly outcomes: Cache<OutcomePlace>;
   private readonly grid: Cache<Grid>;
+  private readonly geo: Cache<GeoTable>;
+  private lastGeo: GeoTable | undefined;
+  private readonly windows: Cache<{ readonly current: MaintenanceWindow | undefined }>;
   private readonly marketListeners = new Set<(marketId: string) => void>();
   private readonly changeListeners = new Set<(change: Change) => void>();
 
@@ -82,6 +91,8 @@ export class Reference implements KeyDirectory {
       const { prices } = await currentTicks(db);
       return { prices, allowed: new Set<number>(prices) };
     });
+    this.geo = kept(MARKET_TTL_MS, 1, () => this.loadGeo());
+    this.windows = kept(MAINTENANCE_TTL_MS, 1, async () => ({ current: await currentMaintenance(db) }));
   }
 
   /** A live key, ready to verify with. */
@@ -143,6 +154,18 @@ export class Reference implements KeyDirectory {
     return grid;
   }
 
+  /** The rules about regions and networks in force. */
+  async geoRules(): Promise<GeoTable> {
+    const table = await this.geo.get(CURRENT);
+    if (table === undefined) throw new Error("there are no rules about regions and networks");
+    return table;
+  }
+
+  /** The maintenance that is under way. */
+  async maintenance(): Promise<MaintenanceWindow | undefined> {
+    return (await this.windows.get(CURRENT))?.current;
+  }
+
   /** Drops what a change made stale. `id` is that of the thing which changed. */
   invalidate(kind: ReferenceKind, id: string): void {
     this.drop(kind, id);
@@ -179,6 +202,12 @@ export class Reference implements KeyDirectory {
       case "ticks":
         this.grid.clear();
         return;
+      case "geo":
+        this.geo.clear();
+        return;
+      case "maintenance":
+        this.windows.clear();
+        return;
       default:
         kind satisfies never;
     }
@@ -195,6 +224,8 @@ export class Reference implements KeyDirectory {
       this.marketCache,
       this.events,
       this.grid,
+      this.geo,
+      this.windows,
     ];
     for (const cache of caches) cache.clear();
     for (const listener of this.changeListeners) listener({ kind: "all" });
@@ -210,6 +241,15 @@ export class Reference implements KeyDirectory {
   onMarket(listener: (marketId: string) => void): () => void {
     this.marketListeners.add(listener);
     return () => this.marketListeners.delete(listener);
+  }
+
+  /** Lists of networks can be long, so the same publication is not read again. */
+  private async loadGeo(): Promise<GeoTable> {
+    const version = await geoVersion(this.db);
+    if (this.lastGeo?.version === version) return this.lastGeo;
+    const table = geoTable(await readGeoRules(this.db));
+    this.lastGeo = table;
+    return table;
   }
 
   private async loadKey(keyId: string): Promise<LiveKey | undefined> {

@@ -15,6 +15,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const TIMESTAMP = /^(?:0|[1-9][0-9]{0,15})$/;
 /** How far a timestamp may be from our clock, either way. */
 export const TIMESTAMP_WINDOW_MS = 30_000;
+/** For how long a signed request can come again: while its timestamp is good, and some for clocks that differ. */
+export const REMEMBER_MS = 65_000;
 
 /** What of a request is signed and by which headers; a websocket upgrade has the same. */
 export type SignedRequest = Pick<Incoming, "method" | "target" | "body" | "ip" | "receivedMs" | "header">;
@@ -76,7 +78,7 @@ export class Signatures {
     if (bytes === undefined) return reject(`${names.signature} is not standard padded base64`);
     const text = this.text(request, timestamp);
     if (!verifyText(text, bytes, key.publicKey, key.algorithm)) reject(`${names.signature} does not verify`);
-    return { kind: "key", key, ip: request.ip, commandId: commandIdOf(keyId, text) };
+    return { kind: "key", key, ip: request.ip, commandId: commandIdOf(keyId, text), resumed: false };
   }
 
   private headersOf(request: SignedRequest): Signature {

@@ -60,6 +60,8 @@ export class Standing {
         return void this.#judgeAll(({ traderId }) => traderId === change.id);
       case "session":
         return void this.#judgeAll(({ session }) => session?.sessionId === change.id);
+      case "geo":
+        return void this.#judgeAll(() => true);
       case "all":
         this.#sweep();
         return;
@@ -67,6 +69,7 @@ export class Standing {
       case "market":
       case "event":
       case "ticks":
+      case "maintenance":
         return;
       default:
         change satisfies never;

@@ -4,9 +4,9 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { ledgerOf, ledgerShardOf } from "../actors/actor.js";
-import type { LedgerCommand, LedgerReply, OrderFilter, PlaceResult } from "../actors/ledger/commands.js";
-import type { OpenOrder, OrderRequest } from "../actors/ledger/types.js";
+import { ledgerOf } from "../actors/actor.js";
+import type { LedgerCommand, OrderFilter, PlaceResult } from "../actors/ledger/commands.js";
+import type { Limits, OpenOrder, OrderRequest } from "../actors/ledger/types.js";
 import type { Currency } from "../actors/market/types.js";
 import { parsePrice } from "../actors/units.js";
 import type { Database } from "../db/database.js";
@@ -14,41 +14,21 @@ import { findOrderByClientId, findOrders } from "../db/queries/orders.js";
 import type { OrderStatus } from "../db/schema/wallets.js";
 import { Unavailable, type Exchange } from "../stream/log/types.js";
 import type { Terminal } from "../stream/ws/wallets.js";
-import { meaningOf, Refused, refusedBy, type Code } from "./errors.js";
+import { Refused } from "./errors.js";
 import type { Freshness } from "./freshness.js";
-import { judgeOrder, type Market, type OrderRefusal } from "./placement.js";
+import { refuseInMaintenance } from "./maintenance.js";
+import { isRefusal, isRequest, merge, summarise, type Judged, type Placed, type Recalled } from "./placed.js";
+import { judgeOrder, marketOf, type Market } from "./placement.js";
 import type { Reference } from "./reference.js";
 import type { PlaceOrder } from "./schemas/orders.js";
 import { idFrom } from "./signed.js";
+import { askLedger, tellLedger } from "./wallets.js";
 
 /** Whose orders: a wallet, and the trader whose ledger shard it lives in. */
 export interface Trader {
   readonly traderId: string;
   readonly wallet: string;
 }
-
-export interface Accepted {
-  readonly orderId: string;
-  readonly clientId?: string;
-}
-
-/** `index` is the place in the request. */
-export interface Rejected {
-  readonly index: number;
-  readonly outcomeId: string;
-  readonly reason: string;
-}
-
-/** What came of a batch. `none`: nothing was placed, and `code` is that of the first refusal. */
-export type Placed =
-  | { readonly kind: "all"; readonly accepted: readonly Accepted[]; readonly repeated: boolean }
-  | { readonly kind: "some"; readonly accepted: readonly Accepted[]; readonly rejected: readonly Rejected[] }
-  | {
-      readonly kind: "none";
-      readonly code: Code;
-      readonly message: string;
-      readonly rejected: readonly Rejected[];
-    };
 
 export interface Canceled {
   readonly canceled: readonly string[];
@@ -81,49 +61,66 @@ export interface TradingParts {
   readonly endings: Endings;
   readonly freshness: Freshness;
   readonly db: Database;
+  /** What every wallet may have at once. */
+  readonly limits: Limits;
 }
 
 export const MAX_BATCH = 256;
-/** A signed request can come again while its timestamp is good: 30 s either way, and some for the answer. */
-const REMEMBER_MS = 65_000;
 const ENDING_TIMEOUT_MS = 2_000;
 /** How long a `clientId` belongs to its order. */
 const CLIENT_ID_MS = 24 * 60 * 60 * 1_000;
-
-/** The answer to a repeat whose first request is known to have been accepted. */
-interface Recalled {
-  readonly recalled: Accepted;
-}
-
-type Judged = OrderRequest | OrderRefusal | Recalled;
-
-function isRequest(one: Judged): one is OrderRequest {
-  return "orderId" in one;
-}
-
-function isRefusal(one: Judged): one is OrderRefusal {
-  return "code" in one;
-}
 
 export class Trading {
   constructor(private readonly parts: TradingParts) {}
 
   /**
    * Places orders, each judged by itself, or with `atomic` all as one. With a `commandId` a repeat gives the same
-   * order ids and takes effect once. Refuses `EMPTY_BATCH` and `BATCH_TOO_LARGE`; throws `Unavailable`.
+   * order ids and takes effect once; `resumed` says that an earlier run of it may have been cut off. Refuses
+   * `EMPTY_BATCH`, `BATCH_TOO_LARGE` and `SYSTEM_LOCKED`; throws `Unavailable`.
    */
   async place(
     trader: Trader,
     orders: readonly PlaceOrder[],
     atomic: boolean,
     commandId: string = randomUUID(),
+    resumed = false,
   ): Promise<Placed> {
     requireBatch(orders.length);
+    if (resumed) {
+      const placed = await this.placedBefore(trader, orders, commandId);
+      if (placed !== undefined) return placed;
+    }
     const judged = await this.judge(trader, orders, commandId);
     const passed = judged.filter(isRequest);
     const mayPlace = passed.length > 0 && !(atomic && judged.some(isRefusal));
+    await refuseInMaintenance(this.parts.reference);
     const results = mayPlace ? await this.accept(trader, passed, atomic, commandId) : [];
     return summarise(orders, merge(judged, results), atomic);
+  }
+
+  /**
+   * What the run that was cut off had placed, if anything: the state of a market may have changed since, but not what
+   * was accepted. Whatever of the earlier run still waits in the ledger's mailbox is ahead of the question.
+   */
+  private async placedBefore(
+    { traderId, wallet }: Trader,
+    orders: readonly PlaceOrder[],
+    commandId: string,
+  ): Promise<Placed | undefined> {
+    await askLedger(this.parts.exchange, traderId, { kind: "groups", wallet }, "groups");
+    await this.parts.freshness.reach(ledgerOf(traderId));
+    const ids = orders.map((_, index) => orderIdOf(commandId, index));
+    const found = await findOrders(this.parts.db, wallet, ids);
+    if (found.length === 0) return undefined;
+    const accepted = new Set(found.map(({ orderId }) => orderId));
+    const outcomes = orders.map(({ clientId }, index) => {
+      const orderId = orderIdOf(commandId, index);
+      if (!accepted.has(orderId)) {
+        return { code: "INVALID_REQUEST", reason: "the order was refused when it was first sent" } as const;
+      }
+      return { accepted: { orderId, ...(clientId === undefined ? {} : { clientId }) }, repeated: false };
+    });
+    return summarise(orders, outcomes, false);
   }
 
   /** Cancels orders by id and says what became of each. Throws `Unavailable` when that cannot be told in time. */
@@ -161,19 +158,18 @@ export class Trading {
   ): Promise<number> {
     const filter = await this.filterOf(scope);
     const command: LedgerCommand = { kind: "cancelAll", wallet: trader.wallet, filter, reason };
-    const reply = await this.ask(trader, command, commandId);
-    if (reply.kind !== "cancels") throw new Error(`the ledger answered cancelAll with ${reply.kind}`);
-    return reply.queued.length;
+    const { exchange } = this.parts;
+    return (await tellLedger(exchange, trader.traderId, command, "cancels", commandId)).queued.length;
   }
 
   private async judge(trader: Trader, orders: readonly PlaceOrder[], commandId: string): Promise<Judged[]> {
     const grid = await this.parts.reference.ticks();
     const markets = new Map<string, Promise<Market | undefined>>();
     const judged = orders.map(async (order, index): Promise<Judged> => {
-      const found = markets.get(order.outcomeId) ?? this.marketOf(order.outcomeId);
+      const found = markets.get(order.outcomeId) ?? marketOf(this.parts.reference, order.outcomeId);
       markets.set(order.outcomeId, found);
       const market = await found;
-      const one = judgeOrder(order, idFrom(commandId, `order ${index}`), market, grid);
+      const one = judgeOrder(order, orderIdOf(commandId, index), market, grid);
       if (!isRefusal(one) || market === undefined) return one;
       return (await this.recall(trader, order, market)) ?? one;
     });
@@ -200,33 +196,15 @@ export class Trading {
     return same ? { recalled: { orderId: first.orderId, clientId: order.clientId } } : undefined;
   }
 
-  private async marketOf(outcomeId: string): Promise<Market | undefined> {
-    const place = await this.parts.reference.outcome(outcomeId);
-    const record = place === undefined ? undefined : await this.parts.reference.market(place.marketId);
-    return place === undefined || record === undefined ? undefined : { place, record };
-  }
-
   private async accept(
     { traderId, wallet }: Trader,
     orders: readonly OrderRequest[],
     atomic: boolean,
     commandId: string,
   ): Promise<readonly PlaceResult[]> {
-    const command: LedgerCommand = { kind: "place", wallet, trader: traderId, orders, atomic };
-    const reply = await this.ask({ traderId, wallet }, command, commandId);
-    if (reply.kind !== "placed") throw new Error(`the ledger answered place with ${reply.kind}`);
-    return reply.results;
-  }
-
-  private async ask(
-    { traderId }: Trader,
-    command: LedgerCommand,
-    commandId: string,
-  ): Promise<Extract<LedgerReply, { ok: true }>> {
-    const options = { id: commandId, rememberMs: REMEMBER_MS };
-    const reply = await this.parts.exchange.ledger(ledgerShardOf(traderId), command, options);
-    if (!reply.ok) throw refusedBy(reply.refusal);
-    return reply;
+    const { exchange, limits } = this.parts;
+    const command: LedgerCommand = { kind: "place", wallet, trader: traderId, orders, atomic, limits };
+    return (await tellLedger(exchange, traderId, command, "placed", commandId)).results;
   }
 
   /** Queues cancels and learns how each order ended. `byThis`: it was open, and is now canceled. */
@@ -236,8 +214,7 @@ export class Trading {
     commandId: string,
   ): Promise<Map<string, { readonly status: OrderStatus | undefined; readonly byThis: boolean }>> {
     const command: LedgerCommand = { kind: "cancel", wallet: trader.wallet, orderIds };
-    const reply = await this.ask(trader, command, commandId);
-    if (reply.kind !== "cancels") throw new Error(`the ledger answered cancel with ${reply.kind}`);
+    const reply = await tellLedger(this.parts.exchange, trader.traderId, command, "cancels", commandId);
     const queued = await this.endsOf(trader, reply.queued);
     const known = await this.statusesOf(trader, reply.unknown);
     return new Map(
@@ -297,44 +274,12 @@ export class Trading {
   }
 }
 
+/** The ids of a request's orders follow from its identity, so a repeat makes the same ones. */
+function orderIdOf(commandId: string, index: number): string {
+  return idFrom(commandId, `order ${index}`);
+}
+
 function requireBatch(size: number): void {
   if (size === 0) throw new Refused("EMPTY_BATCH");
   if (size > MAX_BATCH) throw new Refused("BATCH_TOO_LARGE");
-}
-
-type Outcome = { readonly accepted: Accepted; readonly repeated: boolean } | OrderRefusal | undefined;
-
-/** The answers in the order of the request; `undefined` was not asked for, because of another. */
-function merge(judged: readonly Judged[], results: readonly PlaceResult[]): Outcome[] {
-  const answers = results[Symbol.iterator]();
-  return judged.map((one) => {
-    if (isRefusal(one)) return one;
-    if (!isRequest(one)) return { accepted: one.recalled, repeated: true };
-    const next = answers.next();
-    if (next.done === true) return undefined;
-    const result = next.value;
-    if (!result.ok) return { code: result.refusal, reason: meaningOf(result.refusal) };
-    const { orderId, clientId, repeated } = result;
-    return { accepted: { orderId, ...(clientId === undefined ? {} : { clientId }) }, repeated };
-  });
-}
-
-function summarise(orders: readonly PlaceOrder[], outcomes: readonly Outcome[], atomic: boolean): Placed {
-  const accepted: Accepted[] = [];
-  const rejected: Rejected[] = [];
-  let first: OrderRefusal | undefined;
-  let repeated = true;
-  outcomes.forEach((outcome, index) => {
-    if (outcome === undefined) return;
-    if ("accepted" in outcome) {
-      accepted.push(outcome.accepted);
-      repeated &&= outcome.repeated;
-      return;
-    }
-    first ??= outcome;
-    rejected.push({ index, outcomeId: orders[index]?.outcomeId ?? "", reason: outcome.reason });
-  });
-  if (first === undefined) return { kind: "all", accepted, repeated };
-  if (accepted.length > 0 && !atomic) return { kind: "some", accepted, rejected };
-  return { kind: "none", code: first.code, message: first.reason, rejected };
 }

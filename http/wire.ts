@@ -9,6 +9,7 @@ import type { MarketRecord } from "../db/queries/markets.js";
 import type { OrderRecord } from "../db/queries/orders.js";
 import type { TradeRecord } from "../db/queries/trades.js";
 import type { TransactionRecord } from "../db/queries/transactions.js";
+import type { Preview } from "./previewing.js";
 
 /** `{ currency: "COIN" }`, or nothing for CASH. */
 export function coin(currency: Currency): { currency?: "COIN" } {
@@ -108,6 +109,17 @@ export function openOrderOnWire(market: MarketRecord | undefined, order: OpenOrd
     tif: order.tif,
     ...present("expiresAt", order.expiresAt),
     ...coin(order.currency),
+  };
+}
+
+export function previewOnWire({ reserve, fee, fills, rests, queueAhead, reject }: Preview) {
+  return {
+    reserve: formatMoney(reserve),
+    fee: formatMoney(fee),
+    fills: fills.map(({ price, qty }) => ({ price: formatPrice(price), qty })),
+    rests,
+    queueAhead,
+    ...present("reject", reject),
   };
 }
 

@@ -99,6 +99,12 @@ const EnvironmentVariables = z.object({
     .transform((url) => url.replace(/\/+$/, ""))
     .optional(),
   LEASE_MS: wholeNumber(100, 60_000).default(300),
+  MAX_OPEN_ORDERS: wholeNumber(1, 1_000_000).default(20_000),
+  MAX_POSITION_CONTRACTS: wholeNumber(1, 2_147_483_647).default(2_147_483_647),
+  GEOIP_FILES: z
+    .string()
+    .transform((value) => value.split(",").map((file) => path.resolve(file.trim())))
+    .default([]),
   SETTLEMENT_APPROVALS: oneOf(["1", "2"]).default("1").transform(Number),
 });
 
@@ -156,6 +162,13 @@ function arrange(values: Values) {
     /** How the outside reaches this service, for what tells of its own address. Absent: as requests are addressed. */
     publicUrl: values.PUBLIC_URL,
     leaseMs: values.LEASE_MS,
+    /** What every wallet may have at once. */
+    limits: Object.freeze({
+      openOrders: values.MAX_OPEN_ORDERS,
+      positionContracts: values.MAX_POSITION_CONTRACTS,
+    }),
+    /** Files in MaxMind's format that know where addresses are, or that they hide their users. */
+    geoIpFiles: values.GEOIP_FILES,
     /** How many operators it takes to settle a market: 1 or 2. */
     settlementApprovals: values.SETTLEMENT_APPROVALS,
   });

@@ -5,12 +5,12 @@
 
 import { Connection } from "../http/client/connection.js";
 import { RestClient } from "../http/client/rest.js";
-import { OperatorClient } from "../http/client/session.js";
+import { OperatorClient, Session } from "../http/client/session.js";
 import { Signer } from "../http/client/signer.js";
 import type { Config } from "./config.js";
 import { attempt, Quoter, Taker, type DemoMarket } from "./demo/bots.js";
 import { readDemoFile, writeDemoFile, type DemoFile } from "./demo/credentials.js";
-import { seed } from "./demo/seed.js";
+import { REGION, seed } from "./demo/seed.js";
 import { readGrid } from "./replay/cast.js";
 import { findExchange } from "./replay/exchange.js";
 import { randomFrom } from "./replay/random.js";
@@ -18,6 +18,8 @@ import { runRole, type RunningRole } from "./role.js";
 
 const QUOTE_MS = 800;
 const TAKE_MS = 1_700;
+/** Orders need a device that has checked in within three days. */
+const CHECK_IN_MS = 12 * 60 * 60 * 1_000;
 const STYLES = [
   { edge: 0.008, levels: 3, levelStep: 0.01, largestQty: 800 },
   { edge: 0.014, levels: 2, levelStep: 0.015, largestQty: 1_500 },
@@ -90,6 +92,13 @@ async function trade(
       : [new Quoter(connection, account.tradingKey, brand, style, grid, random)];
   });
   const taker = new Taker(connection, file.taker.tradingKey, brand, grid, random);
+  const devices = [file.login, ...file.quoters, file.taker].map(
+    ({ email, password }) => new Session(connection, { email, password }),
+  );
+  const checkIn = async (): Promise<void> => {
+    for (const device of devices) await device.checkIn(REGION);
+  };
+  await attempt(checkIn, say);
   for (const quoter of quoters) {
     await quoter.start();
     for (const market of markets) await attempt(() => quoter.quote(market), say);
@@ -98,6 +107,7 @@ async function trade(
   const loops = [
     ...quoters.map((quoter) => every(QUOTE_MS * quoters.length, () => quoter.round(markets))),
     every(TAKE_MS, () => taker.round(markets)),
+    every(CHECK_IN_MS, checkIn),
   ];
   return {
     stop: async () => {

@@ -13,10 +13,11 @@ import { createEmmSurface } from "../http/emm/surface.js";
 import type { ServiceKeys } from "../http/emm/tokens.js";
 import { createEndpoints } from "../http/endpoints.js";
 import { Freshness } from "../http/freshness.js";
+import { GeoIpFiles } from "../http/geoip.js";
 import { readiness } from "../http/health.js";
 import { readJson } from "../http/json.js";
 import { KeyUse } from "../http/key-use.js";
-import { deviceLocations } from "../http/locations.js";
+import { tradingLocations } from "../http/locations.js";
 import { Metrics } from "../http/metrics.js";
 import { Passwords, type PasswordCost } from "../http/passwords.js";
 import { Reference, REFERENCE_KINDS, type ReferenceKind } from "../http/reference.js";
@@ -43,7 +44,7 @@ import { TokenBuckets } from "../stream/log/throttle.js";
 import { bridge } from "../stream/ws/bridge.js";
 import { Replicas } from "../stream/ws/replicas.js";
 import { Wallets } from "../stream/ws/wallets.js";
-import type { Config } from "./config.js";
+import { ConfigError, type Config } from "./config.js";
 import { ensureOperator } from "./first-operator.js";
 
 export interface GatewaySettings extends Pick<
@@ -57,6 +58,9 @@ export interface GatewaySettings extends Pick<
   | "wsOrigins"
   | "operator"
   | "dataDir"
+  | "limits"
+  | "geoIpFiles"
+  | "settlementApprovals"
 > {
   /** 0 for any free one. */
   readonly port: number;
@@ -148,8 +152,14 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const signatures = new Signatures(brand, reference);
     const tokens = new WebTokens(settings.jwtWebSecret);
     const passwords = new Passwords(settings.passwordCost);
-    const locations = deviceLocations(reference);
-    const trading = new Trading({ reference, exchange, endings: wallets, freshness, db });
+    const geoIp = await openGeoIp(settings.geoIpFiles, onError);
+    closing.push(() => {
+      geoIp.close();
+      return Promise.resolve();
+    });
+    const locations = tradingLocations(reference, geoIp);
+    const { limits } = settings;
+    const trading = new Trading({ reference, exchange, endings: wallets, freshness, db, limits });
     const emm = createEmmSurface({
       db,
       tail: reachable,
@@ -182,6 +192,8 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       passwords,
       enqueueSettlement: (job) => queue.enqueue(job),
       onError,
+      limits,
+      settlementApprovals: settings.settlementApprovals,
       qa: exchangeEnv === "qa",
       debug: exchangeEnv !== "production",
     });
@@ -242,6 +254,15 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+async function openGeoIp(paths: readonly string[], onError: (error: unknown) => void): Promise<GeoIpFiles> {
+  try {
+    return await GeoIpFiles.open(paths, onError);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(`GEOIP_FILES: ${reason}`);
   }
 }
 

@@ -40,6 +40,7 @@ export type LedgerCommand =
       readonly wallet: string;
       readonly trader: string;
       readonly order: OrderRequest;
+      readonly limits?: Limits | undefined;
     }
   | { readonly kind: "cancel"; readonly wallet: string; readonly orderIds: readonly string[] }
   | {
@@ -61,6 +62,7 @@ export type LedgerCommand =
       readonly qty?: Contracts | undefined;
       readonly price?: Ticks | undefined;
       readonly replacement?: { readonly orderId: string; readonly terms: MarketTerms } | undefined;
+      readonly limits?: Limits | undefined;
     }
   /** The dead-man switch: unless it is told again within `timeoutMs`, all the wallet's orders go; 0 turns it off. */
   | { readonly kind: "deadman"; readonly wallet: string; readonly trader: string; readonly timeoutMs: number }

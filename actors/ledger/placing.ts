@@ -200,7 +200,7 @@ export function preview(emitter: Emitter, command: Extract<LedgerCommand, { kind
   const accepted = acceptance(state, wallet, command.order, nowMs);
   const { account } = accountFor(wallet, accepted);
   const reserve = reserveFor(wallet, account, accountOrder(accepted));
-  return { ok: true, kind: "preview", reserve, refusal: judge(wallet, accepted) };
+  return { ok: true, kind: "preview", reserve, refusal: judge(wallet, accepted, command.limits) };
 }
 
 /** Passes an amendment on: less alone keeps the place, anything else is a cancel and a new order in one step. */
@@ -235,7 +235,7 @@ export function amend(emitter: Emitter, command: Extract<LedgerCommand, { kind: 
     order: { ...accepted.order, expiresAt },
     replaces: { orderId, remaining },
   };
-  const refusal = judge(wallet, replacing);
+  const refusal = judge(wallet, replacing, command.limits);
   if (refusal !== undefined) return { ok: false, refusal };
   emitter.touch(walletId);
   emitter.emit(replacing);

@@ -3,6 +3,7 @@
 import { and, asc, count, eq, inArray, sql } from "drizzle-orm";
 import type { Database, Queries } from "../database.js";
 import { keys, subaccounts, traders } from "../schema/accounts.js";
+import { wallets } from "../schema/wallets.js";
 import { insertKey, keyRefusal, type KeyRefusal, type NewKey } from "./keys.js";
 
 export type Subaccount = typeof subaccounts.$inferSelect;
@@ -87,6 +88,19 @@ export async function findSubaccounts(
 ): Promise<NamedSubaccount[]> {
   if (subaccountIds.length === 0) return [];
   return selectNamed(db, nowTs).where(inArray(subaccounts.subaccountId, [...subaccountIds]));
+}
+
+/** Whose wallets they are: the trader, and for a subaccount's wallet the key that names it. */
+export async function walletOwners(
+  db: Queries,
+  walletIds: readonly string[],
+  nowTs: number,
+): Promise<ReadonlyMap<string, { readonly traderId: string; readonly keyId: string | undefined }>> {
+  if (walletIds.length === 0) return new Map();
+  const known = await db.select().from(wallets).where(inArray(wallets.wallet, [...walletIds]));
+  const named = await findSubaccounts(db, walletIds, nowTs);
+  const keyIds = new Map(named.map(({ subaccountId, keyId }) => [subaccountId, keyId]));
+  return new Map(known.map(({ wallet, traderId }) => [wallet, { traderId, keyId: keyIds.get(wallet) }]));
 }
 
 /**

@@ -2,8 +2,9 @@
 
 import { randomUUID } from "node:crypto";
 import { Refused } from "../errors.js";
+import type { Placed as PlacedOrders } from "../placed.js";
 import { clientEndpoint } from "../route.js";
-import type { Placed as PlacedOrders, Trading } from "../trading.js";
+import type { Trading } from "../trading.js";
 import { Canceled, CanceledAll, CancelBody, KillSwitchQuery, PlaceBody, Placed } from "./schemas.js";
 
 /** 201 when all were accepted, 207 when some; with none accepted the first refusal is the answer. */

@@ -1,14 +1,19 @@
 /** Placing, canceling and reading orders (contract section 5). */
 
 import { ledgerOf } from "../../actors/actor.js";
+import type { Limits } from "../../actors/ledger/types.js";
 import type { Database } from "../../db/database.js";
 import { findOrder, findOrderByClientId, listOrders, type OrderRecord } from "../../db/queries/orders.js";
+import type { Exchange } from "../../stream/log/types.js";
+import { amendOrder } from "../amending.js";
 import type { KeyCaller } from "../callers.js";
 import { Refused, statusOf, wireCode } from "../errors.js";
 import type { Freshness } from "../freshness.js";
 import type { Reference } from "../reference.js";
 import { keyEndpoint, type Reply } from "../route.js";
 import {
+  AmendBody,
+  Amended,
   BatchCancel,
   BatchCancelResult,
   BatchPlace,
@@ -18,18 +23,23 @@ import {
   Order,
   OrderAccepted,
   OrderOrPage,
+  OrderPreview,
   OrdersQuery,
   PlaceOrder,
 } from "../schemas/orders.js";
 import { scopeOf } from "../scope.js";
-import type { Placed, Trader, Trading } from "../trading.js";
-import { orderOnWire } from "../wire.js";
+import type { Placed } from "../placed.js";
+import { previewOrder } from "../previewing.js";
+import type { Trader, Trading } from "../trading.js";
+import { orderOnWire, previewOnWire } from "../wire.js";
 
 export interface OrderParts {
   readonly db: Database;
   readonly reference: Reference;
+  readonly exchange: Exchange;
   readonly freshness: Freshness;
   readonly trading: Trading;
+  readonly limits: Limits;
 }
 
 /** The wallet that a trading key speaks for. */
@@ -57,13 +67,16 @@ function batchReply(placed: Placed): Reply<unknown> {
   }
 }
 
-export function orderEndpoints({ db, reference, freshness, trading }: OrderParts) {
+export function orderEndpoints(parts: OrderParts) {
+  const { db, reference, freshness, trading } = parts;
+
   const place = keyEndpoint({
     status: 201,
     body: PlaceOrder,
     answer: OrderAccepted,
     run: async ({ caller, body }) => {
-      const placed = await trading.place(walletOf(caller), [body], true, caller.commandId);
+      const { commandId, resumed } = caller;
+      const placed = await trading.place(walletOf(caller), [body], true, commandId, resumed);
       if (placed.kind === "none") throw new Refused(placed.code, placed.message);
       const [accepted] = placed.accepted;
       if (accepted === undefined) throw new Error("an order was neither accepted nor refused");
@@ -73,8 +86,27 @@ export function orderEndpoints({ db, reference, freshness, trading }: OrderParts
 
   const placeBatch = keyEndpoint({
     body: BatchPlace,
-    run: async ({ caller, body }) =>
-      batchReply(await trading.place(walletOf(caller), body.orders, body.atomic, caller.commandId)),
+    run: async ({ caller, body }) => {
+      const { commandId, resumed } = caller;
+      return batchReply(await trading.place(walletOf(caller), body.orders, body.atomic, commandId, resumed));
+    },
+  });
+
+  const preview = keyEndpoint({
+    body: PlaceOrder,
+    answer: OrderPreview,
+    run: async ({ caller, body, incoming }) => ({
+      body: previewOnWire(await previewOrder(parts, walletOf(caller), body, incoming.receivedMs)),
+    }),
+  });
+
+  const amend = keyEndpoint({
+    body: AmendBody,
+    answer: Amended,
+    run: async ({ caller, body, id }) => {
+      const orderId = await amendOrder(parts, walletOf(caller), id("orderId"), body, caller.commandId);
+      return { body: { orderId } };
+    },
   });
 
   const cancelBatch = keyEndpoint({
@@ -149,5 +181,5 @@ export function orderEndpoints({ db, reference, freshness, trading }: OrderParts
     },
   });
 
-  return { place, placeBatch, cancelBatch, cancelAll, cancel, one, list };
+  return { place, placeBatch, preview, amend, cancelBatch, cancelAll, cancel, one, list };
 }

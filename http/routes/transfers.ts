@@ -1,6 +1,6 @@
 /** Money between a trader's own wallet and a subaccount, and the list of what moved (contract section 5). */
 
-import { ledgerOf, ledgerShardOf } from "../../actors/actor.js";
+import { ledgerOf } from "../../actors/actor.js";
 import type { Transfer as LedgerTransfer } from "../../actors/ledger/types.js";
 import { formatMoney } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
@@ -8,7 +8,7 @@ import { findSubaccount } from "../../db/queries/subaccounts.js";
 import { listTransactions } from "../../db/queries/transactions.js";
 import { findTransfer } from "../../db/queries/transfers.js";
 import type { Exchange } from "../../stream/log/types.js";
-import { Refused, refusedBy } from "../errors.js";
+import { Refused } from "../errors.js";
 import type { Freshness } from "../freshness.js";
 import { keyEndpoint } from "../route.js";
 import {
@@ -20,6 +20,7 @@ import {
 } from "../schemas/account.js";
 import { pageOf } from "../schemas/common.js";
 import { idFrom } from "../signed.js";
+import { tellLedger } from "../wallets.js";
 import { transactionOnWire } from "../wire.js";
 import { requireSubaccount } from "./subaccounts.js";
 
@@ -49,8 +50,6 @@ function transferOnWire(transfer: Shown, ts: number) {
   };
 }
 
-const REMEMBER_MS = 65_000;
-
 export function transferEndpoints({ db, exchange, freshness }: TransferParts) {
   const create = keyEndpoint({
     status: 202,
@@ -67,10 +66,7 @@ export function transferEndpoints({ db, exchange, freshness }: TransferParts) {
         amount: body.amount,
         clientTransferId: body.clientTransferId,
       };
-      const options = { id: caller.commandId, rememberMs: REMEMBER_MS };
-      const reply = await exchange.ledger(ledgerShardOf(traderId), command, options);
-      if (!reply.ok) throw refusedBy(reply.refusal);
-      if (reply.kind !== "transfer") throw new Error(`the ledger answered transfer with ${reply.kind}`);
+      const reply = await tellLedger(exchange, traderId, command, "transfer", caller.commandId);
       await freshness.reach(ledgerOf(traderId));
       const kept = await findTransfer(db, subaccountId, reply.transfer.transferId);
       return { body: transferOnWire(reply.transfer, kept?.ts ?? incoming.receivedMs) };

@@ -55,6 +55,9 @@ export const PageQuery = {
   after: z.string().min(1, "must be the next of a previous page").max(512, "is no cursor of ours").optional(),
 };
 
+/** The query of a list without filters. */
+export const PageOnly = z.strictObject(PageQuery);
+
 /** The exclusive time bounds of a list, Unix ms. */
 export const BoundsQuery = { startsAfter: QueryMs.optional(), startsBefore: QueryMs.optional() };
 

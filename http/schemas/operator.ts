@@ -139,6 +139,26 @@ export const SettlementStarted = z.strictObject({
   marketId: z.uuid(),
   status: SettlementStatus,
 });
+/** What would be paid, or with a minus taken back; `keyId` names the subaccount, `null` the trader's own wallet. */
+export const PayoutPreview = z.strictObject({
+  payouts: z.array(
+    z.strictObject({
+      traderId: z.uuid().nullable(),
+      keyId: z.uuid().nullable(),
+      currency: Currency,
+      amount: MoneyText,
+    }),
+  ),
+  totals: z.strictObject({ CASH: MoneyText, COIN: MoneyText }),
+});
+/** With `preview=true` the payouts, else what was started. */
+export const GradeAnswer = z.union([SettlementStarted, PayoutPreview]);
+export const PreviewQuery = z.strictObject({
+  preview: z
+    .enum(["true", "false"], "must be true or false")
+    .default("false")
+    .transform((text) => text === "true"),
+});
 /** `paid` of `wallets` have been paid, or taken back from while `REVERSING`. */
 export const SettlementProgress = SettlementStarted.extend({ paid: z.int(), wallets: z.int() });
 

@@ -41,8 +41,25 @@ export const BatchPlace = z.strictObject({
   atomic: z.boolean("must be true or false").default(false),
 });
 
+export const AmendBody = z
+  .strictObject({
+    qty: z.number("must be a number of contracts").optional(),
+    price: z.string("must be a decimal string, such as 0.665").optional(),
+  })
+  .refine(({ qty, price }) => qty !== undefined || price !== undefined, "must change qty, price or both");
+
+export const OrderPreview = z.strictObject({
+  reserve: MoneyText,
+  fee: MoneyText,
+  fills: z.array(z.strictObject({ price: WirePrice, qty: z.int() })),
+  rests: z.int(),
+  queueAhead: z.int(),
+  reject: z.string().optional(),
+});
+
 export const BatchCancel = z.strictObject({ orderIds: z.array(Uuid, "must be a list of order ids") });
 
+export const Amended = z.strictObject({ orderId: z.uuid() });
 export const OrderAccepted = z.strictObject({ orderId: z.uuid(), clientId: z.uuid().optional() });
 export const BatchOrderError = z.strictObject({ index: z.int(), outcomeId: z.string(), reason: z.string() });
 

@@ -7,7 +7,8 @@ import { Session, type OperatorClient } from "../../http/client/session.js";
 import type { DemoFile } from "./credentials.js";
 import { EVENTS, type EventFixture } from "./fixtures.js";
 
-const REGION = "US-NY";
+/** Where the devices of the demo's traders are. */
+export const REGION = "US-NY";
 const HOUR_MS = 3_600_000;
 const VISITOR_MONEY = "10000";
 const TRADER_MONEY = "250000";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import jwt from "jsonwebtoken";
 import { generateKey } from "../../http/client/signer.js";
-import { routeTable } from "../../http/app.js";
+import { routeTable } from "../../http/table.js";
 import type { Endpoints } from "../../http/endpoints.js";
 import { send, signed, type Answer, type Raw } from "./requests.js";
 import { login, startStack, type Stack } from "../support/stack.js";

@@ -65,11 +65,30 @@ describe("the cache of reference data", () => {
     now = 1_000;
     load = () => Promise.reject(down);
     expect(await cache.get("a")).to.equal("A");
+    await cache.get("a");
+    expect(loads, "a source that is down is not asked at every turn").to.have.length(2);
+    now = 2_000;
     load = () => Promise.reject(new Error("a bug"));
     expect(await cache.get("a").catch(String)).to.equal("Error: a bug");
     load = () => Promise.reject(down);
     cache.drop("a");
     expect(await cache.get("a").catch(String)).to.equal("Error: down");
+  });
+
+  it("an old value serves when the source hangs, and the late answer is kept all the same", async () => {
+    const cache = make();
+    await cache.get("a");
+    now = 1_000;
+    let finish: (value: string) => void = () => undefined;
+    load = () => new Promise((resolve) => (finish = resolve));
+    expect(await Promise.all([cache.get("a"), cache.get("a")])).to.deep.equal(["A", "A"]);
+    const began = Date.now();
+    expect(await cache.get("a")).to.equal("A");
+    expect(Date.now() - began, "nobody waits again").to.be.below(100);
+    finish("new");
+    await new Promise(setImmediate);
+    expect(await cache.get("a")).to.equal("new");
+    expect(loads).to.deep.equal(["a", "a"]);
   });
 
   it("holds no more than it may", async () => {

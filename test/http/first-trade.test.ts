@@ -43,6 +43,7 @@ describe("the first trade, through HTTP alone", function () {
     const managing = generateKey(algorithm);
     const management = await session.createManagementKey("mine", managing.publicKey, algorithm);
     const manager = new RestClient(connection, new Signer({ ...managing, keyId: management.keyId }));
+    await session.checkIn("US-NY");
     const trading = generateKey(algorithm);
     const opened = await manager.openSubaccount("main", trading.publicKey, algorithm);
     expect(opened).to.include({ label: "main", balance: "0.00000" });

@@ -40,6 +40,9 @@ export interface StackOptions {
   readonly servicePrefix?: string;
   readonly serviceKeys?: GatewaySettings["serviceKeys"];
   readonly trustProxy?: GatewaySettings["trustProxy"];
+  readonly limits?: Partial<GatewaySettings["limits"]>;
+  readonly geoIpFiles?: GatewaySettings["geoIpFiles"];
+  readonly settlementApprovals?: number;
   readonly wsOrigins?: readonly string[];
   /** How many gateways share the exchange (default 1). */
   readonly gateways?: number;
@@ -151,6 +154,9 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
     wsOrigins: options.wsOrigins ?? [],
     operator: OPERATOR,
     dataDir: "",
+    limits: { openOrders: 20_000, positionContracts: 2_147_483_647, ...options.limits },
+    geoIpFiles: options.geoIpFiles ?? [],
+    settlementApprovals: options.settlementApprovals ?? 1,
     edge: { ...EDGE, ...options.edge },
     servicePrefix: options.servicePrefix ?? "svc",
     publicUrl: undefined,

@@ -16,11 +16,11 @@ export interface Deed {
   readonly after?: unknown;
 }
 
+/** The request that a deed is asked for with. */
+export type Asking = Pick<Call<SessionCaller, unknown, unknown>, "caller" | "incoming">;
+
 /** The record of a deed of the caller of this request. */
-export function deedOf(
-  call: Pick<Call<SessionCaller, unknown, unknown>, "caller" | "incoming">,
-  deed: Deed,
-): NewAuditRecord {
+export function deedOf(call: Asking, deed: Deed): NewAuditRecord {
   return {
     ts: call.incoming.receivedMs,
     operatorId: call.caller.accountId,
@@ -38,7 +38,7 @@ export function deedOf(
  */
 export async function recordIntent<Result extends { readonly ok: boolean }>(
   db: Database,
-  call: Pick<Call<SessionCaller, unknown, unknown>, "caller" | "incoming">,
+  call: Asking,
   deed: Deed,
   act: () => Promise<Result>,
 ): Promise<Result> {

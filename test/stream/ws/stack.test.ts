@@ -32,6 +32,7 @@ describe("the stream of a whole exchange", function () {
     const session = new Session(connection, { email, password: "a long password" });
     const { traderId } = await session.register();
     await stack.operator.verifyTrader(traderId);
+    await session.checkIn("US-NY");
     await stack.operator.deposit(traderId, "100.00", "first deposit", `${email}-1`);
     const managing = generateKey("Ed25519");
     const management = await session.createManagementKey("mine", managing.publicKey, "Ed25519");
