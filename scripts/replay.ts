@@ -12,6 +12,8 @@ import { writeBalances } from "./replay/run.js";
 import { startTorment } from "./replay/torment.js";
 import { describe, StartError } from "./start-error.js";
 
+const SAME_SIGNAL_MS = 500;
+
 function say(line: string): void {
   console.log(`replay: ${line}`);
 }
@@ -28,19 +30,28 @@ async function main(): Promise<number> {
     ? await startExchange(config, say)
     : await findExchange(options, config);
   try {
-    return await run(options, exchange, stopOnSignal());
+    return await run(options, exchange, stopOnSignal(exchange));
   } finally {
     await exchange.stop();
   }
 }
 
-/** The first signal stops the replay in order, with its report; the second ends it at once. */
-function stopOnSignal(): AbortSignal {
+/**
+ * The first signal stops the replay in order, with its report; a later one ends it at once. npm passes a Ctrl-C on
+ * that has reached us already, so one that follows at its heels is the same.
+ */
+function stopOnSignal({ kill }: Exchange): AbortSignal {
   const stopping = new AbortController();
+  let firstMs = 0;
   const onSignal = (): void => {
-    if (stopping.signal.aborted) process.exit(130);
-    say("stopping; once more to stop at once");
-    stopping.abort();
+    if (!stopping.signal.aborted) {
+      firstMs = Date.now();
+      say("stopping; once more to stop at once");
+      stopping.abort();
+    } else if (Date.now() - firstMs > SAME_SIGNAL_MS) {
+      kill();
+      process.exit(130);
+    }
   };
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, onSignal);
   return stopping.signal;

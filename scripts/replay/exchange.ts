@@ -19,6 +19,8 @@ export interface Exchange {
   readonly dataDir: string;
   /** Ends it, when it is our own. */
   readonly stop: () => Promise<void>;
+  /** Ends it without waiting. */
+  readonly kill: () => void;
 }
 
 export interface Asked {
@@ -77,6 +79,7 @@ export async function findExchange(asked: Asked, config: Config): Promise<Exchan
     brand: config.signatureBrand,
     dataDir: config.dataDir,
     stop: () => Promise.resolve(),
+    kill: () => undefined,
   };
 }
 
@@ -125,7 +128,14 @@ export async function startExchange(
   for (;;) {
     const operator = keptOperator(dataDir) ?? config.operator;
     if (operator !== undefined && (await isReady(url))) {
-      return { url, operator, brand: config.signatureBrand, dataDir, stop };
+      return {
+        url,
+        operator,
+        brand: config.signatureBrand,
+        dataDir,
+        stop,
+        kill: () => void child.kill("SIGTERM"),
+      };
     }
     if (state.over || Date.now() > until) {
       const log = path.join(dataDir, "overround.log");
