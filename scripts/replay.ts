@@ -26,11 +26,12 @@ async function main(): Promise<number> {
   }
   if (!fs.existsSync(options.file)) throw new StartError(`there is no file ${options.file}`);
   const config = loadConfig();
+  const stopped = stopOnSignal();
   const exchange = options.standalone
-    ? await startExchange(config, say)
+    ? await startExchange(config, say, {}, stopped)
     : await findExchange(options, config);
   try {
-    return await run(options, exchange, stopOnSignal(exchange));
+    return await run(options, exchange, stopped);
   } finally {
     await exchange.stop();
   }
@@ -40,7 +41,7 @@ async function main(): Promise<number> {
  * The first signal stops the replay in order, with its report; a later one ends it at once. npm passes a Ctrl-C on
  * that has reached us already, so one that follows at its heels is the same.
  */
-function stopOnSignal({ kill }: Exchange): AbortSignal {
+function stopOnSignal(): AbortSignal {
   const stopping = new AbortController();
   let firstMs = 0;
   const onSignal = (): void => {
@@ -49,7 +50,6 @@ function stopOnSignal({ kill }: Exchange): AbortSignal {
       say("stopping; once more to stop at once");
       stopping.abort();
     } else if (Date.now() - firstMs > SAME_SIGNAL_MS) {
-      kill();
       process.exit(130);
     }
   };

@@ -19,8 +19,6 @@ export interface Exchange {
   readonly dataDir: string;
   /** Ends it, when it is our own. */
   readonly stop: () => Promise<void>;
-  /** Ends it without waiting. */
-  readonly kill: () => void;
 }
 
 export interface Asked {
@@ -79,18 +77,19 @@ export async function findExchange(asked: Asked, config: Config): Promise<Exchan
     brand: config.signatureBrand,
     dataDir: config.dataDir,
     stop: () => Promise.resolve(),
-    kill: () => undefined,
   };
 }
 
 /**
  * Starts a whole exchange on a scratch directory and a free port, with further environment variables where given;
- * `stop` ends it and removes the directory.
+ * `stop` ends it and removes the directory. Throws `StartError` when it does not come up, or when `stopped` is aborted
+ * before it has.
  */
 export async function startExchange(
   config: Config,
   say: (line: string) => void,
   environment: Readonly<Record<string, string>> = {},
+  stopped?: AbortSignal,
 ): Promise<Exchange> {
   const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "overround-replay-"));
   // The database may run under another user, who must be able to pass through.
@@ -113,6 +112,8 @@ export async function startExchange(
     // A Ctrl-C at the terminal is for the replay, which still needs the exchange to take its orders back.
     detached: true,
   });
+  // However we end, it is told to end too.
+  process.once("exit", () => child.kill("SIGTERM"));
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const state = { over: false };
   void exited.then(() => (state.over = true));
@@ -134,12 +135,15 @@ export async function startExchange(
         brand: config.signatureBrand,
         dataDir,
         stop,
-        kill: () => void child.kill("SIGTERM"),
       };
     }
+    if (stopped?.aborted === true) {
+      await stop();
+      throw new StartError("stopped before it had begun");
+    }
     if (state.over || Date.now() > until) {
+      child.kill("SIGTERM");
       const log = path.join(dataDir, "overround.log");
-      if (!state.over) child.kill("SIGTERM");
       throw new StartError(`the exchange of our own did not start; its log is ${log}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 100));
