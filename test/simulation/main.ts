@@ -114,4 +114,13 @@ async function main(): Promise<boolean> {
 }
 
 if (process.argv.includes(POOLED)) serve();
-else process.exitCode = (await main()) ? 0 : 1;
+else
+  main().then(
+    (isWell) => {
+      process.exitCode = isWell ? 0 : 1;
+    },
+    (error: unknown) => {
+      console.error(error instanceof Error ? error.message : error);
+      process.exitCode = 1;
+    },
+  );

@@ -36,9 +36,9 @@ function work(child: ChildProcess, waiting: Task[], onReport: (report: Report) =
       next();
     });
     child.on("error", reject);
-    child.on("exit", (code) => {
-      if (task !== undefined)
-        reject(new Error(`a process ended with ${String(code)} at ${JSON.stringify(task)}`));
+    child.on("exit", (code, signal) => {
+      if (task === undefined) return;
+      reject(new Error(`a process ended by ${signal ?? `code ${String(code)}`} at ${JSON.stringify(task)}`));
     });
     next();
   });
