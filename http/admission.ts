@@ -13,7 +13,8 @@ import type { KeyUse } from "./key-use.js";
 import { refuseInMaintenance } from "./maintenance.js";
 import { rowTokens, type Price } from "./metering.js";
 import type { Reference } from "./reference.js";
-import type { Access, Admission, Route } from "./route.js";
+import type { Repeats } from "./repeats.js";
+import type { Access, Admission, Admitted, Route } from "./route.js";
 import type { Signatures } from "./signed.js";
 import type { Charge, Throttle } from "./throttle.js";
 import type { WebTokens } from "./tokens.js";
@@ -36,6 +37,7 @@ export interface AdmissionParts {
   readonly locations: Locations;
   readonly keyUse: KeyUse;
   readonly clients: Clients;
+  readonly repeats: Pick<Repeats, "begin">;
 }
 
 type KeyAccess = Extract<Access, { kind: "key" | "keyOrSession" }>;
@@ -43,39 +45,66 @@ type KeyAccess = Extract<Access, { kind: "key" | "keyOrSession" }>;
 /** The checks of all routes. */
 export function createAdmission(parts: AdmissionParts): Admission {
   return {
-    async admit(route: Route, request: Incoming, res: Response) {
+    async admit(route, request, res): Promise<Admitted> {
       const { access } = route;
       switch (access.kind) {
         case "public":
-          return { caller: undefined, settle: () => Promise.resolve() };
+          return { caller: undefined, settle: settled, begun: undefined };
         case "session": {
           const caller = await identifySession(parts, request, res);
           requireRole(access.role, caller);
-          return { caller, settle: await meter(parts, route, request, res, caller) };
+          return { caller, settle: await meter(parts, route, request, res, caller), begun: undefined };
         }
         case "keyOrSession":
         case "key": {
           if (access.kind === "keyOrSession" && speaksAsSession(parts, request)) {
             const caller = await identifySession(parts, request, res);
             requireRole("trader", caller);
-            return { caller, settle: await meter(parts, route, request, res, caller) };
+            return { caller, settle: await meter(parts, route, request, res, caller), begun: undefined };
           }
-          const caller = await identifyKey(parts, request, res);
-          requireScope(access, caller);
-          const settle = await meter(parts, route, request, res, caller);
-          requireActive(access, caller);
-          if (access.location === "placing") await refuseInMaintenance(parts.reference);
-          await requireLocation(parts, access, caller, request.receivedMs);
-          if (access.kyc && caller.key.kyc !== "VERIFIED") throw new Refused("KYC_REQUIRED");
-          return { caller, settle };
+          return admitKey(parts, route, access, request, res);
         }
-        case "client":
-          return { caller: await parts.clients.admit(access, request, res), settle: () => Promise.resolve() };
+        case "client": {
+          const caller = await parts.clients.admit(access, request, res);
+          return { caller, settle: settled, begun: undefined };
+        }
         default:
           return access satisfies never;
       }
     },
   };
+}
+
+const settled = (): Promise<void> => Promise.resolve();
+
+/** A repeat of a request that has its answer passes without the checks and the price of the first. */
+async function admitKey(
+  parts: AdmissionParts,
+  route: Route,
+  access: KeyAccess,
+  request: Incoming,
+  res: Response,
+): Promise<Admitted> {
+  const caller = await identifyKey(parts, request, res);
+  requireScope(access, caller);
+  const begun = takesEffectOnce(route) ? await parts.repeats.begin(caller) : undefined;
+  if (begun?.kind === "repeat") return { caller, settle: settled, begun };
+  try {
+    const settle = await meter(parts, route, request, res, caller);
+    requireActive(access, caller);
+    if (access.location === "placing") await refuseInMaintenance(parts.reference);
+    await requireLocation(parts, access, caller, request.receivedMs);
+    if (access.kyc && caller.key.kyc !== "VERIFIED") throw new Refused("KYC_REQUIRED");
+    return { caller: { ...caller, resumed: begun?.resumed ?? false }, settle, begun };
+  } catch (error) {
+    await begun?.first.turnedAway();
+    throw error;
+  }
+}
+
+/** Whether the same bytes must not take effect again (contract section 5); the other methods do nothing twice anyway. */
+function takesEffectOnce({ method }: Route): boolean {
+  return method === "post" || method === "patch";
 }
 
 function speaksAsSession(parts: AdmissionParts, request: Incoming): boolean {

@@ -64,7 +64,11 @@ export function merge(judged: readonly Judged[], results: readonly PlaceResult[]
 }
 
 /** The answer to the whole request. */
-export function summarise(orders: readonly PlaceOrder[], outcomes: readonly Outcome[], atomic: boolean): Placed {
+export function summarise(
+  orders: readonly PlaceOrder[],
+  outcomes: readonly Outcome[],
+  atomic: boolean,
+): Placed {
   const accepted: Accepted[] = [];
   const rejected: Rejected[] = [];
   let first: OrderRefusal | undefined;

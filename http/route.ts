@@ -11,6 +11,7 @@ import type { ClientCaller, KeyCaller, SessionCaller } from "./callers.js";
 import { Refused } from "./errors.js";
 import { incomingOf, notesOf, type Incoming } from "./incoming.js";
 import type { Metering } from "./metering.js";
+import { REPLAYED, sendAgain, type Begun, type FirstRun, type KeptAnswer } from "./repeats.js";
 import { readBody, readParameters } from "./validation.js";
 
 /** How a route is reached. `placing` is what makes the location check stricter; `exempt` routes skip it. */
@@ -82,6 +83,8 @@ export interface Endpoint<Caller, Query, Body, Answer> {
   readonly answer: z.ZodType<Answer> | undefined;
   /** Any bytes are a body: the endpoint reads `incoming.body` itself. */
   readonly anyBody: boolean;
+  /** The answer follows from the request alone, so a repeat is answered anew instead of from what was kept. */
+  readonly pure: boolean;
   /** Headers of the answer, also when a check refuses the request. */
   readonly headers: ((incoming: Incoming) => Readonly<Record<string, string>>) | undefined;
   run(call: Call<Caller, Query, Body>): Promise<Reply<Answer>> | Reply<Answer>;
@@ -94,6 +97,7 @@ interface Declaration<Caller, Query, Body, Answer> {
   readonly body?: z.ZodType<Body>;
   readonly answer?: z.ZodType<Answer>;
   readonly anyBody?: boolean;
+  readonly pure?: boolean;
   readonly headers?: (incoming: Incoming) => Readonly<Record<string, string>>;
   run(call: Call<Caller, Query, Body>): Promise<Reply<Answer>> | Reply<Answer>;
 }
@@ -107,6 +111,7 @@ function endpointFor<Caller>() {
     body: declaration.body,
     answer: declaration.answer,
     anyBody: declaration.anyBody ?? false,
+    pure: declaration.pure ?? false,
     headers: declaration.headers,
     run: (call) => declaration.run(call),
   });
@@ -152,10 +157,13 @@ export function at<A extends Access, Query, Body, Answer>(
   };
 }
 
-/** Who was let in. `settle` is told the rows of the answer, where those decide the price. */
+/** Who was let in. */
 export interface Admitted {
   readonly caller: KeyCaller | SessionCaller | ClientCaller | undefined;
+  /** Is told the rows of the answer, where those decide the price. */
   readonly settle: (rows: number) => Promise<void>;
+  /** How a request began that has to take effect once. */
+  readonly begun: Begun | undefined;
 }
 
 /** What lets a request in, or refuses it: the checks of a route's access and its meter. */
@@ -176,11 +184,12 @@ function pathId(req: Request, name: string): string {
 /** Serves one route: admission, shape, endpoint, answer, in this order. */
 export function serve(route: Route, admission: Admission, checkAnswers: boolean): RequestHandler {
   const { endpoint: served } = route;
-  return async (req, res) => {
-    notesOf(res).route = `${route.method.toUpperCase()} ${route.path}`;
-    const incoming = incomingOf(req, res);
-    res.set(served.headers?.(incoming) ?? {});
-    const { caller, settle } = await admission.admit(route, incoming, res);
+
+  const run = async (
+    req: Request,
+    incoming: Incoming,
+    { caller, settle }: Admitted,
+  ): Promise<Reply<unknown>> => {
     const query = readParameters(served.query, incoming.target.query);
     const body = served.anyBody ? undefined : readBody<unknown>(served.body, incoming);
     const call = { caller, query, body, incoming, id: (name: string) => pathId(req, name) };
@@ -189,8 +198,42 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
     if (checkAnswers && served.answer !== undefined) {
       served.answer.parse(answer.body instanceof Serialised ? answer.body.parse() : answer.body);
     }
-    send(res, answer, served.status);
+    return answer;
   };
+
+  /** The request's only run. Its answer is kept before it is sent, so who has it can rely on getting it again. */
+  const runFirst = async (first: FirstRun, work: () => Promise<Reply<unknown>>): Promise<Reply<unknown>> => {
+    let answer: Reply<unknown>;
+    try {
+      answer = await work();
+    } catch (error) {
+      await first.fail(error);
+      throw error;
+    }
+    await first.keep(served.pure ? undefined : keptOf(answer, served.status));
+    return answer;
+  };
+
+  return async (req, res) => {
+    notesOf(res).route = `${route.method.toUpperCase()} ${route.path}`;
+    const incoming = incomingOf(req, res);
+    res.set(served.headers?.(incoming) ?? {});
+    const admitted = await admission.admit(route, incoming, res);
+    const { begun } = admitted;
+    if (begun?.kind === "repeat") {
+      res.set(REPLAYED);
+      if (begun.answer !== undefined) {
+        sendAgain(res, begun.answer);
+        return;
+      }
+    }
+    const work = (): Promise<Reply<unknown>> => run(req, incoming, admitted);
+    send(res, await (begun?.kind === "first" ? runFirst(begun.first, work) : work()), served.status);
+  };
+}
+
+function keptOf({ status, headers = {}, body }: Reply<unknown>, success: number): KeptAnswer {
+  return { status: status ?? success, headers, body: body === undefined ? "" : JSON.stringify(body) };
 }
 
 function send(res: Response, answer: Reply<unknown>, success: number): void {

@@ -22,7 +22,8 @@ import { Metrics } from "../http/metrics.js";
 import { Passwords, type PasswordCost } from "../http/passwords.js";
 import { Reference, REFERENCE_KINDS, type ReferenceKind } from "../http/reference.js";
 import { createHttpServer, drain, listen } from "../http/server.js";
-import { Signatures } from "../http/signed.js";
+import { Repeats } from "../http/repeats.js";
+import { REMEMBER_MS, Signatures } from "../http/signed.js";
 import { Standing } from "../http/standing.js";
 import { streamCatalog, streamQueries, streamTrading } from "../http/stream-ports.js";
 import { sharedThrottle, type Throttle } from "../http/throttle.js";
@@ -35,6 +36,7 @@ import { systemClock } from "../stream/log/clock.js";
 import { LogExchange } from "../stream/log/exchange.js";
 import { GatewayLease } from "../stream/log/gateways.js";
 import { checkInstallation } from "../stream/log/installation.js";
+import { FirstAnswers } from "../stream/log/first-answers.js";
 import { Invalidations } from "../stream/log/invalidations.js";
 import { RedisLog } from "../stream/log/redis.js";
 import { LogTail } from "../stream/log/tail.js";
@@ -148,6 +150,12 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       tickets.close();
       return Promise.resolve();
     });
+    const answers = new FirstAnswers({ url: redisUrl, rememberMs: REMEMBER_MS, newId: randomUUID, onError });
+    closing.push(() => {
+      answers.close();
+      return Promise.resolve();
+    });
+    const repeats = new Repeats(answers, onError);
     const throttle = settings.throttle ?? sharedThrottle(buckets);
     const signatures = new Signatures(brand, reference);
     const tokens = new WebTokens(settings.jwtWebSecret);
@@ -222,7 +230,8 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     metrics.gauge("overround_ws_sockets", "Open websockets", () => sockets.sockets);
 
     const generatedOperator = await ensureOperator(db, passwords, settings);
-    const admission = { signatures, tokens, reference, throttle, locations, keyUse, clients: emm.clients };
+    const { clients } = emm;
+    const admission = { signatures, tokens, reference, throttle, locations, keyUse, clients, repeats };
     const app = createApp({
       ...admission,
       endpoints,

@@ -15,15 +15,17 @@ export function refuseAtEdge(res: Response): void {
     );
 }
 
-/** Surface A's refusal: `{ code, message }`, and whatever else the refusal carries. */
+/** What surface A says of a refusal: `{ code, message }`, and whatever else the refusal carries. */
+export function refusalBody(refused: Refused): Readonly<Record<string, unknown>> {
+  return {
+    code: wireCode(refused.code),
+    message: refused.message || meaningOf(refused.code),
+    ...refused.more,
+  };
+}
+
+/** Surface A's refusal. */
 export function refuse(res: Response, refused: Refused): void {
   notesOf(res).code = wireCode(refused.code);
-  res
-    .status(statusOf(refused.code))
-    .set(refused.headers)
-    .json({
-      code: wireCode(refused.code),
-      message: refused.message || meaningOf(refused.code),
-      ...refused.more,
-    });
+  res.status(statusOf(refused.code)).set(refused.headers).json(refusalBody(refused));
 }

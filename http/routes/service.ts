@@ -13,6 +13,7 @@ export function serviceEndpoints(parts: { throttle: Throttle; signatures: Signat
 
   const echo = keyEndpoint({
     anyBody: true,
+    pure: true,
     headers: (incoming) => canonicalHeader(signatures, incoming, debug),
     run: ({ incoming }) => {
       const type = incoming.header("content-type");

@@ -79,6 +79,11 @@ export class Keys {
     return this.#of(`throttle:${subject}`, name);
   }
 
+  /** Hash: the first answer to a request, or who is about to give it. */
+  firstAnswer(subject: string, id: string): string {
+    return this.#of(`answers:${subject}`, id);
+  }
+
   /** String: what a one-use ticket stands for, by the ticket's hash. */
   ticket(hash: string): string {
     return this.#of(`ticket:${hash}`, "meaning");

@@ -5,6 +5,7 @@ import type { Connection } from "./connection.js";
 
 const NAMES = [
   "append",
+  "claim",
   "commit",
   "fallen",
   "feed",
@@ -12,6 +13,7 @@ const NAMES = [
   "heartbeat",
   "mark",
   "release",
+  "settle",
   "snapshot",
   "take",
   "throttle",

@@ -183,9 +183,9 @@ describe("keys, subaccounts and transfers", function () {
       target: "/v3/keys",
       body: JSON.stringify({ name: "once", ...material }),
     });
-    const answers = await Promise.all([1, 2, 3, 4].map(() => send(stack.url, raw)));
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).to.equal(1);
-    expect(answers[0]?.status).to.equal(201);
+    const first = await send(stack.url, raw);
+    const second = await send(stack.url, raw);
+    expect(`${second.status} ${second.text}`).to.equal(`201 ${first.text}`);
     expect(said(await manage("POST", "/v3/keys", { name: "again", ...material }))).to.equal("409 KEY_EXISTS");
   });
 

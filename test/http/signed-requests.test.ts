@@ -291,17 +291,6 @@ describe("signed requests", function () {
     await expectRefusal(signed(other.trading, LIMITS), 401, "SIGNATURE_REJECTED", /not a live key/);
   });
 
-  it("the same signed bytes place one order, however often and however many at once", async () => {
-    const { outcomes } = await newMarket(stack);
-    const body = JSON.stringify({ outcomeId: outcomes[0], price: "0.500", qty: 10, tif: "GTC" });
-    const raw = signed(trader.trading, { method: "POST", target: "/v3/orders", body });
-    const answers = await Promise.all(Array.from({ length: 50 }, () => send(stack.url, raw)));
-    const ids = new Set(answers.map(({ status, json }) => `${status} ${String(json["orderId"])}`));
-    expect(ids.size).to.equal(1);
-    const open = await send(stack.url, signed(trader.trading, { target: "/v3/account/orders" }));
-    expect(open.json["open"]).to.have.length(1);
-  });
-
   it("the same order with its clientId is the same acceptance, and another one is refused", async () => {
     const { outcomes } = await newMarket(stack);
     const clientId = randomUUID();
