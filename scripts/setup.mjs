@@ -120,7 +120,7 @@ function prune(sources) {
     expected.add(target);
     if (isTypeScript(file)) {
       const stem = target.replace(/\.tsx?$/, "");
-      expected.add(`${stem}.js`).add(`${stem}.js.map`);
+      expected.add(`${stem}.js`).add(`${stem}.js.map`).add(`${stem}.d.ts`);
     }
   }
   for (const room of ROOMS) {
@@ -132,14 +132,18 @@ function prune(sources) {
 
 function build() {
   const sources = ROOMS.flatMap((room) => listFiles(path.join(ROOT, room)));
-  const inputs = [...sources, path.join(ROOT, "tsconfig.json"), path.join(ROOT, "package-lock.json")];
+  const settings = ["tsconfig.json", "tsconfig.client.json", "package-lock.json"];
+  const inputs = [...sources, ...settings.map((file) => path.join(ROOT, file))];
   const stamp = fingerprint(inputs);
   if (fs.existsSync(BUILD_STAMP) && fs.readFileSync(BUILD_STAMP, "utf8") === stamp) return;
   say(`compiling into ${BUILD}`);
   fs.rmSync(BUILD_STAMP, { force: true });
   const compiler = path.join(ROOT, "node_modules", "@typescript", "native", "bin", "tsc");
-  if (run("tsc", process.execPath, [compiler, "-p", path.join(ROOT, "tsconfig.json")]) !== 0) {
-    throw new SetupError("the sources do not compile; the errors are above");
+  // The second writes the types of what the package exports.
+  for (const project of ["tsconfig.json", "tsconfig.client.json"]) {
+    if (run("tsc", process.execPath, [compiler, "-p", path.join(ROOT, project)]) !== 0) {
+      throw new SetupError("the sources do not compile; the errors are above");
+    }
   }
   copyAssets(sources.filter(isAsset));
   prune(sources);

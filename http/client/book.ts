@@ -1,5 +1,6 @@
 /** A market's book as a client folds it: bids per outcome, order by order (contract section 6). */
 
+import { crc32 } from "node:zlib";
 import type { BookAnswer, BookDelta, BookOrder } from "./wire.js";
 
 interface RestingOrder {
@@ -11,7 +12,10 @@ interface RestingOrder {
 export class OrderBook {
   /** The seq of the last batch that is in here. */
   seq = 0;
+  /** In queue order, which is the order of a map. */
   readonly #orders = new Map<string, RestingOrder>();
+  /** In market order, once a snapshot has told it. */
+  #outcomes: readonly string[] | undefined;
   readonly #levels = new Map<string, Map<string, number>>();
 
   /** Starts anew from a snapshot. */
@@ -19,6 +23,7 @@ export class OrderBook {
     this.#orders.clear();
     this.#levels.clear();
     this.seq = snapshot.seq;
+    this.#outcomes = Object.keys(snapshot.orders);
     for (const [outcomeId, orders] of Object.entries(snapshot.orders)) {
       for (const order of orders) this.#add(outcomeId, order);
     }
@@ -54,6 +59,25 @@ export class OrderBook {
       if (best === undefined || price > best.price) best = { price, qty };
     }
     return best;
+  }
+
+  /** The bids of an outcome, best first, then queue order. */
+  ladder(outcomeId: string): readonly BookOrder[] {
+    const bids: BookOrder[] = [];
+    for (const [orderId, order] of this.#orders) {
+      if (order.outcomeId === outcomeId) bids.push({ orderId, price: order.price, qty: order.qty });
+    }
+    // All prices have three decimals, and the sort keeps the queue.
+    return bids.sort((a, b) => (a.price < b.price ? 1 : a.price > b.price ? -1 : 0));
+  }
+
+  /**
+   * What the checksum of a heartbeat should be: CRC-32 of `orderId:price:qty` joined by `|`, outcomes in market order.
+   * `undefined` for a book that began without a snapshot, whose order of outcomes is not known.
+   */
+  checksum(): number | undefined {
+    const orders = this.#outcomes?.flatMap((outcomeId) => this.ladder(outcomeId));
+    return orders && crc32(orders.map(({ orderId, price, qty }) => `${orderId}:${price}:${qty}`).join("|"));
   }
 
   get size(): number {

@@ -53,6 +53,7 @@ const ReplyFrame = z.looseObject({ nonce: z.number().int().optional() });
 const ErrorFrame = z.object({ code: z.string(), message: z.string() });
 
 interface Waiting {
+  readonly onReply: (frame: unknown) => void;
   readonly resolve: (frame: unknown) => void;
   readonly reject: (error: Error) => void;
   readonly timer: NodeJS.Timeout;
@@ -94,8 +95,12 @@ export class RequestSocket {
   /**
    * Sends one request, when a connection stands and the pace allows, and gives its reply. Throws `StreamError` for a
    * refusal and `ConnectionLost` when the connection went, no reply came, or there is none within the patience.
+   * `onReply` is called with the reply before any frame that comes after it; whoever awaits hears of it later.
    */
-  async request(body: Readonly<Record<string, unknown>>): Promise<unknown> {
+  async request(
+    body: Readonly<Record<string, unknown>>,
+    onReply: (frame: unknown) => void = () => undefined,
+  ): Promise<unknown> {
     const until = Date.now() + PATIENCE_MS;
     let socket = this.#socket;
     while (socket === undefined || this.#paceMs() > 0) {
@@ -113,7 +118,7 @@ export class RequestSocket {
         reject(new ConnectionLost(`no reply to request ${nonce}`));
         connected.terminate();
       }, REPLY_MS);
-      this.#waiting.set(nonce, { resolve, reject, timer });
+      this.#waiting.set(nonce, { onReply, resolve, reject, timer });
       connected.send(JSON.stringify({ nonce, ...body }));
     });
   }
@@ -218,7 +223,14 @@ export class RequestSocket {
     clearTimeout(waiting.timer);
     const error = ErrorFrame.safeParse(frame);
     if (error.success) waiting.reject(new StreamError(error.data.code, error.data.message, frame));
-    else waiting.resolve(frame);
+    else {
+      try {
+        waiting.onReply(frame);
+        waiting.resolve(frame);
+      } catch (unreadable) {
+        waiting.reject(unreadable instanceof Error ? unreadable : new Error(String(unreadable)));
+      }
+    }
   }
 
   #dropWaiting(reason: string): void {

@@ -1,13 +1,18 @@
 /**
- * The stream as a client: subscriptions that survive reconnects, books folded from deltas, the caller's own orders
- * and positions, and orders placed over the socket (contract section 6). A gap in a seq leads to a new snapshot.
+ * The stream as a client: subscriptions that survive reconnects and go on where they left off, markets and the
+ * caller's own orders and positions folded from deltas, and orders placed over the socket (contract section 6). A gap
+ * in a seq, or a book that is not what its checksum says, leads to a new snapshot.
  */
 
+import { z } from "zod";
+import type { OrderBook } from "./book.js";
 import { pause, UnknownOutcome } from "./connection.js";
-import { OrderBook } from "./book.js";
+import { CHANNELS, MarketView } from "./market-view.js";
 import type { OrderFilter } from "./rest.js";
+import { pieces, sinceOf, Watched, type Selection } from "./selection.js";
 import type { Signer } from "./signer.js";
 import { ConnectionLost, RequestSocket, StreamError } from "./socket.js";
+import { PRIVATE_CHANNELS, WalletView } from "./wallet-view.js";
 import {
   BatchAnswer,
   CancelAnswer,
@@ -16,42 +21,42 @@ import {
   OrderAccepted,
   SnapshotFrame,
   type BatchPlaced,
+  type BboDelta,
   type LifecycleDelta,
+  type MarketBatches,
+  type MarketSnapshot,
   type OpenOrder,
   type OrdersDelta,
   type PlaceOrder,
   type PositionAnswer,
   type TradeDelta,
 } from "./wire.js";
-import { z } from "zod";
 
-export type Channel = "lifecycle" | "trades" | "bbo" | "book";
-export type PrivateChannel = "orders" | "positions";
-
-/** What to watch. */
-export interface Selection {
-  readonly markets?: Readonly<Record<string, Channel | readonly Channel[]>>;
-  readonly private?: readonly PrivateChannel[];
-}
-
-/** Hears what the stream says; each part is optional. After a reconnect or a gap the snapshots come again. */
+/** Hears what the stream says; each part is optional. After a gap, and where it cannot resume, snapshots come again. */
 export interface StreamListener {
   readonly orders?: (deltas: readonly OrdersDelta[]) => void;
   /** All that is open at this moment; what was open before and is not in here has ended. */
   readonly openOrders?: (open: readonly OpenOrder[]) => void;
-  readonly positions?: (positions: readonly z.infer<typeof PositionAnswer>[]) => void;
+  readonly positions?: (positions: readonly PositionAnswer[]) => void;
   readonly book?: (marketId: string) => void;
+  readonly bbo?: (marketId: string, deltas: readonly BboDelta[]) => void;
   readonly trades?: (marketId: string, trades: readonly TradeDelta[]) => void;
   readonly lifecycle?: (marketId: string, deltas: readonly LifecycleDelta[]) => void;
   readonly lost?: (reason: string) => void;
   readonly reconnected?: () => void;
-  /** A seq was missing on a channel and a snapshot was asked for. */
+  /** Something was missing or wrong of a market, or of `PRIVATE`, and a snapshot was asked for. */
   readonly gap?: (subject: string) => void;
+}
+
+export interface StreamOptions {
+  /** The books that are watched (default CASH). */
+  readonly currency?: "CASH" | "COIN" | undefined;
 }
 
 const PlacedAck = z.object({ placed: z.array(OrderAccepted) });
 const CanceledAck = z.object({ canceled: CancelAnswer });
-const CanceledAllAck = z.object({ canceled_all: z.union([z.number(), z.object({ canceled: z.number() })]) });
+const CanceledAllAck = z.object({ canceled_all: z.number() });
+const PRIVATE = "PRIVATE";
 const RETRY_MS = 250;
 const PATIENCE_MS = 60_000;
 
@@ -61,28 +66,26 @@ const PASSING: ReadonlySet<string> = new Set(["RATE_LIMIT_EXCEEDED", "UNAVAILABL
 export class StreamClient {
   readonly #socket: RequestSocket;
   readonly #listener: StreamListener;
-  readonly #books = new Map<string, OrderBook>();
-  readonly #markets = new Map<string, Channel | readonly Channel[]>();
-  readonly #private = new Set<PrivateChannel>();
-  /** The last seq of `orders` and `positions`. */
-  readonly #privateSeq = new Map<PrivateChannel, number>();
-  /** Subjects that wait for a snapshot: market ids, and `PRIVATE`. */
+  readonly #currency: "CASH" | "COIN";
+  readonly #watched = new Watched();
+  readonly #markets = new Map<string, MarketView>();
+  readonly #wallet = new WalletView();
+  /** Subjects that wait for a snapshot: market ids, and `PRIVATE`. What comes of them before it is in it. */
   readonly #stale = new Set<string>();
-  /** Frames that came while a subject was stale, to be applied where they are newer than the snapshot. */
-  #held: DeltaFrame[] = [];
   #everOpened = false;
   #cancelOnDisconnect = false;
 
   /** `url` is the origin of the exchange, such as `http://127.0.0.1:8080`. */
-  constructor(url: string, signer: Signer, listener: StreamListener = {}) {
+  constructor(url: string, signer: Signer, listener: StreamListener = {}, options: StreamOptions = {}) {
     const address = new URL("/v3/ws", url);
     address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
     this.#listener = listener;
+    this.#currency = options.currency ?? "CASH";
     this.#socket = new RequestSocket({
       url: address,
       headers: () => signer.headers("GET", "/v3/ws", "", new Uint8Array(0)),
       onFrame: (frame) => this.#receive(frame),
-      onOpen: () => this.#resubscribe(),
+      onOpen: () => void this.#resume().catch((error: unknown) => this.#complain(error)),
       onLost: (reason) => listener.lost?.(reason),
     });
   }
@@ -103,17 +106,26 @@ export class StreamClient {
 
   /** Watches more, and returns when the snapshot is in. Throws `StreamError`, such as over the cap. */
   async subscribe(selection: Selection): Promise<void> {
-    const markets = Object.entries(selection.markets ?? {});
-    for (const [marketId] of markets) this.#stale.add(marketId);
-    if (selection.private !== undefined) this.#stale.add("PRIVATE");
-    await this.#persist(() => this.#snapshot("subscribe", selection));
-    for (const [marketId, channel] of markets) this.#markets.set(marketId, channel);
-    for (const channel of selection.private ?? []) this.#private.add(channel);
+    for (const piece of pieces(selection)) {
+      await this.#persist(() => this.#ask("subscribe", piece));
+      this.#watched.add(piece);
+    }
+  }
+
+  /** A watched market as it was last told; `undefined` while it waits for a snapshot. */
+  market(marketId: string): MarketView | undefined {
+    return this.#stale.has(marketId) ? undefined : this.#markets.get(marketId);
   }
 
   /** The folded book of a watched market; `undefined` while it waits for a snapshot. */
   book(marketId: string): OrderBook | undefined {
-    return this.#stale.has(marketId) ? undefined : this.#books.get(marketId);
+    const market = this.market(marketId);
+    return market?.watches("book") === true ? market.book : undefined;
+  }
+
+  /** The caller's own orders and positions as they were last told. */
+  get wallet(): Pick<WalletView, "orders" | "positions" | "seqs"> {
+    return this.#wallet;
   }
 
   /**
@@ -142,7 +154,7 @@ export class StreamClient {
   /** Cancels all of the wallet's orders that the filter names; returns how many cancels were queued. */
   async cancelAll(filter: OrderFilter = {}): Promise<number> {
     const ack = CanceledAllAck.parse(await this.#persist(() => this.#socket.request({ cancel_all: filter })));
-    return typeof ack.canceled_all === "number" ? ack.canceled_all : ack.canceled_all.canceled;
+    return ack.canceled_all;
   }
 
   /** Whether all of the wallet's orders are to go with the connection. Asked for again on every new connection. */
@@ -167,69 +179,76 @@ export class StreamClient {
     }
   }
 
-  /** A new connection knows nothing: everything is stale until its snapshot is in. */
-  #resubscribe(): void {
+  /** A new connection knows nothing: what was watched is asked for again, from the last seqs on. */
+  async #resume(): Promise<void> {
     if (!this.#everOpened) {
       this.#everOpened = true;
       return;
     }
-    this.#held = [];
-    if (this.#cancelOnDisconnect) {
-      this.cancelOnDisconnect(true).catch((error: unknown) => {
-        this.#listener.gap?.(error instanceof Error ? error.message : String(error));
+    for (const marketId of this.#markets.keys()) this.#stale.add(marketId);
+    this.#stale.add(PRIVATE);
+    await Promise.all([this.#armAgain(), this.#subscribeAgain()]);
+    this.#stale.clear();
+    this.#listener.reconnected?.();
+  }
+
+  async #armAgain(): Promise<void> {
+    if (this.#cancelOnDisconnect) await this.#onThisConnection(() => this.cancelOnDisconnect(true));
+  }
+
+  async #subscribeAgain(): Promise<void> {
+    if (this.#watched.isEmpty) return;
+    for (const piece of pieces(this.#watched.selection())) {
+      await this.#onThisConnection(() => {
+        const since = sinceOf(piece, this.#markets, this.#wallet);
+        return this.#ask("subscribe", { ...piece, since });
       });
     }
-    const selection: Selection = {
-      ...(this.#markets.size > 0 && { markets: Object.fromEntries(this.#markets) }),
-      ...(this.#private.size > 0 && { private: [...this.#private] }),
-    };
-    if (this.#markets.size === 0 && this.#private.size === 0) {
-      this.#listener.reconnected?.();
-      return;
+  }
+
+  /** Asks until it is answered, or the connection goes: the next one does all of it again. */
+  async #onThisConnection(ask: () => Promise<unknown>): Promise<void> {
+    for (;;) {
+      try {
+        await ask();
+        return;
+      } catch (error) {
+        if (!(error instanceof StreamError) || !PASSING.has(error.code)) throw error;
+        await pause(RETRY_MS);
+      }
     }
-    for (const marketId of this.#markets.keys()) this.#stale.add(marketId);
-    if (this.#private.size > 0) this.#stale.add("PRIVATE");
-    this.#snapshot("subscribe", selection).then(
-      () => this.#listener.reconnected?.(),
-      (error: unknown) => this.#retry("subscribe", selection, error),
+  }
+
+  /** Subscribes or asks for a snapshot, and takes the answer in before anything that comes after it. */
+  #ask(verb: "subscribe" | "snapshot", selection: Selection & { readonly since?: object }): Promise<unknown> {
+    const currency = this.#currency === "COIN" ? { currency: this.#currency } : {};
+    return this.#socket.request({ [verb]: { ...selection, ...currency } }, (reply) =>
+      this.#adopt(SnapshotFrame.parse(reply)),
     );
   }
 
-  async #snapshot(verb: "subscribe" | "snapshot", selection: Selection): Promise<void> {
-    const reply = await this.#socket.request({ [verb]: selection });
-    const frame = SnapshotFrame.parse(reply);
-    for (const [marketId, { book, lifecycle }] of Object.entries(frame.snapshot)) {
-      if (book !== undefined) {
-        const folded = this.#books.get(marketId) ?? new OrderBook();
-        folded.replace(book);
-        this.#books.set(marketId, folded);
-      }
+  #adopt(frame: SnapshotFrame): void {
+    for (const [marketId, snapshot] of Object.entries(frame.snapshot)) {
+      const market = this.#markets.get(marketId) ?? new MarketView(snapshot.eventId);
+      this.#markets.set(marketId, market);
+      market.replace(snapshot);
       this.#stale.delete(marketId);
-      if (lifecycle !== undefined) {
-        this.#listener.lifecycle?.(marketId, [{ kind: "SNAPSHOT", status: lifecycle.status }]);
-      }
-      this.#listener.book?.(marketId);
+      this.#tellSnapshot(marketId, snapshot);
     }
-    if (frame.orders !== undefined) this.#privateSeq.set("orders", frame.orders.seq);
-    if (frame.positions !== undefined) this.#privateSeq.set("positions", frame.positions.seq);
-    if (frame.orders !== undefined || frame.positions !== undefined) this.#stale.delete("PRIVATE");
+    for (const subject of Object.keys(frame.resumed ?? {})) {
+      this.#stale.delete(subject.startsWith("market:") ? subject.slice("market:".length) : PRIVATE);
+    }
+    if (frame.orders !== undefined || frame.positions !== undefined) this.#stale.delete(PRIVATE);
+    this.#wallet.replace(frame);
     if (frame.orders !== undefined) this.#listener.openOrders?.(frame.orders.open);
     if (frame.positions !== undefined) this.#listener.positions?.(frame.positions.positions);
-    const held = this.#held;
-    this.#held = [];
-    for (const waiting of held) this.#fold(waiting);
   }
 
-  /** A failed snapshot is asked for again, unless its connection went: the next one brings its own. */
-  #retry(verb: "subscribe" | "snapshot", selection: Selection, error: unknown): void {
-    if (error instanceof ConnectionLost) return;
-    this.#listener.gap?.(error instanceof Error ? error.message : String(error));
-    setTimeout(() => {
-      this.#snapshot(verb, selection).then(
-        () => verb === "subscribe" && this.#listener.reconnected?.(),
-        (again: unknown) => this.#retry(verb, selection, again),
-      );
-    }, RETRY_MS);
+  #tellSnapshot(marketId: string, { lifecycle, book }: MarketSnapshot): void {
+    if (lifecycle !== undefined) {
+      this.#listener.lifecycle?.(marketId, [{ kind: "SNAPSHOT", status: lifecycle.status }]);
+    }
+    if (book !== undefined) this.#listener.book?.(marketId);
   }
 
   #receive(frame: unknown): void {
@@ -239,80 +258,75 @@ export class StreamClient {
       return;
     }
     const heartbeat = HeartbeatFrame.safeParse(frame);
-    if (heartbeat.success) this.#compare(heartbeat.data);
+    if (heartbeat.success) {
+      this.#compare(heartbeat.data);
+      return;
+    }
+    // A market of a watched event that could not be told from its first delta on.
+    const snapshot = SnapshotFrame.safeParse(frame);
+    if (snapshot.success) this.#adopt(snapshot.data);
   }
 
   #fold(frame: DeltaFrame): void {
-    const marketIds = Object.keys(frame.delta);
-    const isPrivate = frame.orders !== undefined || frame.positions !== undefined;
-    if (
-      marketIds.some((marketId) => this.#stale.has(marketId)) ||
-      (isPrivate && this.#stale.has("PRIVATE"))
-    ) {
-      this.#held.push(frame);
-      return;
+    for (const [marketId, batches] of Object.entries(frame.delta)) {
+      if (!this.#stale.has(marketId)) this.#foldMarket(marketId, batches);
     }
-    for (const [marketId, channels] of Object.entries(frame.delta)) {
-      if (channels.book !== undefined) this.#foldBook(marketId, channels.book.seq, frame);
-      if (channels.trades !== undefined) this.#listener.trades?.(marketId, channels.trades.deltas);
-      if (channels.lifecycle !== undefined) this.#listener.lifecycle?.(marketId, channels.lifecycle.deltas);
-    }
-    if (frame.orders !== undefined && this.#advance("orders", frame.orders.seq)) {
-      this.#listener.orders?.(frame.orders.deltas);
-    }
-    if (frame.positions !== undefined && this.#advance("positions", frame.positions.seq)) {
-      this.#listener.positions?.(frame.positions.deltas);
+    for (const channel of PRIVATE_CHANNELS) {
+      if (this.#stale.has(PRIVATE)) return;
+      const taken = this.#wallet.take(channel, frame);
+      if (taken === "gap") this.#heal(PRIVATE);
+      else if (taken === "folded" && channel === "orders")
+        this.#listener.orders?.(frame.orders?.deltas ?? []);
+      else if (taken === "folded") this.#listener.positions?.(frame.positions?.deltas ?? []);
     }
   }
 
-  #foldBook(marketId: string, seq: number, frame: DeltaFrame): void {
-    const book = this.#books.get(marketId);
-    const batch = frame.delta[marketId]?.book;
-    if (book === undefined || batch === undefined || seq <= book.seq) return;
-    if (seq === book.seq + 1) {
-      book.apply(seq, batch.deltas);
-      this.#listener.book?.(marketId);
-    } else {
-      this.#refresh(marketId);
+  #foldMarket(marketId: string, batches: MarketBatches): void {
+    const market = this.#markets.get(marketId) ?? this.#opened(marketId, batches.eventId);
+    for (const channel of CHANNELS) {
+      const taken = market.take(channel, batches);
+      if (taken === "gap") {
+        this.#heal(marketId);
+        return;
+      }
+      if (taken === "known") continue;
+      if (channel === "lifecycle") this.#listener.lifecycle?.(marketId, batches.lifecycle?.deltas ?? []);
+      if (channel === "trades") this.#listener.trades?.(marketId, batches.trades?.deltas ?? []);
+      if (channel === "bbo") this.#listener.bbo?.(marketId, batches.bbo?.deltas ?? []);
+      if (channel === "book") this.#listener.book?.(marketId);
     }
   }
 
-  /** Whether a private batch is the next one. An old one is dropped, a later one means that some are missing. */
-  #advance(channel: PrivateChannel, seq: number): boolean {
-    const last = this.#privateSeq.get(channel);
-    if (last === undefined || seq <= last) return false;
-    if (seq === last + 1) {
-      this.#privateSeq.set(channel, seq);
-      return true;
-    }
-    this.#refresh("PRIVATE");
-    return false;
-  }
-
-  #refresh(subject: string): void {
-    if (this.#stale.has(subject)) return;
-    this.#stale.add(subject);
-    this.#listener.gap?.(subject);
-    const selection: Selection =
-      subject === "PRIVATE"
-        ? { private: [...this.#private] }
-        : { markets: { [subject]: this.#markets.get(subject) ?? "book" } };
-    this.#snapshot("snapshot", selection).catch((error: unknown) =>
-      this.#retry("snapshot", selection, error),
-    );
+  /** A market that opens in a watched event. */
+  #opened(marketId: string, eventId: string): MarketView {
+    const market = new MarketView(eventId, this.#watched.channelsOf(marketId, eventId));
+    this.#markets.set(marketId, market);
+    return market;
   }
 
   /** What a heartbeat knows of and this client does not has been lost on the way. */
-  #compare({ heartbeat }: HeartbeatFrame): void {
-    for (const channel of ["orders", "positions"] as const) {
-      const seq = heartbeat[channel];
-      const last = this.#privateSeq.get(channel);
-      if (seq !== undefined && last !== undefined && seq > last) this.#refresh("PRIVATE");
+  #compare(frame: HeartbeatFrame): void {
+    if (!this.#stale.has(PRIVATE) && this.#wallet.differsFrom(frame)) this.#heal(PRIVATE);
+    for (const [marketId, seqs] of Object.entries(frame.heartbeat.markets ?? {})) {
+      if (this.market(marketId)?.differsFrom(seqs) === true) this.#heal(marketId);
     }
-    for (const [marketId, channels] of Object.entries(heartbeat.markets ?? {})) {
-      const seq = channels["book"];
-      const book = this.#books.get(marketId);
-      if (seq !== undefined && book !== undefined && seq > book.seq) this.#refresh(marketId);
-    }
+  }
+
+  #heal(subject: string): void {
+    this.#stale.add(subject);
+    this.#listener.gap?.(subject);
+    const seqs = this.#markets.get(subject)?.seqs ?? {};
+    const channels = CHANNELS.filter((channel) => seqs[channel] !== undefined);
+    const selection: Selection =
+      subject === PRIVATE ? { private: this.#watched.private } : { markets: { [subject]: channels } };
+    this.#onThisConnection(() => this.#ask("snapshot", selection)).catch((error: unknown) =>
+      this.#complain(error),
+    );
+  }
+
+  /** A lost connection heals everything when it stands again; another failure leaves a subject waiting. */
+  #complain(error: unknown): void {
+    if (error instanceof ConnectionLost) return;
+    this.#listener.gap?.(error instanceof Error ? error.message : String(error));
   }
 }

@@ -76,6 +76,8 @@ export const OpenOrder = z.object({
   price: Text,
   qty: Whole,
   tif: TimeInForce,
+  expiresAt: Whole.optional(),
+  currency: z.literal("COIN").optional(),
 });
 export type OpenOrder = z.infer<typeof OpenOrder>;
 
@@ -221,6 +223,14 @@ export const BookDelta = z.discriminatedUnion("kind", [
 ]);
 export type BookDelta = z.infer<typeof BookDelta>;
 
+const Level = z.object({ price: Text, qty: Whole });
+/** A best bid level. */
+export type Level = z.infer<typeof Level>;
+
+/** The new best bid of an outcome; `null`, or absent: it has none. */
+export const BboDelta = z.object({ outcomeId: Text, bbo: Level.nullish() });
+export type BboDelta = z.infer<typeof BboDelta>;
+
 export const TradeDelta = z.object({ outcomeId: Text, price: Text, qty: Whole, tradeId: Text, ts: Whole });
 export type TradeDelta = z.infer<typeof TradeDelta>;
 
@@ -231,37 +241,45 @@ function batchOf<T extends z.ZodType>(delta: T) {
   return z.object({ ...Seq, deltas: z.array(delta) });
 }
 
-/** A frame with deltas of markets or of the caller's own channels. Channels this client never asks for are ignored. */
+/** The public batches of one market in a frame. */
+export const MarketBatches = z.object({
+  eventId: Text,
+  lifecycle: batchOf(LifecycleDelta).optional(),
+  trades: batchOf(TradeDelta).optional(),
+  bbo: batchOf(BboDelta).optional(),
+  book: batchOf(BookDelta).optional(),
+});
+export type MarketBatches = z.infer<typeof MarketBatches>;
+
+/** A frame with deltas of markets or of the caller's own channels. */
 export const DeltaFrame = z.object({
   ts: Whole,
-  delta: z.record(
-    Text,
-    z.object({
-      eventId: Text.optional(),
-      book: batchOf(BookDelta).optional(),
-      trades: batchOf(TradeDelta).optional(),
-      lifecycle: batchOf(LifecycleDelta).optional(),
-    }),
-  ),
+  delta: z.record(Text, MarketBatches),
   orders: batchOf(OrdersDelta).optional(),
   positions: batchOf(PositionAnswer).optional(),
 });
 export type DeltaFrame = z.infer<typeof DeltaFrame>;
 
-/** The state at one moment, as `subscribe` and `snapshot` answer it. */
+/** A market at one moment, by the channels that were asked for. */
+export const MarketSnapshot = z.object({
+  eventId: Text,
+  lifecycle: z.object({ ...Seq, status: Text }).optional(),
+  trades: z.object({ ...Seq, trades: z.array(batchOf(TradeDelta)) }).optional(),
+  bbo: z.object({ ...Seq, bbo: z.record(Text, Level.nullable()) }).optional(),
+  book: BookAnswer.optional(),
+});
+export type MarketSnapshot = z.infer<typeof MarketSnapshot>;
+
+/** The state at one moment, as `subscribe` and `snapshot` answer it. `resumed` names what goes on where it was. */
 export const SnapshotFrame = z.object({
-  snapshot: z.record(
-    Text,
-    z.object({
-      book: BookAnswer.optional(),
-      lifecycle: z.object({ ...Seq, status: Text }).optional(),
-    }),
-  ),
+  resumed: z.record(Text, z.unknown()).optional(),
+  snapshot: z.record(Text, MarketSnapshot),
   orders: z.object({ ...Seq, open: z.array(OpenOrder) }).optional(),
   positions: z.object({ ...Seq, positions: z.array(PositionAnswer) }).optional(),
 });
 export type SnapshotFrame = z.infer<typeof SnapshotFrame>;
 
+/** The last seq of everything watched; books with their checksum. */
 export const HeartbeatFrame = z.object({
   heartbeat: z.object({
     orders: Whole.optional(),

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { AddressInfo } from "node:net";
+import { crc32 } from "node:zlib";
 import { WebSocketServer, type WebSocket } from "ws";
 import { generateKey, Signer } from "../../../http/client/signer.js";
 import { StreamError } from "../../../http/client/socket.js";
@@ -109,13 +110,15 @@ describe("client: the stream", () => {
   it("asks for a snapshot when a seq is missing, and applies what came meanwhile", async () => {
     await watchBook();
     answer = ({ nonce }) => {
-      send(bookDelta(8, add("8", A, "0.300", 1)));
+      // What comes before the snapshot is in it, and the next batch may come in one packet with it.
+      send(bookDelta(7, add("7", A, "0.200", 2)));
       send(bookSnapshot(nonce, 7, { [A]: [{ orderId: "7", price: "0.200", qty: 2 }], [B]: [] }));
+      send(bookDelta(8, add("8", A, "0.300", 1)));
     };
     send(bookDelta(6, add("6", A, "0.100", 1)));
     await until(() => client.book(MARKET)?.seq === 8);
     expect(gaps).to.deep.equal([MARKET]);
-    expect(requests.at(-1)).to.deep.equal({ nonce: 2, snapshot: { markets: { [MARKET]: "book" } } });
+    expect(requests.at(-1)).to.deep.equal({ nonce: 2, snapshot: { markets: { [MARKET]: ["book"] } } });
     expect([...(client.book(MARKET)?.levels(A) ?? [])].sort()).to.deep.equal([
       ["0.200", 2],
       ["0.300", 1],
@@ -124,21 +127,134 @@ describe("client: the stream", () => {
 
   it("notices by the heartbeat that the last delta was lost", async () => {
     await watchBook();
-    send({ heartbeat: { ts: 1, markets: { [MARKET]: { lifecycle: 1, book: 4, checksum: 7 } } } });
+    const checksum = crc32("1:0.400:10");
+    send({ heartbeat: { ts: 1, markets: { [MARKET]: { lifecycle: 1, book: 4, checksum } } } });
     send({ heartbeat: { ts: 1, markets: { [MARKET]: { lifecycle: 1, book: 5, checksum: 7 } } } });
     await until(() => requests.length === 2);
     expect(gaps).to.deep.equal([MARKET]);
   });
 
-  it("connects again by itself, subscribes to the same and starts from the new snapshot", async () => {
+  it("keeps books in the order of their checksum, and asks anew for one that is not what it says", async () => {
+    await watchBook();
+    send(bookDelta(5, add("2", B, "0.300", 5), add("3", A, "0.400", 1), add("4", B, "0.550", 7)));
+    send(bookDelta(6, { kind: "update", orderId: "1", remaining: 4 }, add("5", A, "0.450", 2)));
+    await until(() => client.book(MARKET)?.seq === 6);
+    const checksum = crc32("5:0.450:2|1:0.400:4|3:0.400:1|4:0.550:7|2:0.300:5");
+    expect(client.book(MARKET)?.checksum()).to.equal(checksum);
+    const beat = (sum: number): void =>
+      send({ heartbeat: { ts: 1, markets: { [MARKET]: { book: 6, checksum: sum } } } });
+    beat(checksum);
+    beat(checksum + 1);
+    await until(() => client.book(MARKET)?.seq === 4);
+    expect(gaps).to.deep.equal([MARKET]);
+    expect(requests).to.have.length(2);
+  });
+
+  it("connects again by itself and asks for the same from where it was; what cannot resume is a snapshot", async () => {
     await watchBook();
     answer = ({ nonce }) =>
       send(bookSnapshot(nonce, 20, { [A]: [], [B]: [{ orderId: "9", price: "0.500", qty: 3 }] }));
     sockets.at(-1)?.terminate();
     await until(() => client.book(MARKET)?.seq === 20);
-    expect(requests.at(-1)).to.deep.equal({ nonce: 1, subscribe: { markets: { [MARKET]: "book" } } });
+    expect(requests.at(-1)).to.deep.equal({
+      nonce: 1,
+      subscribe: { markets: { [MARKET]: "book" }, since: { [`market:${MARKET}`]: { book: 4 } } },
+    });
     expect(client.book(MARKET)?.levels(A).size).to.equal(0);
     expect(client.book(MARKET)?.best(B)?.qty).to.equal(3);
+  });
+
+  it("goes on where it was when the exchange still has what it missed", async () => {
+    await watchBook();
+    answer = ({ nonce }) => {
+      send({ ts: 1, nonce, subscribed: {}, snapshot: {}, resumed: { [`market:${MARKET}`]: { book: true } } });
+      send(bookDelta(5, add("2", A, "0.400", 5)));
+      send(bookDelta(6, add("3", B, "0.550", 7)));
+    };
+    sockets.at(-1)?.terminate();
+    await until(() => client.book(MARKET)?.seq === 6);
+    expect([...(client.book(MARKET)?.levels(A) ?? [])]).to.deep.equal([["0.400", 15]]);
+    expect(gaps).to.deep.equal([]);
+  });
+
+  it("knows a market that opens in a watched event from its first delta on", async () => {
+    answer = ({ nonce }) => send({ ts: 1, nonce, subscribed: {}, snapshot: {} });
+    await client.connect();
+    await client.subscribe({ events: { e: ["book", "bbo"] } });
+    const open = { seq: 1, deltas: [{ kind: "OPEN", status: "OPEN" }] };
+    send({ ts: 1, delta: { other: { eventId: "e", lifecycle: open } } });
+    send({ ts: 1, delta: { other: { eventId: "e", book: { seq: 1, deltas: [add("1", A, "0.400", 5)] } } } });
+    await until(() => client.book("other")?.size === 1);
+    expect(client.market("other")).to.deep.include({ status: "OPEN", eventId: "e" });
+    expect(client.market("other")?.seqs).to.deep.equal({ lifecycle: 1, bbo: 0, book: 1 });
+    send({
+      ts: 1,
+      delta: { other: { eventId: "e", bbo: { seq: 2, deltas: [{ outcomeId: A, bbo: null }] } } },
+    });
+    await until(() => gaps.length === 1);
+    expect(requests.at(-1)).to.deep.equal({
+      nonce: 2,
+      snapshot: { markets: { other: ["lifecycle", "bbo", "book"] } },
+    });
+  });
+
+  it("folds the caller's own orders and positions", async () => {
+    const resting = { orderId: "o", marketId: MARKET, outcomeId: A, price: "0.400", qty: 3, tif: "GTC" };
+    answer = ({ nonce }) =>
+      send({
+        ts: 1,
+        nonce,
+        snapshot: {},
+        orders: { seq: 1, open: [resting] },
+        positions: { seq: 0, positions: [] },
+      });
+    await client.connect();
+    await client.subscribe({ private: ["orders", "positions"] });
+    const fill = { kind: "fill", orderId: "o", outcomeId: A, price: "0.400", qty: 1, remaining: 2 };
+    send({
+      ts: 1,
+      delta: {},
+      orders: { seq: 2, deltas: [fill, { kind: "open", ...resting, orderId: "p" }] },
+    });
+    const held = { marketId: MARKET, outcomeId: A, qty: 1, cost: "0.00400" };
+    send({ ts: 1, delta: {}, positions: { seq: 1, deltas: [held] } });
+    await until(() => client.wallet.positions.size === 1);
+    expect([...client.wallet.orders.values()]).to.deep.equal([
+      { ...resting, qty: 2 },
+      { ...resting, orderId: "p" },
+    ]);
+    expect([...client.wallet.positions.values()]).to.deep.equal([held]);
+    answer = ({ nonce }) => send({ ts: 1, nonce, snapshot: {}, resumed: { orders: true, positions: true } });
+    sockets.at(-1)?.terminate();
+    await until(() => requests.length === 2);
+    expect(requests[1]?.["subscribe"]).to.deep.equal({
+      private: ["orders", "positions"],
+      since: { orders: 2, positions: 1 },
+    });
+    send({ ts: 1, delta: {}, orders: { seq: 3, deltas: [{ kind: "cancel", orderId: "o" }] } });
+    await until(() => client.wallet.orders.size === 1);
+  });
+
+  it("asks for as much at once as a request may hold", async () => {
+    answer = ({ nonce }) => send({ ts: 1, nonce, snapshot: {} });
+    await client.connect();
+    const markets = Object.fromEntries(
+      Array.from({ length: 400 }, (_, i) => [`${MARKET} ${i}`, "book" as const]),
+    );
+    await client.subscribe({ markets, events: { e: "bbo", f: "bbo" }, private: ["orders"] });
+    const asked = requests.map(({ subscribe }) => subscribe as Record<string, object>);
+    expect(asked.map((one) => Object.keys(one["markets"] ?? {}).length)).to.deep.equal([150, 150, 100]);
+    expect(asked.map((one) => Object.keys(one["events"] ?? {}))).to.deep.equal([["e"], ["f"], []]);
+    expect(asked.map((one) => one["private"])).to.deep.equal([["orders"], undefined, undefined]);
+  });
+
+  it("orders its cancel on disconnect again on every connection", async () => {
+    answer = ({ nonce }) => send({ nonce, safety: { cancelOnDisconnect: true } });
+    await client.connect();
+    await client.cancelOnDisconnect(true);
+    sockets.at(-1)?.terminate();
+    await until(() => requests.length === 2);
+    expect(requests).to.deep.equal([1, 1].map((nonce) => ({ nonce, safety: { cancelOnDisconnect: true } })));
   });
 
   it("passes private deltas on in order, drops repeats, and tells what is open after a gap", async () => {

@@ -1,0 +1,29 @@
+/** `overround/client`: what programs that trade on an exchange import; how it is made inside may change. */
+
+export { Connection, ApiError, UnknownOutcome } from "./connection.js";
+export { generateKey, Signer, type KeyAlgorithm, type KeyPair, type SigningKey } from "./signer.js";
+export { RestClient, type OrderFilter, type Query } from "./rest.js";
+export { OperatorClient, Session, type Credentials } from "./session.js";
+export { fund, openAccount, type Account, type NewAccount } from "./accounts.js";
+export { StreamClient, type StreamListener, type StreamOptions } from "./stream.js";
+export { ConnectionLost, StreamError } from "./socket.js";
+export type { Selection } from "./selection.js";
+export type { Channel, MarketView } from "./market-view.js";
+export type { PrivateChannel, WalletView } from "./wallet-view.js";
+export type { OrderBook } from "./book.js";
+export type {
+  BatchPlaced,
+  BboDelta,
+  BookDelta,
+  EventAnswer,
+  Level,
+  LifecycleDelta,
+  MarketAnswer,
+  OpenOrder,
+  OrderAnswer,
+  OrdersDelta,
+  OrderStatus,
+  PlaceOrder,
+  PositionAnswer,
+  TradeDelta,
+} from "./wire.js";

@@ -1,0 +1,80 @@
+import { execFile } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { promisify } from "node:util";
+import { expect } from "chai";
+import * as client from "../../../http/client/client.js";
+import { inTemporaryDirectory } from "../../support/temporary.js";
+
+const run = promisify(execFile);
+const ROOT = path.resolve(import.meta.dirname, "..", "..", "..");
+const COMPILER = path.join(ROOT, "node_modules", "@typescript", "native", "bin", "tsc");
+
+const PROGRAM = `
+import { generateKey, RestClient, Signer, StreamClient, type Connection, type PlaceOrder } from "overround/client";
+export function trade(connection: Connection, keyId: string, order: PlaceOrder): Promise<{ orderId: string }> {
+  const signer = new Signer({ ...generateKey(), keyId });
+  const stream = new StreamClient("http://127.0.0.1:8080", signer, {
+    book: (marketId) => void stream.book(marketId)?.best("outcome")?.price.length,
+  });
+  return new RestClient(connection, signer).placeOrder(order);
+}
+`;
+const MISTAKEN = PROGRAM.replace("placeOrder(order)", "placeOrder(order.price)");
+
+describe("client: the package", function () {
+  this.timeout(60_000);
+
+  /** A directory of somebody else who has installed the package. `npm test` has compiled it. */
+  async function asInstalled<T>(use: (directory: string) => Promise<T>): Promise<T> {
+    return inTemporaryDirectory(async (directory) => {
+      fs.mkdirSync(path.join(directory, "node_modules"));
+      fs.symlinkSync(ROOT, path.join(directory, "node_modules", "overround"));
+      fs.writeFileSync(path.join(directory, "package.json"), JSON.stringify({ type: "module" }));
+      return use(directory);
+    });
+  }
+
+  it("gives the clients to other programs, and nothing else", async () => {
+    await asInstalled(async (cwd) => {
+      const script = `console.log(JSON.stringify(Object.keys(await import("overround/client"))))`;
+      const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], { cwd });
+      expect(JSON.parse(stdout)).to.have.members(Object.keys(client));
+      expect(Object.keys(client)).to.include.members([
+        "RestClient",
+        "StreamClient",
+        "Signer",
+        "OperatorClient",
+      ]);
+      const inside = `await import("overround/http/app.js")`;
+      const refused = await run(process.execPath, ["--input-type=module", "-e", inside], { cwd }).then(
+        () => "imported",
+        (error: unknown) => String(error),
+      );
+      expect(refused).to.contain("ERR_PACKAGE_PATH_NOT_EXPORTED");
+    });
+  });
+
+  it("has types", async () => {
+    await asInstalled(async (cwd) => {
+      const options = [
+        "--noEmit",
+        "--strict",
+        "--module",
+        "nodenext",
+        "--target",
+        "es2023",
+        "--skipLibCheck",
+      ];
+      const check = async (program: string): Promise<string> => {
+        fs.writeFileSync(path.join(cwd, "program.ts"), program);
+        return run(process.execPath, [COMPILER, ...options, "program.ts"], { cwd }).then(
+          () => "compiles",
+          (error: unknown) => (error as { stdout: string }).stdout,
+        );
+      };
+      expect(await check(PROGRAM)).to.equal("compiles");
+      expect(await check(MISTAKEN)).to.match(/program\.ts.*error TS2345/);
+    });
+  });
+});
