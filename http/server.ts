@@ -3,26 +3,32 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-const HEADERS_TIMEOUT_MS = 5_000;
-const REQUEST_TIMEOUT_MS = 10_000;
+/** What a server puts up with from its connections. */
+export interface ServerLimits {
+  readonly connections: number;
+  /** How long the headers of a request may take to arrive, and the whole of it, ms. */
+  readonly headersMs: number;
+  readonly requestMs: number;
+}
+
 const KEEP_ALIVE_MS = 30_000;
-const MAX_CONNECTIONS = 20_000;
 /** How often the server looks for requests that take too long. */
-const CHECK_MS = 1_000;
+const CHECK_MS = 500;
 
 /** Makes a server for an app. Slow headers and slow bodies are cut off by Node itself. */
-export function createHttpServer(app: RequestListener): Server {
+export function createHttpServer(app: RequestListener, limits: ServerLimits): Server {
   const server = createServer(
     {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
+      headersTimeout: limits.headersMs,
+      requestTimeout: limits.requestMs,
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: CHECK_MS,
       noDelay: true,
+      insecureHTTPParser: false,
     },
     app,
   );
-  server.maxConnections = MAX_CONNECTIONS;
+  server.maxConnections = limits.connections;
   return server;
 }
 

@@ -86,6 +86,9 @@ const EnvironmentVariables = z.object({
   EDGE_PUBLIC_RATE: wholeNumber(1, 1_000_000).default(50),
   EDGE_PUBLIC_BURST: wholeNumber(1, 1_000_000).default(200),
   EDGE_BODY_BYTES: wholeNumber(1_024, 16_777_216).default(65_536),
+  EDGE_CONNECTIONS: wholeNumber(1, 1_000_000).default(20_000),
+  EDGE_HEADERS_MS: wholeNumber(100, 600_000).default(5_000),
+  EDGE_REQUEST_MS: wholeNumber(100, 600_000).default(10_000),
   REDIS_FSYNC: oneOf(["always", "everysec"]).default("always"),
   REDIS_SERVER_BIN: z.string().optional(),
   JWT_WEB_SECRET: z.string().min(32, SHORT_SECRET).optional(),
@@ -151,6 +154,12 @@ function arrange(values: Values) {
       publicRatePerSecond: values.EDGE_PUBLIC_RATE,
       publicBurst: values.EDGE_PUBLIC_BURST,
       bodyBytes: values.EDGE_BODY_BYTES,
+    }),
+    /** What a gateway's server puts up with from its connections. */
+    server: Object.freeze({
+      connections: values.EDGE_CONNECTIONS,
+      headersMs: values.EDGE_HEADERS_MS,
+      requestMs: values.EDGE_REQUEST_MS,
     }),
     redisFsync: values.REDIS_FSYNC,
     redisServerBin: values.REDIS_SERVER_BIN,

@@ -60,6 +60,7 @@ export interface GatewaySettings extends Pick<
   | "wsOrigins"
   | "operator"
   | "dataDir"
+  | "server"
   | "limits"
   | "geoIpFiles"
   | "settlementApprovals"
@@ -244,7 +245,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       emm: { endpoints: emm.endpoints, prefix: settings.servicePrefix, publicUrl: settings.publicUrl },
       checkAnswers: exchangeEnv === "dev",
     });
-    const server = createHttpServer(app);
+    const server = createHttpServer(app, settings.server);
     acceptUpgrades(server, {
       ...admission,
       tickets,

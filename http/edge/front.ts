@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { NextFunction, Request, RequestHandler, Response } from "express";
 import { Refused } from "../errors.js";
+import { addressValue } from "../geo.js";
 import { localsOf } from "../incoming.js";
 import { readTarget } from "../target.js";
 import { MemoryBuckets } from "../throttle.js";
@@ -17,6 +18,8 @@ export interface EdgeLimits {
   readonly bodyBytes: number;
 }
 
+/** What precedes an IPv4 address in the IPv6 form of it. */
+const MAPPED_V4 = 0xffffn;
 /** The largest body that the service itself takes; the edge normally stops smaller ones. */
 const MAX_BODY_BYTES = 100 * 1024;
 
@@ -31,12 +34,22 @@ export const requestId: RequestHandler = (_req, res, next) => {
   next();
 };
 
+/**
+ * Who is counted together: an IPv4 address, or the 64 leading bits of an IPv6 one, all the addresses of which belong to
+ * one subscriber.
+ */
+function subscriberOf(ip: string): string {
+  const address = ip.includes(":") ? addressValue(ip) : undefined;
+  if (address === undefined || address >> 32n === MAPPED_V4) return ip;
+  return `${(address >> 64n).toString(16)}::/64`;
+}
+
 /** Counts requests per address, the public routes apart. */
 export function edgeRate(limits: EdgeLimits): RequestHandler {
   const all = new MemoryBuckets({ capacity: limits.burst, refillPerSec: limits.ratePerSecond });
   const open = new MemoryBuckets({ capacity: limits.publicBurst, refillPerSec: limits.publicRatePerSecond });
   return (req, res, next) => {
-    const ip = req.ip ?? "";
+    const ip = subscriberOf(req.ip ?? "");
     const isOpen = req.url.startsWith("/v3/public/");
     const granted = all.charge(ip, 1).granted && (!isOpen || open.charge(ip, 1).granted);
     if (granted) next();
@@ -56,6 +69,10 @@ export const rawTarget: RequestHandler = (req, res, next) => {
 export function exactBody(limits: EdgeLimits): RequestHandler {
   return (req, res, next) => {
     const declared = Number(req.headers["content-length"] ?? 0);
+    const coding = req.headers["transfer-encoding"];
+    if (coding !== undefined && coding.toLowerCase() !== "chunked") {
+      throw new Refused("INVALID_REQUEST", "the only Transfer-Encoding is chunked", {}, CLOSE);
+    }
     if (declared > limits.bodyBytes) refuseAtEdge(res);
     else if (declared > MAX_BODY_BYTES) throw new Refused("PAYLOAD_TOO_LARGE", undefined, {}, CLOSE);
     else collect(req, res, Math.min(limits.bodyBytes, MAX_BODY_BYTES), next);

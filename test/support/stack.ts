@@ -40,6 +40,7 @@ export interface StackOptions {
   readonly servicePrefix?: string;
   readonly serviceKeys?: GatewaySettings["serviceKeys"];
   readonly trustProxy?: GatewaySettings["trustProxy"];
+  readonly server?: Partial<GatewaySettings["server"]>;
   readonly limits?: Partial<GatewaySettings["limits"]>;
   readonly geoIpFiles?: GatewaySettings["geoIpFiles"];
   readonly settlementApprovals?: number;
@@ -154,6 +155,7 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
     wsOrigins: options.wsOrigins ?? [],
     operator: OPERATOR,
     dataDir: "",
+    server: { connections: 20_000, headersMs: 5_000, requestMs: 10_000, ...options.server },
     limits: { openOrders: 20_000, positionContracts: 2_147_483_647, ...options.limits },
     geoIpFiles: options.geoIpFiles ?? [],
     settlementApprovals: options.settlementApprovals ?? 1,
