@@ -7,7 +7,7 @@ import { createAdmission, type AdmissionParts } from "./admission.js";
 import { edgeRate, exactBody, rawTarget, requestId, type EdgeLimits } from "./edge/front.js";
 import { requestLog, type Logger } from "./edge/request-log.js";
 import { refuse } from "./edge/answers.js";
-import { refuseOnB } from "./emm/answers.js";
+import { refuseOnB } from "./emm/refusals.js";
 import { emmRoutes, type EmmEndpoints } from "./emm/routes.js";
 import { mountTokenRoutes } from "./emm/token-routes.js";
 import { Refused } from "./errors.js";

@@ -59,11 +59,15 @@ export interface Call<Caller, Query, Body> {
 
 /** An answer that is JSON already, because the same bytes serve many requests. */
 export class Serialised<Answer> {
-  /** What the bytes say; only checks of answers ask for it. */
-  readonly parse: () => Answer;
+  /** `sent` is what goes out, in the content encoding that the reply's headers tell. */
+  constructor(
+    private readonly json: () => Buffer,
+    readonly sent: Buffer,
+  ) {}
 
-  constructor(readonly json: Buffer) {
-    this.parse = () => JSON.parse(json.toString("utf8")) as Answer;
+  /** What the bytes say; only checks of answers ask for it. */
+  parse(): Answer {
+    return JSON.parse(this.json().toString("utf8")) as Answer;
   }
 }
 
@@ -241,6 +245,6 @@ function send(res: Response, answer: Reply<unknown>, success: number): void {
   if (answer.body === undefined) res.end();
   else if (Buffer.isBuffer(answer.body)) res.end(answer.body);
   else if (answer.body instanceof Serialised) {
-    res.set("Content-Type", "application/json; charset=utf-8").end(answer.body.json);
+    res.set("Content-Type", "application/json; charset=utf-8").end(answer.body.sent);
   } else res.json(answer.body);
 }

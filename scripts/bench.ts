@@ -4,6 +4,7 @@
  */
 
 import { mkdirSync, writeFileSync } from "node:fs";
+import { marketsByEvent } from "./bench/markets-by-event.js";
 import { matching } from "./bench/matching.js";
 import { sweeping } from "./bench/sweep.js";
 import { printRows, type Row } from "./bench/table.js";
@@ -11,6 +12,7 @@ import { printRows, type Row } from "./bench/table.js";
 const BENCHES: Readonly<Record<string, () => Row[] | Promise<Row[]>>> = {
   matching: () => matching(),
   sweep: () => sweeping(),
+  "markets-by-event": () => marketsByEvent(),
 };
 
 const asked = process.argv.slice(2);

@@ -5,8 +5,8 @@
  */
 
 import { marketActor } from "../../actors/actor.js";
-import type { Currency } from "../../actors/market/types.js";
-import { fullValue } from "../../actors/units.js";
+import { CURRENCIES, type Currency } from "../../actors/market/types.js";
+import { fullValue, ZERO } from "../../actors/units.js";
 import { isUnavailable, type Database } from "../../db/database.js";
 import { findEvent } from "../../db/queries/events.js";
 import { allMarkets } from "../../db/queries/markets.js";
@@ -16,6 +16,7 @@ import type { Replica, Replicas } from "../../stream/ws/replicas.js";
 import { Cache } from "../cache.js";
 import { Refused } from "../errors.js";
 import type { Change, Reference } from "../reference.js";
+import { Answer, Piece } from "./answer.js";
 import { bookOnB, type View } from "./books.js";
 import { describeMarkets } from "./description.js";
 import type { MarketWithBook } from "./schemas.js";
@@ -29,24 +30,23 @@ export interface EventMarketsParts {
   readonly onError: (error: unknown) => void;
 }
 
+/** A market and, as text, all that is shown of it but for what its replica tells. */
+interface Shown extends DescribedMarket {
+  readonly still: string;
+}
+
 /** The markets of an event, oldest first. */
 interface Description {
   readonly eventId: string;
-  readonly markets: readonly DescribedMarket[];
+  readonly markets: readonly Shown[];
 }
 
 /** One market as JSON, and what it was made of: while all of it stands, so does the JSON. */
 interface Rendered {
-  readonly market: DescribedMarket;
+  readonly still: string;
   readonly replica: PublicMarket | undefined;
   readonly seqs: string;
-  readonly json: Buffer;
-}
-
-/** The whole answer, and the markets it was put together of. */
-interface Answer {
-  readonly parts: readonly Rendered[];
-  readonly json: Buffer;
+  readonly piece: Piece;
 }
 
 /** What is kept for an event while it is asked for. */
@@ -72,9 +72,6 @@ const MAX_WARM = 500;
 const MAX_BYTES = 256 * 1024 * 1024;
 /** A description may change while the replicas of the last one are taken. */
 const MAX_TRIES = 5;
-const COMMA = Buffer.from(",");
-const OPEN = Buffer.from("[");
-const CLOSE = Buffer.from("]");
 
 export class EventMarkets {
   readonly #parts: EventMarketsParts;
@@ -99,8 +96,8 @@ export class EventMarkets {
     this.#sweeping.unref();
   }
 
-  /** The markets of an event with their books, as JSON. Refuses `EVENT_NOT_FOUND`; throws `Unavailable`. */
-  async markets(eventId: string, currency: Currency, view: View): Promise<Buffer> {
+  /** The markets of an event with their books. Refuses `EVENT_NOT_FOUND`; throws `Unavailable`. */
+  async markets(eventId: string, currency: Currency, view: View): Promise<Answer> {
     const beganMs = this.#nowMs();
     if (this.#unplaced.size > 0) await Promise.all(this.#unplaced);
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
@@ -142,7 +139,11 @@ export class EventMarkets {
     const oldestFirst = records.toSorted(
       (a, b) => a.createdTs - b.createdTs || (a.marketId < b.marketId ? -1 : 1),
     );
-    return { eventId, markets: await describeMarkets(db, oldestFirst) };
+    const markets = (await describeMarkets(db, oldestFirst)).map((market) => ({
+      ...market,
+      still: stillOf(market),
+    }));
+    return { eventId, markets };
   }
 
   /** Has the replicas that the event needs, as new as the log was a moment ago. */
@@ -151,8 +152,6 @@ export class EventMarkets {
     const description = await this.#descriptions.get(eventId);
     if (description !== warm.description) {
       await this.#takeReplicas(warm, description);
-      warm.rendered.clear();
-      warm.answers.clear();
       warm.description = description;
     }
     const askedMs = this.#nowMs();
@@ -189,20 +188,17 @@ export class EventMarkets {
     );
   }
 
-  #answer(warm: Warm, { markets }: Description, currency: Currency, view: View): Buffer {
-    const parts = markets.map((market) => this.#render(warm, market, currency, view));
+  #answer(warm: Warm, { markets }: Description, currency: Currency, view: View): Answer {
+    const pieces = markets.map((market) => this.#render(warm, market, currency, view));
     const kind = `${currency} ${view}`;
     const last = warm.answers.get(kind);
-    if (last?.parts.length === parts.length && last.parts.every((part, index) => part === parts[index])) {
-      return last.json;
-    }
-    const pieces = parts.flatMap(({ json }, index) => (index === 0 ? [json] : [COMMA, json]));
-    const json = Buffer.concat([OPEN, ...pieces, CLOSE]);
-    warm.answers.set(kind, { parts, json });
-    return json;
+    if (last?.consistsOf(pieces)) return last;
+    const answer = new Answer(pieces);
+    warm.answers.set(kind, answer);
+    return answer;
   }
 
-  #render(warm: Warm, market: DescribedMarket, currency: Currency, view: View): Rendered {
+  #render(warm: Warm, market: Shown, currency: Currency, view: View): Piece {
     const { marketId } = market.record;
     const replica = warm.replicas.get(marketId)?.market;
     const seqs =
@@ -211,14 +207,15 @@ export class EventMarkets {
         : `${replica.seq("lifecycle", currency)} ${replica.seq("book", currency)} ${replica.seq("trades", "CASH")} ${replica.seq("trades", "COIN")}`;
     const key = `${marketId} ${currency} ${view}`;
     const known = warm.rendered.get(key);
-    if (known?.market === market && known.replica === replica && known.seqs === seqs) return known;
+    const { still } = market;
+    if (known?.still === still && known.replica === replica && known.seqs === seqs) return known.piece;
     const shown: MarketWithBook = {
       ...marketOnB(market, liveOf(market, replica, currency)),
       book: bookOnB(market.record, replica?.ladders(currency) ?? [], currency, view),
     };
-    const rendered = { market, replica, seqs, json: Buffer.from(JSON.stringify(shown)) };
-    warm.rendered.set(key, rendered);
-    return rendered;
+    const piece = new Piece(shown);
+    warm.rendered.set(key, { still, replica, seqs, piece });
+    return piece;
   }
 
   #drop(change: Change): void {
@@ -278,7 +275,19 @@ export class EventMarkets {
 }
 
 function bytesOf({ rendered, answers }: Warm): number {
-  return [...rendered.values(), ...answers.values()].reduce((sum, { json }) => sum + json.length, 0);
+  const pieces = [...rendered.values()].map(({ piece }) => piece);
+  return [...pieces, ...answers.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** A settled market has no replica, so what moved about it is still by now. */
+function stillOf(market: DescribedMarket): string {
+  const { record } = market;
+  const still: LiveMarket = { status: record.status, last: [], volume: ZERO };
+  return JSON.stringify(
+    CURRENCIES.map((currency) =>
+      marketOnB(market, record.status === "SETTLED" ? projected(record, currency) : still),
+    ),
+  );
 }
 
 /**

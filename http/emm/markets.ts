@@ -9,7 +9,10 @@ import { EVENT_STATUSES, EVENT_TYPES } from "../../db/schema/catalog.js";
 import { Refused } from "../errors.js";
 import type { Freshness } from "../freshness.js";
 import type { Reference } from "../reference.js";
-import { clientEndpoint, Serialised } from "../route.js";
+import type { Incoming } from "../incoming.js";
+import { clientEndpoint, Serialised, type Reply } from "../route.js";
+import { isCurrent } from "../routes/catalog.js";
+import { takesGzip, type Answer } from "./answer.js";
 import { describeMarkets } from "./description.js";
 import type { EventMarkets } from "./event-markets.js";
 import type { OpenMarkets } from "./open-markets.js";
@@ -35,21 +38,35 @@ export interface EmmMarketParts {
   readonly openMarkets: OpenMarkets;
 }
 
+/** An answer in the encoding that the client takes, or that it has not changed since. */
+function served<Items>(answer: Answer, incoming: Incoming): Reply<Items | undefined> {
+  const headers = { ETag: answer.etag, "Cache-Control": "no-cache", Vary: "Accept-Encoding" };
+  if (isCurrent(incoming.header("if-none-match"), answer.etag))
+    return { status: 304, headers, body: undefined };
+  const json = (): Buffer => answer.json;
+  if (!takesGzip(incoming.header("accept-encoding"))) {
+    return { headers, body: new Serialised<Items>(json, answer.json) };
+  }
+  return {
+    headers: { ...headers, "Content-Encoding": "gzip" },
+    body: new Serialised<Items>(json, answer.gzip),
+  };
+}
+
 export function emmMarketEndpoints(parts: EmmMarketParts) {
   const { db, reference, freshness, eventMarkets, openMarkets } = parts;
 
   const byEvent = clientEndpoint({
     query: MarketsByEventQuery,
-    answer: MarketsWithBooks,
-    run: async ({ id, query: { currency, view } }) => ({
-      body: new Serialised<MarketWithBook[]>(await eventMarkets.markets(id("eventId"), currency, view)),
-    }),
+    answer: MarketsWithBooks.optional(),
+    run: async ({ id, query: { currency, view }, incoming }) =>
+      served<MarketWithBook[]>(await eventMarkets.markets(id("eventId"), currency, view), incoming),
   });
 
   const open = clientEndpoint({
     query: OpenMarketsQuery,
-    answer: Markets,
-    run: async ({ query }) => ({ body: new Serialised<Market[]>(await openMarkets.markets(query)) }),
+    answer: Markets.optional(),
+    run: async ({ query, incoming }) => served<Market[]>(await openMarkets.markets(query), incoming),
   });
 
   const one = clientEndpoint({

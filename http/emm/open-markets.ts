@@ -4,6 +4,7 @@ import { isUnavailable, type Database } from "../../db/database.js";
 import { allMarkets } from "../../db/queries/markets.js";
 import { Cache } from "../cache.js";
 import type { Reference } from "../reference.js";
+import { Answer, Piece } from "./answer.js";
 import { describeMarkets } from "./description.js";
 import { marketOnB, projected } from "./wire.js";
 
@@ -15,13 +16,13 @@ export interface OpenMarketsFilter {
 interface Shown {
   readonly league: string;
   readonly marketType: string;
-  readonly json: string;
+  readonly piece: Piece;
 }
 
 interface Listing {
   readonly markets: readonly Shown[];
   /** Whole answers by filter. */
-  readonly answers: Map<string, Buffer>;
+  readonly answers: Map<string, Answer>;
 }
 
 const TTL_MS = 1_000;
@@ -46,8 +47,8 @@ export class OpenMarkets {
     });
   }
 
-  /** The open markets that match, as JSON; absent fields do not narrow. */
-  async markets({ leagues, marketTypes }: OpenMarketsFilter): Promise<Buffer> {
+  /** The open markets that match; absent fields do not narrow. */
+  async markets({ leagues, marketTypes }: OpenMarketsFilter): Promise<Answer> {
     const listing = await this.#listing.get(LISTING);
     if (listing === undefined) throw new Error("there is always a list of open markets");
     const filter = JSON.stringify([leagues?.toSorted(), marketTypes?.toSorted()]);
@@ -57,7 +58,7 @@ export class OpenMarkets {
       ({ league, marketType }) =>
         (leagues?.includes(league) ?? true) && (marketTypes?.includes(marketType) ?? true),
     );
-    const answer = Buffer.from(`[${matching.map(({ json }) => json).join(",")}]`);
+    const answer = new Answer(matching.map(({ piece }) => piece));
     if (listing.answers.size < MAX_ANSWERS) listing.answers.set(filter, answer);
     return answer;
   }
@@ -67,7 +68,7 @@ export class OpenMarkets {
     const markets = (await describeMarkets(this.db, records)).map((market) => ({
       league: market.event.league,
       marketType: market.record.marketType,
-      json: JSON.stringify(marketOnB(market, projected(market.record, "CASH"))),
+      piece: new Piece(marketOnB(market, projected(market.record, "CASH"))),
     }));
     return { markets, answers: new Map() };
   }

@@ -191,7 +191,7 @@ describe("client: the stream", () => {
       ts: 1,
       delta: { other: { eventId: "e", bbo: { seq: 2, deltas: [{ outcomeId: A, bbo: null }] } } },
     });
-    await until(() => gaps.length === 1);
+    await until(() => requests.length === 2);
     expect(requests.at(-1)).to.deep.equal({
       nonce: 2,
       snapshot: { markets: { other: ["lifecycle", "bbo", "book"] } },

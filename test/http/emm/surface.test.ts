@@ -264,6 +264,30 @@ describe("surface B", function () {
       expect(Book.safeParse(coin?.book).success).to.equal(true);
     });
 
+    it("an answer packed or plain, as the client takes it, and none when nothing changed", async () => {
+      const { eventId, over } = await newFixture();
+      const url = `${stack.url}/svc/v2/emm/events/getMarketsByEvent/${eventId}?currency=CASH`;
+      const Authorization = `Bearer ${await emm.token()}`;
+      const ask = (headers: Record<string, string>): Promise<Response> =>
+        fetch(url, { headers: { Authorization, ...headers } });
+      const packed = await ask({ "Accept-Encoding": "gzip" });
+      const plain = await ask({ "Accept-Encoding": "identity" });
+      expect(packed.headers.get("content-encoding")).to.equal("gzip");
+      expect(plain.headers.get("content-encoding")).to.equal(null);
+      expect(plain.headers.get("vary")).to.include("Accept-Encoding");
+      const etag = plain.headers.get("etag") ?? "";
+      expect(packed.headers.get("etag")).to.equal(etag);
+      expect(await packed.text()).to.equal(await plain.text());
+      const same = await ask({ "If-None-Match": etag });
+      expect(same.status).to.equal(304);
+      expect(await same.text()).to.equal("");
+      await place(emm, { outcomeId: over, price: 0.6, qty: 1, currency: "CASH" });
+      await until(
+        () => ask({ "If-None-Match": etag }),
+        ({ status }) => status === 200,
+      );
+    });
+
     it("new markets of an event as soon as they are made", async () => {
       const { eventId, marketId } = await newFixture();
       expect(await booked(eventId)).to.have.length(1);

@@ -1,0 +1,330 @@
+/**
+ * Markets by event, surface B's hottest route: one event of 50 markets with 200 resting orders each, asked for 512
+ * times a second, as the specification allows a client, with the books at rest and while they change. Beside it, in
+ * the same run, a server in a thread of its own that sends as many bytes and does nothing else.
+ */
+
+import { once } from "node:events";
+import { Agent, request as httpRequest } from "node:http";
+import { Worker } from "node:worker_threads";
+import { z } from "zod";
+import { openAccount } from "../../http/client/accounts.js";
+import { Connection } from "../../http/client/connection.js";
+import { OperatorClient, Session } from "../../http/client/session.js";
+import { loadConfig } from "../config.js";
+import { startExchange, type Exchange } from "../replay/exchange.js";
+import type { Row } from "./table.js";
+
+const MARKETS = 50;
+const ORDERS = 200;
+const RATE = 512;
+const WARM_UP_S = 2;
+const SECONDS = 10;
+const CONNECTIONS = 32;
+/** Changes a second to one book or another, in the run with changing books. */
+const CHANGES = 50;
+const BENCH = "markets by event, 512/s";
+const OPERATOR = { email: "operator@example.com", password: "operator password" };
+
+interface Loaded {
+  readonly latenciesMs: readonly number[];
+  readonly failures: number;
+  readonly bytes: number;
+  readonly seconds: number;
+}
+
+interface Target {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+function fetchOnce({ url, headers }: Target, agent: Agent): Promise<{ status: number; bytes: number }> {
+  return new Promise((resolve, reject) => {
+    const asked = httpRequest(url, { headers, agent }, (response) => {
+      let bytes = 0;
+      response.on("data", (chunk: Buffer) => (bytes += chunk.length));
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, bytes }));
+      response.on("error", reject);
+    });
+    asked.on("error", reject);
+    asked.end();
+  });
+}
+
+/**
+ * Asks at a steady rate whether answers come or not, and counts each latency from when its request was due: a server
+ * that stalls is not excused from the requests that it kept from being sent.
+ */
+async function load(target: Target, seconds: number): Promise<Loaded> {
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+  const latenciesMs: number[] = [];
+  let failures = 0;
+  let bytes = 0;
+  const began = performance.now();
+  const pending: Promise<void>[] = [];
+  for (let sent = 0; sent < seconds * RATE;) {
+    const dueNow = Math.min(seconds * RATE, ((performance.now() - began) / 1_000) * RATE);
+    for (; sent < dueNow; sent += 1) {
+      const dueMs = began + (sent / RATE) * 1_000;
+      const answered = fetchOnce(target, agent).then(
+        (answer) => {
+          latenciesMs.push(performance.now() - dueMs);
+          bytes += answer.bytes;
+          if (answer.status !== 200) failures += 1;
+        },
+        () => {
+          failures += 1;
+        },
+      );
+      pending.push(answered);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  await Promise.all(pending);
+  agent.destroy();
+  return { latenciesMs, failures, bytes, seconds: (performance.now() - began) / 1_000 };
+}
+
+/** What the gateway has used of its core so far, in seconds. */
+async function cpuSeconds(url: string): Promise<number> {
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  return Number(/^process_cpu_seconds_total (\S+)/m.exec(metrics)?.[1]);
+}
+
+/** The load, and what of a core the gateway would need for the whole rate: that figure a busy machine does not blur. */
+async function loadGateway(what: string, target: Target): Promise<Row[]> {
+  const before = await cpuSeconds(target.url.origin);
+  const loaded = await load(target, SECONDS);
+  const used = (await cpuSeconds(target.url.origin)) - before;
+  const share = (100 * RATE * used) / loaded.latenciesMs.length;
+  return [
+    ...rowsOf(what, loaded),
+    { bench: BENCH, what: `${what}: of a core, for the rate`, figure: share, unit: "%" },
+  ];
+}
+
+function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}
+
+function rowsOf(what: string, loaded: Loaded): Row[] {
+  const { latenciesMs, failures, bytes, seconds } = loaded;
+  const row = (name: string, figure: number, unit: string): Row => ({
+    bench: BENCH,
+    what: `${what}: ${name}`,
+    figure,
+    unit,
+  });
+  return [
+    row("answered", latenciesMs.length / seconds, "per s"),
+    row("p50", percentile(latenciesMs, 0.5), "ms"),
+    row("p99", percentile(latenciesMs, 0.99), "ms"),
+    row("slowest", Math.max(...latenciesMs), "ms"),
+    row("sent", bytes / seconds / 1e6, "MB/s"),
+    row("failures", failures, ""),
+  ];
+}
+
+const Created = z.object({ clientId: z.string(), clientSecret: z.string() });
+const Token = z.object({ access_token: z.string() });
+
+async function call<T>(
+  schema: z.ZodType<T>,
+  url: string,
+  authorization: string | undefined,
+  body: unknown,
+): Promise<T> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: {
+      "Content-Type": "application/json",
+      ...(authorization === undefined ? {} : { Authorization: authorization }),
+    },
+    body: JSON.stringify(body),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${url}: ${response.status} ${text.slice(0, 300)}`);
+  return schema.parse(JSON.parse(text));
+}
+
+interface Prepared {
+  readonly eventId: string;
+  readonly outcomes: readonly string[];
+  readonly bearer: string;
+}
+
+/** An event whose books rest full, and a client that may read and change them. */
+async function prepare({ url, operator: login, brand }: Exchange): Promise<Prepared> {
+  const connection = new Connection(url);
+  try {
+    const operator = new OperatorClient(connection, login);
+    await operator.login();
+    const account = await openAccount(
+      connection,
+      operator,
+      {
+        email: "maker@example.com",
+        password: "a long password",
+        label: "maker",
+        amount: "10000",
+        region: "US-NY",
+      },
+      brand,
+    );
+    const session = new Session(connection, login);
+    await session.login();
+    const made = await session.request("POST", "/admin/v1/emm-clients", Created, {
+      body: { subaccountKeyId: account.tradingKey.keyId, name: "maker" },
+    });
+    const { access_token: token } = await call(Token, `${url}/svc/v1/auth/emm-token`, undefined, {
+      grant_type: "client_credentials",
+      client_id: made.clientId,
+      client_secret: made.clientSecret,
+    });
+    const event = await operator.createEvent({
+      sport: "FOOTBALL",
+      league: "NFL",
+      type: "Game",
+      description: "Ants at Bees",
+      startsTs: Date.now() + 86_400_000,
+      game: { homeTeam: { name: "Bees" }, awayTeam: { name: "Ants" } },
+    });
+    const outcomes: string[] = [];
+    for (let i = 0; i < MARKETS; i += 1) {
+      const market = await operator.createMarket({
+        eventId: event.eventId,
+        marketType: "MONEY",
+        description: `Who wins ${i}`,
+        voids: "PUSH",
+        outcomes: [{ name: "Ants" }, { name: "Bees" }],
+      });
+      outcomes.push(...market.outcomes.map(({ outcomeId }) => outcomeId));
+    }
+    const prepared = { eventId: event.eventId, outcomes, bearer: `Bearer ${token}` };
+    for (const outcomeId of outcomes) {
+      const orders = Array.from({ length: ORDERS / 2 }, (_, i) => orderOf(outcomeId, i));
+      await place(url, prepared, orders);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    return prepared;
+  } finally {
+    connection.close();
+  }
+}
+
+/** Twenty levels below the middle, so that nothing crosses. */
+function orderOf(outcomeId: string, i: number): object {
+  return { outcomeId, price: (300 + 5 * (i % 20)) / 1_000, qty: 10 + (i % 7), currency: "CASH" };
+}
+
+const Placed = z.object({ accepted: z.array(z.object({ orderId: z.string() })) });
+
+async function place(url: string, { bearer }: Prepared, orders: readonly object[]): Promise<string[]> {
+  const { accepted } = await call(Placed, `${url}/svc/v2/emm/orders/place`, bearer, orders);
+  return accepted.map(({ orderId }) => orderId);
+}
+
+/** Waits until all books are full as the route shows them. */
+async function settle(target: Target): Promise<void> {
+  const Markets = z.array(
+    z.object({ book: z.object({ outcomeLadders: z.array(z.object({ bids: z.array(z.unknown()) })) }) }),
+  );
+  for (;;) {
+    const markets = Markets.parse(await (await fetch(target.url, { headers: target.headers })).json());
+    const resting = markets
+      .flatMap(({ book }) => book.outcomeLadders)
+      .reduce((sum, { bids }) => sum + bids.length, 0);
+    if (resting === MARKETS * ORDERS) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** Changes books until stopped: an order in, and the one before it out. */
+function change(url: string, prepared: Prepared): () => Promise<void> {
+  let running = true;
+  const work = async (): Promise<void> => {
+    const began = performance.now();
+    let last: string[] = [];
+    for (let i = 0; running; i += 1) {
+      const outcomeId = prepared.outcomes[(7 * i) % prepared.outcomes.length] ?? "";
+      const placed = await place(url, prepared, [orderOf(outcomeId, i)]);
+      if (last.length > 0) {
+        await call(z.unknown(), `${url}/svc/v2/emm/orders/cancel`, prepared.bearer, { orderIds: last });
+      }
+      last = placed;
+      const dueMs = began + ((2 * i) / CHANGES) * 1_000;
+      await new Promise((resolve) => setTimeout(resolve, Math.max(0, dueMs - performance.now())));
+    }
+  };
+  const done = work();
+  return () => {
+    running = false;
+    return done;
+  };
+}
+
+/** Has a server that does nothing else send the same bytes. */
+async function bare<T>(bytes: Buffer, use: (url: URL) => Promise<T>): Promise<T> {
+  const server = new Worker(new URL("bare-server.js", import.meta.url), { workerData: bytes });
+  try {
+    const [port] = (await once(server, "message")) as [number];
+    return await use(new URL(`http://127.0.0.1:${port}/`));
+  } finally {
+    await server.terminate();
+  }
+}
+
+export async function marketsByEvent(): Promise<Row[]> {
+  const exchange = await startExchange({ ...loadConfig(), operator: OPERATOR }, console.log, {
+    // In `dev` every answer is held against its schema, which is not what is measured.
+    EXCHANGE_ENV: "qa",
+    LOG_LEVEL: "warn",
+    OPERATOR_EMAIL: OPERATOR.email,
+    OPERATOR_PASSWORD: OPERATOR.password,
+  });
+  try {
+    const prepared = await prepare(exchange);
+    const url = new URL(
+      `/svc/v2/emm/events/getMarketsByEvent/${prepared.eventId}?currency=CASH`,
+      exchange.url,
+    );
+    const packed: Target = { url, headers: { Authorization: prepared.bearer, "Accept-Encoding": "gzip" } };
+    const plain: Target = { url, headers: { Authorization: prepared.bearer } };
+    await settle(plain);
+    const [whole, onWire] = [await bytesOf(plain), await bytesOf(packed)];
+    await load(packed, WARM_UP_S);
+    const still = await loadGateway("gzip, books at rest", packed);
+    const stop = change(exchange.url, prepared);
+    const moving = await loadGateway(`gzip, ${CHANGES} changes a second`, packed);
+    await stop();
+    const limit = await bare(onWire, (there) => load({ url: there, headers: {} }, SECONDS));
+    const unpacked = await loadGateway("plain, books at rest", plain);
+    const unpackedLimit = await bare(whole, (there) => load({ url: there, headers: {} }, SECONDS));
+    return [
+      { bench: BENCH, what: "one answer, plain", figure: whole.length / 1e6, unit: "MB" },
+      { bench: BENCH, what: "one answer, gzip", figure: onWire.length / 1e6, unit: "MB" },
+      ...still,
+      ...moving,
+      ...rowsOf("gzip, a bare server", limit),
+      ...unpacked,
+      ...rowsOf("plain, a bare server", unpackedLimit),
+    ];
+  } finally {
+    await exchange.stop();
+  }
+}
+
+/** The body as it comes over the wire. */
+function bytesOf(target: Target): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    httpRequest(target.url, { headers: target.headers }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("end", () => resolve(Buffer.concat(chunks)));
+      response.on("error", reject);
+    })
+      .on("error", reject)
+      .end();
+  });
+}
