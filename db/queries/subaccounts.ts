@@ -97,7 +97,10 @@ export async function walletOwners(
   nowTs: number,
 ): Promise<ReadonlyMap<string, { readonly traderId: string; readonly keyId: string | undefined }>> {
   if (walletIds.length === 0) return new Map();
-  const known = await db.select().from(wallets).where(inArray(wallets.wallet, [...walletIds]));
+  const known = await db
+    .select()
+    .from(wallets)
+    .where(inArray(wallets.wallet, [...walletIds]));
   const named = await findSubaccounts(db, walletIds, nowTs);
   const keyIds = new Map(named.map(({ subaccountId, keyId }) => [subaccountId, keyId]));
   return new Map(known.map(({ wallet, traderId }) => [wallet, { traderId, keyId: keyIds.get(wallet) }]));
