@@ -3,6 +3,7 @@
 import cors from "cors";
 import express, { type Express } from "express";
 import helmet from "helmet";
+import { asyncApi } from "./asyncapi.js";
 import { createAdmission, type AdmissionParts } from "./admission.js";
 import { edgeRate, exactBody, rawTarget, requestId, type EdgeLimits } from "./edge/front.js";
 import { requestLog, type Logger } from "./edge/request-log.js";
@@ -14,6 +15,7 @@ import { Refused } from "./errors.js";
 import { answerFailures } from "./failures.js";
 import type { Readiness } from "./health.js";
 import type { Metrics } from "./metrics.js";
+import { originOf } from "./origin.js";
 import { serve } from "./route.js";
 import { routeTable } from "./table.js";
 import type { Endpoints } from "./endpoints.js";
@@ -33,6 +35,8 @@ export interface AppParts extends AdmissionParts {
     readonly prefix: string;
     readonly publicUrl: string | undefined;
   };
+  /** Whether stream clients may order faults for their sockets. */
+  readonly sandbox: boolean;
   /** Whether every answer is held against its schema: in tests and development. */
   readonly checkAnswers: boolean;
 }
@@ -65,6 +69,11 @@ export function createApp(parts: AppParts): Express {
   });
   app.get("/metrics", async (_req, res) => {
     res.type(metrics.registry.contentType).end(await metrics.registry.metrics());
+  });
+  const streamDocument = asyncApi(parts);
+  app.get("/asyncapi.json", (req, res) => {
+    const { host, protocol } = new URL(originOf(req, emm.publicUrl));
+    res.json(streamDocument({ host, secure: protocol === "https:" }));
   });
   const admission = createAdmission(parts);
   mountTokenRoutes(app, { ...emm, clients });

@@ -98,6 +98,7 @@ function isReferenceKind(kind: string): kind is ReferenceKind {
 /** Starts a gateway; resolves when it listens. */
 export async function startGateway(settings: GatewaySettings): Promise<RunningGateway> {
   const { logger, redisUrl, databaseUrl, signatureBrand: brand, exchangeEnv } = settings;
+  const sandbox = exchangeEnv !== "production";
   const onError = (error: unknown): void => logger.warn({ err: error }, "something in the background failed");
   const closing: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
@@ -204,7 +205,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       limits,
       settlementApprovals: settings.settlementApprovals,
       qa: exchangeEnv === "qa",
-      debug: exchangeEnv !== "production",
+      debug: sandbox,
     });
     const lease = new GatewayLease({
       url: redisUrl,
@@ -224,7 +225,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       queries: streamQueries(endpoints),
       readJson,
       onError,
-      sandbox: exchangeEnv !== "production",
+      sandbox,
     });
     const standing = new Standing({ db, reference, locations, sockets, onError });
     closing.push(() => standing.stop());
@@ -243,6 +244,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       trustProxy: settings.trustProxy,
       brand,
       emm: { endpoints: emm.endpoints, prefix: settings.servicePrefix, publicUrl: settings.publicUrl },
+      sandbox,
       checkAnswers: exchangeEnv === "dev",
     });
     const server = createHttpServer(app, settings.server);

@@ -3,8 +3,9 @@
  * the answer of the route that was before it. Their refusals have the shape of RFC 6749.
  */
 
-import type { Express, Request, RequestHandler, Response } from "express";
+import type { Express, RequestHandler, Response } from "express";
 import { Refused } from "../errors.js";
+import { originOf } from "../origin.js";
 import { incomingOf, notesOf, REPEATED, type Incoming } from "../incoming.js";
 import { JsonError, readJson } from "../json.js";
 import type { Clients } from "./clients.js";
@@ -33,7 +34,6 @@ class TokenRefused extends Error {
 /** When the older route ended (specification, Versioning). */
 const SUNSET = "Sat, 31 Jan 2026 00:00:00 GMT";
 const PRIVATE = { "Cache-Control": "no-store", Pragma: "no-cache" };
-const HOST = /^(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 
 const malformed = (description: string): TokenRefused =>
   new TokenRefused(400, "invalid_request", description);
@@ -150,14 +150,6 @@ function refuseToken(res: Response, { status, error, description, headers }: Tok
   res.status(status).set(headers).json({ error, error_description: description });
 }
 
-/** The address of this service as its clients know it. */
-function baseOf(req: Request, publicUrl: string | undefined): string {
-  if (publicUrl !== undefined) return publicUrl;
-  const host = req.headers.host ?? "";
-  if (!HOST.test(host)) throw new Refused("INVALID_REQUEST", "the Host header is missing or malformed");
-  return `${req.protocol}://${host}`;
-}
-
 /** Puts the routes into the app. */
 export function mountTokenRoutes(app: Express, parts: TokenRouteParts): void {
   const { prefix, publicUrl } = parts;
@@ -175,7 +167,7 @@ export function mountTokenRoutes(app: Express, parts: TokenRouteParts): void {
   app.get(
     metadata,
     named(`GET ${metadata}`, (req, res) => {
-      const issuer = baseOf(req, publicUrl);
+      const issuer = originOf(req, publicUrl);
       res.json({
         issuer,
         token_endpoint: `${issuer}${tokenPath}`,

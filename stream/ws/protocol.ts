@@ -82,7 +82,8 @@ export type Fault = z.infer<typeof fault>;
 
 const filters = z.record(z.string(), z.unknown());
 
-const VERBS = {
+/** What each verb takes. */
+export const VERBS = {
   subscribe: selection.extend({ since: since.optional() }),
   unsubscribe: z
     .array(subject)

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { connect } from "node:net";
 import { WebSocket } from "ws";
 import { send, signed, type Raw } from "./requests.js";
+import { frameOf } from "../stream/ws/client.js";
 import { startStack, type Stack } from "../support/stack.js";
 import { newMarket, newTrader, type TestKey, type TestTrader } from "../support/traders.js";
 
@@ -35,7 +36,7 @@ class Client {
     });
     this.closed = new Promise((resolve) => this.socket.once("close", resolve));
     this.socket.on("message", (data: Buffer) => {
-      const frame = JSON.parse(data.toString()) as Frame;
+      const frame = frameOf(data) as Frame;
       if (frame.nonce !== undefined) this.waiting.get(frame.nonce)?.(frame);
     });
   }

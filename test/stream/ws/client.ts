@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { WebSocket, WebSocketServer } from "ws";
 import { type Bridge, bridge, type BridgePorts, WS_OPTIONS } from "../../../stream/ws/bridge.js";
+import { Frame } from "../../../stream/ws/frames.js";
 import type { Caller } from "../../../stream/ws/ports.js";
 import { Replicas } from "../../../stream/ws/replicas.js";
 import { Wallets } from "../../../stream/ws/wallets.js";
@@ -123,7 +124,7 @@ export class Client {
   constructor(socket: WebSocket) {
     this.socket = socket;
     socket.on("message", (data: Buffer) => {
-      this.frames.push(JSON.parse(data.toString()) as Json);
+      this.frames.push(frameOf(data));
       for (const wake of this.#onFrame.splice(0)) wake();
     });
     socket.on("error", () => undefined);
@@ -167,6 +168,14 @@ export class Client {
     this.socket.close();
     await this.closed;
   }
+}
+
+/** Reads a frame. One that is of no shape of the AsyncAPI document fails the test that is running, whichever that is. */
+export function frameOf(data: Buffer): Json {
+  const frame = JSON.parse(data.toString()) as Json;
+  const { error } = Frame.safeParse(frame);
+  if (error !== undefined) throw new Error(`a frame of no known shape: ${data.toString().slice(0, 1_000)}`);
+  return frame;
 }
 
 interface MirroredMarket {
