@@ -4,7 +4,7 @@
  */
 
 import type { Request, RequestHandler, Response } from "express";
-import type { z } from "zod";
+import { z } from "zod";
 import type { Role, Scope } from "../db/schema/accounts.js";
 import type { TokenBucket } from "../stream/log/throttle.js";
 import type { ClientCaller, KeyCaller, SessionCaller } from "./callers.js";
@@ -82,9 +82,9 @@ export interface Reply<Answer> {
 /** What a route reads and answers; `status` is that of success. */
 export interface Endpoint<Caller, Query, Body, Answer> {
   readonly status: number;
-  readonly query: z.ZodType<Query> | undefined;
-  readonly body: z.ZodType<Body> | undefined;
-  readonly answer: z.ZodType<Answer> | undefined;
+  readonly query: z.core.$ZodType<Query> | undefined;
+  readonly body: z.core.$ZodType<Body> | undefined;
+  readonly answer: z.core.$ZodType<Answer> | undefined;
   /** Any bytes are a body: the endpoint reads `incoming.body` itself. */
   readonly anyBody: boolean;
   /** The answer follows from the request alone, so a repeat is answered anew instead of from what was kept. */
@@ -97,9 +97,9 @@ export interface Endpoint<Caller, Query, Body, Answer> {
 /** What an endpoint is declared with; absent parts are an empty query, no body, an unchecked answer, and 200. */
 interface Declaration<Caller, Query, Body, Answer> {
   readonly status?: number;
-  readonly query?: z.ZodType<Query>;
-  readonly body?: z.ZodType<Body>;
-  readonly answer?: z.ZodType<Answer>;
+  readonly query?: z.core.$ZodType<Query>;
+  readonly body?: z.core.$ZodType<Body>;
+  readonly answer?: z.core.$ZodType<Answer>;
   readonly anyBody?: boolean;
   readonly pure?: boolean;
   readonly headers?: (incoming: Incoming) => Readonly<Record<string, string>>;
@@ -200,7 +200,7 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
     const answer = await served.run(call as Call<never, never, never>);
     await settle(answer.rows ?? 0);
     if (checkAnswers && served.answer !== undefined) {
-      served.answer.parse(answer.body instanceof Serialised ? answer.body.parse() : answer.body);
+      z.parse(served.answer, answer.body instanceof Serialised ? answer.body.parse() : answer.body);
     }
     return answer;
   };

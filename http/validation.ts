@@ -1,6 +1,6 @@
 /** Bodies and queries against their schemas, with refusals that name the field and the remedy. */
 
-import type { z } from "zod";
+import { z } from "zod";
 import { Refused, type Code } from "./errors.js";
 import { REPEATED, type Incoming } from "./incoming.js";
 import { JsonError, readJson } from "./json.js";
@@ -37,18 +37,18 @@ function refusal(issues: readonly Issue[], noun: string, otherwise: Code): Refus
 
 /** Reads a value by a schema, or refuses it with the code. */
 export function readAs<Value>(
-  schema: z.ZodType<Value>,
+  schema: z.core.$ZodType<Value>,
   value: unknown,
   noun: string,
   otherwise: Code,
 ): Value {
-  const parsed = schema.safeParse(value, { reportInput: true });
+  const parsed = z.safeParse(schema, value, { reportInput: true });
   if (parsed.success) return parsed.data;
   throw refusal(parsed.error.issues, noun, otherwise);
 }
 
 /** The query of a route; without a schema it must be empty. */
-export function readParameters(schema: z.ZodType | undefined, raw: string): unknown {
+export function readParameters(schema: z.core.$ZodType | undefined, raw: string): unknown {
   const values = readQuery(raw);
   if (schema !== undefined) return readAs(schema, values, "query parameter", "INVALID_QUERY");
   const [name] = Object.keys(values);
@@ -57,7 +57,10 @@ export function readParameters(schema: z.ZodType | undefined, raw: string): unkn
 }
 
 /** The body of a route; without a schema there must be none. */
-export function readBody<Body>(schema: z.ZodType<Body> | undefined, request: Incoming): Body | undefined {
+export function readBody<Body>(
+  schema: z.core.$ZodType<Body> | undefined,
+  request: Incoming,
+): Body | undefined {
   if (schema === undefined) {
     if (request.body.length === 0) return undefined;
     throw new Refused("INVALID_BODY", "this route takes no body; send none");

@@ -192,8 +192,8 @@ export class Connection {
 }
 
 /** The body of a successful answer, checked; throws `ApiError` for any other. */
-export function readAnswer<T>(answer: RawAnswer, shape: z.ZodType<T>): T {
-  if (answer.status >= 200 && answer.status < 300) return shape.parse(readJson(answer.body));
+export function readAnswer<T>(answer: RawAnswer, shape: z.core.$ZodType<T>): T {
+  if (answer.status >= 200 && answer.status < 300) return z.parse(shape, readJson(answer.body));
   throw errorOf(answer);
 }
 

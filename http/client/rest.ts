@@ -190,11 +190,11 @@ export class RestClient {
     return this.#read(`/v3/account/subaccounts/${keyId}/transfers/${transferId}`, TransferAnswer);
   }
 
-  async #read<T>(path: string, shape: z.ZodType<T>, query: Query = {}): Promise<T> {
+  async #read<T>(path: string, shape: z.core.$ZodType<T>, query: Query = {}): Promise<T> {
     return readAnswer(await this.#send("GET", path, "anew", query), shape);
   }
 
-  async #readAll<T extends z.ZodType>(path: string, item: T, query: Query): Promise<z.infer<T>[]> {
+  async #readAll<T extends z.core.$ZodType>(path: string, item: T, query: Query): Promise<z.infer<T>[]> {
     const items: z.infer<T>[] = [];
     let after: string | undefined;
     do {

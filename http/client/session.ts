@@ -74,7 +74,7 @@ export class Session {
   async request<T>(
     method: string,
     path: string,
-    shape: z.ZodType<T>,
+    shape: z.core.$ZodType<T>,
     options: SessionRequest = {},
   ): Promise<T> {
     if (this.#token === undefined) await this.login();
@@ -90,7 +90,7 @@ export class Session {
   async #call<T>(
     method: string,
     path: string,
-    shape: z.ZodType<T>,
+    shape: z.core.$ZodType<T>,
     options: SessionRequest & { readonly token: string },
   ): Promise<T> {
     const raw = encodeQuery(options.query ?? {});

@@ -159,7 +159,7 @@ export const EventAnswer = z.object({
 export type EventAnswer = z.infer<typeof EventAnswer>;
 
 /** One page of a list; `next` is absent on the last. */
-export function pageOf<T extends z.ZodType>(item: T) {
+export function pageOf<T extends z.core.$ZodType>(item: T) {
   return z.object({ items: z.array(item), next: Text.nullish() });
 }
 
@@ -237,7 +237,7 @@ export type TradeDelta = z.infer<typeof TradeDelta>;
 export const LifecycleDelta = z.object({ kind: Text, status: Text });
 export type LifecycleDelta = z.infer<typeof LifecycleDelta>;
 
-function batchOf<T extends z.ZodType>(delta: T) {
+function batchOf<T extends z.core.$ZodType>(delta: T) {
   return z.object({ ...Seq, deltas: z.array(delta) });
 }
 

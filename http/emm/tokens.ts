@@ -110,11 +110,11 @@ function decode(part: string): Buffer | undefined {
   return bytes.toString("base64url") === part ? bytes : undefined;
 }
 
-function parse<T>(schema: z.ZodType<T>, part: string): T | undefined {
+function parse<T>(schema: z.core.$ZodType<T>, part: string): T | undefined {
   const bytes = decode(part);
   if (bytes === undefined) return undefined;
   try {
-    return schema.safeParse(JSON.parse(bytes.toString("utf8"))).data;
+    return z.safeParse(schema, JSON.parse(bytes.toString("utf8"))).data;
   } catch {
     // Not JSON, and so no token of ours.
     return undefined;

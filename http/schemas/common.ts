@@ -62,7 +62,7 @@ export const PageOnly = z.strictObject(PageQuery);
 export const BoundsQuery = { startsAfter: QueryMs.optional(), startsBefore: QueryMs.optional() };
 
 /** Comma-separated values; an empty parameter names nothing. */
-export function commaList<Item extends z.ZodType<unknown, string>>(item: Item) {
+export function commaList<Item extends z.core.$ZodType<unknown, string>>(item: Item) {
   return z
     .string()
     .transform((text) => text.split(","))
@@ -74,6 +74,6 @@ export const WirePrice = z.string().regex(/^0\.\d{3}$/);
 export const Ms = z.int().nonnegative();
 
 /** One page of a list. */
-export function pageOf<Item extends z.ZodType>(item: Item) {
+export function pageOf<Item extends z.core.$ZodType>(item: Item) {
   return z.strictObject({ items: z.array(item), next: z.string().optional() });
 }

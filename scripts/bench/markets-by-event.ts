@@ -130,7 +130,7 @@ const Created = z.object({ clientId: z.string(), clientSecret: z.string() });
 const Token = z.object({ access_token: z.string() });
 
 async function call<T>(
-  schema: z.ZodType<T>,
+  schema: z.core.$ZodType<T>,
   url: string,
   authorization: string | undefined,
   body: unknown,
@@ -145,7 +145,7 @@ async function call<T>(
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`${url}: ${response.status} ${text.slice(0, 300)}`);
-  return schema.parse(JSON.parse(text));
+  return z.parse(schema, JSON.parse(text));
 }
 
 interface Prepared {
