@@ -7,9 +7,9 @@ import {
   type Book,
   createMarket,
   DUE_AFTER_EXPIRIES,
-  DUE_FIRST,
   emptyBook,
   type MarketState,
+  rest,
   type Settlement,
 } from "./state.js";
 import {
@@ -106,28 +106,16 @@ export function restoreMarket(id: ActorId, data: unknown): MarketState {
     state.held.set(held.order.orderId, held);
     state.deadlines.push(held.untilMs, DUE_AFTER_EXPIRIES, held.order.orderId);
   }
-  for (const currency of CURRENCIES) {
-    for (const { order } of byArrival(saved.books[currency])) {
-      if (order.expiresAt !== undefined) state.deadlines.push(order.expiresAt, DUE_FIRST, order.orderId);
-    }
-  }
+  // In the order they came to rest, which is the order they are canceled in together.
+  const orders = CURRENCIES.flatMap((currency) => saved.books[currency].orders);
+  for (const order of orders.toSorted((a, b) => a.arrival - b.arrival)) rest(state, order);
   if (saved.settlement !== undefined)
     state.settlement = { ...saved.settlement, paid: new Map(saved.settlement.paid) };
   return state;
 }
 
-/** The order in which the saved orders came to rest, which is the order they are canceled in together. */
-function byArrival({ orders }: SavedBook): SavedBook["orders"] {
-  return orders.toSorted((a, b) => a.arrival - b.arrival);
-}
-
 function restoreBook(saved: SavedBook, outcomes: number): Book {
   const book = emptyBook(outcomes);
-  for (const { order, remaining, arrival } of byArrival(saved)) {
-    const resting = { order, remaining, arrival, level: undefined, ahead: undefined, behind: undefined };
-    book.resting.set(order.orderId, resting);
-    book.ladders[order.outcome]?.append(resting);
-  }
   saved.bbo.forEach((level, outcome) => (book.bbo[outcome] = level));
   saved.last.forEach((price, outcome) => (book.last[outcome] = price ?? undefined));
   for (const position of saved.positions)

@@ -14,11 +14,10 @@ import {
   type Ticks,
   ZERO,
 } from "../units.js";
-import type { BookDelta, MarketDelta, OrderDelta } from "./deltas.js";
+import type { MarketDelta, OrderDelta } from "./deltas.js";
 import { Ladder, type RestingOrder } from "./ladder.js";
 import type { Position } from "./positions.js";
 import {
-  CURRENCIES,
   type Currency,
   type Grade,
   type Level,
@@ -31,7 +30,6 @@ import {
 /** The book of one currency with everything that is counted or held in it. */
 export interface Book {
   readonly ladders: readonly Ladder[];
-  readonly resting: Map<string, RestingOrder>;
   /** The best bid last told, by outcome. */
   readonly bbo: (Level | null)[];
   /** The price of the last print, by outcome. */
@@ -68,6 +66,8 @@ export interface MarketState {
   started: boolean;
   lifecycleSeq: number;
   books: Readonly<Record<Currency, Book>>;
+  /** The orders in both books by id, in the order they came to rest. */
+  readonly resting: Map<string, RestingOrder>;
   /** Orders that wait out the in-play delay, in order. */
   readonly held: Map<
     string,
@@ -83,7 +83,6 @@ export interface MarketState {
 export function emptyBook(outcomes: number): Book {
   return {
     ladders: Array.from({ length: outcomes }, () => new Ladder()),
-    resting: new Map(),
     bbo: new Array<Level | null>(outcomes).fill(null),
     last: new Array<Ticks | undefined>(outcomes).fill(undefined),
     positions: new Map(),
@@ -105,6 +104,7 @@ export function createMarket(id: ActorId): MarketState {
     started: false,
     lifecycleSeq: 0,
     books: { CASH: emptyBook(0), COIN: emptyBook(0) },
+    resting: new Map(),
     held: new Map(),
     deadlines: new Deadlines(),
     arrivals: 0,
@@ -126,7 +126,8 @@ export function evolveMarket(state: MarketState, delta: MarketDelta): void {
       evolveOrder(state, delta);
       return;
     case "book":
-      evolveBook(state, delta);
+      // What it tells, its order's own delta has done.
+      state.books[delta.currency].seqs.book = delta.seq;
       return;
     case "bbo": {
       const book = state.books[delta.currency];
@@ -260,15 +261,8 @@ function evolveOrder(state: MarketState, delta: OrderDelta): void {
     case "open": {
       const { order } = delta;
       state.held.delete(order.orderId);
-      state.books[order.currency].resting.set(order.orderId, {
-        order,
-        remaining: delta.qty,
-        arrival: 0,
-        level: undefined,
-        ahead: undefined,
-        behind: undefined,
-      });
-      if (order.expiresAt !== undefined) state.deadlines.push(order.expiresAt, DUE_FIRST, order.orderId);
+      state.arrivals += 1;
+      rest(state, { order, remaining: delta.qty, arrival: state.arrivals });
       return;
     }
     case "fill": {
@@ -277,15 +271,27 @@ function evolveOrder(state: MarketState, delta: OrderDelta): void {
       if (delta.taker) {
         state.held.delete(delta.orderId);
         state.matches += 1;
+      } else {
+        const resting = state.resting.get(delta.orderId);
+        assert(resting !== undefined, "the order is not in the book", delta.orderId);
+        if (delta.remaining === 0) leave(state, resting);
+        else ladderOf(state, resting.order).shrink(resting, delta.remaining);
       }
       return;
     }
     case "reduce": {
+      const resting = state.resting.get(delta.orderId);
+      if (resting !== undefined) ladderOf(state, resting.order).shrink(resting, delta.remaining);
       const held = state.held.get(delta.orderId);
       if (held !== undefined) state.held.set(delta.orderId, { ...held, remaining: delta.remaining });
       return;
     }
-    case "cancel":
+    case "cancel": {
+      const resting = state.resting.get(delta.orderId);
+      if (resting === undefined) state.held.delete(delta.orderId);
+      else leave(state, resting);
+      return;
+    }
     case "reject":
       state.held.delete(delta.orderId);
       return;
@@ -294,29 +300,26 @@ function evolveOrder(state: MarketState, delta: OrderDelta): void {
   }
 }
 
-function evolveBook(state: MarketState, delta: BookDelta): void {
-  const book = state.books[delta.currency];
-  const resting = book.resting.get(delta.orderId);
-  assert(resting !== undefined, "the order is not in the book", delta.orderId);
-  const ladder = book.ladders[resting.order.outcome];
-  assert(ladder !== undefined, "the outcome has no ladder", resting.order.outcome);
-  book.seqs.book = delta.seq;
-  switch (delta.kind) {
-    case "add":
-      state.arrivals += 1;
-      resting.arrival = state.arrivals;
-      ladder.append(resting);
-      return;
-    case "update":
-      ladder.shrink(resting, delta.remaining);
-      return;
-    case "remove":
-      ladder.remove(resting);
-      book.resting.delete(delta.orderId);
-      return;
-    default:
-      return delta satisfies never;
-  }
+/** Puts an order at the end of its price level. */
+export function rest(
+  state: MarketState,
+  { order, remaining, arrival }: Pick<RestingOrder, "order" | "remaining" | "arrival">,
+): void {
+  const resting = { order, remaining, arrival, level: undefined, ahead: undefined, behind: undefined };
+  state.resting.set(order.orderId, resting);
+  ladderOf(state, order).append(resting);
+  if (order.expiresAt !== undefined) state.deadlines.push(order.expiresAt, DUE_FIRST, order.orderId);
+}
+
+function leave(state: MarketState, resting: RestingOrder): void {
+  ladderOf(state, resting.order).remove(resting);
+  state.resting.delete(resting.order.orderId);
+}
+
+function ladderOf(state: MarketState, { currency, outcome }: Order): Ladder {
+  const ladder = state.books[currency].ladders[outcome];
+  assert(ladder !== undefined, "the outcome has no ladder", outcome);
+  return ladder;
 }
 
 function positionOf(state: MarketState, currency: Currency, wallet: string, ledger: number): Position {
@@ -341,5 +344,5 @@ export function nextDeadline(state: MarketState): number | undefined {
 function isDue(state: MarketState, orderId: string, at: number): boolean {
   const held = state.held.get(orderId);
   if (held !== undefined) return held.untilMs === at;
-  return CURRENCIES.some((currency) => state.books[currency].resting.get(orderId)?.order.expiresAt === at);
+  return state.resting.get(orderId)?.order.expiresAt === at;
 }

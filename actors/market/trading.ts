@@ -105,12 +105,10 @@ export function cancel(
 
 function cancelOne(emitter: Emitter, orderId: string, reason: CancelReason | undefined): void {
   const { state } = emitter;
-  for (const currency of CURRENCIES) {
-    const resting = state.books[currency].resting.get(orderId);
-    if (resting !== undefined) {
-      emitter.cancelResting(resting, reason);
-      return;
-    }
+  const resting = state.resting.get(orderId);
+  if (resting !== undefined) {
+    emitter.cancelResting(resting, reason);
+    return;
   }
   const held = state.held.get(orderId);
   if (held !== undefined) end(emitter, held.order, held.remaining, reason);
@@ -119,8 +117,9 @@ function cancelOne(emitter: Emitter, orderId: string, reason: CancelReason | und
 /** Cancels everything in both books and everything held. */
 export function clear(emitter: Emitter, reason: CancelReason): void {
   const { state } = emitter;
+  const all = [...state.resting.values()];
   for (const currency of CURRENCIES) {
-    for (const resting of [...state.books[currency].resting.values()]) emitter.cancelResting(resting, reason);
+    for (const resting of all) if (resting.order.currency === currency) emitter.cancelResting(resting, reason);
   }
   cancel(emitter, [...state.held.keys()], reason);
 }
@@ -128,10 +127,9 @@ export function clear(emitter: Emitter, reason: CancelReason): void {
 /** Brings an order down to `qty` left, keeping its place. An order that is gone or has less left is left alone. */
 export function amend(emitter: Emitter, orderId: string, qty: Contracts): void {
   const { state } = emitter;
-  for (const currency of CURRENCIES) {
-    const resting = state.books[currency].resting.get(orderId);
-    if (resting === undefined || resting.remaining <= qty) continue;
-    const { wallet, ledger } = resting.order;
+  const resting = state.resting.get(orderId);
+  if (resting !== undefined && resting.remaining > qty) {
+    const { wallet, ledger, currency } = resting.order;
     emitter.emit({
       type: "book",
       seq: emitter.seq(currency, "book"),
@@ -176,8 +174,7 @@ export function replace(emitter: Emitter, order: Order, orderId: string, remaini
 }
 
 function remainingOf(state: MarketState, orderId: string): Contracts | undefined {
-  const { CASH, COIN } = state.books;
-  return (CASH.resting.get(orderId) ?? COIN.resting.get(orderId) ?? state.held.get(orderId))?.remaining;
+  return (state.resting.get(orderId) ?? state.held.get(orderId))?.remaining;
 }
 
 /** What an order would do now, by the same sweep that executes. */
@@ -224,8 +221,6 @@ export function runDeadlines(emitter: Emitter): void {
 }
 
 function isExpired(state: MarketState, orderId: string, nowMs: number): boolean {
-  return CURRENCIES.some((currency) => {
-    const expiresAt = state.books[currency].resting.get(orderId)?.order.expiresAt;
-    return expiresAt !== undefined && expiresAt <= nowMs;
-  });
+  const expiresAt = state.resting.get(orderId)?.order.expiresAt;
+  return expiresAt !== undefined && expiresAt <= nowMs;
 }

@@ -17,9 +17,10 @@ function equal(actual: unknown, expected: unknown, what: string, of: string): vo
 
 /** Invariants 2 and 4 of `design/quality.md`: contracts, escrow and the resting book of a market. */
 export function checkMarket(state: MarketState): void {
+  const resting = sum(CURRENCIES, (currency) => checkBook(state.marketId, state.books[currency]));
+  equal(state.resting.size, resting, "orders resting", state.marketId);
   for (const currency of CURRENCIES) {
     const book = state.books[currency];
-    checkBook(state.marketId, book);
     if (state.definition === undefined) continue;
     const outstanding = state.definition.outcomes.map((_, outcome) => {
       let qty = 0;
@@ -59,7 +60,8 @@ function escrowOf(positions: readonly { readonly win: number }[], outstanding: n
   return 1_000 * outstanding + sum(positions, ({ win }) => win);
 }
 
-function checkBook(marketId: string, book: Book): void {
+/** Gives how many orders rest in it. */
+function checkBook(marketId: string, book: Book): number {
   let resting = 0;
   let together = 0;
   let complete = book.ladders.length > 0;
@@ -87,7 +89,7 @@ function checkBook(marketId: string, book: Book): void {
     complete &&= best > 0;
   });
   if (complete) equal(together < 1_000, true, "the best bids stay below 1 together", marketId);
-  equal(book.resting.size, resting, "orders resting", marketId);
+  return resting;
 }
 
 /**

@@ -134,22 +134,41 @@ function checkForeseen(bench: Bench, { orderId }: Order, foreseen: OrderPreview)
 /** Whether an order that stands alone had to be accepted, or had to be refused, by bounds on what it holds back. */
 function judge(
   bench: Bench,
-  { wallet }: TestWallet,
-  { terms, price, qty, tif, groupId }: OrderRequest,
+  wallet: TestWallet,
+  request: OrderRequest,
   result: PlaceResult,
   spare: number,
 ): void {
+  const { terms, price, qty, tif, groupId } = request;
   const pays = tif !== "PO" && (terms.fee.charged === "ALWAYS" || terms.live);
   const cost = price * qty;
-  const most = cost + (pays ? mostFees(terms.fee, price, qty) : 0);
+  const most = cost + (pays ? mostFees(terms.fee, price, qty) : 0) + uncovered(bench, wallet, request);
   const least = terms.outcomes === 2 ? 0 : cost + (pays ? feeFor(terms.fee, Math.min(price, 500), qty) : 0);
-  const group = groupId === undefined ? "none" : bench.naive.groupState(wallet, groupId);
+  const group = groupId === undefined ? "none" : bench.naive.groupState(wallet.wallet, groupId);
   if (group === "unknown") expect(result).to.include({ ok: false, refusal: "GROUP_NOT_FOUND" });
   else if (group === "tripped") expect(result).to.include({ ok: false, refusal: "GROUP_LIMIT" });
   else if (result.ok) expect(spare, "available to an accepted order").to.be.at.least(least);
   else if (result.refusal === "INSUFFICIENT_BALANCE")
     expect(spare, "available to an order refused for want of it").to.be.below(Math.max(most, 1));
   else throw new Error(`an order is refused with ${result.refusal}`);
+}
+
+/**
+ * What the wallet's open orders may have to hold because of one more: what is held closes the cheapest contracts first,
+ * so a cheaper order takes that from dearer ones, and one that opens ends the cover of the others' fees.
+ */
+function uncovered(
+  bench: Bench,
+  wallet: TestWallet,
+  { terms, currency, outcome, price }: OrderRequest,
+): number {
+  let sum = 0;
+  for (const { order, marketId, remaining } of bench.open(wallet)) {
+    if (marketId !== terms.marketId || order.currency !== currency) continue;
+    sum += mostFees(order.fee, order.price, remaining);
+    if (order.outcome === outcome) sum += Math.max(0, order.price - price) * remaining;
+  }
+  return sum;
 }
 
 export function cancel(bench: Bench, { orders }: Of<"cancel">): void {

@@ -57,7 +57,7 @@ describe("amending", () => {
     exchange.place("ann", "YES 0.600 x 10");
     exchange.place("bob", "NO 0.400 x 3");
     exchange.said();
-    const order = exchange.market.books.CASH.resting.get("o1")?.order;
+    const order = exchange.market.resting.get("o1")?.order;
     if (order === undefined) throw new Error("o1 does not rest");
     // The ledger had seen ten left when it passed the replacement on; three have gone since.
     const replacement = { ...order, orderId: "new", price: ticks(650) };
