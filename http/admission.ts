@@ -187,7 +187,7 @@ async function meter(
   res: Response,
   caller: KeyCaller | SessionCaller,
 ): Promise<(rows: number) => Promise<void>> {
-  const price = route.metering(request);
+  const price = route.metering.price(request);
   if (price === undefined) return () => Promise.resolve();
   const subject = caller.kind === "key" ? caller.key.keyId : traderOf(caller);
   const ahead = price.base + rowTokens(price, price.expectedRows);

@@ -16,41 +16,61 @@ export interface Price {
   readonly also?: readonly TokenBucket[] | undefined;
 }
 
-/** Says what a request costs before it is otherwise read; `undefined` is free. */
-export type Metering = (request: Pick<Incoming, "target" | "body">) => Price | undefined;
+/** Says what a request costs before it is otherwise read, and in words. */
+export interface Metering {
+  /** `undefined` is free. */
+  price(request: Pick<Incoming, "target" | "body">): Price | undefined;
+  readonly words: string;
+}
 
 const DEFAULT_LIMIT = 500;
 const MAX_LIMIT = 5_000;
 const MAX_BATCH = 256;
 
-export const free: Metering = () => undefined;
+export const free: Metering = { price: () => undefined, words: "free" };
 
 /** A fixed cost, and a token of each of the buckets `also`. */
 export function costs(bucket: Bucket, base: number, also?: readonly TokenBucket[]): Metering {
-  return () => ({ bucket, base, perRows: undefined, expectedRows: 0, also });
+  const limits = (also ?? []).map(({ name, capacity }) => `${capacity} ${name}`);
+  return {
+    price: () => ({ bucket, base, perRows: undefined, expectedRows: 0, also }),
+    words: [`${bucket} ${base}`, ...limits].join(", "),
+  };
 }
 
 /** A list: the base, and one token per `perRows` rows answered. */
 export function perRows(bucket: Bucket, base: number, rowsPerToken: number): Metering {
-  return ({ target }) => ({
-    bucket,
-    base,
-    perRows: rowsPerToken,
-    expectedRows: Math.min(MAX_LIMIT, Number(parameter(target.query, "limit") ?? DEFAULT_LIMIT) || 0),
-  });
+  return {
+    price: ({ target }) => ({
+      bucket,
+      base,
+      perRows: rowsPerToken,
+      expectedRows: Math.min(MAX_LIMIT, Number(parameter(target.query, "limit") ?? DEFAULT_LIMIT) || 0),
+    }),
+    words: `${bucket} ${base} + 1 per ${rowsPerToken} rows`,
+  };
 }
 
 /** One token per item of a list in the body; a body that cannot be read costs one. */
 export function perItem(bucket: Bucket, field: string): Metering {
-  return ({ body }) => {
-    const items = itemsOf(body, field);
-    return { bucket, base: Math.min(MAX_BATCH, Math.max(1, items)), perRows: undefined, expectedRows: 0 };
+  return {
+    price: ({ body }) => {
+      const items = itemsOf(body, field);
+      return { bucket, base: Math.min(MAX_BATCH, Math.max(1, items)), perRows: undefined, expectedRows: 0 };
+    },
+    words: `${bucket} 1 per item of ${field}`,
   };
 }
 
-/** One of two meters, by a query parameter: open orders are live state, settled ones history. */
-export function byParameter(name: string, fallback: string, choose: (value: string) => Metering): Metering {
-  return (request) => choose(parameter(request.target.query, name) ?? fallback)(request);
+/** `meter` when a query parameter has the value or is absent, else `otherwise`: open orders are live state. */
+export function byParameter(name: string, value: string, meter: Metering, otherwise: Metering): Metering {
+  return {
+    price: (request) => {
+      const given = parameter(request.target.query, name) ?? value;
+      return (given === value ? meter : otherwise).price(request);
+    },
+    words: `${meter.words} for ${name} ${value}, else ${otherwise.words}`,
+  };
 }
 
 /** What rows cost beyond the base. */

@@ -99,12 +99,7 @@ export function routeTable({
     at("DELETE /v3/orders", canceling, costs("cancel", 1), orders.cancelAll),
     at("DELETE /v3/orders/:orderId", canceling, costs("cancel", 1), orders.cancel),
     at("GET /v3/orders/:orderId", signed(TRADING), read, orders.one),
-    at(
-      "GET /v3/orders",
-      signed(TRADING),
-      byParameter("status", "OPEN", (status) => (status === "OPEN" ? read : settledOrders)),
-      orders.list,
-    ),
+    at("GET /v3/orders", signed(TRADING), byParameter("status", "OPEN", read, settledOrders), orders.list),
     at("GET /v3/portfolio/fills", signed(TRADING), perRows("history", 8, 50), portfolio.fills),
     at("GET /v3/portfolio/positions", signed(TRADING), read, portfolio.positions),
 

@@ -1,5 +1,6 @@
 /** Placing, canceling and reading orders (contract section 5). */
 
+import type { z } from "zod";
 import { ledgerOf } from "../../actors/actor.js";
 import type { Limits } from "../../actors/ledger/types.js";
 import type { Database } from "../../db/database.js";
@@ -7,7 +8,7 @@ import { findOrder, findOrderByClientId, listOrders, type OrderRecord } from "..
 import type { Exchange } from "../../stream/log/types.js";
 import { amendOrder } from "../amending.js";
 import type { KeyCaller } from "../callers.js";
-import { Refused, statusOf, wireCode } from "../errors.js";
+import { Refused } from "../errors.js";
 import type { Freshness } from "../freshness.js";
 import type { Reference } from "../reference.js";
 import { keyEndpoint, type Reply } from "../route.js";
@@ -17,6 +18,7 @@ import {
   BatchCancel,
   BatchCancelResult,
   BatchPlace,
+  BatchPlaced,
   CancelAllQuery,
   CancelAllResult,
   CancelResult,
@@ -49,18 +51,21 @@ export function walletOf({ key }: KeyCaller): Trader {
 }
 
 /** A batch's answer: 201 for all, 207 for some, else the status of the first refusal. */
-function batchReply(placed: Placed): Reply<unknown> {
+function batchReply(placed: Placed): Reply<z.output<typeof BatchPlaced>> {
   switch (placed.kind) {
     case "all":
-      return { status: placed.repeated ? 200 : 201, body: { accepted: placed.accepted } };
+      return { status: placed.repeated ? 200 : 201, body: { accepted: [...placed.accepted] } };
     case "some": {
       const { accepted, rejected } = placed;
       const message = `${rejected.length} of ${rejected.length + accepted.length} orders were refused`;
-      return { status: 207, body: { code: "BATCH_PARTIALLY_REJECTED", message, accepted, rejected } };
+      return {
+        status: 207,
+        body: { code: "BATCH_PARTIALLY_REJECTED", message, accepted: [...accepted], rejected: [...rejected] },
+      };
     }
     case "none": {
       const { code, message, rejected } = placed;
-      return { status: statusOf(code), body: { code: wireCode(code), message, rejected } };
+      throw new Refused(code, message, { rejected });
     }
     default:
       return placed satisfies never;
@@ -85,7 +90,9 @@ export function orderEndpoints(parts: OrderParts) {
   });
 
   const placeBatch = keyEndpoint({
+    status: 201,
     body: BatchPlace,
+    answer: BatchPlaced,
     run: async ({ caller, body }) => {
       const { commandId, resumed } = caller;
       return batchReply(await trading.place(walletOf(caller), body.orders, body.atomic, commandId, resumed));
