@@ -111,7 +111,7 @@ export function routeTable({
     at("DELETE /v3/safety/groups/:groupId", signed(["trading"]), account, safety.removeGroup),
     at("DELETE /v3/safety/groups", signed(["trading"]), account, safety.removeGroups),
 
-    at("POST /v3/ws/tickets", orSession(TRADING), account, tickets.create),
+    at("POST /v3/ws/tickets", orSession(["trading"]), account, tickets.create),
 
     at("POST /v3/session/register", anybody, free, sessions.register),
     at("POST /v3/session", anybody, free, sessions.login),

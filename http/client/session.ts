@@ -118,6 +118,7 @@ export interface NewEvent {
   readonly type: "Game" | "Future";
   readonly description: string;
   readonly startsTs: number;
+  readonly visible?: boolean;
   readonly game?: { readonly homeTeam: Team; readonly awayTeam: Team };
 }
 

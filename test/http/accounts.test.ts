@@ -1,8 +1,6 @@
 import { expect } from "chai";
 import jwt from "jsonwebtoken";
 import { generateKey } from "../../http/client/signer.js";
-import { routeTable } from "../../http/table.js";
-import type { Endpoints } from "../../http/endpoints.js";
 import { send, signed, type Answer, type Raw } from "./requests.js";
 import { login, startStack, type Stack } from "../support/stack.js";
 import { newTrader, type TestTrader } from "../support/traders.js";
@@ -296,57 +294,4 @@ describe("buckets of a key", function () {
     const orders = await send(stack.url, signed(trader.management, { target: "/v3/orders" }));
     expect(said(orders)).to.equal("403 SIGNATURE_REJECTED");
   });
-});
-
-describe("every route by every credential", function () {
-  this.timeout(60_000);
-  let stack: Stack;
-  let trader: TestTrader;
-  before(async () => {
-    stack = await startStack();
-    trader = await newTrader(stack);
-  });
-  after(() => stack.stop());
-
-  /** The table needs only the shape of its endpoints here, so any object will do for each. */
-  const anything: object = new Proxy({}, { get: () => anything });
-  const routes = routeTable(anything as Endpoints);
-  const ID = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
-
-  for (const { method, path, access } of routes) {
-    const target = path.replace(/:\w+/g, ID);
-    it(`${method.toUpperCase()} ${path}`, async () => {
-      const body = method === "get" || method === "delete" ? {} : { body: "{}" };
-      const raw = { method: method.toUpperCase(), target, ...body };
-      const anonymous = await send(stack.url, raw);
-      const byTrader = await send(stack.url, bearing(await login(stack.url, trader.account), raw));
-      const byKey = {
-        management: await send(stack.url, signed(trader.management, raw)),
-        trading: await send(stack.url, signed(trader.trading, raw)),
-      };
-      for (const { status } of [anonymous, byTrader, byKey.management, byKey.trading]) {
-        expect(status).to.be.below(500);
-      }
-      if (access.kind === "public") {
-        expect(anonymous.status).to.not.equal(401);
-        return;
-      }
-      expect(anonymous.status).to.equal(401);
-      if (access.kind === "session") {
-        expect(byKey.management.status).to.equal(401);
-        expect(byKey.trading.status).to.equal(401);
-        if (access.role === "operator") expect(said(byTrader)).to.equal("403 FORBIDDEN");
-        return;
-      }
-      if (access.kind === "client") throw new Error("surface B has a table of its own");
-      expect(byTrader.status === 401).to.equal(access.kind === "key");
-      for (const scope of ["management", "trading"] as const) {
-        const reached = access.scopes.includes(scope);
-        const refused = String(byKey[scope].json["message"]).includes(`a ${scope} key does not reach`);
-        expect(refused, scope).to.equal(!reached);
-      }
-      if (method === "delete" && path === "/v3/keys/:keyId")
-        expect(said(byKey.management)).to.equal("404 KEY_NOT_FOUND");
-    });
-  }
 });

@@ -42,14 +42,17 @@ describe("the first trade, through HTTP alone", function () {
     expect((await session.me()).cash.CASH).to.equal("100.00000");
     const managing = generateKey(algorithm);
     const management = await session.createManagementKey("mine", managing.publicKey, algorithm);
-    const manager = new RestClient(connection, new Signer({ ...managing, keyId: management.keyId }));
+    const manager = new RestClient(
+      connection,
+      new Signer({ ...managing, keyId: management.keyId }, stack.brand),
+    );
     await session.checkIn("US-NY");
     const trading = generateKey(algorithm);
     const opened = await manager.openSubaccount("main", trading.publicKey, algorithm);
     expect(opened).to.include({ label: "main", balance: "0.00000" });
     const transfer = await manager.transfer(opened.keyId, "fund", "60", "one");
     expect(transfer).to.include({ status: "Applied", amount: "60.00000" });
-    const rest = new RestClient(connection, new Signer({ ...trading, keyId: opened.keyId }));
+    const rest = new RestClient(connection, new Signer({ ...trading, keyId: opened.keyId }, stack.brand));
     return { traderId, session, manager, rest, keyId: opened.keyId };
   }
 

@@ -27,14 +27,14 @@ describe("maintenance and the changelog, over two gateways", function () {
       subaccountKeyId: trader.trading.key.keyId,
       name: "maker",
     });
-    const token = await openCalls(stack.url)("POST /svc/v1/auth/emm-token", {
+    const token = await openCalls(stack.url)(`POST /${stack.prefix}/v1/auth/emm-token`, {
       grant_type: "client_credentials",
       client_id: client.json["clientId"],
       client_secret: client.json["clientSecret"],
     });
     const surfaceB = bearerCalls(stack.url, String(token.json["access_token"]));
     const onB = [{ outcomeId: outcomes[0], price: 0.2, qty: 5, currency: "CASH" }];
-    expect(said(await surfaceB("POST /svc/v2/emm/orders/place", onB))).to.equal("201");
+    expect(said(await surfaceB(`POST /${stack.prefix}/v2/emm/orders/place`, onB))).to.equal("201");
 
     const beginning = operator("POST /admin/v1/maintenance", { action: "begin", message: "back at noon" });
     const locked = await eventually(
@@ -50,7 +50,9 @@ describe("maintenance and the changelog, over two gateways", function () {
     expect(said(await first("POST /v3/orders", order))).to.equal("423 SYSTEM_LOCKED");
     expect(said(await first("POST /v3/orders/batch", { orders: [order] }))).to.equal("423 SYSTEM_LOCKED");
     expect(said(await first(`PATCH /v3/orders/${orderId}`, { qty: 1 }))).to.equal("423 SYSTEM_LOCKED");
-    expect((await surfaceB("POST /svc/v2/emm/orders/place", onB)).json).to.include({ code: "SYSTEM_LOCKED" });
+    expect((await surfaceB(`POST /${stack.prefix}/v2/emm/orders/place`, onB)).json).to.include({
+      code: "SYSTEM_LOCKED",
+    });
     const after = await eventually(
       () => first(`GET /v3/orders/${orderId}`),
       ({ json }) => json["status"] === "CANCELED",

@@ -33,7 +33,7 @@ describe("the operator", function () {
     });
   const said = ({ status, json }: Answer): string => `${status} ${String(json["code"] ?? json["status"])}`;
   const clientOf = ({ trading }: TestTrader): RestClient =>
-    new RestClient(stack.connect(), new Signer(trading.key), 5_000);
+    new RestClient(stack.connect(), new Signer(trading.key, stack.brand), 5_000);
   const codeOf = async (work: Promise<unknown>): Promise<string> => {
     try {
       await work;

@@ -268,7 +268,7 @@ describe("requests as they arrive", function () {
     const log = lines.join("");
     expect(log).to.include(trader.account.tradingKey.keyId).and.include('"route":"GET /v3/limits"');
     expect(log).to.not.include("canary");
-    expect(log).to.not.include((raw.headers as Record<string, string>)["Svc-Signature"]);
+    expect(log).to.not.include((raw.headers as Record<string, string>)[`${stack.brand}-Signature`]);
   });
 
   it("is alive and ready, and says how it does", async () => {

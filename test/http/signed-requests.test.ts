@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { send, signed, type Answer, type Raw } from "./requests.js";
-import { startStack, type Stack } from "../support/stack.js";
+import { BRAND, startStack, type Stack } from "../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../support/traders.js";
 
 describe("signed requests", function () {
@@ -46,7 +46,7 @@ describe("signed requests", function () {
   });
 
   describe("each check answers 401 by its name", () => {
-    for (const name of ["Svc-Key-Id", "Svc-Timestamp", "Svc-Signature"]) {
+    for (const name of [`${BRAND}-Key-Id`, `${BRAND}-Timestamp`, `${BRAND}-Signature`]) {
       it(`${name} is missing`, () =>
         expectRefusal(
           without(name),
@@ -63,7 +63,7 @@ describe("signed requests", function () {
     }
     it("the key id is no uuid", () =>
       expectRefusal(
-        withHeader("Svc-Key-Id", () => "me"),
+        withHeader(`${BRAND}-Key-Id`, () => "me"),
         401,
         "SIGNATURE_REJECTED",
         /is not a uuid/,
@@ -79,7 +79,7 @@ describe("signed requests", function () {
     ]) {
       it(`the timestamp is ${JSON.stringify(timestamp)}`, () =>
         expectRefusal(
-          withHeader("Svc-Timestamp", () => timestamp),
+          withHeader(`${BRAND}-Timestamp`, () => timestamp),
           401,
           "SIGNATURE_REJECTED",
           /timestamp/,
@@ -109,21 +109,21 @@ describe("signed requests", function () {
     });
     it("the key is unknown", () =>
       expectRefusal(
-        withHeader("Svc-Key-Id", () => randomUUID()),
+        withHeader(`${BRAND}-Key-Id`, () => randomUUID()),
         401,
         "SIGNATURE_REJECTED",
         /not a live key/,
       ));
     it("the signature is not padded", () =>
       expectRefusal(
-        withHeader("Svc-Signature", (value) => value.replace(/=+$/, "")),
+        withHeader(`${BRAND}-Signature`, (value) => value.replace(/=+$/, "")),
         401,
         "SIGNATURE_REJECTED",
         /padded base64/,
       ));
     it("the signature is of the URL alphabet", () =>
       expectRefusal(
-        withHeader("Svc-Signature", (value) => `-_${value.slice(2)}`),
+        withHeader(`${BRAND}-Signature`, (value) => `-_${value.slice(2)}`),
         401,
         "SIGNATURE_REJECTED",
         /padded base64/,
@@ -154,20 +154,20 @@ describe("signed requests", function () {
         /does not verify/,
       ));
     it("another brand's headers", async () => {
-      const acme = { ...trader.trading, brand: "Acme" };
-      await expectRefusal(signed(acme, LIMITS), 401, "SIGNATURE_REJECTED", /svc-key-id is missing/);
+      const other = { ...trader.trading, brand: "Other" };
+      await expectRefusal(signed(other, LIMITS), 401, "SIGNATURE_REJECTED", /-key-id is missing/);
     });
   });
 
   it("the order of the checks: a timestamp is judged before the key, a key before the signature", async () => {
-    const raw = withHeader("Svc-Timestamp", () => "x");
+    const raw = withHeader(`${BRAND}-Timestamp`, () => "x");
     const headers: Record<string, string> = { ...(raw.headers as Record<string, string>) };
-    headers["Svc-Key-Id"] = randomUUID();
-    headers["Svc-Signature"] = "?";
+    headers[`${BRAND}-Key-Id`] = randomUUID();
+    headers[`${BRAND}-Signature`] = "?";
     await expectRefusal({ ...raw, headers }, 401, "SIGNATURE_REJECTED", /timestamp/);
-    headers["Svc-Timestamp"] = String(Date.now());
+    headers[`${BRAND}-Timestamp`] = String(Date.now());
     await expectRefusal({ ...raw, headers }, 401, "SIGNATURE_REJECTED", /live key/);
-    headers["Svc-Key-Id"] = trader.account.tradingKey.keyId;
+    headers[`${BRAND}-Key-Id`] = trader.account.tradingKey.keyId;
     await expectRefusal({ ...raw, headers }, 401, "SIGNATURE_REJECTED", /base64/);
   });
 
@@ -180,7 +180,7 @@ describe("signed requests", function () {
   it("the key id may be in either letter case", async () => {
     const answer = await send(
       stack.url,
-      withHeader("Svc-Key-Id", (value) => value.toUpperCase()),
+      withHeader(`${BRAND}-Key-Id`, (value) => value.toUpperCase()),
     );
     expect(answer.status).to.equal(200);
   });
@@ -206,20 +206,23 @@ describe("signed requests", function () {
 
     it("shows the canonical text to those who ask, with its 200 and with its 401", async () => {
       const raw = signed(trader.trading, { method: "POST", target: "/v3/echo", body: "{}" });
-      const headers = { ...(raw.headers as Record<string, string>), "Svc-Debug": "canonical" };
+      const headers = { ...(raw.headers as Record<string, string>), [`${BRAND}-Debug`]: "canonical" };
       const good = await send(stack.url, { ...raw, headers });
-      const text = Buffer.from(good.headers.get("svc-canonical") ?? "", "base64").toString();
+      const text = Buffer.from(
+        good.headers.get(`${BRAND.toLowerCase()}-canonical`) ?? "",
+        "base64",
+      ).toString();
       expect(text.split("\n").slice(0, 1).concat(text.split("\n").slice(2, 5))).to.deep.equal([
-        "SVC-V3",
+        `${BRAND.toUpperCase()}-V3`,
         "POST",
         "/v3/echo",
         "",
       ]);
       const bad = await send(stack.url, { ...raw, headers, body: "{ }" });
       expect(bad.status).to.equal(401);
-      expect(bad.headers.has("svc-canonical")).to.equal(true);
+      expect(bad.headers.has(`${BRAND.toLowerCase()}-canonical`)).to.equal(true);
       const silent = await send(stack.url, raw);
-      expect(silent.headers.has("svc-canonical")).to.equal(false);
+      expect(silent.headers.has(`${BRAND.toLowerCase()}-canonical`)).to.equal(false);
     });
   });
 
@@ -314,16 +317,16 @@ describe("signed requests under another brand", function () {
   this.timeout(60_000);
   let stack: Stack;
   before(async () => {
-    stack = await startStack({ signatureBrand: "Acme", exchangeEnv: "production" });
+    stack = await startStack({ signatureBrand: "Other", exchangeEnv: "production" });
   });
   after(() => stack.stop());
 
   it("use its headers and its scheme, and production shows no canonical text", async () => {
     const trader = await newTrader(stack);
     const raw = signed(trader.trading, { method: "POST", target: "/v3/echo", body: "{}" });
-    const headers = { ...(raw.headers as Record<string, string>), "Acme-Debug": "canonical" };
+    const headers = { ...(raw.headers as Record<string, string>), "Other-Debug": "canonical" };
     const answer = await send(stack.url, { ...raw, headers });
     expect(answer.status).to.equal(200);
-    expect(answer.headers.has("acme-canonical")).to.equal(false);
+    expect(answer.headers.has("other-canonical")).to.equal(false);
   });
 });

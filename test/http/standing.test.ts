@@ -51,7 +51,7 @@ describe("a socket whose caller may not stream any more", function () {
 
   /** A socket at the second gateway; what closes it happens at the first. */
   function byKey(key: SigningKey): Promise<Open> {
-    const headers = new Signer(key).headers("GET", "/v3/ws", "", new Uint8Array(0));
+    const headers = new Signer(key, stack.brand).headers("GET", "/v3/ws", "", new Uint8Array(0));
     return open(new WebSocket(`${(stack.urls[1] ?? "").replace("http", "ws")}/v3/ws`, { headers }));
   }
 

@@ -20,7 +20,7 @@ describe("what the stream costs", function () {
 
   beforeEach(async () => {
     trader = await newTrader(stack);
-    rest = new RestClient(stack.connect(), new Signer(trader.trading.key));
+    rest = new RestClient(stack.connect(), new Signer(trader.trading.key, stack.brand));
   });
 
   after(async () => {
@@ -29,7 +29,12 @@ describe("what the stream costs", function () {
   });
 
   async function open(gateway = 0): Promise<Client> {
-    const headers = new Signer(trader.trading.key).headers("GET", "/v3/ws", "", new Uint8Array(0));
+    const headers = new Signer(trader.trading.key, stack.brand).headers(
+      "GET",
+      "/v3/ws",
+      "",
+      new Uint8Array(0),
+    );
     const socket = new WebSocket(`${(stack.urls[gateway] ?? "").replace("http", "ws")}/v3/ws`, { headers });
     const client = new Client(socket);
     clients.push(client);

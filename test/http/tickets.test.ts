@@ -110,7 +110,7 @@ describe("tickets for the stream", function () {
       canceled_all: 1,
     });
     const reading = generateKey();
-    const manager = new RestClient(stack.connect(), new Signer(trader.management.key));
+    const manager = new RestClient(stack.connect(), new Signer(trader.management.key, stack.brand));
     const { keyId: readId } = await manager.issueKey(keyId, {
       name: "reader",
       publicKey: reading.publicKey,
@@ -131,7 +131,7 @@ describe("tickets for the stream", function () {
     );
     expect(said(await bySession({ keyId: "me" }))).to.equal("400 INVALID_BODY");
     expect(said(await bySession({ key: "me" }))).to.equal("400 INVALID_BODY");
-    const manager = new RestClient(stack.connect(), new Signer(other.management.key));
+    const manager = new RestClient(stack.connect(), new Signer(other.management.key, stack.brand));
     await manager.openSubaccount("second", generateKey().publicKey, "Ed25519");
     const token = await login(stack.url, other.account);
     expect(said(await bySession({}, token))).to.equal("400 INVALID_BODY");

@@ -60,10 +60,10 @@ describe("the role gateway", function () {
       [armed, true],
       [other, false],
     ] as const) {
-      const watching = new StreamClient(stack.url, new Signer(trader.trading.key), {
+      const watching = new StreamClient(stack.url, new Signer(trader.trading.key, stack.brand), {
         orders: (deltas) => heard.push(...deltas.map((delta) => ({ delta, atMs: Date.now() }))),
       });
-      const dying = new StreamClient(`http://127.0.0.1:${port}`, new Signer(trader.trading.key));
+      const dying = new StreamClient(`http://127.0.0.1:${port}`, new Signer(trader.trading.key, stack.brand));
       clients.push(watching, dying);
       await watching.connect();
       await watching.subscribe({ private: ["orders"] });

@@ -59,6 +59,8 @@ export interface Stack {
   /** Of all gateways. */
   readonly urls: readonly string[];
   readonly brand: string;
+  /** The first segment of surface B's paths. */
+  readonly prefix: string;
   readonly redisUrl: string;
   readonly databaseUrl: string;
   /** The first operator's login. */
@@ -72,6 +74,10 @@ export interface Stack {
   /** Stops everything and removes its data. */
   stop(): Promise<void>;
 }
+
+/** What the tests run with: `SIGNATURE_BRAND` and `SERVICE_PREFIX` of the environment, as the service itself does. */
+export const BRAND = process.env["SIGNATURE_BRAND"] ?? "Svc";
+export const PREFIX = process.env["SERVICE_PREFIX"] ?? "svc";
 
 export const OPERATOR: Credentials = { email: "operator@example.com", password: "operator password" };
 const EDGE: EdgeLimits = {
@@ -114,7 +120,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     return {
       url,
       urls,
-      brand: options.signatureBrand ?? "Svc",
+      brand: options.signatureBrand ?? BRAND,
+      prefix: options.servicePrefix ?? PREFIX,
       redisUrl: redis.url,
       databaseUrl: database.url,
       operatorLogin: OPERATOR,
@@ -150,7 +157,7 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
     redisUrl,
     databaseUrl,
     exchangeEnv: options.exchangeEnv ?? "dev",
-    signatureBrand: options.signatureBrand ?? "Svc",
+    signatureBrand: options.signatureBrand ?? BRAND,
     trustProxy: options.trustProxy,
     wsOrigins: options.wsOrigins ?? [],
     operator: OPERATOR,
@@ -160,7 +167,7 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
     geoIpFiles: options.geoIpFiles ?? [],
     settlementApprovals: options.settlementApprovals ?? 1,
     edge: { ...EDGE, ...options.edge },
-    servicePrefix: options.servicePrefix ?? "svc",
+    servicePrefix: options.servicePrefix ?? PREFIX,
     publicUrl: undefined,
     serviceKeys: options.serviceKeys ?? {
       signing: "the service secret of the tests, long enough",

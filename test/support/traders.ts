@@ -31,10 +31,11 @@ export async function newTrader(stack: Stack, amount = "100"): Promise<TestTrade
   return { account, management: held(account.managementKey), trading: held(account.tradingKey) };
 }
 
-/** An open market of two outcomes, whose ids come in order. */
+/** An open market of two outcomes, whose ids come in order, in an event of its own. */
 export async function newMarket(
   stack: Stack,
   voids: "PUSH" | "FMV" = "PUSH",
+  visible = true,
 ): Promise<{
   readonly eventId: string;
   readonly marketId: string;
@@ -46,6 +47,7 @@ export async function newMarket(
     type: "Game",
     description: "Ants at Bees",
     startsTs: Date.now() + 3_600_000,
+    visible,
   });
   const market = await stack.operator.createMarket({
     eventId: event.eventId,

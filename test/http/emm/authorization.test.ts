@@ -26,12 +26,12 @@ describe("the token route of surface B", function () {
     trader = await newTrader(stack);
     credentials = await newClient(stack, trader);
     ({ marketId } = await newMarket(stack));
-    tokenUrl = `${stack.url}/svc/v1/auth/emm-token`;
+    tokenUrl = `${stack.url}/${stack.prefix}/v1/auth/emm-token`;
   });
   after(() => stack.stop());
 
   const openMarkets = async (token: string): Promise<string[]> => {
-    const answer = await call(`${stack.url}/svc/v2/emm/markets/open`, "GET", {
+    const answer = await call(`${stack.url}/${stack.prefix}/v2/emm/markets/open`, "GET", {
       Authorization: `Bearer ${token}`,
     });
     expect(answer.status).to.equal(200);
@@ -63,7 +63,7 @@ describe("the token route of surface B", function () {
       it(`simple-oauth2, with credentials in the ${authorizationMethod}`, async () => {
         const client = new ClientCredentials({
           client: { id: credentials.clientId, secret: credentials.clientSecret },
-          auth: { tokenHost: stack.url, tokenPath: "/svc/v1/auth/emm-token" },
+          auth: { tokenHost: stack.url, tokenPath: `/${stack.prefix}/v1/auth/emm-token` },
           options: { authorizationMethod },
         });
         const { token } = await client.getToken({});
@@ -93,7 +93,7 @@ describe("the token route of surface B", function () {
         );
         const metadata = config.serverMetadata();
         expect(metadata.issuer).to.equal(outside.origin);
-        expect(metadata.token_endpoint).to.equal(`${outside.origin}/svc/v1/auth/emm-token`);
+        expect(metadata.token_endpoint).to.equal(`${outside.origin}/${stack.prefix}/v1/auth/emm-token`);
         const tokens = await openid.clientCredentialsGrant(config, { scope: "anything" });
         expect(tokens.expires_in).to.equal(1800);
         expect(await openMarkets(tokens.access_token)).to.include(marketId);
@@ -220,7 +220,7 @@ describe("the token route of surface B", function () {
     });
 
     it("the older route, for good", async () => {
-      const older = await call(`${stack.url}/svc/v1/auth/token`, "POST", {}, {});
+      const older = await call(`${stack.url}/${stack.prefix}/v1/auth/token`, "POST", {}, {});
       expect(older.status).to.equal(410);
       expect((older.body as { error: string }).error).to.equal("invalid_request");
       expect(older.headers.get("sunset")).to.equal("Sat, 31 Jan 2026 00:00:00 GMT");
@@ -230,10 +230,10 @@ describe("the token route of surface B", function () {
 
   describe("gives tokens that", () => {
     const withToken = (token: string) =>
-      call(`${stack.url}/svc/v2/emm/ticks`, "GET", { Authorization: `Bearer ${token}` });
+      call(`${stack.url}/${stack.prefix}/v2/emm/ticks`, "GET", { Authorization: `Bearer ${token}` });
 
     it("are needed everywhere else", async () => {
-      const none = await call(`${stack.url}/svc/v2/emm/ticks`, "GET");
+      const none = await call(`${stack.url}/${stack.prefix}/v2/emm/ticks`, "GET");
       expect(none.status).to.equal(401);
       expect(none.headers.get("www-authenticate")).to.equal("Bearer");
       expect(none.body).to.deep.equal({
@@ -315,24 +315,24 @@ describe("surface B under another prefix, with EdDSA, while keys change", functi
   it("answers there and nowhere else, with tokens that name their key", async () => {
     const [now, next] = [pem(), pem()];
     const stack = await startStack({
-      servicePrefix: "abc",
+      servicePrefix: "xyz",
       serviceKeys: { signing: now.own, accepted: [next.open] },
     });
     try {
       const credentials = await newClient(stack, await newTrader(stack));
-      const client = new EmmClient(stack.url, credentials, "abc");
+      const client = new EmmClient(stack.url, credentials, "xyz");
       expect((await client.call("GET /ticks")).status).to.equal(200);
       const [header = ""] = (await client.token()).split(".");
       const decoded = JSON.parse(Buffer.from(header, "base64url").toString()) as Record<string, unknown>;
       expect(decoded["alg"]).to.equal("EdDSA");
       const elsewhere = await call(`${stack.url}/svc/v2/emm/ticks`, "GET");
       expect(elsewhere.body).to.include({ code: "ROUTE_NOT_FOUND" });
-      const missing = await call(`${stack.url}/abc/v2/emm/nothing`, "GET");
+      const missing = await call(`${stack.url}/xyz/v2/emm/nothing`, "GET");
       expect(missing.body).to.deep.include({ statusCode: 404, error: "Not Found", code: "ROUTE_NOT_FOUND" });
       const metadata = await call(`${stack.url}/.well-known/oauth-authorization-server`, "GET");
       expect(metadata.body).to.include({
         issuer: stack.url,
-        token_endpoint: `${stack.url}/abc/v1/auth/emm-token`,
+        token_endpoint: `${stack.url}/xyz/v1/auth/emm-token`,
       });
     } finally {
       await stack.stop();

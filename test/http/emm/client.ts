@@ -1,6 +1,6 @@
 /** A bare client of surface B, and the operator's part of making one. */
 
-import type { Stack } from "../../support/stack.js";
+import { PREFIX, type Stack } from "../../support/stack.js";
 import type { TestTrader } from "../../support/traders.js";
 
 export interface EmmAnswer {
@@ -56,7 +56,7 @@ export function askToken(
   url: string,
   credentials: ClientCredentials,
   headers: Readonly<Record<string, string>> = {},
-  prefix = "svc",
+  prefix = PREFIX,
 ): Promise<EmmAnswer> {
   return call(`${url}/${prefix}/v1/auth/emm-token`, "POST", headers, {
     grant_type: "client_credentials",
@@ -72,7 +72,7 @@ export class EmmClient {
   constructor(
     readonly url: string,
     readonly credentials: ClientCredentials,
-    readonly prefix = "svc",
+    readonly prefix = PREFIX,
   ) {}
 
   token(): Promise<string> {

@@ -49,7 +49,7 @@ describe("surface B", function () {
     taker = await newTrader(stack);
     emm = new EmmClient(stack.url, await newClient(stack, maker));
     other = new EmmClient(stack.url, await newClient(stack, taker));
-    onA = new RestClient(stack.connect(), new Signer(taker.trading.key));
+    onA = new RestClient(stack.connect(), new Signer(taker.trading.key, stack.brand));
   });
   after(() => stack.stop());
 
@@ -266,7 +266,7 @@ describe("surface B", function () {
 
     it("an answer packed or plain, as the client takes it, and none when nothing changed", async () => {
       const { eventId, over } = await newFixture();
-      const url = `${stack.url}/svc/v2/emm/events/getMarketsByEvent/${eventId}?currency=CASH`;
+      const url = `${stack.url}/${stack.prefix}/v2/emm/events/getMarketsByEvent/${eventId}?currency=CASH`;
       const Authorization = `Bearer ${await emm.token()}`;
       const ask = (headers: Record<string, string>): Promise<Response> =>
         fetch(url, { headers: { Authorization, ...headers } });
@@ -361,7 +361,7 @@ describe("surface B", function () {
     it("what is placed on A is read on B, and what is placed on B is streamed on A", async () => {
       const { eventId, marketId, over, under } = await newFixture();
       const private_: string[] = [];
-      const stream = new StreamClient(stack.url, new Signer(taker.trading.key), {
+      const stream = new StreamClient(stack.url, new Signer(taker.trading.key, stack.brand), {
         orders: (deltas) => private_.push(...deltas.map(({ kind, orderId }) => `${kind} ${orderId}`)),
       });
       await stream.connect();
@@ -653,7 +653,7 @@ describe("surface B", function () {
             .map(({ id }) => id),
         );
         const next = answer.headers.get("x-next-cursor");
-        const link = /^<\/svc\/v2\/emm(\S+)>; rel="next"$/.exec(answer.headers.get("link") ?? "")?.[1];
+        const link = /^<\/\w+\/v2\/emm(\S+)>; rel="next"$/.exec(answer.headers.get("link") ?? "")?.[1];
         expect(link === undefined).to.equal(next === null);
         expect(next === null).to.equal(i === 2);
         path = link ?? path;

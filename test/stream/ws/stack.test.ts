@@ -36,11 +36,14 @@ describe("the stream of a whole exchange", function () {
     await stack.operator.deposit(traderId, "100.00", "first deposit", `${email}-1`);
     const managing = generateKey("Ed25519");
     const management = await session.createManagementKey("mine", managing.publicKey, "Ed25519");
-    const manager = new RestClient(connection, new Signer({ ...managing, keyId: management.keyId }));
+    const manager = new RestClient(
+      connection,
+      new Signer({ ...managing, keyId: management.keyId }, stack.brand),
+    );
     const trading = generateKey("Ed25519");
     const opened = await manager.openSubaccount("main", trading.publicKey, "Ed25519");
     await manager.transfer(opened.keyId, "fund", "60", "one");
-    const signer = new Signer({ ...trading, keyId: opened.keyId });
+    const signer = new Signer({ ...trading, keyId: opened.keyId }, stack.brand);
     return { signer, rest: new RestClient(connection, signer) };
   }
 

@@ -1,0 +1,274 @@
+/** Who and what there is for the matrix: every credential, and a resource of each kind for each owner. */
+
+import { randomUUID } from "node:crypto";
+import { generateKey } from "../../../http/client/signer.js";
+import { ServiceTokens } from "../../../http/emm/tokens.js";
+import { WebTokens } from "../../../http/tokens.js";
+import { login, type Stack } from "../../support/stack.js";
+import { newMarket, newTrader, type TestKey, type TestTrader } from "../../support/traders.js";
+import { bearerCalls, callsOf, eventually, type Calls } from "../calls.js";
+import { askToken, newClient } from "../emm/client.js";
+import { signed, type Raw } from "../requests.js";
+import type { Credential, Whose } from "./contract.js";
+
+/** Puts a credential on a request. */
+export type Bearer = (raw: Raw) => Raw;
+
+export const MISSING = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
+const OTHER_SECRET = "the secret of another environment, long enough";
+/** How long the key lives that is expired when the tests begin. */
+const SHORT_MS = 1_000;
+
+export interface World {
+  readonly stack: Stack;
+  readonly trader: TestTrader;
+  readonly operator: Calls;
+  readonly manager: Calls;
+  readonly trading: Calls;
+  readonly credentials: ReadonlyMap<Credential, Bearer>;
+  readonly outcomes: readonly [string, string];
+  /** What a path parameter of a route names. */
+  readonly id: (parameter: string, whose: Whose) => string;
+  /** Everything that a refused request could have changed, as text. */
+  state(): Promise<string>;
+}
+
+const bySignature =
+  (key: TestKey): Bearer =>
+  (raw) =>
+    signed(key, raw);
+
+function byToken(token: string): Bearer {
+  return (raw) => {
+    const type = raw.body === undefined ? {} : { "Content-Type": "application/json" };
+    return { ...raw, headers: { ...type, Authorization: `Bearer ${token}` } };
+  };
+}
+
+/** Signs with the scheme line of another brand, in the headers of this one. */
+function byOtherBrand({ key, brand }: TestKey): Bearer {
+  return (raw) => {
+    const { headers = {} } = signed({ key, brand: "Other" }, raw);
+    const renamed = Object.entries(headers).map(([name, value]): [string, string] => [
+      name.replace("Other", brand),
+      String(value),
+    ]);
+    return { ...raw, headers: Object.fromEntries(renamed) };
+  };
+}
+
+function idOf(answer: Awaited<ReturnType<Calls>>, name: string): string {
+  const id = answer.json[name];
+  if (typeof id !== "string") throw new Error(`no ${name} in ${answer.status} ${answer.text}`);
+  return id;
+}
+
+/** What is made for the tests to find, or to take away. */
+export function makers({ operator, manager, trading, trader, outcomes, stack }: Omit<World, "id" | "state">) {
+  const { keyId } = trader.trading.key;
+  const newMarketOf = async (): Promise<string> => (await newMarket(stack)).marketId;
+  return {
+    key: async () => {
+      const { publicKey, algorithm } = generateKey();
+      return idOf(await manager("POST /v3/keys", { name: "reader", publicKey, algorithm }), "keyId");
+    },
+    order: async () => {
+      const body = { outcomeId: outcomes[0], price: "0.010", qty: 2, tif: "GTC" };
+      const orderId = idOf(await trading("POST /v3/orders", body), "orderId");
+      const open = await eventually(
+        () => trading(`GET /v3/orders/${orderId}`),
+        ({ json }) => json["status"] === "OPEN",
+      );
+      return idOf(open, "orderId");
+    },
+    group: async () =>
+      idOf(await trading("POST /v3/safety/groups", { maxFilledQty: 10, windowMs: 1_000 }), "groupId"),
+    event: async () => (await newMarket(stack)).eventId,
+    market: newMarketOf,
+    settled: async () => {
+      const marketId = await newMarketOf();
+      await operator(`POST /admin/v1/markets/${marketId}/grade`, { push: true });
+      await eventually(
+        () => operator(`GET /admin/v1/markets/${marketId}/settlement`),
+        ({ json }) => json["status"] === "SETTLED",
+      );
+      return marketId;
+    },
+    client: async () =>
+      idOf(await operator("POST /admin/v1/emm-clients", { subaccountKeyId: keyId, name: "m" }), "clientId"),
+    strikeRequest: async (emm: Calls, marketId: string) => {
+      const body = { marketId, strike: Math.round(Math.random() * 1e6) + 0.5 };
+      return idOf(await emm(`POST /${stack.prefix}/v2/emm/strike-requests`, body), "requestId");
+    },
+  };
+}
+
+/** A reading key of a trader, minted by its management key: of a subaccount when `of` names it. */
+async function mint(manager: Calls, brand: string, of?: string, expiresAt?: number): Promise<TestKey> {
+  const pair = generateKey(of === undefined ? "Ed25519" : "P-256");
+  const { publicKey, algorithm, privateKey } = pair;
+  const body = { name: "reader", publicKey, algorithm, ...(expiresAt === undefined ? {} : { expiresAt }) };
+  const answer =
+    of === undefined
+      ? await manager("POST /v3/keys", body)
+      : await manager(`POST /v3/account/subaccounts/${of}/keys`, { ...body, scope: "trading::read" });
+  return { key: { keyId: idOf(answer, "keyId"), algorithm, privateKey }, brand };
+}
+
+/** Another subaccount, with some of the money of the first. */
+async function siblingOf(manager: Calls, brand: string, first: string): Promise<TestKey> {
+  const { publicKey, algorithm, privateKey } = generateKey();
+  const opened = await manager("POST /v3/account/subaccounts", { label: "sibling", publicKey, algorithm });
+  const keyId = idOf(opened, "keyId");
+  await manager(`POST /v3/account/subaccounts/${first}/transfer`, { direction: "defund", amount: "20" });
+  await manager(`POST /v3/account/subaccounts/${keyId}/transfer`, { direction: "fund", amount: "20" });
+  return { key: { keyId, algorithm, privateKey }, brand };
+}
+
+/** An order, a group and a transfer of a wallet. */
+async function holdings(manager: Calls, trading: Calls, keyId: string, outcomeId: string) {
+  const order = { outcomeId, price: "0.020", qty: 1, tif: "GTC" };
+  const group = { maxFilledQty: 10, windowMs: 1_000 };
+  const transfer = { direction: "defund", amount: "1" };
+  return {
+    orderId: idOf(await trading("POST /v3/orders", order), "orderId"),
+    groupId: idOf(await trading("POST /v3/safety/groups", group), "groupId"),
+    transferId: idOf(await manager(`POST /v3/account/subaccounts/${keyId}/transfer`, transfer), "transferId"),
+  };
+}
+
+/** Makes the world of the matrix on an empty exchange. */
+export async function makeWorld(stack: Stack): Promise<World> {
+  const { brand, url, prefix } = stack;
+  const operatorToken = await stack.operatorToken();
+  const operator = bearerCalls(url, operatorToken);
+  const [trader, foreign, third] = [await newTrader(stack), await newTrader(stack), await newTrader(stack)];
+  const market = await newMarket(stack);
+  const hidden = await newMarket(stack, "PUSH", false);
+  const [manager, trading] = [callsOf(url, trader.management), callsOf(url, trader.trading)];
+  const [foreignManager, foreignTrading] = [callsOf(url, foreign.management), callsOf(url, foreign.trading)];
+  const sibling = await siblingOf(manager, brand, trader.trading.key.keyId);
+  const reader = await mint(manager, brand);
+  const tradingReader = await mint(manager, brand, trader.trading.key.keyId);
+  const expired = await mint(manager, brand, undefined, Date.now() + SHORT_MS);
+  const expiredAt = Date.now() + SHORT_MS;
+
+  const [outcomeId] = market.outcomes;
+  const own = await holdings(manager, trading, trader.trading.key.keyId, outcomeId);
+  const siblings = await holdings(manager, callsOf(url, sibling), sibling.key.keyId, outcomeId);
+  const foreigns = await holdings(foreignManager, foreignTrading, foreign.trading.key.keyId, outcomeId);
+
+  const thirdManager = callsOf(url, third.management);
+  await thirdManager(`DELETE /v3/keys/${third.trading.key.keyId}`);
+  const session = await login(url, trader.account);
+  const ended = await login(url, trader.account);
+  await bearerCalls(url, ended)("DELETE /v3/session");
+
+  const client = await newClient(stack, trader);
+  const deleted = await newClient(stack, trader);
+  const tokenOf = async (credentials: typeof client): Promise<string> => {
+    const { body } = await askToken(url, credentials, {}, prefix);
+    return (body as { readonly access_token: string }).access_token;
+  };
+  const clientToken = await tokenOf(client);
+  const deletedToken = await tokenOf(deleted);
+  await operator(`DELETE /admin/v1/emm-clients/${deleted.clientId}`);
+
+  const elsewhere = new WebTokens(OTHER_SECRET);
+  const elsewhereB = new ServiceTokens({ signing: OTHER_SECRET, accepted: [] });
+  const me = await operator("GET /v3/session");
+  const unknown: TestKey = { key: { ...generateKey(), keyId: randomUUID() }, brand };
+  const { key: tradingKey } = trader.trading;
+  const stolen: TestKey = { key: { ...tradingKey, privateKey: foreign.trading.key.privateKey }, brand };
+  const credentials = new Map<Credential, Bearer>([
+    ["M", bySignature(trader.management)],
+    ["m", bySignature(reader)],
+    ["T", bySignature(trader.trading)],
+    ["t", bySignature(tradingReader)],
+    ["W", byToken(session)],
+    ["O", byToken(operatorToken)],
+    ["E", byToken(clientToken)],
+    [
+      "none",
+      (raw) => (raw.body === undefined ? raw : { ...raw, headers: { "Content-Type": "application/json" } }),
+    ],
+    ["revoked key", bySignature(third.trading)],
+    ["expired key", bySignature(expired)],
+    ["key of another environment", bySignature(unknown)],
+    ["key of another brand", byOtherBrand(trader.trading)],
+    ["signature by another's key", bySignature(stolen)],
+    ["ended session", byToken(ended)],
+    ["session of another environment", byToken(elsewhere.mint(trader.account.traderId, "trader").token)],
+    ["deleted client", byToken(deletedToken)],
+    [
+      "client token of another environment",
+      byToken(elsewhereB.mint({ clientId: client.clientId, secretVersion: 1 })),
+    ],
+    [
+      "operator token of another environment",
+      byToken(elsewhere.mint(idOf(me, "traderId"), "operator").token),
+    ],
+  ]);
+
+  const parts = { stack, trader, operator, manager, trading, credentials, outcomes: market.outcomes };
+  const make = makers(parts);
+  const settled = await make.settled();
+  const requestId = await make.strikeRequest(bearerCalls(url, clientToken), market.marketId);
+  const ids: Readonly<Record<Exclude<Whose, "missing">, Readonly<Record<string, string>>>> = {
+    own: {
+      ...own,
+      readerId: reader.key.keyId,
+      keyId: trader.trading.key.keyId,
+      eventId: market.eventId,
+      marketId: market.marketId,
+      settledId: settled,
+      traderId: third.account.traderId,
+      clientId: client.clientId,
+      requestId,
+    },
+    sibling: { ...siblings, keyId: sibling.key.keyId },
+    foreign: {
+      ...foreigns,
+      readerId: foreign.trading.key.keyId,
+      keyId: foreign.trading.key.keyId,
+      eventId: hidden.eventId,
+      marketId: hidden.marketId,
+    },
+  };
+  const callers = [trading, callsOf(url, sibling), foreignTrading];
+  await new Promise((resolve) => setTimeout(resolve, Math.max(0, expiredAt - Date.now())));
+  return {
+    ...parts,
+    id: (parameter, whose) => {
+      const id = whose === "missing" ? MISSING : ids[whose][parameter];
+      if (id === undefined) throw new Error(`there is no ${parameter} that is ${whose}`);
+      return id;
+    },
+    async state() {
+      const asked = [
+        ...["/money", "/traders", "/events", "/markets", "/ticks", "/geo", "/maintenance", "/emm-clients"],
+        ...["/strike-requests", "/players", "/audit-log"],
+      ].map((path) => operator(`GET /admin/v1${path}`));
+      const held = callers.flatMap((call) =>
+        ["/v3/orders?status=OPEN,PENDING,FILLED,CANCELED,REJECTED", "/v3/account/orders", "/v3/safety/groups"]
+          .concat("/v3/account/positions")
+          .map((path) => call(`GET ${path}`)),
+      );
+      const managed = [manager, foreignManager, thirdManager].flatMap((call) =>
+        ["/v3/keys", "/v3/account/subaccounts"].map((path) => call(`GET ${path}`)),
+      );
+      const names = ["sports", "leagues", "markets"].map((name) => trading(`GET /v3/types/${name}`));
+      const answers = await Promise.all([
+        ...asked,
+        ...held,
+        ...managed,
+        ...names,
+        bearerCalls(url, session)("GET /v3/session"),
+        trading("GET /v3/public/changelog"),
+      ]);
+      const failed = answers.find(({ status }) => status !== 200);
+      if (failed !== undefined) throw new Error(`the state cannot be read: ${failed.text}`);
+      return answers.map(({ text }) => text.replace(/"lastUsedAt":(\d+|null)/g, "")).join("\n");
+    },
+  };
+}
