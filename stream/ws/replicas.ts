@@ -83,6 +83,8 @@ export class Replica {
    * there is at the moment it is called, so that the batches which come next connect. It must be called.
    */
   async missed(since: ReadonlyMap<Mask, number>): Promise<Missed> {
+    // Another gateway told the watcher more than has come to this one: a snapshot of now would go back in time.
+    if ([...since].some(([bit, seq]) => seq > this.#market.seqOf(bit))) await this.catchUp();
     const recorded: PublicBatch[] = [];
     const stop = this.onBatch((batch) => recorded.push(batch));
     const behind = [...since].filter(([bit, seq]) => seq < this.#market.seqOf(bit));
@@ -98,6 +100,11 @@ export class Replica {
       stop();
       throw error;
     }
+  }
+
+  /** Waits until all that the market has committed so far is folded in, at most a second. Throws `Unavailable`. */
+  async catchUp(): Promise<void> {
+    await this.reached(await this.#source.tail.head(marketActor(this.marketId)));
   }
 
   /** Waits until the entry `seq` is folded in, at most a second. */
@@ -301,7 +308,7 @@ export class Replicas {
     const replica = await this.acquire(marketId);
     if (replica === undefined) return undefined;
     try {
-      await replica.reached(await this.#source.tail.head(marketActor(marketId)));
+      await replica.catchUp();
       return replica.market.book(currency);
     } finally {
       this.release(marketId);

@@ -2,6 +2,7 @@
 
 import { LEDGER_SHARDS, ledgerActor, ledgerShardOf } from "../../actors/actor.js";
 import type { LedgerDelta, WalletOrderDelta } from "../../actors/ledger/deltas.js";
+import type { WalletSnapshot } from "../../actors/ledger/types.js";
 import type { CancelReason, RejectReason } from "../../actors/market/types.js";
 import { assert } from "../../actors/units.js";
 import { type Entry, type Exchange, type Tail, Unavailable } from "../log/types.js";
@@ -12,6 +13,7 @@ import { PRIVATE_CHANNELS, type PrivateBatch, type PrivateChannel, walletDeltas 
 
 const WARM_MS = 60_000;
 const RETRY_MS = 500;
+const CATCH_UP_MS = 1_000;
 /** Answers of orders are remembered for one to two of these, unless there are too many. */
 const TERMINAL_MS = 5_000;
 const TERMINAL_ORDERS = 50_000;
@@ -99,6 +101,7 @@ export class Wallets {
       throw error;
     }
     try {
+      await this.#catchUp(shard, wallet, held.feed, since);
       const recalled = await this.#recall(shard, wallet, held.feed, since);
       return { feed: held.feed, missed: (channel, seq) => joined(held.feed, recalled, channel, seq), stop };
     } catch (error) {
@@ -146,6 +149,21 @@ export class Wallets {
     clearInterval(this.#turning);
     for (const stop of this.#stops.values()) stop();
     for (const [wallet, held] of [...this.#feeds]) this.#forget(wallet, held);
+  }
+
+  /** Another gateway may have told the watcher more than has come to this one yet. */
+  async #catchUp(shard: number, wallet: string, feed: WalletFeed, since: PrivateSince): Promise<void> {
+    const isAhead = (channel: PrivateChannel): boolean => (since[channel] ?? 0) > feed.seq(channel);
+    if (!PRIVATE_CHANNELS.some(isAhead)) return;
+    const told = await this.#ask(shard, wallet);
+    const waits = PRIVATE_CHANNELS.filter((channel) => (since[channel] ?? 0) <= told[channel].seq);
+    for (const channel of waits) await reached(feed, channel, since[channel] ?? 0);
+  }
+
+  async #ask(shard: number, wallet: string): Promise<WalletSnapshot> {
+    const reply = await this.#source.exchange.ledger(shard, { kind: "wallet", wallet });
+    assert(reply.ok && reply.kind === "wallet", `ledger ${shard} does not show wallet ${wallet}`);
+    return reply.wallet;
   }
 
   /** Only what the feed does not remember is looked for in the log. */
@@ -236,13 +254,9 @@ export class Wallets {
   }
 
   #hold(shard: number, wallet: string): HeldFeed {
-    const { exchange, catalog, onError } = this.#source;
+    const { catalog, onError } = this.#source;
     const feed = new WalletFeed({
-      snapshot: async () => {
-        const reply = await exchange.ledger(shard, { kind: "wallet", wallet });
-        assert(reply.ok && reply.kind === "wallet", `ledger ${shard} does not show wallet ${wallet}`);
-        return reply.wallet;
-      },
+      snapshot: () => this.#ask(shard, wallet),
       market: (marketId) => catalog.market(marketId),
       onError,
     });
@@ -260,6 +274,22 @@ export class Wallets {
     held.feed.close();
     if (this.#feeds.get(wallet) === held) this.#feeds.delete(wallet);
   }
+}
+
+/** Waits until the feed has told of `seq`, at most a second. */
+function reached(feed: WalletFeed, channel: PrivateChannel, seq: number): Promise<void> {
+  if (feed.seq(channel) >= seq) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = (): void => {
+      stop();
+      clearTimeout(timer);
+      resolve();
+    };
+    const timer = setTimeout(end, CATCH_UP_MS);
+    const stop = feed.onBatch((batch) => {
+      if (batch.channel === channel && batch.seq >= seq) end();
+    });
+  });
 }
 
 /** What was recalled, and on from there what the feed remembers: the log may be further than the feed, or behind. */

@@ -1,11 +1,10 @@
-import { once } from "node:events";
 import { expect } from "chai";
 import { WebSocket } from "ws";
 import { RestClient } from "../../http/client/rest.js";
 import { Signer } from "../../http/client/signer.js";
 import { startStack, type Stack } from "../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../support/traders.js";
-import { Client } from "../stream/ws/client.js";
+import { type Client, openStream } from "../stream/ws/client.js";
 
 describe("what the stream costs", function () {
   this.timeout(60_000);
@@ -29,16 +28,8 @@ describe("what the stream costs", function () {
   });
 
   async function open(gateway = 0): Promise<Client> {
-    const headers = new Signer(trader.trading.key, stack.brand).headers(
-      "GET",
-      "/v3/ws",
-      "",
-      new Uint8Array(0),
-    );
-    const socket = new WebSocket(`${(stack.urls[gateway] ?? "").replace("http", "ws")}/v3/ws`, { headers });
-    const client = new Client(socket);
+    const client = await openStream(stack.urls[gateway] ?? "", trader.trading);
     clients.push(client);
-    await Promise.race([once(socket, "open"), client.closed]);
     return client;
   }
 

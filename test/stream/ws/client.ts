@@ -5,11 +5,14 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { WebSocket, WebSocketServer } from "ws";
+import { Signer } from "../../../http/client/signer.js";
 import { type Bridge, bridge, type BridgePorts, WS_OPTIONS } from "../../../stream/ws/bridge.js";
+import type { Tail } from "../../../stream/log/types.js";
 import { Frame } from "../../../stream/ws/frames.js";
 import type { Caller } from "../../../stream/ws/ports.js";
 import { Replicas } from "../../../stream/ws/replicas.js";
 import { Wallets } from "../../../stream/ws/wallets.js";
+import type { TestKey } from "../../support/traders.js";
 import type { TestExchange } from "./exchange.js";
 
 export type Json = Record<string, unknown>;
@@ -28,12 +31,16 @@ export interface TestServer {
 }
 
 /** Serves the exchange on a loopback port. */
-export async function serve(exchange: TestExchange, options: Partial<BridgePorts> = {}): Promise<TestServer> {
+export async function serve(
+  exchange: TestExchange,
+  options: Partial<BridgePorts & { readonly tail: Tail }> = {},
+): Promise<TestServer> {
   const errors: unknown[] = [];
   const charges: string[] = [];
   const armed: string[] = [];
   const onError = (error: unknown): void => void errors.push(error);
-  const { tail, load } = exchange;
+  const { load } = exchange;
+  const { tail = exchange.tail } = options;
   const replicas = new Replicas({ tail, load, onError, warmMs: 50 });
   const wallets = new Wallets({ tail, exchange, catalog: exchange, onError, warmMs: 5_000 });
   await wallets.start();
@@ -112,6 +119,15 @@ export function trader(traderId: string, changes: Partial<Caller> = {}): Caller 
     address: "127.0.0.1",
     ...changes,
   };
+}
+
+/** A socket at a gateway of a whole exchange, opened with a trading key. */
+export async function openStream(url: string, { key, brand }: TestKey): Promise<Client> {
+  const headers = new Signer(key, brand).headers("GET", "/v3/ws", "", new Uint8Array(0));
+  const socket = new WebSocket(`${url.replace("http", "ws")}/v3/ws`, { headers, perMessageDeflate: false });
+  const client = new Client(socket);
+  await Promise.race([once(socket, "open"), client.closed]);
+  return client;
 }
 
 export class Client {

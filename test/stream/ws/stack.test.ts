@@ -1,29 +1,28 @@
-import { once } from "node:events";
 import { expect } from "chai";
-import { WebSocket } from "ws";
 import { RestClient } from "../../../http/client/rest.js";
 import { Session } from "../../../http/client/session.js";
 import { generateKey, Signer } from "../../../http/client/signer.js";
 import { startStack, type Stack } from "../../support/stack.js";
-import { Client, type Json, Mirror } from "./client.js";
+import type { TestKey } from "../../support/traders.js";
+import { type Client, type Json, Mirror, openStream } from "./client.js";
 import { settle } from "./timing.js";
 
 interface Trader {
-  readonly signer: Signer;
+  readonly key: TestKey;
   readonly rest: RestClient;
 }
 
 describe("the stream of a whole exchange", function () {
   this.timeout(60_000);
   let stack: Stack;
-  const sockets: WebSocket[] = [];
+  const clients: Client[] = [];
 
   before(async () => {
     stack = await startStack();
   });
 
   after(async () => {
-    for (const socket of sockets) socket.terminate();
+    for (const { socket } of clients) socket.terminate();
     await stack.stop();
   });
 
@@ -43,16 +42,13 @@ describe("the stream of a whole exchange", function () {
     const trading = generateKey("Ed25519");
     const opened = await manager.openSubaccount("main", trading.publicKey, "Ed25519");
     await manager.transfer(opened.keyId, "fund", "60", "one");
-    const signer = new Signer({ ...trading, keyId: opened.keyId }, stack.brand);
-    return { signer, rest: new RestClient(connection, signer) };
+    const key = { key: { ...trading, keyId: opened.keyId }, brand: stack.brand };
+    return { key, rest: new RestClient(connection, new Signer(key.key, key.brand)) };
   }
 
-  async function stream({ signer }: Trader): Promise<Client> {
-    const headers = signer.headers("GET", "/v3/ws", "", new Uint8Array(0));
-    const socket = new WebSocket(`${stack.url.replace("http:", "ws:")}/v3/ws`, { headers });
-    sockets.push(socket);
-    const client = new Client(socket);
-    await once(socket, "open");
+  async function stream({ key }: Trader): Promise<Client> {
+    const client = await openStream(stack.url, key);
+    clients.push(client);
     return client;
   }
 

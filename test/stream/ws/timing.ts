@@ -10,9 +10,9 @@ export function randomOf(stream: Iterable<number>): Random {
   };
 }
 
-/** Waits until a condition holds, at most a few seconds. */
-export async function settle(condition: () => boolean): Promise<void> {
-  for (const until = Date.now() + 4_000; !condition();) {
+/** Waits until a condition holds, at most a few seconds unless told. */
+export async function settle(condition: () => boolean, timeoutMs = 4_000): Promise<void> {
+  for (const until = Date.now() + timeoutMs; !condition();) {
     if (Date.now() > until) throw new Error("it never came to that");
     await new Promise((resolve) => setTimeout(resolve, 1));
   }

@@ -1,0 +1,197 @@
+/** Trading that goes on in many markets at once until it is stopped, and the state that the exchange is in then. */
+
+import { randomUUID } from "node:crypto";
+import { marketActor } from "../../../actors/actor.js";
+import type { MarketState } from "../../../actors/market/state.js";
+import type { Currency } from "../../../actors/market/types.js";
+import { formatPrice } from "../../../actors/units.js";
+import { RestClient } from "../../../http/client/rest.js";
+import { Signer } from "../../../http/client/signer.js";
+import type { PlaceOrder } from "../../../http/client/wire.js";
+import { actorOf } from "../../../stream/log/actors.js";
+import { systemClock } from "../../../stream/log/clock.js";
+import { silentLogger } from "../../../stream/log/logger.js";
+import { RedisLog } from "../../../stream/log/redis.js";
+import { LogTail } from "../../../stream/log/tail.js";
+import { send, signed } from "../../http/requests.js";
+import { type Random } from "../../simulation/random.js";
+import type { Stack } from "../../support/stack.js";
+import { newTrader, type TestTrader } from "../../support/traders.js";
+import type { Json } from "./client.js";
+
+const TRADERS = 3;
+const BATCH = 20;
+const ROUND_MS = 20;
+
+export interface TradedMarket {
+  readonly marketId: string;
+  readonly outcomeIds: readonly string[];
+}
+
+/** Traders with money in both currencies, and what they do with it. */
+export class Trading {
+  readonly #stack: Stack;
+  readonly #random: Random;
+  readonly markets: TradedMarket[] = [];
+  readonly traders: TestTrader[] = [];
+  eventId = "";
+  placed = 0;
+  #running = false;
+  #done: Promise<unknown> = Promise.resolve();
+
+  constructor(stack: Stack, random: Random) {
+    this.#stack = stack;
+    this.#random = random;
+  }
+
+  /** Opens an event, `markets` in it of two and three outcomes, and accounts. */
+  async prepare(markets: number): Promise<void> {
+    const event = await this.#stack.operator.createEvent({
+      sport: "FOOTBALL",
+      league: "NFL",
+      type: "Game",
+      description: "Ants at Bees",
+      startsTs: Date.now() + 3_600_000,
+    });
+    this.eventId = event.eventId;
+    for (let i = 0; i < markets; i += 1) await this.openMarket(2 + (i % 2));
+    for (let i = 0; i < TRADERS; i += 1) {
+      const trader = await newTrader(this.#stack, "100000");
+      await this.#giveCoin(trader);
+      this.traders.push(trader);
+    }
+  }
+
+  async openMarket(outcomes: number): Promise<void> {
+    const market = await this.#stack.operator.createMarket({
+      eventId: this.eventId,
+      marketType: "MONEY",
+      description: `Market ${this.markets.length}`,
+      voids: "FMV",
+      outcomes: Array.from({ length: outcomes }, (_, i) => ({ name: `outcome ${i}` })),
+    });
+    const outcomeIds = market.outcomes.map(({ outcomeId }) => outcomeId);
+    this.markets.push({ marketId: market.marketId, outcomeIds });
+  }
+
+  /** Every trader begins to place and cancel, without end. */
+  start(): void {
+    this.#running = true;
+    this.#done = Promise.all(this.traders.map((trader) => this.#trade(trader)));
+  }
+
+  /** Resolves when the last answer is in. */
+  async stop(): Promise<void> {
+    this.#running = false;
+    await this.#done;
+  }
+
+  async #trade({ trading }: TestTrader): Promise<void> {
+    const rest = new RestClient(this.#stack.connect(), new Signer(trading.key, trading.brand));
+    let open: string[] = [];
+    while (this.#running) {
+      const { accepted } = await rest.placeOrders(Array.from({ length: BATCH }, () => this.#order()));
+      this.placed += accepted.length;
+      open.push(...accepted.map(({ orderId }) => orderId));
+      if (open.length > 6 * BATCH) {
+        await rest.cancelOrders(open.filter(() => this.#random.chance(0.7)).slice(0, 256));
+        open = [];
+      }
+      await new Promise((resolve) => setTimeout(resolve, this.#random.below(2 * ROUND_MS)));
+    }
+  }
+
+  #order(): PlaceOrder {
+    const { outcomeIds } = this.#random.pick(this.markets);
+    const middle = 1_000 / outcomeIds.length;
+    const price = (5 * Math.round((middle + this.#random.between(-40, 30)) / 5)) / 1_000;
+    return {
+      outcomeId: this.#random.pick(outcomeIds),
+      price: price.toFixed(3),
+      qty: this.#random.between(1, 20),
+      tif: this.#random.pick(["GTC", "GTC", "GTC", "IOC", "PO"] as const),
+      clientId: randomUUID(),
+      ...(this.#random.chance(0.25) ? { currency: "COIN" as const } : {}),
+    };
+  }
+
+  async #giveCoin({ account }: TestTrader): Promise<void> {
+    const { status } = await fetch(`${this.#stack.url}/admin/v1/traders/${account.traderId}/transactions`, {
+      method: "POST",
+      headers: {
+        Authorization: `Bearer ${await this.#stack.operatorToken()}`,
+        "Content-Type": "application/json",
+      },
+      body: JSON.stringify({
+        kind: "DEPOSIT",
+        amount: "100000",
+        currency: "COIN",
+        reason: "test",
+        subaccountKeyId: account.tradingKey.keyId,
+      }),
+    });
+    if (status !== 201) throw new Error(`the deposit of COIN answered ${status}`);
+  }
+}
+
+/** A book as its actor has it: per outcome, best first, then queue order, as `orderId:price:qty`. */
+export interface TrueMarket {
+  readonly status: string;
+  /** Last seqs by currency and channel. */
+  readonly seqs: Readonly<Record<Currency, Readonly<Record<string, number>>>>;
+  readonly books: Readonly<Record<Currency, readonly (readonly string[])[]>>;
+}
+
+/** Reads markets from their log: snapshots and deltas as a new owner would, without any gateway. */
+export async function trueMarkets(
+  redisUrl: string,
+  marketIds: readonly string[],
+): Promise<ReadonlyMap<string, TrueMarket>> {
+  const log = await RedisLog.open({ url: redisUrl, logger: silentLogger });
+  const tail = new LogTail({ log, clock: systemClock, logger: silentLogger, actorOf });
+  try {
+    const markets = new Map<string, TrueMarket>();
+    for (const marketId of marketIds) {
+      const { state } = await tail.loadState(marketActor(marketId));
+      markets.set(marketId, trueMarket(state as MarketState));
+    }
+    return markets;
+  } finally {
+    await tail.close();
+    await log.close();
+  }
+}
+
+function trueMarket({ status, lifecycleSeq, books }: MarketState): TrueMarket {
+  const byCurrency = <Value>(valueOf: (currency: Currency) => Value): Record<Currency, Value> => ({
+    CASH: valueOf("CASH"),
+    COIN: valueOf("COIN"),
+  });
+  return {
+    status,
+    seqs: byCurrency((currency) => ({ lifecycle: lifecycleSeq, ...books[currency].seqs })),
+    books: byCurrency((currency) =>
+      books[currency].ladders.map((ladder) =>
+        [...ladder.orders()].map(
+          ({ order, remaining }) => `${order.orderId}:${formatPrice(order.price)}:${remaining}`,
+        ),
+      ),
+    ),
+  };
+}
+
+/** The trader's own orders and positions, as the ledger answers. */
+export async function trueWallet(
+  url: string,
+  { trading }: TestTrader,
+): Promise<{ orders: { seq: number; open: Json[] }; positions: { seq: number; positions: Json[] } }> {
+  const read = async (target: string): Promise<unknown> => {
+    const { status, json } = await send(url, signed(trading, { target }));
+    if (status !== 200) throw new Error(`${target} answered ${status}`);
+    return json;
+  };
+  return {
+    orders: (await read("/v3/account/orders")) as { seq: number; open: Json[] },
+    positions: (await read("/v3/account/positions")) as { seq: number; positions: Json[] },
+  };
+}
