@@ -1,7 +1,5 @@
 import { expect } from "chai";
-import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import path from "node:path";
 import { ledgerOf, ledgerShardOf } from "../../actors/actor.js";
 import { formatMoney, millicents } from "../../actors/units.js";
 import { systemClock } from "../../stream/log/clock.js";
@@ -10,33 +8,7 @@ import { silentLogger } from "../../stream/log/logger.js";
 import { RedisLog } from "../../stream/log/redis.js";
 import { Unavailable } from "../../stream/log/types.js";
 import { type FreshRedis, freshRedis } from "../support/servers.js";
-
-const ENTRY = path.resolve(import.meta.dirname, "..", "..", "scripts", "worker.ts");
-
-/** A worker as its supervisor starts it. */
-class WorkerProcess {
-  readonly child: ChildProcess;
-  readonly ready: Promise<void>;
-  readonly exited: Promise<number | string>;
-
-  constructor(redisUrl: string | undefined) {
-    // An empty variable counts as absent.
-    const env = { ...process.env, LOG_LEVEL: "warn", REDIS_URL: redisUrl ?? "" };
-    this.child = fork(ENTRY, [], {
-      env,
-      execArgv: ["--import", "tsx"],
-      stdio: ["ignore", "ignore", "ignore", "ipc"],
-    });
-    this.exited = new Promise((resolve) => {
-      this.child.once("exit", (code, signal) => resolve(signal ?? code ?? "unknown"));
-    });
-    this.ready = new Promise((resolve, reject) => {
-      this.child.once("message", () => resolve());
-      void this.exited.then((how) => reject(new Error(`ended before it was ready: ${how}`)));
-    });
-    this.ready.catch(() => undefined);
-  }
-}
+import { WorkerProcess } from "../support/worker-process.js";
 
 describe("the role worker", () => {
   let redis: FreshRedis;

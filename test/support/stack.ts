@@ -45,6 +45,8 @@ export interface StackOptions {
   readonly geoIpFiles?: GatewaySettings["geoIpFiles"];
   readonly settlementApprovals?: number;
   readonly wsOrigins?: readonly string[];
+  /** Whether the actors run in here (the default), or in processes that the test starts on the stack's Redis. */
+  readonly actors?: "here" | "elsewhere";
   /** How many gateways share the exchange (default 1). */
   readonly gateways?: number;
   /** Puts something between the gateways and a server, such as a proxy: gets its URL, gives another. */
@@ -98,7 +100,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     for (const step of stops.splice(0).reverse()) await step();
   };
   try {
-    stops.push(await startBackground(redis.url, database.url));
+    stops.push(await startBackground(redis.url, database.url, options.actors ?? "here"));
     const gateways: RunningGateway[] = [];
     const redisUrl = (await options.via?.redis?.(redis.url)) ?? redis.url;
     const databaseUrl = (await options.via?.database?.(database.url)) ?? database.url;
@@ -182,12 +184,16 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
 }
 
 /** Everything but the gateway, as the roles `worker`, `projector` and `jobs` put it together. */
-async function startBackground(redisUrl: string, databaseUrl: string): Promise<() => Promise<void>> {
+async function startBackground(
+  redisUrl: string,
+  databaseUrl: string,
+  actors: "here" | "elsewhere",
+): Promise<() => Promise<void>> {
   const logger = silentLogger;
   const log = await RedisLog.open({ url: redisUrl, logger });
   await checkInstallation(log);
   const worker = new Worker({ id: randomUUID(), log, actorOf, clock: systemClock, logger });
-  await worker.start();
+  if (actors === "here") await worker.start();
   const tail = new LogTail({ log, clock: systemClock, logger, actorOf });
   const exchange = new LogExchange({ log, clock: systemClock, logger, newId: randomUUID });
   await exchange.start();

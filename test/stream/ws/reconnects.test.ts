@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Currency } from "../../../actors/market/types.js";
 import { Random } from "../../simulation/random.js";
 import { startStack, type Stack } from "../../support/stack.js";
-import { Trading, trueMarkets, trueWallet } from "./trading.js";
+import { expectSame, Trading, trueMarkets } from "./trading.js";
 import { Watcher } from "./watcher.js";
 
 /** How long the clients come and go. `STREAM_SECONDS=60 npm test -- test/stream/ws/reconnects.test.ts` is the long run. */
@@ -36,6 +36,7 @@ describe("clients that come and go at random", function () {
 
     const watch = (selection: Record<string, unknown>, currency: Currency, resumes: number, own = ann) => ({
       watcher: new Watcher(own.trading, { ...selection, currency, private: OWN }),
+      events: "events" in selection,
       currency,
       own,
       /** The share of its connections that go on where the last one was cut. */
@@ -83,24 +84,13 @@ describe("clients that come and go at random", function () {
 
     const everyMarketId = trading.markets.map(({ marketId }) => marketId);
     const truth = await trueMarkets(stack.redisUrl, everyMarketId);
-    for (const { watcher, currency, own, resumes, connections, refusedToResume } of watches) {
-      const wallet = await trueWallet(stack.url, own);
-      const seqs: Record<string, number> = { orders: wallet.orders.seq, positions: wallet.positions.seq };
-      const watched = resumes === 0.5 && currency === "CASH" && own === ann ? everyMarketId : marketIds;
-      for (const marketId of watched) {
-        for (const [channel, seq] of Object.entries(truth.get(marketId)?.seqs[currency] ?? {}))
-          seqs[`${marketId} ${channel}`] = seq;
-      }
-      await watcher.reach(seqs, 10_000);
-      watcher.seen.check();
-      for (const { marketId, outcomeIds } of trading.markets.filter(({ marketId }) =>
-        watched.includes(marketId),
-      )) {
-        expect(watcher.mirror.book(marketId, outcomeIds)).to.deep.equal(truth.get(marketId)?.books[currency]);
-        expect(watcher.mirror.markets.get(marketId)?.status).to.equal(truth.get(marketId)?.status);
-      }
-      expect([...watcher.mirror.orders.values()]).to.have.deep.members(wallet.orders.open);
-      expect([...watcher.mirror.positions.values()]).to.have.deep.members(wallet.positions.positions);
+    for (const one of watches) {
+      const { watcher, currency, resumes, connections, refusedToResume } = one;
+      const watched = one.events ? everyMarketId : marketIds;
+      await expectSame(stack, truth, {
+        ...one,
+        markets: trading.markets.filter(({ marketId }) => watched.includes(marketId)),
+      });
       const { begun, resumed, total } = watcher.seen;
       console.log(
         `      ${currency}, ${100 * resumes} % with since: ${connections} connections, ${total} batches, ` +

@@ -1,6 +1,7 @@
 /** Trading that goes on in many markets at once until it is stopped, and the state that the exchange is in then. */
 
 import { randomUUID } from "node:crypto";
+import { expect } from "chai";
 import { marketActor } from "../../../actors/actor.js";
 import type { MarketState } from "../../../actors/market/state.js";
 import type { Currency } from "../../../actors/market/types.js";
@@ -18,6 +19,7 @@ import { type Random } from "../../simulation/random.js";
 import type { Stack } from "../../support/stack.js";
 import { newTrader, type TestTrader } from "../../support/traders.js";
 import type { Json } from "./client.js";
+import type { Watcher } from "./watcher.js";
 
 const TRADERS = 3;
 const BATCH = 20;
@@ -181,7 +183,7 @@ function trueMarket({ status, lifecycleSeq, books }: MarketState): TrueMarket {
 }
 
 /** The trader's own orders and positions, as the ledger answers. */
-export async function trueWallet(
+async function trueWallet(
   url: string,
   { trading }: TestTrader,
 ): Promise<{ orders: { seq: number; open: Json[] }; positions: { seq: number; positions: Json[] } }> {
@@ -194,4 +196,34 @@ export async function trueWallet(
     orders: (await read("/v3/account/orders")) as { seq: number; open: Json[] },
     positions: (await read("/v3/account/positions")) as { seq: number; positions: Json[] },
   };
+}
+
+/** Waits until a watcher has heard of everything, and compares all that it holds with what the exchange has. */
+export async function expectSame(
+  { url }: Stack,
+  truth: ReadonlyMap<string, TrueMarket>,
+  watched: {
+    readonly watcher: Watcher;
+    readonly currency: Currency;
+    /** Whose orders and positions it watches. */
+    readonly own: TestTrader;
+    readonly markets: readonly TradedMarket[];
+  },
+): Promise<void> {
+  const { watcher, currency, own, markets } = watched;
+  const { orders, positions } = await trueWallet(url, own);
+  const seqs: Record<string, number> = { orders: orders.seq, positions: positions.seq };
+  for (const { marketId } of markets) {
+    for (const [channel, seq] of Object.entries(truth.get(marketId)?.seqs[currency] ?? {}))
+      seqs[`${marketId} ${channel}`] = seq;
+  }
+  await watcher.reach(seqs, 10_000);
+  watcher.seen.check();
+  const { mirror } = watcher;
+  for (const { marketId, outcomeIds } of markets) {
+    expect(mirror.book(marketId, outcomeIds)).to.deep.equal(truth.get(marketId)?.books[currency]);
+    expect(mirror.markets.get(marketId)?.status).to.equal(truth.get(marketId)?.status);
+  }
+  expect([...mirror.orders.values()]).to.have.deep.members(orders.open);
+  expect([...mirror.positions.values()]).to.have.deep.members(positions.positions);
 }

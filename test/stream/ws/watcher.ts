@@ -1,6 +1,7 @@
 /** A client that comes and goes: it folds what it is told, and keeps account of every seq that it saw. */
 
 import { expect } from "chai";
+import { WebSocket } from "ws";
 import type { TestKey } from "../../support/traders.js";
 import { type Client, type Json, Mirror, openStream } from "./client.js";
 import { settle } from "./timing.js";
@@ -91,9 +92,8 @@ export class Watcher {
   readonly #selection: Json;
   #client: Client | undefined;
   #read = 0;
-  /** Frames are taken as they come: a test that looks at the times between them must not wait to be asked. */
-  #batchAt = 0;
-  longestSilenceMs = 0;
+  /** By market, when something was told of it, as `performance.now()` has it. */
+  readonly heardAt = new Map<string, number[]>();
 
   constructor(key: TestKey, selection: Json) {
     this.#key = key;
@@ -105,7 +105,6 @@ export class Watcher {
     const client = await openStream(url, this.#key);
     this.#client = client;
     this.#read = 0;
-    this.#batchAt = 0;
     client.socket.on("message", () => this.#catchUp(client));
     const since = new Map<string, unknown>(Object.entries(this.mirror.seqs));
     for (const [marketId, { seqs }] of this.mirror.markets) since.set(`market:${marketId}`, seqs);
@@ -113,6 +112,11 @@ export class Watcher {
       ...this.#selection,
       ...(resume ? { since: Object.fromEntries(since) } : {}),
     });
+  }
+
+  /** Whether the connection stands. */
+  get connected(): boolean {
+    return this.#client?.socket.readyState === WebSocket.OPEN;
   }
 
   /** Cuts the connection without a word, as a network does. */
@@ -140,10 +144,11 @@ export class Watcher {
       const frame = client.frames[this.#read] ?? {};
       this.seen.take(frame);
       this.mirror.take(frame);
-      if (frame["delta"] === undefined) continue;
-      const now = performance.now();
-      if (this.#batchAt > 0) this.longestSilenceMs = Math.max(this.longestSilenceMs, now - this.#batchAt);
-      this.#batchAt = now;
+      for (const marketId of Object.keys(frame["delta"] ?? {})) {
+        const times = this.heardAt.get(marketId) ?? [];
+        this.heardAt.set(marketId, times);
+        times.push(performance.now());
+      }
     }
   }
 }
