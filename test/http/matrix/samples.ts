@@ -35,7 +35,7 @@ const email = (): string => `${randomUUID()}@example.com`;
 type Made = (world: World, whose: Whose, orderId: string) => unknown;
 
 /** The bodies; a route without one here takes none. */
-const BODIES: Readonly<Record<string, Made>> = {
+export const BODIES: Readonly<Record<string, Made>> = {
   "POST /v3/echo": () => ({ any: randomUUID() }),
   "POST /v3/keys": () => ({ name: "made", ...freshKey() }),
   "POST /v3/account/subaccounts": () => ({ label: "made", ...freshKey() }),

@@ -1,0 +1,264 @@
+import { runInNewContext } from "node:vm";
+import { setFlagsFromString } from "node:v8";
+import { expect } from "chai";
+import fc from "fast-check";
+import { Signer } from "../../../http/client/signer.js";
+import { startStack, type Stack } from "../../support/stack.js";
+import type { Raw } from "../requests.js";
+import { isPublic, RULES, type Credential, type Rule } from "../matrix/contract.js";
+import { BODIES, sampleOf } from "../matrix/samples.js";
+import { makeWorld, type World } from "../matrix/world.js";
+import { flood, type Reply } from "./flood.js";
+import {
+  bodyChange,
+  byteChange,
+  changed,
+  cursor,
+  garbled,
+  headerChange,
+  query,
+  segment,
+  spoilt,
+} from "./inputs.js";
+
+/** How many inputs of each kind, and from which seed: the first line of a failure names both. */
+const INPUTS = Number(process.env["FUZZ_INPUTS"] ?? 10_000);
+const SEED = Number(process.env["FUZZ_SEED"] ?? Date.now() % 2 ** 31);
+const CHUNK = 1_000;
+const LANES = 24;
+/** What the heap may grow by under refused requests, which leave nothing behind. */
+const GROWTH_BYTES = 32 * 2 ** 20;
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+type Pairs = readonly (readonly [string, string])[];
+
+function bytesOf(method: string, target: string, headers: Pairs, body: string | undefined): Buffer {
+  const payload = Buffer.from(body ?? "");
+  const lines = [
+    `${method} ${target} HTTP/1.1`,
+    "Host: localhost",
+    ...headers.map(([name, value]) => `${name}: ${value}`),
+    ...(body === undefined ? [] : [`Content-Length: ${payload.length}`]),
+  ];
+  return Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), payload]);
+}
+
+describe(`${INPUTS} inputs of each kind (FUZZ_SEED=${SEED})`, function () {
+  this.timeout(300_000);
+  let stack: Stack;
+  let world: World;
+  const signers = new Map<Credential, Signer>();
+  const rules = [...RULES.values()];
+  const guarded = rules.filter((rule) => !isPublic(rule));
+  const anyRule: Rule = {
+    line: "GET /",
+    callers: [],
+    own: "",
+    ownBy: new Map(),
+    elsewhere: undefined,
+  };
+  const nothing: { readonly rule: Rule; readonly raw: Raw } = { rule: anyRule, raw: { target: "/" } };
+  const lists = rules.filter(({ line }) => line.startsWith("GET "));
+
+  before(async () => {
+    stack = await startStack();
+    world = await makeWorld(stack);
+    signers.set("T", new Signer(world.trader.trading.key, stack.brand));
+    signers.set("M", new Signer(world.trader.management.key, stack.brand));
+  });
+  after(() => stack.stop());
+
+  const callerOf = ({ callers }: Rule): Credential =>
+    (["none", "T", "M", "O", "W", "E"] as const).find((one) =>
+      one === "none" ? callers.includes("*") : callers.includes(one),
+    ) ?? "none";
+
+  /** A request with a good credential of its route. */
+  function allowed(rule: Rule, { method = "GET", target, body }: Raw): Buffer {
+    const text = body?.toString();
+    const type: Pairs = text === undefined ? [] : [["Content-Type", "application/json"]];
+    return bytesOf(
+      method,
+      target,
+      [...type, ...credentials(callerOf(rule), method, target, text ?? "")],
+      text,
+    );
+  }
+
+  function credentials(credential: Credential, method: string, target: string, body: string): Pairs {
+    const signer = signers.get(credential);
+    if (signer !== undefined) {
+      const [path = "", ...rest] = target.split("?");
+      return Object.entries(signer.headers(method, path, rest.join("?"), Buffer.from(body)));
+    }
+    const { headers = {} } = world.credentials.get(credential)?.({ method, target }) ?? {};
+    return Object.entries(headers as Record<string, string>);
+  }
+
+  /** Makes inputs chunk by chunk, sends them, and judges every answer. */
+  async function attack<Input>(
+    inputs: fc.Arbitrary<Input>,
+    make: (input: Input) => Buffer,
+    judge: (reply: Reply, input: Input) => boolean,
+    alone = false,
+  ): Promise<Map<number, number>> {
+    const seen = new Map<number, number>();
+    for (let done = 0; done < INPUTS; done += CHUNK) {
+      const chunk = fc.sample(inputs, { seed: SEED + done, numRuns: Math.min(CHUNK, INPUTS - done) });
+      const requests = chunk.map(make);
+      await flood({
+        url: stack.url,
+        lanes: LANES,
+        requests,
+        alone,
+        judge: (index, reply) => {
+          const input = chunk[index];
+          seen.set(reply.status, (seen.get(reply.status) ?? 0) + 1);
+          if (input !== undefined && reply.status < 500 && judge(reply, input)) return;
+          const sent = requests[index]?.toString("latin1").slice(0, 2_000) ?? "";
+          throw new Error(`FUZZ_SEED=${SEED}, input ${done + index}: ${reply.status} ${reply.text}\n${sent}`);
+        },
+      });
+    }
+    return seen;
+  }
+
+  const samples = async (from: readonly Rule[]): Promise<{ rule: Rule; raw: Raw }[]> =>
+    Promise.all(from.map(async (rule) => ({ rule, raw: await sampleOf(rule, world, "own", false) })));
+
+  const isRefused = ({ status }: Reply): boolean => status === 0 || status >= 400;
+
+  describe("without a good credential", () => {
+    let untouched = "";
+    let heapBytes = 0;
+
+    before(async () => {
+      untouched = await world.state();
+      collectGarbage();
+      heapBytes = process.memoryUsage().heapUsed;
+    });
+
+    it("signatures and headers: nobody is let in", async () => {
+      const targets = await samples(guarded);
+      const inputs = fc.record({ which: fc.nat(targets.length - 1), change: headerChange });
+      const seen = await attack(
+        inputs,
+        ({ which, change }) => {
+          const { rule, raw } = targets[which] ?? nothing;
+          const body = raw.body?.toString();
+          const good = credentials(callerOf(rule), raw.method ?? "GET", raw.target, body ?? "");
+          const chosen = change.name % good.length;
+          const headers = good.flatMap(([name, value], index): Pairs =>
+            index === chosen ? spoilt(value, change).map((line) => [name, line] as const) : [[name, value]],
+          );
+          const type: Pairs = body === undefined ? [] : [["Content-Type", "application/json"]];
+          return bytesOf(raw.method ?? "GET", raw.target, [...type, ...headers], body);
+        },
+        isRefused,
+      );
+      expect(seen.get(401)).to.be.greaterThan(INPUTS * 0.9);
+    });
+
+    it("paths: nothing is reached but what is there", async () => {
+      const inputs = fc.record({ which: fc.nat(rules.length - 1), segment, at: fc.nat(15) });
+      await attack(
+        inputs,
+        ({ which, segment: put, at }) => {
+          const rule = rules[which] ?? anyRule;
+          const [method = "", path = ""] = rule.line.split(" ");
+          const filled = path.replace(/^\/svc\//, `/${stack.prefix}/`);
+          const clean = put.replace(/[ \r\n]/g, "+");
+          // With a good credential the parameter of a path is spoilt, without one any segment.
+          if (at % 2 === 0) {
+            const target = path.includes(":") ? filled.replace(/:\w+/g, clean) : `${filled}/${clean}`;
+            return allowed(rule, { method: "GET", target });
+          }
+          const segments = filled.split("/");
+          segments.splice(1 + (at % segments.length), at % 4 === 1 ? 1 : 0, clean);
+          return bytesOf(method, segments.join("/") || "/", [], undefined);
+        },
+        isRefused,
+      );
+    });
+
+    it("bytes: the server stands, and nobody is let in", async () => {
+      const good = (await samples(guarded)).map(({ raw }) => {
+        const body = raw.body?.toString();
+        const type: Pairs = body === undefined ? [] : [["Content-Type", "application/json"]];
+        return bytesOf(raw.method ?? "GET", raw.target, [...type, ["Authorization", "Bearer a.b.c"]], body);
+      });
+      const inputs = fc.record({ which: fc.nat(good.length - 1), changes: byteChange });
+      await attack(
+        inputs,
+        ({ which, changes }) => garbled(good[which] ?? Buffer.alloc(0), changes),
+        isRefused,
+        true,
+      );
+    });
+
+    it("and none of it had an effect, or left anything in memory", async () => {
+      expect(await world.state()).to.equal(untouched);
+      collectGarbage();
+      expect(process.memoryUsage().heapUsed - heapBytes).to.be.below(GROWTH_BYTES);
+    });
+  });
+
+  describe("with a good credential", () => {
+    it("bodies", async () => {
+      // Each hashes a password, which is slow by intention.
+      const bodied = rules.filter(
+        ({ line }) => BODIES[line] !== undefined && !/operators|\/session$/.test(line),
+      );
+      const targets = await samples(bodied);
+      const inputs = fc.record({ which: fc.nat(targets.length - 1), change: bodyChange });
+      const seen = await attack(
+        inputs,
+        ({ which, change }) => {
+          const { rule, raw } = targets[which] ?? nothing;
+          const body = changed(JSON.parse(raw.body?.toString() ?? "{}"), change);
+          return allowed(rule, { ...raw, body });
+        },
+        ({ status }) => status >= 200,
+      );
+      expect(seen.get(400)).to.be.greaterThan(INPUTS / 2);
+    });
+
+    it("queries", async () => {
+      const targets = await samples(lists);
+      const inputs = fc.record({ which: fc.nat(targets.length - 1), query });
+      await attack(
+        inputs,
+        ({ which, query: text }) => {
+          const { rule, raw } = targets[which] ?? nothing;
+          return allowed(rule, { ...raw, target: `${raw.target.split("?")[0] ?? ""}?${text}` });
+        },
+        ({ status }) => status >= 200,
+      );
+    });
+
+    it("cursors", async () => {
+      const paged = lists.filter(({ line }) =>
+        /\/(events|markets|trades|changelog|orders|fills|transactions|traders|emm-clients|strike-requests|players|audit-log|all)$/.test(
+          line,
+        ),
+      );
+      const targets = await samples(paged);
+      const inputs = fc.record({ which: fc.nat(targets.length - 1), cursor });
+      await attack(
+        inputs,
+        ({ which, cursor: after }) => {
+          const { rule, raw } = targets[which] ?? nothing;
+          return allowed(rule, { ...raw, target: `${raw.target}?limit=2&after=${after}` });
+        },
+        ({ status }) => status >= 200,
+      );
+    });
+
+    it("and all the money is where it should be", async () => {
+      const report = await stack.operator.money();
+      expect(report.agree).to.equal(true);
+    });
+  });
+});
