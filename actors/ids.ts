@@ -6,24 +6,33 @@ const KINDS = { match: "1", fill: "2", trade: "3", entry: "4" } as const;
 
 export type DerivedKind = keyof typeof KINDS;
 
+const DIGITS = 12;
+
 /** The UUIDs (version 8) that one maker gives, from its own UUID, the kind of thing and its number within the maker. */
 export class DerivedIds {
-  readonly #prefixes: Readonly<Record<DerivedKind, string>>;
+  /** By kind, and by how many digits the number has. */
+  readonly #prefixes: Readonly<Record<DerivedKind, readonly string[]>>;
 
   constructor(maker: string) {
-    const prefix = (kind: DerivedKind): string =>
-      `${maker.slice(0, 13)}-8${maker.slice(15, 18)}-8${KINDS[kind]}${maker.slice(20, 22)}-`;
+    const prefixes = (kind: DerivedKind): readonly string[] =>
+      Array.from(
+        { length: DIGITS + 1 },
+        (_, digits) =>
+          `${maker.slice(0, 13)}-8${maker.slice(15, 18)}-8${KINDS[kind]}${maker.slice(20, 22)}-${"0".repeat(DIGITS - digits)}`,
+      );
     this.#prefixes = {
-      match: prefix("match"),
-      fill: prefix("fill"),
-      trade: prefix("trade"),
-      entry: prefix("entry"),
+      match: prefixes("match"),
+      fill: prefixes("fill"),
+      trade: prefixes("trade"),
+      entry: prefixes("entry"),
     };
   }
 
   of(kind: DerivedKind, n: number): string {
-    assert(Number.isSafeInteger(n) && n >= 0 && n < 2 ** 48, "a number does not fit an id", n);
-    return this.#prefixes[kind] + n.toString(16).padStart(12, "0");
+    const digits = n.toString(16);
+    const prefix = this.#prefixes[kind][digits.length];
+    assert(Number.isSafeInteger(n) && n >= 0 && prefix !== undefined, "a number does not fit an id", n);
+    return prefix + digits;
   }
 }
 

@@ -108,7 +108,8 @@ export function restoreMarket(id: ActorId, data: unknown): MarketState {
   }
   // In the order they came to rest, which is the order they are canceled in together.
   const orders = CURRENCIES.flatMap((currency) => saved.books[currency].orders);
-  for (const order of orders.toSorted((a, b) => a.arrival - b.arrival)) rest(state, order);
+  for (const { order, remaining, arrival } of orders.toSorted((a, b) => a.arrival - b.arrival))
+    rest(state, order, remaining, arrival);
   if (saved.settlement !== undefined)
     state.settlement = { ...saved.settlement, paid: new Map(saved.settlement.paid) };
   return state;

@@ -262,7 +262,7 @@ function evolveOrder(state: MarketState, delta: OrderDelta): void {
       const { order } = delta;
       state.held.delete(order.orderId);
       state.arrivals += 1;
-      rest(state, { order, remaining: delta.qty, arrival: state.arrivals });
+      rest(state, order, delta.qty, state.arrivals);
       return;
     }
     case "fill": {
@@ -301,10 +301,7 @@ function evolveOrder(state: MarketState, delta: OrderDelta): void {
 }
 
 /** Puts an order at the end of its price level. */
-export function rest(
-  state: MarketState,
-  { order, remaining, arrival }: Pick<RestingOrder, "order" | "remaining" | "arrival">,
-): void {
+export function rest(state: MarketState, order: Order, remaining: Contracts, arrival: number): void {
   const resting = { order, remaining, arrival, level: undefined, ahead: undefined, behind: undefined };
   state.resting.set(order.orderId, resting);
   ladderOf(state, order).append(resting);

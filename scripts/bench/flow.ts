@@ -28,8 +28,17 @@ function numbers(seed: number): (below: number) => number {
   };
 }
 
+export interface Flow {
+  readonly warm: readonly Add[];
+  /** The operations as they come off the wire: JSON texts of a batch each. */
+  readonly batches: readonly string[];
+}
+
+/** What a worker reads at once when much waits. */
+const BATCH = 500;
+
 /** `length` operations after a warm book of `resting` orders; prices on the grid's half cents around one half. */
-export function flow(length: number, resting: number, seed = 1): { warm: Add[]; operations: Operation[] } {
+export function flow(length: number, resting: number, seed = 1): Flow {
   const next = numbers(seed);
   const open: string[] = [];
   let ids = 0;
@@ -56,9 +65,12 @@ export function flow(length: number, resting: number, seed = 1): { warm: Add[]; 
     return { kind: "cancel", orderId };
   };
   const warm = Array.from({ length: resting }, () => add(false));
-  const operations = Array.from({ length }, () => {
+  const operation = (): Operation => {
     const kind = next(100);
     return kind < 60 ? add(false) : kind < 90 && open.length > 0 ? cancel() : add(true);
-  });
-  return { warm, operations };
+  };
+  const batches = Array.from({ length: Math.ceil(length / BATCH) }, (_, batch) =>
+    JSON.stringify(Array.from({ length: Math.min(BATCH, length - batch * BATCH) }, operation)),
+  );
+  return { warm, batches };
 }
