@@ -27,6 +27,12 @@ function readReply(bytes: Buffer): Reply | undefined {
   return { status, text: bytes.subarray(end + HEAD_END.length).toString("utf8") };
 }
 
+/** What an answer says whose end did not come. */
+function cutOff(bytes: Buffer): Reply {
+  const status = Number(/^HTTP\/1\.1 ([2-5]\d\d)/.exec(bytes.subarray(0, 12).toString("latin1"))?.[1] ?? 0);
+  return { status, text: "" };
+}
+
 /** One connection at a time, made anew when the server ends it. */
 class Lane {
   #socket: Socket | undefined;
@@ -73,7 +79,7 @@ class Lane {
     socket.on("close", () => {
       if (this.#socket === socket) this.#socket = undefined;
       else return;
-      this.#answered?.(readReply(this.#got) ?? { status: Number(this.#got.subarray(9, 12)) || 0, text: "" });
+      this.#answered?.(readReply(this.#got) ?? cutOff(this.#got));
     });
     return socket;
   }
