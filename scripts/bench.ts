@@ -6,12 +6,14 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { marketsByEvent } from "./bench/markets-by-event.js";
 import { matching } from "./bench/matching.js";
+import { settling } from "./bench/settlement.js";
 import { sweeping } from "./bench/sweep.js";
 import { printRows, type Row } from "./bench/table.js";
 
 const BENCHES: Readonly<Record<string, () => Row[] | Promise<Row[]>>> = {
   matching: () => matching(),
   sweep: () => sweeping(),
+  settlement: () => settling(),
   "markets-by-event": () => marketsByEvent(),
 };
 

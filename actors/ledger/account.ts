@@ -127,6 +127,11 @@ export class Account {
   readonly #sides: Side[];
   /** What the wallet holds back for this account now. */
   reserved: Millicents = ZERO;
+  /**
+   * Its market has paid for what was held, and so takes no order until it has taken that back. An order on its way there
+   * closes nothing any more, but can cost nothing either.
+   */
+  settled = false;
 
   constructor(marketId: string, currency: Currency, voids: Voids, outcomes: number) {
     this.marketId = marketId;
@@ -174,6 +179,7 @@ export class Account {
 
   /** What open orders and holdings must hold back now. */
   reserve(policy: CollateralPolicy): Millicents {
+    if (this.settled) return ZERO;
     const singly = this.#singly();
     if (policy === "hold" || this.outcomes !== 2) return singly;
     const [first, second] = [this.#side(0), this.#side(1)];

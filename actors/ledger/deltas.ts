@@ -87,6 +87,8 @@ export interface WalletPositionDelta {
   readonly outcome: number;
   readonly qty: Contracts;
   readonly cost: Millicents;
+  /** Set when a settlement closes it: orders still on their way to the market hold nothing any more. */
+  readonly settled?: true | undefined;
   /** Set when a remediation brings a closed position back. */
   readonly terms?: { readonly voids: Voids; readonly outcomes: number } | undefined;
 }

@@ -177,7 +177,17 @@ function applyPayout(
   for (let outcome = 0; outcome < account.outcomes; outcome += 1) {
     if (account.holding(outcome).qty === 0) continue;
     const seq = emitter.seq(wallet, "positions");
-    emitter.emit({ type: "position", wallet, seq, marketId, currency, outcome, qty: NONE, cost: ZERO });
+    emitter.emit({
+      type: "position",
+      wallet,
+      seq,
+      marketId,
+      currency,
+      outcome,
+      qty: NONE,
+      cost: ZERO,
+      settled: true,
+    });
   }
 }
 

@@ -21,6 +21,7 @@ interface SavedAccount {
   readonly currency: Currency;
   readonly voids: Voids;
   readonly holdings: readonly Holding[];
+  readonly settled: boolean;
 }
 
 interface SavedWallet {
@@ -75,11 +76,12 @@ function saveWallet({
     policy,
     deadman,
     groups: [...groups],
-    accounts: [...accounts.values()].map(({ marketId, currency, voids, holdings }) => ({
+    accounts: [...accounts.values()].map(({ marketId, currency, voids, holdings, settled }) => ({
       marketId,
       currency,
       voids,
       holdings,
+      settled,
     })),
   };
 }
@@ -109,9 +111,10 @@ function restoreWallet(saved: SavedWallet): Wallet {
   wallet.deadman = saved.deadman;
   for (const [groupId, group] of saved.groups)
     wallet.groups.set(groupId, { ...group, fills: [...group.fills] });
-  for (const { marketId, currency, voids, holdings } of saved.accounts) {
+  for (const { marketId, currency, voids, holdings, settled } of saved.accounts) {
     const account = new Account(marketId, currency, voids, holdings.length);
     holdings.forEach((holding, outcome) => account.setHolding(outcome, holding));
+    account.settled = settled;
     wallet.accounts.set(accountKey(marketId, currency), account);
   }
   for (const savedOrder of saved.orders) {

@@ -318,6 +318,7 @@ function evolvePosition(state: LedgerState, delta: WalletPositionDelta): void {
     wallet.accounts.set(key, account);
   }
   account.setHolding(delta.outcome, { qty: delta.qty, cost: delta.cost });
+  if (delta.settled === true || delta.terms !== undefined) account.settled = delta.settled === true;
   rebalance(wallet, account);
   dropIfEmpty(wallet, account);
 }

@@ -14,7 +14,7 @@ import {
   remediate,
   runLifecycle,
   settle,
-  settlementShares,
+  walletsOf,
 } from "./settlement.js";
 import { createMarket, evolveMarket, type MarketState, nextDeadline } from "./state.js";
 import { amend, cancel, enter, preview, replace, runDeadlines } from "./trading.js";
@@ -119,7 +119,6 @@ function settlementAnswer(state: MarketState, refusal: MarketRefusal | undefined
   // A remediation that is through leaves no settlement behind.
   if (settlement === undefined)
     return { ok: true, kind: "settlement", status, settlementId: "", paid: 0, wallets: 0, done: true };
-  const wallets = settlementShares(state, settlement).length;
   const { settlementId, direction } = settlement;
   return {
     ok: true,
@@ -127,7 +126,7 @@ function settlementAnswer(state: MarketState, refusal: MarketRefusal | undefined
     status,
     settlementId,
     paid: settlement.done,
-    wallets,
+    wallets: walletsOf(state),
     done: direction === "paying" && status === "SETTLED",
   };
 }

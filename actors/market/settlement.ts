@@ -1,9 +1,9 @@
 /** How a market ends: life cycle, grades, payouts in batches, remediation (contract section 4). */
 
-import { ZERO } from "../units.js";
+import { assert, ZERO } from "../units.js";
 import type { LifecycleAction, MarketRefusal, PreviewedPayout } from "./commands.js";
 import type { Emitter } from "./emitter.js";
-import { arePrices, isFlat, type Position, settlementOf } from "./positions.js";
+import { arePrices, type Position, settlementOf } from "./positions.js";
 import { type MarketState, type Settlement, settlementKey } from "./state.js";
 import { clear } from "./trading.js";
 import { CURRENCIES, type Currency, type Grade, type MarketDefinition } from "./types.js";
@@ -130,24 +130,36 @@ interface Share {
   readonly position: Position;
 }
 
-/** The work list of a settlement does not change while it runs, so it is listed once. */
-const workLists = new WeakMap<Settlement, readonly Share[]>();
-
-/** The wallets a settlement concerns, in a fixed order: every position that is not flat. */
-export function settlementShares(state: MarketState, settlement: Settlement): readonly Share[] {
-  const known = workLists.get(settlement);
-  if (known !== undefined) return known;
-  const shares = openPositions(state);
-  workLists.set(settlement, shares);
-  return shares;
+/** Everything a market still owes for. */
+function* openPositions({ books }: MarketState): Generator<Share> {
+  for (const currency of CURRENCIES) {
+    for (const position of books[currency].positions.values()) yield { currency, position };
+  }
 }
 
-function openPositions(state: MarketState): Share[] {
-  return CURRENCIES.flatMap((currency) =>
-    [...state.books[currency].positions.values()]
-      .filter((position) => !isFlat(position))
-      .map((position) => ({ currency, position })),
-  );
+/** How many wallets a settlement concerns, one for each currency they hold. */
+export function walletsOf({ books }: MarketState): number {
+  return books.CASH.positions.size + books.COIN.positions.size;
+}
+
+/** Where a settlement has come to among the positions, which stand still while it runs. */
+interface Place {
+  readonly shares: Generator<Share>;
+  readonly direction: Settlement["direction"];
+  done: number;
+}
+
+/** Kept beside the settlement, so that a batch takes as long as its own wallets and not as all of them. */
+const places = new WeakMap<Settlement, Place>();
+
+function placeOf(state: MarketState, settlement: Settlement): Place {
+  const { direction, done } = settlement;
+  const known = places.get(settlement);
+  if (known?.direction === direction && known.done === done) return known;
+  const place: Place = { shares: openPositions(state), direction, done: 0 };
+  for (; place.done < done; place.done += 1) place.shares.next();
+  places.set(settlement, place);
+  return place;
 }
 
 /** Pays (or takes back from) the next `limit` wallets; with the last one the market reaches its new status. */
@@ -159,13 +171,17 @@ export function settle(
   const { state } = emitter;
   const { settlement } = state;
   if (settlement === undefined) return "NOT_GRADED";
-  const shares = settlementShares(state, settlement);
+  const place = placeOf(state, settlement);
+  const wallets = walletsOf(state);
+  const until = Math.min(wallets, settlement.done + limit);
   const paying = settlement.direction === "paying";
-  for (const share of shares.slice(settlement.done, settlement.done + limit)) {
-    if (paying) pay(emitter, settlement, share);
-    else reverse(emitter, definition, settlement, share);
+  for (; place.done < until; place.done += 1) {
+    const share = place.shares.next();
+    assert(share.done !== true, "a settlement runs out of positions");
+    if (paying) pay(emitter, settlement, share.value);
+    else reverse(emitter, definition, settlement, share.value);
   }
-  if (settlement.done < shares.length) return undefined;
+  if (settlement.done < wallets) return undefined;
   if (paying && state.status !== "SETTLED") emitter.lifecycle("GRADE", "SETTLED");
   if (!paying) emitter.lifecycle("REMEDIATE", "CLOSED");
   return undefined;
@@ -206,7 +222,7 @@ function reverse(
 
 /** What a grade would pay, without putting it in force. */
 export function previewGrade(state: MarketState, asked: Grade): readonly PreviewedPayout[] {
-  return openPositions(state).map(({ currency, position }) => ({
+  return [...openPositions(state)].map(({ currency, position }) => ({
     wallet: position.wallet,
     currency,
     amount: settlementOf(position, asked),

@@ -16,7 +16,7 @@ import {
 } from "../units.js";
 import type { MarketDelta, OrderDelta } from "./deltas.js";
 import { Ladder, type RestingOrder } from "./ladder.js";
-import type { Position } from "./positions.js";
+import { isFlat, type Position } from "./positions.js";
 import {
   type Currency,
   type Grade,
@@ -34,6 +34,7 @@ export interface Book {
   readonly bbo: (Level | null)[];
   /** The price of the last print, by outcome. */
   readonly last: (Ticks | undefined)[];
+  /** By wallet; those that are flat are forgotten. */
   readonly positions: Map<string, Position>;
   readonly seqs: { book: number; bbo: number; trades: number };
   escrow: Millicents;
@@ -147,12 +148,12 @@ export function evolveMarket(state: MarketState, delta: MarketDelta): void {
       book.volume = contracts(book.volume + delta.qty);
       return;
     }
-    case "position":
-      positionOf(state, delta.currency, delta.wallet, delta.ledger).holdings[delta.outcome] = {
-        qty: delta.qty,
-        cost: delta.cost,
-      };
+    case "position": {
+      const position = positionOf(state, delta.currency, delta.wallet, delta.ledger);
+      position.holdings[delta.outcome] = { qty: delta.qty, cost: delta.cost };
+      if (delta.qty === 0 && isFlat(position)) state.books[delta.currency].positions.delete(delta.wallet);
       return;
+    }
     case "locked": {
       const position = positionOf(state, delta.currency, delta.wallet, delta.ledger);
       position.win = delta.win;

@@ -119,7 +119,8 @@ export function clear(emitter: Emitter, reason: CancelReason): void {
   const { state } = emitter;
   const all = [...state.resting.values()];
   for (const currency of CURRENCIES) {
-    for (const resting of all) if (resting.order.currency === currency) emitter.cancelResting(resting, reason);
+    for (const resting of all)
+      if (resting.order.currency === currency) emitter.cancelResting(resting, reason);
   }
   cancel(emitter, [...state.held.keys()], reason);
 }

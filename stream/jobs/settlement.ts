@@ -4,7 +4,7 @@ import type { MarketRefusal } from "../../actors/market/commands.js";
 import type { Exchange } from "../log/types.js";
 
 /** Wallets paid by one command: its effects are one entry of the market and one message per ledger. */
-const WALLETS_PER_COMMAND = 500;
+export const WALLETS_PER_COMMAND = 500;
 
 export interface SettlementJob {
   readonly marketId: string;

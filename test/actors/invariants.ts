@@ -94,22 +94,16 @@ function checkBook(marketId: string, book: Book): number {
 
 /**
  * Invariant 3: what is reserved follows from the open orders, and nothing available is below zero. `mayOwe` names the
- * wallets that a remediation may have left negative. An order on its way to a market that was settled meanwhile closes
- * nothing any more, and holds its price until the market has rejected it: for so long a wallet may be short as well.
+ * wallets that a remediation may have left negative.
  */
-export function checkLedger(
-  state: LedgerState,
-  mayOwe: ReadonlySet<string>,
-  isSettled: (marketId: string) => boolean,
-): void {
+export function checkLedger(state: LedgerState, mayOwe: ReadonlySet<string>): void {
   for (const wallet of state.wallets.values()) {
-    const isTooLate = [...wallet.orders.values()].some((order) => order.pending && isSettled(order.marketId));
     for (const currency of CURRENCIES) {
       const { total, reserved } = wallet.funds[currency];
       const [least, most] = reserveBounds(wallet, currency);
       if (reserved < least || reserved > most)
         equal(reserved, `from ${least} to ${most}`, `${currency} reserved`, wallet.wallet);
-      if (total - reserved < 0 && !isTooLate && !mayOwe.has(wallet.wallet))
+      if (total - reserved < 0 && !mayOwe.has(wallet.wallet))
         equal(total - reserved, "not below 0", `${currency} available`, wallet.wallet);
     }
   }
@@ -120,7 +114,7 @@ function reserveBounds(wallet: Wallet, currency: Currency): readonly [number, nu
   let least = 0;
   let most = 0;
   for (const account of wallet.accounts.values()) {
-    if (account.currency !== currency) continue;
+    if (account.currency !== currency || account.settled) continue;
     const orders = [...wallet.orders.values()].filter(
       (order) => order.marketId === account.marketId && order.currency === currency,
     );

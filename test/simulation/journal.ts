@@ -3,7 +3,7 @@
  * to 4 and 7 of `design/quality.md`. It keeps all entries, also those that the log has trimmed.
  */
 
-import { type ActorId, marketActor, partitionOf } from "../../actors/actor.js";
+import { type ActorId, partitionOf } from "../../actors/actor.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
 import type { LedgerState } from "../../actors/ledger/state.js";
 import type { EffectDelta, MarketDelta } from "../../actors/market/deltas.js";
@@ -213,11 +213,7 @@ export class Journal {
 
   #check({ actor, state }: Kept): void {
     if (isMarket(actor)) checkMarket(state as MarketState);
-    else checkLedger(state as LedgerState, this.#mayOwe, (marketId) => this.#isSettled(marketId));
-  }
-
-  #isSettled(marketId: string): boolean {
-    return this.market(marketActor(marketId)).settlement !== undefined;
+    else checkLedger(state as LedgerState, this.#mayOwe);
   }
 
   /** Money that markets have sent and ledgers have not received. */
