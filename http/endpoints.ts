@@ -3,6 +3,7 @@
 import type { Limits } from "../actors/ledger/types.js";
 import type { Database } from "../db/database.js";
 import type { SettlementJob } from "../stream/jobs/settlement.js";
+import type { TokenBuckets } from "../stream/log/throttle.js";
 import type { Tickets } from "../stream/log/tickets.js";
 import type { Exchange } from "../stream/log/types.js";
 import type { Changes } from "./changes.js";
@@ -47,6 +48,7 @@ export interface EndpointParts {
   readonly trading: Trading;
   readonly books: Books;
   readonly throttle: Throttle;
+  readonly buckets: Pick<TokenBuckets, "spend">;
   readonly signatures: Signatures;
   readonly tokens: WebTokens;
   readonly tickets: Pick<Tickets, "issue">;

@@ -66,7 +66,7 @@ interface Level {
   atMs: number;
 }
 
-/** Buckets of one size in the memory of this process, by any subject: addresses at the edge, accounts at the login. */
+/** Buckets of one size in the memory of this process, by any subject, such as an address at the edge. */
 export class MemoryBuckets {
   private readonly levels = new Map<string, Level>();
 

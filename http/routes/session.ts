@@ -1,6 +1,6 @@
 /** Web sessions: registering, signing in and out, the device check-in (contract section 8). */
 
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { formatMoney } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
 import {
@@ -10,6 +10,7 @@ import {
   type DeviceLocation as LocationRecord,
 } from "../../db/queries/sessions.js";
 import { createTrader, findTrader, findTraderByEmail } from "../../db/queries/traders.js";
+import type { TokenBucket, TokenBuckets } from "../../stream/log/throttle.js";
 import type { Exchange } from "../../stream/log/types.js";
 import type { Changes } from "../changes.js";
 import { Refused } from "../errors.js";
@@ -24,7 +25,7 @@ import {
   SessionAnswer,
   SessionToken,
 } from "../schemas/account.js";
-import { MemoryBuckets } from "../throttle.js";
+import { retryAfterSeconds } from "../throttle.js";
 import type { WebTokens } from "../tokens.js";
 import { readWallet } from "../wallets.js";
 
@@ -34,11 +35,12 @@ export interface SessionParts {
   readonly passwords: Passwords;
   readonly tokens: WebTokens;
   readonly changes: Changes;
+  readonly buckets: Pick<TokenBuckets, "spend">;
 }
 
-/** Failed logins of one account, and logins and registrations of one address. */
-const FAILURES_PER_ACCOUNT = { capacity: 10, refillPerSec: 1 / 30 };
-const ATTEMPTS_PER_ADDRESS = { capacity: 300, refillPerSec: 5 };
+/** Failed logins of one account, and logins and registrations of one address, at all gateways together. */
+const FAILURES: TokenBucket = { name: "failures", capacity: 10, refill: 2, periodMs: 60_000 };
+const ATTEMPTS: TokenBucket = { name: "attempts", capacity: 300, refill: 5, periodMs: 1_000 };
 
 function locationOnWire(location: LocationRecord | undefined) {
   if (location === undefined) return null;
@@ -46,23 +48,22 @@ function locationOnWire(location: LocationRecord | undefined) {
   return { region, failed, latitude, longitude, accuracy: accuracyMetres, ts };
 }
 
-export function sessionEndpoints({ db, exchange, passwords, tokens, changes }: SessionParts) {
-  const failures = new MemoryBuckets(FAILURES_PER_ACCOUNT);
-  const attempts = new MemoryBuckets(ATTEMPTS_PER_ADDRESS);
-
-  const spend = (buckets: MemoryBuckets, subject: string): void => {
-    const charge = buckets.charge(subject, 1);
-    if (charge.granted) return;
-    const message = `too many attempts; wait ${charge.retryAfterS} s`;
-    throw new Refused("RATE_LIMIT_EXCEEDED", message, {}, { "Retry-After": String(charge.retryAfterS) });
+export function sessionEndpoints({ db, exchange, passwords, tokens, changes, buckets }: SessionParts) {
+  const spend = async (subject: string, bucket: TokenBucket): Promise<void> => {
+    const spent = await buckets.spend(subject, [{ bucket, cost: 1 }]);
+    if (spent.granted) return;
+    const seconds = String(retryAfterSeconds(spent));
+    const message = `too many attempts; wait ${seconds} s`;
+    throw new Refused("RATE_LIMIT_EXCEEDED", message, {}, { "Retry-After": seconds });
   };
+  const spendAttempt = (ip: string): Promise<void> => spend(`web-address:${ip}`, ATTEMPTS);
 
   const register = openEndpoint({
     status: 201,
     body: RegisterBody,
     answer: Registered,
     run: async ({ body, incoming }) => {
-      spend(attempts, incoming.ip);
+      await spendAttempt(incoming.ip);
       const passwordHash = await passwords.hash(body.password);
       const trader = await createTrader(db, {
         traderId: randomUUID(),
@@ -80,14 +81,15 @@ export function sessionEndpoints({ db, exchange, passwords, tokens, changes }: S
     body: CredentialsBody,
     answer: SessionToken,
     run: async ({ body, incoming }) => {
-      const account = body.email.toLowerCase();
-      spend(attempts, incoming.ip);
+      // Whatever somebody calls an account, the name of its bucket is as long.
+      const account = `web-account:${createHash("sha256").update(body.email.toLowerCase()).digest("base64url")}`;
+      await spendAttempt(incoming.ip);
       // Paid before the password is looked at, so that guesses made at once count too; given back on success.
-      spend(failures, account);
+      await spend(account, FAILURES);
       const trader = await findTraderByEmail(db, body.email);
       const matches = await passwords.matches(body.password, trader?.passwordHash);
       if (trader === undefined || !matches) throw new Refused("INVALID_CREDENTIALS");
-      failures.charge(account, -1);
+      await buckets.spend(account, [{ bucket: FAILURES, cost: -1 }]);
       const { token, session } = tokens.mint(trader.traderId, trader.role);
       return { body: { token, expiresAt: session.expiresAt } };
     },

@@ -55,6 +55,7 @@ describe(`${INPUTS} inputs of each kind (FUZZ_SEED=${SEED})`, function () {
   const anyRule: Rule = {
     line: "GET /",
     callers: [],
+    price: "-",
     own: "",
     ownBy: new Map(),
     elsewhere: undefined,

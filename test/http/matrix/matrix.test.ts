@@ -6,7 +6,7 @@ import type { Endpoints } from "../../../http/endpoints.js";
 import { routeTable } from "../../../http/table.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { said } from "../calls.js";
-import { send } from "../requests.js";
+import { send, type Answer } from "../requests.js";
 import { answerOf, CREDENTIALS, isPublic, refusalOf, RULES, UPGRADE, type Rule } from "./contract.js";
 import { sampleOf, spent, whoseOf } from "./samples.js";
 import { makeWorld, type World } from "./world.js";
@@ -98,6 +98,10 @@ describe("every route, by every credential, for anybody's resources", function (
             const answer = await send(stack.url, good);
             told[`${credential} ${whose}`] = said(answer);
             expected[`${credential} ${whose}`] = answerOf(rule, credential, whose);
+            if (whose === "own" && !line.includes("/emm/")) {
+              told[`${credential} pays`] = priceOf(answer);
+              expected[`${credential} pays`] = rule.price;
+            }
             texts.set(whose, answer.text);
           }
           if (rule.elsewhere !== undefined && texts.has("foreign") && !line.includes("batch")) {
@@ -112,6 +116,12 @@ describe("every route, by every credential, for anybody's resources", function (
     }
   });
 });
+
+/** What an answer says it cost, such as `read 1`. */
+function priceOf({ headers }: Answer): string {
+  const bucket = headers.get("x-ratelimit-bucket");
+  return bucket === undefined ? "-" : `${bucket} ${headers.get("x-ratelimit-cost") ?? ""}`;
+}
 
 /** Opens a websocket: 101, or the status and the code of the refusal. */
 function upgrade(url: string, headers: Record<string, string>): Promise<string> {
