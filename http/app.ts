@@ -17,6 +17,7 @@ import type { Readiness } from "./health.js";
 import type { Metrics } from "./metrics.js";
 import { originOf } from "./origin.js";
 import { serve } from "./route.js";
+import { mountDocs } from "./openapi/page.js";
 import { routeTable } from "./table.js";
 import type { Endpoints } from "./endpoints.js";
 
@@ -77,7 +78,9 @@ export function createApp(parts: AppParts): Express {
   });
   const admission = createAdmission(parts);
   mountTokenRoutes(app, { ...emm, clients });
-  for (const route of [...routeTable(parts.endpoints), ...emmRoutes(emm.prefix, emm.endpoints)]) {
+  const routes = [...routeTable(parts.endpoints), ...emmRoutes(emm.prefix, emm.endpoints)];
+  mountDocs(app, { routes, brand, prefix: emm.prefix });
+  for (const route of routes) {
     app[route.method](route.path, serve(route, admission, parts.checkAnswers));
   }
 

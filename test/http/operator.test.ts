@@ -219,7 +219,11 @@ describe("the operator", function () {
     const mixed = await rest.placeOrders([good, bad, good]);
     expect(mixed.accepted).to.have.length(2);
     expect(mixed.rejected).to.deep.equal([
-      { index: 1, outcomeId: outcomes[0], reason: "price 0.501 is not on the tick table" },
+      {
+        index: 1,
+        outcomeId: outcomes[0],
+        reason: "price 0.501 is not on the tick table; take the nearest that is",
+      },
     ]);
     expect(await codeOf(rest.placeOrders([good, bad], true))).to.equal("400 INVALID_PRICE");
     expect(await codeOf(rest.placeOrders([], false))).to.equal("400 EMPTY_BATCH");

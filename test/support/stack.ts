@@ -29,6 +29,7 @@ import { silentLogger } from "../../stream/log/logger.js";
 import { RedisLog } from "../../stream/log/redis.js";
 import { LogTail } from "../../stream/log/tail.js";
 import { Worker } from "../../stream/log/worker.js";
+import { holdToDocument } from "./documented.js";
 import { freshDatabase, freshRedis } from "./servers.js";
 
 export interface StackOptions {
@@ -107,6 +108,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     for (let i = 0; i < (options.gateways ?? 1); i += 1) {
       const gateway = await startGateway(settingsOf(options, redisUrl, databaseUrl));
       stops.push(() => gateway.stop());
+      await holdToDocument(gateway.port);
       gateways.push(gateway);
     }
     const urls = gateways.map(({ port }) => `http://127.0.0.1:${port}`);

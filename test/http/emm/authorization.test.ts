@@ -239,7 +239,8 @@ describe("the token route of surface B", function () {
       expect(none.body).to.deep.equal({
         statusCode: 401,
         error: "Unauthorized",
-        message: "the bearer token is missing, malformed or expired",
+        message:
+          "the bearer token is missing, malformed or expired; get a new one and send it as Authorization: Bearer",
         code: "UNAUTHENTICATED",
       });
       const bad = await withToken("a.b.c");
