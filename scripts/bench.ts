@@ -4,6 +4,7 @@
  */
 
 import { mkdirSync, writeFileSync } from "node:fs";
+import { fanOut } from "./bench/fan-out.js";
 import { marketsByEvent } from "./bench/markets-by-event.js";
 import { matching } from "./bench/matching.js";
 import { settling } from "./bench/settlement.js";
@@ -15,6 +16,7 @@ const BENCHES: Readonly<Record<string, () => Row[] | Promise<Row[]>>> = {
   sweep: () => sweeping(),
   settlement: () => settling(),
   "markets-by-event": () => marketsByEvent(),
+  "fan-out": () => fanOut(),
 };
 
 const asked = process.argv.slice(2);

@@ -5,16 +5,11 @@
 
 import { OrderBook as HftBook } from "hft-limit-order-book";
 import { OrderBook as NodejsBook, Side } from "nodejs-order-book";
-import { marketActor } from "../../actors/actor.js";
 import { market } from "../../actors/market/market.js";
-import type { MarketCommand } from "../../actors/market/commands.js";
-import { contracts, ticks } from "../../actors/units.js";
+import { commandOf, openMarket } from "./actor.js";
 import { type Add, flow, type Flow, type Operation } from "./flow.js";
 import { median, type Row } from "./table.js";
 
-const MARKET_ID = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
-const FEE = { coefficientPpm: 30_000, makerCreditPpm: 500_000, charged: "ALWAYS" } as const;
-const GRID = Array.from({ length: 199 }, (_, i) => ticks(5 * (i + 1)));
 /** What the peers, which know one book with two sides, rest at once; more would only slow them. */
 const RESTING = 10_000;
 /** Until the compiler has settled. */
@@ -29,49 +24,13 @@ interface Contestant {
   readonly begin: (warm: readonly Add[]) => Take;
 }
 
-function enter({ orderId, wallet, outcome, priceTicks, qty, crosses }: Add): MarketCommand {
-  return {
-    kind: "enter",
-    order: {
-      orderId,
-      wallet,
-      trader: wallet,
-      ledger: 0,
-      currency: "CASH",
-      outcome,
-      price: ticks(priceTicks),
-      qty: contracts(qty),
-      tif: crosses ? "IOC" : "GTC",
-      selfTrade: "wash",
-      fee: FEE,
-      feeReserved: true,
-      acceptedTs: 0,
-    },
-  };
-}
-
 const actor: Contestant = {
   name: "market actor",
   begin(warm) {
-    const state = market.create(marketActor(MARKET_ID));
-    const outcomes = ["YES", "NO"].map((name) => ({ outcomeId: name, name }));
-    const definition = {
-      marketId: MARKET_ID,
-      eventId: MARKET_ID,
-      marketType: "MONEY",
-      description: "bench",
-      voids: "FMV",
-      outcomes,
-      fee: FEE,
-      liveDelayMs: 0,
-      ticks: GRID,
-    } as const;
-    market.decide(state, { kind: "create", definition, open: true, live: false }, 0);
-    for (const add of warm) market.decide(state, enter(add), 0);
+    const state = openMarket();
+    for (const add of warm) market.decide(state, commandOf(add), 0);
     return (operations) => {
-      const commands = operations.map((operation): MarketCommand =>
-        operation.kind === "add" ? enter(operation) : { kind: "cancel", orderIds: [operation.orderId] },
-      );
+      const commands = operations.map(commandOf);
       return () => {
         let trades = 0;
         for (const command of commands) {

@@ -14,6 +14,9 @@ import type { Wallets } from "./wallets.js";
 /** What the websocket server must be made with: the inbound cap, and no compression. */
 export const WS_OPTIONS = Object.freeze({ maxPayload: MAX_REQUEST_BYTES, perMessageDeflate: false });
 
+/** How often is looked whether sockets take what they are sent, ms. */
+const CHECK_MS = 1_000;
+
 export interface BridgePorts {
   readonly replicas: Replicas;
   /** Started. */
@@ -53,6 +56,11 @@ export function bridge(ports: BridgePorts): Bridge {
   const events = new EventWatch(catalog, onError);
   const shared = { replicas, wallets, catalog, throttle, rooms: new Rooms(pulse), events };
   const sessions = new Set<Session>();
+  const watching = setInterval(() => {
+    const now = performance.now();
+    for (const session of sessions) session.checkProgress(now);
+  }, CHECK_MS);
+  watching.unref();
   let closing = false;
   return {
     open(socket, caller, connection) {
@@ -83,6 +91,7 @@ export function bridge(ports: BridgePorts): Bridge {
     },
     async close() {
       closing = true;
+      clearInterval(watching);
       events.close();
       const all = [...sessions];
       for (const session of all) session.close(1012, "the server restarts");

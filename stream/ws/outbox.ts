@@ -7,6 +7,10 @@ import { WebSocket } from "ws";
 export const MAX_UNSENT_BYTES = 8 * 1024 * 1024;
 /** Over this much unsent public frames are dropped, which the client sees as a gap in a seq. */
 export const DROP_PUBLIC_BYTES = MAX_UNSENT_BYTES / 2;
+/** How long a socket may take nothing of what waits before it is closed with 1008 `SLOW_CONSUMER`, ms. */
+const MAX_STALL_MS = 15_000;
+/** What is handed to a connection at once; it says when it wants more. */
+const WRITE_BYTES = 64 * 1024;
 /** What a slow consumer gets to take its close frame before the connection is cut. */
 const CLOSE_GRACE_MS = 1_000;
 
@@ -65,16 +69,26 @@ export class Pulse {
 /**
  * What a socket is sent. Frames go past `ws` to its connection: they are framed already, and without compression and
  * fragments `ws` itself writes whole frames at once, so neither cuts into the other's.
+ *
+ * While the connection takes no more, frames wait here: those of markets are shared with every other socket, and what
+ * must not wait for them can go before them.
  */
 export class Outbox implements Flushable {
   readonly #socket: WebSocket;
   readonly #connection: Socket;
   readonly #pulse: Pulse;
-  #gathered: Buffer[] = [];
+  /** Replies and private frames, and what has to come before one of them. */
+  #first: Buffer[] = [];
+  /** What is in line with the frames of markets, in whole frames. */
+  #line: Buffer[] = [];
   #gatheredBytes = 0;
-  /** The largest answer under way: a client that asked for much is not slow for not having it yet. */
+  /** All that was ever gathered. */
+  #totalBytes = 0;
+  /** The largest answer under way, and where in all that was gathered it ends. */
   #answerBytes = 0;
+  #answerEnd = 0;
   #takenBytes = 0;
+  #tookAtMs = 0;
   #dropped = 0;
   /** The share of delta frames that a sandbox client wants to lose. */
   #lost = 0;
@@ -84,42 +98,58 @@ export class Outbox implements Flushable {
     this.#socket = socket;
     this.#connection = connection;
     this.#pulse = pulse;
-    connection.on("drain", () => {
-      this.#answerBytes = 0;
-    });
+    connection.on("drain", () => this.flush());
   }
 
-  /** How many chunks of public frames were dropped. */
+  /** How many chunks of market frames were dropped. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  get #unsentBytes(): number {
+  /** What the client has not taken yet, as far as this process can tell. */
+  get unsentBytes(): number {
     return this.#connection.writableLength + this.#gatheredBytes;
   }
 
-  /** Answers, errors, private frames and heartbeats: never dropped. */
-  send(json: string): void {
-    this.#gather(textFrame(json));
+  /** A reply, or an error. It may come before market frames that gathered before it. */
+  reply(json: string): void {
+    this.answer([json], false);
   }
 
-  /** An answer that the client asked for, however large it is. */
-  answer(json: string): void {
-    const frame = textFrame(json);
-    this.#answerBytes = Math.max(this.#answerBytes, frame.length);
-    this.#gather(frame);
-  }
-
-  /** A private frame. */
+  /** A private frame; as a reply. */
   tell(json: string): void {
-    if (!this.#isLost()) this.send(json);
+    if (!this.#isLost()) this.#gather(this.#first, textFrame(json));
   }
 
-  /** Public frames, whole ones; dropped while the socket is slow. */
+  /**
+   * What the client asked for, however large it is: it is not slow for not having it yet. `inLine`: all that gathered
+   * before comes before it, as it must before a snapshot.
+   */
+  answer(texts: readonly string[], inLine = true): void {
+    if (inLine) {
+      for (const frame of this.#line) this.#first.push(frame);
+      this.#line = [];
+    }
+    let bytes = 0;
+    for (const text of texts) {
+      const frame = textFrame(text);
+      bytes += frame.length;
+      this.#gather(this.#first, frame);
+    }
+    this.#answerBytes = Math.max(this.#answerUnderWay, bytes);
+    this.#answerEnd = this.#totalBytes;
+  }
+
+  /** What must neither be dropped nor come before the market frames that gathered before it. */
+  send(json: string): void {
+    this.#gather(this.#line, textFrame(json));
+  }
+
+  /** Market frames, whole ones; dropped while the socket is slow. */
   deliver(frames: Buffer): void {
     if (this.#isLost()) return;
-    if (this.#unsentBytes - this.#answerBytes > DROP_PUBLIC_BYTES) this.#dropped += 1;
-    else this.#gather(frames);
+    if (this.#waitingBytes > DROP_PUBLIC_BYTES) this.#dropped += 1;
+    else this.#gather(this.#line, frames);
   }
 
   /** From now on this share of the frames with deltas goes missing. */
@@ -139,45 +169,83 @@ export class Outbox implements Flushable {
   }
 
   flush(): void {
-    this.#write();
-    if (this.#unsentBytes - this.#answerBytes > MAX_UNSENT_BYTES) this.close(1008, "SLOW_CONSUMER");
+    if (this.#stalled === undefined && this.#socket.readyState === WebSocket.OPEN) {
+      while (this.#gatheredBytes > 0 && !this.#connection.writableNeedDrain) this.#write(WRITE_BYTES);
+    }
+    if (this.#waitingBytes > MAX_UNSENT_BYTES) this.closeSlow();
   }
 
   /** Sends what has gathered, then closes. */
   close(code: number, reason: string): void {
-    this.#write();
     if (this.#socket.readyState !== WebSocket.OPEN) return;
+    if (this.#stalled === undefined) while (this.#gatheredBytes > 0) this.#write(Infinity);
+    this.#forget();
     this.#socket.close(code, reason);
     setTimeout(() => this.#socket.terminate(), CLOSE_GRACE_MS).unref();
   }
 
-  /** To be called every 15 s: gives up on a socket that has taken nothing of what waits since the last call. */
-  checkProgress(): void {
+  /** Closes with 1008 `SLOW_CONSUMER`. Market frames that wait are forgotten: the close frame is better news. */
+  closeSlow(): void {
+    for (const { length } of this.#line) this.#gatheredBytes -= length;
+    this.#line = [];
+    this.close(1008, "SLOW_CONSUMER");
+  }
+
+  /** To be called every second or so, with a clock of ms: gives up on a socket that took nothing for 15 s. */
+  checkProgress(nowMs: number): void {
     const taken = this.#connection.bytesWritten - this.#connection.writableLength;
-    if (this.#connection.writableLength > 0 && taken === this.#takenBytes) this.close(1008, "SLOW_CONSUMER");
-    this.#takenBytes = taken;
+    if (this.#connection.writableLength === 0 || taken !== this.#takenBytes) {
+      this.#takenBytes = taken;
+      this.#tookAtMs = nowMs;
+    } else if (nowMs - this.#tookAtMs >= MAX_STALL_MS) this.closeSlow();
+  }
+
+  get #answerUnderWay(): number {
+    return this.#totalBytes - this.unsentBytes < this.#answerEnd ? this.#answerBytes : 0;
+  }
+
+  /** What a slow client is judged by. */
+  get #waitingBytes(): number {
+    const unsent = this.unsentBytes;
+    return unsent <= DROP_PUBLIC_BYTES ? unsent : unsent - this.#answerUnderWay;
   }
 
   #isLost(): boolean {
     return this.#lost > 0 && Math.random() < this.#lost;
   }
 
-  #write(): void {
-    const frames = this.#gathered;
-    if (frames.length === 0 || this.#stalled !== undefined) return;
-    const bytes = this.#gatheredBytes;
-    this.#gathered = [];
-    this.#gatheredBytes = 0;
-    if (this.#socket.readyState !== WebSocket.OPEN) return;
-    this.#connection.write(
-      frames.length === 1 && frames[0] !== undefined ? frames[0] : Buffer.concat(frames, bytes),
-    );
+  /** Writes what has gathered at once, up to `maxBytes` of it, and one frame at least. */
+  #write(maxBytes: number): void {
+    const frames = this.#first.length > 0 ? this.#first : this.#line;
+    const [only] = frames;
+    if (only !== undefined && frames.length === 1) {
+      frames.pop();
+      this.#gatheredBytes -= only.length;
+      this.#connection.write(only);
+      return;
+    }
+    let bytes = 0;
+    let count = 0;
+    for (; count < frames.length; count += 1) {
+      const more = frames[count]?.length ?? 0;
+      if (count > 0 && bytes + more > maxBytes) break;
+      bytes += more;
+    }
+    this.#gatheredBytes -= bytes;
+    this.#connection.write(Buffer.concat(frames.splice(0, count), bytes));
   }
 
-  #gather(frame: Buffer): void {
+  #forget(): void {
+    this.#first = [];
+    this.#line = [];
+    this.#gatheredBytes = 0;
+  }
+
+  #gather(frames: Buffer[], frame: Buffer): void {
     if (this.#socket.readyState !== WebSocket.OPEN) return;
-    this.#gathered.push(frame);
+    frames.push(frame);
     this.#gatheredBytes += frame.length;
+    this.#totalBytes += frame.length;
     this.#pulse.outbox(this);
   }
 }

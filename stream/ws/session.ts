@@ -99,6 +99,11 @@ export class Session {
     this.#outbox.close(code, reason);
   }
 
+  /** To be called every second or so, with a clock of ms. */
+  checkProgress(nowMs: number): void {
+    this.#outbox.checkProgress(nowMs);
+  }
+
   #receive(data: Buffer, isBinary: boolean): void {
     if (isBinary) {
       this.close(1003, "text only");
@@ -179,8 +184,7 @@ export class Session {
       case "snapshot":
         return this.#watching.snapshot(nonce, payload);
       case "unsubscribe":
-        this.#acknowledge(nonce, "unsubscribed", await this.#watching.unsubscribe(payload));
-        return;
+        return this.#unsubscribe(nonce, payload);
       case "status":
         this.#acknowledge(nonce, "status", await this.#watching.status());
         return;
@@ -213,6 +217,12 @@ export class Session {
     }
   }
 
+  /** What the subjects still said comes before the answer, so that nothing comes after it. */
+  async #unsubscribe(nonce: number, subjects: readonly string[]): Promise<void> {
+    const unsubscribed = await this.#watching.unsubscribe(subjects);
+    this.#outbox.answer([JSON.stringify({ nonce, unsubscribed })]);
+  }
+
   async #place(nonce: number, orders: readonly unknown[], atomic: boolean): Promise<void> {
     this.#mustTrade();
     checkBatch(orders);
@@ -223,7 +233,7 @@ export class Session {
       return;
     }
     const { code, message, accepted, rejected } = answer;
-    this.#outbox.send(JSON.stringify({ nonce, code, message, accepted, rejected }));
+    this.#outbox.reply(JSON.stringify({ nonce, code, message, accepted, rejected }));
   }
 
   async #cancel(nonce: number, orderIds: readonly string[]): Promise<void> {
@@ -267,15 +277,15 @@ export class Session {
   }
 
   #acknowledge(nonce: number, name: string, result: unknown): void {
-    this.#outbox.answer(JSON.stringify({ nonce, [name]: result }));
+    this.#outbox.reply(JSON.stringify({ nonce, [name]: result }));
   }
 
   #fail(nonce: number, { code, message }: Refused): void {
-    this.#outbox.send(JSON.stringify({ nonce, code, message }));
+    this.#outbox.reply(JSON.stringify({ nonce, code, message }));
   }
 
   #refuse(nonce: number | undefined, code: string, message: string): void {
-    this.#outbox.send(JSON.stringify({ nonce, code, message }));
+    this.#outbox.reply(JSON.stringify({ nonce, code, message }));
   }
 
   #takeToken(): boolean {
@@ -295,11 +305,12 @@ export class Session {
 
   #beat(): void {
     if (!this.#alive) {
-      this.#socket.terminate();
+      // A client that has yet to take what came before the ping has not been silent, it is slow.
+      if (this.#outbox.unsentBytes > 0) this.#outbox.closeSlow();
+      else this.#socket.terminate();
       return;
     }
     this.#alive = false;
-    this.#outbox.checkProgress();
     if (this.#socket.readyState !== WebSocket.OPEN) return;
     this.#socket.ping();
     for (const frame of this.#watching.heartbeats()) this.#outbox.send(frame);

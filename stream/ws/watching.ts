@@ -22,7 +22,7 @@ import type { Rooms } from "./rooms.js";
 import { prepare, type Prepared, release, type Sources } from "./selection.js";
 import type { PrivateChannel } from "./wallet-fold.js";
 import type { WatchedWallet } from "./wallets.js";
-import { marketFrames, type PublicBatch } from "./wire.js";
+import { marketFrames } from "./wire.js";
 
 /** What the bridge shares between its sockets. */
 export interface Shared extends Sources {
@@ -83,7 +83,7 @@ export class Watching {
     });
     const replayed = missedPrivately(wallet, channels, since);
     const shown = channels.filter((channel) => !replayed.has(channel));
-    this.#outbox.answer(
+    const answer = [
       reply(nonce, [
         subscribed(prepared.direct, prepared.events, channels),
         snapshotOf(
@@ -93,11 +93,13 @@ export class Watching {
         ...privateSnapshots(wallet?.feed, shown),
         ...(since === undefined ? [] : [resumption(since, currency, joined, new Set(replayed.keys()))]),
       ]),
-    );
+    ];
     for (const { replica, mask, resumed } of joined) {
-      for (const batch of resumed?.batches ?? []) this.#sendBatch(replica, batch, mask);
+      for (const batch of resumed?.batches ?? [])
+        answer.push(...marketFrames(replica.market.identity, batch, mask));
     }
-    for (const batches of replayed.values()) for (const { frame } of batches) this.#outbox.send(frame);
+    for (const batches of replayed.values()) answer.push(...batches.map(({ frame }) => frame));
+    this.#outbox.answer(answer);
     if (wallet !== undefined) this.#watchWallet(wallet, channels);
   }
 
@@ -106,7 +108,7 @@ export class Watching {
     const prepared = await this.#prepare(selection, undefined);
     const { currency, markets, channels, wallet } = prepared;
     for (const { replica } of markets) this.#shared.rooms.of(replica).flush();
-    this.#outbox.answer(
+    this.#outbox.answer([
       reply(nonce, [
         snapshotOf(
           markets.map(({ replica, mask }) => ({ replica, mask, resumed: 0 })),
@@ -114,7 +116,7 @@ export class Watching {
         ),
         ...privateSnapshots(wallet?.feed, channels),
       ]),
-    );
+    ]);
     this.#abandon(prepared);
   }
 
@@ -170,7 +172,9 @@ export class Watching {
     }
     this.#watch(replica, mask);
     if (resumed === mask) {
-      for (const batch of batches) this.#sendBatch(replica, batch, mask);
+      for (const batch of batches) {
+        for (const frame of marketFrames(replica.market.identity, batch, mask)) this.#outbox.send(frame);
+      }
       return;
     }
     for (const currency of CURRENCIES) {
@@ -315,10 +319,6 @@ export class Watching {
     this.#wallet?.stop();
     this.#wallet = undefined;
     this.#private.clear();
-  }
-
-  #sendBatch(replica: Replica, batch: PublicBatch, mask: Mask): void {
-    for (const frame of marketFrames(replica.market.identity, batch, mask)) this.#outbox.send(frame);
   }
 
   #privateSeqs(): string[] {

@@ -89,8 +89,8 @@ describe("an outbox", () => {
       outbox.deliver(chunk);
       outbox.flush();
     }
-    expect(server.bufferedAmount).to.be.within(DROP_PUBLIC_BYTES, MAX_UNSENT_BYTES);
-    outbox.send("private");
+    expect(outbox.unsentBytes).to.be.within(DROP_PUBLIC_BYTES, MAX_UNSENT_BYTES);
+    outbox.tell("private");
     outbox.flush();
     expect(server.readyState).to.equal(WebSocket.OPEN);
     const closed = once(client, "close");
@@ -108,7 +108,7 @@ describe("an outbox", () => {
   it("lets a client take an answer of more than 8 MiB that it asked for", async () => {
     const { outbox, received, client } = await pair();
     client.pause();
-    outbox.answer("x".repeat(MAX_UNSENT_BYTES + 4_000_000));
+    outbox.answer(["x".repeat(MAX_UNSENT_BYTES + 4_000_000)]);
     outbox.flush();
     outbox.deliver(textFrame("public"));
     client.resume();
@@ -116,17 +116,90 @@ describe("an outbox", () => {
     expect(received[1]).to.equal("public");
   });
 
-  it("gives up on a connection that took nothing between two checks", async () => {
+  it("counts what it sends besides an answer, and all of it once the answer is taken", async () => {
+    const { outbox, received, client, server } = await pair();
+    client.pause();
+    outbox.answer(["x".repeat(MAX_UNSENT_BYTES), "the last of it"]);
+    outbox.flush();
+    client.resume();
+    await until(() => received.length === 2);
+    client.pause();
+    for (let i = 0; server.readyState === WebSocket.OPEN; i += 1) {
+      if (i > 100) throw new Error("it was never closed");
+      outbox.send("x".repeat(256 * 1024));
+      outbox.flush();
+    }
+  });
+
+  it("lets replies and private frames go before market frames that wait, and snapshots never", async () => {
+    const { outbox, client, received } = await pair();
+    client.pause();
+    const market = (n: number): void => {
+      outbox.deliver(textFrame(`market ${n} ${"x".repeat(200_000)}`));
+      outbox.flush();
+    };
+    for (let i = 0; outbox.dropped === 0; i += 1) market(i);
+    outbox.answer(["a snapshot", "what it resumed"]);
+    outbox.send("a heartbeat");
+    outbox.tell("a fill");
+    outbox.reply("a reply");
+    outbox.flush();
+    client.resume();
+    await until(() => received.includes("a heartbeat"));
+    const order = received.map((text) => text.split(" ").slice(0, 2).join(" "));
+    const markets = order.filter((text) => text.startsWith("market"));
+    expect(markets).to.deep.equal(markets.map((_, n) => `market ${n}`));
+    expect(order.slice(markets.length)).to.deep.equal([
+      "a snapshot",
+      "what it",
+      "a fill",
+      "a reply",
+      "a heartbeat",
+    ]);
+    client.pause();
+    received.length = 0;
+    for (let i = 0; i < 40; i += 1) market(i);
+    outbox.reply("a reply");
+    outbox.tell("a fill");
+    client.resume();
+    await until(() => received.length === 42);
+    expect(received.indexOf("a reply")).to.be.below(30);
+    expect(received.indexOf("a fill")).to.equal(received.indexOf("a reply") + 1);
+  });
+
+  it("closes a socket that took nothing for 15 s, and none that took something or had nothing to take", async () => {
     const { outbox, client, server } = await pair();
+    outbox.checkProgress(1_000);
+    outbox.checkProgress(30_000);
     client.pause();
     for (let i = 0; i < 60; i += 1) outbox.send("x".repeat(100_000));
     outbox.flush();
-    await until(() => server.bufferedAmount > 0);
+    await until(() => outbox.unsentBytes > 0);
     await new Promise((resolve) => setTimeout(resolve, 100));
-    outbox.checkProgress();
+    outbox.checkProgress(31_000);
+    outbox.checkProgress(45_900);
     expect(server.readyState).to.equal(WebSocket.OPEN);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    outbox.checkProgress();
+    client.resume();
+    await until(() => outbox.unsentBytes === 0);
+    outbox.checkProgress(46_100);
+    outbox.checkProgress(99_000);
+    expect(server.readyState).to.equal(WebSocket.OPEN);
+  });
+
+  it("tells a socket that took nothing for 15 s why it is closed", async () => {
+    const { outbox, client, server } = await pair();
+    client.pause();
+    for (let i = 0; i < 60; i += 1) outbox.deliver(textFrame("x".repeat(100_000)));
+    outbox.flush();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    outbox.checkProgress(1_000);
+    outbox.checkProgress(15_999);
+    expect(server.readyState).to.equal(WebSocket.OPEN);
+    outbox.checkProgress(16_000);
     expect(server.readyState).to.equal(WebSocket.CLOSING);
+    const closed = once(client, "close");
+    client.resume();
+    const [code, reason] = (await closed) as [number, Buffer];
+    expect([code, reason.toString()]).to.deep.equal([1008, "SLOW_CONSUMER"]);
   });
 });

@@ -1,0 +1,101 @@
+/**
+ * Deliveries a second to 1,000 sockets that watch one market: the bridge beside `ws` as one uses it, with the same
+ * frames, in turns. A delivery is one frame at one socket. A busy machine blurs the rates, and the server's time for a
+ * delivery much less.
+ */
+
+import { type Contestant, type Counted, Peer, type Sent, type Served } from "./stream/messages.js";
+import { median, type Row } from "./table.js";
+
+const SOCKETS = 1_000;
+const PROCESSES = 2;
+const SECONDS = 3;
+const RUNS = 3;
+/** Frames that one turn of the event loop sends: a quiet market, a busy one, and one that commits in batches. */
+const FRAMES = [1, 10, 50];
+
+interface Measured {
+  readonly perSecond: number;
+  readonly cpuMicroseconds: number;
+}
+
+class Match {
+  readonly #server = new Peer("server");
+  readonly #readers = Array.from({ length: PROCESSES }, () => new Peer("readers"));
+
+  async open(as: Contestant): Promise<void> {
+    const { port } = await this.#server.ask<Served>({ kind: "serve", as });
+    for (const readers of this.#readers) {
+      await readers.ask({ kind: "connect", port, sockets: SOCKETS / PROCESSES, subscribe: as === "bridge" });
+    }
+    await this.run(10, 1);
+  }
+
+  /** Throws when a frame did not arrive. */
+  async run(frames: number, seconds: number): Promise<Measured> {
+    await this.#read(() => true);
+    const before = await this.#frames();
+    const sent = await this.#server.ask<Sent>({ kind: "flood", frames, seconds });
+    const deliveries = sent.frames * SOCKETS;
+    await this.#read((read) => read - before >= deliveries);
+    return { perSecond: deliveries / sent.seconds, cpuMicroseconds: (1e6 * sent.cpuSeconds) / deliveries };
+  }
+
+  async close(): Promise<void> {
+    for (const peer of [this.#server, ...this.#readers]) await peer.end();
+  }
+
+  async #frames(): Promise<number> {
+    const counted = await Promise.all(this.#readers.map((peer) => peer.ask<Counted>({ kind: "count" })));
+    for (const peer of this.#readers) await peer.ask({ kind: "forget" });
+    return counted.reduce((sum, { frames }) => sum + frames, 0);
+  }
+
+  async #read(enough: (frames: number) => boolean): Promise<void> {
+    for (const until = Date.now() + 30_000; !enough(await this.#frames());) {
+      if (Date.now() > until) throw new Error("frames went missing");
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
+
+export async function fanOut(): Promise<Row[]> {
+  const matches = { bridge: new Match(), ws: new Match() };
+  try {
+    await matches.bridge.open("bridge");
+    await matches.ws.open("ws");
+    const rows: Row[] = [];
+    for (const frames of FRAMES) {
+      const runs: Record<Contestant, Measured[]> = { bridge: [], ws: [] };
+      for (let run = 0; run < RUNS; run += 1) {
+        for (const as of ["bridge", "ws"] as const) runs[as].push(await matches[as].run(frames, SECONDS));
+      }
+      rows.push(...rowsOf(frames, runs));
+    }
+    return rows;
+  } finally {
+    await matches.bridge.close();
+    await matches.ws.close();
+  }
+}
+
+function rowsOf(frames: number, runs: Readonly<Record<Contestant, readonly Measured[]>>): Row[] {
+  const bench = `fan-out to ${SOCKETS} sockets, ${frames} frame${frames === 1 ? "" : "s"} at a time`;
+  const [ours, theirs] = [runs.bridge, runs.ws].map((measured) => ({
+    perSecond: median(measured.map(({ perSecond }) => perSecond)),
+    cpu: median(measured.map(({ cpuMicroseconds }) => cpuMicroseconds)),
+  }));
+  if (ours === undefined || theirs === undefined) return [];
+  return [
+    { bench, what: "bridge", figure: ours.perSecond, unit: "deliveries/s" },
+    {
+      bench,
+      what: "bare ws",
+      figure: theirs.perSecond,
+      unit: "deliveries/s",
+      ratio: ours.perSecond / theirs.perSecond,
+    },
+    { bench, what: "bridge: the server's time", figure: ours.cpu, unit: "µs each" },
+    { bench, what: "bare ws: the server's time", figure: theirs.cpu, unit: "µs each" },
+  ];
+}

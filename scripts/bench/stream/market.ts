@@ -1,0 +1,63 @@
+/** A market that trades by itself, as a log would tell of it: what the bridge follows in the benches. */
+
+import type { Batch } from "../../../actors/actor.js";
+import { marketActor } from "../../../actors/actor.js";
+import type { MarketDelta } from "../../../actors/market/deltas.js";
+import { market } from "../../../actors/market/market.js";
+import type { Entry, Tail } from "../../../stream/log/types.js";
+import type { LoadMarket } from "../../../stream/ws/replicas.js";
+import { commandOf, MARKET_ID, openMarket } from "../actor.js";
+import { flow, type Operation } from "../flow.js";
+
+const RESTING = 500;
+const OPERATIONS = 500_000;
+const ACTOR = marketActor(MARKET_ID);
+
+type Follower = (entries: readonly Entry<MarketDelta>[]) => void;
+
+export class TradingMarket {
+  readonly #state = openMarket();
+  readonly #waiting: string[];
+  #operations: Operation[] = [];
+  readonly #followers = new Set<Follower>();
+  #seq = 1;
+  readonly tail: Tail;
+
+  constructor() {
+    const { warm, batches } = flow(OPERATIONS, RESTING);
+    for (const add of warm) market.decide(this.#state, commandOf(add), 0);
+    this.#waiting = [...batches].reverse();
+    this.tail = {
+      follow: (_actor, _afterSeq, onEntries) => {
+        const follower = onEntries as Follower;
+        this.#followers.add(follower);
+        return () => this.#followers.delete(follower);
+      },
+      head: () => Promise.resolve(this.#seq),
+    };
+  }
+
+  readonly load: LoadMarket = () =>
+    Promise.resolve({ seq: this.#seq, state: market.restore(ACTOR, market.save(this.#state)) });
+
+  /** Takes `count` commands, and tells of them in one entry, as a commit of a busy market does. `ts` is in ms. */
+  trade(count: number, ts: number): void {
+    const batches: Batch<MarketDelta>[] = [];
+    while (batches.length < count) {
+      const { deltas } = market.decide(this.#state, commandOf(this.#next()), ts);
+      if (deltas.some(({ type }) => type === "book")) batches.push({ ts, deltas });
+    }
+    this.#seq += 1;
+    const entry = { actor: ACTOR, seq: this.#seq, batches, cursor: "0-0", sources: {}, answers: [] };
+    for (const follower of this.#followers) follower([entry]);
+  }
+
+  #next(): Operation {
+    if (this.#operations.length === 0) {
+      this.#operations = (JSON.parse(this.#waiting.pop() ?? "[]") as Operation[]).reverse();
+    }
+    const operation = this.#operations.pop();
+    if (operation === undefined) throw new Error("the flow of the bench is over");
+    return operation;
+  }
+}

@@ -1,0 +1,172 @@
+/** The sending side of the stream benches, a process of its own: the bridge, or bare `ws` with the same frames. */
+
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { type WebSocket, WebSocketServer } from "ws";
+import { bridge, WS_OPTIONS } from "../../../stream/ws/bridge.js";
+import type { Trading } from "../../../stream/ws/ports.js";
+import { Replicas } from "../../../stream/ws/replicas.js";
+import { Wallets } from "../../../stream/ws/wallets.js";
+import { MARKET_ID } from "../actor.js";
+import { OUTCOME_IDS } from "../actor.js";
+import { TradingMarket } from "./market.js";
+import {
+  answer,
+  type Contestant,
+  type Looked,
+  type Sent,
+  type Served,
+  type ServerRequest,
+} from "./messages.js";
+import { recordFrames } from "./recorded.js";
+
+const IDENTITY = {
+  marketId: MARKET_ID,
+  eventId: MARKET_ID,
+  outcomes: OUTCOME_IDS.map((outcomeId) => ({ outcomeId, name: outcomeId })),
+};
+
+const nobody = (): never => {
+  throw new Error("nobody trades in this bench");
+};
+const trading: Trading = { place: nobody, cancel: nobody, cancelAll: nobody };
+
+const connections = new Set<Socket>();
+const closed: Record<string, number> = {};
+/** Sends so many frames to everyone. */
+let send: (frames: number) => void = nobody;
+
+function fail(error: unknown): void {
+  console.error(error);
+  process.exit(1);
+}
+
+function bridged(): (socket: WebSocket, connection: Socket) => void {
+  const traded = new TradingMarket();
+  const { tail, load } = traded;
+  const catalog = {
+    market: () => Promise.resolve(IDENTITY),
+    marketsOf: () => Promise.resolve([MARKET_ID]),
+    onMarket: () => () => undefined,
+  };
+  const served = bridge({
+    replicas: new Replicas({ tail, load, onError: fail }),
+    wallets: new Wallets({ tail, exchange: { ledger: nobody }, catalog, onError: fail }),
+    trading,
+    disconnects: { arm: nobody, disarm: nobody },
+    catalog,
+    throttle: { charge: () => Promise.resolve({ granted: true, remaining: 512, retryAfterS: 0 }) },
+    queries: { markets: nobody, events: nobody },
+    readJson: (bytes) => JSON.parse(new TextDecoder().decode(bytes)) as unknown,
+    onError: fail,
+  });
+  // Readers tell the time that a frame took from `ts`, to a fraction of a millisecond.
+  send = (frames) => traded.trade(frames, performance.timeOrigin + performance.now());
+  return (socket, connection) => {
+    const keyId = randomUUID();
+    const caller = { keyId, traderId: keyId, wallet: keyId, scope: "trading", address: "127.0.0.1" } as const;
+    served.open(socket, caller, connection);
+  };
+}
+
+/** The same frames, made beforehand and shared by all sockets. */
+function bare(): (socket: WebSocket) => void {
+  const recorded = recordFrames(IDENTITY, 20_000);
+  const sockets = new Set<WebSocket>();
+  let next = 0;
+  send = (frames) => {
+    for (let i = 0; i < frames; i += 1) {
+      const frame = recorded[next % recorded.length] ?? Buffer.alloc(0);
+      next += 1;
+      for (const socket of sockets) socket.send(frame, { binary: false });
+    }
+  };
+  return (socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  };
+}
+
+async function serve(as: Contestant): Promise<Served> {
+  const open = as === "bridge" ? bridged() : bare();
+  const http = createServer();
+  const sockets = new WebSocketServer({ server: http, ...WS_OPTIONS });
+  sockets.on("connection", (socket, { socket: connection }) => {
+    connections.add(connection);
+    connection.on("close", () => connections.delete(connection));
+    const close = socket.close.bind(socket);
+    // What a socket that does not read was told cannot be asked of it.
+    socket.close = (code, reason) => {
+      const why = `${String(code)} ${String(reason)}`;
+      closed[why] = (closed[why] ?? 0) + 1;
+      close(code, reason);
+    };
+    socket.on("error", () => undefined);
+    open(socket, connection);
+  });
+  http.listen(0, "127.0.0.1");
+  await once(http, "listening");
+  return { port: (http.address() as AddressInfo).port };
+}
+
+async function taken(): Promise<void> {
+  for (;;) {
+    await new Promise((resolve) => setImmediate(resolve));
+    let waiting = false;
+    for (const { writableLength } of connections) if (writableLength > 0) waiting = true;
+    if (!waiting) return;
+  }
+}
+
+async function measure(work: (until: number) => Promise<number>, seconds: number): Promise<Sent> {
+  const before = process.cpuUsage();
+  const began = performance.now();
+  const frames = await work(began + seconds * 1_000);
+  const { user, system } = process.cpuUsage(before);
+  return { frames, seconds: (performance.now() - began) / 1_000, cpuSeconds: (user + system) / 1e6 };
+}
+
+async function flood(each: number, until: number): Promise<number> {
+  let frames = 0;
+  while (performance.now() < until) {
+    send(each);
+    frames += each;
+    // The bridge writes at the end of the turn.
+    await new Promise((resolve) => setImmediate(resolve));
+    await taken();
+  }
+  return frames;
+}
+
+async function pace(each: number, perSecond: number, until: number): Promise<number> {
+  let frames = 0;
+  for (let due = performance.now(); due < until; due += 1_000 / perSecond) {
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())));
+    send(each);
+    frames += each;
+  }
+  return frames;
+}
+
+function look(): Looked {
+  const { rss, heapUsed, external } = process.memoryUsage();
+  return { rssBytes: rss, heapBytes: heapUsed, buffersBytes: external, sockets: connections.size, closed };
+}
+
+answer(async (message) => {
+  const request = message as ServerRequest;
+  switch (request.kind) {
+    case "serve":
+      return serve(request.as);
+    case "flood":
+      return measure((until) => flood(request.frames, until), request.seconds);
+    case "pace":
+      return measure((until) => pace(request.frames, request.perSecond, until), request.seconds);
+    case "look":
+      return look();
+    default:
+      return request satisfies never;
+  }
+});
