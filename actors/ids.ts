@@ -4,35 +4,30 @@ import { assert } from "./units.js";
 
 const KINDS = { match: "1", fill: "2", trade: "3", entry: "4" } as const;
 
-export type DerivedKind = keyof typeof KINDS;
+const UUID_LENGTH = 36;
 
-const DIGITS = 12;
+export type DerivedKind = keyof typeof KINDS;
 
 /** The UUIDs (version 8) that one maker gives, from its own UUID, the kind of thing and its number within the maker. */
 export class DerivedIds {
-  /** By kind, and by how many digits the number has. */
-  readonly #prefixes: Readonly<Record<DerivedKind, readonly string[]>>;
+  /** The id of number 0 of each kind. */
+  readonly #first: Readonly<Record<DerivedKind, string>>;
 
   constructor(maker: string) {
-    const prefixes = (kind: DerivedKind): readonly string[] =>
-      Array.from(
-        { length: DIGITS + 1 },
-        (_, digits) =>
-          `${maker.slice(0, 13)}-8${maker.slice(15, 18)}-8${KINDS[kind]}${maker.slice(20, 22)}-${"0".repeat(DIGITS - digits)}`,
-      );
-    this.#prefixes = {
-      match: prefixes("match"),
-      fill: prefixes("fill"),
-      trade: prefixes("trade"),
-      entry: prefixes("entry"),
+    const first = (kind: DerivedKind): string =>
+      `${maker.slice(0, 13)}-8${maker.slice(15, 18)}-8${KINDS[kind]}${maker.slice(20, 22)}-000000000000`;
+    this.#first = {
+      match: first("match"),
+      fill: first("fill"),
+      trade: first("trade"),
+      entry: first("entry"),
     };
   }
 
   of(kind: DerivedKind, n: number): string {
+    assert(Number.isSafeInteger(n) && n >= 0 && n < 2 ** 48, "a number does not fit an id", n);
     const digits = n.toString(16);
-    const prefix = this.#prefixes[kind][digits.length];
-    assert(Number.isSafeInteger(n) && n >= 0 && prefix !== undefined, "a number does not fit an id", n);
-    return prefix + digits;
+    return this.#first[kind].slice(0, UUID_LENGTH - digits.length) + digits;
   }
 }
 

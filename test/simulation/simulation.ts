@@ -28,7 +28,7 @@ const TRADERS = 4;
 const KEYBOARDS = 4;
 const START_MS = 1_700_000_000_000;
 /** Simulated time: of the faults, and within which the healed exchange has to come to rest. */
-const TROUBLE_MS = 4_500;
+const TROUBLE_MS = 3_000;
 const REST_MS = 120_000;
 /** How long what is due may take when nothing fails. */
 const PUNCTUAL_MS = 2_000;

@@ -7,7 +7,7 @@ import { type Scenario, scenario } from "../actors/steps.js";
 import { RUNTIME_MUTANTS } from "./mutants.js";
 import { type Outcome, Simulation } from "./simulation.js";
 
-const STEPS = 50;
+const STEPS = 40;
 
 export type Task =
   /** One seed: the simulation, then a scenario beside the naive exchange. */
