@@ -17,7 +17,8 @@ function whole(min: number, max: number, fallback: number) {
     .regex(/^(0|[1-9][0-9]{0,8})$/, message)
     .transform(Number)
     .refine((value) => value >= min && value <= max, message)
-    .default(fallback);
+    .default(fallback)
+    .meta({ type: "integer", minimum: min, maximum: max, description: `${fallback} without it.` });
 }
 
 /** A moment in a query, in Unix ms inside. */

@@ -3,7 +3,7 @@
  * and answers are held against, the table of errors and the meters.
  */
 
-import type { z } from "zod";
+import { z } from "zod";
 import type { Access, Route } from "../route.js";
 import { IDS, type Note } from "./notes.js";
 import { ref, type Json, type OpenApiDocument, type Operation } from "./json.js";
@@ -172,7 +172,7 @@ function queryParameters(query: z.core.$ZodType | undefined, note: Note, shapes:
   return shapes.parametersOf(query).map(({ name, shape }) => ({
     name,
     in: "query",
-    required: !accepts(shape),
+    required: !mayBeAbsent(shape),
     ...(PARAMETERS[name] === undefined ? {} : { description: PARAMETERS[name] }),
     schema: shapes.of(shape),
     ...(note.query?.[name] === undefined ? {} : { example: note.query[name] }),
@@ -180,8 +180,8 @@ function queryParameters(query: z.core.$ZodType | undefined, note: Note, shapes:
 }
 
 /** Whether a parameter may be left out. */
-function accepts(shape: z.core.$ZodType): boolean {
-  return shape._zod.optin === "optional";
+function mayBeAbsent(shape: z.core.$ZodType): boolean {
+  return z.safeParse(shape, undefined).success;
 }
 
 function bodyOf(body: z.core.$ZodType | undefined, note: Note, shapes: Shapes, required: boolean): Json {

@@ -69,9 +69,9 @@ export class Shapes {
     const inline = (value: unknown): unknown => {
       if (Array.isArray(value)) return value.map(inline);
       if (value === null || typeof value !== "object") return value;
-      const { $ref } = value as { $ref?: unknown };
+      const { $ref, ...more } = value as { $ref?: unknown };
       const name = typeof $ref === "string" ? $ref.split("/").at(-1) : undefined;
-      if (name !== undefined && this.#inlined.has(name)) return inline(plain.get(name));
+      if (name !== undefined && this.#inlined.has(name)) return inline({ ...plain.get(name), ...more });
       return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, inline(part)]));
     };
     const named = [...plain].filter(([name]) => !this.#inlined.has(name));

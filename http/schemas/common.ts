@@ -44,14 +44,17 @@ const Whole = z
   .string()
   .regex(/^(0|[1-9][0-9]{0,15})$/, "must be a whole number")
   .transform(Number)
-  .refine(Number.isSafeInteger, "is out of range");
+  .refine(Number.isSafeInteger, "is out of range")
+  .meta({ type: "integer" });
 
 /** A time in a query, Unix ms. */
 export const QueryMs = Whole;
 
 /** `limit` and `after` of every list of surface A. */
 export const PageQuery = {
-  limit: Whole.default(500).refine((limit) => limit >= 1 && limit <= 5_000, "must be from 1 to 5000"),
+  limit: Whole.default(500)
+    .refine((limit) => limit >= 1 && limit <= 5_000, "must be from 1 to 5000")
+    .meta({ type: "integer", minimum: 1, maximum: 5_000, description: "500 without it." }),
   after: z.string().min(1, "must be the next of a previous page").max(512, "is no cursor of ours").optional(),
 };
 

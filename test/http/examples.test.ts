@@ -1,0 +1,252 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { generateKey } from "../../http/client/signer.js";
+import type { Json, OpenApiDocument, Operation } from "../../http/openapi/json.js";
+import { IDS, PUBLIC_KEY } from "../../http/openapi/notes.js";
+import { Contract } from "../support/documented.js";
+import { login, startStack, type Stack } from "../support/stack.js";
+import { newMarket, newTrader, type TestTrader } from "../support/traders.js";
+import { bearerCalls, callsOf, eventually, openCalls, type Calls } from "./calls.js";
+import { askToken, newClient } from "./emm/client.js";
+import { send, signed, type Answer, type Raw } from "./requests.js";
+
+type Ids = { -readonly [Name in keyof typeof IDS]: string };
+
+/** After the others: what they need is gone then. */
+const LAST = ["PUT /admin/v1/ticks", "POST /admin/v1/maintenance", "DELETE /v3/session"];
+const SECOND_OPERATOR = { email: "other@example.com", password: "another long password" };
+
+describe("the examples of the OpenAPI document", function () {
+  this.timeout(120_000);
+  let stack: Stack;
+  let document: OpenApiDocument;
+  let contract: Contract;
+  let trader: TestTrader;
+  let ids: Ids;
+  let secret = "";
+  let tokens: Readonly<Record<"trader" | "operator" | "second" | "client", string>>;
+  let operator: Calls;
+  let trading: Calls;
+  let managing: Calls;
+  let client: Calls;
+
+  /** The answer to a call that prepares another one. */
+  const made = async (answer: Promise<Answer>): Promise<Readonly<Record<string, string>>> => {
+    const { status, text, json } = await answer;
+    if (status >= 300) throw new Error(`${status} ${text}`);
+    return json as Readonly<Record<string, string>>;
+  };
+
+  const idOf = async (answer: Promise<Answer>, name: string): Promise<string> =>
+    (await made(answer))[name] ?? "";
+
+  const newOrder = (price = "0.100"): Promise<string> =>
+    idOf(trading("POST /v3/orders", { outcomeId: ids.outcomeId, price, qty: 100, tif: "GTC" }), "orderId");
+
+  const grade = async (marketId: string, winner: string): Promise<void> => {
+    await made(operator(`POST /admin/v1/markets/${marketId}/grade`, { winner }));
+  };
+
+  const settled = async (): Promise<Partial<Ids>> => {
+    const { marketId, outcomes } = await newMarket(stack);
+    await grade(marketId, outcomes[0]);
+    await made(
+      bearerCalls(stack.url, tokens.second)(`POST /admin/v1/markets/${marketId}/settlement/approve`),
+    );
+    await eventually(
+      () => operator(`GET /admin/v1/markets/${marketId}`),
+      ({ json }) => json["status"] === "SETTLED",
+    );
+    return { marketId, outcomeId: outcomes[0] };
+  };
+  const waiting = async (): Promise<Partial<Ids>> => {
+    const { marketId, outcomes } = await newMarket(stack);
+    await grade(marketId, outcomes[0]);
+    return { marketId };
+  };
+  const untouched = async (): Promise<Partial<Ids>> => {
+    const { eventId, marketId, outcomes } = await newMarket(stack);
+    return { eventId, marketId, outcomeId: outcomes[0] };
+  };
+  const ordered = async (): Promise<Partial<Ids>> => ({ orderId: await newOrder() });
+  const grouped = async (): Promise<Partial<Ids>> => {
+    const bounds = { maxFilledQty: 1, windowMs: 1_000 };
+    return { groupId: await idOf(trading("POST /v3/safety/groups", bounds), "groupId") };
+  };
+  const readKey = async (): Promise<Partial<Ids>> => {
+    const { publicKey, algorithm } = generateKey();
+    return {
+      keyId: await idOf(managing("POST /v3/keys", { name: "second", publicKey, algorithm }), "keyId"),
+    };
+  };
+  const managementKey = (): Promise<Partial<Ids>> => Promise.resolve({ keyId: trader.management.key.keyId });
+  const emmClient = async (): Promise<Partial<Ids>> => ({
+    clientId: (await newClient(stack, trader)).clientId,
+  });
+  const strike = async (): Promise<Partial<Ids>> => ({
+    requestId: await idOf(
+      client("POST /svc/v2/emm/strike-requests", { marketId: ids.marketId, strike: 3 }),
+      "requestId",
+    ),
+  });
+
+  /** What an example needs for itself, because it uses it up or must find it in some state. */
+  const FRESH: Readonly<Record<string, () => Promise<Partial<Ids>>>> = {
+    "GET /v3/keys/{keyId}": managementKey,
+    "DELETE /v3/keys/{keyId}": readKey,
+    "PATCH /v3/orders/{orderId}": ordered,
+    "DELETE /v3/orders/{orderId}": ordered,
+    "DELETE /v3/orders/batch": ordered,
+    "POST /svc/v2/emm/orders/cancel": ordered,
+    "GET /v3/safety/groups/{groupId}": grouped,
+    "POST /v3/safety/groups/{groupId}/reset": grouped,
+    "DELETE /v3/safety/groups/{groupId}": grouped,
+    "POST /admin/v1/events/{eventId}/status": untouched,
+    "POST /admin/v1/markets/{marketId}/status": untouched,
+    "GET /admin/v1/markets/{marketId}/settlement": waiting,
+    "POST /admin/v1/markets/{marketId}/settlement/approve": waiting,
+    "DELETE /admin/v1/markets/{marketId}/settlement": waiting,
+    "POST /admin/v1/markets/{marketId}/remediate": settled,
+    "POST /admin/v1/emm-clients/{clientId}/rotate": emmClient,
+    "DELETE /admin/v1/emm-clients/{clientId}": emmClient,
+    "POST /admin/v1/strike-requests/{requestId}": strike,
+  };
+
+  before(async () => {
+    stack = await startStack({ settlementApprovals: 2 });
+    document = (await (await fetch(`${stack.url}/openapi.json`)).json()) as OpenApiDocument;
+    contract = new Contract(document);
+    trader = await newTrader(stack);
+    operator = bearerCalls(stack.url, await stack.operatorToken());
+    await made(operator("POST /admin/v1/operators", SECOND_OPERATOR));
+    const credentials = await newClient(stack, trader);
+    const token = (await askToken(stack.url, credentials)).body as { access_token: string };
+    secret = credentials.clientSecret;
+    tokens = {
+      trader: await login(stack.url, trader.account),
+      operator: await stack.operatorToken(),
+      second: await login(stack.url, SECOND_OPERATOR),
+      client: token.access_token,
+    };
+    trading = callsOf(stack.url, trader.trading);
+    managing = callsOf(stack.url, trader.management);
+    client = bearerCalls(stack.url, tokens.client);
+    const { eventId, marketId, outcomes } = await newMarket(stack);
+    const { keyId } = trader.trading.key;
+    const transfer = managing(`POST /v3/account/subaccounts/${keyId}/transfer`, {
+      direction: "defund",
+      amount: "1",
+    });
+    ids = {
+      eventId,
+      marketId,
+      outcomeId: outcomes[0],
+      keyId,
+      clientId: credentials.clientId,
+      traderId: trader.account.traderId,
+      transferId: await idOf(transfer, "transferId"),
+      groupId: randomUUID(),
+      requestId: randomUUID(),
+      playerId: randomUUID(),
+      orderId: "",
+    };
+    ids.orderId = await newOrder("0.700");
+    await made(
+      openCalls(stack.url)("POST /v3/session/register", {
+        email: "taken@example.com",
+        password: "x".repeat(9),
+      }),
+    );
+  });
+
+  after(() => stack.stop());
+
+  /** A text of the document with what is real here. */
+  const real = (text: string, known: Ids): string => {
+    const pairs = Object.entries(IDS).map(([name, id]): [string, string] => [id, known[name as keyof Ids]]);
+    return [
+      ...pairs,
+      [JSON.stringify(PUBLIC_KEY), JSON.stringify(generateKey().publicKey)] as const,
+      ["the secret", secret] as const,
+    ].reduce((whole, [from, to]) => whole.replaceAll(from, to), text);
+  };
+
+  const requestOf = async (line: string, operation: Operation): Promise<Raw> => {
+    const [verb = "", template = ""] = line.split(" ");
+    const known = { ...ids, ...(await FRESH[line]?.()) };
+    const parameters = operation.parameters as readonly { name: string; in: string; example?: string }[];
+    const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+      return parameters.find((one) => one.name === name)?.example ?? "";
+    });
+    const query = parameters
+      .filter((one) => one.in === "query" && one.example !== undefined)
+      .map(({ name, example = "" }) => `${name}=${example.replaceAll(",", "%2C")}`)
+      .join("&");
+    const content = (operation.requestBody?.["content"] ?? {}) as Readonly<Record<string, Json>>;
+    const example = content["application/json"]?.["example"];
+    return {
+      method: verb,
+      target: real(query === "" ? path : `${path}?${query}`, known),
+      ...(example === undefined ? {} : { body: real(JSON.stringify(example), known) }),
+    };
+  };
+
+  const sendAs = (line: string, { security, description }: Operation, raw: Raw): Promise<Answer> => {
+    const bearer = (token: string): Promise<Answer> =>
+      send(stack.url, { ...raw, headers: { ...type, Authorization: `Bearer ${token}` } });
+    const type = raw.body === undefined ? {} : { "Content-Type": "application/json" };
+    const [first = {}] = security;
+    if ("signature" in first) {
+      const wantsTrading = /`trading`/.test(description);
+      return send(stack.url, signed(wantsTrading ? trader.trading : trader.management, raw));
+    }
+    if ("clientCredentials" in first) return bearer(tokens.client);
+    if (!("webSession" in first)) return send(stack.url, { ...raw, headers: type });
+    if (line.includes("settlement/approve")) return bearer(tokens.second);
+    return bearer(line.includes("/admin/") ? tokens.operator : tokens.trader);
+  };
+
+  it("are sent, and answered as documented", async () => {
+    const lines = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(
+        ([method, operation]) => [`${method.toUpperCase()} ${path}`, operation] as const,
+      ),
+    );
+    const inOrder = lines.toSorted(([a], [b]) => LAST.indexOf(a) - LAST.indexOf(b));
+    const wrong: string[] = [];
+    let sent = 0;
+    for (const [line, operation] of inOrder) {
+      // A websocket is not an answer.
+      if (line === "GET /v3/ws") continue;
+      const raw = await requestOf(line, operation);
+      const { status, headers, text } = await sendAs(line, operation, raw);
+      sent += 1;
+      const succeeded = status < 300 || (status === 410 && line.includes("/auth/token"));
+      const body = Buffer.from(text);
+      const target = raw.target;
+      const fault = contract.fault({
+        method: raw.method ?? "",
+        target,
+        status,
+        headers: Object.fromEntries(headers),
+        body,
+      });
+      if (!succeeded || fault !== undefined)
+        wrong.push(`${line}: ${status} ${fault ?? text}\n${String(raw.body)}`);
+    }
+    expect(wrong.join("\n")).to.equal("");
+    expect(sent).to.equal(lines.length - 1);
+  });
+
+  it("send a body wherever one is needed", () => {
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const [method, { requestBody, parameters }] of Object.entries(methods)) {
+        const content = (requestBody?.["content"] ?? {}) as Readonly<Record<string, Json>>;
+        if (requestBody !== undefined)
+          expect(content["application/json"], `${method} ${path}`).to.have.property("example");
+        const needed = parameters.filter(({ required }) => required === true);
+        for (const parameter of needed) expect(parameter, `${method} ${path}`).to.have.property("example");
+      }
+    }
+  });
+});
