@@ -44,7 +44,12 @@ export function afterCursor(keyset: Keyset, request: PageRequest): SQL | undefin
     key.map((value) => sql`${value}`),
     sql`, `,
   );
-  return keyset.direction === "rising" ? sql`(${columns}) > (${values})` : sql`(${columns}) < (${values})`;
+  const rising = keyset.direction === "rising";
+  const beyond = rising ? sql`(${columns}) > (${values})` : sql`(${columns}) < (${values})`;
+  const [first] = keyset.columns;
+  if (first === undefined || keyset.columns.every(({ table }) => table === first.table)) return beyond;
+  // No index has columns of two tables, so the first table's is told where to begin.
+  return and(rising ? sql`${first} >= ${key[0]}` : sql`${first} <= ${key[0]}`, beyond);
 }
 
 export function keyOrder(keyset: Keyset): SQL[] {

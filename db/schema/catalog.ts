@@ -90,6 +90,10 @@ export const events = pgTable(
   (table) => [
     index("events_starts").on(table.startsTs, table.eventId),
     index("events_status_starts").on(table.status, table.startsTs, table.eventId),
+    // What lists show unless they are asked for more, apart from years of events that are over.
+    index("events_underway")
+      .on(table.startsTs, table.eventId)
+      .where(sql`status in ('OPEN_PREGAME', 'CLOSED_PREGAME', 'OPEN_INGAME', 'DELAYED')`),
   ],
 );
 

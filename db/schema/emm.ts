@@ -50,5 +50,8 @@ export const strikeRequests = pgTable(
       .on(table.clientId, table.marketId, table.strike)
       .where(sql`status = 'PENDING'`),
     index("strike_requests_requested").on(table.requestedTs, table.requestId),
+    index("strike_requests_waiting")
+      .on(table.requestedTs, table.requestId)
+      .where(sql`status = 'PENDING'`),
   ],
 );

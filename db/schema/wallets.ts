@@ -44,8 +44,9 @@ export const orders = pgTable(
   },
   (table) => [
     index("orders_wallet").on(table.wallet, table.ts, table.place),
+    index("orders_market").on(table.wallet, table.marketId, table.ts, table.place),
     index("orders_open")
-      .on(table.wallet)
+      .on(table.wallet, table.ts, table.place)
       .where(sql`status in ('PENDING', 'OPEN')`),
     index("orders_client")
       .on(table.wallet, table.clientId)
@@ -79,6 +80,7 @@ export const fills = pgTable(
   (table) => [
     primaryKey({ columns: [table.wallet, table.ts, table.place] }),
     index("fills_order").on(table.orderId),
+    index("fills_market").on(table.wallet, table.marketId, table.ts, table.place),
   ],
 );
 

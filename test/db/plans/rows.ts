@@ -1,0 +1,86 @@
+/** Tables with a long history, filled by the server itself in seconds: what lists meet after years. */
+
+import { createHash } from "node:crypto";
+import pg from "pg";
+
+export const ROWS = 100_000;
+/** A wallet and a market with half of the history. */
+export const WALLET = "00000000-0000-4000-8000-000000000001";
+export const MARKET = "00000000-0000-4000-8000-000000000002";
+const START = 1_700_000_000_000;
+
+/** A market that the wallet has traded in a little. */
+export const ITS_MARKET = createHash("md5").update("market12").digest("hex");
+
+/** A uuid that follows from a kind and the row. */
+const id = (kind: string, row = "i"): string => `md5('${kind}' || ${row})::uuid`;
+const busy = (one: string, others: string): string =>
+  `case when i % 2 = 0 then '${one}'::uuid else ${id(others, "(i % 997)")} end`;
+const ts = `${START} + i * 1000`;
+
+/** Most events are over, and every one has two markets. */
+const FILLS: readonly string[] = [
+  `insert into traders select ${id("trader")}, 'u' || i || '@example.com', 'x', 'trader', 'NONE', 'ACTIVE', null,
+     ${ts}, ${ts} from generate_series(1, ${ROWS}) i`,
+  `insert into events (event_id, type, sport, league, description, starts_ts, visible, status, created_ts, updated_ts)
+     select ${id("event")}, 'Game', 'FOOTBALL', case when i % 50 = 0 then 'NFL' else 'MLB' end, 'd', ${ts}, i % 20 > 0,
+     case when i > ${ROWS / 2} * 0.98 then 'OPEN_PREGAME' else 'SETTLED' end, ${ts}, ${ts}
+     from generate_series(1, ${ROWS / 2}) i`,
+  `insert into competitors (competitor_id, league, name) select ${id("team")}, 'NFL', 't' || i
+     from generate_series(1, 1000) i`,
+  `insert into games (game_id, event_id, home_team_id, away_team_id) select ${id("game")}, ${id("event")},
+     ${id("team", "(1 + i % 1000)")}, ${id("team", "(1 + (i + 7) % 1000)")} from generate_series(1, ${ROWS / 2}) i`,
+  `insert into markets (market_id, event_id, market_type, description, voids, fee_coefficient_ppm,
+     fee_maker_credit_ppm, fee_charged, live_delay_ms, ticks, status, live, paused, remediating, settled_ts,
+     created_ts, updated_ts)
+     select ${id("market")}, ${id("event", "(1 + i / 2)")}, case when i % 2 = 0 then 'MONEY' else 'TOTAL' end, 'd',
+     'PUSH', 0, 0, 'ALWAYS', 0, '{1}', case when i > ${ROWS} * 0.98 then 'OPEN' else 'SETTLED' end, false, false,
+     false, case when i > ${ROWS} * 0.98 then null else ${ts} end, ${ts}, ${ts} from generate_series(1, ${ROWS}) i`,
+  `insert into outcomes (outcome_id, market_id, outcome, name, status)
+     select ${id("outcome")}, ${id("market", "(1 + i / 2)")}, i % 2, 'o', 'TBD' from generate_series(2, ${ROWS}) i`,
+  `insert into orders (order_id, wallet, trader_id, market_id, outcome, currency, price, qty, filled, remaining, tif,
+     status, ts, place, updated_ts)
+     select ${id("order")}, ${busy(WALLET, "wallet")}, ${id("trader")}, ${id("market", "(i % 4999)")}, i % 2,
+     case when i % 10 = 0 then 'COIN' else 'CASH' end, 500, 1, 0, 1, 'GTC',
+     case when i % 100 = 0 then 'OPEN' when i % 1000 = 2 then 'REJECTED' else 'FILLED' end, ${ts}, i, ${ts}
+     from generate_series(1, ${ROWS}) i`,
+  `insert into fills (wallet, ts, place, fill_id, match_id, order_id, market_id, outcome, currency, price, qty, cost,
+     payout, fee, credit, taker, wash)
+     select ${busy(WALLET, "wallet")}, ${ts}, i, ${id("fill")}, ${id("match")}, ${id("order")},
+     ${id("market", "(i % 4999)")}, i % 2, case when i % 10 = 0 then 'COIN' else 'CASH' end, 500, 1, 1, 0, 0, 0,
+     true, false from generate_series(1, ${ROWS}) i`,
+  `insert into entries (wallet, ts, place, transaction_id, counterparty, kind, currency, amount, ref)
+     select ${busy(WALLET, "wallet")}, ${ts}, i, ${id("entry")}, 'house',
+     case when i % 500 = 0 then 'DEPOSIT' when i % 3 = 0 then 'FEE' else 'FILL' end,
+     case when i % 10 = 0 then 'COIN' else 'CASH' end, 1, 'r' from generate_series(1, ${ROWS}) i`,
+  `insert into trades (market_id, currency, ts, place, trade_id, match_id, outcome, price, qty)
+     select ${busy(MARKET, "market")}, case when i % 10 = 0 then 'COIN' else 'CASH' end, ${ts}, i, ${id("trade")},
+     ${id("match")}, i % 2, 500, 1 from generate_series(1, ${ROWS}) i`,
+  `insert into audit_log (ts, operator_id, action, subject, before, after)
+     select ${ts}, ${id("operator", "(i % 3)")}, 'a', 's' || i % 1000, null, null from generate_series(1, ${ROWS}) i`,
+  `insert into changelog (change_id, title, body, effective_ts, created_ts, created_by)
+     select ${id("change")}, 't', 'b', ${ts}, ${ts}, ${id("operator")} from generate_series(1, ${ROWS / 4}) i`,
+  `insert into players (player_id, name, full_name) select ${id("player")}, 'p', 'p'
+     from generate_series(1, ${ROWS / 4}) i`,
+  `insert into subaccounts (subaccount_id, trader_id, label, created_ts)
+     select ${id("wallet")}, ${id("trader")}, 'l', ${ts} from generate_series(1, ${ROWS / 4}) i`,
+  `insert into emm_clients (client_id, subaccount_id, name, secret_hash, secret_version, created_ts)
+     select ${id("client")}, ${id("wallet")}, 'n', 'h', 1, ${ts} from generate_series(1, ${ROWS / 4}) i`,
+  `insert into strike_requests (request_id, client_id, market_id, strike, status, requested_ts)
+     select ${id("request")}, ${id("client")}, ${id("market")}, '1.5',
+     case when i % 200 = 0 then 'PENDING' else 'APPROVED' end, ${ts} from generate_series(1, ${ROWS / 4}) i`,
+];
+
+/** Fills every table that a list reads, and has the planner look at them. */
+export async function fillTables(databaseUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    // The rows name each other as the foreign keys want it; checking half a million of them takes longer.
+    await client.query("set session_replication_role = replica");
+    for (const statement of FILLS) await client.query(statement);
+    await client.query("vacuum analyze");
+  } finally {
+    await client.end();
+  }
+}
