@@ -80,7 +80,10 @@ function refuse(code: Code, reason = meaningOf(code)): OrderRefusal {
 export function readOrderPrice(text: string, grid: Grid): { readonly price: Ticks } | OrderRefusal {
   const price = parsePrice(text);
   if (price !== undefined && grid.allowed.has(price)) return { price };
-  return refuse("INVALID_PRICE", `price ${text.slice(0, 20)} is not on the tick table; take the nearest that is`);
+  return refuse(
+    "INVALID_PRICE",
+    `price ${text.slice(0, 20)} is not on the tick table; take the nearest that is`,
+  );
 }
 
 /** Why a number is no quantity of an order. */

@@ -139,6 +139,7 @@ export function routeTable({
     at("POST /admin/v1/traders/:traderId/kyc", operator, free, admin.traders.kyc),
     at("POST /admin/v1/traders/:traderId/state", operator, free, admin.traders.state),
     at("POST /admin/v1/traders/:traderId/transactions", operator, free, admin.traders.transact),
+    at("POST /admin/v1/traders/:traderId/collateral", operator, free, admin.traders.collateral),
     at("GET /admin/v1/ticks", operator, free, admin.referenceData.readTicks),
     at("PUT /admin/v1/ticks", operator, free, admin.referenceData.putTicks),
     at("GET /admin/v1/geo", operator, free, admin.geo.read),

@@ -85,9 +85,10 @@ function run(emitter: Emitter, command: LedgerCommand): LedgerReply | undefined 
 /** A wallet as its private channels start from; one that nobody spoke of yet is empty. */
 export function walletSnapshot(state: LedgerState, walletId: string): WalletSnapshot {
   const wallet = state.wallets.get(walletId) ?? emptyWallet(walletId, "");
-  const { funds, seqs } = wallet;
+  const { funds, seqs, policy } = wallet;
   return {
     wallet: walletId,
+    policy,
     balances: { CASH: { ...funds.CASH }, COIN: { ...funds.COIN } },
     orders: { seq: seqs.orders, open: openOrders(wallet) },
     positions: { seq: seqs.positions, positions: positionsOf(wallet) },

@@ -63,7 +63,8 @@ export type LedgerRefusal =
   | "TRANSFER_ID_REUSED";
 
 /** `hold`: every order holds its own money. `net`: orders on both sides of a market hold only the worst case. */
-export type CollateralPolicy = "hold" | "net";
+export const COLLATERAL_POLICIES = ["hold", "net"] as const;
+export type CollateralPolicy = (typeof COLLATERAL_POLICIES)[number];
 
 /** More than `maxFilledQty` contracts filled within `windowMs` cancels the group's orders and bars new ones. */
 export interface OrderGroup {
@@ -110,6 +111,7 @@ export interface Balance {
 /** The whole of a wallet at one moment; the seqs are those of its private channels. */
 export interface WalletSnapshot {
   readonly wallet: string;
+  readonly policy: CollateralPolicy;
   readonly balances: Readonly<Record<Currency, Balance>>;
   readonly orders: { readonly seq: number; readonly open: readonly OpenOrder[] };
   readonly positions: { readonly seq: number; readonly positions: readonly WalletPosition[] };

@@ -116,6 +116,14 @@ export const OPERATOR: Readonly<Record<string, Note>> = {
       clientRef: "bank-1",
     },
   },
+  "POST /traders/:traderId/collateral": {
+    summary: "Choose how a subaccount's open orders hold money",
+    detail:
+      "`hold`: each by itself. `net`: in markets of two outcomes only the worst case of both sides. Refused while the " +
+      "open orders would then hold more than is there.",
+    refuses: [...TRADER, "SUBACCOUNT_NOT_FOUND", "NOT_A_SUBACCOUNT_KEY", "INSUFFICIENT_BALANCE"],
+    body: { policy: "net", subaccountKeyId: keyId },
+  },
   "GET /ticks": { summary: "The tick table" },
   "PUT /ticks": {
     summary: "Publish a tick table",

@@ -1,6 +1,7 @@
 /** Bodies, queries and answers of the operator's routes (contract section 8). */
 
 import { z } from "zod";
+import { COLLATERAL_POLICIES } from "../../actors/ledger/types.js";
 import { EVENT_ACTIONS, EVENT_STATUSES, EVENT_TYPES } from "../../db/schema/catalog.js";
 import { KYC_STATUSES, TRADER_STATES } from "../../db/schema/accounts.js";
 import { STRIKE_REQUEST_STATUSES } from "../../db/schema/emm.js";
@@ -177,7 +178,14 @@ export const AdminTrader = z.strictObject({
 });
 export const AdminTraderWithWallets = AdminTrader.extend({
   cash: z.strictObject({ CASH: MoneyText, COIN: MoneyText }),
-  subaccounts: z.array(z.strictObject({ keyId: z.uuid(), label: z.string(), balance: MoneyText })),
+  subaccounts: z.array(
+    z.strictObject({
+      keyId: z.uuid(),
+      label: z.string(),
+      balance: MoneyText,
+      collateral: z.enum(COLLATERAL_POLICIES),
+    }),
+  ),
 });
 export const KycBody = z.strictObject({
   status: z.enum(["VERIFIED", "REJECTED", "PENDING"], "must be VERIFIED, REJECTED or PENDING"),
@@ -186,6 +194,11 @@ export const StateBody = z.strictObject({
   state: z.enum(TRADER_STATES, `must be one of ${TRADER_STATES.join(", ")}`),
   reason: Text(500),
 });
+export const CollateralBody = z.strictObject({
+  policy: z.enum(COLLATERAL_POLICIES, "must be hold or net"),
+  subaccountKeyId: Uuid,
+});
+export const Collateral = z.strictObject({ policy: z.enum(COLLATERAL_POLICIES) });
 export const TransactionBody = z.strictObject({
   kind: z.enum(
     ["DEPOSIT", "WITHDRAWAL", "CREDIT", "CREDIT_RECLAIM", "ADJUSTMENT", "FORWARDING"],

@@ -172,6 +172,24 @@ describe("the operator", function () {
     expect((await post({ kind: "WITHDRAWAL", amount: "9.5" })).json["balance"]).to.equal("0.00000");
   });
 
+  it("has a subaccount's orders hold only the worst case of both sides, and takes that back while the money is there", async () => {
+    const maker = await newTrader(stack, "0.08");
+    const { account, trading } = maker;
+    const collateral = (policy: string): Promise<Answer> =>
+      call("POST", `/traders/${account.traderId}/collateral`, { policy, subaccountKeyId: trading.key.keyId });
+    const shown = async (): Promise<unknown> =>
+      (await call("GET", `/traders/${account.traderId}`)).json["subaccounts"];
+    expect((await collateral("net")).json).to.deep.equal({ policy: "net" });
+    expect(await shown()).to.have.nested.property("[0].collateral", "net");
+    const client = clientOf(maker);
+    const { outcomes } = await newMarket(stack, "FMV");
+    await client.placeOrder({ outcomeId: outcomes[0], price: "0.600", qty: 10, tif: "PO" });
+    await client.placeOrder({ outcomeId: outcomes[1], price: "0.300", qty: 10, tif: "PO" });
+    expect(await client.balance()).to.include({ available: "0.02000", reserved: "0.06000" });
+    expect(said(await collateral("hold"))).to.equal("422 INSUFFICIENT_BALANCE");
+    expect(said(await collateral("both"))).to.equal("400 INVALID_BODY");
+  });
+
   it("publishes a tick table, which must rise and be symmetric, and is in force at once", async () => {
     const before = (await call("GET", "/ticks")).json["prices"] as string[];
     expect(before).to.have.length(279);

@@ -17,6 +17,8 @@ import { pageOf } from "../../schemas/common.js";
 import {
   AdminTrader,
   AdminTraderWithWallets,
+  Collateral,
+  CollateralBody,
   KycBody,
   StateBody,
   TradersQuery,
@@ -62,8 +64,8 @@ export function adminTraderEndpoints({ db, exchange, freshness, changes }: Admin
       const own = (await readWallet(exchange, traderId, traderId)).balances;
       const subaccounts = await listSubaccounts(db, traderId, incoming.receivedMs);
       const shown = subaccounts.map(async ({ keyId, label, subaccountId }) => {
-        const { balances } = await readWallet(exchange, traderId, subaccountId);
-        return { keyId, label, balance: formatMoney(balances.CASH.total) };
+        const { balances, policy } = await readWallet(exchange, traderId, subaccountId);
+        return { keyId, label, balance: formatMoney(balances.CASH.total), collateral: policy };
       });
       const cash = { CASH: formatMoney(own.CASH.total), COIN: formatMoney(own.COIN.total) };
       return { body: { ...traderOnWire(trader), cash, subaccounts: await Promise.all(shown) } };
@@ -152,5 +154,22 @@ export function adminTraderEndpoints({ db, exchange, freshness, changes }: Admin
     },
   });
 
-  return { list, one, kyc, state, transact };
+  const collateral = sessionEndpoint({
+    body: CollateralBody,
+    answer: Collateral,
+    run: async ({ body, id, ...call }) => {
+      const { traderId } = await known(id("traderId"));
+      const { policy, subaccountKeyId } = body;
+      const wallet = await walletOf(traderId, subaccountKeyId);
+      const command = { kind: "setPolicy", wallet, trader: traderId, policy } as const;
+      const deed = { action: "trader.collateral", subject: traderId, after: body };
+      const reply = await recordIntent(db, call, deed, () =>
+        exchange.ledger(ledgerShardOf(traderId), command),
+      );
+      if (!reply.ok) throw refusedBy(reply.refusal);
+      return { body: { policy } };
+    },
+  });
+
+  return { list, one, kyc, state, transact, collateral };
 }

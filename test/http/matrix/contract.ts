@@ -97,6 +97,7 @@ GET /admin/v1/traders/:traderId                            | O       | -        
 POST /admin/v1/traders/:traderId/kyc                       | O       | -         | 200 | 404 TRADER_NOT_FOUND
 POST /admin/v1/traders/:traderId/state                     | O       | -         | 200 | 404 TRADER_NOT_FOUND
 POST /admin/v1/traders/:traderId/transactions              | O       | -         | 201 | 404 TRADER_NOT_FOUND
+POST /admin/v1/traders/:traderId/collateral                | O       | -         | 200 | 404 TRADER_NOT_FOUND
 GET /admin/v1/ticks                                        | O       | -         | 200
 PUT /admin/v1/ticks                                        | O       | -         | 200
 GET /admin/v1/geo                                          | O       | -         | 200

@@ -80,6 +80,10 @@ export const BODIES: Readonly<Record<string, Made>> = {
     currency: "CASH",
     reason: "a deposit",
   }),
+  "POST /admin/v1/traders/:traderId/collateral": ({ id }) => ({
+    policy: "net",
+    subaccountKeyId: id("subaccountKeyId", "own"),
+  }),
   "PUT /admin/v1/ticks": () => ({ prices: ["0.010", "0.500", "0.990"] }),
   "PUT /admin/v1/geo": () => ({ restrictedRegions: ["US-WA"], networks: [] }),
   "POST /admin/v1/maintenance": () => ({ action: "end" }),

@@ -223,6 +223,7 @@ export async function makeWorld(stack: Stack): Promise<World> {
       marketId: market.marketId,
       settledId: settled,
       traderId: third.account.traderId,
+      subaccountKeyId: third.trading.key.keyId,
       clientId: client.clientId,
       requestId,
     },
