@@ -4,6 +4,7 @@
  * delivery much less.
  */
 
+import { CHANNELS } from "../../stream/ws/channels.js";
 import { type Contestant, type Counted, Peer, type Sent, type Served } from "./stream/messages.js";
 import { median, type Row } from "./table.js";
 
@@ -26,7 +27,8 @@ class Match {
   async open(as: Contestant): Promise<void> {
     const { port } = await this.#server.ask<Served>({ kind: "serve", as });
     for (const readers of this.#readers) {
-      await readers.ask({ kind: "connect", port, sockets: SOCKETS / PROCESSES, subscribe: as === "bridge" });
+      const channels = as === "bridge" ? CHANNELS : [];
+      await readers.ask({ kind: "connect", port, sockets: SOCKETS / PROCESSES, channels });
     }
     await this.run(10, 1);
   }

@@ -13,7 +13,7 @@ import { Connection } from "../../http/client/connection.js";
 import { OperatorClient, Session } from "../../http/client/session.js";
 import { loadConfig } from "../config.js";
 import { startExchange, type Exchange } from "../replay/exchange.js";
-import type { Row } from "./table.js";
+import { percentile, type Row } from "./table.js";
 
 const MARKETS = 50;
 const ORDERS = 200;
@@ -101,11 +101,6 @@ async function loadGateway(what: string, target: Target): Promise<Row[]> {
     ...rowsOf(what, loaded),
     { bench: BENCH, what: `${what}: of a core, for the rate`, figure: share, unit: "%" },
   ];
-}
-
-function percentile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }
 
 function rowsOf(what: string, loaded: Loaded): Row[] {

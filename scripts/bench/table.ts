@@ -14,6 +14,12 @@ export function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
+/** The value below which this share of them lies. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}
+
 function formatFigure(figure: number): string {
   return figure >= 100 ? Math.round(figure).toLocaleString("en-US") : figure.toPrecision(3);
 }

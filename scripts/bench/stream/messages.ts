@@ -3,6 +3,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import type { Channel } from "../../../stream/ws/channels.js";
 
 /** Who is measured: the bridge of the gateway, or `ws` as one uses it. */
 export type Contestant = "bridge" | "ws";
@@ -37,7 +38,13 @@ export interface Looked {
 }
 
 export type ReadersRequest =
-  | { readonly kind: "connect"; readonly port: number; readonly sockets: number; readonly subscribe: boolean }
+  /** With no channels, readers ask for nothing: bare `ws` sends to everyone. */
+  | {
+      readonly kind: "connect";
+      readonly port: number;
+      readonly sockets: number;
+      readonly channels: readonly Channel[];
+    }
   /** Stops reading, on all of this process's sockets. */
   | { readonly kind: "stall" }
   /** Forgets the delays so far. */

@@ -4,7 +4,7 @@
  */
 
 import { connect, type Socket } from "node:net";
-import { CHANNELS } from "../../../stream/ws/channels.js";
+import type { Channel } from "../../../stream/ws/channels.js";
 import { MARKET_ID } from "../actor.js";
 import { answer, type Counted, type ReadersRequest } from "./messages.js";
 
@@ -44,7 +44,7 @@ class Reader {
   readonly ready: Promise<void>;
   #onReady: () => void = () => undefined;
 
-  constructor(port: number, subscribe: boolean, sampled: boolean) {
+  constructor(port: number, channels: readonly Channel[], sampled: boolean) {
     this.#sampled = sampled;
     this.socket = connect(port, "127.0.0.1");
     this.ready = new Promise((resolve) => (this.#onReady = resolve));
@@ -55,8 +55,8 @@ class Reader {
       "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
         "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
     );
-    const selection = { markets: { [MARKET_ID]: CHANNELS } };
-    if (subscribe)
+    const selection = { markets: { [MARKET_ID]: channels } };
+    if (channels.length > 0)
       this.socket.write(clientFrame(1, Buffer.from(JSON.stringify({ nonce: 1, subscribe: selection }))));
   }
 
@@ -131,7 +131,7 @@ answer(async (message) => {
   switch (request.kind) {
     case "connect":
       for (let i = 0; i < request.sockets; i += 1)
-        readers.push(new Reader(request.port, request.subscribe, i % SAMPLED === 0));
+        readers.push(new Reader(request.port, request.channels, i % SAMPLED === 0));
       await Promise.all(readers.map(({ ready }) => ready));
       return count();
     case "stall":

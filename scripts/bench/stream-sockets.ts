@@ -1,0 +1,134 @@
+/**
+ * 2,000 sockets on one gateway's bridge, and what becomes of the others, and of its memory, when 200 of them stop reading
+ * without a word. They are to be closed with 1008 `SLOW_CONSUMER`.
+ */
+
+import { type Channel, CHANNELS } from "../../stream/ws/channels.js";
+import { type Counted, type Looked, Peer, type Sent, type Served } from "./stream/messages.js";
+import { percentile, type Row } from "./table.js";
+
+const READING = 1_800;
+const STALLED = 200;
+const PROCESSES = 2;
+/** Commands that the market takes, so many times a second: those that stall watch all of it, the others its best bids. */
+const COMMANDS = 100;
+const PER_SECOND = 10;
+const WARM_UP_S = 5;
+const SECONDS = 20;
+const SLICE_S = 2;
+const PATIENCE_S = 120;
+const BENCH = `${READING + STALLED} sockets at a market of ${COMMANDS * PER_SECOND} commands a second`;
+
+interface Phase {
+  /** Frames at all readers. */
+  readonly perSecond: number;
+  readonly delaysMs: readonly number[];
+  /** Of the server's core. */
+  readonly coreShare: number;
+  readonly seconds: number;
+}
+
+function all(readers: readonly Peer[], kind: "forget" | "count"): Promise<Counted[]> {
+  return Promise.all(readers.map((peer) => peer.ask<Counted>({ kind })));
+}
+
+function framesOf(counted: readonly Counted[]): number {
+  return counted.reduce((sum, { frames }) => sum + frames, 0);
+}
+
+async function phase(
+  sending: Peer,
+  reading: readonly Peer[],
+  enough: (seconds: number, seen: Looked) => boolean,
+  onLook: (seen: Looked) => void,
+): Promise<Phase> {
+  const began = await all(reading, "forget");
+  let cpuSeconds = 0;
+  let seconds = 0;
+  for (;;) {
+    const sent = await sending.ask<Sent>({
+      kind: "pace",
+      frames: COMMANDS,
+      perSecond: PER_SECOND,
+      seconds: SLICE_S,
+    });
+    cpuSeconds += sent.cpuSeconds;
+    seconds += sent.seconds;
+    const seen = await sending.ask<Looked>({ kind: "look" });
+    onLook(seen);
+    if (enough(seconds, seen)) break;
+  }
+  const ended = await all(reading, "count");
+  const frames = framesOf(ended) - framesOf(began);
+  const delaysMs = ended.flatMap((one) => one.delaysMs);
+  return { delaysMs, perSecond: frames / seconds, coreShare: cpuSeconds / seconds, seconds };
+}
+
+const inUse = ({ heapBytes, buffersBytes }: Looked): number => heapBytes + buffersBytes;
+const closedAsSlow = ({ closed }: Looked): number => closed["1008 SLOW_CONSUMER"] ?? 0;
+
+export async function streamSockets(): Promise<Row[]> {
+  const sending = new Peer("server");
+  const reading = Array.from({ length: PROCESSES }, () => new Peer("readers"));
+  const stalling = new Peer("readers");
+  try {
+    const { port } = await sending.ask<Served>({ kind: "serve", as: "bridge" });
+    const connect = (peer: Peer, sockets: number, channels: readonly Channel[]): Promise<Counted> =>
+      peer.ask({ kind: "connect", port, sockets, channels });
+    for (const peer of reading) await connect(peer, READING / PROCESSES, ["bbo"]);
+    await connect(stalling, STALLED, CHANNELS);
+    const ignore = (): void => undefined;
+    await phase(sending, reading, (seconds) => seconds >= WARM_UP_S, ignore);
+
+    let before = { rss: 0, inUse: 0 };
+    const well = await phase(
+      sending,
+      reading,
+      (seconds) => seconds >= SECONDS,
+      (seen) => {
+        before = { rss: Math.max(before.rss, seen.rssBytes), inUse: Math.max(before.inUse, inUse(seen)) };
+      },
+    );
+    await stalling.ask({ kind: "stall" });
+    let most = { rss: 0, inUse: 0 };
+    let closed = 0;
+    const ill = await phase(
+      sending,
+      reading,
+      (seconds, seen) => seconds >= PATIENCE_S || closedAsSlow(seen) >= STALLED,
+      (seen) => {
+        most = { rss: Math.max(most.rss, seen.rssBytes), inUse: Math.max(most.inUse, inUse(seen)) };
+        closed = closedAsSlow(seen);
+      },
+    );
+    const counted = await all(reading, "count");
+    const row = (what: string, figure: number, unit: string, ratio?: number): Row => ({
+      bench: BENCH,
+      what,
+      figure,
+      unit,
+      ratio,
+    });
+    const [p99, p99Ill] = [well, ill].map(({ delaysMs }) => percentile(delaysMs, 0.99));
+    return [
+      row("all read: deliveries to the others", well.perSecond, "per s"),
+      row("all read: delivery, p50", percentile(well.delaysMs, 0.5), "ms"),
+      row("all read: delivery, p99", p99 ?? Number.NaN, "ms"),
+      row("200 stalled: the others' delivery, p50", percentile(ill.delaysMs, 0.5), "ms"),
+      row("200 stalled: the others' delivery, p99", p99Ill ?? Number.NaN, "ms"),
+      row("all read: of a core", 100 * well.coreShare, "%"),
+      row("200 stalled: of a core", 100 * ill.coreShare, "%"),
+      row("memory that 200 stalled took, heap and buffers", (most.inUse - before.inUse) / 1e6, "MB"),
+      row("memory that 200 stalled took, resident", (most.rss - before.rss) / 1e6, "MB"),
+      row("closed with 1008 SLOW_CONSUMER", closed, "sockets"),
+      row("until the last of them was", ill.seconds, "s"),
+      row(
+        "others still open",
+        counted.reduce((sum, { open }) => sum + open, 0),
+        "sockets",
+      ),
+    ];
+  } finally {
+    for (const peer of [sending, ...reading, stalling]) await peer.end();
+  }
+}
