@@ -1,5 +1,6 @@
 /** The role `gateway`: HTTP and websockets. Any number of them serve the same exchange. */
 
+import path from "node:path";
 import { createLogger } from "../http/edge/request-log.js";
 import { openThrottle } from "../http/throttle.js";
 import { type Config, ConfigError } from "./config.js";
@@ -26,7 +27,10 @@ async function start(config: Config): Promise<RunningRole> {
   });
   const { generatedOperator } = gateway;
   if (generatedOperator !== undefined) {
-    console.log(`the operator is ${generatedOperator.email} with the password ${generatedOperator.password}`);
+    const { email, password } = generatedOperator;
+    // A terminal is read by a person; anything else may be a log that many read.
+    const secret = process.stdout.isTTY ? password : `in ${path.join(config.dataDir, "operator.json")}`;
+    console.log(`the operator is ${email}; password: ${secret}`);
   }
   logger.info({ host: config.host, port: gateway.port }, "listening");
   return gateway;
