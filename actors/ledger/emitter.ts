@@ -6,7 +6,8 @@
 import { CURRENCIES, type Currency } from "../market/types.js";
 import type { Millicents } from "../units.js";
 import type { Counterparty, LedgerDelta } from "./deltas.js";
-import { evolveLedger, type LedgerState, type Wallet } from "./state.js";
+import { evolveLedger } from "./fold.js";
+import type { LedgerState, Wallet } from "./state.js";
 import type { TransactionKind } from "./types.js";
 
 interface Touched {

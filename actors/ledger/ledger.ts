@@ -10,20 +10,13 @@ import type { LedgerCommand, LedgerReply, LedgerReport } from "./commands.js";
 import type { AcceptedDelta, LedgerDelta } from "./deltas.js";
 import { applyEffects } from "./effects.js";
 import { Emitter } from "./emitter.js";
+import { evolveLedger } from "./fold.js";
 import { transact, transfer } from "./funds.js";
 import { cancel, cancelAll, cancelEveryone, openOrders } from "./canceling.js";
 import { amend, place, preview } from "./placing.js";
 import { changeGroup, listGroups, runDeadmen, setDeadman, setGroup, setPolicy } from "./safety.js";
 import { restoreLedger, saveLedger } from "./saved.js";
-import {
-  createLedger,
-  emptyWallet,
-  evolveLedger,
-  type LedgerState,
-  nextDeadline,
-  sumFunds,
-  type Wallet,
-} from "./state.js";
+import { createLedger, emptyWallet, type LedgerState, nextDeadline, sumFunds, type Wallet } from "./state.js";
 import type { WalletPosition, WalletSnapshot } from "./types.js";
 
 function decide(

@@ -6,15 +6,8 @@ import { Account, type AccountOrder } from "./account.js";
 import type { LedgerCommand, LedgerReply, PlaceResult } from "./commands.js";
 import type { AcceptedDelta } from "./deltas.js";
 import type { Emitter } from "./emitter.js";
-import {
-  accountKey,
-  accountOrder,
-  available,
-  emptyWallet,
-  type LedgerState,
-  pairKey,
-  type Wallet,
-} from "./state.js";
+import { accountOrder } from "./fold.js";
+import { accountKey, available, emptyWallet, type LedgerState, pairKey, type Wallet } from "./state.js";
 import type { LedgerRefusal, Limits, OrderRequest } from "./types.js";
 
 /** Open orders a wallet may have at once. */

@@ -1,0 +1,251 @@
+/** How a ledger shard folds from its deltas. Everything that moves money moves it here. */
+
+import { add, assert, contracts, type Contracts, subtract } from "../units.js";
+import { Account, type AccountOrder } from "./account.js";
+import type {
+  AcceptedDelta,
+  BalanceDelta,
+  DeadmanDelta,
+  EntryDelta,
+  GroupDelta,
+  LedgerDelta,
+  PolicyDelta,
+  WalletOrderDelta,
+  WalletPositionDelta,
+} from "./deltas.js";
+import {
+  accountKey,
+  CLIENT_ID_MS,
+  emptyWallet,
+  type Group,
+  type LedgerState,
+  pairKey,
+  type Wallet,
+  walletOf,
+} from "./state.js";
+
+export function evolveLedger(state: LedgerState, delta: LedgerDelta, ts: number): void {
+  switch (delta.type) {
+    case "wallet":
+      state.wallets.set(delta.wallet, emptyWallet(delta.wallet, delta.trader));
+      return;
+    case "accepted":
+      evolveAccepted(state, delta, ts);
+      return;
+    case "canceling":
+    case "amending":
+      return;
+    case "order":
+      evolveOrder(state, delta, ts);
+      return;
+    case "position":
+      evolvePosition(state, delta);
+      return;
+    case "entry":
+      evolveEntry(state, delta);
+      return;
+    case "balance":
+      checkBalance(state, delta);
+      return;
+    case "deadman":
+      evolveDeadman(state, delta);
+      return;
+    case "group":
+      evolveGroup(state, delta);
+      return;
+    case "policy":
+      evolvePolicy(state, delta);
+      return;
+    case "transfer": {
+      const { trader, clientTransferId } = delta.transfer;
+      if (clientTransferId !== undefined)
+        state.transfers.set(pairKey(trader, clientTransferId), delta.transfer);
+      return;
+    }
+    default:
+      return delta satisfies never;
+  }
+}
+
+function evolveAccepted(state: LedgerState, delta: AcceptedDelta, ts: number): void {
+  const wallet = walletOf(state, delta.wallet);
+  const { order, marketId } = delta;
+  const accepted = accountOrder(delta);
+  const key = accountKey(marketId, order.currency);
+  const account =
+    wallet.accounts.get(key) ?? new Account(marketId, order.currency, delta.voids, delta.outcomes);
+  wallet.accounts.set(key, account);
+  wallet.orders.set(order.orderId, accepted);
+  account.add(accepted);
+  rebalance(wallet, account);
+  if (delta.clientId !== undefined && delta.digest !== undefined) {
+    forgetClientIds(state, ts);
+    const clientKey = pairKey(delta.wallet, delta.clientId);
+    state.clientIds.delete(clientKey);
+    state.clientIds.set(clientKey, {
+      orderId: order.orderId,
+      digest: delta.digest,
+      untilMs: ts + CLIENT_ID_MS,
+    });
+  }
+}
+
+/** The wallet's side of an order that is being accepted. */
+export function accountOrder({ order, marketId, clientId, groupId }: AcceptedDelta): AccountOrder {
+  const { orderId, wallet, currency, outcome, price, tif, fee, feeReserved, selfTrade, expiresAt, qty } =
+    order;
+  return {
+    orderId,
+    wallet,
+    marketId,
+    currency,
+    outcome,
+    price,
+    tif,
+    fee,
+    feeReserved,
+    selfTrade,
+    clientId,
+    groupId,
+    expiresAt,
+    remaining: qty,
+    pending: true,
+  };
+}
+
+function forgetClientIds(state: LedgerState, ts: number): void {
+  for (const [key, { untilMs }] of state.clientIds) {
+    if (untilMs > ts) return;
+    state.clientIds.delete(key);
+  }
+}
+
+function evolveOrder(state: LedgerState, delta: WalletOrderDelta, ts: number): void {
+  const wallet = walletOf(state, delta.wallet);
+  const order = wallet.orders.get(delta.orderId);
+  assert(order !== undefined, "the order is not open in its wallet", delta.orderId);
+  const account = wallet.accounts.get(accountKey(order.marketId, order.currency));
+  assert(account !== undefined, "the order has no account", delta.orderId);
+  wallet.seqs.orders = delta.seq;
+  account.take(order);
+  switch (delta.kind) {
+    case "open":
+      order.pending = false;
+      order.remaining = delta.qty;
+      break;
+    case "fill":
+      order.remaining = delta.remaining;
+      if (order.groupId !== undefined) countFill(wallet.groups.get(order.groupId), ts, delta.qty);
+      break;
+    case "reduce":
+      order.remaining = delta.remaining;
+      break;
+    case "cancel":
+    case "reject":
+      order.remaining = contracts(0);
+      break;
+    default:
+      delta satisfies never;
+  }
+  if (order.remaining > 0) account.add(order);
+  else wallet.orders.delete(order.orderId);
+  rebalance(wallet, account);
+  // A fill is followed by the position it made, which needs the account.
+  if (delta.kind !== "fill" || delta.wash) dropIfEmpty(wallet, account);
+}
+
+function countFill(group: Group | undefined, ts: number, qty: Contracts): void {
+  if (group === undefined) return;
+  group.fills.push({ ts, qty });
+  while ((group.fills[0]?.ts ?? ts) <= ts - group.windowMs) group.fills.shift();
+}
+
+function evolveGroup(state: LedgerState, { wallet, groupId, group }: GroupDelta): void {
+  const { groups } = walletOf(state, wallet);
+  if (group === undefined) groups.delete(groupId);
+  else groups.set(groupId, { ...group, fills: [] });
+}
+
+function evolveDeadman(state: LedgerState, { wallet, timeoutMs, dueMs }: DeadmanDelta): void {
+  walletOf(state, wallet).deadman = dueMs === undefined ? undefined : { timeoutMs, dueMs };
+  if (dueMs !== undefined) state.deadlines.push(dueMs, 0, wallet);
+}
+
+function evolvePolicy(state: LedgerState, delta: PolicyDelta): void {
+  const wallet = walletOf(state, delta.wallet);
+  wallet.policy = delta.policy;
+  for (const account of wallet.accounts.values()) rebalance(wallet, account);
+}
+
+function evolvePosition(state: LedgerState, delta: WalletPositionDelta): void {
+  const wallet = walletOf(state, delta.wallet);
+  wallet.seqs.positions = delta.seq;
+  const key = accountKey(delta.marketId, delta.currency);
+  let account = wallet.accounts.get(key);
+  if (account === undefined) {
+    if (delta.qty === 0) return;
+    assert(delta.terms !== undefined, "the wallet has no account in the market", delta.wallet);
+    account = new Account(delta.marketId, delta.currency, delta.terms.voids, delta.terms.outcomes);
+    wallet.accounts.set(key, account);
+  }
+  account.setHolding(delta.outcome, { qty: delta.qty, cost: delta.cost });
+  if (delta.settled === true || delta.terms !== undefined) account.settled = delta.settled === true;
+  rebalance(wallet, account);
+  dropIfEmpty(wallet, account);
+}
+
+/** Brings the wallet's reserved money in line with an account that changed. */
+function rebalance(wallet: Wallet, account: Account): void {
+  const funds = wallet.funds[account.currency];
+  const reserve = account.reserve(wallet.policy);
+  funds.reserved = add(funds.reserved, subtract(reserve, account.reserved));
+  account.reserved = reserve;
+}
+
+function dropIfEmpty(wallet: Wallet, account: Account): void {
+  if (account.isEmpty) wallet.accounts.delete(accountKey(account.marketId, account.currency));
+}
+
+function evolveEntry(state: LedgerState, delta: EntryDelta): void {
+  const funds = walletOf(state, delta.wallet).funds[delta.currency];
+  funds.total = add(funds.total, delta.amount);
+  state.entries += 1;
+  const totals = state.totals[delta.currency];
+  switch (delta.kind) {
+    case "FILL":
+    case "SETTLEMENT":
+      totals.received = add(totals.received, delta.amount);
+      break;
+    case "FEE":
+    case "MAKER_CREDIT":
+      totals.house = subtract(totals.house, delta.amount);
+      break;
+    case "DEPOSIT":
+    case "CREDIT":
+    case "FORWARDING":
+      totals.deposits = add(totals.deposits, delta.amount);
+      break;
+    case "WITHDRAWAL":
+    case "CREDIT_RECLAIM":
+      totals.withdrawals = subtract(totals.withdrawals, delta.amount);
+      break;
+    case "ADJUSTMENT":
+      totals.adjustments = add(totals.adjustments, delta.amount);
+      break;
+    case "TRANSFER_IN":
+    case "TRANSFER_OUT":
+      break;
+    default:
+      delta.kind satisfies never;
+  }
+  if (delta.clientRef !== undefined) {
+    state.clientRefs.set(pairKey(walletOf(state, delta.wallet).trader, delta.clientRef), delta.transactionId);
+  }
+}
+
+/** A command is over for this wallet: what it told must be what the fold gives. */
+function checkBalance(state: LedgerState, delta: BalanceDelta): void {
+  const { total, reserved } = walletOf(state, delta.wallet).funds[delta.currency];
+  const agrees = total === delta.total && reserved === delta.reserved;
+  assert(agrees, "the balance does not agree with its fold", delta.wallet);
+}
