@@ -104,10 +104,19 @@ function operationOf(route: Route, prefix: string, shapes: Shapes, shared: Share
   } satisfies Operation;
 }
 
+/** What operators do, by what they do it to; the rest is about the exchange as a whole. */
+const OPERATED: Readonly<Record<string, string>> = {
+  events: "markets",
+  markets: "markets",
+  traders: "traders",
+  "emm-clients": "market makers",
+  "strike-requests": "market makers",
+};
+
 function tagOf(path: string, prefix: string): string {
   const [first = "", second = "", third = ""] = path.slice(1).split("/");
   if (first === prefix) return "market makers";
-  if (first === "admin") return `operator: ${third}`;
+  if (first === "admin") return `operator: ${OPERATED[third] ?? "exchange"}`;
   const known: Readonly<Record<string, string>> = {
     account: third === "subaccounts" ? "subaccounts" : "portfolio",
     echo: "service",

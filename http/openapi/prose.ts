@@ -59,7 +59,11 @@ Surface A and the operator's routes answer \`{ code, message }\`, surface B \`{ 
 message names the field and the remedy where there is more to say than here. The edge answers 403 in HTML, without
 a code.
 
-${table(["Status", "On surface B", "Code", "Means", "Remedy"], errors)}`;
+<details><summary>Every code</summary>
+
+${table(["Status", "On B", "Code", "Means", "Remedy"], errors)}
+
+</details>`;
 }
 
 /** What a request costs. */
@@ -171,4 +175,8 @@ export const TAGS: readonly Json[] = [
   tag("safety", "The dead-man switch and order groups"),
   tag("stream", "The websocket"),
   tag("market makers", "Surface B"),
+  tag("operator: markets", "Events, markets and their settlement"),
+  tag("operator: traders", "Verification, states and money of traders"),
+  tag("operator: market makers", "Clients of surface B and their strike requests"),
+  tag("operator: exchange", "Ticks, leagues, locations, maintenance, the audit log and the money report"),
 ];

@@ -197,7 +197,7 @@ describe("the examples of the OpenAPI document", function () {
     const type = raw.body === undefined ? {} : { "Content-Type": "application/json" };
     const [first = {}] = security;
     if ("signature" in first) {
-      const wantsTrading = /`trading`/.test(description);
+      const wantsTrading = description.includes('`trading`');
       return send(stack.url, signed(wantsTrading ? trader.trading : trader.management, raw));
     }
     if ("clientCredentials" in first) return bearer(tokens.client);
