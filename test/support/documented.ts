@@ -64,7 +64,8 @@ export class Contract {
   fault(sent: Sent): string | undefined {
     const { method, target, status } = sent;
     const [path = ""] = target.split("?", 1);
-    const found = this.find(method, path);
+    // A target holds no fragment, so one that does reaches no route.
+    const found = target.includes("#") ? undefined : this.find(method, path);
     const fault = found === undefined ? this.#faultOfNoRoute(sent) : this.#faultOf(found, sent);
     if (fault === undefined) return undefined;
     const shown = sent.body.length < 2_000 ? textOf(sent) : `${sent.body.length} bytes`;
