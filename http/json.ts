@@ -3,7 +3,7 @@
  * rounds large integers; a body that two readers could understand differently is refused instead (contract section 5).
  */
 
-/** A JSON value; objects have no prototype. */
+/** A JSON value; objects inherit nothing that has a name. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
 /** Why a text is not acceptable JSON, in words that name the place. */
@@ -22,6 +22,14 @@ const WORDS = [
   ["false", false],
   ["null", null],
 ] as const;
+
+/**
+ * What objects inherit: nothing that has a name, and what they are when somebody compares them. A schema compares the
+ * `length` of whatever has one, and would throw for an object there that is nothing at all.
+ */
+const NAMELESS: object = Object.freeze(
+  Object.create(null, { [Symbol.toPrimitive]: { value: () => Number.NaN } }) as object,
+);
 
 class Reader {
   private at = 0;
@@ -122,7 +130,7 @@ class Reader {
   }
 
   private object(depth: number): Record<string, Json> {
-    const fields = Object.create(null) as Record<string, Json>;
+    const fields = Object.create(NAMELESS) as Record<string, Json>;
     this.mark("{");
     if (this.mark("}")) return fields;
     do {

@@ -1,6 +1,8 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import { z } from "zod";
 import { JsonError, readJson } from "../../http/json.js";
+import { Text } from "../../http/schemas/common.js";
 
 const read = (text: string) => readJson(Buffer.from(text));
 
@@ -47,10 +49,20 @@ describe("reading JSON", () => {
     expect(read("9007199254740991")).to.equal(Number.MAX_SAFE_INTEGER);
   });
 
-  it("gives objects without a prototype", () => {
+  it("gives objects that inherit no name", () => {
     const value = read('{"constructor":1,"toString":2}') as object;
-    expect(Object.getPrototypeOf(value)).to.equal(null);
     expect(Object.keys(value)).to.deep.equal(["constructor", "toString"]);
+    for (const name of ["valueOf", "hasOwnProperty", "__proto__"])
+      expect(name in value, name).to.equal(false);
+  });
+
+  it("gives objects that a schema refuses whatever they have for a length", () => {
+    const shape = z.strictObject({ name: Text(64), list: z.array(z.string(), "must be a list").max(3) });
+    for (const length of ["{}", "[]", "null", '{"length":{}}', "1"]) {
+      const value = read(`{"name":{"length":${length}},"list":{"length":${length}}}`);
+      const { error } = shape.safeParse(value);
+      expect(error?.issues[0]?.message).to.equal("must be a string");
+    }
   });
 
   it("reads whatever JSON.stringify writes of plain values", () => {
