@@ -1,7 +1,7 @@
 /** The whole of the gateway's HTTP: what every request passes, in this order, and then the routes of the tables. */
 
 import cors from "cors";
-import express, { type Express } from "express";
+import express, { type Express, type RequestHandler } from "express";
 import helmet from "helmet";
 import { asyncApi } from "./asyncapi.js";
 import { createAdmission, type AdmissionParts } from "./admission.js";
@@ -13,6 +13,7 @@ import { emmRoutes, type EmmEndpoints } from "./emm/routes.js";
 import { mountTokenRoutes } from "./emm/token-routes.js";
 import { Refused } from "./errors.js";
 import { answerFailures } from "./failures.js";
+import { localsOf } from "./incoming.js";
 import type { Readiness } from "./health.js";
 import type { Metrics } from "./metrics.js";
 import { originOf } from "./origin.js";
@@ -80,8 +81,17 @@ export function createApp(parts: AppParts): Express {
   mountTokenRoutes(app, { ...emm, clients });
   const routes = [...routeTable(parts.endpoints), ...emmRoutes(emm.prefix, emm.endpoints)];
   mountDocs(app, { routes, brand, prefix: emm.prefix });
+  // Express tries its routes in turn; a path without parameters is found at once.
+  const plain = new Map<string, RequestHandler>();
+  app.use(async (req, res, next) => {
+    const handle = plain.get(`${req.method} ${localsOf(res).target?.path ?? ""}`);
+    if (handle === undefined) next();
+    else await handle(req, res, next);
+  });
   for (const route of routes) {
-    app[route.method](route.path, serve(route, admission, parts.checkAnswers));
+    const handle = serve(route, admission, parts.checkAnswers);
+    app[route.method](route.path, handle);
+    if (!route.path.includes(":")) plain.set(`${route.method.toUpperCase()} ${route.path}`, handle);
   }
 
   app.use(() => {

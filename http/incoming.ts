@@ -31,6 +31,7 @@ export interface LogNotes {
 
 interface Locals {
   requestId?: string;
+  ip?: string;
   target?: Target;
   body?: Buffer;
   notes?: LogNotes;
@@ -57,13 +58,13 @@ export function soleHeader(req: Request, name: string): string | undefined | typ
 
 /** Everything gathered so far, for the route. */
 export function incomingOf(req: Request, res: Response): Incoming {
-  const { requestId = "", target = { path: "", query: "" }, body = Buffer.alloc(0) } = localsOf(res);
+  const { requestId = "", ip = "", target = { path: "", query: "" }, body = Buffer.alloc(0) } = localsOf(res);
   return {
     requestId,
     method: req.method,
     target,
     body,
-    ip: req.ip ?? "",
+    ip,
     receivedMs: Date.now(),
     header: (name) => soleHeader(req, name),
   };

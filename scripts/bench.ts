@@ -8,6 +8,7 @@ import { fanOut } from "./bench/fan-out.js";
 import { marketsByEvent } from "./bench/markets-by-event.js";
 import { matching } from "./bench/matching.js";
 import { settling } from "./bench/settlement.js";
+import { signedPlace } from "./bench/signed-place.js";
 import { streamSockets } from "./bench/stream-sockets.js";
 import { sweeping } from "./bench/sweep.js";
 import { printRows, type Row } from "./bench/table.js";
@@ -19,6 +20,7 @@ const BENCHES: Readonly<Record<string, () => Row[] | Promise<Row[]>>> = {
   "markets-by-event": () => marketsByEvent(),
   "fan-out": () => fanOut(),
   "stream-sockets": () => streamSockets(),
+  "signed-place": () => signedPlace(),
 };
 
 const asked = process.argv.slice(2);

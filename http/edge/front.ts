@@ -26,10 +26,15 @@ const MAX_BODY_BYTES = 100 * 1024;
 /** What is left of a body that is not read makes the connection useless. */
 const CLOSE = { Connection: "close" };
 
-/** Gives the request its id. A client's own is not believed: the id is how a line in our log is found. */
-export const requestId: RequestHandler = (_req, res, next) => {
+/**
+ * Gives the request its id, and works out whose it is, once. A client's own id is not believed: it is how a line in our
+ * log is found.
+ */
+export const requestId: RequestHandler = (req, res, next) => {
   const id = randomUUID();
-  localsOf(res).requestId = id;
+  const locals = localsOf(res);
+  locals.requestId = id;
+  locals.ip = req.ip ?? "";
   res.set("X-Request-Id", id);
   next();
 };
@@ -49,7 +54,7 @@ export function edgeRate(limits: EdgeLimits): RequestHandler {
   const all = new MemoryBuckets({ capacity: limits.burst, refillPerSec: limits.ratePerSecond });
   const open = new MemoryBuckets({ capacity: limits.publicBurst, refillPerSec: limits.publicRatePerSecond });
   return (req, res, next) => {
-    const ip = subscriberOf(req.ip ?? "");
+    const ip = subscriberOf(localsOf(res).ip ?? "");
     const isOpen = req.url.startsWith("/v3/public/");
     const granted = all.charge(ip, 1).granted && (!isOpen || open.charge(ip, 1).granted);
     if (granted) next();

@@ -38,16 +38,17 @@ export function requestLog(
     const started = process.hrtime.bigint();
     res.once("close", () => {
       const ms = Number(process.hrtime.bigint() - started) / 1e6;
-      const { requestId, target } = localsOf(res);
+      const { requestId, target, ip } = localsOf(res);
       const notes = notesOf(res);
       observe(notes.route ?? "none", res.statusCode, ms);
+      if (res.statusCode < 500 && !log.isLevelEnabled("info")) return;
       const line = {
         requestId,
         method: req.method,
         path: target?.path,
         status: res.statusCode,
         ms: Math.round(ms * 100) / 100,
-        ip: req.ip,
+        ip,
         ...notes,
         ...(res.writableFinished ? {} : { aborted: true }),
       };

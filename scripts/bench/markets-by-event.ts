@@ -13,6 +13,7 @@ import { Connection } from "../../http/client/connection.js";
 import { OperatorClient, Session } from "../../http/client/session.js";
 import { loadConfig } from "../config.js";
 import { startExchange, type Exchange } from "../replay/exchange.js";
+import { gatewayCpuSeconds } from "./gateway-cpu.js";
 import { percentile, type Row } from "./table.js";
 
 const MARKETS = 50;
@@ -85,17 +86,11 @@ async function load(target: Target, seconds: number): Promise<Loaded> {
   return { latenciesMs, failures, bytes, seconds: (performance.now() - began) / 1_000 };
 }
 
-/** What the gateway has used of its core so far, in seconds. */
-async function cpuSeconds(url: string): Promise<number> {
-  const metrics = await (await fetch(`${url}/metrics`)).text();
-  return Number(/^process_cpu_seconds_total (\S+)/m.exec(metrics)?.[1]);
-}
-
 /** The load, and what of a core the gateway would need for the whole rate: that figure a busy machine does not blur. */
 async function loadGateway(what: string, target: Target): Promise<Row[]> {
-  const before = await cpuSeconds(target.url.origin);
+  const before = await gatewayCpuSeconds(target.url.origin);
   const loaded = await load(target, SECONDS);
-  const used = (await cpuSeconds(target.url.origin)) - before;
+  const used = (await gatewayCpuSeconds(target.url.origin)) - before;
   const share = (100 * RATE * used) / loaded.latenciesMs.length;
   return [
     ...rowsOf(what, loaded),

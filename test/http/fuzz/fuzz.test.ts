@@ -8,7 +8,7 @@ import type { Raw } from "../requests.js";
 import { isPublic, RULES, type Credential, type Rule } from "../matrix/contract.js";
 import { BODIES, sampleOf } from "../matrix/samples.js";
 import { makeWorld, type World } from "../matrix/world.js";
-import { flood, type Reply } from "./flood.js";
+import { flood, type Reply } from "../../../scripts/bench/flood.js";
 import {
   bodyChange,
   byteChange,

@@ -1,0 +1,36 @@
+/**
+ * A process that does nothing but what every signed request needs: Express, the body, and one Ed25519 verification.
+ * Gets the brand and the key from its parent, tells it the port, and then the CPU time used so far whenever it is asked.
+ */
+
+import { createPublicKey, verify } from "node:crypto";
+import type { AddressInfo } from "node:net";
+import express from "express";
+import { canonicalText } from "../../http/signing.js";
+
+const [, , brand = "", pem = ""] = process.argv;
+const publicKey = createPublicKey(pem);
+const app = express();
+app.use(express.raw({ type: "application/json" }));
+app.post("/v3/orders", (req, res) => {
+  const text = canonicalText({
+    brand,
+    timestamp: req.get(`${brand}-Timestamp`) ?? "",
+    method: req.method,
+    path: req.path,
+    query: "",
+    body: req.body as Buffer,
+  });
+  const signature = Buffer.from(req.get(`${brand}-Signature`) ?? "", "base64");
+  if (!verify(null, Buffer.from(text), publicKey, signature))
+    res.status(401).json({ code: "SIGNATURE_REJECTED" });
+  else res.status(201).json({ orderId: "6f9619ff-8b86-4011-b42d-00c04fc964ff" });
+});
+const server = app.listen(0, "127.0.0.1", () => {
+  process.send?.({ port: (server.address() as AddressInfo).port });
+});
+process.on("message", () => {
+  const { user, system } = process.cpuUsage();
+  process.send?.({ cpuSeconds: (user + system) / 1e6 });
+});
+process.on("disconnect", () => process.exit(0));

@@ -1,0 +1,190 @@
+/**
+ * Signed placements on one gateway, from the socket to the ledger's acceptance and back, beside Express with the same
+ * body and nothing but the verification of its signature, in turns. The whole exchange shares this machine with both,
+ * so the rates say what the machine does; the time of its core that the gateway takes for a request says what it can.
+ */
+
+import { fork, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { openAccount } from "../../http/client/accounts.js";
+import { Connection } from "../../http/client/connection.js";
+import { OperatorClient } from "../../http/client/session.js";
+import { Signer } from "../../http/client/signer.js";
+import { loadConfig } from "../config.js";
+import { startExchange, type Exchange } from "../replay/exchange.js";
+import { flood } from "./flood.js";
+import { gatewayCpuSeconds } from "./gateway-cpu.js";
+import { median, type Row } from "./table.js";
+
+const LANES = 128;
+const REQUESTS = 4_000;
+const WARM_UP = 2_000;
+const TURNS = 5;
+const BENCH = "signed place on one gateway";
+const OPERATOR = { email: "operator@example.com", password: "operator password" };
+const UNLIMITED = "1000000";
+
+interface Contestant {
+  readonly url: string;
+  cpuSeconds(): Promise<number>;
+}
+
+interface Turn {
+  readonly perSecond: number;
+  readonly cpuMicroseconds: number;
+}
+
+/** An order like any other, and no two alike: the same signed bytes would be one request. */
+class Orders {
+  #made = 0;
+
+  constructor(
+    private readonly signer: Signer,
+    private readonly outcomeId: string,
+  ) {}
+
+  take(count: number): Buffer[] {
+    return Array.from({ length: count }, () => {
+      this.#made += 1;
+      const qty = 1 + (this.#made % 1_000_000);
+      const body = JSON.stringify({ outcomeId: this.outcomeId, price: "0.010", qty, tif: "IOC" });
+      const headers = this.signer.headers("POST", "/v3/orders", "", Buffer.from(body));
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+      const type = "Content-Type: application/json\r\n";
+      return Buffer.from(
+        `POST /v3/orders HTTP/1.1\r\nHost: localhost\r\n${type}${lines.join("")}Content-Length: ${body.length}\r\n\r\n${body}`,
+      );
+    });
+  }
+}
+
+async function turnOf(contestant: Contestant, orders: Orders, count: number): Promise<Turn> {
+  const requests = orders.take(count);
+  const before = await contestant.cpuSeconds();
+  const began = performance.now();
+  await flood({
+    url: contestant.url,
+    lanes: LANES,
+    requests,
+    judge: (_index, { status, text }) => {
+      if (status !== 201) throw new Error(`a placement was answered ${status} ${text}`);
+    },
+  });
+  const seconds = (performance.now() - began) / 1_000;
+  const used = (await contestant.cpuSeconds()) - before;
+  return { perSecond: count / seconds, cpuMicroseconds: (1e6 * used) / count };
+}
+
+/** A trader with money, and an outcome that nobody else bids for: every order is accepted, and ends by itself. */
+async function prepare({ url, operator: login, brand }: Exchange) {
+  const connection = new Connection(url);
+  try {
+    const operator = new OperatorClient(connection, login);
+    const account = await openAccount(
+      connection,
+      operator,
+      {
+        email: "maker@example.com",
+        password: "a long password",
+        label: "maker",
+        amount: "1000000000",
+        region: "US-NY",
+      },
+      brand,
+    );
+    const event = await operator.createEvent({
+      sport: "FOOTBALL",
+      league: "NFL",
+      type: "Game",
+      description: "Ants at Bees",
+      startsTs: Date.now() + 86_400_000,
+    });
+    const market = await operator.createMarket({
+      eventId: event.eventId,
+      marketType: "MONEY",
+      description: "Who wins",
+      voids: "PUSH",
+      outcomes: [{ name: "Ants" }, { name: "Bees" }],
+    });
+    const { tradingKey } = account;
+    return {
+      tradingKey,
+      orders: new Orders(new Signer(tradingKey, brand), market.outcomes[0]?.outcomeId ?? ""),
+    };
+  } finally {
+    connection.close();
+  }
+}
+
+async function answerOf<T>(child: ChildProcess): Promise<T> {
+  const [message] = (await once(child, "message")) as [T];
+  return message;
+}
+
+/** The process that only verifies. */
+async function startBare(brand: string, privateKey: string): Promise<Contestant & { stop(): void }> {
+  const entry = fileURLToPath(new URL("bare-verifier.js", import.meta.url));
+  const child = fork(entry, [brand, privateKey]);
+  const { port } = await answerOf<{ port: number }>(child);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    cpuSeconds: async () => {
+      const answer = answerOf<{ cpuSeconds: number }>(child);
+      child.send("cpu");
+      return (await answer).cpuSeconds;
+    },
+    stop: () => child.disconnect(),
+  };
+}
+
+export async function signedPlace(): Promise<Row[]> {
+  const exchange = await startExchange({ ...loadConfig(), operator: OPERATOR }, console.log, {
+    // In `dev` every answer is held against its schema, which is not what is measured.
+    EXCHANGE_ENV: "qa",
+    LOG_LEVEL: "warn",
+    EDGE_RATE: UNLIMITED,
+    EDGE_BURST: UNLIMITED,
+    OPERATOR_EMAIL: OPERATOR.email,
+    OPERATOR_PASSWORD: OPERATOR.password,
+  });
+  try {
+    const { tradingKey, orders } = await prepare(exchange);
+    const gateway: Contestant = { url: exchange.url, cpuSeconds: () => gatewayCpuSeconds(exchange.url) };
+    const bare = await startBare(exchange.brand, tradingKey.privateKey);
+    const ours: Turn[] = [];
+    const theirs: Turn[] = [];
+    try {
+      for (const contestant of [gateway, bare]) await turnOf(contestant, orders, WARM_UP);
+      for (let turn = 0; turn < TURNS; turn += 1) {
+        ours.push(await turnOf(gateway, orders, REQUESTS));
+        theirs.push(await turnOf(bare, orders, REQUESTS));
+      }
+    } finally {
+      bare.stop();
+    }
+    const rate = (turns: readonly Turn[]): number => median(turns.map(({ perSecond }) => perSecond));
+    const cpu = (turns: readonly Turn[]): number =>
+      median(turns.map(({ cpuMicroseconds }) => cpuMicroseconds));
+    return [
+      { bench: BENCH, what: "the gateway, whole stack beside it", figure: rate(ours), unit: "per s" },
+      {
+        bench: BENCH,
+        what: "Express that only verifies",
+        figure: rate(theirs),
+        unit: "per s",
+        ratio: rate(ours) / rate(theirs),
+      },
+      { bench: BENCH, what: "the gateway: of a core, a request", figure: cpu(ours), unit: "us" },
+      {
+        bench: BENCH,
+        what: "Express that only verifies: a request",
+        figure: cpu(theirs),
+        unit: "us",
+        ratio: cpu(theirs) / cpu(ours),
+      },
+    ];
+  } finally {
+    await exchange.stop();
+  }
+}
