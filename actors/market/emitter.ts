@@ -68,7 +68,9 @@ export class Emitter {
   }
 
   #tellBests(currency: Currency, { bbo: seq }: Seqs): void {
-    const { ladders, bbo } = this.state.books[currency];
+    const { books, resting } = this.state;
+    const ladders = resting.ladders[currency];
+    const { bbo } = books[currency];
     for (let outcome = 0; outcome < ladders.length; outcome += 1) {
       const best = ladders[outcome]?.best;
       const told = bbo[outcome];

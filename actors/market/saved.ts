@@ -3,6 +3,7 @@
 import type { ActorId } from "../actor.js";
 import type { Contracts, Millicents, Ticks } from "../units.js";
 import type { Position } from "./positions.js";
+import { RestingOrders } from "./resting.js";
 import {
   type Book,
   createMarket,
@@ -64,7 +65,7 @@ export function saveMarket(state: MarketState): SavedMarket {
     live,
     started,
     lifecycleSeq,
-    books: { CASH: saveBook(state.books.CASH), COIN: saveBook(state.books.COIN) },
+    books: { CASH: saveBook(state, "CASH"), COIN: saveBook(state, "COIN") },
     held: [...state.held.values()],
     arrivals,
     matches,
@@ -72,9 +73,10 @@ export function saveMarket(state: MarketState): SavedMarket {
   };
 }
 
-function saveBook(book: Book): SavedBook {
+function saveBook({ books, resting }: MarketState, currency: Currency): SavedBook {
+  const book = books[currency];
   return {
-    orders: book.ladders.flatMap((ladder) =>
+    orders: resting.ladders[currency].flatMap((ladder) =>
       [...ladder.orders()].map(({ order, remaining, arrival }) => ({ order, remaining, arrival })),
     ),
     bbo: book.bbo,
@@ -98,6 +100,7 @@ export function restoreMarket(id: ActorId, data: unknown): MarketState {
   state.arrivals = saved.arrivals;
   state.matches = saved.matches;
   const outcomes = saved.definition?.outcomes.length ?? 0;
+  state.resting = new RestingOrders(outcomes);
   state.books = {
     CASH: restoreBook(saved.books.CASH, outcomes),
     COIN: restoreBook(saved.books.COIN, outcomes),

@@ -15,8 +15,8 @@ import {
   ZERO,
 } from "../units.js";
 import type { MarketDelta, OrderDelta } from "./deltas.js";
-import { Ladder, type RestingOrder } from "./ladder.js";
 import { isFlat, type Position } from "./positions.js";
+import { RestingOrders } from "./resting.js";
 import {
   type Currency,
   type Grade,
@@ -27,9 +27,8 @@ import {
   type Holding,
 } from "./types.js";
 
-/** The book of one currency with everything that is counted or held in it. */
+/** What is counted and held in one currency. */
 export interface Book {
-  readonly ladders: readonly Ladder[];
   /** The best bid last told, by outcome. */
   readonly bbo: (Level | null)[];
   /** The price of the last print, by outcome. */
@@ -67,8 +66,7 @@ export interface MarketState {
   started: boolean;
   lifecycleSeq: number;
   books: Readonly<Record<Currency, Book>>;
-  /** The orders in both books by id, in the order they came to rest. */
-  readonly resting: Map<string, RestingOrder>;
+  resting: RestingOrders;
   /** Orders that wait out the in-play delay, in order. */
   readonly held: Map<
     string,
@@ -83,7 +81,6 @@ export interface MarketState {
 
 export function emptyBook(outcomes: number): Book {
   return {
-    ladders: Array.from({ length: outcomes }, () => new Ladder()),
     bbo: new Array<Level | null>(outcomes).fill(null),
     last: new Array<Ticks | undefined>(outcomes).fill(undefined),
     positions: new Map(),
@@ -105,7 +102,7 @@ export function createMarket(id: ActorId): MarketState {
     started: false,
     lifecycleSeq: 0,
     books: { CASH: emptyBook(0), COIN: emptyBook(0) },
-    resting: new Map(),
+    resting: new RestingOrders(0),
     held: new Map(),
     deadlines: new Deadlines(),
     arrivals: 0,
@@ -162,6 +159,7 @@ export function evolveMarket(state: MarketState, delta: MarketDelta): void {
     }
     case "created":
       state.definition = delta.definition;
+      state.resting = new RestingOrders(delta.definition.outcomes.length);
       state.books = {
         CASH: emptyBook(delta.definition.outcomes.length),
         COIN: emptyBook(delta.definition.outcomes.length),
@@ -275,14 +273,13 @@ function evolveOrder(state: MarketState, delta: OrderDelta): void {
       } else {
         const resting = state.resting.get(delta.orderId);
         assert(resting !== undefined, "the order is not in the book", delta.orderId);
-        if (delta.remaining === 0) leave(state, resting);
-        else ladderOf(state, resting.order).shrink(resting, delta.remaining);
+        state.resting.reduce(resting, delta.remaining);
       }
       return;
     }
     case "reduce": {
       const resting = state.resting.get(delta.orderId);
-      if (resting !== undefined) ladderOf(state, resting.order).shrink(resting, delta.remaining);
+      if (resting !== undefined) state.resting.reduce(resting, delta.remaining);
       const held = state.held.get(delta.orderId);
       if (held !== undefined) state.held.set(delta.orderId, { ...held, remaining: delta.remaining });
       return;
@@ -290,7 +287,7 @@ function evolveOrder(state: MarketState, delta: OrderDelta): void {
     case "cancel": {
       const resting = state.resting.get(delta.orderId);
       if (resting === undefined) state.held.delete(delta.orderId);
-      else leave(state, resting);
+      else state.resting.remove(resting);
       return;
     }
     case "reject":
@@ -301,30 +298,17 @@ function evolveOrder(state: MarketState, delta: OrderDelta): void {
   }
 }
 
-/** Puts an order at the end of its price level. */
+/** An order comes to rest, and may expire there. */
 export function rest(state: MarketState, order: Order, remaining: Contracts, arrival: number): void {
-  const resting = { order, remaining, arrival, level: undefined, ahead: undefined, behind: undefined };
-  state.resting.set(order.orderId, resting);
-  ladderOf(state, order).append(resting);
+  state.resting.add(order, remaining, arrival);
   if (order.expiresAt !== undefined) state.deadlines.push(order.expiresAt, DUE_FIRST, order.orderId);
 }
 
-function leave(state: MarketState, resting: RestingOrder): void {
-  ladderOf(state, resting.order).remove(resting);
-  state.resting.delete(resting.order.orderId);
-}
-
-function ladderOf(state: MarketState, { currency, outcome }: Order): Ladder {
-  const ladder = state.books[currency].ladders[outcome];
-  assert(ladder !== undefined, "the outcome has no ladder", outcome);
-  return ladder;
-}
-
 function positionOf(state: MarketState, currency: Currency, wallet: string, ledger: number): Position {
-  const { positions, ladders } = state.books[currency];
+  const { positions, bbo } = state.books[currency];
   const found = positions.get(wallet);
   if (found !== undefined) return found;
-  const holdings = new Array<Holding>(ladders.length).fill(NO_HOLDING);
+  const holdings = new Array<Holding>(bbo.length).fill(NO_HOLDING);
   const position: Position = { wallet, ledger, holdings, win: ZERO, push: ZERO };
   positions.set(wallet, position);
   return position;

@@ -42,9 +42,9 @@ function reject(emitter: Emitter, order: Order, reason: RejectReason): void {
 }
 
 function execute(emitter: Emitter, order: Order): void {
-  const { definition, books } = emitter.state;
+  const { definition, resting } = emitter.state;
   assert(definition !== undefined, "an order executes in a market that does not exist");
-  const found = sweep(books[order.currency].ladders, order, definition.ticks);
+  const found = sweep(resting.ladders[order.currency], order, definition.ticks);
   const refusal = refusalOfSweep(order, found);
   if (refusal !== undefined) {
     // An order that cancels its trader's own does so even when nothing else is there for it.
@@ -183,7 +183,7 @@ export function preview(state: MarketState, order: Order, nowMs: number): OrderP
   const nothing = { fills: [], fee: ZERO, rests: contracts(0), queueAhead: contracts(0) };
   const refusal = refusalOf(state, order, nowMs);
   if (refusal !== undefined || state.definition === undefined) return { ...nothing, reject: refusal };
-  const { ladders } = state.books[order.currency];
+  const ladders = state.resting.ladders[order.currency];
   const found = sweep(ladders, order, state.definition.ticks);
   const reason = refusalOfSweep(order, found);
   if (reason !== undefined) return { ...nothing, reject: reason };

@@ -4,12 +4,13 @@ import { marketActor } from "../../actors/actor.js";
 import type { MarketCommand } from "../../actors/market/commands.js";
 import { market } from "../../actors/market/market.js";
 import type { MarketState } from "../../actors/market/state.js";
+import type { Order } from "../../actors/market/types.js";
 import { contracts, ticks } from "../../actors/units.js";
-import type { Operation } from "./flow.js";
+import type { Add, Operation } from "./flow.js";
 
 export const MARKET_ID = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
 const FEE = { coefficientPpm: 30_000, makerCreditPpm: 500_000, charged: "ALWAYS" } as const;
-const GRID = Array.from({ length: 199 }, (_, i) => ticks(5 * (i + 1)));
+export const GRID = Array.from({ length: 199 }, (_, i) => ticks(5 * (i + 1)));
 export const OUTCOME_IDS = ["00000000-0000-4000-8000-00000000000a", "00000000-0000-4000-8000-00000000000b"];
 
 /** An open market of two outcomes and the game fee. */
@@ -30,26 +31,26 @@ export function openMarket(): MarketState {
   return state;
 }
 
-export function commandOf(operation: Operation): MarketCommand {
-  const { kind, orderId } = operation;
-  if (kind === "cancel") return { kind, orderIds: [orderId] };
-  const { wallet, outcome, priceTicks, qty, crosses } = operation;
+export function orderOf({ orderId, wallet, outcome, priceTicks, qty, crosses }: Add): Order {
   return {
-    kind: "enter",
-    order: {
-      orderId,
-      wallet,
-      trader: wallet,
-      ledger: 0,
-      currency: "CASH",
-      outcome,
-      price: ticks(priceTicks),
-      qty: contracts(qty),
-      tif: crosses ? "IOC" : "GTC",
-      selfTrade: "wash",
-      fee: FEE,
-      feeReserved: true,
-      acceptedTs: 0,
-    },
+    orderId,
+    wallet,
+    trader: wallet,
+    ledger: 0,
+    currency: "CASH",
+    outcome,
+    price: ticks(priceTicks),
+    qty: contracts(qty),
+    tif: crosses ? "IOC" : "GTC",
+    selfTrade: "wash",
+    fee: FEE,
+    feeReserved: true,
+    acceptedTs: 0,
   };
+}
+
+export function commandOf(operation: Operation): MarketCommand {
+  return operation.kind === "cancel"
+    ? { kind: "cancel", orderIds: [operation.orderId] }
+    : { kind: "enter", order: orderOf(operation) };
 }

@@ -1,4 +1,4 @@
-/** A fixed flow of orders for the matching benches: of a hundred operations 60 rest, 30 cancel and 10 cross. */
+/** A fixed flow of orders for the benches. */
 
 export interface Add {
   readonly kind: "add";
@@ -32,45 +32,119 @@ export interface Flow {
   readonly warm: readonly Add[];
   /** The operations as they come off the wire: JSON texts of a batch each. */
   readonly batches: readonly string[];
+  /** How many orders are taken whole by others. */
+  readonly trades: number;
 }
 
 /** What a worker reads at once when much waits. */
 const BATCH = 500;
 
-/** `length` operations after a warm book of `resting` orders; prices on the grid's half cents around one half. */
+/** Prices are on the grid's half cents below one half. */
+const MIDDLE = 500;
+const STEP = 5;
+const LEVELS = 80;
+const FULL = 1_000;
+/** Orders that one crossing order takes. */
+const TAKEN = 3;
+
+interface Open {
+  readonly orderId: string;
+  readonly outcome: 0 | 1;
+  readonly priceTicks: number;
+  readonly qty: number;
+  place: number;
+}
+
+/** What is open, so that cancels and crosses are of orders that are there: levels by price, each in time order. */
+class OpenOrders {
+  readonly #all: Open[] = [];
+  readonly #levels: readonly [Open[][], Open[][]] = [[], []];
+
+  get count(): number {
+    return this.#all.length;
+  }
+
+  add(order: Omit<Open, "place">): void {
+    const open = { ...order, place: this.#all.length };
+    this.#all.push(open);
+    (this.#levels[open.outcome][open.priceTicks] ??= []).push(open);
+  }
+
+  /** Takes out the one at a place among all. */
+  take(place: number): Open {
+    const open = this.#all[place];
+    const last = this.#all.pop();
+    if (open === undefined || last === undefined) throw new Error("there is nothing open");
+    if (last !== open) {
+      this.#all[place] = last;
+      last.place = place;
+    }
+    const level = this.#levels[open.outcome][open.priceTicks] ?? [];
+    level.splice(level.indexOf(open), 1);
+    return open;
+  }
+
+  /** Takes out the best `count` bids on an outcome. */
+  takeBest(outcome: 0 | 1, count: number): Open[] {
+    const taken: Open[] = [];
+    for (let price = MIDDLE; price > 0 && taken.length < count; price -= STEP) {
+      const level = this.#levels[outcome][price] ?? [];
+      for (let first = level[0]; first !== undefined && taken.length < count; first = level[0]) {
+        taken.push(this.take(first.place));
+      }
+    }
+    return taken;
+  }
+}
+
+/**
+ * `length` operations after a warm book of `resting` orders, which keeps about that size: of a hundred operations 60
+ * rest, 30 cancel an open order, and 10 take the best three of the other side whole.
+ */
 export function flow(length: number, resting: number, seed = 1): Flow {
   const next = numbers(seed);
-  const open: string[] = [];
+  const open = new OpenOrders();
   let ids = 0;
-  const add = (crosses: boolean): Add => {
+  let trades = 0;
+  const nextId = (): string => {
     ids += 1;
-    const orderId = `00000000-0000-4000-8000-${String(ids).padStart(12, "0")}`;
-    if (!crosses) open.push(orderId);
-    const distance = 1 + next(80);
+    return `00000000-0000-4000-8000-${String(ids).padStart(12, "0")}`;
+  };
+  const side = (): 0 | 1 => (next(2) === 0 ? 0 : 1);
+  const add = (): Add => {
+    const orderId = nextId();
+    const order = { outcome: side(), priceTicks: MIDDLE - STEP * (1 + next(LEVELS)), qty: 1 + next(20) };
+    open.add({ orderId, ...order });
+    return { kind: "add", orderId, wallet: `wallet-${next(1_000)}`, ...order, crosses: false };
+  };
+  const cross = (): Add => {
+    const outcome = side();
+    const taken = open.takeBest(outcome, TAKEN);
+    const worst = Math.min(...taken.map(({ priceTicks }) => priceTicks));
+    trades += taken.length;
+    const qty = taken.reduce((sum, order) => sum + order.qty, 0);
+    const priceTicks = FULL - worst;
+    const [orderId, other] = [nextId(), outcome === 0 ? 1 : 0] as const;
     return {
       kind: "add",
       orderId,
-      wallet: `wallet-${next(1_000)}`,
-      outcome: next(2) === 0 ? 0 : 1,
-      priceTicks: crosses ? 510 + 5 * next(4) : 500 - 5 * distance,
-      qty: 1 + next(crosses ? 40 : 20),
-      crosses,
+      wallet: `taker-${next(1_000)}`,
+      outcome: other,
+      priceTicks,
+      qty,
+      crosses: true,
     };
   };
-  const cancel = (): Cancel => {
-    const index = next(open.length);
-    const orderId = open[index] ?? "";
-    const last = open.pop();
-    if (last !== undefined && index < open.length) open[index] = last;
-    return { kind: "cancel", orderId };
-  };
-  const warm = Array.from({ length: resting }, () => add(false));
   const operation = (): Operation => {
     const kind = next(100);
-    return kind < 60 ? add(false) : kind < 90 && open.length > 0 ? cancel() : add(true);
+    if (kind < 60 || open.count < resting / 2) return add();
+    return kind < 90 || open.count > resting * 2
+      ? { kind: "cancel", orderId: open.take(next(open.count)).orderId }
+      : cross();
   };
+  const warm = Array.from({ length: resting }, add);
   const batches = Array.from({ length: Math.ceil(length / BATCH) }, (_, batch) =>
     JSON.stringify(Array.from({ length: Math.min(BATCH, length - batch * BATCH) }, operation)),
   );
-  return { warm, batches };
+  return { warm, batches, trades };
 }

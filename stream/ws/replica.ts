@@ -262,7 +262,8 @@ export class PublicMarket {
 }
 
 function bookOf(state: MarketState, currency: Currency): PublicBook {
-  const { ladders, bbo, seqs, last, volume } = state.books[currency];
+  const { bbo, seqs, last, volume } = state.books[currency];
+  const ladders = state.resting.ladders[currency];
   const book: PublicBook = {
     ladders: ladders.map(() => new Map<Ticks, Map<string, Contracts>>()),
     places: new Map(),

@@ -122,7 +122,7 @@ export class Comparison {
         naive.escrow[currency],
         naive.volume[currency],
       ]);
-      book.ladders.forEach((ladder, outcome) => {
+      real.resting.ladders[currency].forEach((ladder, outcome) => {
         const orders = [...ladder.orders()].map(({ order, remaining }) => [
           order.orderId,
           order.price,

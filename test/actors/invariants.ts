@@ -5,7 +5,7 @@ import type { LedgerDelta } from "../../actors/ledger/deltas.js";
 import type { LedgerState, Wallet } from "../../actors/ledger/state.js";
 import type { MarketDelta } from "../../actors/market/deltas.js";
 import type { RestingOrder } from "../../actors/market/ladder.js";
-import type { Book, MarketState } from "../../actors/market/state.js";
+import type { MarketState } from "../../actors/market/state.js";
 import { CURRENCIES, type Currency } from "../../actors/market/types.js";
 import { feeFor, mostFees } from "./naive/arithmetic.js";
 
@@ -17,7 +17,7 @@ function equal(actual: unknown, expected: unknown, what: string, of: string): vo
 
 /** Invariants 2 and 4 of `design/quality.md`: contracts, escrow and the resting book of a market. */
 export function checkMarket(state: MarketState): void {
-  const resting = sum(CURRENCIES, (currency) => checkBook(state.marketId, state.books[currency]));
+  const resting = sum(CURRENCIES, (currency) => checkBook(state, currency));
   equal(state.resting.size, resting, "orders resting", state.marketId);
   for (const currency of CURRENCIES) {
     const book = state.books[currency];
@@ -61,11 +61,13 @@ function escrowOf(positions: readonly { readonly win: number }[], outstanding: n
 }
 
 /** Gives how many orders rest in it. */
-function checkBook(marketId: string, book: Book): number {
+function checkBook({ marketId, books, resting: orders }: MarketState, currency: Currency): number {
+  const book = books[currency];
+  const ladders = orders.ladders[currency];
   let resting = 0;
   let together = 0;
-  let complete = book.ladders.length > 0;
-  book.ladders.forEach((ladder, outcome) => {
+  let complete = ladders.length > 0;
+  ladders.forEach((ladder, outcome) => {
     let ahead: RestingOrder | undefined;
     let best = 0;
     let qty = 0;

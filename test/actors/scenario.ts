@@ -198,7 +198,7 @@ export class Scenario {
 
   /** The resting book: a line per outcome, best first, `price x qty owner` per order. */
   book(currency: Currency = "CASH"): string {
-    return this.market.books[currency].ladders
+    return this.market.resting.ladders[currency]
       .map((ladder, outcome) => {
         const orders = [...ladder.orders()].map(
           ({ order, remaining }) => `${formatPrice(order.price)} x ${remaining} ${order.wallet}`,

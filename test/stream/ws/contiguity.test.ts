@@ -10,9 +10,10 @@ const [ann = ""] = TRADERS;
 
 /** What the mirror holds of a market, against the market itself. */
 function compare(exchange: TestExchange, mirror: Mirror, marketId: string): void {
-  const { definition, status, lifecycleSeq, books } = exchange.state(marketId);
+  const { definition, status, lifecycleSeq, books, resting } = exchange.state(marketId);
   const outcomeIds = definition?.outcomes.map(({ outcomeId }) => outcomeId) ?? [];
-  const { ladders, seqs } = books.CASH;
+  const { seqs } = books.CASH;
+  const ladders = resting.ladders.CASH;
   const mirrored = mirror.markets.get(marketId);
   expect(mirrored?.status).to.equal(status);
   expect(mirrored?.seqs).to.deep.equal({ lifecycle: lifecycleSeq, ...seqs });

@@ -59,7 +59,7 @@ describe("the replica of a market", () => {
             for (const channel of ["book", "bbo", "trades"] as const) {
               expect(replica.seq(channel, currency), channel).to.equal(book.seqs[channel]);
             }
-            const orders = book.ladders.map((ladder) =>
+            const orders = truth.resting.ladders[currency].map((ladder) =>
               [...ladder.orders()].map(({ order, remaining }) => ({
                 orderId: order.orderId,
                 price: order.price,
@@ -67,7 +67,7 @@ describe("the replica of a market", () => {
               })),
             );
             expect(replica.book(currency)).to.deep.equal({ seq: book.seqs.book, orders });
-            const ladders = book.ladders.map((ladder) =>
+            const ladders = truth.resting.ladders[currency].map((ladder) =>
               [...ladder.orders()].map(({ order, remaining }) => ({
                 orderId: order.orderId,
                 price: order.price,
@@ -79,7 +79,7 @@ describe("the replica of a market", () => {
             expect(replica.ladders(currency)).to.deep.equal(ladders);
             expect(replica.last(currency)).to.deep.equal(book.last);
             expect(replica.volume(currency)).to.equal(book.volume);
-            const best = book.ladders.map(({ best: level }) =>
+            const best = truth.resting.ladders[currency].map(({ best: level }) =>
               level === undefined ? null : { price: level.price, qty: level.qty },
             );
             expect(replica.bbo(currency)).to.deep.equal(best);

@@ -164,7 +164,7 @@ export async function trueMarkets(
   }
 }
 
-function trueMarket({ status, lifecycleSeq, books }: MarketState): TrueMarket {
+function trueMarket({ status, lifecycleSeq, books, resting }: MarketState): TrueMarket {
   const byCurrency = <Value>(valueOf: (currency: Currency) => Value): Record<Currency, Value> => ({
     CASH: valueOf("CASH"),
     COIN: valueOf("COIN"),
@@ -173,7 +173,7 @@ function trueMarket({ status, lifecycleSeq, books }: MarketState): TrueMarket {
     status,
     seqs: byCurrency((currency) => ({ lifecycle: lifecycleSeq, ...books[currency].seqs })),
     books: byCurrency((currency) =>
-      books[currency].ladders.map((ladder) =>
+      resting.ladders[currency].map((ladder) =>
         [...ladder.orders()].map(
           ({ order, remaining }) => `${order.orderId}:${formatPrice(order.price)}:${remaining}`,
         ),
