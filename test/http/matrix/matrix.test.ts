@@ -96,6 +96,7 @@ describe("every route, by every credential, for anybody's resources", function (
             const token = await spent(rule, credential, world);
             const good = token === undefined ? bearer(credential)(raw) : bearing(raw, token);
             const answer = await send(stack.url, good);
+            expect(answer.headers.has("set-cookie")).to.equal(false);
             told[`${credential} ${whose}`] = said(answer);
             expected[`${credential} ${whose}`] = answerOf(rule, credential, whose);
             if (whose === "own" && !line.includes("/emm/")) {
