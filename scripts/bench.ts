@@ -7,6 +7,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { fanOut } from "./bench/fan-out.js";
 import { marketsByEvent } from "./bench/markets-by-event.js";
 import { matching } from "./bench/matching.js";
+import { roundTrip } from "./bench/round-trip.js";
 import { settling } from "./bench/settlement.js";
 import { signedPlace } from "./bench/signed-place.js";
 import { streamSockets } from "./bench/stream-sockets.js";
@@ -21,6 +22,7 @@ const BENCHES: Readonly<Record<string, () => Row[] | Promise<Row[]>>> = {
   "fan-out": () => fanOut(),
   "stream-sockets": () => streamSockets(),
   "signed-place": () => signedPlace(),
+  "round-trip": () => roundTrip(),
 };
 
 const asked = process.argv.slice(2);
