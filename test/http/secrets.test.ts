@@ -25,14 +25,18 @@ async function postgresText(url: string): Promise<string> {
   }
 }
 
+/** A key may run out before it is read. */
+async function dumpOf(client: Redis, key: string): Promise<Buffer | null> {
+  return client.dumpBuffer(key);
+}
+
 /** Everything that Redis keeps, names and all. */
 async function redisText(url: string): Promise<string> {
   const client = new Redis(url);
   try {
     const texts: string[] = [];
     for (const key of await client.keys("*")) {
-      const dumped = await client.dumpBuffer(key);
-      texts.push(key, dumped.toString("latin1"));
+      texts.push(key, (await dumpOf(client, key))?.toString("latin1") ?? "");
     }
     return texts.join("\n");
   } finally {
