@@ -3,6 +3,7 @@
  * and answers are held against, the table of errors and the meters.
  */
 
+import { readFileSync } from "node:fs";
 import { z } from "zod";
 import type { Access, Route } from "../route.js";
 import { IDS, type Note } from "./notes.js";
@@ -28,7 +29,7 @@ export function openApi({ routes, brand, prefix }: Described): OpenApiDocument {
   const shared = new Shared();
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
-    const path = route.path.replaceAll(/:(\w+)/g, "{$1}");
+    const path = templateOf(route.path);
     paths[path] = { ...paths[path], [route.method]: operationOf(route, prefix, shapes, shared) };
   }
   for (const [path, methods] of Object.entries(servicePaths(prefix))) paths[path] = methods;
@@ -52,6 +53,11 @@ export function openApi({ routes, brand, prefix }: Described): OpenApiDocument {
 
 /** A route that nobody has said anything about is in the document too; a test sees to it that there is none. */
 const UNNOTED: Note = { summary: "" };
+
+/** A path of a table as OpenAPI writes it. */
+function templateOf(path: string): string {
+  return path.replaceAll(/:(\w+)/g, "{$1}");
+}
 
 /** Answers that many operations have, by a name: their status on their surface, and which of its kind they are. */
 class Shared {
@@ -85,7 +91,7 @@ function operationOf(route: Route, prefix: string, shapes: Shapes, shared: Share
   const surface = access.kind === "client" ? "B" : "A";
   const refusalHeaders = headersOf(route, note.bytes === true ? ["Canonical"] : []);
   const codes = codesOf(route, note.refuses ?? []);
-  const successes = successesOf(route, note, shapes);
+  const successes = successesOf(route, note, shapes, prefix);
   const refusals = refusalsOf(codes, surface, refusalHeaders, note.rejected === true);
   const body = endpoint.body ?? note.maybeBody;
   return {
@@ -219,22 +225,41 @@ function headersOf({ access, metering, method }: Route, more: readonly string[])
   );
 }
 
-function successesOf(route: Route, note: Note, shapes: Shapes): Readonly<Record<string, Json>> {
+/** Answers to the examples, by operation and status, as a test had them. */
+const ANSWERS = JSON.parse(readFileSync(`${import.meta.dirname}/answers.json`, "utf8")) as Readonly<
+  Record<string, Json>
+>;
+
+function exampleOf({ method, path }: Route, status: string, prefix: string): { readonly example?: unknown } {
+  const known = path.startsWith(`/${prefix}/`) ? path.replace(prefix, "svc") : path;
+  const example = ANSWERS[`${method.toUpperCase()} ${templateOf(known)}`]?.[status];
+  return example === undefined ? {} : { example };
+}
+
+function successesOf(
+  route: Route,
+  note: Note,
+  shapes: Shapes,
+  prefix: string,
+): Readonly<Record<string, Json>> {
   const { endpoint } = route;
+  const { answer } = endpoint;
   const also = note.also ?? {};
   const headers = headersOf(route, [...(note.headers ?? []), ...(also[304] === undefined ? [] : ["ETag"])]);
-  const content =
-    endpoint.answer !== undefined
-      ? { content: { "application/json": { schema: shapes.of(endpoint.answer) } } }
-      : note.bytes === true
-        ? { content: { "*/*": {} } }
-        : {};
-  const first = { description: FIRST[endpoint.status] ?? "Done.", headers, ...content };
-  const others = Object.entries(also).map(([status, description]) => [
-    status,
-    { description, headers, ...(status === "304" ? {} : content) },
-  ]);
-  return { [endpoint.status]: first, ...(Object.fromEntries(others) as Record<string, Json>) };
+  const contentOf = (status: string): Json => {
+    if (status === "304") return {};
+    if (note.bytes === true) return { content: { "*/*": exampleOf(route, status, prefix) } };
+    if (answer === undefined) return {};
+    const shape = { schema: shapes.of(answer), ...exampleOf(route, status, prefix) };
+    return { content: { "application/json": shape } };
+  };
+  const described = { [endpoint.status]: FIRST[endpoint.status] ?? "Done.", ...also };
+  return Object.fromEntries(
+    Object.entries(described).map(([status, description]) => [
+      status,
+      { description, headers, ...contentOf(status) },
+    ]),
+  );
 }
 
 const FIRST: Readonly<Record<number, string>> = {

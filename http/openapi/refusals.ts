@@ -13,7 +13,8 @@ const ALWAYS: readonly Code[] = [
   "INTERNAL",
   "UNAVAILABLE",
 ];
-const LOCATION: readonly Code[] = [
+/** What the location of a caller can refuse. */
+export const LOCATION: readonly Code[] = [
   "ANONYMIZED_NETWORK",
   "RESTRICTED_NETWORK_REGION",
   "GEOLOCATION_NOT_FOUND",

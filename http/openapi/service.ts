@@ -2,7 +2,7 @@
 
 import { TOKEN_SECONDS } from "../emm/tokens.js";
 import { ref, type Json } from "./json.js";
-import { refusalsOf } from "./refusals.js";
+import { LOCATION, refusalsOf } from "./refusals.js";
 import type { Code } from "../errors.js";
 
 const HEADERS = { "X-Request-Id": ref("headers", "X-Request-Id") };
@@ -187,12 +187,7 @@ export function servicePaths(prefix: string): Readonly<Record<string, Record<str
             "ROUTE_NOT_FOUND",
             "ACCOUNT_LOCKED",
             "SELF_EXCLUDED",
-            "ANONYMIZED_NETWORK",
-            "RESTRICTED_NETWORK_REGION",
-            "GEOLOCATION_NOT_FOUND",
-            "GEOLOCATION_FAILED",
-            "INVALID_GEOLOCATION_REGION",
-            "RESTRICTED_GEOLOCATION_REGION",
+            ...LOCATION,
           ]),
         },
       },

@@ -1,16 +1,60 @@
 import { randomUUID } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
 import { expect } from "chai";
+import { format } from "prettier";
 import { generateKey } from "../../http/client/signer.js";
 import type { Json, OpenApiDocument, Operation } from "../../http/openapi/json.js";
 import { IDS, PUBLIC_KEY } from "../../http/openapi/notes.js";
 import { Contract } from "../support/documented.js";
 import { login, startStack, type Stack } from "../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../support/traders.js";
-import { bearerCalls, callsOf, eventually, openCalls, type Calls } from "./calls.js";
+import { bearerCalls, callsOf, eventually, type Calls } from "./calls.js";
 import { askToken, newClient } from "./emm/client.js";
 import { send, signed, type Answer, type Raw } from "./requests.js";
 
 type Ids = { -readonly [Name in keyof typeof IDS]: string };
+
+/** With `UPDATE_EXAMPLES` the answers become those of the document. */
+const ANSWERS = "http/openapi/answers.json";
+const NOW_MS = 1_790_000_000_000;
+const SHOWN_ITEMS = 2;
+const OPAQUE: Readonly<Record<string, string>> = {
+  token: "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIuLi4ifQ.c2lnbmF0dXJl",
+  ticket: "dGhlIHRpY2tldA",
+  clientSecret: "the secret",
+  next: "WzE3OTAwMDAwMDAwMDAsMl0",
+  fingerprint: `sha256:${"0a1b2c3d".repeat(8)}`,
+  email: "trader@example.com",
+};
+
+/** Makes an answer the same at every run: ids, times and secrets are those of the document. */
+class Illustration {
+  readonly #ids = new Map<string, string>();
+
+  of(value: unknown, known: ReadonlyMap<string, string>, name = ""): unknown {
+    if (typeof value === "string") return OPAQUE[name] ?? this.#text(value, known);
+    if (typeof value === "number") return value > 1e12 ? NOW_MS : value;
+    if (value === null || typeof value !== "object") return value;
+    if (Array.isArray(value)) return value.slice(0, SHOWN_ITEMS).map((item) => this.of(item, known, name));
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [this.#text(key, known), this.of(item, known, key)]),
+    );
+  }
+
+  #text(text: string, known: ReadonlyMap<string, string>): string {
+    return text
+      .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, new Date(NOW_MS).toISOString())
+      .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => known.get(id) ?? this.#other(id));
+  }
+
+  #other(id: string): string {
+    const known =
+      this.#ids.get(id) ??
+      `5f0c3f0e-9d7a-4b0e-8f51-${(0x0d6a3c1f8000 + this.#ids.size).toString(16).padStart(12, "0")}`;
+    this.#ids.set(id, known);
+    return known;
+  }
+}
 
 /** After the others: what they need is gone then. */
 const LAST = ["PUT /admin/v1/ticks", "POST /admin/v1/maintenance", "DELETE /v3/session"];
@@ -151,12 +195,20 @@ describe("the examples of the OpenAPI document", function () {
       orderId: "",
     };
     ids.orderId = await newOrder("0.700");
-    await made(
-      openCalls(stack.url)("POST /v3/session/register", {
-        email: "taken@example.com",
-        password: "x".repeat(9),
-      }),
+    const deposit = { kind: "DEPOSIT", amount: "50", currency: "CASH", reason: "more" };
+    await made(operator(`POST /admin/v1/traders/${ids.traderId}/transactions`, deposit));
+    const taker = callsOf(stack.url, (await newTrader(stack)).trading);
+    await made(taker("POST /v3/orders", { outcomeId: outcomes[1], price: "0.300", qty: 40, tif: "IOC" }));
+    await eventually(
+      () => trading("GET /v3/portfolio/fills"),
+      ({ json }) => (json["items"] as unknown[]).length > 0,
     );
+    await made(
+      operator("POST /admin/v1/changelog", { title: "Soon", body: "More leagues.", effectiveTs: NOW_MS }),
+    );
+    await settled();
+    await strike();
+    await grouped();
   });
 
   after(() => stack.stop());
@@ -171,9 +223,8 @@ describe("the examples of the OpenAPI document", function () {
     ].reduce((whole, [from, to]) => whole.replaceAll(from, to), text);
   };
 
-  const requestOf = async (line: string, operation: Operation): Promise<Raw> => {
+  const requestOf = (line: string, operation: Operation, known: Ids): Raw => {
     const [verb = "", template = ""] = line.split(" ");
-    const known = { ...ids, ...(await FRESH[line]?.()) };
     const parameters = operation.parameters as readonly { name: string; in: string; example?: string }[];
     const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
       return parameters.find((one) => one.name === name)?.example ?? "";
@@ -197,7 +248,7 @@ describe("the examples of the OpenAPI document", function () {
     const type = raw.body === undefined ? {} : { "Content-Type": "application/json" };
     const [first = {}] = security;
     if ("signature" in first) {
-      const wantsTrading = description.includes('`trading`');
+      const wantsTrading = description.includes("`trading`");
       return send(stack.url, signed(wantsTrading ? trader.trading : trader.management, raw));
     }
     if ("clientCredentials" in first) return bearer(tokens.client);
@@ -214,11 +265,14 @@ describe("the examples of the OpenAPI document", function () {
     );
     const inOrder = lines.toSorted(([a], [b]) => LAST.indexOf(a) - LAST.indexOf(b));
     const wrong: string[] = [];
+    const illustration = new Illustration();
+    const shown: Record<string, unknown> = {};
     let sent = 0;
     for (const [line, operation] of inOrder) {
       // A websocket is not an answer.
       if (line === "GET /v3/ws") continue;
-      const raw = await requestOf(line, operation);
+      const known = { ...ids, ...(await FRESH[line]?.()) };
+      const raw = requestOf(line, operation, known);
       const { status, headers, text } = await sendAs(line, operation, raw);
       sent += 1;
       const succeeded = status < 300 || (status === 410 && line.includes("/auth/token"));
@@ -231,11 +285,44 @@ describe("the examples of the OpenAPI document", function () {
         headers: Object.fromEntries(headers),
         body,
       });
+      if (
+        (headers.get("content-type") ?? "").startsWith("application/json") &&
+        /\/v3\/|\/v1\/(?!auth)|\/emm\//.test(line) &&
+        text !== ""
+      ) {
+        const names = new Map(Object.entries(known).map(([name, id]) => [id, IDS[name as keyof Ids]]));
+        shown[line] = { [status]: illustration.of(JSON.parse(text), names) };
+      }
       if (!succeeded || fault !== undefined)
         wrong.push(`${line}: ${status} ${fault ?? text}\n${String(raw.body)}`);
     }
     expect(wrong.join("\n")).to.equal("");
+    if (process.env["UPDATE_EXAMPLES"] !== undefined) {
+      writeFileSync(ANSWERS, await format(JSON.stringify(shown), { parser: "json", printWidth: 110 }));
+    }
+    const kept = JSON.parse(readFileSync(ANSWERS, "utf8")) as Json;
+    expect(Object.keys(kept).toSorted(), "run it with UPDATE_EXAMPLES=1").to.deep.equal(
+      Object.keys(shown).toSorted(),
+    );
     expect(sent).to.equal(lines.length - 1);
+  });
+
+  it("of answers are as documented themselves", () => {
+    const answers = Object.entries(JSON.parse(readFileSync(ANSWERS, "utf8")) as Json);
+    expect(answers.length).to.be.greaterThan(90);
+    for (const [line, byStatus] of answers) {
+      const [method = "", path = ""] = line.split(" ");
+      const [status = "", ...others] = Object.keys(byStatus as Json);
+      expect(others, line).to.deep.equal([]);
+      const fault = contract.fault({
+        method,
+        target: path,
+        status: Number(status),
+        headers: { "content-type": "application/json", "x-request-id": "1" },
+        body: Buffer.from(JSON.stringify((byStatus as Json)[status])),
+      });
+      expect(fault, line).to.equal(undefined);
+    }
   });
 
   it("send a body wherever one is needed", () => {
