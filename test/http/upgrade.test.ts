@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 import { expect } from "chai";
 import { connect } from "node:net";
 import { WebSocket } from "ws";
@@ -17,6 +19,7 @@ interface Frame {
   readonly nonce?: number;
   readonly placed?: { readonly orderId: string }[];
   readonly canceled?: { readonly canceled: string[]; readonly notCanceled: unknown[] };
+  readonly canceled_all?: number;
   readonly markets?: { readonly items: { readonly marketId: string }[] };
   readonly code?: string;
   readonly message?: string;
@@ -103,6 +106,41 @@ describe("the upgrade to a websocket", function () {
     expect(canceled.canceled).to.deep.equal({ canceled: ids, notCanceled: [] });
     client.socket.close();
     expect(await client.closed).to.equal(1005);
+  });
+
+  it("places an order once for a client id, on either surface, and cancels by market, outcome or event", async () => {
+    const { eventId, marketId, outcomes } = await newMarket(stack);
+    const client = await new Client(stack.url, trader.trading).open();
+    const clientId = randomUUID();
+    const anew = { outcomeId: outcomes[0], price: "0.400", qty: 2, tif: "GTC" };
+    const order = { ...anew, clientId };
+    const first = (await client.ask({ place: { orders: [order] } })).placed;
+    expect((await client.ask({ place: { orders: [order] } })).placed).to.deep.equal(first);
+    const body = JSON.stringify(order);
+    const again = await send(
+      stack.url,
+      signed(trader.trading, { method: "POST", target: "/v3/orders", body }),
+    );
+    expect([again.status, again.json]).to.deep.equal([200, first?.[0]]);
+    const other = await client.ask({ place: { orders: [{ ...order, qty: 3 }] } });
+    expect(other.code).to.equal("CLIENT_ID_REUSED");
+    await client.ask({ place: { orders: [anew, { ...anew, outcomeId: outcomes[1] }, anew] } });
+    const canceled = async (filter: object): Promise<number | undefined> =>
+      (await client.ask({ cancel_all: filter })).canceled_all;
+    expect(await canceled({ market: marketId, outcome: outcomes[1] })).to.equal(1);
+    expect(await canceled({ event: eventId, market: marketId, outcome: outcomes[0] })).to.equal(3);
+    client.socket.close();
+  });
+
+  it("does not compress, even when asked to", async () => {
+    const raw = signed(trader.trading, { target: "/v3/ws" });
+    const socket = new WebSocket(`${stack.url.replace("http", "ws")}/v3/ws`, {
+      headers: raw.headers as Record<string, string>,
+      perMessageDeflate: true,
+    });
+    const answer = await new Promise<IncomingMessage>((resolve) => socket.once("upgrade", resolve));
+    expect(answer.headers).to.not.have.property("sec-websocket-extensions");
+    socket.terminate();
   });
 
   it("refuses a handshake that is none", async () => {

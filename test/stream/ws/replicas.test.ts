@@ -111,6 +111,20 @@ describe("replicas", () => {
     expect(trimmed).to.deep.equal({ resumed: 0, batches: [] });
   });
 
+  it("tell the last 10,000 batches", async () => {
+    const { marketId, outcomes } = exchange.createMarket(2);
+    const order = { outcomeId: outcomes[0]?.outcomeId, price: "0.400", qty: 1, tif: "GTC" };
+    for (let i = 0; i < 200; i += 1) {
+      await exchange.place(trader(ann), Array<object>(51).fill(order), false);
+      exchange.commit();
+    }
+    const replica = await replicas.acquire(marketId);
+    const { batches, resumed } = (await replica?.missed(new Map([[BOOK, 200]])))?.finish() ?? {};
+    expect(resumed).to.equal(BOOK);
+    const seqs = batches?.flatMap(({ parts }) => parts.map(({ seq }) => seq));
+    expect(seqs).to.deep.equal(Array.from({ length: 10_000 }, (_, i) => 201 + i));
+  }).timeout(20_000);
+
   it("begin again from a snapshot when deltas were trimmed unread", async () => {
     const { marketId, outcomes } = exchange.createMarket(2);
     const replica = await replicas.acquire(marketId);
