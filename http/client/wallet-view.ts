@@ -16,7 +16,7 @@ export const PRIVATE_CHANNELS: readonly PrivateChannel[] = ["orders", "positions
 export class WalletView {
   /** Resting orders by id. */
   readonly orders = new Map<string, OpenOrder>();
-  /** What is held, by outcome. */
+  /** What is held, by outcome id, followed by ` COIN` for a position in the COIN book. */
   readonly positions = new Map<string, PositionAnswer>();
   readonly #seqs = new Map<PrivateChannel, number>();
 
@@ -35,7 +35,7 @@ export class WalletView {
     if (positions !== undefined) {
       this.#seqs.set("positions", positions.seq);
       this.positions.clear();
-      for (const position of positions.positions) this.positions.set(position.outcomeId, position);
+      for (const position of positions.positions) this.positions.set(keyOf(position), position);
     }
   }
 
@@ -77,7 +77,11 @@ export class WalletView {
   }
 
   #takePosition(position: PositionAnswer): void {
-    if (position.qty === 0) this.positions.delete(position.outcomeId);
-    else this.positions.set(position.outcomeId, position);
+    if (position.qty === 0) this.positions.delete(keyOf(position));
+    else this.positions.set(keyOf(position), position);
   }
+}
+
+function keyOf({ outcomeId, currency }: PositionAnswer): string {
+  return currency === undefined ? outcomeId : `${outcomeId} ${currency}`;
 }

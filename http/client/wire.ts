@@ -91,7 +91,13 @@ export type BookAnswer = z.infer<typeof BookAnswer>;
 export const BalanceAnswer = z.object({ keyId: Text, balance: Text, available: Text, reserved: Text });
 export type BalanceAnswer = z.infer<typeof BalanceAnswer>;
 
-export const PositionAnswer = z.object({ marketId: Text, outcomeId: Text, qty: Whole, cost: Text });
+export const PositionAnswer = z.object({
+  marketId: Text,
+  outcomeId: Text,
+  qty: Whole,
+  cost: Text,
+  currency: z.literal("COIN").optional(),
+});
 export type PositionAnswer = z.infer<typeof PositionAnswer>;
 
 export const FillAnswer = z.object({

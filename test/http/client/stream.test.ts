@@ -217,13 +217,14 @@ describe("client: the stream", () => {
       orders: { seq: 2, deltas: [fill, { kind: "open", ...resting, orderId: "p" }] },
     });
     const held = { marketId: MARKET, outcomeId: A, qty: 1, cost: "0.00400" };
-    send({ ts: 1, delta: {}, positions: { seq: 1, deltas: [held] } });
-    await until(() => client.wallet.positions.size === 1);
+    const coin = { ...held, qty: 5, cost: "0.02000", currency: "COIN" };
+    send({ ts: 1, delta: {}, positions: { seq: 1, deltas: [held, coin] } });
+    await until(() => client.wallet.positions.size === 2);
     expect([...client.wallet.orders.values()]).to.deep.equal([
       { ...resting, qty: 2 },
       { ...resting, orderId: "p" },
     ]);
-    expect([...client.wallet.positions.values()]).to.deep.equal([held]);
+    expect([...client.wallet.positions.values()]).to.deep.equal([held, coin]);
     answer = ({ nonce }) => send({ ts: 1, nonce, snapshot: {}, resumed: { orders: true, positions: true } });
     sockets.at(-1)?.terminate();
     await until(() => requests.length === 2);
