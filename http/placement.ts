@@ -45,7 +45,10 @@ export function judgeOrder(
   grid: Grid,
 ): OrderRequest | OrderRefusal {
   if (market === undefined) {
-    return refuse("OUTCOME_NOT_FOUND", `outcomeId ${order.outcomeId}: there is no such outcome`);
+    return refuse(
+      "OUTCOME_NOT_FOUND",
+      `outcomeId ${order.outcomeId}: there is no such outcome; take one of the market's`,
+    );
   }
   const { record, place } = market;
   const closed = refuseMarket(record);
@@ -98,7 +101,7 @@ export function refuseMarket(market: MarketRecord): OrderRefusal | undefined {
   if (market.paused) return refuse("MARKET_PAUSED");
   const { status } = market.event;
   if (TRADABLE.has(status)) return undefined;
-  return refuse("EVENT_NOT_TRADABLE", `the event takes no orders while it is ${status}`);
+  return refuse("EVENT_NOT_TRADABLE", `the event takes no orders while it is ${status}; wait until it opens`);
 }
 
 function refuseTtl({ tif, ttl }: PlaceOrder): OrderRefusal | undefined {

@@ -14,7 +14,7 @@ interface Named {
 export async function scopeOf(reference: Reference, { event, market, outcome }: Named): Promise<MarketScope> {
   const place = outcome === undefined ? undefined : await reference.outcome(outcome);
   if (outcome !== undefined && place === undefined) {
-    throw new Refused("INVALID_QUERY", "outcome: there is no such outcome");
+    throw new Refused("INVALID_QUERY", "outcome: there is no such outcome; take one of the market's");
   }
   return { eventId: event, marketId: market, outcome: place };
 }

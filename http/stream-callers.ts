@@ -74,15 +74,17 @@ async function identify(
   const { query } = request.target;
   if (query === "" || signatures.present(request)) {
     const { key } = await signatures.identify(request);
-    if (query !== "") throw new Refused("INVALID_QUERY", "a signed upgrade takes no query parameters");
+    if (query !== "")
+      throw new Refused("INVALID_QUERY", "a signed upgrade takes no query parameters; leave them out");
     return { key };
   }
   const { ticket, ...others } = readQuery(query);
   const [other] = Object.keys(others);
   if (other !== undefined)
-    throw new Refused("INVALID_QUERY", `${other} is not a query parameter of this route`);
+    throw new Refused("INVALID_QUERY", `${other} is not a query parameter of this route; leave it out`);
   const meaning = ticket === undefined ? undefined : await tickets.redeem(ticket);
-  if (meaning === undefined) throw new Refused("UNAUTHENTICATED", "the ticket is unknown, used or expired");
+  if (meaning === undefined)
+    throw new Refused("UNAUTHENTICATED", "the ticket is unknown, used or expired; get a new one");
   const { keyId, session } = StreamTicket.parse(JSON.parse(meaning));
   const key = await parts.reference.find(keyId);
   const { receivedMs } = request;
@@ -91,7 +93,11 @@ async function identify(
     (key.expiresTs !== undefined && key.expiresTs <= receivedMs) ||
     (session !== undefined &&
       (session.expiresAt <= receivedMs || (await parts.reference.isRevoked(session.sessionId))));
-  if (ended) throw new Refused("UNAUTHENTICATED", "what the ticket was given to has ended");
+  if (ended)
+    throw new Refused(
+      "UNAUTHENTICATED",
+      "what the ticket was given to has ended; sign in again, or use a live key",
+    );
   return { key, session };
 }
 

@@ -116,7 +116,10 @@ export class Trading {
     const outcomes = orders.map(({ clientId }, index) => {
       const orderId = orderIdOf(commandId, index);
       if (!accepted.has(orderId)) {
-        return { code: "INVALID_REQUEST", reason: "the order was refused when it was first sent" } as const;
+        return {
+          code: "INVALID_REQUEST",
+          reason: "the order was refused when it was first sent; sign a new request to try again",
+        } as const;
       }
       return { accepted: { orderId, ...(clientId === undefined ? {} : { clientId }) }, repeated: false };
     });
@@ -256,13 +259,13 @@ export class Trading {
     const place = scope.outcome === undefined ? undefined : await reference.outcome(scope.outcome);
     if (scope.outcome !== undefined && place === undefined) refuse("outcome: there is no such outcome");
     if (place !== undefined && scope.market !== undefined && place.marketId !== scope.market) {
-      refuse("outcome does not belong to market");
+      refuse("outcome does not belong to market; leave one of them out");
     }
     const marketId = scope.market ?? place?.marketId;
     const market = marketId === undefined ? undefined : await reference.market(marketId);
     if (marketId !== undefined && market === undefined) refuse("market: there is no such market");
     if (scope.event !== undefined && market !== undefined && market.event.eventId !== scope.event) {
-      refuse("market does not belong to event");
+      refuse("market does not belong to event; leave one of them out");
     }
     const ofEvent = scope.event === undefined ? undefined : await reference.marketIdsOf(scope.event);
     if (scope.event !== undefined && ofEvent === undefined) refuse("event: there is no such event");

@@ -125,7 +125,10 @@ export function adminMarketEndpoints(parts: AdminMarketParts) {
       await requireType(body.marketType);
       const { playerId, strike } = body;
       if (playerId !== undefined && (await findPlayers(db, [playerId])).length === 0) {
-        throw new Refused("INVALID_BODY", "playerId: there is no such player");
+        throw new Refused(
+          "INVALID_BODY",
+          "playerId: there is no such player; add it with POST /admin/v1/players",
+        );
       }
       const outcomes: OutcomeDefinition[] = [];
       for (const { name, competitor } of body.outcomes) {

@@ -19,7 +19,10 @@ export function playerEndpoints({ db }: { readonly db: Database }) {
       const { name, fullName = name, position = null, team } = body;
       const known = await listLeagues(db);
       if (team !== undefined && !known.some((league) => league.name === team.league))
-        throw new Refused("INVALID_BODY", "team.league: there is no such league");
+        throw new Refused(
+          "INVALID_BODY",
+          "team.league: there is no such league; add it with POST /admin/v1/leagues",
+        );
       const player = await db.transaction(async (tx) => {
         const competitor =
           team === undefined ? undefined : await upsertCompetitor(tx, team.league, { name: team.name });

@@ -50,7 +50,10 @@ function gradeOf(market: MarketRecord, body: (typeof GradeBody)["_output"]): Gra
   if ("winner" in body) {
     const outcome = places.get(body.winner);
     if (outcome === undefined)
-      throw new Refused("OUTCOME_NOT_FOUND", "winner: the market has no such outcome");
+      throw new Refused(
+        "OUTCOME_NOT_FOUND",
+        "winner: the market has no such outcome; take one of its outcomeIds",
+      );
     return { kind: "WINNER", outcome };
   }
   const named = new Map(
@@ -141,7 +144,10 @@ export function settlementEndpoints(parts: SettlementParts) {
     await recordAudit(db, deedOf(call, deed));
     const kept = (await requestSettlement(db, request)) ?? (await waiting(marketId));
     if (kept === undefined || !sameGrade(kept.grade, asked)) {
-      throw new Refused("ALREADY_GRADED", "another grade of the market waits for its approval");
+      throw new Refused(
+        "ALREADY_GRADED",
+        "another grade of the market waits for its approval; withdraw that one first",
+      );
     }
     await caughtUpMarket(parts, marketId);
     return { settlementId: kept.settlementId, marketId, status: "PENDING_APPROVAL" as const };
@@ -173,7 +179,7 @@ export function settlementEndpoints(parts: SettlementParts) {
       const { marketId } = market;
       const request = await waiting(marketId);
       if (request === undefined)
-        throw new Refused("NOT_GRADED", "no grade of the market waits for its approval");
+        throw new Refused("NOT_GRADED", "no grade of the market waits for its approval; grade it first");
       const operatorId = call.caller.accountId;
       if (request.requestedBy === operatorId) {
         throw new Refused("FORBIDDEN", "another operator than the one who graded has to approve");
@@ -192,7 +198,7 @@ export function settlementEndpoints(parts: SettlementParts) {
       const { marketId } = await known(id("marketId"));
       const request = await waiting(marketId);
       if (request === undefined)
-        throw new Refused("NOT_GRADED", "no grade of the market waits for its approval");
+        throw new Refused("NOT_GRADED", "no grade of the market waits for its approval; grade it first");
       await db.transaction(async (tx) => {
         const deed = { action: "market.grade withdrawn", subject: marketId, before: request.grade };
         await recordAudit(tx, deedOf(call, deed));
