@@ -64,7 +64,6 @@ async function phase(
   return { delaysMs, perSecond: frames / seconds, coreShare: cpuSeconds / seconds, seconds };
 }
 
-const inUse = ({ heapBytes, buffersBytes }: Looked): number => heapBytes + buffersBytes;
 const closedAsSlow = ({ closed }: Looked): number => closed["1008 SLOW_CONSUMER"] ?? 0;
 
 export async function streamSockets(): Promise<Row[]> {
@@ -86,7 +85,7 @@ export async function streamSockets(): Promise<Row[]> {
       reading,
       (seconds) => seconds >= SECONDS,
       (seen) => {
-        before = { rss: Math.max(before.rss, seen.rssBytes), inUse: Math.max(before.inUse, inUse(seen)) };
+        before = { rss: Math.max(before.rss, seen.rssBytes), inUse: Math.max(before.inUse, seen.inUseBytes) };
       },
     );
     await stalling.ask({ kind: "stall" });
@@ -97,7 +96,7 @@ export async function streamSockets(): Promise<Row[]> {
       reading,
       (seconds, seen) => seconds >= PATIENCE_S || closedAsSlow(seen) >= STALLED,
       (seen) => {
-        most = { rss: Math.max(most.rss, seen.rssBytes), inUse: Math.max(most.inUse, inUse(seen)) };
+        most = { rss: Math.max(most.rss, seen.rssBytes), inUse: Math.max(most.inUse, seen.inUseBytes) };
         closed = closedAsSlow(seen);
       },
     );

@@ -29,9 +29,9 @@ export interface Sent {
 }
 
 export interface Looked {
+  /** Of heap and buffers, once all is collected that can be. */
+  readonly inUseBytes: number;
   readonly rssBytes: number;
-  readonly heapBytes: number;
-  readonly buffersBytes: number;
   readonly sockets: number;
   /** Sockets closed by the server, by code and reason. */
   readonly closed: Readonly<Record<string, number>>;
@@ -66,7 +66,8 @@ export class Peer {
   #onEnd: (error: Error) => void = () => undefined;
 
   constructor(entry: "server" | "readers") {
-    this.#child = fork(fileURLToPath(new URL(`${entry}.js`, import.meta.url)));
+    const file = fileURLToPath(new URL(`${entry}.js`, import.meta.url));
+    this.#child = fork(file, [], { execArgv: ["--expose-gc"] });
     this.#child.on("message", (answer) => this.#onAnswer(answer));
     this.#child.on("exit", (code) =>
       this.#onEnd(new Error(`the ${entry} of the bench ended (${code ?? "killed"})`)),

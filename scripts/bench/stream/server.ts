@@ -151,8 +151,9 @@ async function pace(each: number, perSecond: number, until: number): Promise<num
 }
 
 function look(): Looked {
+  globalThis.gc?.();
   const { rss, heapUsed, external } = process.memoryUsage();
-  return { rssBytes: rss, heapBytes: heapUsed, buffersBytes: external, sockets: connections.size, closed };
+  return { inUseBytes: heapUsed + external, rssBytes: rss, sockets: connections.size, closed };
 }
 
 answer(async (message) => {
