@@ -37,8 +37,12 @@ export function acceptUpgrades(server: Server, parts: UpgradeParts): void {
   routes.enable("strict routing");
   // It writes the server into the options it is given.
   const wsOptions = { ...WS_OPTIONS };
-  const { app } = expressWs(routes, admitted, { leaveRouterUntouched: true, wsOptions });
-  app.ws(STREAM_PATH, (socket, request) => {
+  const upgrades = expressWs(routes, admitted, { leaveRouterUntouched: true, wsOptions });
+  // What is no handshake of RFC 6455 is refused in the shape of everything else.
+  upgrades.getWss().on("wsClientError", ({ message }: Error, connection: Duplex) => {
+    refuseUpgrade(connection, new Refused("INVALID_REQUEST", message, {}, { "Sec-WebSocket-Version": "13" }));
+  });
+  upgrades.app.ws(STREAM_PATH, (socket, request) => {
     // One frame that is too large would end the process if nobody listened.
     socket.on("error", () => socket.terminate());
     const caller = callers.get(request);

@@ -128,6 +128,9 @@ export function headerComponents(brand: string): Json {
     ETag: text("Names this state of the answer, for If-None-Match."),
     Link: text('The next page, `rel="next"`.'),
     "X-Next-Cursor": text("The next page's `after`."),
+    "Sec-WebSocket-Version": text(
+      "The version of RFC 6455 that is spoken, when a handshake was for another.",
+    ),
     Sunset: text("When the route ended."),
     Canonical: text(
       `The text that the server built of the request, base64, for \`${brand}-Debug: canonical\`.`,

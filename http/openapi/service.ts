@@ -9,8 +9,8 @@ const HEADERS = { "X-Request-Id": ref("headers", "X-Request-Id") };
 const BEFORE_ROUTES: readonly Code[] = ["INVALID_REQUEST", "PAYLOAD_TOO_LARGE", "INTERNAL", "UNAVAILABLE"];
 const ANY_OBJECT = { type: "object" };
 
-function refusals(more: readonly Code[] = []): Readonly<Record<string, Json>> {
-  return refusalsOf(new Set([...BEFORE_ROUTES, ...more]), "A", HEADERS, false);
+function refusals(more: readonly Code[] = [], headers: Json = {}): Readonly<Record<string, Json>> {
+  return refusalsOf(new Set([...BEFORE_ROUTES, ...more]), "A", { ...HEADERS, ...headers }, false);
 }
 
 function reading(
@@ -177,18 +177,21 @@ export function servicePaths(prefix: string): Readonly<Record<string, Record<str
         parameters: [{ name: "ticket", in: "query", required: false, schema: text }],
         responses: {
           101: { description: "The connection is a websocket from here on." },
-          ...refusals([
-            "INVALID_QUERY",
-            "UNAUTHENTICATED",
-            "SIGNATURE_REJECTED",
-            "SCOPE_REJECTED",
-            "FORBIDDEN",
-            "RATE_LIMIT_EXCEEDED",
-            "ROUTE_NOT_FOUND",
-            "ACCOUNT_LOCKED",
-            "SELF_EXCLUDED",
-            ...LOCATION,
-          ]),
+          ...refusals(
+            [
+              "INVALID_QUERY",
+              "UNAUTHENTICATED",
+              "SIGNATURE_REJECTED",
+              "SCOPE_REJECTED",
+              "FORBIDDEN",
+              "RATE_LIMIT_EXCEEDED",
+              "ROUTE_NOT_FOUND",
+              "ACCOUNT_LOCKED",
+              "SELF_EXCLUDED",
+              ...LOCATION,
+            ],
+            { "Sec-WebSocket-Version": ref("headers", "Sec-WebSocket-Version") },
+          ),
         },
       },
     },

@@ -2,6 +2,7 @@
 
 import { connect } from "node:net";
 import { Signer } from "../../http/client/signer.js";
+import { holdAnswer } from "../support/documented.js";
 import type { TestKey } from "../support/traders.js";
 
 export interface Raw {
@@ -37,7 +38,16 @@ export function send(url: string, raw: Raw): Promise<Answer> {
     const socket = connect(Number(port), hostname);
     socket.on("data", (chunk) => chunks.push(chunk));
     socket.on("error", reject);
-    socket.on("close", () => resolve(read(Buffer.concat(chunks))));
+    socket.on("close", () => {
+      const answer = read(Buffer.concat(chunks));
+      const isUpgrade = pairs.some(([name]: readonly [string, string]) => name.toLowerCase() === "upgrade");
+      if (isUpgrade && /^\/v3\/ws(?:\?|$)/.test(raw.target) && answer.headers.has("content-length")) {
+        const { status, headers, text } = answer;
+        const sent = { method: raw.method ?? "GET", target: raw.target, status, body: Buffer.from(text) };
+        holdAnswer(url, { ...sent, headers: Object.fromEntries(headers) });
+      }
+      resolve(answer);
+    });
     socket.write(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), body]));
   });
 }

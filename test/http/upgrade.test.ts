@@ -146,7 +146,13 @@ describe("the upgrade to a websocket", function () {
   it("refuses a handshake that is none", async () => {
     const raw = signed(trader.trading, { target: "/v3/ws" });
     const headers = { ...(raw.headers as Record<string, string>), ...UPGRADE, "Sec-WebSocket-Version": "7" };
-    expect((await send(stack.url, { ...raw, headers })).status).to.equal(400);
+    const refused = await send(stack.url, { ...raw, headers });
+    expect(refused.status).to.equal(400);
+    expect(refused.json).to.deep.equal({
+      code: "INVALID_REQUEST",
+      message: "Missing or invalid Sec-WebSocket-Version header",
+    });
+    expect(refused.headers.get("sec-websocket-version")).to.equal("13");
   });
 
   it("hears a request that comes in one packet with the handshake", async () => {

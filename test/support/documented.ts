@@ -157,6 +157,12 @@ export async function holdToDocument(port: number): Promise<void> {
   contracts.set(port, contract);
 }
 
+/** Holds an answer that came without a `ServerResponse`, such as that to an upgrade, against the document. */
+export function holdAnswer(url: string, sent: Sent): void {
+  const fault = contracts.get(Number(new URL(url).port))?.fault(sent);
+  if (fault !== undefined) faults.push(fault);
+}
+
 /** The faults since it was asked last. */
 export function takeFaults(): string[] {
   return faults.splice(0);
