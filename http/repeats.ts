@@ -1,14 +1,17 @@
 /**
  * The same signed bytes are the same request (contract section 5): the first answer is kept for as long as they can
- * come again, and given to whoever sends them then, at whichever gateway.
+ * come again, and given to whoever sends them then, at whichever gateway. It is kept under seal, because some answers,
+ * such as a ticket, let in whoever reads them.
  */
 
 import type { Response } from "express";
 import type { Claim, FirstAnswers } from "../stream/log/first-answers.js";
+import { Unavailable } from "../stream/log/types.js";
 import type { KeyCaller } from "./callers.js";
 import { refusalBody } from "./edge/answers.js";
 import { Refused, statusOf } from "./errors.js";
 import { refusalOf } from "./failures.js";
+import type { Seal } from "./seal.js";
 
 /** An answer as it is sent. */
 export interface KeptAnswer {
@@ -39,6 +42,7 @@ export interface FirstRun {
 export class Repeats {
   constructor(
     private readonly answers: Pick<FirstAnswers, "claim">,
+    private readonly seal: Seal,
     private readonly onError: (error: unknown) => void,
   ) {}
 
@@ -50,22 +54,26 @@ export class Repeats {
         throw new Refused("REQUEST_IN_PROGRESS");
       case "answered": {
         const { answer } = known;
-        return {
-          kind: "repeat",
-          answer: answer === FOLLOWS ? undefined : (JSON.parse(answer) as KeptAnswer),
-        };
+        if (answer === FOLLOWS) return { kind: "repeat", answer: undefined };
+        const opened = this.seal.open(answer, commandId);
+        if (opened === undefined)
+          throw new Unavailable("the first answer was kept by a gateway with another secret");
+        return { kind: "repeat", answer: JSON.parse(opened) as KeptAnswer };
       }
       case "mine":
-        return { kind: "first", resumed: known.resumed, first: this.firstRun(known) };
+        return { kind: "first", resumed: known.resumed, first: this.firstRun(known, commandId) };
       default:
         return known satisfies never;
     }
   }
 
-  private firstRun({ claim, resumed }: { readonly claim: Claim; readonly resumed: boolean }): FirstRun {
+  private firstRun(
+    { claim, resumed }: { readonly claim: Claim; readonly resumed: boolean },
+    commandId: string,
+  ): FirstRun {
     const tell = (what: Promise<void>): Promise<void> => what.catch(this.onError);
     const keep = (answer: KeptAnswer | undefined): Promise<void> =>
-      tell(claim.answer(answer === undefined ? FOLLOWS : JSON.stringify(answer)));
+      tell(claim.answer(answer === undefined ? FOLLOWS : this.seal.close(JSON.stringify(answer), commandId)));
     return {
       keep,
       fail: (error) => {

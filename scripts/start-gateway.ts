@@ -23,6 +23,7 @@ import { Passwords, type PasswordCost } from "../http/passwords.js";
 import { Reference, REFERENCE_KINDS, type ReferenceKind } from "../http/reference.js";
 import { createHttpServer, drain, listen } from "../http/server.js";
 import { Repeats } from "../http/repeats.js";
+import { Seal } from "../http/seal.js";
 import { REMEMBER_MS, Signatures } from "../http/signed.js";
 import { Standing } from "../http/standing.js";
 import { streamCatalog, streamQueries, streamTrading } from "../http/stream-ports.js";
@@ -157,7 +158,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       answers.close();
       return Promise.resolve();
     });
-    const repeats = new Repeats(answers, onError);
+    const repeats = new Repeats(answers, new Seal(settings.jwtWebSecret, "first answers"), onError);
     const throttle = settings.throttle ?? sharedThrottle(buckets);
     const signatures = new Signatures(brand, reference);
     const tokens = new WebTokens(settings.jwtWebSecret);

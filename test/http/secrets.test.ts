@@ -3,7 +3,7 @@ import { Redis } from "ioredis";
 import pg from "pg";
 import { login, startStack, type Stack } from "../support/stack.js";
 import { newTrader, type TestTrader } from "../support/traders.js";
-import { bearerCalls, openCalls, said } from "./calls.js";
+import { bearerCalls, callsOf, openCalls, said } from "./calls.js";
 import { askToken, newClient, operate, type ClientCredentials } from "./emm/client.js";
 
 /** Everything that Postgres keeps, as text. */
@@ -25,9 +25,25 @@ async function postgresText(url: string): Promise<string> {
   }
 }
 
-/** A key may run out before it is read. */
-async function dumpOf(client: Redis, key: string): Promise<Buffer | null> {
-  return client.dumpBuffer(key);
+/** What a key of Redis holds, as text. `DUMP` would be shorter to write, but it packs what it gives. */
+async function valueOf(client: Redis, key: string): Promise<unknown> {
+  switch (await client.type(key)) {
+    case "string":
+      return client.get(key);
+    case "hash":
+      return client.hgetall(key);
+    case "list":
+      return client.lrange(key, 0, -1);
+    case "set":
+      return client.smembers(key);
+    case "zset":
+      return client.zrange(key, 0, -1);
+    case "stream":
+      return client.xrange(key, "-", "+");
+    default:
+      // It ran out before it could be read.
+      return undefined;
+  }
 }
 
 /** Everything that Redis keeps, names and all. */
@@ -35,9 +51,7 @@ async function redisText(url: string): Promise<string> {
   const client = new Redis(url);
   try {
     const texts: string[] = [];
-    for (const key of await client.keys("*")) {
-      texts.push(key, (await dumpOf(client, key))?.toString("latin1") ?? "");
-    }
+    for (const key of await client.keys("*")) texts.push(key, JSON.stringify([await valueOf(client, key)]));
     return texts.join("\n");
   } finally {
     client.disconnect();
@@ -67,6 +81,7 @@ describe("secrets", function () {
     const token = (await askToken(stack.url, client)).body as { readonly access_token: string };
     const rotated = await operate(stack, `POST /emm-clients/${client.clientId}/rotate`);
     const ticket = await bearerCalls(stack.url, session)("POST /v3/ws/tickets", {});
+    const signedTicket = await callsOf(stack.url, trader.trading)("POST /v3/ws/tickets", {});
     const secrets: readonly (readonly [string, unknown])[] = [
       ["the password", password],
       ["the client secret", client.clientSecret],
@@ -74,6 +89,7 @@ describe("secrets", function () {
       ["the service token", token.access_token.split(".")[2]],
       ["the web token", session.split(".")[2]],
       ["the ticket", ticket.json["ticket"]],
+      ["the ticket of a key", signedTicket.json["ticket"]],
     ];
     const kept = `${await postgresText(stack.databaseUrl)}\n${await redisText(stack.redisUrl)}`;
     expect(kept).to.include("canary@example.com").and.include(client.clientId);
