@@ -8,12 +8,9 @@ import { once } from "node:events";
 import { Agent, request as httpRequest } from "node:http";
 import { Worker } from "node:worker_threads";
 import { z } from "zod";
-import { openAccount } from "../../http/client/accounts.js";
-import { Connection } from "../../http/client/connection.js";
-import { OperatorClient, Session } from "../../http/client/session.js";
-import { loadConfig } from "../config.js";
-import { startExchange, type Exchange } from "../replay/exchange.js";
+import type { Exchange } from "../replay/exchange.js";
 import { gatewayCpuSeconds } from "./gateway-cpu.js";
+import { Stage, startBenchExchange } from "./stage.js";
 import { percentile, type Row } from "./table.js";
 
 const MARKETS = 50;
@@ -25,7 +22,6 @@ const CONNECTIONS = 32;
 /** Changes a second to one book or another, in the run with changing books. */
 const CHANGES = 50;
 const BENCH = "markets by event, 512/s";
-const OPERATOR = { email: "operator@example.com", password: "operator password" };
 
 interface Loaded {
   readonly latenciesMs: readonly number[];
@@ -145,25 +141,12 @@ interface Prepared {
 }
 
 /** An event whose books rest full, and a client that may read and change them. */
-async function prepare({ url, operator: login, brand }: Exchange): Promise<Prepared> {
-  const connection = new Connection(url);
+async function prepare(exchange: Exchange): Promise<Prepared> {
+  const stage = new Stage(exchange);
+  const { url } = exchange;
   try {
-    const operator = new OperatorClient(connection, login);
-    await operator.login();
-    const account = await openAccount(
-      connection,
-      operator,
-      {
-        email: "maker@example.com",
-        password: "a long password",
-        label: "maker",
-        amount: "10000",
-        region: "US-NY",
-      },
-      brand,
-    );
-    const session = new Session(connection, login);
-    await session.login();
+    const account = await stage.account("maker", "10000");
+    const session = await stage.session();
     const made = await session.request("POST", "/admin/v1/emm-clients", Created, {
       body: { subaccountKeyId: account.tradingKey.keyId, name: "maker" },
     });
@@ -172,26 +155,10 @@ async function prepare({ url, operator: login, brand }: Exchange): Promise<Prepa
       client_id: made.clientId,
       client_secret: made.clientSecret,
     });
-    const event = await operator.createEvent({
-      sport: "FOOTBALL",
-      league: "NFL",
-      type: "Game",
-      description: "Ants at Bees",
-      startsTs: Date.now() + 86_400_000,
-      game: { homeTeam: { name: "Bees" }, awayTeam: { name: "Ants" } },
-    });
+    const eventId = await stage.event();
     const outcomes: string[] = [];
-    for (let i = 0; i < MARKETS; i += 1) {
-      const market = await operator.createMarket({
-        eventId: event.eventId,
-        marketType: "MONEY",
-        description: `Who wins ${i}`,
-        voids: "PUSH",
-        outcomes: [{ name: "Ants" }, { name: "Bees" }],
-      });
-      outcomes.push(...market.outcomes.map(({ outcomeId }) => outcomeId));
-    }
-    const prepared = { eventId: event.eventId, outcomes, bearer: `Bearer ${token}` };
+    for (let i = 0; i < MARKETS; i += 1) outcomes.push(...(await stage.market(eventId)));
+    const prepared = { eventId, outcomes, bearer: `Bearer ${token}` };
     for (const outcomeId of outcomes) {
       const orders = Array.from({ length: ORDERS / 2 }, (_, i) => orderOf(outcomeId, i));
       await place(url, prepared, orders);
@@ -199,7 +166,7 @@ async function prepare({ url, operator: login, brand }: Exchange): Promise<Prepa
     }
     return prepared;
   } finally {
-    connection.close();
+    stage.close();
   }
 }
 
@@ -266,13 +233,7 @@ async function bare<T>(bytes: Buffer, use: (url: URL) => Promise<T>): Promise<T>
 }
 
 export async function marketsByEvent(): Promise<Row[]> {
-  const exchange = await startExchange({ ...loadConfig(), operator: OPERATOR }, console.log, {
-    // In `dev` every answer is held against its schema, which is not what is measured.
-    EXCHANGE_ENV: "qa",
-    LOG_LEVEL: "warn",
-    OPERATOR_EMAIL: OPERATOR.email,
-    OPERATOR_PASSWORD: OPERATOR.password,
-  });
+  const exchange = await startBenchExchange();
   try {
     const prepared = await prepare(exchange);
     const url = new URL(

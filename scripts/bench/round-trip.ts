@@ -8,15 +8,12 @@ import { once } from "node:events";
 import { Redis } from "ioredis";
 import { WebSocket } from "ws";
 import { z } from "zod";
-import { openAccount } from "../../http/client/accounts.js";
-import { Connection } from "../../http/client/connection.js";
-import { OperatorClient } from "../../http/client/session.js";
 import { Signer, type SigningKey } from "../../http/client/signer.js";
 import { OrdersDelta } from "../../http/client/wire.js";
-import { loadConfig } from "../config.js";
 import { readRecord } from "../embedded/record.js";
-import { type Exchange, startExchange } from "../replay/exchange.js";
+import type { Exchange } from "../replay/exchange.js";
 import { gatewayCpuSeconds } from "./gateway-cpu.js";
+import { Stage, startBenchExchange } from "./stage.js";
 import { percentile, type Row } from "./table.js";
 
 /** Orders a second; the goal is about the last of them. */
@@ -32,7 +29,6 @@ const QUANTITIES = 20_000;
 const MAKER_QTY = 2_000_000_000;
 const PING_MS = 10;
 const DRAIN_MS = 2_000;
-const OPERATOR = { email: "operator@example.com", password: "operator password" };
 
 const Fills = z.object({ orders: z.object({ deltas: z.array(OrdersDelta) }) });
 const Reply = z.object({ nonce: z.int(), code: z.string().optional() });
@@ -130,52 +126,28 @@ interface Prepared {
 }
 
 /** Markets with a deep order of one maker, whose own orders are watched, and traders who can take from it. */
-async function prepare({ url, operator: login, brand }: Exchange): Promise<Prepared> {
-  const connection = new Connection(url);
+async function prepare(exchange: Exchange): Promise<Prepared> {
+  const stage = new Stage(exchange);
+  const { url } = exchange;
   try {
-    const operator = new OperatorClient(connection, login);
-    await operator.login();
-    const account = async (label: string, amount: string): Promise<SigningKey> => {
-      const trader = {
-        email: `${label}@example.com`,
-        password: "a long password",
-        label,
-        amount,
-        region: "US-NY",
-      };
-      return (await openAccount(connection, operator, trader, brand)).tradingKey;
-    };
-    const event = await operator.createEvent({
-      sport: "FOOTBALL",
-      league: "NFL",
-      type: "Game",
-      description: "Ants at Bees",
-      startsTs: Date.now() + 86_400_000,
-    });
-    const maker = await open(url, await account("maker", "100000000"));
+    const eventId = await stage.event();
+    const maker = await open(url, (await stage.account("maker", "100000000")).tradingKey);
     await ask(maker, 1, { subscribe: { private: ["orders"] } });
     const outcomeIds: string[] = [];
     for (let i = 0; i < MARKETS; i += 1) {
-      const { outcomes } = await operator.createMarket({
-        eventId: event.eventId,
-        marketType: "MONEY",
-        description: `Who wins ${i}`,
-        voids: "PUSH",
-        outcomes: [{ name: "Ants" }, { name: "Bees" }],
-      });
-      const [made = "", taken = ""] = outcomes.map(({ outcomeId }) => outcomeId);
+      const [made, taken] = await stage.market(eventId);
       outcomeIds.push(taken);
       const order = { outcomeId: made, price: "0.500", qty: MAKER_QTY, tif: "GTC", clientId: randomUUID() };
       await ask(maker, 2 + i, { place: { orders: [order] } });
     }
     const sockets: WebSocket[] = [];
     for (let i = 0; i < TRADERS; i += 1) {
-      const key = await account(`taker-${i}`, "50000000");
-      for (let j = 0; j < SOCKETS / TRADERS; j += 1) sockets.push(await open(url, key));
+      const { tradingKey } = await stage.account(`taker-${i}`, "50000000");
+      for (let j = 0; j < SOCKETS / TRADERS; j += 1) sockets.push(await open(url, tradingKey));
     }
     return { maker, takers: new Takers(sockets, outcomeIds) };
   } finally {
-    connection.close();
+    stage.close();
   }
 }
 
@@ -241,14 +213,7 @@ async function measure(
 export async function roundTrip(): Promise<Row[]> {
   const rows: Row[] = [];
   for (const fsync of ["everysec", "always"]) {
-    const exchange = await startExchange({ ...loadConfig(), operator: OPERATOR }, console.log, {
-      // In `dev` every answer is held against its schema, which is not what is measured.
-      EXCHANGE_ENV: "qa",
-      LOG_LEVEL: "warn",
-      REDIS_FSYNC: fsync,
-      OPERATOR_EMAIL: OPERATOR.email,
-      OPERATOR_PASSWORD: OPERATOR.password,
-    });
+    const exchange = await startBenchExchange({ REDIS_FSYNC: fsync });
     try {
       const { maker, takers } = await prepare(exchange);
       maker.on("message", (data: Buffer) => {

@@ -7,14 +7,11 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { openAccount } from "../../http/client/accounts.js";
-import { Connection } from "../../http/client/connection.js";
-import { OperatorClient } from "../../http/client/session.js";
 import { Signer } from "../../http/client/signer.js";
-import { loadConfig } from "../config.js";
-import { startExchange, type Exchange } from "../replay/exchange.js";
+import type { Exchange } from "../replay/exchange.js";
 import { flood } from "./flood.js";
 import { gatewayCpuSeconds } from "./gateway-cpu.js";
+import { Stage, startBenchExchange } from "./stage.js";
 import { median, type Row } from "./table.js";
 
 const LANES = 128;
@@ -22,7 +19,6 @@ const REQUESTS = 4_000;
 const WARM_UP = 2_000;
 const TURNS = 5;
 const BENCH = "signed place on one gateway";
-const OPERATOR = { email: "operator@example.com", password: "operator password" };
 const UNLIMITED = "1000000";
 
 interface Contestant {
@@ -77,43 +73,14 @@ async function turnOf(contestant: Contestant, orders: Orders, count: number): Pr
 }
 
 /** A trader with money, and an outcome that nobody else bids for: every order is accepted, and ends by itself. */
-async function prepare({ url, operator: login, brand }: Exchange) {
-  const connection = new Connection(url);
+async function prepare(exchange: Exchange) {
+  const stage = new Stage(exchange);
   try {
-    const operator = new OperatorClient(connection, login);
-    const account = await openAccount(
-      connection,
-      operator,
-      {
-        email: "maker@example.com",
-        password: "a long password",
-        label: "maker",
-        amount: "1000000000",
-        region: "US-NY",
-      },
-      brand,
-    );
-    const event = await operator.createEvent({
-      sport: "FOOTBALL",
-      league: "NFL",
-      type: "Game",
-      description: "Ants at Bees",
-      startsTs: Date.now() + 86_400_000,
-    });
-    const market = await operator.createMarket({
-      eventId: event.eventId,
-      marketType: "MONEY",
-      description: "Who wins",
-      voids: "PUSH",
-      outcomes: [{ name: "Ants" }, { name: "Bees" }],
-    });
-    const { tradingKey } = account;
-    return {
-      tradingKey,
-      orders: new Orders(new Signer(tradingKey, brand), market.outcomes[0]?.outcomeId ?? ""),
-    };
+    const { tradingKey } = await stage.account("maker", "1000000000");
+    const [outcomeId] = await stage.market(await stage.event());
+    return { tradingKey, orders: new Orders(new Signer(tradingKey, exchange.brand), outcomeId) };
   } finally {
-    connection.close();
+    stage.close();
   }
 }
 
@@ -139,15 +106,7 @@ async function startBare(brand: string, privateKey: string): Promise<Contestant 
 }
 
 export async function signedPlace(): Promise<Row[]> {
-  const exchange = await startExchange({ ...loadConfig(), operator: OPERATOR }, console.log, {
-    // In `dev` every answer is held against its schema, which is not what is measured.
-    EXCHANGE_ENV: "qa",
-    LOG_LEVEL: "warn",
-    EDGE_RATE: UNLIMITED,
-    EDGE_BURST: UNLIMITED,
-    OPERATOR_EMAIL: OPERATOR.email,
-    OPERATOR_PASSWORD: OPERATOR.password,
-  });
+  const exchange = await startBenchExchange({ EDGE_RATE: UNLIMITED, EDGE_BURST: UNLIMITED });
   try {
     const { tradingKey, orders } = await prepare(exchange);
     const gateway: Contestant = { url: exchange.url, cpuSeconds: () => gatewayCpuSeconds(exchange.url) };
