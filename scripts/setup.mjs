@@ -18,6 +18,15 @@ const BUILD_STAMP = path.join(BUILD, "stamp");
 const SETUP_LOCK = path.join(ROOT, ".cache", "setup.lock");
 const ROOMS = ["actors", "stream", "db", "http", "scripts"];
 const LOCK_WAIT_MS = 300_000;
+const ALL_TESTS = ["test/**/*.test.ts"];
+/** The path of an order, who may do what, and surface B. */
+const BRANDED_TESTS = [
+  "test/http/first-trade.test.ts",
+  "test/http/signed-requests.test.ts",
+  "test/http/matrix/matrix.test.ts",
+  "test/http/by-hand/by-hand.test.ts",
+  "test/http/emm/*.test.ts",
+];
 
 function say(message) {
   console.log(`setup: ${message}`);
@@ -33,8 +42,8 @@ function checkNode() {
   }
 }
 
-function run(what, command, args) {
-  const result = spawnSync(command, args, { cwd: ROOT, stdio: "inherit" });
+function run(what, command, args, env = {}) {
+  const result = spawnSync(command, args, { cwd: ROOT, stdio: "inherit", env: { ...process.env, ...env } });
   if (result.error) throw new SetupError(`${what}: cannot run ${command}: ${result.error.message}`);
   return result.signal === null ? (result.status ?? 1) : 1;
 }
@@ -71,6 +80,8 @@ function install() {
   say(`installing dependencies into ${path.join(ROOT, "node_modules")} (${reason})`);
   const status = run("npm ci", process.platform === "win32" ? "npm.cmd" : "npm", [
     "ci",
+    // No dependency needs a script of its own to run, so none does.
+    "--ignore-scripts",
     "--no-audit",
     "--no-fund",
     "--loglevel=error",
@@ -201,9 +212,13 @@ function test(args) {
     const fetched = run("fetch-redis", process.execPath, [path.join(BUILD, "scripts", "fetch-redis.js")]);
     if (fetched !== 0) return fetched;
   }
-  const specs = args.some((arg) => !arg.startsWith("-")) ? [] : ["test/**/*.test.ts"];
-  say(`running the tests ${specs.join(" ")}`.trimEnd());
-  return run("mocha", process.execPath, [tool("mocha", "bin", "mocha.js"), ...specs, ...args]);
+  const mocha = (specs, env = {}) =>
+    run("mocha", process.execPath, [tool("mocha", "bin", "mocha.js"), ...specs, ...args], env);
+  if (args.some((arg) => !arg.startsWith("-"))) return mocha([]);
+  say("running the tests of what brand and prefix change, as Acme and abc");
+  const branded = mocha(BRANDED_TESTS, { SIGNATURE_BRAND: "Acme", SERVICE_PREFIX: "abc" });
+  say(`running the tests ${ALL_TESTS.join(" ")}`);
+  return mocha(ALL_TESTS) || branded;
 }
 
 /** Runs one check and prints what it said when it is done, so that checks side by side do not mix their lines. */
