@@ -14,7 +14,8 @@ import { gatewayCpuSeconds } from "./gateway-cpu.js";
 import { Stage, startBenchExchange } from "./stage.js";
 import { median, type Row } from "./table.js";
 
-const LANES = 128;
+/** Enough that neither waits for the other end, nor for a disk: more change nothing. */
+const LANES = 256;
 const REQUESTS = 4_000;
 const WARM_UP = 2_000;
 const TURNS = 5;
