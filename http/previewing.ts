@@ -1,8 +1,9 @@
 /** What an order would do now, without doing it (contract section 5, `POST /v3/orders/preview`). */
 
 import { ledgerShardOf } from "../actors/actor.js";
+import { orderOf } from "../actors/ledger/placing.js";
 import type { OrderRequest } from "../actors/ledger/types.js";
-import type { Order, RejectReason } from "../actors/market/types.js";
+import type { RejectReason } from "../actors/market/types.js";
 import { ZERO, type Contracts, type Millicents, type Ticks } from "../actors/units.js";
 import { Refused, refusedBy, type Code } from "./errors.js";
 import { judgeOrder, marketOf, type OrderRefusal } from "./placement.js";
@@ -47,32 +48,11 @@ export async function previewOrder(
   const asked = { kind: "preview", wallet, trader: traderId, order: judged, limits } as const;
   const { reserve, refusal } = await askLedger(exchange, traderId, asked, "preview");
   if (refusal !== undefined) return nothing(reserve, refusal);
-  const entered = enteredAs(judged, { traderId, wallet }, nowMs);
+  const ledger = ledgerShardOf(traderId);
+  const entered = orderOf(judged, { wallet, trader: traderId, ledger }, nowMs);
   const command = { kind: "preview", order: entered } as const;
   const reply = await exchange.market(judged.terms.marketId, command, ONLY_LOOKING);
   if (!reply.ok) throw refusedBy(reply.refusal);
   if (reply.kind !== "preview") throw new Error(`the market answered preview with ${reply.kind}`);
   return { reserve, ...reply.preview };
-}
-
-/** The order as its market would get it. */
-function enteredAs(request: OrderRequest, { traderId, wallet }: Trader, nowMs: number): Order {
-  const { orderId, terms, currency, outcome, price, qty, tif, ttlMs, selfTrade, notAfter } = request;
-  return {
-    orderId,
-    wallet,
-    trader: traderId,
-    ledger: ledgerShardOf(traderId),
-    currency,
-    outcome,
-    price,
-    qty,
-    tif,
-    selfTrade,
-    acceptedTs: nowMs,
-    expiresAt: ttlMs === undefined ? undefined : nowMs + ttlMs,
-    notAfter,
-    fee: terms.fee,
-    feeReserved: terms.fee.charged === "ALWAYS" || terms.live,
-  };
 }

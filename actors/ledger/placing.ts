@@ -105,28 +105,20 @@ function digestOf(request: OrderRequest): string {
   return [terms.marketId, currency, outcome, price, qty, tif, ttlMs, selfTrade, notAfter, groupId].join(" ");
 }
 
-/** The delta that accepts a request, should it be accepted. */
-function acceptance(state: LedgerState, wallet: Wallet, request: OrderRequest, nowMs: number): AcceptedDelta {
-  const {
+/** A request's order as its market gets it. */
+export function orderOf(
+  request: OrderRequest,
+  owner: Pick<Order, "wallet" | "trader" | "ledger">,
+  nowMs: number,
+): Order {
+  const { orderId, terms, currency, outcome, price, qty, tif, ttlMs, selfTrade, notAfter } = request;
+  const { fee, live } = terms;
+  const { wallet, trader, ledger } = owner;
+  return {
     orderId,
-    terms,
-    currency,
-    outcome,
-    price,
-    qty,
-    tif,
-    ttlMs,
-    clientId,
-    selfTrade,
-    notAfter,
-    groupId,
-  } = request;
-  const { fee } = terms;
-  const order: Order = {
-    orderId,
-    wallet: wallet.wallet,
-    trader: wallet.trader,
-    ledger: state.shard,
+    wallet,
+    trader,
+    ledger,
     currency,
     outcome,
     price,
@@ -137,13 +129,23 @@ function acceptance(state: LedgerState, wallet: Wallet, request: OrderRequest, n
     expiresAt: ttlMs === undefined ? undefined : nowMs + ttlMs,
     notAfter,
     fee,
-    feeReserved: fee.charged === "ALWAYS" || terms.live,
+    feeReserved: fee.charged === "ALWAYS" || live,
   };
+}
+
+/** The delta that accepts a request, should it be accepted. */
+function acceptance(
+  { shard }: LedgerState,
+  { wallet, trader }: Wallet,
+  request: OrderRequest,
+  nowMs: number,
+): AcceptedDelta {
+  const { terms, clientId, groupId } = request;
   return {
     type: "accepted",
-    wallet: wallet.wallet,
+    wallet,
     marketId: terms.marketId,
-    order,
+    order: orderOf(request, { wallet, trader, ledger: shard }, nowMs),
     outcomes: terms.outcomes,
     voids: terms.voids,
     clientId,

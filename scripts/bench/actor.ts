@@ -4,7 +4,7 @@ import { marketActor } from "../../actors/actor.js";
 import type { MarketCommand } from "../../actors/market/commands.js";
 import { market } from "../../actors/market/market.js";
 import type { MarketState } from "../../actors/market/state.js";
-import type { Order } from "../../actors/market/types.js";
+import type { MarketDefinition, Order } from "../../actors/market/types.js";
 import { contracts, ticks } from "../../actors/units.js";
 import type { Add, Operation } from "./flow.js";
 
@@ -13,8 +13,10 @@ const FEE = { coefficientPpm: 30_000, makerCreditPpm: 500_000, charged: "ALWAYS"
 export const GRID = Array.from({ length: 199 }, (_, i) => ticks(5 * (i + 1)));
 export const OUTCOME_IDS = ["00000000-0000-4000-8000-00000000000a", "00000000-0000-4000-8000-00000000000b"];
 
-/** An open market of two outcomes and the game fee. */
-export function openMarket(): MarketState {
+/** An open market; of two outcomes and with the game fee unless told otherwise. */
+export function openMarket(
+  terms: Partial<Pick<MarketDefinition, "outcomes" | "fee" | "ticks">> = {},
+): MarketState {
   const state = market.create(marketActor(MARKET_ID));
   const definition = {
     marketId: MARKET_ID,
@@ -26,6 +28,7 @@ export function openMarket(): MarketState {
     fee: FEE,
     liveDelayMs: 0,
     ticks: GRID,
+    ...terms,
   } as const;
   market.decide(state, { kind: "create", definition, open: true, live: false }, 0);
   return state;

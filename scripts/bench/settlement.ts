@@ -5,11 +5,10 @@ import { market } from "../../actors/market/market.js";
 import type { MarketDelta } from "../../actors/market/deltas.js";
 import { contracts, millicents, ticks } from "../../actors/units.js";
 import { WALLETS_PER_COMMAND } from "../../stream/jobs/settlement.js";
+import { MARKET_ID, openMarket } from "./actor.js";
 import { median, type Row } from "./table.js";
 
-const MARKET_ID = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
 const POSITIONS = 200_000;
-const FREE = { coefficientPpm: 0, makerCreditPpm: 0, charged: "ALWAYS" } as const;
 
 /** One contract each, half of the wallets on either outcome, bought at one half. */
 function* bought(): Generator<MarketDelta> {
@@ -27,19 +26,7 @@ function* bought(): Generator<MarketDelta> {
 /** Milliseconds of each batch of one settlement, the decision and the messages to the ledgers. */
 function settle(): number[] {
   const id = marketActor(MARKET_ID);
-  const state = market.create(id);
-  const definition = {
-    marketId: MARKET_ID,
-    eventId: MARKET_ID,
-    marketType: "MONEY",
-    description: "bench",
-    voids: "FMV",
-    outcomes: ["YES", "NO"].map((name) => ({ outcomeId: name, name })),
-    fee: FREE,
-    liveDelayMs: 0,
-    ticks: [ticks(500)],
-  } as const;
-  market.decide(state, { kind: "create", definition, open: true, live: false }, 0);
+  const state = openMarket();
   for (const delta of bought()) market.evolve(state, delta, 0);
   market.decide(state, { kind: "grade", settlementId: "", grade: { kind: "WINNER", outcome: 0 } }, 0);
   const times: number[] = [];

@@ -1,13 +1,12 @@
 /** A market with 64 outcomes and 100,000 resting orders: how long an order takes that fills against a thousand of them. */
 
-import { marketActor } from "../../actors/actor.js";
 import { market } from "../../actors/market/market.js";
 import type { MarketState } from "../../actors/market/state.js";
 import type { Order } from "../../actors/market/types.js";
-import { contracts, ticks } from "../../actors/units.js";
+import { ticks } from "../../actors/units.js";
+import { openMarket, orderOf } from "./actor.js";
 import { median, type Row } from "./table.js";
 
-const MARKET_ID = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
 const OUTCOMES = 64;
 const RESTING = 100_000;
 const FILLS = 1_000;
@@ -15,43 +14,23 @@ const FREE = { coefficientPpm: 0, makerCreditPpm: 0, charged: "ALWAYS" } as cons
 const GRID = Array.from({ length: 999 }, (_, i) => ticks(i + 1));
 
 function order(n: number, outcome: number, priceTicks: number, qty: number): Order {
-  const wallet = `wallet-${n % 997}`;
-  return {
+  const bid = {
     orderId: `order-${n}`,
-    wallet,
-    trader: wallet,
-    ledger: 0,
-    currency: "CASH",
-    outcome,
-    price: ticks(priceTicks),
-    qty: contracts(qty),
-    tif: "GTC",
-    selfTrade: "wash",
-    fee: FREE,
-    feeReserved: true,
-    acceptedTs: 0,
-  };
+    wallet: `wallet-${n % 997}`,
+    priceTicks,
+    qty,
+    crosses: false,
+  } as const;
+  return { ...orderOf({ kind: "add", outcome: 0, ...bid }), outcome, fee: FREE };
 }
 
 /** Bids of 1 to 15 ticks on all outcomes but the first: 63 best bids of 15 reach 1 with a bid of 55 on the first. */
 function filled(): MarketState {
-  const state = market.create(marketActor(MARKET_ID));
   const outcomes = Array.from({ length: OUTCOMES }, (_, i) => ({
     outcomeId: `outcome-${i}`,
     name: `outcome ${i}`,
   }));
-  const definition = {
-    marketId: MARKET_ID,
-    eventId: MARKET_ID,
-    marketType: "WINNER",
-    description: "bench",
-    voids: "FMV",
-    outcomes,
-    fee: FREE,
-    liveDelayMs: 0,
-    ticks: GRID,
-  } as const;
-  market.decide(state, { kind: "create", definition, open: true, live: false }, 0);
+  const state = openMarket({ outcomes, fee: FREE, ticks: GRID });
   for (let n = 0; n < RESTING; n += 1) {
     market.decide(state, { kind: "enter", order: order(n, 1 + (n % (OUTCOMES - 1)), 1 + (n % 15), 1) }, 0);
   }

@@ -1,8 +1,8 @@
 /** The only time there is in a simulation: events in order, each carried to where everything waits again. */
 
+import { Deadlines } from "../../actors/deadlines.js";
+
 interface Event {
-  readonly atMs: number;
-  readonly n: number;
   readonly call: () => void;
   canceled: boolean;
 }
@@ -15,8 +15,7 @@ function everythingWaits(): Promise<void> {
 export class Scheduler {
   nowMs: number;
   events = 0;
-  readonly #heap: Event[] = [];
-  #count = 0;
+  readonly #due = new Deadlines<Event>();
   #failure: { readonly error: unknown } | undefined;
 
   constructor(startMs: number) {
@@ -25,9 +24,8 @@ export class Scheduler {
 
   /** Calls at a time of the future; the returned function cancels it. */
   at(atMs: number, call: () => void): () => void {
-    const event = { atMs: Math.max(atMs, this.nowMs), n: this.#count, call, canceled: false };
-    this.#count += 1;
-    this.#push(event);
+    const event = { call, canceled: false };
+    this.#due.push(Math.max(atMs, this.nowMs), 0, event);
     return () => {
       event.canceled = true;
     };
@@ -47,10 +45,11 @@ export class Scheduler {
     const untilMs = this.nowMs + limitMs;
     await everythingWaits();
     while (!isOver()) {
-      const event = this.#pop();
-      if (event === undefined || event.atMs > untilMs) return false;
+      const due = this.#due.pop();
+      if (due === undefined || due.at > untilMs) return false;
+      const { at, what: event } = due;
       if (event.canceled) continue;
-      this.nowMs = event.atMs;
+      this.nowMs = at;
       this.events += 1;
       event.call();
       await everythingWaits();
@@ -58,44 +57,4 @@ export class Scheduler {
     }
     return true;
   }
-
-  #push(event: Event): void {
-    const heap = this.#heap;
-    let at = heap.length;
-    while (at > 0) {
-      const parent = (at - 1) >> 1;
-      const above = heap[parent];
-      if (above === undefined || !before(event, above)) break;
-      heap[at] = above;
-      at = parent;
-    }
-    heap[at] = event;
-  }
-
-  #pop(): Event | undefined {
-    const heap = this.#heap;
-    const [first] = heap;
-    const last = heap.pop();
-    if (last === undefined || heap.length === 0) return first;
-    let at = 0;
-    for (;;) {
-      let child = 2 * at + 1;
-      const [left, right] = [heap[child], heap[child + 1]];
-      if (left === undefined) break;
-      let lesser = left;
-      if (right !== undefined && before(right, left)) {
-        lesser = right;
-        child += 1;
-      }
-      if (!before(lesser, last)) break;
-      heap[at] = lesser;
-      at = child;
-    }
-    heap[at] = last;
-    return first;
-  }
-}
-
-function before(a: Event, b: Event): boolean {
-  return a.atMs < b.atMs || (a.atMs === b.atMs && a.n < b.n);
 }
