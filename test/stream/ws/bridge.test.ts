@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { ledgerActor, ledgerShardOf, marketActor } from "../../../actors/actor.js";
+import { marketActor } from "../../../actors/actor.js";
 import { Unavailable } from "../../../stream/log/types.js";
-import { type Client, type Json, Mirror, serve, type TestServer, trader } from "./client.js";
+import { type Json, type TestServer, deltasOf, Mirror, serve, trader } from "./client.js";
 import { ids, TestExchange } from "./exchange.js";
+import { order } from "./order.js";
 import { settle } from "./timing.js";
 
 const [ann = "", bob = ""] = ids(2);
@@ -22,30 +23,11 @@ describe("the bridge", () => {
     await server.close();
     expect(server.errors).to.deep.equal([]);
   });
-
-  async function order(
-    who: string,
-    outcomeId: string | undefined,
-    price: string,
-    qty: number,
-    changes = {},
-  ): Promise<string> {
-    const placed = await exchange.place(
-      trader(who),
-      [{ outcomeId, price, qty, tif: "GTC", ...changes }],
-      false,
-    );
-    exchange.commit();
-    return placed.ok ? (placed.accepted[0]?.orderId ?? "") : placed.code;
-  }
-
-  const deltasOf = (client: Client): Json[] => client.frames.filter((frame) => frame["delta"] !== undefined);
-
   describe("subscribe", () => {
     it("answers with a snapshot of every channel, then tells what changes, in the shapes of the contract", async () => {
       const { marketId, eventId, outcomes } = exchange.createMarket(2);
       const [yes = "", no = ""] = outcomes.map(({ outcomeId }) => outcomeId);
-      const first = await order(ann, yes, "0.600", 10);
+      const first = await order(exchange, ann, yes, "0.600", 10);
       const client = await server.connect(trader(bob));
       const before = Date.now();
       const reply = await client.request("subscribe", { markets: { [marketId]: ["book", "bbo", "trades"] } });
@@ -65,7 +47,7 @@ describe("the bridge", () => {
       });
       expect(server.charges).to.deep.equal(["stream 28"]);
 
-      const second = await order(bob, no, "0.500", 4);
+      const second = await order(exchange, bob, no, "0.500", 4);
       exchange.operate(marketId, { kind: "lifecycle", actions: ["pause"] });
       exchange.commit();
       await settle(() => deltasOf(client).length === 2);
@@ -105,11 +87,11 @@ describe("the bridge", () => {
       await bbo.request("subscribe", { markets: { [marketId]: "bbo" } });
       await book.request("subscribe", { markets: { [marketId]: "book" } });
       await lifecycle.request("subscribe", { markets: { [marketId]: "lifecycle" } });
-      await order(ann, outcomes[0]?.outcomeId, "0.400", 1);
+      await order(exchange, ann, outcomes[0]?.outcomeId, "0.400", 1);
       await settle(() => deltasOf(bbo).length === 1 && deltasOf(book).length === 1);
       const added = await bbo.request("subscribe", { markets: { [marketId]: "book" } });
       expect((added["snapshot"] as Json)[marketId]).to.have.nested.property("book.seq", 1);
-      await order(ann, outcomes[0]?.outcomeId, "0.450", 1);
+      await order(exchange, ann, outcomes[0]?.outcomeId, "0.450", 1);
       await settle(() => deltasOf(bbo).length === 2 && deltasOf(book).length === 2);
       const channels = (frame: Json | undefined): string[] =>
         Object.keys((frame?.["delta"] as Record<string, object>)[marketId] ?? {}).filter(
@@ -127,7 +109,7 @@ describe("the bridge", () => {
       const { marketId, outcomes } = exchange.createMarket(2);
       exchange.fund(ann, "COIN");
       const [yes = "", no = ""] = outcomes.map(({ outcomeId }) => outcomeId);
-      const first = await order(ann, yes, "0.300", 2, { currency: "COIN" });
+      const first = await order(exchange, ann, yes, "0.300", 2, { currency: "COIN" });
       const client = await server.connect(trader(ann));
       const reply = await client.request("subscribe", {
         markets: { [marketId]: ["book", "bbo"] },
@@ -145,8 +127,8 @@ describe("the bridge", () => {
           bbo: { [yes]: { price: "0.300", qty: 2, currency: "COIN" }, [no]: null },
         },
       });
-      await order(ann, yes, "0.400", 1);
-      await order(ann, no, "0.200", 1, { currency: "COIN" });
+      await order(exchange, ann, yes, "0.400", 1);
+      await order(exchange, ann, no, "0.200", 1, { currency: "COIN" });
       await settle(() => deltasOf(client).length === 1);
       expect(deltasOf(client)[0]?.["delta"]).to.have.nested.property(`${marketId}.book.currency`, "COIN");
       expect(deltasOf(client)[0]?.["delta"]).to.have.nested.property(`${marketId}.book.seq`, 2);
@@ -177,8 +159,8 @@ describe("the bridge", () => {
       expect(Object.keys(reply["snapshot"] as Json)).to.deep.equal([marketId]);
       await client.request("snapshot", { events: { [eventId]: "bbo" } });
       const later = exchange.createMarket(2, eventId);
-      await order(ann, later.outcomes[0]?.outcomeId, "0.400", 1);
-      await order(ann, later.outcomes[1]?.outcomeId, "0.400", 1);
+      await order(exchange, ann, later.outcomes[0]?.outcomeId, "0.400", 1);
+      await order(exchange, ann, later.outcomes[1]?.outcomeId, "0.400", 1);
       await settle(() => deltasOf(client).length === 3);
       expect(deltasOf(client).map((frame) => (frame["delta"] as Json)[later.marketId])).to.deep.include({
         eventId,
@@ -227,7 +209,7 @@ describe("the bridge", () => {
       expect(await code({ events: { [eventId]: "book", [randomUUID()]: "book" } })).to.equal(
         "EVENT_NOT_FOUND",
       );
-      await order(ann, exchange.state(marketId).definition?.outcomes[0]?.outcomeId, "0.400", 1);
+      await order(exchange, ann, exchange.state(marketId).definition?.outcomes[0]?.outcomeId, "0.400", 1);
       expect(await client.request("status", {})).to.have.nested.property("status.watchedMarkets", 0);
       expect(deltasOf(client)).to.deep.equal([]);
     });
@@ -294,182 +276,13 @@ describe("the bridge", () => {
     };
     expect(status.watchedMarkets).to.equal(2);
     expect(status.selection["private"]).to.deep.equal([]);
-    await order(ann, one.outcomes[0]?.outcomeId, "0.400", 1);
+    await order(exchange, ann, one.outcomes[0]?.outcomeId, "0.400", 1);
     await settle(() => deltasOf(client).length > 0);
     expect(
       deltasOf(client).map((frame) =>
         Object.keys((frame["delta"] as Record<string, Json>)[one.marketId] ?? {}),
       ),
     ).to.deep.equal([["eventId", "bbo"]]);
-  });
-
-  describe("the caller's own orders and positions", () => {
-    it("come with a snapshot and stay the wallet's secret", async () => {
-      const { marketId, outcomes } = exchange.createMarket(2);
-      const [yes = "", no = ""] = outcomes.map(({ outcomeId }) => outcomeId);
-      const resting = await order(ann, yes, "0.300", 2);
-      const mine = await server.connect(trader(ann));
-      const theirs = await server.connect(trader(bob, { scope: "trading::read" }));
-      const reply = await mine.request("subscribe", { private: ["orders", "positions"] });
-      expect(reply["subscribed"]).to.deep.equal({ PRIVATE: ["orders", "positions"] });
-      expect(reply["orders"]).to.deep.equal({
-        seq: 1,
-        open: [{ orderId: resting, marketId, outcomeId: yes, price: "0.300", qty: 2, tif: "GTC" }],
-      });
-      expect(reply["positions"]).to.deep.equal({ seq: 0, positions: [] });
-      await theirs.request("subscribe", { private: ["orders"] });
-      await order(bob, no, "0.700", 2);
-      await settle(() => deltasOf(mine).length === 2 && deltasOf(theirs).length === 1);
-      const kinds = deltasOf(mine).map((frame) =>
-        Object.keys(frame).filter((key) => key !== "ts" && key !== "delta"),
-      );
-      expect(kinds).to.deep.equal([["orders"], ["positions"]]);
-      expect(deltasOf(mine)[0]).to.have.nested.property("orders.deltas[0].orderId", resting);
-      expect(JSON.stringify(deltasOf(theirs)))
-        .to.not.include(resting)
-        .and.not.include("positions");
-      expect(server.charges).to.deep.equal(["stream 2", "stream 1"]);
-    });
-
-    it("close the socket when some were lost for good", async () => {
-      const client = await server.connect(trader(ann));
-      await client.request("subscribe", { private: ["orders"] });
-      const shard = ledgerActor(ledgerShardOf(ann));
-      for (let i = 0; i < 3; i += 1) {
-        exchange.fund(ann);
-        exchange.commit();
-        exchange.tail.trim(shard, 1_000);
-      }
-      expect((await client.closed).code).to.equal(1012);
-      expect(server.errors.splice(0)).to.have.length(1);
-    });
-  });
-
-  describe("trading", () => {
-    it("places, cancels, and tells what came of it on the private channels", async () => {
-      const { outcomes } = exchange.createMarket(2);
-      const client = await server.connect(trader(ann));
-      await client.request("subscribe", { private: ["orders"] });
-      const clientId = randomUUID();
-      const orders = [
-        { outcomeId: outcomes[0]?.outcomeId, price: "0.400", qty: 1, tif: "GTC", clientId },
-        { outcomeId: outcomes[0]?.outcomeId, price: "0.450", qty: 2, tif: "GTC" },
-      ];
-      const { placed } = (await client.request("place", { orders })) as { placed: { orderId: string }[] };
-      expect(placed).to.have.length(2);
-      expect(placed[0]).to.include({ clientId });
-      exchange.commit();
-      const [first = "", second = ""] = placed.map(({ orderId }) => orderId);
-      const unknown = randomUUID();
-      expect(await client.request("cancel", { orderIds: [first, unknown] })).to.deep.equal({
-        nonce: 3,
-        canceled: { canceled: [first], notCanceled: [{ orderId: unknown, reason: "NOT_FOUND" }] },
-      });
-      expect(await client.request("cancel_all", {})).to.deep.equal({ nonce: 4, canceled_all: 1 });
-      exchange.commit();
-      await settle(() => deltasOf(client).length === 4);
-      const told = deltasOf(client).map((frame) =>
-        (frame["orders"] as { deltas: Json[] }).deltas.map((d) => [d["kind"], d["orderId"]]),
-      );
-      expect(told).to.deep.equal([
-        [["open", first]],
-        [["open", second]],
-        [["cancel", first]],
-        [["cancel", second]],
-      ]);
-      expect(server.charges.slice(1)).to.deep.equal(["place 2", "cancel 2", "cancel 1"]);
-    });
-
-    it("carries refusals of the exchange with their code and items", async () => {
-      const { outcomes } = exchange.createMarket(2);
-      const client = await server.connect(trader(ann));
-      const good = { outcomeId: outcomes[0]?.outcomeId, price: "0.400", qty: 1, tif: "GTC" };
-      const dear = { ...good, price: "0.600", qty: 2_000_000_000 };
-      const partly = await client.request("place", { orders: [good, dear] });
-      expect(partly).to.deep.include({ nonce: 1, code: "BATCH_PARTIALLY_REJECTED" });
-      expect(partly["accepted"]).to.have.length(1);
-      expect(partly["rejected"]).to.deep.equal([
-        { index: 1, outcomeId: good.outcomeId, reason: "INSUFFICIENT_BALANCE" },
-      ]);
-      const lost = await client.request("place", { orders: [{ ...good, outcomeId: randomUUID() }] });
-      expect(lost).to.include({ nonce: 2, code: "OUTCOME_NOT_FOUND" });
-      expect(await client.request("place", { orders: [] })).to.include({ code: "EMPTY_BATCH" });
-      const orderIds = ids(257);
-      expect(await client.request("cancel", { orderIds })).to.include({ code: "BATCH_TOO_LARGE" });
-    });
-
-    it("is not for keys that may only read", async () => {
-      const client = await server.connect(trader(ann, { scope: "trading::read" }));
-      for (const [verb, payload] of [
-        ["place", { orders: [{}] }],
-        ["cancel", { orderIds: ids(1) }],
-        ["cancel_all", {}],
-        ["safety", { cancelOnDisconnect: true }],
-      ] as const) {
-        expect(await client.request(verb, payload), verb).to.include({ code: "SIGNATURE_REJECTED" });
-      }
-      expect(server.charges).to.deep.equal([]);
-    });
-
-    it("answers UNAVAILABLE when the exchange does not answer, and goes on", async () => {
-      exchange.place = () => Promise.reject(new Unavailable("no answer"));
-      const client = await server.connect(trader(ann));
-      expect(await client.request("place", { orders: [{}] })).to.include({ nonce: 1, code: "UNAVAILABLE" });
-      exchange.place = () => Promise.reject(new Error("a bug"));
-      expect(await client.request("place", { orders: [{}] })).to.include({ nonce: 2, code: "UNAVAILABLE" });
-      expect(server.errors.splice(0)).to.have.length(1);
-      expect(await client.request("cancel_all", {})).to.have.property("canceled_all", 0);
-    });
-
-    it("cancels everything on a disconnect when asked to, and only then", async () => {
-      const { outcomes } = exchange.createMarket(2);
-      await order(ann, outcomes[0]?.outcomeId, "0.400", 1);
-      const careless = await server.connect(trader(ann));
-      await careless.request("status", {});
-      await careless.close();
-      const careful = await server.connect(trader(ann));
-      expect(await careful.request("safety", { cancelOnDisconnect: true })).to.deep.equal({
-        nonce: 1,
-        safety: { cancelOnDisconnect: true },
-      });
-      expect(exchange.canceledAll).to.deep.equal([]);
-      expect(server.armed).to.deep.equal([ann]);
-      careful.socket.terminate();
-      await settle(() => exchange.canceledAll.length === 1);
-      expect(exchange.canceledAll).to.deep.equal(["DISCONNECTED"]);
-      await settle(() => exchange.wallet(ann).orders.open.length === 0);
-      await settle(() => server.armed.length === 0);
-    });
-
-    it("tries again until everything is canceled, and can be told not to cancel after all", async () => {
-      const careful = await server.connect(trader(ann));
-      for (const cancelOnDisconnect of [true, true, false, true]) {
-        await careful.request("safety", { cancelOnDisconnect });
-        expect(server.armed).to.deep.equal(cancelOnDisconnect ? [ann] : []);
-      }
-      const cancelAll = exchange.cancelAll.bind(exchange);
-      let failures = 0;
-      exchange.cancelAll = () => {
-        failures += 1;
-        exchange.cancelAll = cancelAll;
-        return Promise.reject(new Unavailable("no answer"));
-      };
-      await careful.close();
-      await settle(() => failures === 1);
-      expect(server.armed).to.deep.equal([ann]);
-      await settle(() => server.armed.length === 0);
-      expect(exchange.canceledAll).to.deep.equal(["DISCONNECTED"]);
-      expect(server.errors.splice(0)).to.have.length(1);
-    });
-
-    it("closes armed sockets of a gateway that was taken for dead", async () => {
-      const armed = await server.connect(trader(ann));
-      const other = await server.connect(trader(ann));
-      await armed.request("safety", { cancelOnDisconnect: true });
-      server.bridge.closeArmed();
-      expect(await armed.closed).to.include({ code: 1012 });
-      expect(await other.request("status", {})).to.have.property("status");
-    });
   });
 
   it("asks the catalog for pages", async () => {

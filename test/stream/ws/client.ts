@@ -331,3 +331,8 @@ function takePublic(market: MirroredMarket, channel: string, delta: Json): void 
 function key(position: Json): string {
   return [position["marketId"], position["outcomeId"], position["currency"]].join(" ");
 }
+
+/** The frames of deltas that a client was sent. */
+export function deltasOf(client: Client): Json[] {
+  return client.frames.filter((frame) => frame["delta"] !== undefined);
+}
