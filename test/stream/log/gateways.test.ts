@@ -105,6 +105,8 @@ describe("cancel on disconnect of a gateway that dies", function () {
 
   it("is told to a gateway that was only slow, which begins again under another name", async () => {
     look();
+    // Half a second apart from its looking, so that its heartbeats leave time to be made late in between.
+    await new Promise((resolve) => setTimeout(resolve, 500));
     const names = ["first", "second"];
     const slow = lease(() => names.shift() ?? "another");
     await slow.arm("w", ann);
