@@ -1,6 +1,7 @@
 /**
  * From a placement on one socket to the fill on the maker's private stream, in a whole exchange of processes, at a
- * steady rate of single orders. Beside it, in the same run, a message published through the same Redis.
+ * steady rate of single orders, which are sent whether answers come or not. Beside it, in the same run, a message
+ * published through the same Redis, and how late the bench itself was with its orders: timers have whole milliseconds.
  */
 
 import { randomUUID } from "node:crypto";
@@ -18,7 +19,7 @@ import { percentile, type Row } from "./table.js";
 
 /** Orders a second; the goal is about the last of them. */
 const RATES = [100, 1_000];
-const WARM_UP_S = 3;
+const WARM_UP_S = 10;
 const SECONDS = 10;
 const MARKETS = 4;
 const TRADERS = 5;
@@ -57,17 +58,18 @@ async function ask(socket: WebSocket, nonce: number, request: object): Promise<v
   if (code !== undefined) throw new Error(`the bench was refused: ${code}`);
 }
 
-/** Takers on sockets of their own, and when each of their orders was due. */
+/** Takers on sockets of their own, and when each of their orders was sent. */
 class Takers {
   readonly #sockets: readonly WebSocket[];
   readonly #outcomeIds: readonly string[];
   /** By quantity. */
-  readonly #dueMs = new Array<number>(QUANTITIES).fill(0);
+  readonly #sentMs = new Array<number>(QUANTITIES).fill(0);
   #placed = 0;
   /** Codes; a machine that cannot keep up has its requests wait, and refuses when too many do. */
   refused: string[] = [];
   fillsMs: number[] = [];
   repliesMs: number[] = [];
+  lateMs: number[] = [];
 
   constructor(sockets: readonly WebSocket[], outcomeIds: readonly string[]) {
     this.#sockets = sockets;
@@ -77,14 +79,15 @@ class Takers {
 
   /** The maker heard of a fill. */
   filled(qty: number): void {
-    this.fillsMs.push(performance.now() - (this.#dueMs[qty] ?? 0));
+    this.fillsMs.push(performance.now() - (this.#sentMs[qty] ?? 0));
   }
 
-  /** Sends at a steady rate, whether answers come or not: a stall is counted against every order that it held up. */
+  /** Sends at a steady rate, whether answers come or not: a stall is counted against every order that it holds up. */
   async run(perSecond: number, seconds: number): Promise<void> {
     this.refused = [];
     this.fillsMs = [];
     this.repliesMs = [];
+    this.lateMs = [];
     const began = performance.now();
     for (let n = 0; n < seconds * perSecond;) {
       const due = Math.min(seconds * perSecond, ((performance.now() - began) / 1_000) * perSecond);
@@ -102,7 +105,9 @@ class Takers {
   #place(dueMs: number): void {
     this.#placed += 1;
     const qty = 1 + (this.#placed % (QUANTITIES - 1));
-    this.#dueMs[qty] = dueMs;
+    const sentMs = performance.now();
+    this.#sentMs[qty] = sentMs;
+    this.lateMs.push(sentMs - dueMs);
     const outcomeId = this.#outcomeIds[this.#placed % this.#outcomeIds.length];
     const order = { outcomeId, price: "0.500", qty, tif: "IOC" };
     this.#sockets[this.#placed % this.#sockets.length]?.send(
@@ -116,7 +121,7 @@ class Takers {
     if (!reply.success) return;
     const { nonce, code } = reply.data;
     if (code !== undefined) this.refused.push(code);
-    else this.repliesMs.push(performance.now() - (this.#dueMs[1 + (nonce % (QUANTITIES - 1))] ?? 0));
+    else this.repliesMs.push(performance.now() - (this.#sentMs[1 + (nonce % (QUANTITIES - 1))] ?? 0));
   }
 }
 
@@ -194,13 +199,14 @@ async function measure(
     takers.run(perSecond, SECONDS),
   ]);
   const used = (await gatewayCpuSeconds(url)) - before;
-  const { fillsMs, repliesMs, refused } = takers;
+  const { fillsMs, repliesMs, lateMs, refused } = takers;
   const bench = `place -> the maker's fill, ${perSecond} orders/s, appendfsync ${fsync}`;
   const p50 = percentile(fillsMs, 0.5);
   const row = (what: string, figure: number, unit: string): Row => ({ bench, what, figure, unit });
   return [
     row("fills that the maker heard of", fillsMs.length / SECONDS, "per s"),
     row("orders refused", refused.length, ""),
+    row("an order sent late by the bench, p50", percentile(lateMs, 0.5), "ms"),
     row("the taker's reply, p50", percentile(repliesMs, 0.5), "ms"),
     row("the maker's fill, p50", p50, "ms"),
     row("the maker's fill, p99", percentile(fillsMs, 0.99), "ms"),
@@ -221,7 +227,7 @@ export async function roundTrip(): Promise<Row[]> {
         for (const delta of frame.data?.orders.deltas ?? [])
           if (delta.kind === "fill") takers.filled(delta.qty);
       });
-      await takers.run(RATES[0] ?? 1, WARM_UP_S);
+      await takers.run(RATES.at(-1) ?? 1, WARM_UP_S);
       for (const perSecond of RATES) rows.push(...(await measure(exchange, takers, fsync, perSecond)));
       takers.close();
       maker.close();
