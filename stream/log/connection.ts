@@ -10,12 +10,11 @@ export type Connection = Redis | Cluster;
 const RECONNECT_STEP_MS = 20;
 const RECONNECT_MAX_MS = 500;
 const COMMAND_TIMEOUT_MS = 3_000;
-/** A socket that owes an answer for so long is dead. Longer than any block. */
+/** A socket that owes an answer for so long is dead. */
 const SOCKET_TIMEOUT_MS = 4_000;
-/** The longest a read may block. */
-export const BLOCK_MS = 1_000;
+const HEARING_TIMEOUT_MS = 1_500;
 
-const backOff = (attempt: number): number => Math.min(attempt * RECONNECT_STEP_MS, RECONNECT_MAX_MS);
+export const backOff = (attempt: number): number => Math.min(attempt * RECONNECT_STEP_MS, RECONNECT_MAX_MS);
 
 const COMMON: RedisOptions = {
   autoResendUnfulfilledCommands: false,
@@ -28,19 +27,18 @@ const COMMON: RedisOptions = {
   socketTimeout: SOCKET_TIMEOUT_MS,
 };
 
-const BY_KIND: Record<"commands" | "blocking", RedisOptions> = {
-  commands: { ...COMMON, commandTimeout: COMMAND_TIMEOUT_MS },
-  // A blocking read ends by itself after BLOCK_MS; the client gives up on it one second later.
-  blocking: { ...COMMON, blockingTimeout: BLOCK_MS + 1_000, blockingTimeoutGrace: 1_000 },
+/** For a connection that only hears: whoever has it makes another when it is lost. */
+export const HEARING_OPTIONS: RedisOptions = {
+  ...COMMON,
+  retryStrategy: () => null,
+  autoResubscribe: false,
+  commandTimeout: HEARING_TIMEOUT_MS,
 };
 
-/**
- * Opens a connection. `url` is one URL, or a comma list of nodes of a Redis Cluster. `blocking` connections carry one
- * blocking read at a time and nothing else.
- */
-export function connect(url: string, kind: "commands" | "blocking"): Connection {
+/** Opens a connection for commands. `url` is one URL, or a comma list of nodes of a Redis Cluster. */
+export function connect(url: string): Connection {
   const nodes = url.split(",");
-  const options = BY_KIND[kind];
+  const options = { ...COMMON, commandTimeout: COMMAND_TIMEOUT_MS };
   const connection =
     nodes.length === 1
       ? new Redis(url, options)

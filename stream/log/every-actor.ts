@@ -1,10 +1,10 @@
 /** Feeds a read model with the entries of every actor, in batches across actors, each in the order of its actor. */
 
-import { type ActorId, PARTITIONS } from "../../actors/actor.js";
+import { type ActorId, partitionOf, PARTITIONS } from "../../actors/actor.js";
 import { type Clock, sleep } from "./clock.js";
-import type { EntryRead, Listener, Log, Ring } from "./log.js";
+import type { Carried, Listener, Log, Ring, StoredEntry } from "./log.js";
 import type { Logger } from "./logger.js";
-import { parseEntry } from "./packing.js";
+import { CorruptLog, parseEntry } from "./packing.js";
 import type { Entry } from "./types.js";
 
 export interface EveryActorOptions {
@@ -29,15 +29,19 @@ interface Ports {
   readonly logger: Logger;
 }
 
+const BATCH_ENTRIES = 4_000;
 const MIN_PAGE = 10;
 const MAX_PAGE = 500;
 const RETRY_MS = 250;
 
 export class EveryActor {
   readonly #ports: Ports;
-  readonly #options: EveryActorOptions;
+  readonly #options: EveryActorOptions & { readonly batchEntries: number };
+  /** The last seq of each actor that is in hand or has been handed over. */
   readonly #cursors: Map<ActorId, number>;
+  #inHand: Entry[] = [];
   readonly #lost = new Set<ActorId>();
+  /** By domain, whose actors have something new. */
   readonly #dirty = new Map<string, Set<ActorId>>();
   readonly #lookAtAll = new Set<string>();
   readonly #listener: Listener;
@@ -47,29 +51,54 @@ export class EveryActor {
 
   constructor(ports: Ports, options: EveryActorOptions) {
     this.#ports = ports;
-    this.#options = options;
+    this.#options = { ...options, batchEntries: options.batchEntries ?? BATCH_ENTRIES };
     this.#cursors = new Map(options.cursors);
     this.#listener = ports.log.listen("deltas", (ring) => this.#onRing(ring));
     this.#listener.watch(options.partitions ?? PARTITIONS);
     this.#loop = this.#run();
   }
 
-  #onRing({ partition, actors, lookAtAll }: Ring): void {
+  #onRing({ partition, rung, lookAtAll }: Ring): void {
     if (lookAtAll) this.#lookAtAll.add(partition);
-    for (const actor of actors) this.#markDirty(partition, actor);
+    for (const { actor, carried } of rung) {
+      if (carried === undefined || !this.#takeCarried(actor, carried)) this.#markDirty(actor);
+    }
     this.#wake();
   }
 
-  #markDirty(partition: string, actor: ActorId): void {
+  /** Who is behind, or cannot read what came, leaves it in the log and reads on from there. */
+  #takeCarried(actor: ActorId, { position: seq, body }: Carried): boolean {
+    if (this.#inHand.length >= this.#options.batchEntries) return false;
+    try {
+      return this.#take(actor, { seq, body });
+    } catch (error) {
+      if (error instanceof CorruptLog) return false;
+      throw error;
+    }
+  }
+
+  /** Whether an entry is in hand now, or was before; not when one before it is missing. */
+  #take(actor: ActorId, stored: StoredEntry): boolean {
+    const last = this.#cursors.get(actor) ?? 0;
+    if (stored.seq <= last) return true;
+    if (stored.seq !== last + 1 || this.#lost.has(actor)) return false;
+    // What the log gives is an entry of that actor, whatever its deltas are.
+    this.#inHand.push(parseEntry(actor, stored) as unknown as Entry);
+    this.#cursors.set(actor, stored.seq);
+    return true;
+  }
+
+  #markDirty(actor: ActorId): void {
     if (this.#lost.has(actor)) return;
-    const dirty = this.#dirty.get(partition);
-    if (dirty === undefined) this.#dirty.set(partition, new Set([actor]));
+    const domain = this.#ports.log.domainOf(partitionOf(actor));
+    const dirty = this.#dirty.get(domain);
+    if (dirty === undefined) this.#dirty.set(domain, new Set([actor]));
     else dirty.add(actor);
   }
 
   async #run(): Promise<void> {
     while (!this.#stopped) {
-      if (this.#dirty.size === 0 && this.#lookAtAll.size === 0) {
+      if (this.#inHand.length === 0 && this.#dirty.size === 0 && this.#lookAtAll.size === 0) {
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
         });
@@ -77,12 +106,14 @@ export class EveryActor {
       }
       try {
         await this.#look();
-        const entries = await this.#read();
-        if (entries.length > 0) await this.#hand(entries);
+        await this.#read();
       } catch (error) {
         this.#ports.logger.warn({ err: error }, "cannot read the deltas of all actors, trying again");
         await sleep(this.#ports.clock, RETRY_MS);
       }
+      const entries = this.#inHand;
+      this.#inHand = [];
+      if (entries.length > 0) await this.#hand(entries);
     }
   }
 
@@ -91,49 +122,44 @@ export class EveryActor {
       const sightings = await this.#ports.log.look(partition);
       this.#lookAtAll.delete(partition);
       for (const { actor, head } of sightings) {
-        if (head.seq > (this.#cursors.get(actor) ?? 0)) this.#markDirty(partition, actor);
+        if (head.seq > (this.#cursors.get(actor) ?? 0)) this.#markDirty(actor);
       }
     }
   }
 
-  async #read(): Promise<readonly Entry[]> {
-    const { batchEntries = 4_000 } = this.#options;
+  /** Reads what is not in hand. Whatever fails is read again. */
+  async #read(): Promise<void> {
+    const { batchEntries } = this.#options;
     const waiting = [...this.#dirty.values()].reduce((sum, actors) => sum + actors.size, 0);
     const page = Math.min(MAX_PAGE, Math.max(MIN_PAGE, Math.floor(batchEntries / Math.max(1, waiting))));
-    const entries: Entry[] = [];
-    for (const [partition, actors] of [...this.#dirty]) {
-      if (entries.length >= batchEntries) break;
-      const reads = [...actors].map((actor) => ({ actor, afterSeq: this.#cursors.get(actor) ?? 0 }));
-      this.#dirty.delete(partition);
+    for (const [domain, actors] of [...this.#dirty]) {
+      if (this.#inHand.length >= batchEntries) break;
+      this.#dirty.delete(domain);
       try {
-        entries.push(...(await this.#readPartition(partition, reads, page)));
+        await this.#readOn([...actors], page);
       } catch (error) {
-        for (const actor of actors) this.#markDirty(partition, actor);
-        // What has been read from other partitions must be handed over: nothing else remembers it.
-        if (entries.length === 0) throw error;
-        break;
+        for (const actor of actors) this.#markDirty(actor);
+        throw error;
       }
     }
-    return entries;
   }
 
-  async #readPartition(
-    partition: string,
-    reads: readonly EntryRead[],
-    page: number,
-  ): Promise<readonly Entry[]> {
-    const entries: Entry[] = [];
-    for (const found of await this.#ports.log.readEntries(partition, reads, page)) {
-      if (found.gap) {
-        this.#lost.add(found.actor);
-        this.#options.onGap(found.actor, this.#cursors.get(found.actor) ?? 0);
+  async #readOn(actors: readonly ActorId[], page: number): Promise<void> {
+    const reads = actors.map((actor) => ({
+      partition: partitionOf(actor),
+      actor,
+      afterSeq: this.#cursors.get(actor) ?? 0,
+    }));
+    for (const { actor, entries } of await this.#ports.log.readEntries(reads, page)) {
+      const last = this.#cursors.get(actor) ?? 0;
+      if ((entries[0]?.seq ?? 0) > last + 1) {
+        this.#lost.add(actor);
+        this.#options.onGap(actor, last);
         continue;
       }
-      // What the log gives is an entry of that actor, whatever its deltas are.
-      for (const stored of found.entries) entries.push(parseEntry(found.actor, stored) as unknown as Entry);
-      if (found.entries.length === page) this.#markDirty(partition, found.actor);
+      for (const stored of entries) this.#take(actor, stored);
+      if (entries.length === page) this.#markDirty(actor);
     }
-    return entries;
   }
 
   /** Hands a batch over until it is taken. */
@@ -141,7 +167,6 @@ export class EveryActor {
     while (!this.#stopped) {
       try {
         await this.#options.onEntries(entries);
-        for (const { actor, seq } of entries) this.#cursors.set(actor, seq);
         return;
       } catch (error) {
         this.#ports.logger.warn(

@@ -60,9 +60,7 @@ export class LogExchange implements Exchange {
   /** Begins to hear answers. Nothing can be asked before. */
   async start(): Promise<void> {
     this.#subscription = await this.#options.log.subscribe(this.#feed, {
-      onBodies: (bodies) => {
-        for (const body of bodies) this.#hear(body);
-      },
+      onBody: (body) => this.#hear(body),
       // Whoever waits for a missed answer asks again, and gets it again.
       onMissed: () => undefined,
     });

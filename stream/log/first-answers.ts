@@ -57,7 +57,7 @@ export class FirstAnswers {
 
   constructor(options: FirstAnswersOptions) {
     this.#options = options;
-    this.#connection = connect(options.url, "commands");
+    this.#connection = connect(options.url);
     this.#run = loadScripts(this.#connection);
     this.#keys = new Keys(options.prefix ?? "overround:");
   }

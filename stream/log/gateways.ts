@@ -39,7 +39,7 @@ class Register {
   readonly keys: Keys;
 
   constructor({ url, prefix = "overround:" }: GatewaysOptions) {
-    this.connection = connect(url, "commands");
+    this.connection = connect(url);
     this.run = loadScripts(this.connection);
     this.keys = new Keys(prefix);
   }

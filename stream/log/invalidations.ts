@@ -13,7 +13,7 @@ export class Invalidations {
 
   /** `kind` is what was changed (`key`, `market`, `event`, `ticks`, ...) and `id` which one. */
   async publish(kind: string, id: string): Promise<void> {
-    await this.#log.publish(FEED, JSON.stringify([kind, id]));
+    await this.#log.publish({ feed: FEED, body: JSON.stringify([kind, id]) });
   }
 
   /**
@@ -25,11 +25,9 @@ export class Invalidations {
     onMissed: () => void,
   ): Promise<Subscription> {
     return this.#log.subscribe(FEED, {
-      onBodies: (bodies) => {
-        for (const body of bodies) {
-          const [kind, id] = JSON.parse(body) as [string, string];
-          onInvalidated(kind, id);
-        }
+      onBody: (body) => {
+        const [kind, id] = JSON.parse(body) as [string, string];
+        onInvalidated(kind, id);
       },
       onMissed,
     });

@@ -1,6 +1,6 @@
 /**
  * Every Redis key. All keys of a partition carry the partition's name as their hash tag, so that a script over them
- * runs in one slot of a cluster.
+ * runs in one slot of a cluster, where each partition is a domain of its own.
  */
 
 import type { ActorId } from "../../actors/actor.js";
@@ -24,9 +24,9 @@ export class Keys {
     return this.#of(partition, "lease");
   }
 
-  /** Stream: each message names the actors that rang. */
-  bell(partition: string, kind: BellKind): string {
-    return this.#of(partition, `bell:${kind}`);
+  /** Number of rings, and the channel on which they are heard; see `bells.ts`. */
+  bell(domain: string, kind: BellKind): string {
+    return this.#of(domain, `rings:${kind}`);
   }
 
   /** Set of the actors that ever got a message. */
@@ -104,7 +104,7 @@ export class Keys {
     return this.#of("gateways", `armed:${gateway}`);
   }
 
-  /** Stream that lives while somebody reads it. */
+  /** Channel. */
   feed(name: string): string {
     return this.#of(`feed:${name}`, "messages");
   }

@@ -23,12 +23,14 @@ export interface Message {
 
 /** A mailbox to read on, and the last message one has of it. */
 export interface MailboxRead {
+  readonly partition: string;
   readonly actor: ActorId;
   readonly after: string;
 }
 
 /** A delta stream to read on, and the last entry one has of it. */
 export interface EntryRead {
+  readonly partition: string;
   readonly actor: ActorId;
   readonly afterSeq: number;
 }
@@ -71,8 +73,15 @@ export interface Sighting {
   readonly deadlineMs: number | undefined;
 }
 
-/** One actor's part of a commit. */
+/** A partition and the epoch under which its owner writes. */
+export interface Tenure {
+  readonly partition: string;
+  readonly epoch: number;
+}
+
+/** One entry of an actor in a commit, or a step of its cursor. */
 export interface Change {
+  readonly partition: string;
   readonly actor: ActorId;
   readonly expectedSeq: number;
   /** Everything up to here has been applied and leaves the mailbox. */
@@ -81,12 +90,30 @@ export interface Change {
   readonly entry?: string | undefined;
   /** When the actor's next tick is due: a time, `null` for never, absent when that has not changed. */
   readonly deadlineMs?: number | null | undefined;
+  /** Whether nothing that follows from the actor's entries, this one included, has yet to be sent. */
+  readonly relayed?: boolean | undefined;
+}
+
+/** What is told to whoever hears a feed. */
+export interface Publication {
+  readonly feed: string;
+  readonly body: string;
+}
+
+/** What is written as a whole, in partitions of one domain. */
+export interface Commit {
+  /** Every partition that is changed, at least. */
+  readonly tenures: readonly Tenure[];
+  /** In the order in which they follow from each other: an actor may come again, with its next entry. */
+  readonly changes: readonly Change[];
+  /** Told when it is written. */
+  readonly publications?: readonly Publication[] | undefined;
 }
 
 export type CommitOutcome =
   | { readonly kind: "ok" }
-  /** The partition has another owner. Nothing was written. */
-  | { readonly kind: "fenced" }
+  /** This partition has another owner. Nothing was written. */
+  | { readonly kind: "fenced"; readonly partition: string }
   /** This actor is not at the expected seq. Nothing was written. */
   | { readonly kind: "conflict"; readonly actor: ActorId };
 
@@ -122,12 +149,25 @@ export type TakeOutcome =
   /** A live worker still holds it. */
   | { readonly kind: "held"; readonly owner: string };
 
-/** Which of a partition's two bells: one rings on new commands, one on new deltas. */
+/** Which of a domain's two bells: one rings on new commands, one on new deltas. */
 export type BellKind = "commands" | "deltas";
+
+/** What a ring says of one actor: what it got, when that is short; otherwise only that it got something. */
+export interface Rung {
+  readonly actor: ActorId;
+  /** The message or entry, at its position in the mailbox or the delta stream. */
+  readonly carried?: Carried | undefined;
+}
+
+export interface Carried {
+  readonly position: number;
+  readonly body: string;
+}
 
 export interface Ring {
   readonly partition: string;
-  readonly actors: readonly ActorId[];
+  /** In order; an actor may come several times. */
+  readonly rung: readonly Rung[];
   /** The listener has just begun, or has missed rings: anything in the partition may have changed. */
   readonly lookAtAll: boolean;
 }
@@ -138,9 +178,9 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-/** What a feed gives: messages in order, and a word when some may have been missed. */
+/** What a feed gives: messages, in order where there is one server, and a word when some may have been missed. */
 export interface FeedReader {
-  onBodies(bodies: readonly string[]): void;
+  onBody(body: string): void;
   onMissed(): void;
 }
 
@@ -149,14 +189,16 @@ export interface Subscription {
 }
 
 export interface Log {
+  /** The domain of a partition: what is in one domain can be read and committed together. */
+  domainOf(partition: string): string;
+
   /**
    * Appends messages to mailboxes of one partition and rings its command bell once. With a `capacity`, messages for
    * a mailbox that holds as many are refused; the answer says of each message whether it was taken.
    */
   append(partition: string, deliveries: readonly Delivery[], capacity?: number): Promise<readonly boolean[]>;
-  /** The next messages of several mailboxes after their cursors, at most `limit` of each. */
+  /** The next messages of several mailboxes of a domain after their cursors, at most `limit` of each. */
   readMailboxes(
-    partition: string,
     reads: readonly MailboxRead[],
     limit: number,
   ): Promise<ReadonlyMap<ActorId, readonly Message[]>>;
@@ -165,9 +207,12 @@ export interface Log {
   heads(partition: string, actors: readonly ActorId[]): Promise<readonly Head[]>;
 
   /** Writes all changes or none, and rings the delta bell once. */
-  commit(partition: string, epoch: number, changes: readonly Change[]): Promise<CommitOutcome>;
-  /** The next entries of several actors after a seq, at most `limit` of each. Actors without new ones are absent. */
-  readEntries(partition: string, reads: readonly EntryRead[], limit: number): Promise<readonly EntriesOf[]>;
+  commit(commit: Commit): Promise<CommitOutcome>;
+  /**
+   * The next entries of several actors of a domain after a seq, at most `limit` of each. Actors without new ones are
+   * absent.
+   */
+  readEntries(reads: readonly EntryRead[], limit: number): Promise<readonly EntriesOf[]>;
   markRelayed(partition: string, marks: readonly Mark[]): Promise<void>;
   markProjected(partition: string, marks: readonly Mark[]): Promise<void>;
   /**
@@ -193,10 +238,10 @@ export interface Log {
   release(partition: string, epoch: number): Promise<void>;
 
   listen(kind: BellKind, onRing: (ring: Ring) => void): Listener;
-  /** Hears a feed from now on. The feed exists while somebody hears it; resolves once it does. */
+  /** Hears a feed from now on; resolves once it does. Nothing is kept for those who do not hear it. */
   subscribe(feed: string, reader: FeedReader): Promise<Subscription>;
-  /** Adds to a feed if it exists. Feeds are capped: a reader that is too slow misses messages, and is told. */
-  publish(feed: string, body: string): Promise<void>;
+  /** Tells those who hear a feed. One that is too slow, or loses its connection, misses messages and is told so. */
+  publish(publication: Publication): Promise<void>;
 
   /** Remembers why an actor was stopped; `undefined` forgets it. */
   markHalted(actor: ActorId, reason: string | undefined): Promise<void>;

@@ -3,7 +3,7 @@
  * journal is what a power cut undoes.
  */
 
-/** A stream whose ids are whole numbers: `n` stands for `0-n` in mailboxes, bells and feeds, `<n>-0` in deltas. */
+/** A stream whose ids are whole numbers: `n` stands for `0-n` in mailboxes, `<n>-0` in deltas. */
 export interface MemoryStream {
   last: number;
   entries: { readonly id: number; readonly body: string }[];
@@ -16,6 +16,7 @@ export class MemoryStore {
   #journal: (() => void)[][] = [];
   #operation: (() => void)[] | undefined;
   readonly #growth = new Set<(key: string) => void>();
+  readonly #told = new Set<(channel: string, text: string) => void>();
   readonly #cuts = new Set<() => void>();
 
   /** Runs one operation: everything it writes is kept, or lost in a power cut, together. */
@@ -58,6 +59,16 @@ export class MemoryStore {
   onGrowth(listener: (key: string) => void): () => void {
     this.#growth.add(listener);
     return () => this.#growth.delete(listener);
+  }
+
+  /** Tells those who listen now; nothing of it is kept. */
+  tell(channel: string, text: string): void {
+    for (const listener of this.#told) listener(channel, text);
+  }
+
+  onTold(listener: (channel: string, text: string) => void): () => void {
+    this.#told.add(listener);
+    return () => this.#told.delete(listener);
   }
 
   #undoable(undo: () => void): void {

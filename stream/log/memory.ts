@@ -5,10 +5,12 @@
 
 import type { ActorId } from "../../actors/actor.js";
 import { type Clock, systemClock } from "./clock.js";
+import { type Happened, packRing } from "./bells.js";
 import { Keys } from "./keys.js";
 import {
   type BellKind,
   type Change,
+  type Commit,
   type CommitOutcome,
   cursorAt,
   type Delivery,
@@ -23,6 +25,7 @@ import {
   type Message,
   NO_CURSOR,
   positionOf,
+  type Publication,
   type Ring,
   type Sighting,
   type Snapshot,
@@ -43,8 +46,8 @@ export type Gate = <T>(operation: Operation, apply: () => T) => Promise<T>;
 export interface MemoryLogOptions {
   readonly clock?: Clock | undefined;
   readonly gate?: Gate | undefined;
-  readonly bellLength?: number | undefined;
-  readonly feedLength?: number | undefined;
+  /** Whether all partitions are in one domain, as on a single server (default), or each in its own, as on a cluster. */
+  readonly together?: boolean | undefined;
 }
 
 const KEYS = new Keys("");
@@ -53,8 +56,7 @@ export class MemoryLog implements Log {
   readonly #store: MemoryStore;
   readonly #clock: Clock;
   readonly #gate: Gate;
-  readonly #bellLength: number;
-  readonly #feedLength: number;
+  readonly #together: boolean;
   readonly #lost = new Set<() => void>();
   readonly #open = new Set<{ close(): Promise<void> }>();
   readonly #stopWatchingPower: () => void;
@@ -63,8 +65,7 @@ export class MemoryLog implements Log {
     this.#store = store;
     this.#clock = options.clock ?? systemClock;
     this.#gate = options.gate ?? ((_operation, apply) => new Promise((resolve) => resolve(apply())));
-    this.#bellLength = options.bellLength ?? 10_000;
-    this.#feedLength = options.feedLength ?? 10_000;
+    this.#together = options.together ?? true;
     this.#stopWatchingPower = store.onPowerCut(() => this.disconnect());
   }
 
@@ -77,38 +78,47 @@ export class MemoryLog implements Log {
     return this.#gate(operation, () => this.#store.operate(apply));
   }
 
-  #ring(partition: string, kind: BellKind, actors: readonly ActorId[]): void {
-    if (actors.length === 0) return;
-    const bell = KEYS.bell(partition, kind);
-    const id = this.#store.append(bell, actors.join(" "));
-    this.#store.trim(bell, id - this.#bellLength + 1);
+  domainOf(partition: string): string {
+    return this.#together ? "all" : partition;
+  }
+
+  #bellOf(partition: string, kind: BellKind): string {
+    return KEYS.bell(this.domainOf(partition), kind);
+  }
+
+  #ring(kind: BellKind, happened: readonly Happened[]): void {
+    const [first] = happened;
+    if (first === undefined) return;
+    const bell = this.#bellOf(first.partition, kind);
+    const number = this.#number(bell, "rings") + 1;
+    this.#store.set(bell, "rings", String(number));
+    this.#store.tell(bell, packRing(number, happened));
   }
 
   append(partition: string, deliveries: readonly Delivery[], capacity = 0): Promise<readonly boolean[]> {
     return this.#perform("append", () => {
-      const rang = new Set<ActorId>();
+      const happened: Happened[] = [];
       const taken = deliveries.map(({ to, body }) => {
         const mailbox = KEYS.mailbox(partition, to);
         if (capacity > 0 && this.#store.stream(mailbox).entries.length >= capacity) return false;
-        this.#store.append(mailbox, body);
+        const position = this.#store.append(mailbox, body);
         if (this.#store.get(KEYS.actors(partition), to) === undefined)
           this.#store.set(KEYS.actors(partition), to, "");
-        rang.add(to);
+        happened.push({ partition, actor: to, position, body });
         return true;
       });
-      this.#ring(partition, "commands", [...rang]);
+      this.#ring("commands", happened);
       return taken;
     });
   }
 
   readMailboxes(
-    partition: string,
     reads: readonly MailboxRead[],
     limit: number,
   ): Promise<ReadonlyMap<ActorId, readonly Message[]>> {
     return this.#perform("readMailboxes", () => {
       const found = new Map<ActorId, readonly Message[]>();
-      for (const { actor, after } of reads) {
+      for (const { partition, actor, after } of reads) {
         const messages = this.#store.after(KEYS.mailbox(partition, actor), positionOf(after), limit);
         if (messages.length === 0) continue;
         found.set(
@@ -156,37 +166,46 @@ export class MemoryLog implements Log {
     return this.#perform("heads", () => actors.map((actor) => this.#head(partition, actor)));
   }
 
-  commit(partition: string, epoch: number, changes: readonly Change[]): Promise<CommitOutcome> {
+  commit({ tenures, changes, publications = [] }: Commit): Promise<CommitOutcome> {
     return this.#perform("commit", (): CommitOutcome => {
-      if (this.#number(KEYS.lease(partition), "epoch") !== epoch) return { kind: "fenced" };
-      for (const { actor, expectedSeq } of changes) {
-        if (this.#head(partition, actor).seq !== expectedSeq) return { kind: "conflict", actor };
+      for (const { partition, epoch } of tenures) {
+        if (this.#number(KEYS.lease(partition), "epoch") !== epoch) return { kind: "fenced", partition };
       }
-      const rings: ActorId[] = [];
+      const seqs = new Map<ActorId, number>();
+      for (const { partition, actor, expectedSeq, entry } of changes) {
+        const seq = seqs.get(actor) ?? this.#head(partition, actor).seq;
+        if (seq !== expectedSeq) return { kind: "conflict", actor };
+        seqs.set(actor, entry === undefined ? seq : seq + 1);
+      }
+      const happened: Happened[] = [];
       for (const change of changes) {
-        this.#apply(partition, change);
-        if (change.entry !== undefined) rings.push(change.actor);
+        this.#apply(change);
+        const { partition, actor, expectedSeq, entry } = change;
+        if (entry !== undefined) happened.push({ partition, actor, position: expectedSeq + 1, body: entry });
       }
-      this.#ring(partition, "deltas", rings);
+      for (const { feed, body } of publications) this.#store.tell(KEYS.feed(feed), body);
+      this.#ring("deltas", happened);
       return { kind: "ok" };
     });
   }
 
-  #apply(partition: string, { actor, expectedSeq, cursor, entry, deadlineMs }: Change): void {
+  #apply({ partition, actor, expectedSeq, cursor, entry, deadlineMs, relayed }: Change): void {
     const head = KEYS.head(partition, actor);
+    const seq = entry === undefined ? expectedSeq : expectedSeq + 1;
     if (entry !== undefined) {
-      this.#store.append(KEYS.deltas(partition, actor), entry, expectedSeq + 1);
-      this.#store.set(head, "seq", String(expectedSeq + 1));
+      this.#store.append(KEYS.deltas(partition, actor), entry, seq);
+      this.#store.set(head, "seq", String(seq));
     }
+    if (relayed === true) this.#store.set(head, "relayed", String(seq));
     this.#store.set(head, "cursor", cursor);
     this.#store.trim(KEYS.mailbox(partition, actor), positionOf(cursor) + 1);
     if (deadlineMs === undefined) return;
     this.#store.set(KEYS.deadlines(partition), actor, deadlineMs === null ? undefined : String(deadlineMs));
   }
 
-  readEntries(partition: string, reads: readonly EntryRead[], limit: number): Promise<readonly EntriesOf[]> {
+  readEntries(reads: readonly EntryRead[], limit: number): Promise<readonly EntriesOf[]> {
     return this.#perform("readEntries", () =>
-      reads.flatMap(({ actor, afterSeq }) => {
+      reads.flatMap(({ partition, actor, afterSeq }) => {
         const entries = this.#store
           .after(KEYS.deltas(partition, actor), afterSeq, limit)
           .map(({ id, body }) => ({ seq: id, body }));
@@ -290,26 +309,27 @@ export class MemoryLog implements Log {
   }
 
   listen(kind: BellKind, onRing: (ring: Ring) => void): Listener {
-    const listener = new MemoryListener(this.#store, KEYS, kind, onRing, (lost) => this.onLost(lost));
+    const listener = new MemoryListener({
+      store: this.#store,
+      bellOf: (partition) => this.#bellOf(partition, kind),
+      onRing,
+      onLost: (lost) => this.onLost(lost),
+    });
     this.#open.add(listener);
     return listener;
   }
 
   subscribe(feed: string, reader: FeedReader): Promise<Subscription> {
     return this.#perform("subscribe", () => {
-      const subscription = new MemoryFeed(this.#store, KEYS.feed(feed), reader);
+      const ports = { store: this.#store, onLost: (lost: () => void) => this.onLost(lost) };
+      const subscription = new MemoryFeed(ports, KEYS.feed(feed), reader);
       this.#open.add(subscription);
       return subscription;
     });
   }
 
-  publish(feed: string, body: string): Promise<void> {
-    return this.#perform("publish", () => {
-      const key = KEYS.feed(feed);
-      if (!this.#store.exists(key)) return;
-      const id = this.#store.append(key, body);
-      this.#store.trim(key, id - this.#feedLength + 1);
-    });
+  publish({ feed, body }: Publication): Promise<void> {
+    return this.#perform("publish", () => this.#store.tell(KEYS.feed(feed), body));
   }
 
   markHalted(actor: ActorId, reason: string | undefined): Promise<void> {

@@ -1,19 +1,19 @@
 /**
- * The tenure of one partition: from taking it, with an epoch of its own, to losing it. `step` is the whole life of a
- * command: read, decide, commit, pass on. Whatever goes wrong, from a fence to a lost connection, ends the tenure;
- * what was committed is in the log, and the next tenure starts from there. There is no other way to recover.
+ * The tenure of one partition: from taking it, with an epoch of its own, to losing it. It knows which of its actors
+ * have something to do, keeps them in memory, and stops those that break; what they do is decided and committed by
+ * the step of `domain.ts`. Whatever goes wrong, from a fence to a lost connection, ends the tenure; what was
+ * committed is in the log, and the next tenure starts from there. There is no other way to recover.
  */
 
 import type { ActorId } from "../../actors/actor.js";
 import type { Clock } from "./clock.js";
 import { Deadlines } from "./deadlines.js";
-import type { Log, Message, Ring, Sighting } from "./log.js";
+import type { Carried, Log, Ring, Sighting } from "./log.js";
 import type { Logger } from "./logger.js";
 import { CorruptLog, parseEntry } from "./packing.js";
 import { recover } from "./recovery.js";
 import type { Relay, Sender } from "./relay.js";
-import type { ReplyQueue } from "./replies.js";
-import { type ActorOf, Instance, type Turn } from "./runtime.js";
+import { type ActorOf, Instance } from "./runtime.js";
 import { type Captured, Residents } from "./residents.js";
 import type { UpkeepLimits } from "./upkeep.js";
 
@@ -22,9 +22,15 @@ export interface PartitionPorts {
   readonly actorOf: ActorOf;
   readonly clock: Clock;
   readonly relay: Relay;
-  readonly replies: ReplyQueue;
   readonly logger: Logger;
   readonly upkeep: UpkeepLimits;
+}
+
+/** An actor in memory that has something to do. */
+export interface Chosen {
+  readonly instance: Instance;
+  /** What rang, in order; undefined when its mailbox has to be read. */
+  readonly carried: readonly Carried[] | undefined;
 }
 
 /** Why a tenure ended when nothing was wrong with the log. */
@@ -32,25 +38,17 @@ export class TenureLost extends Error {
   override readonly name = "TenureLost";
 }
 
-const MAX_ACTORS = 256;
-/** Messages of one read batch over all of its actors, and at least so many of each. */
-const MAX_MESSAGES = 2_048;
-const MIN_MESSAGES_EACH = 16;
 const RELAY_PAGE = 200;
 /** An actor with so many entries left behind by an earlier tenure is loaded once, so that they get trimmed. */
 const UNTIDY_ENTRIES = 100;
-
-interface Taken {
-  readonly instance: Instance;
-  readonly turn: Turn;
-}
 
 export class Partition implements Sender {
   readonly name: string;
   readonly epoch: number;
   readonly #ports: PartitionPorts;
   readonly #residents: Residents;
-  readonly #rung = new Set<ActorId>();
+  /** Actors with something to do, and the messages that their rings carried; undefined when some were not carried. */
+  readonly #rung = new Map<ActorId, Carried[] | undefined>();
   readonly #stopped = new Set<ActorId>();
   /** Actors that an earlier tenure stopped; they get another chance, and the mark goes when they take it. */
   #haltedBefore = new Set<ActorId>();
@@ -58,8 +56,8 @@ export class Partition implements Sender {
   readonly #untidy: ActorId[] = [];
   #lookedOnce = false;
   #lookAtAll = true;
+  readonly #loading = new Map<ActorId, Promise<void>>();
   #captured: Captured | undefined;
-  #underWay: Promise<void> = Promise.resolve();
   #reason: unknown;
   #dropped = false;
   /** Called when there may be something to do, or the tenure has ended. */
@@ -91,13 +89,31 @@ export class Partition implements Sender {
   /** The command bell rang. */
   ring(ring: Ring): void {
     if (ring.lookAtAll) this.#lookAtAll = true;
-    for (const actor of ring.actors) if (!this.#stopped.has(actor)) this.#rung.add(actor);
+    for (const { actor, carried } of ring.rung) {
+      if (this.#stopped.has(actor)) continue;
+      const known = this.#rung.get(actor);
+      if (carried === undefined || (known === undefined && this.#rung.has(actor)))
+        this.#rung.set(actor, undefined);
+      else if (known === undefined) this.#rung.set(actor, [carried]);
+      else known.push(carried);
+    }
     this.onChange();
+  }
+
+  /** There may be something in the mailbox of an actor. */
+  mustRead(actor: ActorId): void {
+    this.ring({ partition: this.name, rung: [{ actor }], lookAtAll: false });
   }
 
   /** Whether a step would do something now. */
   hasWork(nowMs: number): boolean {
+    if (this.#dropped) return false;
     return this.#lookAtAll || this.#rung.size > 0 || (this.nextDeadline() ?? Infinity) <= nowMs;
+  }
+
+  /** Whether anything in the partition may have changed. */
+  get mustLook(): boolean {
+    return this.#lookAtAll && !this.#dropped;
   }
 
   /** When the next tick is due (Unix ms), if at all. */
@@ -105,44 +121,26 @@ export class Partition implements Sender {
     return this.#deadlines.next();
   }
 
-  /** One read batch: never rejects; a failure ends the tenure. One at a time. */
-  step(): Promise<void> {
-    this.#underWay = this.#step();
-    return this.#underWay;
-  }
-
-  /** Resolves when no step is under way. */
-  finished(): Promise<void> {
-    return this.#underWay;
-  }
-
-  async #step(): Promise<void> {
+  /**
+   * Finds what rang unheard, and at first what an earlier tenure has left: messages to relay,
+   * deadlines. Never rejects; a failure ends the tenure.
+   */
+  async look(): Promise<void> {
+    this.#lookAtAll = false;
     try {
-      if (this.#lookAtAll) await this.#look();
-      const actors = this.#choose();
-      if (actors.length === 0) return;
-      const instances = await this.#load(actors);
-      const mail = await this.#read(instances);
-      if (this.#dropped) return;
-      await this.#commit(this.#decide(instances, mail));
+      const sightings = await this.#ports.log.look(this.name);
+      for (const { actor, waiting } of sightings) {
+        if (waiting > 0 && !this.#stopped.has(actor)) this.#rung.set(actor, undefined);
+      }
+      if (!this.#lookedOnce) await this.#takeUp(sightings);
     } catch (error) {
       this.drop(error);
-    } finally {
-      this.#residents.release();
     }
   }
 
-  /** Finds what rang unheard, and at first what an earlier tenure has left: messages to relay, deadlines. */
-  async #look(): Promise<void> {
-    this.#lookAtAll = false;
-    const { log } = this.#ports;
-    const sightings = await log.look(this.name);
-    for (const { actor, waiting } of sightings) {
-      if (waiting > 0 && !this.#stopped.has(actor)) this.#rung.add(actor);
-    }
-    if (this.#lookedOnce) return;
+  async #takeUp(sightings: readonly Sighting[]): Promise<void> {
     this.#lookedOnce = true;
-    this.#haltedBefore = new Set((await log.halted()).keys());
+    this.#haltedBefore = new Set((await this.#ports.log.halted()).keys());
     for (const sighting of sightings) {
       const { actor, head, retained, deadlineMs } = sighting;
       this.#deadlines.set(actor, deadlineMs);
@@ -156,16 +154,13 @@ export class Partition implements Sender {
     const { log, relay, actorOf } = this.#ports;
     const router = Instance.create(actorOf(actor), actor);
     for (let seq = head.relayed; seq < head.seq;) {
-      const [found] = await log.readEntries(this.name, [{ actor, afterSeq: seq }], RELAY_PAGE);
+      const [found] = await log.readEntries([{ partition: this.name, actor, afterSeq: seq }], RELAY_PAGE);
       if (found === undefined || found.gap) {
-        this.#halt(
-          actor,
-          new CorruptLog(`${actor}: the entries after ${seq} are gone, and were not relayed`),
-        );
+        this.halt(actor, new CorruptLog(`${actor}: the entries after ${seq} are gone, and were not relayed`));
         return;
       }
       for (const stored of found.entries) {
-        const outgoing = this.#guarded(actor, () => router.outgoing(parseEntry(actor, stored)));
+        const outgoing = this.guarded(actor, () => router.outgoing(parseEntry(actor, stored)));
         if (outgoing === undefined) return;
         relay.enqueue(this, actor, stored.seq, outgoing);
         seq = stored.seq;
@@ -173,109 +168,99 @@ export class Partition implements Sender {
     }
   }
 
-  #choose(): readonly ActorId[] {
-    const chosen = new Set(this.#deadlines.due(this.#ports.clock.now(), MAX_ACTORS));
-    for (const actor of this.#rung) {
-      if (chosen.size >= MAX_ACTORS) break;
-      chosen.add(actor);
+  /**
+   * The actors that have something to do, at most `limit`, as far as they are in memory. The others are loaded beside
+   * the steps, and have something to do again when they are there.
+   */
+  choose(limit: number): readonly Chosen[] {
+    const chosen = new Map<ActorId, Carried[] | undefined>();
+    for (const actor of this.#deadlines.due(this.#ports.clock.now(), limit)) chosen.set(actor, []);
+    for (const [actor, carried] of this.#rung) {
+      if (chosen.size >= limit) break;
+      chosen.set(actor, carried);
     }
-    for (const actor of chosen) this.#rung.delete(actor);
-    return [...chosen].filter((actor) => !this.#stopped.has(actor));
+    const ready: Chosen[] = [];
+    const missing: ActorId[] = [];
+    for (const [actor, carried] of chosen) {
+      this.#rung.delete(actor);
+      const instance = this.hold(actor);
+      if (instance !== undefined) ready.push({ instance, carried });
+      else if (!this.#stopped.has(actor) && !this.#loading.has(actor)) missing.push(actor);
+    }
+    if (missing.length > 0) this.#beginLoading(missing);
+    return ready;
   }
 
-  /** The actors in memory, loaded where need be. One that cannot be loaded is stopped. */
-  async #load(actors: readonly ActorId[]): Promise<readonly Instance[]> {
+  #beginLoading(actors: readonly ActorId[]): void {
+    const deadlines = new Map(actors.map((actor) => [actor, this.#deadlines.get(actor)]));
+    // Their ticks wait until they are there.
+    for (const actor of actors) this.#deadlines.set(actor, undefined);
+    const loading = this.#load(deadlines)
+      .catch((error: unknown) => this.drop(error))
+      .finally(() => {
+        for (const actor of actors) this.#loading.delete(actor);
+      });
+    for (const actor of actors) this.#loading.set(actor, loading);
+  }
+
+  /** Resolves when nothing that was asked for has yet to be loaded. */
+  async loaded(): Promise<void> {
+    await Promise.all(this.#loading.values());
+  }
+
+  /** Brings actors into memory, with the deadlines that the log has. One that cannot be loaded is stopped. */
+  async #load(deadlines: ReadonlyMap<ActorId, number | undefined>): Promise<void> {
     const { log, actorOf, logger } = this.#ports;
-    const missing = actors.filter((actor) => !this.#residents.has(actor));
-    const heads = missing.length === 0 ? [] : await log.heads(this.name, missing);
+    const heads = await log.heads(this.name, [...deadlines.keys()]);
     await Promise.all(
-      missing.map(async (actor, index) => {
+      [...deadlines].map(async ([actor, deadline], index) => {
         const head = heads[index];
         if (head === undefined) throw new Error(`no head of ${actor}`);
         try {
           const instance = await recover(log, this.name, actorOf(actor), actor, head, logger);
-          instance.settle(head.cursor, this.#deadlines.get(actor));
+          instance.settle(head.cursor, deadline);
           this.#residents.add(instance, head);
+          this.#loading.delete(actor);
+          this.#deadlines.set(actor, deadline);
+          this.mustRead(actor);
         } catch (error) {
           if (!(error instanceof CorruptLog)) throw error;
-          this.#halt(actor, error);
+          this.halt(actor, error);
         }
       }),
     );
-    return this.#residents.hold(actors);
   }
 
-  async #read(instances: readonly Instance[]): Promise<ReadonlyMap<ActorId, readonly Message[]>> {
-    const limit = Math.max(MIN_MESSAGES_EACH, Math.floor(MAX_MESSAGES / Math.max(1, instances.length)));
-    const reads = instances.map(({ id, cursor }) => ({ actor: id, after: cursor }));
-    const mail = await this.#ports.log.readMailboxes(this.name, reads, limit);
-    for (const [actor, messages] of mail) if (messages.length === limit) this.#rung.add(actor);
-    return mail;
+  /** The actor, if it is in memory, for the step that is under way. */
+  hold(actor: ActorId): Instance | undefined {
+    return this.#residents.hold(actor);
   }
 
-  #decide(instances: readonly Instance[], mail: ReadonlyMap<ActorId, readonly Message[]>): readonly Taken[] {
-    const now = this.#ports.clock.now();
-    return instances.flatMap((instance) => {
-      const turn = this.#guarded(instance.id, () => instance.run(mail.get(instance.id) ?? [], now));
-      return turn === undefined ? [] : [{ instance, turn }];
-    });
+  /** The step is over. */
+  release(): void {
+    this.#residents.release();
   }
 
   /** Runs code of an actor. What it throws stops that actor, and only that. */
-  #guarded<T>(actor: ActorId, run: () => T): T | undefined {
+  guarded<T>(actor: ActorId, run: () => T): T | undefined {
     try {
       return run();
     } catch (error) {
-      this.#halt(actor, error instanceof Error ? error : new Error(String(error)));
+      this.halt(actor, error instanceof Error ? error : new Error(String(error)));
       return undefined;
     }
   }
 
-  async #commit(taken: readonly Taken[]): Promise<void> {
-    // A fault is committed too, though it writes nothing: a former owner, whose state is old, must not stop an actor.
-    const writing = taken.filter(({ turn }) => turn.changed || turn.fault !== undefined);
-    const changes = writing.map(({ turn }) => turn.change);
-    if (changes.length > 0) {
-      const outcome = await this.#ports.log.commit(this.name, this.epoch, changes);
-      switch (outcome.kind) {
-        case "ok":
-          break;
-        case "fenced":
-          throw new TenureLost(`${this.name} has another owner`);
-        case "conflict":
-          throw new TenureLost(`${outcome.actor} is not where this worker believed`);
-        default:
-          outcome satisfies never;
-      }
-    }
-    // After a lost connection the log may have lost this commit too: the next tenure relays what it finds.
-    if (this.#dropped) return;
-    for (const { instance, turn } of taken) this.#passOn(instance, turn);
-    this.#captured ??= this.#capture(taken);
-  }
-
-  #passOn(instance: Instance, { entry, replies, skipped, fault }: Turn): void {
-    const { relay, logger } = this.#ports;
+  /** A turn of an actor has been committed. */
+  committed(instance: Instance, wroteEntry: boolean): void {
     const actor = instance.id;
-    for (const { id, error } of skipped)
-      logger.warn({ err: error, actor, message: id }, "skipped a malformed message");
-    this.#ports.replies.add(replies);
-    if (entry !== undefined) {
-      this.#residents.used(actor);
-      const outgoing = this.#guarded(actor, () => instance.outgoing(entry));
-      if (outgoing === undefined) return;
-      relay.enqueue(this, actor, entry.seq, outgoing);
-    }
-    if (fault !== undefined) {
-      this.#halt(actor, fault);
-      return;
-    }
+    if (wroteEntry) this.#residents.used(actor);
     this.#deadlines.set(actor, instance.deadline);
     if (this.#haltedBefore.delete(actor)) this.#mark(actor, undefined);
   }
 
   /** Stops an actor for this tenure: it answers nothing and its mailbox fills. The others go on. */
-  #halt(actor: ActorId, error: Error): void {
+  halt(actor: ActorId, error: Error): void {
     this.#ports.logger.error({ err: error, actor }, "an actor is stopped");
     this.#stopped.add(actor);
     this.#rung.delete(actor);
@@ -284,13 +269,15 @@ export class Partition implements Sender {
     this.#mark(actor, error.message);
   }
 
-  /** An actor whose state cannot be written down goes on without a snapshot, and its log keeps growing. */
-  #capture(taken: readonly Taken[]): Captured | undefined {
+  /**
+   * Takes a snapshot of one of these actors, all committed, when one is due; `tidy` writes it. An actor whose state
+   * cannot be written down goes on without, and its log keeps growing.
+   */
+  capture(actors: readonly ActorId[]): void {
     try {
-      return this.#residents.capture(taken.map(({ instance }) => instance.id));
+      this.#captured ??= this.#residents.capture(actors);
     } catch (error) {
       this.#ports.logger.error({ err: error, partition: this.name }, "an actor cannot be snapshotted");
-      return undefined;
     }
   }
 
@@ -312,7 +299,7 @@ export class Partition implements Sender {
       const idle = this.#residents.takeIdle((actor) => this.#deadlines.get(actor) !== undefined);
       if (idle !== undefined) await this.#keep(idle);
       const untidy = this.#untidy.shift();
-      if (untidy !== undefined) this.ring({ partition: this.name, actors: [untidy], lookAtAll: false });
+      if (untidy !== undefined) this.mustRead(untidy);
     } catch (error) {
       this.drop(error);
     }
@@ -323,7 +310,8 @@ export class Partition implements Sender {
    * relay until the next command. Ends the tenure then.
    */
   async #confirm(): Promise<void> {
-    const outcome = await this.#ports.log.commit(this.name, this.epoch, []);
+    const tenures = [{ partition: this.name, epoch: this.epoch }];
+    const outcome = await this.#ports.log.commit({ tenures, changes: [] });
     if (outcome.kind === "fenced") this.drop(new TenureLost(`${this.name} had another owner`));
   }
 

@@ -23,7 +23,7 @@ export async function recover(
 ): Promise<Instance> {
   const instance = await beginning(log, partition, actor, id, head, logger);
   while (instance.seq < head.seq) {
-    const [found] = await log.readEntries(partition, [{ actor: id, afterSeq: instance.seq }], PAGE);
+    const [found] = await log.readEntries([{ partition, actor: id, afterSeq: instance.seq }], PAGE);
     if (found === undefined || found.gap) {
       throw new CorruptLog(`${id}: the entries after ${instance.seq} are gone, and it stands at ${head.seq}`);
     }

@@ -1,238 +1,144 @@
-/** Listening to bells and feeds on Redis: who reads from where, what was missed, and how it starts over. */
+/** Listening to bells on Redis. */
 
-import type { ActorId } from "../../actors/actor.js";
-import type { Connection } from "./connection.js";
-import type { Keys } from "./keys.js";
-import type { BellKind, FeedReader, Listener, Ring, Subscription } from "./log.js";
-import { cursorAt, positionOf } from "./log.js";
-import type { Logger } from "./logger.js";
-import { BlockingReader, type StreamMessage } from "./redis-reader.js";
-import type { RunScript } from "./scripts.js";
+import { parseRing } from "./bells.js";
+import type { Listener, Ring } from "./log.js";
+import type { Hearing } from "./redis-hearing.js";
 
-const RETRY_MS = 50;
-/** A feed that nobody kept alive for so long is gone. */
-export const FEED_TTL_MS = 60_000;
+/** How often is looked whether rings were lost on the way, ms. */
+const CHECK_MS = 1_000;
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-export interface Wiring {
-  readonly url: string;
-  readonly keys: Keys;
-  readonly commands: Connection;
-  readonly logger: Logger;
+export interface RedisListenerPorts {
+  readonly hearing: Hearing;
+  /** The bell that a partition rings. */
+  readonly bellOf: (partition: string) => string;
+  /** How often a bell has rung. */
+  readonly ringsOf: (bell: string) => Promise<number>;
+  readonly onRing: (ring: Ring) => void;
 }
 
-/** Hears some partitions over one connection. */
-class BellReader {
-  readonly #kind: BellKind;
-  readonly #wiring: Wiring;
-  readonly #onRing: (ring: Ring) => void;
-  readonly #reader: BlockingReader;
-  readonly #loop: Promise<void>;
-  #watched: readonly string[] = [];
-  /** The last ring heard, by partition. Emptied when the connection is lost: then all is looked at anew. */
-  #heard = new Map<string, number>();
-  #changed: () => void = () => undefined;
+/** A bell that is being heard. */
+interface Heard {
+  readonly stop: () => void;
+  watched: ReadonlySet<string>;
+  /** Whether the channel is heard, */
+  isBegun: boolean;
+  /** and it is known which ring comes next. */
+  isHeard: boolean;
+  /** The last ring, 0 before the first. */
+  last: number;
+  /** How often it had rung at the last check; undefined while that is not known. */
+  checked: number | undefined;
+}
 
-  constructor(kind: BellKind, wiring: Wiring, onRing: (ring: Ring) => void) {
-    this.#kind = kind;
-    this.#wiring = wiring;
-    this.#onRing = onRing;
-    this.#reader = new BlockingReader(wiring.url, wiring.commands, () => {
-      this.#heard = new Map();
-    });
-    this.#loop = this.#run();
+export class RedisListener implements Listener {
+  readonly #ports: RedisListenerPorts;
+  readonly #bells = new Map<string, Heard>();
+  #checking: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(ports: RedisListenerPorts) {
+    this.#ports = ports;
+    this.#checkLater();
+  }
+
+  #checkLater(): void {
+    if (this.#closed) return;
+    this.#checking = setTimeout(() => void this.#check().finally(() => this.#checkLater()), CHECK_MS);
   }
 
   watch(partitions: readonly string[]): void {
-    const added = partitions.some((partition) => !this.#watched.includes(partition));
-    this.#watched = [...partitions];
-    for (const partition of this.#heard.keys())
-      if (!partitions.includes(partition)) this.#heard.delete(partition);
-    this.#changed();
-    if (added) void this.#reader.interrupt();
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#reader.isClosed()) {
-      if (this.#watched.length === 0) {
-        await new Promise<void>((resolve) => {
-          this.#changed = resolve;
-        });
+    const byBell = new Map<string, Set<string>>();
+    for (const partition of partitions) {
+      const bell = this.#ports.bellOf(partition);
+      byBell.set(bell, (byBell.get(bell) ?? new Set()).add(partition));
+    }
+    for (const [bell, { stop }] of this.#bells) {
+      if (byBell.has(bell)) continue;
+      stop();
+      this.#bells.delete(bell);
+    }
+    for (const [bell, watched] of byBell) {
+      const heard = this.#bells.get(bell);
+      if (heard === undefined) {
+        this.#hear(bell, watched);
         continue;
       }
-      try {
-        await this.#greet();
-        await this.#hear();
-      } catch (error) {
-        this.#heard = new Map();
-        if (this.#reader.isClosed()) return;
-        this.#wiring.logger.warn({ err: error, bell: this.#kind }, "cannot hear the bells, trying again");
-        await pause(RETRY_MS);
-      }
+      const fresh = [...watched].filter((partition) => !heard.watched.has(partition));
+      heard.watched = watched;
+      if (heard.isHeard) this.#lookAtAll(fresh);
     }
   }
 
-  /** Begins to hear the partitions that are new: from now on, and with a look at what there is. */
-  async #greet(): Promise<void> {
-    const fresh = this.#watched.filter((partition) => !this.#heard.has(partition));
-    if (fresh.length === 0) return;
-    const heard = this.#heard;
-    const ids = await this.#reader.lastIds(
-      fresh.map((partition) => this.#wiring.keys.bell(partition, this.#kind)),
-    );
-    if (heard !== this.#heard) return;
-    for (const [index, partition] of fresh.entries()) {
-      heard.set(partition, positionOf(ids[index] ?? "0-0"));
-      this.#onRing({ partition, actors: [], lookAtAll: true });
-    }
-  }
-
-  async #hear(): Promise<void> {
-    const heard = this.#heard;
-    const byKey = new Map(
-      [...heard.keys()].map((partition) => [this.#wiring.keys.bell(partition, this.#kind), partition]),
-    );
-    if (byKey.size === 0) return;
-    const streams = [...byKey].map(([key, partition]) => ({
-      key,
-      after: cursorAt(heard.get(partition) ?? 0),
-    }));
-    const rings = await this.#reader.read(streams);
-    if (heard !== this.#heard) return;
-    for (const [key, messages] of rings) {
-      const partition = byKey.get(key);
-      if (partition === undefined || !heard.has(partition)) continue;
-      this.#onRing(this.#ringOf(partition, messages, heard.get(partition) ?? 0));
-      const last = messages.at(-1);
-      if (last !== undefined) heard.set(partition, positionOf(last[0]));
-    }
-  }
-
-  #ringOf(partition: string, messages: readonly StreamMessage[], heard: number): Ring {
-    const actors = new Set<ActorId>();
-    for (const [, fields] of messages) {
-      for (const actor of (fields[1] ?? "").split(" ")) actors.add(actor as ActorId);
-    }
-    const first = messages[0];
-    return {
-      partition,
-      actors: [...actors],
-      lookAtAll: first !== undefined && positionOf(first[0]) !== heard + 1,
-    };
-  }
-
-  async close(): Promise<void> {
-    this.#reader.close();
-    this.#changed();
-    await this.#loop;
-  }
-}
-
-/** On a single server one connection hears all partitions; on a cluster each partition needs its own. */
-export class RedisListener implements Listener {
-  readonly #kind: BellKind;
-  readonly #wiring: Wiring;
-  readonly #onRing: (ring: Ring) => void;
-  readonly #perPartition: boolean;
-  readonly #readers = new Map<string, BellReader>();
-
-  constructor(kind: BellKind, wiring: Wiring, onRing: (ring: Ring) => void) {
-    this.#kind = kind;
-    this.#wiring = wiring;
-    this.#onRing = onRing;
-    this.#perPartition = wiring.url.includes(",");
-  }
-
-  watch(partitions: readonly string[]): void {
-    if (!this.#perPartition) {
-      this.#readerOf("all").watch(partitions);
-      return;
-    }
-    for (const [partition, reader] of this.#readers) if (!partitions.includes(partition)) reader.watch([]);
-    for (const partition of partitions) this.#readerOf(partition).watch([partition]);
-  }
-
-  #readerOf(group: string): BellReader {
-    let reader = this.#readers.get(group);
-    if (reader === undefined) {
-      reader = new BellReader(this.#kind, this.#wiring, this.#onRing);
-      this.#readers.set(group, reader);
-    }
-    return reader;
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([...this.#readers.values()].map((reader) => reader.close()));
-  }
-}
-
-export class RedisSubscription implements Subscription {
-  readonly #key: string;
-  readonly #wiring: Wiring;
-  readonly #run: RunScript;
-  readonly #feed: FeedReader;
-  readonly #reader: BlockingReader;
-  #position = 0;
-  /** Whether the position has to be checked against the feed before it is read on. */
-  #check = true;
-  #keepAlive: NodeJS.Timeout | undefined;
-  #loop: Promise<void> = Promise.resolve();
-
-  constructor(name: string, wiring: Wiring, run: RunScript, feed: FeedReader) {
-    this.#key = wiring.keys.feed(name);
-    this.#wiring = wiring;
-    this.#run = run;
-    this.#feed = feed;
-    this.#reader = new BlockingReader(wiring.url, wiring.commands, () => {
-      this.#check = true;
+  #hear(bell: string, watched: ReadonlySet<string>): void {
+    const stop = this.#ports.hearing.hear(bell, {
+      begun: () => void this.#begin(bell, heard),
+      heard: (text) => this.#rang(heard, text),
     });
+    const heard: Heard = {
+      stop,
+      watched,
+      isBegun: false,
+      isHeard: false,
+      last: 0,
+      checked: undefined,
+    };
+    this.#bells.set(bell, heard);
   }
 
-  async open(): Promise<void> {
-    const [, last] = (await this.#run("feed", [this.#key], [FEED_TTL_MS])) as [number, string];
-    this.#position = positionOf(last);
-    this.#check = false;
-    this.#loop = this.#follow();
-    this.#keepAlive = setInterval(() => {
-      this.#check = true;
-    }, FEED_TTL_MS / 4);
+  /** Looks at everything once it is known which ring comes next. */
+  async #begin(bell: string, heard: Heard): Promise<void> {
+    heard.isBegun = true;
+    heard.isHeard = false;
+    heard.last = 0;
+    heard.checked = undefined;
+    try {
+      const number = await this.#ports.ringsOf(bell);
+      heard.last = Math.max(heard.last, number);
+      heard.isHeard = true;
+      this.#lookAtAll(heard.watched);
+    } catch {
+      // The next check begins again.
+    }
   }
 
-  async #follow(): Promise<void> {
-    while (!this.#reader.isClosed()) {
+  #rang(heard: Heard, text: string): void {
+    const { number, rings } = parseRing(text, heard.watched);
+    const isNext = !heard.isHeard || number === heard.last + 1;
+    heard.last = number;
+    for (const ring of rings) this.#ports.onRing(ring);
+    if (!isNext) this.#lookAtAll(heard.watched);
+  }
+
+  #lookAtAll(partitions: Iterable<string>): void {
+    for (const partition of partitions) this.#ports.onRing({ partition, rung: [], lookAtAll: true });
+  }
+
+  /** A last ring that was lost is missed by nobody but who counts. */
+  async #check(): Promise<void> {
+    for (const [bell, heard] of this.#bells) {
+      if (!heard.isHeard) {
+        if (heard.isBegun) await this.#begin(bell, heard);
+        continue;
+      }
+      const before = heard.checked;
+      if (before !== undefined && heard.last < before) {
+        heard.last = before;
+        this.#lookAtAll(heard.watched);
+      }
+      heard.checked = undefined;
       try {
-        if (this.#check) await this.#catchUp();
-        const messages = (await this.#reader.read([{ key: this.#key, after: cursorAt(this.#position) }])).get(
-          this.#key,
-        );
-        const first = messages?.[0];
-        const last = messages?.at(-1);
-        if (messages === undefined || first === undefined || last === undefined) continue;
-        const missed = positionOf(first[0]) !== this.#position + 1;
-        this.#position = positionOf(last[0]);
-        if (missed) this.#feed.onMissed();
-        this.#feed.onBodies(messages.map(([, fields]) => fields[1] ?? ""));
-      } catch (error) {
-        if (this.#reader.isClosed()) return;
-        this.#wiring.logger.warn({ err: error, feed: this.#key }, "cannot hear a feed, trying again");
-        await pause(RETRY_MS);
+        heard.checked = await this.#ports.ringsOf(bell);
+      } catch {
+        // The connection was lost; the hearing may begin anew.
       }
     }
   }
 
-  /** A feed that had to be made anew, or that is behind its reader, has lost messages. */
-  async #catchUp(): Promise<void> {
-    const [made, last] = (await this.#run("feed", [this.#key], [FEED_TTL_MS])) as [number, string];
-    this.#check = false;
-    if (made === 0 && positionOf(last) >= this.#position) return;
-    this.#position = positionOf(last);
-    this.#feed.onMissed();
-  }
-
-  async close(): Promise<void> {
-    clearInterval(this.#keepAlive);
-    this.#reader.close();
-    await this.#loop;
+  close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#checking);
+    for (const { stop } of this.#bells.values()) stop();
+    this.#bells.clear();
+    return Promise.resolve();
   }
 }

@@ -34,8 +34,10 @@ export function scoresOf(reply: readonly string[]): ReadonlyMap<string, number> 
 
 /** The one place where the error codes of `commit.lua` are told apart. */
 export function commitOutcome(reply: string): CommitOutcome {
-  if (reply === "ok" || reply === "fenced") return { kind: reply };
-  return { kind: "conflict", actor: reply.slice("conflict ".length) as ActorId };
+  const [kind, which = ""] = reply.split(" ");
+  if (kind === "ok") return { kind };
+  if (kind === "fenced") return { kind, partition: which };
+  return { kind: "conflict", actor: which as ActorId };
 }
 
 /** The results of a pipeline; throws its first error. */

@@ -1,11 +1,12 @@
 /** The log on Redis 7 or newer: a single server or a cluster. The atomic steps are the Lua files of `commands/`. */
 
 import type { ActorId } from "../../actors/actor.js";
+import { MAX_CARRIED } from "./bells.js";
 import { connect, type Connection, onConnectionLost } from "./connection.js";
 import { Keys } from "./keys.js";
 import {
   type BellKind,
-  type Change,
+  type Commit,
   type CommitOutcome,
   cursorAt,
   type Delivery,
@@ -20,6 +21,7 @@ import {
   type Message,
   NO_CURSOR,
   positionOf,
+  type Publication,
   type Ring,
   type Sighting,
   type Snapshot,
@@ -27,7 +29,8 @@ import {
   type TakeOutcome,
 } from "./log.js";
 import { type Logger, silentLogger } from "./logger.js";
-import { RedisListener, RedisSubscription, type Wiring } from "./redis-bells.js";
+import { RedisListener } from "./redis-bells.js";
+import { Hearing } from "./redis-hearing.js";
 import {
   commitOutcome,
   HEAD_FIELDS,
@@ -46,34 +49,27 @@ export interface RedisLogOptions {
   /** In front of every key; no braces. */
   readonly prefix?: string | undefined;
   readonly logger?: Logger | undefined;
-  /** How many rings a bell keeps for readers that are behind. */
-  readonly bellLength?: number | undefined;
-  readonly feedLength?: number | undefined;
 }
+
+/** On a single server everything is in one domain; on a cluster each partition is one, wherever it lives. */
+const ONE_DOMAIN = "all";
 
 export class RedisLog implements Log {
   readonly #connection: Connection;
   readonly #keys: Keys;
   readonly #run: RunScript;
-  readonly #wiring: Wiring;
-  readonly #bellLength: number;
-  readonly #feedLength: number;
+  readonly #hearing: Hearing;
+  readonly #isCluster: boolean;
   readonly #lost = new Set<() => void>();
-  readonly #readers = new Set<{ close(): Promise<void> }>();
+  readonly #listeners = new Set<Listener>();
   #closed = false;
 
   private constructor(options: RedisLogOptions) {
-    this.#connection = connect(options.url, "commands");
+    this.#connection = connect(options.url);
     this.#keys = new Keys(options.prefix ?? "overround:");
     this.#run = loadScripts(this.#connection);
-    this.#bellLength = options.bellLength ?? 10_000;
-    this.#feedLength = options.feedLength ?? 10_000;
-    this.#wiring = {
-      url: options.url,
-      keys: this.#keys,
-      commands: this.#connection,
-      logger: options.logger ?? silentLogger,
-    };
+    this.#isCluster = options.url.includes(",");
+    this.#hearing = new Hearing(options.url, options.logger ?? silentLogger);
     onConnectionLost(this.#connection, () => {
       if (!this.#closed) for (const listener of this.#lost) listener();
     });
@@ -94,6 +90,10 @@ export class RedisLog implements Log {
     }
   }
 
+  domainOf(partition: string): string {
+    return this.#isCluster ? partition : ONE_DOMAIN;
+  }
+
   async append(
     partition: string,
     deliveries: readonly Delivery[],
@@ -111,11 +111,13 @@ export class RedisLog implements Log {
       messages.push(place, body);
     }
     const actors = [...places.keys()];
-    const keys = [this.#keys.bell(partition, "commands"), this.#keys.actors(partition)];
+    const bell = this.#keys.bell(this.domainOf(partition), "commands");
+    const keys = [bell, this.#keys.actors(partition)];
     for (const actor of actors) keys.push(this.#keys.mailbox(partition, actor));
     const taken = await this.#run("append", keys, [
-      this.#bellLength,
+      MAX_CARRIED,
       capacity,
+      partition,
       actors.length,
       ...actors,
       ...messages,
@@ -124,21 +126,14 @@ export class RedisLog implements Log {
   }
 
   async readMailboxes(
-    partition: string,
     reads: readonly MailboxRead[],
     limit: number,
   ): Promise<ReadonlyMap<ActorId, readonly Message[]>> {
     const found = new Map<ActorId, readonly Message[]>();
     if (reads.length === 0) return found;
-    const byKey = new Map(reads.map(({ actor }) => [this.#keys.mailbox(partition, actor), actor]));
+    const byKey = new Map(reads.map(({ partition, actor }) => [this.#keys.mailbox(partition, actor), actor]));
     const ids = reads.map(({ after }) => after);
-    const reply: StreamReply = await this.#connection.xread(
-      "COUNT",
-      limit,
-      "STREAMS",
-      ...byKey.keys(),
-      ...ids,
-    );
+    const reply = await this.#read(limit, [...byKey.keys(), ...ids]);
     for (const [key, messages] of reply ?? []) {
       const actor = byKey.get(key);
       if (actor === undefined) continue;
@@ -176,40 +171,51 @@ export class RedisLog implements Log {
     return (await results(pipeline)).map((fields) => headOf(fields as (string | null)[]));
   }
 
-  async commit(partition: string, epoch: number, changes: readonly Change[]): Promise<CommitOutcome> {
-    const keys = [
-      this.#keys.lease(partition),
-      this.#keys.bell(partition, "deltas"),
-      this.#keys.deadlines(partition),
-    ];
-    const args: (string | number)[] = [epoch, this.#bellLength];
-    for (const { actor, expectedSeq, cursor, entry, deadlineMs } of changes) {
-      keys.push(
-        this.#keys.head(partition, actor),
-        this.#keys.deltas(partition, actor),
-        this.#keys.mailbox(partition, actor),
-      );
-      const deadline = deadlineMs === undefined ? "" : (deadlineMs ?? "-");
-      args.push(actor, expectedSeq, cursor, cursorAt(positionOf(cursor) + 1), entry ?? "", deadline);
+  /** Keys and then ids, of streams of one domain. */
+  #read(limit: number, streams: readonly string[]): Promise<StreamReply> {
+    return this.#connection.xread("COUNT", limit, "STREAMS", ...streams);
+  }
+
+  async commit({ tenures, changes, publications = [] }: Commit): Promise<CommitOutcome> {
+    const [first] = tenures;
+    if (first === undefined) throw new Error("a commit is written under a tenure");
+    const keys = [this.#keys.bell(this.domainOf(first.partition), "deltas")];
+    const args: (string | number)[] = [MAX_CARRIED, tenures.length];
+    for (const { partition, epoch } of tenures) {
+      keys.push(this.#keys.lease(partition), this.#keys.deadlines(partition));
+      args.push(partition, epoch);
     }
+    const tenurePlaces = new Map(tenures.map(({ partition }, index) => [partition, index + 1]));
+    const actorPlaces = new Map<ActorId, number>();
+    const actors: (string | number)[] = [];
+    const written: (string | number)[] = [];
+    for (const { partition, actor, expectedSeq, cursor, entry, deadlineMs, relayed } of changes) {
+      let place = actorPlaces.get(actor);
+      if (place === undefined) {
+        place = actorPlaces.size + 1;
+        actorPlaces.set(actor, place);
+        actors.push(tenurePlaces.get(partition) ?? "", actor);
+        keys.push(
+          this.#keys.head(partition, actor),
+          this.#keys.deltas(partition, actor),
+          this.#keys.mailbox(partition, actor),
+        );
+      }
+      const deadline = deadlineMs === undefined ? "" : (deadlineMs ?? "-");
+      const keep = cursorAt(positionOf(cursor) + 1);
+      written.push(place, expectedSeq, cursor, keep, entry ?? "", deadline, relayed === true ? 1 : 0);
+    }
+    args.push(actorPlaces.size, ...actors, publications.length);
+    for (const { feed, body } of publications) args.push(this.#keys.feed(feed), body);
+    args.push(...written);
     return commitOutcome((await this.#run("commit", keys, args)) as string);
   }
 
-  async readEntries(
-    partition: string,
-    reads: readonly EntryRead[],
-    limit: number,
-  ): Promise<readonly EntriesOf[]> {
+  async readEntries(reads: readonly EntryRead[], limit: number): Promise<readonly EntriesOf[]> {
     if (reads.length === 0) return [];
-    const byKey = new Map(reads.map((read) => [this.#keys.deltas(partition, read.actor), read]));
+    const byKey = new Map(reads.map((read) => [this.#keys.deltas(read.partition, read.actor), read]));
     const ids = reads.map(({ afterSeq }) => `${afterSeq}-0`);
-    const reply: StreamReply = await this.#connection.xread(
-      "COUNT",
-      limit,
-      "STREAMS",
-      ...byKey.keys(),
-      ...ids,
-    );
+    const reply = await this.#read(limit, [...byKey.keys(), ...ids]);
     const found: EntriesOf[] = [];
     for (const [key, messages] of reply ?? []) {
       const read = byKey.get(key);
@@ -296,21 +302,22 @@ export class RedisLog implements Log {
   }
 
   listen(kind: BellKind, onRing: (ring: Ring) => void): Listener {
-    const listener = new RedisListener(kind, this.#wiring, onRing);
-    this.#readers.add(listener);
+    const listener = new RedisListener({
+      hearing: this.#hearing,
+      bellOf: (partition) => this.#keys.bell(this.domainOf(partition), kind),
+      ringsOf: async (bell) => Number((await this.#connection.get(bell)) ?? 0),
+      onRing,
+    });
+    this.#listeners.add(listener);
     return listener;
   }
 
   async subscribe(feed: string, reader: FeedReader): Promise<Subscription> {
-    const subscription = new RedisSubscription(feed, this.#wiring, this.#run, reader);
-    this.#readers.add(subscription);
-    await subscription.open();
-    return subscription;
+    return this.#hearing.subscribe(this.#keys.feed(feed), reader);
   }
 
-  async publish(feed: string, body: string): Promise<void> {
-    const key = this.#keys.feed(feed);
-    await this.#connection.xadd(key, "NOMKSTREAM", "MAXLEN", "~", this.#feedLength, "0-*", "b", body);
+  async publish({ feed, body }: Publication): Promise<void> {
+    await this.#connection.publish(this.#keys.feed(feed), body);
   }
 
   async markHalted(actor: ActorId, reason: string | undefined): Promise<void> {
@@ -342,7 +349,8 @@ export class RedisLog implements Log {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all([...this.#readers].map((reader) => reader.close()));
+    await Promise.all([...this.#listeners].map((listener) => listener.close()));
+    this.#hearing.close();
     this.#connection.disconnect();
   }
 }

@@ -6,7 +6,6 @@
 
 import { type ActorId, partitionOf } from "../../actors/actor.js";
 import type { Delivery, Log, Mark } from "./log.js";
-import { type Envelope, packEnvelope } from "./packing.js";
 
 /** The tenure of a partition, whose entries are being relayed. */
 export interface Sender {
@@ -39,7 +38,7 @@ const MAX_PARCELS = 1_000;
 export class Relay {
   readonly #log: Log;
   readonly #queues = new Map<string, Parcel[]>();
-  readonly #busy = new Set<string>();
+  readonly #sending = new Map<string, Promise<void>>();
   readonly #progress = new Map<Sender, Map<ActorId, Progress>>();
 
   constructor(log: Log) {
@@ -47,18 +46,13 @@ export class Relay {
   }
 
   /** Takes over the messages of an entry, possibly none. Entries of one actor must come in order. */
-  enqueue(
-    sender: Sender,
-    source: ActorId,
-    seq: number,
-    outgoing: readonly { readonly to: ActorId; readonly envelope: Envelope }[],
-  ): void {
+  enqueue(sender: Sender, source: ActorId, seq: number, outgoing: readonly Delivery[]): void {
     const progress = this.#progressOf(sender, source);
     const entry = { seq, left: outgoing.length };
     progress.underWay.push(entry);
-    for (const { to, envelope } of outgoing) {
-      const destination = partitionOf(to);
-      const parcel = { sender, delivery: { to, body: packEnvelope(envelope) }, progress, entry };
+    for (const delivery of outgoing) {
+      const destination = partitionOf(delivery.to);
+      const parcel = { sender, delivery, progress, entry };
       const queue = this.#queues.get(destination);
       if (queue === undefined) this.#queues.set(destination, [parcel]);
       else queue.push(parcel);
@@ -82,7 +76,12 @@ export class Relay {
 
   /** The partitions that messages wait for and none is being sent to. */
   destinations(): readonly string[] {
-    return [...this.#queues.keys()].filter((destination) => !this.#busy.has(destination));
+    return [...this.#queues.keys()].filter((destination) => !this.#sending.has(destination));
+  }
+
+  /** Whether messages for a partition wait or are being sent. */
+  isWaiting(destination: string): boolean {
+    return this.#queues.has(destination);
   }
 
   /** Whether everything of a sender has been delivered. */
@@ -90,9 +89,25 @@ export class Relay {
     return [...(this.#progress.get(sender)?.values() ?? [])].every(({ underWay }) => underWay.length === 0);
   }
 
-  /** Sends the next messages for one partition. Never rejects: a failure drops the senders concerned. */
-  async step(destination: string): Promise<void> {
-    if (this.#busy.has(destination)) return;
+  /** Whether everything of an actor has been delivered. */
+  isClear(sender: Sender, source: ActorId): boolean {
+    return (this.#progress.get(sender)?.get(source)?.underWay.length ?? 0) === 0;
+  }
+
+  /**
+   * Sends the next messages for one partition, or waits for those that are being sent. Never rejects: a failure drops
+   * the senders concerned.
+   */
+  step(destination: string): Promise<void> {
+    let sending = this.#sending.get(destination);
+    if (sending === undefined) {
+      sending = this.#send(destination).finally(() => this.#sending.delete(destination));
+      this.#sending.set(destination, sending);
+    }
+    return sending;
+  }
+
+  async #send(destination: string): Promise<void> {
     const queue = this.#queues.get(destination) ?? [];
     const parcels: Parcel[] = [];
     let taken = 0;
@@ -103,7 +118,6 @@ export class Relay {
     }
     queue.splice(0, taken);
     if (parcels.length > 0) {
-      this.#busy.add(destination);
       try {
         await this.#log.append(
           destination,
@@ -113,8 +127,6 @@ export class Relay {
         for (const progress of new Set(parcels.map((parcel) => parcel.progress))) settle(progress);
       } catch (error) {
         for (const { sender } of parcels) if (!sender.dropped) sender.drop(error);
-      } finally {
-        this.#busy.delete(destination);
       }
     }
     if (queue.length === 0) this.#queues.delete(destination);

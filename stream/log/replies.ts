@@ -1,7 +1,6 @@
-/** Answers on their way to whoever asked, packed per asker. Losing them is harmless: askers ask again. */
+/** Answers on their way to whoever asked. Losing them is harmless: askers ask again. */
 
-import type { Log } from "./log.js";
-import type { Logger } from "./logger.js";
+import type { Publication } from "./log.js";
 import { packReplies, type Reply } from "./packing.js";
 
 /** The feed that a process hears its answers on. */
@@ -9,40 +8,13 @@ export function replyFeed(process: string): string {
   return `replies:${process}`;
 }
 
-export class ReplyQueue {
-  readonly #log: Log;
-  readonly #logger: Logger;
-  #waiting = new Map<string, Reply[]>();
-
-  constructor(log: Log, logger: Logger) {
-    this.#log = log;
-    this.#logger = logger;
+/** Answers, packed per asker. */
+export function publicationsOf(replies: readonly Reply[]): readonly Publication[] {
+  const byFeed = new Map<string, Reply[]>();
+  for (const reply of replies) {
+    const known = byFeed.get(reply.to);
+    if (known === undefined) byFeed.set(reply.to, [reply]);
+    else known.push(reply);
   }
-
-  get isEmpty(): boolean {
-    return this.#waiting.size === 0;
-  }
-
-  add(replies: readonly Reply[]): void {
-    for (const reply of replies) {
-      const waiting = this.#waiting.get(reply.to);
-      if (waiting === undefined) this.#waiting.set(reply.to, [reply]);
-      else waiting.push(reply);
-    }
-  }
-
-  /** Sends everything that waits. Never rejects. */
-  async step(): Promise<void> {
-    const waiting = this.#waiting;
-    this.#waiting = new Map();
-    await Promise.all(
-      [...waiting].map(async ([feed, replies]) => {
-        try {
-          await this.#log.publish(feed, packReplies(replies));
-        } catch (error) {
-          this.#logger.warn({ err: error, feed, replies: replies.length }, "answers may not have been sent");
-        }
-      }),
-    );
-  }
+  return [...byFeed].map(([feed, known]) => ({ feed, body: packReplies(known) }));
 }

@@ -32,10 +32,6 @@ export class Residents {
     this.#limits = limits;
   }
 
-  has(actor: ActorId): boolean {
-    return this.#residents.has(actor);
-  }
-
   add(instance: Instance, head: Head): void {
     const upkeep = new Upkeep(this.#limits, head.snapshot, instance.seq, this.#clock.now());
     this.#residents.set(instance.id, { instance, upkeep });
@@ -45,16 +41,11 @@ export class Residents {
     this.#residents.delete(actor);
   }
 
-  /** The instances of those actors that are in memory, for one step. */
-  hold(actors: readonly ActorId[]): readonly Instance[] {
-    const instances: Instance[] = [];
-    for (const actor of actors) {
-      const resident = this.#residents.get(actor);
-      if (resident === undefined) continue;
-      this.#held.add(actor);
-      instances.push(resident.instance);
-    }
-    return instances;
+  /** An actor that is in memory, for one step. */
+  hold(actor: ActorId): Instance | undefined {
+    const resident = this.#residents.get(actor);
+    if (resident !== undefined) this.#held.add(actor);
+    return resident?.instance;
   }
 
   /** The step is over. */

@@ -6,12 +6,13 @@
 
 import { type Actor, type ActorId, type Batch, MalformedCommand, type Outgoing } from "../../actors/actor.js";
 import { Inbox, type SavedInbox } from "./inbox.js";
-import { type Change, type Message, NO_CURSOR, type Snapshot, type StoredEntry } from "./log.js";
+import { type Change, type Delivery, NO_CURSOR, type Snapshot, type StoredEntry } from "./log.js";
 import {
   CorruptLog,
   type Envelope,
   MalformedMessage,
   packEntry,
+  packEnvelope,
   packSnapshot,
   parseEntry,
   parseEnvelope,
@@ -29,19 +30,32 @@ export type ActorOf = (id: ActorId) => AnyActor;
 /** How long an answer is remembered when the asker does not say. */
 export const DEFAULT_REMEMBER_MS = 10_000;
 
-/** What came of one go at the mailbox, to be committed as a whole. */
+/** A message of the mailbox, or one that was handed over in memory and has no place in it. */
+export interface Incoming {
+  readonly id?: string | undefined;
+  readonly body: string;
+}
+
+/** What came of some messages, to be committed as a whole. */
 export interface Turn {
-  readonly change: Change;
+  readonly change: Omit<Change, "partition" | "relayed">;
   /** Whether there is anything to commit at all. */
   readonly changed: boolean;
   /** What the commit adds to the delta stream, if anything. */
   readonly entry: Entry<unknown> | undefined;
+  /** How many of the messages are done with: all, unless there is a fault. */
+  readonly taken: number;
   /** For whoever asked, once committed. */
   readonly replies: readonly Reply[];
   /** Messages that were passed over because they are not well formed, and why. */
-  readonly skipped: readonly { readonly id: string; readonly error: Error }[];
+  readonly skipped: readonly Skipped[];
   /** A broken invariant. What came before it is in the turn; the instance must not be used again. */
   readonly fault: Error | undefined;
+}
+
+export interface Skipped {
+  readonly message: Incoming;
+  readonly error: Error;
 }
 
 interface Saved {
@@ -56,7 +70,8 @@ class Gathering {
   readonly sources: Record<string, number> = {};
   readonly answers: { id: string; reply: unknown; untilMs: number }[] = [];
   readonly replies: Reply[] = [];
-  readonly skipped: { id: string; error: Error }[] = [];
+  readonly skipped: Skipped[] = [];
+  taken = 0;
   fault: Error | undefined;
 
   get writes(): boolean {
@@ -142,7 +157,7 @@ export class Instance {
   }
 
   /** Applies a due tick and then the messages, all at one time that never goes back. */
-  run(messages: readonly Message[], nowMs: number): Turn {
+  run(messages: readonly Incoming[], nowMs: number): Turn {
     const expectedSeq = this.#seq;
     const cursorBefore = this.#cursor;
     const now = Math.max(nowMs, this.#lastTs);
@@ -150,8 +165,10 @@ export class Instance {
     this.#inbox.forget(now);
     this.#tick(turn, now);
     for (const message of messages) {
+      if (turn.fault === undefined) this.#receive(turn, message, now);
       if (turn.fault !== undefined) break;
-      this.#receive(turn, message, now);
+      turn.taken += 1;
+      this.#cursor = message.id ?? this.#cursor;
     }
     this.#lastTs = now;
     const entry: Entry<unknown> | undefined = turn.writes
@@ -165,7 +182,7 @@ export class Instance {
         }
       : undefined;
     if (entry !== undefined) this.#seq = entry.seq;
-    const change: Change = {
+    const change = {
       actor: this.id,
       expectedSeq,
       cursor: this.#cursor,
@@ -173,7 +190,8 @@ export class Instance {
       deadlineMs: turn.fault === undefined ? this.#changedDeadline() : undefined,
     };
     const changed = entry !== undefined || this.#cursor !== cursorBefore || change.deadlineMs !== undefined;
-    return { change, changed, entry, replies: turn.replies, skipped: turn.skipped, fault: turn.fault };
+    const { taken, replies, skipped, fault } = turn;
+    return { change, changed, entry, taken, replies, skipped, fault };
   }
 
   #changedDeadline(): number | null | undefined {
@@ -196,24 +214,17 @@ export class Instance {
     }
   }
 
-  #receive(turn: Gathering, { id, body }: Message, now: number): void {
+  #receive(turn: Gathering, message: Incoming, now: number): void {
     let envelope: Envelope;
     try {
-      envelope = parseEnvelope(body);
+      envelope = parseEnvelope(message.body);
     } catch (thrown) {
       if (!(thrown instanceof MalformedMessage)) throw thrown;
-      turn.skipped.push({ id, error: thrown });
-      this.#cursor = id;
+      turn.skipped.push({ message, error: thrown });
       return;
     }
-    if (
-      !this.#isRepeat(turn, envelope, now) &&
-      !isStale(envelope, now) &&
-      !this.#carryOut(turn, id, envelope, now)
-    ) {
-      return;
-    }
-    this.#cursor = id;
+    if (this.#isRepeat(turn, envelope, now) || isStale(envelope, now)) return;
+    this.#carryOut(turn, message, envelope, now);
   }
 
   /** Whether the envelope has been applied before; if so, gives the remembered answer again. */
@@ -226,8 +237,8 @@ export class Instance {
     return true;
   }
 
-  /** Applies an envelope as a whole. False, with the fault in the turn, when an invariant broke on the way. */
-  #carryOut(turn: Gathering, messageId: string, envelope: Envelope, now: number): boolean {
+  /** Applies an envelope as a whole, or puts the fault in the turn when an invariant broke on the way. */
+  #carryOut(turn: Gathering, message: Incoming, envelope: Envelope, now: number): void {
     const { source, seq, id, replyTo, rememberMs = DEFAULT_REMEMBER_MS, notAfterMs = now } = envelope;
     const batches: Batch<unknown>[] = [];
     let reply: unknown = null;
@@ -239,12 +250,12 @@ export class Instance {
         reply = decision.reply ?? null;
       } catch (thrown) {
         if (thrown instanceof MalformedCommand) {
-          turn.skipped.push({ id: messageId, error: thrown });
+          turn.skipped.push({ message, error: thrown });
           understood = false;
           continue;
         }
         turn.fault = errorOf(thrown);
-        return false;
+        return;
       }
     }
     turn.batches.push(...batches);
@@ -252,7 +263,7 @@ export class Instance {
       turn.sources[source] = seq;
       this.#inbox.applied(source, seq);
     }
-    if (id === undefined || !understood) return true;
+    if (id === undefined || !understood) return;
     if (rememberMs > 0) {
       // Counted from the last moment at which a repeat may still be carried out, so none slips past the memory.
       const answer = { id, reply, untilMs: Math.max(now, notAfterMs) + rememberMs };
@@ -260,11 +271,10 @@ export class Instance {
       this.#inbox.answered(answer);
     }
     if (replyTo !== undefined) turn.replies.push({ to: replyTo, id, reply });
-    return true;
   }
 
   /** The messages for other actors that follow from an entry: one envelope for each, with everything in order. */
-  outgoing(entry: Entry<unknown>): readonly { readonly to: ActorId; readonly envelope: Envelope }[] {
+  outgoing(entry: Entry<unknown>): readonly Delivery[] {
     const byActor = new Map<ActorId, unknown[]>();
     for (const batch of entry.batches) {
       for (const { to, command } of this.#actor.route(this.id, batch) satisfies readonly Outgoing[]) {
@@ -275,7 +285,7 @@ export class Instance {
     }
     return [...byActor].map(([to, commands]) => ({
       to,
-      envelope: { source: this.id, seq: entry.seq, commands },
+      body: packEnvelope({ source: this.id, seq: entry.seq, commands }),
     }));
   }
 

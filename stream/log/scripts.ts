@@ -8,7 +8,6 @@ const NAMES = [
   "claim",
   "commit",
   "fallen",
-  "feed",
   "gateway",
   "heartbeat",
   "mark",

@@ -7,9 +7,9 @@ import { type ActorId, partitionOf } from "../../actors/actor.js";
 import type { Clock } from "./clock.js";
 import { sleep } from "./clock.js";
 import { EveryActor, type EveryActorOptions } from "./every-actor.js";
-import type { Listener, Log, Ring } from "./log.js";
+import type { Carried, Listener, Log, Ring, StoredEntry } from "./log.js";
 import type { Logger } from "./logger.js";
-import { parseEntry } from "./packing.js";
+import { CorruptLog, parseEntry } from "./packing.js";
 import { recover } from "./recovery.js";
 import type { ActorOf } from "./runtime.js";
 import type { AnyDelta, Entry, Tail } from "./types.js";
@@ -44,8 +44,11 @@ class Followed {
 export class LogTail implements Tail {
   readonly #options: TailOptions;
   readonly #followed = new Map<string, Map<ActorId, Followed>>();
+  /** By domain, whose actors have something new. */
   readonly #dirty = new Map<string, Set<ActorId>>();
+  /** Partitions whose actors may have gone back. */
   readonly #checkHeads = new Set<string>();
+  /** By domain. */
   readonly #reading = new Map<string, Promise<void>>();
   readonly #everyActor = new Set<EveryActor>();
   readonly #listener: Listener;
@@ -77,8 +80,25 @@ export class LogTail implements Tail {
       actors.set(actor, followed);
     }
     followed.followers.add(follower);
-    this.#markDirty(partition, actor);
+    this.#markDirty(actor);
     return () => this.#unfollow(partition, actor, follower);
+  }
+
+  /** Whether the followers have an entry that came with a ring. */
+  #handCarried(
+    partition: string,
+    followed: Followed,
+    actor: ActorId,
+    { position: seq, body }: Carried,
+  ): boolean {
+    if (seq !== followed.afterSeq + 1) return seq <= followed.afterSeq;
+    try {
+      this.#handOut(partition, actor, [{ seq, body }]);
+      return true;
+    } catch (error) {
+      if (error instanceof CorruptLog) return false;
+      throw error;
+    }
   }
 
   #unfollow(partition: string, actor: ActorId, follower: Follower): void {
@@ -88,49 +108,56 @@ export class LogTail implements Tail {
     followed.followers.delete(follower);
     if (followed.followers.size > 0) return;
     actors.delete(actor);
-    this.#dirty.get(partition)?.delete(actor);
+    this.#dirty.get(this.#options.log.domainOf(partition))?.delete(actor);
     if (actors.size > 0) return;
     this.#followed.delete(partition);
     this.#listener.watch([...this.#followed.keys()]);
   }
 
-  #onRing({ partition, actors, lookAtAll }: Ring): void {
-    const followed = this.#followed.get(partition);
-    if (followed === undefined) return;
-    if (lookAtAll) this.#checkHeads.add(partition);
-    for (const actor of lookAtAll ? followed.keys() : actors) {
-      if (followed.has(actor)) this.#markDirty(partition, actor);
+  #onRing({ partition, rung, lookAtAll }: Ring): void {
+    const actors = this.#followed.get(partition);
+    if (actors === undefined) return;
+    if (lookAtAll) {
+      this.#checkHeads.add(partition);
+      for (const actor of actors.keys()) this.#markDirty(actor);
+    }
+    for (const { actor, carried } of rung) {
+      const followed = actors.get(actor);
+      if (followed === undefined) continue;
+      if (carried === undefined || !this.#handCarried(partition, followed, actor, carried))
+        this.#markDirty(actor);
     }
   }
 
-  #markDirty(partition: string, actor: ActorId): void {
-    const dirty = this.#dirty.get(partition);
-    if (dirty === undefined) this.#dirty.set(partition, new Set([actor]));
+  #markDirty(actor: ActorId): void {
+    const domain = this.#options.log.domainOf(partitionOf(actor));
+    const dirty = this.#dirty.get(domain);
+    if (dirty === undefined) this.#dirty.set(domain, new Set([actor]));
     else dirty.add(actor);
-    if (this.#reading.has(partition) || this.#closed) return;
-    const reading = this.#readOn(partition).finally(() => {
-      this.#reading.delete(partition);
+    if (this.#reading.has(domain) || this.#closed) return;
+    const reading = this.#readOn(domain).finally(() => {
+      this.#reading.delete(domain);
     });
-    this.#reading.set(partition, reading);
+    this.#reading.set(domain, reading);
   }
 
-  async #readOn(partition: string): Promise<void> {
+  async #readOn(domain: string): Promise<void> {
     // Everything that is followed or rings in this turn of the loop is read together.
     await Promise.resolve();
     for (;;) {
-      const dirty = this.#dirty.get(partition);
+      const dirty = this.#dirty.get(domain);
       if (dirty === undefined || dirty.size === 0 || this.#closed) break;
-      this.#dirty.set(partition, new Set());
+      this.#dirty.set(domain, new Set());
       try {
-        if (this.#checkHeads.has(partition)) await this.#compareWithHeads(partition);
-        await this.#read(partition, dirty);
+        for (const partition of this.#checkHeads) await this.#compareWithHeads(partition);
+        await this.#read(dirty);
       } catch (error) {
-        for (const actor of dirty) this.#dirty.get(partition)?.add(actor);
-        this.#options.logger.warn({ err: error, partition }, "cannot read deltas, trying again");
+        for (const actor of dirty) this.#dirty.get(domain)?.add(actor);
+        this.#options.logger.warn({ err: error, domain }, "cannot read deltas, trying again");
         await sleep(this.#options.clock, RETRY_MS);
       }
     }
-    this.#dirty.delete(partition);
+    this.#dirty.delete(domain);
   }
 
   /** A follower that is ahead of the log has seen what a crash of the log took back. */
@@ -152,22 +179,24 @@ export class LogTail implements Tail {
     }
   }
 
-  async #read(partition: string, dirty: ReadonlySet<ActorId>): Promise<void> {
+  async #read(dirty: ReadonlySet<ActorId>): Promise<void> {
     const reads = [...dirty].flatMap((actor) => {
+      const partition = partitionOf(actor);
       const followed = this.#followed.get(partition)?.get(actor);
-      return followed === undefined ? [] : [{ actor, afterSeq: followed.afterSeq }];
+      return followed === undefined ? [] : [{ partition, actor, afterSeq: followed.afterSeq }];
     });
-    for (const { actor, entries: stored } of await this.#options.log.readEntries(partition, reads, PAGE)) {
+    for (const { actor, entries: stored } of await this.#options.log.readEntries(reads, PAGE)) {
+      const partition = partitionOf(actor);
       const first = stored[0]?.seq ?? 0;
       this.#loseFollowers(partition, actor, ({ afterSeq }) => afterSeq + 1 < first);
-      // What the log gives is of this actor, whose followers know its deltas.
-      const entries = stored.map((entry) => parseEntry(actor, entry)) as unknown as Entry[];
-      this.#handOut(partition, actor, entries);
-      if (stored.length === PAGE) this.#dirty.get(partition)?.add(actor);
+      this.#handOut(partition, actor, stored);
+      if (stored.length === PAGE) this.#markDirty(actor);
     }
   }
 
-  #handOut(partition: string, actor: ActorId, entries: readonly Entry[]): void {
+  #handOut(partition: string, actor: ActorId, stored: readonly StoredEntry[]): void {
+    // What the log gives is of this actor, whose followers know its deltas.
+    const entries = stored.map((entry) => parseEntry(actor, entry)) as unknown as Entry[];
     const last = entries.at(-1)?.seq ?? 0;
     for (const follower of this.#followed.get(partition)?.get(actor)?.followers ?? []) {
       if (follower.afterSeq >= last) continue;

@@ -42,7 +42,7 @@ export class TokenBuckets {
   readonly #keys: Keys;
 
   constructor(options: TokenBucketsOptions) {
-    this.#connection = connect(options.url, "commands");
+    this.#connection = connect(options.url);
     this.#run = loadScripts(this.#connection);
     this.#keys = new Keys(options.prefix ?? "overround:");
   }

@@ -21,7 +21,7 @@ export class Tickets {
   readonly #keys: Keys;
 
   constructor(options: TicketsOptions) {
-    this.#connection = connect(options.url, "commands");
+    this.#connection = connect(options.url);
     this.#keys = new Keys(options.prefix ?? "overround:");
   }
 

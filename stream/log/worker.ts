@@ -1,6 +1,6 @@
 /**
  * One worker process: takes its share of the partitions, steps them, relays and answers, and hands over on the way
- * out. Everything that decides is in `partition.ts`; here is only what runs when. `beat` and the parts it makes can
+ * out. Everything that decides is in `domain.ts`; here is only what runs when. `beat` and the parts it makes can
  * be stepped one by one instead of being started, which is what a simulation does.
  */
 
@@ -8,11 +8,11 @@ import { PARTITIONS } from "../../actors/actor.js";
 import type { Clock } from "./clock.js";
 import { sleep } from "./clock.js";
 import { dealtTo } from "./dealing.js";
+import { Domain } from "./domain.js";
 import type { Listener, Log, Ring } from "./log.js";
 import type { Logger } from "./logger.js";
 import { Partition, TenureLost } from "./partition.js";
 import { Relay } from "./relay.js";
-import { ReplyQueue } from "./replies.js";
 import type { ActorOf } from "./runtime.js";
 import { UPKEEP_LIMITS, type UpkeepLimits } from "./upkeep.js";
 
@@ -44,12 +44,12 @@ const PATIENCE_LEASES = 4;
 export class Worker {
   readonly id: string;
   readonly relay: Relay;
-  readonly replies: ReplyQueue;
   readonly #options: WorkerOptions;
   readonly #leaseMs: number;
   readonly #heartbeatMs: number;
   readonly #all: readonly string[];
   readonly #held = new Map<string, Partition>();
+  readonly #domains = new Map<string, Domain>();
   readonly #leaving = new Map<string, { readonly partition: Partition; readonly done: Promise<void> }>();
   /** Since when a partition that is ours by the deal has been held by another live worker. */
   readonly #waitingSince = new Map<string, number>();
@@ -60,23 +60,34 @@ export class Worker {
   #started = false;
   #stopping = false;
   #beating = false;
-  #answering = false;
 
   constructor(options: WorkerOptions) {
-    const { id, log, logger, leaseMs = 300, heartbeatMs = 100, partitions = PARTITIONS } = options;
+    const { id, log, leaseMs = 300, heartbeatMs = 100, partitions = PARTITIONS } = options;
     this.id = id;
     this.#options = options;
     this.#leaseMs = leaseMs;
     this.#heartbeatMs = heartbeatMs;
     this.#all = partitions;
     this.relay = new Relay(log);
-    this.replies = new ReplyQueue(log, logger);
     this.#stopForgetting = log.onLost(() => this.#forget());
   }
 
   /** The partitions it holds now. */
   get held(): ReadonlyMap<string, Partition> {
     return this.#held;
+  }
+
+  /** Where a partition's actors are stepped. */
+  domainOf(partition: string): Domain {
+    const { log } = this.#options;
+    const name = log.domainOf(partition);
+    let domain = this.#domains.get(name);
+    if (domain === undefined) {
+      domain = new Domain({ ...this.#options, relay: this.relay });
+      this.#domains.set(name, domain);
+      if (this.#started) this.#own(this.#drive(domain));
+    }
+    return domain;
   }
 
   /** Begins to work; resolves after the first deal. Rejects when the log cannot be reached. */
@@ -155,11 +166,10 @@ export class Worker {
     }
     this.#waitingSince.delete(name);
     if (this.#stopping) return log.release(name, outcome.epoch);
-    const { relay, replies } = this;
     const { upkeep = UPKEEP_LIMITS } = this.#options;
-    const partition = new Partition(name, outcome.epoch, { ...this.#options, relay, replies, upkeep });
+    const partition = new Partition(name, outcome.epoch, { ...this.#options, relay: this.relay, upkeep });
     this.#held.set(name, partition);
-    if (this.#started) this.#own(this.#drive(partition));
+    this.domainOf(name).add(partition);
   }
 
   #own(work: Promise<void>): void {
@@ -167,28 +177,28 @@ export class Worker {
     void work.finally(() => this.#drives.delete(work));
   }
 
-  /** Steps a partition for as long as the tenure lasts. */
-  async #drive(partition: Partition): Promise<void> {
-    while (!partition.dropped && this.#held.get(partition.name) === partition) {
-      if (partition.hasWork(this.#options.clock.now())) {
-        await partition.step();
+  /** Steps a domain for as long as the worker has anything in it. */
+  async #drive(domain: Domain): Promise<void> {
+    while (!this.#stopping || !domain.isEmpty) {
+      if (domain.hasWork(this.#options.clock.now())) {
+        await domain.step();
         this.#passOn();
       } else {
-        await this.#untilChange(partition);
+        await this.#untilChange(domain);
       }
+      for (const partition of this.#held.values()) if (partition.dropped) this.#bury(partition);
     }
-    if (partition.dropped) this.#bury(partition);
   }
 
-  /** Resolves at the next ring, deadline or end of the tenure. */
-  #untilChange(partition: Partition): Promise<void> {
+  /** Resolves at the next ring, deadline or end of a tenure. */
+  #untilChange(domain: Domain): Promise<void> {
     const { clock } = this.#options;
     return new Promise((resolve) => {
-      const deadline = partition.nextDeadline();
+      const deadline = domain.nextDeadline();
       const wait = Math.min(MAX_TIMER_MS, Math.max(0, (deadline ?? Infinity) - clock.now()));
-      const cancel = deadline === undefined ? () => undefined : clock.after(wait, () => partition.onChange());
-      partition.onChange = () => {
-        partition.onChange = () => undefined;
+      const cancel = deadline === undefined ? () => undefined : clock.after(wait, () => domain.onChange());
+      domain.onChange = () => {
+        domain.onChange = () => undefined;
         cancel();
         resolve();
       };
@@ -198,7 +208,6 @@ export class Worker {
   /** Sets the sending of what steps have produced going, where it is not under way already. */
   #passOn(): void {
     for (const destination of this.relay.destinations()) this.#own(this.#relayTo(destination));
-    if (!this.#answering && !this.replies.isEmpty) this.#own(this.#answer());
   }
 
   async #relayTo(destination: string): Promise<void> {
@@ -206,15 +215,10 @@ export class Worker {
     while (this.relay.destinations().includes(destination));
   }
 
-  async #answer(): Promise<void> {
-    this.#answering = true;
-    while (!this.replies.isEmpty) await this.replies.step();
-    this.#answering = false;
-  }
-
   #bury(partition: Partition): void {
     if (this.#held.get(partition.name) !== partition) return;
     this.#held.delete(partition.name);
+    this.domainOf(partition.name).remove(partition);
     const fields = {
       worker: this.id,
       partition: partition.name,
@@ -230,7 +234,7 @@ export class Worker {
     const { name } = partition;
     if (this.#leaving.has(name)) return;
     this.#held.delete(name);
-    partition.onChange();
+    this.domainOf(name).remove(partition);
     const done = this.#handOver(partition).finally(() => this.#leaving.delete(name));
     this.#leaving.set(name, { partition, done });
   }
@@ -239,7 +243,7 @@ export class Worker {
     const { log, clock, logger } = this.#options;
     const began = clock.now();
     try {
-      await partition.finished();
+      await this.domainOf(partition.name).finished();
       while (!partition.dropped && !this.relay.isIdle(partition) && clock.now() - began < HAND_OVER_MS) {
         this.#passOn();
         await sleep(clock, POLL_MS);
@@ -265,6 +269,7 @@ export class Worker {
     this.#stopForgetting();
     for (const partition of [...this.#held.values()]) this.#letGo(partition);
     await Promise.all([...this.#leaving.values()].map(({ done }) => done));
+    for (const domain of this.#domains.values()) domain.onChange();
     await Promise.all(this.#drives);
     try {
       await log.leave(this.id);

@@ -42,7 +42,8 @@ export class Journal {
   /** By sender and receiver. */
   readonly #underWay = new Map<string, UnderWay[]>();
   #seqs = new Seqs();
-  #unread = new Set<ActorId>();
+  /** Whose entries have been written, in order, and are not taken over yet. */
+  #unread: ActorId[] = [];
   readonly #mayOwe = new Set<string>();
   /** Called with each delta that is new. */
   readonly #onDelta: (delta: MarketDelta | LedgerDelta) => void;
@@ -62,7 +63,7 @@ export class Journal {
     }
     store.onGrowth((key) => {
       const actor = this.#actorOfKey.get(key);
-      if (actor !== undefined) this.#unread.add(actor);
+      if (actor !== undefined) this.#unread.push(actor);
     });
   }
 
@@ -119,13 +120,13 @@ export class Journal {
 
   /** Takes over what an operation has written. */
   read(): void {
-    if (this.#unread.size === 0) return;
-    const unread = [...this.#unread];
-    this.#unread = new Set();
+    if (this.#unread.length === 0) return;
+    const unread = this.#unread;
+    this.#unread = [];
     for (const actor of unread) {
       const kept = this.#of(actor);
       const after = kept.entries.length;
-      for (const { id, body } of this.#store.after(KEYS.deltas(partitionOf(actor), actor), after, Infinity)) {
+      for (const { id, body } of this.#store.after(KEYS.deltas(partitionOf(actor), actor), after, 1)) {
         const entry = parseEntry(actor, { seq: id, body }) as AnyEntry;
         this.#take(kept, entry);
         for (const { deltas } of entry.batches) for (const delta of deltas) this.#onDelta(delta);
@@ -143,7 +144,7 @@ export class Journal {
       return kept.entries.filter(({ seq }) => seq <= last);
     });
     this.#underWay.clear();
-    this.#unread.clear();
+    this.#unread = [];
     this.#seqs = new Seqs();
     for (const actor of [...this.#kept.keys()]) this.#kept.set(actor, this.#blank(actor));
     for (const entry of entries) this.#take(this.#of(entry.actor), entry, true);

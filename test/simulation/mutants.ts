@@ -3,11 +3,14 @@
  * is replaced for the time of one simulation. Each must be caught within some seeds.
  */
 
+import { CaughtUp } from "../../stream/log/caught-up.js";
 import { Inbox } from "../../stream/log/inbox.js";
-import { type Change, cursorAt, positionOf } from "../../stream/log/log.js";
+import { type Change, type Commit, cursorAt, positionOf } from "../../stream/log/log.js";
 import { MemoryLog } from "../../stream/log/memory.js";
 import { MemoryStore } from "../../stream/log/memory-store.js";
-import type { Call, CommitUnderWay } from "./network.js";
+import { Relay } from "../../stream/log/relay.js";
+import { KEYS } from "./journal.js";
+import type { Call } from "./network.js";
 import type { Sabotage } from "./simulation.js";
 
 export interface Mutant {
@@ -84,7 +87,7 @@ class HastyStore extends MemoryStore {
 
 function changing(change: (change: Change) => Change): Sabotage {
   return {
-    tamper: (commit: CommitUnderWay) => ({ ...commit, changes: commit.changes.map(change) }),
+    tamper: (commit: Commit) => ({ ...commit, changes: commit.changes.map(change) }),
   };
 }
 
@@ -112,9 +115,10 @@ const isHead = (key: string): boolean => key.includes(":head:");
 export const RUNTIME_MUTANTS: readonly Mutant[] = [
   {
     name: "the fence removed",
-    sabotage: lying(({ commit }, key, field) =>
-      commit !== undefined && key.endsWith(":lease") && field === "epoch" ? String(commit.epoch) : undefined,
-    ),
+    sabotage: lying(({ commit }, key, field) => {
+      const tenure = commit?.tenures.find(({ partition }) => key === KEYS.lease(partition));
+      return tenure !== undefined && field === "epoch" ? String(tenure.epoch) : undefined;
+    }),
   },
   {
     name: "the dedupe by (source, seq) removed",
@@ -202,6 +206,32 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
         return append.call(this, partition, deliveries.toReversed(), capacity);
       },
     }),
+  },
+  {
+    name: "a hand-over past what the last owner left in the mailbox",
+    sabotage: replacing(CaughtUp.prototype, { begun: () => undefined }),
+  },
+  {
+    name: "a hand-over past whatever is in the mailbox",
+    sabotage: replacing(CaughtUp.prototype, { has: () => true }),
+  },
+  {
+    name: "a mailbox read before what was relayed is in it",
+    sabotage: replacing(Relay.prototype, { isWaiting: () => false }),
+  },
+  {
+    name: "what was handed over held for all there was to relay",
+    sabotage: replacing(Relay.prototype, { isClear: () => true }),
+  },
+  {
+    name: "a commit of a part of its partitions",
+    sabotage: {
+      tamper: ({ tenures, changes, ...rest }) => ({
+        ...rest,
+        tenures,
+        changes: changes.filter(({ partition }) => partition === tenures[0]?.partition),
+      }),
+    },
   },
   {
     name: "a lost relay taken for a success",

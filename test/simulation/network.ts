@@ -4,7 +4,7 @@
  * reached its disk; a power cut takes the rest, and every connection.
  */
 
-import type { Change } from "../../stream/log/log.js";
+import type { Commit } from "../../stream/log/log.js";
 import type { Operation } from "../../stream/log/memory.js";
 import type { MemoryStore } from "../../stream/log/memory-store.js";
 import type { Random } from "./random.js";
@@ -34,18 +34,12 @@ export interface Caller {
   disconnect(): void;
 }
 
-/** An operation on its way; of those that need an owner also the partition, of a commit what it is to write. */
+/** An operation on its way; of a take also the partition, of a commit what it is to write. */
 export interface Call {
   readonly caller: Caller;
   readonly operation: Operation;
   readonly partition: string | undefined;
-  readonly commit: CommitUnderWay | undefined;
-}
-
-export interface CommitUnderWay {
-  readonly partition: string;
-  readonly epoch: number;
-  readonly changes: readonly Change[];
+  readonly commit: Commit | undefined;
 }
 
 /** Who watches the operations as they reach the log. */
@@ -161,6 +155,11 @@ export class Network {
     }
     this.#wire.onResult(call, result, repeated);
     return { result };
+  }
+
+  /** Brings what the log tells of itself to whoever hears it, when it is on the disk. */
+  bring(caller: Caller, hear: () => void): void {
+    this.#whenSynced(() => caller.run(hear));
   }
 
   #whenSynced(answer: () => void): void {

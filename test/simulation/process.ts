@@ -3,7 +3,7 @@
 import type { Clock } from "../../stream/log/clock.js";
 import type {
   BellKind,
-  Change,
+  Commit,
   CommitOutcome,
   FeedReader,
   Listener,
@@ -13,7 +13,7 @@ import type {
 } from "../../stream/log/log.js";
 import { MemoryLog, type Operation } from "../../stream/log/memory.js";
 import type { MemoryStore } from "../../stream/log/memory-store.js";
-import type { Call, Caller, CommitUnderWay, Network } from "./network.js";
+import type { Call, Caller, Network } from "./network.js";
 import type { Scheduler } from "./scheduler.js";
 
 /** What a process runs on. */
@@ -21,8 +21,10 @@ export interface Machine {
   readonly store: MemoryStore;
   readonly scheduler: Scheduler;
   readonly network: Network;
+  /** Whether all partitions are in one domain. */
+  readonly together: boolean;
   /** What a planted bug makes of a commit on its way out, and of the answer to it. */
-  readonly tamper: (commit: CommitUnderWay) => CommitUnderWay;
+  readonly tamper: (commit: Commit) => Commit;
   readonly believe: (outcome: Promise<CommitOutcome>) => Promise<CommitOutcome>;
 }
 
@@ -122,18 +124,17 @@ class ProcessLog extends MemoryLog {
     super(machine.store, {
       clock: { now: () => scheduler.nowMs, after: (ms, call) => scheduler.after(ms, call) },
       gate: (operation, apply) => process.carry(operation, apply),
+      together: machine.together,
     });
     this.#process = process;
     this.#machine = machine;
   }
 
-  override commit(partition: string, epoch: number, changes: readonly Change[]): Promise<CommitOutcome> {
+  override commit(commit: Commit): Promise<CommitOutcome> {
     const { tamper, believe } = this.#machine;
-    const commit = tamper({ partition, epoch, changes });
-    const outcome = this.#process.handOver({ partition, commit }, () =>
-      super.commit(commit.partition, commit.epoch, commit.changes),
-    );
-    return believe(outcome);
+    const sent = tamper(commit);
+    const handed = { partition: undefined, commit: sent };
+    return believe(this.#process.handOver(handed, () => super.commit(sent)));
   }
 
   override take(
@@ -148,12 +149,12 @@ class ProcessLog extends MemoryLog {
   }
 
   override listen(kind: BellKind, onRing: (ring: Ring) => void): Listener {
-    return super.listen(kind, (ring) => this.#process.run(() => onRing(ring)));
+    return super.listen(kind, (ring) => this.#machine.network.bring(this.#process, () => onRing(ring)));
   }
 
   override subscribe(feed: string, reader: FeedReader): Promise<Subscription> {
     return super.subscribe(feed, {
-      onBodies: (bodies) => this.#process.run(() => reader.onBodies(bodies)),
+      onBody: (body) => this.#machine.network.bring(this.#process, () => reader.onBody(body)),
       onMissed: () => this.#process.run(() => reader.onMissed()),
     });
   }

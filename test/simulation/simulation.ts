@@ -11,14 +11,14 @@ import { ledger } from "../../actors/ledger/ledger.js";
 import type { MarketDelta } from "../../actors/market/deltas.js";
 import { market } from "../../actors/market/market.js";
 import { actorOf } from "../../stream/log/actors.js";
-import type { CommitOutcome } from "../../stream/log/log.js";
+import type { Commit, CommitOutcome } from "../../stream/log/log.js";
 import { MemoryStore } from "../../stream/log/memory-store.js";
 import { definitionOf, walletsOf } from "../actors/world.js";
 import { checkAnswers, checkPunctual, checkRecovery, checkRest, must } from "./checks.js";
 import { Clients } from "./clients.js";
 import { Deployment } from "./deployment.js";
 import { Journal, KEYS } from "./journal.js";
-import { type Call, type CommitUnderWay, type Faults, Network, NO_FAULTS, type Wire } from "./network.js";
+import { type Call, type Faults, Network, NO_FAULTS, type Wire } from "./network.js";
 import { Random } from "./random.js";
 import { Scheduler } from "./scheduler.js";
 import { Trading } from "./trading.js";
@@ -37,7 +37,7 @@ const PUNCTUAL_MS = 2_000;
 export interface Sabotage {
   /** The store, which can ask which operation is being carried out. */
   readonly store?: (current: () => Call | undefined) => MemoryStore;
-  readonly tamper?: (commit: CommitUnderWay) => CommitUnderWay;
+  readonly tamper?: (commit: Commit) => Commit;
   readonly believe?: (outcome: Promise<CommitOutcome>) => Promise<CommitOutcome>;
   /** The log answers before what it wrote is on the disk. */
   readonly answersEarly?: boolean;
@@ -99,13 +99,12 @@ export class Simulation {
     this.#journal = new Journal(this.#store, { market, ledger }, ids, (delta) => this.#reach(delta));
     const scheduler = this.#scheduler;
     this.#network = new Network(this.#store, scheduler, new Random(seed, 2), this.#wire());
+    const together = random.chance(0.5);
     this.#network.answersEarly = sabotage.answersEarly ?? false;
-    const {
-      tamper = (commit: CommitUnderWay) => commit,
-      believe = (outcome: Promise<CommitOutcome>) => outcome,
-    } = sabotage;
+    const { tamper = (commit: Commit) => commit, believe = (outcome: Promise<CommitOutcome>) => outcome } =
+      sabotage;
     this.#deployment = new Deployment({
-      machine: { store: this.#store, scheduler, network: this.#network, tamper, believe },
+      machine: { store: this.#store, scheduler, network: this.#network, together, tamper, believe },
       actors: ids,
       actorOf,
       random: new Random(seed, 3),
@@ -237,7 +236,8 @@ export class Simulation {
     const { caller, operation, commit } = call;
     this.#current = call;
     if (commit === undefined) return;
-    if (this.#epochs.get(commit.partition) !== commit.epoch) this.#count("late commit of a former owner");
+    if (commit.tenures.some(({ partition, epoch }) => this.#epochs.get(partition) !== epoch))
+      this.#count("late commit of a former owner");
     if (!caller.isAlive) this.#count(`${operation} of a dead process`);
   }
 
@@ -256,17 +256,25 @@ export class Simulation {
   }
 
   /** Only the owner of a partition writes, and each entry takes the place it was meant for. */
-  #checkCommit(name: string, { partition, epoch, changes }: CommitUnderWay): void {
-    const current = this.#epochs.get(partition) ?? 0;
-    must(
-      epoch === current,
-      `${name} wrote to ${partition} in tenure ${epoch}, and it is in tenure ${current}`,
-    );
+  #checkCommit(name: string, { tenures, changes }: Commit): void {
+    for (const { partition, epoch } of tenures) {
+      const current = this.#epochs.get(partition) ?? 0;
+      must(
+        epoch === current,
+        `${name} wrote to ${partition} in tenure ${epoch}, and it is in tenure ${current}`,
+      );
+    }
+    const lasts = new Map<ActorId, number>();
     for (const { actor, expectedSeq, entry } of changes) {
       if (entry === undefined) continue;
-      const { last } = this.#store.stream(KEYS.deltas(partitionOf(actor), actor));
-      must(last === expectedSeq + 1, `${actor}: entry ${expectedSeq + 1} was written as ${last}`);
+      if (lasts.has(actor)) this.#count("several entries in one commit");
+      lasts.set(actor, expectedSeq + 1);
       this.#hash.update(entry);
+    }
+    if (tenures.length > 1 && lasts.size > 1) this.#count("commit of several partitions");
+    for (const [actor, meant] of lasts) {
+      const { last } = this.#store.stream(KEYS.deltas(partitionOf(actor), actor));
+      must(last === meant, `${actor}: entry ${meant} was written as ${last}`);
     }
   }
 

@@ -32,7 +32,7 @@ export interface Caught {
 }
 
 /** Within how many seeds a planted bug has to be caught. */
-const RUNTIME_SEEDS = 60;
+const RUNTIME_SEEDS = 400;
 const EXCHANGE_SEEDS = 300;
 
 export async function carryOut(task: Task, trace?: (line: string) => void): Promise<Report> {

@@ -9,6 +9,7 @@ import { silentLogger } from "../../../stream/log/logger.js";
 import { type Gate, MemoryLog } from "../../../stream/log/memory.js";
 import { MemoryStore } from "../../../stream/log/memory-store.js";
 import { packEnvelope, parseEntry } from "../../../stream/log/packing.js";
+import type { Domain } from "../../../stream/log/domain.js";
 import { Worker } from "../../../stream/log/worker.js";
 import { counter, type CounterDelta, type CounterState } from "./counter.js";
 import { counterInLog, ManualClock, settled } from "./support.js";
@@ -65,6 +66,7 @@ export class ChaosWorld {
   readonly clock = new ManualClock();
   readonly store = new MemoryStore();
   readonly #random: () => number;
+  readonly #together: boolean;
   readonly #observer = new MemoryLog(this.store, { clock: this.clock });
   #pending: Pending[] = [];
   #processes: Process[] = [];
@@ -78,6 +80,7 @@ export class ChaosWorld {
 
   constructor(seed: number) {
     this.#random = randomFrom(seed);
+    this.#together = seed % 3 > 0;
   }
 
   #chance(probability: number): boolean {
@@ -113,7 +116,7 @@ export class ChaosWorld {
           },
         });
       });
-    const log = new MemoryLog(this.store, { clock: this.clock, gate });
+    const log = new MemoryLog(this.store, { clock: this.clock, gate, together: this.#together });
     const options = { log, clock: this.clock, logger: silentLogger, partitions: PARTITIONS, upkeep: UPKEEP };
     const worker = new Worker({ ...options, id, actorOf: () => counter, leaseMs: LEASE_MS });
     const process: Process = { worker, log, dead: false };
@@ -172,15 +175,20 @@ export class ChaosWorld {
     else if (choice < 0.27) this.#own(worker.relay.flush());
     else if (choice < 0.4 && partition !== undefined) this.#own(partition.tidy());
     else if (choice < 0.65) for (const to of worker.relay.destinations()) this.#own(worker.relay.step(to));
-    else if (partition !== undefined && !this.#stepping.has(partition)) {
-      partition.ring({ partition: partition.name, actors: [], lookAtAll: true });
-      this.#stepping.add(partition);
-      this.#own(partition.step().finally(() => this.#stepping.delete(partition)));
+    else if (partition !== undefined) {
+      partition.ring({ partition: partition.name, rung: [], lookAtAll: true });
+      this.#step(worker.domainOf(partition.name));
     }
     for (const one of this.#processes) await this.#bury(one);
   }
 
-  readonly #stepping = new Set<unknown>();
+  readonly #stepping = new Set<Domain>();
+
+  #step(domain: Domain): void {
+    if (this.#stepping.has(domain)) return;
+    this.#stepping.add(domain);
+    this.#own(domain.step().finally(() => this.#stepping.delete(domain)));
+  }
 
   /** A dropped partition is given up at the next beat. */
   async #bury({ worker }: Process): Promise<void> {
@@ -219,9 +227,8 @@ export class ChaosWorld {
         this.#own(worker.beat());
         await this.#drain();
         for (const partition of worker.held.values()) {
-          if (this.#stepping.has(partition)) continue;
-          partition.ring({ partition: partition.name, actors: [], lookAtAll: true });
-          this.#own(partition.step());
+          partition.ring({ partition: partition.name, rung: [], lookAtAll: true });
+          this.#step(worker.domainOf(partition.name));
           await this.#drain();
         }
         for (const to of worker.relay.destinations()) this.#own(worker.relay.step(to));
@@ -263,8 +270,8 @@ export class ChaosWorld {
       const partition = partitionOf(actor);
       const projected = this.#projected.get(actor) ?? { seq: 0, deltas: [] };
       this.#projected.set(actor, projected);
-      const reads = [{ actor, afterSeq: projected.seq }];
-      const [found] = await this.#observer.readEntries(partition, reads, Infinity);
+      const reads = [{ partition, actor, afterSeq: projected.seq }];
+      const [found] = await this.#observer.readEntries(reads, Infinity);
       if (found?.gap === true) throw new Error(`${actor} was trimmed before it was projected`);
       for (const entry of found?.entries ?? []) {
         for (const { deltas } of parseEntry(actor, entry).batches)

@@ -22,8 +22,6 @@ describe("the log on a Redis Cluster", () => {
     const log = await RedisLog.open({
       url: cluster.url,
       prefix: `t${count}:`,
-      bellLength: 10,
-      feedLength: 10,
     });
     logs.push(log);
     return log;
@@ -37,12 +35,12 @@ describe("the log on a Redis Cluster", () => {
   async function cutAll(): Promise<void> {
     for (const node of cluster.nodes) {
       const admin = new Redis(node);
-      await admin.client("KILL", "TYPE", "normal", "SKIPME", "yes");
+      for (const type of ["normal", "pubsub"]) await admin.client("KILL", "TYPE", type, "SKIPME", "yes");
       admin.disconnect();
     }
   }
 
-  conformance(() => Promise.resolve({ open, cut: cutAll, close: closeAll }));
+  conformance(() => Promise.resolve({ open, cut: cutAll, close: closeAll }), "many");
 
   it("spreads the partitions over all nodes", async () => {
     const log = await open();

@@ -1,9 +1,10 @@
 /** Conformance of a log: mailboxes, commits, positions, trimming and snapshots. */
 
 import { expect } from "chai";
-import type { ActorId } from "../../../actors/actor.js";
-import type { Snapshot } from "../../../stream/log/log.js";
+import { type ActorId, ledgerActor } from "../../../actors/actor.js";
+import type { Change, Snapshot } from "../../../stream/log/log.js";
 import { actor, deliveries, entryAt, type Fixture, partition, untouched } from "./conformance.js";
+import { eventually } from "./support.js";
 
 const rest = { retained: 0, deadlineMs: undefined };
 
@@ -18,10 +19,10 @@ export function dataConformance(fixture: Fixture): void {
       ]);
       expect(taken).to.deep.equal([true, true, true]);
       const reads = [
-        { actor, after: "0-0" },
-        { actor: other, after: "0-0" },
+        { partition, actor, after: "0-0" },
+        { partition, actor: other, after: "0-0" },
       ];
-      const mail = await fixture.log.readMailboxes(partition, reads, 10);
+      const mail = await fixture.log.readMailboxes(reads, 10);
       expect(mail.get(actor)).to.deep.equal([
         { id: "0-1", body: "a" },
         { id: "0-2", body: "c" },
@@ -31,9 +32,9 @@ export function dataConformance(fixture: Fixture): void {
 
     it("reads after a cursor and not more than asked", async () => {
       await fixture.log.append(partition, deliveries(9));
-      const mail = await fixture.log.readMailboxes(partition, [{ actor, after: "0-4" }], 3);
+      const mail = await fixture.log.readMailboxes([{ partition, actor, after: "0-4" }], 3);
       expect(mail.get(actor)?.map(({ id }) => id)).to.deep.equal(["0-5", "0-6", "0-7"]);
-      expect(await fixture.log.readMailboxes(partition, [{ actor, after: "0-9" }], 3)).to.have.property(
+      expect(await fixture.log.readMailboxes([{ partition, actor, after: "0-9" }], 3)).to.have.property(
         "size",
         0,
       );
@@ -48,7 +49,7 @@ export function dataConformance(fixture: Fixture): void {
     it("keeps any text", async () => {
       const body = '\u0000 \ud83c\udfb2 "\\ \r\n €';
       await fixture.log.append(partition, [{ to: actor, body }]);
-      const mail = await fixture.log.readMailboxes(partition, [{ actor, after: "0-0" }], 1);
+      const mail = await fixture.log.readMailboxes([{ partition, actor, after: "0-0" }], 1);
       expect(mail.get(actor)?.[0]?.body).to.equal(body);
     });
   });
@@ -57,22 +58,20 @@ export function dataConformance(fixture: Fixture): void {
     it("adds the entry, moves the cursor and takes what was applied out of the mailbox", async () => {
       const epoch = await fixture.take();
       await fixture.log.append(partition, deliveries(3));
-      expect(await fixture.log.commit(partition, epoch, [entryAt(1, "0-2")])).to.deep.equal({ kind: "ok" });
+      expect(await fixture.commit(epoch, [entryAt(1, "0-2")])).to.deep.equal({ kind: "ok" });
       expect(await fixture.log.heads(partition, [actor])).to.deep.equal([
         { ...untouched, seq: 1, cursor: "0-2" },
       ]);
-      const mail = await fixture.log.readMailboxes(partition, [{ actor, after: "0-0" }], 9);
+      const mail = await fixture.log.readMailboxes([{ partition, actor, after: "0-0" }], 9);
       expect(mail.get(actor)?.map(({ id }) => id)).to.deep.equal(["0-3"]);
-      const found = await fixture.log.readEntries(partition, [{ actor, afterSeq: 0 }], 9);
+      const found = await fixture.log.readEntries([{ partition, actor, afterSeq: 0 }], 9);
       expect(found).to.deep.equal([{ actor, entries: [{ seq: 1, body: "entry 1" }], gap: false }]);
     });
 
     it("can move only the cursor", async () => {
       const epoch = await fixture.take();
       await fixture.log.append(partition, deliveries(2));
-      expect(
-        await fixture.log.commit(partition, epoch, [{ actor, expectedSeq: 0, cursor: "0-2" }]),
-      ).to.deep.equal({
+      expect(await fixture.commit(epoch, [{ actor, expectedSeq: 0, cursor: "0-2" }])).to.deep.equal({
         kind: "ok",
       });
       expect(await fixture.log.heads(partition, [actor])).to.deep.equal([{ ...untouched, cursor: "0-2" }]);
@@ -82,43 +81,64 @@ export function dataConformance(fixture: Fixture): void {
     it("numbers new messages on after all have been applied", async () => {
       const epoch = await fixture.take();
       await fixture.log.append(partition, deliveries(2));
-      await fixture.log.commit(partition, epoch, [entryAt(1, "0-2")]);
+      await fixture.commit(epoch, [entryAt(1, "0-2")]);
       await fixture.log.append(partition, deliveries(1));
-      const mail = await fixture.log.readMailboxes(partition, [{ actor, after: "0-2" }], 9);
+      const mail = await fixture.log.readMailboxes([{ partition, actor, after: "0-2" }], 9);
       expect(mail.get(actor)?.map(({ id }) => id)).to.deep.equal(["0-3"]);
     });
 
     it("refuses an epoch that is over, and writes nothing", async () => {
       const old = await fixture.take("w1");
       await fixture.take("w2");
-      expect(await fixture.log.commit(partition, old, [entryAt(1)])).to.deep.equal({ kind: "fenced" });
+      expect(await fixture.commit(old, [entryAt(1)])).to.deep.equal({ kind: "fenced", partition });
       expect(await fixture.log.heads(partition, [actor])).to.deep.equal([untouched]);
       expect(await fixture.seqs(0)).to.equal(undefined);
     });
 
     it("refuses an epoch that never was", async () => {
-      expect(await fixture.log.commit(partition, 1, [entryAt(1)])).to.deep.equal({ kind: "fenced" });
+      expect(await fixture.commit(1, [entryAt(1)])).to.deep.equal({ kind: "fenced", partition });
     });
 
     it("writes nothing when one actor is elsewhere, and says which", async () => {
       const epoch = await fixture.take();
       const other = "market:other" as ActorId;
       await fixture.log.append(partition, [...deliveries(1), ...deliveries(1, other)]);
-      const outcome = await fixture.log.commit(partition, epoch, [
+      const outcome = await fixture.commit(epoch, [
         entryAt(1, "0-1"),
         { actor: other, expectedSeq: 7, cursor: "0-1", entry: "x" },
       ]);
       expect(outcome).to.deep.equal({ kind: "conflict", actor: other });
       expect(await fixture.log.heads(partition, [actor, other])).to.deep.equal([untouched, untouched]);
-      const mail = await fixture.log.readMailboxes(partition, [{ actor, after: "0-0" }], 9);
+      const mail = await fixture.log.readMailboxes([{ partition, actor, after: "0-0" }], 9);
       expect(mail.get(actor)).to.have.length(1);
       expect(await fixture.seqs(0)).to.equal(undefined);
     });
 
+    it("writes an actor's entries one after the other, and tells whoever asked", async () => {
+      const epoch = await fixture.take();
+      const told: string[] = [];
+      await fixture.log.subscribe("f", { onBody: (body) => told.push(body), onMissed: () => undefined });
+      const changes = [entryAt(1), { ...entryAt(2), relayed: true }, { ...entryAt(3) }];
+      const tenures = [{ partition, epoch }];
+      const publications = [{ feed: "f", body: "done" }];
+      expect(await fixture.log.commit({ tenures, changes, publications })).to.deep.equal({ kind: "ok" });
+      expect(await fixture.seqs(0)).to.deep.equal({ seqs: [1, 2, 3], gap: false });
+      expect((await fixture.log.heads(partition, [actor]))[0]).to.include({ seq: 3, relayed: 2 });
+      await eventually(() => expect(told).to.deep.equal(["done"]));
+      const late = { tenures: [{ partition, epoch: epoch - 1 }], changes: [entryAt(4)], publications };
+      expect(await fixture.log.commit(late)).to.deep.equal({ kind: "fenced", partition });
+      expect(await fixture.log.commit({ tenures, changes: [entryAt(4), entryAt(4)] })).to.deep.equal({
+        kind: "conflict",
+        actor,
+      });
+      expect(await fixture.seqs(3)).to.equal(undefined);
+      expect(told).to.deep.equal(["done"]);
+    });
+
     it("takes effect once when it arrives twice", async () => {
       const epoch = await fixture.take();
-      await fixture.log.commit(partition, epoch, [entryAt(1)]);
-      expect(await fixture.log.commit(partition, epoch, [entryAt(1)])).to.deep.equal({
+      await fixture.commit(epoch, [entryAt(1)]);
+      expect(await fixture.commit(epoch, [entryAt(1)])).to.deep.equal({
         kind: "conflict",
         actor,
       });
@@ -133,7 +153,7 @@ export function dataConformance(fixture: Fixture): void {
       expect(await fixture.log.look(partition)).to.deep.equal([
         { actor, head: untouched, waiting: 3, ...rest },
       ]);
-      await fixture.log.commit(partition, epoch, [{ ...entryAt(1, "0-2"), deadlineMs: 1_700_000_000_123 }]);
+      await fixture.commit(epoch, [{ ...entryAt(1, "0-2"), deadlineMs: 1_700_000_000_123 }]);
       expect(await fixture.log.look(partition)).to.deep.equal([
         {
           actor,
@@ -143,9 +163,9 @@ export function dataConformance(fixture: Fixture): void {
           deadlineMs: 1_700_000_000_123,
         },
       ]);
-      await fixture.log.commit(partition, epoch, [entryAt(2, "0-2")]);
+      await fixture.commit(epoch, [entryAt(2, "0-2")]);
       expect((await fixture.log.look(partition))[0]?.deadlineMs).to.equal(1_700_000_000_123);
-      await fixture.log.commit(partition, epoch, [{ ...entryAt(3, "0-2"), deadlineMs: null }]);
+      await fixture.commit(epoch, [{ ...entryAt(3, "0-2"), deadlineMs: null }]);
       expect((await fixture.log.look(partition))[0]?.deadlineMs).to.equal(undefined);
     });
 
@@ -220,15 +240,13 @@ export function dataConformance(fixture: Fixture): void {
       const epoch = await fixture.take();
       await fixture.commitEntries(epoch, 5);
       const other = "market:other" as ActorId;
-      await fixture.log.commit(partition, epoch, [
-        { actor: other, expectedSeq: 0, cursor: "0-0", entry: "o" },
-      ]);
+      await fixture.commit(epoch, [{ actor: other, expectedSeq: 0, cursor: "0-0", entry: "o" }]);
       const reads = [
-        { actor, afterSeq: 1 },
-        { actor: other, afterSeq: 0 },
-        { actor: "market:nobody" as ActorId, afterSeq: 0 },
+        { partition, actor, afterSeq: 1 },
+        { partition, actor: other, afterSeq: 0 },
+        { partition, actor: "market:nobody" as ActorId, afterSeq: 0 },
       ];
-      const found = await fixture.log.readEntries(partition, reads, 2);
+      const found = await fixture.log.readEntries(reads, 2);
       expect(found.map((one) => [one.actor, one.entries.map(({ seq }) => seq)])).to.deep.equal([
         [actor, [2, 3]],
         [other, [1]],
@@ -269,5 +287,30 @@ export function dataConformance(fixture: Fixture): void {
       expect(await fixture.log.writeSnapshot(partition, epoch, actor, snapshot(3))).to.equal(false);
       expect(await fixture.log.readSnapshot(partition, actor, "latest")).to.deep.equal(snapshot(2));
     });
+  });
+}
+
+/** Of a log that has more than one partition in a domain. */
+export function domainConformance(fixture: Fixture): void {
+  it("writes all partitions of a domain or none", async () => {
+    const [first, second] = ["l3", "l4"];
+    const neighbour = ledgerActor(4);
+    const epoch = await fixture.take();
+    const other = await fixture.log.take(second, "w1", [], false);
+    const tenures = [
+      { partition: first, epoch },
+      { partition: second, epoch: other.kind === "taken" ? other.epoch : 0 },
+    ];
+    const changeAt = (seq: number): Change => ({ ...entryAt(seq), partition: second, actor: neighbour });
+    const changes = [entryAt(1), changeAt(1), entryAt(2)];
+    expect(await fixture.log.commit({ tenures, changes })).to.deep.equal({ kind: "ok" });
+    expect((await fixture.log.heads(first, [actor]))[0]?.seq).to.equal(2);
+    expect((await fixture.log.heads(second, [neighbour]))[0]?.seq).to.equal(1);
+    await fixture.log.take(second, "w2", [], true);
+    expect(await fixture.log.commit({ tenures, changes: [entryAt(3), changeAt(2)] })).to.deep.equal({
+      kind: "fenced",
+      partition: second,
+    });
+    expect((await fixture.log.heads(first, [actor]))[0]?.seq).to.equal(2);
   });
 }

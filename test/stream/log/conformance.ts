@@ -2,11 +2,11 @@
 
 import { expect } from "chai";
 import { type ActorId, ledgerActor } from "../../../actors/actor.js";
-import type { Change, Log } from "../../../stream/log/log.js";
-import { dataConformance } from "./conformance-data.js";
+import type { Change, CommitOutcome, Log } from "../../../stream/log/log.js";
+import { dataConformance, domainConformance } from "./conformance-data.js";
 import { readerConformance } from "./conformance-readers.js";
+import { commitIn } from "./support.js";
 
-/** Short bells and feeds, so that falling behind is quick: about ten messages are kept. */
 export interface LogUnderTest {
   /** A connection to the same data as every other one of the test. */
   open(): Promise<Log>;
@@ -24,7 +24,7 @@ export function deliveries(count: number, to: ActorId = actor): { to: ActorId; b
 }
 
 export function entryAt(seq: number, cursor = "0-0"): Change {
-  return { actor, expectedSeq: seq - 1, cursor, entry: `entry ${seq}` };
+  return { partition, actor, expectedSeq: seq - 1, cursor, entry: `entry ${seq}` };
 }
 
 /** The log of the test that runs, and the steps that many tests begin with. */
@@ -53,21 +53,26 @@ export class Fixture {
     return outcome.epoch;
   }
 
+  /** Commits changes of actors of the partition. */
+  commit(epoch: number, changes: readonly Omit<Change, "partition">[]): Promise<CommitOutcome> {
+    return commitIn(this.log, { partition, epoch }, changes);
+  }
+
   /** Commits entries `1..count`, a bit at a time. */
   async commitEntries(epoch: number, count: number): Promise<void> {
     for (let seq = 1; seq <= count; seq += 1) {
-      expect(await this.log.commit(partition, epoch, [entryAt(seq)])).to.deep.equal({ kind: "ok" });
+      expect(await this.commit(epoch, [entryAt(seq)])).to.deep.equal({ kind: "ok" });
     }
   }
 
   async seqs(afterSeq: number): Promise<{ seqs: number[]; gap: boolean } | undefined> {
-    const [found] = await this.log.readEntries(partition, [{ actor, afterSeq }], 1_000);
+    const [found] = await this.log.readEntries([{ partition, actor, afterSeq }], 1_000);
     return found && { seqs: found.entries.map(({ seq }) => seq), gap: found.gap };
   }
 }
 
 /** Runs the whole suite against logs that `create` makes, a new one for each test. */
-export function conformance(create: () => Promise<LogUnderTest>): void {
+export function conformance(create: () => Promise<LogUnderTest>, domains: "one" | "many"): void {
   const fixture = new Fixture();
 
   beforeEach(async () => fixture.open(await create()));
@@ -75,4 +80,5 @@ export function conformance(create: () => Promise<LogUnderTest>): void {
 
   dataConformance(fixture);
   readerConformance(fixture);
+  if (domains === "one") domainConformance(fixture);
 }

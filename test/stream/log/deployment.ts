@@ -64,8 +64,11 @@ export class Deployment {
   readonly #closing: { close(): Promise<void> }[] = [];
   readonly #workers: Worker[] = [];
 
+  /** `together`: whether all partitions are in one domain. */
+  constructor(readonly together = false) {}
+
   connect(gate?: Gate, clock: Clock = systemClock): MemoryLog {
-    const log = new MemoryLog(this.store, { gate, clock });
+    const log = new MemoryLog(this.store, { gate, clock, together: this.together });
     this.#closing.push(log);
     return log;
   }
@@ -111,6 +114,14 @@ export function partitionOfWorker(worker: Worker, name: string): Partition {
   const partition = worker.held.get(name);
   if (partition === undefined) throw new Error(`${worker.id} does not hold ${name}`);
   return partition;
+}
+
+/** A step of the domain of a partition, with what has to be loaded for it. */
+export async function step(worker: Worker, name: string): Promise<void> {
+  const domain = worker.domainOf(name);
+  await domain.step();
+  await Promise.all([...worker.held.values()].map((partition) => partition.loaded()));
+  if (domain.hasWork(Date.now())) await domain.step();
 }
 
 /** Puts a command into a mailbox without anybody waiting for an answer. */

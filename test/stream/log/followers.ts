@@ -6,6 +6,7 @@ import type { Log } from "../../../stream/log/log.js";
 import { packEntry, packSnapshot } from "../../../stream/log/packing.js";
 import type { Entry } from "../../../stream/log/types.js";
 import { counter } from "./counter.js";
+import { commitIn } from "./support.js";
 
 /** Commits entries of actors as their owner would. */
 export class Writer {
@@ -38,7 +39,7 @@ export class Writer {
       const seq = expectedSeq + 1;
       const batches = [{ ts: 1_000 + seq, deltas: [{ type: "added", n: 1 }] }];
       const entry = packEntry({ actor, seq, cursor: "0-1", sources: {}, answers: [], batches });
-      const outcome = await this.#log.commit(partitionOf(actor), epoch, [
+      const outcome = await commitIn(this.#log, { partition: partitionOf(actor), epoch }, [
         { actor, expectedSeq, cursor: "0-1", entry },
       ]);
       expect(outcome.kind).to.equal("ok");

@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { ledgerActor } from "../../../actors/actor.js";
-import type { Log } from "../../../stream/log/log.js";
+import type { Log, Ring } from "../../../stream/log/log.js";
 import { RedisLog } from "../../../stream/log/redis.js";
 import { type FreshRedis, freshRedis } from "../../support/servers.js";
 import { conformance } from "./conformance.js";
 import { cutConnections } from "./redis-faults.js";
-import { eventually } from "./support.js";
+import { commitIn, eventually } from "./support.js";
 
 const actor = ledgerActor(0);
 
@@ -15,7 +15,7 @@ describe("the log on Redis", () => {
   const logs: RedisLog[] = [];
 
   async function open(): Promise<RedisLog> {
-    const log = await RedisLog.open({ url: redis.url, prefix: redis.prefix, bellLength: 10, feedLength: 10 });
+    const log = await RedisLog.open({ url: redis.url, prefix: redis.prefix });
     logs.push(log);
     return log;
   }
@@ -28,7 +28,7 @@ describe("the log on Redis", () => {
   conformance(async () => {
     redis = await freshRedis();
     return { open, cut: () => cutConnections(redis.url), close: closeAll };
-  });
+  }, "one");
 
   describe("what only a server can do", () => {
     let admin: Redis;
@@ -48,11 +48,13 @@ describe("the log on Redis", () => {
       const taken = await log.take("l0", "w", [], false);
       const epoch = taken.kind === "taken" ? taken.epoch : 0;
       await log.append("l0", [{ to: actor, body: "x" }]);
-      await log.commit("l0", epoch, [{ actor, expectedSeq: 0, cursor: "0-1", entry: "e", deadlineMs: 1 }]);
+      await commitIn(log, { partition: "l0", epoch }, [
+        { actor, expectedSeq: 0, cursor: "0-1", entry: "e", deadlineMs: 1 },
+      ]);
       await log.writeSnapshot("l0", epoch, actor, { seq: 1, cursor: "0-1", hash: "h", body: "b" });
       await log.writeSnapshot("l0", epoch, actor, { seq: 1, cursor: "0-1", hash: "h", body: "b" });
-      const keys = await admin.keys("*");
-      expect(keys).to.have.length(10);
+      const keys = (await admin.keys("*")).filter((key) => !key.includes(":rings:"));
+      expect(keys).to.have.length(8);
       for (const key of keys) expect(key.startsWith(`${redis.prefix}{l0}:`), key).to.equal(true);
     });
 
@@ -61,7 +63,7 @@ describe("the log on Redis", () => {
       await log.append("l0", [{ to: actor, body: "1" }]);
       await admin.script("FLUSH");
       expect(await log.append("l0", [{ to: actor, body: "2" }])).to.deep.equal([true]);
-      const mail = await log.readMailboxes("l0", [{ actor, after: "0-0" }], 9);
+      const mail = await log.readMailboxes([{ partition: "l0", actor, after: "0-0" }], 9);
       expect(mail.get(actor)?.map(({ body }) => body)).to.deep.equal(["1", "2"]);
     });
 
@@ -79,21 +81,42 @@ describe("the log on Redis", () => {
       expect(Date.now() - began).to.be.below(2_000);
       await admin.client("UNPAUSE").catch(() => undefined);
       await eventually(async () => {
-        const mail = await log.readMailboxes("l0", [{ actor, after: "0-0" }], 9);
+        const mail = await log.readMailboxes([{ partition: "l0", actor, after: "0-0" }], 9);
         expect(mail.get(actor)?.map(({ body }) => body)).to.deep.equal(["1"]);
       });
     });
 
-    it("says that all must be looked at when rings were trimmed unheard", async () => {
+    it("says that all must be looked at when a ring was lost, whether another comes or not", async () => {
       const log = await open();
       const looks: boolean[] = [];
       log.listen("commands", ({ lookAtAll }) => looks.push(lookAtAll)).watch(["l0"]);
       await eventually(() => expect(looks).to.deep.equal([true]));
-      const bell = `${redis.prefix}{l0}:bell:commands`;
-      await admin.multi().xadd(bell, "0-5", "a", actor).xtrim(bell, "MINID", "0-5").exec();
-      await eventually(() => expect(looks).to.deep.equal([true, true]));
+      const bell = `${redis.prefix}{all}:rings:commands`;
+      await admin.incr(bell);
       await log.append("l0", [{ to: actor, body: "x" }]);
-      await eventually(() => expect(looks).to.deep.equal([true, true, false]));
+      await eventually(() => expect(looks).to.deep.equal([true, false, true]));
+      await log.append("l0", [{ to: actor, body: "x" }]);
+      await eventually(() => expect(looks).to.deep.equal([true, false, true, false]));
+      await admin.incr(bell);
+      await eventually(() => expect(looks).to.deep.equal([true, false, true, false, true]));
+      await log.append("l0", [{ to: actor, body: "x" }]);
+      await eventually(() => expect(looks).to.deep.equal([true, false, true, false, true, false]));
+    });
+
+    it("carries short bodies with a ring, and only names the actors of long ones", async () => {
+      const log = await open();
+      const rings: Ring[] = [];
+      log.listen("commands", (ring) => rings.push(ring)).watch(["l0"]);
+      await eventually(() => expect(rings).to.have.length(1));
+      const bodies = ["short", "two\nlines", "€".repeat(6_000)];
+      for (const body of bodies) await log.append("l0", [{ to: actor, body }]);
+      await eventually(() =>
+        expect(rings.slice(1).map(({ rung }) => rung)).to.deep.equal([
+          [{ actor, carried: { position: 1, body: "short" } }],
+          [{ actor, carried: undefined }],
+          [{ actor, carried: undefined }],
+        ]),
+      );
     });
 
     it("refuses to be opened where there is no server", async () => {

@@ -150,7 +150,7 @@ describe("an actor in memory", () => {
       ask("x", { kind: "nonsense" } as unknown as CounterCommand),
       ask("y", { kind: "add", n: 1 }),
     );
-    expect(turn.skipped.map(({ id: message }) => message)).to.deep.equal([
+    expect(turn.skipped.map(({ message }) => message.id)).to.deep.equal([
       "0-1",
       "0-2",
       "0-3",
@@ -183,8 +183,11 @@ describe("an actor in memory", () => {
     if (turn.entry === undefined) throw new Error("no entry");
     const receive = (n: number): CounterCommand => ({ kind: "receive", from: id, n });
     expect(instance.outgoing(turn.entry)).to.deep.equal([
-      { to: other, envelope: { source: id, seq: 1, commands: [receive(1), receive(2), receive(4)] } },
-      { to: third, envelope: { source: id, seq: 1, commands: [receive(3)] } },
+      {
+        to: other,
+        body: packEnvelope({ source: id, seq: 1, commands: [receive(1), receive(2), receive(4)] }),
+      },
+      { to: third, body: packEnvelope({ source: id, seq: 1, commands: [receive(3)] }) },
     ]);
   });
 

@@ -2,7 +2,7 @@
 
 import type { ActorId } from "../../../actors/actor.js";
 import type { Clock } from "../../../stream/log/clock.js";
-import { type Log } from "../../../stream/log/log.js";
+import type { Change, CommitOutcome, Log, Tenure } from "../../../stream/log/log.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import { recover } from "../../../stream/log/recovery.js";
 import { partitionOf } from "../../../actors/actor.js";
@@ -72,4 +72,14 @@ export async function counterInLog(log: Log, id: ActorId): Promise<CounterState>
 /** Lets everything that is ready in the microtask queue run. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Commits changes of actors of one partition. */
+export function commitIn(
+  log: Log,
+  tenure: Tenure,
+  changes: readonly Omit<Change, "partition">[],
+): Promise<CommitOutcome> {
+  const { partition } = tenure;
+  return log.commit({ tenures: [tenure], changes: changes.map((change) => ({ partition, ...change })) });
 }

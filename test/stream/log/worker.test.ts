@@ -5,8 +5,8 @@ import { type MemoryLog } from "../../../stream/log/memory.js";
 import { packEntry, packEnvelope } from "../../../stream/log/packing.js";
 import { type Worker } from "../../../stream/log/worker.js";
 import { counter } from "./counter.js";
-import { a, b, Deployment, FaultyGate, partitionOfWorker, post } from "./deployment.js";
-import { counterInLog, eventually, ManualClock } from "./support.js";
+import { a, b, Deployment, FaultyGate, partitionOfWorker, post, step } from "./deployment.js";
+import { commitIn, counterInLog, eventually, ManualClock } from "./support.js";
 
 describe("a worker", () => {
   let deployment: Deployment;
@@ -33,32 +33,34 @@ describe("a worker", () => {
       await post(log, a, { kind: "add", n: 3 });
       const partition = partitionOfWorker(worker, "l1");
       expect(partition.hasWork(0)).to.equal(true);
-      await partition.step();
-      await partition.step();
+      await step(worker, "l1");
+      await step(worker, "l1");
       expect(partition.hasWork(Date.now())).to.equal(false);
       expect((await counterInLog(log, a)).value).to.equal(3);
       expect((await log.heads("l1", [a]))[0]).to.include({ seq: 1, cursor: "0-1" });
     });
 
     it("cannot commit after it was paused past its lease, and gives the partition up", async () => {
+      await post(log, a, { kind: "add", n: 1 });
+      await step(worker, "l1");
       await post(log, a, { kind: "add", n: 3 });
-      const resume = faults.hold("commit");
       const paused = partitionOfWorker(worker, "l1");
-      const step = paused.step();
+      paused.mustRead(a);
+      const resume = faults.hold("commit");
+      const stepping = step(worker, "l1");
       const successor = deployment.worker(deployment.connect());
       await log.leave(worker.id);
       await successor.beat();
-      await partitionOfWorker(successor, "l1").step();
+      await step(successor, "l1");
       await post(log, a, { kind: "add", n: 5 });
       resume();
-      await step;
+      await stepping;
       expect(paused.dropped).to.equal(true);
       expect(String(paused.reason)).to.match(/has another owner/);
-      expect((await counterInLog(log, a)).value).to.equal(3);
-      await partitionOfWorker(successor, "l1").step();
-      partitionOfWorker(successor, "l1").ring({ partition: "l1", actors: [a], lookAtAll: false });
-      await partitionOfWorker(successor, "l1").step();
-      expect((await counterInLog(log, a)).value).to.equal(8);
+      expect((await counterInLog(log, a)).value).to.equal(4);
+      partitionOfWorker(successor, "l1").mustRead(a);
+      await step(successor, "l1");
+      expect((await counterInLog(log, a)).value).to.equal(9);
     });
 
     for (const happened of [true, false]) {
@@ -67,12 +69,12 @@ describe("a worker", () => {
         if (happened) faults.loseAnswer("commit");
         else faults.lose("commit");
         const partition = partitionOfWorker(worker, "l1");
-        await partition.step();
+        await step(worker, "l1");
         expect(partition.dropped).to.equal(true);
         expect((await counterInLog(log, a)).value).to.equal(happened ? 3 : 0);
         await worker.beat();
         expect(partitionOfWorker(worker, "l1").epoch).to.equal(partition.epoch + 1);
-        await partitionOfWorker(worker, "l1").step();
+        await step(worker, "l1");
         expect((await counterInLog(log, a)).value).to.equal(3);
         expect((await log.heads("l1", [a]))[0]).to.include({ seq: 1, cursor: "0-1" });
       });
@@ -82,16 +84,16 @@ describe("a worker", () => {
       it(`sends to other actors once when it dies ${fault}`, async () => {
         await post(log, a, { kind: "send", to: b, numbers: [1, 2] });
         await post(log, a, { kind: "send", to: b, numbers: [3] });
-        await partitionOfWorker(worker, "l1").step();
+        await step(worker, "l1");
         if (fault === "with the relay unknown") faults.loseAnswer("append");
         if (fault !== "before the relay") await worker.relay.step("l2");
         expect(partitionOfWorker(worker, "l1").dropped).to.equal(fault === "with the relay unknown");
         await log.leave(worker.id);
         const successor = deployment.worker(deployment.connect());
         await successor.beat();
-        await partitionOfWorker(successor, "l1").step();
+        await step(successor, "l1");
         await successor.relay.step("l2");
-        await partitionOfWorker(successor, "l2").step();
+        await step(successor, "l2");
         expect((await counterInLog(log, b)).received).to.deep.equal({ [a]: [1, 2, 3] });
         await successor.relay.flush();
         expect((await log.heads("l1", [a]))[0]).to.include({ seq: 1, relayed: 1 });
@@ -105,9 +107,9 @@ describe("a worker", () => {
       const neighbour = "ledger:01" as ActorId;
       await log.append("l1", [{ to: neighbour, body: packEnvelope({ commands: [{ kind: "add", n: 7 }] }) }]);
       const partition = partitionOfWorker(worker, "l1");
-      await partition.step();
-      partition.ring({ partition: "l1", actors: [a, neighbour], lookAtAll: true });
-      await partition.step();
+      await step(worker, "l1");
+      partition.ring({ partition: "l1", rung: [], lookAtAll: true });
+      await step(worker, "l1");
       expect(partition.dropped).to.equal(false);
       expect((await log.heads("l1", [a, neighbour])).map(({ seq, cursor }) => [seq, cursor])).to.deep.equal([
         [1, "0-1"],
@@ -129,7 +131,7 @@ describe("a worker", () => {
       };
       const successor = deployment.worker(deployment.connect(), systemClock, mended);
       await successor.beat();
-      await partitionOfWorker(successor, "l1").step();
+      await step(successor, "l1");
       expect((await counterInLog(log, a)).value).to.equal(2);
       await eventually(async () => expect([...(await log.halted())]).to.deep.equal([]));
     });
@@ -140,7 +142,7 @@ describe("a worker", () => {
       await log.leave(worker.id);
       await successor.beat();
       const partition = partitionOfWorker(worker, "l1");
-      await partition.step();
+      await step(worker, "l1");
       expect(partition.dropped).to.equal(true);
       expect([...(await log.halted())]).to.deep.equal([]);
     });
@@ -173,7 +175,7 @@ describe("a worker", () => {
             { to: "ledger:01", body: packEnvelope({ commands: [{ kind: "add", n: 7 }] }) },
           ]);
           const partition = partitionOfWorker(broken, "l1");
-          await partition.step();
+          await step(broken, "l1");
           expect(partition.dropped).to.equal(false);
           expect((await log.heads("l1", [a, "ledger:01"])).map((head) => head.seq)).to.deep.equal([
             seq,
@@ -193,20 +195,20 @@ describe("a worker", () => {
       const successor = deployment.worker(deployment.connect());
       await successor.beat();
       await post(log, a, { kind: "alarm", atMs: Date.now() });
-      await partitionOfWorker(successor, "l1").step();
+      await step(successor, "l1");
       await successor.stop();
       await partition.tidy();
       expect(partition.dropped).to.equal(true);
       await worker.beat();
       await worker.beat();
-      await partitionOfWorker(worker, "l1").step();
+      await step(worker, "l1");
       expect((await counterInLog(log, a)).rangMs).to.have.length(1);
     });
 
     it("skips a malformed message", async () => {
       await log.append("l1", [{ to: a, body: "{" }]);
       await post(log, a, { kind: "add", n: 1 });
-      await partitionOfWorker(worker, "l1").step();
+      await step(worker, "l1");
       expect((await counterInLog(log, a)).value).to.equal(1);
       expect((await log.look("l1"))[0]?.waiting).to.equal(0);
     });
@@ -214,7 +216,7 @@ describe("a worker", () => {
     it("gives the partition up when an actor is not where it believed", async () => {
       await post(log, a, { kind: "add", n: 1 });
       const partition = partitionOfWorker(worker, "l1");
-      await partition.step();
+      await step(worker, "l1");
       // Nobody but the owner of the epoch can do this; it stands for whatever nobody thought of.
       const entry = packEntry({
         actor: a,
@@ -224,29 +226,30 @@ describe("a worker", () => {
         answers: [],
         batches: [{ ts: 1, deltas: [{ type: "added", n: 10 }] }],
       });
-      await log.commit("l1", partition.epoch, [{ actor: a, expectedSeq: 1, cursor: "0-1", entry }]);
+      const change = { actor: a, expectedSeq: 1, cursor: "0-1", entry };
+      await commitIn(log, { partition: "l1", epoch: partition.epoch }, [change]);
       await post(log, a, { kind: "add", n: 100 });
-      partition.ring({ partition: "l1", actors: [a], lookAtAll: false });
-      await partition.step();
+      partition.mustRead(a);
+      await step(worker, "l1");
       expect(String(partition.reason)).to.match(/not where this worker believed/);
       await worker.beat();
-      await partitionOfWorker(worker, "l1").step();
+      await step(worker, "l1");
       expect((await counterInLog(log, a)).value).to.equal(111);
     });
 
     it("begins anew from the log when the log has lost its tail", async () => {
       await post(log, a, { kind: "add", n: 1 });
-      await partitionOfWorker(worker, "l1").step();
+      await step(worker, "l1");
       deployment.store.sync();
       await post(log, a, { kind: "add", n: 10 });
       const partition = partitionOfWorker(worker, "l1");
-      partition.ring({ partition: "l1", actors: [a], lookAtAll: false });
-      await partition.step();
+      partition.mustRead(a);
+      await step(worker, "l1");
       deployment.store.powerCut();
       expect(partition.dropped).to.equal(true);
       await post(log, a, { kind: "add", n: 100 });
       await worker.beat();
-      await partitionOfWorker(worker, "l1").step();
+      await step(worker, "l1");
       expect((await counterInLog(log, a)).value).to.equal(101);
     });
 
@@ -258,7 +261,7 @@ describe("a worker", () => {
       );
       const partition = partitionOfWorker(worker, "l1");
       let steps = 0;
-      for (; partition.hasWork(Date.now()); steps += 1) await partition.step();
+      for (; partition.hasWork(Date.now()); steps += 1) await step(worker, "l1");
       expect(steps).to.be.within(2, 10);
       expect((await counterInLog(log, a)).value).to.equal(5_000);
     });
@@ -273,8 +276,8 @@ describe("a worker", () => {
       const partition = partitionOfWorker(worker, "l1");
       const addOne = async (): Promise<void> => {
         await post(log, a, { kind: "add", n: 1 });
-        partition.ring({ partition: "l1", actors: [a], lookAtAll: false });
-        await partition.step();
+        partition.mustRead(a);
+        await step(worker, "l1");
       };
       const head = async () => (await log.look("l1"))[0];
       for (let i = 0; i < 600; i += 1) await addOne();
@@ -321,14 +324,14 @@ describe("a worker", () => {
       await worker.beat();
       const partition = partitionOfWorker(worker, "l1");
       await post(log, a, { kind: "alarm", atMs: clock.now() + 10_000_000 });
-      await partition.step();
+      await step(worker, "l1");
       clock.advance(2_000_000);
       await partition.tidy();
       expect((await log.heads("l1", [a]))[0]?.snapshot).to.equal(0);
       expect(partition.nextDeadline()).to.equal(11_000_000);
       clock.advance(9_000_000);
       expect(partition.hasWork(clock.now())).to.equal(true);
-      await partition.step();
+      await step(worker, "l1");
       expect((await counterInLog(log, a)).rangMs).to.deep.equal([12_000_000]);
       expect(partition.nextDeadline()).to.equal(undefined);
     });
