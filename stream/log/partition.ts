@@ -11,7 +11,7 @@ import { Deadlines } from "./deadlines.js";
 import type { Carried, Log, Ring, Sighting } from "./log.js";
 import type { Logger } from "./logger.js";
 import { CorruptLog, parseEntry } from "./packing.js";
-import { recover } from "./recovery.js";
+import { load } from "./recovery.js";
 import type { Relay, Sender } from "./relay.js";
 import { type ActorOf, Instance } from "./runtime.js";
 import { type Captured, Residents } from "./residents.js";
@@ -211,13 +211,10 @@ export class Partition implements Sender {
   /** Brings actors into memory, with the deadlines that the log has. One that cannot be loaded is stopped. */
   async #load(deadlines: ReadonlyMap<ActorId, number | undefined>): Promise<void> {
     const { log, actorOf, logger } = this.#ports;
-    const heads = await log.heads(this.name, [...deadlines.keys()]);
     await Promise.all(
-      [...deadlines].map(async ([actor, deadline], index) => {
-        const head = heads[index];
-        if (head === undefined) throw new Error(`no head of ${actor}`);
+      [...deadlines].map(async ([actor, deadline]) => {
         try {
-          const instance = await recover(log, this.name, actorOf(actor), actor, head, logger);
+          const { instance, head } = await load(log, this.name, actorOf(actor), actor, logger);
           instance.settle(head.cursor, deadline);
           this.#residents.add(instance, head);
           this.#loading.delete(actor);

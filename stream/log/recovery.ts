@@ -7,6 +7,27 @@ import { CorruptLog } from "./packing.js";
 import { type AnyActor, Instance } from "./runtime.js";
 
 const PAGE = 500;
+const LOAD_TRIES = 3;
+
+/** The actor as the log has it now. Throws `CorruptLog` like `recover`. */
+export async function load(
+  log: Log,
+  partition: string,
+  actor: AnyActor,
+  id: ActorId,
+  logger: Logger,
+): Promise<{ readonly instance: Instance; readonly head: Head }> {
+  for (let tries = 1; ; tries += 1) {
+    const [head] = await log.heads(partition, [id]);
+    if (head === undefined) throw new Error(`no head of ${id}`);
+    try {
+      return { instance: await recover(log, partition, actor, id, head, logger), head };
+    } catch (error) {
+      // Its entries may have been trimmed meanwhile, after a newer snapshot.
+      if (tries === LOAD_TRIES) throw error;
+    }
+  }
+}
 
 /**
  * The actor as of `head`, or later when its owner goes on meanwhile. A snapshot whose hash is wrong is passed over

@@ -10,7 +10,7 @@ import { EveryActor, type EveryActorOptions } from "./every-actor.js";
 import type { Carried, Listener, Log, Ring, StoredEntry } from "./log.js";
 import type { Logger } from "./logger.js";
 import { CorruptLog, parseEntry } from "./packing.js";
-import { recover } from "./recovery.js";
+import { load } from "./recovery.js";
 import type { ActorOf } from "./runtime.js";
 import type { AnyDelta, Entry, Tail } from "./types.js";
 
@@ -23,7 +23,6 @@ export interface TailOptions {
 
 const PAGE = 500;
 const RETRY_MS = 100;
-const LOAD_TRIES = 3;
 
 interface Follower {
   afterSeq: number;
@@ -226,18 +225,8 @@ export class LogTail implements Tail {
    */
   async loadState(actor: ActorId): Promise<{ readonly state: unknown; readonly seq: number }> {
     const { log, actorOf, logger } = this.#options;
-    const partition = partitionOf(actor);
-    for (let tries = 1; ; tries += 1) {
-      const [head] = await log.heads(partition, [actor]);
-      if (head === undefined) throw new Error(`no head of ${actor}`);
-      try {
-        const { state, seq } = await recover(log, partition, actorOf(actor), actor, head, logger);
-        return { state, seq };
-      } catch (error) {
-        // Its owner may have trimmed the entries meanwhile, after a newer snapshot.
-        if (tries === LOAD_TRIES) throw error;
-      }
-    }
+    const { instance } = await load(log, partitionOf(actor), actorOf(actor), actor, logger);
+    return { state: instance.state, seq: instance.seq };
   }
 
   /** Follows every actor there is and will be, for a read model; see `EveryActorOptions`. */

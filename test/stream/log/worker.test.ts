@@ -6,7 +6,7 @@ import { packEntry, packEnvelope } from "../../../stream/log/packing.js";
 import { type Worker } from "../../../stream/log/worker.js";
 import { counter } from "./counter.js";
 import { a, b, Deployment, FaultyGate, partitionOfWorker, post, step } from "./deployment.js";
-import { commitIn, counterInLog, eventually, ManualClock } from "./support.js";
+import { commitIn, counterInLog, eventually, ManualClock, settled } from "./support.js";
 
 describe("a worker", () => {
   let deployment: Deployment;
@@ -315,6 +315,37 @@ describe("a worker", () => {
       await addOne();
       expect((await counterInLog(log, a)).value).to.equal(2_405);
       expect(partition.dropped).to.equal(false);
+    });
+
+    it("loads an actor that is being let go and trimmed meanwhile", async () => {
+      const clock = new ManualClock();
+      const faults = new FaultyGate();
+      const log = deployment.connect(faults.gate, clock);
+      const worker = deployment.worker(log, clock);
+      await worker.beat();
+      const partition = partitionOfWorker(worker, "l1");
+      const domain = worker.domainOf("l1");
+      for (let i = 0; i < 3; i += 1) {
+        await post(log, a, { kind: "add", n: 1 });
+        partition.mustRead(a);
+        await step(worker, "l1");
+      }
+      clock.advance(1_000_000);
+      await worker.relay.flush();
+      await log.markProjected("l1", [{ actor: a, seq: 3 }]);
+      const [writeSnapshot, readEntries] = [faults.hold("writeSnapshot"), faults.hold("readEntries")];
+      const tidying = partition.tidy();
+      await post(log, a, { kind: "add", n: 10 });
+      partition.mustRead(a);
+      await domain.step();
+      await settled();
+      writeSnapshot();
+      await tidying;
+      readEntries();
+      await partition.loaded();
+      await domain.step();
+      expect([...(await log.halted())]).to.deep.equal([]);
+      expect((await counterInLog(log, a)).value).to.equal(13);
     });
 
     it("does not let go of an actor that has a deadline", async () => {
