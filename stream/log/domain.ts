@@ -30,10 +30,13 @@ export interface DomainPorts {
   readonly logger: Logger;
 }
 
-/** What one step reads: so many actors, so many messages of all of them, and at least so many of each. */
-const MAX_ACTORS = 256;
-const MAX_MESSAGES = 512;
-const MIN_MESSAGES_EACH = 16;
+/**
+ * What one step reads: so many actors, so many messages of all of them, and at least so many of each. A message may
+ * have twenty orders, and nothing else runs while a step decides: not even the heartbeat.
+ */
+const MAX_ACTORS = 64;
+const MAX_MESSAGES = 64;
+const MIN_MESSAGES_EACH = 4;
 
 /** An actor that has something to do. */
 interface Reader extends Seat, Chosen {}
