@@ -50,6 +50,7 @@ export class LogTail implements Tail {
   /** By domain. */
   readonly #reading = new Map<string, Promise<void>>();
   readonly #everyActor = new Set<EveryActor>();
+  #rings: Ring[] = [];
   readonly #listener: Listener;
   #closed = false;
 
@@ -113,7 +114,18 @@ export class LogTail implements Tail {
     this.#listener.watch([...this.#followed.keys()]);
   }
 
-  #onRing({ partition, rung, lookAtAll }: Ring): void {
+  /** An answer that was heard before a ring goes out before what rang: it has only promises to pass. */
+  #onRing(ring: Ring): void {
+    this.#rings.push(ring);
+    if (this.#rings.length > 1) return;
+    setImmediate(() => {
+      const rings = this.#rings;
+      this.#rings = [];
+      for (const one of rings) this.#take(one);
+    });
+  }
+
+  #take({ partition, rung, lookAtAll }: Ring): void {
     const actors = this.#followed.get(partition);
     if (actors === undefined) return;
     if (lookAtAll) {

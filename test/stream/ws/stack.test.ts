@@ -154,4 +154,22 @@ describe("the stream of a whole exchange", function () {
     again.sendRaw('{"nonce":9,"status":{},"status":{}}');
     await again.next((frame) => frame["code"] === "INVALID_REQUEST");
   });
+
+  it("answers a placement before it tells what came of it", async () => {
+    const { eventId } = await openEvent();
+    const { outcomes } = await openMarket(eventId);
+    const [ants, bees] = outcomes.map(({ outcomeId }) => outcomeId);
+    const [making, taking] = [await enter("first@example.com"), await enter("second@example.com")];
+    await making.rest.placeOrder({ outcomeId: ants ?? "", price: "0.500", qty: 100, tif: "GTC" });
+    const client = await stream(taking);
+    await client.request("subscribe", { private: ["orders"] });
+    client.frames.splice(0);
+    const order = { outcomeId: bees, price: "0.500", qty: 1, tif: "IOC" };
+    for (let i = 1; i <= 10; i += 1) {
+      await client.request("place", { orders: [order] });
+      await settle(() => client.frames.filter((frame) => frame["orders"] !== undefined).length === i);
+    }
+    const told = client.frames.map((frame) => (frame["placed"] === undefined ? "fill" : "answer"));
+    expect(told).to.deep.equal(Array.from({ length: 10 }, () => ["answer", "fill"]).flat());
+  });
 });
