@@ -75,10 +75,6 @@ export class MemoryStore {
     this.#operation?.push(undo);
   }
 
-  exists(key: string): boolean {
-    return this.#streams.has(key) || this.#hashes.has(key);
-  }
-
   stream(key: string): Readonly<MemoryStream> {
     return this.#streams.get(key) ?? { last: 0, entries: [] };
   }

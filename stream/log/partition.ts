@@ -13,7 +13,7 @@ import type { Logger } from "./logger.js";
 import { CorruptLog, parseEntry } from "./packing.js";
 import { load } from "./recovery.js";
 import type { Relay, Sender } from "./relay.js";
-import { type ActorOf, Instance } from "./runtime.js";
+import { type ActorOf, errorOf, Instance } from "./runtime.js";
 import { type Captured, Residents } from "./residents.js";
 import type { UpkeepLimits } from "./upkeep.js";
 
@@ -243,7 +243,7 @@ export class Partition implements Sender {
     try {
       return run();
     } catch (error) {
-      this.halt(actor, error instanceof Error ? error : new Error(String(error)));
+      this.halt(actor, errorOf(error));
       return undefined;
     }
   }

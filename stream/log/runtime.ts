@@ -79,7 +79,8 @@ class Gathering {
   }
 }
 
-function errorOf(thrown: unknown): Error {
+/** What was thrown, as an error. */
+export function errorOf(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 

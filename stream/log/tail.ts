@@ -114,13 +114,14 @@ export class LogTail implements Tail {
     this.#listener.watch([...this.#followed.keys()]);
   }
 
-  /** An answer that was heard before a ring goes out before what rang: it has only promises to pass. */
+  /** Rings wait for the loop to turn: an answer that was heard before them is on its way by then. */
   #onRing(ring: Ring): void {
     this.#rings.push(ring);
     if (this.#rings.length > 1) return;
     setImmediate(() => {
       const rings = this.#rings;
       this.#rings = [];
+      if (this.#closed) return;
       for (const one of rings) this.#take(one);
     });
   }
@@ -135,8 +136,9 @@ export class LogTail implements Tail {
     for (const { actor, carried } of rung) {
       const followed = actors.get(actor);
       if (followed === undefined) continue;
-      if (carried === undefined || !this.#handCarried(partition, followed, actor, carried))
-        this.#markDirty(actor);
+      // Whether a follower is ahead of the log must be known before it is given more.
+      const isRead = carried === undefined || this.#checkHeads.has(partition);
+      if (isRead || !this.#handCarried(partition, followed, actor, carried)) this.#markDirty(actor);
     }
   }
 

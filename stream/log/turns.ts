@@ -3,7 +3,7 @@
 import type { ActorId } from "../../actors/actor.js";
 import type { Delivery } from "./log.js";
 import type { Partition } from "./partition.js";
-import type { Incoming, Instance, Turn } from "./runtime.js";
+import { errorOf, type Incoming, type Instance, type Turn } from "./runtime.js";
 
 /** An actor in memory, and its tenure. */
 export interface Seat {
@@ -106,6 +106,6 @@ function routed(
   try {
     return { outgoing: entry === undefined ? [] : instance.outgoing(entry), fault };
   } catch (error) {
-    return { outgoing: undefined, fault: error instanceof Error ? error : new Error(String(error)) };
+    return { outgoing: undefined, fault: errorOf(error) };
   }
 }

@@ -6,15 +6,16 @@ import { checkInstallation } from "../../../stream/log/installation.js";
 import { Invalidations } from "../../../stream/log/invalidations.js";
 import type { Log } from "../../../stream/log/log.js";
 import { silentLogger } from "../../../stream/log/logger.js";
-import { MemoryLog } from "../../../stream/log/memory.js";
+import { type Gate, MemoryLog } from "../../../stream/log/memory.js";
 import { MemoryStore } from "../../../stream/log/memory-store.js";
+import { packEntry } from "../../../stream/log/packing.js";
 import { RedisLog } from "../../../stream/log/redis.js";
 import { LogTail } from "../../../stream/log/tail.js";
 import type { Entry } from "../../../stream/log/types.js";
 import { freshRedis } from "../../support/servers.js";
 import { counter, type CounterState } from "./counter.js";
 import { Ear, Writer } from "./followers.js";
-import { eventually } from "./support.js";
+import { commitIn, eventually, settled } from "./support.js";
 
 const a = marketActor("a");
 const b = ledgerActor(2);
@@ -290,6 +291,42 @@ describe("the tail of a log that lost its end", () => {
     store.powerCut();
     await eventually(() => expect(ahead.gaps).to.equal(1));
     expect(behind.gaps).to.equal(0);
+    await tail.close();
+  });
+
+  it("gives followers that are ahead of it nothing that was written in place of what was lost", async () => {
+    const store = new MemoryStore();
+    let held = Promise.resolve();
+    const gate: Gate = async (operation, apply) => {
+      const result = apply();
+      if (operation === "heads") await held;
+      return result;
+    };
+    const log = new MemoryLog(store, { gate });
+    const tail = new LogTail({ log, clock: systemClock, logger: silentLogger, actorOf: () => counter });
+    const other = new MemoryLog(store);
+    const writer = new Writer(other);
+    await writer.add(a, 2);
+    const epoch = await writer.epochOf(a);
+    store.sync();
+    await writer.add(a, 2);
+    const ahead = new Ear();
+    tail.follow(a, 0, ahead.onEntries, ahead.onGap);
+    await eventually(() => expect(ahead.seqs).to.deep.equal([1, 2, 3, 4]));
+    let answer: () => void = () => undefined;
+    held = new Promise((resolve) => {
+      answer = resolve;
+    });
+    store.powerCut();
+    for (let i = 0; i < 3; i += 1) await settled();
+    const partition = partitionOf(a);
+    const entry = packEntry({ actor: a, seq: 0, cursor: "0-1", sources: {}, answers: [], batches: [] });
+    const changes = [2, 3, 4].map((expectedSeq) => ({ actor: a, expectedSeq, cursor: "0-1", entry }));
+    await commitIn(other, { partition, epoch }, changes);
+    for (let i = 0; i < 3; i += 1) await settled();
+    answer();
+    await eventually(() => expect(ahead.gaps).to.equal(1));
+    expect(ahead.seqs).to.deep.equal([1, 2, 3, 4]);
     await tail.close();
   });
 });
