@@ -3,23 +3,23 @@
 import cors from "cors";
 import express, { type Express, type RequestHandler } from "express";
 import helmet from "helmet";
-import { asyncApi } from "./asyncapi.js";
-import { createAdmission, type AdmissionParts } from "./admission.js";
+import { asyncApi } from "./docs/asyncapi.js";
+import { createAdmission, type AdmissionParts } from "./request/admission.js";
 import { edgeRate, exactBody, rawTarget, requestId, type EdgeLimits } from "./edge/front.js";
 import { requestLog, type Logger } from "./edge/request-log.js";
 import { refuse } from "./edge/answers.js";
-import { refuseOnB } from "./emm/refusals.js";
-import { emmRoutes, type EmmEndpoints } from "./emm/routes.js";
-import { mountTokenRoutes } from "./emm/token-routes.js";
-import { Refused } from "./errors.js";
-import { answerFailures } from "./failures.js";
-import { localsOf } from "./incoming.js";
-import type { Readiness } from "./health.js";
-import type { Metrics } from "./metrics.js";
-import { originOf } from "./origin.js";
-import { serve } from "./route.js";
-import { mountDocs } from "./openapi/page.js";
-import { routeTable } from "./table.js";
+import { refuseOnB } from "./surface-b/refusals.js";
+import { emmRoutes, type EmmEndpoints } from "./surface-b/routes.js";
+import { mountTokenRoutes } from "./surface-b/auth/token-routes.js";
+import { Refused } from "./request/errors.js";
+import { answerFailures } from "./request/failures.js";
+import { localsOf } from "./edge/incoming.js";
+import type { Readiness } from "./ops/health.js";
+import type { Metrics } from "./ops/metrics.js";
+import { originOf } from "./edge/origin.js";
+import { serve } from "./request/route.js";
+import { mountDocs } from "./docs/page.js";
+import { routeTable } from "./surface-a/table.js";
 import type { Endpoints } from "./endpoints.js";
 
 export interface AppParts extends AdmissionParts {

@@ -6,12 +6,12 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { fanOut } from "./bench/fan-out.js";
 import { marketsByEvent } from "./bench/markets-by-event.js";
-import { matching } from "./bench/matching.js";
+import { matching } from "./bench/core/matching.js";
 import { roundTrip } from "./bench/round-trip.js";
-import { settling } from "./bench/settlement.js";
+import { settling } from "./bench/core/settlement.js";
 import { signedPlace } from "./bench/signed-place.js";
 import { streamSockets } from "./bench/stream-sockets.js";
-import { sweeping } from "./bench/sweep.js";
+import { sweeping } from "./bench/core/sweep.js";
 import { printRows, type Row } from "./bench/table.js";
 
 const BENCHES: Readonly<Record<string, () => Row[] | Promise<Row[]>>> = {

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { z } from "zod";
-import { StartError } from "./start-error.js";
+import { StartError } from "./supervisor/start-error.js";
 
 /** What the operator has to correct before anything can run; the message names each variable. */
 export class ConfigError extends StartError {

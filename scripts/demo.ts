@@ -11,10 +11,10 @@ import type { Config } from "./config.js";
 import { attempt, Quoter, Taker, type DemoMarket } from "./demo/bots.js";
 import { readDemoFile, writeDemoFile, type DemoFile } from "./demo/credentials.js";
 import { REGION, seed } from "./demo/seed.js";
-import { readGrid } from "./replay/cast.js";
+import { readGrid } from "./replay/set-up.js";
 import { findExchange } from "./replay/exchange.js";
 import { randomFrom } from "./replay/random.js";
-import { runRole, type RunningRole } from "./role.js";
+import { runRole, type RunningRole } from "./roles/run-role.js";
 
 const QUOTE_MS = 800;
 const TAKE_MS = 1_700;

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { loadConfig, programPath } from "./config.js";
 import { findRedis } from "./embedded/redis-binary.js";
-import { describe } from "./start-error.js";
+import { describe } from "./supervisor/start-error.js";
 
 /** Makes sure that there is a Redis program before the tests begin, because no test should wait for a download. */
 function main(): void {

@@ -2,11 +2,11 @@
 
 import path from "node:path";
 import { createLogger } from "../http/edge/request-log.js";
-import { openThrottle } from "../http/throttle.js";
+import { openThrottle } from "../http/request/throttle.js";
 import { type Config, ConfigError } from "./config.js";
-import { runRole, type RunningRole } from "./role.js";
+import { runRole, type RunningRole } from "./roles/run-role.js";
 import { loadSecrets } from "./secrets.js";
-import { startGateway } from "./start-gateway.js";
+import { startGateway } from "./roles/start-gateway.js";
 
 async function start(config: Config): Promise<RunningRole> {
   const { redisUrl, databaseUrl } = config;

@@ -1,17 +1,17 @@
 /** The role `projector`: keeps the read model in Postgres in step with the actors. One works, others stand by. */
 
 import { pino } from "pino";
-import { journalOf } from "../db/journal.js";
+import { journalOf } from "../db/projection/journal.js";
 import { migrate } from "../db/migrate.js";
-import { Projector } from "../db/projector.js";
-import { actorOf } from "../stream/log/actors.js";
+import { Projector } from "../db/projection/projector.js";
+import { actorOf } from "../stream/runtime/actors.js";
 import { systemClock } from "../stream/log/clock.js";
 import { checkInstallation } from "../stream/log/installation.js";
-import { Invalidations } from "../stream/log/invalidations.js";
-import { RedisLog } from "../stream/log/redis.js";
+import { Invalidations } from "../stream/services/invalidations.js";
+import { RedisLog } from "../stream/redis/redis-log.js";
 import { LogTail } from "../stream/log/tail.js";
 import { type Config, ConfigError } from "./config.js";
-import { runRole, type RunningRole } from "./role.js";
+import { runRole, type RunningRole } from "./roles/run-role.js";
 
 async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<RunningRole> {
   if (redisUrl === undefined) throw new ConfigError("REDIS_URL: a projector needs the Redis of the exchange");

@@ -3,14 +3,14 @@
 import fs from "node:fs";
 import { loadConfig } from "./config.js";
 import { findExchange, startExchange, type Exchange } from "./replay/exchange.js";
-import { UnusableRecording } from "./replay/ladder.js";
+import { UnusableRecording } from "./replay/recording/ladder.js";
 import { readOptions, USAGE, type Options } from "./replay/options.js";
 import { showProgress, type Progress } from "./replay/progress.js";
 import { replay } from "./replay/replay.js";
 import { isClean, reportLines } from "./replay/report.js";
 import { writeBalances } from "./replay/run.js";
-import { startTorment } from "./replay/torment.js";
-import { describe, StartError } from "./start-error.js";
+import { startTorment } from "./replay/faults.js";
+import { describe, StartError } from "./supervisor/start-error.js";
 
 const SAME_SIGNAL_MS = 500;
 

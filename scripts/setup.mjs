@@ -21,11 +21,11 @@ const LOCK_WAIT_MS = 300_000;
 const ALL_TESTS = ["test/**/*.test.ts"];
 /** The path of an order, who may do what, and surface B. */
 const BRANDED_TESTS = [
-  "test/http/first-trade.test.ts",
-  "test/http/signed-requests.test.ts",
+  "test/http/trading/first-trade.test.ts",
+  "test/http/auth/signed-requests.test.ts",
   "test/http/matrix/matrix.test.ts",
   "test/http/by-hand/by-hand.test.ts",
-  "test/http/emm/*.test.ts",
+  "test/http/surface-b/*.test.ts",
 ];
 
 function say(message) {

@@ -10,7 +10,7 @@ import { isFree } from "./embedded/ports.js";
 import { startPostgres } from "./embedded/postgres.js";
 import { startRedis } from "./embedded/redis.js";
 import { loadSecrets } from "./secrets.js";
-import { describe, StartError } from "./start-error.js";
+import { describe, StartError } from "./supervisor/start-error.js";
 import { lockDataDir } from "./supervisor/lock.js";
 import { type LogFile, openLog } from "./supervisor/log.js";
 import { type ProcessSet, startSet } from "./supervisor/supervisor.js";

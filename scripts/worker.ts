@@ -2,13 +2,13 @@
 
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
-import { actorOf } from "../stream/log/actors.js";
+import { actorOf } from "../stream/runtime/actors.js";
 import { systemClock } from "../stream/log/clock.js";
 import { checkInstallation } from "../stream/log/installation.js";
-import { RedisLog } from "../stream/log/redis.js";
-import { Worker } from "../stream/log/worker.js";
+import { RedisLog } from "../stream/redis/redis-log.js";
+import { Worker } from "../stream/runtime/worker.js";
 import { type Config, ConfigError } from "./config.js";
-import { runRole, type RunningRole } from "./role.js";
+import { runRole, type RunningRole } from "./roles/run-role.js";
 
 async function start({ redisUrl, logLevel, leaseMs }: Config): Promise<RunningRole> {
   if (redisUrl === undefined) throw new ConfigError("REDIS_URL: a worker needs the Redis of the exchange");

@@ -6,7 +6,7 @@ import type { ActorId } from "../../actors/actor.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
 import type { MarketDelta } from "../../actors/market/deltas.js";
 import { negate, subtract } from "../../actors/units.js";
-import type { AnyDelta, Entry } from "../../stream/log/types.js";
+import type { AnyDelta, Entry } from "../../stream/log/ports.js";
 import { DefinitionRows } from "./definitions.js";
 import { OrderRows } from "./orders.js";
 import { placeOf, type Origin } from "./place.js";

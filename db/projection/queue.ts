@@ -1,6 +1,6 @@
 /** Entries between the log, which gives them as they come, and the projector, which takes as many as there are. */
 
-import type { Entry } from "../../stream/log/types.js";
+import type { Entry } from "../../stream/log/ports.js";
 
 /** Above this many deltas the log has to wait: what is queued is memory, and one transaction. */
 const FULL_DELTAS = 20_000;

@@ -1,9 +1,9 @@
 /** The caller's side of a signed request: a key pair, and the three headers it puts on a request. */
 
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
-import { canonicalText, signText, type KeyAlgorithm } from "../signing.js";
+import { canonicalText, signText, type KeyAlgorithm } from "../auth/signing.js";
 
-export type { KeyAlgorithm } from "../signing.js";
+export type { KeyAlgorithm } from "../auth/signing.js";
 
 /** A fresh key pair: the public half is sent to the exchange, the private half never leaves the caller. */
 export interface KeyPair {

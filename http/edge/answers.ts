@@ -1,8 +1,8 @@
 /** The two shapes of a refusal that no route has given: the edge's HTML, and the body of surface A. */
 
 import type { Response } from "express";
-import { meaningOf, statusOf, wireCode, type Refused } from "../errors.js";
-import { notesOf } from "../incoming.js";
+import { meaningOf, statusOf, wireCode, type Refused } from "../request/errors.js";
+import { notesOf } from "./incoming.js";
 
 /** The edge's refusal: 403, HTML, no code and no message (specification, Errors). */
 export function refuseAtEdge(res: Response): void {

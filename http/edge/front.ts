@@ -2,11 +2,11 @@
 
 import { randomUUID } from "node:crypto";
 import type { NextFunction, Request, RequestHandler, Response } from "express";
-import { Refused } from "../errors.js";
-import { addressValue } from "../geo.js";
-import { localsOf } from "../incoming.js";
-import { readTarget } from "../target.js";
-import { MemoryBuckets } from "../throttle.js";
+import { Refused } from "../request/errors.js";
+import { addressValue } from "../geo/geo.js";
+import { localsOf } from "./incoming.js";
+import { readTarget } from "./target.js";
+import { MemoryBuckets } from "../request/throttle.js";
 import { refuseAtEdge } from "./answers.js";
 
 /** The edge's thresholds, per address and per request (contract section 5, Edge). */

@@ -2,7 +2,7 @@
 
 import type { RequestHandler } from "express";
 import { pino, type DestinationStream, type Logger } from "pino";
-import { localsOf, notesOf } from "../incoming.js";
+import { localsOf, notesOf } from "./incoming.js";
 
 export type { Logger } from "pino";
 

@@ -6,7 +6,7 @@
 import { createPublicKey, verify } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import express from "express";
-import { canonicalText } from "../../http/signing.js";
+import { canonicalText } from "../../http/auth/signing.js";
 
 const [, , brand = "", pem = ""] = process.argv;
 const publicKey = createPublicKey(pem);

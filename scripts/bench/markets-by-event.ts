@@ -10,7 +10,7 @@ import { Worker } from "node:worker_threads";
 import { z } from "zod";
 import type { Exchange } from "../replay/exchange.js";
 import { gatewayCpuSeconds } from "./gateway-cpu.js";
-import { Stage, startBenchExchange } from "./stage.js";
+import { Stage, startBenchExchange } from "./bench-exchange.js";
 import { percentile, type Row } from "./table.js";
 
 const MARKETS = 50;

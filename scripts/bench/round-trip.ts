@@ -14,7 +14,7 @@ import { OrdersDelta } from "../../http/client/wire.js";
 import { readRecord } from "../embedded/record.js";
 import type { Exchange } from "../replay/exchange.js";
 import { gatewayCpuSeconds } from "./gateway-cpu.js";
-import { Stage, startBenchExchange } from "./stage.js";
+import { Stage, startBenchExchange } from "./bench-exchange.js";
 import { percentile, type Row } from "./table.js";
 
 /** Orders a second; the goal is about the last of them. */

@@ -11,7 +11,7 @@ import { Signer } from "../../http/client/signer.js";
 import type { Exchange } from "../replay/exchange.js";
 import { flood } from "./flood.js";
 import { gatewayCpuSeconds } from "./gateway-cpu.js";
-import { Stage, startBenchExchange } from "./stage.js";
+import { Stage, startBenchExchange } from "./bench-exchange.js";
 import { median, type Row } from "./table.js";
 
 /** Enough that neither waits for the other end, nor for a disk: more change nothing. */

@@ -3,7 +3,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { z } from "zod";
-import { StartError } from "../start-error.js";
+import { StartError } from "../supervisor/start-error.js";
 
 const Key = z.object({ keyId: z.string(), algorithm: z.enum(["Ed25519", "P-256"]), privateKey: z.string() });
 const Account = z.object({

@@ -2,7 +2,7 @@
 
 import { formatPrice, ticks } from "../../actors/units.js";
 import type { PlaceOrder } from "../../http/client/wire.js";
-import { snapDown } from "../replay/odds.js";
+import { snapDown } from "../replay/recording/odds.js";
 import type { Random } from "../replay/random.js";
 
 const LOWEST = 0.06;

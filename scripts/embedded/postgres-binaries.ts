@@ -2,7 +2,7 @@ import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { z } from "zod";
-import { StartError } from "../start-error.js";
+import { StartError } from "../supervisor/start-error.js";
 import { isReachableByAll, isRoot, makeReachable, SHARED_HOME } from "./reach.js";
 import type { LineLog } from "./server.js";
 

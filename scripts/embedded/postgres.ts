@@ -3,7 +3,7 @@ import fs from "node:fs";
 import path from "node:path";
 import pg from "pg";
 import { isRunning, markOf } from "../supervisor/identity.js";
-import { StartError } from "../start-error.js";
+import { StartError } from "../supervisor/start-error.js";
 import { type PostgresBinaries, postgresBinaries } from "./postgres-binaries.js";
 import { isReachableByAll, isRoot, makeReachable, NOBODY, SHARED_HOME } from "./reach.js";
 import { newPassword, readRecord, type ServerRecord, writeRecord } from "./record.js";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 import { z } from "zod";
-import { StartError } from "../start-error.js";
+import { StartError } from "../supervisor/start-error.js";
 
 const ServerRecord = z.object({
   port: z.int().min(1).max(65_535),

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
-import { StartError } from "../start-error.js";
+import { StartError } from "../supervisor/start-error.js";
 import { isRoot } from "./reach.js";
 import type { LineLog } from "./server.js";
 

@@ -4,7 +4,7 @@ import fs from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { markOf, isRunning, waitUntilGone, type ProcessMark } from "../supervisor/identity.js";
-import { StartError } from "../start-error.js";
+import { StartError } from "../supervisor/start-error.js";
 import { freePort, isFree } from "./ports.js";
 
 /** Receives what a server or launcher has to say, one line at a time. */

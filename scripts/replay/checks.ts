@@ -4,8 +4,8 @@ import { parsePrice } from "../../actors/units.js";
 import { pause } from "../../http/client/connection.js";
 import type { OrderBook } from "../../http/client/book.js";
 import type { BookAnswer } from "../../http/client/wire.js";
-import type { Stage } from "./cast.js";
-import type { Bids, Ladder } from "./ladder.js";
+import type { Stage } from "./set-up.js";
+import type { Bids, Ladder } from "./recording/ladder.js";
 
 /** The level at which a book differs most, and by how many contracts. */
 export interface Difference {

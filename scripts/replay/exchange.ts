@@ -9,7 +9,7 @@ import { z } from "zod";
 import type { Credentials } from "../../http/client/session.js";
 import { childEnvironment, type Config } from "../config.js";
 import { freePort } from "../embedded/ports.js";
-import { StartError } from "../start-error.js";
+import { StartError } from "../supervisor/start-error.js";
 
 /** Where the exchange answers, and its operator's login. */
 export interface Exchange {

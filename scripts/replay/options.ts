@@ -2,8 +2,8 @@
 
 import { parseArgs } from "node:util";
 import { z } from "zod";
-import { StartError } from "../start-error.js";
-import { VICTIMS } from "./torment.js";
+import { StartError } from "../supervisor/start-error.js";
+import { VICTIMS } from "./faults.js";
 
 export const USAGE = `Usage: npm run replay -- FILE [options]
 

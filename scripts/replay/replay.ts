@@ -2,16 +2,16 @@
 
 import { Connection } from "../../http/client/connection.js";
 import { OperatorClient } from "../../http/client/session.js";
-import { readGrid, setStage, type Stage } from "./cast.js";
+import { readGrid, setStage, type Stage } from "./set-up.js";
 import type { Exchange } from "./exchange.js";
-import { Mirror } from "./mirror.js";
+import { Mirror } from "./makers/mirror.js";
 import type { Options } from "./options.js";
 import type { Progress } from "./progress.js";
 import { randomFrom } from "./random.js";
-import { readRecording } from "./recording.js";
+import { readRecording } from "./recording/recording.js";
 import { Run, type Outcome } from "./run.js";
-import { survey } from "./survey.js";
-import { cutWaves } from "./waves.js";
+import { survey } from "./recording/survey.js";
+import { cutWaves } from "./recording/waves.js";
 
 /** With a pace, what happened within this much real time travels together. */
 const PACED_WINDOW_MS = 50;

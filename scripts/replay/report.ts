@@ -1,7 +1,7 @@
 /** The report at the end of a replay, as lines for people. */
 
 import type { MoneyReport } from "../../http/client/wire.js";
-import type { Stage } from "./cast.js";
+import type { Stage } from "./set-up.js";
 import type { Outcome } from "./run.js";
 
 function merged(counts: readonly ReadonlyMap<string, number>[]): string {

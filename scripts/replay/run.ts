@@ -5,12 +5,12 @@ import { setTimeout } from "node:timers/promises";
 import { pause } from "../../http/client/connection.js";
 import type { OperatorClient } from "../../http/client/session.js";
 import type { BalanceAnswer, MoneyReport } from "../../http/client/wire.js";
-import type { Stage } from "./cast.js";
+import type { Stage } from "./set-up.js";
 import { check, streamedDifference, type Check, type Difference } from "./checks.js";
-import { EMPTY_LADDER, type Ladder } from "./ladder.js";
-import type { Mirror } from "./mirror.js";
+import { EMPTY_LADDER, type Ladder } from "./recording/ladder.js";
+import type { Mirror } from "./makers/mirror.js";
 import type { Progress } from "./progress.js";
-import type { Scene, Transition, Wave } from "./waves.js";
+import type { Scene, Transition, Wave } from "./recording/waves.js";
 
 export interface RunOptions {
   /** Recorded time goes this many times faster than real time; Infinity is as fast as it goes. */

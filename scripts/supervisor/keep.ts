@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe } from "../start-error.js";
+import { describe } from "./start-error.js";
 
 /** A process that was started and is ready. */
 export interface Running {

@@ -2,7 +2,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { StartError } from "../start-error.js";
+import { StartError } from "./start-error.js";
 import { isRunning, markOf } from "./identity.js";
 
 const Holder = z.object({ pid: z.int(), started: z.string() });

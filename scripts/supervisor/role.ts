@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { createInterface } from "node:readline";
 import { childEnvironment } from "../config.js";
-import { StartError } from "../start-error.js";
+import { StartError } from "./start-error.js";
 import type { Running } from "./keep.js";
 
 /** One role of the exchange as a process. */

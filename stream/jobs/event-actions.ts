@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { LifecycleAction, MarketCommand, MarketReply } from "../../actors/market/commands.js";
 import type { Voids } from "../../actors/market/types.js";
-import type { Exchange } from "../log/types.js";
+import type { Exchange } from "../log/ports.js";
 
 export type EventAction = "open" | "close" | "golive" | "unlive" | "delay" | "finalise" | "cancel";
 

@@ -2,7 +2,7 @@
 
 import { Queue, UnrecoverableError, Worker } from "bullmq";
 import type { Logger } from "../log/logger.js";
-import type { Exchange } from "../log/types.js";
+import type { Exchange } from "../log/ports.js";
 import { connectJobs, JOBS_PREFIX } from "./connection.js";
 import { retryPauseMs, SETTLEMENT_QUEUE, SWEEP_QUEUE } from "./queues.js";
 import { NothingToSettle, settleMarket, type SettlementJob } from "./settlement.js";

@@ -1,7 +1,7 @@
 /** Driving a market through its settlement, or through taking one back (contract section 4). */
 
 import type { MarketRefusal } from "../../actors/market/commands.js";
-import type { Exchange } from "../log/types.js";
+import type { Exchange } from "../log/ports.js";
 
 /** Wallets paid by one command: its effects are one entry of the market and one message per ledger. */
 export const WALLETS_PER_COMMAND = 500;

@@ -5,7 +5,7 @@ import { type Clock, sleep } from "./clock.js";
 import type { Carried, Listener, Log, Ring, StoredEntry } from "./log.js";
 import type { Logger } from "./logger.js";
 import { CorruptLog, parseEntry } from "./packing.js";
-import type { Entry } from "./types.js";
+import type { Entry } from "./ports.js";
 
 export interface EveryActorOptions {
   /** The last seq that the read model has of each actor; those it does not name begin at 0. */

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import type { ActorId, Batch } from "../../actors/actor.js";
 import type { Snapshot, StoredEntry } from "./log.js";
-import type { Entry } from "./types.js";
+import type { Entry } from "./ports.js";
 
 /**
  * A message in a mailbox. From an actor: `source` and `seq`, the entry it follows from. From anybody else: `id`, the

@@ -10,9 +10,9 @@ import { EveryActor, type EveryActorOptions } from "./every-actor.js";
 import type { Carried, Listener, Log, Ring, StoredEntry } from "./log.js";
 import type { Logger } from "./logger.js";
 import { CorruptLog, parseEntry } from "./packing.js";
-import { load } from "./recovery.js";
-import type { ActorOf } from "./runtime.js";
-import type { AnyDelta, Entry, Tail } from "./types.js";
+import { load } from "../runtime/recovery.js";
+import type { ActorOf } from "../runtime/instance.js";
+import type { AnyDelta, Entry, Tail } from "./ports.js";
 
 export interface TailOptions {
   readonly log: Log;

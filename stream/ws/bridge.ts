@@ -2,14 +2,14 @@
 
 import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
-import { EventWatch } from "./events.js";
-import { Pulse } from "./outbox.js";
+import { EventWatch } from "./market/events.js";
+import { Pulse } from "./socket/outbox.js";
 import type { Caller, Catalog, Disconnects, Queries, Throttle, Trading } from "./ports.js";
-import { MAX_REQUEST_BYTES } from "./protocol.js";
-import type { Replicas } from "./replicas.js";
-import { Rooms } from "./rooms.js";
-import { Session } from "./session.js";
-import type { Wallets } from "./wallets.js";
+import { MAX_REQUEST_BYTES } from "./socket/protocol.js";
+import type { Replicas } from "./market/replica.js";
+import { Rooms } from "./market/rooms.js";
+import { Session } from "./socket/session.js";
+import type { Wallets } from "./wallet/wallets.js";
 
 /** What the websocket server must be made with: the inbound cap, and no compression. */
 export const WS_OPTIONS = Object.freeze({ maxPayload: MAX_REQUEST_BYTES, perMessageDeflate: false });

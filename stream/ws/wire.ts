@@ -9,7 +9,7 @@ import type { OpenOrder, WalletPosition } from "../../actors/ledger/types.js";
 import type { BookDelta, MarketDelta } from "../../actors/market/deltas.js";
 import type { Currency, Level } from "../../actors/market/types.js";
 import { assert, formatMoney, formatPrice } from "../../actors/units.js";
-import { bitOf, type Channel, LIFECYCLE, type Mask } from "./channels.js";
+import { bitOf, type Channel, LIFECYCLE, type Mask } from "./socket/channels.js";
 import type { MarketIdentity } from "./ports.js";
 
 /** One batch of one public channel, serialised once for everyone who watches it. */

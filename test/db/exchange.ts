@@ -21,7 +21,7 @@ import { market } from "../../actors/market/market.js";
 import type { MarketState } from "../../actors/market/state.js";
 import type { Currency, FeeSchedule, Grade, TimeInForce, Voids } from "../../actors/market/types.js";
 import { contracts, millicents, ticks, type Ticks } from "../../actors/units.js";
-import type { AnyDelta, Entry } from "../../stream/log/types.js";
+import type { AnyDelta, Entry } from "../../stream/log/ports.js";
 
 export const FEE: FeeSchedule = { coefficientPpm: 60_000, makerCreditPpm: 500_000, charged: "ALWAYS" };
 

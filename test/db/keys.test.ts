@@ -11,15 +11,15 @@ import {
   revokeKey,
   touchKeys,
   type NewKey,
-} from "../../db/queries/keys.js";
+} from "../../db/queries/accounts/keys.js";
 import {
   findSubaccountByKey,
   listSubaccounts,
   openSubaccount,
   relabelSubaccount,
   type Subaccount,
-} from "../../db/queries/subaccounts.js";
-import { createTrader, findTraderByEmail, setTraderState } from "../../db/queries/traders.js";
+} from "../../db/queries/accounts/subaccounts.js";
+import { createTrader, findTraderByEmail, setTraderState } from "../../db/queries/accounts/traders.js";
 import { freshDatabase, type FreshDatabase } from "../support/servers.js";
 
 const NOW = 1_700_000_000_000;

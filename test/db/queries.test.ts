@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { connect, disconnect, type Database } from "../../db/database.js";
 import { migrate } from "../../db/migrate.js";
 import { InvalidCursor, type Page } from "../../db/page.js";
-import { listAudit, recordAudit } from "../../db/queries/audit.js";
+import { listAudit, recordAudit } from "../../db/queries/operator/audit.js";
 import {
   createEvent,
   finishEventAction,
@@ -13,15 +13,15 @@ import {
   settleFinalEvents,
   stepEvent,
   unfinishedEventActions,
-} from "../../db/queries/events.js";
-import { allMarkets, findOutcome, listMarkets, settledMarkets } from "../../db/queries/markets.js";
-import { findOrderByClientId, listOrders } from "../../db/queries/orders.js";
-import { findLocation, isTokenRevoked, recordLocation, revokeToken } from "../../db/queries/sessions.js";
-import { approveSettlement, findSettlement, requestSettlement } from "../../db/queries/settlements.js";
-import { currentTicks, publishTicks } from "../../db/queries/ticks.js";
-import { listCandles, listTrades } from "../../db/queries/trades.js";
-import { createTrader } from "../../db/queries/traders.js";
-import { listTransactions } from "../../db/queries/transactions.js";
+} from "../../db/queries/catalog/events.js";
+import { allMarkets, findOutcome, listMarkets, settledMarkets } from "../../db/queries/catalog/markets.js";
+import { findOrderByClientId, listOrders } from "../../db/queries/trading/orders.js";
+import { findLocation, isTokenRevoked, recordLocation, revokeToken } from "../../db/queries/accounts/sessions.js";
+import { approveSettlement, findSettlement, requestSettlement } from "../../db/queries/operator/settlements.js";
+import { currentTicks, publishTicks } from "../../db/queries/catalog/ticks.js";
+import { listCandles, listTrades } from "../../db/queries/trading/trades.js";
+import { createTrader } from "../../db/queries/accounts/traders.js";
+import { listTransactions } from "../../db/queries/trading/transactions.js";
 import { ticks } from "../../actors/units.js";
 import { freshDatabase, type FreshDatabase } from "../support/servers.js";
 import { SmallExchange } from "./exchange.js";

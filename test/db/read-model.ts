@@ -5,7 +5,7 @@ import type { ActorId } from "../../actors/actor.js";
 import type { Database } from "../../db/database.js";
 import { ProjectionBatch } from "../../db/projection/batch.js";
 import { ProjectionSession } from "../../db/projection/session.js";
-import type { Entry } from "../../stream/log/types.js";
+import type { Entry } from "../../stream/log/ports.js";
 
 const PROJECTED = [
   "balances",

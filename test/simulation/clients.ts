@@ -1,7 +1,7 @@
 /** Whoever asks: keeps what was asked and answered, and asks again with the same id when the outcome is unknown. */
 
 import type { ActorId } from "../../actors/actor.js";
-import { Unavailable } from "../../stream/log/types.js";
+import { Unavailable } from "../../stream/log/ports.js";
 import type { Gateway } from "./deployment.js";
 import type { Random } from "./random.js";
 import type { Scheduler } from "./scheduler.js";

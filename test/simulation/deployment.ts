@@ -1,12 +1,12 @@
 /** The processes of an exchange: workers, gateways and a projector, and everything that can befall them. */
 
 import { type ActorId, partitionOf } from "../../actors/actor.js";
-import { LogExchange } from "../../stream/log/exchange.js";
+import { LogExchange } from "../../stream/log/ask.js";
 import type { Logger } from "../../stream/log/logger.js";
 import { LogTail } from "../../stream/log/tail.js";
-import type { Entry } from "../../stream/log/types.js";
-import { Worker } from "../../stream/log/worker.js";
-import type { ActorOf } from "../../stream/log/runtime.js";
+import type { Entry } from "../../stream/log/ports.js";
+import { Worker } from "../../stream/runtime/worker.js";
+import type { ActorOf } from "../../stream/runtime/instance.js";
 import { KEYS } from "./journal.js";
 import { type Machine, Process } from "./process.js";
 import type { Random } from "./random.js";

@@ -9,10 +9,10 @@ import type { LedgerState } from "../../actors/ledger/state.js";
 import type { EffectDelta, MarketDelta } from "../../actors/market/deltas.js";
 import type { MarketState } from "../../actors/market/state.js";
 import { CURRENCIES, type Currency } from "../../actors/market/types.js";
-import { Keys } from "../../stream/log/keys.js";
-import type { MemoryStore } from "../../stream/log/memory-store.js";
+import { Keys } from "../../stream/redis/keys.js";
+import type { MemoryStore } from "../support/log/memory-store.js";
 import { parseEntry } from "../../stream/log/packing.js";
-import type { Entry } from "../../stream/log/types.js";
+import type { Entry } from "../../stream/log/ports.js";
 import { checkLedger, checkMarket, checkMoney, Seqs } from "../actors/invariants.js";
 import { type Actors, moneyOf } from "../actors/joined.js";
 

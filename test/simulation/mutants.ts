@@ -3,12 +3,12 @@
  * is replaced for the time of one simulation. Each must be caught within some seeds.
  */
 
-import { CaughtUp } from "../../stream/log/caught-up.js";
-import { Inbox } from "../../stream/log/inbox.js";
+import { CaughtUp } from "../../stream/runtime/hand-over-guard.js";
+import { Inbox } from "../../stream/runtime/inbox.js";
 import { type Change, type Commit, cursorAt, positionOf } from "../../stream/log/log.js";
-import { MemoryLog } from "../../stream/log/memory.js";
-import { MemoryStore } from "../../stream/log/memory-store.js";
-import { Relay } from "../../stream/log/relay.js";
+import { MemoryLog } from "../support/log/memory-log.js";
+import { MemoryStore } from "../support/log/memory-store.js";
+import { Relay } from "../../stream/runtime/relay.js";
 import { KEYS } from "./journal.js";
 import type { Call } from "./network.js";
 import type { Sabotage } from "./simulation.js";

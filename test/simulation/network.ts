@@ -5,8 +5,8 @@
  */
 
 import type { Commit } from "../../stream/log/log.js";
-import type { Operation } from "../../stream/log/memory.js";
-import type { MemoryStore } from "../../stream/log/memory-store.js";
+import type { Operation } from "../support/log/memory-log.js";
+import type { MemoryStore } from "../support/log/memory-store.js";
 import type { Random } from "./random.js";
 import type { Scheduler } from "./scheduler.js";
 

@@ -11,8 +11,8 @@ import type {
   Subscription,
   TakeOutcome,
 } from "../../stream/log/log.js";
-import { MemoryLog, type Operation } from "../../stream/log/memory.js";
-import type { MemoryStore } from "../../stream/log/memory-store.js";
+import { MemoryLog, type Operation } from "../support/log/memory-log.js";
+import type { MemoryStore } from "../support/log/memory-store.js";
 import type { Call, Caller, Network } from "./network.js";
 import type { Scheduler } from "./scheduler.js";
 

@@ -8,7 +8,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:
 import { gunzipSync } from "node:zlib";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
-import type { Json, OpenApiDocument, Operation } from "../../http/openapi/json.js";
+import type { Json, OpenApiDocument, Operation } from "../../http/docs/json.js";
 
 /** An answer as it was sent. */
 export interface Sent {

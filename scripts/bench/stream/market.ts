@@ -4,10 +4,10 @@ import type { Batch } from "../../../actors/actor.js";
 import { marketActor } from "../../../actors/actor.js";
 import type { MarketDelta } from "../../../actors/market/deltas.js";
 import { market } from "../../../actors/market/market.js";
-import type { Entry, Tail } from "../../../stream/log/types.js";
-import type { LoadMarket } from "../../../stream/ws/replicas.js";
-import { commandOf, MARKET_ID, openMarket } from "../actor.js";
-import { flow, type Operation } from "../flow.js";
+import type { Entry, Tail } from "../../../stream/log/ports.js";
+import type { LoadMarket } from "../../../stream/ws/market/replica.js";
+import { commandOf, MARKET_ID, openMarket } from "../core/actor.js";
+import { flow, type Operation } from "../core/flow.js";
 
 const RESTING = 500;
 const OPERATIONS = 500_000;

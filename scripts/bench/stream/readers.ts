@@ -4,8 +4,8 @@
  */
 
 import { connect, type Socket } from "node:net";
-import type { Channel } from "../../../stream/ws/channels.js";
-import { MARKET_ID } from "../actor.js";
+import type { Channel } from "../../../stream/ws/socket/channels.js";
+import { MARKET_ID } from "../core/actor.js";
 import { answer, type Counted, type ReadersRequest } from "./messages.js";
 
 /** One reader in so many looks at the times of its frames. */

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { ApiError, Connection, readAnswer, UnknownOutcome } from "../../../http/client/connection.js";
 import { RestClient } from "../../../http/client/rest.js";
 import { generateKey, Signer } from "../../../http/client/signer.js";
-import { verifyText, canonicalText } from "../../../http/signing.js";
+import { verifyText, canonicalText } from "../../../http/auth/signing.js";
 import { createPublicKey } from "node:crypto";
 
 interface Seen {

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { WebSocket } from "ws";
-import type { EmmEndpoints } from "../../../http/emm/routes.js";
-import { emmRoutes } from "../../../http/emm/routes.js";
+import type { EmmEndpoints } from "../../../http/surface-b/routes.js";
+import { emmRoutes } from "../../../http/surface-b/routes.js";
 import type { Endpoints } from "../../../http/endpoints.js";
-import { routeTable } from "../../../http/table.js";
+import { routeTable } from "../../../http/surface-a/table.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { said } from "../calls.js";
 import { send, type Answer } from "../requests.js";

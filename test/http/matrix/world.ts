@@ -2,12 +2,12 @@
 
 import { randomUUID } from "node:crypto";
 import { generateKey } from "../../../http/client/signer.js";
-import { ServiceTokens } from "../../../http/emm/tokens.js";
-import { WebTokens } from "../../../http/tokens.js";
+import { ServiceTokens } from "../../../http/surface-b/auth/tokens.js";
+import { WebTokens } from "../../../http/auth/tokens.js";
 import { login, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestKey, type TestTrader } from "../../support/traders.js";
 import { bearerCalls, callsOf, eventually, type Calls } from "../calls.js";
-import { askToken, newClient } from "../emm/client.js";
+import { askToken, newClient } from "../surface-b/client.js";
 import { signed, type Raw } from "../requests.js";
 import type { Credential, Whose } from "./contract.js";
 

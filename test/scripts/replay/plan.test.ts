@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import type { Ladder } from "../../../scripts/replay/ladder.js";
+import type { Ladder } from "../../../scripts/replay/recording/ladder.js";
 import {
   afterTakes,
   planBeside,
@@ -8,7 +8,7 @@ import {
   planPaused,
   type MirrorOrder,
   type Plan,
-} from "../../../scripts/replay/plan.js";
+} from "../../../scripts/replay/makers/plan.js";
 
 function ladder(first: Record<number, number>, second: Record<number, number> = {}): Ladder {
   const bids = (levels: Record<number, number>): Map<number, number> =>

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
-import { readLine, readRecording, type Line } from "../../../scripts/replay/recording.js";
+import { readLine, readRecording, type Line } from "../../../scripts/replay/recording/recording.js";
 
 async function collect(lines: AsyncIterable<Line>): Promise<Line[]> {
   const all: Line[] = [];

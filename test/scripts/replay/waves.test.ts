@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { bestOf, EMPTY_LADDER, RecordedMarket, UnusableRecording } from "../../../scripts/replay/ladder.js";
-import { readLine, type Line } from "../../../scripts/replay/recording.js";
-import { survey } from "../../../scripts/replay/survey.js";
-import { cutWaves, type Scene, type Wave } from "../../../scripts/replay/waves.js";
+import { bestOf, EMPTY_LADDER, RecordedMarket, UnusableRecording } from "../../../scripts/replay/recording/ladder.js";
+import { readLine, type Line } from "../../../scripts/replay/recording/recording.js";
+import { survey } from "../../../scripts/replay/recording/survey.js";
+import { cutWaves, type Scene, type Wave } from "../../../scripts/replay/recording/waves.js";
 import { makeRecording } from "../../support/recording.js";
 import { GRID } from "./grid.js";
 

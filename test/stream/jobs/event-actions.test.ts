@@ -6,7 +6,7 @@ import { market as actor } from "../../../actors/market/market.js";
 import type { Voids } from "../../../actors/market/types.js";
 import { ticks } from "../../../actors/units.js";
 import { driveEventStep, type EventAction, type EventMarket } from "../../../stream/jobs/event-actions.js";
-import { Unavailable, type AskOptions, type Exchange } from "../../../stream/log/types.js";
+import { Unavailable, type AskOptions, type Exchange } from "../../../stream/log/ports.js";
 
 /** The real market actor, in memory, which answers a repeated command id with its first answer. */
 class Markets implements Exchange {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import type { MarketCommand, MarketReply } from "../../../actors/market/commands.js";
 import { silentLogger } from "../../../stream/log/logger.js";
-import { Unavailable, type AskOptions, type Exchange } from "../../../stream/log/types.js";
+import { Unavailable, type AskOptions, type Exchange } from "../../../stream/log/ports.js";
 import { startJobs, type JobsOptions, type RunningJobs } from "../../../stream/jobs/jobs.js";
 import { openSettlementQueue, retryPauseMs, type SettlementQueue } from "../../../stream/jobs/queues.js";
 import type { SettlementJob } from "../../../stream/jobs/settlement.js";

@@ -4,8 +4,8 @@ import { expect } from "chai";
 import { type ActorId, partitionOf } from "../../../actors/actor.js";
 import type { Log } from "../../../stream/log/log.js";
 import { packEntry, packSnapshot } from "../../../stream/log/packing.js";
-import type { Entry } from "../../../stream/log/types.js";
-import { counter } from "./counter.js";
+import type { Entry } from "../../../stream/log/ports.js";
+import { counter } from "../runtime/counter.js";
 import { commitIn } from "./support.js";
 
 /** Commits entries of actors as their owner would. */

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { ledgerActor } from "../../../actors/actor.js";
-import { MemoryLog } from "../../../stream/log/memory.js";
-import { MemoryStore } from "../../../stream/log/memory-store.js";
+import { MemoryLog } from "../../support/log/memory-log.js";
+import { MemoryStore } from "../../support/log/memory-store.js";
 import { conformance } from "./conformance.js";
 import { commitIn } from "./support.js";
 

@@ -4,9 +4,9 @@ import type { ActorId } from "../../../actors/actor.js";
 import type { Clock } from "../../../stream/log/clock.js";
 import type { Change, CommitOutcome, Log, Tenure } from "../../../stream/log/log.js";
 import { silentLogger } from "../../../stream/log/logger.js";
-import { recover } from "../../../stream/log/recovery.js";
+import { recover } from "../../../stream/runtime/recovery.js";
 import { partitionOf } from "../../../actors/actor.js";
-import { counter, type CounterState } from "./counter.js";
+import { counter, type CounterState } from "../runtime/counter.js";
 
 /** Repeats an expectation until it holds; its last failure is thrown after `timeoutMs`. */
 export async function eventually<T>(expectation: () => T | Promise<T>, timeoutMs = 5_000): Promise<T> {

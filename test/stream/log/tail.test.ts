@@ -3,17 +3,17 @@ import { type ActorId, ledgerActor, marketActor, partitionOf } from "../../../ac
 import { systemClock } from "../../../stream/log/clock.js";
 import type { EveryActor } from "../../../stream/log/every-actor.js";
 import { checkInstallation } from "../../../stream/log/installation.js";
-import { Invalidations } from "../../../stream/log/invalidations.js";
+import { Invalidations } from "../../../stream/services/invalidations.js";
 import type { Log } from "../../../stream/log/log.js";
 import { silentLogger } from "../../../stream/log/logger.js";
-import { type Gate, MemoryLog } from "../../../stream/log/memory.js";
-import { MemoryStore } from "../../../stream/log/memory-store.js";
+import { type Gate, MemoryLog } from "../../support/log/memory-log.js";
+import { MemoryStore } from "../../support/log/memory-store.js";
 import { packEntry } from "../../../stream/log/packing.js";
-import { RedisLog } from "../../../stream/log/redis.js";
+import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { LogTail } from "../../../stream/log/tail.js";
-import type { Entry } from "../../../stream/log/types.js";
+import type { Entry } from "../../../stream/log/ports.js";
 import { freshRedis } from "../../support/servers.js";
-import { counter, type CounterState } from "./counter.js";
+import { counter, type CounterState } from "../runtime/counter.js";
 import { Ear, Writer } from "./followers.js";
 import { commitIn, eventually, settled } from "./support.js";
 

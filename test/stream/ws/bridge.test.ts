@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { marketActor } from "../../../actors/actor.js";
-import { Unavailable } from "../../../stream/log/types.js";
+import { Unavailable } from "../../../stream/log/ports.js";
 import { type Json, type TestServer, deltasOf, Mirror, serve, trader } from "./client.js";
 import { ids, TestExchange } from "./exchange.js";
 import { order } from "./order.js";
-import { settle } from "./timing.js";
+import { settle } from "./socket/timing.js";
 
 const [ann = "", bob = ""] = ids(2);
 

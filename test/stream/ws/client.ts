@@ -7,11 +7,11 @@ import { expect } from "chai";
 import { WebSocket, WebSocketServer } from "ws";
 import { Signer } from "../../../http/client/signer.js";
 import { type Bridge, bridge, type BridgePorts, WS_OPTIONS } from "../../../stream/ws/bridge.js";
-import type { Tail } from "../../../stream/log/types.js";
-import { Frame } from "../../../stream/ws/frames.js";
+import type { Tail } from "../../../stream/log/ports.js";
+import { Frame } from "../../../stream/ws/socket/frames.js";
 import type { Caller } from "../../../stream/ws/ports.js";
-import { Replicas } from "../../../stream/ws/replicas.js";
-import { Wallets } from "../../../stream/ws/wallets.js";
+import { Replicas } from "../../../stream/ws/market/replica.js";
+import { Wallets } from "../../../stream/ws/wallet/wallets.js";
 import type { TestKey } from "../../support/traders.js";
 import type { TestExchange } from "./exchange.js";
 

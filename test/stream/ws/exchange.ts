@@ -18,7 +18,7 @@ import { market } from "../../../actors/market/market.js";
 import type { MarketState } from "../../../actors/market/state.js";
 import type { Currency, MarketDefinition } from "../../../actors/market/types.js";
 import { contracts, millicents, parsePrice } from "../../../actors/units.js";
-import type { AnyDelta } from "../../../stream/log/types.js";
+import type { AnyDelta } from "../../../stream/log/ports.js";
 import type {
   CancelAllAnswer,
   CancelAnswer,
@@ -28,9 +28,9 @@ import type {
   PlaceAnswer,
   Trading,
 } from "../../../stream/ws/ports.js";
-import type { LoadMarket } from "../../../stream/ws/replicas.js";
+import type { LoadMarket } from "../../../stream/ws/market/replica.js";
 import { FREE, GRID } from "../../actors/scenario.js";
-import { MemoryTail, type Random } from "./tail.js";
+import { MemoryTail, type Random } from "./market/tail.js";
 
 export const ids = (count: number): string[] => Array.from({ length: count }, () => randomUUID());
 

@@ -5,7 +5,7 @@ import { generateKey, Signer } from "../../../http/client/signer.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import type { TestKey } from "../../support/traders.js";
 import { type Client, type Json, Mirror, openStream } from "./client.js";
-import { settle } from "./timing.js";
+import { settle } from "./socket/timing.js";
 
 interface Trader {
   readonly key: TestKey;

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { WebSocket } from "ws";
 import type { TestKey } from "../../support/traders.js";
 import { type Client, type Json, Mirror, openStream } from "./client.js";
-import { settle } from "./timing.js";
+import { settle } from "./socket/timing.js";
 
 interface Account {
   last: number;

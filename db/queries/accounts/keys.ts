@@ -1,0 +1,194 @@
+/** Keys: minting, finding, revoking (contract section 5; the key life cycle of the specification). */
+
+import { and, asc, count, eq, gt, isNotNull, isNull, lte, ne, or, sql } from "drizzle-orm";
+import { violatedUnique, type Database, type Queries } from "../../database.js";
+import { deviceLocations, keys, subaccounts, traders, type Scope } from "../../schema/accounts.js";
+import type { Trader } from "./traders.js";
+
+export type Key = typeof keys.$inferSelect;
+export type NewKey = Omit<typeof keys.$inferInsert, "lastUsedTs" | "revokedTs">;
+/** A key with what decides whether it may be used, and the label of its subaccount. */
+export interface KeyOwner {
+  readonly key: Key;
+  readonly trader: Trader;
+  readonly label: string | null;
+}
+export type KeyRefusal = "KEY_EXISTS" | "MANAGEMENT_KEY_EXISTS" | "TRADING_KEY_EXISTS" | "TOO_MANY_KEYS";
+
+/** Live keys of one read scope: per trader for management::read, per subaccount for trading::read. */
+export const MAX_LIVE_READ_KEYS = 128;
+
+const REFUSAL_OF_INDEX: Readonly<Record<string, KeyRefusal>> = {
+  keys_live_fingerprint: "KEY_EXISTS",
+  keys_live_management: "MANAGEMENT_KEY_EXISTS",
+  keys_live_trading: "TRADING_KEY_EXISTS",
+};
+
+/** The refusal that a failed insert of a key stands for; other errors are thrown on. */
+export function keyRefusal(error: unknown): KeyRefusal {
+  const refusal = REFUSAL_OF_INDEX[violatedUnique(error) ?? ""];
+  if (refusal === undefined) throw error;
+  return refusal;
+}
+
+/** Writes a key within a transaction that holds the trader's row. Throws what `keyRefusal` reads. */
+export async function insertKey(db: Queries, key: NewKey): Promise<void> {
+  // An expired key is no longer live, but only its revocation frees its place in the partial indexes.
+  await db
+    .update(keys)
+    .set({ revokedTs: sql`${keys.expiresTs}` })
+    .where(
+      and(
+        isNull(keys.revokedTs),
+        lte(keys.expiresTs, key.createdTs),
+        sql`(${keys.traderId} = ${key.traderId} or ${keys.fingerprint} = ${key.fingerprint})`,
+      ),
+    );
+  await db.insert(keys).values(key);
+}
+
+/** Mints a key of any scope. Refuses a public key that is live already, and one too many of its scope. */
+export async function mintKey(
+  db: Database,
+  key: NewKey,
+): Promise<{ ok: true } | { ok: false; refusal: KeyRefusal }> {
+  try {
+    return await db.transaction(async (tx) => {
+      await tx.select().from(traders).where(eq(traders.traderId, key.traderId)).for("update");
+      await insertKey(tx, key);
+      if ((await countLive(tx, key)) > MAX_LIVE_READ_KEYS) throw new TooManyKeys();
+      return { ok: true };
+    });
+  } catch (error) {
+    if (error instanceof TooManyKeys) return { ok: false, refusal: "TOO_MANY_KEYS" };
+    return { ok: false, refusal: keyRefusal(error) };
+  }
+}
+
+class TooManyKeys extends Error {}
+
+async function countLive(db: Queries, key: NewKey): Promise<number> {
+  const [row] = await db
+    .select({ live: count() })
+    .from(keys)
+    .where(
+      and(
+        eq(keys.traderId, key.traderId),
+        key.subaccountId ? eq(keys.subaccountId, key.subaccountId) : isNull(keys.subaccountId),
+        eq(keys.scope, key.scope),
+        isNull(keys.revokedTs),
+      ),
+    );
+  return row?.live ?? 0;
+}
+
+/** A key by its id, live or not, with its trader. */
+export async function findKey(db: Queries, keyId: string): Promise<KeyOwner | undefined> {
+  const [row] = await db
+    .select({ key: keys, trader: traders, label: subaccounts.label })
+    .from(keys)
+    .innerJoin(traders, eq(traders.traderId, keys.traderId))
+    .leftJoin(subaccounts, eq(subaccounts.subaccountId, keys.subaccountId))
+    .where(eq(keys.keyId, keyId));
+  return row;
+}
+
+/** The trader's live keys, oldest first, with the labels of their subaccounts. */
+export async function liveKeys(
+  db: Queries,
+  traderId: string,
+  nowTs: number,
+): Promise<{ key: Key; label: string | null }[]> {
+  return db
+    .select({ key: keys, label: subaccounts.label })
+    .from(keys)
+    .leftJoin(subaccounts, eq(subaccounts.subaccountId, keys.subaccountId))
+    .where(
+      and(
+        eq(keys.traderId, traderId),
+        isNull(keys.revokedTs),
+        sql`(${keys.expiresTs} is null or ${keys.expiresTs} > ${nowTs})`,
+      ),
+    )
+    .orderBy(asc(keys.createdTs), asc(keys.keyId));
+}
+
+/** Whether the subaccount's trading key is live. */
+export async function hasLiveKey(
+  db: Queries,
+  subaccountId: string,
+  scope: Scope,
+  nowTs: number,
+): Promise<boolean> {
+  const rows = await db
+    .select({ keyId: keys.keyId })
+    .from(keys)
+    .where(
+      and(
+        eq(keys.subaccountId, subaccountId),
+        eq(keys.scope, scope),
+        isNull(keys.revokedTs),
+        sql`(${keys.expiresTs} is null or ${keys.expiresTs} > ${nowTs})`,
+      ),
+    )
+    .limit(1);
+  return rows.length > 0;
+}
+
+/** Revokes a key of the trader. False when it is not theirs or is revoked already. */
+export async function revokeKey(
+  db: Queries,
+  traderId: string,
+  keyId: string,
+  nowTs: number,
+): Promise<boolean> {
+  const rows = await db
+    .update(keys)
+    .set({ revokedTs: nowTs })
+    .where(and(eq(keys.keyId, keyId), eq(keys.traderId, traderId), isNull(keys.revokedTs)))
+    .returning({ keyId: keys.keyId });
+  return rows.length > 0;
+}
+
+/** A key and the trader it belongs to. */
+export interface KeyOfTrader {
+  readonly keyId: string;
+  readonly traderId: string;
+}
+
+/**
+ * Of these keys, those that may not be what they were: revoked or expired ones, those of traders who are not active,
+ * and those of traders whose device checked in after `checkedInTs`.
+ */
+export async function doubtfulKeys(
+  db: Queries,
+  keyIds: readonly string[],
+  { nowTs, checkedInTs }: { readonly nowTs: number; readonly checkedInTs: number },
+): Promise<readonly KeyOfTrader[]> {
+  return db
+    .select({ keyId: keys.keyId, traderId: keys.traderId })
+    .from(keys)
+    .innerJoin(traders, eq(traders.traderId, keys.traderId))
+    .leftJoin(deviceLocations, eq(deviceLocations.traderId, keys.traderId))
+    .where(
+      and(
+        sql`${keys.keyId} = any(${sql.param([...keyIds])}::uuid[])`,
+        or(
+          isNotNull(keys.revokedTs),
+          lte(keys.expiresTs, nowTs),
+          ne(traders.state, "ACTIVE"),
+          gt(deviceLocations.ts, checkedInTs),
+        ),
+      ),
+    );
+}
+
+/** Notes when keys were last used. Gateways collect these and write them every few seconds. */
+export async function touchKeys(db: Queries, lastUsed: ReadonlyMap<string, number>): Promise<void> {
+  if (lastUsed.size === 0) return;
+  await db.execute(sql`
+    update keys set last_used_ts = greatest(last_used_ts, used.ts)
+    from unnest(${sql.param([...lastUsed.keys()])}::uuid[], ${sql.param([...lastUsed.values()])}::bigint[])
+      as used (key_id, ts)
+    where keys.key_id = used.key_id`);
+}

@@ -1,0 +1,46 @@
+/** Web sessions and device check-ins (contract section 8). */
+
+import { eq, inArray, lt } from "drizzle-orm";
+import type { Queries } from "../../database.js";
+import { deviceLocations, revokedTokens } from "../../schema/accounts.js";
+
+export type DeviceLocation = typeof deviceLocations.$inferSelect;
+
+/** Ends a web token before its time, and forgets those that have expired by themselves. */
+export async function revokeToken(
+  db: Queries,
+  token: { tokenId: string; expiresTs: number; nowTs: number },
+): Promise<void> {
+  await db.delete(revokedTokens).where(lt(revokedTokens.expiresTs, token.nowTs));
+  await db
+    .insert(revokedTokens)
+    .values({ tokenId: token.tokenId, expiresTs: token.expiresTs })
+    .onConflictDoNothing();
+}
+
+export async function isTokenRevoked(db: Queries, tokenId: string): Promise<boolean> {
+  const rows = await db.select().from(revokedTokens).where(eq(revokedTokens.tokenId, tokenId));
+  return rows.length > 0;
+}
+
+/** Those of the tokens that were ended before their time. */
+export async function revokedAmong(db: Queries, tokenIds: readonly string[]): Promise<readonly string[]> {
+  const rows = await db
+    .select({ tokenId: revokedTokens.tokenId })
+    .from(revokedTokens)
+    .where(inArray(revokedTokens.tokenId, [...tokenIds]));
+  return rows.map(({ tokenId }) => tokenId);
+}
+
+/** Keeps the trader's last check-in only. */
+export async function recordLocation(db: Queries, location: DeviceLocation): Promise<void> {
+  await db
+    .insert(deviceLocations)
+    .values(location)
+    .onConflictDoUpdate({ target: deviceLocations.traderId, set: location });
+}
+
+export async function findLocation(db: Queries, traderId: string): Promise<DeviceLocation | undefined> {
+  const [row] = await db.select().from(deviceLocations).where(eq(deviceLocations.traderId, traderId));
+  return row;
+}

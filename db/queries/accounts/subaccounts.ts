@@ -1,0 +1,134 @@
+/** Subaccounts: a wallet and its keys each (contract section 5). */
+
+import { and, asc, count, eq, inArray, sql } from "drizzle-orm";
+import type { Database, Queries } from "../../database.js";
+import { keys, subaccounts, traders } from "../../schema/accounts.js";
+import { wallets } from "../../schema/wallets.js";
+import { insertKey, keyRefusal, type KeyRefusal, type NewKey } from "./keys.js";
+
+export type Subaccount = typeof subaccounts.$inferSelect;
+/** With the key that names it on the wire: the oldest live one, else the newest that was. */
+export type NamedSubaccount = Subaccount & { readonly keyId: string };
+
+export const MAX_SUBACCOUNTS = 5;
+
+class TooManySubaccounts extends Error {}
+
+/** Opens a subaccount together with its trading key, so that no wallet exists without a key. */
+export async function openSubaccount(
+  db: Database,
+  subaccount: Subaccount,
+  key: NewKey,
+): Promise<{ ok: true } | { ok: false; refusal: KeyRefusal | "TOO_MANY_SUBACCOUNTS" }> {
+  try {
+    return await db.transaction(async (tx) => {
+      await tx.select().from(traders).where(eq(traders.traderId, subaccount.traderId)).for("update");
+      await tx.insert(subaccounts).values(subaccount);
+      await insertKey(tx, key);
+      const [held] = await tx
+        .select({ count: count() })
+        .from(subaccounts)
+        .where(eq(subaccounts.traderId, subaccount.traderId));
+      if (held !== undefined && held.count > MAX_SUBACCOUNTS) throw new TooManySubaccounts();
+      return { ok: true };
+    });
+  } catch (error) {
+    if (error instanceof TooManySubaccounts) return { ok: false, refusal: "TOO_MANY_SUBACCOUNTS" };
+    return { ok: false, refusal: keyRefusal(error) };
+  }
+}
+
+function selectNamed(db: Queries, nowTs: number) {
+  const named = db
+    .selectDistinctOn([keys.subaccountId], { subaccountId: keys.subaccountId, keyId: keys.keyId })
+    .from(keys)
+    .orderBy(
+      keys.subaccountId,
+      sql`(${keys.revokedTs} is null and (${keys.expiresTs} is null or ${keys.expiresTs} > ${nowTs})) desc`,
+      sql`case when ${keys.revokedTs} is null then ${keys.createdTs} else -${keys.createdTs} end`,
+    )
+    .as("named");
+  return db
+    .select({
+      subaccountId: subaccounts.subaccountId,
+      traderId: subaccounts.traderId,
+      label: subaccounts.label,
+      createdTs: subaccounts.createdTs,
+      keyId: named.keyId,
+    })
+    .from(subaccounts)
+    .innerJoin(named, eq(named.subaccountId, subaccounts.subaccountId));
+}
+
+/** The trader's subaccounts, oldest first. */
+export async function listSubaccounts(
+  db: Queries,
+  traderId: string,
+  nowTs: number,
+): Promise<NamedSubaccount[]> {
+  return selectNamed(db, nowTs)
+    .where(eq(subaccounts.traderId, traderId))
+    .orderBy(asc(subaccounts.createdTs), asc(subaccounts.subaccountId));
+}
+
+export async function findSubaccount(
+  db: Queries,
+  subaccountId: string,
+  nowTs: number,
+): Promise<NamedSubaccount | undefined> {
+  const [row] = await selectNamed(db, nowTs).where(eq(subaccounts.subaccountId, subaccountId));
+  return row;
+}
+
+/** Those of the subaccounts that exist, in no order. */
+export async function findSubaccounts(
+  db: Queries,
+  subaccountIds: readonly string[],
+  nowTs: number,
+): Promise<NamedSubaccount[]> {
+  if (subaccountIds.length === 0) return [];
+  return selectNamed(db, nowTs).where(inArray(subaccounts.subaccountId, [...subaccountIds]));
+}
+
+/** Whose wallets they are: the trader, and for a subaccount's wallet the key that names it. */
+export async function walletOwners(
+  db: Queries,
+  walletIds: readonly string[],
+  nowTs: number,
+): Promise<ReadonlyMap<string, { readonly traderId: string; readonly keyId: string | undefined }>> {
+  if (walletIds.length === 0) return new Map();
+  const known = await db
+    .select()
+    .from(wallets)
+    .where(inArray(wallets.wallet, [...walletIds]));
+  const named = await findSubaccounts(db, walletIds, nowTs);
+  const keyIds = new Map(named.map(({ subaccountId, keyId }) => [subaccountId, keyId]));
+  return new Map(known.map(({ wallet, traderId }) => [wallet, { traderId, keyId: keyIds.get(wallet) }]));
+}
+
+/**
+ * The subaccount that a key reaches; revoked keys still reach theirs, since the replacement of a trading key is
+ * asked for under its id. `NOT_A_SUBACCOUNT_KEY` for a management key of the trader, `undefined` for all else.
+ */
+export async function findSubaccountByKey(
+  db: Queries,
+  traderId: string,
+  keyId: string,
+): Promise<Subaccount | "NOT_A_SUBACCOUNT_KEY" | undefined> {
+  const [row] = await db
+    .select({ subaccount: subaccounts })
+    .from(keys)
+    .leftJoin(subaccounts, eq(subaccounts.subaccountId, keys.subaccountId))
+    .where(and(eq(keys.keyId, keyId), eq(keys.traderId, traderId)));
+  return row && (row.subaccount ?? "NOT_A_SUBACCOUNT_KEY");
+}
+
+/** False when there is no such subaccount. */
+export async function relabelSubaccount(db: Queries, subaccountId: string, label: string): Promise<boolean> {
+  const rows = await db
+    .update(subaccounts)
+    .set({ label })
+    .where(eq(subaccounts.subaccountId, subaccountId))
+    .returning({ subaccountId: subaccounts.subaccountId });
+  return rows.length > 0;
+}

@@ -1,0 +1,112 @@
+/** Traders and operators (contract section 8). */
+
+import { and, desc, eq } from "drizzle-orm";
+import { violatedUnique, type Queries } from "../../database.js";
+import { afterCursor, keyOrder, pageOf, type Keyset, type Page, type PageRequest } from "../../page.js";
+import { traders, type KycStatus, type Role, type TraderState } from "../../schema/accounts.js";
+
+export type Trader = typeof traders.$inferSelect;
+
+const BY_CREATION: Keyset = { columns: [traders.createdTs, traders.traderId], direction: "falling" };
+
+function normalised(email: string): string {
+  return email.trim().toLowerCase();
+}
+
+/** Writes an ACTIVE trader without KYC. `undefined` when the e-mail address has one already. */
+export async function createTrader(
+  db: Queries,
+  trader: { traderId: string; email: string; passwordHash: string; role: Role; nowTs: number },
+): Promise<Trader | undefined> {
+  const { nowTs, ...fields } = trader;
+  try {
+    const [row] = await db
+      .insert(traders)
+      .values({
+        ...fields,
+        email: normalised(trader.email),
+        kyc: "NONE",
+        state: "ACTIVE",
+        createdTs: nowTs,
+        updatedTs: nowTs,
+      })
+      .returning();
+    return row;
+  } catch (error) {
+    if (violatedUnique(error) === "traders_email") return undefined;
+    throw error;
+  }
+}
+
+export async function findTrader(db: Queries, traderId: string): Promise<Trader | undefined> {
+  const [row] = await db.select().from(traders).where(eq(traders.traderId, traderId));
+  return row;
+}
+
+export async function findTraderByEmail(db: Queries, email: string): Promise<Trader | undefined> {
+  const [row] = await db
+    .select()
+    .from(traders)
+    .where(eq(traders.email, normalised(email)));
+  return row;
+}
+
+/** Traders, newest first; with `email` the one of that address. Throws `InvalidCursor`. */
+export async function listTraders(
+  db: Queries,
+  filter: { email?: string | undefined },
+  page: PageRequest,
+): Promise<Page<Trader>> {
+  const rows = await db
+    .select()
+    .from(traders)
+    .where(
+      and(
+        filter.email === undefined ? undefined : eq(traders.email, normalised(filter.email)),
+        afterCursor(BY_CREATION, page),
+      ),
+    )
+    .orderBy(...keyOrder(BY_CREATION))
+    .limit(page.limit + 1);
+  return pageOf(rows, page, (trader) => [trader.createdTs, trader.traderId]);
+}
+
+/** The trader afterwards; `undefined` when there is none. */
+export async function setKyc(
+  db: Queries,
+  traderId: string,
+  kyc: KycStatus,
+  nowTs: number,
+): Promise<Trader | undefined> {
+  const [row] = await db
+    .update(traders)
+    .set({ kyc, updatedTs: nowTs })
+    .where(eq(traders.traderId, traderId))
+    .returning();
+  return row;
+}
+
+/** The trader afterwards; `undefined` when there is none. */
+export async function setTraderState(
+  db: Queries,
+  traderId: string,
+  change: { state: TraderState; reason: string; nowTs: number },
+): Promise<Trader | undefined> {
+  const [row] = await db
+    .update(traders)
+    .set({ state: change.state, stateReason: change.reason, updatedTs: change.nowTs })
+    .where(eq(traders.traderId, traderId))
+    .returning();
+  return row;
+}
+
+/** Whether there is an operator at all; the first one is made at start. */
+export async function hasOperator(db: Queries): Promise<boolean> {
+  const rows = await db
+    .select({ traderId: traders.traderId })
+    .from(traders)
+    .where(eq(traders.role, "operator"))
+    .orderBy(desc(traders.createdTs))
+    .limit(1);
+  return rows.length > 0;
+}

@@ -1,0 +1,213 @@
+/** Markets as the projector knows them (contract sections 4, 5, 7 and 8). */
+
+import { and, eq, getTableColumns, inArray, isNotNull, ne, or, type SQL } from "drizzle-orm";
+import { CURRENCIES, type Currency, type FeeSchedule, type Grade } from "../../../actors/market/types.js";
+import { millicents, ticks, type Millicents, type Ticks } from "../../../actors/units.js";
+import type { Queries } from "../../database.js";
+import {
+  afterCursor,
+  keyOrder,
+  pageOf,
+  within,
+  type Keyset,
+  type Page,
+  type PageRequest,
+  type TimeBounds,
+} from "../../page.js";
+import { events, type EventStatus } from "../../schema/catalog.js";
+import { lastPrices, marketTotals, markets, outcomes } from "../../schema/markets.js";
+
+type EventRow = typeof events.$inferSelect;
+type MarketRow = typeof markets.$inferSelect;
+
+export interface OutcomeRecord {
+  readonly outcomeId: string;
+  /** Its place in the market. */
+  readonly outcome: number;
+  readonly name: string;
+  readonly competitorId: string | null;
+  /** `TBD`, `WIN`, `LOSS`, `PUSH` or a price. */
+  readonly status: string;
+  /** The price of its last execution. */
+  readonly last: Readonly<Record<Currency, Ticks | null>>;
+}
+
+export interface MarketRecord {
+  readonly marketId: string;
+  readonly eventId: string;
+  readonly event: EventRow;
+  readonly marketType: string;
+  readonly description: string;
+  readonly strike: string | null;
+  readonly playerId: string | null;
+  readonly voids: "PUSH" | "FMV";
+  readonly fee: FeeSchedule;
+  readonly liveDelayMs: number;
+  readonly ticks: readonly Ticks[];
+  readonly status: "OPEN" | "CLOSED" | "SETTLED";
+  readonly live: boolean;
+  readonly paused: boolean;
+  readonly grade: Grade | null;
+  readonly settlementId: string | null;
+  readonly remediating: boolean;
+  readonly settledTs: number | null;
+  readonly createdTs: number;
+  readonly updatedTs: number;
+  /** In market order. */
+  readonly outcomes: readonly OutcomeRecord[];
+  /** Contracts minted x $0.01 of each currency. */
+  readonly volume: Readonly<Record<Currency, Millicents>>;
+}
+
+/** Absent fields do not narrow; the bounds are of the event's scheduled start. */
+export interface MarketFilter extends TimeBounds {
+  readonly leagues?: readonly string[] | undefined;
+  readonly marketTypes?: readonly string[] | undefined;
+  readonly eventStatuses?: readonly EventStatus[] | undefined;
+  readonly statuses?: readonly MarketRow["status"][] | undefined;
+  readonly eventId?: string | undefined;
+  /** Of the event. */
+  readonly visible?: boolean | undefined;
+}
+
+const BY_START: Keyset = { columns: [events.startsTs, markets.marketId], direction: "rising" };
+const BY_SETTLEMENT: Keyset = { columns: [markets.settledTs, markets.marketId], direction: "falling" };
+/** One contract is one cent. */
+const MILLICENTS_PER_CONTRACT = 1_000;
+
+function matching(filter: MarketFilter): SQL | undefined {
+  return and(
+    filter.leagues && inArray(events.league, [...filter.leagues]),
+    filter.marketTypes && inArray(markets.marketType, [...filter.marketTypes]),
+    filter.eventStatuses && inArray(events.status, [...filter.eventStatuses]),
+    filter.statuses && inArray(markets.status, [...filter.statuses]),
+    filter.eventId === undefined ? undefined : eq(markets.eventId, filter.eventId),
+    filter.visible === undefined ? undefined : eq(events.visible, filter.visible),
+    within(events.startsTs, filter),
+  );
+}
+
+function selectMarkets(db: Queries) {
+  return db
+    .select({ market: getTableColumns(markets), event: getTableColumns(events) })
+    .from(markets)
+    .innerJoin(events, eq(events.eventId, markets.eventId));
+}
+
+async function withDetails(
+  db: Queries,
+  rows: readonly { market: MarketRow; event: EventRow }[],
+): Promise<MarketRecord[]> {
+  if (rows.length === 0) return [];
+  const ids = rows.map((row) => row.market.marketId);
+  const outcomeRows = await db
+    .select()
+    .from(outcomes)
+    .where(inArray(outcomes.marketId, ids))
+    .orderBy(outcomes.marketId, outcomes.outcome);
+  const totals = await db.select().from(marketTotals).where(inArray(marketTotals.marketId, ids));
+  const lasts = await db.select().from(lastPrices).where(inArray(lastPrices.marketId, ids));
+  const lastOf = new Map(
+    lasts.map((last) => [`${last.marketId} ${last.currency} ${last.outcome}`, last.price]),
+  );
+  const mintedOf = new Map(
+    totals.map((total) => [`${total.marketId} ${total.currency}`, total.mintedContracts]),
+  );
+  const outcomesOf = new Map<string, OutcomeRecord[]>(ids.map((id) => [id, []]));
+  for (const { marketId, ...outcome } of outcomeRows) {
+    const last = byCurrency((currency) => lastOf.get(`${marketId} ${currency} ${outcome.outcome}`) ?? null);
+    outcomesOf.get(marketId)?.push({ ...outcome, last });
+  }
+  return rows.map(({ market, event }) => {
+    const { feeCoefficientPpm, feeMakerCreditPpm, feeCharged, ticks: grid, ...fields } = market;
+    return {
+      ...fields,
+      event,
+      fee: { coefficientPpm: feeCoefficientPpm, makerCreditPpm: feeMakerCreditPpm, charged: feeCharged },
+      ticks: grid.map(ticks),
+      outcomes: outcomesOf.get(market.marketId) ?? [],
+      volume: byCurrency((currency) =>
+        millicents((mintedOf.get(`${market.marketId} ${currency}`) ?? 0) * MILLICENTS_PER_CONTRACT),
+      ),
+    };
+  });
+}
+
+function byCurrency<Value>(valueOf: (currency: Currency) => Value): Record<Currency, Value> {
+  const [cash, coin] = CURRENCIES.map(valueOf);
+  if (cash === undefined || coin === undefined) throw new Error("a currency without a value");
+  return { CASH: cash, COIN: coin };
+}
+
+export async function findMarket(db: Queries, marketId: string): Promise<MarketRecord | undefined> {
+  const rows = await selectMarkets(db).where(eq(markets.marketId, marketId));
+  return (await withDetails(db, rows))[0];
+}
+
+/** Those of the markets that exist, in no order. */
+export async function findMarkets(db: Queries, marketIds: readonly string[]): Promise<MarketRecord[]> {
+  if (marketIds.length === 0) return [];
+  return withDetails(db, await selectMarkets(db).where(inArray(markets.marketId, [...marketIds])));
+}
+
+/** Which market an outcome belongs to, and its place there. */
+export async function findOutcome(
+  db: Queries,
+  outcomeId: string,
+): Promise<{ marketId: string; outcome: number } | undefined> {
+  const [row] = await db
+    .select({ marketId: outcomes.marketId, outcome: outcomes.outcome })
+    .from(outcomes)
+    .where(eq(outcomes.outcomeId, outcomeId));
+  return row;
+}
+
+/** Markets by their event's scheduled start, the earliest first. Throws `InvalidCursor`. */
+export async function listMarkets(
+  db: Queries,
+  filter: MarketFilter,
+  page: PageRequest,
+): Promise<Page<MarketRecord>> {
+  const rows = await selectMarkets(db)
+    .where(and(matching(filter), afterCursor(BY_START, page)))
+    .orderBy(...keyOrder(BY_START))
+    .limit(page.limit + 1);
+  return pageOf(await withDetails(db, rows), page, (market) => [market.event.startsTs, market.marketId]);
+}
+
+/** All markets that match, without pages: surface B's open markets, an event's markets. */
+export async function allMarkets(db: Queries, filter: MarketFilter): Promise<MarketRecord[]> {
+  const rows = await selectMarkets(db)
+    .where(matching(filter))
+    .orderBy(...keyOrder(BY_START));
+  return withDetails(db, rows);
+}
+
+/** Settled markets, newest first. Throws `InvalidCursor`. */
+export async function settledMarkets(db: Queries, page: PageRequest): Promise<Page<MarketRecord>> {
+  const rows = await selectMarkets(db)
+    .where(and(isNotNull(markets.settledTs), afterCursor(BY_SETTLEMENT, page)))
+    .orderBy(...keyOrder(BY_SETTLEMENT))
+    .limit(page.limit + 1);
+  return pageOf(await withDetails(db, rows), page, (market) => [market.settledTs ?? 0, market.marketId]);
+}
+
+export interface UnsettledMarket {
+  readonly marketId: string;
+  readonly eventId: string;
+  readonly settlementId: string;
+  /** Payouts are being taken back, not made. */
+  readonly remediating: boolean;
+}
+
+/** Markets whose payouts, or whose remediation, are not through. */
+export async function unsettledMarkets(db: Queries): Promise<UnsettledMarket[]> {
+  const { marketId, eventId, settlementId, remediating, status } = markets;
+  const rows = await db
+    .select({ marketId, eventId, settlementId, remediating })
+    .from(markets)
+    .where(and(isNotNull(settlementId), or(ne(status, "SETTLED"), eq(remediating, true))));
+  return rows.flatMap((row) =>
+    row.settlementId === null ? [] : [{ ...row, settlementId: row.settlementId }],
+  );
+}

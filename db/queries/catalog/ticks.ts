@@ -1,0 +1,30 @@
+/** The tick table, which is data (contract section 1). */
+
+import { desc } from "drizzle-orm";
+import { ticks, type Ticks } from "../../../actors/units.js";
+import type { Queries } from "../../database.js";
+import { tickTables } from "../../schema/catalog.js";
+
+export interface TickTable {
+  readonly version: number;
+  /** The submittable prices, rising. */
+  readonly prices: readonly Ticks[];
+  readonly publishedTs: number;
+}
+
+/** The table in force. */
+export async function currentTicks(db: Queries): Promise<TickTable> {
+  const [row] = await db.select().from(tickTables).orderBy(desc(tickTables.version)).limit(1);
+  if (row === undefined) throw new Error("there is no tick table: the migrations have not run");
+  return { version: row.version, prices: row.prices.map(ticks), publishedTs: row.publishedTs };
+}
+
+/** Puts another table in force; the caller has checked that it rises and that every price has its complement. */
+export async function publishTicks(
+  db: Queries,
+  table: { prices: readonly Ticks[]; publishedBy: string; nowTs: number },
+): Promise<void> {
+  await db
+    .insert(tickTables)
+    .values({ prices: [...table.prices], publishedBy: table.publishedBy, publishedTs: table.nowTs });
+}

@@ -1,0 +1,40 @@
+/** Whether the exchange is in maintenance (contract section 8). */
+
+import { isNull } from "drizzle-orm";
+import { violatedUnique, type Queries } from "../../database.js";
+import { maintenanceWindows } from "../../schema/exchange.js";
+
+export type MaintenanceWindow = typeof maintenanceWindows.$inferSelect;
+
+/** The window that is under way. */
+export async function currentMaintenance(db: Queries): Promise<MaintenanceWindow | undefined> {
+  const [row] = await db.select().from(maintenanceWindows).where(isNull(maintenanceWindows.endedTs));
+  return row;
+}
+
+/** Begins a window. `undefined` when one is under way. */
+export async function beginMaintenance(
+  db: Queries,
+  window: { windowId: string; message: string | null; begunBy: string; begunTs: number },
+): Promise<MaintenanceWindow | undefined> {
+  try {
+    const [row] = await db.insert(maintenanceWindows).values(window).returning();
+    return row;
+  } catch (error) {
+    if (violatedUnique(error) === "maintenance_windows_current") return undefined;
+    throw error;
+  }
+}
+
+/** Ends the window that is under way. `undefined` when none is. */
+export async function endMaintenance(
+  db: Queries,
+  end: { endedBy: string; endedTs: number },
+): Promise<MaintenanceWindow | undefined> {
+  const [row] = await db
+    .update(maintenanceWindows)
+    .set(end)
+    .where(isNull(maintenanceWindows.endedTs))
+    .returning();
+  return row;
+}

@@ -1,0 +1,105 @@
+/** Where all the money is, by what Postgres knows (contract section 8, money report). */
+
+import { sql } from "drizzle-orm";
+import type { TransactionKind } from "../../../actors/ledger/types.js";
+import { CURRENCIES, type Currency } from "../../../actors/market/types.js";
+import { add, millicents, negate, subtract, ZERO, type Millicents } from "../../../actors/units.js";
+import type { Database, Queries } from "../../database.js";
+import { marketTotals } from "../../schema/markets.js";
+import { balances, entryTotals } from "../../schema/wallets.js";
+
+/** `deposits - withdrawals + adjustments = wallets + reserved + escrow + house + inFlight`, else `difference`. */
+export interface Money {
+  readonly deposits: Millicents;
+  readonly withdrawals: Millicents;
+  readonly adjustments: Millicents;
+  /** What wallets have available. */
+  readonly wallets: Millicents;
+  readonly reserved: Millicents;
+  readonly escrow: Millicents;
+  readonly house: Millicents;
+  /** What wallets have paid to markets or are owed by them, on its way. */
+  readonly inFlight: Millicents;
+  readonly difference: Millicents;
+}
+
+/** The kinds that bring money in, by their sign as a wallet sees them: positive in, negative out. */
+const IN: ReadonlySet<TransactionKind> = new Set(["DEPOSIT", "CREDIT", "FORWARDING"]);
+const OUT: ReadonlySet<TransactionKind> = new Set(["WITHDRAWAL", "CREDIT_RECLAIM"]);
+
+/**
+ * The report per currency. Each term comes from its own rows: balances for wallets, market deltas for escrow,
+ * entries for the rest; so `difference` is zero only when entries and balances agree.
+ */
+export async function money(db: Database): Promise<Record<Currency, Money>> {
+  // One snapshot for all three reads: otherwise a commit between them would look like a difference.
+  return db.transaction(readMoney, { isolationLevel: "repeatable read", accessMode: "read only" });
+}
+
+async function readMoney(db: Queries): Promise<Record<Currency, Money>> {
+  const entries = await db
+    .select({
+      currency: entryTotals.currency,
+      kind: entryTotals.kind,
+      side: entryTotals.side,
+      amount: sql<string>`sum(${entryTotals.amount})`,
+    })
+    .from(entryTotals)
+    .groupBy(entryTotals.currency, entryTotals.kind, entryTotals.side);
+  const held = await db
+    .select({
+      currency: balances.currency,
+      total: sql<string>`sum(${balances.total})`,
+      reserved: sql<string>`sum(${balances.reserved})`,
+    })
+    .from(balances)
+    .groupBy(balances.currency);
+  const market = await db
+    .select({
+      currency: marketTotals.currency,
+      escrow: sql<string>`sum(${marketTotals.escrow})`,
+      booked: sql<string>`sum(${marketTotals.booked})`,
+    })
+    .from(marketTotals)
+    .groupBy(marketTotals.currency);
+
+  const report = (currency: Currency): Money => {
+    const sums = { deposits: ZERO, withdrawals: ZERO, adjustments: ZERO, house: ZERO };
+    for (const entry of entries) {
+      if (entry.currency !== currency) continue;
+      const amount = millicents(Number(entry.amount));
+      if (entry.side === "house") sums.house = subtract(sums.house, amount);
+      if (entry.side !== "external") continue;
+      if (IN.has(entry.kind)) sums.deposits = add(sums.deposits, amount);
+      else if (OUT.has(entry.kind)) sums.withdrawals = subtract(sums.withdrawals, amount);
+      else sums.adjustments = add(sums.adjustments, amount);
+    }
+    const balance = held.find((row) => row.currency === currency);
+    const reserved = millicents(Number(balance?.reserved ?? 0));
+    const wallets = subtract(millicents(Number(balance?.total ?? 0)), reserved);
+    const totals = market.find((row) => row.currency === currency);
+    const escrow = millicents(Number(totals?.escrow ?? 0));
+    const inFlight = subtract(millicents(Number(totals?.booked ?? 0)), escrow);
+    const put = add(subtract(sums.deposits, sums.withdrawals), sums.adjustments);
+    const found = [wallets, reserved, escrow, sums.house, inFlight].reduce(add, ZERO);
+    return { ...sums, wallets, reserved, escrow, inFlight, difference: subtract(put, found) };
+  };
+  const [cash, coin] = CURRENCIES.map(report);
+  if (cash === undefined || coin === undefined) throw new Error("a currency without a report");
+  return { CASH: cash, COIN: coin };
+}
+
+/** Markets whose books and the ledgers' entries do not say the same, with what is on its way. */
+export async function marketsInFlight(
+  db: Queries,
+): Promise<{ marketId: string; currency: Currency; amount: Millicents }[]> {
+  const rows = await db
+    .select()
+    .from(marketTotals)
+    .where(sql`${marketTotals.booked} <> ${marketTotals.escrow}`);
+  return rows.map(({ marketId, currency, booked, escrow }) => ({
+    marketId,
+    currency,
+    amount: add(booked, negate(escrow)),
+  }));
+}

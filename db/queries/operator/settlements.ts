@@ -1,0 +1,79 @@
+/** Requests to grade a market, and their approval by a second operator (contract section 8). */
+
+import { and, desc, eq, ne } from "drizzle-orm";
+import type { Grade } from "../../../actors/market/types.js";
+import { violatedUnique, type Queries } from "../../database.js";
+import { settlements } from "../../schema/markets.js";
+
+export type SettlementRequest = typeof settlements.$inferSelect;
+
+/**
+ * Writes a request. `approved` when one operator is enough, else it waits for another one.
+ * `undefined` when another request of the market waits already.
+ */
+export async function requestSettlement(
+  db: Queries,
+  request: {
+    settlementId: string;
+    marketId: string;
+    grade: Grade;
+    operatorId: string;
+    approved: boolean;
+    nowTs: number;
+  },
+): Promise<SettlementRequest | undefined> {
+  const { operatorId, approved, nowTs, ...fields } = request;
+  try {
+    const [row] = await db
+      .insert(settlements)
+      .values({
+        ...fields,
+        status: approved ? "APPROVED" : "PENDING_APPROVAL",
+        requestedBy: operatorId,
+        requestedTs: nowTs,
+      })
+      .returning();
+    return row;
+  } catch (error) {
+    if (violatedUnique(error) === "settlements_pending") return undefined;
+    throw error;
+  }
+}
+
+/** The market's newest request. */
+export async function findSettlement(db: Queries, marketId: string): Promise<SettlementRequest | undefined> {
+  const [row] = await db
+    .select()
+    .from(settlements)
+    .where(eq(settlements.marketId, marketId))
+    .orderBy(desc(settlements.requestedTs))
+    .limit(1);
+  return row;
+}
+
+/** Approves the request that waits. `undefined` when none does, or when it is the operator's own. */
+export async function approveSettlement(
+  db: Queries,
+  approval: { marketId: string; operatorId: string; nowTs: number },
+): Promise<SettlementRequest | undefined> {
+  const [row] = await db
+    .update(settlements)
+    .set({ status: "APPROVED", approvedBy: approval.operatorId, approvedTs: approval.nowTs })
+    .where(
+      and(
+        eq(settlements.marketId, approval.marketId),
+        eq(settlements.status, "PENDING_APPROVAL"),
+        ne(settlements.requestedBy, approval.operatorId),
+      ),
+    )
+    .returning();
+  return row;
+}
+
+/** Drops the request that waits, so that another can take its place. */
+export async function withdrawSettlement(db: Queries, marketId: string): Promise<void> {
+  await db
+    .update(settlements)
+    .set({ status: "REPLACED" })
+    .where(and(eq(settlements.marketId, marketId), eq(settlements.status, "PENDING_APPROVAL")));
+}

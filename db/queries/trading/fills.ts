@@ -1,0 +1,52 @@
+/** Fills, one side of an execution each (contract section 5). */
+
+import { and, eq } from "drizzle-orm";
+import type { Currency } from "../../../actors/market/types.js";
+import type { Queries } from "../../database.js";
+import {
+  afterCursor,
+  keyOrder,
+  pageOf,
+  within,
+  type Keyset,
+  type Page,
+  type PageRequest,
+  type TimeBounds,
+} from "../../page.js";
+import { fills } from "../../schema/wallets.js";
+import { inMarkets, type MarketScope } from "../scope.js";
+
+export type FillRecord = typeof fills.$inferSelect;
+
+/** Absent fields do not narrow. */
+export interface FillFilter extends MarketScope, TimeBounds {
+  readonly wallet: string;
+  readonly currency?: Currency | undefined;
+  readonly orderId?: string | undefined;
+}
+
+const BY_TIME: Keyset = { columns: [fills.ts, fills.place], direction: "falling" };
+
+/** Newest first. Throws `InvalidCursor`. */
+export async function listFills(
+  db: Queries,
+  filter: FillFilter,
+  page: PageRequest,
+): Promise<Page<FillRecord>> {
+  const rows = await db
+    .select()
+    .from(fills)
+    .where(
+      and(
+        eq(fills.wallet, filter.wallet),
+        filter.currency === undefined ? undefined : eq(fills.currency, filter.currency),
+        filter.orderId === undefined ? undefined : eq(fills.orderId, filter.orderId),
+        inMarkets(fills, filter),
+        within(fills.ts, filter),
+        afterCursor(BY_TIME, page),
+      ),
+    )
+    .orderBy(...keyOrder(BY_TIME))
+    .limit(page.limit + 1);
+  return pageOf(rows, page, (fill) => [fill.ts, fill.place]);
+}

@@ -1,0 +1,94 @@
+/** Orders, each with its answer for ever (contract section 5). */
+
+import { and, eq, inArray, type SQL } from "drizzle-orm";
+import type { Currency } from "../../../actors/market/types.js";
+import type { Queries } from "../../database.js";
+import {
+  afterCursor,
+  keyOrder,
+  pageOf,
+  within,
+  type Keyset,
+  type Page,
+  type PageRequest,
+  type TimeBounds,
+} from "../../page.js";
+import { orders, type OrderStatus } from "../../schema/wallets.js";
+import { inMarkets, type MarketScope } from "../scope.js";
+
+export type OrderRecord = typeof orders.$inferSelect;
+
+/** Absent fields do not narrow; the bounds are of the acceptance. */
+export interface OrderListFilter extends MarketScope, TimeBounds {
+  readonly wallet: string;
+  readonly currency?: Currency | undefined;
+  readonly statuses?: readonly OrderStatus[] | undefined;
+}
+
+const BY_ACCEPTANCE: Keyset = { columns: [orders.ts, orders.place], direction: "falling" };
+
+function matching(filter: OrderListFilter): SQL | undefined {
+  return and(
+    eq(orders.wallet, filter.wallet),
+    filter.currency === undefined ? undefined : eq(orders.currency, filter.currency),
+    filter.statuses && inArray(orders.status, [...filter.statuses]),
+    inMarkets(orders, filter),
+    within(orders.ts, filter),
+  );
+}
+
+/** An order of the wallet; another wallet's order is as good as none. */
+export async function findOrder(
+  db: Queries,
+  wallet: string,
+  orderId: string,
+): Promise<OrderRecord | undefined> {
+  const [row] = await db
+    .select()
+    .from(orders)
+    .where(and(eq(orders.orderId, orderId), eq(orders.wallet, wallet)));
+  return row;
+}
+
+/** The wallet's orders of those ids, in no order. */
+export async function findOrders(
+  db: Queries,
+  wallet: string,
+  orderIds: readonly string[],
+): Promise<OrderRecord[]> {
+  if (orderIds.length === 0) return [];
+  return db
+    .select()
+    .from(orders)
+    .where(and(inArray(orders.orderId, [...orderIds]), eq(orders.wallet, wallet)));
+}
+
+/** The wallet's newest order with that client id. */
+export async function findOrderByClientId(
+  db: Queries,
+  wallet: string,
+  clientId: string,
+): Promise<OrderRecord | undefined> {
+  const [row] = await db
+    .select()
+    .from(orders)
+    .where(and(eq(orders.wallet, wallet), eq(orders.clientId, clientId)))
+    .orderBy(...keyOrder(BY_ACCEPTANCE))
+    .limit(1);
+  return row;
+}
+
+/** Newest first. Throws `InvalidCursor`. */
+export async function listOrders(
+  db: Queries,
+  filter: OrderListFilter,
+  page: PageRequest,
+): Promise<Page<OrderRecord>> {
+  const rows = await db
+    .select()
+    .from(orders)
+    .where(and(matching(filter), afterCursor(BY_ACCEPTANCE, page)))
+    .orderBy(...keyOrder(BY_ACCEPTANCE))
+    .limit(page.limit + 1);
+  return pageOf(rows, page, (order) => [order.ts, order.place]);
+}

@@ -1,0 +1,97 @@
+/** The public prints of a market, and candles of them (contract section 5). */
+
+import { and, eq, sql } from "drizzle-orm";
+import type { Currency } from "../../../actors/market/types.js";
+import { ticks, type Ticks } from "../../../actors/units.js";
+import type { Queries } from "../../database.js";
+import {
+  afterCursor,
+  keyOrder,
+  pageOf,
+  within,
+  type Keyset,
+  type Page,
+  type PageRequest,
+  type TimeBounds,
+} from "../../page.js";
+import { trades } from "../../schema/markets.js";
+
+export type TradeRecord = typeof trades.$inferSelect;
+
+export interface Candle {
+  /** The start of the interval, Unix ms. */
+  readonly ts: number;
+  readonly open: Ticks;
+  readonly high: Ticks;
+  readonly low: Ticks;
+  readonly close: Ticks;
+  /** Contracts of the outcome printed. */
+  readonly volume: number;
+}
+
+const BY_TIME: Keyset = { columns: [trades.ts, trades.place], direction: "falling" };
+
+/** Newest first. Throws `InvalidCursor`. */
+export async function listTrades(
+  db: Queries,
+  filter: { marketId: string; currency: Currency } & TimeBounds,
+  page: PageRequest,
+): Promise<Page<TradeRecord>> {
+  const rows = await db
+    .select()
+    .from(trades)
+    .where(
+      and(
+        eq(trades.marketId, filter.marketId),
+        eq(trades.currency, filter.currency),
+        within(trades.ts, filter),
+        afterCursor(BY_TIME, page),
+      ),
+    )
+    .orderBy(...keyOrder(BY_TIME))
+    .limit(page.limit + 1);
+  return pageOf(rows, page, (trade) => [trade.ts, trade.place]);
+}
+
+/** Candles of one outcome from `fromTs` (inclusive) to `toTs` (exclusive), oldest first; empty intervals are left out. */
+export async function listCandles(
+  db: Queries,
+  of: {
+    marketId: string;
+    currency: Currency;
+    outcome: number;
+    intervalMs: number;
+    fromTs: number;
+    toTs: number;
+  },
+): Promise<Candle[]> {
+  const start = sql<string>`${trades.ts} - ${trades.ts} % ${sql.raw(String(of.intervalMs))}`;
+  const rows = await db
+    .select({
+      ts: start,
+      open: sql<number>`(array_agg(${trades.price} order by ${trades.ts}, ${trades.place}))[1]`,
+      high: sql<number>`max(${trades.price})`,
+      low: sql<number>`min(${trades.price})`,
+      close: sql<number>`(array_agg(${trades.price} order by ${trades.ts} desc, ${trades.place} desc))[1]`,
+      volume: sql<string>`sum(${trades.qty})`,
+    })
+    .from(trades)
+    .where(
+      and(
+        eq(trades.marketId, of.marketId),
+        eq(trades.currency, of.currency),
+        eq(trades.outcome, of.outcome),
+        sql`${trades.ts} >= ${of.fromTs} and ${trades.ts} < ${of.toTs}`,
+      ),
+    )
+    .groupBy(start)
+    .orderBy(start);
+  return rows.map((row) => ({
+    ts: Number(row.ts),
+    open: ticks(row.open),
+    high: ticks(row.high),
+    low: ticks(row.low),
+    close: ticks(row.close),
+    volume: Number(row.volume),
+  }));
+}

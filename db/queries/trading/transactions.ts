@@ -1,0 +1,51 @@
+/** A wallet's transactions, which are the ledger's entries (contract section 5). */
+
+import { and, eq } from "drizzle-orm";
+import type { TransactionKind } from "../../../actors/ledger/types.js";
+import type { Currency } from "../../../actors/market/types.js";
+import type { Queries } from "../../database.js";
+import {
+  afterCursor,
+  keyOrder,
+  pageOf,
+  within,
+  type Keyset,
+  type Page,
+  type PageRequest,
+  type TimeBounds,
+} from "../../page.js";
+import { entries } from "../../schema/wallets.js";
+
+export type TransactionRecord = typeof entries.$inferSelect;
+
+/** Absent fields do not narrow. */
+export interface TransactionFilter extends TimeBounds {
+  readonly wallet: string;
+  readonly currency?: Currency | undefined;
+  readonly kind?: TransactionKind | undefined;
+}
+
+const BY_TIME: Keyset = { columns: [entries.ts, entries.place], direction: "falling" };
+
+/** Newest first; `amount` is signed as the wallet sees it. Throws `InvalidCursor`. */
+export async function listTransactions(
+  db: Queries,
+  filter: TransactionFilter,
+  page: PageRequest,
+): Promise<Page<TransactionRecord>> {
+  const rows = await db
+    .select()
+    .from(entries)
+    .where(
+      and(
+        eq(entries.wallet, filter.wallet),
+        filter.currency === undefined ? undefined : eq(entries.currency, filter.currency),
+        filter.kind === undefined ? undefined : eq(entries.kind, filter.kind),
+        within(entries.ts, filter),
+        afterCursor(BY_TIME, page),
+      ),
+    )
+    .orderBy(...keyOrder(BY_TIME))
+    .limit(page.limit + 1);
+  return pageOf(rows, page, (entry) => [entry.ts, entry.place]);
+}

@@ -1,0 +1,35 @@
+/** Transfers between a trader's own wallet and a subaccount (contract section 5). */
+
+import { and, desc, eq } from "drizzle-orm";
+import type { Queries } from "../../database.js";
+import { transfers } from "../../schema/wallets.js";
+
+export type TransferRecord = typeof transfers.$inferSelect;
+
+/** A transfer to or from the subaccount's wallet. */
+export async function findTransfer(
+  db: Queries,
+  wallet: string,
+  transferId: string,
+): Promise<TransferRecord | undefined> {
+  const [row] = await db
+    .select()
+    .from(transfers)
+    .where(and(eq(transfers.transferId, transferId), eq(transfers.wallet, wallet)));
+  return row;
+}
+
+/** The trader's transfer of that client id. */
+export async function findTransferByClientId(
+  db: Queries,
+  traderId: string,
+  clientTransferId: string,
+): Promise<TransferRecord | undefined> {
+  const [row] = await db
+    .select()
+    .from(transfers)
+    .where(and(eq(transfers.traderId, traderId), eq(transfers.clientTransferId, clientTransferId)))
+    .orderBy(desc(transfers.ts))
+    .limit(1);
+  return row;
+}

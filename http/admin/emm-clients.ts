@@ -1,0 +1,115 @@
+/** OAuth clients of external market makers: who may call surface B, and for which subaccount (contract section 8). */
+
+import { randomBytes, randomUUID } from "node:crypto";
+import type { Database } from "../../db/database.js";
+import { recordAudit } from "../../db/queries/operator/audit.js";
+import {
+  createEmmClient,
+  deleteEmmClient,
+  findEmmClient,
+  listEmmClients,
+  rotateEmmSecret,
+} from "../../db/queries/accounts/emm-clients.js";
+import { findKey } from "../../db/queries/accounts/keys.js";
+import { findSubaccounts } from "../../db/queries/accounts/subaccounts.js";
+import type { Changes } from "../reference/changes.js";
+import { Refused } from "../request/errors.js";
+import type { Passwords } from "../auth/passwords.js";
+import { sessionEndpoint } from "../request/route.js";
+import { pageOf, PageQuery } from "../request/fields.js";
+import { EmmClient, EmmClientBody, EmmClientSecret } from "./schemas/operator.js";
+import { z } from "zod";
+import { deedOf } from "./audit.js";
+
+export interface EmmClientParts {
+  readonly db: Database;
+  readonly changes: Changes;
+  readonly passwords: Passwords;
+}
+
+/** 256 random bits, in characters that need no escaping in a form or a header. */
+function newSecret(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+export function emmClientEndpoints({ db, changes, passwords }: EmmClientParts) {
+  const create = sessionEndpoint({
+    status: 201,
+    body: EmmClientBody,
+    answer: EmmClientSecret,
+    run: async ({ body, ...call }) => {
+      const { subaccountKeyId, name } = body;
+      const owned = await findKey(db, subaccountKeyId);
+      if (owned === undefined) throw new Refused("SUBACCOUNT_NOT_FOUND");
+      const { subaccountId } = owned.key;
+      if (subaccountId === null) throw new Refused("NOT_A_SUBACCOUNT_KEY");
+      const clientId = randomUUID();
+      const clientSecret = newSecret();
+      const secretHash = await passwords.hash(clientSecret);
+      await db.transaction(async (tx) => {
+        await createEmmClient(tx, {
+          clientId,
+          subaccountId,
+          name,
+          secretHash,
+          nowTs: call.incoming.receivedMs,
+        });
+        await recordAudit(tx, deedOf(call, { action: "emm-client.create", subject: clientId, after: body }));
+      });
+      return { body: { clientId, clientSecret } };
+    },
+  });
+
+  const list = sessionEndpoint({
+    query: z.strictObject(PageQuery),
+    answer: pageOf(EmmClient),
+    run: async ({ query, incoming }) => {
+      const { items, next } = await listEmmClients(db, query);
+      const subaccountIds = items.map(({ subaccountId }) => subaccountId);
+      const named = new Map(
+        (await findSubaccounts(db, subaccountIds, incoming.receivedMs)).map((one) => [one.subaccountId, one]),
+      );
+      const shown = items.flatMap(
+        ({ clientId, name, traderId, subaccountId, label, createdTs, rotatedTs }) => {
+          const keyId = named.get(subaccountId)?.keyId;
+          if (keyId === undefined) return [];
+          return [{ clientId, name, traderId, subaccountKeyId: keyId, label, createdTs, rotatedTs }];
+        },
+      );
+      return { body: { items: shown, next } };
+    },
+  });
+
+  const rotate = sessionEndpoint({
+    answer: EmmClientSecret,
+    run: async ({ id, ...call }) => {
+      const clientId = id("clientId");
+      if ((await findEmmClient(db, clientId)) === undefined) throw new Refused("CLIENT_NOT_FOUND");
+      const clientSecret = newSecret();
+      const secretHash = await passwords.hash(clientSecret);
+      await db.transaction(async (tx) => {
+        const rotated = await rotateEmmSecret(tx, { clientId, secretHash, nowTs: call.incoming.receivedMs });
+        if (!rotated) throw new Refused("CLIENT_NOT_FOUND");
+        await recordAudit(tx, deedOf(call, { action: "emm-client.rotate", subject: clientId }));
+      });
+      await changes.publish("client", clientId);
+      return { body: { clientId, clientSecret } };
+    },
+  });
+
+  const remove = sessionEndpoint({
+    status: 204,
+    run: async ({ id, ...call }) => {
+      const clientId = id("clientId");
+      await db.transaction(async (tx) => {
+        if (!(await deleteEmmClient(tx, clientId, call.incoming.receivedMs)))
+          throw new Refused("CLIENT_NOT_FOUND");
+        await recordAudit(tx, deedOf(call, { action: "emm-client.delete", subject: clientId }));
+      });
+      await changes.publish("client", clientId);
+      return { body: undefined };
+    },
+  });
+
+  return { create, list, rotate, remove };
+}

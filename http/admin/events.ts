@@ -1,0 +1,190 @@
+/** Events: making them, and taking them through their life (contract sections 4 and 8). */
+
+import { randomUUID } from "node:crypto";
+import { marketActor } from "../../actors/actor.js";
+import type { Database } from "../../db/database.js";
+import { recordAudit } from "../../db/queries/operator/audit.js";
+import { addLeague, listLeagues, type Competitor } from "../../db/queries/catalog/catalog.js";
+import {
+  createEvent,
+  findEvent,
+  finishEventAction,
+  listEvents,
+  marketIdsOfEvents,
+  stepEvent,
+  type EventRecord,
+  type EventStepOutcome,
+} from "../../db/queries/catalog/events.js";
+import { allMarkets } from "../../db/queries/catalog/markets.js";
+import type { EventAction, EventStatus } from "../../db/schema/catalog.js";
+import { driveEventStep, type EventStep } from "../../stream/jobs/event-actions.js";
+import type { SettlementJob } from "../../stream/jobs/settlement.js";
+import type { Exchange } from "../../stream/log/ports.js";
+import type { Changes } from "../reference/changes.js";
+import { Refused } from "../request/errors.js";
+import type { Freshness } from "../trading/freshness.js";
+import { sessionEndpoint } from "../request/route.js";
+import { pageOf } from "../request/fields.js";
+import {
+  AdminEvent,
+  AdminEventsQuery,
+  AdminEventWithMarkets,
+  EventStatusBody,
+  NewEventBody,
+} from "./schemas/operator.js";
+import { eventOnWire } from "../surface-a/wire.js";
+import { deedOf } from "./audit.js";
+
+export interface AdminEventParts {
+  readonly db: Database;
+  readonly exchange: Exchange;
+  readonly freshness: Freshness;
+  readonly changes: Changes;
+  /** Has a graded market settled soon; the sweep makes up for a failure. */
+  readonly enqueueSettlement: (job: SettlementJob) => Promise<void>;
+}
+
+/** The table of section 4: from where each action may be taken, and where it leads. */
+const STEPS: Readonly<
+  Record<EventAction, { readonly from: readonly EventStatus[]; readonly to: EventStatus }>
+> = {
+  open: { from: ["CLOSED_PREGAME", "DELAYED"], to: "OPEN_PREGAME" },
+  close: { from: ["OPEN_PREGAME"], to: "CLOSED_PREGAME" },
+  golive: { from: ["OPEN_PREGAME", "CLOSED_PREGAME", "DELAYED"], to: "OPEN_INGAME" },
+  unlive: { from: ["OPEN_INGAME"], to: "DELAYED" },
+  delay: { from: ["OPEN_PREGAME"], to: "DELAYED" },
+  finalise: { from: ["OPEN_INGAME", "DELAYED", "CLOSED_PREGAME"], to: "FINAL" },
+  cancel: { from: ["OPEN_PREGAME", "CLOSED_PREGAME", "OPEN_INGAME", "DELAYED"], to: "CANCELED" },
+};
+
+function teamOnWire({ competitorId, name, shortName, symbol, mascot }: Competitor) {
+  return { id: competitorId, name, shortName, symbol, mascot };
+}
+
+export function adminEventOnWire(event: EventRecord) {
+  const { type, visible, createdTs, game } = event;
+  const shown = game && {
+    gameId: game.gameId,
+    homeTeam: teamOnWire(game.homeTeam),
+    awayTeam: teamOnWire(game.awayTeam),
+  };
+  return { ...eventOnWire(event), type, visible, game: shown, createdTs };
+}
+
+/** Has the markets of an event follow a step that is written down, and writes down that they did. */
+export async function followStep(parts: AdminEventParts, step: EventStep, nowMs: number): Promise<void> {
+  const { db, exchange, freshness, changes } = parts;
+  const markets = await allMarkets(db, { eventId: step.eventId });
+  const graded = await driveEventStep(exchange, step, markets);
+  await finishEventAction(db, step.actionId, nowMs);
+  await Promise.allSettled(
+    graded.map((job) => parts.enqueueSettlement({ ...job, eventId: step.eventId, remediating: false })),
+  );
+  await Promise.all(
+    markets.map(async ({ marketId }) => {
+      await freshness.reach(marketActor(marketId));
+      await changes.publish("market", marketId);
+    }),
+  );
+}
+
+export function adminEventEndpoints(parts: AdminEventParts) {
+  const { db, changes } = parts;
+
+  const create = sessionEndpoint({
+    status: 201,
+    body: NewEventBody,
+    answer: AdminEvent,
+    run: async ({ body, ...call }) => {
+      const { league, sport } = body;
+      const known = (await listLeagues(db)).some(({ name }) => name === league);
+      if (!known)
+        throw new Refused(
+          "INVALID_BODY",
+          "league: there is no such league; add it with POST /admin/v1/leagues",
+        );
+      const event = await db.transaction(async (tx) => {
+        // The league is there; this makes sure of the sport, which a league alone need not have named.
+        await addLeague(tx, { name: league, sport });
+        const created = await createEvent(tx, {
+          ...body,
+          eventId: randomUUID(),
+          nowTs: call.incoming.receivedMs,
+        });
+        await recordAudit(
+          tx,
+          deedOf(call, { action: "event.create", subject: created.eventId, after: body }),
+        );
+        return created;
+      });
+      await changes.publish("event", event.eventId);
+      return { body: adminEventOnWire(event) };
+    },
+  });
+
+  const list = sessionEndpoint({
+    query: AdminEventsQuery,
+    answer: pageOf(AdminEvent),
+    run: async ({ query }) => {
+      const { league, status, ...page } = query;
+      const { items, next } = await listEvents(db, { leagues: league, statuses: status }, page);
+      return { body: { items: items.map(adminEventOnWire), next } };
+    },
+  });
+
+  const one = sessionEndpoint({
+    answer: AdminEventWithMarkets,
+    run: async ({ id }) => {
+      const eventId = id("eventId");
+      const event = await findEvent(db, eventId);
+      if (event === undefined) throw new Refused("EVENT_NOT_FOUND");
+      const marketIds = (await marketIdsOfEvents(db, [eventId])).get(eventId) ?? [];
+      return { body: { ...adminEventOnWire(event), marketIds: [...marketIds] } };
+    },
+  });
+
+  const setStatus = sessionEndpoint({
+    body: EventStatusBody,
+    answer: AdminEvent,
+    run: async ({ body, id, ...call }) => {
+      const eventId = id("eventId");
+      const { action } = body;
+      const nowTs = call.incoming.receivedMs;
+      const take = (): Promise<EventStepOutcome> =>
+        db.transaction(async (tx) => {
+          const before = await findEvent(tx, eventId);
+          const outcome = await stepEvent(tx, { eventId, action, ...STEPS[action], nowTs });
+          if (outcome.ok) {
+            const deed = {
+              action: `event.${action}`,
+              subject: eventId,
+              before: before?.status,
+              after: outcome.event.status,
+            };
+            await recordAudit(tx, deedOf(call, deed));
+          }
+          return outcome;
+        });
+      let outcome = await take();
+      if (!outcome.ok && outcome.refusal === "ACTION_PENDING") {
+        // Whoever took the last step did not see it through. It is finished first, and then this one is taken.
+        await followStep(parts, outcome.pending, nowTs);
+        outcome = await take();
+      }
+      if (!outcome.ok) throw refusedStep(outcome.refusal, action);
+      await changes.publish("event", eventId);
+      await followStep(parts, outcome.pending, nowTs);
+      return { body: adminEventOnWire(outcome.event) };
+    },
+  });
+
+  return { create, list, one, setStatus };
+}
+
+function refusedStep(
+  refusal: "EVENT_NOT_FOUND" | "INVALID_TRANSITION" | "ACTION_PENDING",
+  action: EventAction,
+): Refused {
+  if (refusal !== "INVALID_TRANSITION") return new Refused(refusal);
+  return new Refused(refusal, `${action} is allowed from ${STEPS[action].from.join(", ")}`);
+}

@@ -1,0 +1,63 @@
+/** The rules about regions and networks (contract section 8, `/admin/v1/geo`). */
+
+import type { Database } from "../../db/database.js";
+import { recordAudit } from "../../db/queries/operator/audit.js";
+import { publishGeoRules, readGeoRules, type GeoRules } from "../../db/queries/operator/geo.js";
+import type { Changes } from "../reference/changes.js";
+import { Refused } from "../request/errors.js";
+import { rangeOf } from "../geo/geo.js";
+import { sessionEndpoint } from "../request/route.js";
+import { Geo, GeoBody } from "./schemas/exchange.js";
+import { deedOf } from "./audit.js";
+
+function shown({ restrictedRegions, networks }: GeoRules) {
+  return {
+    restrictedRegions: [...restrictedRegions],
+    networks: networks.map(({ cidr, kind, region }) => ({
+      cidr,
+      kind,
+      ...(region === null ? {} : { region }),
+    })),
+  };
+}
+
+function rulesOf({ restrictedRegions, networks }: (typeof GeoBody)["_output"]): GeoRules {
+  return {
+    restrictedRegions: [...new Set(restrictedRegions)].toSorted(),
+    networks: networks.map(({ cidr, kind, region = null }, index) => {
+      const refuse = (reason: string): never => {
+        throw new Refused("INVALID_BODY", `networks[${index}]${reason}`);
+      };
+      if (rangeOf(cidr) === undefined) refuse(`.cidr: ${cidr} has bits beyond its prefix`);
+      if (kind === "REGION" && region === null) refuse(".region is missing: it is what the rule says");
+      if (kind !== "REGION" && region !== null) refuse(`.region: a ${kind} has none; leave it out`);
+      return { cidr, kind, region };
+    }),
+  };
+}
+
+export function geoEndpoints({ db, changes }: { readonly db: Database; readonly changes: Changes }) {
+  const read = sessionEndpoint({
+    answer: Geo,
+    run: async () => ({ body: shown(await readGeoRules(db)) }),
+  });
+
+  const put = sessionEndpoint({
+    body: GeoBody,
+    answer: Geo,
+    run: async ({ body, ...call }) => {
+      const { caller, incoming } = call;
+      const rules = rulesOf(body);
+      await db.transaction(async (tx) => {
+        const by = { publishedBy: caller.accountId, publishedTs: incoming.receivedMs };
+        const before = shown(await publishGeoRules(tx, { ...rules, ...by }));
+        const deed = { action: "geo.publish", subject: "geo", before, after: shown(rules) };
+        await recordAudit(tx, deedOf(call, deed));
+      });
+      await changes.publish("geo", "current");
+      return { body: shown(await readGeoRules(db)) };
+    },
+  });
+
+  return { read, put };
+}

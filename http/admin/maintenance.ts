@@ -1,0 +1,98 @@
+/** Maintenance: nothing is placed, and what rests is canceled (contract section 8; specification, Versioning). */
+
+import { randomUUID } from "node:crypto";
+import { LEDGER_SHARDS } from "../../actors/actor.js";
+import type { Database } from "../../db/database.js";
+import { recordAudit } from "../../db/queries/operator/audit.js";
+import {
+  beginMaintenance,
+  currentMaintenance,
+  endMaintenance,
+  type MaintenanceWindow,
+} from "../../db/queries/operator/maintenance.js";
+import type { Exchange } from "../../stream/log/ports.js";
+import type { Changes } from "../reference/changes.js";
+import { Refused, refusedBy } from "../request/errors.js";
+import { MAINTENANCE_TTL_MS } from "../reference/maintenance.js";
+import { sessionEndpoint } from "../request/route.js";
+import { Maintenance, MaintenanceBody } from "./schemas/exchange.js";
+import { deedOf, type Asking } from "./audit.js";
+
+export interface MaintenanceParts {
+  readonly db: Database;
+  readonly exchange: Exchange;
+  readonly changes: Changes;
+}
+
+function shown(window: MaintenanceWindow | undefined) {
+  return {
+    active: window !== undefined,
+    message: window?.message ?? null,
+    sinceTs: window?.begunTs ?? null,
+  };
+}
+
+export function maintenanceEndpoints({ db, exchange, changes }: MaintenanceParts) {
+  const cancelEveryone = async (): Promise<void> => {
+    const shards = Array.from({ length: LEDGER_SHARDS }, (_, shard) => shard);
+    const command = { kind: "cancelEveryone", reason: "MAINTENANCE" } as const;
+    const replies = await Promise.all(shards.map((shard) => exchange.ledger(shard, command)));
+    for (const reply of replies) if (!reply.ok) throw refusedBy(reply.refusal);
+  };
+
+  const begin = async (call: Asking, message: string | undefined): Promise<MaintenanceWindow> => {
+    const window = {
+      windowId: randomUUID(),
+      message: message ?? null,
+      begunBy: call.caller.accountId,
+      begunTs: call.incoming.receivedMs,
+    };
+    const begun = await db.transaction(async (tx) => {
+      const made = await beginMaintenance(tx, window);
+      if (made === undefined)
+        throw new Refused("INVALID_TRANSITION", "the exchange is in maintenance already");
+      const deed = { action: "maintenance.begin", subject: window.windowId, after: { message } };
+      await recordAudit(tx, deedOf(call, deed));
+      return made;
+    });
+    await changes.publish("maintenance", "current");
+    await cancelEveryone();
+    // A gateway that missed the announcement takes orders until what it knows is too old; then nobody does.
+    await new Promise((resolve) => setTimeout(resolve, MAINTENANCE_TTL_MS));
+    await cancelEveryone();
+    return begun;
+  };
+
+  const end = async (call: Asking, message: string | undefined): Promise<void> => {
+    const { caller, incoming } = call;
+    await db.transaction(async (tx) => {
+      const ended = await endMaintenance(tx, { endedBy: caller.accountId, endedTs: incoming.receivedMs });
+      if (ended === undefined) throw new Refused("INVALID_TRANSITION", "the exchange is not in maintenance");
+      const deed = {
+        action: "maintenance.end",
+        subject: ended.windowId,
+        before: shown(ended),
+        after: { message },
+      };
+      await recordAudit(tx, deedOf(call, deed));
+    });
+    await changes.publish("maintenance", "current");
+  };
+
+  const change = sessionEndpoint({
+    body: MaintenanceBody,
+    answer: Maintenance,
+    run: async ({ body: { action, message }, ...call }) => {
+      if (action === "begin") return { body: shown(await begin(call, message)) };
+      await end(call, message);
+      return { body: shown(undefined) };
+    },
+  });
+
+  const show = sessionEndpoint({
+    answer: Maintenance,
+    run: async () => ({ body: shown(await currentMaintenance(db)) }),
+  });
+
+  return { change, show };
+}

@@ -1,0 +1,232 @@
+/** Markets: making, opening, pausing and changing them (contract sections 4 and 8). */
+
+import { randomUUID } from "node:crypto";
+import { marketActor } from "../../actors/actor.js";
+import type { LifecycleAction, MarketCommand, MarketReply } from "../../actors/market/commands.js";
+import type { FeeSchedule, MarketDefinition, OutcomeDefinition } from "../../actors/market/types.js";
+import type { Database } from "../../db/database.js";
+import { findPlayers, listMarketTypes, upsertCompetitor } from "../../db/queries/catalog/catalog.js";
+import { findEvent, type EventRecord } from "../../db/queries/catalog/events.js";
+import { findMarket, listMarkets, type MarketRecord } from "../../db/queries/catalog/markets.js";
+import type { EventType } from "../../db/schema/catalog.js";
+import type { Exchange } from "../../stream/log/ports.js";
+import type { Changes } from "../reference/changes.js";
+import { Refused, refusedBy } from "../request/errors.js";
+import type { Freshness } from "../trading/freshness.js";
+import type { Reference } from "../reference/reference.js";
+import { sessionEndpoint } from "../request/route.js";
+import { pageOf } from "../request/fields.js";
+import {
+  AdminMarket,
+  AdminMarketsQuery,
+  MarketPatchBody,
+  MarketStatusBody,
+  NewMarketBody,
+  type FeeBody,
+} from "./schemas/operator.js";
+import { marketOnWire } from "../surface-a/wire.js";
+import { UNDERWAY } from "../surface-a/catalog.js";
+import { recordIntent } from "./audit.js";
+
+export interface AdminMarketParts {
+  readonly db: Database;
+  readonly exchange: Exchange;
+  readonly reference: Reference;
+  readonly freshness: Freshness;
+  readonly changes: Changes;
+  readonly qa: boolean;
+}
+
+/** The fees of section 3, unless the operator names others. */
+const DEFAULT_FEES: Readonly<Record<EventType, FeeSchedule>> = {
+  Game: { coefficientPpm: 30_000, makerCreditPpm: 500_000, charged: "WHEN_LIVE" },
+  Future: { coefficientPpm: 60_000, makerCreditPpm: 700_000, charged: "ALWAYS" },
+};
+
+function feeOf({ coefficient, makerCredit, charged }: FeeBody): FeeSchedule {
+  return { coefficientPpm: coefficient, makerCreditPpm: makerCredit, charged };
+}
+
+function adminMarketOnWire(market: MarketRecord) {
+  return {
+    ...marketOnWire(market),
+    outcomes: market.outcomes.map(({ outcomeId, name, status, competitorId }) => ({
+      outcomeId,
+      name,
+      status,
+      competitorId,
+    })),
+    playerId: market.playerId,
+    liveDelayMs: market.liveDelayMs,
+    live: market.live,
+    paused: market.paused,
+    settledTs: market.settledTs,
+    createdTs: market.createdTs,
+  };
+}
+
+/** The market as its actor left it, once Postgres has it. Throws 503 when the projector is too far behind. */
+export async function caughtUpMarket(
+  { db, freshness, changes }: Pick<AdminMarketParts, "db" | "freshness" | "changes">,
+  marketId: string,
+): Promise<MarketRecord> {
+  const caughtUp = await freshness.reach(marketActor(marketId));
+  await changes.publish("market", marketId);
+  const market = await findMarket(db, marketId);
+  if (market !== undefined) return market;
+  if (caughtUp) throw new Refused("MARKET_NOT_FOUND");
+  throw new Refused(
+    "UNAVAILABLE",
+    "the market is made, but not readable yet; try again",
+    {},
+    { "Retry-After": "1" },
+  );
+}
+
+/** A refusal as an exception; anything else as it is. */
+export function accepted(reply: MarketReply): Extract<MarketReply, { ok: true }> {
+  if (!reply.ok) throw refusedBy(reply.refusal);
+  return reply;
+}
+
+export function adminMarketEndpoints(parts: AdminMarketParts) {
+  const { db, exchange, reference, qa } = parts;
+
+  const requireType = async (marketType: string): Promise<void> => {
+    if ((await listMarketTypes(db, { qa })).includes(marketType)) return;
+    throw new Refused(
+      "INVALID_BODY",
+      "marketType: there is no such type; add it with POST /admin/v1/market-types",
+    );
+  };
+
+  const requireEvent = async (eventId: string): Promise<EventRecord> => {
+    const event = await findEvent(db, eventId);
+    if (event === undefined) throw new Refused("EVENT_NOT_FOUND");
+    if (UNDERWAY.includes(event.status)) return event;
+    throw new Refused("INVALID_TRANSITION", `an event that is ${event.status} takes no more markets`);
+  };
+
+  /** What the event did while the market was made, it has to do as well. */
+  const catchUpWithEvent = async (marketId: string, before: EventRecord): Promise<void> => {
+    const now = (await findEvent(db, before.eventId))?.status;
+    if (now === before.status) return;
+    const actions: LifecycleAction[] =
+      now === "OPEN_INGAME" ? ["golive"] : now === "OPEN_PREGAME" ? [] : ["close"];
+    await exchange.market(marketId, { kind: "lifecycle", actions });
+  };
+
+  const create = sessionEndpoint({
+    status: 201,
+    body: NewMarketBody,
+    answer: AdminMarket,
+    run: async ({ body, ...call }) => {
+      const event = await requireEvent(body.eventId);
+      await requireType(body.marketType);
+      const { playerId, strike } = body;
+      if (playerId !== undefined && (await findPlayers(db, [playerId])).length === 0) {
+        throw new Refused(
+          "INVALID_BODY",
+          "playerId: there is no such player; add it with POST /admin/v1/players",
+        );
+      }
+      const outcomes: OutcomeDefinition[] = [];
+      for (const { name, competitor } of body.outcomes) {
+        const team =
+          competitor === undefined
+            ? undefined
+            : await upsertCompetitor(db, event.league, { name: competitor });
+        outcomes.push({ outcomeId: randomUUID(), name, competitorId: team?.competitorId });
+      }
+      const marketId = randomUUID();
+      const definition: MarketDefinition = {
+        marketId,
+        eventId: event.eventId,
+        marketType: body.marketType,
+        description: body.description,
+        strike,
+        playerId,
+        voids: body.voids,
+        outcomes,
+        fee: body.fee === undefined ? DEFAULT_FEES[event.type] : feeOf(body.fee),
+        liveDelayMs: body.liveDelayMs,
+        ticks: (await reference.ticks()).prices,
+      };
+      const open = body.open && event.status !== "CLOSED_PREGAME";
+      const command: MarketCommand = {
+        kind: "create",
+        definition,
+        open,
+        live: event.status === "OPEN_INGAME",
+      };
+      const deed = { action: "market.create", subject: marketId, after: body };
+      accepted(
+        await recordIntent(db, call, deed, () => exchange.market(marketId, command, { id: marketId })),
+      );
+      await catchUpWithEvent(marketId, event);
+      return { body: adminMarketOnWire(await caughtUpMarket(parts, marketId)) };
+    },
+  });
+
+  const list = sessionEndpoint({
+    query: AdminMarketsQuery,
+    answer: pageOf(AdminMarket),
+    run: async ({ query }) => {
+      const { event: eventId, league, status, ...page } = query;
+      const { items, next } = await listMarkets(db, { eventId, leagues: league, statuses: status }, page);
+      return { body: { items: items.map(adminMarketOnWire), next } };
+    },
+  });
+
+  const known = async (marketId: string): Promise<MarketRecord> => {
+    const market = await findMarket(db, marketId);
+    if (market === undefined) throw new Refused("MARKET_NOT_FOUND");
+    return market;
+  };
+
+  const one = sessionEndpoint({
+    answer: AdminMarket,
+    run: async ({ id }) => {
+      const marketId = id("marketId");
+      await known(marketId);
+      return { body: adminMarketOnWire(await caughtUpMarket(parts, marketId)) };
+    },
+  });
+
+  const setStatus = sessionEndpoint({
+    body: MarketStatusBody,
+    answer: AdminMarket,
+    run: async ({ body, id, ...call }) => {
+      const { marketId, status, paused } = await known(id("marketId"));
+      const { action } = body;
+      const deed = { action: `market.${action}`, subject: marketId, before: { status, paused } };
+      const command: MarketCommand = { kind: "lifecycle", actions: [action] };
+      accepted(await recordIntent(db, call, deed, () => exchange.market(marketId, command)));
+      return { body: adminMarketOnWire(await caughtUpMarket(parts, marketId)) };
+    },
+  });
+
+  const change = sessionEndpoint({
+    body: MarketPatchBody,
+    answer: AdminMarket,
+    run: async ({ body, id, ...call }) => {
+      const { marketId, fee, liveDelayMs, description } = await known(id("marketId"));
+      const command: MarketCommand = {
+        kind: "configure",
+        fee: body.fee === undefined ? undefined : feeOf(body.fee),
+        liveDelayMs: body.liveDelayMs,
+        description: body.description,
+      };
+      const deed = {
+        action: "market.change",
+        subject: marketId,
+        before: { fee, liveDelayMs, description },
+        after: body,
+      };
+      accepted(await recordIntent(db, call, deed, () => exchange.market(marketId, command)));
+      return { body: adminMarketOnWire(await caughtUpMarket(parts, marketId)) };
+    },
+  });
+
+  return { create, list, one, setStatus, change };
+}

@@ -1,0 +1,110 @@
+/** Data that operators keep: the tick table, leagues, market types (contract sections 1 and 8). */
+
+import { CONTRACT_TICKS, formatPrice, type Ticks as Price } from "../../actors/units.js";
+import type { Database } from "../../db/database.js";
+import { recordAudit } from "../../db/queries/operator/audit.js";
+import { addLeague, addMarketType } from "../../db/queries/catalog/catalog.js";
+import { allMarkets } from "../../db/queries/catalog/markets.js";
+import { currentTicks, publishTicks } from "../../db/queries/catalog/ticks.js";
+import type { Exchange } from "../../stream/log/ports.js";
+import type { Changes } from "../reference/changes.js";
+import { Refused } from "../request/errors.js";
+import { sessionEndpoint } from "../request/route.js";
+import { League, LeagueBody, MarketType, MarketTypeBody, Ticks, TicksBody } from "./schemas/operator.js";
+import { deedOf } from "./audit.js";
+
+export interface ReferenceDataParts {
+  readonly db: Database;
+  readonly exchange: Exchange;
+  readonly changes: Changes;
+}
+
+/** Markets told of a new table at once. */
+const PARALLEL = 16;
+
+/** A table rises strictly, and has the complement of every price: a bid on one side is an offer on the other. */
+function requireTable(prices: readonly Price[]): void {
+  prices.forEach((price, index) => {
+    const last = prices[index - 1];
+    if (last !== undefined && last >= price) {
+      throw new Refused("INVALID_BODY", `prices: must rise strictly; ${formatPrice(price)} does not`);
+    }
+  });
+  const known = new Set<number>(prices);
+  const lonely = prices.find((price) => !known.has(CONTRACT_TICKS - price));
+  if (lonely !== undefined) {
+    throw new Refused("INVALID_BODY", `prices: the complement of ${formatPrice(lonely)} is missing`);
+  }
+}
+
+export function referenceDataEndpoints({ db, exchange, changes }: ReferenceDataParts) {
+  const readTicks = sessionEndpoint({
+    answer: Ticks,
+    run: async () => ({ body: { prices: (await currentTicks(db)).prices.map(formatPrice) } }),
+  });
+
+  /** Markets price the takers of overshooting matches and the prints by the table, so each is told. */
+  const tellMarkets = async (prices: readonly Price[]): Promise<void> => {
+    const open = await allMarkets(db, { statuses: ["OPEN", "CLOSED"] });
+    const waiting = open.map(({ marketId }) => marketId);
+    const tell = async (): Promise<void> => {
+      for (let marketId = waiting.pop(); marketId !== undefined; marketId = waiting.pop()) {
+        await exchange.market(marketId, { kind: "configure", ticks: prices });
+      }
+    };
+    await Promise.all(Array.from({ length: PARALLEL }, tell));
+  };
+
+  const putTicks = sessionEndpoint({
+    body: TicksBody,
+    answer: Ticks,
+    run: async ({ body, caller, incoming }) => {
+      requireTable(body.prices);
+      const shown = { prices: body.prices.map(formatPrice) };
+      await db.transaction(async (tx) => {
+        const before = (await currentTicks(tx)).prices.map(formatPrice);
+        const deed = { action: "ticks.publish", subject: "ticks", before: { prices: before }, after: shown };
+        await recordAudit(tx, deedOf({ caller, incoming }, deed));
+        const table = { prices: body.prices, publishedBy: caller.accountId, nowTs: incoming.receivedMs };
+        await publishTicks(tx, table);
+      });
+      await changes.publish("ticks", "current");
+      await tellMarkets(body.prices);
+      return { body: shown };
+    },
+  });
+
+  const createLeague = sessionEndpoint({
+    status: 201,
+    body: LeagueBody,
+    answer: League,
+    run: async ({ body, ...call }) => {
+      const league = { name: body.name, sport: body.sport ?? body.name };
+      await db.transaction(async (tx) => {
+        if (!(await addLeague(tx, league)))
+          throw new Refused("ALREADY_EXISTS", `the league ${league.name} exists`);
+        await recordAudit(tx, deedOf(call, { action: "league.create", subject: league.name, after: league }));
+      });
+      return { body: league };
+    },
+  });
+
+  const createMarketType = sessionEndpoint({
+    status: 201,
+    body: MarketTypeBody,
+    answer: MarketType,
+    run: async ({ body, ...call }) => {
+      await db.transaction(async (tx) => {
+        if (!(await addMarketType(tx, body)))
+          throw new Refused("ALREADY_EXISTS", `the type ${body.name} exists`);
+        await recordAudit(
+          tx,
+          deedOf(call, { action: "market-type.create", subject: body.name, after: body }),
+        );
+      });
+      return { body };
+    },
+  });
+
+  return { readTicks, putTicks, createLeague, createMarketType };
+}

@@ -1,0 +1,49 @@
+/** What operators do to the exchange as a whole: maintenance, the changelog, from where it may be used (contract section 8). */
+
+import { z } from "zod";
+import { NETWORK_KINDS } from "../../../db/schema/exchange.js";
+import { Ms, Text } from "../../request/fields.js";
+
+export const MaintenanceBody = z.strictObject({
+  action: z.enum(["begin", "end"], "must be begin or end"),
+  message: Text(500).optional(),
+});
+export const Maintenance = z.strictObject({
+  active: z.boolean(),
+  message: z.string().nullable(),
+  sinceTs: Ms.nullable(),
+});
+
+export const ChangeBody = z.strictObject({
+  title: Text(200),
+  body: z.string("must be a string").trim().min(1, "must not be empty").max(10_000, "is too long"),
+  effectiveTs: z.int("must be a time in Unix ms").nonnegative("must be a time in Unix ms"),
+});
+export const Change = z.strictObject({
+  changeId: z.uuid(),
+  title: z.string(),
+  body: z.string(),
+  effectiveTs: Ms,
+  createdTs: Ms,
+});
+
+/** ISO 3166-2, or ISO 3166-1 for a country as a whole. */
+const Region = z
+  .string("must be a string")
+  .regex(/^[A-Z]{2}(-[A-Z0-9]{1,3})?$/, "must be an ISO 3166 code, such as US-WA or US");
+
+const NetworkRule = z.strictObject({
+  cidr: z.union([z.cidrv4(), z.cidrv6()], "must be a network in CIDR notation, such as 192.0.2.0/24"),
+  kind: z.enum(NETWORK_KINDS, `must be one of ${NETWORK_KINDS.join(", ")}`),
+  region: Region.optional(),
+});
+export const GeoBody = z.strictObject({
+  restrictedRegions: z.array(Region, "must be a list of regions").max(1_000, "names too many regions"),
+  networks: z.array(NetworkRule, "must be a list of networks"),
+});
+export const Geo = z.strictObject({
+  restrictedRegions: z.array(z.string()),
+  networks: z.array(
+    z.strictObject({ cidr: z.string(), kind: z.enum(NETWORK_KINDS), region: z.string().optional() }),
+  ),
+});

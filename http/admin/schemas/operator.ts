@@ -1,0 +1,302 @@
+/** Bodies, queries and answers of the operator's routes (contract section 8). */
+
+import { z } from "zod";
+import { COLLATERAL_POLICIES } from "../../../actors/ledger/types.js";
+import { EVENT_ACTIONS, EVENT_STATUSES, EVENT_TYPES } from "../../../db/schema/catalog.js";
+import { KYC_STATUSES, TRADER_STATES } from "../../../db/schema/accounts.js";
+import { STRIKE_REQUEST_STATUSES } from "../../../db/schema/emm.js";
+import { Amount, commaList, Currency, MoneyText, Ms, PageQuery, PriceText, Text, Uuid } from "../../request/fields.js";
+import { CatalogEvent, Market, MarketOutcome } from "../../surface-a/schemas/catalog.js";
+
+const Team = z.strictObject({
+  name: Text(100),
+  shortName: Text(100).optional(),
+  symbol: Text(20).optional(),
+  mascot: Text(100).optional(),
+});
+
+export const NewEventBody = z.strictObject({
+  sport: Text(50),
+  league: Text(100),
+  type: z.enum(EVENT_TYPES, "must be Game or Future"),
+  description: Text(500),
+  startsTs: z.int("must be a time in Unix ms").nonnegative("must be a time in Unix ms"),
+  visible: z.boolean("must be true or false").default(true),
+  game: z.strictObject({ homeTeam: Team, awayTeam: Team }).optional(),
+});
+
+const ShownTeam = z.strictObject({
+  id: z.uuid(),
+  name: z.string(),
+  shortName: z.string().nullable(),
+  symbol: z.string().nullable(),
+  mascot: z.string().nullable(),
+});
+
+export const AdminEvent = CatalogEvent.extend({
+  type: z.enum(EVENT_TYPES),
+  visible: z.boolean(),
+  game: z.strictObject({ gameId: z.uuid(), homeTeam: ShownTeam, awayTeam: ShownTeam }).nullable(),
+  createdTs: Ms,
+});
+export const AdminEventWithMarkets = AdminEvent.extend({ marketIds: z.array(z.uuid()) });
+
+export const AdminEventsQuery = z.strictObject({
+  ...PageQuery,
+  league: commaList(z.string()).optional(),
+  status: commaList(z.enum(EVENT_STATUSES, `must be one of ${EVENT_STATUSES.join(", ")}`)).optional(),
+});
+export const EventStatusBody = z.strictObject({
+  action: z.enum(EVENT_ACTIONS, `must be one of ${EVENT_ACTIONS.join(", ")}`),
+});
+
+/** A share between 0 and 1 as a decimal string, in millionths inside. */
+const Share = z
+  .string("must be a decimal string")
+  .regex(
+    /^(?:0(?:\.[0-9]{1,6})?|1(?:\.0{1,6})?)$/,
+    "must be a decimal string from 0 to 1 with at most six decimals",
+  )
+  .transform((text) => Math.round(Number(text) * 1_000_000));
+
+const FeeBody = z.strictObject({
+  coefficient: Share,
+  makerCredit: Share,
+  charged: z.enum(["ALWAYS", "WHEN_LIVE"], "must be ALWAYS or WHEN_LIVE"),
+});
+export type FeeBody = z.output<typeof FeeBody>;
+
+const LiveDelay = z
+  .int("must be a whole number of ms")
+  .min(0, "must not be negative")
+  .max(60_000, "is at most 60000");
+
+export const NewMarketBody = z.strictObject({
+  eventId: Uuid,
+  marketType: Text(100),
+  description: Text(500),
+  strike: z
+    .string("must be a decimal string")
+    .regex(/^-?\d{1,9}(\.\d{1,3})?$/, "must be a decimal string, such as -3.5")
+    .optional(),
+  voids: z.enum(["PUSH", "FMV"], "must be PUSH or FMV"),
+  fee: FeeBody.optional(),
+  liveDelayMs: LiveDelay.default(0),
+  playerId: Uuid.optional(),
+  outcomes: z
+    .array(
+      z.strictObject({ name: Text(200), competitor: Text(100).optional() }),
+      "must be a list of outcomes",
+    )
+    .min(2, "must have at least two outcomes")
+    .max(64, "must have at most 64 outcomes"),
+  open: z.boolean("must be true or false").default(true),
+});
+export const MarketPatchBody = z
+  .strictObject({
+    fee: FeeBody.optional(),
+    liveDelayMs: LiveDelay.optional(),
+    description: Text(500).optional(),
+  })
+  .refine((patch) => Object.keys(patch).length > 0, "must change something");
+export const MarketStatusBody = z.strictObject({
+  action: z.enum(["open", "close", "pause", "resume"], "must be open, close, pause or resume"),
+});
+
+export const AdminMarket = Market.extend({
+  outcomes: z.array(MarketOutcome.extend({ competitorId: z.uuid().nullable() })),
+  playerId: z.uuid().nullable(),
+  liveDelayMs: z.int(),
+  live: z.boolean(),
+  paused: z.boolean(),
+  settledTs: Ms.nullable(),
+  createdTs: Ms,
+});
+export const AdminMarketsQuery = z.strictObject({
+  ...PageQuery,
+  event: Uuid.optional(),
+  league: commaList(z.string()).optional(),
+  status: commaList(z.enum(["OPEN", "CLOSED", "SETTLED"], "must be OPEN, CLOSED or SETTLED")).optional(),
+});
+
+/** A settlement price: thousandths from 0 to 1000. */
+const SettlementPrice = z
+  .string("must be a decimal string")
+  .regex(/^(?:0(?:\.[0-9]{1,3})?|1(?:\.0{1,3})?)$/, "must be a price from 0 to 1 with at most three decimals")
+  .transform((text) => Math.round(Number(text) * 1_000));
+
+export const GradeBody = z.union(
+  [
+    z.strictObject({ winner: Uuid }),
+    z.strictObject({ push: z.literal(true) }),
+    z.strictObject({ prices: z.record(z.string(), SettlementPrice) }),
+  ],
+  "must be one of { winner }, { push: true } and { prices }",
+);
+export const RemediateBody = z.strictObject({ reason: Text(500) });
+const SettlementStatus = z.enum(["PENDING_APPROVAL", "SETTLING", "SETTLED", "REVERSING"]);
+export const SettlementStarted = z.strictObject({
+  settlementId: z.uuid(),
+  marketId: z.uuid(),
+  status: SettlementStatus,
+});
+/** What would be paid, or with a minus taken back; `keyId` names the subaccount, `null` the trader's own wallet. */
+export const PayoutPreview = z.strictObject({
+  payouts: z.array(
+    z.strictObject({
+      traderId: z.uuid().nullable(),
+      keyId: z.uuid().nullable(),
+      currency: Currency,
+      amount: MoneyText,
+    }),
+  ),
+  totals: z.strictObject({ CASH: MoneyText, COIN: MoneyText }),
+});
+/** With `preview=true` the payouts, else what was started. */
+export const GradeAnswer = z.union([SettlementStarted, PayoutPreview]);
+export const PreviewQuery = z.strictObject({
+  preview: z
+    .enum(["true", "false"], "must be true or false")
+    .default("false")
+    .transform((text) => text === "true"),
+});
+/** `paid` of `wallets` have been paid, or taken back from while `REVERSING`. */
+export const SettlementProgress = SettlementStarted.extend({ paid: z.int(), wallets: z.int() });
+
+export const TradersQuery = z.strictObject({
+  ...PageQuery,
+  email: z.string().max(254, "is too long").optional(),
+});
+export const AdminTrader = z.strictObject({
+  traderId: z.uuid(),
+  email: z.string(),
+  role: z.enum(["trader", "operator"]),
+  kyc: z.enum(KYC_STATUSES),
+  state: z.enum(TRADER_STATES),
+  stateReason: z.string().nullable(),
+  createdTs: Ms,
+});
+export const AdminTraderWithWallets = AdminTrader.extend({
+  cash: z.strictObject({ CASH: MoneyText, COIN: MoneyText }),
+  subaccounts: z.array(
+    z.strictObject({
+      keyId: z.uuid(),
+      label: z.string(),
+      balance: MoneyText,
+      collateral: z.enum(COLLATERAL_POLICIES),
+    }),
+  ),
+});
+export const KycBody = z.strictObject({
+  status: z.enum(["VERIFIED", "REJECTED", "PENDING"], "must be VERIFIED, REJECTED or PENDING"),
+});
+export const StateBody = z.strictObject({
+  state: z.enum(TRADER_STATES, `must be one of ${TRADER_STATES.join(", ")}`),
+  reason: Text(500),
+});
+export const CollateralBody = z.strictObject({
+  policy: z.enum(COLLATERAL_POLICIES, "must be hold or net"),
+  subaccountKeyId: Uuid,
+});
+export const Collateral = z.strictObject({ policy: z.enum(COLLATERAL_POLICIES) });
+export const TransactionBody = z.strictObject({
+  kind: z.enum(
+    ["DEPOSIT", "WITHDRAWAL", "CREDIT", "CREDIT_RECLAIM", "ADJUSTMENT", "FORWARDING"],
+    "must be DEPOSIT, WITHDRAWAL, CREDIT, CREDIT_RECLAIM, ADJUSTMENT or FORWARDING",
+  ),
+  amount: Amount.refine((amount) => amount !== 0, "must not be zero"),
+  currency: Currency,
+  reason: Text(500),
+  subaccountKeyId: Uuid.optional(),
+  clientRef: Text(100).optional(),
+});
+export const Transacted = z.strictObject({ transactionId: z.uuid(), balance: MoneyText });
+
+export const TicksBody = z.strictObject({
+  prices: z.array(PriceText, "must be a list of prices").min(2, "must have at least two prices").max(999),
+});
+export const Ticks = z.strictObject({ prices: z.array(z.string()) });
+
+export const LeagueBody = z.strictObject({ name: Text(100), sport: Text(50).optional() });
+export const League = z.strictObject({ name: z.string(), sport: z.string() });
+export const MarketTypeBody = z.strictObject({
+  name: Text(100),
+  qaOnly: z.boolean("must be true or false").default(false),
+});
+export const MarketType = z.strictObject({ name: z.string(), qaOnly: z.boolean() });
+
+export const EmmClientBody = z.strictObject({ subaccountKeyId: Uuid, name: Text(100) });
+/** The only time that a secret is shown. */
+export const EmmClientSecret = z.strictObject({ clientId: z.uuid(), clientSecret: z.string() });
+export const EmmClient = z.strictObject({
+  clientId: z.uuid(),
+  name: z.string(),
+  traderId: z.uuid(),
+  subaccountKeyId: z.uuid(),
+  label: z.string(),
+  createdTs: Ms,
+  rotatedTs: Ms.nullable(),
+});
+
+export const StrikeRequestsQuery = z.strictObject({
+  ...PageQuery,
+  status: commaList(
+    z.enum(STRIKE_REQUEST_STATUSES, `must be one of ${STRIKE_REQUEST_STATUSES.join(", ")}`),
+  ).optional(),
+});
+export const StrikeDecisionBody = z.strictObject({ approve: z.boolean("must be true or false") });
+export const StrikeRequest = z.strictObject({
+  requestId: z.uuid(),
+  clientId: z.uuid(),
+  marketId: z.uuid(),
+  strike: z.string(),
+  status: z.enum(STRIKE_REQUEST_STATUSES),
+  requestedTs: Ms,
+  decidedTs: Ms.nullable(),
+  decidedBy: z.uuid().nullable(),
+  createdMarketId: z.uuid().nullable(),
+});
+
+export const PlayersQuery = z.strictObject(PageQuery);
+export const PlayerBody = z.strictObject({
+  name: Text(100),
+  fullName: Text(200).optional(),
+  position: Text(50).optional(),
+  team: z.strictObject({ league: Text(100), name: Text(100) }).optional(),
+});
+export const Player = z.strictObject({
+  playerId: z.uuid(),
+  name: z.string(),
+  fullName: z.string(),
+  position: z.string().nullable(),
+  competitorId: z.uuid().nullable(),
+});
+
+export const AuditQuery = z.strictObject({
+  ...PageQuery,
+  subject: z.string().max(200, "is too long").optional(),
+});
+export const AuditRecord = z.strictObject({
+  auditId: z.int(),
+  ts: Ms,
+  operatorId: z.uuid(),
+  action: z.string(),
+  subject: z.string(),
+  before: z.unknown(),
+  after: z.unknown(),
+  requestId: z.string().nullable(),
+});
+
+const MoneyTerms = z.strictObject({
+  deposits: MoneyText,
+  withdrawals: MoneyText,
+  adjustments: MoneyText,
+  wallets: MoneyText,
+  reserved: MoneyText,
+  escrow: MoneyText,
+  house: MoneyText,
+  inFlight: MoneyText,
+  difference: MoneyText,
+});
+const MoneySide = z.strictObject({ CASH: MoneyTerms, COIN: MoneyTerms });
+export const MoneyReport = z.strictObject({ agree: z.boolean(), actors: MoneySide, postgres: MoneySide });

@@ -1,0 +1,64 @@
+/** What a grade would pay, or a remediation take back, and to whom (contract section 8, `?preview=true`). */
+
+import type { PreviewedPayout } from "../../actors/market/commands.js";
+import { CURRENCIES, type Currency, type Grade } from "../../actors/market/types.js";
+import { add, formatMoney, negate, ZERO } from "../../actors/units.js";
+import type { Database } from "../../db/database.js";
+import { walletOwners } from "../../db/queries/accounts/subaccounts.js";
+import type { Exchange } from "../../stream/log/ports.js";
+import { ONLY_LOOKING } from "../trading/ledger-client.js";
+import { accepted } from "./markets.js";
+
+export interface PreviewParts {
+  readonly db: Database;
+  readonly exchange: Exchange;
+}
+
+/** Wallets that are named at once. */
+const NAMES = 5_000;
+
+/** The payouts by wallet, and their sums; `reversed` with the sign of taking them back. Changes nothing. */
+export async function previewPayouts(
+  parts: PreviewParts,
+  marketId: string,
+  grade: Grade,
+  nowMs: number,
+  direction: "paid" | "reversed" = "paid",
+) {
+  const reply = accepted(
+    await parts.exchange.market(marketId, { kind: "previewGrade", grade }, ONLY_LOOKING),
+  );
+  if (reply.kind !== "gradePreview") throw new Error(`the market answered previewGrade with ${reply.kind}`);
+  const payouts = reply.payouts.map((payout) =>
+    direction === "paid" ? payout : { ...payout, amount: negate(payout.amount) },
+  );
+  const owners = await ownersOf(parts.db, payouts, nowMs);
+  const [CASH, COIN] = CURRENCIES.map((currency) => formatMoney(sumOf(payouts, currency)));
+  return {
+    payouts: payouts.map(({ wallet, currency, amount }) => {
+      const owner = owners.get(wallet);
+      return {
+        traderId: owner?.traderId ?? null,
+        keyId: owner?.keyId ?? null,
+        currency,
+        amount: formatMoney(amount),
+      };
+    }),
+    totals: { CASH: CASH ?? "0.00000", COIN: COIN ?? "0.00000" },
+  };
+}
+
+function sumOf(payouts: readonly PreviewedPayout[], currency: Currency) {
+  return payouts.reduce((sum, one) => (one.currency === currency ? add(sum, one.amount) : sum), ZERO);
+}
+
+async function ownersOf(db: Database, payouts: readonly PreviewedPayout[], nowMs: number) {
+  const wallets = [...new Set(payouts.map(({ wallet }) => wallet))];
+  const owners = new Map<string, { readonly traderId: string; readonly keyId: string | undefined }>();
+  for (let from = 0; from < wallets.length; from += NAMES) {
+    for (const [wallet, owner] of await walletOwners(db, wallets.slice(from, from + NAMES), nowMs)) {
+      owners.set(wallet, owner);
+    }
+  }
+  return owners;
+}

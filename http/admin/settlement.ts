@@ -1,0 +1,255 @@
+/** Grading a market, watching it settle, and taking a settlement back (contract sections 4 and 8). */
+
+import { randomUUID } from "node:crypto";
+import type { MarketReply } from "../../actors/market/commands.js";
+import type { Grade } from "../../actors/market/types.js";
+import { recordAudit } from "../../db/queries/operator/audit.js";
+import { findMarket, type MarketRecord } from "../../db/queries/catalog/markets.js";
+import {
+  approveSettlement,
+  findSettlement,
+  requestSettlement,
+  withdrawSettlement,
+  type SettlementRequest,
+} from "../../db/queries/operator/settlements.js";
+import type { SettlementJob } from "../../stream/jobs/settlement.js";
+import { Refused } from "../request/errors.js";
+import { sessionEndpoint } from "../request/route.js";
+import {
+  GradeAnswer,
+  GradeBody,
+  PreviewQuery,
+  RemediateBody,
+  SettlementProgress,
+  SettlementStarted,
+} from "./schemas/operator.js";
+import { ONLY_LOOKING } from "../trading/ledger-client.js";
+import { deedOf, recordIntent, type Asking } from "./audit.js";
+import { accepted, caughtUpMarket, type AdminMarketParts } from "./markets.js";
+import { previewPayouts } from "./settlement-preview.js";
+
+export interface SettlementParts extends Pick<AdminMarketParts, "db" | "exchange" | "freshness" | "changes"> {
+  /** How many operators a settlement takes: 1, or 2. */
+  readonly settlementApprovals: number;
+  readonly enqueueSettlement: (job: SettlementJob) => Promise<void>;
+  readonly onError: (error: unknown) => void;
+}
+
+type Settlement = Extract<MarketReply, { kind: "settlement" }>;
+
+function settlementOf(reply: MarketReply): Settlement {
+  const settled = accepted(reply);
+  if (settled.kind !== "settlement") throw new Error(`the market answered ${settled.kind} to a grade`);
+  return settled;
+}
+
+/** The grade that a body means for this market. */
+function gradeOf(market: MarketRecord, body: (typeof GradeBody)["_output"]): Grade {
+  if ("push" in body) return { kind: "PUSH" };
+  const places = new Map(market.outcomes.map(({ outcomeId, outcome }) => [outcomeId, outcome]));
+  if ("winner" in body) {
+    const outcome = places.get(body.winner);
+    if (outcome === undefined)
+      throw new Refused(
+        "OUTCOME_NOT_FOUND",
+        "winner: the market has no such outcome; take one of its outcomeIds",
+      );
+    return { kind: "WINNER", outcome };
+  }
+  const named = new Map(
+    Object.entries(body.prices).map(([outcomeId, price]) => [outcomeId.toLowerCase(), price]),
+  );
+  const prices = market.outcomes.map(({ outcomeId }) => named.get(outcomeId));
+  if (!prices.every((price) => price !== undefined) || named.size !== prices.length)
+    throw new Refused("INVALID_PRICES", "prices must name every outcome of the market and nothing else");
+  return { kind: "FMV", prices };
+}
+
+/** Whether two grades say the same; their fields come in one order. */
+function sameGrade(one: Grade, other: Grade): boolean {
+  return one.kind === "FMV" && other.kind === "FMV"
+    ? one.prices.join() === other.prices.join()
+    : one.kind === other.kind &&
+        (one.kind !== "WINNER" || other.kind !== "WINNER" || one.outcome === other.outcome);
+}
+
+export function settlementEndpoints(parts: SettlementParts) {
+  const { db, exchange, enqueueSettlement, onError } = parts;
+
+  const known = async (marketId: string): Promise<MarketRecord> => {
+    const market = await findMarket(db, marketId);
+    if (market === undefined) throw new Refused("MARKET_NOT_FOUND");
+    return market;
+  };
+
+  /** Sets the payouts going. Should Redis fail here, the sweep of the jobs finds the market. */
+  const start = async (job: SettlementJob): Promise<void> => {
+    try {
+      await enqueueSettlement(job);
+    } catch (error) {
+      onError(error);
+    }
+  };
+
+  /** How far the settlement in force is; `undefined` when the market has no grade. */
+  const settlementInForce = async (marketId: string): Promise<Settlement | undefined> => {
+    // Settling nobody more is how a market is asked how far it is.
+    const reply = await exchange.market(marketId, { kind: "settle", limit: 0 }, ONLY_LOOKING);
+    return !reply.ok && reply.refusal === "NOT_GRADED" ? undefined : settlementOf(reply);
+  };
+
+  const waiting = async (marketId: string): Promise<SettlementRequest | undefined> => {
+    const request = await findSettlement(db, marketId);
+    return request?.status === "PENDING_APPROVAL" ? request : undefined;
+  };
+
+  /** Puts a grade in force, which pays; a market that is open is closed first. */
+  const settle = async (
+    call: Asking,
+    market: MarketRecord,
+    asked: { readonly settlementId: string; readonly grade: Grade },
+    action: string,
+  ) => {
+    const { marketId, eventId } = market;
+    const command = { kind: "grade", ...asked } as const;
+    const deed = { action, subject: marketId, before: market.grade, after: asked.grade };
+    const reply = await recordIntent(db, call, deed, () => exchange.market(marketId, command));
+    const { settlementId, done } = settlementOf(reply);
+    if (!done) await start({ marketId, eventId, settlementId, remediating: false });
+    await caughtUpMarket(parts, marketId);
+    return { settlementId, marketId, status: done ? ("SETTLED" as const) : ("SETTLING" as const) };
+  };
+
+  /** Keeps a grade until a second operator approves it. The result is known by now, so trading ends at once. */
+  const requestApproval = async (call: Asking, market: MarketRecord, asked: Grade) => {
+    const { marketId } = market;
+    accepted(await exchange.market(marketId, { kind: "previewGrade", grade: asked }, ONLY_LOOKING));
+    const inForce = await settlementInForce(marketId);
+    if (inForce !== undefined) {
+      const { grade } = await caughtUpMarket(parts, marketId);
+      if (grade === null || !sameGrade(grade, asked)) throw new Refused("ALREADY_GRADED");
+      const status = inForce.done ? ("SETTLED" as const) : ("SETTLING" as const);
+      return { settlementId: inForce.settlementId, marketId, status };
+    }
+    accepted(await exchange.market(marketId, { kind: "lifecycle", actions: ["close"] }));
+    const request = {
+      settlementId: randomUUID(),
+      marketId,
+      grade: asked,
+      operatorId: call.caller.accountId,
+      approved: false,
+      nowTs: call.incoming.receivedMs,
+    };
+    const deed = { action: "market.grade requested", subject: marketId, before: market.grade, after: asked };
+    await recordAudit(db, deedOf(call, deed));
+    const kept = (await requestSettlement(db, request)) ?? (await waiting(marketId));
+    if (kept === undefined || !sameGrade(kept.grade, asked)) {
+      throw new Refused(
+        "ALREADY_GRADED",
+        "another grade of the market waits for its approval; withdraw that one first",
+      );
+    }
+    await caughtUpMarket(parts, marketId);
+    return { settlementId: kept.settlementId, marketId, status: "PENDING_APPROVAL" as const };
+  };
+
+  const grade = sessionEndpoint({
+    status: 202,
+    query: PreviewQuery,
+    body: GradeBody,
+    answer: GradeAnswer,
+    run: async ({ body, query, id, ...call }) => {
+      const market = await known(id("marketId"));
+      const asked = gradeOf(market, body);
+      if (query.preview) {
+        const previewed = await previewPayouts(parts, market.marketId, asked, call.incoming.receivedMs);
+        return { status: 200, body: previewed };
+      }
+      if (parts.settlementApprovals > 1) return { body: await requestApproval(call, market, asked) };
+      const settlementId = randomUUID();
+      return { body: await settle(call, market, { settlementId, grade: asked }, "market.grade") };
+    },
+  });
+
+  const approve = sessionEndpoint({
+    status: 202,
+    answer: SettlementStarted,
+    run: async ({ id, ...call }) => {
+      const market = await known(id("marketId"));
+      const { marketId } = market;
+      const request = await waiting(marketId);
+      if (request === undefined)
+        throw new Refused("NOT_GRADED", "no grade of the market waits for its approval; grade it first");
+      const operatorId = call.caller.accountId;
+      if (request.requestedBy === operatorId) {
+        throw new Refused("FORBIDDEN", "another operator than the one who graded has to approve");
+      }
+      // The grade comes before its record: should this stop in between, the approval can be given again.
+      const { settlementId, grade: asked } = request;
+      const started = await settle(call, market, { settlementId, grade: asked }, "market.grade approved");
+      await approveSettlement(db, { marketId, operatorId, nowTs: call.incoming.receivedMs });
+      return { body: started };
+    },
+  });
+
+  const withdraw = sessionEndpoint({
+    status: 204,
+    run: async ({ id, ...call }) => {
+      const { marketId } = await known(id("marketId"));
+      const request = await waiting(marketId);
+      if (request === undefined)
+        throw new Refused("NOT_GRADED", "no grade of the market waits for its approval; grade it first");
+      await db.transaction(async (tx) => {
+        const deed = { action: "market.grade withdrawn", subject: marketId, before: request.grade };
+        await recordAudit(tx, deedOf(call, deed));
+        await withdrawSettlement(tx, marketId);
+      });
+      return { body: undefined };
+    },
+  });
+
+  const progress = sessionEndpoint({
+    answer: SettlementProgress,
+    run: async ({ id }) => {
+      const { marketId } = await known(id("marketId"));
+      const inForce = await settlementInForce(marketId);
+      if (inForce !== undefined) {
+        const { settlementId, paid, wallets, done } = inForce;
+        const market = await caughtUpMarket(parts, marketId);
+        const status = done ? "SETTLED" : market.remediating ? "REVERSING" : "SETTLING";
+        return { body: { settlementId, marketId, status, paid, wallets } as const };
+      }
+      const request = await waiting(marketId);
+      if (request === undefined) throw new Refused("NOT_GRADED");
+      const { settlementId } = request;
+      return { body: { settlementId, marketId, status: "PENDING_APPROVAL", paid: 0, wallets: 0 } as const };
+    },
+  });
+
+  const remediate = sessionEndpoint({
+    status: 202,
+    query: PreviewQuery,
+    body: RemediateBody,
+    answer: GradeAnswer,
+    run: async ({ body, query, id, ...call }) => {
+      const market = await known(id("marketId"));
+      const { marketId, eventId } = market;
+      if (query.preview) {
+        const { grade: paid, status } = await caughtUpMarket(parts, marketId);
+        if (paid === null || status !== "SETTLED") throw new Refused("NOT_SETTLED");
+        const reversed = await previewPayouts(parts, marketId, paid, call.incoming.receivedMs, "reversed");
+        return { status: 200, body: reversed };
+      }
+      const deed = { action: "market.remediate", subject: marketId, before: market.grade, after: body };
+      const command = { kind: "remediate", reason: body.reason } as const;
+      const { settlementId } = settlementOf(
+        await recordIntent(db, call, deed, () => exchange.market(marketId, command)),
+      );
+      await start({ marketId, eventId, settlementId, remediating: true });
+      await caughtUpMarket(parts, marketId);
+      return { body: { settlementId, marketId, status: "REVERSING" } as const };
+    },
+  });
+
+  return { grade, approve, withdraw, progress, remediate };
+}

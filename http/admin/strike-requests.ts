@@ -1,0 +1,101 @@
+/** Strikes that market makers ask for: approving one makes the market (contract section 8). */
+
+import type { Database } from "../../db/database.js";
+import { recordAudit } from "../../db/queries/operator/audit.js";
+import { findCompetitors } from "../../db/queries/catalog/catalog.js";
+import { allMarkets, findMarket } from "../../db/queries/catalog/markets.js";
+import {
+  decideStrikeRequest,
+  holdStrikeRequest,
+  listStrikeRequests,
+  type StrikeRequest as Request,
+} from "../../db/queries/catalog/strike-requests.js";
+import { restrike } from "../surface-b/strikes.js";
+import { Refused } from "../request/errors.js";
+import { Serialised, sessionEndpoint } from "../request/route.js";
+import { pageOf } from "../request/fields.js";
+import { StrikeDecisionBody, StrikeRequest, StrikeRequestsQuery } from "./schemas/operator.js";
+import { deedOf } from "./audit.js";
+import type { adminMarketEndpoints } from "./markets.js";
+
+type CreateMarket = ReturnType<typeof adminMarketEndpoints>["create"];
+type Call = Omit<Parameters<CreateMarket["run"]>[0], "body">;
+
+export interface StrikeRequestParts {
+  readonly db: Database;
+  readonly createMarket: CreateMarket;
+}
+
+export function strikeRequestEndpoints({ db, createMarket }: StrikeRequestParts) {
+  /** The market that was asked for: made like the one it was asked about, or found, if it is there by now. */
+  const marketFor = async (call: Call, { marketId, strike }: Request): Promise<string> => {
+    const model = await findMarket(db, marketId);
+    if (model === undefined) throw new Refused("MARKET_NOT_FOUND");
+    const from = model.strike === null ? undefined : Number(model.strike);
+    const rewrite = (text: string): string =>
+      from === undefined ? text : restrike(text, from, Number(strike));
+    const rewritten = rewrite(model.description);
+    const description = rewritten === model.description ? `${rewritten} (${strike})` : rewritten;
+    const ofEvent = await allMarkets(db, { eventId: model.eventId, marketTypes: [model.marketType] });
+    const there = ofEvent.find((market) => market.strike === strike && market.description === description);
+    if (there !== undefined) return there.marketId;
+
+    const ids = model.outcomes.flatMap(({ competitorId }) => (competitorId === null ? [] : [competitorId]));
+    const teams = new Map((await findCompetitors(db, ids)).map((team) => [team.competitorId, team.name]));
+    const { coefficientPpm, makerCreditPpm, charged } = model.fee;
+    const { body } = await createMarket.run({
+      ...call,
+      body: {
+        eventId: model.eventId,
+        marketType: model.marketType,
+        description,
+        strike,
+        voids: model.voids,
+        fee: { coefficient: coefficientPpm, makerCredit: makerCreditPpm, charged },
+        liveDelayMs: model.liveDelayMs,
+        playerId: model.playerId ?? undefined,
+        outcomes: model.outcomes.map(({ name, competitorId }) => ({
+          name: rewrite(name),
+          competitor: competitorId === null ? undefined : teams.get(competitorId),
+        })),
+        open: true,
+      },
+    });
+    return (body instanceof Serialised ? body.parse() : body).marketId;
+  };
+
+  const list = sessionEndpoint({
+    query: StrikeRequestsQuery,
+    answer: pageOf(StrikeRequest),
+    run: async ({ query: { status, ...page } }) => {
+      const { items, next } = await listStrikeRequests(db, { statuses: status }, page);
+      return { body: { items: [...items], next } };
+    },
+  });
+
+  const decide = sessionEndpoint({
+    body: StrikeDecisionBody,
+    answer: StrikeRequest,
+    run: async ({ body: { approve }, id, ...call }) => {
+      const decided = await db.transaction(async (tx) => {
+        const request = await holdStrikeRequest(tx, id("requestId"));
+        if (request === undefined) throw new Refused("STRIKE_REQUEST_NOT_FOUND");
+        if (request.status !== "PENDING")
+          throw new Refused("INVALID_TRANSITION", `the request is ${request.status} already`);
+        const after = await decideStrikeRequest(tx, {
+          requestId: request.requestId,
+          status: approve ? "APPROVED" : "REJECTED",
+          createdMarketId: approve ? await marketFor({ ...call, id }, request) : undefined,
+          decidedBy: call.caller.accountId,
+          nowTs: call.incoming.receivedMs,
+        });
+        const action = approve ? "strike-request.approve" : "strike-request.reject";
+        await recordAudit(tx, deedOf(call, { action, subject: request.requestId, before: request, after }));
+        return after;
+      });
+      return { body: decided };
+    },
+  });
+
+  return { list, decide };
+}

@@ -1,0 +1,175 @@
+/** Traders: finding them, their identity and state, and the money an operator moves (contract section 8). */
+
+import { randomUUID } from "node:crypto";
+import { ledgerOf, ledgerShardOf } from "../../actors/actor.js";
+import { formatMoney } from "../../actors/units.js";
+import type { Database } from "../../db/database.js";
+import { recordAudit } from "../../db/queries/operator/audit.js";
+import { listSubaccounts } from "../../db/queries/accounts/subaccounts.js";
+import { findTrader, listTraders, setKyc, setTraderState, type Trader } from "../../db/queries/accounts/traders.js";
+import { findSubaccountByKey } from "../../db/queries/accounts/subaccounts.js";
+import type { Exchange } from "../../stream/log/ports.js";
+import type { Changes } from "../reference/changes.js";
+import { Refused, refusedBy } from "../request/errors.js";
+import type { Freshness } from "../trading/freshness.js";
+import { sessionEndpoint } from "../request/route.js";
+import { pageOf } from "../request/fields.js";
+import {
+  AdminTrader,
+  AdminTraderWithWallets,
+  Collateral,
+  CollateralBody,
+  KycBody,
+  StateBody,
+  TradersQuery,
+  Transacted,
+  TransactionBody,
+} from "./schemas/operator.js";
+import { readWallet } from "../trading/ledger-client.js";
+import { deedOf, recordIntent } from "./audit.js";
+
+export interface AdminTraderParts {
+  readonly db: Database;
+  readonly exchange: Exchange;
+  readonly freshness: Freshness;
+  readonly changes: Changes;
+}
+
+function traderOnWire({ traderId, email, role, kyc, state, stateReason, createdTs }: Trader) {
+  return { traderId, email, role, kyc, state, stateReason, createdTs };
+}
+
+export function adminTraderEndpoints({ db, exchange, freshness, changes }: AdminTraderParts) {
+  const known = async (traderId: string): Promise<Trader> => {
+    const trader = await findTrader(db, traderId);
+    if (trader === undefined) throw new Refused("TRADER_NOT_FOUND");
+    return trader;
+  };
+
+  const list = sessionEndpoint({
+    query: TradersQuery,
+    answer: pageOf(AdminTrader),
+    run: async ({ query }) => {
+      const { email, ...page } = query;
+      const { items, next } = await listTraders(db, { email }, page);
+      return { body: { items: items.map(traderOnWire), next } };
+    },
+  });
+
+  const one = sessionEndpoint({
+    answer: AdminTraderWithWallets,
+    run: async ({ id, incoming }) => {
+      const trader = await known(id("traderId"));
+      const { traderId } = trader;
+      const own = (await readWallet(exchange, traderId, traderId)).balances;
+      const subaccounts = await listSubaccounts(db, traderId, incoming.receivedMs);
+      const shown = subaccounts.map(async ({ keyId, label, subaccountId }) => {
+        const { balances, policy } = await readWallet(exchange, traderId, subaccountId);
+        return { keyId, label, balance: formatMoney(balances.CASH.total), collateral: policy };
+      });
+      const cash = { CASH: formatMoney(own.CASH.total), COIN: formatMoney(own.COIN.total) };
+      return { body: { ...traderOnWire(trader), cash, subaccounts: await Promise.all(shown) } };
+    },
+  });
+
+  const kyc = sessionEndpoint({
+    body: KycBody,
+    answer: AdminTrader,
+    run: async ({ body, id, ...call }) => {
+      const before = await known(id("traderId"));
+      const { traderId } = before;
+      const after = await db.transaction(async (tx) => {
+        const deed = { action: "trader.kyc", subject: traderId, before: before.kyc, after: body.status };
+        await recordAudit(tx, deedOf(call, deed));
+        return setKyc(tx, traderId, body.status, call.incoming.receivedMs);
+      });
+      if (after === undefined) throw new Refused("TRADER_NOT_FOUND");
+      await changes.publish("trader", traderId);
+      return { body: traderOnWire(after) };
+    },
+  });
+
+  const state = sessionEndpoint({
+    body: StateBody,
+    answer: AdminTrader,
+    run: async ({ body, id, ...call }) => {
+      const before = await known(id("traderId"));
+      const { traderId } = before;
+      const after = await db.transaction(async (tx) => {
+        const was = { state: before.state, reason: before.stateReason };
+        await recordAudit(
+          tx,
+          deedOf(call, { action: "trader.state", subject: traderId, before: was, after: body }),
+        );
+        return setTraderState(tx, traderId, { ...body, nowTs: call.incoming.receivedMs });
+      });
+      if (after === undefined) throw new Refused("TRADER_NOT_FOUND");
+      await changes.publish("trader", traderId);
+      return { body: traderOnWire(after) };
+    },
+  });
+
+  const walletOf = async (traderId: string, keyId: string | undefined): Promise<string> => {
+    if (keyId === undefined) return traderId;
+    const subaccount = await findSubaccountByKey(db, traderId, keyId);
+    if (subaccount === undefined) throw new Refused("SUBACCOUNT_NOT_FOUND");
+    if (subaccount === "NOT_A_SUBACCOUNT_KEY") throw new Refused("NOT_A_SUBACCOUNT_KEY");
+    return subaccount.subaccountId;
+  };
+
+  const transact = sessionEndpoint({
+    status: 201,
+    body: TransactionBody,
+    answer: Transacted,
+    run: async ({ body, id, ...call }) => {
+      const { traderId } = await known(id("traderId"));
+      const { kind, amount, currency, reason, subaccountKeyId, clientRef } = body;
+      if (amount < 0 && kind !== "ADJUSTMENT") {
+        throw new Refused(
+          "INVALID_BODY",
+          `amount: must be positive; the kind ${kind} says which way it goes`,
+        );
+      }
+      const wallet = await walletOf(traderId, subaccountKeyId);
+      const transactionId = randomUUID();
+      const command = {
+        kind: "transact" as const,
+        transactionId,
+        transaction: kind,
+        wallet,
+        trader: traderId,
+        currency,
+        amount,
+        ref: reason,
+        clientRef,
+      };
+      const deed = { action: "trader.transaction", subject: traderId, after: { ...body, transactionId } };
+      const reply = await recordIntent(db, call, deed, () =>
+        exchange.ledger(ledgerShardOf(traderId), command, { id: transactionId }),
+      );
+      if (!reply.ok) throw refusedBy(reply.refusal);
+      if (reply.kind !== "transaction") throw new Error(`the ledger answered transact with ${reply.kind}`);
+      await freshness.reach(ledgerOf(traderId));
+      return { body: { transactionId: reply.transactionId, balance: formatMoney(reply.balance.total) } };
+    },
+  });
+
+  const collateral = sessionEndpoint({
+    body: CollateralBody,
+    answer: Collateral,
+    run: async ({ body, id, ...call }) => {
+      const { traderId } = await known(id("traderId"));
+      const { policy, subaccountKeyId } = body;
+      const wallet = await walletOf(traderId, subaccountKeyId);
+      const command = { kind: "setPolicy", wallet, trader: traderId, policy } as const;
+      const deed = { action: "trader.collateral", subject: traderId, after: body };
+      const reply = await recordIntent(db, call, deed, () =>
+        exchange.ledger(ledgerShardOf(traderId), command),
+      );
+      if (!reply.ok) throw refusedBy(reply.refusal);
+      return { body: { policy } };
+    },
+  });
+
+  return { list, one, kyc, state, transact, collateral };
+}

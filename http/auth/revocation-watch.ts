@@ -1,0 +1,145 @@
+/**
+ * Closes the sockets of those who may not stream any more: within five seconds of the revocation or expiry of their
+ * key, the end of their session, the lock of their account or a failed location (contract sections 5 and 6).
+ */
+
+import type { Database } from "../../db/database.js";
+import { doubtfulKeys } from "../../db/queries/accounts/keys.js";
+import { revokedAmong } from "../../db/queries/accounts/sessions.js";
+import type { Bridge } from "../../stream/ws/bridge.js";
+import type { Caller } from "../../stream/ws/ports.js";
+import { refuseInactive, refuseLocation, type Locations } from "../request/admission.js";
+import { Refused } from "../request/errors.js";
+import type { Change, Reference } from "../reference/reference.js";
+
+export interface StandingParts {
+  readonly db: Database;
+  readonly reference: Pick<Reference, "find" | "isRevoked" | "invalidate" | "onChange">;
+  readonly locations: Locations;
+  readonly sockets: Pick<Bridge, "callers" | "expel">;
+  readonly onError: (error: unknown) => void;
+}
+
+const EXPIRY_MS = 500;
+/** News travel by invalidations. Should one get lost, Postgres is asked about everybody at once. */
+const SWEEP_MS = 3_000;
+/** How far back a check-in counts as new: over several sweeps, and some for clocks that differ. */
+const RECENT_MS = 30_000;
+
+export class Standing {
+  readonly #parts: StandingParts;
+  readonly #stopListening: () => void;
+  readonly #expiring: ReturnType<typeof setInterval>;
+  readonly #sweeping: ReturnType<typeof setInterval>;
+  #swept: Promise<void> = Promise.resolve();
+  #isSweeping = false;
+
+  constructor(parts: StandingParts) {
+    this.#parts = parts;
+    this.#stopListening = parts.reference.onChange((change) => this.#hear(change));
+    this.#expiring = setInterval(
+      () => parts.sockets.expel((caller) => expiryOf(caller, Date.now())),
+      EXPIRY_MS,
+    );
+    this.#sweeping = setInterval(() => this.#sweep(), SWEEP_MS);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopListening();
+    clearInterval(this.#expiring);
+    clearInterval(this.#sweeping);
+    await this.#swept;
+  }
+
+  #hear(change: Change): void {
+    switch (change.kind) {
+      case "key":
+        return void this.#judgeAll(({ keyId }) => keyId === change.id);
+      case "trader":
+      case "location":
+        return void this.#judgeAll(({ traderId }) => traderId === change.id);
+      case "session":
+        return void this.#judgeAll(({ session }) => session?.sessionId === change.id);
+      case "geo":
+        return void this.#judgeAll(() => true);
+      case "all":
+        this.#sweep();
+        return;
+      case "client":
+      case "market":
+      case "event":
+      case "ticks":
+      case "maintenance":
+        return;
+      default:
+        change satisfies never;
+    }
+  }
+
+  async #judgeAll(concerned: (caller: Caller) => boolean): Promise<void> {
+    const { sockets, onError } = this.#parts;
+    const callers = [...sockets.callers()].filter(concerned);
+    const judged = callers.map(async (caller) => {
+      try {
+        const reason = await this.#judge(caller);
+        if (reason !== undefined) sockets.expel((other) => (other === caller ? reason : undefined));
+      } catch (error) {
+        // Postgres is away: nobody can have been revoked meanwhile, and the next sweep asks again.
+        onError(error);
+      }
+    });
+    await Promise.all(judged);
+  }
+
+  async #judge(caller: Caller): Promise<string | undefined> {
+    const { reference, locations } = this.#parts;
+    const { keyId, traderId, address: ip, session } = caller;
+    const key = await reference.find(keyId);
+    if (key === undefined) return "KEY_REVOKED";
+    if (session !== undefined && (await reference.isRevoked(session.sessionId))) return "SESSION_ENDED";
+    try {
+      refuseInactive(key.state, false);
+      await refuseLocation(locations, { traderId, ip, purpose: "read", nowMs: Date.now() });
+    } catch (error) {
+      if (error instanceof Refused) return error.code;
+      throw error;
+    }
+    return undefined;
+  }
+
+  #sweep(): void {
+    if (this.#isSweeping) return;
+    this.#isSweeping = true;
+    this.#swept = this.#findDoubtful()
+      .catch(this.#parts.onError)
+      .finally(() => (this.#isSweeping = false));
+  }
+
+  /** Drops what is cached of doubtful callers, and so has them judged. */
+  async #findDoubtful(): Promise<void> {
+    const { db, reference, sockets } = this.#parts;
+    const keyIds = new Set<string>();
+    const sessionIds = new Set<string>();
+    for (const { keyId, session } of sockets.callers()) {
+      keyIds.add(keyId);
+      if (session !== undefined) sessionIds.add(session.sessionId);
+    }
+    if (keyIds.size === 0) return;
+    const nowTs = Date.now();
+    for (const { keyId, traderId } of await doubtfulKeys(db, [...keyIds], {
+      nowTs,
+      checkedInTs: nowTs - RECENT_MS,
+    })) {
+      reference.invalidate("location", traderId);
+      reference.invalidate("key", keyId);
+    }
+    if (sessionIds.size === 0) return;
+    for (const sessionId of await revokedAmong(db, [...sessionIds]))
+      reference.invalidate("session", sessionId);
+  }
+}
+
+function expiryOf({ expiresAt, session }: Caller, nowMs: number): string | undefined {
+  if (expiresAt !== undefined && expiresAt <= nowMs) return "KEY_EXPIRED";
+  return session !== undefined && session.expiresAt <= nowMs ? "SESSION_ENDED" : undefined;
+}

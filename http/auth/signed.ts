@@ -1,0 +1,123 @@
+/** Who signed a request: the checks that answer 401, in the contract's order (section 5). */
+
+import { createHash } from "node:crypto";
+import type { KeyCaller, LiveKey } from "../request/callers.js";
+import { Refused } from "../request/errors.js";
+import { REPEATED, type Incoming } from "../edge/incoming.js";
+import { canonicalText, decodeBase64, verifyText } from "./signing.js";
+
+/** The live keys by id. */
+export interface KeyDirectory {
+  find(keyId: string): Promise<LiveKey | undefined>;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const TIMESTAMP = /^(?:0|[1-9][0-9]{0,15})$/;
+/** How far a timestamp may be from our clock, either way. */
+export const TIMESTAMP_WINDOW_MS = 30_000;
+/** For how long a signed request can come again: while its timestamp is good, and some for clocks that differ. */
+export const REMEMBER_MS = 65_000;
+
+/** What of a request is signed and by which headers; a websocket upgrade has the same. */
+export type SignedRequest = Pick<Incoming, "method" | "target" | "body" | "ip" | "receivedMs" | "header">;
+
+interface Signature {
+  readonly keyId: string;
+  readonly timestamp: string;
+  readonly signature: string;
+}
+
+/** Identifies the signers of requests. */
+export class Signatures {
+  private readonly names: Readonly<Record<keyof Signature, string>>;
+  /** The header that asks the echo route for the canonical text. */
+  readonly debugName: string;
+  /** The header that carries it. */
+  readonly canonicalName: string;
+
+  constructor(
+    private readonly brand: string,
+    private readonly directory: KeyDirectory,
+  ) {
+    const prefix = brand.toLowerCase();
+    this.debugName = `${prefix}-debug`;
+    this.canonicalName = `${brand}-Canonical`;
+    this.names = {
+      keyId: `${prefix}-key-id`,
+      timestamp: `${prefix}-timestamp`,
+      signature: `${prefix}-signature`,
+    };
+  }
+
+  /** Whether a request carries any of the three headers. */
+  present(request: SignedRequest): boolean {
+    return Object.values(this.names).some((name) => request.header(name) !== undefined);
+  }
+
+  /** The canonical text that the server builds for a request, for signers to compare with. */
+  textOf(request: SignedRequest): string {
+    const timestamp = request.header(this.names.timestamp);
+    return this.text(request, typeof timestamp === "string" ? timestamp : "");
+  }
+
+  /** Believes a request or refuses it 401 `SIGNATURE_REJECTED`, naming the first check that failed and no more. */
+  async identify(request: SignedRequest): Promise<KeyCaller> {
+    const { timestamp, signature, ...headers } = this.headersOf(request);
+    const { names } = this;
+    if (!UUID.test(headers.keyId)) reject(`${names.keyId} is not a uuid`);
+    const keyId = headers.keyId.toLowerCase();
+    if (!TIMESTAMP.test(timestamp)) reject(`${names.timestamp} is not an unpadded integer of milliseconds`);
+    const age = request.receivedMs - Number(timestamp);
+    if (age > TIMESTAMP_WINDOW_MS) reject(`${names.timestamp} is too old`);
+    if (age < -TIMESTAMP_WINDOW_MS) reject(`${names.timestamp} is too far in the future`);
+    const key = await this.directory.find(keyId);
+    if (key === undefined || (key.expiresTs !== undefined && key.expiresTs <= request.receivedMs)) {
+      return reject(`${names.keyId} is not a live key`);
+    }
+    const bytes = decodeBase64(signature);
+    if (bytes === undefined) return reject(`${names.signature} is not standard padded base64`);
+    const text = this.text(request, timestamp);
+    if (!verifyText(text, bytes, key.publicKey, key.algorithm)) reject(`${names.signature} does not verify`);
+    return { kind: "key", key, ip: request.ip, commandId: commandIdOf(keyId, text), resumed: false };
+  }
+
+  private headersOf(request: SignedRequest): Signature {
+    const value = (name: string): string => {
+      const header = request.header(name);
+      if (header === undefined || header === "") reject(`${name} is missing`);
+      if (header === REPEATED) reject(`${name} is given more than once`);
+      return header;
+    };
+    return {
+      keyId: value(this.names.keyId),
+      timestamp: value(this.names.timestamp),
+      signature: value(this.names.signature),
+    };
+  }
+
+  private text(request: SignedRequest, timestamp: string): string {
+    const { method, target, body } = request;
+    return canonicalText({ brand: this.brand, timestamp, method, ...target, body });
+  }
+}
+
+function reject(message: string): never {
+  throw new Refused("SIGNATURE_REJECTED", message);
+}
+
+/**
+ * The identity of a signed request. It is of the text that was signed and not of the signature: an ECDSA signature
+ * has a second form that anyone can compute and that verifies too.
+ */
+function commandIdOf(keyId: string, text: string): string {
+  return createHash("sha256").update(keyId).update("\n").update(text).digest("hex");
+}
+
+/** A uuid that follows from a command id and a name, so that a repeat of the request makes the same one. */
+export function idFrom(commandId: string, name: string): string {
+  const bytes = createHash("sha256").update(commandId).update("\n").update(name).digest().subarray(0, 16);
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const hex = bytes.toString("hex");
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+}

@@ -1,0 +1,261 @@
+/**
+ * The AsyncAPI 3 document of the stream (contract section 6), made of the very shapes that requests are read by and
+ * that frames are held against in the tests.
+ */
+
+import { z } from "zod";
+import * as frames from "../../stream/ws/socket/frames.js";
+import { MAX_BATCH, VERBS, type Verb } from "../../stream/ws/socket/protocol.js";
+import { CatalogEvent, EventsQuery, Market, MarketsQuery } from "../surface-a/schemas/catalog.js";
+import { pageOf } from "../request/fields.js";
+import { PlaceOrder } from "../surface-a/schemas/orders.js";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What a verb is for, and the frame that answers it. */
+const VERB_NOTES: Readonly<Record<Verb, { readonly summary: string; readonly reply: ReplyName }>> = {
+  subscribe: {
+    summary: "Watch markets, events and the own orders and positions, or go on `since` the last seqs",
+    reply: "Subscribed",
+  },
+  unsubscribe: {
+    summary: "Stop watching subjects: `market:<id>`, `event:<id>`, `PRIVATE`",
+    reply: "Unsubscribed",
+  },
+  snapshot: { summary: "As subscribe, but changes nothing", reply: "Snapshot" },
+  status: { summary: "What is watched, and the tokens left", reply: "Status" },
+  query_markets: {
+    summary: "A page of markets, by the filters of GET /v3/catalog/markets",
+    reply: "Markets",
+  },
+  query_events: { summary: "A page of events, by the filters of GET /v3/catalog/events", reply: "Events" },
+  place: { summary: "Place up to 256 orders, with the rules of POST /v3/orders/batch", reply: "Placed" },
+  cancel: { summary: "Cancel up to 256 orders", reply: "Canceled" },
+  cancel_all: { summary: "Cancel all of the wallet's orders in a scope", reply: "CanceledAll" },
+  safety: {
+    summary: "Cancel all of the wallet's orders when this connection, or its gateway, goes",
+    reply: "SafetySet",
+  },
+  fault: { summary: "Sandbox only: let this connection lose, stall or storm", reply: "FaultSet" },
+};
+
+const REPLIES = {
+  Subscribed: frames.Subscribed,
+  Unsubscribed: frames.Unsubscribed,
+  Snapshot: frames.Snapshot,
+  Status: frames.Status,
+  Markets: frames.Markets.extend({ markets: pageOf(Market) }),
+  Events: frames.Events.extend({ events: pageOf(CatalogEvent) }),
+  Placed: frames.Placed,
+  Canceled: frames.Canceled,
+  CanceledAll: frames.CanceledAll,
+  SafetySet: frames.SafetySet,
+  FaultSet: frames.FaultSet,
+} as const;
+type ReplyName = keyof typeof REPLIES;
+
+/** What a gateway sends unasked. */
+const PUSHED = { Delta: frames.Delta, Heartbeat: frames.Heartbeat, Appeared: frames.Appeared } as const;
+
+/** Shapes within others that are worth a name. */
+const PARTS = {
+  MarketBatches: frames.MarketBatches,
+  MarketSnapshot: frames.MarketSnapshot,
+  LifecycleDelta: frames.LifecycleDelta,
+  TradeDelta: frames.TradeDelta,
+  BboDelta: frames.BboDelta,
+  BookDelta: frames.BookDelta,
+  OrdersDelta: frames.OrdersDelta,
+  OrdersBatch: frames.OrdersBatch,
+  PositionsBatch: frames.PositionsBatch,
+  OpenOrder: frames.OpenOrder,
+  Position: frames.Position,
+  Market,
+  CatalogEvent,
+} as const;
+
+const MARKET = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
+const EVENT = "0b1d7d3e-5c0f-4b6e-9a53-0d2f7b0f2f11";
+const OUTCOME = "9a3d0c52-41a8-4a0e-8f43-3f5b2f2f8f10";
+const ORDER = "b8f5f1de-3d1c-4c5b-8a4e-2a0f1b6d7c33";
+const EXAMPLES: Readonly<Record<string, readonly Json[]>> = {
+  subscribe: [
+    {
+      nonce: 1,
+      subscribe: {
+        markets: { [MARKET]: ["book", "trades"] },
+        private: ["orders"],
+        since: { [`market:${MARKET}`]: { book: 41 }, orders: 7 },
+      },
+    },
+  ],
+  place: [
+    {
+      nonce: 2,
+      place: { orders: [{ outcomeId: OUTCOME, price: "0.665", qty: 100, tif: "GTC" }], atomic: false },
+    },
+  ],
+  Delta: [
+    {
+      ts: 1_700_000_000_000,
+      delta: {
+        [MARKET]: {
+          eventId: EVENT,
+          book: {
+            seq: 42,
+            deltas: [{ kind: "add", orderId: ORDER, outcomeId: OUTCOME, price: "0.665", qty: 100 }],
+          },
+        },
+      },
+    },
+  ],
+  Heartbeat: [
+    {
+      heartbeat: {
+        ts: 1_700_000_015_000,
+        orders: 7,
+        markets: { [MARKET]: { lifecycle: 1, book: 42, checksum: 2_914_839_012 } },
+      },
+    },
+  ],
+  Error: [{ nonce: 2, code: "INVALID_PRICE", message: "price 0.6651 is not on the tick table" }],
+};
+
+const ABOUT = `Requests are \`{ "nonce": n, "<verb>": ... }\` with nonces that rise from 1; a frame with a nonce answers
+that request. Batches carry a \`seq\` per market, channel and currency, or per subaccount for the own ones: the first
+after a snapshot is the next one, without a gap, and seqs survive restarts. At most 64 KiB a request and 50 requests a
+second; text only.
+
+Closed with 1008: \`SLOW_CONSUMER\`, \`RATE_LIMIT_EXCEEDED\`, \`KEY_REVOKED\`, \`KEY_EXPIRED\`, \`SESSION_ENDED\`, or the
+code of an account or location that may not trade. 1012: begin again at once. 1009: too large. 1003: binary.`;
+
+/** Where the stream is reached. */
+export interface StreamAddress {
+  /** Host name and port. */
+  readonly host: string;
+  readonly secure: boolean;
+}
+
+/** The document; `sandbox` says whether clients may order faults. It is put together when it is first asked for. */
+export function asyncApi(options: {
+  readonly brand: string;
+  readonly sandbox: boolean;
+}): (address: StreamAddress) => Json {
+  let made: Json | undefined;
+  return ({ host, secure }) => {
+    made ??= describe(options);
+    const security = ["signature", "ticket"].map((name) => ({
+      $ref: `#/components/securitySchemes/${name}`,
+    }));
+    return { ...made, servers: { gateway: { host, protocol: secure ? "wss" : "ws", security } } };
+  };
+}
+
+function describe({ brand, sandbox }: Parameters<typeof asyncApi>[0]): Json {
+  const verbs = (Object.keys(VERB_NOTES) as Verb[]).filter((verb) => verb !== "fault" || sandbox);
+  const requests = Object.fromEntries(verbs.map((verb) => [verb, requestOf(verb)]));
+  const answers = { ...REPLIES, Error: frames.ErrorFrame, ...PUSHED };
+  const messages = { ...requests, ...answers };
+  const channel = { $ref: "#/channels/stream" };
+  const message = (name: string): Json => ({ $ref: `#/channels/stream/messages/${name}` });
+  return {
+    asyncapi: "3.0.0",
+    info: { title: "Overround: the stream", version: "3", description: ABOUT },
+    defaultContentType: "application/json",
+    channels: {
+      stream: {
+        address: "/v3/ws",
+        title: "The stream",
+        messages: Object.fromEntries(
+          Object.keys(messages).map((name) => [name, { $ref: `#/components/messages/${name}` }]),
+        ),
+        bindings: {
+          ws: {
+            method: "GET",
+            query: { type: "object", properties: { ticket: { type: "string" } } },
+            bindingVersion: "0.1.0",
+          },
+        },
+      },
+    },
+    operations: {
+      ...Object.fromEntries(
+        verbs.map((verb) => [
+          verb,
+          {
+            action: "receive",
+            channel,
+            summary: VERB_NOTES[verb].summary,
+            messages: [message(verb)],
+            reply: { channel, messages: [message(VERB_NOTES[verb].reply), message("Error")] },
+          },
+        ]),
+      ),
+      tell: {
+        action: "send",
+        channel,
+        summary: "What changes of what is watched",
+        messages: [message("Delta"), message("Appeared")],
+      },
+      beat: {
+        action: "send",
+        channel,
+        summary: "Every 15 s, the last seq of everything watched, and checksums of books",
+        messages: [message("Heartbeat")],
+      },
+    },
+    components: {
+      messages: Object.fromEntries(
+        Object.keys(messages).map((name) => [
+          name,
+          {
+            name,
+            payload: { $ref: `#/components/schemas/${name}` },
+            ...(EXAMPLES[name] && { examples: EXAMPLES[name].map((payload) => ({ payload })) }),
+          },
+        ]),
+      ),
+      schemas: { ...jsonSchemas(requests, "input"), ...jsonSchemas({ ...answers, ...PARTS }, "output") },
+      securitySchemes: {
+        signature: {
+          type: "httpApiKey",
+          in: "header",
+          name: `${brand}-Signature`,
+          description: `With ${brand}-Key-Id and ${brand}-Timestamp, as any signed GET`,
+        },
+        ticket: {
+          type: "httpApiKey",
+          in: "query",
+          name: "ticket",
+          description: "For browsers: of POST /v3/ws/tickets, good once within 30 s",
+        },
+      },
+    },
+  };
+}
+
+/** A request as it is read; where the bridge leaves a part to the routes, with what those take. */
+function requestOf(verb: Verb): z.ZodType {
+  const payloads: Partial<Record<Verb, z.ZodType>> = {
+    place: VERBS.place.extend({ orders: z.array(PlaceOrder).min(1).max(MAX_BATCH) }),
+    query_markets: filtersOf(MarketsQuery),
+    query_events: filtersOf(EventsQuery),
+  };
+  return z.strictObject({ nonce: z.int().min(1), [verb]: payloads[verb] ?? VERBS[verb] });
+}
+
+/** The parameters of a query in JSON: numbers may be numbers, and lists lists. */
+function filtersOf(query: z.ZodObject): z.ZodType {
+  const value = z.union([z.string(), z.number(), z.array(z.string())]).optional();
+  return z.strictObject(Object.fromEntries(Object.keys(query.shape).map((name) => [name, value])));
+}
+
+function jsonSchemas(shapes: Readonly<Record<string, z.ZodType>>, io: "input" | "output"): Json {
+  const named = z.registry<{ id: string }>();
+  for (const [id, shape] of Object.entries(shapes)) named.add(shape, { id });
+  const uri = (id: string): string => `#/components/schemas/${id}`;
+  const { schemas } = z.toJSONSchema(named, { target: "draft-7", io, uri });
+  return Object.fromEntries(
+    Object.entries(schemas).map(([id, { $schema: _schema, $id: _id, ...schema }]) => [id, schema]),
+  );
+}

@@ -1,0 +1,298 @@
+/**
+ * The OpenAPI 3.1 document: one operation per line of the route tables, made of the shapes that requests are read by
+ * and answers are held against, the table of errors and the meters.
+ */
+
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import type { Access, Route } from "../request/route.js";
+import { IDS, type Note } from "./notes.js";
+import { ref, type Json, type OpenApiDocument, type Operation } from "./json.js";
+import { OPERATOR } from "./operator.js";
+import { about, costOf, headerComponents, PARAMETERS, securitySchemes, TAGS } from "./prose.js";
+import { codesOf, refusalsOf } from "./refusals.js";
+import { servicePaths } from "./service.js";
+import { Shapes } from "./shapes.js";
+import { SURFACE_A } from "./surface-a.js";
+import { SURFACE_B } from "./surface-b.js";
+
+export interface Described {
+  readonly routes: readonly Route[];
+  readonly brand: string;
+  /** The first segment of surface B's paths. */
+  readonly prefix: string;
+}
+
+/** Makes the document. */
+export function openApi({ routes, brand, prefix }: Described): OpenApiDocument {
+  const shapes = new Shapes();
+  const shared = new Shared();
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of routes) {
+    const path = templateOf(route.path);
+    paths[path] = { ...paths[path], [route.method]: operationOf(route, prefix, shapes, shared) };
+  }
+  for (const [path, methods] of Object.entries(servicePaths(prefix))) paths[path] = methods;
+  const { schemas, inline } = shapes.resolve();
+  return JSON.parse(
+    JSON.stringify({
+      openapi: "3.1.0",
+      info: { title: "Overround", version: "3", description: about(brand, prefix) },
+      servers: [{ url: "/", description: "This exchange" }],
+      tags: TAGS,
+      paths: inline(paths),
+      components: {
+        schemas,
+        responses: shared.responses,
+        headers: headerComponents(brand),
+        securitySchemes: securitySchemes(brand, prefix),
+      },
+    }).replaceAll("{brand}", brand),
+  ) as OpenApiDocument;
+}
+
+/** A route that nobody has said anything about is in the document too; a test sees to it that there is none. */
+const UNNOTED: Note = { summary: "" };
+
+/** A path of a table as OpenAPI writes it. */
+function templateOf(path: string): string {
+  return path.replaceAll(/:(\w+)/g, "{$1}");
+}
+
+/** Answers that many operations have, by a name: their status on their surface, and which of its kind they are. */
+class Shared {
+  readonly #names = new Map<string, string>();
+  readonly responses: Record<string, Json> = {};
+
+  of(kind: string, response: Json): Json {
+    const text = JSON.stringify(response);
+    const known = this.#names.get(text);
+    if (known !== undefined) return ref("responses", known);
+    const others = Object.keys(this.responses).filter((name) => name.startsWith(`${kind}.`));
+    const name = `${kind}.${others.length + 1}`;
+    this.#names.set(text, name);
+    this.responses[name] = response;
+    return ref("responses", name);
+  }
+}
+
+function noteOf({ method, path }: Route, prefix: string): Note {
+  const line = (from: string): string => `${method.toUpperCase()} ${path.slice(from.length)}`;
+  const emm = `/${prefix}/v2/emm`;
+  const admin = "/admin/v1";
+  if (path.startsWith(`${emm}/`)) return SURFACE_B[line(emm)] ?? UNNOTED;
+  if (path.startsWith(`${admin}/`)) return OPERATOR[line(admin)] ?? UNNOTED;
+  return SURFACE_A[line("")] ?? SURFACE_A[line("").replace("/v3/public/", "/v3/")] ?? UNNOTED;
+}
+
+function operationOf(route: Route, prefix: string, shapes: Shapes, shared: Shared): unknown {
+  const { access, endpoint, metering, method, path } = route;
+  const note = noteOf(route, prefix);
+  const surface = access.kind === "client" ? "B" : "A";
+  const refusalHeaders = headersOf(route, note.bytes === true ? ["Canonical"] : []);
+  const codes = codesOf(route, note.refuses ?? []);
+  const successes = successesOf(route, note, shapes, prefix);
+  const refusals = refusalsOf(codes, surface, refusalHeaders, note.rejected === true);
+  const body = endpoint.body ?? note.maybeBody;
+  return {
+    operationId: `${method}${path.replaceAll(/[^A-Za-z0-9]+(\w)/g, (_, first: string) => first.toUpperCase())}`,
+    tags: [tagOf(path, prefix)],
+    summary: note.summary,
+    description: [note.detail ?? "", reachOf(access), costOf(access, metering)]
+      .filter((text) => text !== "")
+      .join("\n\n"),
+    security: securityOf(access),
+    parameters: [...pathParameters(path), ...queryParameters(endpoint.query, note, shapes)],
+    ...(body === undefined && note.bytes !== true
+      ? {}
+      : { requestBody: bodyOf(body, note, shapes, endpoint.body !== undefined) }),
+    responses: merge(successes, refusals, (status, refusal) => shared.of(`${surface}${status}`, refusal)),
+  } satisfies Operation;
+}
+
+/** What operators do, by what they do it to; the rest is about the exchange as a whole. */
+const OPERATED: Readonly<Record<string, string>> = {
+  events: "markets",
+  markets: "markets",
+  traders: "traders",
+  "emm-clients": "market makers",
+  "strike-requests": "market makers",
+};
+
+function tagOf(path: string, prefix: string): string {
+  const [first = "", second = "", third = ""] = path.slice(1).split("/");
+  if (first === prefix) return "market makers";
+  if (first === "admin") return `operator: ${OPERATED[third] ?? "exchange"}`;
+  const known: Readonly<Record<string, string>> = {
+    account: third === "subaccounts" ? "subaccounts" : "portfolio",
+    echo: "service",
+    limits: "service",
+    ws: "stream",
+    session: "sessions",
+    types: "catalog",
+    history: "catalog",
+  };
+  return known[second] ?? second;
+}
+
+function reachOf(access: Access): string {
+  switch (access.kind) {
+    case "public":
+      return "For anybody, without credentials.";
+    case "session":
+      return access.role === undefined ? "For web sessions." : `For web sessions of the role ${access.role}.`;
+    case "key":
+    case "keyOrSession": {
+      const either = access.kind === "keyOrSession" ? ", and web sessions" : "";
+      return `Scopes: ${access.scopes.map((scope) => `\`${scope}\``).join(", ")}${either}.`;
+    }
+    case "client":
+      return "For clients of surface B.";
+    default:
+      return access satisfies never;
+  }
+}
+
+const SIGNED = { keyId: [], timestamp: [], signature: [] };
+
+function securityOf(access: Access): readonly Json[] {
+  switch (access.kind) {
+    case "public":
+      return [];
+    case "session":
+      return [{ webSession: [] }];
+    case "key":
+      return [SIGNED];
+    case "keyOrSession":
+      return [SIGNED, { webSession: [] }];
+    case "client":
+      return [{ clientCredentials: [] }];
+    default:
+      return access satisfies never;
+  }
+}
+
+function pathParameters(path: string): Json[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string", format: "uuid" },
+    example: IDS[name as keyof typeof IDS],
+  }));
+}
+
+function queryParameters(query: z.core.$ZodType | undefined, note: Note, shapes: Shapes): Json[] {
+  if (query === undefined) return [];
+  return shapes.parametersOf(query).map(({ name, shape }) => ({
+    name,
+    in: "query",
+    required: !mayBeAbsent(shape),
+    ...(PARAMETERS[name] === undefined ? {} : { description: PARAMETERS[name] }),
+    schema: shapes.of(shape),
+    ...(note.query?.[name] === undefined ? {} : { example: note.query[name] }),
+  }));
+}
+
+/** Whether a parameter may be left out. */
+function mayBeAbsent(shape: z.core.$ZodType): boolean {
+  return z.safeParse(shape, undefined).success;
+}
+
+function bodyOf(body: z.core.$ZodType | undefined, note: Note, shapes: Shapes, required: boolean): Json {
+  const example = note.body === undefined ? {} : { example: note.body };
+  if (body === undefined)
+    return { content: { "application/octet-stream": {}, "application/json": { ...example } } };
+  return { required, content: { "application/json": { schema: shapes.of(body), ...example } } };
+}
+
+/** The headers of every answer of a route, by name. */
+function headersOf({ access, metering, method }: Route, more: readonly string[]): Json {
+  const client = access.kind === "client";
+  const names = [
+    "X-Request-Id",
+    ...(client || metering.words !== "free"
+      ? ["X-RateLimit-Bucket", "X-RateLimit-Cost", "X-RateLimit-Remaining"]
+      : []),
+    ...(client ? ["X-RateLimit-Limit"] : []),
+    ...((access.kind === "key" || access.kind === "keyOrSession") && (method === "post" || method === "patch")
+      ? ["X-Replayed"]
+      : []),
+    ...more,
+  ];
+  return Object.fromEntries(
+    names.map((name) => [name === "Canonical" ? "{brand}-Canonical" : name, ref("headers", name)]),
+  );
+}
+
+/** Answers to the examples, by operation and status, as a test had them. */
+const ANSWERS = JSON.parse(readFileSync(`${import.meta.dirname}/answers.json`, "utf8")) as Readonly<
+  Record<string, Json>
+>;
+
+function exampleOf({ method, path }: Route, status: string, prefix: string): { readonly example?: unknown } {
+  const known = path.startsWith(`/${prefix}/`) ? path.replace(prefix, "svc") : path;
+  const example = ANSWERS[`${method.toUpperCase()} ${templateOf(known)}`]?.[status];
+  return example === undefined ? {} : { example };
+}
+
+function successesOf(
+  route: Route,
+  note: Note,
+  shapes: Shapes,
+  prefix: string,
+): Readonly<Record<string, Json>> {
+  const { endpoint } = route;
+  const { answer } = endpoint;
+  const also = note.also ?? {};
+  const headers = headersOf(route, [...(note.headers ?? []), ...(also[304] === undefined ? [] : ["ETag"])]);
+  const contentOf = (status: string): Json => {
+    if (status === "304") return {};
+    if (note.bytes === true) return { content: { "*/*": exampleOf(route, status, prefix) } };
+    if (answer === undefined) return {};
+    const shape = { schema: shapes.of(answer), ...exampleOf(route, status, prefix) };
+    return { content: { "application/json": shape } };
+  };
+  const described = { [endpoint.status]: FIRST[endpoint.status] ?? "Done.", ...also };
+  return Object.fromEntries(
+    Object.entries(described).map(([status, description]) => [
+      status,
+      { description, headers, ...contentOf(status) },
+    ]),
+  );
+}
+
+const FIRST: Readonly<Record<number, string>> = {
+  200: "Done.",
+  201: "Made.",
+  202: "Taken; it is done in the background.",
+  204: "Done; no body.",
+};
+
+/** A status that is both a success of sorts and a refusal has either body. */
+function merge(
+  successes: Readonly<Record<string, Json>>,
+  refusals: Readonly<Record<string, Json>>,
+  share: (status: string, refusal: Json) => Json,
+): Readonly<Record<string, Json>> {
+  const merged: Record<string, Json> = { ...successes };
+  for (const [status, refusal] of Object.entries(refusals)) {
+    const success = successes[status];
+    merged[status] =
+      success === undefined
+        ? share(status, refusal)
+        : {
+            description: `${String(success["description"])}\n\n${String(refusal["description"])}`,
+            headers: { ...(success["headers"] as Json), ...(refusal["headers"] as Json) },
+            content: {
+              "application/json": { schema: { anyOf: [schemaIn(success), schemaIn(refusal)] } },
+            },
+          };
+  }
+  return merged;
+}
+
+function schemaIn(response: Json): unknown {
+  const content = response["content"] as { "application/json": { schema: unknown } };
+  return content["application/json"].schema;
+}

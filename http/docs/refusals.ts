@@ -1,0 +1,152 @@
+/** Which errors a route can answer with, and how they read: what follows from how it is reached, and what it adds. */
+
+import { STATUS_CODES } from "node:http";
+import { ERRORS, statusOf, statusOnB, wireCode, type Code, type ErrorLine } from "../request/errors.js";
+import type { Access, Route } from "../request/route.js";
+import { ref, type Json } from "./json.js";
+
+const ALWAYS: readonly Code[] = [
+  "INVALID_REQUEST",
+  "INVALID_QUERY",
+  "INVALID_BODY",
+  "PAYLOAD_TOO_LARGE",
+  "INTERNAL",
+  "UNAVAILABLE",
+];
+/** What the location of a caller can refuse. */
+export const LOCATION: readonly Code[] = [
+  "ANONYMIZED_NETWORK",
+  "RESTRICTED_NETWORK_REGION",
+  "GEOLOCATION_NOT_FOUND",
+  "GEOLOCATION_FAILED",
+  "INVALID_GEOLOCATION_REGION",
+  "RESTRICTED_GEOLOCATION_REGION",
+];
+
+function ofAccess(access: Access, method: Route["method"]): readonly Code[] {
+  switch (access.kind) {
+    case "public":
+      return [];
+    case "session":
+      return ["UNAUTHENTICATED", ...(access.role === undefined ? [] : ["FORBIDDEN" as const])];
+    case "key":
+    case "keyOrSession":
+      return [
+        ...(access.kind === "key" ? [] : (["UNAUTHENTICATED", "FORBIDDEN"] as const)),
+        "SIGNATURE_REJECTED",
+        "SCOPE_REJECTED",
+        ...(method === "post" || method === "patch" ? (["REQUEST_IN_PROGRESS"] as const) : []),
+        ...ofTrading(access),
+        ...(access.location === "exempt" ? [] : LOCATION),
+        ...(access.location === "placing" ? (["GEOLOCATION_EXPIRED", "SYSTEM_LOCKED"] as const) : []),
+      ];
+    case "client":
+      return ["UNAUTHENTICATED", "RATE_LIMIT_EXCEEDED", ...ofTrading(access)];
+    default:
+      return access satisfies never;
+  }
+}
+
+function ofTrading({ kyc, cancel }: { readonly kyc: boolean; readonly cancel: boolean }): readonly Code[] {
+  return [
+    "ACCOUNT_LOCKED",
+    ...(cancel ? [] : (["SELF_EXCLUDED"] as const)),
+    ...(kyc ? (["KYC_REQUIRED"] as const) : []),
+  ];
+}
+
+/** Every code that a route can refuse with; `more` are the ones of its own. */
+export function codesOf({ access, method, path, metering }: Route, more: readonly Code[]): ReadonlySet<Code> {
+  return new Set<Code>([
+    ...ALWAYS,
+    ...ofAccess(access, method),
+    ...(path.includes(":") ? (["ROUTE_NOT_FOUND"] as const) : []),
+    ...(metering.words === "free" ? [] : (["RATE_LIMIT_EXCEEDED"] as const)),
+    ...more,
+  ]);
+}
+
+const EDGE = {
+  description:
+    "Refused by the edge: too many requests of one address, or a body over its cap. No code, no message.",
+  schema: { type: "string" },
+} as const;
+
+/** The error answers of an operation by status. `rejected`: a refused batch says which orders it was for. */
+export function refusalsOf(
+  codes: ReadonlySet<Code>,
+  surface: "A" | "B",
+  headers: Json,
+  rejected: boolean,
+): Readonly<Record<string, Json>> {
+  const statusFor = surface === "A" ? statusOf : statusOnB;
+  // The edge stands in front of every route.
+  const byStatus = new Map<number, ErrorLine[]>([[403, []]]);
+  for (const line of ERRORS) {
+    const status = statusFor(line.code);
+    if (codes.has(line.code)) byStatus.set(status, [...(byStatus.get(status) ?? []), line]);
+  }
+  return Object.fromEntries(
+    [...byStatus].map(([status, lines]) => [
+      String(status),
+      refusalOf(status, lines, surface, { ...headers, ...headersOf(status, lines) }, rejected),
+    ]),
+  );
+}
+
+function headersOf(status: number, lines: readonly ErrorLine[]): Json {
+  const bearer = lines.some(({ code }) => code === "UNAUTHENTICATED");
+  return {
+    ...(status === 429 || status === 503 ? { "Retry-After": ref("headers", "Retry-After") } : {}),
+    ...(bearer ? { "WWW-Authenticate": ref("headers", "WWW-Authenticate") } : {}),
+  };
+}
+
+function refusalOf(
+  status: number,
+  lines: readonly ErrorLine[],
+  surface: "A" | "B",
+  headers: Json,
+  rejected: boolean,
+): Json {
+  const codes = [...new Set(lines.map(({ code }) => wireCode(code)))];
+  const about = lines.map(({ code, meaning, remedy }) => `- \`${wireCode(code)}\`: ${meaning}; ${remedy}`);
+  const text = status === 403 ? [...about, `- HTML: ${EDGE.description}`] : about;
+  const properties = {
+    ...(surface === "A"
+      ? {}
+      : { statusCode: { const: status }, error: { const: STATUS_CODES[status] ?? "" } }),
+    code: { type: "string", enum: codes },
+    message: { type: "string" },
+  };
+  const required = Object.keys(properties);
+  const list = { type: "array", items: ref("schemas", "BatchOrderError") };
+  const json = {
+    schema: {
+      type: "object",
+      properties: rejected && status < 500 ? { ...properties, rejected: list } : properties,
+      required,
+      additionalProperties: false,
+    },
+    examples: Object.fromEntries(
+      lines.map(({ code, meaning, remedy }) => [
+        code,
+        {
+          value: {
+            ...(surface === "A" ? {} : { statusCode: status, error: STATUS_CODES[status] ?? "" }),
+            code: wireCode(code),
+            message: `${meaning}; ${remedy}`,
+          },
+        },
+      ]),
+    ),
+  };
+  return {
+    description: [STATUS_CODES[status] ?? "", "", ...text].join("\n"),
+    headers,
+    content: {
+      ...(lines.length === 0 ? {} : { "application/json": json }),
+      ...(status === 403 ? { "text/html": { schema: EDGE.schema } } : {}),
+    },
+  };
+}

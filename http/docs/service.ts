@@ -1,0 +1,200 @@
+/** The paths that no table lists: health, documents, the stream's upgrade, and the token of surface B. */
+
+import { TOKEN_SECONDS } from "../surface-b/auth/tokens.js";
+import { ref, type Json } from "./json.js";
+import { LOCATION, refusalsOf } from "./refusals.js";
+import type { Code } from "../request/errors.js";
+
+const HEADERS = { "X-Request-Id": ref("headers", "X-Request-Id") };
+const BEFORE_ROUTES: readonly Code[] = ["INVALID_REQUEST", "PAYLOAD_TOO_LARGE", "INTERNAL", "UNAVAILABLE"];
+const ANY_OBJECT = { type: "object" };
+
+function refusals(more: readonly Code[] = [], headers: Json = {}): Readonly<Record<string, Json>> {
+  return refusalsOf(new Set([...BEFORE_ROUTES, ...more]), "A", { ...HEADERS, ...headers }, false);
+}
+
+function reading(
+  id: string,
+  summary: string,
+  content: Json,
+  more: Readonly<Record<string, Json>> = {},
+  parameters: readonly Json[] = [],
+): Record<string, unknown> {
+  return {
+    get: {
+      operationId: id,
+      tags: ["service"],
+      summary,
+      description: "For anybody, without credentials.",
+      security: [],
+      parameters,
+      responses: { 200: { description: "Done.", headers: HEADERS, content }, ...refusals(), ...more },
+    },
+  };
+}
+
+const json = (schema: Json): Json => ({ "application/json": { schema } });
+const object = (properties: Readonly<Record<string, Json>>, optional: readonly string[] = []): Json => ({
+  type: "object",
+  properties,
+  required: Object.keys(properties).filter((name) => !optional.includes(name)),
+  additionalProperties: false,
+});
+const text = { type: "string" };
+const uri = { type: "string", format: "uri" };
+const texts = { type: "array", items: text };
+
+const READINESS = object({
+  ready: { type: "boolean" },
+  redis: { type: "boolean" },
+  postgres: { type: "boolean" },
+  ledgers: { type: "integer", description: "Ledger shards that answer." },
+  projectorLag: { type: ["integer", "null"], description: "Entries that are not in Postgres yet." },
+  halted: { ...texts, description: "Actors that were stopped." },
+});
+
+const TOKEN_ERRORS = ["invalid_request", "invalid_client", "unsupported_grant_type", "too_many_requests"];
+
+/** The shape of RFC 6749, section 5.2. */
+function tokenRefusal(description: string, errors: readonly string[], headers: Json = {}): Json {
+  return {
+    description,
+    headers: { ...HEADERS, ...headers },
+    content: json(object({ error: { type: "string", enum: errors }, error_description: text })),
+  };
+}
+
+function tokenPaths(prefix: string): Readonly<Record<string, Json>> {
+  const path = `/${prefix}/v1/auth/emm-token`;
+  const tags = ["market makers"];
+  const fields = object(
+    { grant_type: { const: "client_credentials" }, client_id: text, client_secret: text },
+    ["client_id", "client_secret"],
+  );
+  const form = { ...fields, additionalProperties: text };
+  const [malformed = "", unknownClient = "", grant = "", often = ""] = TOKEN_ERRORS;
+  const before = refusalsOf(new Set(BEFORE_ROUTES), "B", HEADERS, false);
+  const retry = { "Retry-After": ref("headers", "Retry-After") };
+  const challenge = { "WWW-Authenticate": ref("headers", "WWW-Authenticate") };
+  const example = {
+    grant_type: "client_credentials",
+    client_id: "5f0c3f0e-9d7a-4b0e-8f51-0d6a3c1f7a0a",
+    client_secret: "the secret",
+  };
+  const older = (method: string): Json => ({
+    operationId: `${method}OlderToken`,
+    deprecated: true,
+    tags,
+    summary: `Ended on 31 January 2026; use ${path}`,
+    description: "",
+    security: [],
+    parameters: [],
+    responses: {
+      ...before,
+      410: tokenRefusal("Gone.", [malformed], {
+        Sunset: ref("headers", "Sunset"),
+        Link: ref("headers", "Link"),
+      }),
+    },
+  });
+  return {
+    [path]: {
+      post: {
+        operationId: "postEmmToken",
+        tags,
+        summary: "A bearer token for client credentials, good for 30 minutes",
+        description:
+          "JSON as here, or a form and HTTP Basic as RFC 6749 has them. Wrong secrets are throttled, per client and address.",
+        security: [{}, { client: [] }],
+        parameters: [],
+        requestBody: {
+          required: true,
+          content: {
+            "application/json": { schema: form, example },
+            "application/x-www-form-urlencoded": { schema: form },
+          },
+        },
+        responses: {
+          ...before,
+          200: {
+            description: "Done.",
+            headers: HEADERS,
+            content: json(
+              object({
+                access_token: text,
+                token_type: { const: "bearer" },
+                expires_in: { const: TOKEN_SECONDS },
+              }),
+            ),
+          },
+          400: tokenRefusal("Malformed, or another grant.", [malformed, grant]),
+          401: tokenRefusal("An unknown client, or a wrong secret.", [unknownClient], challenge),
+          429: tokenRefusal("Too many tokens or wrong secrets.", [often], retry),
+        },
+      },
+    },
+    [`/${prefix}/v1/auth/token`]: Object.fromEntries(
+      ["get", "post", "put", "patch", "delete"].map((method) => [method, older(method)]),
+    ),
+    "/.well-known/oauth-authorization-server": reading(
+      "getAuthorizationServer",
+      "Where stock OAuth clients find the token route (RFC 8414)",
+      json(
+        object({
+          issuer: uri,
+          token_endpoint: uri,
+          grant_types_supported: texts,
+          response_types_supported: texts,
+          token_endpoint_auth_methods_supported: texts,
+        }),
+      ),
+    ),
+  };
+}
+
+/** Every path that the route tables do not have. */
+export function servicePaths(prefix: string): Readonly<Record<string, Record<string, unknown>>> {
+  const notReady = { description: "Some part is missing.", headers: HEADERS, content: json(READINESS) };
+  const html = { "text/html": { schema: text } };
+  return {
+    "/healthz": reading("getHealth", "Whether this process runs", json(object({ ok: { const: true } }))),
+    "/readyz": reading("getReadiness", "Whether what it needs is there", json(READINESS), { 503: notReady }),
+    "/metrics": reading("getMetrics", "Prometheus metrics", { "text/plain": { schema: text } }),
+    "/openapi.json": reading("getOpenApi", "This document", json(ANY_OBJECT)),
+    "/asyncapi.json": reading("getAsyncApi", "The stream's document", json(ANY_OBJECT)),
+    "/docs": reading("getDocs", "This document as a page", html),
+    "/docs/{file}": reading("getDocsFile", "What the page is made of", { "*/*": {} }, {}, [
+      { name: "file", in: "path", required: true, schema: text, example: "start.js" },
+    ]),
+    "/v3/ws": {
+      get: {
+        operationId: "getV3Ws",
+        tags: ["stream"],
+        summary: "The websocket; /asyncapi.json has its messages",
+        description:
+          "Signed as any GET, or with a ticket of POST /v3/ws/tickets.\n\nScopes: `trading`, `trading::read`.\n\nBucket and cost: stream 32.",
+        security: [{ keyId: [], timestamp: [], signature: [] }, {}],
+        parameters: [{ name: "ticket", in: "query", required: false, schema: text }],
+        responses: {
+          101: { description: "The connection is a websocket from here on." },
+          ...refusals(
+            [
+              "INVALID_QUERY",
+              "UNAUTHENTICATED",
+              "SIGNATURE_REJECTED",
+              "SCOPE_REJECTED",
+              "FORBIDDEN",
+              "RATE_LIMIT_EXCEEDED",
+              "ROUTE_NOT_FOUND",
+              "ACCOUNT_LOCKED",
+              "SELF_EXCLUDED",
+              ...LOCATION,
+            ],
+            { "Sec-WebSocket-Version": ref("headers", "Sec-WebSocket-Version") },
+          ),
+        },
+      },
+    },
+    ...tokenPaths(prefix),
+  };
+}

@@ -1,0 +1,93 @@
+/** The JSON Schemas of the very shapes that requests are read by and answers are held against. */
+
+import { z } from "zod";
+import * as emm from "../surface-b/schemas.js";
+import * as account from "../surface-a/schemas/account.js";
+import * as catalog from "../surface-a/schemas/catalog.js";
+import * as exchange from "../admin/schemas/exchange.js";
+import * as operator from "../admin/schemas/operator.js";
+import * as orders from "../surface-a/schemas/orders.js";
+import * as safety from "../surface-a/schemas/safety.js";
+import { ref, type Json } from "./json.js";
+
+type Shape = z.core.$ZodType;
+
+/** Shapes that are worth a name, by the prefix that tells surfaces with the same names apart. */
+const NAMED: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
+  ["", { ...account, ...catalog, ...orders, ...safety }],
+  ["Emm", emm],
+  ["Operator", { ...operator, ...exchange }],
+];
+
+/** Names and inlines shapes, and has in the end the named ones. */
+export class Shapes {
+  readonly #registry = z.registry<{ id: string }>();
+  readonly #names = new Map<Shape, string>();
+  readonly #inlined = new Map<string, Shape>();
+
+  constructor() {
+    for (const [prefix, shapes] of NAMED) {
+      for (const [name, shape] of Object.entries(shapes)) {
+        const isObject = shape instanceof z.ZodObject && !name.endsWith("Query");
+        // A surface may show a record of another as it is.
+        if (isObject && !this.#names.has(shape)) this.#add(`${prefix}${name}`, shape);
+      }
+    }
+  }
+
+  #add(name: string, shape: Shape): void {
+    this.#names.set(shape, name);
+    this.#registry.add(shape, { id: name });
+  }
+
+  /** Stands for a shape until `resolve` knows what it reads like. */
+  of(shape: Shape): Json {
+    const known = this.#names.get(shape);
+    if (known !== undefined) return ref("schemas", known);
+    const name = `inline-${this.#inlined.size}`;
+    this.#inlined.set(name, shape);
+    this.#add(name, shape);
+    return ref("schemas", name);
+  }
+
+  /** The parameters of a query. */
+  parametersOf(query: Shape): readonly { readonly name: string; readonly shape: Shape }[] {
+    if (!(query instanceof z.ZodObject)) throw new Error("a query is an object");
+    return Object.entries(query.shape).map(([name, shape]) => ({ name, shape: shape as Shape }));
+  }
+
+  /** The named schemas, and a function that puts the others where they are used. */
+  resolve(): { readonly schemas: Json; readonly inline: (value: unknown) => unknown } {
+    const { schemas } = z.toJSONSchema(this.#registry, {
+      io: "input",
+      uri: (id) => ref("schemas", id).$ref,
+      override: ({ jsonSchema }) => simplify(jsonSchema),
+    });
+    const plain = new Map(
+      Object.entries(schemas).map(([id, { $schema: _schema, $id: _id, ...schema }]) => [id, schema]),
+    );
+    const inline = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(inline);
+      if (value === null || typeof value !== "object") return value;
+      const { $ref, ...more } = value as { $ref?: unknown };
+      const name = typeof $ref === "string" ? $ref.split("/").at(-1) : undefined;
+      if (name !== undefined && this.#inlined.has(name)) return inline({ ...plain.get(name), ...more });
+      return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, inline(part)]));
+    };
+    const named = [...plain].filter(([name]) => !this.#inlined.has(name));
+    return {
+      schemas: inline(Object.fromEntries(named.toSorted(([a], [b]) => (a < b ? -1 : 1)))) as Json,
+      inline,
+    };
+  }
+}
+
+/** Says in the format's own words what a pattern spells out, and leaves out bounds that are those of every number. */
+function simplify(schema: z.core.JSONSchema.BaseSchema): void {
+  const isUuid = schema.format === "uuid" || schema.pattern?.startsWith("^[0-9a-f]{8}-") === true;
+  if (isUuid) schema.format = "uuid";
+  if (isUuid || schema.format?.startsWith("cidr") === true || schema.type === "integer")
+    delete schema.pattern;
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+}

@@ -1,0 +1,54 @@
+/**
+ * From where one may trade (specification, Location checks; contract section 5): the address that a request comes
+ * from, and where the trader's device last said it was.
+ */
+
+import type { DeviceLocation } from "../../db/queries/accounts/sessions.js";
+import type { Locations } from "../request/admission.js";
+import type { Code } from "../request/errors.js";
+import type { GeoTable } from "./geo.js";
+import type { AddressDirectory } from "./geoip.js";
+import type { Reference } from "../reference/reference.js";
+
+/** A placement needs a check-in no older than this. */
+const PLACING_MAX_AGE_MS = 3 * 24 * 60 * 60 * 1_000;
+
+/**
+ * The operator's rules say what they know of an address; what they do not say, the GeoIP files may. An address that
+ * nobody knows passes, and so do loopback and private ones unless a rule names them.
+ */
+export function tradingLocations(
+  reference: Pick<Reference, "geoRules" | "location">,
+  files: AddressDirectory,
+): Locations {
+  return {
+    async check({ traderId, ip, purpose, nowMs }) {
+      const rules = await reference.geoRules();
+      const refusal = judgeAddress(rules, files, ip);
+      if (refusal !== undefined) return refusal;
+      return judgeDevice(rules, await reference.location(traderId), purpose, nowMs);
+    },
+  };
+}
+
+function judgeAddress(rules: GeoTable, files: AddressDirectory, ip: string): Code | undefined {
+  const said = rules.find(ip);
+  const known = files.find(ip);
+  if (said.anonymous || known.anonymous) return "ANONYMIZED_NETWORK";
+  const region = said.region ?? known.region;
+  return region !== undefined && rules.isRestricted(region) ? "RESTRICTED_NETWORK_REGION" : undefined;
+}
+
+function judgeDevice(
+  rules: GeoTable,
+  location: DeviceLocation | undefined,
+  purpose: "read" | "placing",
+  nowMs: number,
+): Code | undefined {
+  if (location === undefined) return "GEOLOCATION_NOT_FOUND";
+  if (location.failed) return "GEOLOCATION_FAILED";
+  if (location.region === null) return "INVALID_GEOLOCATION_REGION";
+  if (rules.isRestricted(location.region)) return "RESTRICTED_GEOLOCATION_REGION";
+  const expired = purpose === "placing" && nowMs - location.ts > PLACING_MAX_AGE_MS;
+  return expired ? "GEOLOCATION_EXPIRED" : undefined;
+}

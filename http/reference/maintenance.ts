@@ -1,0 +1,14 @@
+/** While the exchange is in maintenance nothing is placed, on any surface (contract section 8). */
+
+import { Refused } from "../request/errors.js";
+import type { Reference } from "./reference.js";
+
+/** How old what a gateway knows of maintenance can be, ms: the backstop should an announcement be lost. */
+export const MAINTENANCE_TTL_MS = 1_000;
+
+/** Refuses `SYSTEM_LOCKED` during maintenance. */
+export async function refuseInMaintenance(reference: Pick<Reference, "maintenance">): Promise<void> {
+  const current = await reference.maintenance();
+  if (current === undefined) return;
+  throw new Refused("SYSTEM_LOCKED", current.message ?? undefined);
+}

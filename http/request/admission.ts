@@ -1,0 +1,216 @@
+/**
+ * What stands between a request and its endpoint, in the contract's order (section 5): signature, scope, throttle,
+ * account state, location, KYC. The first failure answers.
+ */
+
+import type { Response } from "express";
+import type { KeyCaller, SessionCaller } from "./callers.js";
+import { traderOf } from "./callers.js";
+import type { Clients } from "../surface-b/auth/clients.js";
+import { Refused, type Code } from "./errors.js";
+import { notesOf, REPEATED, type Incoming } from "../edge/incoming.js";
+import type { KeyUse } from "../auth/key-use.js";
+import { refuseInMaintenance } from "../reference/maintenance.js";
+import { rowTokens, type Price } from "./metering.js";
+import type { Reference } from "../reference/reference.js";
+import type { Repeats } from "../auth/repeats.js";
+import type { Access, Admission, Admitted, Route } from "./route.js";
+import type { Signatures } from "../auth/signed.js";
+import type { Charge, Throttle } from "./throttle.js";
+import type { WebTokens } from "../auth/tokens.js";
+
+/** Where a trader may trade from. Gives the refusal, or `undefined` to let pass. */
+export interface Locations {
+  check(from: {
+    readonly traderId: string;
+    readonly ip: string;
+    readonly purpose: "read" | "placing";
+    readonly nowMs: number;
+  }): Promise<Code | undefined>;
+}
+
+export interface AdmissionParts {
+  readonly signatures: Signatures;
+  readonly tokens: WebTokens;
+  readonly reference: Reference;
+  readonly throttle: Throttle;
+  readonly locations: Locations;
+  readonly keyUse: KeyUse;
+  readonly clients: Clients;
+  readonly repeats: Pick<Repeats, "begin">;
+}
+
+type KeyAccess = Extract<Access, { kind: "key" | "keyOrSession" }>;
+
+/** The checks of all routes. */
+export function createAdmission(parts: AdmissionParts): Admission {
+  return {
+    async admit(route, request, res): Promise<Admitted> {
+      const { access } = route;
+      switch (access.kind) {
+        case "public":
+          return { caller: undefined, settle: settled, begun: undefined };
+        case "session": {
+          const caller = await identifySession(parts, request, res);
+          requireRole(access.role, caller);
+          return { caller, settle: await meter(parts, route, request, res, caller), begun: undefined };
+        }
+        case "keyOrSession":
+        case "key": {
+          if (access.kind === "keyOrSession" && speaksAsSession(parts, request)) {
+            const caller = await identifySession(parts, request, res);
+            requireRole("trader", caller);
+            return { caller, settle: await meter(parts, route, request, res, caller), begun: undefined };
+          }
+          return admitKey(parts, route, access, request, res);
+        }
+        case "client": {
+          const caller = await parts.clients.admit(access, request, res);
+          return { caller, settle: settled, begun: undefined };
+        }
+        default:
+          return access satisfies never;
+      }
+    },
+  };
+}
+
+const settled = (): Promise<void> => Promise.resolve();
+
+/** A repeat of a request that has its answer passes without the checks and the price of the first. */
+async function admitKey(
+  parts: AdmissionParts,
+  route: Route,
+  access: KeyAccess,
+  request: Incoming,
+  res: Response,
+): Promise<Admitted> {
+  const caller = await identifyKey(parts, request, res);
+  requireScope(access, caller);
+  const begun = takesEffectOnce(route) ? await parts.repeats.begin(caller) : undefined;
+  if (begun?.kind === "repeat") return { caller, settle: settled, begun };
+  try {
+    const settle = await meter(parts, route, request, res, caller);
+    requireActive(access, caller);
+    if (access.location === "placing") await refuseInMaintenance(parts.reference);
+    await requireLocation(parts, access, caller, request.receivedMs);
+    if (access.kyc && caller.key.kyc !== "VERIFIED") throw new Refused("KYC_REQUIRED");
+    return { caller: { ...caller, resumed: begun?.resumed ?? false }, settle, begun };
+  } catch (error) {
+    await begun?.first.turnedAway();
+    throw error;
+  }
+}
+
+/** Whether the same bytes must not take effect again (contract section 5); the other methods do nothing twice anyway. */
+function takesEffectOnce({ method }: Route): boolean {
+  return method === "post" || method === "patch";
+}
+
+function speaksAsSession(parts: AdmissionParts, request: Incoming): boolean {
+  return request.header("authorization") !== undefined && !parts.signatures.present(request);
+}
+
+async function identifyKey(parts: AdmissionParts, request: Incoming, res: Response): Promise<KeyCaller> {
+  const caller = await parts.signatures.identify(request);
+  notesOf(res).keyId = caller.key.keyId;
+  parts.keyUse.note(caller.key.keyId, request.receivedMs);
+  return caller;
+}
+
+async function identifySession(
+  parts: AdmissionParts,
+  request: Incoming,
+  res: Response,
+): Promise<SessionCaller> {
+  const header = request.header("authorization");
+  const token =
+    header === undefined || header === REPEATED ? undefined : /^Bearer ([\w.-]+)$/.exec(header)?.[1];
+  const session = token === undefined ? undefined : parts.tokens.read(token);
+  const account = session === undefined ? undefined : await parts.reference.account(session.accountId);
+  const good =
+    session !== undefined &&
+    account?.role === session.role &&
+    !(await parts.reference.isRevoked(session.sessionId));
+  if (!good) throw new Refused("UNAUTHENTICATED", undefined, {}, { "WWW-Authenticate": "Bearer" });
+  notesOf(res).accountId = session.accountId;
+  return { kind: "session", ...session, ip: request.ip };
+}
+
+function requireRole(role: "trader" | "operator" | undefined, caller: SessionCaller): void {
+  if (role !== undefined && caller.role !== role) throw new Refused("FORBIDDEN");
+}
+
+function requireScope(access: KeyAccess, { key }: KeyCaller): void {
+  if (access.scopes.includes(key.scope)) return;
+  throw new Refused(
+    "SCOPE_REJECTED",
+    `a ${key.scope} key does not reach this route; it takes ${access.scopes.join(", ")}`,
+  );
+}
+
+/** An account that is locked out of trading; who has excluded themself may still cancel. */
+function requireActive(access: KeyAccess, { key }: KeyCaller): void {
+  refuseInactive(key.state, access.cancel);
+}
+
+/** Refuses an account state that keeps its holder from trading; one who is self-excluded may still cancel. */
+export function refuseInactive(state: KeyCaller["key"]["state"], canceling: boolean): void {
+  if (state === "SELF_EXCLUDED" && !canceling) throw new Refused("SELF_EXCLUDED");
+  if (state === "LOCKED" || state === "EXCLUDED") throw new Refused("ACCOUNT_LOCKED");
+}
+
+async function requireLocation(
+  parts: AdmissionParts,
+  access: KeyAccess,
+  { key, ip }: KeyCaller,
+  nowMs: number,
+): Promise<void> {
+  if (access.location === "exempt") return;
+  await refuseLocation(parts.locations, { traderId: key.traderId, ip, purpose: access.location, nowMs });
+}
+
+/** Refuses a place that may not trade. */
+export async function refuseLocation(
+  locations: Locations,
+  from: Parameters<Locations["check"]>[0],
+): Promise<void> {
+  const refusal = await locations.check(from);
+  if (refusal !== undefined) throw new Refused(refusal);
+}
+
+/** Charges a request, and gives what settles a list's price once its rows are known. */
+async function meter(
+  { throttle }: AdmissionParts,
+  route: Route,
+  request: Incoming,
+  res: Response,
+  caller: KeyCaller | SessionCaller,
+): Promise<(rows: number) => Promise<void>> {
+  const price = route.metering.price(request);
+  if (price === undefined) return () => Promise.resolve();
+  const subject = caller.kind === "key" ? caller.key.keyId : traderOf(caller);
+  const ahead = price.base + rowTokens(price, price.expectedRows);
+  const charge = await throttle.charge(subject, price.bucket, ahead, price.also);
+  announce(res, price, charge.granted ? ahead : 0, charge);
+  if (!charge.granted) {
+    const message =
+      charge.remaining < ahead
+        ? `the ${price.bucket} bucket has ${charge.remaining} of the ${ahead} tokens this takes; wait ${charge.retryAfterS} s`
+        : `this route is called too often; wait ${charge.retryAfterS} s`;
+    throw new Refused("RATE_LIMIT_EXCEEDED", message, {}, { "Retry-After": String(charge.retryAfterS) });
+  }
+  return async (rows) => {
+    const cost = price.base + rowTokens(price, rows);
+    if (cost >= ahead) return;
+    announce(res, price, cost, await throttle.charge(subject, price.bucket, cost - ahead));
+  };
+}
+
+function announce(res: Response, price: Price, cost: number, charge: Charge): void {
+  res.set({
+    "X-RateLimit-Bucket": price.bucket,
+    "X-RateLimit-Cost": String(cost),
+    "X-RateLimit-Remaining": String(charge.remaining),
+  });
+}

@@ -1,0 +1,174 @@
+/** Keys of the management family, and the revocation of any (contract section 5; key life cycle of the specification). */
+
+import { randomUUID } from "node:crypto";
+import { violatedUnique, type Database } from "../../db/database.js";
+import {
+  findKey,
+  liveKeys,
+  mintKey,
+  revokeKey,
+  type Key as KeyRecord,
+  type KeyRefusal,
+  type NewKey,
+} from "../../db/queries/accounts/keys.js";
+import type { KeyCaller, SessionCaller } from "../request/callers.js";
+import { traderOf } from "../request/callers.js";
+import { Refused } from "../request/errors.js";
+import type { Changes } from "../reference/changes.js";
+import { acceptKey, type AcceptedKey } from "../auth/keys.js";
+import { eitherEndpoint } from "../request/route.js";
+import { Key, Keys, MintedKey, NewKeyBody } from "./schemas/account.js";
+import { idFrom } from "../auth/signed.js";
+import type { KeyAlgorithm } from "../auth/signing.js";
+
+export interface KeyRouteParts {
+  readonly db: Database;
+  readonly changes: Changes;
+}
+
+function keyOnWire(key: KeyRecord, label: string | null) {
+  return {
+    keyId: key.keyId,
+    name: key.name,
+    fingerprint: key.fingerprint,
+    algorithm: key.algorithm,
+    scope: key.scope,
+    restriction: label,
+    createdAt: key.createdTs,
+    lastUsedAt: key.lastUsedTs,
+    expiresAt: key.expiresTs,
+  };
+}
+
+/** Judges a submitted public key, or refuses `INVALID_BODY` with the reason. */
+export function requireKey(body: { publicKey: string; algorithm: KeyAlgorithm }): AcceptedKey {
+  const judged = acceptKey(body.publicKey, body.algorithm);
+  if (!judged.ok) throw new Refused("INVALID_BODY", judged.message);
+  return judged;
+}
+
+/** An expiry must lie ahead. */
+export function requireFuture(expiresAt: number | undefined, nowMs: number): void {
+  if (expiresAt !== undefined && expiresAt <= nowMs) {
+    throw new Refused("INVALID_BODY", "expiresAt must be in the future");
+  }
+}
+
+/** The id of a thing that a request makes: a repeat of the same signed bytes makes the same one. */
+export function newId(caller: KeyCaller | SessionCaller, name: string): string {
+  return caller.kind === "key" ? idFrom(caller.commandId, name) : randomUUID();
+}
+
+/** The columns of a new key. */
+export function keyRow(
+  accepted: AcceptedKey,
+  fields: Pick<NewKey, "keyId" | "traderId" | "subaccountId" | "scope" | "name" | "createdTs"> & {
+    expiresAt: number | undefined;
+  },
+): NewKey {
+  const { expiresAt, ...rest } = fields;
+  return {
+    ...rest,
+    algorithm: accepted.algorithm,
+    publicKeyPem: accepted.pem,
+    publicKeyDer: accepted.der,
+    fingerprint: accepted.fingerprint,
+    expiresTs: expiresAt ?? null,
+  };
+}
+
+/** A refusal of the key tables as the answer to the request. */
+export function refusedKey(refusal: KeyRefusal | "TOO_MANY_SUBACCOUNTS"): Refused {
+  switch (refusal) {
+    case "TOO_MANY_KEYS":
+      return new Refused("INVALID_REQUEST", "128 keys of this scope are live; revoke one first");
+    case "TOO_MANY_SUBACCOUNTS":
+      return new Refused("INVALID_REQUEST", "a trader has at most 5 subaccounts");
+    default:
+      return new Refused(refusal);
+  }
+}
+
+/** Writes a key unless this very request had written it before. */
+export async function mintOnce(
+  db: Database,
+  row: NewKey,
+  write: () => Promise<{ ok: true } | { ok: false; refusal: KeyRefusal | "TOO_MANY_SUBACCOUNTS" }>,
+): Promise<void> {
+  const isRepeat = async (): Promise<boolean> =>
+    (await findKey(db, row.keyId))?.key.traderId === row.traderId;
+  if (await isRepeat()) return;
+  try {
+    const written = await write();
+    if (!written.ok && !(await isRepeat())) throw refusedKey(written.refusal);
+  } catch (error) {
+    if (violatedUnique(error) === undefined || !(await isRepeat())) throw error;
+  }
+}
+
+export function keyEndpoints({ db, changes }: KeyRouteParts) {
+  const find = async (traderId: string, keyId: string, nowMs: number) => {
+    const owned = await findKey(db, keyId);
+    const live =
+      owned?.key.traderId === traderId &&
+      owned.key.revokedTs === null &&
+      (owned.key.expiresTs === null || owned.key.expiresTs > nowMs);
+    if (!live) throw new Refused("KEY_NOT_FOUND");
+    return owned;
+  };
+
+  const list = eitherEndpoint({
+    answer: Keys,
+    run: async ({ caller, incoming }) => {
+      const keys = await liveKeys(db, traderOf(caller), incoming.receivedMs);
+      return { body: keys.map(({ key, label }) => keyOnWire(key, label)) };
+    },
+  });
+
+  const one = eitherEndpoint({
+    answer: Key,
+    run: async ({ caller, id, incoming }) => {
+      const { key, label } = await find(traderOf(caller), id("keyId"), incoming.receivedMs);
+      return { body: keyOnWire(key, label) };
+    },
+  });
+
+  const create = eitherEndpoint({
+    status: 201,
+    body: NewKeyBody,
+    answer: MintedKey,
+    run: async ({ caller, body, incoming }) => {
+      const scope = caller.kind === "session" ? "management" : "management::read";
+      if (scope === "management" && body.expiresAt !== undefined) {
+        throw new Refused("INVALID_REQUEST", "a management key never expires; leave expiresAt out");
+      }
+      requireFuture(body.expiresAt, incoming.receivedMs);
+      const accepted = requireKey(body);
+      const row = keyRow(accepted, {
+        keyId: newId(caller, "key"),
+        traderId: traderOf(caller),
+        subaccountId: null,
+        scope,
+        name: body.name,
+        createdTs: incoming.receivedMs,
+        expiresAt: body.expiresAt,
+      });
+      await mintOnce(db, row, () => mintKey(db, row));
+      await changes.publish("key", row.keyId);
+      return { body: { keyId: row.keyId, fingerprint: accepted.fingerprint } };
+    },
+  });
+
+  const revoke = eitherEndpoint({
+    status: 204,
+    run: async ({ caller, id, incoming }) => {
+      const keyId = id("keyId");
+      const revoked = await revokeKey(db, traderOf(caller), keyId, incoming.receivedMs);
+      if (!revoked) throw new Refused("KEY_NOT_FOUND");
+      await changes.publish("key", keyId);
+      return { body: undefined };
+    },
+  });
+
+  return { list, one, create, revoke };
+}

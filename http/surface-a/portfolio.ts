@@ -1,0 +1,98 @@
+/** What a wallet has open, holds and has traded (contract section 5). */
+
+import { ledgerOf } from "../../actors/actor.js";
+import type { Database } from "../../db/database.js";
+import { listFills } from "../../db/queries/trading/fills.js";
+import { listPositions } from "../../db/queries/trading/positions.js";
+import type { Exchange } from "../../stream/log/ports.js";
+import type { Freshness } from "../trading/freshness.js";
+import type { Reference } from "../reference/reference.js";
+import { keyEndpoint } from "../request/route.js";
+import { pageOf } from "../request/fields.js";
+import {
+  AccountOrders,
+  AccountPositions,
+  Fill,
+  FillsQuery,
+  Position,
+  PositionsQuery,
+} from "./schemas/orders.js";
+import { scopeOf } from "../trading/scope.js";
+import { readWallet } from "../trading/ledger-client.js";
+import { fillOnWire, openOrderOnWire, outcomeIdOf, positionOnWire } from "./wire.js";
+import { etagOf, isCurrent } from "./catalog.js";
+import { walletOf } from "./orders.js";
+
+export interface PortfolioParts {
+  readonly db: Database;
+  readonly exchange: Exchange;
+  readonly reference: Reference;
+  readonly freshness: Freshness;
+}
+
+/** Positions are answered whole, so this bounds the answer and not what a wallet may hold. */
+const MAX_POSITIONS = 100_000;
+
+export function portfolioEndpoints({ db, exchange, reference, freshness }: PortfolioParts) {
+  const openOrders = keyEndpoint({
+    answer: AccountOrders.optional(),
+    run: async ({ caller, incoming }) => {
+      const { traderId, wallet } = walletOf(caller);
+      const { seq, open } = (await readWallet(exchange, traderId, wallet)).orders;
+      // An order that is accepted and not in its book yet counts as open, so the seq alone is no version.
+      const etag = etagOf(wallet, "orders", seq, ...open.flatMap(({ orderId, qty }) => [orderId, qty]));
+      const headers = { ETag: etag, "Cache-Control": "no-cache" };
+      if (isCurrent(incoming.header("if-none-match"), etag)) return { status: 304, headers, body: undefined };
+      const markets = await reference.marketsById(open.map(({ marketId }) => marketId));
+      const body = { seq, open: open.map((order) => openOrderOnWire(markets.get(order.marketId), order)) };
+      return { headers, body };
+    },
+  });
+
+  const openPositions = keyEndpoint({
+    answer: AccountPositions.optional(),
+    run: async ({ caller, incoming }) => {
+      const { traderId, wallet } = walletOf(caller);
+      const { seq, positions } = (await readWallet(exchange, traderId, wallet)).positions;
+      const etag = etagOf(wallet, "positions", seq);
+      const headers = { ETag: etag, "Cache-Control": "no-cache" };
+      if (isCurrent(incoming.header("if-none-match"), etag)) return { status: 304, headers, body: undefined };
+      const markets = await reference.marketsById(positions.map(({ marketId }) => marketId));
+      const shown = positions.map((position) =>
+        positionOnWire(outcomeIdOf(markets.get(position.marketId), position.outcome), position),
+      );
+      return { headers, body: { seq, positions: shown } };
+    },
+  });
+
+  const fills = keyEndpoint({
+    query: FillsQuery,
+    answer: pageOf(Fill),
+    run: async ({ caller, query }) => {
+      const { traderId, wallet } = walletOf(caller);
+      const { event, market, outcome, order: orderId, currency, startsAfter, startsBefore, ...page } = query;
+      await freshness.reach(ledgerOf(traderId));
+      const scope = await scopeOf(reference, { event, market, outcome });
+      const filter = { wallet, ...scope, orderId, currency, startsAfter, startsBefore };
+      const { items, next } = await listFills(db, filter, page);
+      const markets = await reference.marketsById(items.map(({ marketId }) => marketId));
+      const shown = items.map((fill) => fillOnWire(markets.get(fill.marketId), fill));
+      return { body: { items: shown, next }, rows: items.length };
+    },
+  });
+
+  const positions = keyEndpoint({
+    query: PositionsQuery,
+    answer: Position.array(),
+    run: async ({ caller, query }) => {
+      const { traderId, wallet } = walletOf(caller);
+      const { currency, ...named } = query;
+      await freshness.reach(ledgerOf(traderId));
+      const filter = { wallet, currency, ...(await scopeOf(reference, named)) };
+      const found = await listPositions(db, filter, { limit: MAX_POSITIONS, offset: 0 });
+      return { body: found.map((position) => positionOnWire(position.outcomeId, position)) };
+    },
+  });
+
+  return { openOrders, openPositions, fills, positions };
+}

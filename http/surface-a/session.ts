@@ -1,0 +1,146 @@
+/** Web sessions: registering, signing in and out, the device check-in (contract section 8). */
+
+import { createHash, randomUUID } from "node:crypto";
+import { formatMoney } from "../../actors/units.js";
+import type { Database } from "../../db/database.js";
+import {
+  findLocation,
+  recordLocation,
+  revokeToken,
+  type DeviceLocation as LocationRecord,
+} from "../../db/queries/accounts/sessions.js";
+import { createTrader, findTrader, findTraderByEmail } from "../../db/queries/accounts/traders.js";
+import type { TokenBucket, TokenBuckets } from "../../stream/services/throttle.js";
+import type { Exchange } from "../../stream/log/ports.js";
+import type { Changes } from "../reference/changes.js";
+import { Refused } from "../request/errors.js";
+import type { Passwords } from "../auth/passwords.js";
+import { openEndpoint, sessionEndpoint } from "../request/route.js";
+import {
+  CredentialsBody,
+  LocationAnswer,
+  LocationBody,
+  RegisterBody,
+  Registered,
+  SessionAnswer,
+  SessionToken,
+} from "./schemas/account.js";
+import { retryAfterSeconds } from "../request/throttle.js";
+import type { WebTokens } from "../auth/tokens.js";
+import { readWallet } from "../trading/ledger-client.js";
+
+export interface SessionParts {
+  readonly db: Database;
+  readonly exchange: Exchange;
+  readonly passwords: Passwords;
+  readonly tokens: WebTokens;
+  readonly changes: Changes;
+  readonly buckets: Pick<TokenBuckets, "spend">;
+}
+
+/** Failed logins of one account, and logins and registrations of one address, at all gateways together. */
+const FAILURES: TokenBucket = { name: "failures", capacity: 10, refill: 2, periodMs: 60_000 };
+const ATTEMPTS: TokenBucket = { name: "attempts", capacity: 300, refill: 5, periodMs: 1_000 };
+
+function locationOnWire(location: LocationRecord | undefined) {
+  if (location === undefined) return null;
+  const { region, failed, latitude, longitude, accuracyMetres, ts } = location;
+  return { region, failed, latitude, longitude, accuracy: accuracyMetres, ts };
+}
+
+export function sessionEndpoints({ db, exchange, passwords, tokens, changes, buckets }: SessionParts) {
+  const spend = async (subject: string, bucket: TokenBucket): Promise<void> => {
+    const spent = await buckets.spend(subject, [{ bucket, cost: 1 }]);
+    if (spent.granted) return;
+    const seconds = String(retryAfterSeconds(spent));
+    const message = `too many attempts; wait ${seconds} s`;
+    throw new Refused("RATE_LIMIT_EXCEEDED", message, {}, { "Retry-After": seconds });
+  };
+  const spendAttempt = (ip: string): Promise<void> => spend(`web-address:${ip}`, ATTEMPTS);
+
+  const register = openEndpoint({
+    status: 201,
+    body: RegisterBody,
+    answer: Registered,
+    run: async ({ body, incoming }) => {
+      await spendAttempt(incoming.ip);
+      const passwordHash = await passwords.hash(body.password);
+      const trader = await createTrader(db, {
+        traderId: randomUUID(),
+        email: body.email,
+        passwordHash,
+        role: "trader",
+        nowTs: incoming.receivedMs,
+      });
+      if (trader === undefined) throw new Refused("EMAIL_TAKEN");
+      return { body: { traderId: trader.traderId, email: trader.email } };
+    },
+  });
+
+  const login = openEndpoint({
+    body: CredentialsBody,
+    answer: SessionToken,
+    run: async ({ body, incoming }) => {
+      // Whatever somebody calls an account, the name of its bucket is as long.
+      const account = `web-account:${createHash("sha256").update(body.email.toLowerCase()).digest("base64url")}`;
+      await spendAttempt(incoming.ip);
+      // Paid before the password is looked at, so that guesses made at once count too; given back on success.
+      await spend(account, FAILURES);
+      const trader = await findTraderByEmail(db, body.email);
+      const matches = await passwords.matches(body.password, trader?.passwordHash);
+      if (trader === undefined || !matches) throw new Refused("INVALID_CREDENTIALS");
+      await buckets.spend(account, [{ bucket: FAILURES, cost: -1 }]);
+      const { token, session } = tokens.mint(trader.traderId, trader.role);
+      return { body: { token, expiresAt: session.expiresAt } };
+    },
+  });
+
+  const logout = sessionEndpoint({
+    status: 204,
+    run: async ({ caller, incoming }) => {
+      const { sessionId, expiresAt } = caller;
+      await revokeToken(db, { tokenId: sessionId, expiresTs: expiresAt, nowTs: incoming.receivedMs });
+      await changes.publish("session", sessionId);
+      return { body: undefined };
+    },
+  });
+
+  const show = sessionEndpoint({
+    answer: SessionAnswer,
+    run: async ({ caller }) => {
+      const trader = await findTrader(db, caller.accountId);
+      if (trader === undefined) throw new Refused("UNAUTHENTICATED");
+      const { traderId, email, role, kyc, state } = trader;
+      const { balances } = await readWallet(exchange, traderId, traderId);
+      const cash = { CASH: formatMoney(balances.CASH.total), COIN: formatMoney(balances.COIN.total) };
+      const location = locationOnWire(await findLocation(db, traderId));
+      return { body: { traderId, email, role, kyc, state, cash, location } };
+    },
+  });
+
+  const checkIn = sessionEndpoint({
+    body: LocationBody,
+    answer: LocationAnswer,
+    run: async ({ caller, body, incoming }) => {
+      const location = {
+        traderId: caller.accountId,
+        failed: body.failed ?? false,
+        region: body.region ?? null,
+        latitude: body.latitude ?? null,
+        longitude: body.longitude ?? null,
+        accuracyMetres: body.accuracy ?? null,
+        ts: incoming.receivedMs,
+      };
+      await recordLocation(db, location);
+      await changes.publish("location", caller.accountId);
+      return { body: locationOnWire(location) };
+    },
+  });
+
+  const location = sessionEndpoint({
+    answer: LocationAnswer,
+    run: async ({ caller }) => ({ body: locationOnWire(await findLocation(db, caller.accountId)) }),
+  });
+
+  return { register, login, logout, show, checkIn, location };
+}

@@ -1,0 +1,195 @@
+/**
+ * The routes of OAuth 2.0 client credentials (contract section 7): the token, its description for stock clients, and
+ * the answer of the route that was before it. Their refusals have the shape of RFC 6749.
+ */
+
+import type { Express, RequestHandler, Response } from "express";
+import { Refused } from "../../request/errors.js";
+import { originOf } from "../../edge/origin.js";
+import { incomingOf, notesOf, REPEATED, type Incoming } from "../../edge/incoming.js";
+import { JsonError, readJson } from "../../edge/json.js";
+import type { Clients } from "./clients.js";
+import { TOKEN_SECONDS } from "./tokens.js";
+
+export interface TokenRouteParts {
+  readonly clients: Clients;
+  /** The first segment of surface B's paths. */
+  readonly prefix: string;
+  /** How the outside reaches this service, without a trailing slash; absent: as the request was addressed. */
+  readonly publicUrl: string | undefined;
+}
+
+/** A refusal of RFC 6749, section 5.2. */
+class TokenRefused extends Error {
+  constructor(
+    readonly status: number,
+    readonly error: string,
+    readonly description: string,
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(description);
+  }
+}
+
+/** When the older route ended (specification, Versioning). */
+const SUNSET = "Sat, 31 Jan 2026 00:00:00 GMT";
+const PRIVATE = { "Cache-Control": "no-store", Pragma: "no-cache" };
+
+const malformed = (description: string): TokenRefused =>
+  new TokenRefused(400, "invalid_request", description);
+const invalidClient = (description: string): TokenRefused =>
+  new TokenRefused(401, "invalid_client", description, { "WWW-Authenticate": 'Basic realm="emm"' });
+
+type Fields = Readonly<Partial<Record<"grant_type" | "client_id" | "client_secret", string>>>;
+const FIELDS = ["grant_type", "client_id", "client_secret"] as const;
+
+/** The parameters of a JSON or form body. Those that the grant does not know are ignored, as RFC 6749 has it. */
+function readFields(request: Incoming): Fields {
+  const header = request.header("content-type");
+  const type = typeof header === "string" ? header.split(";", 1)[0]?.trim().toLowerCase() : undefined;
+  if (request.header("content-encoding") !== undefined) throw malformed("the body must be sent plain");
+  if (type === "application/json") return readJsonFields(request.body);
+  if (type === "application/x-www-form-urlencoded") return readFormFields(request.body);
+  throw malformed("the body must be application/json or application/x-www-form-urlencoded");
+}
+
+function readJsonFields(body: Buffer): Fields {
+  let value: unknown;
+  try {
+    value = readJson(body);
+  } catch (error) {
+    if (error instanceof JsonError) throw malformed(`the body is not acceptable JSON: ${error.message}`);
+    throw error;
+  }
+  if (value === null || typeof value !== "object" || Array.isArray(value))
+    throw malformed("the body must be an object");
+  const given = value as Readonly<Record<string, unknown>>;
+  const fields: Partial<Record<(typeof FIELDS)[number], string>> = {};
+  for (const name of FIELDS) {
+    const field = given[name];
+    if (field === undefined) continue;
+    if (typeof field !== "string") throw malformed(`${name} must be a string`);
+    fields[name] = field;
+  }
+  return fields;
+}
+
+function readFormFields(body: Buffer): Fields {
+  const given = new URLSearchParams(body.toString("utf8"));
+  const fields: Partial<Record<(typeof FIELDS)[number], string>> = {};
+  for (const name of FIELDS) {
+    const [field, ...more] = given.getAll(name);
+    if (more.length > 0) throw malformed(`${name} is given more than once`);
+    if (field !== undefined) fields[name] = field;
+  }
+  return fields;
+}
+
+interface Credentials {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/** RFC 6749, section 2.3.1: both halves are form-encoded before they are joined. */
+function readBasic(header: string): Credentials {
+  const encoded = /^Basic ([A-Za-z0-9+/]+={0,2})$/i.exec(header)?.[1];
+  const text = encoded === undefined ? "" : Buffer.from(encoded, "base64").toString("utf8");
+  const colon = text.indexOf(":");
+  if (colon === -1) throw invalidClient("the Authorization header is no Basic credentials");
+  const decode = (half: string): string => decodeURIComponent(half.replaceAll("+", "%20"));
+  try {
+    return { id: decode(text.slice(0, colon)), secret: decode(text.slice(colon + 1)) };
+  } catch {
+    throw invalidClient("the Basic credentials have a malformed escape");
+  }
+}
+
+function readCredentials(request: Incoming, fields: Fields): Credentials {
+  const header = request.header("authorization");
+  if (header === REPEATED) throw malformed("the Authorization header is given more than once");
+  const { client_id: id, client_secret: secret } = fields;
+  if (header === undefined) {
+    if (id === undefined || secret === undefined)
+      throw invalidClient("client_id and client_secret are required");
+    return { id, secret };
+  }
+  const basic = readBasic(header);
+  if (secret !== undefined || (id !== undefined && id !== basic.id))
+    throw malformed("the client authenticates in two ways; use one");
+  return basic;
+}
+
+function tokenRoute({ clients }: TokenRouteParts): RequestHandler {
+  const answer = async (request: Incoming): Promise<object> => {
+    if (request.target.query !== "") throw malformed("the parameters belong into the body");
+    const fields = readFields(request);
+    if (fields.grant_type === undefined) throw malformed("grant_type is required");
+    if (fields.grant_type !== "client_credentials") {
+      throw new TokenRefused(400, "unsupported_grant_type", "the grant_type must be client_credentials");
+    }
+    const { id, secret } = readCredentials(request, fields);
+    const token = await clients.token(id, secret, request.ip);
+    if (token === undefined) throw invalidClient("the client is unknown or its secret is wrong");
+    return { access_token: token, token_type: "bearer", expires_in: TOKEN_SECONDS };
+  };
+  return async (req, res) => {
+    res.set(PRIVATE);
+    try {
+      res.json(await answer(incomingOf(req, res)));
+    } catch (error) {
+      if (error instanceof TokenRefused) refuseToken(res, error);
+      else if (error instanceof Refused && error.code === "RATE_LIMIT_EXCEEDED")
+        refuseToken(res, new TokenRefused(429, "too_many_requests", error.message, error.headers));
+      else throw error;
+    }
+  };
+}
+
+function refuseToken(res: Response, { status, error, description, headers }: TokenRefused): void {
+  notesOf(res).code = error;
+  res.status(status).set(headers).json({ error, error_description: description });
+}
+
+/** Puts the routes into the app. */
+export function mountTokenRoutes(app: Express, parts: TokenRouteParts): void {
+  const { prefix, publicUrl } = parts;
+  const tokenPath = `/${prefix}/v1/auth/emm-token`;
+  const named =
+    (route: string, handle: RequestHandler): RequestHandler =>
+    (req, res, next) => {
+      notesOf(res).route = route;
+      return handle(req, res, next);
+    };
+
+  app.post(tokenPath, named(`POST ${tokenPath}`, tokenRoute(parts)));
+
+  const metadata = "/.well-known/oauth-authorization-server";
+  app.get(
+    metadata,
+    named(`GET ${metadata}`, (req, res) => {
+      const issuer = originOf(req, publicUrl);
+      res.json({
+        issuer,
+        token_endpoint: `${issuer}${tokenPath}`,
+        grant_types_supported: ["client_credentials"],
+        response_types_supported: [],
+        token_endpoint_auth_methods_supported: ["client_secret_basic", "client_secret_post"],
+      });
+    }),
+  );
+
+  const older = `/${prefix}/v1/auth/token`;
+  app.all(
+    older,
+    named(`POST ${older}`, (_req, res) => {
+      const description = `this route has ended; use ${tokenPath}`;
+      refuseToken(
+        res.set(PRIVATE),
+        new TokenRefused(410, "invalid_request", description, {
+          Sunset: SUNSET,
+          Link: `<${tokenPath}>; rel="successor-version"`,
+        }),
+      );
+    }),
+  );
+}

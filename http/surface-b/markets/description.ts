@@ -1,0 +1,33 @@
+/** Gathers what surface B shows of markets besides the markets themselves. */
+
+import type { Queries } from "../../../db/database.js";
+import { findCompetitors, findPlayers } from "../../../db/queries/catalog/catalog.js";
+import { findEvents } from "../../../db/queries/catalog/events.js";
+import type { MarketRecord } from "../../../db/queries/catalog/markets.js";
+import type { DescribedMarket } from "../wire.js";
+
+function present(ids: readonly (string | null)[]): string[] {
+  return [...new Set(ids.filter((id) => id !== null))];
+}
+
+/** The markets, in the order they came in. */
+export async function describeMarkets(
+  db: Queries,
+  records: readonly MarketRecord[],
+): Promise<DescribedMarket[]> {
+  const events = await findEvents(db, [...new Set(records.map(({ eventId }) => eventId))]);
+  const players = await findPlayers(db, present(records.map(({ playerId }) => playerId)));
+  const teams = present([
+    ...records.flatMap(({ outcomes }) => outcomes.map(({ competitorId }) => competitorId)),
+    ...players.map(({ competitorId }) => competitorId),
+  ]);
+  const competitors = new Map((await findCompetitors(db, teams)).map((team) => [team.competitorId, team]));
+  const eventsById = new Map(events.map((event) => [event.eventId, event]));
+  const playersById = new Map(players.map((player) => [player.playerId, player]));
+  return records.flatMap((record) => {
+    const event = eventsById.get(record.eventId);
+    if (event === undefined) return [];
+    const player = record.playerId === null ? undefined : playersById.get(record.playerId);
+    return [{ record, event, competitors, player }];
+  });
+}

@@ -1,0 +1,26 @@
+/** How often a client may call each route of surface B (specification, Surface B rates; contract section 7). */
+
+import type { TokenBucket } from "../../stream/services/throttle.js";
+
+/** `count` requests a second, all of them at once if need be. */
+export function perSecond(name: string, count: number): readonly TokenBucket[] {
+  return [{ name, capacity: count, refill: count, periodMs: 1_000 }];
+}
+
+/** What a route gets that has no rate of its own. */
+export function ordinary(name: string): readonly TokenBucket[] {
+  return perSecond(name, 64);
+}
+
+export const MARKETS_BY_EVENT = perSecond("markets-by-event", 512);
+export const OPEN_MARKETS = perSecond("open-markets", 128);
+export const POSITIONS = perSecond("positions", 128);
+/** Fills, orders and transactions together: bursts of 16 a second, and 256 a minute over time. */
+export const HISTORY: readonly TokenBucket[] = [
+  { name: "history-burst", capacity: 16, refill: 16, periodMs: 1_000 },
+  { name: "history", capacity: 256, refill: 256, periodMs: 60_000 },
+];
+export const CANCEL = perSecond("cancel", 512);
+export const KILL_SWITCH: readonly TokenBucket[] = [
+  { name: "kill-switch", capacity: 1, refill: 1, periodMs: 30_000 },
+];

@@ -1,0 +1,271 @@
+/** Queries, bodies and answers of surface B (specification, Surface B resources; contract section 7). */
+
+import { z } from "zod";
+import { EVENT_STATUSES, EVENT_TYPES } from "../../db/schema/catalog.js";
+import { ORDER_STATUSES } from "../../db/schema/wallets.js";
+import { TRANSACTION_KINDS } from "../surface-a/schemas/account.js";
+import { commaList, Currency, Uuid } from "../request/fields.js";
+import { BatchCancelResult, BatchOrderError, CancelAllResult, OrderAccepted } from "../surface-a/schemas/orders.js";
+
+const Name = z.string().min(1, "names an empty value").max(100, "is too long");
+
+/** A whole number in a query, within its bounds. */
+function whole(min: number, max: number, fallback: number) {
+  const message = `must be a whole number from ${min} to ${max}`;
+  return z
+    .string()
+    .regex(/^(0|[1-9][0-9]{0,8})$/, message)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, message)
+    .default(fallback)
+    .meta({ type: "integer", minimum: min, maximum: max, description: `${fallback} without it.` });
+}
+
+/** A moment in a query, in Unix ms inside. */
+const Instant = z
+  .string()
+  .refine((text) => z.iso.datetime({ offset: true }).safeParse(text).success, "must be an ISO 8601 time")
+  .transform((text) => Date.parse(text));
+
+export const MarketsByEventQuery = z.strictObject({
+  currency: Currency,
+  view: z.enum(["ladder", "simple"], "must be ladder or simple").default("ladder"),
+});
+export const OpenMarketsQuery = z.strictObject({
+  leagues: commaList(Name).optional(),
+  marketTypes: commaList(Name).optional(),
+});
+export const EventsQuery = z.strictObject({
+  league: commaList(Name).optional(),
+  type: commaList(z.enum(EVENT_TYPES, `must be one of ${EVENT_TYPES.join(", ")}`)).optional(),
+  status: commaList(z.enum(EVENT_STATUSES, `must be one of ${EVENT_STATUSES.join(", ")}`)).optional(),
+  limit: whole(1, 100, 100),
+  offset: whole(0, 999_999_999, 0),
+});
+/** `outcomeIds` that name nothing ask for nothing; without them everything in open markets is meant. */
+export const PositionsQuery = z.strictObject({
+  currency: Currency.optional(),
+  outcomeIds: z
+    .string()
+    .transform((text) => (text === "" ? [] : text.split(",")))
+    .pipe(z.array(Uuid).max(1_000, "names too many outcomes"))
+    .optional(),
+  limit: whole(1, 1_000, 100),
+  offset: whole(0, 999_999_999, 0),
+});
+const History = {
+  limit: whole(1, 256, 100),
+  before: Instant.optional(),
+  after: z
+    .string()
+    .min(1, "must be the cursor of a previous page")
+    .max(512, "is no cursor of ours")
+    .optional(),
+  currency: Currency.optional(),
+};
+export const HistoryQuery = z.strictObject(History);
+export const TransactionsQuery = z.strictObject({
+  ...History,
+  kind: z.enum(TRANSACTION_KINDS, `must be one of ${TRANSACTION_KINDS.join(", ")}`).optional(),
+});
+
+/** The price is judged by the rules of trading, like the quantity and `ttl`. */
+const Placing = z.strictObject({
+  outcomeId: Uuid,
+  price: z.number("must be a number, such as 0.665"),
+  qty: z.number("must be a number of contracts"),
+  currency: Currency,
+  tif: z.enum(["GTC", "GTT", "IOC", "FOK", "PO"], "must be GTC, GTT, IOC, FOK or PO").default("GTC"),
+  ttl: z.number("must be a number of ms").optional(),
+  clientId: Uuid.optional(),
+});
+export const PlaceBody = z.array(Placing, "must be a list of orders");
+export const CancelBody = z.strictObject({ orderIds: z.array(Uuid, "must be a list of order ids") });
+export const KillSwitchQuery = z.strictObject({ currency: Currency.optional() });
+export const StrikeRequestBody = z.strictObject({
+  marketId: Uuid,
+  strike: z
+    .number("must be a number")
+    .min(-1_000_000, "is out of range")
+    .max(1_000_000, "is out of range")
+    .refine((strike) => Number.isInteger(Math.round(strike * 1e6) / 1e3), "has at most three decimals"),
+});
+
+export const Competitor = z.strictObject({
+  id: z.uuid(),
+  name: z.string(),
+  shortName: z.string(),
+  symbol: z.string(),
+  mascot: z.string(),
+});
+export type Competitor = z.output<typeof Competitor>;
+
+export const Player = z.strictObject({
+  id: z.uuid(),
+  name: z.string(),
+  fullName: z.string(),
+  position: z.string(),
+});
+export type Player = z.output<typeof Player>;
+
+export const GAME_STATUSES = ["SCHEDULED", "IN_PROGRESS", "DELAYED", "FINAL", "CANCELED"] as const;
+const Iso = z.iso.datetime({ precision: 3 });
+
+const Game = z.strictObject({
+  id: z.uuid(),
+  league: z.string(),
+  status: z.enum(GAME_STATUSES),
+  scheduledStart: Iso,
+  homeTeam: Competitor,
+  awayTeam: Competitor,
+});
+
+export const Event = z.strictObject({
+  id: z.uuid(),
+  type: z.enum(EVENT_TYPES),
+  status: z.enum(EVENT_STATUSES),
+  description: z.string(),
+  league: z.string(),
+  scheduledStart: Iso,
+  game: Game.optional(),
+});
+export type Event = z.output<typeof Event>;
+export const EventWithMarkets = Event.extend({ marketIds: z.array(z.uuid()) });
+export type EventWithMarkets = z.output<typeof EventWithMarkets>;
+
+export const OUTCOME_TYPES = [
+  "HOME",
+  "AWAY",
+  "COMPETITOR",
+  "DRAW",
+  "OVER",
+  "UNDER",
+  "YES",
+  "NO",
+  "OTHER",
+] as const;
+
+/** `last` is absent until there was a trade. */
+const Outcome = z.strictObject({
+  id: z.uuid(),
+  description: z.string(),
+  type: z.enum(OUTCOME_TYPES),
+  /** `TBD`, `WIN`, `LOSS`, `PUSH` or a price such as `0.700`. */
+  status: z.string(),
+  index: z.int(),
+  last: z.number().optional(),
+  competitor: Competitor.optional(),
+});
+
+export const BookOrder = z.strictObject({
+  id: z.uuid(),
+  price: z.number(),
+  qty: z.int(),
+  originalQty: z.int(),
+  currency: Currency,
+  outcomeId: z.uuid(),
+  marketId: z.uuid(),
+  status: z.literal("RESTING"),
+  created_at: Iso,
+});
+export type BookOrder = z.output<typeof BookOrder>;
+const Level = z.strictObject({ price: z.number(), qty: z.int() });
+export type Level = z.output<typeof Level>;
+
+const named = { marketId: z.uuid(), marketDescription: z.string() };
+const Ladders = z.strictObject({
+  ...named,
+  outcomeLadders: z.array(z.strictObject({ outcomeId: z.uuid(), bids: z.array(BookOrder) })),
+});
+const SimpleLadders = z.strictObject({
+  ...named,
+  outcomeLadders: z.array(
+    z.strictObject({ outcomeId: z.uuid(), bids: z.array(Level), asks: z.array(Level) }),
+  ),
+});
+export const Book = z.union([Ladders, SimpleLadders]);
+export type Book = z.output<typeof Book>;
+
+export const Market = z.strictObject({
+  id: z.uuid(),
+  description: z.string(),
+  status: z.enum(["OPEN", "CLOSED", "SETTLED"]),
+  type: z.string(),
+  league: z.string(),
+  volume: z.number(),
+  eventId: z.uuid(),
+  outcomeIds: z.array(z.uuid()),
+  outcomes: z.array(Outcome),
+  strike: z.number().optional(),
+  event: Event,
+  playerId: z.uuid().optional(),
+  player: Player.optional(),
+  competitor: Competitor.optional(),
+  settledAt: Iso.optional(),
+});
+export type Market = z.output<typeof Market>;
+export const Markets = z.array(Market);
+export const MarketWithBook = Market.extend({ book: Book });
+export type MarketWithBook = z.output<typeof MarketWithBook>;
+export const MarketsWithBooks = z.array(MarketWithBook);
+
+export const Position = z.strictObject({
+  marketId: z.uuid(),
+  outcomeId: z.uuid(),
+  size: z.int(),
+  cost: z.number(),
+  currency: Currency,
+});
+
+export const Fill = z.strictObject({
+  id: z.uuid(),
+  orderId: z.uuid(),
+  marketId: z.uuid(),
+  outcomeId: z.uuid(),
+  price: z.number(),
+  qty: z.int(),
+  currency: Currency,
+  isTaker: z.boolean(),
+  isWash: z.boolean(),
+  fee: z.number(),
+  createdAt: Iso,
+});
+
+export const Order = z.strictObject({
+  id: z.uuid(),
+  marketId: z.uuid(),
+  outcomeId: z.uuid(),
+  price: z.number(),
+  qty: z.int(),
+  originalQty: z.int(),
+  currency: Currency,
+  status: z.enum(ORDER_STATUSES),
+  tif: z.enum(["GTC", "GTT", "IOC", "FOK", "PO"]),
+  clientId: z.uuid().nullable(),
+  createdAt: Iso,
+  updatedAt: Iso,
+});
+
+export const Transaction = z.strictObject({
+  id: z.uuid(),
+  kind: z.enum(TRANSACTION_KINDS),
+  amount: z.number(),
+  currency: Currency,
+  ref: z.string(),
+  createdAt: Iso,
+});
+
+export const Ticks = z.array(z.number());
+export const Names = z.array(z.string());
+export const Placed = z.strictObject({
+  accepted: z.array(OrderAccepted),
+  rejected: z.array(BatchOrderError),
+});
+export const Canceled = BatchCancelResult;
+export const CanceledAll = CancelAllResult;
+export const StrikeRequested = z.strictObject({
+  requestId: z.uuid(),
+  marketId: z.uuid(),
+  strike: z.number(),
+  status: z.literal("PENDING"),
+});

@@ -1,0 +1,60 @@
+/** Strike requests, and what a market with another strike is called (contract sections 7 and 8). */
+
+import { randomUUID } from "node:crypto";
+import type { Database } from "../../db/database.js";
+import { requestStrike } from "../../db/queries/catalog/strike-requests.js";
+import { Refused } from "../request/errors.js";
+import type { Reference } from "../reference/reference.js";
+import { clientEndpoint } from "../request/route.js";
+import { StrikeRequestBody, StrikeRequested } from "./schemas.js";
+
+/** A whole strike could end in a draw with the result, so it becomes a half point: `n` is `n + 0.5`. */
+export function halfPoint(strike: number): number {
+  return Number.isInteger(strike) ? strike + 0.5 : strike;
+}
+
+/**
+ * A text about one strike, rewritten for another: a number that is the strike becomes the new one, and one that is its
+ * opposite (the other side of a spread) the opposite; a sign that was written out stays written out.
+ */
+export function restrike(text: string, from: number, to: number): string {
+  return text.replace(
+    /(?<![\w.])([+-]?)(\d+(?:\.\d+)?)(?![\w.]*\d)/g,
+    (whole, sign: string, digits: string) => {
+      const value = Number(digits);
+      if (value !== Math.abs(from)) return whole;
+      if (sign === "") return String(Math.abs(to));
+      const same = (sign === "-" ? -value : value) === from;
+      const next = same ? to : -to;
+      return next > 0 ? `+${next}` : String(next);
+    },
+  );
+}
+
+export function emmStrikeEndpoints({
+  db,
+  reference,
+}: {
+  readonly db: Database;
+  readonly reference: Reference;
+}) {
+  const request = clientEndpoint({
+    status: 202,
+    body: StrikeRequestBody,
+    answer: StrikeRequested,
+    run: async ({ caller, body, incoming }) => {
+      const { marketId } = body;
+      if ((await reference.market(marketId)) === undefined) throw new Refused("MARKET_NOT_FOUND");
+      const strike = halfPoint(body.strike);
+      const { requestId } = await requestStrike(db, {
+        requestId: randomUUID(),
+        clientId: caller.clientId,
+        marketId,
+        strike: String(strike),
+        nowTs: incoming.receivedMs,
+      });
+      return { body: { requestId, marketId, strike, status: "PENDING" as const } };
+    },
+  });
+  return { request };
+}

@@ -1,0 +1,123 @@
+/**
+ * The rules that an order meets at the gateway, before any money is looked at (contract sections 1, 2 and 5): its
+ * outcome, the market's and the event's status, the tick table, the quantity, the time in force.
+ */
+
+import type { MarketTerms, OrderRequest } from "../../actors/ledger/types.js";
+import { contracts, MAX_CONTRACTS, parsePrice, type Ticks } from "../../actors/units.js";
+import type { MarketRecord } from "../../db/queries/catalog/markets.js";
+import type { EventStatus } from "../../db/schema/catalog.js";
+import { meaningOf, type Code } from "../request/errors.js";
+import type { Grid, OutcomePlace, Reference } from "../reference/reference.js";
+import type { PlaceOrder } from "../surface-a/schemas/orders.js";
+
+/** A refused order: the code that decides the status, and the sentence for people. */
+export interface OrderRefusal {
+  readonly code: Code;
+  readonly reason: string;
+}
+
+/** What the rules look at. */
+export interface Market {
+  readonly record: MarketRecord;
+  readonly place: OutcomePlace;
+}
+
+const MIN_TTL_MS = 1_000;
+const MAX_TTL_MS = 30 * 24 * 60 * 60 * 1_000;
+const TRADABLE: ReadonlySet<EventStatus> = new Set(["OPEN_PREGAME", "OPEN_INGAME"]);
+
+/** The market of an outcome, from the gateway's cache. */
+export async function marketOf(
+  reference: Pick<Reference, "outcome" | "market">,
+  outcomeId: string,
+): Promise<Market | undefined> {
+  const place = await reference.outcome(outcomeId);
+  const record = place === undefined ? undefined : await reference.market(place.marketId);
+  return place === undefined || record === undefined ? undefined : { place, record };
+}
+
+/** Judges one order; gives the ledger's request when it passes. */
+export function judgeOrder(
+  order: PlaceOrder,
+  orderId: string,
+  market: Market | undefined,
+  grid: Grid,
+): OrderRequest | OrderRefusal {
+  if (market === undefined) {
+    return refuse(
+      "OUTCOME_NOT_FOUND",
+      `outcomeId ${order.outcomeId}: there is no such outcome; take one of the market's`,
+    );
+  }
+  const { record, place } = market;
+  const closed = refuseMarket(record);
+  if (closed !== undefined) return closed;
+  const read = readOrderPrice(order.price, grid);
+  if ("code" in read) return read;
+  const wrongQty = refuseQty(order.qty);
+  if (wrongQty !== undefined) return wrongQty;
+  const ttl = refuseTtl(order);
+  if (ttl !== undefined) return ttl;
+  return {
+    orderId,
+    terms: termsOf(record),
+    currency: order.currency,
+    outcome: place.outcome,
+    price: read.price,
+    qty: contracts(order.qty),
+    tif: order.tif,
+    ttlMs: order.ttl,
+    clientId: order.clientId,
+    selfTrade: order.selfTrade,
+    notAfter: order.notAfter,
+    groupId: order.groupId,
+  };
+}
+
+function refuse(code: Code, reason = meaningOf(code)): OrderRefusal {
+  return { code, reason };
+}
+
+/** The price of an order, which must be on the grid. */
+export function readOrderPrice(text: string, grid: Grid): { readonly price: Ticks } | OrderRefusal {
+  const price = parsePrice(text);
+  if (price !== undefined && grid.allowed.has(price)) return { price };
+  return refuse(
+    "INVALID_PRICE",
+    `price ${text.slice(0, 20)} is not on the tick table; take the nearest that is`,
+  );
+}
+
+/** Why a number is no quantity of an order. */
+export function refuseQty(qty: number): OrderRefusal | undefined {
+  if (Number.isInteger(qty) && qty >= 1 && qty <= MAX_CONTRACTS) return undefined;
+  return refuse("QTY_OUT_OF_RANGE", `qty must be a whole number from 1 to ${MAX_CONTRACTS}`);
+}
+
+/** Why a market takes no orders now. */
+export function refuseMarket(market: MarketRecord): OrderRefusal | undefined {
+  if (market.status !== "OPEN") return refuse("MARKET_CLOSED");
+  if (market.paused) return refuse("MARKET_PAUSED");
+  const { status } = market.event;
+  if (TRADABLE.has(status)) return undefined;
+  return refuse("EVENT_NOT_TRADABLE", `the event takes no orders while it is ${status}; wait until it opens`);
+}
+
+function refuseTtl({ tif, ttl }: PlaceOrder): OrderRefusal | undefined {
+  if (ttl === undefined) return tif === "GTT" ? refuse("TTL_REQUIRED") : undefined;
+  if (tif !== "GTT" && tif !== "PO") return refuse("TTL_NOT_ALLOWED", `${tif} takes no ttl; leave it out`);
+  if (Number.isInteger(ttl) && ttl >= MIN_TTL_MS && ttl <= MAX_TTL_MS) return undefined;
+  return refuse("TTL_OUT_OF_RANGE");
+}
+
+/** What a market's ledger has to know of it to reserve. */
+export function termsOf(market: MarketRecord): MarketTerms {
+  return {
+    marketId: market.marketId,
+    outcomes: market.outcomes.length,
+    voids: market.voids,
+    fee: market.fee,
+    live: market.live,
+  };
+}

@@ -1,0 +1,195 @@
+/**
+ * The matching core (the resting orders and the sweep that finds what an order meets, which is what an order book is)
+ * beside order-book packages of npm on the same flow, each emitting its trades; and the market actor around it, as it
+ * runs in production: every delta told and folded, positions, escrow and fees included.
+ */
+
+import { OrderBook as HftBook } from "hft-limit-order-book";
+import { OrderBook as NodejsBook, Side } from "nodejs-order-book";
+import { market } from "../../../actors/market/market.js";
+import { RestingOrders } from "../../../actors/market/resting.js";
+import { sweep } from "../../../actors/market/sweep.js";
+import type { Order } from "../../../actors/market/types.js";
+import { contracts } from "../../../actors/units.js";
+import { commandOf, GRID, openMarket, orderOf } from "./actor.js";
+import { type Add, flow, type Flow, type Operation } from "./flow.js";
+import { median, type Row } from "../table.js";
+
+/** What the peers, which know one book with two sides, rest at once; more would only slow them. */
+const RESTING = 10_000;
+/** Until the compiler has settled. */
+const WARM_UP = 100_000;
+
+/** Takes a batch in, untimed, in the contestant's own shapes; gives what carries it out and counts its trades. */
+type Take = (operations: readonly Operation[]) => () => number;
+
+interface Contestant {
+  readonly name: string;
+  /** A new book with these orders in it. */
+  readonly begin: (warm: readonly Add[]) => Take;
+}
+
+interface Trade {
+  readonly makerId: string;
+  readonly takerId: string;
+  readonly price: number;
+  readonly qty: number;
+}
+
+/** What the market actor does to its book, and nothing of what follows from it. */
+function match(resting: RestingOrders, order: Order, arrival: number): readonly Trade[] {
+  const { steps, left } = sweep(resting.ladders[order.currency], order, GRID);
+  const trades: Trade[] = [];
+  for (const step of steps) {
+    if (step.kind === "match") {
+      for (const { resting: maker, price } of step.legs) {
+        trades.push({ makerId: maker.order.orderId, takerId: order.orderId, price, qty: step.qty });
+        resting.reduce(maker, contracts(maker.remaining - step.qty));
+      }
+    } else if (step.kind === "wash") resting.reduce(step.own, contracts(step.own.remaining - step.qty));
+  }
+  if (left > 0 && order.tif === "GTC") resting.add(order, left, arrival);
+  return trades;
+}
+
+const core: Contestant = {
+  name: "matching core",
+  begin(warm) {
+    const resting = new RestingOrders(2);
+    let arrivals = 0;
+    for (const add of warm) match(resting, orderOf(add), (arrivals += 1));
+    return (operations) => {
+      const prepared = operations.map((operation) =>
+        operation.kind === "add" ? orderOf(operation) : operation.orderId,
+      );
+      return () => {
+        let trades = 0;
+        for (const operation of prepared) {
+          if (typeof operation === "string") {
+            const found = resting.get(operation);
+            if (found !== undefined) resting.remove(found);
+          } else trades += match(resting, operation, (arrivals += 1)).length;
+        }
+        return trades;
+      };
+    };
+  },
+};
+
+const actor: Contestant = {
+  name: "market actor",
+  begin(warm) {
+    const state = openMarket();
+    for (const add of warm) market.decide(state, commandOf(add), 0);
+    return (operations) => {
+      const commands = operations.map(commandOf);
+      return () => {
+        let trades = 0;
+        for (const command of commands) {
+          for (const delta of market.decide(state, command, 0).deltas)
+            if (delta.type === "trade") trades += 1;
+        }
+        return trades;
+      };
+    };
+  },
+};
+
+interface PeerOrder {
+  readonly id: string;
+  readonly side: Side;
+  readonly size: number;
+  readonly price: number;
+  readonly timeInForce: "IOC" | "GTC";
+}
+
+/** A bid on the second outcome is an offer on the first at what is left to 1. */
+function peerOrder({ orderId, outcome, priceTicks, qty, crosses }: Add): PeerOrder {
+  return {
+    id: orderId,
+    side: outcome === 0 ? Side.BUY : Side.SELL,
+    size: qty,
+    price: outcome === 0 ? priceTicks : 1_000 - priceTicks,
+    timeInForce: crosses ? "IOC" : "GTC",
+  };
+}
+
+interface PeerBook {
+  limit(order: never): { readonly done: readonly unknown[]; readonly partial: unknown };
+  cancel(orderId: string): unknown;
+}
+
+function peer(name: string, book: () => PeerBook): Contestant {
+  return {
+    name,
+    begin(warm) {
+      const orders = book();
+      for (const add of warm) orders.limit(peerOrder(add) as never);
+      return (operations) => {
+        const prepared = operations.map((operation) =>
+          operation.kind === "add" ? peerOrder(operation) : operation.orderId,
+        );
+        return () => {
+          let trades = 0;
+          for (const operation of prepared) {
+            if (typeof operation === "string") orders.cancel(operation);
+            else {
+              // The order that came is done as well when it fills whole, as all that cross do.
+              const { done } = orders.limit(operation as never);
+              trades += Math.max(0, done.length - 1);
+            }
+          }
+          return trades;
+        };
+      };
+    },
+  };
+}
+
+const peers = [
+  peer("nodejs-order-book", () => new NodejsBook()),
+  peer("hft-limit-order-book", () => new HftBook()),
+];
+
+/** Operations per second over a flow; each batch is parsed just before it runs, as a worker does, and only the run counts. */
+function speed({ name, begin }: Contestant, { warm, batches, trades }: Flow, size: number): number {
+  const take = begin(warm);
+  let spentMs = 0;
+  let traded = 0;
+  for (const batch of batches) {
+    const go = take(JSON.parse(batch) as Operation[]);
+    const start = performance.now();
+    traded += go();
+    spentMs += performance.now() - start;
+  }
+  if (traded !== trades) throw new Error(`${name} made ${traded} trades, and there were ${trades} to make`);
+  return size / (spentMs / 1_000);
+}
+
+/**
+ * Operations per second of each contestant at each size, medians of interleaved runs; peers as ratios. The peers slow
+ * down with the book: at a million operations one run of theirs takes a minute, and has to do.
+ */
+export function matching(sizes: readonly number[] = [20_000, 200_000, 1_000_000], runs = 3): Row[] {
+  const contestants = [core, actor, ...peers];
+  for (const contestant of contestants) speed(contestant, flow(WARM_UP, RESTING), WARM_UP);
+  return sizes.flatMap((size) => {
+    const run = flow(size, RESTING);
+    const speeds = new Map<string, number[]>(contestants.map(({ name }) => [name, []]));
+    for (let i = 0; i < runs; i += 1) {
+      const running = i > 0 && size >= 1_000_000 ? [core, actor] : contestants;
+      for (const contestant of running) speeds.get(contestant.name)?.push(speed(contestant, run, size));
+    }
+    const ours = median(speeds.get(core.name) ?? []);
+    return contestants.map(({ name }) => {
+      const theirs = median(speeds.get(name) ?? []);
+      return {
+        bench: `matching, ${size} operations`,
+        what: name,
+        figure: theirs,
+        unit: "ops/s",
+        ratio: ours / theirs,
+      };
+    });
+  });
+}

@@ -1,0 +1,304 @@
+/**
+ * One API user of the replay: places and cancels over the stream or signed REST, and knows what became of every
+ * order from its private stream; where the stream was interrupted it asks.
+ */
+
+import { ApiError, type Connection } from "../../../http/client/connection.js";
+import { RestClient } from "../../../http/client/rest.js";
+import { Signer, type SigningKey } from "../../../http/client/signer.js";
+import { StreamClient } from "../../../http/client/stream.js";
+import type {
+  BatchPlaced,
+  OpenOrder,
+  OrderAnswer,
+  OrdersDelta,
+  OrderStatus,
+  PlaceOrder,
+} from "../../../http/client/wire.js";
+
+/** An order as its owner knows it. */
+export interface TrackedOrder {
+  readonly orderId: string;
+  /** As placed; `undefined` until the acceptance is in, which a fill may overtake. */
+  request: PlaceOrder | undefined;
+  /** The whole quantity, once it is known. */
+  qty: number | undefined;
+  status: OrderStatus;
+  filled: number;
+  reason: string | undefined;
+}
+
+/** What a trader has done so far. */
+export interface Tally {
+  placed: number;
+  overStream: number;
+  filled: number;
+  canceled: number;
+  rejected: Map<string, number>;
+  refused: Map<string, number>;
+  reconnects: number;
+  gaps: number;
+}
+
+const MAX_BATCH = 200;
+/**
+ * Cancels of fewer orders go over REST: a cancel is answered when it is through, and on a stream the placements after
+ * it would wait for that.
+ */
+const STREAM_CANCELS = 8;
+/** A wait this long without news asks the exchange instead of the stream. */
+const NEWS_MS = 2_000;
+
+export function count(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+export function isOver({ status }: TrackedOrder): boolean {
+  return status === "FILLED" || status === "CANCELED" || status === "REJECTED";
+}
+
+export function remainingOf(order: TrackedOrder): number {
+  return (order.qty ?? 0) - order.filled;
+}
+
+export class Trader {
+  readonly rest: RestClient;
+  readonly stream: StreamClient;
+  readonly tally: Tally = {
+    placed: 0,
+    overStream: 0,
+    filled: 0,
+    canceled: 0,
+    rejected: new Map(),
+    refused: new Map(),
+    reconnects: 0,
+    gaps: 0,
+  };
+  /** Contracts filled over all orders. */
+  filledContracts = 0;
+  readonly #live = new Map<string, TrackedOrder>();
+  /** Orders that are over and accounted for; news of them that comes late is no news. */
+  readonly #ended = new Set<string>();
+  #news: () => void = () => undefined;
+  #nextNews: Promise<void> = Promise.resolve();
+
+  constructor(
+    readonly name: string,
+    connection: Connection,
+    key: SigningKey,
+    brand: string,
+  ) {
+    const signer = new Signer(key, brand);
+    this.rest = new RestClient(connection, signer);
+    this.#armNews();
+    this.stream = new StreamClient(connection.url.origin, signer, {
+      orders: (deltas) => {
+        for (const delta of deltas) this.#apply(delta);
+        this.#tellNews();
+      },
+      openOrders: (open) => this.#resync(open),
+      reconnected: () => (this.tally.reconnects += 1),
+      gap: () => (this.tally.gaps += 1),
+    });
+  }
+
+  async connect(marketId: string, watchBook: boolean): Promise<void> {
+    await this.stream.connect();
+    await this.stream.subscribe({
+      private: ["orders"],
+      ...(watchBook && { markets: { [marketId]: "book" as const } }),
+    });
+  }
+
+  /** Orders that are not over. */
+  live(): TrackedOrder[] {
+    return [...this.#live.values()].filter((order) => !isOver(order));
+  }
+
+  /**
+   * Places orders, which all carry a `clientId`, and returns those that were accepted, once every answer is known.
+   * What the exchange refuses is counted by its reason.
+   */
+  async place(orders: readonly PlaceOrder[]): Promise<TrackedOrder[]> {
+    const accepted: TrackedOrder[] = [];
+    for (let i = 0; i < orders.length; i += MAX_BATCH) {
+      const batch = orders.slice(i, i + MAX_BATCH);
+      const overStream = this.stream.ready;
+      if (overStream) this.tally.overStream += batch.length;
+      const placed = await (overStream ? this.stream.place(batch) : this.#placeByRest(batch));
+      for (const { reason, code } of placed.rejected) count(this.tally.refused, code ?? reason);
+      const refused = new Set(placed.rejected.map(({ index }) => index));
+      const asked = batch.filter((_, index) => !refused.has(index));
+      placed.accepted.forEach(({ orderId }, index) => {
+        const request = asked[index];
+        if (request === undefined) return;
+        const order = this.#track(orderId);
+        order.request = request;
+        order.qty = request.qty;
+        this.tally.placed += 1;
+        this.#finish(order);
+        accepted.push(order);
+      });
+    }
+    return accepted;
+  }
+
+  /** Cancels orders and returns when every answer is known; one that had ended before is no error. */
+  async cancel(orders: readonly TrackedOrder[]): Promise<void> {
+    for (let i = 0; i < orders.length; i += MAX_BATCH) {
+      const ids = orders.slice(i, i + MAX_BATCH).map(({ orderId }) => orderId);
+      const overStream = ids.length >= STREAM_CANCELS && this.stream.ready;
+      await (overStream ? this.stream.cancel(ids) : this.rest.cancelOrders(ids));
+    }
+  }
+
+  /** Waits until each order rests or is over. */
+  untilEntered(orders: readonly TrackedOrder[]): Promise<void> {
+    return this.#until(orders, ({ status }) => status !== "PENDING");
+  }
+
+  untilOver(orders: readonly TrackedOrder[]): Promise<void> {
+    return this.#until(orders, isOver);
+  }
+
+  /** Waits until this trader's fills reach a total that is known from the other side. */
+  async untilFilled(contracts: number): Promise<void> {
+    while (this.filledContracts < contracts) {
+      const told = await this.#newsWithin(NEWS_MS);
+      if (!told) await Promise.all(this.live().map((order) => this.#ask(order)));
+    }
+  }
+
+  close(): void {
+    this.stream.close();
+  }
+
+  async #placeByRest(batch: readonly PlaceOrder[]): Promise<BatchPlaced> {
+    const [only] = batch;
+    try {
+      if (batch.length > 1 || only === undefined) return await this.rest.placeOrders(batch);
+      return { accepted: [await this.rest.placeOrder(only)], rejected: [] };
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status >= 500) throw error;
+      const reason = error.code;
+      return {
+        accepted: [],
+        rejected: batch.map(({ outcomeId }, index) => ({ index, outcomeId, reason })),
+      };
+    }
+  }
+
+  #track(orderId: string): TrackedOrder {
+    let order = this.#live.get(orderId);
+    if (order === undefined) {
+      const unknown = { request: undefined, qty: undefined, reason: undefined };
+      order = { orderId, ...unknown, status: "PENDING", filled: 0 };
+      this.#live.set(orderId, order);
+    }
+    return order;
+  }
+
+  #apply(delta: OrdersDelta): void {
+    if (this.#ended.has(delta.orderId)) return;
+    const order = this.#track(delta.orderId);
+    if (isOver(order)) return;
+    switch (delta.kind) {
+      case "open":
+        order.status = "OPEN";
+        break;
+      case "fill":
+        this.#fill(order, order.qty === undefined ? order.filled + delta.qty : order.qty - delta.remaining);
+        if (delta.remaining === 0) this.#end(order, "FILLED");
+        break;
+      case "cancel":
+        this.#end(order, "CANCELED", delta.reason ?? undefined);
+        break;
+      case "reject":
+        this.#end(order, "REJECTED", delta.reason ?? undefined);
+        break;
+    }
+  }
+
+  /** What is told twice, by the stream and by an answer, counts once. */
+  #fill(order: TrackedOrder, filled: number): void {
+    if (filled <= order.filled) return;
+    this.filledContracts += filled - order.filled;
+    order.filled = filled;
+  }
+
+  #end(order: TrackedOrder, status: OrderStatus, reason?: string): void {
+    if (isOver(order)) return;
+    order.status = status;
+    order.reason = reason;
+    this.#finish(order);
+  }
+
+  /** Counts an order and lets go of it when it is both known by its acceptance and over. */
+  #finish(order: TrackedOrder): void {
+    if (order.request === undefined || !isOver(order)) return;
+    this.#live.delete(order.orderId);
+    this.#ended.add(order.orderId);
+    if (order.status === "FILLED") this.tally.filled += 1;
+    if (order.status === "CANCELED") this.tally.canceled += 1;
+    if (order.status === "REJECTED") count(this.tally.rejected, order.reason ?? "no reason");
+  }
+
+  /** After an interruption: what is open is told; what else is not over has to be asked for. */
+  #resync(open: readonly OpenOrder[]): void {
+    const resting = new Set(open.map(({ orderId }) => orderId));
+    for (const { orderId, qty } of open) {
+      if (this.#ended.has(orderId)) continue;
+      const order = this.#track(orderId);
+      if (isOver(order)) continue;
+      order.status = "OPEN";
+      if (order.qty !== undefined) this.#fill(order, order.qty - qty);
+    }
+    this.#tellNews();
+    for (const order of this.live()) {
+      if (!resting.has(order.orderId) || order.qty === undefined) void this.#ask(order);
+    }
+  }
+
+  /** Brings an order up to date from the exchange's own record. It may fail: whoever waits asks again. */
+  async #ask(order: TrackedOrder): Promise<void> {
+    let answer: OrderAnswer;
+    try {
+      answer = await this.rest.order(order.orderId);
+    } catch {
+      return;
+    }
+    if (isOver(order)) return;
+    order.qty = answer.qty;
+    this.#fill(order, answer.qty - answer.remaining);
+    if (answer.status === "OPEN") order.status = "OPEN";
+    else if (answer.status !== "PENDING") this.#end(order, answer.status, answer.reason ?? undefined);
+    this.#tellNews();
+  }
+
+  async #until(orders: readonly TrackedOrder[], satisfied: (order: TrackedOrder) => boolean): Promise<void> {
+    for (;;) {
+      const waiting = orders.filter((order) => !satisfied(order));
+      if (waiting.length === 0) return;
+      const told = await this.#newsWithin(NEWS_MS);
+      if (!told) await Promise.all(waiting.map((order) => this.#ask(order)));
+    }
+  }
+
+  #armNews(): void {
+    this.#nextNews = new Promise((resolve) => (this.#news = resolve));
+  }
+
+  #tellNews(): void {
+    this.#news();
+    this.#armNews();
+  }
+
+  /** Whether the stream said anything within the time. */
+  async #newsWithin(ms: number): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const silence = new Promise<boolean>((resolve) => (timer = setTimeout(() => resolve(false), ms)));
+    const told = await Promise.race([this.#nextNews.then(() => true), silence]);
+    clearTimeout(timer);
+    return told;
+  }
+}

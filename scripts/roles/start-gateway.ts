@@ -1,0 +1,305 @@
+/** Puts a gateway together: the log, Postgres, the caches, the HTTP app and the websocket bridge. */
+
+import { randomUUID } from "node:crypto";
+import { marketActor } from "../../actors/actor.js";
+import type { MarketState } from "../../actors/market/state.js";
+import { connect, disconnect } from "../../db/database.js";
+import { addressOf } from "../../http/edge/address.js";
+import { createApp } from "../../http/app.js";
+import { Changes } from "../../http/reference/changes.js";
+import type { EdgeLimits } from "../../http/edge/front.js";
+import type { Logger } from "../../http/edge/request-log.js";
+import { createEmmSurface } from "../../http/surface-b/surface.js";
+import type { ServiceKeys } from "../../http/surface-b/auth/tokens.js";
+import { createEndpoints } from "../../http/endpoints.js";
+import { Freshness } from "../../http/trading/freshness.js";
+import { GeoIpFiles } from "../../http/geo/geoip.js";
+import { readiness } from "../../http/ops/health.js";
+import { readJson } from "../../http/edge/json.js";
+import { KeyUse } from "../../http/auth/key-use.js";
+import { tradingLocations } from "../../http/geo/locations.js";
+import { Metrics } from "../../http/ops/metrics.js";
+import { Passwords, type PasswordCost } from "../../http/auth/passwords.js";
+import { Reference, REFERENCE_KINDS, type ReferenceKind } from "../../http/reference/reference.js";
+import { createHttpServer, drain, listen } from "../../http/server.js";
+import { Repeats } from "../../http/auth/repeats.js";
+import { Seal } from "../../http/auth/seal.js";
+import { REMEMBER_MS, Signatures } from "../../http/auth/signed.js";
+import { Standing } from "../../http/auth/revocation-watch.js";
+import { streamCatalog, streamQueries, streamTrading } from "../../http/websocket/ports.js";
+import { sharedThrottle, type Throttle } from "../../http/request/throttle.js";
+import { WebTokens } from "../../http/auth/tokens.js";
+import { Trading } from "../../http/trading/trading.js";
+import { acceptUpgrades } from "../../http/edge/upgrade.js";
+import { openSettlementQueue } from "../../stream/jobs/queues.js";
+import { actorOf } from "../../stream/runtime/actors.js";
+import { systemClock } from "../../stream/log/clock.js";
+import { LogExchange } from "../../stream/log/ask.js";
+import { GatewayLease } from "../../stream/services/gateways.js";
+import { checkInstallation } from "../../stream/log/installation.js";
+import { FirstAnswers } from "../../stream/services/first-answers.js";
+import { Invalidations } from "../../stream/services/invalidations.js";
+import { RedisLog } from "../../stream/redis/redis-log.js";
+import { LogTail } from "../../stream/log/tail.js";
+import { Tickets } from "../../stream/services/tickets.js";
+import { Unavailable, type Tail } from "../../stream/log/ports.js";
+import { TokenBuckets } from "../../stream/services/throttle.js";
+import { bridge } from "../../stream/ws/bridge.js";
+import { Replicas } from "../../stream/ws/market/replica.js";
+import { Wallets } from "../../stream/ws/wallet/wallets.js";
+import { ConfigError, type Config } from "../config.js";
+import { ensureOperator } from "./first-operator.js";
+
+export interface GatewaySettings extends Pick<
+  Config,
+  | "host"
+  | "exchangeEnv"
+  | "signatureBrand"
+  | "servicePrefix"
+  | "publicUrl"
+  | "trustProxy"
+  | "wsOrigins"
+  | "operator"
+  | "dataDir"
+  | "server"
+  | "limits"
+  | "geoIpFiles"
+  | "settlementApprovals"
+> {
+  /** 0 for any free one. */
+  readonly port: number;
+  readonly redisUrl: string;
+  readonly databaseUrl: string;
+  readonly edge: EdgeLimits;
+  readonly jwtWebSecret: string;
+  /** What signs the tokens of surface B. */
+  readonly serviceKeys: ServiceKeys;
+  readonly logger: Logger;
+  /** What a password costs to hash, when not the usual. */
+  readonly passwordCost?: PasswordCost | undefined;
+  /** The buckets of keys, when not the published ones. */
+  readonly throttle?: Throttle | undefined;
+}
+
+export interface RunningGateway {
+  readonly port: number;
+  /** The operator's login, when this start made one up. */
+  readonly generatedOperator: { readonly email: string; readonly password: string } | undefined;
+  /** Answers what is under way, closes the sockets with 1012 and lets go of everything. */
+  stop(): Promise<void>;
+}
+
+/** How long requests under way may take at the end. */
+const DRAIN_MS = 8_000;
+
+function isReferenceKind(kind: string): kind is ReferenceKind {
+  return REFERENCE_KINDS.some((known) => known === kind);
+}
+
+/** Starts a gateway; resolves when it listens. */
+export async function startGateway(settings: GatewaySettings): Promise<RunningGateway> {
+  const { logger, redisUrl, databaseUrl, signatureBrand: brand, exchangeEnv } = settings;
+  const sandbox = exchangeEnv !== "production";
+  const onError = (error: unknown): void => logger.warn({ err: error }, "something in the background failed");
+  const closing: (() => Promise<void>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const step of closing.reverse()) await step();
+  };
+  try {
+    const log = await RedisLog.open({ url: redisUrl, logger });
+    closing.push(() => log.close());
+    await checkInstallation(log);
+    const db = connect(databaseUrl, { onError });
+    closing.push(() => disconnect(db));
+    const tail = new LogTail({ log, clock: systemClock, logger, actorOf });
+    closing.push(() => tail.close());
+    const exchange = new LogExchange({ log, clock: systemClock, logger, newId: randomUUID });
+    await exchange.start();
+    closing.push(() => exchange.close());
+
+    const reference = new Reference(db);
+    const invalidations = new Invalidations(log);
+    const heard = await invalidations.subscribe(
+      (kind, id) => {
+        if (isReferenceKind(kind)) reference.invalidate(kind, id);
+      },
+      () => reference.invalidateAll(),
+    );
+    closing.push(() => heard.close());
+    const changes = new Changes(reference, invalidations, onError);
+    const reachable = orUnavailable(tail);
+    const freshness = new Freshness(db, reachable);
+    const catalog = streamCatalog(reference);
+    const replicas = new Replicas({ tail: reachable, onError, load: loadMarket(tail) });
+    closing.push(() => replicas.close());
+    const wallets = new Wallets({ tail, exchange, catalog, onError });
+    closing.push(() => {
+      wallets.close();
+      return Promise.resolve();
+    });
+    await wallets.start();
+    const queue = openSettlementQueue(redisUrl);
+    closing.push(() => queue.close());
+    const keyUse = new KeyUse(db, onError);
+    closing.push(() => keyUse.stop());
+
+    const buckets = new TokenBuckets({ url: redisUrl });
+    closing.push(() => {
+      buckets.close();
+      return Promise.resolve();
+    });
+    const tickets = new Tickets({ url: redisUrl });
+    closing.push(() => {
+      tickets.close();
+      return Promise.resolve();
+    });
+    const answers = new FirstAnswers({ url: redisUrl, rememberMs: REMEMBER_MS, newId: randomUUID, onError });
+    closing.push(() => {
+      answers.close();
+      return Promise.resolve();
+    });
+    const repeats = new Repeats(answers, new Seal(settings.jwtWebSecret, "first answers"), onError);
+    const throttle = settings.throttle ?? sharedThrottle(buckets);
+    const signatures = new Signatures(brand, reference);
+    const tokens = new WebTokens(settings.jwtWebSecret);
+    const passwords = new Passwords(settings.passwordCost);
+    const geoIp = await openGeoIp(settings.geoIpFiles, onError);
+    closing.push(() => {
+      geoIp.close();
+      return Promise.resolve();
+    });
+    const locations = tradingLocations(reference, geoIp);
+    const { limits } = settings;
+    const trading = new Trading({ reference, exchange, endings: wallets, freshness, db, limits });
+    const emm = createEmmSurface({
+      db,
+      tail: reachable,
+      replicas,
+      reference,
+      freshness,
+      trading,
+      passwords,
+      buckets,
+      serviceKeys: settings.serviceKeys,
+      onError,
+    });
+    closing.push(() => {
+      emm.close();
+      return Promise.resolve();
+    });
+    const metrics = new Metrics();
+    const endpoints = createEndpoints({
+      db,
+      exchange,
+      reference,
+      freshness,
+      changes,
+      trading,
+      books: replicas,
+      throttle,
+      buckets,
+      signatures,
+      tokens,
+      tickets,
+      passwords,
+      enqueueSettlement: (job) => queue.enqueue(job),
+      onError,
+      limits,
+      settlementApprovals: settings.settlementApprovals,
+      qa: exchangeEnv === "qa",
+      debug: sandbox,
+    });
+    const lease = new GatewayLease({
+      url: redisUrl,
+      newId: randomUUID,
+      onLost: () => sockets.closeArmed(),
+      onError,
+    });
+    lease.start();
+    closing.push(() => lease.close());
+    const sockets = bridge({
+      replicas,
+      wallets,
+      disconnects: lease,
+      trading: streamTrading({ reference, trading, locations, catalog: endpoints.catalog }),
+      catalog,
+      throttle,
+      queries: streamQueries(endpoints),
+      readJson,
+      onError,
+      sandbox,
+    });
+    const standing = new Standing({ db, reference, locations, sockets, onError });
+    closing.push(() => standing.stop());
+    metrics.gauge("overround_ws_sockets", "Open websockets", () => sockets.sockets);
+
+    const generatedOperator = await ensureOperator(db, passwords, settings);
+    const { clients } = emm;
+    const admission = { signatures, tokens, reference, throttle, locations, keyUse, clients, repeats };
+    const app = createApp({
+      ...admission,
+      endpoints,
+      log: logger,
+      metrics,
+      readiness: () => readiness({ db, exchange, tail, halted: () => log.halted() }),
+      edge: settings.edge,
+      trustProxy: settings.trustProxy,
+      brand,
+      emm: { endpoints: emm.endpoints, prefix: settings.servicePrefix, publicUrl: settings.publicUrl },
+      sandbox,
+      checkAnswers: exchangeEnv === "dev",
+    });
+    const server = createHttpServer(app, settings.server);
+    acceptUpgrades(server, {
+      ...admission,
+      tickets,
+      origins: settings.wsOrigins,
+      bridge: sockets,
+      log: logger,
+      addressOf: addressOf(app),
+    });
+    const port = await listen(server, settings.port, settings.host);
+    closing.push(async () => {
+      const drained = drain(server, DRAIN_MS);
+      await sockets.close();
+      await drained;
+    });
+    return { port, generatedOperator, stop: close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function openGeoIp(paths: readonly string[], onError: (error: unknown) => void): Promise<GeoIpFiles> {
+  try {
+    return await GeoIpFiles.open(paths, onError);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(`GEOIP_FILES: ${reason}`);
+  }
+}
+
+/** A question to the log that fails was not answered: whoever asked may try again. */
+async function answered<Value>(question: Promise<Value>): Promise<Value> {
+  try {
+    return await question;
+  } catch (error) {
+    throw new Unavailable("the log cannot be reached; try again", { cause: error });
+  }
+}
+
+function orUnavailable(tail: LogTail): Tail {
+  return {
+    follow: (actor, afterSeq, onEntries, onGap) => tail.follow(actor, afterSeq, onEntries, onGap),
+    head: (actor) => answered(tail.head(actor)),
+  };
+}
+
+function loadMarket(tail: LogTail) {
+  return async (marketId: string) => {
+    const { state, seq } = await answered(tail.loadState(marketActor(marketId)));
+    // An actor's state is what its own `evolve` makes, and this one is a market.
+    return seq === 0 ? undefined : { seq, state: state as MarketState };
+  };
+}

@@ -1,7 +1,0 @@
-/** Which code runs which actor. */
-
-import { ledger } from "../../actors/ledger/ledger.js";
-import { market } from "../../actors/market/market.js";
-import type { ActorOf } from "./runtime.js";
-
-export const actorOf: ActorOf = (id) => (id.startsWith("ledger:") ? ledger : market);

@@ -1,0 +1,356 @@
+/** The log on Redis 7 or newer: a single server or a cluster. The atomic steps are the Lua files of `commands/`. */
+
+import type { ActorId } from "../../actors/actor.js";
+import { MAX_CARRIED } from "../log/notifications.js";
+import { connect, type Connection, onConnectionLost } from "./connection.js";
+import { Keys } from "./keys.js";
+import {
+  type BellKind,
+  type Commit,
+  type CommitOutcome,
+  cursorAt,
+  type Delivery,
+  type EntriesOf,
+  type EntryRead,
+  type FeedReader,
+  type Head,
+  type Listener,
+  type Log,
+  type MailboxRead,
+  type Mark,
+  type Message,
+  NO_CURSOR,
+  positionOf,
+  type Publication,
+  type Ring,
+  type Sighting,
+  type Snapshot,
+  type Subscription,
+  type TakeOutcome,
+} from "../log/log.js";
+import { type Logger, silentLogger } from "../log/logger.js";
+import { RedisListener } from "./listener.js";
+import { Hearing } from "./subscriber.js";
+import {
+  commitOutcome,
+  HEAD_FIELDS,
+  headOf,
+  memoryUseOf,
+  results,
+  type StreamReply,
+  messagesOf,
+  scoresOf,
+} from "./replies.js";
+import { loadScripts, type RunScript } from "./scripts.js";
+
+export interface RedisLogOptions {
+  /** One URL, or a comma list of nodes of a Redis Cluster. */
+  readonly url: string;
+  /** In front of every key; no braces. */
+  readonly prefix?: string | undefined;
+  readonly logger?: Logger | undefined;
+}
+
+/** On a single server everything is in one domain; on a cluster each partition is one, wherever it lives. */
+const ONE_DOMAIN = "all";
+
+export class RedisLog implements Log {
+  readonly #connection: Connection;
+  readonly #keys: Keys;
+  readonly #run: RunScript;
+  readonly #hearing: Hearing;
+  readonly #isCluster: boolean;
+  readonly #lost = new Set<() => void>();
+  readonly #listeners = new Set<Listener>();
+  #closed = false;
+
+  private constructor(options: RedisLogOptions) {
+    this.#connection = connect(options.url);
+    this.#keys = new Keys(options.prefix ?? "overround:");
+    this.#run = loadScripts(this.#connection);
+    this.#isCluster = options.url.includes(",");
+    this.#hearing = new Hearing(options.url, options.logger ?? silentLogger);
+    onConnectionLost(this.#connection, () => {
+      if (!this.#closed) for (const listener of this.#lost) listener();
+    });
+  }
+
+  /** Connects. Throws when no server answers, or one that is too old. */
+  static async open(options: RedisLogOptions): Promise<RedisLog> {
+    const log = new RedisLog(options);
+    try {
+      const version = /redis_version:(\d+)\.(\d+)/.exec(await log.#connection.info("server"));
+      if (version !== null && Number(version[1]) < 7) {
+        throw new Error(`Redis ${version[1] ?? ""}.${version[2] ?? ""} is too old: 7.0 or newer is needed`);
+      }
+      return log;
+    } catch (error) {
+      await log.close();
+      throw error;
+    }
+  }
+
+  domainOf(partition: string): string {
+    return this.#isCluster ? partition : ONE_DOMAIN;
+  }
+
+  async append(
+    partition: string,
+    deliveries: readonly Delivery[],
+    capacity = 0,
+  ): Promise<readonly boolean[]> {
+    if (deliveries.length === 0) return [];
+    const places = new Map<ActorId, number>();
+    const messages: (string | number)[] = [];
+    for (const { to, body } of deliveries) {
+      let place = places.get(to);
+      if (place === undefined) {
+        place = places.size + 1;
+        places.set(to, place);
+      }
+      messages.push(place, body);
+    }
+    const actors = [...places.keys()];
+    const bell = this.#keys.bell(this.domainOf(partition), "commands");
+    const keys = [bell, this.#keys.actors(partition)];
+    for (const actor of actors) keys.push(this.#keys.mailbox(partition, actor));
+    const taken = await this.#run("append", keys, [
+      MAX_CARRIED,
+      capacity,
+      partition,
+      actors.length,
+      ...actors,
+      ...messages,
+    ]);
+    return deliveries.map((_, index) => (taken as string)[index] === "1");
+  }
+
+  async readMailboxes(
+    reads: readonly MailboxRead[],
+    limit: number,
+  ): Promise<ReadonlyMap<ActorId, readonly Message[]>> {
+    const found = new Map<ActorId, readonly Message[]>();
+    if (reads.length === 0) return found;
+    const byKey = new Map(reads.map(({ partition, actor }) => [this.#keys.mailbox(partition, actor), actor]));
+    const ids = reads.map(({ after }) => after);
+    const reply = await this.#read(limit, [...byKey.keys(), ...ids]);
+    for (const [key, messages] of reply ?? []) {
+      const actor = byKey.get(key);
+      if (actor === undefined) continue;
+      found.set(actor, messagesOf(messages));
+    }
+    return found;
+  }
+
+  async look(partition: string): Promise<readonly Sighting[]> {
+    const [members, due] = await Promise.all([
+      this.#connection.smembers(this.#keys.actors(partition)),
+      this.#connection.zrange(this.#keys.deadlines(partition), 0, -1, "WITHSCORES"),
+    ]);
+    const deadlines = scoresOf(due);
+    const actors = members.sort() as ActorId[];
+    const pipeline = this.#connection.pipeline();
+    for (const actor of actors) {
+      pipeline.hmget(this.#keys.head(partition, actor), ...HEAD_FIELDS);
+      pipeline.xlen(this.#keys.mailbox(partition, actor));
+      pipeline.xlen(this.#keys.deltas(partition, actor));
+    }
+    const replies = await results(pipeline);
+    return actors.map((actor, index) => ({
+      actor,
+      head: headOf(replies[3 * index] as (string | null)[]),
+      waiting: replies[3 * index + 1] as number,
+      retained: replies[3 * index + 2] as number,
+      deadlineMs: deadlines.get(actor),
+    }));
+  }
+
+  async heads(partition: string, actors: readonly ActorId[]): Promise<readonly Head[]> {
+    const pipeline = this.#connection.pipeline();
+    for (const actor of actors) pipeline.hmget(this.#keys.head(partition, actor), ...HEAD_FIELDS);
+    return (await results(pipeline)).map((fields) => headOf(fields as (string | null)[]));
+  }
+
+  /** Keys and then ids, of streams of one domain. */
+  #read(limit: number, streams: readonly string[]): Promise<StreamReply> {
+    return this.#connection.xread("COUNT", limit, "STREAMS", ...streams);
+  }
+
+  async commit({ tenures, changes, publications = [] }: Commit): Promise<CommitOutcome> {
+    const [first] = tenures;
+    if (first === undefined) throw new Error("a commit is written under a tenure");
+    const keys = [this.#keys.bell(this.domainOf(first.partition), "deltas")];
+    const args: (string | number)[] = [MAX_CARRIED, tenures.length];
+    for (const { partition, epoch } of tenures) {
+      keys.push(this.#keys.lease(partition), this.#keys.deadlines(partition));
+      args.push(partition, epoch);
+    }
+    const tenurePlaces = new Map(tenures.map(({ partition }, index) => [partition, index + 1]));
+    const actorPlaces = new Map<ActorId, number>();
+    const actors: (string | number)[] = [];
+    const written: (string | number)[] = [];
+    for (const { partition, actor, expectedSeq, cursor, entry, deadlineMs, relayed } of changes) {
+      let place = actorPlaces.get(actor);
+      if (place === undefined) {
+        place = actorPlaces.size + 1;
+        actorPlaces.set(actor, place);
+        actors.push(tenurePlaces.get(partition) ?? "", actor);
+        keys.push(
+          this.#keys.head(partition, actor),
+          this.#keys.deltas(partition, actor),
+          this.#keys.mailbox(partition, actor),
+        );
+      }
+      const deadline = deadlineMs === undefined ? "" : (deadlineMs ?? "-");
+      const keep = cursorAt(positionOf(cursor) + 1);
+      written.push(place, expectedSeq, cursor, keep, entry ?? "", deadline, relayed === true ? 1 : 0);
+    }
+    args.push(actorPlaces.size, ...actors, publications.length);
+    for (const { feed, body } of publications) args.push(this.#keys.feed(feed), body);
+    args.push(...written);
+    return commitOutcome((await this.#run("commit", keys, args)) as string);
+  }
+
+  async readEntries(reads: readonly EntryRead[], limit: number): Promise<readonly EntriesOf[]> {
+    if (reads.length === 0) return [];
+    const byKey = new Map(reads.map((read) => [this.#keys.deltas(read.partition, read.actor), read]));
+    const ids = reads.map(({ afterSeq }) => `${afterSeq}-0`);
+    const reply = await this.#read(limit, [...byKey.keys(), ...ids]);
+    const found: EntriesOf[] = [];
+    for (const [key, messages] of reply ?? []) {
+      const read = byKey.get(key);
+      if (read === undefined) continue;
+      const entries = messages.map(([id, fields]) => ({
+        seq: Number.parseInt(id, 10),
+        body: fields[1] ?? "",
+      }));
+      found.push({ actor: read.actor, entries, gap: entries[0]?.seq !== read.afterSeq + 1 });
+    }
+    return found;
+  }
+
+  async markRelayed(partition: string, marks: readonly Mark[]): Promise<void> {
+    await this.#mark("relayed", partition, marks);
+  }
+
+  async markProjected(partition: string, marks: readonly Mark[]): Promise<void> {
+    await this.#mark("projected", partition, marks);
+  }
+
+  async #mark(field: "relayed" | "projected", partition: string, marks: readonly Mark[]): Promise<void> {
+    if (marks.length === 0) return;
+    const keys = marks.map(({ actor }) => this.#keys.head(partition, actor));
+    await this.#run("mark", keys, [field, ...marks.map(({ seq }) => seq)]);
+  }
+
+  async trim(partition: string, actor: ActorId, seq: number): Promise<void> {
+    await this.#run("trim", [this.#keys.head(partition, actor), this.#keys.deltas(partition, actor)], [seq]);
+  }
+
+  async writeSnapshot(
+    partition: string,
+    epoch: number,
+    actor: ActorId,
+    snapshot: Snapshot,
+  ): Promise<boolean> {
+    const keys = [
+      this.#keys.lease(partition),
+      this.#keys.head(partition, actor),
+      this.#keys.snapshot(partition, actor, "latest"),
+      this.#keys.snapshot(partition, actor, "previous"),
+    ];
+    const { seq, cursor, hash, body } = snapshot;
+    return (await this.#run("snapshot", keys, [epoch, seq, cursor, hash, body])) === "ok";
+  }
+
+  async readSnapshot(
+    partition: string,
+    actor: ActorId,
+    which: "latest" | "previous",
+  ): Promise<Snapshot | undefined> {
+    const key = this.#keys.snapshot(partition, actor, which);
+    const [seq, cursor, hash, body] = await this.#connection.hmget(key, "seq", "cursor", "hash", "body");
+    if (typeof seq !== "string") return undefined;
+    return { seq: Number(seq), cursor: cursor ?? NO_CURSOR, hash: hash ?? "", body: body ?? "" };
+  }
+
+  async heartbeat(worker: string, leaseMs: number): Promise<readonly string[]> {
+    return (await this.#run("heartbeat", [this.#keys.workers()], [worker, leaseMs])) as string[];
+  }
+
+  async leave(worker: string): Promise<void> {
+    await this.#connection.zrem(this.#keys.workers(), worker);
+  }
+
+  async take(
+    partition: string,
+    worker: string,
+    live: readonly string[],
+    force: boolean,
+  ): Promise<TakeOutcome> {
+    const reply = await this.#run(
+      "take",
+      [this.#keys.lease(partition)],
+      [worker, force ? "1" : "0", ...live],
+    );
+    const [taken, detail] = reply as [number, number | string];
+    return taken === 1 ? { kind: "taken", epoch: Number(detail) } : { kind: "held", owner: String(detail) };
+  }
+
+  async release(partition: string, epoch: number): Promise<void> {
+    await this.#run("release", [this.#keys.lease(partition)], [epoch]);
+  }
+
+  listen(kind: BellKind, onRing: (ring: Ring) => void): Listener {
+    const listener = new RedisListener({
+      hearing: this.#hearing,
+      bellOf: (partition) => this.#keys.bell(this.domainOf(partition), kind),
+      ringsOf: async (bell) => Number((await this.#connection.get(bell)) ?? 0),
+      onRing,
+    });
+    this.#listeners.add(listener);
+    return listener;
+  }
+
+  async subscribe(feed: string, reader: FeedReader): Promise<Subscription> {
+    return this.#hearing.subscribe(this.#keys.feed(feed), reader);
+  }
+
+  async publish({ feed, body }: Publication): Promise<void> {
+    await this.#connection.publish(this.#keys.feed(feed), body);
+  }
+
+  async markHalted(actor: ActorId, reason: string | undefined): Promise<void> {
+    if (reason === undefined) await this.#connection.hdel(this.#keys.halted(), actor);
+    else await this.#connection.hset(this.#keys.halted(), actor, reason);
+  }
+
+  async halted(): Promise<ReadonlyMap<ActorId, string>> {
+    const fields = await this.#connection.hgetall(this.#keys.halted());
+    return new Map(Object.entries(fields) as [ActorId, string][]);
+  }
+
+  async installation(facts: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>> {
+    const key = this.#keys.installation();
+    for (const [name, value] of Object.entries(facts)) await this.#connection.hsetnx(key, name, value);
+    return this.#connection.hgetall(key);
+  }
+
+  async memoryUse(): Promise<number> {
+    const nodes = "nodes" in this.#connection ? this.#connection.nodes("master") : [this.#connection];
+    const uses = await Promise.all(nodes.map(async (node) => memoryUseOf(await node.info("memory"))));
+    return Math.max(0, ...uses);
+  }
+
+  onLost(listener: () => void): () => void {
+    this.#lost.add(listener);
+    return () => this.#lost.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#listeners].map((listener) => listener.close()));
+    this.#hearing.close();
+    this.#connection.disconnect();
+  }
+}

@@ -1,0 +1,337 @@
+/** The public face of a market, folded from its deltas: what snapshots are made of. */
+
+import { crc32 } from "node:zlib";
+import type { BookDelta, MarketDelta } from "../../../actors/market/deltas.js";
+import type { MarketState } from "../../../actors/market/state.js";
+import {
+  CURRENCIES,
+  type Currency,
+  type Level,
+  type MarketStatus,
+  type Order,
+} from "../../../actors/market/types.js";
+import { assert, contracts, type Contracts, formatPrice, type Ticks } from "../../../actors/units.js";
+import { type Channel, channelsOf, type Mask, pairOf } from "../socket/channels.js";
+import type { MarketIdentity } from "../ports.js";
+import { levelOnWire, outcomeId, type PublicBatch, tag } from "../wire.js";
+
+/** How many batches of trades a snapshot shows. */
+export const TRADE_BATCHES = 50;
+
+export interface RestingOrder {
+  readonly orderId: string;
+  readonly price: Ticks;
+  readonly qty: Contracts;
+}
+
+/** A resting order with what it was when its ledger accepted it. */
+export interface LadderOrder extends RestingOrder {
+  readonly originalQty: Contracts;
+  readonly acceptedTs: number;
+}
+
+/** A book as of `seq`: per outcome, best price first, then queue order. */
+export interface MarketBook {
+  readonly seq: number;
+  readonly orders: readonly (readonly RestingOrder[])[];
+}
+
+/** Where an order rests, and what it was when it was accepted. */
+interface Place {
+  readonly outcome: number;
+  readonly price: Ticks;
+  readonly originalQty: Contracts;
+  readonly acceptedTs: number;
+}
+
+interface PublicBook {
+  /** By outcome: price levels, and in each the orders in time order, which is the order of a map. */
+  readonly ladders: readonly Map<Ticks, Map<string, Contracts>>[];
+  readonly places: Map<string, Place>;
+  readonly bbo: (Level | null)[];
+  readonly seqs: Record<Exclude<Channel, "lifecycle">, number>;
+  /** The price of the last execution, by outcome. */
+  readonly last: (Ticks | undefined)[];
+  /** Contracts minted. */
+  volume: Contracts;
+  /** The last batches of trades, oldest first. */
+  trades: { readonly seq: number; readonly json: string }[];
+}
+
+export class PublicMarket {
+  readonly identity: MarketIdentity;
+  #status: MarketStatus;
+  #lifecycleSeq: number;
+  readonly #books: Readonly<Record<Currency, PublicBook>>;
+  /** Snapshot fragments and checksums by what they are of, valid while the seq stands. */
+  readonly #prepared = new Map<string, { readonly seq: number; readonly value: string }>();
+
+  /** Starts from the whole state of a market that exists. Trades are not part of it: see `addPastTrades`. */
+  constructor(state: MarketState, identity: MarketIdentity) {
+    this.identity = identity;
+    this.#status = state.status;
+    this.#lifecycleSeq = state.lifecycleSeq;
+    this.#books = { CASH: bookOf(state, "CASH"), COIN: bookOf(state, "COIN") };
+  }
+
+  get status(): MarketStatus {
+    return this.#status;
+  }
+
+  seq(channel: Channel, currency: Currency): number {
+    return channel === "lifecycle" ? this.#lifecycleSeq : this.#books[currency].seqs[channel];
+  }
+
+  /** The seq of a pair by its bit. */
+  seqOf(bit: Mask): number {
+    const { channel, currency } = pairOf(bit);
+    return this.seq(channel, currency);
+  }
+
+  /** Folds the deltas of one command; `batch` is the same as it went out. */
+  apply(deltas: readonly MarketDelta[], batch: PublicBatch): void {
+    let opened: Order | undefined;
+    for (const delta of deltas) {
+      switch (delta.type) {
+        case "lifecycle":
+          this.#lifecycleSeq = delta.seq;
+          this.#status = delta.status;
+          break;
+        case "order":
+          if (delta.kind === "open") opened = delta.order;
+          break;
+        case "book":
+          applyToBook(this.#books[delta.currency], delta, opened);
+          break;
+        case "bbo":
+          this.#books[delta.currency].bbo[delta.outcome] = delta.bbo;
+          this.#books[delta.currency].seqs.bbo = delta.seq;
+          break;
+        case "trade":
+          this.#books[delta.currency].seqs.trades = delta.seq;
+          this.#books[delta.currency].last[delta.outcome] = delta.price;
+          break;
+        case "match": {
+          const book = this.#books[delta.currency];
+          book.last[delta.outcome] = delta.price;
+          book.volume = contracts(book.volume + delta.qty);
+          break;
+        }
+        default:
+          break;
+      }
+    }
+    for (const part of batch.parts) {
+      if (part.channel !== "trades") continue;
+      const { trades } = this.#books[part.currency];
+      trades.push({ seq: part.seq, json: part.json });
+      if (trades.length > TRADE_BATCHES) trades.shift();
+    }
+  }
+
+  /** Whether the snapshot's batches of trades begin later than they could. */
+  lacksTrades(currency: Currency): boolean {
+    const { trades, seqs } = this.#books[currency];
+    return trades.length < Math.min(TRADE_BATCHES, seqs.trades);
+  }
+
+  /** Puts batches from before the replica began in front of those it has seen. */
+  addPastTrades(past: readonly PublicBatch[]): void {
+    for (const currency of CURRENCIES) {
+      const book = this.#books[currency];
+      const first = book.trades[0]?.seq ?? book.seqs.trades + 1;
+      const older = past
+        .flatMap((batch) => batch.parts)
+        .filter((part) => part.channel === "trades" && part.currency === currency && part.seq < first)
+        .map(({ seq, json }) => ({ seq, json }));
+      book.trades = [...older, ...book.trades].slice(-TRADE_BATCHES);
+      this.#prepared.delete(`trades ${currency}`);
+    }
+  }
+
+  book(currency: Currency): MarketBook {
+    const { ladders, seqs } = this.#books[currency];
+    return { seq: seqs.book, orders: ladders.map(ordersOf) };
+  }
+
+  /** The whole book, in the order of `book`. */
+  ladders(currency: Currency): readonly (readonly LadderOrder[])[] {
+    const { ladders, places } = this.#books[currency];
+    return ladders.map((ladder) =>
+      ordersOf(ladder).map((order) => {
+        const place = places.get(order.orderId);
+        assert(place !== undefined, `order ${order.orderId} is not in the book`);
+        return { ...order, originalQty: place.originalQty, acceptedTs: place.acceptedTs };
+      }),
+    );
+  }
+
+  /** The price of each outcome's last execution. */
+  last(currency: Currency): readonly (Ticks | undefined)[] {
+    return this.#books[currency].last;
+  }
+
+  /** Contracts minted. */
+  volume(currency: Currency): Contracts {
+    return this.#books[currency].volume;
+  }
+
+  /** The best level of each outcome. */
+  bbo(currency: Currency): readonly (Level | null)[] {
+    return this.#books[currency].bbo;
+  }
+
+  /** The snapshot of the channels of `mask` in one currency, as JSON. Serialised once per seq. */
+  snapshot(mask: Mask, currency: Currency): string {
+    const channels = channelsOf(mask, currency).map(
+      (channel) => `"${channel}":${this.#fragment(channel, currency)}`,
+    );
+    return `{"eventId":"${this.identity.eventId}",${channels.join(",")}}`;
+  }
+
+  /** The last seqs of the channels of `mask` in one currency, and the checksum of the book when it is one of them. */
+  heartbeat(mask: Mask, currency: Currency): string {
+    const channels = channelsOf(mask, currency);
+    const seqs = channels.map((channel) => `"${channel}":${this.seq(channel, currency)}`);
+    if (channels.includes("book")) seqs.push(`"checksum":${this.#checksum(currency)}`);
+    return `{${seqs.join(",")}}`;
+  }
+
+  /** CRC-32 of `orderId:price:qty` joined by `|`, outcomes in market order, best first, then queue order. */
+  #checksum(currency: Currency): string {
+    return this.#prepare(`checksum ${currency}`, this.#books[currency].seqs.book, () => {
+      const orders = this.book(currency).orders.flat();
+      const text = orders
+        .map(({ orderId, price, qty }) => `${orderId}:${formatPrice(price)}:${qty}`)
+        .join("|");
+      return String(crc32(text));
+    });
+  }
+
+  #fragment(channel: Channel, currency: Currency): string {
+    const seq = this.seq(channel, currency);
+    return this.#prepare(`${channel} ${currency}`, seq, () => {
+      const coin = tag(currency);
+      switch (channel) {
+        case "lifecycle":
+          return JSON.stringify({ seq, status: this.#status });
+        case "trades": {
+          const batches = this.#books[currency].trades.map((batch) => batch.json).join(",");
+          return `{"seq":${seq}${currency === "COIN" ? `,"currency":"COIN"` : ""},"trades":[${batches}]}`;
+        }
+        case "bbo":
+          return JSON.stringify({
+            seq,
+            ...coin,
+            bbo: this.#byOutcome(
+              this.bbo(currency).map((level) => (level === null ? null : levelOnWire(level, currency))),
+            ),
+          });
+        case "book":
+          return JSON.stringify({
+            seq,
+            ...coin,
+            orders: this.#byOutcome(
+              this.book(currency).orders.map((orders) =>
+                orders.map(({ orderId, price, qty }) => ({
+                  orderId,
+                  price: formatPrice(price),
+                  qty,
+                  ...coin,
+                })),
+              ),
+            ),
+          });
+        default:
+          return channel satisfies never;
+      }
+    });
+  }
+
+  #byOutcome(values: readonly unknown[]): object {
+    return Object.fromEntries(values.map((value, outcome) => [outcomeId(this.identity, outcome), value]));
+  }
+
+  #prepare(what: string, seq: number, make: () => string): string {
+    const found = this.#prepared.get(what);
+    if (found?.seq === seq) return found.value;
+    const value = make();
+    this.#prepared.set(what, { seq, value });
+    return value;
+  }
+}
+
+function bookOf(state: MarketState, currency: Currency): PublicBook {
+  const { bbo, seqs, last, volume } = state.books[currency];
+  const ladders = state.resting.ladders[currency];
+  const book: PublicBook = {
+    ladders: ladders.map(() => new Map<Ticks, Map<string, Contracts>>()),
+    places: new Map(),
+    bbo: [...bbo],
+    seqs: { ...seqs },
+    last: [...last],
+    volume,
+    trades: [],
+  };
+  for (const ladder of ladders) {
+    for (const { order, remaining } of ladder.orders()) append(book, order, remaining);
+  }
+  return book;
+}
+
+/** `opened` is the order that came to rest last: what is added to the book is told of just before. */
+function applyToBook(book: PublicBook, delta: BookDelta, opened: Order | undefined): void {
+  book.seqs.book = delta.seq;
+  switch (delta.kind) {
+    case "add":
+      assert(opened?.orderId === delta.orderId, `order ${delta.orderId} is added and did not open`);
+      append(book, opened, delta.qty);
+      return;
+    case "update":
+      levelOf(book, delta.orderId).orders.set(delta.orderId, delta.remaining);
+      return;
+    case "remove": {
+      const { orders, ladder, price } = levelOf(book, delta.orderId);
+      orders.delete(delta.orderId);
+      if (orders.size === 0) ladder.delete(price);
+      book.places.delete(delta.orderId);
+      return;
+    }
+    default:
+      return delta satisfies never;
+  }
+}
+
+function append(
+  book: PublicBook,
+  { orderId, outcome, price, qty, acceptedTs }: Order,
+  left: Contracts,
+): void {
+  const ladder = book.ladders[outcome];
+  assert(ladder !== undefined, `the book has no outcome ${outcome}`);
+  const orders = ladder.get(price) ?? new Map<string, Contracts>();
+  ladder.set(price, orders);
+  orders.set(orderId, contracts(left));
+  book.places.set(orderId, { outcome, price, originalQty: qty, acceptedTs });
+}
+
+function levelOf(
+  book: PublicBook,
+  orderId: string,
+): { orders: Map<string, Contracts>; ladder: Map<Ticks, Map<string, Contracts>>; price: Ticks } {
+  const place = book.places.get(orderId);
+  const ladder = place === undefined ? undefined : book.ladders[place.outcome];
+  const orders = place === undefined ? undefined : ladder?.get(place.price);
+  assert(
+    place !== undefined && ladder !== undefined && orders !== undefined,
+    `order ${orderId} is not in the book`,
+  );
+  return { orders, ladder, price: place.price };
+}
+
+function ordersOf(ladder: Map<Ticks, Map<string, Contracts>>): RestingOrder[] {
+  const prices = [...ladder.keys()].sort((a, b) => b - a);
+  return prices.flatMap((price) =>
+    [...(ladder.get(price) ?? [])].map(([orderId, qty]) => ({ orderId, price, qty })),
+  );
+}

@@ -1,0 +1,184 @@
+/** One wallet's private channels as of a moment: folded from its ledger's deltas, and worded for the stream. */
+
+import type { Batch } from "../../../actors/actor.js";
+import type {
+  AcceptedDelta,
+  LedgerDelta,
+  WalletOrderDelta,
+  WalletPositionDelta,
+} from "../../../actors/ledger/deltas.js";
+import type { OpenOrder, WalletPosition } from "../../../actors/ledger/types.js";
+import { assert } from "../../../actors/units.js";
+import type { MarketIdentity } from "../ports.js";
+import { openOrderOnWire, orderOnWire, positionOnWire } from "../wire.js";
+
+export type PrivateChannel = "orders" | "positions";
+export const PRIVATE_CHANNELS: readonly PrivateChannel[] = ["orders", "positions"];
+
+/** One batch of one private channel, as the frame it goes out in. */
+export interface PrivateBatch {
+  readonly channel: PrivateChannel;
+  readonly seq: number;
+  readonly frame: string;
+}
+
+export type WalletDelta = AcceptedDelta | WalletOrderDelta | WalletPositionDelta;
+
+/** What a fold begins with: what a ledger says of a wallet, or where a watcher left off. */
+export interface WalletBase {
+  readonly orders: { readonly seq: number; readonly open: readonly OpenOrder[] };
+  readonly positions: { readonly seq: number; readonly positions: readonly WalletPosition[] };
+}
+
+/** Deltas at or below the seqs it began with are folded and not worded. Every market must be known before its deltas. */
+export class WalletFold {
+  readonly #markets: ReadonlyMap<string, MarketIdentity>;
+  readonly #orders = new Map<string, OpenOrder>();
+  readonly #positions = new Map<string, WalletPosition>();
+  readonly #seqs: Record<PrivateChannel, number>;
+
+  constructor(markets: ReadonlyMap<string, MarketIdentity>, { orders, positions }: WalletBase) {
+    this.#markets = markets;
+    for (const order of orders.open) this.#orders.set(order.orderId, order);
+    for (const position of positions.positions) this.#positions.set(positionKey(position), position);
+    this.#seqs = { orders: orders.seq, positions: positions.seq };
+  }
+
+  seq(channel: PrivateChannel): number {
+    return this.#seqs[channel];
+  }
+
+  /** Orders that are accepted and not over. */
+  get orders(): readonly OpenOrder[] {
+    return [...this.#orders.values()];
+  }
+
+  /** `{ seq, open }` or `{ seq, positions }`. Orders that have not come to rest yet are not shown. */
+  snapshot(channel: PrivateChannel): object {
+    const seq = this.#seqs[channel];
+    if (channel === "orders") {
+      const resting = this.orders.filter(({ status }) => status === "OPEN");
+      return { seq, open: resting.map((order) => openOrderOnWire(this.#market(order.marketId), order)) };
+    }
+    const held = [...this.#positions.values()].filter(({ qty }) => qty > 0);
+    return {
+      seq,
+      positions: held.map((position) => positionOnWire(this.#market(position.marketId), position)),
+    };
+  }
+
+  /** Folds the wallet's part of a batch of its ledger, and gives what goes out. */
+  apply({ ts, deltas }: Batch<WalletDelta>): readonly PrivateBatch[] {
+    const orders: { readonly fill: boolean; readonly seq: number; readonly body: object }[] = [];
+    const positions: { readonly seq: number; readonly body: object }[] = [];
+    for (const delta of deltas) {
+      const market = this.#market(delta.marketId);
+      switch (delta.type) {
+        case "accepted":
+          this.#accept(delta);
+          break;
+        case "order":
+          if (delta.seq > this.#seqs.orders) {
+            const body = orderOnWire(market, delta, this.#orders.get(delta.orderId));
+            orders.push({ fill: delta.kind === "fill", seq: delta.seq, body });
+          }
+          this.#moveOrder(delta);
+          break;
+        case "position":
+          if (delta.seq > this.#seqs.positions) {
+            positions.push({ seq: delta.seq, body: positionOnWire(market, delta) });
+            this.#positions.set(positionKey(delta), delta);
+            if (delta.qty === 0) this.#positions.delete(positionKey(delta));
+          }
+          break;
+        default:
+          delta satisfies never;
+      }
+    }
+    // An order's fills come before its open, cancel or reject (contract section 6); the sort is stable.
+    orders.sort((a, b) => Number(b.fill) - Number(a.fill));
+    return [...this.#word("orders", ts, orders), ...this.#word("positions", ts, positions)];
+  }
+
+  #market(marketId: string): MarketIdentity {
+    const market = this.#markets.get(marketId);
+    assert(market !== undefined, `market ${marketId} is not known yet`);
+    return market;
+  }
+
+  /** An accepted order may be in the snapshot already, further on. */
+  #accept({ order, clientId, marketId }: AcceptedDelta): void {
+    if (this.#orders.has(order.orderId)) return;
+    const { orderId, outcome, currency, price, qty, tif, expiresAt } = order;
+    const status = "PENDING";
+    this.#orders.set(orderId, {
+      orderId,
+      clientId,
+      marketId,
+      outcome,
+      currency,
+      price,
+      qty,
+      tif,
+      status,
+      expiresAt,
+    });
+  }
+
+  /** Deltas the snapshot has in it already only clear away what is over. */
+  #moveOrder(delta: WalletOrderDelta): void {
+    const order = this.#orders.get(delta.orderId);
+    if (order === undefined) return;
+    const fresh = delta.seq > this.#seqs.orders;
+    switch (delta.kind) {
+      case "open":
+        if (fresh) this.#orders.set(delta.orderId, { ...order, qty: delta.qty, status: "OPEN" });
+        return;
+      case "fill":
+        if (delta.remaining === 0) this.#orders.delete(delta.orderId);
+        else if (fresh) this.#orders.set(delta.orderId, { ...order, qty: delta.remaining });
+        return;
+      case "reduce":
+        if (fresh) this.#orders.set(delta.orderId, { ...order, qty: delta.remaining });
+        return;
+      case "cancel":
+      case "reject":
+        this.#orders.delete(delta.orderId);
+        return;
+      default:
+        return delta satisfies never;
+    }
+  }
+
+  #word(
+    channel: PrivateChannel,
+    ts: number,
+    deltas: readonly { readonly seq: number; readonly body: object }[],
+  ): readonly PrivateBatch[] {
+    const seq = deltas[0]?.seq;
+    if (seq === undefined) return [];
+    this.#seqs[channel] = seq;
+    const payload = JSON.stringify({ seq, deltas: deltas.map(({ body }) => body) });
+    return [{ channel, seq, frame: `{"ts":${ts},"delta":{},"${channel}":${payload}}` }];
+  }
+}
+
+function positionKey({ marketId, currency, outcome }: WalletPosition | WalletPositionDelta): string {
+  return `${marketId} ${currency} ${outcome}`;
+}
+
+/** The part of a ledger's batch that concerns private channels, by wallet. */
+export function walletDeltas(
+  deltas: readonly LedgerDelta[],
+  watched: (wallet: string) => boolean,
+): Map<string, WalletDelta[]> {
+  const byWallet = new Map<string, WalletDelta[]>();
+  for (const delta of deltas) {
+    if (delta.type !== "accepted" && delta.type !== "order" && delta.type !== "position") continue;
+    if (!watched(delta.wallet)) continue;
+    const own = byWallet.get(delta.wallet);
+    if (own === undefined) byWallet.set(delta.wallet, [delta]);
+    else own.push(delta);
+  }
+  return byWallet;
+}

@@ -1,0 +1,118 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { ledgerOf, marketActor } from "../../../actors/actor.js";
+import { contracts, ticks, ZERO } from "../../../actors/units.js";
+import { connect, disconnect, type Database } from "../../../db/database.js";
+import { migrate } from "../../../db/migrate.js";
+import { ProjectionGap } from "../../../db/projection/batch.js";
+import { findBalances } from "../../../db/queries/trading/balances.js";
+import { findOrder, listOrders } from "../../../db/queries/trading/orders.js";
+import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
+import { dice, entry, interleave, SmallExchange, type MarketIds } from "../exchange.js";
+import { dump, project } from "../read-model.js";
+
+const PAGE = { limit: 1_000 };
+
+describe("projection of batches", () => {
+  let database: FreshDatabase;
+  let db: Database;
+  let exchange: SmallExchange;
+  let ann: string;
+  let bob: string;
+
+  beforeEach(async () => {
+    database = await freshDatabase(migrate);
+    db = connect(database.url);
+    exchange = new SmallExchange();
+    ann = randomUUID();
+    bob = randomUUID();
+  });
+
+  afterEach(async () => {
+    await disconnect(db);
+    await database.drop();
+  });
+
+  /** Ann bids YES at 0.600, Bob takes with NO at 0.450: Ann pays 0.600, Bob 0.400. */
+  function trade(market: MarketIds): { maker: string; taker: string } {
+    exchange.transact(ann, 10_000_000);
+    exchange.transact(bob, 10_000_000);
+    const maker = exchange.place(ann, market, 0, 600, 10, { clientId: "mine" });
+    exchange.deliverAll();
+    const taker = exchange.place(bob, market, 1, 450, 4);
+    exchange.deliverAll();
+    return { maker, taker };
+  }
+
+  it("changes nothing when it sees entries again, and sees them in any order across actors", async () => {
+    const market = exchange.createMarket();
+    trade(market);
+    exchange.grade(market, { kind: "WINNER", outcome: 0 });
+    exchange.settle(market);
+    exchange.deliverAll();
+    const entries = exchange.entries();
+    await project(database.url, entries);
+    const once = await dump(db);
+    expect(once["fills"]).to.have.length(2);
+    await project(database.url, entries);
+    await project(database.url, entries, 1);
+    expect(await dump(db)).to.deep.equal(once);
+
+    const other = await freshDatabase(migrate);
+    const otherDb = connect(other.url);
+    try {
+      await project(other.url, interleave(entries, dice(7)), 3);
+      expect(await dump(otherDb)).to.deep.equal(once);
+    } finally {
+      await disconnect(otherDb);
+      await other.drop();
+    }
+  });
+
+  it("writes all of a batch or none of it", async () => {
+    const market = exchange.createMarket();
+    trade(market);
+    const good = exchange.entries();
+    const shard = ledgerOf(ann);
+    const last = good.filter(({ actor }) => actor === shard).length;
+    const broken = entry(shard, last + 1, [
+      {
+        ts: 1,
+        deltas: [
+          {
+            type: "order",
+            kind: "open",
+            wallet: ann,
+            seq: 99,
+            marketId: market.marketId,
+            orderId: randomUUID(),
+            qty: contracts(1),
+          },
+        ],
+      },
+    ]);
+    const failure = await project(database.url, [...good, broken]).catch((error: unknown) => error);
+    expect(String(failure)).to.match(/project_update_orders wrote 0 of 1 rows/);
+    expect(Object.values(await dump(db)).flat()).to.deep.equal([]);
+    await project(database.url, good);
+    expect((await listOrders(db, { wallet: ann }, PAGE)).items).to.have.length(1);
+  });
+
+  it("stops at a gap", async () => {
+    exchange.createMarket();
+    const [first] = exchange.entries();
+    if (first === undefined) throw new Error("nothing was said");
+    const gap = await project(database.url, [{ ...first, seq: 2 }]).catch((error: unknown) => error);
+    expect(gap).to.be.instanceOf(ProjectionGap);
+  });
+
+  it("survives what is not text Postgres can hold, and numbers rows by their place in the log", async () => {
+    const market = exchange.createMarket();
+    exchange.transact(ann, 10_000_000);
+    const orderId = exchange.place(ann, market, 0, 600, 10, { clientId: "a\0b" });
+    await project(database.url, exchange.entries(10));
+    expect(await findOrder(db, ann, orderId)).to.include({ clientId: "a\uFFFDb", price: ticks(600) });
+    expect(marketActor(market.marketId)).to.match(/^market:/);
+    expect((await findBalances(db, [bob])).get(bob)?.CASH.total).to.equal(ZERO);
+  });
+});

@@ -1,0 +1,150 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { ledgerOf, ledgerShardOf, marketActor, partitionOf } from "../../../actors/actor.js";
+import { contracts, millicents, ticks } from "../../../actors/units.js";
+import { connect, disconnect, type Database } from "../../../db/database.js";
+import { journalOf } from "../../../db/projection/journal.js";
+import { migrate } from "../../../db/migrate.js";
+import { Projector } from "../../../db/projection/projector.js";
+import { findBalances } from "../../../db/queries/trading/balances.js";
+import { money } from "../../../db/queries/operator/money.js";
+import { findOrder } from "../../../db/queries/trading/orders.js";
+import { waitProjected } from "../../../db/queries/projected.js";
+import { actorOf } from "../../../stream/runtime/actors.js";
+import { systemClock } from "../../../stream/log/clock.js";
+import { LogExchange } from "../../../stream/log/ask.js";
+import { silentLogger } from "../../../stream/log/logger.js";
+import { RedisLog } from "../../../stream/redis/redis-log.js";
+import { LogTail } from "../../../stream/log/tail.js";
+import { Worker } from "../../../stream/runtime/worker.js";
+import { freshDatabase, freshRedis, type FreshDatabase, type FreshRedis } from "../../support/servers.js";
+import { FEE } from "../exchange.js";
+
+describe("projector on the real log", () => {
+  let redis: FreshRedis;
+  let database: FreshDatabase;
+  let db: Database;
+  let log: RedisLog;
+  let tail: LogTail;
+  let worker: Worker;
+  let exchange: LogExchange;
+  let projector: Projector;
+
+  beforeEach(async () => {
+    redis = await freshRedis();
+    database = await freshDatabase(migrate);
+    db = connect(database.url);
+    log = await RedisLog.open({ url: redis.url });
+    const common = { log, clock: systemClock, logger: silentLogger };
+    worker = new Worker({ id: randomUUID(), ...common, actorOf });
+    await worker.start();
+    exchange = new LogExchange({ ...common, newId: randomUUID });
+    await exchange.start();
+    tail = new LogTail({ ...common, actorOf });
+    projector = startProjector();
+  });
+
+  afterEach(async () => {
+    await projector.stop();
+    await exchange.close();
+    await worker.stop();
+    await tail.close();
+    await log.close();
+    await disconnect(db);
+    await database.drop();
+    await redis.drop();
+  });
+
+  function startProjector(): Projector {
+    const started = new Projector({
+      databaseUrl: database.url,
+      journal: journalOf(log, tail),
+      marketChanged: () => Promise.resolve(),
+      log: silentLogger,
+    });
+    void started.run();
+    return started;
+  }
+
+  async function deposit(trader: string): Promise<void> {
+    await exchange.ledger(ledgerShardOf(trader), {
+      kind: "transact",
+      transactionId: randomUUID(),
+      transaction: "DEPOSIT",
+      wallet: trader,
+      trader,
+      currency: "CASH",
+      amount: millicents(1_000_000),
+      ref: "a test",
+    });
+  }
+
+  async function place(trader: string, marketId: string, outcome: number, price: number): Promise<string> {
+    const orderId = randomUUID();
+    await exchange.ledger(ledgerShardOf(trader), {
+      kind: "place",
+      wallet: trader,
+      trader,
+      atomic: false,
+      orders: [
+        {
+          orderId,
+          terms: { marketId, outcomes: 2, voids: "FMV", fee: FEE, live: false },
+          currency: "CASH",
+          outcome,
+          price: ticks(price),
+          qty: contracts(10),
+          tif: "GTC",
+          selfTrade: "wash",
+        },
+      ],
+    });
+    return orderId;
+  }
+
+  it("shows what was acknowledged, before and after a restart, and lets the log trim", async () => {
+    const [ann, bob, marketId] = [randomUUID(), randomUUID(), randomUUID()];
+    await exchange.market(marketId, {
+      kind: "create",
+      open: true,
+      live: false,
+      definition: {
+        marketId,
+        eventId: randomUUID(),
+        marketType: "MONEY",
+        description: "who wins",
+        voids: "FMV",
+        outcomes: ["A", "B"].map((name) => ({ outcomeId: randomUUID(), name })),
+        fee: FEE,
+        liveDelayMs: 0,
+        ticks: [ticks(400), ticks(600)],
+      },
+    });
+    await Promise.all([deposit(ann), deposit(bob)]);
+    const resting = await place(ann, marketId, 0, 600);
+    await waitProjected(db, ledgerOf(ann), await tail.head(ledgerOf(ann)), 5_000);
+    expect(await findOrder(db, ann, resting)).to.include({ qty: 10 });
+    await projector.stop();
+    await place(bob, marketId, 1, 400);
+    projector = startProjector();
+
+    const endMs = Date.now() + 8_000;
+    while ((await findOrder(db, ann, resting))?.status !== "FILLED") {
+      expect(Date.now(), "the fill shows").to.be.lessThan(endMs);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    for (const actor of [ledgerOf(ann), ledgerOf(bob), marketActor(marketId)]) {
+      expect(await waitProjected(db, actor, await tail.head(actor), 5_000), actor).to.equal(true);
+    }
+    expect((await findBalances(db, [ann])).get(ann)?.CASH.reserved).to.equal(0);
+    expect((await money(db)).CASH).to.include({ escrow: 10_000, inFlight: 0, difference: 0 });
+
+    const actor = ledgerOf(bob);
+    for (;;) {
+      const [head] = await log.heads(partitionOf(actor), [actor]);
+      if (head?.projected === head?.seq) break;
+      expect(Date.now(), "the log is told").to.be.lessThan(endMs);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  });
+});

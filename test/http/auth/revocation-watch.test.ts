@@ -1,0 +1,148 @@
+import { expect } from "chai";
+import pg from "pg";
+import { WebSocket } from "ws";
+import { generateKey, Signer, type SigningKey } from "../../../http/client/signer.js";
+import { login, startStack, type Stack } from "../../support/stack.js";
+import { newTrader, type TestTrader } from "../../support/traders.js";
+import { send, signed } from "../requests.js";
+
+/** What the contract promises. */
+const PROMISED_MS = 5_000;
+
+interface Open {
+  readonly socket: WebSocket;
+  readonly closed: Promise<string>;
+}
+
+describe("a socket whose caller may not stream any more", function () {
+  this.timeout(60_000);
+  let stack: Stack;
+  let database: pg.Client;
+  let trader: TestTrader;
+  const sockets: WebSocket[] = [];
+
+  before(async () => {
+    stack = await startStack({ gateways: 2 });
+    database = new pg.Client({ connectionString: stack.databaseUrl });
+    await database.connect();
+  });
+
+  beforeEach(async () => {
+    trader = await newTrader(stack);
+  });
+
+  after(async () => {
+    for (const socket of sockets) socket.terminate();
+    await database.end();
+    await stack.stop();
+  });
+
+  async function open(socket: WebSocket): Promise<Open> {
+    sockets.push(socket);
+    const closed = new Promise<string>((resolve) => {
+      socket.on("close", (code, reason) => resolve(`${code} ${reason.toString()}`));
+    });
+    await new Promise((resolve, reject) => {
+      socket.once("open", resolve);
+      socket.once("error", reject);
+    });
+    return { socket, closed };
+  }
+
+  /** A socket at the second gateway; what closes it happens at the first. */
+  function byKey(key: SigningKey): Promise<Open> {
+    const headers = new Signer(key, stack.brand).headers("GET", "/v3/ws", "", new Uint8Array(0));
+    return open(new WebSocket(`${(stack.urls[1] ?? "").replace("http", "ws")}/v3/ws`, { headers }));
+  }
+
+  async function post(target: string, token: string, body: object): Promise<number> {
+    const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+    return (await send(stack.url, { method: "POST", target, headers, body: JSON.stringify(body) })).status;
+  }
+
+  /** Does what ends the sockets, and says how they were closed and that it was in time. */
+  async function endOf(closed: Promise<string>, end: () => Promise<unknown>): Promise<string> {
+    const began = Date.now();
+    await end();
+    const how = await closed;
+    expect(Date.now() - began).to.be.below(PROMISED_MS);
+    return how;
+  }
+
+  async function readKey(expiresInMs?: number): Promise<SigningKey> {
+    const pair = generateKey();
+    const target = `/v3/account/subaccounts/${trader.trading.key.keyId}/keys`;
+    const { publicKey, algorithm } = pair;
+    const expiresAt = expiresInMs === undefined ? {} : { expiresAt: Date.now() + expiresInMs };
+    const body = { name: "reader", publicKey, algorithm, scope: "trading::read", ...expiresAt };
+    const raw = { method: "POST", target, body: JSON.stringify(body) };
+    const { json } = await send(stack.url, signed(trader.management, raw));
+    return { ...pair, keyId: String(json["keyId"]) };
+  }
+
+  it("is closed when the key is revoked, and no other", async () => {
+    const [own, other] = [await byKey(trader.trading.key), await byKey(await readKey())];
+    const target = `/v3/keys/${trader.trading.key.keyId}`;
+    const how = endOf(own.closed, () =>
+      send(stack.url, signed(trader.management, { method: "DELETE", target })),
+    );
+    expect(await how).to.equal("1008 KEY_REVOKED");
+    expect(other.socket.readyState).to.equal(WebSocket.OPEN);
+  });
+
+  it("is closed when the key expires", async () => {
+    const { closed } = await byKey(await readKey(1_500));
+    expect(await endOf(closed, () => Promise.resolve())).to.equal("1008 KEY_EXPIRED");
+  });
+
+  it("is closed when the account is locked, or its holder excludes themself", async () => {
+    const { traderId } = trader.account;
+    const operator = await stack.operatorToken();
+    const states = ["LOCKED", "SELF_EXCLUDED"].map((state) => ({ state, reason: "a test" }));
+    const hows: string[] = [];
+    for (const state of states) {
+      const { closed } = await byKey(trader.trading.key);
+      hows.push(await endOf(closed, () => post(`/admin/v1/traders/${traderId}/state`, operator, state)));
+      await post(`/admin/v1/traders/${traderId}/state`, operator, { state: "ACTIVE", reason: "a test" });
+    }
+    expect(hows).to.deep.equal(["1008 ACCOUNT_LOCKED", "1008 SELF_EXCLUDED"]);
+  });
+
+  it("is closed when the device's location fails", async () => {
+    const token = await login(stack.url, trader.account);
+    const { closed } = await byKey(trader.trading.key);
+    const how = endOf(closed, () => post("/v3/session/location", token, { failed: true }));
+    expect(await how).to.equal("1008 GEOLOCATION_FAILED");
+  });
+
+  it("is closed when the session ends that it was opened from, and stays when another does", async () => {
+    const tokens = [await login(stack.url, trader.account), await login(stack.url, trader.account)];
+    const opened = await Promise.all(
+      tokens.map(async (token) => {
+        const headers = { Authorization: `Bearer ${token}` };
+        const { json } = await send(stack.url, { method: "POST", target: "/v3/ws/tickets", headers });
+        const url = `${(stack.urls[1] ?? "").replace("http", "ws")}/v3/ws?ticket=${String(json["ticket"])}`;
+        return open(new WebSocket(url));
+      }),
+    );
+    const [own, other] = opened;
+    const headers = { Authorization: `Bearer ${tokens[0] ?? ""}` };
+    const logout = (): Promise<unknown> =>
+      send(stack.url, { method: "DELETE", target: "/v3/session", headers });
+    expect(await endOf(own?.closed ?? Promise.reject(new Error()), logout)).to.equal("1008 SESSION_ENDED");
+    expect(other?.socket.readyState).to.equal(WebSocket.OPEN);
+  });
+
+  it("is closed also when the news got lost on their way", async () => {
+    const changes = [
+      "insert into device_locations (trader_id, failed, ts) values ($1, true, $2) on conflict (trader_id) do update set failed = true, ts = $2",
+      "update keys set revoked_ts = $2 where trader_id = $1",
+    ];
+    const hows = changes.map(async (sql) => {
+      const { account, trading } = await newTrader(stack);
+      const { closed } = await byKey(trading.key);
+      return endOf(closed, () => database.query(sql, [account.traderId, Date.now()]));
+    });
+    expect(await Promise.all(hows)).to.deep.equal(["1008 GEOLOCATION_FAILED", "1008 KEY_REVOKED"]);
+  });
+});

@@ -1,0 +1,86 @@
+import { expect } from "chai";
+import jwt from "jsonwebtoken";
+import { Passwords } from "../../../http/auth/passwords.js";
+import { WebTokens } from "../../../http/auth/tokens.js";
+
+const SECRET = "a secret of the tests, long enough for HS256";
+const ACCOUNT = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
+
+describe("web tokens", () => {
+  const now = 1_790_000_000_000;
+  const tokens = new WebTokens(SECRET, () => now);
+  const claims = () => jwt.decode(tokens.mint(ACCOUNT, "trader").token) as jwt.JwtPayload;
+  const forge = (payload: object, options: jwt.SignOptions = {}, secret: string | null = SECRET) =>
+    jwt.sign(payload, secret ?? "", {
+      header: { alg: "HS256", typ: "web+jwt" },
+      ...options,
+    } as jwt.SignOptions);
+
+  it("come back as who they were minted for, for twelve hours", () => {
+    const { token, session } = tokens.mint(ACCOUNT, "operator");
+    expect(tokens.read(token)).to.deep.equal(session);
+    expect(session.expiresAt - now).to.equal(12 * 60 * 60 * 1000);
+    expect(new WebTokens(SECRET, () => session.expiresAt - 1_000).read(token)).to.deep.equal(session);
+    expect(new WebTokens(SECRET, () => session.expiresAt).read(token)).to.equal(undefined);
+  });
+
+  it("a forgery with the same claims and the same secret is what the attacks below differ from", () => {
+    expect(tokens.read(forge(claims()))?.accountId).to.equal(ACCOUNT);
+  });
+
+  const base64url = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const attacks: Readonly<Record<string, () => string>> = {
+    "alg none": () => `${base64url({ alg: "none", typ: "web+jwt" })}.${base64url(claims())}.`,
+    "alg None": () => `${base64url({ alg: "None", typ: "web+jwt" })}.${base64url(claims())}.`,
+    "another secret": () => forge(claims(), {}, "another secret of at least thirty-two letters"),
+    HS512: () => forge(claims(), { algorithm: "HS512", header: { alg: "HS512", typ: "web+jwt" } }),
+    "another issuer": () => forge({ ...claims(), iss: "elsewhere" }),
+    "the audience of surface B": () => forge({ ...claims(), aud: "emm" }),
+    "two audiences": () => forge({ ...claims(), aud: ["web", "emm"] }),
+    "another typ": () => forge(claims(), { header: { alg: "HS256", typ: "JWT" } }),
+    "a key id": () => forge(claims(), { header: { alg: "HS256", typ: "web+jwt", kid: "../../dev/null" } }),
+    "a key address": () =>
+      forge(claims(), { header: { alg: "HS256", typ: "web+jwt", jku: "http://localhost/" } }),
+    "an unknown role": () => forge({ ...claims(), role: "root" }),
+    "no expiry": () => {
+      const rest = claims();
+      delete rest.exp;
+      return forge(rest);
+    },
+    expired: () => forge({ ...claims(), exp: Math.floor(now / 1000) - 1 }),
+    "a cut signature": () => tokens.mint(ACCOUNT, "trader").token.slice(0, -2),
+    nothing: () => "",
+  };
+  for (const [name, attack] of Object.entries(attacks)) {
+    it(`refuse ${name}`, () => expect(tokens.read(attack())).to.equal(undefined));
+  }
+});
+
+describe("passwords", () => {
+  const passwords = new Passwords({ log2N: 10, p: 1 });
+
+  it("match themselves only", async () => {
+    const stored = await passwords.hash("correct horse");
+    expect(stored).to.not.include("horse");
+    expect(await passwords.matches("correct horse", stored)).to.equal(true);
+    expect(await passwords.matches("correct horse ", stored)).to.equal(false);
+  });
+
+  it("are salted", async () => {
+    expect(await passwords.hash("same")).to.not.equal(await passwords.hash("same"));
+  });
+
+  it("match nothing where nothing is stored, after the same work", async () => {
+    expect(await passwords.matches("anything", undefined)).to.equal(false);
+  });
+
+  it("are hashed a few at a time, and the line has an end", async () => {
+    const stored = await passwords.hash("x");
+    const results = await Promise.allSettled(
+      Array.from({ length: 300 }, () => passwords.matches("x", stored)),
+    );
+    const refused = results.filter((result) => result.status === "rejected");
+    expect(refused.length).to.equal(98);
+    expect(refused.every(({ reason }) => (reason as { code: string }).code === "UNAVAILABLE")).to.equal(true);
+  });
+});

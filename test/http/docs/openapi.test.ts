@@ -1,0 +1,189 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { expect } from "chai";
+import { ERRORS, wireCode } from "../../../http/request/errors.js";
+import type { OpenApiDocument, Operation } from "../../../http/docs/json.js";
+import { Contract, type Sent } from "../../support/documented.js";
+import { startStack, type Stack } from "../../support/stack.js";
+
+const BRANDS = [
+  { signatureBrand: "Svc", servicePrefix: "svc" },
+  { signatureBrand: "Acme", servicePrefix: "abc" },
+] as const;
+
+async function documentOf(stack: Stack): Promise<OpenApiDocument> {
+  const response = await fetch(`${stack.url}/openapi.json`);
+  expect(response.headers.get("content-type")).to.match(/^application\/json/);
+  return (await response.json()) as OpenApiDocument;
+}
+
+function operationsOf(document: OpenApiDocument): [string, Operation][] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): [string, Operation] => [
+      `${method.toUpperCase()} ${path}`,
+      operation,
+    ]),
+  );
+}
+
+for (const { signatureBrand, servicePrefix } of BRANDS) {
+  describe(`the OpenAPI document of ${signatureBrand}`, () => {
+    let stack: Stack;
+    let document: OpenApiDocument;
+
+    before(async () => {
+      stack = await startStack({ signatureBrand, servicePrefix });
+      document = await documentOf(stack);
+    });
+
+    after(() => stack.stop());
+
+    it("is valid OpenAPI 3.1", async () => {
+      expect(await new Validator().validate({ ...document })).to.deep.equal({ valid: true });
+      expect(document.openapi).to.equal("3.1.0");
+    });
+
+    it("says of every operation what it is for, what it costs and who may call it", () => {
+      const operations = operationsOf(document);
+      expect(operations.length).to.be.greaterThan(110);
+      for (const [line, { summary, description, tags }] of operations) {
+        expect(summary, line).not.to.equal("");
+        expect(tags, line).to.have.lengthOf(1);
+        if (!/\/v3\/|\/admin\/|emm\//.test(line)) continue;
+        expect(description, line).to.match(/Scopes: |For (?:web|clients|anybody)/);
+        expect(description, line).to.match(/cost: \w+ \d|Rate per client: |Free|edge/);
+      }
+      expect(new Set(operations.map(([, { operationId }]) => operationId))).to.have.lengthOf(
+        operations.length,
+      );
+    });
+
+    it("names brand and prefix as they are configured", () => {
+      const text = JSON.stringify(document);
+      const other = BRANDS.find((one) => one.signatureBrand !== signatureBrand);
+      expect(text).to.contain(`${signatureBrand}-Signature`);
+      expect(text).to.contain(`${signatureBrand.toUpperCase()}-V3`);
+      expect(Object.keys(document.paths)).to.include(`/${servicePrefix}/v2/emm/ticks`);
+      expect(text).not.to.contain(`${other?.signatureBrand ?? ""}-`);
+      expect(text).not.to.contain(`/${other?.servicePrefix ?? ""}/`);
+      expect(text).not.to.contain("{brand}");
+    });
+
+    it("prints every code with its status, and names each at some operation", () => {
+      const { description } = document.info as { description: string };
+      const { responses } = document.components as { responses: unknown };
+      const told = JSON.stringify(responses);
+      for (const { code, status } of ERRORS) {
+        expect(description)
+          .to.contain(`| ${status} |`)
+          .and.to.contain(`\`${wireCode(code)}\``);
+        expect(told, code).to.contain(`"${wireCode(code)}"`);
+      }
+    });
+
+    it("refers to nothing that is not there", () => {
+      const text = JSON.stringify(document);
+      const refs = new Set(
+        [...text.matchAll(/"\$ref":"#\/components\/(\w+)\/([^"]+)"/g)].map(([whole]) => whole),
+      );
+      expect(refs.size).to.be.greaterThan(50);
+      for (const whole of refs) {
+        const [, kind = "", name = ""] = /components\/(\w+)\/([^"]+)"/.exec(whole) ?? [];
+        expect((document.components[kind] as object | undefined) ?? {}, whole).to.have.property(name);
+      }
+    });
+  });
+}
+
+describe("answers held against the document", () => {
+  let stack: Stack;
+  let contract: Contract;
+  const good: Sent = {
+    method: "GET",
+    target: "/v3/public/types/sports?",
+    status: 200,
+    headers: { "content-type": "application/json; charset=utf-8", "x-request-id": "1" },
+    body: Buffer.from('["FOOTBALL"]'),
+  };
+
+  before(async () => {
+    stack = await startStack();
+    contract = new Contract(await documentOf(stack));
+  });
+
+  after(() => stack.stop());
+
+  it("pass when they are as documented", () => {
+    expect(contract.fault(good)).to.equal(undefined);
+  });
+
+  const wrong: readonly (readonly [string, Partial<Sent>, RegExp])[] = [
+    ["a status that is not declared", { status: 418 }, /status is not declared/],
+    ["a path that is not declared", { target: "/v3/public/types/colours" }, /no such operation/],
+    ["a method that is not declared", { method: "POST" }, /no such operation/],
+    ["another shape", { body: Buffer.from('[{"name":"FOOTBALL"}]') }, /must be string/],
+    [
+      "a body where none is declared",
+      { method: "DELETE", target: "/v3/session", status: 204 },
+      /body is not declared/,
+    ],
+    [
+      "another content type",
+      { headers: { ...good.headers, "content-type": "text/html" } },
+      /type text\/html is not declared/,
+    ],
+    ["a header too many", { headers: { ...good.headers, "x-colour": "red" } }, /x-colour is not declared/],
+    [
+      "a header too few",
+      { headers: { "content-type": "application/json" } },
+      /header X-Request-Id is missing/,
+    ],
+    [
+      "a code that the route does not have",
+      {
+        status: 503,
+        headers: { ...good.headers, "retry-after": "1" },
+        body: Buffer.from('{"code":"MARKET_CLOSED","message":"no"}'),
+      },
+      /allowed values/,
+    ],
+    [
+      "a field too many",
+      {
+        status: 404,
+        target: "/v3/public/catalog/markets/5f0c3f0e-9d7a-4b0e-8f51-0d6a3c1f7a02",
+        body: Buffer.from('{"code":"MARKET_NOT_FOUND","message":"no","stack":"at"}'),
+      },
+      /additional properties/,
+    ],
+  ];
+  for (const [name, change, fault] of wrong) {
+    it(`fail for ${name}`, () => {
+      expect(contract.fault({ ...good, ...change })).to.match(fault);
+    });
+  }
+});
+
+describe("the page of the document", () => {
+  let stack: Stack;
+
+  before(async () => {
+    stack = await startStack();
+  });
+
+  after(() => stack.stop());
+
+  it("loads nothing from elsewhere, and allows no inline script", async () => {
+    const page = await fetch(`${stack.url}/docs`);
+    expect(page.status).to.equal(200);
+    const policy = page.headers.get("content-security-policy") ?? "";
+    expect(policy).to.contain("script-src 'self'").and.not.to.contain("unsafe");
+    const html = await page.text();
+    expect(html).not.to.match(/<script(?![^>]* src="\/docs\/)/);
+    const files = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file = ""]) => file);
+    expect(files).to.have.lengthOf.greaterThan(4);
+    for (const file of files) {
+      expect(file).to.match(/^\//);
+      expect((await fetch(`${stack.url}${file}`)).status, file).to.equal(200);
+    }
+  });
+});

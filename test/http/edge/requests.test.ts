@@ -1,0 +1,300 @@
+import { connect } from "node:net";
+import { expect } from "chai";
+import { send, signed, type Raw } from "../requests.js";
+import { startStack, type Stack } from "../../support/stack.js";
+import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
+
+const MISSING = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
+
+describe("requests as they arrive", function () {
+  this.timeout(60_000);
+  let stack: Stack;
+  let trader: TestTrader;
+  let outcome = "";
+  let marketId = "";
+  const lines: string[] = [];
+
+  before(async () => {
+    stack = await startStack({ edge: { bodyBytes: 4_096 }, logTo: (line) => lines.push(line) });
+    trader = await newTrader(stack);
+    const market = await newMarket(stack);
+    marketId = market.marketId;
+    [outcome] = market.outcomes;
+  });
+  after(() => stack.stop());
+
+  describe("paths match byte for byte", () => {
+    const targets = [
+      "/v3/limits/",
+      "/v3//limits",
+      "//v3/limits",
+      "/V3/limits",
+      "/v3/Limits",
+      "/v3/./limits",
+      "/v3/x/../limits",
+      "/v3/%6cimits",
+      "/v3/limits%2F",
+      "/v3%2flimits",
+      "/v3/limits;x=1",
+      "/v3/limits%00",
+      "http://localhost/v3/limits",
+      "/v3/nothing",
+      `/v3/orders/${MISSING.toUpperCase()}`,
+    ];
+    for (const target of targets) {
+      it(`${target} is 404, also when it is signed`, async () => {
+        const answer = await send(stack.url, signed(trader.trading, { target }));
+        expect(`${answer.status} ${String(answer.json["code"])}`).to.equal("404 ROUTE_NOT_FOUND");
+      });
+    }
+    it("an id of the path that is no uuid is 400", async () => {
+      const answer = await send(stack.url, signed(trader.trading, { target: "/v3/orders/mine" }));
+      expect(`${answer.status} ${String(answer.json["code"])}`).to.equal("400 INVALID_REQUEST");
+    });
+  });
+
+  describe("queries", () => {
+    const refused = [
+      ["an unknown parameter", "colour=red", "INVALID_QUERY", /colour/],
+      ["a repeated one", "league=NFL&league=NBA", "INVALID_QUERY", /more than once/],
+      ["one repeated by an escape", "league=NFL&l%65ague=NBA", "INVALID_QUERY", /more than once/],
+      ["bytes that are no UTF-8", "league=%ff", "INVALID_QUERY", /UTF-8/],
+      ["limit 0", "limit=0", "INVALID_REQUEST", /limit/],
+      ["limit 5001", "limit=5001", "INVALID_REQUEST", /limit/],
+      ["limit 1e2", "limit=1e2", "INVALID_REQUEST", /limit/],
+      ["limit with a sign", "limit=%2B5", "INVALID_REQUEST", /limit/],
+      ["a status there is not", "status=OPEN", "INVALID_QUERY", /status/],
+      ["a cursor of nobody", "after=abc", "INVALID_QUERY", /cursor/],
+      ["a bound that is no number", "startsAfter=now", "INVALID_QUERY", /startsAfter/],
+    ] as const;
+    for (const [name, query, code, message] of refused) {
+      it(`refuse ${name}`, async () => {
+        const raw = signed(trader.trading, { target: `/v3/catalog/events?${query}` });
+        const answer = await send(stack.url, raw);
+        expect(`${answer.status} ${String(answer.json["code"])}`).to.equal(`400 ${code}`);
+        expect(answer.json["message"]).to.match(message);
+      });
+    }
+    it("a plus is a plus", async () => {
+      const { json } = await send(
+        stack.url,
+        signed(trader.trading, { target: "/v3/catalog/events?league=Serie+A" }),
+      );
+      expect(json["items"]).to.deep.equal([]);
+    });
+    it("a route without parameters takes none", async () => {
+      const answer = await send(stack.url, signed(trader.trading, { target: "/v3/limits?a=1" }));
+      expect(answer.json["code"]).to.equal("INVALID_QUERY");
+    });
+  });
+
+  describe("bodies", () => {
+    const place = (
+      body: string | Buffer,
+      headers: Record<string, string> = {},
+    ): Promise<{ status: number; json: Readonly<Record<string, unknown>> }> =>
+      send(stack.url, signed(trader.trading, { method: "POST", target: "/v3/orders", body, headers }));
+    const order = (fields: object): string =>
+      JSON.stringify({ outcomeId: outcome, price: "0.500", qty: 1, tif: "GTC", ...fields });
+
+    const refused: readonly (readonly [string, () => string | Buffer, string])[] = [
+      ["nothing", () => "", "INVALID_BODY"],
+      ["no JSON", () => "qty=1", "INVALID_BODY"],
+      ["an array", () => "[]", "INVALID_BODY"],
+      ["null", () => "null", "INVALID_BODY"],
+      ["an unknown field", () => order({ colour: "red" }), "INVALID_BODY"],
+      ["__proto__", () => order({}).replace("{", '{"__proto__":{"kyc":"VERIFIED"},'), "INVALID_BODY"],
+      ["a duplicate key", () => order({}).replace("{", '{"qty":2,'), "INVALID_BODY"],
+      ["an exponent", () => order({}).replace('"qty":1', '"qty":1e3'), "INVALID_BODY"],
+      ["negative zero", () => order({}).replace('"qty":1', '"qty":-0'), "INVALID_BODY"],
+      ["2^53 + 1", () => order({}).replace('"qty":1', '"qty":9007199254740993'), "INVALID_BODY"],
+      ["400 digits", () => order({}).replace('"qty":1', `"qty":${"9".repeat(400)}`), "INVALID_BODY"],
+      ["no UTF-8", () => Buffer.from([0x7b, 0xff, 0x7d]), "INVALID_BODY"],
+      ["a nest of arrays", () => "[".repeat(3_000), "INVALID_BODY"],
+      ["a price that is a number", () => order({ price: 0.5 }), "INVALID_BODY"],
+      ["a price off the grid", () => order({ price: "0.501" }), "INVALID_PRICE"],
+      ["a price of four decimals", () => order({ price: "0.5000" }), "INVALID_PRICE"],
+      ["a price of 1", () => order({ price: "1.000" }), "INVALID_PRICE"],
+      ["a price of 0", () => order({ price: "0.000" }), "INVALID_PRICE"],
+      ["a price in Arabic digits", () => order({ price: "0.\u0665\u0660\u0660" }), "INVALID_PRICE"],
+      ["a quantity of 0", () => order({ qty: 0 }), "QTY_OUT_OF_RANGE"],
+      ["a quantity below 0", () => order({ qty: -1 }), "QTY_OUT_OF_RANGE"],
+      ["half a contract", () => order({ qty: 1.5 }), "QTY_OUT_OF_RANGE"],
+      ["2^31 contracts", () => order({ qty: 2_147_483_648 }), "QTY_OUT_OF_RANGE"],
+      ["a ttl on GTC", () => order({ ttl: 5_000 }), "TTL_NOT_ALLOWED"],
+      ["GTT without one", () => order({ tif: "GTT" }), "TTL_REQUIRED"],
+      ["a ttl of 999", () => order({ tif: "GTT", ttl: 999 }), "TTL_OUT_OF_RANGE"],
+      ["a ttl of 31 days", () => order({ tif: "GTT", ttl: 31 * 86_400_000 }), "TTL_OUT_OF_RANGE"],
+      ["a tif there is not", () => order({ tif: "GFD" }), "INVALID_BODY"],
+      ["an outcome there is not", () => order({ outcomeId: MISSING }), "OUTCOME_NOT_FOUND"],
+      ["a clientId that is no uuid", () => order({ clientId: "1" }), "INVALID_BODY"],
+      ["more than the wallet has", () => order({ qty: 1_000_000 }), "INSUFFICIENT_BALANCE"],
+    ];
+    for (const [name, body, code] of refused) {
+      it(`refuse ${name}`, async () => {
+        const answer = await place(body());
+        expect(answer.json["code"]).to.equal(code);
+        expect(answer.status).to.equal(
+          code === "OUTCOME_NOT_FOUND" ? 404 : code === "INSUFFICIENT_BALANCE" ? 422 : 400,
+        );
+        expect(answer.json["message"]).to.be.a("string").that.is.not.empty;
+      });
+    }
+
+    it("need Content-Type: application/json and no Content-Encoding", async () => {
+      for (const type of ["text/plain", "application/json; charset=latin1", "application/jsonx"]) {
+        expect((await place(order({}), { "Content-Type": type })).json["code"], type).to.equal(
+          "INVALID_REQUEST",
+        );
+      }
+      expect((await place(order({}), { "Content-Encoding": "gzip" })).json["code"]).to.equal(
+        "INVALID_REQUEST",
+      );
+      expect((await place(order({}), { "Content-Type": "application/json; charset=utf-8" })).status).to.equal(
+        201,
+      );
+    });
+
+    it("are refused where none is taken", async () => {
+      const raw = signed(trader.trading, { method: "DELETE", target: "/v3/orders", body: "{}" });
+      expect((await send(stack.url, raw)).json["code"]).to.equal("INVALID_BODY");
+    });
+
+    it("a scope field is named where the route takes none", async () => {
+      const body = JSON.stringify({ name: "x", publicKey: "x", algorithm: "Ed25519", scope: "trading" });
+      const raw = signed(trader.management, { method: "POST", target: "/v3/keys", body });
+      const answer = await send(stack.url, raw);
+      expect(answer.json).to.deep.equal({
+        code: "INVALID_REQUEST",
+        message: "scope is not a field of this route; leave it out",
+      });
+    });
+  });
+
+  describe("the edge", () => {
+    const expectHtml = async (
+      answer: Promise<{ status: number; text: string; headers: ReadonlyMap<string, string> }>,
+    ): Promise<void> => {
+      const { status, text, headers } = await answer;
+      expect(status).to.equal(403);
+      expect(headers.get("content-type")).to.match(/^text\/html/);
+      expect(text).to.not.match(/"code"/);
+    };
+
+    it("refuses a body over its cap with HTML, declared or not", async () => {
+      const body = JSON.stringify({ orders: "x".repeat(5_000) });
+      const target = "/v3/orders/batch";
+      await expectHtml(send(stack.url, signed(trader.trading, { method: "POST", target, body })));
+      const chunk = "x".repeat(3_000);
+      const chunked = `bb8\r\n${chunk}\r\nbb8\r\n${chunk}\r\n0\r\n\r\n`;
+      const { port } = new URL(stack.url);
+      const text = await new Promise<string>((resolve, reject) => {
+        const socket = connect(Number(port), "127.0.0.1");
+        let got = "";
+        socket.on("data", (data) => (got += data.toString()));
+        socket.on("close", () => resolve(got));
+        socket.on("error", reject);
+        socket.write(`POST ${target} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${chunked}`);
+      });
+      expect(text).to.match(/^HTTP\/1\.1 403 /);
+    });
+
+    it("a request with both Content-Length and Transfer-Encoding is no request", async () => {
+      const headers = { "Content-Length": "5", "Transfer-Encoding": "chunked" };
+      const answer = await send(stack.url, { method: "POST", target: "/v3/session", headers });
+      expect(answer.status).to.equal(400);
+    });
+
+    it("a forwarding header is not believed", async () => {
+      lines.length = 0;
+      await send(stack.url, {
+        target: "/v3/public/types/sports",
+        headers: { "X-Forwarded-For": "203.0.113.9" },
+      });
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      expect(lines.join("")).to.include('"ip":"127.0.0.1"').and.not.include("203.0.113.9");
+    });
+  });
+
+  it("answers carry an id of their own, security headers and CORS, and no trace of Express", async () => {
+    const raw: Raw = {
+      target: "/v3/public/types/sports",
+      headers: { Origin: "https://example.com", "X-Request-Id": "mine" },
+    };
+    const { headers, status } = await send(stack.url, raw);
+    expect(status).to.equal(200);
+    expect(headers.get("x-request-id")).to.match(/^[0-9a-f-]{36}$/);
+    expect(headers.get("access-control-allow-origin")).to.equal("*");
+    expect(headers.get("access-control-expose-headers")).to.include("X-RateLimit-Remaining");
+    expect(headers.get("x-content-type-options")).to.equal("nosniff");
+    expect(headers.has("x-powered-by")).to.equal(false);
+  });
+
+  it("metered answers say what they cost", async () => {
+    const read = await send(stack.url, signed(trader.trading, { target: `/v3/catalog/markets/${marketId}` }));
+    expect(read.headers.get("x-ratelimit-bucket")).to.equal("read");
+    expect(read.headers.get("x-ratelimit-cost")).to.equal("1");
+    const list = await send(stack.url, signed(trader.trading, { target: "/v3/portfolio/fills" }));
+    expect(list.headers.get("x-ratelimit-bucket")).to.equal("history");
+    expect(list.headers.get("x-ratelimit-cost")).to.equal("8");
+  });
+
+  it("a book that has not changed is 304", async () => {
+    const target = `/v3/public/catalog/markets/${marketId}/book`;
+    const first = await send(stack.url, { target });
+    expect(first.status).to.equal(200);
+    const etag = first.headers.get("etag") ?? "";
+    const again = await send(stack.url, { target, headers: { "If-None-Match": etag } });
+    expect(`${again.status}${again.text}`).to.equal("304");
+    const other = await send(stack.url, {
+      target: `${target}?currency=COIN`,
+      headers: { "If-None-Match": etag },
+    });
+    expect(other.status).to.equal(200);
+  });
+
+  it("the log names who asked for what, and holds no secret", async () => {
+    lines.length = 0;
+    const password = "canary-password-123";
+    await send(stack.url, {
+      method: "POST",
+      target: "/v3/session?canary-query=1",
+      headers: { "Content-Type": "application/json", Authorization: "Bearer canary-token" },
+      body: JSON.stringify({ email: "a@example.com", password }),
+    });
+    const raw = signed(trader.trading, { target: "/v3/limits" });
+    await send(stack.url, raw);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const log = lines.join("");
+    expect(log).to.include(trader.account.tradingKey.keyId).and.include('"route":"GET /v3/limits"');
+    expect(log).to.not.include("canary");
+    expect(log).to.not.include((raw.headers as Record<string, string>)[`${stack.brand}-Signature`]);
+  });
+
+  it("is alive and ready, and says how it does", async () => {
+    expect((await send(stack.url, { target: "/healthz" })).json).to.deep.equal({ ok: true });
+    const ready = await send(stack.url, { target: "/readyz" });
+    expect(ready.json).to.include({ ready: true, redis: true, postgres: true, ledgers: 16 });
+    const metrics = await send(stack.url, { target: "/metrics" });
+    expect(metrics.text).to.include("overround_http_request_seconds");
+  });
+});
+
+describe("the edge's rate", function () {
+  this.timeout(60_000);
+  let stack: Stack;
+  before(async () => {
+    stack = await startStack({ edge: { publicBurst: 5, publicRatePerSecond: 1 } });
+  });
+  after(() => stack.stop());
+
+  it("is counted per address, the public routes apart", async () => {
+    const statuses: number[] = [];
+    for (let i = 0; i < 8; i += 1) {
+      statuses.push((await send(stack.url, { target: "/v3/public/types/sports" })).status);
+    }
+    expect(statuses.slice(0, 5)).to.deep.equal([200, 200, 200, 200, 200]);
+    expect(statuses.at(-1)).to.equal(403);
+    expect((await send(stack.url, { target: "/healthz" })).status).to.equal(200);
+  });
+});

@@ -1,0 +1,120 @@
+import { expect } from "chai";
+import { Cache } from "../../../http/reference/cache.js";
+import { MemoryBuckets } from "../../../http/request/throttle.js";
+
+describe("the cache of reference data", () => {
+  let now = 0;
+  let loads: string[] = [];
+  let load: (key: string) => Promise<string | undefined>;
+  const down = new Error("down");
+  const make = (): Cache<string> =>
+    new Cache(
+      (key) => {
+        loads.push(key);
+        return load(key);
+      },
+      { ttlMs: 100, maxEntries: 2, unreachable: (error) => error === down },
+      () => now,
+    );
+
+  beforeEach(() => {
+    now = 0;
+    loads = [];
+    load = (key) => Promise.resolve(key.toUpperCase());
+  });
+
+  it("loads once, also for many who ask at once, and again after its time", async () => {
+    const cache = make();
+    expect(await Promise.all([cache.get("a"), cache.get("a"), cache.get("a")])).to.deep.equal([
+      "A",
+      "A",
+      "A",
+    ]);
+    now = 99;
+    await cache.get("a");
+    expect(loads).to.deep.equal(["a"]);
+    now = 100;
+    await cache.get("a");
+    expect(loads).to.deep.equal(["a", "a"]);
+  });
+
+  it("a value that is dropped while it loads does not come back", async () => {
+    const cache = make();
+    let finish: (value: string) => void = () => undefined;
+    load = () => new Promise((resolve) => (finish = resolve));
+    const old = cache.get("a");
+    await new Promise(setImmediate);
+    cache.drop("a");
+    finish("old");
+    expect(await old).to.equal("old");
+    load = () => Promise.resolve("new");
+    expect(await cache.get("a")).to.equal("new");
+  });
+
+  it("what is missing is asked for every time", async () => {
+    const cache = make();
+    load = () => Promise.resolve(undefined);
+    expect(await cache.get("a")).to.equal(undefined);
+    load = () => Promise.resolve("here");
+    expect(await cache.get("a")).to.equal("here");
+  });
+
+  it("an old value serves while the source is out of reach, but not for other errors, nor after a drop", async () => {
+    const cache = make();
+    await cache.get("a");
+    now = 1_000;
+    load = () => Promise.reject(down);
+    expect(await cache.get("a")).to.equal("A");
+    await cache.get("a");
+    expect(loads, "a source that is down is not asked at every turn").to.have.length(2);
+    now = 2_000;
+    load = () => Promise.reject(new Error("a bug"));
+    expect(await cache.get("a").catch(String)).to.equal("Error: a bug");
+    load = () => Promise.reject(down);
+    cache.drop("a");
+    expect(await cache.get("a").catch(String)).to.equal("Error: down");
+  });
+
+  it("an old value serves when the source hangs, and the late answer is kept all the same", async () => {
+    const cache = make();
+    await cache.get("a");
+    now = 1_000;
+    let finish: (value: string) => void = () => undefined;
+    load = () => new Promise((resolve) => (finish = resolve));
+    expect(await Promise.all([cache.get("a"), cache.get("a")])).to.deep.equal(["A", "A"]);
+    const began = Date.now();
+    expect(await cache.get("a")).to.equal("A");
+    expect(Date.now() - began, "nobody waits again").to.be.below(100);
+    finish("new");
+    await new Promise(setImmediate);
+    expect(await cache.get("a")).to.equal("new");
+    expect(loads).to.deep.equal(["a", "a"]);
+  });
+
+  it("holds no more than it may", async () => {
+    const cache = make();
+    for (const key of ["a", "b", "c", "c", "b", "a"]) await cache.get(key);
+    expect(loads).to.deep.equal(["a", "b", "c", "a"]);
+  });
+});
+
+describe("buckets in memory", () => {
+  it("refill continuously, say when to come again, and take back", () => {
+    let now = 0;
+    const buckets = new MemoryBuckets({ capacity: 10, refillPerSec: 2 }, () => now);
+    expect(buckets.charge("a", 10)).to.deep.equal({ granted: true, remaining: 0, retryAfterS: 0 });
+    expect(buckets.charge("a", 3)).to.deep.equal({ granted: false, remaining: 0, retryAfterS: 2 });
+    expect(buckets.charge("b", 1).granted).to.equal(true);
+    now = 1_500;
+    expect(buckets.charge("a", 3)).to.deep.equal({ granted: true, remaining: 0, retryAfterS: 0 });
+    expect(buckets.charge("a", -4).remaining).to.equal(4);
+    expect(buckets.charge("a", -40).remaining).to.equal(10);
+  });
+
+  it("remember at most so many subjects, the last used", () => {
+    const buckets = new MemoryBuckets({ capacity: 2, refillPerSec: 1 }, () => 0, 2);
+    for (const subject of ["a", "b", "c"]) buckets.charge(subject, 2);
+    expect(buckets.charge("c", 1).granted).to.equal(false);
+    expect(buckets.charge("a", 1).granted).to.equal(true);
+  });
+});

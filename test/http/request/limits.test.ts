@@ -1,0 +1,208 @@
+import { createHash, randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { generateKey } from "../../../http/client/signer.js";
+import { KEY_BUCKETS, sharedThrottle, type Bucket } from "../../../http/request/throttle.js";
+import { TokenBuckets, type TokenBucket } from "../../../stream/services/throttle.js";
+import { startStack, type Stack } from "../../support/stack.js";
+import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
+import { callsOf, openCalls, said, type Calls } from "../calls.js";
+import type { Answer } from "../requests.js";
+
+const pause = (seconds: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+
+/** Waits as long as a refusal says, and not longer; another gateway is asked then. */
+async function waitedOut(refused: Answer, again: () => Promise<Answer>): Promise<string> {
+  expect(said(refused)).to.equal("429 RATE_LIMIT_EXCEEDED");
+  expect(refused.headers.get("retry-after")).to.match(/^[1-9]\d?$/);
+  await pause(Number(refused.headers.get("retry-after")));
+  return said(await again());
+}
+
+describe("who waits as long as Retry-After says is served, at another gateway", function () {
+  this.timeout(60_000);
+  let stack: Stack;
+  let trader: TestTrader;
+  let buckets: TokenBuckets;
+  /** By the trading and the management key, at either gateway. */
+  let trading: readonly [Calls, Calls];
+  let managing: readonly [Calls, Calls];
+
+  before(async () => {
+    stack = await startStack({ metered: true, gateways: 2 });
+    trader = await newTrader(stack);
+    buckets = new TokenBuckets({ url: stack.redisUrl });
+    const [one = "", other = ""] = stack.urls;
+    trading = [callsOf(one, trader.trading), callsOf(other, trader.trading)];
+    managing = [callsOf(one, trader.management), callsOf(other, trader.management)];
+  });
+  after(async () => {
+    buckets.close();
+    await stack.stop();
+  });
+
+  const drain = async (subject: string, bucket: TokenBucket, left = 0): Promise<void> => {
+    const { buckets: levels } = await buckets.spend(subject, [{ bucket, cost: 0 }]);
+    await buckets.spend(subject, [{ bucket, cost: Math.max(0, (levels[0]?.remaining ?? 0) - left) }]);
+  };
+
+  const REQUESTS: readonly (readonly [Bucket, string, ((outcomeId: string) => object)?])[] = [
+    ["read", "GET /v3/types/sports"],
+    ["place", "POST /v3/orders", (outcomeId) => ({ outcomeId, price: "0.010", qty: 1, tif: "GTC" })],
+    [
+      "cancel",
+      "DELETE /v3/orders/batch",
+      () => ({ orderIds: Array.from({ length: 16 }, () => randomUUID()) }),
+    ],
+    ["account", "GET /v3/account/orders"],
+    ["history", "GET /v3/history/markets?limit=1"],
+  ];
+  for (const [bucket, line, body] of REQUESTS) {
+    it(`the bucket ${bucket}`, async () => {
+      const { outcomes } = await newMarket(stack);
+      const sent = body?.(outcomes[0]);
+      const { keyId } = trader.trading.key;
+      await sharedThrottle(buckets).charge(keyId, bucket, KEY_BUCKETS[bucket].capacity);
+      const refused = await trading[0](line, sent);
+      expect(refused.headers.get("x-ratelimit-bucket")).to.equal(bucket);
+      expect(await waitedOut(refused, () => trading[1](line, sent))).to.match(/^(200|201|404)$/);
+    });
+  }
+
+  it("transfers: 5 a second and 60 a minute", async () => {
+    const { keyId } = trader.trading.key;
+    const transfer = (calls: Calls, clientTransferId: string): Promise<Answer> => {
+      const body = { direction: "defund", amount: "0.01", clientTransferId };
+      return calls(`POST /v3/account/subaccounts/${keyId}/transfer`, body);
+    };
+    const aMinute = { name: "transfers a minute", capacity: 60, refill: 60, periodMs: 60_000 };
+    // Three of the sixty are left, fewer than the five of a second.
+    await pause(1);
+    await drain(`key:${trader.management.key.keyId}`, aMinute, 3);
+    const began = Date.now();
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, (_, i) => transfer(managing[i % 2 === 0 ? 0 : 1], `t${i}`)),
+    );
+    const made = answers.filter(({ status }) => status === 202).length;
+    expect(made).to.be.within(3, 4 + Math.floor((Date.now() - began) / 1_000));
+    const refused = answers.find(({ status }) => status === 429);
+    if (refused === undefined) throw new Error("every transfer was made");
+    expect(await waitedOut(refused, () => transfer(managing[1], "later"))).to.equal("202");
+  });
+
+  const login = (gateway: number, email: string, password: string): Promise<Answer> =>
+    openCalls(stack.urls[gateway] ?? "")("POST /v3/session", { email, password });
+
+  it("logins: ten failures of an account, wherever they were", async () => {
+    const { email, password } = trader.account;
+    const answers: string[] = [];
+    for (let i = 0; i < 12; i += 1) answers.push(said(await login(i % 2, email, "guess guess")));
+    expect(answers.slice(0, 10)).to.deep.equal(Array(10).fill("401 INVALID_CREDENTIALS"));
+    expect(answers[11]).to.equal("429 RATE_LIMIT_EXCEEDED");
+    const refused = await login(0, email, password);
+    expect(Number(refused.headers.get("retry-after"))).to.be.within(1, 30);
+    // Half a minute for one more guess is what the bucket says; here that time is given to it.
+    const account = createHash("sha256").update(email).digest("base64url");
+    const failures = { name: "failures", capacity: 10, refill: 2, periodMs: 60_000 };
+    await buckets.spend(`web-account:${account}`, [{ bucket: failures, cost: -1 }]);
+    expect(said(await login(1, email, password))).to.equal("200");
+    // What succeeded was given back.
+    expect(said(await login(0, email, password))).to.equal("200");
+  });
+
+  it("logins and registrations of an address", async () => {
+    await drain("web-address:127.0.0.1", { name: "attempts", capacity: 300, refill: 5, periodMs: 1_000 });
+    const { email, password } = trader.account;
+    const refused = await login(0, email, password);
+    expect(await waitedOut(refused, () => login(1, email, password))).to.equal("200");
+  });
+});
+
+describe("the bounds of what may be asked", function () {
+  this.timeout(60_000);
+  let stack: Stack;
+  let calls: Readonly<Record<"trading" | "managing", Calls>>;
+  let path: string;
+  let outcomeId: string;
+
+  before(async () => {
+    stack = await startStack();
+    const trader = await newTrader(stack);
+    calls = { trading: callsOf(stack.url, trader.trading), managing: callsOf(stack.url, trader.management) };
+    path = `/v3/account/subaccounts/${trader.trading.key.keyId}`;
+    outcomeId = (await newMarket(stack)).outcomes[0];
+  });
+  after(() => stack.stop());
+
+  const key = (): object => {
+    const { publicKey, algorithm } = generateKey();
+    return { publicKey, algorithm };
+  };
+  const heartbeat = (timeoutMs: number) => () => calls.trading("POST /v3/safety/heartbeat", { timeoutMs });
+  const order = (more: object) => () =>
+    calls.trading("POST /v3/orders", { outcomeId, price: "0.010", qty: 1, tif: "GTC", ...more });
+  const transfer = (more: object) => () =>
+    calls.managing(`POST ${path}/transfer`, { direction: "defund", amount: "0.00001", ...more });
+  const label = (text: string) => () => calls.managing(`PATCH ${path}`, { label: text });
+  const DAY_MS = 86_400_000;
+
+  const BOUNDS: readonly (readonly [string, () => Promise<Answer>, string])[] = [
+    [
+      "the largest quantity, for which the money is missing",
+      order({ qty: 2 ** 31 - 1 }),
+      "422 INSUFFICIENT_BALANCE",
+    ],
+    ["a dead-man switch of 5 s", heartbeat(5_000), "200"],
+    ["less", heartbeat(4_999), "400 INVALID_BODY"],
+    ["a dead-man switch of 5 minutes", heartbeat(300_000), "200"],
+    ["more", heartbeat(300_001), "400 INVALID_BODY"],
+    ["none", heartbeat(0), "200"],
+    ["a ttl of 1 s", order({ tif: "GTT", ttl: 1_000 }), "201"],
+    ["a shorter ttl", order({ tif: "GTT", ttl: 999 }), "400 TTL_OUT_OF_RANGE"],
+    ["a ttl of 30 days", order({ tif: "GTT", ttl: 30 * DAY_MS }), "201"],
+    ["a longer ttl", order({ tif: "GTT", ttl: 30 * DAY_MS + 1 }), "400 TTL_OUT_OF_RANGE"],
+    ["GTT without a ttl", order({ tif: "GTT" }), "400 TTL_REQUIRED"],
+    ["PO with a ttl", order({ tif: "PO", ttl: 1_000 }), "201"],
+    ["GTC with a ttl", order({ ttl: 1_000 }), "400 TTL_NOT_ALLOWED"],
+    ["a quantity beyond int32", order({ qty: 2 ** 31 }), "400 QTY_OUT_OF_RANGE"],
+    ["no quantity", order({ qty: 0 }), "400 QTY_OUT_OF_RANGE"],
+    ["a price off the grid", order({ price: "0.051" }), "400 INVALID_PRICE"],
+    ["a price of 1", order({ price: "1.000" }), "400 INVALID_PRICE"],
+    ["a label of 64 characters", label("l".repeat(64)), "200"],
+    ["a label of 65", label("l".repeat(65)), "400 INVALID_BODY"],
+    ["a clientTransferId of 64 characters", transfer({ clientTransferId: "c".repeat(64) }), "202"],
+    ["a clientTransferId of 65", transfer({ clientTransferId: "c".repeat(65) }), "400 INVALID_BODY"],
+    ["an amount of six decimals", transfer({ amount: "0.000001" }), "400 INVALID_BODY"],
+    ["a page of 5000", () => calls.trading("GET /v3/portfolio/fills?limit=5000"), "200"],
+    ["a page of 5001", () => calls.trading("GET /v3/portfolio/fills?limit=5001"), "400 INVALID_REQUEST"],
+    ["an empty page", () => calls.trading("GET /v3/orders?limit=0"), "400 INVALID_REQUEST"],
+    [
+      "a cancel of 257",
+      () =>
+        calls.trading("DELETE /v3/orders/batch", {
+          orderIds: Array.from({ length: 257 }, () => randomUUID()),
+        }),
+      "400 BATCH_TOO_LARGE",
+    ],
+  ];
+  for (const [what, ask, expected] of BOUNDS) {
+    it(`${what}: ${expected}`, async () => {
+      expect(said(await ask())).to.equal(expected);
+    });
+  }
+
+  for (const [scope, line] of [
+    ["management::read", "POST /v3/keys"],
+    ["trading::read", "POST /keys"],
+  ] as const) {
+    it(`128 live keys of scope ${scope}, and not one more`, async () => {
+      const named = scope === "trading::read" ? { name: "r", scope } : { name: "r" };
+      const target = line.replace(" /keys", ` ${path}/keys`);
+      const mint = (): Promise<Answer> => calls.managing(target, { ...named, ...key() });
+      const answers: string[] = [];
+      for (let i = 0; i < 129; i += 1) answers.push(said(await mint()));
+      expect(answers.slice(0, 128)).to.deep.equal(Array(128).fill("201"));
+      expect(answers[128]).to.equal("400 INVALID_REQUEST");
+    });
+  }
+});

@@ -1,0 +1,287 @@
+import { expect } from "chai";
+import jwt from "jsonwebtoken";
+import { generateKey } from "../../../http/client/signer.js";
+import { send, signed, type Answer, type Raw } from "../requests.js";
+import { login, startStack, type Stack } from "../../support/stack.js";
+import { newTrader, type TestTrader } from "../../support/traders.js";
+
+const CREDENTIALS = { email: "Ann@Example.com", password: "a long password" };
+
+function bearing(token: string, raw: Raw): Raw {
+  const type = raw.body === undefined ? {} : { "Content-Type": "application/json" };
+  return { ...raw, headers: { ...type, Authorization: `Bearer ${token}` } };
+}
+
+function said({ status, json }: Answer): string {
+  return `${status} ${String(json["code"])}`;
+}
+
+describe("web sessions", function () {
+  this.timeout(60_000);
+  let stack: Stack;
+  const post = (target: string, body: object): Promise<Answer> =>
+    send(stack.url, {
+      method: "POST",
+      target,
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+
+  before(async () => {
+    stack = await startStack({ gateways: 2 });
+  });
+  after(() => stack.stop());
+
+  it("begin with a registration, once per address whatever its letter case", async () => {
+    const first = await post("/v3/session/register", CREDENTIALS);
+    expect(first.status).to.equal(201);
+    expect(first.json["email"]).to.equal("ann@example.com");
+    expect(said(await post("/v3/session/register", { ...CREDENTIALS, email: "ANN@example.com" }))).to.equal(
+      "409 EMAIL_TAKEN",
+    );
+    expect(said(await post("/v3/session/register", { email: "b@example.com", password: "short" }))).to.equal(
+      "400 INVALID_BODY",
+    );
+    expect(
+      said(await post("/v3/session/register", { email: "nobody", password: "a long password" })),
+    ).to.equal("400 INVALID_BODY");
+  });
+
+  it("show who one is, and end everywhere with the sign-out", async () => {
+    const token = await login(stack.url, CREDENTIALS);
+    const me = await send(stack.url, bearing(token, { target: "/v3/session" }));
+    expect(me.json).to.deep.include({
+      email: "ann@example.com",
+      role: "trader",
+      kyc: "NONE",
+      state: "ACTIVE",
+      cash: { CASH: "0.00000", COIN: "0.00000" },
+      location: null,
+    });
+    const [, other = ""] = stack.urls;
+    expect((await send(other, bearing(token, { target: "/v3/session" }))).status).to.equal(200);
+    const out = await send(stack.url, bearing(token, { method: "DELETE", target: "/v3/session" }));
+    expect(out.status).to.equal(204);
+    expect(said(await send(stack.url, bearing(token, { target: "/v3/session" })))).to.equal(
+      "401 UNAUTHENTICATED",
+    );
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(said(await send(other, bearing(token, { target: "/v3/session" })))).to.equal(
+      "401 UNAUTHENTICATED",
+    );
+  });
+
+  it("are not to be had with a wrong password, nor for an unknown address, and both answer alike", async () => {
+    const wrong = await post("/v3/session", { ...CREDENTIALS, password: "another password" });
+    const unknown = await post("/v3/session", { email: "nobody@example.com", password: "another password" });
+    expect(said(wrong)).to.equal("401 INVALID_CREDENTIALS");
+    expect(unknown.text).to.equal(wrong.text);
+  });
+
+  it("take a device check-in", async () => {
+    const token = await login(stack.url, CREDENTIALS);
+    const body = JSON.stringify({ region: "US-NY", latitude: 40.7, longitude: -74 });
+    const raw = bearing(token, { method: "POST", target: "/v3/session/location", body });
+    expect((await send(stack.url, raw)).json).to.deep.include({
+      region: "US-NY",
+      failed: false,
+      latitude: 40.7,
+    });
+    const kept = await send(stack.url, bearing(token, { target: "/v3/session/location" }));
+    expect(kept.json["region"]).to.equal("US-NY");
+  });
+
+  it("of a trader do not open the operator's routes; forged ones open nothing", async () => {
+    const token = await login(stack.url, CREDENTIALS);
+    const claims = jwt.decode(token) as jwt.JwtPayload;
+    expect(said(await send(stack.url, bearing(token, { target: "/admin/v1/money" })))).to.equal(
+      "403 FORBIDDEN",
+    );
+    const unsigned = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const operatorClaims = { ...claims, role: "operator" };
+    const forged = [
+      `${unsigned({ alg: "none", typ: "web+jwt" })}.${unsigned(operatorClaims)}.`,
+      jwt.sign(operatorClaims, "another secret that is long enough too", {
+        header: { alg: "HS256", typ: "web+jwt" },
+      }),
+      `${token}x`,
+    ];
+    for (const attempt of forged) {
+      const answer = await send(stack.url, bearing(attempt, { target: "/admin/v1/money" }));
+      expect(said(answer)).to.equal("401 UNAUTHENTICATED");
+    }
+  });
+});
+
+describe("keys, subaccounts and transfers", function () {
+  this.timeout(60_000);
+  let stack: Stack;
+  let trader: TestTrader;
+  const manage = (method: string, target: string, body?: object): Promise<Answer> =>
+    send(
+      stack.url,
+      signed(trader.management, {
+        method,
+        target,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+    );
+  const key = () => ({ publicKey: generateKey("Ed25519").publicKey, algorithm: "Ed25519" });
+
+  before(async () => {
+    stack = await startStack();
+    trader = await newTrader(stack);
+  });
+  after(() => stack.stop());
+
+  it("lists the live keys", async () => {
+    const keys = (await manage("GET", "/v3/keys")).json as unknown as {
+      scope: string;
+      restriction: string | null;
+    }[];
+    expect(keys.map(({ scope, restriction }) => [scope, restriction])).to.deep.equal([
+      ["management", null],
+      ["trading", "main"],
+    ]);
+  });
+
+  it("a management key mints readers, with an expiry ahead; a second management key is refused", async () => {
+    const minted = await manage("POST", "/v3/keys", { name: "reader", ...key() });
+    expect(minted.status).to.equal(201);
+    const one = await manage("GET", `/v3/keys/${String(minted.json["keyId"])}`);
+    expect(one.json).to.include({ scope: "management::read", fingerprint: minted.json["fingerprint"] });
+    const late = { name: "late", ...key(), expiresAt: Date.now() - 1 };
+    expect(said(await manage("POST", "/v3/keys", late))).to.equal("400 INVALID_BODY");
+    const token = await login(stack.url, trader.account);
+    const body = JSON.stringify({ name: "second", ...key() });
+    const second = await send(stack.url, bearing(token, { method: "POST", target: "/v3/keys", body }));
+    expect(said(second)).to.equal("409 MANAGEMENT_KEY_EXISTS");
+    const expiring = JSON.stringify({ name: "second", ...key(), expiresAt: Date.now() + 60_000 });
+    const refused = await send(
+      stack.url,
+      bearing(token, { method: "POST", target: "/v3/keys", body: expiring }),
+    );
+    expect(said(refused)).to.equal("400 INVALID_REQUEST");
+  });
+
+  it("a live public key is not taken twice; the same signed bytes are one key", async () => {
+    const material = key();
+    const raw = signed(trader.management, {
+      method: "POST",
+      target: "/v3/keys",
+      body: JSON.stringify({ name: "once", ...material }),
+    });
+    const first = await send(stack.url, raw);
+    const second = await send(stack.url, raw);
+    expect(`${second.status} ${second.text}`).to.equal(`201 ${first.text}`);
+    expect(said(await manage("POST", "/v3/keys", { name: "again", ...material }))).to.equal("409 KEY_EXISTS");
+  });
+
+  it("a subaccount's trading key is replaced by revoking it first", async () => {
+    const { keyId } = trader.account.tradingKey;
+    const mint = (scope: string): Promise<Answer> =>
+      manage("POST", `/v3/account/subaccounts/${keyId}/keys`, { name: scope, scope, ...key() });
+    expect(said(await mint("trading"))).to.equal("409 TRADING_KEY_EXISTS");
+    expect((await mint("trading::read")).status).to.equal(201);
+    const { keyId: management } = trader.account.managementKey;
+    const wrong = await manage("POST", `/v3/account/subaccounts/${management}/keys`, {
+      name: "x",
+      scope: "trading",
+      ...key(),
+    });
+    expect(said(wrong)).to.equal("400 NOT_A_SUBACCOUNT_KEY");
+  });
+
+  it("at most five subaccounts; another trader's reads like none", async () => {
+    for (let i = 2; i <= 5; i += 1) {
+      expect((await manage("POST", "/v3/account/subaccounts", { label: `s${i}`, ...key() })).status).to.equal(
+        201,
+      );
+    }
+    const sixth = await manage("POST", "/v3/account/subaccounts", { label: "s6", ...key() });
+    expect(said(sixth)).to.equal("400 INVALID_REQUEST");
+    const other = await newTrader(stack);
+    const foreign = await manage("GET", `/v3/account/subaccounts/${other.account.tradingKey.keyId}/balance`);
+    const missing = await manage(
+      "GET",
+      "/v3/account/subaccounts/6f9619ff-8b86-4011-b42d-00c04fc964ff/balance",
+    );
+    expect(said(foreign)).to.equal("404 SUBACCOUNT_NOT_FOUND");
+    expect(foreign.text).to.equal(missing.text);
+  });
+
+  it("a label changes; a trading key reaches its own subaccount only", async () => {
+    const { keyId } = trader.account.tradingKey;
+    const relabelled = await manage("PATCH", `/v3/account/subaccounts/${keyId}`, { label: "renamed" });
+    expect(relabelled.json).to.deep.equal({ keyId, label: "renamed", balance: "100.00000" });
+    const list = (await manage("GET", "/v3/account/subaccounts")).json as unknown as {
+      keyId: string;
+      label: string;
+    }[];
+    const second = list.find(({ label }) => label === "s2")?.keyId ?? "";
+    const raw = signed(trader.trading, { target: `/v3/account/subaccounts/${second}/balance` });
+    expect(said(await send(stack.url, raw))).to.equal("403 SIGNATURE_REJECTED");
+  });
+
+  it("transfers move exactly what they say, or end Rejected, and repeat by their client id", async () => {
+    const { keyId } = trader.account.tradingKey;
+    const target = `/v3/account/subaccounts/${keyId}/transfer`;
+    const first = await manage("POST", target, {
+      direction: "defund",
+      amount: "0.00001",
+      clientTransferId: "a",
+    });
+    expect(first.status).to.equal(202);
+    expect(first.json).to.include({ status: "Applied", amount: "0.00001", actualBalance: null });
+    const again = await manage("POST", target, {
+      direction: "defund",
+      amount: "0.00001",
+      clientTransferId: "a",
+    });
+    expect(again.json).to.deep.equal(first.json);
+    const read = await manage(
+      "GET",
+      `/v3/account/subaccounts/${keyId}/transfers/${String(first.json["transferId"])}`,
+    );
+    expect(read.json).to.deep.equal({ ...first.json, subaccountKeyId: keyId });
+    const tooMuch = await manage("POST", target, { direction: "fund", amount: "5000" });
+    expect(tooMuch.json).to.include({ status: "Rejected", actualBalance: "0.00001" });
+    for (const amount of ["0", "-1", "0.000001", "1e2", "", "1,5"]) {
+      expect(said(await manage("POST", target, { direction: "fund", amount })), amount).to.equal(
+        "400 INVALID_BODY",
+      );
+    }
+  });
+});
+
+describe("buckets of a key", function () {
+  this.timeout(60_000);
+  let stack: Stack;
+  before(async () => {
+    stack = await startStack({ metered: true });
+  });
+  after(() => stack.stop());
+
+  it("grant their capacity and then say when to come again", async () => {
+    const trader = await newTrader(stack);
+    const read = (): Promise<Answer> =>
+      send(stack.url, signed(trader.trading, { target: "/v3/types/sports" }));
+    const began = performance.now();
+    const answers = await Promise.all(Array.from({ length: 200 }, read));
+    const seconds = (performance.now() - began) / 1_000;
+    const granted = answers.filter(({ status }) => status === 200);
+    expect(granted.length).to.be.within(64, 65 + 16 * seconds);
+    const refused = answers.find(({ status }) => status === 429);
+    expect(refused?.json["code"]).to.equal("RATE_LIMIT_EXCEEDED");
+    expect(refused?.headers.get("retry-after")).to.equal("1");
+    expect(refused?.headers.get("x-ratelimit-cost")).to.equal("0");
+  });
+
+  it("are checked before the account's state and after the scope", async () => {
+    const trader = await newTrader(stack);
+    const target = "/v3/types/sports";
+    await Promise.all(Array.from({ length: 90 }, () => send(stack.url, signed(trader.trading, { target }))));
+    const orders = await send(stack.url, signed(trader.management, { target: "/v3/orders" }));
+    expect(said(orders)).to.equal("403 SIGNATURE_REJECTED");
+  });
+});

@@ -1,0 +1,341 @@
+import { expect } from "chai";
+import { Signer } from "../../../http/client/signer.js";
+import { StreamClient } from "../../../http/client/stream.js";
+import {
+  BookOrder,
+  Canceled,
+  CanceledAll,
+  Fill,
+  Market,
+  Order,
+  Placed,
+  Position,
+  Transaction,
+} from "../../../http/surface-b/schemas.js";
+import { newTrader } from "../../support/traders.js";
+import { EmmClient, newClient, operate, until } from "./client.js";
+import { bids, idOf, NOWHERE, place, startSurface, type Surface, type Fixture } from "./surface.js";
+
+describe("trading on surface B", function () {
+  this.timeout(60_000);
+  let stack: Surface["stack"];
+  let taker: Surface["taker"];
+  let emm: Surface["emm"];
+  let other: Surface["other"];
+  let onA: Surface["onA"];
+  let newFixture: Surface["newFixture"];
+  let booked: Surface["booked"];
+
+  before(async () => {
+    ({ stack, taker, emm, other, onA, newFixture, booked } = await startSurface());
+  });
+  after(() => stack.stop());
+
+  describe("tells the same truth as surface A", () => {
+    it("what is placed on A is read on B, and what is placed on B is streamed on A", async () => {
+      const { eventId, marketId, over, under } = await newFixture();
+      const private_: string[] = [];
+      const stream = new StreamClient(stack.url, new Signer(taker.trading.key, stack.brand), {
+        orders: (deltas) => private_.push(...deltas.map(({ kind, orderId }) => `${kind} ${orderId}`)),
+      });
+      await stream.connect();
+      try {
+        await stream.subscribe({ markets: { [marketId]: "book" }, private: ["orders"] });
+        const placedOnA = await onA.placeOrder({ outcomeId: over, price: "0.400", qty: 50, tif: "GTC" });
+        const [seen] = await until(
+          () => booked(eventId),
+          ([first]) => bids(first, over).length === 1,
+        );
+        expect(bids(seen, over)[0]).to.include({ id: placedOnA.orderId, price: 0.4, qty: 50 });
+
+        await place(emm, { outcomeId: under, price: 0.35, qty: 20, currency: "CASH" });
+        await until(
+          () => Promise.resolve(stream.book(marketId)?.best(under)),
+          (best) => best?.price === "0.350" && best.qty === 20,
+        );
+        const filling = idOf(
+          await place(emm, { outcomeId: under, price: 0.6, qty: 50, currency: "CASH", tif: "IOC" }),
+        );
+        await until(
+          () => Promise.resolve(private_),
+          (deltas) => deltas.includes(`fill ${placedOnA.orderId}`),
+        );
+        const [fill] = Fill.array().parse(await emm.read("/fills/all"));
+        expect(fill).to.include({ orderId: filling, outcomeId: under, price: 0.6, qty: 50, isTaker: true });
+
+        await onA.placeOrder({ outcomeId: over, price: "0.300", qty: 5, tif: "GTC" });
+        await until(
+          () => booked(eventId),
+          ([first]) => bids(first, over).length === 1,
+        );
+        expect(await onA.cancelAll({ market: marketId })).to.equal(1);
+        await until(
+          () => booked(eventId),
+          ([first]) => bids(first, over).length === 0,
+        );
+      } finally {
+        stream.close();
+      }
+    });
+
+    it("while both sides change the books at once, and when they are done", async () => {
+      const fixtures = await Promise.all([newFixture(true), newFixture(true)]);
+      const stop = Date.now() + 2_000;
+      let read = 0;
+      const trade = async (who: EmmClient, { over, under }: Fixture, first: number): Promise<void> => {
+        for (let i = first; Date.now() < stop; i += 1) {
+          const outcomeId = i % 2 === 0 ? over : under;
+          const price = (40 + (i % 12)) / 100;
+          const placed = await place(who, { outcomeId, price, qty: 1 + (i % 5), currency: "CASH" });
+          // What is over the rate is not placed.
+          if (i % 3 === 0 && placed.status === 201)
+            await who.call("POST /orders/cancel", { orderIds: [idOf(placed)] });
+        }
+      };
+      const watch = async ({ eventId }: Fixture): Promise<void> => {
+        while (Date.now() < stop) {
+          const [market] = await booked(eventId);
+          // A book that was put together of two moments would cross, or show an order twice.
+          const ladders = market?.book.outcomeLadders.map(({ bids: found }) => found) ?? [];
+          const best = ladders.reduce((sum, [first]) => sum + (first?.price ?? 0), 0);
+          if (ladders.every(({ length }) => length > 0)) expect(best).to.be.lessThan(1);
+          const ids = ladders.flat().map((order) => BookOrder.parse(order).id);
+          expect(new Set(ids).size).to.equal(ids.length);
+          read += 1;
+        }
+      };
+      await Promise.all(
+        fixtures.flatMap((fixture) => [trade(emm, fixture, 0), trade(other, fixture, 1), watch(fixture)]),
+      );
+      expect(read).to.be.greaterThan(10);
+      for (const { eventId, marketId, over, under } of fixtures) {
+        await until(
+          async () => {
+            const [market] = await booked(eventId);
+            const onB = [over, under].map((outcomeId) =>
+              bids(market, outcomeId).map((order) => {
+                const { id, price, qty } = BookOrder.parse(order);
+                return `${id} ${price.toFixed(3)} ${qty}`;
+              }),
+            );
+            const { orders } = await onA.book(marketId);
+            const there = [over, under].map((outcomeId) =>
+              (orders[outcomeId] ?? []).map(({ orderId, price, qty }) => `${orderId} ${price} ${qty}`),
+            );
+            return JSON.stringify(onB) === JSON.stringify(there);
+          },
+          (same) => same,
+        );
+      }
+    });
+
+    it("a settled market reads right, and a remediated one is open again to be graded", async () => {
+      const { eventId, marketId, over, under } = await newFixture();
+      await place(emm, { outcomeId: over, price: 0.6, qty: 10, currency: "CASH" });
+      await until(
+        () => booked(eventId),
+        ([first]) => bids(first, over).length === 1,
+      );
+      await place(other, { outcomeId: under, price: 0.4, qty: 10, currency: "CASH" });
+      await until(
+        () => booked(eventId),
+        ([first]) => first?.volume === 0.1,
+      );
+      const before = Date.now();
+      expect((await operate(stack, `POST /markets/${marketId}/grade`, { winner: over })).status).to.equal(
+        202,
+      );
+      const settled = await until(
+        async () => Market.parse(await emm.read(`/markets/${marketId}`)),
+        ({ status }) => status === "SETTLED",
+      );
+      expect(settled.outcomes.map(({ status }) => status)).to.deep.equal(["WIN", "LOSS"]);
+      expect(Date.parse(settled.settledAt ?? "")).to.be.within(before, Date.now());
+      const [byEvent] = await until(
+        () => booked(eventId),
+        ([first]) => first?.status === "SETTLED",
+      );
+      const { book, ...rest } = byEvent ?? { book: undefined };
+      expect(rest).to.deep.equal(settled);
+      expect(book?.outcomeLadders).to.deep.equal([
+        { outcomeId: over, bids: [] },
+        { outcomeId: under, bids: [] },
+      ]);
+      const [paid] = await until(
+        async () => Transaction.array().parse(await emm.read("/transactions?limit=1")),
+        ([first]) => first?.kind === "SETTLEMENT",
+      );
+      expect(paid).to.include({ kind: "SETTLEMENT", amount: 0.1, currency: "CASH" });
+
+      await operate(stack, `POST /markets/${marketId}/remediate`, { reason: "wrong winner" });
+      const reopened = await until(
+        () => booked(eventId),
+        ([first]) => first?.status === "CLOSED",
+      );
+      expect(reopened[0]).to.not.have.property("settledAt");
+      expect(reopened[0]?.outcomes.map(({ status }) => status)).to.deep.equal(["TBD", "TBD"]);
+    });
+  });
+
+  describe("trades", () => {
+    it("each order of a list by itself, and says which were refused", async () => {
+      const { over } = await newFixture();
+      const good = { outcomeId: over, price: 0.6, qty: 1, currency: "CASH" };
+      const some = await place(
+        emm,
+        good,
+        { ...good, price: 0.6001 },
+        { ...good, outcomeId: NOWHERE },
+        { ...good, qty: 0 },
+      );
+      expect(some.status).to.equal(207);
+      const { accepted, rejected } = Placed.parse(some.body);
+      expect(accepted).to.have.length(1);
+      expect(rejected.map(({ index }) => index)).to.deep.equal([1, 2, 3]);
+      const none = await place(emm, { ...good, price: 0.6001 });
+      expect(none.status).to.equal(400);
+      expect(none.body).to.deep.include({ statusCode: 400, error: "Bad Request", code: "INVALID_PRICE" });
+      expect((none.body as { rejected: unknown[] }).rejected).to.have.length(1);
+      expect((await place(emm)).body).to.include({ code: "EMPTY_BATCH" });
+      const many = Array.from({ length: 257 }, () => good);
+      expect((await place(emm, ...many)).body).to.include({ code: "BATCH_TOO_LARGE" });
+    });
+
+    it("an order with a client id once", async () => {
+      const { over } = await newFixture();
+      const clientId = "0b4b9c63-6a2b-4a0e-9a55-3d2f3f3f2d10";
+      const order = { outcomeId: over, price: 0.2, qty: 1, currency: "CASH", clientId };
+      const first = await place(emm, order);
+      expect(first.status).to.equal(201);
+      const again = await place(emm, order);
+      expect(again.status).to.equal(200);
+      expect(again.body).to.deep.equal(first.body);
+      expect((await place(emm, { ...order, qty: 2 })).body).to.include({
+        statusCode: 409,
+        code: "CLIENT_ID_REUSED",
+      });
+    });
+
+    it("cancels by id, and everything at once, once in half a minute", async () => {
+      const { eventId, over } = await newFixture();
+      const order = { outcomeId: over, price: 0.2, qty: 1, currency: "CASH" };
+      const [first = "", second = ""] = Placed.parse((await place(emm, order, order)).body).accepted.map(
+        ({ orderId }) => orderId,
+      );
+      await until(
+        () => booked(eventId),
+        ([market]) => bids(market, over).length === 2,
+      );
+      const cancel = await emm.call("POST /orders/cancel", { orderIds: [first, NOWHERE] });
+      expect(cancel.status).to.equal(207);
+      expect(Canceled.parse(cancel.body)).to.deep.equal({
+        canceled: [first],
+        notCanceled: [{ orderId: NOWHERE, reason: "NOT_FOUND" }],
+      });
+      const killed = await emm.call("DELETE /orders");
+      expect(killed.status).to.equal(200);
+      expect(CanceledAll.parse(killed.body).canceled).to.be.greaterThan(0);
+      await until(
+        () => booked(eventId),
+        ([market]) => bids(market, over).length === 0,
+      );
+      const orders = Order.array().parse(await emm.read("/orders/all?limit=256"));
+      expect(orders.find(({ id }) => id === second)).to.include({
+        status: "CANCELED",
+        qty: 1,
+        originalQty: 1,
+      });
+      const again = await emm.call("DELETE /orders");
+      expect(again.status).to.equal(429);
+      expect(Number(again.headers.get("retry-after"))).to.be.within(20, 30);
+      // Another client of another subaccount has a switch of its own, and sees nothing of this one's orders.
+      expect((await other.call("DELETE /orders")).status).to.equal(200);
+      expect((await other.read<{ id: string }[]>("/orders/all")).map(({ id }) => id)).to.not.include(second);
+    });
+
+    it("not for an account that may not", async () => {
+      const { over } = await newFixture();
+      const locked = await newTrader(stack);
+      const client = new EmmClient(stack.url, await newClient(stack, locked));
+      const order = { outcomeId: over, price: 0.2, qty: 1, currency: "CASH" };
+      expect((await place(client, order)).status).to.equal(201);
+      const set = (line: string, body: object) =>
+        operate(stack, `POST /traders/${locked.account.traderId}${line}`, body);
+      await set("/kyc", { status: "PENDING" });
+      expect((await place(client, order)).body).to.include({ statusCode: 403, code: "KYC_REQUIRED" });
+      expect((await client.call("GET /orders/all")).status).to.equal(200);
+      await set("/state", { state: "SELF_EXCLUDED", reason: "asked" });
+      expect((await client.call("GET /orders/all")).body).to.include({
+        statusCode: 403,
+        code: "SELF_EXCLUDED",
+      });
+      expect((await client.call("DELETE /orders")).body).to.deep.equal({ canceled: 1 });
+      await set("/state", { state: "LOCKED", reason: "looked into" });
+      expect((await client.call("POST /orders/cancel", { orderIds: [NOWHERE] })).body).to.include({
+        statusCode: 403,
+        error: "Forbidden",
+        code: "ACCOUNT_LOCKED",
+      });
+    });
+  });
+
+  describe("lists", () => {
+    it("positions by the rules of outcomeIds", async () => {
+      const fixture = await newFixture();
+      const { eventId, marketId, over, under } = fixture;
+      await place(emm, { outcomeId: over, price: 0.6, qty: 10, currency: "CASH" });
+      await until(
+        () => booked(eventId),
+        ([first]) => bids(first, over).length === 1,
+      );
+      await place(other, { outcomeId: under, price: 0.4, qty: 10, currency: "CASH" });
+      const mine = { marketId, outcomeId: over, size: 10, cost: 6 / 100, currency: "CASH" };
+      const positions = async (query: string) =>
+        Position.array().parse(await emm.read(`/positions/all${query}`));
+      const all = await until(
+        () => positions("?currency=CASH"),
+        (found) => found.some(({ outcomeId }) => outcomeId === over),
+      );
+      expect(all.find(({ outcomeId }) => outcomeId === over)).to.deep.equal(mine);
+      expect(await positions("?currency=CASH&outcomeIds=")).to.deep.equal([]);
+      expect(await positions("?currency=COIN&outcomeIds=" + over)).to.deep.equal([]);
+      expect(await positions(`?currency=CASH&outcomeIds=${under},${over}`)).to.deep.equal([mine]);
+      expect(await positions("?limit=1&offset=9999")).to.deep.equal([]);
+      await operate(stack, `POST /markets/${marketId}/status`, { action: "close" });
+      await until(
+        () => positions("?currency=CASH"),
+        (found) => !found.some(({ outcomeId }) => outcomeId === over),
+      );
+      expect(await positions(`?currency=CASH&outcomeIds=${over}`)).to.deep.equal([mine]);
+    });
+
+    it("history in pages that lose and repeat nothing", async () => {
+      const page = await newTrader(stack);
+      const client = new EmmClient(stack.url, await newClient(stack, page));
+      const { over } = await newFixture();
+      const order = { outcomeId: over, price: 0.1, qty: 1, currency: "CASH" };
+      const ids = Placed.parse(
+        (await place(client, ...Array.from({ length: 25 }, () => order))).body,
+      ).accepted.map(({ orderId }) => orderId);
+      const seen: string[] = [];
+      let path = "/orders/all?limit=10&currency=CASH";
+      for (let i = 0; i < 3; i += 1) {
+        const answer = await client.call(`GET ${path}`);
+        seen.push(
+          ...Order.array()
+            .parse(answer.body)
+            .map(({ id }) => id),
+        );
+        const next = answer.headers.get("x-next-cursor");
+        const link = /^<\/\w+\/v2\/emm(\S+)>; rel="next"$/.exec(answer.headers.get("link") ?? "")?.[1];
+        expect(link === undefined).to.equal(next === null);
+        expect(next === null).to.equal(i === 2);
+        path = link ?? path;
+      }
+      expect(seen).to.deep.equal(ids.toReversed());
+      expect(await client.read(`/orders/all?before=2020-01-01T00:00:00Z`)).to.deep.equal([]);
+      const transactions = Transaction.array().parse(await client.read("/transactions?kind=TRANSFER_IN"));
+      expect(transactions.map(({ amount }) => amount)).to.deep.equal([100]);
+    });
+  });
+});

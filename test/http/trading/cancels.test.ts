@@ -1,0 +1,113 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { startStack, type Stack } from "../../support/stack.js";
+import { newMarket, newTrader } from "../../support/traders.js";
+import { callsOf, eventually, said, type Calls } from "../calls.js";
+
+type Market = Awaited<ReturnType<typeof newMarket>>;
+
+describe("the cancel of all, and what narrows it", function () {
+  this.timeout(60_000);
+  let stack: Stack;
+  let calls: Calls;
+  let one: Market;
+  let other: Market;
+
+  before(async () => {
+    stack = await startStack();
+    calls = callsOf(stack.url, (await newTrader(stack)).trading);
+    [one, other] = [await newMarket(stack), await newMarket(stack)];
+  });
+  after(() => stack.stop());
+
+  /** The outcomes that have an order, as soon as there are no more of them than that: cancels are queued. */
+  const open = async (atMost = 4): Promise<string[]> => {
+    const ordersOf = (json: Readonly<Record<string, unknown>>) =>
+      json["open"] as readonly { readonly outcomeId: string }[];
+    const { json } = await eventually(
+      () => calls("GET /v3/account/orders"),
+      (answer) => ordersOf(answer.json).length <= atMost,
+    );
+    return ordersOf(json)
+      .map(({ outcomeId }) => outcomeId)
+      .sort();
+  };
+  /** One order on each outcome of both markets. */
+  const fill = async (): Promise<void> => {
+    await calls("DELETE /v3/orders");
+    await open(0);
+    const outcomes = [...one.outcomes, ...other.outcomes];
+    const orders = outcomes.map((outcomeId) => ({ outcomeId, price: "0.010", qty: 1, tif: "GTC" }));
+    expect(said(await calls("POST /v3/orders/batch", { orders }))).to.equal("201");
+    await eventually(
+      () => calls("GET /v3/orders"),
+      ({ json }) => (json["items"] as unknown[]).length === outcomes.length,
+    );
+  };
+
+  const NARROWED: readonly (readonly [string, () => string, () => readonly string[]])[] = [
+    ["nothing", () => "", () => []],
+    ["an event", () => `?event=${one.eventId}`, () => other.outcomes],
+    ["a market", () => `?market=${one.marketId}`, () => other.outcomes],
+    ["an outcome", () => `?outcome=${one.outcomes[0]}`, () => [one.outcomes[1], ...other.outcomes]],
+    ["an event and its market", () => `?event=${one.eventId}&market=${one.marketId}`, () => other.outcomes],
+    [
+      "a market and its outcome",
+      () => `?market=${one.marketId}&outcome=${one.outcomes[1]}`,
+      () => [one.outcomes[0], ...other.outcomes],
+    ],
+    ["the other currency", () => "?currency=COIN", () => [...one.outcomes, ...other.outcomes]],
+  ];
+  for (const [what, query, left] of NARROWED) {
+    it(`by ${what}`, async () => {
+      await fill();
+      const { status, json } = await calls(`DELETE /v3/orders${query()}`);
+      expect(status).to.equal(200);
+      expect(json).to.deep.equal({ canceled: 4 - left().length });
+      expect(await open(left().length)).to.deep.equal([...left()].sort());
+    });
+  }
+
+  const REFUSED: readonly (readonly [string, () => string])[] = [
+    ["a market of another event", () => `?event=${one.eventId}&market=${other.marketId}`],
+    ["an outcome of another market", () => `?market=${one.marketId}&outcome=${other.outcomes[0]}`],
+    ["an event that is not there", () => `?event=${randomUUID()}`],
+    ["a market that is not there", () => `?market=${randomUUID()}`],
+    ["an outcome that is not there", () => `?outcome=${randomUUID()}`],
+    ["the same filter twice", () => `?market=${one.marketId}&market=${one.marketId}`],
+    ["what is no filter", () => "?trader=me"],
+  ];
+  for (const [what, query] of REFUSED) {
+    it(`refuses ${what}, and cancels nothing`, async () => {
+      await fill();
+      expect(said(await calls(`DELETE /v3/orders${query()}`))).to.equal("400 INVALID_QUERY");
+      expect(await open()).to.have.length(4);
+    });
+  }
+
+  it("by ids says 200, 207 or 404, and which were not open", async () => {
+    await fill();
+    const { json } = await calls("GET /v3/orders");
+    const [first = "", second = ""] = (json["items"] as readonly { readonly orderId: string }[]).map(
+      ({ orderId }) => orderId,
+    );
+    const missing = randomUUID();
+    const some = await calls("DELETE /v3/orders/batch", { orderIds: [first, missing] });
+    expect(some.status).to.equal(207);
+    expect(some.json).to.deep.equal({
+      canceled: [first],
+      notCanceled: [{ orderId: missing, reason: "NOT_FOUND" }],
+    });
+    expect((await calls("DELETE /v3/orders/batch", { orderIds: [second] })).status).to.equal(200);
+    const none = await calls("DELETE /v3/orders/batch", { orderIds: [first] });
+    expect(none.status).to.equal(404);
+    expect(none.json).to.deep.equal({
+      canceled: [],
+      notCanceled: [{ orderId: first, reason: "CANCELED" }],
+    });
+    expect((await calls(`DELETE /v3/orders/${first}`)).json).to.deep.equal({
+      orderId: first,
+      status: "CANCELED",
+    });
+  });
+});

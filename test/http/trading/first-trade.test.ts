@@ -1,0 +1,183 @@
+import { expect } from "chai";
+import type { Connection } from "../../../http/client/connection.js";
+import { RestClient } from "../../../http/client/rest.js";
+import { Session } from "../../../http/client/session.js";
+import { generateKey, Signer } from "../../../http/client/signer.js";
+import { startStack, type Stack } from "../../support/stack.js";
+
+interface Trader {
+  readonly traderId: string;
+  readonly session: Session;
+  readonly manager: RestClient;
+  readonly rest: RestClient;
+  readonly keyId: string;
+}
+
+async function until<T>(read: () => Promise<T>, holds: (value: T) => boolean, what: string): Promise<T> {
+  const deadline = Date.now() + 10_000;
+  for (;;) {
+    const value = await read();
+    if (holds(value)) return value;
+    if (Date.now() > deadline) throw new Error(`${what}: still ${JSON.stringify(value)}`);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+describe("the first trade, through HTTP alone", function () {
+  this.timeout(60_000);
+  let stack: Stack;
+  let connection: Connection;
+  let makers: Trader;
+  let takers: Trader;
+  let marketId = "";
+  let outcomes: string[] = [];
+
+  /** Registers a trader and takes them to a funded subaccount. */
+  async function enter(email: string, algorithm: "Ed25519" | "P-256"): Promise<Trader> {
+    const session = new Session(connection, { email, password: "a long password" });
+    const { traderId } = await session.register();
+    expect((await session.me()).kyc).to.equal("NONE");
+    await stack.operator.verifyTrader(traderId);
+    await stack.operator.deposit(traderId, "100.00", "first deposit", `${email}-1`);
+    expect((await session.me()).cash.CASH).to.equal("100.00000");
+    const managing = generateKey(algorithm);
+    const management = await session.createManagementKey("mine", managing.publicKey, algorithm);
+    const manager = new RestClient(
+      connection,
+      new Signer({ ...managing, keyId: management.keyId }, stack.brand),
+    );
+    await session.checkIn("US-NY");
+    const trading = generateKey(algorithm);
+    const opened = await manager.openSubaccount("main", trading.publicKey, algorithm);
+    expect(opened).to.include({ label: "main", balance: "0.00000" });
+    const transfer = await manager.transfer(opened.keyId, "fund", "60", "one");
+    expect(transfer).to.include({ status: "Applied", amount: "60.00000" });
+    const rest = new RestClient(connection, new Signer({ ...trading, keyId: opened.keyId }, stack.brand));
+    return { traderId, session, manager, rest, keyId: opened.keyId };
+  }
+
+  before(async () => {
+    stack = await startStack();
+    connection = stack.connect();
+  });
+  after(() => stack.stop());
+
+  it("an operator makes an event and a market", async () => {
+    const event = await stack.operator.createEvent({
+      sport: "FOOTBALL",
+      league: "NFL",
+      type: "Game",
+      description: "Ants at Bees",
+      startsTs: Date.now() + 3_600_000,
+      game: { homeTeam: { name: "Bees" }, awayTeam: { name: "Ants" } },
+    });
+    expect(event.status).to.equal("OPEN_PREGAME");
+    const market = await stack.operator.createMarket({
+      eventId: event.eventId,
+      marketType: "MONEY",
+      description: "Who wins",
+      voids: "PUSH",
+      outcomes: [{ name: "Ants" }, { name: "Bees" }],
+    });
+    expect(market.status).to.equal("OPEN");
+    expect(market.outcomes.map(({ name }) => name)).to.deep.equal(["Ants", "Bees"]);
+    marketId = market.marketId;
+    outcomes = market.outcomes.map(({ outcomeId }) => outcomeId);
+  });
+
+  it("two traders come in, one for each algorithm", async () => {
+    makers = await enter("maker@example.com", "Ed25519");
+    takers = await enter("taker@example.com", "P-256");
+  });
+
+  it("they trade", async () => {
+    const [ants = "", bees = ""] = outcomes;
+    const resting = await makers.rest.placeOrder({ outcomeId: ants, price: "0.600", qty: 100, tif: "GTC" });
+    await until(
+      () => makers.rest.book(marketId),
+      (book) => book.orders[ants]?.length === 1,
+      "the order rests",
+    );
+    expect((await makers.rest.order(resting.orderId)).status).to.equal("OPEN");
+    expect(await makers.rest.balance()).to.include({ balance: "60.00000", reserved: "0.60000" });
+
+    const taking = await takers.rest.placeOrder({ outcomeId: bees, price: "0.450", qty: 40, tif: "IOC" });
+    const order = await until(
+      () => takers.rest.order(taking.orderId),
+      ({ status }) => status !== "PENDING" && status !== "OPEN",
+      "the order fills",
+    );
+    expect(order).to.include({ status: "FILLED", remaining: 0 });
+    const [fill] = await takers.rest.fills();
+    expect(fill).to.include({
+      orderId: taking.orderId,
+      outcomeId: bees,
+      qty: 40,
+      cost: "0.16000",
+      taker: true,
+    });
+    const [own] = await until(
+      () => makers.rest.fills({ order: resting.orderId }),
+      (fills) => fills.length === 1,
+      "the maker has the fill",
+    );
+    expect(own).to.include({ outcomeId: ants, qty: 40, cost: "0.24000", taker: false });
+    expect(await makers.rest.positions()).to.deep.equal([
+      { marketId, outcomeId: ants, qty: 40, cost: "0.24000" },
+    ]);
+    expect(await makers.rest.balance()).to.include({ balance: "59.76000", reserved: "0.36000" });
+    const kinds = (await takers.rest.transactions()).map(({ kind, amount }) => `${kind} ${amount}`);
+    expect(kinds).to.deep.equal(["FILL -0.16000", "TRANSFER_IN 60.00000"]);
+  });
+
+  it("a cancel tells what it canceled", async () => {
+    const [open] = await makers.rest.orders();
+    if (open === undefined) throw new Error("nothing rests");
+    const answer = await makers.rest.cancelOrders([open.orderId, outcomes[0] ?? ""]);
+    expect(answer).to.deep.equal({
+      canceled: [open.orderId],
+      notCanceled: [{ orderId: outcomes[0], reason: "NOT_FOUND" }],
+    });
+    expect(await makers.rest.order(open.orderId)).to.include({ status: "CANCELED", remaining: 60 });
+    expect(await makers.rest.balance()).to.include({ reserved: "0.00000" });
+  });
+
+  it("the market is graded, and pays", async () => {
+    const status = await stack.operator.grade(marketId, { winner: outcomes[0] ?? "" });
+    expect(status).to.be.oneOf(["SETTLING", "SETTLED"]);
+    await until(
+      () => stack.operator.settlementStatus(marketId),
+      (now) => now === "SETTLED",
+      "the market settles",
+    );
+    await until(
+      () => makers.rest.balance(),
+      ({ balance }) => balance === "60.16000",
+      "the winner is paid",
+    );
+    expect(await takers.rest.balance()).to.include({ balance: "59.84000" });
+    expect((await stack.operator.market(marketId)).outcomes.map((outcome) => outcome.status)).to.deep.equal([
+      "WIN",
+      "LOSS",
+    ]);
+    const [payout] = await makers.rest.transactions();
+    expect(payout).to.include({ kind: "SETTLEMENT", amount: "0.40000" });
+  });
+
+  it("all the money is where it should be, by both accounts", async () => {
+    const report = await stack.operator.money();
+    expect(report.agree).to.equal(true);
+    expect(report.actors.CASH).to.deep.equal({
+      deposits: "200.00000",
+      withdrawals: "0.00000",
+      adjustments: "0.00000",
+      wallets: "200.00000",
+      reserved: "0.00000",
+      escrow: "0.00000",
+      house: "0.00000",
+      inFlight: "0.00000",
+      difference: "0.00000",
+    });
+    expect(report.postgres).to.deep.equal(report.actors);
+  });
+});

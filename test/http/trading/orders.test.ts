@@ -1,0 +1,239 @@
+import { expect } from "chai";
+import { callsOf, eventually, operatorCalls, said, type Calls } from "../calls.js";
+import { startStack, type Stack } from "../../support/stack.js";
+import { newMarket, newTrader } from "../../support/traders.js";
+
+interface Trading {
+  readonly calls: Calls;
+  /** Places and gives the order's id. */
+  readonly place: (outcomeId: string, price: string, qty: number, more?: object) => Promise<string>;
+  readonly order: (orderId: string) => Promise<Readonly<Record<string, unknown>>>;
+}
+
+describe("orders beyond placing and canceling", function () {
+  this.timeout(60_000);
+  let stack: Stack;
+  let ann: Trading;
+  let bob: Trading;
+
+  const newTrading = async (amount?: string): Promise<Trading> => {
+    const { trading } = await newTrader(stack, amount);
+    const calls = callsOf(stack.url, trading);
+    return {
+      calls,
+      place: async (outcomeId, price, qty, more = {}) => {
+        const answer = await calls("POST /v3/orders", { outcomeId, price, qty, tif: "GTC", ...more });
+        expect(answer.status, answer.text).to.equal(201);
+        return String(answer.json["orderId"]);
+      },
+      order: async (orderId) => (await calls(`GET /v3/orders/${orderId}`)).json,
+    };
+  };
+  const whenOpen = (trader: Trading, orderId: string) =>
+    eventually(
+      () => trader.calls(`GET /v3/orders/${orderId}`),
+      ({ json }) => json["status"] === "OPEN",
+    );
+  const bookOf = async (marketId: string, outcomeId: string): Promise<string[]> => {
+    const { json } = await ann.calls(`GET /v3/catalog/markets/${marketId}/book`);
+    const orders = json["orders"] as Record<string, { orderId: string; price: string; qty: number }[]>;
+    return (orders[outcomeId] ?? []).map(({ orderId, price, qty }) => `${orderId} ${price} ${qty}`);
+  };
+
+  before(async () => {
+    stack = await startStack({ limits: { openOrders: 4, positionContracts: 1_000 } });
+    ann = await newTrading();
+    bob = await newTrading();
+  });
+  after(() => stack.stop());
+
+  describe("a preview", () => {
+    it("says what would fill, rest and be held, and changes nothing", async () => {
+      const { marketId, outcomes } = await newMarket(stack);
+      const [yes, no] = outcomes;
+      const resting = await bob.place(no, "0.400", 30);
+      const ahead = await bob.place(yes, "0.500", 7);
+      await whenOpen(bob, resting);
+      await whenOpen(bob, ahead);
+      const preview = (price: string) =>
+        ann.calls("POST /v3/orders/preview", { outcomeId: yes, price, qty: 100, tif: "GTC" });
+      expect((await preview("0.600")).json).to.deep.equal({
+        reserve: "0.60000",
+        fee: "0.00000",
+        fills: [{ price: "0.600", qty: 30 }],
+        rests: 70,
+        queueAhead: 0,
+      });
+      expect((await preview("0.500")).json).to.deep.include({ fills: [], rests: 100, queueAhead: 7 });
+      expect(await bookOf(marketId, no)).to.deep.equal([`${resting} 0.400 30`]);
+      expect((await ann.calls("GET /v3/orders")).json).to.deep.equal({ items: [] });
+      await bob.calls("DELETE /v3/orders");
+    });
+
+    it("tells why an order would be refused now, and refuses what never is an order", async () => {
+      const { marketId, outcomes } = await newMarket(stack);
+      const order = { outcomeId: outcomes[0], price: "0.500", qty: 100, tif: "GTC" };
+      const preview = (more: object) => ann.calls("POST /v3/orders/preview", { ...order, ...more });
+      expect((await preview({ qty: 1_001 })).json["reject"]).to.equal("POSITION_LIMIT_EXCEEDED");
+      expect((await preview({ tif: "FOK" })).json["reject"]).to.equal("NOT_FILLABLE");
+      expect((await preview({ currency: "COIN" })).json["reject"]).to.equal("INSUFFICIENT_BALANCE");
+      expect(said(await preview({ price: "0.501" }))).to.equal("400 INVALID_PRICE");
+      expect(said(await preview({ outcomeId: marketId }))).to.equal("404 OUTCOME_NOT_FOUND");
+      const operator = await operatorCalls(stack);
+      await operator(`POST /admin/v1/markets/${marketId}/status`, { action: "close" });
+      expect((await preview({})).json).to.include({ reject: "MARKET_CLOSED", reserve: "0.00000" });
+    });
+  });
+
+  describe("an amendment", () => {
+    it("to less keeps the place and the id", async () => {
+      const { marketId, outcomes } = await newMarket(stack);
+      const [yes] = outcomes;
+      const first = await ann.place(yes, "0.300", 50);
+      const second = await bob.place(yes, "0.300", 20);
+      await whenOpen(bob, second);
+      const amended = await ann.calls(`PATCH /v3/orders/${first}`, { qty: 10 });
+      expect(`${amended.status} ${amended.text}`).to.equal(`200 {"orderId":"${first}"}`);
+      await eventually(
+        () => ann.calls(`GET /v3/orders/${first}`),
+        ({ json }) => json["remaining"] === 10,
+      );
+      expect(await bookOf(marketId, yes)).to.deep.equal([`${first} 0.300 10`, `${second} 0.300 20`]);
+      for (const trader of [ann, bob]) await trader.calls("DELETE /v3/orders");
+    });
+
+    it("to more, or to another price, is another order at the back of the queue", async () => {
+      const { marketId, outcomes } = await newMarket(stack);
+      const [yes] = outcomes;
+      const first = await ann.place(yes, "0.300", 50);
+      const second = await bob.place(yes, "0.300", 20);
+      await whenOpen(bob, second);
+      const more = await ann.calls(`PATCH /v3/orders/${first}`, { qty: 60 });
+      const replaced = String(more.json["orderId"]);
+      expect(replaced).to.not.equal(first);
+      await whenOpen(ann, replaced);
+      expect(await bookOf(marketId, yes)).to.deep.equal([`${second} 0.300 20`, `${replaced} 0.300 60`]);
+      expect(await ann.order(first)).to.include({ status: "CANCELED", remaining: 50 });
+
+      const dearer = String(
+        (await ann.calls(`PATCH /v3/orders/${replaced}`, { price: "0.350" })).json["orderId"],
+      );
+      await whenOpen(ann, dearer);
+      expect(await bookOf(marketId, yes)).to.deep.equal([`${dearer} 0.350 60`, `${second} 0.300 20`]);
+      for (const trader of [ann, bob]) await trader.calls("DELETE /v3/orders");
+    });
+
+    it("is refused like a placement, and for what is not open, or another's", async () => {
+      const { marketId, outcomes } = await newMarket(stack);
+      const order = await ann.place(outcomes[0], "0.300", 50);
+      await whenOpen(ann, order);
+      const amend = (body: object) => ann.calls(`PATCH /v3/orders/${order}`, body);
+      expect(said(await amend({}))).to.equal("400 INVALID_BODY");
+      expect(said(await amend({ qty: 0 }))).to.equal("400 QTY_OUT_OF_RANGE");
+      expect(said(await amend({ price: "0.301" }))).to.equal("400 INVALID_PRICE");
+      expect(said(await amend({ qty: 1_001 }))).to.equal("422 POSITION_LIMIT_EXCEEDED");
+      expect(said(await bob.calls(`PATCH /v3/orders/${order}`, { qty: 1 }))).to.equal("404 ORDER_NOT_FOUND");
+      const operator = await operatorCalls(stack);
+      await operator(`POST /admin/v1/markets/${marketId}/status`, { action: "pause" });
+      expect(said(await amend({ price: "0.350" }))).to.equal("409 MARKET_PAUSED");
+      expect(said(await amend({ qty: 60 }))).to.equal("409 MARKET_PAUSED");
+      expect(said(await amend({ qty: 40 }))).to.equal("200");
+      await ann.calls(`DELETE /v3/orders/${order}`);
+      expect(said(await amend({ qty: 1 }))).to.equal("404 ORDER_NOT_FOUND");
+    });
+  });
+
+  describe("order groups", () => {
+    it("end with their bound, refuse until they are reset, and are one's own", async () => {
+      const { outcomes } = await newMarket(stack);
+      const [yes, no] = outcomes;
+      const bounds = { maxFilledQty: 10, windowMs: 60_000 };
+      const made = await ann.calls("POST /v3/safety/groups", bounds);
+      expect(made.status, made.text).to.equal(201);
+      const groupId = String(made.json["groupId"]);
+      const group = { groupId, ...bounds, tripped: false };
+      expect(made.json).to.deep.equal(group);
+      expect((await ann.calls("GET /v3/safety/groups")).text).to.equal(JSON.stringify([group]));
+      expect((await bob.calls("GET /v3/safety/groups")).text).to.equal("[]");
+      expect(said(await bob.calls(`POST /v3/safety/groups/${groupId}/reset`))).to.equal(
+        "404 GROUP_NOT_FOUND",
+      );
+      const foreign = { outcomeId: yes, price: "0.500", qty: 1, tif: "GTC", groupId };
+      expect(said(await bob.calls("POST /v3/orders", foreign))).to.equal("404 GROUP_NOT_FOUND");
+
+      const filling = await ann.place(yes, "0.500", 20, { groupId });
+      const resting = await ann.place(yes, "0.200", 5, { groupId });
+      await whenOpen(ann, resting);
+      await bob.place(no, "0.500", 15);
+      const canceled = await eventually(
+        () => ann.calls(`GET /v3/orders/${resting}`),
+        ({ json }) => json["status"] === "CANCELED",
+      );
+      expect(canceled.json).to.include({ status: "CANCELED", reason: "GROUP_LIMIT" });
+      expect(await ann.order(filling)).to.include({ status: "CANCELED", remaining: 5 });
+
+      const again = { outcomeId: yes, price: "0.200", qty: 1, tif: "GTC", groupId };
+      expect(said(await ann.calls("POST /v3/orders", again))).to.equal("409 GROUP_LIMIT");
+      const reset = await ann.calls(`POST /v3/safety/groups/${groupId}/reset`);
+      expect(reset.json).to.deep.equal(group);
+      expect(said(await ann.calls("POST /v3/orders", again))).to.equal("201");
+      expect((await ann.calls(`DELETE /v3/safety/groups/${groupId}`)).status).to.equal(204);
+      expect(said(await ann.calls(`DELETE /v3/safety/groups/${groupId}`))).to.equal("404 GROUP_NOT_FOUND");
+      await ann.calls("POST /v3/safety/groups", bounds);
+      await ann.calls("POST /v3/safety/groups", bounds);
+      expect((await ann.calls("DELETE /v3/safety/groups")).text).to.equal('{"removed":2}');
+      await ann.calls("DELETE /v3/orders");
+    });
+
+    it("take bounds that make sense only", async () => {
+      for (const bounds of [
+        { maxFilledQty: 0, windowMs: 1_000 },
+        { maxFilledQty: 1.5, windowMs: 1_000 },
+        { maxFilledQty: 1, windowMs: 99 },
+        { maxFilledQty: 1 },
+        { maxFilledQty: 1, windowMs: 1_000, groupId: "mine" },
+      ]) {
+        expect(said(await ann.calls("POST /v3/safety/groups", bounds))).to.equal("400 INVALID_BODY");
+      }
+    });
+  });
+
+  it("a heartbeat that does not come again cancels everything", async () => {
+    const { outcomes } = await newMarket(stack);
+    expect(said(await ann.calls("POST /v3/safety/heartbeat", { timeoutMs: 4_999 }))).to.equal(
+      "400 INVALID_BODY",
+    );
+    const order = await ann.place(outcomes[0], "0.200", 5);
+    expect((await ann.calls("POST /v3/safety/heartbeat", { timeoutMs: 5_000 })).text).to.equal(
+      '{"timeoutMs":5000}',
+    );
+    await new Promise((resolve) => setTimeout(resolve, 4_500));
+    expect(await ann.order(order)).to.include({ status: "OPEN" });
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    const gone = await eventually(
+      () => ann.calls(`GET /v3/orders/${order}`),
+      ({ json }) => json["status"] === "CANCELED",
+    );
+    expect(gone.json).to.include({ status: "CANCELED", reason: "DISCONNECTED" });
+
+    const kept = await ann.place(outcomes[0], "0.200", 5);
+    await ann.calls("POST /v3/safety/heartbeat", { timeoutMs: 5_000 });
+    await ann.calls("POST /v3/safety/heartbeat", { timeoutMs: 0 });
+    await new Promise((resolve) => setTimeout(resolve, 5_300));
+    expect(await ann.order(kept)).to.include({ status: "OPEN" });
+    await ann.calls("DELETE /v3/orders");
+  });
+
+  it("the exchange's limits hold for every wallet", async () => {
+    const { outcomes } = await newMarket(stack);
+    const order = { outcomeId: outcomes[0], price: "0.200", qty: 1, tif: "GTC" };
+    expect(said(await ann.calls("POST /v3/orders", { ...order, qty: 1_001 }))).to.equal(
+      "422 POSITION_LIMIT_EXCEEDED",
+    );
+    const batch = await ann.calls("POST /v3/orders/batch", { orders: [order, order, order, order, order] });
+    expect(batch.status).to.equal(207);
+    expect(batch.json["rejected"]).to.have.length(1);
+    expect(said(await ann.calls("POST /v3/orders", order))).to.equal("422 OPEN_ORDER_LIMIT_EXCEEDED");
+    await ann.calls("DELETE /v3/orders");
+  });
+});

@@ -1,0 +1,90 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import { Signer } from "../../../http/client/signer.js";
+import { StreamClient } from "../../../http/client/stream.js";
+import type { OrdersDelta } from "../../../http/client/wire.js";
+import { freePort } from "../../../scripts/embedded/ports.js";
+import { startStack, type Stack } from "../../support/stack.js";
+import { newMarket, newTrader } from "../../support/traders.js";
+
+const ENTRY = path.resolve(import.meta.dirname, "..", "..", "..", "scripts", "gateway.ts");
+
+describe("the role gateway", function () {
+  this.timeout(60_000);
+  let stack: Stack;
+  let child: ChildProcess | undefined;
+  const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "overround-test-"));
+  const clients: StreamClient[] = [];
+
+  before(async () => {
+    stack = await startStack();
+  });
+
+  after(async () => {
+    for (const client of clients) client.close();
+    if (child?.exitCode === null && child.signalCode === null) {
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    }
+    await stack.stop();
+    fs.rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  it("takes the orders of a socket with it when it is killed, where the client asked for that", async () => {
+    const port = await freePort();
+    const env = {
+      ...process.env,
+      PORT: String(port),
+      LOG_LEVEL: "warn",
+      THROTTLE: "off",
+      REDIS_URL: stack.redisUrl,
+      DATABASE_URL: stack.databaseUrl,
+      DATA_DIR: dataDir,
+      JWT_WEB_SECRET: "the web secret of the tests, long enough",
+    };
+    child = fork(ENTRY, [], {
+      env,
+      execArgv: ["--import", "tsx"],
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
+    });
+    await once(child, "message");
+    const [armed, other] = [await newTrader(stack), await newTrader(stack)];
+    const { outcomes } = await newMarket(stack);
+    const order = { outcomeId: outcomes[0], price: "0.300", qty: 5, tif: "GTC" } as const;
+    const heard: { delta: OrdersDelta; atMs: number }[] = [];
+    for (const [trader, safe] of [
+      [armed, true],
+      [other, false],
+    ] as const) {
+      const watching = new StreamClient(stack.url, new Signer(trader.trading.key, stack.brand), {
+        orders: (deltas) => heard.push(...deltas.map((delta) => ({ delta, atMs: Date.now() }))),
+      });
+      const dying = new StreamClient(`http://127.0.0.1:${port}`, new Signer(trader.trading.key, stack.brand));
+      clients.push(watching, dying);
+      await watching.connect();
+      await watching.subscribe({ private: ["orders"] });
+      await dying.connect();
+      if (safe) await dying.cancelOnDisconnect(true);
+      await dying.place([order]);
+    }
+    const killedAt = Date.now();
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    for (;;) {
+      const canceled = heard.find(({ delta }) => delta.kind === "cancel");
+      if (canceled !== undefined) {
+        expect(canceled.delta).to.include({ reason: "DISCONNECTED" });
+        expect(canceled.atMs - killedAt).to.be.within(1_500, 8_000);
+        break;
+      }
+      expect(Date.now() - killedAt).to.be.below(10_000);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(heard.filter(({ delta }) => delta.kind === "cancel")).to.have.length(1);
+  });
+});

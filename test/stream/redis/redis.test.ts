@@ -1,0 +1,130 @@
+import { expect } from "chai";
+import { Redis } from "ioredis";
+import { ledgerActor } from "../../../actors/actor.js";
+import type { Log, Ring } from "../../../stream/log/log.js";
+import { RedisLog } from "../../../stream/redis/redis-log.js";
+import { type FreshRedis, freshRedis } from "../../support/servers.js";
+import { conformance } from "../log/conformance.js";
+import { cutConnections } from "./redis-faults.js";
+import { commitIn, eventually } from "../log/support.js";
+
+const actor = ledgerActor(0);
+
+describe("the log on Redis", () => {
+  let redis: FreshRedis;
+  const logs: RedisLog[] = [];
+
+  async function open(): Promise<RedisLog> {
+    const log = await RedisLog.open({ url: redis.url, prefix: redis.prefix });
+    logs.push(log);
+    return log;
+  }
+
+  async function closeAll(): Promise<void> {
+    await Promise.all(logs.splice(0).map((log) => log.close()));
+    await redis.drop();
+  }
+
+  conformance(async () => {
+    redis = await freshRedis();
+    return { open, cut: () => cutConnections(redis.url), close: closeAll };
+  }, "one");
+
+  describe("what only a server can do", () => {
+    let admin: Redis;
+
+    beforeEach(async () => {
+      redis = await freshRedis();
+      admin = new Redis(redis.url);
+    });
+
+    afterEach(async () => {
+      admin.disconnect();
+      await closeAll();
+    });
+
+    it("keeps every key of a partition in one slot of a cluster", async () => {
+      const log = await open();
+      const taken = await log.take("l0", "w", [], false);
+      const epoch = taken.kind === "taken" ? taken.epoch : 0;
+      await log.append("l0", [{ to: actor, body: "x" }]);
+      await commitIn(log, { partition: "l0", epoch }, [
+        { actor, expectedSeq: 0, cursor: "0-1", entry: "e", deadlineMs: 1 },
+      ]);
+      await log.writeSnapshot("l0", epoch, actor, { seq: 1, cursor: "0-1", hash: "h", body: "b" });
+      await log.writeSnapshot("l0", epoch, actor, { seq: 1, cursor: "0-1", hash: "h", body: "b" });
+      const keys = (await admin.keys("*")).filter((key) => !key.includes(":rings:"));
+      expect(keys).to.have.length(8);
+      for (const key of keys) expect(key.startsWith(`${redis.prefix}{l0}:`), key).to.equal(true);
+    });
+
+    it("goes on after the server has forgotten its scripts", async () => {
+      const log = await open();
+      await log.append("l0", [{ to: actor, body: "1" }]);
+      await admin.script("FLUSH");
+      expect(await log.append("l0", [{ to: actor, body: "2" }])).to.deep.equal([true]);
+      const mail = await log.readMailboxes([{ partition: "l0", actor, after: "0-0" }], 9);
+      expect(mail.get(actor)?.map(({ body }) => body)).to.deep.equal(["1", "2"]);
+    });
+
+    it("rejects at once what is under way when the connection is lost, and does not send it again", async () => {
+      const log: Log = await open();
+      await log.append("l0", [{ to: actor, body: "1" }]);
+      await admin.client("PAUSE", 300, "WRITE");
+      const began = Date.now();
+      const append = log.append("l0", [{ to: actor, body: "2" }]).then(
+        () => "answered",
+        () => "rejected",
+      );
+      await cutConnections(redis.url).catch(() => undefined);
+      expect(await append).to.equal("rejected");
+      expect(Date.now() - began).to.be.below(2_000);
+      await admin.client("UNPAUSE").catch(() => undefined);
+      await eventually(async () => {
+        const mail = await log.readMailboxes([{ partition: "l0", actor, after: "0-0" }], 9);
+        expect(mail.get(actor)?.map(({ body }) => body)).to.deep.equal(["1"]);
+      });
+    });
+
+    it("says that all must be looked at when a ring was lost, whether another comes or not", async () => {
+      const log = await open();
+      const looks: boolean[] = [];
+      log.listen("commands", ({ lookAtAll }) => looks.push(lookAtAll)).watch(["l0"]);
+      await eventually(() => expect(looks).to.deep.equal([true]));
+      const bell = `${redis.prefix}{all}:rings:commands`;
+      await admin.incr(bell);
+      await log.append("l0", [{ to: actor, body: "x" }]);
+      await eventually(() => expect(looks).to.deep.equal([true, false, true]));
+      await log.append("l0", [{ to: actor, body: "x" }]);
+      await eventually(() => expect(looks).to.deep.equal([true, false, true, false]));
+      await admin.incr(bell);
+      await eventually(() => expect(looks).to.deep.equal([true, false, true, false, true]));
+      await log.append("l0", [{ to: actor, body: "x" }]);
+      await eventually(() => expect(looks).to.deep.equal([true, false, true, false, true, false]));
+    });
+
+    it("carries short bodies with a ring, and only names the actors of long ones", async () => {
+      const log = await open();
+      const rings: Ring[] = [];
+      log.listen("commands", (ring) => rings.push(ring)).watch(["l0"]);
+      await eventually(() => expect(rings).to.have.length(1));
+      const bodies = ["short", "two\nlines", "€".repeat(6_000)];
+      for (const body of bodies) await log.append("l0", [{ to: actor, body }]);
+      await eventually(() =>
+        expect(rings.slice(1).map(({ rung }) => rung)).to.deep.equal([
+          [{ actor, carried: { position: 1, body: "short" } }],
+          [{ actor, carried: undefined }],
+          [{ actor, carried: undefined }],
+        ]),
+      );
+    });
+
+    it("refuses to be opened where there is no server", async () => {
+      let message = "";
+      await RedisLog.open({ url: "redis://127.0.0.1:1" }).catch((error: unknown) => {
+        message = String(error);
+      });
+      expect(message).not.to.equal("");
+    });
+  });
+});

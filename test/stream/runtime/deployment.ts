@@ -1,0 +1,141 @@
+/** Workers, askers and faults over one log in memory (or another log that is handed in). */
+
+import { randomUUID } from "node:crypto";
+import { type ActorId, ledgerActor, partitionOf } from "../../../actors/actor.js";
+import { type Clock, systemClock } from "../../../stream/log/clock.js";
+import { LogExchange } from "../../../stream/log/ask.js";
+import type { Log } from "../../../stream/log/log.js";
+import { silentLogger } from "../../../stream/log/logger.js";
+import { type Gate, MemoryLog, type Operation } from "../../support/log/memory-log.js";
+import { MemoryStore } from "../../support/log/memory-store.js";
+import { packEnvelope } from "../../../stream/log/packing.js";
+import type { Partition } from "../../../stream/runtime/partition.js";
+import { type AskOptions, Unavailable } from "../../../stream/log/ports.js";
+import { Worker } from "../../../stream/runtime/worker.js";
+import { counter, type CounterCommand, type CounterReply } from "./counter.js";
+
+export const a = ledgerActor(1);
+export const b = ledgerActor(2);
+const partitions = ["l1", "l2"];
+
+/** A gate whose faults are set from outside: what to do with the next operations of a kind. */
+export class FaultyGate {
+  readonly #faults = new Map<Operation, ((apply: () => unknown) => Promise<unknown>)[]>();
+
+  readonly gate: Gate = async (operation, apply) => {
+    const fault = this.#faults.get(operation)?.shift();
+    await Promise.resolve();
+    return fault === undefined ? apply() : (fault(apply) as ReturnType<typeof apply>);
+  };
+
+  #add(operation: Operation, fault: (apply: () => unknown) => Promise<unknown>): void {
+    this.#faults.set(operation, [...(this.#faults.get(operation) ?? []), fault]);
+  }
+
+  /** The next one happens, and its answer is lost. */
+  loseAnswer(operation: Operation): void {
+    this.#add(operation, (apply) => {
+      apply();
+      return Promise.reject(new Error("connection lost"));
+    });
+  }
+
+  /** The next one never arrives. */
+  lose(operation: Operation): void {
+    this.#add(operation, () => Promise.reject(new Error("connection lost")));
+  }
+
+  /** The next one waits until the returned function is called. */
+  hold(operation: Operation): () => void {
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    this.#add(operation, async (apply) => {
+      await released;
+      return apply();
+    });
+    return release;
+  }
+}
+
+export class Deployment {
+  readonly store = new MemoryStore();
+  readonly #closing: { close(): Promise<void> }[] = [];
+  readonly #workers: Worker[] = [];
+
+  /** `together`: whether all partitions are in one domain. */
+  constructor(readonly together = false) {}
+
+  connect(gate?: Gate, clock: Clock = systemClock): MemoryLog {
+    const log = new MemoryLog(this.store, { gate, clock, together: this.together });
+    this.#closing.push(log);
+    return log;
+  }
+
+  worker(log: Log, clock: Clock = systemClock, actor: typeof counter = counter): Worker {
+    const options = { log, clock, actorOf: () => actor, logger: silentLogger, partitions };
+    // Of the two partitions "first" is dealt l1 and "second" l2.
+    const worker = new Worker({ ...options, id: ["first", "second"][this.#workers.length] ?? randomUUID() });
+    this.#workers.push(worker);
+    return worker;
+  }
+
+  async exchange(log: Log = this.connect(), capacity?: number): Promise<LogExchange> {
+    const options = {
+      log,
+      clock: systemClock,
+      logger: silentLogger,
+      newId: randomUUID,
+      mailboxCapacity: capacity,
+    };
+    const exchange = new LogExchange(options);
+    this.#closing.unshift(exchange);
+    await exchange.start();
+    return exchange;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.stop()));
+    for (const one of this.#closing) await one.close();
+  }
+}
+
+export async function tell(
+  exchange: LogExchange,
+  to: ActorId,
+  command: CounterCommand,
+  options?: AskOptions,
+): Promise<number> {
+  return ((await exchange.ask(to, command, options)) as CounterReply).value;
+}
+
+export function partitionOfWorker(worker: Worker, name: string): Partition {
+  const partition = worker.held.get(name);
+  if (partition === undefined) throw new Error(`${worker.id} does not hold ${name}`);
+  return partition;
+}
+
+/** A step of the domain of a partition, with what has to be loaded for it. */
+export async function step(worker: Worker, name: string): Promise<void> {
+  const domain = worker.domainOf(name);
+  await domain.step();
+  await Promise.all([...worker.held.values()].map((partition) => partition.loaded()));
+  // Of what rang; no deadline is due at 0.
+  if (domain.hasWork(0)) await domain.step();
+}
+
+/** Puts a command into a mailbox without anybody waiting for an answer. */
+export async function post(log: Log, to: ActorId, command: CounterCommand, id = randomUUID()): Promise<void> {
+  await log.append(partitionOf(to), [{ to, body: packEnvelope({ id, commands: [command] }) }]);
+}
+
+export async function refusal(work: Promise<unknown>): Promise<string> {
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof Unavailable) return error.message;
+    throw error;
+  }
+  throw new Error("it was not refused");
+}

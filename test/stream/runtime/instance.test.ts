@@ -1,0 +1,292 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import type { ActorId } from "../../../actors/actor.js";
+import { Inbox } from "../../../stream/runtime/inbox.js";
+import { cursorAt, type Message, NO_CURSOR } from "../../../stream/log/log.js";
+import { CorruptLog, type Envelope, packEnvelope } from "../../../stream/log/packing.js";
+import { Instance, type Turn } from "../../../stream/runtime/instance.js";
+import { counter, type CounterCommand, type CounterState } from "./counter.js";
+
+const id = "market:a" as ActorId;
+const other = "market:b" as ActorId;
+
+class Mailbox {
+  #count = 0;
+
+  of(...envelopes: readonly (Envelope | string)[]): Message[] {
+    return envelopes.map((envelope) => ({
+      id: cursorAt(++this.#count),
+      body: typeof envelope === "string" ? envelope : packEnvelope(envelope),
+    }));
+  }
+}
+
+const ask = (name: string, command: CounterCommand, more: Partial<Envelope> = {}): Envelope => ({
+  id: name,
+  replyTo: "gateway",
+  commands: [command],
+  ...more,
+});
+
+const from = (source: ActorId, seq: number, n: number): Envelope => ({
+  source,
+  seq,
+  commands: [{ kind: "receive", from: source, n }],
+});
+
+describe("an actor in memory", () => {
+  let mailbox: Mailbox;
+  let instance: Instance;
+
+  beforeEach(() => {
+    mailbox = new Mailbox();
+    instance = Instance.create(counter, id);
+  });
+
+  const value = (of = instance): number => (of.state as CounterState).value;
+  const run = (now: number, ...envelopes: readonly (Envelope | string)[]): Turn =>
+    instance.run(mailbox.of(...envelopes), now);
+
+  it("applies messages in order, in one entry, and answers each", () => {
+    const turn = run(100, ask("x", { kind: "add", n: 2 }), ask("y", { kind: "add", n: 3 }));
+    expect(turn.replies).to.deep.equal([
+      { to: "gateway", id: "x", reply: { value: 2 } },
+      { to: "gateway", id: "y", reply: { value: 5 } },
+    ]);
+    expect(turn.entry).to.deep.equal({
+      actor: id,
+      seq: 1,
+      cursor: "0-2",
+      sources: {},
+      answers: [
+        { id: "x", reply: { value: 2 }, untilMs: 10_100 },
+        { id: "y", reply: { value: 5 }, untilMs: 10_100 },
+      ],
+      batches: [
+        { ts: 100, deltas: [{ type: "added", n: 2 }] },
+        { ts: 100, deltas: [{ type: "added", n: 3 }] },
+      ],
+    });
+    expect(turn.change).to.include({ expectedSeq: 0, cursor: "0-2" });
+  });
+
+  it("moves only the cursor for a question that need not be remembered", () => {
+    const turn = run(100, ask("x", { kind: "read" }, { rememberMs: 0 }));
+    expect(turn.entry).to.equal(undefined);
+    expect(turn.changed).to.equal(true);
+    expect(turn.change).to.deep.include({ expectedSeq: 0, cursor: "0-1", entry: undefined });
+    expect(turn.replies).to.deep.equal([{ to: "gateway", id: "x", reply: { value: 0 } }]);
+    expect(run(100).changed).to.equal(false);
+  });
+
+  it("carries a repeated command out once and gives the first answer again, to whoever asks now", () => {
+    run(100, ask("x", { kind: "add", n: 2 }));
+    run(200, ask("y", { kind: "add", n: 2 }));
+    const turn = run(300, ask("x", { kind: "add", n: 2 }, { replyTo: "another gateway" }));
+    expect(turn.replies).to.deep.equal([{ to: "another gateway", id: "x", reply: { value: 2 } }]);
+    expect(turn.entry).to.equal(undefined);
+    expect(value()).to.equal(4);
+  });
+
+  it("remembers an answer for its time after the last moment at which a repeat is carried out", () => {
+    run(100, ask("x", { kind: "add", n: 1 }, { notAfterMs: 5_000, rememberMs: 1_000 }));
+    run(6_000, ask("x", { kind: "add", n: 1 }, { notAfterMs: 6_000, rememberMs: 1_000 }));
+    expect(value()).to.equal(1);
+    run(6_001, ask("x", { kind: "add", n: 1 }));
+    expect(value()).to.equal(2);
+  });
+
+  it("does not carry out what nobody waits for any more", () => {
+    const turn = run(6_000, ask("x", { kind: "add", n: 1 }, { notAfterMs: 5_999 }));
+    expect([turn.entry, turn.replies, turn.change.cursor]).to.deep.equal([undefined, [], "0-1"]);
+    expect(value()).to.equal(0);
+  });
+
+  it("drops what it has had from another actor", () => {
+    run(100, from(other, 3, 30), from(other, 3, 30), from(other, 5, 50));
+    const turn = run(200, from(other, 2, 20), from(other, 5, 50), from(other, 6, 60));
+    expect(turn.entry?.sources).to.deep.equal({ [other]: 6 });
+    expect((instance.state as CounterState).received).to.deep.equal({ [other]: [30, 50, 60] });
+  });
+
+  it("remembers a message that changed nothing", () => {
+    const nothing = { source: other, seq: 4, commands: [{ kind: "read" }] };
+    expect(run(100, nothing).entry).to.deep.include({ batches: [], sources: { [other]: 4 } });
+    expect(run(100, nothing).entry).to.equal(undefined);
+  });
+
+  it("never lets its time go back", () => {
+    run(500, ask("x", { kind: "add", n: 1 }));
+    expect(run(400, ask("y", { kind: "add", n: 1 })).entry?.batches[0]?.ts).to.equal(500);
+  });
+
+  it("ticks when the deadline has come, before the messages", () => {
+    const set = run(100, ask("x", { kind: "alarm", atMs: 150 }));
+    expect(set.change.deadlineMs).to.equal(150);
+    expect(run(149).changed).to.equal(false);
+    const turn = run(160, ask("y", { kind: "add", n: 1 }));
+    expect(turn.entry?.batches.flatMap(({ deltas }) => deltas)).to.deep.equal([
+      { type: "rang", atMs: 160 },
+      { type: "added", n: 1 },
+    ]);
+    expect(turn.change.deadlineMs).to.equal(null);
+    expect(run(170, ask("z", { kind: "add", n: 1 })).change.deadlineMs).to.equal(undefined);
+  });
+
+  it("calls a tick that changes nothing a fault, for it would be due for ever", () => {
+    const stuck = Instance.create({ ...counter, tick: { kind: "read" } }, id);
+    stuck.run(mailbox.of(ask("x", { kind: "alarm", atMs: 50 })), 10);
+    expect(stuck.run([], 60).fault).to.be.an("error");
+  });
+
+  it("passes over what is not well formed", () => {
+    const turn = run(
+      100,
+      "not JSON",
+      JSON.stringify({ commands: "none" }),
+      JSON.stringify({ commands: [], source: "market:b" }),
+      JSON.stringify({ commands: [], id: 7 }),
+      JSON.stringify({ commands: [], source: "nobody", seq: 1 }),
+      ask("x", { kind: "nonsense" } as unknown as CounterCommand),
+      ask("y", { kind: "add", n: 1 }),
+    );
+    expect(turn.skipped.map(({ message }) => message.id)).to.deep.equal([
+      "0-1",
+      "0-2",
+      "0-3",
+      "0-4",
+      "0-5",
+      "0-6",
+    ]);
+    expect(turn.replies.map(({ id: answered }) => answered)).to.deep.equal(["y"]);
+    expect(turn.change.cursor).to.equal("0-7");
+    expect(turn.fault).to.equal(undefined);
+  });
+
+  it("stops at a broken invariant with what came before it, and without the broken envelope", () => {
+    const broken = { source: other, seq: 9, commands: [{ kind: "add", n: 5 }, { kind: "break" }] };
+    const turn = run(100, ask("x", { kind: "add", n: 1 }), broken, ask("y", { kind: "add", n: 1 }));
+    expect(turn.fault?.message).to.match(/told to break/);
+    expect(turn.replies.map(({ id: answered }) => answered)).to.deep.equal(["x"]);
+    expect(turn.entry).to.deep.include({ cursor: "0-1", sources: {} });
+    expect(turn.entry?.batches).to.deep.equal([{ ts: 100, deltas: [{ type: "added", n: 1 }] }]);
+  });
+
+  it("sends everything of an entry for one actor in one envelope, in order", () => {
+    const third = "market:c" as ActorId;
+    const turn = run(
+      100,
+      ask("x", { kind: "send", to: other, numbers: [1, 2] }),
+      ask("y", { kind: "send", to: third, numbers: [3] }),
+      ask("z", { kind: "send", to: other, numbers: [4] }),
+    );
+    if (turn.entry === undefined) throw new Error("no entry");
+    const receive = (n: number): CounterCommand => ({ kind: "receive", from: id, n });
+    expect(instance.outgoing(turn.entry)).to.deep.equal([
+      {
+        to: other,
+        body: packEnvelope({ source: id, seq: 1, commands: [receive(1), receive(2), receive(4)] }),
+      },
+      { to: third, body: packEnvelope({ source: id, seq: 1, commands: [receive(3)] }) },
+    ]);
+  });
+
+  describe("recovered", () => {
+    const command: fc.Arbitrary<CounterCommand> = fc.oneof(
+      fc.record({ kind: fc.constant("add" as const), n: fc.integer({ min: -9, max: 9 }) }),
+      fc.record({ kind: fc.constant("read" as const) }),
+      fc.record({ kind: fc.constant("send" as const), to: fc.constant(other), numbers: fc.array(fc.nat(9)) }),
+      fc.record({ kind: fc.constant("alarm" as const), atMs: fc.integer({ min: 0, max: 60_000 }) }),
+    );
+    const envelope: fc.Arbitrary<Envelope> = fc.oneof(
+      fc.record({
+        id: fc.constantFrom("a", "b", "c", "d"),
+        replyTo: fc.constant("g"),
+        commands: fc.tuple(command),
+        rememberMs: fc.constantFrom(0, 1_000, 20_000),
+      }),
+      fc.record({
+        source: fc.constantFrom("market:s" as ActorId, "market:t" as ActorId),
+        seq: fc.nat(20),
+        commands: fc.array(command, { maxLength: 3 }),
+      }),
+    );
+    const life = fc.array(fc.tuple(fc.nat(20_000), fc.array(envelope, { maxLength: 4 })), { maxLength: 20 });
+
+    it("is the same as the one that lived, from the first entry or from any snapshot", () => {
+      fc.assert(
+        fc.property(life, fc.nat(20), (turns, cut) => {
+          const box = new Mailbox();
+          const live = Instance.create(counter, id);
+          let copy = Instance.create(counter, id);
+          let now = 0;
+          for (const [index, [wait, envelopes]] of turns.entries()) {
+            now += wait;
+            const turn = live.run(box.of(...envelopes), now);
+            if (turn.change.entry !== undefined) {
+              const folded = copy.fold({ seq: copy.seq + 1, body: turn.change.entry });
+              expect(copy.outgoing(folded)).to.deep.equal(turn.entry && live.outgoing(turn.entry));
+            }
+            if (index === cut) copy = Instance.restore(counter, id, copy.snapshot());
+            copy.settle(turn.change.cursor, live.deadline);
+          }
+          expect([copy.seq, copy.cursor, copy.deadline]).to.deep.equal([
+            live.seq,
+            live.cursor,
+            live.deadline,
+          ]);
+          expect(counter.save(copy.state as CounterState)).to.deep.equal(
+            counter.save(live.state as CounterState),
+          );
+          // Both forget the same: the next messages find the same memory.
+          const next = ["a", "b", "c", "d"].map((name) => ask(name, { kind: "add", n: 1 }));
+          const messages = box.of(...next, from("market:s", 10, 1));
+          expect(copy.run(messages, now + 60_000).change).to.deep.equal(
+            live.run(messages, now + 60_000).change,
+          );
+        }),
+        { numRuns: 300 },
+      );
+    });
+
+    it("does not fold an entry that is not the next, or that cannot be read", () => {
+      const turn = run(100, ask("x", { kind: "add", n: 2 }));
+      const body = turn.change.entry ?? "";
+      expect(() => Instance.create(counter, id).fold({ seq: 2, body })).to.throw(CorruptLog);
+      expect(() => Instance.create(counter, id).fold({ seq: 1, body: body.slice(1) })).to.throw(CorruptLog);
+    });
+
+    it("does not start from a snapshot that is not what was saved", () => {
+      run(100, ask("x", { kind: "add", n: 2 }));
+      const snapshot = instance.snapshot();
+      expect(value(Instance.restore(counter, id, snapshot))).to.equal(2);
+      const tampered = { ...snapshot, body: snapshot.body.replace('"value":2', '"value":3') };
+      expect(tampered.body).not.to.equal(snapshot.body);
+      expect(() => Instance.restore(counter, id, tampered)).to.throw(CorruptLog, /hash/);
+    });
+  });
+});
+
+describe("an inbox", () => {
+  it("forgets answers in the order of giving, and never one whose time is not over", () => {
+    const inbox = new Inbox();
+    inbox.answered({ id: "short", reply: 1, untilMs: 10 });
+    inbox.answered({ id: "long", reply: 2, untilMs: 100 });
+    inbox.answered({ id: "short too", reply: 3, untilMs: 20 });
+    inbox.forget(50);
+    expect(inbox.answerTo("short", 50)).to.equal(undefined);
+    expect(inbox.answerTo("long", 50)).to.have.property("reply", 2);
+    expect(inbox.answerTo("short too", 50)).to.equal(undefined);
+    expect(inbox.save(50).answers).to.deep.equal([["long", 2, 100]]);
+  });
+
+  it("starts with nothing known", () => {
+    const inbox = new Inbox();
+    expect([inbox.knows(other, 0), inbox.knows(other, 1), inbox.lastOf(other)]).to.deep.equal([
+      true,
+      false,
+      0,
+    ]);
+    expect(NO_CURSOR).to.equal(cursorAt(0));
+  });
+});

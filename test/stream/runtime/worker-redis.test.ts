@@ -1,0 +1,133 @@
+import { expect } from "chai";
+import type { LogExchange } from "../../../stream/log/ask.js";
+import { RedisLog } from "../../../stream/redis/redis-log.js";
+import type { Worker } from "../../../stream/runtime/worker.js";
+import { type FreshRedis, freshRedis } from "../../support/servers.js";
+import { a, b, Deployment, tell } from "./deployment.js";
+import { cutConnections, Proxy } from "../redis/redis-faults.js";
+import { counterInLog, eventually } from "../log/support.js";
+
+describe("workers on Redis", () => {
+  let redis: FreshRedis;
+  let deployment: Deployment;
+  const logs: RedisLog[] = [];
+
+  beforeEach(async () => {
+    redis = await freshRedis();
+    deployment = new Deployment();
+  });
+
+  afterEach(async () => {
+    await deployment.close();
+    await Promise.all(logs.splice(0).map((log) => log.close()));
+    await redis.drop();
+  });
+
+  async function connect(): Promise<RedisLog> {
+    const log = await RedisLog.open({ url: redis.url, prefix: redis.prefix });
+    logs.push(log);
+    return log;
+  }
+
+  it("share the partitions, send to each other and answer", async () => {
+    const [one, two] = [deployment.worker(await connect()), deployment.worker(await connect())];
+    await Promise.all([one.start(), two.start()]);
+    const exchange = await deployment.exchange(await connect());
+    for (let n = 1; n <= 20; n += 1) {
+      await tell(exchange, a, { kind: "send", to: b, numbers: [n] });
+      await tell(exchange, b, { kind: "send", to: a, numbers: [n] });
+    }
+    await eventually(() =>
+      expect([[...one.held.keys()], [...two.held.keys()]]).to.deep.equal([["l1"], ["l2"]]),
+    );
+    const all = Array.from({ length: 20 }, (_, index) => index + 1);
+    const log = await connect();
+    await eventually(async () => expect((await counterInLog(log, b)).received).to.deep.equal({ [a]: all }));
+    await eventually(async () => expect((await counterInLog(log, a)).received).to.deep.equal({ [b]: all }));
+  });
+
+  it("take over within a second from one that died, and nothing is lost or repeated", async () => {
+    const dying = await connect();
+    const first = deployment.worker(dying);
+    await first.start();
+    const exchange = await deployment.exchange(await connect());
+    await tell(exchange, a, { kind: "add", n: 1 });
+    await deployment.worker(await connect()).start();
+    await eventually(() => expect([...first.held.keys()]).to.deep.equal(["l1"]));
+    // Its connections end and its heartbeats with them, as in a kill.
+    await dying.close();
+    const began = Date.now();
+    const values = await Promise.all([
+      tell(exchange, a, { kind: "add", n: 1 }),
+      tell(exchange, b, { kind: "add", n: 1 }),
+    ]);
+    expect(Date.now() - began, "ms to the first answers").to.be.below(1_200);
+    expect(values).to.deep.equal([2, 1]);
+  });
+
+  it("hand over at once when they are told to stop", async () => {
+    const first = deployment.worker(await connect());
+    await first.start();
+    const exchange = await deployment.exchange(await connect());
+    await tell(exchange, a, { kind: "add", n: 1 });
+    const second = deployment.worker(await connect());
+    await second.start();
+    await first.stop();
+    const began = Date.now();
+    expect(await tell(exchange, a, { kind: "add", n: 1 })).to.equal(2);
+    expect(Date.now() - began, "ms to the first answer").to.be.below(300);
+    expect(second.held.size).to.equal(2);
+  });
+
+  it("go on after the connection was cut, with every command once", async () => {
+    const worker = deployment.worker(await connect());
+    await worker.start();
+    const exchange = await deployment.exchange(await connect());
+    const asks: Promise<number>[] = [];
+    for (let round = 0; round < 5; round += 1) {
+      for (let i = 0; i < 20; i += 1) asks.push(tell(exchange, a, { kind: "add", n: 1 }));
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      await cutConnections(redis.url);
+    }
+    const values = await Promise.all(asks);
+    expect(values.sort((x, y) => x - y)).to.deep.equal(Array.from({ length: 100 }, (_, index) => index + 1));
+  }).timeout(20_000);
+
+  describe("whose answers from Redis are swallowed", () => {
+    let proxy: Proxy;
+    let exchange: LogExchange;
+    let worker: Worker;
+
+    beforeEach(async () => {
+      const road = await Proxy.open(redis.url);
+      proxy = road.proxy;
+      const log = await RedisLog.open({ url: road.url, prefix: redis.prefix });
+      logs.push(log);
+      worker = deployment.worker(log);
+      await worker.start();
+      exchange = await deployment.exchange(await connect());
+      await tell(exchange, a, { kind: "add", n: 1 });
+    });
+
+    afterEach(() => proxy.close());
+
+    it("look at the log when the connection breaks, and carry out everything once", async () => {
+      for (let round = 1; round <= 5; round += 1) {
+        proxy.silence();
+        const asks = Promise.all([1, 2, 3].map(() => tell(exchange, a, { kind: "add", n: 1 })));
+        await new Promise((resolve) => setTimeout(resolve, 60));
+        proxy.cut();
+        const values = await asks;
+        expect(values.sort((x, y) => x - y)).to.deep.equal([3 * round - 1, 3 * round, 3 * round + 1]);
+      }
+    });
+
+    it("give up a connection that stays silent, and begin anew", async () => {
+      proxy.silence();
+      const ask = tell(exchange, a, { kind: "add", n: 1 }, { timeoutMs: 15_000 });
+      await eventually(() => expect(worker.held.size).to.equal(0), 10_000);
+      expect(await ask).to.equal(2);
+      expect(await tell(exchange, a, { kind: "read" })).to.equal(2);
+    });
+  }).timeout(30_000);
+});

@@ -1,0 +1,370 @@
+import { expect } from "chai";
+import { type ActorId } from "../../../actors/actor.js";
+import { systemClock } from "../../../stream/log/clock.js";
+import { type MemoryLog } from "../../support/log/memory-log.js";
+import { packEntry, packEnvelope } from "../../../stream/log/packing.js";
+import { type Worker } from "../../../stream/runtime/worker.js";
+import { counter } from "./counter.js";
+import { a, b, Deployment, FaultyGate, partitionOfWorker, post, step } from "./deployment.js";
+import { commitIn, counterInLog, eventually, ManualClock, settled } from "../log/support.js";
+
+describe("a worker", () => {
+  let deployment: Deployment;
+
+  beforeEach(() => {
+    deployment = new Deployment();
+  });
+
+  afterEach(() => deployment.close());
+
+  describe("stepped by hand", () => {
+    let log: MemoryLog;
+    let faults: FaultyGate;
+    let worker: Worker;
+
+    beforeEach(async () => {
+      log = deployment.connect();
+      faults = new FaultyGate();
+      worker = deployment.worker(deployment.connect(faults.gate));
+      await worker.beat();
+    });
+
+    it("commits what waits, once", async () => {
+      await post(log, a, { kind: "add", n: 3 });
+      const partition = partitionOfWorker(worker, "l1");
+      expect(partition.hasWork(0)).to.equal(true);
+      await step(worker, "l1");
+      await step(worker, "l1");
+      expect(partition.hasWork(Date.now())).to.equal(false);
+      expect((await counterInLog(log, a)).value).to.equal(3);
+      expect((await log.heads("l1", [a]))[0]).to.include({ seq: 1, cursor: "0-1" });
+    });
+
+    it("cannot commit after it was paused past its lease, and gives the partition up", async () => {
+      await post(log, a, { kind: "add", n: 1 });
+      await step(worker, "l1");
+      await post(log, a, { kind: "add", n: 3 });
+      const paused = partitionOfWorker(worker, "l1");
+      paused.mustRead(a);
+      const resume = faults.hold("commit");
+      const stepping = step(worker, "l1");
+      const successor = deployment.worker(deployment.connect());
+      await log.leave(worker.id);
+      await successor.beat();
+      await step(successor, "l1");
+      await post(log, a, { kind: "add", n: 5 });
+      resume();
+      await stepping;
+      expect(paused.dropped).to.equal(true);
+      expect(String(paused.reason)).to.match(/has another owner/);
+      expect((await counterInLog(log, a)).value).to.equal(4);
+      partitionOfWorker(successor, "l1").mustRead(a);
+      await step(successor, "l1");
+      expect((await counterInLog(log, a)).value).to.equal(9);
+    });
+
+    for (const happened of [true, false]) {
+      it(`looks at the log after an unknown commit that ${happened ? "happened" : "did not happen"}`, async () => {
+        await post(log, a, { kind: "add", n: 3 });
+        if (happened) faults.loseAnswer("commit");
+        else faults.lose("commit");
+        const partition = partitionOfWorker(worker, "l1");
+        await step(worker, "l1");
+        expect(partition.dropped).to.equal(true);
+        expect((await counterInLog(log, a)).value).to.equal(happened ? 3 : 0);
+        await worker.beat();
+        expect(partitionOfWorker(worker, "l1").epoch).to.equal(partition.epoch + 1);
+        await step(worker, "l1");
+        expect((await counterInLog(log, a)).value).to.equal(3);
+        expect((await log.heads("l1", [a]))[0]).to.include({ seq: 1, cursor: "0-1" });
+      });
+    }
+
+    for (const fault of ["before the relay", "after the relay", "with the relay unknown"] as const) {
+      it(`sends to other actors once when it dies ${fault}`, async () => {
+        await post(log, a, { kind: "send", to: b, numbers: [1, 2] });
+        await post(log, a, { kind: "send", to: b, numbers: [3] });
+        await step(worker, "l1");
+        if (fault === "with the relay unknown") faults.loseAnswer("append");
+        if (fault !== "before the relay") await worker.relay.step("l2");
+        expect(partitionOfWorker(worker, "l1").dropped).to.equal(fault === "with the relay unknown");
+        await log.leave(worker.id);
+        const successor = deployment.worker(deployment.connect());
+        await successor.beat();
+        await step(successor, "l1");
+        await successor.relay.step("l2");
+        await step(successor, "l2");
+        expect((await counterInLog(log, b)).received).to.deep.equal({ [a]: [1, 2, 3] });
+        await successor.relay.flush();
+        expect((await log.heads("l1", [a]))[0]).to.include({ seq: 1, relayed: 1 });
+      });
+    }
+
+    it("stops an actor whose invariant broke, tells, and lets the others go on", async () => {
+      await post(log, a, { kind: "add", n: 1 });
+      await post(log, a, { kind: "break" });
+      await post(log, a, { kind: "add", n: 1 });
+      const neighbour = "ledger:01" as ActorId;
+      await log.append("l1", [{ to: neighbour, body: packEnvelope({ commands: [{ kind: "add", n: 7 }] }) }]);
+      const partition = partitionOfWorker(worker, "l1");
+      await step(worker, "l1");
+      partition.ring({ partition: "l1", rung: [], lookAtAll: true });
+      await step(worker, "l1");
+      expect(partition.dropped).to.equal(false);
+      expect((await log.heads("l1", [a, neighbour])).map(({ seq, cursor }) => [seq, cursor])).to.deep.equal([
+        [1, "0-1"],
+        [1, "0-1"],
+      ]);
+      expect([...(await log.halted()).keys()]).to.deep.equal([a]);
+      expect((await log.halted()).get(a)).to.match(/told to break/);
+
+      // The next tenure gives it another chance; a mended program takes it.
+      await worker.stop();
+      const mended = {
+        ...counter,
+        decide: ((state, command, now) =>
+          counter.decide(
+            state,
+            command.kind === "break" ? { kind: "read" } : command,
+            now,
+          )) as typeof counter.decide,
+      };
+      const successor = deployment.worker(deployment.connect(), systemClock, mended);
+      await successor.beat();
+      await step(successor, "l1");
+      expect((await counterInLog(log, a)).value).to.equal(2);
+      await eventually(async () => expect([...(await log.halted())]).to.deep.equal([]));
+    });
+
+    it("stops nobody when it is a former owner whose state is old", async () => {
+      await post(log, a, { kind: "break" });
+      const successor = deployment.worker(deployment.connect());
+      await log.leave(worker.id);
+      await successor.beat();
+      const partition = partitionOfWorker(worker, "l1");
+      await step(worker, "l1");
+      expect(partition.dropped).to.equal(true);
+      expect([...(await log.halted())]).to.deep.equal([]);
+    });
+
+    const unroutable: typeof counter = {
+      ...counter,
+      route: (id, batch) => {
+        if (id === a) throw new Error("no way");
+        return counter.route(id, batch);
+      },
+    };
+    const untimely: typeof counter = {
+      ...counter,
+      deadline: (state) => {
+        if (state.id === a && state.value > 0) throw new Error("no time");
+        return counter.deadline(state);
+      },
+    };
+    for (const [what, actor, seq] of [
+      ["cannot be routed", unroutable, 1],
+      ["has no deadline to tell", untimely, 0],
+    ] as const) {
+      it(`stops an actor that ${what}, in this tenure and the next, and no other`, async () => {
+        await worker.stop();
+        for (const round of [1, 2]) {
+          const broken = deployment.worker(deployment.connect(), systemClock, actor);
+          await broken.beat();
+          await post(log, a, { kind: "add", n: 1 });
+          await log.append("l1", [
+            { to: "ledger:01", body: packEnvelope({ commands: [{ kind: "add", n: 7 }] }) },
+          ]);
+          const partition = partitionOfWorker(broken, "l1");
+          await step(broken, "l1");
+          expect(partition.dropped).to.equal(false);
+          expect((await log.heads("l1", [a, "ledger:01"])).map((head) => head.seq)).to.deep.equal([
+            seq,
+            round,
+          ]);
+          expect([...(await log.halted()).keys()]).to.deep.equal([a]);
+          await broken.stop();
+        }
+      });
+    }
+
+    it("notices that another had its partition meanwhile, though no command comes", async () => {
+      const partition = partitionOfWorker(worker, "l1");
+      await partition.tidy();
+      expect(partition.dropped).to.equal(false);
+      await log.leave(worker.id);
+      const successor = deployment.worker(deployment.connect());
+      await successor.beat();
+      await post(log, a, { kind: "alarm", atMs: Date.now() });
+      await step(successor, "l1");
+      await successor.stop();
+      await partition.tidy();
+      expect(partition.dropped).to.equal(true);
+      await worker.beat();
+      await worker.beat();
+      await step(worker, "l1");
+      expect((await counterInLog(log, a)).rangMs).to.have.length(1);
+    });
+
+    it("skips a malformed message", async () => {
+      await log.append("l1", [{ to: a, body: "{" }]);
+      await post(log, a, { kind: "add", n: 1 });
+      await step(worker, "l1");
+      expect((await counterInLog(log, a)).value).to.equal(1);
+      expect((await log.look("l1"))[0]?.waiting).to.equal(0);
+    });
+
+    it("gives the partition up when an actor is not where it believed", async () => {
+      await post(log, a, { kind: "add", n: 1 });
+      const partition = partitionOfWorker(worker, "l1");
+      await step(worker, "l1");
+      // Nobody but the owner of the epoch can do this; it stands for whatever nobody thought of.
+      const entry = packEntry({
+        actor: a,
+        seq: 2,
+        cursor: "0-1",
+        sources: {},
+        answers: [],
+        batches: [{ ts: 1, deltas: [{ type: "added", n: 10 }] }],
+      });
+      const change = { actor: a, expectedSeq: 1, cursor: "0-1", entry };
+      await commitIn(log, { partition: "l1", epoch: partition.epoch }, [change]);
+      await post(log, a, { kind: "add", n: 100 });
+      partition.mustRead(a);
+      await step(worker, "l1");
+      expect(String(partition.reason)).to.match(/not where this worker believed/);
+      await worker.beat();
+      await step(worker, "l1");
+      expect((await counterInLog(log, a)).value).to.equal(111);
+    });
+
+    it("begins anew from the log when the log has lost its tail", async () => {
+      await post(log, a, { kind: "add", n: 1 });
+      await step(worker, "l1");
+      deployment.store.sync();
+      await post(log, a, { kind: "add", n: 10 });
+      const partition = partitionOfWorker(worker, "l1");
+      partition.mustRead(a);
+      await step(worker, "l1");
+      deployment.store.powerCut();
+      expect(partition.dropped).to.equal(true);
+      await post(log, a, { kind: "add", n: 100 });
+      await worker.beat();
+      await step(worker, "l1");
+      expect((await counterInLog(log, a)).value).to.equal(101);
+    });
+
+    it("takes one batch after the other when much waits", async () => {
+      const bodies = Array.from({ length: 5_000 }, () => packEnvelope({ commands: [{ kind: "add", n: 1 }] }));
+      await log.append(
+        "l1",
+        bodies.map((body) => ({ to: a, body })),
+      );
+      const partition = partitionOfWorker(worker, "l1");
+      let steps = 0;
+      for (; partition.hasWork(Date.now()); steps += 1) await step(worker, "l1");
+      expect(steps).to.be.within(20, 100);
+      expect((await counterInLog(log, a)).value).to.equal(5_000);
+    });
+  });
+
+  describe("on a clock of the test", () => {
+    it("snapshots a busy actor, trims what nobody needs, and recovers from there", async () => {
+      const clock = new ManualClock();
+      const log = deployment.connect(undefined, clock);
+      const worker = deployment.worker(log, clock);
+      await worker.beat();
+      const partition = partitionOfWorker(worker, "l1");
+      const addOne = async (): Promise<void> => {
+        await post(log, a, { kind: "add", n: 1 });
+        partition.mustRead(a);
+        await step(worker, "l1");
+      };
+      const head = async () => (await log.look("l1"))[0];
+      for (let i = 0; i < 600; i += 1) await addOne();
+      await partition.tidy();
+      expect((await head())?.head.snapshot, "too early").to.equal(0);
+      clock.advance(31_000);
+      await addOne();
+      await partition.tidy();
+      expect((await head())?.head).to.include({ seq: 601, snapshot: 601, previous: 0 });
+
+      // Ten minutes later the old entries are out of the resume window.
+      for (let round = 0; round < 3; round += 1) {
+        clock.advance(300_000);
+        for (let i = 0; i < 600; i += 1) await addOne();
+        await worker.relay.flush();
+        await log.markProjected("l1", [{ actor: a, seq: (await head())?.head.seq ?? 0 }]);
+        clock.advance(31_000);
+        await addOne();
+        await partition.tidy();
+      }
+      const after = await head();
+      expect(after?.head.seq).to.equal(2_404);
+      expect(after?.head.snapshot).to.be.within(1_900, 2_404);
+      expect(after?.head.previous).to.be.within(1_300, after?.head.snapshot ?? 0);
+      expect(after?.retained).to.be.within(601, 1_300);
+      expect((await counterInLog(log, a)).value).to.equal(2_404);
+
+      // An actor that is let go leaves nothing but its snapshot and last entry.
+      clock.advance(1_000_000);
+      await worker.relay.flush();
+      await log.markProjected("l1", [{ actor: a, seq: 2_404 }]);
+      await partition.tidy();
+      expect(await head()).to.deep.include({ retained: 1 });
+      expect((await counterInLog(log, a)).value).to.equal(2_404);
+      await addOne();
+      expect((await counterInLog(log, a)).value).to.equal(2_405);
+      expect(partition.dropped).to.equal(false);
+    });
+
+    it("loads an actor that is being let go and trimmed meanwhile", async () => {
+      const clock = new ManualClock();
+      const faults = new FaultyGate();
+      const log = deployment.connect(faults.gate, clock);
+      const worker = deployment.worker(log, clock);
+      await worker.beat();
+      const partition = partitionOfWorker(worker, "l1");
+      const domain = worker.domainOf("l1");
+      for (let i = 0; i < 3; i += 1) {
+        await post(log, a, { kind: "add", n: 1 });
+        partition.mustRead(a);
+        await step(worker, "l1");
+      }
+      clock.advance(1_000_000);
+      await worker.relay.flush();
+      await log.markProjected("l1", [{ actor: a, seq: 3 }]);
+      const [writeSnapshot, readEntries] = [faults.hold("writeSnapshot"), faults.hold("readEntries")];
+      const tidying = partition.tidy();
+      await post(log, a, { kind: "add", n: 10 });
+      partition.mustRead(a);
+      await domain.step();
+      await settled();
+      writeSnapshot();
+      await tidying;
+      readEntries();
+      await partition.loaded();
+      await domain.step();
+      expect([...(await log.halted())]).to.deep.equal([]);
+      expect((await counterInLog(log, a)).value).to.equal(13);
+    });
+
+    it("does not let go of an actor that has a deadline", async () => {
+      const clock = new ManualClock();
+      const log = deployment.connect(undefined, clock);
+      const worker = deployment.worker(log, clock);
+      await worker.beat();
+      const partition = partitionOfWorker(worker, "l1");
+      await post(log, a, { kind: "alarm", atMs: clock.now() + 10_000_000 });
+      await step(worker, "l1");
+      clock.advance(2_000_000);
+      await partition.tidy();
+      expect((await log.heads("l1", [a]))[0]?.snapshot).to.equal(0);
+      expect(partition.nextDeadline()).to.equal(11_000_000);
+      clock.advance(9_000_000);
+      expect(partition.hasWork(clock.now())).to.equal(true);
+      await step(worker, "l1");
+      expect((await counterInLog(log, a)).rangMs).to.deep.equal([12_000_000]);
+      expect(partition.nextDeadline()).to.equal(undefined);
+    });
+  });
+});

@@ -1,0 +1,155 @@
+import { expect } from "chai";
+import { Redis } from "ioredis";
+import { type Spending, TokenBuckets } from "../../../stream/services/throttle.js";
+import { Unavailable } from "../../../stream/log/ports.js";
+import { type FreshRedis, freshRedis } from "../../support/servers.js";
+
+const HOUR_MS = 3_600_000;
+/** Gains a token an hour, so that nothing is gained while a test runs. */
+const still = (capacity: number, name = "still") => ({ name, capacity, refill: 1, periodMs: HOUR_MS });
+/** Gains a token in 100 ms. */
+const slow = { name: "slow", capacity: 10, refill: 10, periodMs: 1_000 };
+
+describe("token buckets", () => {
+  let redis: FreshRedis;
+  let admin: Redis;
+  let gateways: TokenBuckets[];
+  let buckets: TokenBuckets;
+
+  beforeEach(async () => {
+    redis = await freshRedis();
+    admin = new Redis(redis.url);
+    gateways = [0, 1].map(() => new TokenBuckets({ url: redis.url, prefix: redis.prefix }));
+    const [first] = gateways;
+    if (first === undefined) throw new Error("no gateway");
+    buckets = first;
+  });
+
+  afterEach(async () => {
+    for (const gateway of gateways) gateway.close();
+    admin.disconnect();
+    await redis.drop();
+  });
+
+  const spend = (...spendings: Spending[]) => buckets.spend("somebody", spendings);
+
+  for (const limit of [1, 16, 128]) {
+    it(`let exactly ${limit} of 200 parallel requests through, over two gateways`, async () => {
+      const spending = [{ bucket: still(limit), cost: 1 }];
+      const at = (i: number) => gateways[i % 2] ?? buckets;
+      const requests = Array.from({ length: 200 }, (_, i) => at(i).spend("somebody", spending));
+      const spent = await Promise.all(requests);
+      expect(spent.filter((one) => one.granted)).to.have.length(limit);
+      const left = spent.flatMap((one) => (one.granted ? [one.buckets[0]?.remaining] : []));
+      expect(left.toSorted((a = 0, b = 0) => b - a)).to.deep.equal(
+        Array.from({ length: limit }, (_, i) => limit - 1 - i),
+      );
+    });
+  }
+
+  const serverUs = async (): Promise<number> => {
+    const [seconds, micros] = await admin.time();
+    return Number(seconds) * 1_000_000 + Number(micros);
+  };
+
+  it("tell to the ms when the cost will be there, and have it then", async () => {
+    await spend({ bucket: slow, cost: 10 });
+    for (const cost of [1, 2, 3]) {
+      const [key = ""] = await admin.keys("*");
+      const [level = 0, since = 0] = ((await admin.get(key)) ?? "").split(" ").map(Number);
+      /** What is missing at a moment, in ms: a token has a million parts, and a us gains ten. */
+      const missingMs = (us: number) =>
+        Math.ceil((cost * 1_000_000 - level - (us - since) * 10) / 10 / 1_000);
+      const before = await serverUs();
+      const refused = await spend({ bucket: slow, cost });
+      const after = await serverUs();
+      expect(refused.granted).to.equal(false);
+      const waitMs = refused.buckets[0]?.retryAfterMs ?? 0;
+      expect(waitMs).to.be.within(missingMs(after), missingMs(before));
+      await new Promise((resolve) => setTimeout(resolve, waitMs + 1));
+      expect((await spend({ bucket: slow, cost })).granted, `after ${waitMs} ms`).to.equal(true);
+    }
+  });
+
+  it("refill continuously and never above their capacity", async () => {
+    await spend({ bucket: slow, cost: 10 });
+    const emptied = await serverUs();
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    const early = await serverUs();
+    const { remaining = -1 } = (await spend({ bucket: slow, cost: 0 })).buckets[0] ?? {};
+    const late = await serverUs();
+    expect(remaining).to.be.within(
+      Math.floor((early - emptied) / 100_000),
+      Math.floor((late - emptied) / 100_000) + 1,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 850));
+    expect((await spend({ bucket: slow, cost: 0 })).buckets[0]?.remaining).to.equal(10);
+  });
+
+  it("write nothing to the append-only file", async () => {
+    const written = async (): Promise<number> =>
+      Number(/aof_current_size:(\d+)/.exec(await admin.info("persistence"))?.[1]);
+    expect(await admin.config("GET", "appendonly")).to.deep.equal(["appendonly", "yes"]);
+    const before = await written();
+    for (let i = 0; i < 50; i += 1) await spend({ bucket: still(100), cost: 1 });
+    expect((await spend({ bucket: still(100), cost: 0 })).buckets[0]?.remaining).to.equal(50);
+    // As commands these would come to several thousand bytes.
+    expect((await written()) - before).to.be.lessThan(1_000);
+  });
+
+  it("take from all of a request's buckets or from none", async () => {
+    const wide = still(100, "wide");
+    const narrow = still(2, "narrow");
+    const both = [
+      { bucket: wide, cost: 10 },
+      { bucket: narrow, cost: 1 },
+    ];
+    expect((await spend(...both)).granted).to.equal(true);
+    expect((await spend(...both)).granted).to.equal(true);
+    const refused = await spend(...both);
+    expect(refused.granted).to.equal(false);
+    expect(refused.buckets[0]).to.deep.equal({ remaining: 80, retryAfterMs: 0 });
+    expect(refused.buckets[1]?.remaining).to.equal(0);
+    expect(refused.buckets[1]?.retryAfterMs).to.be.within(HOUR_MS - 5_000, HOUR_MS);
+    expect((await spend({ bucket: wide, cost: 0 })).buckets[0]?.remaining).to.equal(80);
+  });
+
+  it("take nothing for looking, and take back what was charged too much, up to the brim", async () => {
+    const bucket = still(20);
+    expect((await spend({ bucket, cost: 0 })).buckets).to.deep.equal([{ remaining: 20, retryAfterMs: 0 }]);
+    expect(await admin.dbsize()).to.equal(0);
+    await spend({ bucket, cost: 15 });
+    expect((await spend({ bucket, cost: -3 })).buckets[0]?.remaining).to.equal(8);
+    expect((await spend({ bucket, cost: -100 })).buckets[0]?.remaining).to.equal(20);
+    expect(await admin.dbsize()).to.equal(0);
+  });
+
+  it("are one for each subject, in one slot of a cluster each", async () => {
+    const bucket = still(1);
+    expect((await buckets.spend("a", [{ bucket, cost: 1 }])).granted).to.equal(true);
+    expect((await buckets.spend("b", [{ bucket, cost: 1 }])).granted).to.equal(true);
+    expect((await buckets.spend("a", [{ bucket, cost: 1 }])).granted).to.equal(false);
+    await buckets.spend("a", [{ bucket: still(5, "other"), cost: 1 }]);
+    const tags = (await admin.keys("*")).map((key) => /\{(.*)\}/.exec(key)?.[1]);
+    expect(new Set(tags)).to.deep.equal(new Set(["throttle:a", "throttle:b"]));
+    expect(tags).to.have.length(3);
+  });
+
+  it("forget a bucket a minute after it is full again", async () => {
+    await spend({ bucket: slow, cost: 5 });
+    const [key = ""] = await admin.keys("*");
+    expect(await admin.pttl(key)).to.be.within(55_000, 60_500);
+  });
+
+  it("refuse a cost that would never be there", async () => {
+    const error = await spend({ bucket: still(3), cost: 4 }).then(() => undefined, String);
+    expect(error).to.match(/4 tokens never fit/);
+  });
+
+  it("tell when Redis cannot be reached", async () => {
+    const nowhere = new TokenBuckets({ url: "redis://127.0.0.1:1" });
+    const error: unknown = await nowhere.spend("a", [{ bucket: slow, cost: 1 }]).catch((e: unknown) => e);
+    nowhere.close();
+    expect(error).to.be.instanceOf(Unavailable);
+  });
+});

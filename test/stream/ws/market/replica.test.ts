@@ -1,0 +1,146 @@
+import { expect } from "chai";
+import { marketActor } from "../../../../actors/actor.js";
+import { bitOf } from "../../../../stream/ws/socket/channels.js";
+import { Replicas } from "../../../../stream/ws/market/replica.js";
+import { trader } from "../client.js";
+import { TestExchange } from "../exchange.js";
+import { TRADERS } from "../flow.js";
+
+const BOOK = bitOf("book", "CASH");
+
+describe("replicas", () => {
+  const [ann = "", bob = ""] = TRADERS;
+  let exchange: TestExchange;
+  let replicas: Replicas;
+  let errors: unknown[];
+
+  beforeEach(() => {
+    exchange = new TestExchange();
+    errors = [];
+    replicas = new Replicas({
+      tail: exchange.tail,
+      load: exchange.load,
+      onError: (e) => errors.push(e),
+      warmMs: 20,
+    });
+    for (const traderId of [ann, bob]) exchange.fund(traderId);
+  });
+
+  afterEach(async () => {
+    await replicas.close();
+    expect(errors).to.deep.equal([]);
+  });
+
+  async function place(
+    traderId: string,
+    outcomeId: string | undefined,
+    price: string,
+    qty = 1,
+  ): Promise<void> {
+    await exchange.place(trader(traderId), [{ outcomeId, price, qty, tif: "GTC" }], false);
+    exchange.commit();
+  }
+
+  it("give the book as of the market's last commit", async () => {
+    const { marketId, outcomes } = exchange.createMarket(2);
+    await place(ann, outcomes[0]?.outcomeId, "0.400", 7);
+    expect(await replicas.book(marketId, "CASH")).to.deep.include({ seq: 1 });
+    await place(ann, outcomes[1]?.outcomeId, "0.450", 2);
+    const book = await replicas.book(marketId, "CASH");
+    expect(book?.seq).to.equal(2);
+    expect(book?.orders.map((orders) => orders.map(({ price, qty }) => [price, qty]))).to.deep.equal([
+      [[400, 7]],
+      [[450, 2]],
+    ]);
+    expect(await replicas.book(marketId, "COIN")).to.deep.equal({ seq: 0, orders: [[], []] });
+    expect(await replicas.book("8c5ca0f6-52a2-4d66-a4c0-1d5b6d0f2d55", "CASH")).to.equal(undefined);
+  });
+
+  it("are shared by everyone who asks at once, and let go after a while", async () => {
+    const { marketId } = exchange.createMarket(2);
+    const [one, two] = await Promise.all([replicas.acquire(marketId), replicas.acquire(marketId)]);
+    expect(one).to.equal(two).and.not.equal(undefined);
+    expect(exchange.tail.followers).to.equal(1);
+    replicas.release(marketId);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect(exchange.tail.followers).to.equal(1);
+    replicas.release(marketId);
+    expect(await replicas.acquire(marketId)).to.equal(one);
+    replicas.release(marketId);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect(exchange.tail.followers).to.equal(0);
+    expect(await replicas.acquire(marketId)).to.not.equal(one);
+  });
+
+  it("find the trades from before they began", async () => {
+    const { marketId, outcomes } = exchange.createMarket(2);
+    for (let i = 0; i < 60; i += 1) {
+      await place(ann, outcomes[0]?.outcomeId, "0.500");
+      await place(bob, outcomes[1]?.outcomeId, "0.500");
+    }
+    const replica = await replicas.acquire(marketId);
+    await replica?.prepareTrades();
+    await place(ann, outcomes[0]?.outcomeId, "0.500");
+    await place(bob, outcomes[1]?.outcomeId, "0.500");
+    await replica?.reached(exchange.tail.last(marketActor(marketId)));
+    const { trades } = JSON.parse(replica?.market.snapshot(bitOf("trades", "CASH"), "CASH") ?? "{}") as {
+      trades: { seq: number; trades: { seq: number }[] };
+    };
+    expect(trades.seq).to.equal(61);
+    expect(trades.trades.map(({ seq }) => seq)).to.deep.equal(Array.from({ length: 50 }, (_, i) => 12 + i));
+  });
+
+  it("tell everything since a seq, and nothing when some of it is gone", async () => {
+    const { marketId, outcomes } = exchange.createMarket(2);
+    for (let i = 0; i < 5; i += 1) await place(ann, outcomes[0]?.outcomeId, "0.400");
+    const replica = await replicas.acquire(marketId);
+    const missed = await replica?.missed(new Map([[BOOK, 2]]));
+    await place(ann, outcomes[0]?.outcomeId, "0.400");
+    await replica?.reached(exchange.tail.last(marketActor(marketId)));
+    const resumed = missed?.finish();
+    expect(resumed?.resumed).to.equal(BOOK);
+    expect(
+      resumed?.batches.map(({ parts }) => parts.map(({ seq, channel }) => [channel, seq])),
+    ).to.deep.equal([[["book", 3]], [["book", 4]], [["book", 5]], [["book", 6]]]);
+    const ahead = (await replica?.missed(new Map([[BOOK, 99]])))?.finish();
+    expect(ahead).to.deep.equal({ resumed: 0, batches: [] });
+    const level = (await replica?.missed(new Map([[BOOK, 6]])))?.finish();
+    expect(level).to.deep.equal({ resumed: BOOK, batches: [] });
+    exchange.tail.trim(marketActor(marketId), 5);
+    const trimmed = (await replica?.missed(new Map([[BOOK, 2]])))?.finish();
+    expect(trimmed).to.deep.equal({ resumed: 0, batches: [] });
+  });
+
+  it("tell the last 10,000 batches", async () => {
+    const { marketId, outcomes } = exchange.createMarket(2);
+    const order = { outcomeId: outcomes[0]?.outcomeId, price: "0.400", qty: 1, tif: "GTC" };
+    for (let i = 0; i < 200; i += 1) {
+      await exchange.place(trader(ann), Array<object>(51).fill(order), false);
+      exchange.commit();
+    }
+    const replica = await replicas.acquire(marketId);
+    const { batches, resumed } = (await replica?.missed(new Map([[BOOK, 200]])))?.finish() ?? {};
+    expect(resumed).to.equal(BOOK);
+    const seqs = batches?.flatMap(({ parts }) => parts.map(({ seq }) => seq));
+    expect(seqs).to.deep.equal(Array.from({ length: 10_000 }, (_, i) => 201 + i));
+  }).timeout(20_000);
+
+  it("begin again from a snapshot when deltas were trimmed unread", async () => {
+    const { marketId, outcomes } = exchange.createMarket(2);
+    const replica = await replicas.acquire(marketId);
+    let heard = 0;
+    replica?.onBatch(({ parts }) => (heard += parts.filter(({ channel }) => channel === "lifecycle").length));
+    exchange.tail.trim(marketActor(marketId), 99);
+    for (let i = 0; i < 3; i += 1) {
+      exchange.operate(marketId, { kind: "lifecycle", actions: ["pause"] });
+      exchange.operate(marketId, { kind: "lifecycle", actions: ["resume"] });
+    }
+    exchange.commit();
+    exchange.tail.trim(marketActor(marketId), 99);
+    await place(ann, outcomes[0]?.outcomeId, "0.400", 3);
+    await replica?.reached(exchange.tail.last(marketActor(marketId)));
+    expect((await replicas.book(marketId, "CASH"))?.orders[0]?.map(({ qty }) => qty)).to.deep.equal([3]);
+    expect(heard).to.equal(0);
+    expect(replica?.market.seq("lifecycle", "CASH")).to.equal(7);
+  });
+});

@@ -1,0 +1,105 @@
+/** A log of delta streams in memory whose deliveries come whenever the test's randomness says. */
+
+import type { ActorId, Batch } from "../../../../actors/actor.js";
+import type { AnyDelta, Entry, Tail } from "../../../../stream/log/ports.js";
+
+/** Gives a whole number below `n`. */
+export type Random = (n: number) => number;
+
+interface Follower {
+  readonly actor: ActorId;
+  position: number;
+  readonly onEntries: (entries: readonly Entry[]) => void;
+  readonly onGap: () => void;
+  stopped: boolean;
+  scheduled: boolean;
+}
+
+export class MemoryTail implements Tail {
+  readonly #entries = new Map<ActorId, Entry[]>();
+  readonly #followers = new Set<Follower>();
+  readonly #random: Random;
+
+  constructor(random: Random = () => 0) {
+    this.#random = random;
+  }
+
+  get followers(): number {
+    return this.#followers.size;
+  }
+
+  commit(actor: ActorId, batches: readonly Batch<AnyDelta>[]): void {
+    const entries = this.#entries.get(actor) ?? [];
+    this.#entries.set(actor, entries);
+    const seq = (entries.at(-1)?.seq ?? 0) + 1;
+    entries.push({ actor, seq, batches, cursor: "0-0", sources: {}, answers: [] });
+    for (const follower of this.#followers) if (follower.actor === actor) this.#schedule(follower);
+  }
+
+  /** Forgets the entries below `seq`; whoever has not read them yet has a gap. At least the last one stays. */
+  trim(actor: ActorId, seq: number): void {
+    const entries = this.#entries.get(actor) ?? [];
+    const last = entries.at(-1)?.seq ?? 0;
+    this.#entries.set(
+      actor,
+      entries.filter((entry) => entry.seq >= Math.min(seq, last)),
+    );
+  }
+
+  last(actor: ActorId): number {
+    return this.#entries.get(actor)?.at(-1)?.seq ?? 0;
+  }
+
+  head(actor: ActorId): Promise<number> {
+    return Promise.resolve(this.last(actor));
+  }
+
+  follow<Delta extends AnyDelta>(
+    actor: ActorId,
+    afterSeq: number,
+    onEntries: (entries: readonly Entry<Delta>[]) => void,
+    onGap: () => void,
+  ): () => void {
+    const take = onEntries as (entries: readonly Entry[]) => void;
+    const follower = { actor, position: afterSeq, onEntries: take, onGap, stopped: false, scheduled: false };
+    this.#followers.add(follower);
+    this.#schedule(follower);
+    return () => {
+      follower.stopped = true;
+      this.#followers.delete(follower);
+    };
+  }
+
+  #schedule(follower: Follower): void {
+    if (follower.scheduled || follower.stopped) return;
+    follower.scheduled = true;
+    this.#later(() => {
+      follower.scheduled = false;
+      this.#deliver(follower);
+    });
+  }
+
+  #deliver(follower: Follower): void {
+    if (follower.stopped) return;
+    const fresh = (this.#entries.get(follower.actor) ?? []).filter(({ seq }) => seq > follower.position);
+    const first = fresh[0];
+    if (first === undefined) return;
+    if (first.seq !== follower.position + 1) {
+      follower.stopped = true;
+      this.#followers.delete(follower);
+      follower.onGap();
+      return;
+    }
+    const some = fresh.slice(0, 1 + this.#random(fresh.length));
+    follower.position += some.length;
+    follower.onEntries(some);
+    if (some.length < fresh.length) this.#schedule(follower);
+  }
+
+  #later(task: () => void): void {
+    const wait = this.#random(4);
+    if (wait === 0) queueMicrotask(task);
+    else if (wait < 3) setImmediate(task);
+    else setTimeout(task, 1);
+  }
+}

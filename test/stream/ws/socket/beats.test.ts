@@ -1,0 +1,46 @@
+import { once } from "node:events";
+import { mock } from "node:test";
+import { expect } from "chai";
+import { WebSocket } from "ws";
+import { Client, serve, type TestServer, trader } from "../client.js";
+import { ids, TestExchange } from "../exchange.js";
+import { settle } from "./timing.js";
+
+const [ann = ""] = ids(1);
+
+describe("what comes every 15 s", () => {
+  let server: TestServer;
+
+  beforeEach(() => mock.timers.enable({ apis: ["setInterval"] }));
+  afterEach(async () => {
+    await server.close();
+    mock.timers.reset();
+  });
+
+  it("are a heartbeat and a ping, and who answered none of two pings is dropped", async () => {
+    const exchange = new TestExchange();
+    server = await serve(exchange);
+    const { marketId } = exchange.createMarket(2);
+    const client = await server.connect(trader(ann));
+    await client.request("subscribe", { markets: { [marketId]: "bbo" } });
+    const deaf = new Client(new WebSocket(client.socket.url, { autoPong: false }));
+    await once(deaf.socket, "open");
+    let pings = 0;
+    client.socket.on("ping", () => (pings += 1));
+    const heartbeats = () => client.frames.filter((frame) => frame["heartbeat"] !== undefined).length;
+
+    mock.timers.tick(14_999);
+    await client.request("status", {});
+    expect([heartbeats(), pings]).to.deep.equal([0, 0]);
+    mock.timers.tick(1);
+    await settle(() => heartbeats() === 1 && pings === 1);
+
+    mock.timers.tick(14_999);
+    await client.request("status", {});
+    expect(deaf.socket.readyState).to.equal(WebSocket.OPEN);
+    mock.timers.tick(1);
+    expect((await deaf.closed).code).to.equal(1006);
+    await settle(() => heartbeats() === 2 && pings === 2);
+    expect(client.socket.readyState).to.equal(WebSocket.OPEN);
+  });
+});

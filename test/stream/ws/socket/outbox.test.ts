@@ -1,0 +1,205 @@
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { randomBytes } from "node:crypto";
+import { expect } from "chai";
+import { WebSocket, WebSocketServer } from "ws";
+import { DROP_PUBLIC_BYTES, MAX_UNSENT_BYTES, Outbox, Pulse, textFrame } from "../../../../stream/ws/socket/outbox.js";
+
+interface Pair {
+  readonly outbox: Outbox;
+  readonly server: WebSocket;
+  readonly connection: Socket;
+  readonly client: WebSocket;
+  readonly received: string[];
+}
+
+describe("an outbox", () => {
+  const closing: (() => void)[] = [];
+
+  afterEach(() => {
+    for (const close of closing.splice(0)) close();
+  });
+
+  async function pair(): Promise<Pair> {
+    const server = new WebSocketServer({ port: 0, host: "127.0.0.1", perMessageDeflate: false });
+    closing.push(() => server.close());
+    await once(server, "listening");
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new Error("no port");
+    const client = new WebSocket(`ws://127.0.0.1:${address.port}`, { perMessageDeflate: false });
+    closing.push(() => client.terminate());
+    const received: string[] = [];
+    client.on("message", (data: Buffer) => received.push(data.toString()));
+    client.on("error", () => undefined);
+    const [[socket, request]] = await Promise.all([
+      once(server, "connection") as Promise<[WebSocket, { socket: Socket }]>,
+      once(client, "open"),
+    ]);
+    const outbox = new Outbox(socket, request.socket, new Pulse());
+    return { outbox, server: socket, connection: request.socket, client, received };
+  }
+
+  async function until(condition: () => boolean): Promise<void> {
+    for (let turns = 0; !condition(); turns += 1) {
+      if (turns > 2_000) throw new Error("it never came");
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  }
+
+  it("frames texts of every length as a websocket client reads them, between frames of ws itself", async () => {
+    const { outbox, server, received, client } = await pair();
+    const pings: string[] = [];
+    client.on("ping", (data: Buffer) => pings.push(data.toString()));
+    const texts = [0, 1, 125, 126, 65_535, 65_536, 70_000].map((length) =>
+      "é".repeat(length / 2).padEnd(length, "x"),
+    );
+    for (const [index, text] of texts.entries()) {
+      outbox.send(text);
+      if (index === 3) {
+        outbox.flush();
+        server.ping("between");
+      }
+    }
+    await until(() => received.length === texts.length);
+    expect(received).to.deep.equal(texts);
+    expect(pings).to.deep.equal(["between"]);
+  });
+
+  it("writes what gathers in a tick at once", async () => {
+    const { outbox, connection, received } = await pair();
+    let writes = 0;
+    const write = connection.write.bind(connection);
+    connection.write = ((...args: Parameters<typeof write>) => {
+      writes += 1;
+      return write(...args);
+    }) as typeof connection.write;
+    for (let i = 0; i < 100; i += 1) outbox.send(String(i));
+    outbox.deliver(Buffer.concat([textFrame("a"), textFrame("b")]));
+    await until(() => received.length === 102);
+    expect(writes).to.equal(1);
+    expect(received.at(-1)).to.equal("b");
+  });
+
+  it("drops public frames of a slow consumer, keeps its private ones, and closes it over 8 MiB", async () => {
+    const { outbox, client, server, received } = await pair();
+    client.pause();
+    const chunk = textFrame(randomBytes(128 * 1024).toString("hex"));
+    for (let i = 0; outbox.dropped === 0; i += 1) {
+      if (i > 1_000) throw new Error("nothing was ever dropped");
+      outbox.deliver(chunk);
+      outbox.flush();
+    }
+    expect(outbox.unsentBytes).to.be.within(DROP_PUBLIC_BYTES, MAX_UNSENT_BYTES);
+    outbox.tell("private");
+    outbox.flush();
+    expect(server.readyState).to.equal(WebSocket.OPEN);
+    const closed = once(client, "close");
+    for (let i = 0; server.readyState === WebSocket.OPEN; i += 1) {
+      if (i > 100) throw new Error("it was never closed");
+      outbox.send("x".repeat(256 * 1024));
+      outbox.flush();
+    }
+    client.resume();
+    const [code, reason] = (await closed) as [number, Buffer];
+    expect(received).to.include("private");
+    expect([code, reason.toString()]).to.deep.equal([1008, "SLOW_CONSUMER"]);
+  });
+
+  it("lets a client take an answer of more than 8 MiB that it asked for", async () => {
+    const { outbox, received, client } = await pair();
+    client.pause();
+    outbox.answer(["x".repeat(MAX_UNSENT_BYTES + 4_000_000)]);
+    outbox.flush();
+    outbox.deliver(textFrame("public"));
+    client.resume();
+    await until(() => received.length === 2);
+    expect(received[1]).to.equal("public");
+  });
+
+  it("counts what it sends besides an answer, and all of it once the answer is taken", async () => {
+    const { outbox, received, client, server } = await pair();
+    client.pause();
+    outbox.answer(["x".repeat(MAX_UNSENT_BYTES), "the last of it"]);
+    outbox.flush();
+    client.resume();
+    await until(() => received.length === 2);
+    client.pause();
+    for (let i = 0; server.readyState === WebSocket.OPEN; i += 1) {
+      if (i > 100) throw new Error("it was never closed");
+      outbox.send("x".repeat(256 * 1024));
+      outbox.flush();
+    }
+  });
+
+  it("lets replies and private frames go before market frames that wait, and snapshots never", async () => {
+    const { outbox, client, received } = await pair();
+    client.pause();
+    const market = (n: number): void => {
+      outbox.deliver(textFrame(`market ${n} ${"x".repeat(200_000)}`));
+      outbox.flush();
+    };
+    for (let i = 0; outbox.dropped === 0; i += 1) market(i);
+    outbox.answer(["a snapshot", "what it resumed"]);
+    outbox.send("a heartbeat");
+    outbox.tell("a fill");
+    outbox.reply("a reply");
+    outbox.flush();
+    client.resume();
+    await until(() => received.includes("a heartbeat"));
+    const order = received.map((text) => text.split(" ").slice(0, 2).join(" "));
+    const markets = order.filter((text) => text.startsWith("market"));
+    expect(markets).to.deep.equal(markets.map((_, n) => `market ${n}`));
+    expect(order.slice(markets.length)).to.deep.equal([
+      "a snapshot",
+      "what it",
+      "a fill",
+      "a reply",
+      "a heartbeat",
+    ]);
+    client.pause();
+    received.length = 0;
+    for (let i = 0; i < 40; i += 1) market(i);
+    outbox.reply("a reply");
+    outbox.tell("a fill");
+    client.resume();
+    await until(() => received.length === 42);
+    expect(received.indexOf("a reply")).to.be.below(30);
+    expect(received.indexOf("a fill")).to.equal(received.indexOf("a reply") + 1);
+  });
+
+  it("closes a socket that took nothing for 15 s, and none that took something or had nothing to take", async () => {
+    const { outbox, client, server } = await pair();
+    outbox.checkProgress(1_000);
+    outbox.checkProgress(30_000);
+    client.pause();
+    for (let i = 0; i < 60; i += 1) outbox.send("x".repeat(100_000));
+    outbox.flush();
+    await until(() => outbox.unsentBytes > 0);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    outbox.checkProgress(31_000);
+    outbox.checkProgress(45_900);
+    expect(server.readyState).to.equal(WebSocket.OPEN);
+    client.resume();
+    await until(() => outbox.unsentBytes === 0);
+    outbox.checkProgress(46_100);
+    outbox.checkProgress(99_000);
+    expect(server.readyState).to.equal(WebSocket.OPEN);
+  });
+
+  it("tells a socket that took nothing for 15 s why it is closed", async () => {
+    const { outbox, client, server } = await pair();
+    client.pause();
+    for (let i = 0; i < 60; i += 1) outbox.deliver(textFrame("x".repeat(100_000)));
+    outbox.flush();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    outbox.checkProgress(1_000);
+    outbox.checkProgress(15_999);
+    expect(server.readyState).to.equal(WebSocket.OPEN);
+    outbox.checkProgress(16_000);
+    expect(server.readyState).to.equal(WebSocket.CLOSING);
+    const closed = once(client, "close");
+    client.resume();
+    const [code, reason] = (await closed) as [number, Buffer];
+    expect([code, reason.toString()]).to.deep.equal([1008, "SLOW_CONSUMER"]);
+  });
+});

@@ -1,0 +1,307 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { ledgerActor, ledgerShardOf } from "../../../../actors/actor.js";
+import { Wallets } from "../../../../stream/ws/wallet/wallets.js";
+import type { PrivateBatch } from "../../../../stream/ws/wallet/fold.js";
+import { type Json, Mirror, trader } from "../client.js";
+import { TestExchange } from "../exchange.js";
+import { flow, play, take, TRADERS } from "../flow.js";
+import { randomOf, settle } from "../socket/timing.js";
+
+const [ann = "", bob = ""] = TRADERS;
+
+async function walletsOf(exchange: TestExchange, errors: unknown[] = []): Promise<Wallets> {
+  const { tail } = exchange;
+  const wallets = new Wallets({ tail, exchange, catalog: exchange, onError: (error) => errors.push(error) });
+  await wallets.start();
+  return wallets;
+}
+
+/** What a mirror of the channel should hold, told by the ledger itself. */
+function truth(
+  exchange: TestExchange,
+  traderId: string,
+): { orders: [string, number][]; positions: number[] } {
+  const { orders, positions } = exchange.wallet(traderId);
+  return {
+    orders: orders.open
+      .filter(({ status }) => status === "OPEN")
+      .map(({ orderId, qty }): [string, number] => [orderId, qty])
+      .sort(),
+    positions: positions.positions.map(({ qty }) => qty).sort(),
+  };
+}
+
+function held(mirror: Mirror): { orders: [string, number][]; positions: number[] } {
+  return {
+    orders: [...mirror.orders].map(([id, order]): [string, number] => [id, order["qty"] as number]).sort(),
+    positions: [...mirror.positions.values()].map((position) => position["qty"] as number).sort(),
+  };
+}
+
+describe("private feeds", () => {
+  it("snapshot and deltas are one contiguous story, whenever one begins to listen", async () => {
+    await fc.assert(
+      fc.asyncProperty(flow, fc.nat(40), fc.infiniteStream(fc.nat(1_000)), async (steps, from, stream) => {
+        const exchange = new TestExchange(randomOf(stream));
+        const { marketId } = exchange.createMarket(2);
+        const wallets = await walletsOf(exchange);
+        await play(exchange, marketId, steps.slice(0, from));
+        const mirror = new Mirror();
+        const watched = wallets.watch(ann, ann, () => expect.fail("nothing was lost"));
+        const begun = watched.then(({ feed }) => {
+          mirror.take({
+            snapshot: {},
+            orders: feed.snapshot("orders"),
+            positions: feed.snapshot("positions"),
+          });
+          feed.onBatch(({ frame }) => mirror.take(JSON.parse(frame) as Json));
+          return feed;
+        });
+        for (const step of steps.slice(from)) await take(exchange, marketId, step);
+        const feed = await begun;
+        exchange.commit();
+        const { orders, positions } = exchange.wallet(ann);
+        await settle(() => feed.seq("orders") === orders.seq && feed.seq("positions") === positions.seq);
+        expect(held(mirror)).to.deep.equal(truth(exchange, ann));
+        const late = await wallets.watch(ann, ann, () => undefined);
+        expect(late.feed).to.equal(feed);
+        const second = new Mirror();
+        second.take({ snapshot: {}, orders: feed.snapshot("orders"), positions: feed.snapshot("positions") });
+        expect(held(second)).to.deep.equal(truth(exchange, ann));
+        wallets.close();
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it("word orders and positions as the specification does, fills before what ends the order", async () => {
+    const exchange = new TestExchange();
+    const { marketId, outcomes } = exchange.createMarket(2);
+    const [yes = "", no = ""] = outcomes.map(({ outcomeId }) => outcomeId);
+    for (const traderId of [ann, bob]) exchange.fund(traderId);
+    exchange.fund(ann, "COIN");
+    const wallets = await walletsOf(exchange);
+    const { feed } = await wallets.watch(ann, ann, () => undefined);
+    const batches: PrivateBatch[] = [];
+    feed.onBatch((batch) => batches.push(batch));
+    const clientId = "0d1c6f4e-68c6-4d33-9d22-9d46e3ce25c1";
+    await exchange.place(trader(bob), [{ outcomeId: no, price: "0.400", qty: 4, tif: "GTC" }], false);
+    await exchange.place(
+      trader(ann),
+      [{ outcomeId: yes, price: "0.650", qty: 10, tif: "GTC", clientId }],
+      false,
+    );
+    const orderId = exchange.wallet(ann).orders.open[0]?.orderId ?? "";
+    exchange.amend(trader(ann), orderId, 5);
+    await exchange.cancel(trader(ann), [orderId]);
+    await exchange.place(
+      trader(ann),
+      [{ outcomeId: yes, price: "0.300", qty: 1, tif: "GTC", currency: "COIN" }],
+      false,
+    );
+    await exchange.place(trader(ann), [{ outcomeId: yes, price: "0.200", qty: 1, tif: "IOC" }], false);
+    exchange.commit();
+    await settle(() => feed.seq("orders") === exchange.wallet(ann).orders.seq);
+
+    const open = { kind: "open", orderId, clientId, marketId, outcomeId: yes, price: "0.650", tif: "GTC" };
+    const told = batches.map(({ channel, frame }) => {
+      const { delta, [channel]: part } = JSON.parse(frame) as { delta: object; [channel: string]: object };
+      expect(delta).to.deep.equal({});
+      return { channel, ...part } as { channel: string; seq: number; deltas: Json[] };
+    });
+    const orders = told.filter(({ channel }) => channel === "orders").map(({ deltas }) => deltas);
+    const fillId = orders[0]?.[0]?.["fillId"];
+    expect(orders[0]).to.deep.equal([
+      {
+        kind: "fill",
+        orderId,
+        clientId,
+        marketId,
+        outcomeId: yes,
+        price: "0.600",
+        qty: 4,
+        remaining: 6,
+        fillId,
+      },
+      { ...open, qty: 6 },
+    ]);
+    expect(fillId).to.be.a("string");
+    expect(orders[1]).to.deep.equal([{ ...open, qty: 5 }]);
+    expect(orders[2]).to.deep.equal([{ kind: "cancel", orderId, marketId }]);
+    expect(orders[3]?.[0]).to.include({ kind: "open", currency: "COIN", price: "0.300" });
+    expect(orders[4]?.[0]).to.include({ kind: "reject", reason: "NO_MATCH" });
+    expect(told.filter(({ channel }) => channel === "positions").map(({ deltas }) => deltas)).to.deep.equal([
+      [{ marketId, outcomeId: yes, qty: 4, cost: "0.02400" }],
+    ]);
+    wallets.close();
+  });
+
+  it("wait for the catalog and lose nothing", async () => {
+    const exchange = new TestExchange();
+    exchange.fund(ann);
+    const errors: unknown[] = [];
+    const wallets = await walletsOf(exchange, errors);
+    const { feed } = await wallets.watch(ann, ann, () => undefined);
+    const { outcomes } = exchange.createMarket(2);
+    exchange.catalogFailures = 2;
+    const seqs: number[] = [];
+    feed.onBatch(({ seq }) => seqs.push(seq));
+    for (let i = 0; i < 3; i += 1) {
+      await exchange.place(
+        trader(ann),
+        [{ outcomeId: outcomes[0]?.outcomeId, price: "0.400", qty: 1, tif: "GTC" }],
+        false,
+      );
+    }
+    exchange.commit();
+    await settle(() => seqs.length === 3);
+    expect(seqs).to.deep.equal([1, 2, 3]);
+    expect(errors).to.have.length(2);
+    wallets.close();
+  });
+
+  it("give the batches since a seq, or nothing when they are not all there", async () => {
+    const exchange = new TestExchange();
+    exchange.fund(ann);
+    const { outcomes } = exchange.createMarket(2);
+    const order = { outcomeId: outcomes[0]?.outcomeId, price: "0.400", qty: 1, tif: "GTC" };
+    await exchange.place(trader(ann), [order], false);
+    exchange.commit();
+    const wallets = await walletsOf(exchange);
+    const { feed } = await wallets.watch(ann, ann, () => undefined);
+    for (let i = 0; i < 3; i += 1) await exchange.place(trader(ann), [order], false);
+    exchange.commit();
+    await settle(() => feed.seq("orders") === 4);
+    expect(feed.since("orders", 2)?.map(({ seq }) => seq)).to.deep.equal([3, 4]);
+    expect(feed.since("orders", 4)).to.deep.equal([]);
+    expect(feed.since("orders", 0)).to.equal(undefined);
+    expect(feed.since("orders", 5)).to.equal(undefined);
+    wallets.close();
+  });
+
+  it("tell another process every batch since any seq, from the ledger's log, in the very same words", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        flow,
+        fc.nat(60),
+        fc.nat(60),
+        fc.infiniteStream(fc.nat(1_000)),
+        async (steps, a, b, stream) => {
+          const exchange = new TestExchange(randomOf(stream));
+          const { marketId } = exchange.createMarket(2);
+          const [first, second] = [await walletsOf(exchange), await walletsOf(exchange)];
+          const { feed } = await first.watch(ann, ann, () => undefined);
+          const told: Record<string, string[]> = { orders: [], positions: [] };
+          feed.onBatch(({ channel, frame }) => told[channel]?.push(frame));
+          await play(exchange, marketId, steps);
+          exchange.commit();
+          const { orders, positions } = exchange.wallet(ann);
+          await settle(() => feed.seq("orders") === orders.seq && feed.seq("positions") === positions.seq);
+          const since = { orders: a % (orders.seq + 1), positions: b % (positions.seq + 1) };
+          const watched = await second.watch(ann, ann, () => undefined, since);
+          for (const channel of ["orders", "positions"] as const) {
+            const frames = watched.missed(channel, since[channel])?.map(({ frame }) => frame);
+            expect(frames, `${channel} after ${since[channel]}`).to.deep.equal(
+              told[channel]?.slice(since[channel]),
+            );
+            expect(watched.missed(channel, feed.seq(channel) + 1)).to.equal(undefined);
+          }
+          first.close();
+          second.close();
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it("do not tell half of what another process missed", async () => {
+    const exchange = new TestExchange();
+    const { outcomes } = exchange.createMarket(2);
+    exchange.fund(ann);
+    const place = (tif: "GTC" | "IOC"): Promise<unknown> =>
+      exchange.place(
+        trader(ann),
+        [{ outcomeId: outcomes[0]?.outcomeId ?? "", price: "0.300", qty: 1, tif }],
+        false,
+      );
+    const entries: number[] = [];
+    for (const tif of ["GTC", "IOC", "GTC"] as const) {
+      await place(tif);
+      exchange.commit();
+      entries.push(exchange.tail.last(ledgerActor(ledgerShardOf(ann))));
+    }
+    const { seq } = exchange.wallet(ann).orders;
+    expect(seq).to.equal(3);
+    exchange.tail.trim(ledgerActor(ledgerShardOf(ann)), (entries[0] ?? 0) + 1);
+    const wallets = await walletsOf(exchange);
+    const watched = await wallets.watch(ann, ann, () => undefined, { orders: 0 });
+    expect(watched.missed("orders", 0)).to.equal(undefined);
+    const later = await wallets.watch(ann, ann, () => undefined, { orders: 1 });
+    expect(later.missed("orders", 1)).to.have.length(2);
+    wallets.close();
+  });
+
+  it("say so when deltas of their ledger are lost, and begin again for the next watcher", async () => {
+    const exchange = new TestExchange();
+    exchange.fund(ann);
+    const { outcomes } = exchange.createMarket(2);
+    const order = { outcomeId: outcomes[0]?.outcomeId, price: "0.400", qty: 1, tif: "GTC" };
+    const errors: unknown[] = [];
+    const wallets = await walletsOf(exchange, errors);
+    let lost = 0;
+    const first = await wallets.watch(ann, ann, () => (lost += 1));
+    const shard = ledgerActor(ledgerShardOf(ann));
+    await exchange.place(trader(ann), [order], false);
+    exchange.commit();
+    for (let i = 0; i < 3; i += 1) {
+      exchange.fund(ann);
+      exchange.commit();
+      exchange.tail.trim(shard, 99);
+    }
+    await settle(() => lost === 1 && errors.length === 1);
+    first.stop();
+    const second = await wallets.watch(ann, ann, () => undefined);
+    expect(second.feed).to.not.equal(first.feed);
+    expect(second.feed.snapshot("orders")).to.have.property("seq", 1);
+    wallets.close();
+  });
+
+  it("tell how orders ended: before, while and after one waits, and not at all in time", async () => {
+    const exchange = new TestExchange();
+    exchange.fund(ann);
+    exchange.fund(bob);
+    const { outcomes } = exchange.createMarket(2);
+    const order = (traderId: string, outcome: number): ReturnType<TestExchange["place"]> =>
+      exchange.place(
+        trader(traderId),
+        [{ outcomeId: outcomes[outcome]?.outcomeId, price: "0.500", qty: 1, tif: "GTC" }],
+        false,
+      );
+    const wallets = await walletsOf(exchange);
+    await order(ann, 0);
+    await order(ann, 0);
+    await order(ann, 0);
+    const [filled = "", canceled = "", resting = ""] = exchange
+      .wallet(ann)
+      .orders.open.map(({ orderId }) => orderId);
+    const early = wallets.waitTerminal(ann, [filled, canceled], 2_000);
+    await order(bob, 1);
+    await exchange.cancel(trader(ann), [canceled]);
+    exchange.commit();
+    const ended = [
+      { orderId: filled, status: "FILLED" },
+      { orderId: canceled, status: "CANCELED", reason: undefined },
+    ];
+    expect([...(await early).values()]).to.have.deep.members(ended);
+    expect([...(await wallets.waitTerminal(ann, [filled, canceled], 2_000)).values()]).to.have.deep.members(
+      ended,
+    );
+    const some = await wallets.waitTerminal(ann, [filled, resting], 30);
+    expect([...some.keys()]).to.deep.equal([filled]);
+    expect([...(await wallets.waitTerminal(bob, [filled], 10)).keys()], "of another wallet").to.deep.equal(
+      [],
+    );
+    wallets.close();
+  });
+});

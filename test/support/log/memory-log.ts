@@ -1,0 +1,369 @@
+/**
+ * The log in memory, for tests and simulations. Any number of `MemoryLog`s are the connections of so many processes
+ * to one `MemoryStore`. What a network and a crash can do goes through the gate.
+ */
+
+import type { ActorId } from "../../../actors/actor.js";
+import { type Clock, systemClock } from "../../../stream/log/clock.js";
+import { type Happened, packRing } from "../../../stream/log/notifications.js";
+import { Keys } from "../../../stream/redis/keys.js";
+import {
+  type BellKind,
+  type Change,
+  type Commit,
+  type CommitOutcome,
+  cursorAt,
+  type Delivery,
+  type EntriesOf,
+  type EntryRead,
+  type FeedReader,
+  type Head,
+  type Listener,
+  type Log,
+  type MailboxRead,
+  type Mark,
+  type Message,
+  NO_CURSOR,
+  positionOf,
+  type Publication,
+  type Ring,
+  type Sighting,
+  type Snapshot,
+  type Subscription,
+  type TakeOutcome,
+} from "../../../stream/log/log.js";
+import { MemoryFeed, MemoryListener } from "./memory-listener.js";
+import type { MemoryStore } from "./memory-store.js";
+
+export type Operation = Exclude<keyof Log, "listen" | "onLost" | "close">;
+
+/**
+ * Carries an operation to the store and its answer back. The plain one calls `apply` once and gives its result; a
+ * simulated one may call it later, twice or never, and may reject or never settle whatever it did.
+ */
+export type Gate = <T>(operation: Operation, apply: () => T) => Promise<T>;
+
+export interface MemoryLogOptions {
+  readonly clock?: Clock | undefined;
+  readonly gate?: Gate | undefined;
+  /** Whether all partitions are in one domain, as on a single server (default), or each in its own, as on a cluster. */
+  readonly together?: boolean | undefined;
+}
+
+const KEYS = new Keys("");
+
+export class MemoryLog implements Log {
+  readonly #store: MemoryStore;
+  readonly #clock: Clock;
+  readonly #gate: Gate;
+  readonly #together: boolean;
+  readonly #lost = new Set<() => void>();
+  readonly #open = new Set<{ close(): Promise<void> }>();
+  readonly #stopWatchingPower: () => void;
+
+  constructor(store: MemoryStore, options: MemoryLogOptions = {}) {
+    this.#store = store;
+    this.#clock = options.clock ?? systemClock;
+    this.#gate = options.gate ?? ((_operation, apply) => new Promise((resolve) => resolve(apply())));
+    this.#together = options.together ?? true;
+    this.#stopWatchingPower = store.onPowerCut(() => this.disconnect());
+  }
+
+  /** The connection is cut and comes back at once. */
+  disconnect(): void {
+    for (const listener of this.#lost) listener();
+  }
+
+  #perform<T>(operation: Operation, apply: () => T): Promise<T> {
+    return this.#gate(operation, () => this.#store.operate(apply));
+  }
+
+  domainOf(partition: string): string {
+    return this.#together ? "all" : partition;
+  }
+
+  #bellOf(partition: string, kind: BellKind): string {
+    return KEYS.bell(this.domainOf(partition), kind);
+  }
+
+  #ring(kind: BellKind, happened: readonly Happened[]): void {
+    const [first] = happened;
+    if (first === undefined) return;
+    const bell = this.#bellOf(first.partition, kind);
+    const number = this.#number(bell, "rings") + 1;
+    this.#store.set(bell, "rings", String(number));
+    this.#store.tell(bell, packRing(number, happened));
+  }
+
+  append(partition: string, deliveries: readonly Delivery[], capacity = 0): Promise<readonly boolean[]> {
+    return this.#perform("append", () => {
+      const happened: Happened[] = [];
+      const taken = deliveries.map(({ to, body }) => {
+        const mailbox = KEYS.mailbox(partition, to);
+        if (capacity > 0 && this.#store.stream(mailbox).entries.length >= capacity) return false;
+        const position = this.#store.append(mailbox, body);
+        if (this.#store.get(KEYS.actors(partition), to) === undefined)
+          this.#store.set(KEYS.actors(partition), to, "");
+        happened.push({ partition, actor: to, position, body });
+        return true;
+      });
+      this.#ring("commands", happened);
+      return taken;
+    });
+  }
+
+  readMailboxes(
+    reads: readonly MailboxRead[],
+    limit: number,
+  ): Promise<ReadonlyMap<ActorId, readonly Message[]>> {
+    return this.#perform("readMailboxes", () => {
+      const found = new Map<ActorId, readonly Message[]>();
+      for (const { partition, actor, after } of reads) {
+        const messages = this.#store.after(KEYS.mailbox(partition, actor), positionOf(after), limit);
+        if (messages.length === 0) continue;
+        found.set(
+          actor,
+          messages.map(({ id, body }) => ({ id: cursorAt(id), body })),
+        );
+      }
+      return found;
+    });
+  }
+
+  #number(key: string, field: string): number {
+    return Number(this.#store.get(key, field) ?? 0);
+  }
+
+  #head(partition: string, actor: ActorId): Head {
+    const key = KEYS.head(partition, actor);
+    return {
+      seq: this.#number(key, "seq"),
+      cursor: this.#store.get(key, "cursor") ?? NO_CURSOR,
+      relayed: this.#number(key, "relayed"),
+      projected: this.#number(key, "projected"),
+      snapshot: this.#number(key, "snapshot"),
+      previous: this.#number(key, "previous"),
+    };
+  }
+
+  look(partition: string): Promise<readonly Sighting[]> {
+    return this.#perform("look", () => {
+      const actors = [...this.#store.fields(KEYS.actors(partition)).keys()].sort() as ActorId[];
+      return actors.map((actor) => {
+        const deadline = this.#store.get(KEYS.deadlines(partition), actor);
+        return {
+          actor,
+          head: this.#head(partition, actor),
+          waiting: this.#store.stream(KEYS.mailbox(partition, actor)).entries.length,
+          retained: this.#store.stream(KEYS.deltas(partition, actor)).entries.length,
+          deadlineMs: deadline === undefined ? undefined : Number(deadline),
+        };
+      });
+    });
+  }
+
+  heads(partition: string, actors: readonly ActorId[]): Promise<readonly Head[]> {
+    return this.#perform("heads", () => actors.map((actor) => this.#head(partition, actor)));
+  }
+
+  commit({ tenures, changes, publications = [] }: Commit): Promise<CommitOutcome> {
+    return this.#perform("commit", (): CommitOutcome => {
+      for (const { partition, epoch } of tenures) {
+        if (this.#number(KEYS.lease(partition), "epoch") !== epoch) return { kind: "fenced", partition };
+      }
+      const seqs = new Map<ActorId, number>();
+      for (const { partition, actor, expectedSeq, entry } of changes) {
+        const seq = seqs.get(actor) ?? this.#head(partition, actor).seq;
+        if (seq !== expectedSeq) return { kind: "conflict", actor };
+        seqs.set(actor, entry === undefined ? seq : seq + 1);
+      }
+      const happened: Happened[] = [];
+      for (const change of changes) {
+        this.#apply(change);
+        const { partition, actor, expectedSeq, entry } = change;
+        if (entry !== undefined) happened.push({ partition, actor, position: expectedSeq + 1, body: entry });
+      }
+      for (const { feed, body } of publications) this.#store.tell(KEYS.feed(feed), body);
+      this.#ring("deltas", happened);
+      return { kind: "ok" };
+    });
+  }
+
+  #apply({ partition, actor, expectedSeq, cursor, entry, deadlineMs, relayed }: Change): void {
+    const head = KEYS.head(partition, actor);
+    const seq = entry === undefined ? expectedSeq : expectedSeq + 1;
+    if (entry !== undefined) {
+      this.#store.append(KEYS.deltas(partition, actor), entry, seq);
+      this.#store.set(head, "seq", String(seq));
+    }
+    if (relayed === true) this.#store.set(head, "relayed", String(seq));
+    this.#store.set(head, "cursor", cursor);
+    this.#store.trim(KEYS.mailbox(partition, actor), positionOf(cursor) + 1);
+    if (deadlineMs === undefined) return;
+    this.#store.set(KEYS.deadlines(partition), actor, deadlineMs === null ? undefined : String(deadlineMs));
+  }
+
+  readEntries(reads: readonly EntryRead[], limit: number): Promise<readonly EntriesOf[]> {
+    return this.#perform("readEntries", () =>
+      reads.flatMap(({ partition, actor, afterSeq }) => {
+        const entries = this.#store
+          .after(KEYS.deltas(partition, actor), afterSeq, limit)
+          .map(({ id, body }) => ({ seq: id, body }));
+        return entries.length === 0 ? [] : [{ actor, entries, gap: entries[0]?.seq !== afterSeq + 1 }];
+      }),
+    );
+  }
+
+  markRelayed(partition: string, marks: readonly Mark[]): Promise<void> {
+    return this.#perform("markRelayed", () => this.#mark("relayed", partition, marks));
+  }
+
+  markProjected(partition: string, marks: readonly Mark[]): Promise<void> {
+    return this.#perform("markProjected", () => this.#mark("projected", partition, marks));
+  }
+
+  #mark(field: "relayed" | "projected", partition: string, marks: readonly Mark[]): void {
+    for (const { actor, seq } of marks) {
+      const key = KEYS.head(partition, actor);
+      if (seq > this.#number(key, field)) this.#store.set(key, field, String(seq));
+    }
+  }
+
+  trim(partition: string, actor: ActorId, seq: number): Promise<void> {
+    return this.#perform("trim", () => {
+      const head = this.#head(partition, actor);
+      const keep = Math.min(seq, head.seq, head.previous + 1, head.relayed + 1, head.projected + 1);
+      this.#store.trim(KEYS.deltas(partition, actor), keep);
+    });
+  }
+
+  writeSnapshot(partition: string, epoch: number, actor: ActorId, snapshot: Snapshot): Promise<boolean> {
+    return this.#perform("writeSnapshot", () => {
+      const head = this.#head(partition, actor);
+      if (this.#number(KEYS.lease(partition), "epoch") !== epoch) return false;
+      if (snapshot.seq < head.snapshot || snapshot.seq > head.seq) return false;
+      const latest = KEYS.snapshot(partition, actor, "latest");
+      if (head.snapshot > 0) {
+        const previous = KEYS.snapshot(partition, actor, "previous");
+        for (const [field, value] of this.#store.fields(latest)) this.#store.set(previous, field, value);
+        this.#store.set(KEYS.head(partition, actor), "previous", String(head.snapshot));
+      }
+      for (const [field, value] of Object.entries(snapshot)) this.#store.set(latest, field, String(value));
+      this.#store.set(KEYS.head(partition, actor), "snapshot", String(snapshot.seq));
+      return true;
+    });
+  }
+
+  readSnapshot(
+    partition: string,
+    actor: ActorId,
+    which: "latest" | "previous",
+  ): Promise<Snapshot | undefined> {
+    return this.#perform("readSnapshot", () => {
+      const kept = this.#store.fields(KEYS.snapshot(partition, actor, which));
+      const seq = kept.get("seq");
+      if (seq === undefined) return undefined;
+      const [cursor = NO_CURSOR, hash = "", body = ""] = [
+        kept.get("cursor"),
+        kept.get("hash"),
+        kept.get("body"),
+      ];
+      return { seq: Number(seq), cursor, hash, body };
+    });
+  }
+
+  heartbeat(worker: string, leaseMs: number): Promise<readonly string[]> {
+    return this.#perform("heartbeat", () => {
+      const now = this.#clock.now();
+      this.#store.set(KEYS.workers(), worker, String(now));
+      for (const [name, beat] of [...this.#store.fields(KEYS.workers())]) {
+        if (Number(beat) < now - leaseMs) this.#store.set(KEYS.workers(), name, undefined);
+      }
+      return [...this.#store.fields(KEYS.workers()).keys()];
+    });
+  }
+
+  leave(worker: string): Promise<void> {
+    return this.#perform("leave", () => this.#store.set(KEYS.workers(), worker, undefined));
+  }
+
+  take(partition: string, worker: string, live: readonly string[], force: boolean): Promise<TakeOutcome> {
+    return this.#perform("take", (): TakeOutcome => {
+      const key = KEYS.lease(partition);
+      const owner = this.#store.get(key, "owner") ?? "";
+      if (owner !== "" && owner !== worker && !force && live.includes(owner)) return { kind: "held", owner };
+      const epoch = this.#number(key, "epoch") + 1;
+      this.#store.set(key, "owner", worker);
+      this.#store.set(key, "epoch", String(epoch));
+      return { kind: "taken", epoch };
+    });
+  }
+
+  release(partition: string, epoch: number): Promise<void> {
+    return this.#perform("release", () => {
+      const key = KEYS.lease(partition);
+      if (this.#number(key, "epoch") !== epoch) return;
+      this.#store.set(key, "owner", "");
+      this.#store.set(key, "epoch", String(epoch + 1));
+    });
+  }
+
+  listen(kind: BellKind, onRing: (ring: Ring) => void): Listener {
+    const listener = new MemoryListener({
+      store: this.#store,
+      bellOf: (partition) => this.#bellOf(partition, kind),
+      onRing,
+      onLost: (lost) => this.onLost(lost),
+    });
+    this.#open.add(listener);
+    return listener;
+  }
+
+  subscribe(feed: string, reader: FeedReader): Promise<Subscription> {
+    return this.#perform("subscribe", () => {
+      const ports = { store: this.#store, onLost: (lost: () => void) => this.onLost(lost) };
+      const subscription = new MemoryFeed(ports, KEYS.feed(feed), reader);
+      this.#open.add(subscription);
+      return subscription;
+    });
+  }
+
+  publish({ feed, body }: Publication): Promise<void> {
+    return this.#perform("publish", () => this.#store.tell(KEYS.feed(feed), body));
+  }
+
+  markHalted(actor: ActorId, reason: string | undefined): Promise<void> {
+    return this.#perform("markHalted", () => this.#store.set(KEYS.halted(), actor, reason));
+  }
+
+  halted(): Promise<ReadonlyMap<ActorId, string>> {
+    return this.#perform(
+      "halted",
+      () => new Map(this.#store.fields(KEYS.halted()) as ReadonlyMap<ActorId, string>),
+    );
+  }
+
+  installation(facts: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>> {
+    return this.#perform("installation", () => {
+      const key = KEYS.installation();
+      for (const [name, value] of Object.entries(facts)) {
+        if (this.#store.get(key, name) === undefined) this.#store.set(key, name, value);
+      }
+      return Object.fromEntries(this.#store.fields(key));
+    });
+  }
+
+  memoryUse(): Promise<number> {
+    return this.#perform("memoryUse", () => 0);
+  }
+
+  onLost(listener: () => void): () => void {
+    this.#lost.add(listener);
+    return () => this.#lost.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#stopWatchingPower();
+    await Promise.all([...this.#open].map((reader) => reader.close()));
+  }
+}
