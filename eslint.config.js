@@ -55,6 +55,54 @@ const importDirections = {
   },
 };
 
+/** Words that no comment may open with: they hide the subject of the sentence. */
+const OPENINGS = /^(What|Who|When|Whether|How|Those|That|Whatever|Whoever|It|They)\b/;
+
+/** Words that have a standard term in the field, and the term to use instead. */
+const PLAIN_WORDS = [
+  [/\b(told|tells|spoken of)\b/i, "'emitted', 'reported', 'named' or 'sent'"],
+  [/\b(heard|hears|hearing|hearer)\b/i, "'received' or 'subscribed'"],
+  [/\b(mend|mends|mended)\b/i, "'fix' or 'repair'"],
+  [/\b(wish|wishes)\b/i, "'request' or 'option'"],
+  [/\b(bells?|rung|rings|ringing|rang)\b/i, "'notification' or 'notified'"],
+  [/\btenures?\b/i, "'ownership'"],
+  [/\b(sightings?)\b/i, "'actor status'"],
+  [/\b(torment|goodbye|residents?|upkeep)\b/i, "the field's term (see the glossary in README.md)"],
+];
+
+function proseProblem(text) {
+  const opening = OPENINGS.exec(text);
+  if (opening) return `a comment opens with a verb or a noun phrase, not with '${opening[0]}'`;
+  const found = PLAIN_WORDS.find(([word]) => word.test(text));
+  return found && `use ${found[1]} instead of '${found[0].exec(text)[0]}'`;
+}
+
+/** Holds comments and messages to the rules of prose in .github/CONTRIBUTING.md. */
+const plainProse = {
+  meta: { type: "suggestion", schema: [] },
+  create(context) {
+    const checkWords = (node, text) => {
+      const found = PLAIN_WORDS.find(([word]) => word.test(text));
+      if (found) context.report({ node, message: `use ${found[1]} instead of '${found[0].exec(text)[0]}'` });
+    };
+    return {
+      Program() {
+        for (const comment of context.sourceCode.getAllComments()) {
+          const text = comment.value.replace(/^[\s*]+/, "").replace(/\n\s*\*/g, " ");
+          const message = proseProblem(text);
+          if (message) context.report({ loc: comment.loc, message });
+        }
+      },
+      Literal(node) {
+        if (typeof node.value === "string" && node.value.includes(" ")) checkWords(node, node.value);
+      },
+      TemplateElement(node) {
+        if (node.value.raw.includes(" ")) checkWords(node, node.value.raw);
+      },
+    };
+  },
+};
+
 const IMPURE = "actors/ is pure: time, ids and randomness arrive in the command.";
 const ENVIRONMENT = "Only scripts/config.ts reads the environment; take what you need as a parameter.";
 
@@ -66,10 +114,11 @@ export default defineConfig(
     languageOptions: {
       parserOptions: { project: "test/tsconfig.json", tsconfigRootDir: import.meta.dirname },
     },
-    plugins: { overround: { rules: { "import-directions": importDirections } } },
+    plugins: { overround: { rules: { "import-directions": importDirections, "plain-prose": plainProse } } },
     linterOptions: { reportUnusedDisableDirectives: "error" },
     rules: {
       "overround/import-directions": "error",
+      "overround/plain-prose": "error",
       "no-console": "error",
       eqeqeq: "error",
       "@typescript-eslint/no-floating-promises": "error",

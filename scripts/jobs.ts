@@ -5,7 +5,11 @@ import { pino } from "pino";
 import { marketActor } from "../actors/actor.js";
 import { connect, disconnect, type Database } from "../db/database.js";
 import { migrate } from "../db/migrate.js";
-import { finishEventAction, settleFinalEvents, unfinishedEventActions } from "../db/queries/catalog/events.js";
+import {
+  finishEventAction,
+  settleFinalEvents,
+  unfinishedEventActions,
+} from "../db/queries/catalog/events.js";
 import { allMarkets, unsettledMarkets } from "../db/queries/catalog/markets.js";
 import { waitProjected } from "../db/queries/projected.js";
 import { driveEventStep } from "../stream/jobs/event-actions.js";
@@ -14,7 +18,7 @@ import { openSettlementQueue, type SettlementQueue } from "../stream/jobs/queues
 import { actorOf } from "../stream/runtime/actors.js";
 import { systemClock } from "../stream/log/clock.js";
 import { LogExchange } from "../stream/log/ask.js";
-import { FallenGateways } from "../stream/services/gateways.js";
+import { ExpiredGateways } from "../stream/services/gateways.js";
 import { checkInstallation } from "../stream/log/installation.js";
 import { Invalidations } from "../stream/services/invalidations.js";
 import { RedisLog } from "../stream/redis/redis-log.js";
@@ -81,11 +85,11 @@ async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<Runni
     const ports = portsOf({ db, exchange, tail, queue, invalidations });
     const jobs = await startJobs({ redisUrl, exchange, ports, log: logger });
     const onError = (error: unknown): void => logger.warn({ err: error }, "cannot look for fallen gateways");
-    const fallen = new FallenGateways({ url: redisUrl, exchange, onError });
-    fallen.start();
+    const expired = new ExpiredGateways({ url: redisUrl, exchange, onError });
+    expired.start();
     return {
       async stop() {
-        await fallen.stop();
+        await expired.stop();
         await jobs.stop();
         await queue.close();
         await exchange.close();

@@ -9,7 +9,7 @@ import { showProgress, type Progress } from "./replay/progress.js";
 import { replay } from "./replay/replay.js";
 import { isClean, reportLines } from "./replay/report.js";
 import { writeBalances } from "./replay/run.js";
-import { startTorment } from "./replay/faults.js";
+import { startFaults } from "./replay/faults.js";
 import { describe, StartError } from "./supervisor/start-error.js";
 
 const SAME_SIGNAL_MS = 500;
@@ -76,7 +76,7 @@ function torment(options: Options, { dataDir }: Exchange, progress: Progress): (
   const { kill: victims, killEvery } = options;
   if (victims === undefined) return () => undefined;
   const tell = (line: string): void => progress.say(line);
-  const stop = startTorment({ dataDir, victims, everyMs: killEvery * 1_000, say: tell });
+  const stop = startFaults({ dataDir, victims, everyMs: killEvery * 1_000, say: tell });
   return () => say(`killed ${stop()} processes on the way`);
 }
 

@@ -101,11 +101,11 @@ function applyOrder(emitter: Emitter, marketId: string, delta: OrderDelta): void
 
 function applyFill(emitter: Emitter, marketId: string, delta: Fill): void {
   const { groupId } = walletOf(emitter.state, delta.wallet).orders.get(delta.orderId) ?? {};
-  tellFill(emitter, marketId, delta);
+  emitFill(emitter, marketId, delta);
   if (groupId !== undefined) checkGroup(emitter, delta.wallet, groupId);
 }
 
-function tellFill(emitter: Emitter, marketId: string, delta: Fill): void {
+function emitFill(emitter: Emitter, marketId: string, delta: Fill): void {
   const {
     wallet,
     orderId,

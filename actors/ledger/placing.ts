@@ -18,7 +18,7 @@ type PlaceCommand = Extract<LedgerCommand, { kind: "place" }>;
 /** Judges the orders one by one; with `atomic`, accepts all of them or none. */
 export function place(emitter: Emitter, command: PlaceCommand): LedgerReply {
   if (command.atomic) {
-    const refusals = rehearse(emitter, command);
+    const refusals = checkAll(emitter, command);
     if (refusals.some((result) => !result.ok)) return { ok: true, kind: "placed", results: refusals };
   }
   return {
@@ -42,7 +42,7 @@ function placeOne(emitter: Emitter, command: PlaceCommand, request: OrderRequest
 }
 
 /** What each order of an atomic request would get after those before it; afterwards nothing has changed. */
-function rehearse(emitter: Emitter, command: PlaceCommand): readonly PlaceResult[] {
+function checkAll(emitter: Emitter, command: PlaceCommand): readonly PlaceResult[] {
   const { state } = emitter;
   const wallet = state.wallets.get(command.wallet) ?? emptyWallet(command.wallet, command.trader);
   const undo: (() => void)[] = [];

@@ -63,11 +63,11 @@ export class Emitter {
 
   /** Tells the best bids that this command changed. */
   finish(): void {
-    if (this.#cash !== undefined) this.#tellBests("CASH", this.#cash);
-    if (this.#coin !== undefined) this.#tellBests("COIN", this.#coin);
+    if (this.#cash !== undefined) this.#emitBbo("CASH", this.#cash);
+    if (this.#coin !== undefined) this.#emitBbo("COIN", this.#coin);
   }
 
-  #tellBests(currency: Currency, { bbo: seq }: Seqs): void {
+  #emitBbo(currency: Currency, { bbo: seq }: Seqs): void {
     const { books, resting } = this.state;
     const ladders = resting.ladders[currency];
     const { bbo } = books[currency];

@@ -13,7 +13,7 @@ import {
   refusalOfGrade,
   remediate,
   runLifecycle,
-  settle,
+  payNextWallets,
   walletsOf,
 } from "./settlement.js";
 import { createMarket, evolveMarket, type MarketState, nextDeadline } from "./state.js";
@@ -84,7 +84,7 @@ function runForOperator(emitter: Emitter, command: OperatorCommand): MarketReply
     case "remediate":
       return settlementAnswer(state, remediate(emitter, command.reason));
     case "settle":
-      return settlementAnswer(state, settle(emitter, definition, command.limit));
+      return settlementAnswer(state, payNextWallets(emitter, definition, command.limit));
     case "report": {
       const { CASH, COIN } = state.books;
       const money = {

@@ -163,7 +163,7 @@ function placeOf(state: MarketState, settlement: Settlement): Place {
 }
 
 /** Pays (or takes back from) the next `limit` wallets; with the last one the market reaches its new status. */
-export function settle(
+export function payNextWallets(
   emitter: Emitter,
   definition: MarketDefinition,
   limit: number,

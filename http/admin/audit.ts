@@ -9,7 +9,7 @@ import { pageOf } from "../request/fields.js";
 import { AuditQuery, AuditRecord } from "./schemas/operator.js";
 
 /** What an operator does to what. `before` and `after` are whatever shows the change. */
-export interface Deed {
+export interface AuditedAction {
   readonly action: string;
   readonly subject: string;
   readonly before?: unknown;
@@ -17,10 +17,10 @@ export interface Deed {
 }
 
 /** The request that a deed is asked for with. */
-export type Asking = Pick<Call<SessionCaller, unknown, unknown>, "caller" | "incoming">;
+export type ActionRequest = Pick<Call<SessionCaller, unknown, unknown>, "caller" | "incoming">;
 
 /** The record of a deed of the caller of this request. */
-export function deedOf(call: Asking, deed: Deed): NewAuditRecord {
+export function auditedAction(call: ActionRequest, deed: AuditedAction): NewAuditRecord {
   return {
     ts: call.incoming.receivedMs,
     operatorId: call.caller.accountId,
@@ -38,14 +38,14 @@ export function deedOf(call: Asking, deed: Deed): NewAuditRecord {
  */
 export async function recordIntent<Result extends { readonly ok: boolean }>(
   db: Database,
-  call: Asking,
-  deed: Deed,
+  call: ActionRequest,
+  deed: AuditedAction,
   act: () => Promise<Result>,
 ): Promise<Result> {
-  await recordAudit(db, deedOf(call, deed));
+  await recordAudit(db, auditedAction(call, deed));
   const result = await act();
   if (!result.ok)
-    await recordAudit(db, deedOf(call, { ...deed, action: `${deed.action} refused`, after: result }));
+    await recordAudit(db, auditedAction(call, { ...deed, action: `${deed.action} refused`, after: result }));
   return result;
 }
 

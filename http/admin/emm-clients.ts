@@ -19,7 +19,7 @@ import { sessionEndpoint } from "../request/route.js";
 import { pageOf, PageQuery } from "../request/fields.js";
 import { EmmClient, EmmClientBody, EmmClientSecret } from "./schemas/operator.js";
 import { z } from "zod";
-import { deedOf } from "./audit.js";
+import { auditedAction } from "./audit.js";
 
 export interface EmmClientParts {
   readonly db: Database;
@@ -54,7 +54,10 @@ export function emmClientEndpoints({ db, changes, passwords }: EmmClientParts) {
           secretHash,
           nowTs: call.incoming.receivedMs,
         });
-        await recordAudit(tx, deedOf(call, { action: "emm-client.create", subject: clientId, after: body }));
+        await recordAudit(
+          tx,
+          auditedAction(call, { action: "emm-client.create", subject: clientId, after: body }),
+        );
       });
       return { body: { clientId, clientSecret } };
     },
@@ -90,7 +93,7 @@ export function emmClientEndpoints({ db, changes, passwords }: EmmClientParts) {
       await db.transaction(async (tx) => {
         const rotated = await rotateEmmSecret(tx, { clientId, secretHash, nowTs: call.incoming.receivedMs });
         if (!rotated) throw new Refused("CLIENT_NOT_FOUND");
-        await recordAudit(tx, deedOf(call, { action: "emm-client.rotate", subject: clientId }));
+        await recordAudit(tx, auditedAction(call, { action: "emm-client.rotate", subject: clientId }));
       });
       await changes.publish("client", clientId);
       return { body: { clientId, clientSecret } };
@@ -104,7 +107,7 @@ export function emmClientEndpoints({ db, changes, passwords }: EmmClientParts) {
       await db.transaction(async (tx) => {
         if (!(await deleteEmmClient(tx, clientId, call.incoming.receivedMs)))
           throw new Refused("CLIENT_NOT_FOUND");
-        await recordAudit(tx, deedOf(call, { action: "emm-client.delete", subject: clientId }));
+        await recordAudit(tx, auditedAction(call, { action: "emm-client.delete", subject: clientId }));
       });
       await changes.publish("client", clientId);
       return { body: undefined };

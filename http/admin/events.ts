@@ -33,7 +33,7 @@ import {
   NewEventBody,
 } from "./schemas/operator.js";
 import { eventOnWire } from "../surface-a/wire.js";
-import { deedOf } from "./audit.js";
+import { auditedAction } from "./audit.js";
 
 export interface AdminEventParts {
   readonly db: Database;
@@ -113,7 +113,7 @@ export function adminEventEndpoints(parts: AdminEventParts) {
         });
         await recordAudit(
           tx,
-          deedOf(call, { action: "event.create", subject: created.eventId, after: body }),
+          auditedAction(call, { action: "event.create", subject: created.eventId, after: body }),
         );
         return created;
       });
@@ -161,7 +161,7 @@ export function adminEventEndpoints(parts: AdminEventParts) {
               before: before?.status,
               after: outcome.event.status,
             };
-            await recordAudit(tx, deedOf(call, deed));
+            await recordAudit(tx, auditedAction(call, deed));
           }
           return outcome;
         });

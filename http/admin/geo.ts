@@ -8,7 +8,7 @@ import { Refused } from "../request/errors.js";
 import { rangeOf } from "../geo/geo.js";
 import { sessionEndpoint } from "../request/route.js";
 import { Geo, GeoBody } from "./schemas/exchange.js";
-import { deedOf } from "./audit.js";
+import { auditedAction } from "./audit.js";
 
 function shown({ restrictedRegions, networks }: GeoRules) {
   return {
@@ -52,7 +52,7 @@ export function geoEndpoints({ db, changes }: { readonly db: Database; readonly 
         const by = { publishedBy: caller.accountId, publishedTs: incoming.receivedMs };
         const before = shown(await publishGeoRules(tx, { ...rules, ...by }));
         const deed = { action: "geo.publish", subject: "geo", before, after: shown(rules) };
-        await recordAudit(tx, deedOf(call, deed));
+        await recordAudit(tx, auditedAction(call, deed));
       });
       await changes.publish("geo", "current");
       return { body: shown(await readGeoRules(db)) };

@@ -16,7 +16,7 @@ import { Refused, refusedBy } from "../request/errors.js";
 import { MAINTENANCE_TTL_MS } from "../reference/maintenance.js";
 import { sessionEndpoint } from "../request/route.js";
 import { Maintenance, MaintenanceBody } from "./schemas/exchange.js";
-import { deedOf, type Asking } from "./audit.js";
+import { auditedAction, type ActionRequest } from "./audit.js";
 
 export interface MaintenanceParts {
   readonly db: Database;
@@ -40,7 +40,7 @@ export function maintenanceEndpoints({ db, exchange, changes }: MaintenanceParts
     for (const reply of replies) if (!reply.ok) throw refusedBy(reply.refusal);
   };
 
-  const begin = async (call: Asking, message: string | undefined): Promise<MaintenanceWindow> => {
+  const begin = async (call: ActionRequest, message: string | undefined): Promise<MaintenanceWindow> => {
     const window = {
       windowId: randomUUID(),
       message: message ?? null,
@@ -52,7 +52,7 @@ export function maintenanceEndpoints({ db, exchange, changes }: MaintenanceParts
       if (made === undefined)
         throw new Refused("INVALID_TRANSITION", "the exchange is in maintenance already");
       const deed = { action: "maintenance.begin", subject: window.windowId, after: { message } };
-      await recordAudit(tx, deedOf(call, deed));
+      await recordAudit(tx, auditedAction(call, deed));
       return made;
     });
     await changes.publish("maintenance", "current");
@@ -63,7 +63,7 @@ export function maintenanceEndpoints({ db, exchange, changes }: MaintenanceParts
     return begun;
   };
 
-  const end = async (call: Asking, message: string | undefined): Promise<void> => {
+  const end = async (call: ActionRequest, message: string | undefined): Promise<void> => {
     const { caller, incoming } = call;
     await db.transaction(async (tx) => {
       const ended = await endMaintenance(tx, { endedBy: caller.accountId, endedTs: incoming.receivedMs });
@@ -74,7 +74,7 @@ export function maintenanceEndpoints({ db, exchange, changes }: MaintenanceParts
         before: shown(ended),
         after: { message },
       };
-      await recordAudit(tx, deedOf(call, deed));
+      await recordAudit(tx, auditedAction(call, deed));
     });
     await changes.publish("maintenance", "current");
   };

@@ -70,11 +70,11 @@ export async function caughtUpMarket(
   { db, freshness, changes }: Pick<AdminMarketParts, "db" | "freshness" | "changes">,
   marketId: string,
 ): Promise<MarketRecord> {
-  const caughtUp = await freshness.reach(marketActor(marketId));
+  const guard = await freshness.reach(marketActor(marketId));
   await changes.publish("market", marketId);
   const market = await findMarket(db, marketId);
   if (market !== undefined) return market;
-  if (caughtUp) throw new Refused("MARKET_NOT_FOUND");
+  if (guard) throw new Refused("MARKET_NOT_FOUND");
   throw new Refused(
     "UNAVAILABLE",
     "the market is made, but not readable yet; try again",

@@ -11,7 +11,7 @@ import { money, type Money } from "../../db/queries/operator/money.js";
 import type { Exchange } from "../../stream/log/ports.js";
 import { sessionEndpoint } from "../request/route.js";
 import { MoneyReport } from "./schemas/operator.js";
-import { ONLY_LOOKING } from "../trading/ledger-client.js";
+import { READ_ONLY } from "../trading/ledger-client.js";
 
 type Side = Readonly<Record<Currency, Money>>;
 
@@ -110,13 +110,13 @@ function sideOnWire(side: Side) {
 
 export function moneyEndpoints({ db, exchange }: { db: Database; exchange: Exchange }) {
   const askLedger = async (shard: number): Promise<LedgerReport> => {
-    const reply = await exchange.ledger(shard, { kind: "report" }, ONLY_LOOKING);
+    const reply = await exchange.ledger(shard, { kind: "report" }, READ_ONLY);
     if (!reply.ok || reply.kind !== "report") throw new Error(`ledger ${shard} gave no report`);
     return reply.report;
   };
 
   const askMarket = async (marketId: string): Promise<MarketReport> => {
-    const reply = await exchange.market(marketId, { kind: "report" }, ONLY_LOOKING);
+    const reply = await exchange.market(marketId, { kind: "report" }, READ_ONLY);
     if (!reply.ok || reply.kind !== "report") throw new Error(`market ${marketId} gave no report`);
     return reply.report;
   };

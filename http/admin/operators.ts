@@ -8,7 +8,7 @@ import { Refused } from "../request/errors.js";
 import type { Passwords } from "../auth/passwords.js";
 import { sessionEndpoint } from "../request/route.js";
 import { RegisterBody, Registered } from "../surface-a/schemas/account.js";
-import { deedOf } from "./audit.js";
+import { auditedAction } from "./audit.js";
 
 export function operatorEndpoints({
   db,
@@ -35,7 +35,7 @@ export function operatorEndpoints({
         const { traderId, email } = account;
         await recordAudit(
           tx,
-          deedOf(call, { action: "operator.create", subject: traderId, after: { email } }),
+          auditedAction(call, { action: "operator.create", subject: traderId, after: { email } }),
         );
         return { traderId, email };
       });

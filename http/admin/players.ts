@@ -8,7 +8,7 @@ import { Refused } from "../request/errors.js";
 import { sessionEndpoint } from "../request/route.js";
 import { pageOf } from "../request/fields.js";
 import { Player, PlayerBody, PlayersQuery } from "./schemas/operator.js";
-import { deedOf } from "./audit.js";
+import { auditedAction } from "./audit.js";
 
 export function playerEndpoints({ db }: { readonly db: Database }) {
   const create = sessionEndpoint({
@@ -36,7 +36,7 @@ export function playerEndpoints({ db }: { readonly db: Database }) {
         await addPlayer(tx, added);
         await recordAudit(
           tx,
-          deedOf(call, { action: "player.create", subject: added.playerId, after: added }),
+          auditedAction(call, { action: "player.create", subject: added.playerId, after: added }),
         );
         return added;
       });

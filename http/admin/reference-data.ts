@@ -11,7 +11,7 @@ import type { Changes } from "../reference/changes.js";
 import { Refused } from "../request/errors.js";
 import { sessionEndpoint } from "../request/route.js";
 import { League, LeagueBody, MarketType, MarketTypeBody, Ticks, TicksBody } from "./schemas/operator.js";
-import { deedOf } from "./audit.js";
+import { auditedAction } from "./audit.js";
 
 export interface ReferenceDataParts {
   readonly db: Database;
@@ -64,7 +64,7 @@ export function referenceDataEndpoints({ db, exchange, changes }: ReferenceDataP
       await db.transaction(async (tx) => {
         const before = (await currentTicks(tx)).prices.map(formatPrice);
         const deed = { action: "ticks.publish", subject: "ticks", before: { prices: before }, after: shown };
-        await recordAudit(tx, deedOf({ caller, incoming }, deed));
+        await recordAudit(tx, auditedAction({ caller, incoming }, deed));
         const table = { prices: body.prices, publishedBy: caller.accountId, nowTs: incoming.receivedMs };
         await publishTicks(tx, table);
       });
@@ -83,7 +83,10 @@ export function referenceDataEndpoints({ db, exchange, changes }: ReferenceDataP
       await db.transaction(async (tx) => {
         if (!(await addLeague(tx, league)))
           throw new Refused("ALREADY_EXISTS", `the league ${league.name} exists`);
-        await recordAudit(tx, deedOf(call, { action: "league.create", subject: league.name, after: league }));
+        await recordAudit(
+          tx,
+          auditedAction(call, { action: "league.create", subject: league.name, after: league }),
+        );
       });
       return { body: league };
     },
@@ -99,7 +102,7 @@ export function referenceDataEndpoints({ db, exchange, changes }: ReferenceDataP
           throw new Refused("ALREADY_EXISTS", `the type ${body.name} exists`);
         await recordAudit(
           tx,
-          deedOf(call, { action: "market-type.create", subject: body.name, after: body }),
+          auditedAction(call, { action: "market-type.create", subject: body.name, after: body }),
         );
       });
       return { body };

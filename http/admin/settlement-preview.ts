@@ -6,7 +6,7 @@ import { add, formatMoney, negate, ZERO } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
 import { walletOwners } from "../../db/queries/accounts/subaccounts.js";
 import type { Exchange } from "../../stream/log/ports.js";
-import { ONLY_LOOKING } from "../trading/ledger-client.js";
+import { READ_ONLY } from "../trading/ledger-client.js";
 import { accepted } from "./markets.js";
 
 export interface PreviewParts {
@@ -25,9 +25,7 @@ export async function previewPayouts(
   nowMs: number,
   direction: "paid" | "reversed" = "paid",
 ) {
-  const reply = accepted(
-    await parts.exchange.market(marketId, { kind: "previewGrade", grade }, ONLY_LOOKING),
-  );
+  const reply = accepted(await parts.exchange.market(marketId, { kind: "previewGrade", grade }, READ_ONLY));
   if (reply.kind !== "gradePreview") throw new Error(`the market answered previewGrade with ${reply.kind}`);
   const payouts = reply.payouts.map((payout) =>
     direction === "paid" ? payout : { ...payout, amount: negate(payout.amount) },

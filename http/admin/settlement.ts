@@ -23,8 +23,8 @@ import {
   SettlementProgress,
   SettlementStarted,
 } from "./schemas/operator.js";
-import { ONLY_LOOKING } from "../trading/ledger-client.js";
-import { deedOf, recordIntent, type Asking } from "./audit.js";
+import { READ_ONLY } from "../trading/ledger-client.js";
+import { auditedAction, recordIntent, type ActionRequest } from "./audit.js";
 import { accepted, caughtUpMarket, type AdminMarketParts } from "./markets.js";
 import { previewPayouts } from "./settlement-preview.js";
 
@@ -94,7 +94,7 @@ export function settlementEndpoints(parts: SettlementParts) {
   /** How far the settlement in force is; `undefined` when the market has no grade. */
   const settlementInForce = async (marketId: string): Promise<Settlement | undefined> => {
     // Settling nobody more is how a market is asked how far it is.
-    const reply = await exchange.market(marketId, { kind: "settle", limit: 0 }, ONLY_LOOKING);
+    const reply = await exchange.market(marketId, { kind: "settle", limit: 0 }, READ_ONLY);
     return !reply.ok && reply.refusal === "NOT_GRADED" ? undefined : settlementOf(reply);
   };
 
@@ -105,7 +105,7 @@ export function settlementEndpoints(parts: SettlementParts) {
 
   /** Puts a grade in force, which pays; a market that is open is closed first. */
   const settle = async (
-    call: Asking,
+    call: ActionRequest,
     market: MarketRecord,
     asked: { readonly settlementId: string; readonly grade: Grade },
     action: string,
@@ -121,9 +121,9 @@ export function settlementEndpoints(parts: SettlementParts) {
   };
 
   /** Keeps a grade until a second operator approves it. The result is known by now, so trading ends at once. */
-  const requestApproval = async (call: Asking, market: MarketRecord, asked: Grade) => {
+  const requestApproval = async (call: ActionRequest, market: MarketRecord, asked: Grade) => {
     const { marketId } = market;
-    accepted(await exchange.market(marketId, { kind: "previewGrade", grade: asked }, ONLY_LOOKING));
+    accepted(await exchange.market(marketId, { kind: "previewGrade", grade: asked }, READ_ONLY));
     const inForce = await settlementInForce(marketId);
     if (inForce !== undefined) {
       const { grade } = await caughtUpMarket(parts, marketId);
@@ -141,7 +141,7 @@ export function settlementEndpoints(parts: SettlementParts) {
       nowTs: call.incoming.receivedMs,
     };
     const deed = { action: "market.grade requested", subject: marketId, before: market.grade, after: asked };
-    await recordAudit(db, deedOf(call, deed));
+    await recordAudit(db, auditedAction(call, deed));
     const kept = (await requestSettlement(db, request)) ?? (await waiting(marketId));
     if (kept === undefined || !sameGrade(kept.grade, asked)) {
       throw new Refused(
@@ -201,7 +201,7 @@ export function settlementEndpoints(parts: SettlementParts) {
         throw new Refused("NOT_GRADED", "no grade of the market waits for its approval; grade it first");
       await db.transaction(async (tx) => {
         const deed = { action: "market.grade withdrawn", subject: marketId, before: request.grade };
-        await recordAudit(tx, deedOf(call, deed));
+        await recordAudit(tx, auditedAction(call, deed));
         await withdrawSettlement(tx, marketId);
       });
       return { body: undefined };

@@ -15,7 +15,7 @@ import { Refused } from "../request/errors.js";
 import { Serialised, sessionEndpoint } from "../request/route.js";
 import { pageOf } from "../request/fields.js";
 import { StrikeDecisionBody, StrikeRequest, StrikeRequestsQuery } from "./schemas/operator.js";
-import { deedOf } from "./audit.js";
+import { auditedAction } from "./audit.js";
 import type { adminMarketEndpoints } from "./markets.js";
 
 type CreateMarket = ReturnType<typeof adminMarketEndpoints>["create"];
@@ -90,7 +90,10 @@ export function strikeRequestEndpoints({ db, createMarket }: StrikeRequestParts)
           nowTs: call.incoming.receivedMs,
         });
         const action = approve ? "strike-request.approve" : "strike-request.reject";
-        await recordAudit(tx, deedOf(call, { action, subject: request.requestId, before: request, after }));
+        await recordAudit(
+          tx,
+          auditedAction(call, { action, subject: request.requestId, before: request, after }),
+        );
         return after;
       });
       return { body: decided };

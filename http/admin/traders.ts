@@ -6,7 +6,13 @@ import { formatMoney } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";
 import { listSubaccounts } from "../../db/queries/accounts/subaccounts.js";
-import { findTrader, listTraders, setKyc, setTraderState, type Trader } from "../../db/queries/accounts/traders.js";
+import {
+  findTrader,
+  listTraders,
+  setKyc,
+  setTraderState,
+  type Trader,
+} from "../../db/queries/accounts/traders.js";
 import { findSubaccountByKey } from "../../db/queries/accounts/subaccounts.js";
 import type { Exchange } from "../../stream/log/ports.js";
 import type { Changes } from "../reference/changes.js";
@@ -26,7 +32,7 @@ import {
   TransactionBody,
 } from "./schemas/operator.js";
 import { readWallet } from "../trading/ledger-client.js";
-import { deedOf, recordIntent } from "./audit.js";
+import { auditedAction, recordIntent } from "./audit.js";
 
 export interface AdminTraderParts {
   readonly db: Database;
@@ -80,7 +86,7 @@ export function adminTraderEndpoints({ db, exchange, freshness, changes }: Admin
       const { traderId } = before;
       const after = await db.transaction(async (tx) => {
         const deed = { action: "trader.kyc", subject: traderId, before: before.kyc, after: body.status };
-        await recordAudit(tx, deedOf(call, deed));
+        await recordAudit(tx, auditedAction(call, deed));
         return setKyc(tx, traderId, body.status, call.incoming.receivedMs);
       });
       if (after === undefined) throw new Refused("TRADER_NOT_FOUND");
@@ -99,7 +105,7 @@ export function adminTraderEndpoints({ db, exchange, freshness, changes }: Admin
         const was = { state: before.state, reason: before.stateReason };
         await recordAudit(
           tx,
-          deedOf(call, { action: "trader.state", subject: traderId, before: was, after: body }),
+          auditedAction(call, { action: "trader.state", subject: traderId, before: was, after: body }),
         );
         return setTraderState(tx, traderId, { ...body, nowTs: call.incoming.receivedMs });
       });

@@ -78,12 +78,12 @@ export class Repeats {
       keep,
       fail: (error) => {
         const refused = refusalOf(error);
-        if (refused === undefined || statusOf(refused.code) >= 500) return tell(claim.doubt());
+        if (refused === undefined || statusOf(refused.code) >= 500) return tell(claim.outcomeUnknown());
         const { headers } = refused;
         return keep({ status: statusOf(refused.code), headers, body: JSON.stringify(refusalBody(refused)) });
       },
       // What an earlier run did is as open as before.
-      turnedAway: () => tell(resumed ? claim.doubt() : claim.nothing()),
+      turnedAway: () => tell(resumed ? claim.outcomeUnknown() : claim.noEffect()),
     };
   }
 }

@@ -12,7 +12,7 @@ import { refuseInactive, refuseLocation, type Locations } from "../request/admis
 import { Refused } from "../request/errors.js";
 import type { Change, Reference } from "../reference/reference.js";
 
-export interface StandingParts {
+export interface RevocationWatchParts {
   readonly db: Database;
   readonly reference: Pick<Reference, "find" | "isRevoked" | "invalidate" | "onChange">;
   readonly locations: Locations;
@@ -26,15 +26,15 @@ const SWEEP_MS = 3_000;
 /** How far back a check-in counts as new: over several sweeps, and some for clocks that differ. */
 const RECENT_MS = 30_000;
 
-export class Standing {
-  readonly #parts: StandingParts;
+export class RevocationWatch {
+  readonly #parts: RevocationWatchParts;
   readonly #stopListening: () => void;
   readonly #expiring: ReturnType<typeof setInterval>;
   readonly #sweeping: ReturnType<typeof setInterval>;
   #swept: Promise<void> = Promise.resolve();
   #isSweeping = false;
 
-  constructor(parts: StandingParts) {
+  constructor(parts: RevocationWatchParts) {
     this.#parts = parts;
     this.#stopListening = parts.reference.onChange((change) => this.#hear(change));
     this.#expiring = setInterval(

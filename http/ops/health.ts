@@ -5,7 +5,7 @@ import { LEDGER_SHARDS, ledgerActor } from "../../actors/actor.js";
 import type { Database } from "../../db/database.js";
 import { projectedSeqs } from "../../db/queries/projected.js";
 import type { Exchange, Tail } from "../../stream/log/ports.js";
-import { ONLY_LOOKING } from "../trading/ledger-client.js";
+import { READ_ONLY } from "../trading/ledger-client.js";
 
 /** `ready` is the whole verdict; the rest says why. */
 export interface Readiness {
@@ -50,11 +50,7 @@ export async function readiness(parts: HealthParts): Promise<Readiness> {
   const redis = stopped !== undefined;
   const postgres = (await found(() => db.execute(sql`select 1`))) !== undefined;
   const ask = (shard: number) =>
-    exchange.ledger(
-      shard,
-      { kind: "wallet", wallet: NOBODY },
-      { ...ONLY_LOOKING, timeoutMs: ASK_TIMEOUT_MS },
-    );
+    exchange.ledger(shard, { kind: "wallet", wallet: NOBODY }, { ...READ_ONLY, timeoutMs: ASK_TIMEOUT_MS });
   const answers = redis ? await Promise.all(SHARDS.map((shard) => found(() => ask(shard)))) : [];
   const ledgers = answers.filter((answer) => answer !== undefined).length;
   const lag = redis && postgres ? await found(() => projectorLag(parts)) : undefined;

@@ -8,7 +8,12 @@ import { formatPrice } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
 import { listLeagues, listMarketTypes, listSports } from "../../db/queries/catalog/catalog.js";
 import { findEvent, listEvents, marketIdsOfEvents } from "../../db/queries/catalog/events.js";
-import { findMarket, listMarkets, settledMarkets, type MarketRecord } from "../../db/queries/catalog/markets.js";
+import {
+  findMarket,
+  listMarkets,
+  settledMarkets,
+  type MarketRecord,
+} from "../../db/queries/catalog/markets.js";
 import { listCandles, listTrades } from "../../db/queries/trading/trades.js";
 import { EVENT_STATUSES, type EventStatus } from "../../db/schema/catalog.js";
 import type { MarketBook } from "../../stream/ws/market/public-market.js";

@@ -3,11 +3,15 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../db/database.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";
-import { announceChange, listChanges, type Change as ChangeRecord } from "../../db/queries/catalog/changelog.js";
+import {
+  announceChange,
+  listChanges,
+  type Change as ChangeRecord,
+} from "../../db/queries/catalog/changelog.js";
 import { openEndpoint, sessionEndpoint } from "../request/route.js";
 import { pageOf, PageOnly } from "../request/fields.js";
 import { Change, ChangeBody } from "../admin/schemas/exchange.js";
-import { deedOf } from "../admin/audit.js";
+import { auditedAction } from "../admin/audit.js";
 
 function changeOnWire({ changeId, title, body, effectiveTs, createdTs }: ChangeRecord) {
   return { changeId, title, body, effectiveTs, createdTs };
@@ -37,7 +41,7 @@ export function changelogEndpoints({ db }: { readonly db: Database }) {
       };
       await db.transaction(async (tx) => {
         const deed = { action: "changelog.announce", subject: change.changeId, after: body };
-        await recordAudit(tx, deedOf(call, deed));
+        await recordAudit(tx, auditedAction(call, deed));
         await announceChange(tx, change);
       });
       return { body: changeOnWire(change) };

@@ -4,7 +4,12 @@ import type { z } from "zod";
 import { ledgerOf } from "../../actors/actor.js";
 import type { Limits } from "../../actors/ledger/types.js";
 import type { Database } from "../../db/database.js";
-import { findOrder, findOrderByClientId, listOrders, type OrderRecord } from "../../db/queries/trading/orders.js";
+import {
+  findOrder,
+  findOrderByClientId,
+  listOrders,
+  type OrderRecord,
+} from "../../db/queries/trading/orders.js";
 import type { Exchange } from "../../stream/log/ports.js";
 import { amendOrder } from "../trading/amending.js";
 import type { KeyCaller } from "../request/callers.js";

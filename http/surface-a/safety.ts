@@ -7,7 +7,7 @@ import { Refused } from "../request/errors.js";
 import { keyEndpoint } from "../request/route.js";
 import { Group, GroupBody, Groups, GroupsRemoved, Heartbeat, HeartbeatBody } from "./schemas/safety.js";
 import { idFrom } from "../auth/signed.js";
-import { askLedger, tellLedger } from "../trading/ledger-client.js";
+import { askLedger, sendToLedger } from "../trading/ledger-client.js";
 import { walletOf } from "./orders.js";
 
 /** Groups that a wallet may have. */
@@ -32,7 +32,7 @@ export function safetyEndpoints({ exchange }: { readonly exchange: Exchange }) {
       const { traderId, wallet } = walletOf(caller);
       const { timeoutMs } = body;
       const command = { kind: "deadman", wallet, trader: traderId, timeoutMs } as const;
-      await tellLedger(exchange, traderId, command, "done", caller.commandId);
+      await sendToLedger(exchange, traderId, command, "done", caller.commandId);
       return { body: { timeoutMs } };
     },
   });
@@ -50,7 +50,7 @@ export function safetyEndpoints({ exchange }: { readonly exchange: Exchange }) {
       }
       const bounds = { groupId, maxFilledQty: contracts(maxFilledQty), windowMs };
       const command = { kind: "setGroup", wallet, trader: traderId, ...bounds } as const;
-      await tellLedger(exchange, traderId, command, "done", caller.commandId);
+      await sendToLedger(exchange, traderId, command, "done", caller.commandId);
       return { body: { ...bounds, tripped: false } };
     },
   });
@@ -71,7 +71,7 @@ export function safetyEndpoints({ exchange }: { readonly exchange: Exchange }) {
       const { traderId, wallet } = walletOf(caller);
       const groupId = id("groupId");
       const command = { kind: "resetGroup", wallet, groupId } as const;
-      await tellLedger(exchange, traderId, command, "done", caller.commandId);
+      await sendToLedger(exchange, traderId, command, "done", caller.commandId);
       return { body: await groupOf(caller, groupId) };
     },
   });
@@ -81,7 +81,7 @@ export function safetyEndpoints({ exchange }: { readonly exchange: Exchange }) {
     run: async ({ caller, id }) => {
       const { traderId, wallet } = walletOf(caller);
       const command = { kind: "removeGroup", wallet, groupId: id("groupId") } as const;
-      await tellLedger(exchange, traderId, command, "done", caller.commandId);
+      await sendToLedger(exchange, traderId, command, "done", caller.commandId);
       return { body: undefined };
     },
   });
@@ -93,7 +93,7 @@ export function safetyEndpoints({ exchange }: { readonly exchange: Exchange }) {
       const groups = await groupsOf(caller);
       for (const { groupId } of groups) {
         const command = { kind: "removeGroup", wallet, groupId } as const;
-        await tellLedger(exchange, traderId, command, "done", idFrom(caller.commandId, groupId));
+        await sendToLedger(exchange, traderId, command, "done", idFrom(caller.commandId, groupId));
       }
       return { body: { removed: groups.length } };
     },

@@ -20,7 +20,7 @@ import {
 } from "./schemas/account.js";
 import { pageOf } from "../request/fields.js";
 import { idFrom } from "../auth/signed.js";
-import { tellLedger } from "../trading/ledger-client.js";
+import { sendToLedger } from "../trading/ledger-client.js";
 import { transactionOnWire } from "./wire.js";
 import { requireSubaccount } from "./subaccounts.js";
 
@@ -66,7 +66,7 @@ export function transferEndpoints({ db, exchange, freshness }: TransferParts) {
         amount: body.amount,
         clientTransferId: body.clientTransferId,
       };
-      const reply = await tellLedger(exchange, traderId, command, "transfer", caller.commandId);
+      const reply = await sendToLedger(exchange, traderId, command, "transfer", caller.commandId);
       await freshness.reach(ledgerOf(traderId));
       const kept = await findTransfer(db, subaccountId, reply.transfer.transferId);
       return { body: transferOnWire(reply.transfer, kept?.ts ?? incoming.receivedMs) };

@@ -5,7 +5,12 @@ import { EVENT_STATUSES, EVENT_TYPES } from "../../db/schema/catalog.js";
 import { ORDER_STATUSES } from "../../db/schema/wallets.js";
 import { TRANSACTION_KINDS } from "../surface-a/schemas/account.js";
 import { commaList, Currency, Uuid } from "../request/fields.js";
-import { BatchCancelResult, BatchOrderError, CancelAllResult, OrderAccepted } from "../surface-a/schemas/orders.js";
+import {
+  BatchCancelResult,
+  BatchOrderError,
+  CancelAllResult,
+  OrderAccepted,
+} from "../surface-a/schemas/orders.js";
 
 const Name = z.string().min(1, "names an empty value").max(100, "is too long");
 

@@ -3,7 +3,10 @@
 import type { Ticks } from "../../actors/units.js";
 import { CONTRACT_TICKS, type Millicents } from "../../actors/units.js";
 import type { Currency } from "../../actors/market/types.js";
-import type { Competitor as CompetitorRecord, Player as PlayerRecord } from "../../db/queries/catalog/catalog.js";
+import type {
+  Competitor as CompetitorRecord,
+  Player as PlayerRecord,
+} from "../../db/queries/catalog/catalog.js";
 import type { EventRecord } from "../../db/queries/catalog/events.js";
 import type { FillRecord } from "../../db/queries/trading/fills.js";
 import type { MarketRecord, OutcomeRecord } from "../../db/queries/catalog/markets.js";

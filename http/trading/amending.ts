@@ -9,7 +9,7 @@ import { refuseInMaintenance } from "../reference/maintenance.js";
 import { readOrderPrice, refuseMarket, refuseQty, termsOf, type OrderRefusal } from "./placement.js";
 import { idFrom } from "../auth/signed.js";
 import type { Trader, TradingParts } from "./trading.js";
-import { tellLedger } from "./ledger-client.js";
+import { sendToLedger } from "./ledger-client.js";
 
 /** What changes. `qty` is what shall be left to fill, as in `OpenOrder`; absent fields stay. */
 export interface Change {
@@ -60,7 +60,7 @@ export async function amendOrder(
     limits,
   };
   try {
-    return (await tellLedger(exchange, traderId, command, "amended", commandId)).orderId;
+    return (await sendToLedger(exchange, traderId, command, "amended", commandId)).orderId;
   } catch (error) {
     const needsReplacement = error instanceof Refused && error.code === "QTY_OUT_OF_RANGE";
     if (closed !== undefined && needsReplacement) throw new Refused(closed.code, closed.reason);

@@ -8,7 +8,7 @@ import { refusedBy } from "../request/errors.js";
 import { REMEMBER_MS } from "../auth/signed.js";
 
 /** For questions that change nothing: their answers need not be remembered, and so nothing is written. */
-export const ONLY_LOOKING = { rememberMs: 0 } as const;
+export const READ_ONLY = { rememberMs: 0 } as const;
 
 type Kind = Extract<LedgerReply, { ok: true }>["kind"];
 type ReplyOf<K extends Kind> = Extract<LedgerReply, { ok: true; kind: K }>;
@@ -38,11 +38,11 @@ export function askLedger<K extends Kind>(
   command: LedgerCommand,
   kind: K,
 ): Promise<ReplyOf<K>> {
-  return replyOf(exchange, traderId, command, kind, ONLY_LOOKING);
+  return replyOf(exchange, traderId, command, kind, READ_ONLY);
 }
 
 /** Has a trader's ledger do something, once per command id: a repeat gets the same answer. Throws `Unavailable`. */
-export function tellLedger<K extends Kind>(
+export function sendToLedger<K extends Kind>(
   exchange: Ledgers,
   traderId: string,
   command: LedgerCommand,

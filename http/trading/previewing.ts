@@ -9,7 +9,7 @@ import { Refused, refusedBy, type Code } from "../request/errors.js";
 import { judgeOrder, marketOf, type OrderRefusal } from "./placement.js";
 import type { PlaceOrder } from "../surface-a/schemas/orders.js";
 import type { Trader, TradingParts } from "./trading.js";
-import { askLedger, ONLY_LOOKING } from "./ledger-client.js";
+import { askLedger, READ_ONLY } from "./ledger-client.js";
 
 /** Money in millicents. `reject` is why it would not be accepted, or would be rejected by its market. */
 export interface Preview {
@@ -51,7 +51,7 @@ export async function previewOrder(
   const ledger = ledgerShardOf(traderId);
   const entered = orderOf(judged, { wallet, trader: traderId, ledger }, nowMs);
   const command = { kind: "preview", order: entered } as const;
-  const reply = await exchange.market(judged.terms.marketId, command, ONLY_LOOKING);
+  const reply = await exchange.market(judged.terms.marketId, command, READ_ONLY);
   if (!reply.ok) throw refusedBy(reply.refusal);
   if (reply.kind !== "preview") throw new Error(`the market answered preview with ${reply.kind}`);
   return { reserve, ...reply.preview };

@@ -22,7 +22,7 @@ import { judgeOrder, marketOf, type Market } from "./placement.js";
 import type { Reference } from "../reference/reference.js";
 import type { PlaceOrder } from "../surface-a/schemas/orders.js";
 import { idFrom } from "../auth/signed.js";
-import { askLedger, tellLedger } from "./ledger-client.js";
+import { askLedger, sendToLedger } from "./ledger-client.js";
 
 /** Whose orders: a wallet, and the trader whose ledger shard it lives in. */
 export interface Trader {
@@ -162,7 +162,7 @@ export class Trading {
     const filter = await this.filterOf(scope);
     const command: LedgerCommand = { kind: "cancelAll", wallet: trader.wallet, filter, reason };
     const { exchange } = this.parts;
-    return (await tellLedger(exchange, trader.traderId, command, "cancels", commandId)).queued.length;
+    return (await sendToLedger(exchange, trader.traderId, command, "cancels", commandId)).queued.length;
   }
 
   private async judge(trader: Trader, orders: readonly PlaceOrder[], commandId: string): Promise<Judged[]> {
@@ -207,7 +207,7 @@ export class Trading {
   ): Promise<readonly PlaceResult[]> {
     const { exchange, limits } = this.parts;
     const command: LedgerCommand = { kind: "place", wallet, trader: traderId, orders, atomic, limits };
-    return (await tellLedger(exchange, traderId, command, "placed", commandId)).results;
+    return (await sendToLedger(exchange, traderId, command, "placed", commandId)).results;
   }
 
   /** Queues cancels and learns how each order ended. `byThis`: it was open, and is now canceled. */
@@ -217,7 +217,7 @@ export class Trading {
     commandId: string,
   ): Promise<Map<string, { readonly status: OrderStatus | undefined; readonly byThis: boolean }>> {
     const command: LedgerCommand = { kind: "cancel", wallet: trader.wallet, orderIds };
-    const reply = await tellLedger(this.parts.exchange, trader.traderId, command, "cancels", commandId);
+    const reply = await sendToLedger(this.parts.exchange, trader.traderId, command, "cancels", commandId);
     const queued = await this.endsOf(trader, reply.queued);
     const known = await this.statusesOf(trader, reply.unknown);
     return new Map(

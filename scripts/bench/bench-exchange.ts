@@ -21,7 +21,7 @@ export function startBenchExchange(environment: Readonly<Record<string, string>>
 }
 
 /** What the operator of a bench makes. Close it when everything is there. */
-export class Stage {
+export class BenchExchange {
   readonly #connection: Connection;
   readonly #operator: OperatorClient;
   readonly #exchange: Exchange;

@@ -10,7 +10,7 @@ import { Worker } from "node:worker_threads";
 import { z } from "zod";
 import type { Exchange } from "../replay/exchange.js";
 import { gatewayCpuSeconds } from "./gateway-cpu.js";
-import { Stage, startBenchExchange } from "./bench-exchange.js";
+import { BenchExchange, startBenchExchange } from "./bench-exchange.js";
 import { percentile, type Row } from "./table.js";
 
 const MARKETS = 50;
@@ -142,7 +142,7 @@ interface Prepared {
 
 /** An event whose books rest full, and a client that may read and change them. */
 async function prepare(exchange: Exchange): Promise<Prepared> {
-  const stage = new Stage(exchange);
+  const stage = new BenchExchange(exchange);
   const { url } = exchange;
   try {
     const account = await stage.account("maker", "10000");

@@ -14,7 +14,7 @@ import { OrdersDelta } from "../../http/client/wire.js";
 import { readRecord } from "../embedded/record.js";
 import type { Exchange } from "../replay/exchange.js";
 import { gatewayCpuSeconds } from "./gateway-cpu.js";
-import { Stage, startBenchExchange } from "./bench-exchange.js";
+import { BenchExchange, startBenchExchange } from "./bench-exchange.js";
 import { percentile, type Row } from "./table.js";
 
 /** Orders a second; the goal is about the last of them. */
@@ -132,7 +132,7 @@ interface Prepared {
 
 /** Markets with a deep order of one maker, whose own orders are watched, and traders who can take from it. */
 async function prepare(exchange: Exchange): Promise<Prepared> {
-  const stage = new Stage(exchange);
+  const stage = new BenchExchange(exchange);
   const { url } = exchange;
   try {
     const eventId = await stage.event();

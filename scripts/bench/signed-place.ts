@@ -11,7 +11,7 @@ import { Signer } from "../../http/client/signer.js";
 import type { Exchange } from "../replay/exchange.js";
 import { flood } from "./flood.js";
 import { gatewayCpuSeconds } from "./gateway-cpu.js";
-import { Stage, startBenchExchange } from "./bench-exchange.js";
+import { BenchExchange, startBenchExchange } from "./bench-exchange.js";
 import { median, type Row } from "./table.js";
 
 /** Enough that neither waits for the other end, nor for a disk: more change nothing. */
@@ -75,7 +75,7 @@ async function turnOf(contestant: Contestant, orders: Orders, count: number): Pr
 
 /** A trader with money, and an outcome that nobody else bids for: every order is accepted, and ends by itself. */
 async function prepare(exchange: Exchange) {
-  const stage = new Stage(exchange);
+  const stage = new BenchExchange(exchange);
   try {
     const { tradingKey } = await stage.account("maker", "1000000000");
     const [outcomeId] = await stage.market(await stage.event());

@@ -4,7 +4,7 @@ import { parsePrice } from "../../actors/units.js";
 import { pause } from "../../http/client/connection.js";
 import type { OrderBook } from "../../http/client/book.js";
 import type { BookAnswer } from "../../http/client/wire.js";
-import type { Stage } from "./set-up.js";
+import type { ReplaySetUp } from "./set-up.js";
 import type { Bids, Ladder } from "./recording/ladder.js";
 
 /** The level at which a book differs most, and by how many contracts. */
@@ -64,7 +64,10 @@ export function ladderOfAnswer(answer: BookAnswer, outcomeIds: readonly [string,
 }
 
 /** How far the streamed book is from the recording at this very moment, without waiting for anything. */
-export function streamedDifference(recorded: Ladder, { makers, market, outcomeIds }: Stage): Difference {
+export function streamedDifference(
+  recorded: Ladder,
+  { makers, market, outcomeIds }: ReplaySetUp,
+): Difference {
   const book = makers[0].stream.book(market.marketId);
   return book === undefined ? SAME : largestDifference(recorded, ladderOfBook(book, outcomeIds));
 }
@@ -73,7 +76,7 @@ export function streamedDifference(recorded: Ladder, { makers, market, outcomeId
  * A checked moment: every order is acknowledged, so the books have only to arrive. Gives the difference that is left
  * when both the stream and REST show the recorded ladder, or when they had their time.
  */
-export async function check(recorded: Ladder, stage: Stage, line: number): Promise<Check> {
+export async function check(recorded: Ladder, stage: ReplaySetUp, line: number): Promise<Check> {
   const { makers, market, outcomeIds } = stage;
   const began = Date.now();
   for (;;) {

@@ -11,7 +11,7 @@ import { isRunning } from "../supervisor/identity.js";
 export const VICTIMS = ["worker", "gateway", "projector", "jobs", "redis", "postgres"] as const;
 export type Victim = (typeof VICTIMS)[number];
 
-export interface TormentOptions {
+export interface FaultOptions {
   /** The data directory of the exchange, whose supervisor starts again what is killed. */
   readonly dataDir: string;
   /** Killed one after the other, over and over. */
@@ -48,7 +48,7 @@ function processOf(dataDir: string, victim: Victim): number | undefined {
 }
 
 /** Starts killing, with SIGKILL; the returned stop gives how many were killed. */
-export function startTorment({ dataDir, victims, everyMs, say }: TormentOptions): () => number {
+export function startFaults({ dataDir, victims, everyMs, say }: FaultOptions): () => number {
   supervisorOf(dataDir);
   let killed = 0;
   let turn = 0;

@@ -2,7 +2,7 @@
 
 import { Connection } from "../../http/client/connection.js";
 import { OperatorClient } from "../../http/client/session.js";
-import { readGrid, setStage, type Stage } from "./set-up.js";
+import { readGrid, setUpReplay, type ReplaySetUp } from "./set-up.js";
 import type { Exchange } from "./exchange.js";
 import { Mirror } from "./makers/mirror.js";
 import type { Options } from "./options.js";
@@ -18,7 +18,7 @@ const PACED_WINDOW_MS = 50;
 
 export interface Replayed {
   readonly outcome: Outcome;
-  readonly stage: Stage;
+  readonly stage: ReplaySetUp;
   /** Takes that found less than the recording promised. */
   readonly shortTakes: number;
 }
@@ -49,7 +49,7 @@ export async function replay(
   say(`${file}: ${surveyed.messages} messages; opening accounts on ${exchange.url}`);
 
   const { brand } = exchange;
-  const stage = await setStage({ connection, operator, brand, survey: surveyed, voids, takers });
+  const stage = await setUpReplay({ connection, operator, brand, survey: surveyed, voids, takers });
   say(`market ${stage.market.marketId} of event ${stage.event.eventId}`);
   if (await isMetered(stage)) {
     say("its keys are metered, 8 placements a second each; an exchange started with THROTTLE=off is quicker");
@@ -70,7 +70,7 @@ export async function replay(
 }
 
 /** Connecting has just cost a key 32 of its `stream` tokens, so a bucket that is full is none. */
-async function isMetered({ makers }: Stage): Promise<boolean> {
+async function isMetered({ makers }: ReplaySetUp): Promise<boolean> {
   const { stream } = await makers[0].rest.limits();
   return stream.remaining < stream.capacity;
 }

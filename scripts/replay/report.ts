@@ -1,7 +1,7 @@
 /** The report at the end of a replay, as lines for people. */
 
 import type { MoneyReport } from "../../http/client/wire.js";
-import type { Stage } from "./set-up.js";
+import type { ReplaySetUp } from "./set-up.js";
 import type { Outcome } from "./run.js";
 
 function merged(counts: readonly ReadonlyMap<string, number>[]): string {
@@ -39,7 +39,7 @@ export function isClean(outcome: Outcome): boolean {
 }
 
 /** `shortTakes`: takes that found less than the recording promised. */
-export function reportLines(outcome: Outcome, stage: Stage, shortTakes: number): string[] {
+export function reportLines(outcome: Outcome, stage: ReplaySetUp, shortTakes: number): string[] {
   const traders = [...stage.makers, ...stage.takers];
   const sum = (of: (trader: (typeof traders)[number]) => number): number =>
     traders.reduce((total, trader) => total + of(trader), 0);

@@ -5,7 +5,7 @@ import { setTimeout } from "node:timers/promises";
 import { pause } from "../../http/client/connection.js";
 import type { OperatorClient } from "../../http/client/session.js";
 import type { BalanceAnswer, MoneyReport } from "../../http/client/wire.js";
-import type { Stage } from "./set-up.js";
+import type { ReplaySetUp } from "./set-up.js";
 import { check, streamedDifference, type Check, type Difference } from "./checks.js";
 import { EMPTY_LADDER, type Ladder } from "./recording/ladder.js";
 import type { Mirror } from "./makers/mirror.js";
@@ -63,7 +63,7 @@ export class Run {
   #clock: { readonly recordedMs: number; readonly realMs: number } | undefined;
 
   constructor(
-    private readonly stage: Stage,
+    private readonly stage: ReplaySetUp,
     private readonly mirror: Mirror,
     private readonly operator: OperatorClient,
     private readonly progress: Progress,

@@ -10,7 +10,7 @@ import type { MarketDefinition } from "./recording/recording.js";
 import type { Survey } from "./recording/survey.js";
 import { Trader } from "./makers/trader.js";
 
-export interface Stage {
+export interface ReplaySetUp {
   readonly event: EventAnswer;
   readonly market: MarketAnswer;
   readonly outcomeIds: readonly [string, string];
@@ -19,7 +19,7 @@ export interface Stage {
   readonly takers: readonly Trader[];
 }
 
-export interface Casting {
+export interface SetUpOptions {
   readonly connection: Connection;
   readonly operator: OperatorClient;
   readonly brand: string;
@@ -56,7 +56,7 @@ export async function readGrid(operator: OperatorClient): Promise<readonly numbe
 }
 
 /** Creates everything through the public routes and connects the traders' streams. */
-export async function setStage(casting: Casting): Promise<Stage> {
+export async function setUpReplay(casting: SetUpOptions): Promise<ReplaySetUp> {
   const { connection, operator, brand, survey } = casting;
   const [event, market] = await createMarket(operator, survey.definition, casting.voids);
   const [first, second] = market.outcomes;

@@ -25,7 +25,7 @@ import { createHttpServer, drain, listen } from "../../http/server.js";
 import { Repeats } from "../../http/auth/repeats.js";
 import { Seal } from "../../http/auth/seal.js";
 import { REMEMBER_MS, Signatures } from "../../http/auth/signed.js";
-import { Standing } from "../../http/auth/revocation-watch.js";
+import { RevocationWatch } from "../../http/auth/revocation-watch.js";
 import { streamCatalog, streamQueries, streamTrading } from "../../http/websocket/ports.js";
 import { sharedThrottle, type Throttle } from "../../http/request/throttle.js";
 import { WebTokens } from "../../http/auth/tokens.js";
@@ -229,7 +229,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       onError,
       sandbox,
     });
-    const standing = new Standing({ db, reference, locations, sockets, onError });
+    const standing = new RevocationWatch({ db, reference, locations, sockets, onError });
     closing.push(() => standing.stop());
     metrics.gauge("overround_ws_sockets", "Open websockets", () => sockets.sockets);
 

@@ -47,7 +47,7 @@ export async function driveEventStep(
 ): Promise<readonly { marketId: string; settlementId: string }[]> {
   const graded: { marketId: string; settlementId: string }[] = [];
   const waiting = [...markets];
-  const tell = async (): Promise<void> => {
+  const publish = async (): Promise<void> => {
     for (let market = waiting.pop(); market !== undefined; market = waiting.pop()) {
       const { marketId, voids } = market;
       await send(exchange, step, marketId, { kind: "lifecycle", actions: STEPS[step.action] });
@@ -58,7 +58,7 @@ export async function driveEventStep(
         graded.push({ marketId, settlementId: reply.settlementId });
     }
   };
-  await Promise.all(Array.from({ length: PARALLEL }, tell));
+  await Promise.all(Array.from({ length: PARALLEL }, publish));
   return graded;
 }
 

@@ -22,9 +22,9 @@ const STEP_GRACE_MS = 5_000;
 
 /** Looks once. One thing that fails does not keep the others from being tried; the next sweep tries it again. */
 export async function sweep(ports: SweepPorts, log: Logger, nowMs: number): Promise<void> {
-  const attempt = async (what: string, work: () => Promise<void>): Promise<void> => {
+  const attempt = async (what: string, result: () => Promise<void>): Promise<void> => {
     try {
-      await work();
+      await result();
     } catch (error) {
       log.warn({ err: error }, `sweep: ${what} failed`);
     }

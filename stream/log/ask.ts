@@ -60,7 +60,7 @@ export class LogExchange implements Exchange {
   /** Begins to hear answers. Nothing can be asked before. */
   async start(): Promise<void> {
     this.#subscription = await this.#options.log.subscribe(this.#feed, {
-      onBody: (body) => this.#hear(body),
+      onBody: (body) => this.#receiveReplies(body),
       // Whoever waits for a missed answer asks again, and gets it again.
       onMissed: () => undefined,
     });
@@ -80,7 +80,7 @@ export class LogExchange implements Exchange {
     });
   }
 
-  #hear(body: string): void {
+  #receiveReplies(body: string): void {
     for (const [id, reply] of parseReplies(body)) {
       for (const resolve of this.#waiting.get(id) ?? []) resolve(reply);
     }

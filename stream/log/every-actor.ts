@@ -2,7 +2,7 @@
 
 import { type ActorId, partitionOf, PARTITIONS } from "../../actors/actor.js";
 import { type Clock, sleep } from "./clock.js";
-import type { Carried, Listener, Log, Ring, StoredEntry } from "./log.js";
+import type { InlineRecord, Listener, Log, Notification, StoredEntry } from "./log.js";
 import type { Logger } from "./logger.js";
 import { CorruptLog, parseEntry } from "./packing.js";
 import type { Entry } from "./ports.js";
@@ -39,11 +39,11 @@ export class EveryActor {
   readonly #options: EveryActorOptions & { readonly batchEntries: number };
   /** The last seq of each actor that is in hand or has been handed over. */
   readonly #cursors: Map<ActorId, number>;
-  #inHand: Entry[] = [];
+  #gathered: Entry[] = [];
   readonly #lost = new Set<ActorId>();
   /** By domain, whose actors have something new. */
   readonly #dirty = new Map<string, Set<ActorId>>();
-  readonly #lookAtAll = new Set<string>();
+  readonly #toScan = new Set<string>();
   readonly #listener: Listener;
   readonly #loop: Promise<void>;
   #wake: () => void = () => undefined;
@@ -53,22 +53,22 @@ export class EveryActor {
     this.#ports = ports;
     this.#options = { ...options, batchEntries: options.batchEntries ?? BATCH_ENTRIES };
     this.#cursors = new Map(options.cursors);
-    this.#listener = ports.log.listen("deltas", (ring) => this.#onRing(ring));
+    this.#listener = ports.log.listen("deltas", (notification) => this.#onNotification(notification));
     this.#listener.watch(options.partitions ?? PARTITIONS);
     this.#loop = this.#run();
   }
 
-  #onRing({ partition, rung, lookAtAll }: Ring): void {
-    if (lookAtAll) this.#lookAtAll.add(partition);
-    for (const { actor, carried } of rung) {
-      if (carried === undefined || !this.#takeCarried(actor, carried)) this.#markDirty(actor);
+  #onNotification({ partition, notices, scanAll }: Notification): void {
+    if (scanAll) this.#toScan.add(partition);
+    for (const { actor, inline } of notices) {
+      if (inline === undefined || !this.#takeInline(actor, inline)) this.#markDirty(actor);
     }
     this.#wake();
   }
 
   /** Who is behind, or cannot read what came, leaves it in the log and reads on from there. */
-  #takeCarried(actor: ActorId, { position: seq, body }: Carried): boolean {
-    if (this.#inHand.length >= this.#options.batchEntries) return false;
+  #takeInline(actor: ActorId, { position: seq, body }: InlineRecord): boolean {
+    if (this.#gathered.length >= this.#options.batchEntries) return false;
     try {
       return this.#take(actor, { seq, body });
     } catch (error) {
@@ -83,45 +83,45 @@ export class EveryActor {
     if (stored.seq <= last) return true;
     if (stored.seq !== last + 1 || this.#lost.has(actor)) return false;
     // What the log gives is an entry of that actor, whatever its deltas are.
-    this.#inHand.push(parseEntry(actor, stored) as unknown as Entry);
+    this.#gathered.push(parseEntry(actor, stored) as unknown as Entry);
     this.#cursors.set(actor, stored.seq);
     return true;
   }
 
   #markDirty(actor: ActorId): void {
     if (this.#lost.has(actor)) return;
-    const domain = this.#ports.log.domainOf(partitionOf(actor));
-    const dirty = this.#dirty.get(domain);
-    if (dirty === undefined) this.#dirty.set(domain, new Set([actor]));
+    const group = this.#ports.log.commitGroupOf(partitionOf(actor));
+    const dirty = this.#dirty.get(group);
+    if (dirty === undefined) this.#dirty.set(group, new Set([actor]));
     else dirty.add(actor);
   }
 
   async #run(): Promise<void> {
     while (!this.#stopped) {
-      if (this.#inHand.length === 0 && this.#dirty.size === 0 && this.#lookAtAll.size === 0) {
+      if (this.#gathered.length === 0 && this.#dirty.size === 0 && this.#toScan.size === 0) {
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
         });
         continue;
       }
       try {
-        await this.#look();
+        await this.#scan();
         await this.#read();
       } catch (error) {
         this.#ports.logger.warn({ err: error }, "cannot read the deltas of all actors, trying again");
         await sleep(this.#ports.clock, RETRY_MS);
       }
-      const entries = this.#inHand;
-      this.#inHand = [];
-      if (entries.length > 0) await this.#hand(entries);
+      const entries = this.#gathered;
+      this.#gathered = [];
+      if (entries.length > 0) await this.#deliver(entries);
     }
   }
 
-  async #look(): Promise<void> {
-    for (const partition of [...this.#lookAtAll]) {
-      const sightings = await this.#ports.log.look(partition);
-      this.#lookAtAll.delete(partition);
-      for (const { actor, head } of sightings) {
+  async #scan(): Promise<void> {
+    for (const partition of [...this.#toScan]) {
+      const statuses = await this.#ports.log.scan(partition);
+      this.#toScan.delete(partition);
+      for (const { actor, head } of statuses) {
         if (head.seq > (this.#cursors.get(actor) ?? 0)) this.#markDirty(actor);
       }
     }
@@ -132,9 +132,9 @@ export class EveryActor {
     const { batchEntries } = this.#options;
     const waiting = [...this.#dirty.values()].reduce((sum, actors) => sum + actors.size, 0);
     const page = Math.min(MAX_PAGE, Math.max(MIN_PAGE, Math.floor(batchEntries / Math.max(1, waiting))));
-    for (const [domain, actors] of [...this.#dirty]) {
-      if (this.#inHand.length >= batchEntries) break;
-      this.#dirty.delete(domain);
+    for (const [group, actors] of [...this.#dirty]) {
+      if (this.#gathered.length >= batchEntries) break;
+      this.#dirty.delete(group);
       try {
         await this.#readOn([...actors], page);
       } catch (error) {
@@ -163,7 +163,7 @@ export class EveryActor {
   }
 
   /** Hands a batch over until it is taken. */
-  async #hand(entries: readonly Entry[]): Promise<void> {
+  async #deliver(entries: readonly Entry[]): Promise<void> {
     while (!this.#stopped) {
       try {
         await this.#options.onEntries(entries);

@@ -63,7 +63,7 @@ export interface Head {
 }
 
 /** What a new or lost owner of a partition has to know of each actor in it. */
-export interface Sighting {
+export interface ActorStatus {
   readonly actor: ActorId;
   readonly head: Head;
   /** Messages in the mailbox: exactly those not applied. */
@@ -74,7 +74,7 @@ export interface Sighting {
 }
 
 /** A partition and the epoch under which its owner writes. */
-export interface Tenure {
+export interface Ownership {
   readonly partition: string;
   readonly epoch: number;
 }
@@ -103,7 +103,7 @@ export interface Publication {
 /** What is written as a whole, in partitions of one domain. */
 export interface Commit {
   /** Every partition that is changed, at least. */
-  readonly tenures: readonly Tenure[];
+  readonly ownerships: readonly Ownership[];
   /** In the order in which they follow from each other: an actor may come again, with its next entry. */
   readonly changes: readonly Change[];
   /** Told when it is written. */
@@ -150,26 +150,26 @@ export type TakeOutcome =
   | { readonly kind: "held"; readonly owner: string };
 
 /** Which of a domain's two bells: one rings on new commands, one on new deltas. */
-export type BellKind = "commands" | "deltas";
+export type NotificationKind = "commands" | "deltas";
 
 /** What a ring says of one actor: what it got, when that is short; otherwise only that it got something. */
-export interface Rung {
+export interface ActorNotice {
   readonly actor: ActorId;
   /** The message or entry, at its position in the mailbox or the delta stream. */
-  readonly carried?: Carried | undefined;
+  readonly inline?: InlineRecord | undefined;
 }
 
-export interface Carried {
+export interface InlineRecord {
   readonly position: number;
   readonly body: string;
 }
 
-export interface Ring {
+export interface Notification {
   readonly partition: string;
   /** In order; an actor may come several times. */
-  readonly rung: readonly Rung[];
+  readonly notices: readonly ActorNotice[];
   /** The listener has just begun, or has missed rings: anything in the partition may have changed. */
-  readonly lookAtAll: boolean;
+  readonly scanAll: boolean;
 }
 
 export interface Listener {
@@ -190,7 +190,7 @@ export interface Subscription {
 
 export interface Log {
   /** The domain of a partition: what is in one domain can be read and committed together. */
-  domainOf(partition: string): string;
+  commitGroupOf(partition: string): string;
 
   /**
    * Appends messages to mailboxes of one partition and rings its command bell once. With a `capacity`, messages for
@@ -203,7 +203,7 @@ export interface Log {
     limit: number,
   ): Promise<ReadonlyMap<ActorId, readonly Message[]>>;
   /** Every actor of the partition that ever got a message. */
-  look(partition: string): Promise<readonly Sighting[]>;
+  scan(partition: string): Promise<readonly ActorStatus[]>;
   heads(partition: string, actors: readonly ActorId[]): Promise<readonly Head[]>;
 
   /** Writes all changes or none, and rings the delta bell once. */
@@ -237,7 +237,7 @@ export interface Log {
   /** Gives the partition up, if it is still held with this epoch; the epoch is spent. */
   release(partition: string, epoch: number): Promise<void>;
 
-  listen(kind: BellKind, onRing: (ring: Ring) => void): Listener;
+  listen(kind: NotificationKind, onNotification: (notification: Notification) => void): Listener;
   /** Hears a feed from now on; resolves once it does. Nothing is kept for those who do not hear it. */
   subscribe(feed: string, reader: FeedReader): Promise<Subscription>;
   /** Tells those who hear a feed. One that is too slow, or loses its connection, misses messages and is told so. */

@@ -7,7 +7,7 @@ import { type ActorId, partitionOf } from "../../actors/actor.js";
 import type { Clock } from "./clock.js";
 import { sleep } from "./clock.js";
 import { EveryActor, type EveryActorOptions } from "./every-actor.js";
-import type { Carried, Listener, Log, Ring, StoredEntry } from "./log.js";
+import type { InlineRecord, Listener, Log, Notification, StoredEntry } from "./log.js";
 import type { Logger } from "./logger.js";
 import { CorruptLog, parseEntry } from "./packing.js";
 import { load } from "../runtime/recovery.js";
@@ -50,13 +50,13 @@ export class LogTail implements Tail {
   /** By domain. */
   readonly #reading = new Map<string, Promise<void>>();
   readonly #everyActor = new Set<EveryActor>();
-  #rings: Ring[] = [];
+  #pendingNotifications: Notification[] = [];
   readonly #listener: Listener;
   #closed = false;
 
   constructor(options: TailOptions) {
     this.#options = options;
-    this.#listener = options.log.listen("deltas", (ring) => this.#onRing(ring));
+    this.#listener = options.log.listen("deltas", (notification) => this.#onNotification(notification));
   }
 
   follow<Delta extends AnyDelta>(
@@ -85,15 +85,15 @@ export class LogTail implements Tail {
   }
 
   /** Whether the followers have an entry that came with a ring. */
-  #handCarried(
+  #deliverInline(
     partition: string,
     followed: Followed,
     actor: ActorId,
-    { position: seq, body }: Carried,
+    { position: seq, body }: InlineRecord,
   ): boolean {
     if (seq !== followed.afterSeq + 1) return seq <= followed.afterSeq;
     try {
-      this.#handOut(partition, actor, [{ seq, body }]);
+      this.#deliver(partition, actor, [{ seq, body }]);
       return true;
     } catch (error) {
       if (error instanceof CorruptLog) return false;
@@ -108,69 +108,69 @@ export class LogTail implements Tail {
     followed.followers.delete(follower);
     if (followed.followers.size > 0) return;
     actors.delete(actor);
-    this.#dirty.get(this.#options.log.domainOf(partition))?.delete(actor);
+    this.#dirty.get(this.#options.log.commitGroupOf(partition))?.delete(actor);
     if (actors.size > 0) return;
     this.#followed.delete(partition);
     this.#listener.watch([...this.#followed.keys()]);
   }
 
   /** Rings wait for the loop to turn: an answer that was heard before them is on its way by then. */
-  #onRing(ring: Ring): void {
-    this.#rings.push(ring);
-    if (this.#rings.length > 1) return;
+  #onNotification(notification: Notification): void {
+    this.#pendingNotifications.push(notification);
+    if (this.#pendingNotifications.length > 1) return;
     setImmediate(() => {
-      const rings = this.#rings;
-      this.#rings = [];
+      const notifications = this.#pendingNotifications;
+      this.#pendingNotifications = [];
       if (this.#closed) return;
-      for (const one of rings) this.#take(one);
+      for (const one of notifications) this.#take(one);
     });
   }
 
-  #take({ partition, rung, lookAtAll }: Ring): void {
+  #take({ partition, notices, scanAll }: Notification): void {
     const actors = this.#followed.get(partition);
     if (actors === undefined) return;
-    if (lookAtAll) {
+    if (scanAll) {
       this.#checkHeads.add(partition);
       for (const actor of actors.keys()) this.#markDirty(actor);
     }
-    for (const { actor, carried } of rung) {
+    for (const { actor, inline } of notices) {
       const followed = actors.get(actor);
       if (followed === undefined) continue;
       // Whether a follower is ahead of the log must be known before it is given more.
-      const isRead = carried === undefined || this.#checkHeads.has(partition);
-      if (isRead || !this.#handCarried(partition, followed, actor, carried)) this.#markDirty(actor);
+      const isRead = inline === undefined || this.#checkHeads.has(partition);
+      if (isRead || !this.#deliverInline(partition, followed, actor, inline)) this.#markDirty(actor);
     }
   }
 
   #markDirty(actor: ActorId): void {
-    const domain = this.#options.log.domainOf(partitionOf(actor));
-    const dirty = this.#dirty.get(domain);
-    if (dirty === undefined) this.#dirty.set(domain, new Set([actor]));
+    const group = this.#options.log.commitGroupOf(partitionOf(actor));
+    const dirty = this.#dirty.get(group);
+    if (dirty === undefined) this.#dirty.set(group, new Set([actor]));
     else dirty.add(actor);
-    if (this.#reading.has(domain) || this.#closed) return;
-    const reading = this.#readOn(domain).finally(() => {
-      this.#reading.delete(domain);
+    if (this.#reading.has(group) || this.#closed) return;
+    const reading = this.#readOn(group).finally(() => {
+      this.#reading.delete(group);
     });
-    this.#reading.set(domain, reading);
+    this.#reading.set(group, reading);
   }
 
-  async #readOn(domain: string): Promise<void> {
+  async #readOn(group: string): Promise<void> {
     // Everything that is followed or rings in this turn of the loop is read together.
     await Promise.resolve();
     for (;;) {
-      const dirty = this.#dirty.get(domain);
+      const dirty = this.#dirty.get(group);
       if (dirty === undefined || dirty.size === 0 || this.#closed) break;
-      this.#dirty.set(domain, new Set());
+      this.#dirty.set(group, new Set());
       try {
         for (const partition of this.#checkHeads) await this.#compareWithHeads(partition);
         await this.#read(dirty);
       } catch (error) {
-        for (const actor of dirty) this.#dirty.get(domain)?.add(actor);
-        this.#options.logger.warn({ err: error, domain }, "cannot read deltas, trying again");
+        for (const actor of dirty) this.#dirty.get(group)?.add(actor);
+        this.#options.logger.warn({ err: error, domain: group }, "cannot read deltas, trying again");
         await sleep(this.#options.clock, RETRY_MS);
       }
     }
-    this.#dirty.delete(domain);
+    this.#dirty.delete(group);
   }
 
   /** A follower that is ahead of the log has seen what a crash of the log took back. */
@@ -202,12 +202,12 @@ export class LogTail implements Tail {
       const partition = partitionOf(actor);
       const first = stored[0]?.seq ?? 0;
       this.#loseFollowers(partition, actor, ({ afterSeq }) => afterSeq + 1 < first);
-      this.#handOut(partition, actor, stored);
+      this.#deliver(partition, actor, stored);
       if (stored.length === PAGE) this.#markDirty(actor);
     }
   }
 
-  #handOut(partition: string, actor: ActorId, stored: readonly StoredEntry[]): void {
+  #deliver(partition: string, actor: ActorId, stored: readonly StoredEntry[]): void {
     // What the log gives is of this actor, whose followers know its deltas.
     const entries = stored.map((entry) => parseEntry(actor, entry)) as unknown as Entry[];
     const last = entries.at(-1)?.seq ?? 0;
@@ -220,9 +220,9 @@ export class LogTail implements Tail {
   }
 
   /** A follower that throws must not keep the others from being told. */
-  #call(actor: ActorId, tell: () => void): void {
+  #call(actor: ActorId, publish: () => void): void {
     try {
-      tell();
+      publish();
     } catch (error) {
       this.#options.logger.error({ err: error, actor }, "a follower failed");
     }

@@ -12,7 +12,7 @@ const RECONNECT_MAX_MS = 500;
 const COMMAND_TIMEOUT_MS = 3_000;
 /** A socket that owes an answer for so long is dead. */
 const SOCKET_TIMEOUT_MS = 4_000;
-const HEARING_TIMEOUT_MS = 1_500;
+const SUBSCRIBER_TIMEOUT_MS = 1_500;
 
 export const backOff = (attempt: number): number => Math.min(attempt * RECONNECT_STEP_MS, RECONNECT_MAX_MS);
 
@@ -28,11 +28,11 @@ const COMMON: RedisOptions = {
 };
 
 /** For a connection that only hears: whoever has it makes another when it is lost. */
-export const HEARING_OPTIONS: RedisOptions = {
+export const SUBSCRIBER_OPTIONS: RedisOptions = {
   ...COMMON,
   retryStrategy: () => null,
   autoResubscribe: false,
-  commandTimeout: HEARING_TIMEOUT_MS,
+  commandTimeout: SUBSCRIBER_TIMEOUT_MS,
 };
 
 /** Opens a connection for commands. `url` is one URL, or a comma list of nodes of a Redis Cluster. */

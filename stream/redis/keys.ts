@@ -4,7 +4,7 @@
  */
 
 import type { ActorId } from "../../actors/actor.js";
-import type { BellKind } from "../log/log.js";
+import type { NotificationKind } from "../log/log.js";
 
 export class Keys {
   readonly #prefix: string;
@@ -25,8 +25,8 @@ export class Keys {
   }
 
   /** Number of rings, and the channel on which they are heard; see `bells.ts`. */
-  bell(domain: string, kind: BellKind): string {
-    return this.#of(domain, `rings:${kind}`);
+  notifications(group: string, kind: NotificationKind): string {
+    return this.#of(group, `rings:${kind}`);
   }
 
   /** Set of the actors that ever got a message. */
@@ -95,7 +95,7 @@ export class Keys {
   }
 
   /** Set of gateways that fell, until the orders of their sockets are canceled. */
-  fallen(): string {
+  expiredGateways(): string {
     return this.#of("gateways", "fallen");
   }
 

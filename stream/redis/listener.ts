@@ -1,23 +1,23 @@
 /** Listening to bells on Redis. */
 
-import { parseRing } from "../log/notifications.js";
-import type { Listener, Ring } from "../log/log.js";
-import type { Hearing } from "./subscriber.js";
+import { parseNotification } from "../log/notifications.js";
+import type { Listener, Notification } from "../log/log.js";
+import type { Subscriber } from "./subscriber.js";
 
 /** How often is looked whether rings were lost on the way, ms. */
 const CHECK_MS = 1_000;
 
 export interface RedisListenerPorts {
-  readonly hearing: Hearing;
+  readonly subscriber: Subscriber;
   /** The bell that a partition rings. */
-  readonly bellOf: (partition: string) => string;
+  readonly channelOf: (partition: string) => string;
   /** How often a bell has rung. */
-  readonly ringsOf: (bell: string) => Promise<number>;
-  readonly onRing: (ring: Ring) => void;
+  readonly countOf: (channel: string) => Promise<number>;
+  readonly onNotification: (notification: Notification) => void;
 }
 
 /** A bell that is being heard. */
-interface Heard {
+interface Watched {
   readonly stop: () => void;
   watched: ReadonlySet<string>;
   /** Whether the channel is heard, */
@@ -32,7 +32,7 @@ interface Heard {
 
 export class RedisListener implements Listener {
   readonly #ports: RedisListenerPorts;
-  readonly #bells = new Map<string, Heard>();
+  readonly #channels = new Map<string, Watched>();
   #checking: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -49,32 +49,32 @@ export class RedisListener implements Listener {
   watch(partitions: readonly string[]): void {
     const byBell = new Map<string, Set<string>>();
     for (const partition of partitions) {
-      const bell = this.#ports.bellOf(partition);
-      byBell.set(bell, (byBell.get(bell) ?? new Set()).add(partition));
+      const channel = this.#ports.channelOf(partition);
+      byBell.set(channel, (byBell.get(channel) ?? new Set()).add(partition));
     }
-    for (const [bell, { stop }] of this.#bells) {
-      if (byBell.has(bell)) continue;
+    for (const [channel, { stop }] of this.#channels) {
+      if (byBell.has(channel)) continue;
       stop();
-      this.#bells.delete(bell);
+      this.#channels.delete(channel);
     }
-    for (const [bell, watched] of byBell) {
-      const heard = this.#bells.get(bell);
+    for (const [channel, watched] of byBell) {
+      const heard = this.#channels.get(channel);
       if (heard === undefined) {
-        this.#hear(bell, watched);
+        this.#subscribe(channel, watched);
         continue;
       }
       const fresh = [...watched].filter((partition) => !heard.watched.has(partition));
       heard.watched = watched;
-      if (heard.isHeard) this.#lookAtAll(fresh);
+      if (heard.isHeard) this.#scanAll(fresh);
     }
   }
 
-  #hear(bell: string, watched: ReadonlySet<string>): void {
-    const stop = this.#ports.hearing.hear(bell, {
-      begun: () => void this.#begin(bell, heard),
-      heard: (text) => this.#rang(heard, text),
+  #subscribe(channel: string, watched: ReadonlySet<string>): void {
+    const stop = this.#ports.subscriber.listen(channel, {
+      onSubscribed: () => void this.#begin(channel, heard),
+      onMessage: (text) => this.#received(heard, text),
     });
-    const heard: Heard = {
+    const heard: Watched = {
       stop,
       watched,
       isBegun: false,
@@ -82,40 +82,40 @@ export class RedisListener implements Listener {
       last: 0,
       checked: undefined,
     };
-    this.#bells.set(bell, heard);
+    this.#channels.set(channel, heard);
   }
 
   /** Looks at everything once it is known which ring comes next. */
-  async #begin(bell: string, heard: Heard): Promise<void> {
+  async #begin(channel: string, heard: Watched): Promise<void> {
     heard.isBegun = true;
     heard.isHeard = false;
     heard.last = 0;
     heard.checked = undefined;
     try {
-      const number = await this.#ports.ringsOf(bell);
+      const number = await this.#ports.countOf(channel);
       heard.last = Math.max(heard.last, number);
       heard.isHeard = true;
-      this.#lookAtAll(heard.watched);
+      this.#scanAll(heard.watched);
     } catch {
       // The next check begins again.
     }
   }
 
-  #rang(heard: Heard, text: string): void {
-    const { number, rings } = parseRing(text, heard.watched);
+  #received(heard: Watched, text: string): void {
+    const { number, notifications } = parseNotification(text, heard.watched);
     const isNext = !heard.isHeard || number === heard.last + 1;
     heard.last = number;
-    for (const ring of rings) this.#ports.onRing(ring);
-    if (!isNext) this.#lookAtAll(heard.watched);
+    for (const notification of notifications) this.#ports.onNotification(notification);
+    if (!isNext) this.#scanAll(heard.watched);
   }
 
-  #lookAtAll(partitions: Iterable<string>): void {
-    for (const partition of partitions) this.#ports.onRing({ partition, rung: [], lookAtAll: true });
+  #scanAll(partitions: Iterable<string>): void {
+    for (const partition of partitions) this.#ports.onNotification({ partition, notices: [], scanAll: true });
   }
 
   /** A last ring that was lost is missed by nobody but who counts. */
   async #check(): Promise<void> {
-    for (const [bell, heard] of this.#bells) {
+    for (const [bell, heard] of this.#channels) {
       if (!heard.isHeard) {
         if (heard.isBegun) await this.#begin(bell, heard);
         continue;
@@ -123,11 +123,11 @@ export class RedisListener implements Listener {
       const before = heard.checked;
       if (before !== undefined && heard.last < before) {
         heard.last = before;
-        this.#lookAtAll(heard.watched);
+        this.#scanAll(heard.watched);
       }
       heard.checked = undefined;
       try {
-        heard.checked = await this.#ports.ringsOf(bell);
+        heard.checked = await this.#ports.countOf(bell);
       } catch {
         // The connection was lost; the hearing may begin anew.
       }
@@ -137,8 +137,8 @@ export class RedisListener implements Listener {
   close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#checking);
-    for (const { stop } of this.#bells.values()) stop();
-    this.#bells.clear();
+    for (const { stop } of this.#channels.values()) stop();
+    this.#channels.clear();
     return Promise.resolve();
   }
 }

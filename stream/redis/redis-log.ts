@@ -1,11 +1,11 @@
 /** The log on Redis 7 or newer: a single server or a cluster. The atomic steps are the Lua files of `commands/`. */
 
 import type { ActorId } from "../../actors/actor.js";
-import { MAX_CARRIED } from "../log/notifications.js";
+import { MAX_INLINE_BYTES } from "../log/notifications.js";
 import { connect, type Connection, onConnectionLost } from "./connection.js";
 import { Keys } from "./keys.js";
 import {
-  type BellKind,
+  type NotificationKind,
   type Commit,
   type CommitOutcome,
   cursorAt,
@@ -22,15 +22,15 @@ import {
   NO_CURSOR,
   positionOf,
   type Publication,
-  type Ring,
-  type Sighting,
+  type Notification,
+  type ActorStatus,
   type Snapshot,
   type Subscription,
   type TakeOutcome,
 } from "../log/log.js";
 import { type Logger, silentLogger } from "../log/logger.js";
 import { RedisListener } from "./listener.js";
-import { Hearing } from "./subscriber.js";
+import { Subscriber } from "./subscriber.js";
 import {
   commitOutcome,
   HEAD_FIELDS,
@@ -52,13 +52,13 @@ export interface RedisLogOptions {
 }
 
 /** On a single server everything is in one domain; on a cluster each partition is one, wherever it lives. */
-const ONE_DOMAIN = "all";
+const ONE_GROUP = "all";
 
 export class RedisLog implements Log {
   readonly #connection: Connection;
   readonly #keys: Keys;
   readonly #run: RunScript;
-  readonly #hearing: Hearing;
+  readonly #subscriber: Subscriber;
   readonly #isCluster: boolean;
   readonly #lost = new Set<() => void>();
   readonly #listeners = new Set<Listener>();
@@ -69,7 +69,7 @@ export class RedisLog implements Log {
     this.#keys = new Keys(options.prefix ?? "overround:");
     this.#run = loadScripts(this.#connection);
     this.#isCluster = options.url.includes(",");
-    this.#hearing = new Hearing(options.url, options.logger ?? silentLogger);
+    this.#subscriber = new Subscriber(options.url, options.logger ?? silentLogger);
     onConnectionLost(this.#connection, () => {
       if (!this.#closed) for (const listener of this.#lost) listener();
     });
@@ -90,8 +90,8 @@ export class RedisLog implements Log {
     }
   }
 
-  domainOf(partition: string): string {
-    return this.#isCluster ? partition : ONE_DOMAIN;
+  commitGroupOf(partition: string): string {
+    return this.#isCluster ? partition : ONE_GROUP;
   }
 
   async append(
@@ -111,11 +111,11 @@ export class RedisLog implements Log {
       messages.push(place, body);
     }
     const actors = [...places.keys()];
-    const bell = this.#keys.bell(this.domainOf(partition), "commands");
-    const keys = [bell, this.#keys.actors(partition)];
+    const channel = this.#keys.notifications(this.commitGroupOf(partition), "commands");
+    const keys = [channel, this.#keys.actors(partition)];
     for (const actor of actors) keys.push(this.#keys.mailbox(partition, actor));
     const taken = await this.#run("append", keys, [
-      MAX_CARRIED,
+      MAX_INLINE_BYTES,
       capacity,
       partition,
       actors.length,
@@ -142,7 +142,7 @@ export class RedisLog implements Log {
     return found;
   }
 
-  async look(partition: string): Promise<readonly Sighting[]> {
+  async scan(partition: string): Promise<readonly ActorStatus[]> {
     const [members, due] = await Promise.all([
       this.#connection.smembers(this.#keys.actors(partition)),
       this.#connection.zrange(this.#keys.deadlines(partition), 0, -1, "WITHSCORES"),
@@ -176,16 +176,16 @@ export class RedisLog implements Log {
     return this.#connection.xread("COUNT", limit, "STREAMS", ...streams);
   }
 
-  async commit({ tenures, changes, publications = [] }: Commit): Promise<CommitOutcome> {
-    const [first] = tenures;
+  async commit({ ownerships, changes, publications = [] }: Commit): Promise<CommitOutcome> {
+    const [first] = ownerships;
     if (first === undefined) throw new Error("a commit is written under a tenure");
-    const keys = [this.#keys.bell(this.domainOf(first.partition), "deltas")];
-    const args: (string | number)[] = [MAX_CARRIED, tenures.length];
-    for (const { partition, epoch } of tenures) {
+    const keys = [this.#keys.notifications(this.commitGroupOf(first.partition), "deltas")];
+    const args: (string | number)[] = [MAX_INLINE_BYTES, ownerships.length];
+    for (const { partition, epoch } of ownerships) {
       keys.push(this.#keys.lease(partition), this.#keys.deadlines(partition));
       args.push(partition, epoch);
     }
-    const tenurePlaces = new Map(tenures.map(({ partition }, index) => [partition, index + 1]));
+    const tenurePlaces = new Map(ownerships.map(({ partition }, index) => [partition, index + 1]));
     const actorPlaces = new Map<ActorId, number>();
     const actors: (string | number)[] = [];
     const written: (string | number)[] = [];
@@ -301,19 +301,19 @@ export class RedisLog implements Log {
     await this.#run("release", [this.#keys.lease(partition)], [epoch]);
   }
 
-  listen(kind: BellKind, onRing: (ring: Ring) => void): Listener {
+  listen(kind: NotificationKind, onNotification: (notification: Notification) => void): Listener {
     const listener = new RedisListener({
-      hearing: this.#hearing,
-      bellOf: (partition) => this.#keys.bell(this.domainOf(partition), kind),
-      ringsOf: async (bell) => Number((await this.#connection.get(bell)) ?? 0),
-      onRing,
+      subscriber: this.#subscriber,
+      channelOf: (partition) => this.#keys.notifications(this.commitGroupOf(partition), kind),
+      countOf: async (channel) => Number((await this.#connection.get(channel)) ?? 0),
+      onNotification,
     });
     this.#listeners.add(listener);
     return listener;
   }
 
   async subscribe(feed: string, reader: FeedReader): Promise<Subscription> {
-    return this.#hearing.subscribe(this.#keys.feed(feed), reader);
+    return this.#subscriber.subscribe(this.#keys.feed(feed), reader);
   }
 
   async publish({ feed, body }: Publication): Promise<void> {
@@ -350,7 +350,7 @@ export class RedisLog implements Log {
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#listeners].map((listener) => listener.close()));
-    this.#hearing.close();
+    this.#subscriber.close();
     this.#connection.disconnect();
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import { Redis } from "ioredis";
-import { backOff, HEARING_OPTIONS } from "./connection.js";
+import { backOff, SUBSCRIBER_OPTIONS } from "./connection.js";
 import type { FeedReader, Subscription } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
 
@@ -12,15 +12,15 @@ import type { Logger } from "../log/logger.js";
 const PING_MS = 1_000;
 
 /** `begun`: it is heard from now on, and whatever was said before may have been missed. */
-export interface Hearer {
-  begun(): void;
-  heard(body: string): void;
+export interface ChannelListener {
+  onSubscribed(): void;
+  onMessage(body: string): void;
 }
 
-export class Hearing {
+export class Subscriber {
   readonly #urls: readonly string[];
   readonly #logger: Logger;
-  readonly #channels = new Map<string, Set<Hearer>>();
+  readonly #channels = new Map<string, Set<ChannelListener>>();
   /** On a cluster every node tells everything, so any of them will do. */
   #redis: Redis | undefined;
   /** Whether the connection is up and all channels but the newest are subscribed. */
@@ -35,14 +35,14 @@ export class Hearing {
   }
 
   /** Hears a channel until the returned function is called. */
-  hear(channel: string, hearer: Hearer): () => void {
-    const hearers = this.#channels.get(channel) ?? new Set();
-    this.#channels.set(channel, hearers.add(hearer));
+  listen(channel: string, listener: ChannelListener): () => void {
+    const listeners = this.#channels.get(channel) ?? new Set();
+    this.#channels.set(channel, listeners.add(listener));
     if (this.#redis === undefined) this.#connect();
-    else if (this.#isReady) void this.#begin(this.#redis, [[channel, [hearer]]]);
+    else if (this.#isReady) void this.#subscribeAll(this.#redis, [[channel, [listener]]]);
     return () => {
-      hearers.delete(hearer);
-      if (hearers.size > 0 || this.#channels.get(channel) !== hearers) return;
+      listeners.delete(listener);
+      if (listeners.size > 0 || this.#channels.get(channel) !== listeners) return;
       this.#channels.delete(channel);
       if (this.#isReady) this.#redis?.unsubscribe(channel).catch(() => undefined);
     };
@@ -52,8 +52,8 @@ export class Hearing {
   subscribe(channel: string, reader: FeedReader): Promise<Subscription> {
     return new Promise((resolve) => {
       let isFirst = true;
-      const stop = this.hear(channel, {
-        begun: () => {
+      const stop = this.listen(channel, {
+        onSubscribed: () => {
           if (!isFirst) reader.onMissed();
           isFirst = false;
           resolve({
@@ -63,20 +63,20 @@ export class Hearing {
             },
           });
         },
-        heard: (body) => reader.onBody(body),
+        onMessage: (body) => reader.onBody(body),
       });
     });
   }
 
   #connect(): void {
     const url = this.#urls[this.#attempts % this.#urls.length] ?? "";
-    const redis = new Redis(url, HEARING_OPTIONS);
+    const redis = new Redis(url, SUBSCRIBER_OPTIONS);
     this.#redis = redis;
     redis.on("error", () => undefined);
-    redis.on("message", (channel: string, body: string) => this.#tell(channel, body));
+    redis.on("message", (channel: string, body: string) => this.#dispatch(channel, body));
     redis.on("ready", () => {
       this.#isReady = true;
-      void this.#begin(redis, [...this.#channels]);
+      void this.#subscribeAll(redis, [...this.#channels]);
       this.#pinging = setInterval(() => {
         redis.ping().catch(() => redis.disconnect());
       }, PING_MS);
@@ -93,17 +93,20 @@ export class Hearing {
   }
 
   /** A hearer that throws must not keep the others from being told. */
-  #tell(channel: string, body: string): void {
-    for (const hearer of this.#channels.get(channel) ?? []) {
+  #dispatch(channel: string, body: string): void {
+    for (const listener of this.#channels.get(channel) ?? []) {
       try {
-        hearer.heard(body);
+        listener.onMessage(body);
       } catch (error) {
         this.#logger.error({ err: error, channel }, "what was heard could not be taken");
       }
     }
   }
 
-  async #begin(redis: Redis, begun: readonly (readonly [string, Iterable<Hearer>])[]): Promise<void> {
+  async #subscribeAll(
+    redis: Redis,
+    begun: readonly (readonly [string, Iterable<ChannelListener>])[],
+  ): Promise<void> {
     if (begun.length === 0) return;
     try {
       await redis.subscribe(...begun.map(([channel]) => channel));
@@ -114,8 +117,9 @@ export class Hearing {
       return;
     }
     this.#attempts = 0;
-    for (const [channel, hearers] of begun) {
-      for (const hearer of hearers) if (this.#channels.get(channel)?.has(hearer) === true) hearer.begun();
+    for (const [channel, listeners] of begun) {
+      for (const listener of listeners)
+        if (this.#channels.get(channel)?.has(listener) === true) listener.onSubscribed();
     }
   }
 

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
  * The partitions of one worker by rendezvous hashing: a worker that comes or goes moves only its own share.
  * A worker that is not in `live` gets none.
  */
-export function dealtTo(
+export function assignedTo(
   worker: string,
   live: readonly string[],
   partitions: readonly string[],

@@ -6,10 +6,10 @@
  */
 
 import { type ActorId, partitionOf } from "../../actors/actor.js";
-import { CaughtUp } from "./hand-over-guard.js";
+import { HandOverGuard } from "./hand-over-guard.js";
 import type { Clock } from "../log/clock.js";
 import {
-  type Carried,
+  type InlineRecord,
   type Change,
   type CommitOutcome,
   cursorAt,
@@ -18,12 +18,12 @@ import {
   positionOf,
 } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
-import { type Chosen, type Partition, TenureLost } from "./partition.js";
+import { type ReadyActor, type Partition, OwnershipLost } from "./partition.js";
 import type { Relay } from "./relay.js";
 import { publicationsOf } from "../log/reply-feed.js";
-import { type Seat, Turns, type Work } from "./turns.js";
+import { type Slot, Turns, type StepResult } from "./turns.js";
 
-export interface DomainPorts {
+export interface CommitGroupPorts {
   readonly log: Log;
   readonly clock: Clock;
   readonly relay: Relay;
@@ -39,18 +39,18 @@ const MAX_MESSAGES = 64;
 const MIN_MESSAGES_EACH = 4;
 
 /** An actor that has something to do. */
-interface Reader extends Seat, Chosen {}
+interface Reader extends Slot, ReadyActor {}
 
-export class Domain {
-  readonly #ports: DomainPorts;
+export class CommitGroup {
+  readonly #ports: CommitGroupPorts;
   readonly #partitions = new Map<string, Partition>();
   #joining: Partition[] = [];
-  readonly #caughtUp = new CaughtUp();
-  #underWay: Promise<void> = Promise.resolve();
+  readonly #handOverGuard = new HandOverGuard();
+  #currentStep: Promise<void> = Promise.resolve();
   /** Called when there may be something to do, or a tenure has ended. */
   onChange: () => void = () => undefined;
 
-  constructor(ports: DomainPorts) {
+  constructor(ports: CommitGroupPorts) {
     this.#ports = ports;
   }
 
@@ -76,7 +76,7 @@ export class Domain {
     if (this.#joining.length === 0) return;
     for (const partition of this.#joining) this.#partitions.set(partition.name, partition);
     this.#joining = [];
-    this.#caughtUp.begun();
+    this.#handOverGuard.reset();
   }
 
   /** Whether a step would do something now. */
@@ -98,22 +98,22 @@ export class Domain {
 
   /** One read batch: never rejects; a failure ends the tenures concerned. One at a time. */
   step(): Promise<void> {
-    this.#underWay = this.#step();
-    return this.#underWay;
+    this.#currentStep = this.#step();
+    return this.#currentStep;
   }
 
   /** Resolves when no step is under way. */
   finished(): Promise<void> {
-    return this.#underWay;
+    return this.#currentStep;
   }
 
   async #step(): Promise<void> {
     this.#join();
     const partitions = [...this.#partitions.values()];
     try {
-      const looking = partitions.filter((partition) => partition.mustLook);
-      if (looking.length > 0) await Promise.all(looking.map((partition) => partition.look()));
-      await this.#settleRelay();
+      const looking = partitions.filter((partition) => partition.mustScan);
+      if (looking.length > 0) await Promise.all(looking.map((partition) => partition.scan()));
+      await this.#flushRelay();
       const readers = this.#choose();
       const mail = await this.#read(readers);
       await this.#commit(this.#decide(readers, mail));
@@ -125,7 +125,7 @@ export class Domain {
   }
 
   /** What went by the relay to mailboxes of this domain is there before they are read. */
-  async #settleRelay(): Promise<void> {
+  async #flushRelay(): Promise<void> {
     const { relay } = this.#ports;
     const waiting = [...this.#partitions.keys()].filter((name) => relay.isWaiting(name));
     if (waiting.length > 0) await Promise.all(waiting.map((name) => relay.step(name)));
@@ -159,8 +159,8 @@ export class Domain {
     const unread: Reader[] = [];
     for (const reader of readers) {
       const { id, cursor } = reader.instance;
-      const next = reader.carried && nextOf(reader.carried, cursor);
-      if (next !== undefined && next.length <= limit && this.#caughtUp.has(id)) mail.set(id, next);
+      const next = reader.inline && nextOf(reader.inline, cursor);
+      if (next !== undefined && next.length <= limit && this.#handOverGuard.allows(id)) mail.set(id, next);
       else unread.push(reader);
     }
     if (unread.length > 0) await this.#readMailboxes(unread, limit, mail);
@@ -188,39 +188,40 @@ export class Domain {
     for (const [index, { partition, instance }] of readers.entries()) {
       const [read, actor] = [reads[index], instance.id];
       if (mail.get(actor)?.length === limit) partition.mustRead(actor);
-      else if (read !== undefined && settled.has(read)) this.#caughtUp.read(actor);
+      else if (read !== undefined && settled.has(read)) this.#handOverGuard.mailboxEmptied(actor);
     }
   }
 
-  #decide(seats: readonly Seat[], mail: ReadonlyMap<ActorId, readonly Message[]>): readonly Work[] {
-    const turns = new Turns(this.#ports.clock.now(), (actor) => this.#seatOf(actor));
-    for (const seat of seats) {
-      if (!seat.partition.dropped) turns.take(seat, mail.get(seat.instance.id) ?? []);
+  #decide(slots: readonly Slot[], mail: ReadonlyMap<ActorId, readonly Message[]>): readonly StepResult[] {
+    const turns = new Turns(this.#ports.clock.now(), (actor) => this.#slotOf(actor));
+    for (const slot of slots) {
+      if (!slot.partition.dropped) turns.take(slot, mail.get(slot.instance.id) ?? []);
     }
     turns.handOver();
-    for (const { left } of turns.works) for (const { to } of left) this.#caughtUp.sent(to);
-    return turns.works;
+    for (const { unsent } of turns.results)
+      for (const { to } of unsent) this.#handOverGuard.messageQueued(to);
+    return turns.results;
   }
 
   /** An actor that a message may be handed over to. */
-  #seatOf(actor: ActorId): Seat | undefined {
+  #slotOf(actor: ActorId): Slot | undefined {
     const partition = this.#partitions.get(partitionOf(actor));
-    if (partition === undefined || partition.dropped || !this.#caughtUp.has(actor)) return undefined;
+    if (partition === undefined || partition.dropped || !this.#handOverGuard.allows(actor)) return undefined;
     const instance = partition.hold(actor);
     return instance && { partition, instance };
   }
 
-  async #commit(works: readonly Work[]): Promise<void> {
+  async #commit(results: readonly StepResult[]): Promise<void> {
     // A fault is committed too, though it writes nothing: a former owner, whose state is old, must not stop an actor.
-    const writing = works.filter(({ turn }) => turn.changed || turn.fault !== undefined);
+    const writing = results.filter(({ turn }) => turn.changed || turn.fault !== undefined);
     const relayed = this.#relayedAtOnce(writing);
     if (writing.length > 0 && !(await this.#write(writing, relayed))) return;
     const committed = new Map<Partition, ActorId[]>();
-    for (const work of works) {
-      const { partition, instance } = work;
+    for (const result of results) {
+      const { partition, instance } = result;
       // After a lost connection the log may have lost this commit too: the next tenure relays what it finds.
       if (partition.dropped) continue;
-      this.#passOn(work, relayed.has(work));
+      this.#passOn(result, relayed.has(result));
       const actors = committed.get(partition);
       if (actors === undefined) committed.set(partition, [instance.id]);
       else actors.push(instance.id);
@@ -229,72 +230,72 @@ export class Domain {
   }
 
   /** Those after which nothing of their actor has yet to be relayed. */
-  #relayedAtOnce(works: readonly Work[]): ReadonlySet<Work> {
+  #relayedAtOnce(results: readonly StepResult[]): ReadonlySet<StepResult> {
     const behind = new Set<ActorId>();
-    const relayed = new Set<Work>();
-    for (const work of works) {
-      const { partition, instance, left, isRouted } = work;
+    const relayed = new Set<StepResult>();
+    for (const result of results) {
+      const { partition, instance, unsent, isRouted } = result;
       const actor = instance.id;
-      if (left.length > 0 || !isRouted || !this.#ports.relay.isClear(partition, actor)) behind.add(actor);
-      if (!behind.has(actor)) relayed.add(work);
+      if (unsent.length > 0 || !isRouted || !this.#ports.relay.isClear(partition, actor)) behind.add(actor);
+      if (!behind.has(actor)) relayed.add(result);
     }
     return relayed;
   }
 
   /** Whether it is written. If not, every tenure that took part is over: its actors are ahead of the log. */
-  async #write(works: readonly Work[], relayed: ReadonlySet<Work>): Promise<boolean> {
-    const partitions = [...new Set(works.map(({ partition }) => partition))];
-    const tenures = partitions.map(({ name, epoch }) => ({ partition: name, epoch }));
-    const changes = works.map((work): Change => ({
-      ...work.turn.change,
-      partition: work.partition.name,
-      relayed: relayed.has(work),
+  async #write(results: readonly StepResult[], relayed: ReadonlySet<StepResult>): Promise<boolean> {
+    const partitions = [...new Set(results.map(({ partition }) => partition))];
+    const ownerships = partitions.map(({ name, epoch }) => ({ partition: name, epoch }));
+    const changes = results.map((result): Change => ({
+      ...result.turn.change,
+      partition: result.partition.name,
+      relayed: relayed.has(result),
     }));
-    const publications = publicationsOf(works.flatMap(({ turn }) => turn.replies));
-    const outcome = this.#ports.log.commit({ tenures, changes, publications });
+    const publications = publicationsOf(results.flatMap(({ turn }) => turn.replies));
+    const outcome = this.#ports.log.commit({ ownerships, changes, publications });
     const reason = await outcome.then(refusal, (error: unknown) => error);
     if (reason === undefined) return true;
     for (const partition of partitions) partition.drop(reason);
     return false;
   }
 
-  #passOn({ partition, instance, turn, left, isRouted, fault }: Work, isRelayed: boolean): void {
+  #passOn({ partition, instance, turn, unsent, isRouted, fault }: StepResult, isRelayed: boolean): void {
     const { relay, logger } = this.#ports;
     const actor = instance.id;
     for (const { message, error } of turn.skipped)
       logger.warn({ err: error, actor, message: message.id }, "skipped a malformed message");
     if (turn.entry !== undefined && isRouted && !isRelayed) {
-      relay.enqueue(partition, actor, turn.entry.seq, left);
-      for (const { to } of left) this.#ring(to);
+      relay.enqueue(partition, actor, turn.entry.seq, unsent);
+      for (const { to } of unsent) this.#mustRead(to);
     }
     if (fault === undefined) partition.committed(instance, turn.entry !== undefined);
     else partition.halt(actor, fault);
   }
 
   /** An actor of this domain is about to find a message in its mailbox. */
-  #ring(actor: ActorId): void {
+  #mustRead(actor: ActorId): void {
     const name = partitionOf(actor);
     this.#partitions.get(name)?.mustRead(actor);
   }
 }
 
 /** The messages after a cursor, if one follows the other. */
-function nextOf(carried: readonly Carried[], cursor: string): readonly Message[] | undefined {
+function nextOf(inline: readonly InlineRecord[], cursor: string): readonly Message[] | undefined {
   const done = positionOf(cursor);
-  const next = carried.filter(({ position }) => position > done);
+  const next = inline.filter(({ position }) => position > done);
   if (next.some(({ position }, index) => position !== done + 1 + index)) return undefined;
   return next.map(({ position, body }) => ({ id: cursorAt(position), body }));
 }
 
 /** Why a commit was refused, if it was. */
-function refusal(outcome: CommitOutcome): TenureLost | undefined {
+function refusal(outcome: CommitOutcome): OwnershipLost | undefined {
   switch (outcome.kind) {
     case "ok":
       return undefined;
     case "fenced":
-      return new TenureLost(`${outcome.partition} has another owner`);
+      return new OwnershipLost(`${outcome.partition} has another owner`);
     case "conflict":
-      return new TenureLost(`${outcome.actor} is not where this worker believed`);
+      return new OwnershipLost(`${outcome.actor} is not where this worker believed`);
     default:
       return outcome satisfies never;
   }

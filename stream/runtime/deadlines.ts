@@ -3,7 +3,7 @@
 import type { ActorId } from "../../actors/actor.js";
 import { type Deadline, Deadlines as Heap } from "../../actors/deadlines.js";
 
-export class Deadlines {
+export class ActorDeadlines {
   readonly #current = new Map<ActorId, number>();
   readonly #heap = new Heap<ActorId>();
 

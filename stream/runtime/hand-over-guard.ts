@@ -5,25 +5,25 @@
 
 import type { ActorId } from "../../actors/actor.js";
 
-export class CaughtUp {
+export class HandOverGuard {
   readonly #actors = new Set<ActorId>();
 
-  has(actor: ActorId): boolean {
+  allows(actor: ActorId): boolean {
     return this.#actors.has(actor);
   }
 
   /** The mailbox has been read to its end, with everything that this domain had sent to it. */
-  read(actor: ActorId): void {
+  mailboxEmptied(actor: ActorId): void {
     this.#actors.add(actor);
   }
 
   /** A message for the actor goes to its mailbox. */
-  sent(actor: ActorId): void {
+  messageQueued(actor: ActorId): void {
     this.#actors.delete(actor);
   }
 
   /** A tenure begins here: its last owner may have left something in any mailbox. */
-  begun(): void {
+  reset(): void {
     this.#actors.clear();
   }
 }

@@ -33,7 +33,7 @@ export class Inbox {
   }
 
   /** Whether a message of an actor has been applied already. */
-  knows(source: ActorId, seq: number): boolean {
+  hasApplied(source: ActorId, seq: number): boolean {
     return seq <= this.lastOf(source);
   }
 

@@ -44,7 +44,7 @@ export interface Turn {
   /** What the commit adds to the delta stream, if anything. */
   readonly entry: Entry<unknown> | undefined;
   /** How many of the messages are done with: all, unless there is a fault. */
-  readonly taken: number;
+  readonly handled: number;
   /** For whoever asked, once committed. */
   readonly replies: readonly Reply[];
   /** Messages that were passed over because they are not well formed, and why. */
@@ -65,7 +65,7 @@ interface Saved {
 }
 
 /** What is being gathered while a turn runs. */
-class Gathering {
+class TurnDraft {
   readonly batches: Batch<unknown>[] = [];
   readonly sources: Record<string, number> = {};
   readonly answers: { id: string; reply: unknown; untilMs: number }[] = [];
@@ -152,7 +152,7 @@ export class Instance {
   }
 
   /** After the folding: the cursor and the deadline that the log has, which may be ahead of the last entry. */
-  settle(cursor: string, deadlineMs: number | undefined): void {
+  adoptHead(cursor: string, deadlineMs: number | undefined): void {
     this.#cursor = cursor;
     this.#deadlineInLog = deadlineMs ?? null;
   }
@@ -162,7 +162,7 @@ export class Instance {
     const expectedSeq = this.#seq;
     const cursorBefore = this.#cursor;
     const now = Math.max(nowMs, this.#lastTs);
-    const turn = new Gathering();
+    const turn = new TurnDraft();
     this.#inbox.forget(now);
     this.#tick(turn, now);
     for (const message of messages) {
@@ -192,7 +192,7 @@ export class Instance {
     };
     const changed = entry !== undefined || this.#cursor !== cursorBefore || change.deadlineMs !== undefined;
     const { taken, replies, skipped, fault } = turn;
-    return { change, changed, entry, taken, replies, skipped, fault };
+    return { change, changed, entry, handled: taken, replies, skipped, fault };
   }
 
   #changedDeadline(): number | null | undefined {
@@ -202,7 +202,7 @@ export class Instance {
     return deadline;
   }
 
-  #tick(turn: Gathering, now: number): void {
+  #tick(turn: TurnDraft, now: number): void {
     const deadline = this.deadline;
     if (deadline === undefined || deadline > now) return;
     try {
@@ -215,7 +215,7 @@ export class Instance {
     }
   }
 
-  #receive(turn: Gathering, message: Incoming, now: number): void {
+  #receive(turn: TurnDraft, message: Incoming, now: number): void {
     let envelope: Envelope;
     try {
       envelope = parseEnvelope(message.body);
@@ -225,13 +225,13 @@ export class Instance {
       return;
     }
     if (this.#isRepeat(turn, envelope, now) || isStale(envelope, now)) return;
-    this.#carryOut(turn, message, envelope, now);
+    this.#execute(turn, message, envelope, now);
   }
 
   /** Whether the envelope has been applied before; if so, gives the remembered answer again. */
-  #isRepeat(turn: Gathering, envelope: Envelope, now: number): boolean {
+  #isRepeat(turn: TurnDraft, envelope: Envelope, now: number): boolean {
     const { source, seq, id, replyTo } = envelope;
-    if (source !== undefined && seq !== undefined) return this.#inbox.knows(source, seq);
+    if (source !== undefined && seq !== undefined) return this.#inbox.hasApplied(source, seq);
     const known = id === undefined ? undefined : this.#inbox.answerTo(id, now);
     if (known === undefined) return false;
     if (replyTo !== undefined) turn.replies.push({ to: replyTo, id: known.id, reply: known.reply });
@@ -239,7 +239,7 @@ export class Instance {
   }
 
   /** Applies an envelope as a whole, or puts the fault in the turn when an invariant broke on the way. */
-  #carryOut(turn: Gathering, message: Incoming, envelope: Envelope, now: number): void {
+  #execute(turn: TurnDraft, message: Incoming, envelope: Envelope, now: number): void {
     const { source, seq, id, replyTo, rememberMs = DEFAULT_REMEMBER_MS, notAfterMs = now } = envelope;
     const batches: Batch<unknown>[] = [];
     let reply: unknown = null;

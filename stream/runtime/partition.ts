@@ -7,15 +7,15 @@
 
 import type { ActorId } from "../../actors/actor.js";
 import type { Clock } from "../log/clock.js";
-import { Deadlines } from "./deadlines.js";
-import type { Carried, Log, Ring, Sighting } from "../log/log.js";
+import { ActorDeadlines } from "./deadlines.js";
+import type { InlineRecord, Log, Notification, ActorStatus } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
 import { CorruptLog, parseEntry } from "../log/packing.js";
 import { load } from "./recovery.js";
 import type { Relay, Sender } from "./relay.js";
 import { type ActorOf, errorOf, Instance } from "./instance.js";
-import { type Captured, Residents } from "./actor-cache.js";
-import type { UpkeepLimits } from "./snapshot-policy.js";
+import { type CapturedSnapshot, ActorCache } from "./actor-cache.js";
+import type { SnapshotLimits } from "./snapshot-policy.js";
 
 export interface PartitionPorts {
   readonly log: Log;
@@ -23,41 +23,41 @@ export interface PartitionPorts {
   readonly clock: Clock;
   readonly relay: Relay;
   readonly logger: Logger;
-  readonly upkeep: UpkeepLimits;
+  readonly snapshotLimits: SnapshotLimits;
 }
 
 /** An actor in memory that has something to do. */
-export interface Chosen {
+export interface ReadyActor {
   readonly instance: Instance;
   /** What rang, in order; undefined when its mailbox has to be read. */
-  readonly carried: readonly Carried[] | undefined;
+  readonly inline: readonly InlineRecord[] | undefined;
 }
 
 /** Why a tenure ended when nothing was wrong with the log. */
-export class TenureLost extends Error {
+export class OwnershipLost extends Error {
   override readonly name = "TenureLost";
 }
 
 const RELAY_PAGE = 200;
 /** An actor with so many entries left behind by an earlier tenure is loaded once, so that they get trimmed. */
-const UNTIDY_ENTRIES = 100;
+const MAX_LEFTOVER_ENTRIES = 100;
 
 export class Partition implements Sender {
   readonly name: string;
   readonly epoch: number;
   readonly #ports: PartitionPorts;
-  readonly #residents: Residents;
+  readonly #cache: ActorCache;
   /** Actors with something to do, and the messages that their rings carried; undefined when some were not carried. */
-  readonly #rung = new Map<ActorId, Carried[] | undefined>();
+  readonly #pending = new Map<ActorId, InlineRecord[] | undefined>();
   readonly #stopped = new Set<ActorId>();
   /** Actors that an earlier tenure stopped; they get another chance, and the mark goes when they take it. */
   #haltedBefore = new Set<ActorId>();
-  readonly #deadlines = new Deadlines();
-  readonly #untidy: ActorId[] = [];
-  #lookedOnce = false;
-  #lookAtAll = true;
+  readonly #deadlines = new ActorDeadlines();
+  readonly #toTrim: ActorId[] = [];
+  #scannedOnce = false;
+  #mustScan = true;
   readonly #loading = new Map<ActorId, Promise<void>>();
-  #captured: Captured | undefined;
+  #captured: CapturedSnapshot | undefined;
   #reason: unknown;
   #dropped = false;
   /** Called when there may be something to do, or the tenure has ended. */
@@ -67,7 +67,7 @@ export class Partition implements Sender {
     this.name = name;
     this.epoch = epoch;
     this.#ports = ports;
-    this.#residents = new Residents(ports.clock, ports.upkeep);
+    this.#cache = new ActorCache(ports.clock, ports.snapshotLimits);
   }
 
   get dropped(): boolean {
@@ -87,33 +87,33 @@ export class Partition implements Sender {
   }
 
   /** The command bell rang. */
-  ring(ring: Ring): void {
-    if (ring.lookAtAll) this.#lookAtAll = true;
-    for (const { actor, carried } of ring.rung) {
+  notify(notification: Notification): void {
+    if (notification.scanAll) this.#mustScan = true;
+    for (const { actor, inline } of notification.notices) {
       if (this.#stopped.has(actor)) continue;
-      const known = this.#rung.get(actor);
-      if (carried === undefined || (known === undefined && this.#rung.has(actor)))
-        this.#rung.set(actor, undefined);
-      else if (known === undefined) this.#rung.set(actor, [carried]);
-      else known.push(carried);
+      const known = this.#pending.get(actor);
+      if (inline === undefined || (known === undefined && this.#pending.has(actor)))
+        this.#pending.set(actor, undefined);
+      else if (known === undefined) this.#pending.set(actor, [inline]);
+      else known.push(inline);
     }
     this.onChange();
   }
 
   /** There may be something in the mailbox of an actor. */
   mustRead(actor: ActorId): void {
-    this.ring({ partition: this.name, rung: [{ actor }], lookAtAll: false });
+    this.notify({ partition: this.name, notices: [{ actor }], scanAll: false });
   }
 
   /** Whether a step would do something now. */
   hasWork(nowMs: number): boolean {
     if (this.#dropped) return false;
-    return this.#lookAtAll || this.#rung.size > 0 || (this.nextDeadline() ?? Infinity) <= nowMs;
+    return this.#mustScan || this.#pending.size > 0 || (this.nextDeadline() ?? Infinity) <= nowMs;
   }
 
   /** Whether anything in the partition may have changed. */
-  get mustLook(): boolean {
-    return this.#lookAtAll && !this.#dropped;
+  get mustScan(): boolean {
+    return this.#mustScan && !this.#dropped;
   }
 
   /** When the next tick is due (Unix ms), if at all. */
@@ -125,32 +125,32 @@ export class Partition implements Sender {
    * Finds what rang unheard, and at first what an earlier tenure has left: messages to relay,
    * deadlines. Never rejects; a failure ends the tenure.
    */
-  async look(): Promise<void> {
-    this.#lookAtAll = false;
+  async scan(): Promise<void> {
+    this.#mustScan = false;
     try {
-      const sightings = await this.#ports.log.look(this.name);
-      for (const { actor, waiting } of sightings) {
-        if (waiting > 0 && !this.#stopped.has(actor)) this.#rung.set(actor, undefined);
+      const statuses = await this.#ports.log.scan(this.name);
+      for (const { actor, waiting } of statuses) {
+        if (waiting > 0 && !this.#stopped.has(actor)) this.#pending.set(actor, undefined);
       }
-      if (!this.#lookedOnce) await this.#takeUp(sightings);
+      if (!this.#scannedOnce) await this.#recoverFrom(statuses);
     } catch (error) {
       this.drop(error);
     }
   }
 
-  async #takeUp(sightings: readonly Sighting[]): Promise<void> {
-    this.#lookedOnce = true;
+  async #recoverFrom(statuses: readonly ActorStatus[]): Promise<void> {
+    this.#scannedOnce = true;
     this.#haltedBefore = new Set((await this.#ports.log.halted()).keys());
-    for (const sighting of sightings) {
-      const { actor, head, retained, deadlineMs } = sighting;
+    for (const status of statuses) {
+      const { actor, head, retained, deadlineMs } = status;
       this.#deadlines.set(actor, deadlineMs);
-      if (retained > UNTIDY_ENTRIES) this.#untidy.push(actor);
-      if (head.relayed < head.seq) await this.#relayRest(sighting);
+      if (retained > MAX_LEFTOVER_ENTRIES) this.#toTrim.push(actor);
+      if (head.relayed < head.seq) await this.#relayLeftovers(status);
     }
   }
 
   /** Relays what the last tenure committed and may not have sent. Comes before anything that this one commits. */
-  async #relayRest({ actor, head }: Sighting): Promise<void> {
+  async #relayLeftovers({ actor, head }: ActorStatus): Promise<void> {
     const { log, relay, actorOf } = this.#ports;
     const router = Instance.create(actorOf(actor), actor);
     for (let seq = head.relayed; seq < head.seq;) {
@@ -172,19 +172,19 @@ export class Partition implements Sender {
    * The actors that have something to do, at most `limit`, as far as they are in memory. The others are loaded beside
    * the steps, and have something to do again when they are there.
    */
-  choose(limit: number): readonly Chosen[] {
-    const chosen = new Map<ActorId, Carried[] | undefined>();
+  choose(limit: number): readonly ReadyActor[] {
+    const chosen = new Map<ActorId, InlineRecord[] | undefined>();
     for (const actor of this.#deadlines.due(this.#ports.clock.now(), limit)) chosen.set(actor, []);
-    for (const [actor, carried] of this.#rung) {
+    for (const [actor, inline] of this.#pending) {
       if (chosen.size >= limit) break;
-      chosen.set(actor, carried);
+      chosen.set(actor, inline);
     }
-    const ready: Chosen[] = [];
+    const ready: ReadyActor[] = [];
     const missing: ActorId[] = [];
-    for (const [actor, carried] of chosen) {
-      this.#rung.delete(actor);
+    for (const [actor, inline] of chosen) {
+      this.#pending.delete(actor);
       const instance = this.hold(actor);
-      if (instance !== undefined) ready.push({ instance, carried });
+      if (instance !== undefined) ready.push({ instance, inline });
       else if (!this.#stopped.has(actor) && !this.#loading.has(actor)) missing.push(actor);
     }
     if (missing.length > 0) this.#beginLoading(missing);
@@ -215,8 +215,8 @@ export class Partition implements Sender {
       [...deadlines].map(async ([actor, deadline]) => {
         try {
           const { instance, head } = await load(log, this.name, actorOf(actor), actor, logger);
-          instance.settle(head.cursor, deadline);
-          this.#residents.add(instance, head);
+          instance.adoptHead(head.cursor, deadline);
+          this.#cache.add(instance, head);
           this.#loading.delete(actor);
           this.#deadlines.set(actor, deadline);
           this.mustRead(actor);
@@ -230,12 +230,12 @@ export class Partition implements Sender {
 
   /** The actor, if it is in memory, for the step that is under way. */
   hold(actor: ActorId): Instance | undefined {
-    return this.#residents.hold(actor);
+    return this.#cache.hold(actor);
   }
 
   /** The step is over. */
   release(): void {
-    this.#residents.release();
+    this.#cache.release();
   }
 
   /** Runs code of an actor. What it throws stops that actor, and only that. */
@@ -251,7 +251,7 @@ export class Partition implements Sender {
   /** A turn of an actor has been committed. */
   committed(instance: Instance, wroteEntry: boolean): void {
     const actor = instance.id;
-    if (wroteEntry) this.#residents.used(actor);
+    if (wroteEntry) this.#cache.used(actor);
     this.#deadlines.set(actor, instance.deadline);
     if (this.#haltedBefore.delete(actor)) this.#mark(actor, undefined);
   }
@@ -260,8 +260,8 @@ export class Partition implements Sender {
   halt(actor: ActorId, error: Error): void {
     this.#ports.logger.error({ err: error, actor }, "an actor is stopped");
     this.#stopped.add(actor);
-    this.#rung.delete(actor);
-    this.#residents.remove(actor);
+    this.#pending.delete(actor);
+    this.#cache.remove(actor);
     this.#deadlines.set(actor, undefined);
     this.#mark(actor, error.message);
   }
@@ -272,7 +272,7 @@ export class Partition implements Sender {
    */
   capture(actors: readonly ActorId[]): void {
     try {
-      this.#captured ??= this.#residents.capture(actors);
+      this.#captured ??= this.#cache.capture(actors);
     } catch (error) {
       this.#ports.logger.error({ err: error, partition: this.name }, "an actor cannot be snapshotted");
     }
@@ -286,17 +286,17 @@ export class Partition implements Sender {
    * What can wait: noticing that the tenure is over, writing a captured snapshot, forgetting old entries, dropping idle
    * actors from memory. Runs beside `step`; never rejects.
    */
-  async tidy(): Promise<void> {
+  async maintain(): Promise<void> {
     try {
-      await this.#confirm();
+      await this.#confirmOwnership();
       if (this.#captured !== undefined) {
-        await this.#keep(this.#captured);
+        await this.#writeSnapshot(this.#captured);
         this.#captured = undefined;
       }
-      const idle = this.#residents.takeIdle((actor) => this.#deadlines.get(actor) !== undefined);
-      if (idle !== undefined) await this.#keep(idle);
-      const untidy = this.#untidy.shift();
-      if (untidy !== undefined) this.mustRead(untidy);
+      const idle = this.#cache.takeIdle((actor) => this.#deadlines.get(actor) !== undefined);
+      if (idle !== undefined) await this.#writeSnapshot(idle);
+      const toTrim = this.#toTrim.shift();
+      if (toTrim !== undefined) this.mustRead(toTrim);
     } catch (error) {
       this.drop(error);
     }
@@ -306,13 +306,13 @@ export class Partition implements Sender {
    * Commits nothing, only to be fenced where another took over in a pause and has let go again: nobody would tick or
    * relay until the next command. Ends the tenure then.
    */
-  async #confirm(): Promise<void> {
-    const tenures = [{ partition: this.name, epoch: this.epoch }];
-    const outcome = await this.#ports.log.commit({ tenures, changes: [] });
-    if (outcome.kind === "fenced") this.drop(new TenureLost(`${this.name} had another owner`));
+  async #confirmOwnership(): Promise<void> {
+    const ownerships = [{ partition: this.name, epoch: this.epoch }];
+    const outcome = await this.#ports.log.commit({ ownerships, changes: [] });
+    if (outcome.kind === "fenced") this.drop(new OwnershipLost(`${this.name} had another owner`));
   }
 
-  async #keep({ actor, snapshot, copies, keepFrom }: Captured): Promise<void> {
+  async #writeSnapshot({ actor, snapshot, copies, keepFrom }: CapturedSnapshot): Promise<void> {
     for (let copy = 0; copy < copies; copy += 1) {
       await this.#ports.log.writeSnapshot(this.name, this.epoch, actor, snapshot);
     }

@@ -14,10 +14,10 @@ export interface Sender {
   drop(reason: unknown): void;
 }
 
-interface Parcel {
+interface QueuedMessage {
   readonly sender: Sender;
   readonly delivery: Delivery;
-  readonly progress: Progress;
+  readonly progress: RelayProgress;
   readonly entry: EntryProgress;
 }
 
@@ -27,19 +27,19 @@ interface EntryProgress {
 }
 
 /** How far the entries of one actor have been relayed. */
-interface Progress {
+interface RelayProgress {
   readonly underWay: EntryProgress[];
   relayed: number;
   written: number;
 }
 
-const MAX_PARCELS = 1_000;
+const MAX_MESSAGES = 1_000;
 
 export class Relay {
   readonly #log: Log;
-  readonly #queues = new Map<string, Parcel[]>();
+  readonly #queues = new Map<string, QueuedMessage[]>();
   readonly #sending = new Map<string, Promise<void>>();
-  readonly #progress = new Map<Sender, Map<ActorId, Progress>>();
+  readonly #progress = new Map<Sender, Map<ActorId, RelayProgress>>();
 
   constructor(log: Log) {
     this.#log = log;
@@ -52,15 +52,15 @@ export class Relay {
     progress.underWay.push(entry);
     for (const delivery of outgoing) {
       const destination = partitionOf(delivery.to);
-      const parcel = { sender, delivery, progress, entry };
+      const message = { sender, delivery, progress, entry };
       const queue = this.#queues.get(destination);
-      if (queue === undefined) this.#queues.set(destination, [parcel]);
-      else queue.push(parcel);
+      if (queue === undefined) this.#queues.set(destination, [message]);
+      else queue.push(message);
     }
-    settle(progress);
+    advance(progress);
   }
 
-  #progressOf(sender: Sender, source: ActorId): Progress {
+  #progressOf(sender: Sender, source: ActorId): RelayProgress {
     let actors = this.#progress.get(sender);
     if (actors === undefined) {
       actors = new Map();
@@ -109,24 +109,24 @@ export class Relay {
 
   async #send(destination: string): Promise<void> {
     const queue = this.#queues.get(destination) ?? [];
-    const parcels: Parcel[] = [];
+    const messages: QueuedMessage[] = [];
     let taken = 0;
-    for (const parcel of queue) {
-      if (parcels.length === MAX_PARCELS) break;
+    for (const message of queue) {
+      if (messages.length === MAX_MESSAGES) break;
       taken += 1;
-      if (!parcel.sender.dropped) parcels.push(parcel);
+      if (!message.sender.dropped) messages.push(message);
     }
     queue.splice(0, taken);
-    if (parcels.length > 0) {
+    if (messages.length > 0) {
       try {
         await this.#log.append(
           destination,
-          parcels.map(({ delivery }) => delivery),
+          messages.map(({ delivery }) => delivery),
         );
-        for (const { entry } of parcels) entry.left -= 1;
-        for (const progress of new Set(parcels.map((parcel) => parcel.progress))) settle(progress);
+        for (const { entry } of messages) entry.left -= 1;
+        for (const progress of new Set(messages.map((message) => message.progress))) advance(progress);
       } catch (error) {
-        for (const { sender } of parcels) if (!sender.dropped) sender.drop(error);
+        for (const { sender } of messages) if (!sender.dropped) sender.drop(error);
       }
     }
     if (queue.length === 0) this.#queues.delete(destination);
@@ -160,7 +160,7 @@ export class Relay {
 }
 
 /** Moves an actor on past the entries of which every message has been delivered. */
-function settle(progress: Progress): void {
+function advance(progress: RelayProgress): void {
   let done = 0;
   for (const { seq, left } of progress.underWay) {
     if (left > 0) break;

@@ -1,7 +1,7 @@
 /** When an actor in memory is due for a snapshot, and which of its entries a reader may still want to resume from. */
 
 /** A simulation makes these small, so that a short run has snapshots, trimming and actors that are let go. */
-export interface UpkeepLimits {
+export interface SnapshotLimits {
   /** A snapshot is due after so many entries, */
   readonly snapshotEntries: number;
   /** or after this time, when there are at least so many that folding them takes longer than writing one. */
@@ -14,7 +14,7 @@ export interface UpkeepLimits {
   readonly idleMs: number;
 }
 
-export const UPKEEP_LIMITS: UpkeepLimits = {
+export const SNAPSHOT_LIMITS: SnapshotLimits = {
   snapshotEntries: 10_000,
   snapshotMs: 30_000,
   snapshotMinEntries: 500,
@@ -26,15 +26,15 @@ export const UPKEEP_LIMITS: UpkeepLimits = {
 /** How many moments of the resume window are remembered. */
 const SAMPLES = 20;
 
-export class Upkeep {
-  readonly #limits: UpkeepLimits;
+export class SnapshotPolicy {
+  readonly #limits: SnapshotLimits;
   #snapshotSeq: number;
   #snapshotAtMs: number;
   #usedAtMs: number;
   /** Which seq was the last at some moments of the last ten minutes, oldest first. */
   readonly #samples: { readonly atMs: number; readonly seq: number }[];
 
-  constructor(limits: UpkeepLimits, snapshotSeq: number, seq: number, nowMs: number) {
+  constructor(limits: SnapshotLimits, snapshotSeq: number, seq: number, nowMs: number) {
     this.#limits = limits;
     this.#snapshotSeq = snapshotSeq;
     this.#snapshotAtMs = nowMs;

@@ -6,24 +6,24 @@ import type { Partition } from "./partition.js";
 import { errorOf, type Incoming, type Instance, type Turn } from "./instance.js";
 
 /** An actor in memory, and its tenure. */
-export interface Seat {
+export interface Slot {
   readonly partition: Partition;
   readonly instance: Instance;
 }
 
 /** A turn of an actor, and what becomes of its messages. */
-export interface Work extends Seat {
+export interface StepResult extends Slot {
   readonly turn: Turn;
   /** Whether it is known which messages follow from it. */
   readonly isRouted: boolean;
   /** Why the actor must not go on. */
   readonly fault: Error | undefined;
   /** Messages that were not handed over, and go by the relay. */
-  readonly left: Delivery[];
+  readonly unsent: Delivery[];
 }
 
-interface Letter {
-  readonly from: Work;
+interface RoutedMessage {
+  readonly from: StepResult;
   readonly delivery: Delivery;
 }
 
@@ -31,21 +31,21 @@ interface Letter {
 const MAX_ROUNDS = 8;
 
 export class Turns {
-  readonly works: Work[] = [];
+  readonly results: StepResult[] = [];
   readonly #nowMs: number;
-  readonly #seatOf: (actor: ActorId) => Seat | undefined;
+  readonly #slotOf: (actor: ActorId) => Slot | undefined;
   /** Those to which nothing is handed over any more. */
   readonly #closed = new Set<ActorId>();
-  #letters: Letter[] = [];
+  #messages: RoutedMessage[] = [];
 
   /** `seatOf` gives the actors that messages may be handed over to. */
-  constructor(nowMs: number, seatOf: (actor: ActorId) => Seat | undefined) {
+  constructor(nowMs: number, slotOf: (actor: ActorId) => Slot | undefined) {
     this.#nowMs = nowMs;
-    this.#seatOf = seatOf;
+    this.#slotOf = slotOf;
   }
 
   /** Lets an actor take messages. Gives how many of them are done with. */
-  take({ partition, instance }: Seat, messages: readonly Incoming[]): number {
+  take({ partition, instance }: Slot, messages: readonly Incoming[]): number {
     const actor = instance.id;
     const turn = partition.guarded(actor, () => instance.run(messages, this.#nowMs));
     if (turn === undefined) {
@@ -53,48 +53,48 @@ export class Turns {
       return 0;
     }
     const { outgoing, fault } = routed(instance, turn);
-    const work = { partition, instance, turn, isRouted: outgoing !== undefined, fault, left: [] };
+    const result = { partition, instance, turn, isRouted: outgoing !== undefined, fault, unsent: [] };
     if (fault !== undefined) this.#closed.add(actor);
-    this.works.push(work);
-    for (const delivery of outgoing ?? []) this.#send({ from: work, delivery });
-    return turn.taken;
+    this.results.push(result);
+    for (const delivery of outgoing ?? []) this.#send({ from: result, delivery });
+    return turn.handled;
   }
 
-  #send(letter: Letter): void {
-    const { to } = letter.delivery;
-    if (this.#closed.has(to) || this.#seatOf(to) === undefined) this.#leave(letter);
-    else this.#letters.push(letter);
+  #send(message: RoutedMessage): void {
+    const { to } = message.delivery;
+    if (this.#closed.has(to) || this.#slotOf(to) === undefined) this.#sendByRelay(message);
+    else this.#messages.push(message);
   }
 
   /** What comes after a message that goes by the relay must not overtake it. */
-  #leave({ from, delivery }: Letter): void {
+  #sendByRelay({ from, delivery }: RoutedMessage): void {
     this.#closed.add(delivery.to);
-    from.left.push(delivery);
+    from.unsent.push(delivery);
   }
 
   /** Hands the messages over to the actors in memory, and those that follow from them. */
   handOver(): void {
-    for (let round = 0; round < MAX_ROUNDS && this.#letters.length > 0; round += 1) {
-      const byActor = new Map<ActorId, Letter[]>();
-      for (const letter of this.#letters) {
-        const letters = byActor.get(letter.delivery.to);
-        if (letters === undefined) byActor.set(letter.delivery.to, [letter]);
-        else letters.push(letter);
+    for (let round = 0; round < MAX_ROUNDS && this.#messages.length > 0; round += 1) {
+      const byActor = new Map<ActorId, RoutedMessage[]>();
+      for (const message of this.#messages) {
+        const messages = byActor.get(message.delivery.to);
+        if (messages === undefined) byActor.set(message.delivery.to, [message]);
+        else messages.push(message);
       }
-      this.#letters = [];
-      for (const [actor, letters] of byActor) {
-        const seat = this.#closed.has(actor) ? undefined : this.#seatOf(actor);
+      this.#messages = [];
+      for (const [actor, messages] of byActor) {
+        const slot = this.#closed.has(actor) ? undefined : this.#slotOf(actor);
         const taken =
-          seat === undefined
+          slot === undefined
             ? 0
             : this.take(
-                seat,
-                letters.map(({ delivery }) => delivery),
+                slot,
+                messages.map(({ delivery }) => delivery),
               );
-        for (const letter of letters.slice(taken)) this.#leave(letter);
+        for (const message of messages.slice(taken)) this.#sendByRelay(message);
       }
     }
-    for (const letter of this.#letters) this.#leave(letter);
+    for (const message of this.#messages) this.#sendByRelay(message);
   }
 }
 

@@ -7,14 +7,14 @@
 import { PARTITIONS } from "../../actors/actor.js";
 import type { Clock } from "../log/clock.js";
 import { sleep } from "../log/clock.js";
-import { dealtTo } from "./assignment.js";
-import { Domain } from "./commit-group.js";
-import type { Listener, Log, Ring } from "../log/log.js";
+import { assignedTo } from "./assignment.js";
+import { CommitGroup } from "./commit-group.js";
+import type { Listener, Log, Notification } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
-import { Partition, TenureLost } from "./partition.js";
+import { Partition, OwnershipLost } from "./partition.js";
 import { Relay } from "./relay.js";
 import type { ActorOf } from "./instance.js";
-import { UPKEEP_LIMITS, type UpkeepLimits } from "./snapshot-policy.js";
+import { SNAPSHOT_LIMITS, type SnapshotLimits } from "./snapshot-policy.js";
 
 export interface WorkerOptions {
   /** Unique to this process. */
@@ -28,11 +28,11 @@ export interface WorkerOptions {
   /** Default 100. */
   readonly heartbeatMs?: number | undefined;
   readonly partitions?: readonly string[] | undefined;
-  readonly upkeep?: UpkeepLimits | undefined;
+  readonly snapshotLimits?: SnapshotLimits | undefined;
 }
 
 const FLUSH_MS = 100;
-const TIDY_MS = 1_000;
+const MAINTAIN_MS = 1_000;
 /** How long a hand-over waits for messages to be relayed; the next owner relays the rest. */
 const HAND_OVER_MS = 1_000;
 const POLL_MS = 2;
@@ -49,7 +49,7 @@ export class Worker {
   readonly #heartbeatMs: number;
   readonly #all: readonly string[];
   readonly #held = new Map<string, Partition>();
-  readonly #domains = new Map<string, Domain>();
+  readonly #groups = new Map<string, CommitGroup>();
   readonly #leaving = new Map<string, { readonly partition: Partition; readonly done: Promise<void> }>();
   /** Since when a partition that is ours by the deal has been held by another live worker. */
   readonly #waitingSince = new Map<string, number>();
@@ -78,28 +78,28 @@ export class Worker {
   }
 
   /** Where a partition's actors are stepped. */
-  domainOf(partition: string): Domain {
+  groupOf(partition: string): CommitGroup {
     const { log } = this.#options;
-    const name = log.domainOf(partition);
-    let domain = this.#domains.get(name);
-    if (domain === undefined) {
-      domain = new Domain({ ...this.#options, relay: this.relay });
-      this.#domains.set(name, domain);
-      if (this.#started) this.#own(this.#drive(domain));
+    const name = log.commitGroupOf(partition);
+    let group = this.#groups.get(name);
+    if (group === undefined) {
+      group = new CommitGroup({ ...this.#options, relay: this.relay });
+      this.#groups.set(name, group);
+      if (this.#started) this.#own(this.#drive(group));
     }
-    return domain;
+    return group;
   }
 
   /** Begins to work; resolves after the first deal. Rejects when the log cannot be reached. */
   async start(): Promise<void> {
     const { log } = this.#options;
     this.#started = true;
-    this.#listener = log.listen("commands", (ring) => this.ring(ring));
+    this.#listener = log.listen("commands", (notification) => this.notify(notification));
     await this.beat();
     this.#every(this.#heartbeatMs, () => this.#beatOn());
     this.#every(FLUSH_MS, () => this.relay.flush());
-    this.#every(TIDY_MS, async () => {
-      await Promise.all([...this.#held.values()].map((partition) => partition.tidy()));
+    this.#every(MAINTAIN_MS, async () => {
+      await Promise.all([...this.#held.values()].map((partition) => partition.maintain()));
     });
   }
 
@@ -122,13 +122,13 @@ export class Worker {
     }
   }
 
-  ring(ring: Ring): void {
-    this.#held.get(ring.partition)?.ring(ring);
+  notify(notification: Notification): void {
+    this.#held.get(notification.partition)?.notify(notification);
   }
 
   /** What is in memory may be ahead of the log: every tenure ends, and begins anew at the next beat. */
   #forget(): void {
-    const reason = new TenureLost("the connection to the log was lost");
+    const reason = new OwnershipLost("the connection to the log was lost");
     for (const partition of this.#held.values()) partition.drop(reason);
     for (const { partition } of this.#leaving.values()) partition.drop(reason);
   }
@@ -139,10 +139,10 @@ export class Worker {
     this.#beating = true;
     try {
       const live = await this.#options.log.heartbeat(this.id, this.#leaseMs);
-      const mine = dealtTo(this.id, live, this.#all);
+      const mine = assignedTo(this.id, live, this.#all);
       for (const partition of this.#held.values()) {
-        if (partition.dropped) this.#bury(partition);
-        else if (!mine.has(partition.name)) this.#letGo(partition);
+        if (partition.dropped) this.#forgetPartition(partition);
+        else if (!mine.has(partition.name)) this.#handOverPartition(partition);
       }
       const missing = [...mine].filter((name) => !this.#held.has(name) && !this.#leaving.has(name));
       await Promise.all(missing.map((name) => this.#take(name, live)));
@@ -166,39 +166,43 @@ export class Worker {
     }
     this.#waitingSince.delete(name);
     if (this.#stopping) return log.release(name, outcome.epoch);
-    const { upkeep = UPKEEP_LIMITS } = this.#options;
-    const partition = new Partition(name, outcome.epoch, { ...this.#options, relay: this.relay, upkeep });
+    const { snapshotLimits: policy = SNAPSHOT_LIMITS } = this.#options;
+    const partition = new Partition(name, outcome.epoch, {
+      ...this.#options,
+      relay: this.relay,
+      snapshotLimits: policy,
+    });
     this.#held.set(name, partition);
-    this.domainOf(name).add(partition);
+    this.groupOf(name).add(partition);
   }
 
-  #own(work: Promise<void>): void {
-    this.#drives.add(work);
-    void work.finally(() => this.#drives.delete(work));
+  #own(result: Promise<void>): void {
+    this.#drives.add(result);
+    void result.finally(() => this.#drives.delete(result));
   }
 
   /** Steps a domain for as long as the worker has anything in it. */
-  async #drive(domain: Domain): Promise<void> {
-    while (!this.#stopping || !domain.isEmpty) {
-      if (domain.hasWork(this.#options.clock.now())) {
-        await domain.step();
+  async #drive(group: CommitGroup): Promise<void> {
+    while (!this.#stopping || !group.isEmpty) {
+      if (group.hasWork(this.#options.clock.now())) {
+        await group.step();
         this.#passOn();
       } else {
-        await this.#untilChange(domain);
+        await this.#untilChange(group);
       }
-      for (const partition of this.#held.values()) if (partition.dropped) this.#bury(partition);
+      for (const partition of this.#held.values()) if (partition.dropped) this.#forgetPartition(partition);
     }
   }
 
   /** Resolves at the next ring, deadline or end of a tenure. */
-  #untilChange(domain: Domain): Promise<void> {
+  #untilChange(group: CommitGroup): Promise<void> {
     const { clock } = this.#options;
     return new Promise((resolve) => {
-      const deadline = domain.nextDeadline();
+      const deadline = group.nextDeadline();
       const wait = Math.min(MAX_TIMER_MS, Math.max(0, (deadline ?? Infinity) - clock.now()));
-      const cancel = deadline === undefined ? () => undefined : clock.after(wait, () => domain.onChange());
-      domain.onChange = () => {
-        domain.onChange = () => undefined;
+      const cancel = deadline === undefined ? () => undefined : clock.after(wait, () => group.onChange());
+      group.onChange = () => {
+        group.onChange = () => undefined;
         cancel();
         resolve();
       };
@@ -215,26 +219,26 @@ export class Worker {
     while (this.relay.destinations().includes(destination));
   }
 
-  #bury(partition: Partition): void {
+  #forgetPartition(partition: Partition): void {
     if (this.#held.get(partition.name) !== partition) return;
     this.#held.delete(partition.name);
-    this.domainOf(partition.name).remove(partition);
+    this.groupOf(partition.name).remove(partition);
     const fields = {
       worker: this.id,
       partition: partition.name,
       epoch: partition.epoch,
       err: partition.reason,
     };
-    if (partition.reason instanceof TenureLost) this.#options.logger.info(fields, "lost a partition");
+    if (partition.reason instanceof OwnershipLost) this.#options.logger.info(fields, "lost a partition");
     else this.#options.logger.warn(fields, "gave a partition up, to begin anew from the log");
   }
 
   /** Ends a tenure in good order: the step under way, then the messages, then the lease. */
-  #letGo(partition: Partition): void {
+  #handOverPartition(partition: Partition): void {
     const { name } = partition;
     if (this.#leaving.has(name)) return;
     this.#held.delete(name);
-    this.domainOf(name).remove(partition);
+    this.groupOf(name).remove(partition);
     const done = this.#handOver(partition).finally(() => this.#leaving.delete(name));
     this.#leaving.set(name, { partition, done });
   }
@@ -243,13 +247,13 @@ export class Worker {
     const { log, clock, logger } = this.#options;
     const began = clock.now();
     try {
-      await this.domainOf(partition.name).finished();
+      await this.groupOf(partition.name).finished();
       while (!partition.dropped && !this.relay.isIdle(partition) && clock.now() - began < HAND_OVER_MS) {
         this.#passOn();
         await sleep(clock, POLL_MS);
       }
       await this.relay.flushOf(partition);
-      partition.drop(new TenureLost(`${partition.name} was handed over`));
+      partition.drop(new OwnershipLost(`${partition.name} was handed over`));
       await log.release(partition.name, partition.epoch);
       logger.info({ worker: this.id, partition: partition.name }, "handed a partition over");
     } catch (error) {
@@ -267,9 +271,9 @@ export class Worker {
     this.#stopping = true;
     for (const cancel of this.#cancelTimers) cancel();
     this.#stopForgetting();
-    for (const partition of [...this.#held.values()]) this.#letGo(partition);
+    for (const partition of [...this.#held.values()]) this.#handOverPartition(partition);
     await Promise.all([...this.#leaving.values()].map(({ done }) => done));
-    for (const domain of this.#domains.values()) domain.onChange();
+    for (const group of this.#groups.values()) group.onChange();
     await Promise.all(this.#drives);
     try {
       await log.leave(this.id);

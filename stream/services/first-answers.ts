@@ -32,9 +32,9 @@ export interface Claim {
   /** There is an answer. Throws `Unavailable`. */
   answer(answer: string): Promise<void>;
   /** It had no effect: it may come again as if for the first time. Throws `Unavailable`. */
-  nothing(): Promise<void>;
+  noEffect(): Promise<void>;
   /** It ended, and its effect is not known. Throws `Unavailable`. */
-  doubt(): Promise<void>;
+  outcomeUnknown(): Promise<void>;
 }
 
 export interface FirstAnswersOptions {
@@ -84,21 +84,21 @@ export class FirstAnswers {
   #held(key: string, owner: string): Claim {
     const { rememberMs, onError } = this.#options;
     const renewing = setInterval(() => {
-      this.#ask("settle", key, [owner, "renew", CLAIM_MS]).catch(onError);
+      this.#ask("resolve", key, [owner, "renew", CLAIM_MS]).catch(onError);
     }, RENEW_MS);
     const end = async (...what: (string | number)[]): Promise<void> => {
       clearInterval(renewing);
-      await this.#ask("settle", key, [owner, ...what]);
+      await this.#ask("resolve", key, [owner, ...what]);
     };
     return {
       answer: (answer) => end("answer", answer, rememberMs),
-      nothing: () => end("nothing"),
-      doubt: () => end("doubt"),
+      noEffect: () => end("nothing"),
+      outcomeUnknown: () => end("doubt"),
     };
   }
 
   async #ask(
-    script: "claim" | "settle",
+    script: "claim" | "resolve",
     key: string,
     args: readonly (string | number)[],
   ): Promise<readonly string[]> {

@@ -13,7 +13,7 @@ import { type Exchange, Unavailable } from "../log/ports.js";
 /** A gateway that was not heard of for so long has fallen. */
 const LEASE_MS = 3_000;
 const HEARTBEAT_MS = 1_000;
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 /** A command of a fallen gateway's wallet is repeated at most this long after the first. */
 const REMEMBER_MS = 65_000;
 
@@ -71,13 +71,13 @@ export class GatewayLease {
   }
 
   start(): void {
-    this.#timer = setInterval(() => void this.#tell().catch(this.#options.onError), HEARTBEAT_MS);
+    this.#timer = setInterval(() => void this.#renew().catch(this.#options.onError), HEARTBEAT_MS);
     this.#timer.unref();
   }
 
   /** When this resolves, the wallet's orders go if this gateway dies. Throws `Unavailable`. */
   async arm(wallet: string, traderId: string): Promise<void> {
-    const alive = await this.#tell(wallet, traderId);
+    const alive = await this.#renew(wallet, traderId);
     if (!alive) throw new Unavailable("this gateway was taken for dead a moment ago; try again");
     this.#armed.set(wallet, (this.#armed.get(wallet) ?? 0) + 1);
   }
@@ -103,7 +103,7 @@ export class GatewayLease {
     connection.disconnect();
   }
 
-  async #tell(...wallet: string[]): Promise<boolean> {
+  async #renew(...wallet: string[]): Promise<boolean> {
     const { run, keys, ask } = this.#register;
     const id = this.#id;
     const mode = this.#joined ? "stay" : "join";
@@ -121,11 +121,11 @@ export class GatewayLease {
 }
 
 /** The side that looks for gateways which fell, and cancels for their sockets. Any number of processes may. */
-export class FallenGateways {
+export class ExpiredGateways {
   readonly #options: GatewaysOptions & { readonly exchange: Pick<Exchange, "ledger"> };
   readonly #register: Register;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  #checking: Promise<void> = Promise.resolve();
   #stopped = false;
   /** Since when Redis could be reached without a break: whoever could not tell that it lives gets time to. */
   #reachedSince: number | undefined;
@@ -136,20 +136,20 @@ export class FallenGateways {
   }
 
   start(): void {
-    this.#looking = this.#look().finally(() => {
+    this.#checking = this.#check().finally(() => {
       if (this.#stopped) return;
-      this.#timer = setTimeout(() => this.start(), LOOK_MS);
+      this.#timer = setTimeout(() => this.start(), CHECK_MS);
     });
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    await this.#looking;
+    await this.#checking;
     this.#register.connection.disconnect();
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { connection, keys, run } = this.#register;
     try {
       const now = performance.now();
@@ -158,8 +158,9 @@ export class FallenGateways {
         this.#reachedSince ??= now;
         return;
       }
-      const names = [keys.gateways(), keys.fallen()];
-      for (const gateway of (await run("fallen", names, [LEASE_MS])) as string[]) await this.#settle(gateway);
+      const names = [keys.gateways(), keys.expiredGateways()];
+      for (const gateway of (await run("expired-gateways", names, [LEASE_MS])) as string[])
+        await this.#cancelFor(gateway);
     } catch (error) {
       this.#reachedSince = undefined;
       this.#options.onError(error);
@@ -167,7 +168,7 @@ export class FallenGateways {
   }
 
   /** Cancels for every armed wallet; a repeat, or somebody else who does the same, changes nothing. */
-  async #settle(gateway: string): Promise<void> {
+  async #cancelFor(gateway: string): Promise<void> {
     const { connection, keys } = this.#register;
     const armed = await connection.hgetall(keys.armed(gateway));
     await Promise.all(
@@ -180,7 +181,7 @@ export class FallenGateways {
       ),
     );
     await connection.del(keys.armed(gateway));
-    await connection.srem(keys.fallen(), gateway);
+    await connection.srem(keys.expiredGateways(), gateway);
   }
 }
 

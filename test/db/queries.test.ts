@@ -16,8 +16,17 @@ import {
 } from "../../db/queries/catalog/events.js";
 import { allMarkets, findOutcome, listMarkets, settledMarkets } from "../../db/queries/catalog/markets.js";
 import { findOrderByClientId, listOrders } from "../../db/queries/trading/orders.js";
-import { findLocation, isTokenRevoked, recordLocation, revokeToken } from "../../db/queries/accounts/sessions.js";
-import { approveSettlement, findSettlement, requestSettlement } from "../../db/queries/operator/settlements.js";
+import {
+  findLocation,
+  isTokenRevoked,
+  recordLocation,
+  revokeToken,
+} from "../../db/queries/accounts/sessions.js";
+import {
+  approveSettlement,
+  findSettlement,
+  requestSettlement,
+} from "../../db/queries/operator/settlements.js";
 import { currentTicks, publishTicks } from "../../db/queries/catalog/ticks.js";
 import { listCandles, listTrades } from "../../db/queries/trading/trades.js";
 import { createTrader } from "../../db/queries/accounts/traders.js";

@@ -3,7 +3,7 @@
  * is replaced for the time of one simulation. Each must be caught within some seeds.
  */
 
-import { CaughtUp } from "../../stream/runtime/hand-over-guard.js";
+import { HandOverGuard } from "../../stream/runtime/hand-over-guard.js";
 import { Inbox } from "../../stream/runtime/inbox.js";
 import { type Change, type Commit, cursorAt, positionOf } from "../../stream/log/log.js";
 import { MemoryLog } from "../support/log/memory-log.js";
@@ -116,13 +116,13 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
   {
     name: "the fence removed",
     sabotage: lying(({ commit }, key, field) => {
-      const tenure = commit?.tenures.find(({ partition }) => key === KEYS.lease(partition));
-      return tenure !== undefined && field === "epoch" ? String(tenure.epoch) : undefined;
+      const ownership = commit?.ownerships.find(({ partition }) => key === KEYS.lease(partition));
+      return ownership !== undefined && field === "epoch" ? String(ownership.epoch) : undefined;
     }),
   },
   {
     name: "the dedupe by (source, seq) removed",
-    sabotage: replacing(Inbox.prototype, { knows: () => false }),
+    sabotage: replacing(Inbox.prototype, { hasApplied: () => false }),
   },
   {
     name: "the sequence check removed",
@@ -140,7 +140,7 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
   {
     name: "what the last owner left is not relayed",
     sabotage: lying(({ operation }, key, field) =>
-      operation === "look" && isHead(key) && field === "relayed" ? "1000000" : undefined,
+      operation === "scan" && isHead(key) && field === "relayed" ? "1000000" : undefined,
     ),
   },
   {
@@ -209,11 +209,11 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a hand-over past what the last owner left in the mailbox",
-    sabotage: replacing(CaughtUp.prototype, { begun: () => undefined }),
+    sabotage: replacing(HandOverGuard.prototype, { reset: () => undefined }),
   },
   {
     name: "a hand-over past whatever is in the mailbox",
-    sabotage: replacing(CaughtUp.prototype, { has: () => true }),
+    sabotage: replacing(HandOverGuard.prototype, { allows: () => true }),
   },
   {
     name: "a mailbox read before what was relayed is in it",
@@ -226,10 +226,10 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
   {
     name: "a commit of a part of its partitions",
     sabotage: {
-      tamper: ({ tenures, changes, ...rest }) => ({
+      tamper: ({ ownerships, changes, ...rest }) => ({
         ...rest,
-        tenures,
-        changes: changes.filter(({ partition }) => partition === tenures[0]?.partition),
+        ownerships,
+        changes: changes.filter(({ partition }) => partition === ownerships[0]?.partition),
       }),
     },
   },

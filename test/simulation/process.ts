@@ -2,12 +2,12 @@
 
 import type { Clock } from "../../stream/log/clock.js";
 import type {
-  BellKind,
+  NotificationKind,
   Commit,
   CommitOutcome,
   FeedReader,
   Listener,
-  Ring,
+  Notification,
   Subscription,
   TakeOutcome,
 } from "../../stream/log/log.js";
@@ -148,8 +148,10 @@ class ProcessLog extends MemoryLog {
     );
   }
 
-  override listen(kind: BellKind, onRing: (ring: Ring) => void): Listener {
-    return super.listen(kind, (ring) => this.#machine.network.bring(this.#process, () => onRing(ring)));
+  override listen(kind: NotificationKind, onNotification: (notification: Notification) => void): Listener {
+    return super.listen(kind, (notification) =>
+      this.#machine.network.bring(this.#process, () => onNotification(notification)),
+    );
   }
 
   override subscribe(feed: string, reader: FeedReader): Promise<Subscription> {

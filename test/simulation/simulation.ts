@@ -214,9 +214,9 @@ export class Simulation {
   }
 
   /** Lets the simulation run until a piece of work is done. */
-  async #until(work: Promise<unknown>, otherwise: string): Promise<void> {
+  async #until(result: Promise<unknown>, otherwise: string): Promise<void> {
     let done = false;
-    work.then(
+    result.then(
       () => (done = true),
       (error: unknown) => this.#scheduler.fail(error),
     );
@@ -236,7 +236,7 @@ export class Simulation {
     const { caller, operation, commit } = call;
     this.#current = call;
     if (commit === undefined) return;
-    if (commit.tenures.some(({ partition, epoch }) => this.#epochs.get(partition) !== epoch))
+    if (commit.ownerships.some(({ partition, epoch }) => this.#epochs.get(partition) !== epoch))
       this.#count("late commit of a former owner");
     if (!caller.isAlive) this.#count(`${operation} of a dead process`);
   }
@@ -256,8 +256,8 @@ export class Simulation {
   }
 
   /** Only the owner of a partition writes, and each entry takes the place it was meant for. */
-  #checkCommit(name: string, { tenures, changes }: Commit): void {
-    for (const { partition, epoch } of tenures) {
+  #checkCommit(name: string, { ownerships, changes }: Commit): void {
+    for (const { partition, epoch } of ownerships) {
       const current = this.#epochs.get(partition) ?? 0;
       must(
         epoch === current,
@@ -271,7 +271,7 @@ export class Simulation {
       lasts.set(actor, expectedSeq + 1);
       this.#hash.update(entry);
     }
-    if (tenures.length > 1 && lasts.size > 1) this.#count("commit of several partitions");
+    if (ownerships.length > 1 && lasts.size > 1) this.#count("commit of several partitions");
     for (const [actor, meant] of lasts) {
       const { last } = this.#store.stream(KEYS.deltas(partitionOf(actor), actor));
       must(last === meant, `${actor}: entry ${meant} was written as ${last}`);

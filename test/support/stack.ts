@@ -8,21 +8,29 @@ import { connect, disconnect } from "../../db/database.js";
 import { journalOf } from "../../db/projection/journal.js";
 import { migrate } from "../../db/migrate.js";
 import { Projector } from "../../db/projection/projector.js";
-import { finishEventAction, settleFinalEvents, unfinishedEventActions } from "../../db/queries/catalog/events.js";
+import {
+  finishEventAction,
+  settleFinalEvents,
+  unfinishedEventActions,
+} from "../../db/queries/catalog/events.js";
 import { allMarkets, unsettledMarkets } from "../../db/queries/catalog/markets.js";
 import { Connection } from "../../http/client/connection.js";
 import { OperatorClient, type Credentials } from "../../http/client/session.js";
 import { createLogger } from "../../http/edge/request-log.js";
 import type { EdgeLimits } from "../../http/edge/front.js";
 import { openThrottle } from "../../http/request/throttle.js";
-import { startGateway, type GatewaySettings, type RunningGateway } from "../../scripts/roles/start-gateway.js";
+import {
+  startGateway,
+  type GatewaySettings,
+  type RunningGateway,
+} from "../../scripts/roles/start-gateway.js";
 import { driveEventStep } from "../../stream/jobs/event-actions.js";
 import { startJobs } from "../../stream/jobs/jobs.js";
 import { openSettlementQueue } from "../../stream/jobs/queues.js";
 import { actorOf } from "../../stream/runtime/actors.js";
 import { systemClock } from "../../stream/log/clock.js";
 import { LogExchange } from "../../stream/log/ask.js";
-import { FallenGateways } from "../../stream/services/gateways.js";
+import { ExpiredGateways } from "../../stream/services/gateways.js";
 import { checkInstallation } from "../../stream/log/installation.js";
 import { Invalidations } from "../../stream/services/invalidations.js";
 import { silentLogger } from "../../stream/log/logger.js";
@@ -231,7 +239,7 @@ async function startBackground(
       marketSettled: () => settleEvents(),
     },
   });
-  const fallen = new FallenGateways({ url: redisUrl, exchange, onError: () => undefined });
+  const fallen = new ExpiredGateways({ url: redisUrl, exchange, onError: () => undefined });
   fallen.start();
   return async () => {
     await fallen.stop();

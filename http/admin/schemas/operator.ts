@@ -5,7 +5,17 @@ import { COLLATERAL_POLICIES } from "../../../actors/ledger/types.js";
 import { EVENT_ACTIONS, EVENT_STATUSES, EVENT_TYPES } from "../../../db/schema/catalog.js";
 import { KYC_STATUSES, TRADER_STATES } from "../../../db/schema/accounts.js";
 import { STRIKE_REQUEST_STATUSES } from "../../../db/schema/emm.js";
-import { Amount, commaList, Currency, MoneyText, Ms, PageQuery, PriceText, Text, Uuid } from "../../request/fields.js";
+import {
+  Amount,
+  commaList,
+  Currency,
+  MoneyText,
+  Ms,
+  PageQuery,
+  PriceText,
+  Text,
+  Uuid,
+} from "../../request/fields.js";
 import { CatalogEvent, Market, MarketOutcome } from "../../surface-a/schemas/catalog.js";
 
 const Team = z.strictObject({

@@ -2,7 +2,16 @@
 
 import { z } from "zod";
 import { EVENT_STATUSES } from "../../../db/schema/catalog.js";
-import { BoundsQuery, commaList, Currency, Ms, PageQuery, QueryMs, Uuid, WirePrice } from "../../request/fields.js";
+import {
+  BoundsQuery,
+  commaList,
+  Currency,
+  Ms,
+  PageQuery,
+  QueryMs,
+  Uuid,
+  WirePrice,
+} from "../../request/fields.js";
 
 const EventStatus = z.enum(EVENT_STATUSES, `must be one of ${EVENT_STATUSES.join(", ")}`);
 const Name = z.string().min(1, "names an empty value").max(100, "is too long");

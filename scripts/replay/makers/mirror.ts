@@ -2,7 +2,7 @@
 
 import { formatPrice, parsePrice, ticks } from "../../../actors/units.js";
 import type { PlaceOrder } from "../../../http/client/wire.js";
-import { uuidOf, type Stage } from "../set-up.js";
+import { uuidOf, type ReplaySetUp } from "../set-up.js";
 import type { Bids, Ladder } from "../recording/ladder.js";
 import {
   isWithin,
@@ -30,7 +30,7 @@ function tickOf(order: TrackedOrder): number {
  * placements that would match it, and checked moments.
  */
 export class Mirror {
-  readonly #stage: Stage;
+  readonly #stage: ReplaySetUp;
   readonly #random: Random;
   /** Orders whose cancel is under way, with what tells that they are gone. */
   readonly #leaving = new Map<string, { readonly order: MirrorOrder; readonly gone: Promise<void> }>();
@@ -42,7 +42,7 @@ export class Mirror {
   /** Takes that did not find what the recording had promised. */
   shortTakes = 0;
 
-  constructor(stage: Stage, random: Random) {
+  constructor(stage: ReplaySetUp, random: Random) {
     this.#stage = stage;
     this.#random = random;
   }

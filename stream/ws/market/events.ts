@@ -13,7 +13,7 @@ export class EventWatch {
   constructor(catalog: Catalog, onError: (error: unknown) => void) {
     this.#catalog = catalog;
     this.#onError = onError;
-    this.#stop = catalog.onMarket((marketId) => void this.#tell(marketId));
+    this.#stop = catalog.onMarket((marketId) => void this.#notify(marketId));
   }
 
   /** Calls `onAppeared` with markets of the event that appear or change from now on. */
@@ -33,7 +33,7 @@ export class EventWatch {
     this.#stop();
   }
 
-  async #tell(marketId: string): Promise<void> {
+  async #notify(marketId: string): Promise<void> {
     if (this.#watchers.size === 0) return;
     try {
       const market = await this.#catalog.market(marketId);

@@ -232,7 +232,7 @@ function resume(
   since: ReadonlyMap<Mask, number>,
   seqNow: (bit: Mask) => number,
 ): Resumed {
-  const told = new Map<Mask, number>();
+  const published = new Map<Mask, number>();
   for (const [bit, from] of since) {
     const to = seqNow(bit);
     const missed = batches.reduce(
@@ -240,13 +240,13 @@ function resume(
         count + parts.filter((part) => part.bit === bit && part.seq > from && part.seq <= to).length,
       0,
     );
-    if (missed === to - from) told.set(bit, from);
+    if (missed === to - from) published.set(bit, from);
   }
   const missed = batches.map(({ ts, parts }) => ({
     ts,
-    parts: parts.filter((part) => part.seq > (told.get(part.bit) ?? Infinity)),
+    parts: parts.filter((part) => part.seq > (published.get(part.bit) ?? Infinity)),
   }));
-  const resumed = [...told.keys()].reduce((mask, bit) => mask | bit, 0);
+  const resumed = [...published.keys()].reduce((mask, bit) => mask | bit, 0);
   return { resumed, batches: missed.filter(({ parts }) => parts.length > 0) };
 }
 

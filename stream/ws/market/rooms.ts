@@ -100,7 +100,7 @@ export class Rooms {
   }
 
   /** Closes the market's room when nobody is left in it. */
-  tidy(marketId: string): void {
+  removeEmpty(marketId: string): void {
     const room = this.#rooms.get(marketId);
     if (room?.empty !== true) return;
     room.close();

@@ -18,7 +18,7 @@ export interface Watched {
  * Lets a socket lose frames, hear nothing for a while, or go through a storm. A storm's seqs are made up: when it is
  * over the socket is closed with 1012, and what a client brings from it is not resumed from but answered by a snapshot.
  */
-export function cause(fault: Fault, outbox: Outbox, watched: Iterable<Watched>): void {
+export function injectFault(fault: Fault, outbox: Outbox, watched: Iterable<Watched>): void {
   if ("dropFrames" in fault) outbox.lose(fault.dropFrames);
   else if ("stall" in fault) outbox.stall(fault.stall);
   else {

@@ -117,7 +117,7 @@ export class Outbox implements Flushable {
   }
 
   /** A private frame; as a reply. */
-  tell(json: string): void {
+  sendPrivate(json: string): void {
     if (!this.#isLost()) this.#gather(this.#first, textFrame(json));
   }
 

@@ -4,7 +4,7 @@ import { MAX_BATCH, parseRequest, Refusal, type Request } from "./protocol.js";
 import type { Socket } from "node:net";
 import { WebSocket } from "ws";
 import { Unavailable } from "../../log/ports.js";
-import { cause } from "./faults.js";
+import { injectFault } from "./faults.js";
 import { Outbox, type Pulse } from "./outbox.js";
 import type { Bucket, Caller, CancelAllFilter, Queries, QueryAnswer, Refused } from "../ports.js";
 import { Safety, type SafetyPorts } from "./safety.js";
@@ -210,7 +210,7 @@ export class Session {
       case "fault":
         await this.#charge("stream", 1);
         this.#acknowledge(nonce, "fault", payload);
-        cause(payload, this.#outbox, this.#watching.watched());
+        injectFault(payload, this.#outbox, this.#watching.watched());
         return;
       default:
         return verb satisfies never;

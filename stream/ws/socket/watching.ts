@@ -270,7 +270,7 @@ export class Watching {
     room.leave(this.#outbox, mask);
     if (left === 0) {
       this.#markets.delete(marketId);
-      this.#shared.rooms.tidy(marketId);
+      this.#shared.rooms.removeEmpty(marketId);
       this.#shared.replicas.release(marketId);
     } else {
       room.join(this.#outbox, left);
@@ -310,7 +310,7 @@ export class Watching {
     }
     this.#wallet = wallet;
     this.#stopPrivate = wallet.feed.onBatch(({ channel, frame }) => {
-      if (this.#private.has(channel)) this.#outbox.tell(frame);
+      if (this.#private.has(channel)) this.#outbox.sendPrivate(frame);
     });
   }
 
@@ -327,7 +327,7 @@ export class Watching {
   }
 
   #abandon(prepared: Prepared): void {
-    for (const { replica } of prepared.markets) this.#shared.rooms.tidy(replica.marketId);
+    for (const { replica } of prepared.markets) this.#shared.rooms.removeEmpty(replica.marketId);
     release(this.#shared, prepared);
     this.#unwatchEvents(prepared.events.keys());
   }

@@ -97,7 +97,7 @@ export class WalletFold {
     }
     // An order's fills come before its open, cancel or reject (contract section 6); the sort is stable.
     orders.sort((a, b) => Number(b.fill) - Number(a.fill));
-    return [...this.#word("orders", ts, orders), ...this.#word("positions", ts, positions)];
+    return [...this.#serialize("orders", ts, orders), ...this.#serialize("positions", ts, positions)];
   }
 
   #market(marketId: string): MarketIdentity {
@@ -150,7 +150,7 @@ export class WalletFold {
     }
   }
 
-  #word(
+  #serialize(
     channel: PrivateChannel,
     ts: number,
     deltas: readonly { readonly seq: number; readonly body: object }[],

@@ -39,12 +39,12 @@ export async function recall(
 ): Promise<Recalled> {
   const actor = ledgerActor(shard);
   let own: readonly Batch<WalletDelta>[] = [];
-  let told: readonly PrivateChannel[] = [];
+  let published: readonly PrivateChannel[] = [];
   const wanted = PRIVATE_CHANNELS.filter((channel) => since[channel] !== undefined);
   await lookBack<LedgerDelta>(tail, actor, await tail.head(actor), (entries) => {
     own = ownBatches(entries, wallet);
-    told = wanted.filter((channel) => isTold(channel, own, since[channel] ?? 0, open));
-    return told.length === wanted.length;
+    published = wanted.filter((channel) => isPublished(channel, own, since[channel] ?? 0, open));
+    return published.length === wanted.length;
   });
   const markets = new Map<string, MarketIdentity>();
   for (const marketId of new Set(own.flatMap(({ deltas }) => deltas.map((delta) => delta.marketId)))) {
@@ -52,12 +52,12 @@ export async function recall(
     if (market !== undefined) markets.set(marketId, market);
   }
   const from = (channel: PrivateChannel): number =>
-    told.includes(channel) ? (since[channel] ?? Infinity) : Infinity;
+    published.includes(channel) ? (since[channel] ?? Infinity) : Infinity;
   const fold = new WalletFold(markets, {
     orders: { seq: from("orders"), open },
     positions: { seq: from("positions"), positions: [] },
   });
-  const recalled = new Map<PrivateChannel, PrivateBatch[]>(told.map((channel) => [channel, []]));
+  const recalled = new Map<PrivateChannel, PrivateBatch[]>(published.map((channel) => [channel, []]));
   for (const batch of own) for (const out of fold.apply(batch)) recalled.get(out.channel)?.push(out);
   return recalled;
 }
@@ -72,7 +72,7 @@ function ownBatches(entries: readonly Entry<LedgerDelta>[], wallet: string): rea
 }
 
 /** Whether the first missed batch is there, and the acceptance of every order that has to be described since. */
-function isTold(
+function isPublished(
   channel: PrivateChannel,
   own: readonly Batch<WalletDelta>[],
   since: number,

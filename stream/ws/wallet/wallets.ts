@@ -155,8 +155,8 @@ export class Wallets {
   async #catchUp(shard: number, wallet: string, feed: WalletFeed, since: PrivateSince): Promise<void> {
     const isAhead = (channel: PrivateChannel): boolean => (since[channel] ?? 0) > feed.seq(channel);
     if (!PRIVATE_CHANNELS.some(isAhead)) return;
-    const told = await this.#ask(shard, wallet);
-    const waits = PRIVATE_CHANNELS.filter((channel) => (since[channel] ?? 0) <= told[channel].seq);
+    const published = await this.#ask(shard, wallet);
+    const waits = PRIVATE_CHANNELS.filter((channel) => (since[channel] ?? 0) <= published[channel].seq);
     for (const channel of waits) await reached(feed, channel, since[channel] ?? 0);
   }
 

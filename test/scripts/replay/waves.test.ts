@@ -1,6 +1,11 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { bestOf, EMPTY_LADDER, RecordedMarket, UnusableRecording } from "../../../scripts/replay/recording/ladder.js";
+import {
+  bestOf,
+  EMPTY_LADDER,
+  RecordedMarket,
+  UnusableRecording,
+} from "../../../scripts/replay/recording/ladder.js";
 import { readLine, type Line } from "../../../scripts/replay/recording/recording.js";
 import { survey } from "../../../scripts/replay/recording/survey.js";
 import { cutWaves, type Scene, type Wave } from "../../../scripts/replay/recording/waves.js";

@@ -165,12 +165,12 @@ describe("settlement jobs", () => {
     const { Worker } = await import("bullmq");
     const { connectJobs } = await import("../../../stream/jobs/connection.js");
     const connection = connectJobs(redis.url, "work");
-    let tell: () => void = () => undefined;
-    const hasTaken = new Promise<void>((resolve) => (tell = resolve));
+    let publish: () => void = () => undefined;
+    const hasTaken = new Promise<void>((resolve) => (publish = resolve));
     const worker = new Worker<SettlementJob>(
       "settlement",
       async (job) => {
-        tell();
+        publish();
         await exchange.market(job.data.marketId, { kind: "settle", limit: 1 });
       },
       { connection, prefix, lockDuration: 400, skipLockRenewal: true, skipStalledCheck: true },

@@ -116,23 +116,23 @@ export function dataConformance(fixture: Fixture): void {
 
     it("writes an actor's entries one after the other, and tells whoever asked", async () => {
       const epoch = await fixture.take();
-      const told: string[] = [];
-      await fixture.log.subscribe("f", { onBody: (body) => told.push(body), onMissed: () => undefined });
+      const published: string[] = [];
+      await fixture.log.subscribe("f", { onBody: (body) => published.push(body), onMissed: () => undefined });
       const changes = [entryAt(1), { ...entryAt(2), relayed: true }, { ...entryAt(3) }];
-      const tenures = [{ partition, epoch }];
+      const ownerships = [{ partition, epoch }];
       const publications = [{ feed: "f", body: "done" }];
-      expect(await fixture.log.commit({ tenures, changes, publications })).to.deep.equal({ kind: "ok" });
+      expect(await fixture.log.commit({ ownerships, changes, publications })).to.deep.equal({ kind: "ok" });
       expect(await fixture.seqs(0)).to.deep.equal({ seqs: [1, 2, 3], gap: false });
       expect((await fixture.log.heads(partition, [actor]))[0]).to.include({ seq: 3, relayed: 2 });
-      await eventually(() => expect(told).to.deep.equal(["done"]));
-      const late = { tenures: [{ partition, epoch: epoch - 1 }], changes: [entryAt(4)], publications };
+      await eventually(() => expect(published).to.deep.equal(["done"]));
+      const late = { ownerships: [{ partition, epoch: epoch - 1 }], changes: [entryAt(4)], publications };
       expect(await fixture.log.commit(late)).to.deep.equal({ kind: "fenced", partition });
-      expect(await fixture.log.commit({ tenures, changes: [entryAt(4), entryAt(4)] })).to.deep.equal({
+      expect(await fixture.log.commit({ ownerships, changes: [entryAt(4), entryAt(4)] })).to.deep.equal({
         kind: "conflict",
         actor,
       });
       expect(await fixture.seqs(3)).to.equal(undefined);
-      expect(told).to.deep.equal(["done"]);
+      expect(published).to.deep.equal(["done"]);
     });
 
     it("takes effect once when it arrives twice", async () => {
@@ -150,11 +150,11 @@ export function dataConformance(fixture: Fixture): void {
     it("finds every actor with what waits, what is retained and when it is due", async () => {
       const epoch = await fixture.take();
       await fixture.log.append(partition, deliveries(3));
-      expect(await fixture.log.look(partition)).to.deep.equal([
+      expect(await fixture.log.scan(partition)).to.deep.equal([
         { actor, head: untouched, waiting: 3, ...rest },
       ]);
       await fixture.commit(epoch, [{ ...entryAt(1, "0-2"), deadlineMs: 1_700_000_000_123 }]);
-      expect(await fixture.log.look(partition)).to.deep.equal([
+      expect(await fixture.log.scan(partition)).to.deep.equal([
         {
           actor,
           head: { ...untouched, seq: 1, cursor: "0-2" },
@@ -164,13 +164,13 @@ export function dataConformance(fixture: Fixture): void {
         },
       ]);
       await fixture.commit(epoch, [entryAt(2, "0-2")]);
-      expect((await fixture.log.look(partition))[0]?.deadlineMs).to.equal(1_700_000_000_123);
+      expect((await fixture.log.scan(partition))[0]?.deadlineMs).to.equal(1_700_000_000_123);
       await fixture.commit(epoch, [{ ...entryAt(3, "0-2"), deadlineMs: null }]);
-      expect((await fixture.log.look(partition))[0]?.deadlineMs).to.equal(undefined);
+      expect((await fixture.log.scan(partition))[0]?.deadlineMs).to.equal(undefined);
     });
 
     it("finds nothing in an empty one", async () => {
-      expect(await fixture.log.look("m63")).to.deep.equal([]);
+      expect(await fixture.log.scan("m63")).to.deep.equal([]);
       expect(await fixture.log.heads("m63", [])).to.deep.equal([]);
     });
   });
@@ -297,17 +297,17 @@ export function domainConformance(fixture: Fixture): void {
     const neighbour = ledgerActor(4);
     const epoch = await fixture.take();
     const other = await fixture.log.take(second, "w1", [], false);
-    const tenures = [
+    const ownerships = [
       { partition: first, epoch },
       { partition: second, epoch: other.kind === "taken" ? other.epoch : 0 },
     ];
     const changeAt = (seq: number): Change => ({ ...entryAt(seq), partition: second, actor: neighbour });
     const changes = [entryAt(1), changeAt(1), entryAt(2)];
-    expect(await fixture.log.commit({ tenures, changes })).to.deep.equal({ kind: "ok" });
+    expect(await fixture.log.commit({ ownerships, changes })).to.deep.equal({ kind: "ok" });
     expect((await fixture.log.heads(first, [actor]))[0]?.seq).to.equal(2);
     expect((await fixture.log.heads(second, [neighbour]))[0]?.seq).to.equal(1);
     await fixture.log.take(second, "w2", [], true);
-    expect(await fixture.log.commit({ tenures, changes: [entryAt(3), changeAt(2)] })).to.deep.equal({
+    expect(await fixture.log.commit({ ownerships, changes: [entryAt(3), changeAt(2)] })).to.deep.equal({
       kind: "fenced",
       partition: second,
     });

@@ -2,7 +2,7 @@
 
 import { expect } from "chai";
 import { type ActorId, PARTITIONS } from "../../../actors/actor.js";
-import type { FeedReader, Ring } from "../../../stream/log/log.js";
+import type { FeedReader, Notification } from "../../../stream/log/log.js";
 import { actor, deliveries, entryAt, type Fixture, partition } from "./conformance.js";
 import { commitIn, eventually } from "./support.js";
 
@@ -60,67 +60,70 @@ export function readerConformance(fixture: Fixture): void {
       kind: "commands" | "deltas",
       from = fixture.log,
       partitions = [partition],
-    ): Promise<Ring[]> {
-      const rings: Ring[] = [];
-      from.listen(kind, (ring) => rings.push(ring)).watch(partitions);
+    ): Promise<Notification[]> {
+      const notifications: Notification[] = [];
+      from.listen(kind, (notification) => notifications.push(notification)).watch(partitions);
       await eventually(() =>
-        expect(rings.filter(({ lookAtAll }) => lookAtAll)).to.have.length(partitions.length),
+        expect(notifications.filter(({ scanAll }) => scanAll)).to.have.length(partitions.length),
       );
-      rings.length = 0;
-      return rings;
+      notifications.length = 0;
+      return notifications;
     }
 
-    const rung = (rings: readonly Ring[]): ActorId[] =>
-      rings.flatMap((ring) => ring.rung.map((one) => one.actor));
+    const notices = (notifications: readonly Notification[]): ActorId[] =>
+      notifications.flatMap((notification) => notification.notices.map((one) => one.actor));
 
     it("ring with the actors that got commands, once per append", async () => {
-      const rings = await listen("commands");
+      const notifications = await listen("commands");
       const other = "market:other" as ActorId;
       await fixture.log.append(partition, [...deliveries(2), ...deliveries(1, other)]);
-      await eventually(() => expect(rung(rings)).to.deep.equal([actor, actor, other]));
-      expect(rings).to.have.length(1);
-      expect(rings[0]).to.deep.include({ partition, lookAtAll: false });
-      expect(rings[0]?.rung[1]).to.deep.equal({ actor, carried: { position: 2, body: "message 2" } });
+      await eventually(() => expect(notices(notifications)).to.deep.equal([actor, actor, other]));
+      expect(notifications).to.have.length(1);
+      expect(notifications[0]).to.deep.include({ partition, scanAll: false });
+      expect(notifications[0]?.notices[1]).to.deep.equal({
+        actor,
+        inline: { position: 2, body: "message 2" },
+      });
     });
 
     it("do not ring for messages that were refused", async () => {
       await fixture.log.append(partition, deliveries(1), 1);
-      const rings = await listen("commands");
+      const notifications = await listen("commands");
       const other = "market:other" as ActorId;
       await fixture.log.append(partition, deliveries(1), 1);
       await fixture.log.append(partition, deliveries(1, other), 1);
-      await eventually(() => expect(rung(rings)).to.deep.equal([other]));
+      await eventually(() => expect(notices(notifications)).to.deep.equal([other]));
     });
 
     it("ring with the actors that committed entries", async () => {
-      const rings = await listen("deltas");
+      const notifications = await listen("deltas");
       const epoch = await fixture.take();
       const other = "market:other" as ActorId;
       await fixture.commit(epoch, [entryAt(1), { actor: other, expectedSeq: 0, cursor: "0-0" }]);
       await fixture.commit(epoch, [{ actor: other, expectedSeq: 0, cursor: "0-0", entry: "x" }]);
-      await eventually(() => expect(rung(rings)).to.deep.equal([actor, other]));
+      await eventually(() => expect(notices(notifications)).to.deep.equal([actor, other]));
     });
 
     it("are heard in the partitions that are watched, also those added later", async () => {
-      const rings: Ring[] = [];
-      const listener = fixture.log.listen("commands", (ring) => rings.push(ring));
+      const notifications: Notification[] = [];
+      const listener = fixture.log.listen("commands", (notification) => notifications.push(notification));
       listener.watch([partition]);
-      await eventually(() => expect(rings).to.deep.equal([{ partition, rung: [], lookAtAll: true }]));
+      await eventually(() => expect(notifications).to.deep.equal([{ partition, notices: [], scanAll: true }]));
       const began = Date.now();
       listener.watch([partition, "m9"]);
       await eventually(() =>
-        expect(rings.at(-1)).to.deep.equal({ partition: "m9", rung: [], lookAtAll: true }),
+        expect(notifications.at(-1)).to.deep.equal({ partition: "m9", notices: [], scanAll: true }),
       );
       expect(Date.now() - began, "ms until a new partition is heard").to.be.below(2_000);
       listener.watch(["m9"]);
-      rings.length = 0;
+      notifications.length = 0;
       await fixture.log.append(partition, deliveries(1));
       await fixture.log.append("m9", deliveries(1, "market:nine"));
-      await eventually(() => expect(rung(rings)).to.deep.equal(["market:nine"]));
+      await eventually(() => expect(notices(notifications)).to.deep.equal(["market:nine"]));
     });
 
     it("can all be heard at once", async () => {
-      const rings = await listen("deltas", fixture.log, [...PARTITIONS]);
+      const notifications = await listen("deltas", fixture.log, [...PARTITIONS]);
       for (const name of ["l0", "m0", "m63"]) {
         const outcome = await fixture.log.take(name, "w", [], false);
         if (outcome.kind !== "taken") throw new Error("not taken");
@@ -128,17 +131,19 @@ export function readerConformance(fixture: Fixture): void {
           { actor: `market:${name}`, expectedSeq: 0, cursor: "0-0", entry: "x" },
         ]);
       }
-      await eventually(() => expect(rung(rings)).to.have.members(["market:l0", "market:m0", "market:m63"]));
+      await eventually(() =>
+        expect(notices(notifications)).to.have.members(["market:l0", "market:m0", "market:m63"]),
+      );
     });
 
     it("say that all must be looked at when the connection was lost", async () => {
-      const rings = await listen("commands");
+      const notifications = await listen("commands");
       await fixture.subject.cut(fixture.log);
-      await eventually(() => expect(rings.some(({ lookAtAll }) => lookAtAll)).to.equal(true));
-      rings.length = 0;
+      await eventually(() => expect(notifications.some(({ scanAll }) => scanAll)).to.equal(true));
+      notifications.length = 0;
       await eventually(async () => {
         await (await fixture.subject.open()).append(partition, deliveries(1));
-        expect(rung(rings)).to.include(actor);
+        expect(notices(notifications)).to.include(actor);
       });
     });
   });

@@ -72,7 +72,7 @@ export class Fixture {
 }
 
 /** Runs the whole suite against logs that `create` makes, a new one for each test. */
-export function conformance(create: () => Promise<LogUnderTest>, domains: "one" | "many"): void {
+export function conformance(create: () => Promise<LogUnderTest>, groups: "one" | "many"): void {
   const fixture = new Fixture();
 
   beforeEach(async () => fixture.open(await create()));
@@ -80,5 +80,5 @@ export function conformance(create: () => Promise<LogUnderTest>, domains: "one" 
 
   dataConformance(fixture);
   readerConformance(fixture);
-  if (domains === "one") domainConformance(fixture);
+  if (groups === "one") domainConformance(fixture);
 }

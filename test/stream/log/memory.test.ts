@@ -37,10 +37,10 @@ describe("the log in memory", () => {
       await commitIn(log, { partition: "l0", epoch }, [
         { actor, expectedSeq: 0, cursor: "0-1", entry: "one", deadlineMs: 5 },
       ]);
-      const before = await log.look("l0");
+      const before = await log.scan("l0");
       store.sync();
       await log.append("l0", [{ to: actor, body: "lost" }]);
-      const between = await log.look("l0");
+      const between = await log.scan("l0");
       await commitIn(log, { partition: "l0", epoch }, [
         { actor, expectedSeq: 1, cursor: "0-2", entry: "two", deadlineMs: null },
       ]);
@@ -49,13 +49,13 @@ describe("the log in memory", () => {
       let lost = 0;
       log.onLost(() => (lost += 1));
       store.powerCut(1);
-      expect(await log.look("l0")).to.deep.equal(between);
+      expect(await log.scan("l0")).to.deep.equal(between);
       expect(await log.readSnapshot("l0", actor, "latest")).to.equal(undefined);
       expect(lost).to.equal(1);
       store.sync();
       await log.append("l0", [{ to: actor, body: "lost too" }]);
       store.powerCut();
-      expect(await log.look("l0")).to.deep.equal(between);
+      expect(await log.scan("l0")).to.deep.equal(between);
       expect(before).not.to.deep.equal(between);
       const mail = await log.readMailboxes([{ partition: "l0", actor, after: "0-0" }], 9);
       expect(mail.get(actor)).to.deep.equal([{ id: "0-2", body: "lost" }]);

@@ -2,7 +2,7 @@
 
 import type { ActorId } from "../../../actors/actor.js";
 import type { Clock } from "../../../stream/log/clock.js";
-import type { Change, CommitOutcome, Log, Tenure } from "../../../stream/log/log.js";
+import type { Change, CommitOutcome, Log, Ownership } from "../../../stream/log/log.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import { recover } from "../../../stream/runtime/recovery.js";
 import { partitionOf } from "../../../actors/actor.js";
@@ -77,9 +77,12 @@ export function settled(): Promise<void> {
 /** Commits changes of actors of one partition. */
 export function commitIn(
   log: Log,
-  tenure: Tenure,
+  ownership: Ownership,
   changes: readonly Omit<Change, "partition">[],
 ): Promise<CommitOutcome> {
-  const { partition } = tenure;
-  return log.commit({ tenures: [tenure], changes: changes.map((change) => ({ partition, ...change })) });
+  const { partition } = ownership;
+  return log.commit({
+    ownerships: [ownership],
+    changes: changes.map((change) => ({ partition, ...change })),
+  });
 }

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { ledgerActor } from "../../../actors/actor.js";
-import type { Log, Ring } from "../../../stream/log/log.js";
+import type { Log, Notification } from "../../../stream/log/log.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { type FreshRedis, freshRedis } from "../../support/servers.js";
 import { conformance } from "../log/conformance.js";
@@ -89,15 +89,15 @@ describe("the log on Redis", () => {
     it("says that all must be looked at when a ring was lost, whether another comes or not", async () => {
       const log = await open();
       const looks: boolean[] = [];
-      log.listen("commands", ({ lookAtAll }) => looks.push(lookAtAll)).watch(["l0"]);
+      log.listen("commands", ({ scanAll }) => looks.push(scanAll)).watch(["l0"]);
       await eventually(() => expect(looks).to.deep.equal([true]));
-      const bell = `${redis.prefix}{all}:rings:commands`;
-      await admin.incr(bell);
+      const channel = `${redis.prefix}{all}:rings:commands`;
+      await admin.incr(channel);
       await log.append("l0", [{ to: actor, body: "x" }]);
       await eventually(() => expect(looks).to.deep.equal([true, false, true]));
       await log.append("l0", [{ to: actor, body: "x" }]);
       await eventually(() => expect(looks).to.deep.equal([true, false, true, false]));
-      await admin.incr(bell);
+      await admin.incr(channel);
       await eventually(() => expect(looks).to.deep.equal([true, false, true, false, true]));
       await log.append("l0", [{ to: actor, body: "x" }]);
       await eventually(() => expect(looks).to.deep.equal([true, false, true, false, true, false]));
@@ -105,16 +105,16 @@ describe("the log on Redis", () => {
 
     it("carries short bodies with a ring, and only names the actors of long ones", async () => {
       const log = await open();
-      const rings: Ring[] = [];
-      log.listen("commands", (ring) => rings.push(ring)).watch(["l0"]);
-      await eventually(() => expect(rings).to.have.length(1));
+      const notifications: Notification[] = [];
+      log.listen("commands", (notification) => notifications.push(notification)).watch(["l0"]);
+      await eventually(() => expect(notifications).to.have.length(1));
       const bodies = ["short", "two\nlines", "€".repeat(6_000)];
       for (const body of bodies) await log.append("l0", [{ to: actor, body }]);
       await eventually(() =>
-        expect(rings.slice(1).map(({ rung }) => rung)).to.deep.equal([
-          [{ actor, carried: { position: 1, body: "short" } }],
-          [{ actor, carried: undefined }],
-          [{ actor, carried: undefined }],
+        expect(notifications.slice(1).map(({ notices }) => notices)).to.deep.equal([
+          [{ actor, inline: { position: 1, body: "short" } }],
+          [{ actor, inline: undefined }],
+          [{ actor, inline: undefined }],
         ]),
       );
     });

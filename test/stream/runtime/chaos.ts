@@ -9,7 +9,7 @@ import { silentLogger } from "../../../stream/log/logger.js";
 import { type Gate, MemoryLog } from "../../support/log/memory-log.js";
 import { MemoryStore } from "../../support/log/memory-store.js";
 import { packEnvelope, parseEntry } from "../../../stream/log/packing.js";
-import type { Domain } from "../../../stream/runtime/commit-group.js";
+import type { CommitGroup } from "../../../stream/runtime/commit-group.js";
 import { Worker } from "../../../stream/runtime/worker.js";
 import { counter, type CounterDelta, type CounterState } from "./counter.js";
 import { counterInLog, ManualClock, settled } from "../log/support.js";
@@ -173,21 +173,21 @@ export class ChaosWorld {
     else if (choice < 0.2) this.clock.advance(Math.floor(this.#random() * 40));
     else if (choice < 0.21) this.clock.advance(LEASE_MS + 50);
     else if (choice < 0.27) this.#own(worker.relay.flush());
-    else if (choice < 0.4 && partition !== undefined) this.#own(partition.tidy());
+    else if (choice < 0.4 && partition !== undefined) this.#own(partition.maintain());
     else if (choice < 0.65) for (const to of worker.relay.destinations()) this.#own(worker.relay.step(to));
     else if (partition !== undefined) {
-      partition.ring({ partition: partition.name, rung: [], lookAtAll: true });
-      this.#step(worker.domainOf(partition.name));
+      partition.notify({ partition: partition.name, notices: [], scanAll: true });
+      this.#step(worker.groupOf(partition.name));
     }
     for (const one of this.#processes) await this.#bury(one);
   }
 
-  readonly #stepping = new Set<Domain>();
+  readonly #stepping = new Set<CommitGroup>();
 
-  #step(domain: Domain): void {
-    if (this.#stepping.has(domain)) return;
-    this.#stepping.add(domain);
-    this.#own(domain.step().finally(() => this.#stepping.delete(domain)));
+  #step(group: CommitGroup): void {
+    if (this.#stepping.has(group)) return;
+    this.#stepping.add(group);
+    this.#own(group.step().finally(() => this.#stepping.delete(group)));
   }
 
   /** A dropped partition is given up at the next beat. */
@@ -198,8 +198,8 @@ export class ChaosWorld {
   }
 
   /** What fails here fails because of a fault; what matters is what is in the log. */
-  #own(work: Promise<void>): void {
-    work.catch(() => undefined);
+  #own(result: Promise<void>): void {
+    result.catch(() => undefined);
   }
 
   /** Runs for so many steps with these faults. */
@@ -227,8 +227,8 @@ export class ChaosWorld {
         this.#own(worker.beat());
         await this.#drain();
         for (const partition of worker.held.values()) {
-          partition.ring({ partition: partition.name, rung: [], lookAtAll: true });
-          this.#step(worker.domainOf(partition.name));
+          partition.notify({ partition: partition.name, notices: [], scanAll: true });
+          this.#step(worker.groupOf(partition.name));
           await this.#drain();
         }
         for (const to of worker.relay.destinations()) this.#own(worker.relay.step(to));
@@ -251,7 +251,7 @@ export class ChaosWorld {
 
   async #isQuiet(): Promise<boolean> {
     for (const partition of PARTITIONS) {
-      for (const { waiting, head } of await this.#observer.look(partition)) {
+      for (const { waiting, head } of await this.#observer.scan(partition)) {
         if (waiting > 0 || head.relayed < head.seq) return false;
       }
     }
@@ -291,8 +291,8 @@ export class ChaosWorld {
   async deltas(actor: ActorId): Promise<readonly CounterDelta[]> {
     await this.#project();
     const { seq, deltas } = this.#projected.get(actor) ?? { seq: 0, deltas: [] };
-    const [sighting] = (await this.#observer.look(partitionOf(actor))).filter((one) => one.actor === actor);
-    this.trimmed += seq - (sighting?.retained ?? 0);
+    const [status] = (await this.#observer.scan(partitionOf(actor))).filter((one) => one.actor === actor);
+    this.trimmed += seq - (status?.retained ?? 0);
     return deltas;
   }
 }

@@ -124,8 +124,8 @@ describe("a domain", () => {
       bodies.map((body) => ({ to: a, body })),
     );
     const carry = (position: number): void => {
-      const carried = { position, body: bodies[position - 2] ?? "" };
-      partition.ring({ partition: "l1", rung: [{ actor: a, carried }], lookAtAll: false });
+      const inline = { position, body: bodies[position - 2] ?? "" };
+      partition.notify({ partition: "l1", notices: [{ actor: a, inline }], scanAll: false });
     };
     carry(2);
     await step(worker, "l1");

@@ -118,11 +118,11 @@ export function partitionOfWorker(worker: Worker, name: string): Partition {
 
 /** A step of the domain of a partition, with what has to be loaded for it. */
 export async function step(worker: Worker, name: string): Promise<void> {
-  const domain = worker.domainOf(name);
-  await domain.step();
+  const group = worker.groupOf(name);
+  await group.step();
   await Promise.all([...worker.held.values()].map((partition) => partition.loaded()));
   // Of what rang; no deadline is due at 0.
-  if (domain.hasWork(0)) await domain.step();
+  if (group.hasWork(0)) await group.step();
 }
 
 /** Puts a command into a mailbox without anybody waiting for an answer. */
@@ -130,9 +130,9 @@ export async function post(log: Log, to: ActorId, command: CounterCommand, id = 
   await log.append(partitionOf(to), [{ to, body: packEnvelope({ id, commands: [command] }) }]);
 }
 
-export async function refusal(work: Promise<unknown>): Promise<string> {
+export async function refusal(result: Promise<unknown>): Promise<string> {
   try {
-    await work;
+    await result;
   } catch (error) {
     if (error instanceof Unavailable) return error.message;
     throw error;

@@ -228,7 +228,7 @@ describe("an actor in memory", () => {
               expect(copy.outgoing(folded)).to.deep.equal(turn.entry && live.outgoing(turn.entry));
             }
             if (index === cut) copy = Instance.restore(counter, id, copy.snapshot());
-            copy.settle(turn.change.cursor, live.deadline);
+            copy.adoptHead(turn.change.cursor, live.deadline);
           }
           expect([copy.seq, copy.cursor, copy.deadline]).to.deep.equal([
             live.seq,
@@ -282,7 +282,7 @@ describe("an inbox", () => {
 
   it("starts with nothing known", () => {
     const inbox = new Inbox();
-    expect([inbox.knows(other, 0), inbox.knows(other, 1), inbox.lastOf(other)]).to.deep.equal([
+    expect([inbox.hasApplied(other, 0), inbox.hasApplied(other, 1), inbox.lastOf(other)]).to.deep.equal([
       true,
       false,
       0,

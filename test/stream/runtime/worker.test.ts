@@ -63,15 +63,15 @@ describe("a worker", () => {
       expect((await counterInLog(log, a)).value).to.equal(9);
     });
 
-    for (const happened of [true, false]) {
-      it(`looks at the log after an unknown commit that ${happened ? "happened" : "did not happen"}`, async () => {
+    for (const appended of [true, false]) {
+      it(`looks at the log after an unknown commit that ${appended ? "happened" : "did not happen"}`, async () => {
         await post(log, a, { kind: "add", n: 3 });
-        if (happened) faults.loseAnswer("commit");
+        if (appended) faults.loseAnswer("commit");
         else faults.lose("commit");
         const partition = partitionOfWorker(worker, "l1");
         await step(worker, "l1");
         expect(partition.dropped).to.equal(true);
-        expect((await counterInLog(log, a)).value).to.equal(happened ? 3 : 0);
+        expect((await counterInLog(log, a)).value).to.equal(appended ? 3 : 0);
         await worker.beat();
         expect(partitionOfWorker(worker, "l1").epoch).to.equal(partition.epoch + 1);
         await step(worker, "l1");
@@ -108,7 +108,7 @@ describe("a worker", () => {
       await log.append("l1", [{ to: neighbour, body: packEnvelope({ commands: [{ kind: "add", n: 7 }] }) }]);
       const partition = partitionOfWorker(worker, "l1");
       await step(worker, "l1");
-      partition.ring({ partition: "l1", rung: [], lookAtAll: true });
+      partition.notify({ partition: "l1", notices: [], scanAll: true });
       await step(worker, "l1");
       expect(partition.dropped).to.equal(false);
       expect((await log.heads("l1", [a, neighbour])).map(({ seq, cursor }) => [seq, cursor])).to.deep.equal([
@@ -189,7 +189,7 @@ describe("a worker", () => {
 
     it("notices that another had its partition meanwhile, though no command comes", async () => {
       const partition = partitionOfWorker(worker, "l1");
-      await partition.tidy();
+      await partition.maintain();
       expect(partition.dropped).to.equal(false);
       await log.leave(worker.id);
       const successor = deployment.worker(deployment.connect());
@@ -197,7 +197,7 @@ describe("a worker", () => {
       await post(log, a, { kind: "alarm", atMs: Date.now() });
       await step(successor, "l1");
       await successor.stop();
-      await partition.tidy();
+      await partition.maintain();
       expect(partition.dropped).to.equal(true);
       await worker.beat();
       await worker.beat();
@@ -210,7 +210,7 @@ describe("a worker", () => {
       await post(log, a, { kind: "add", n: 1 });
       await step(worker, "l1");
       expect((await counterInLog(log, a)).value).to.equal(1);
-      expect((await log.look("l1"))[0]?.waiting).to.equal(0);
+      expect((await log.scan("l1"))[0]?.waiting).to.equal(0);
     });
 
     it("gives the partition up when an actor is not where it believed", async () => {
@@ -279,13 +279,13 @@ describe("a worker", () => {
         partition.mustRead(a);
         await step(worker, "l1");
       };
-      const head = async () => (await log.look("l1"))[0];
+      const head = async () => (await log.scan("l1"))[0];
       for (let i = 0; i < 600; i += 1) await addOne();
-      await partition.tidy();
+      await partition.maintain();
       expect((await head())?.head.snapshot, "too early").to.equal(0);
       clock.advance(31_000);
       await addOne();
-      await partition.tidy();
+      await partition.maintain();
       expect((await head())?.head).to.include({ seq: 601, snapshot: 601, previous: 0 });
 
       // Ten minutes later the old entries are out of the resume window.
@@ -296,7 +296,7 @@ describe("a worker", () => {
         await log.markProjected("l1", [{ actor: a, seq: (await head())?.head.seq ?? 0 }]);
         clock.advance(31_000);
         await addOne();
-        await partition.tidy();
+        await partition.maintain();
       }
       const after = await head();
       expect(after?.head.seq).to.equal(2_404);
@@ -309,7 +309,7 @@ describe("a worker", () => {
       clock.advance(1_000_000);
       await worker.relay.flush();
       await log.markProjected("l1", [{ actor: a, seq: 2_404 }]);
-      await partition.tidy();
+      await partition.maintain();
       expect(await head()).to.deep.include({ retained: 1 });
       expect((await counterInLog(log, a)).value).to.equal(2_404);
       await addOne();
@@ -324,7 +324,7 @@ describe("a worker", () => {
       const worker = deployment.worker(log, clock);
       await worker.beat();
       const partition = partitionOfWorker(worker, "l1");
-      const domain = worker.domainOf("l1");
+      const group = worker.groupOf("l1");
       for (let i = 0; i < 3; i += 1) {
         await post(log, a, { kind: "add", n: 1 });
         partition.mustRead(a);
@@ -334,16 +334,16 @@ describe("a worker", () => {
       await worker.relay.flush();
       await log.markProjected("l1", [{ actor: a, seq: 3 }]);
       const [writeSnapshot, readEntries] = [faults.hold("writeSnapshot"), faults.hold("readEntries")];
-      const tidying = partition.tidy();
+      const tidying = partition.maintain();
       await post(log, a, { kind: "add", n: 10 });
       partition.mustRead(a);
-      await domain.step();
+      await group.step();
       await settled();
       writeSnapshot();
       await tidying;
       readEntries();
       await partition.loaded();
-      await domain.step();
+      await group.step();
       expect([...(await log.halted())]).to.deep.equal([]);
       expect((await counterInLog(log, a)).value).to.equal(13);
     });
@@ -357,7 +357,7 @@ describe("a worker", () => {
       await post(log, a, { kind: "alarm", atMs: clock.now() + 10_000_000 });
       await step(worker, "l1");
       clock.advance(2_000_000);
-      await partition.tidy();
+      await partition.maintain();
       expect((await log.heads("l1", [a]))[0]?.snapshot).to.equal(0);
       expect(partition.nextDeadline()).to.equal(11_000_000);
       clock.advance(9_000_000);

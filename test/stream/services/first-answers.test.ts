@@ -63,12 +63,12 @@ describe("first answers", () => {
   });
 
   it("a request without effect may come again as the first", async () => {
-    await claimOf(await first.claim(NAME)).nothing();
+    await claimOf(await first.claim(NAME)).noEffect();
     expect(await second.claim(NAME)).to.include({ kind: "mine", resumed: false });
   });
 
   it("a request whose effect is not known, or whose process is gone, is resumed", async () => {
-    await claimOf(await first.claim(NAME)).doubt();
+    await claimOf(await first.claim(NAME)).outcomeUnknown();
     const known = await second.claim(NAME);
     expect(known).to.include({ kind: "mine", resumed: true });
     await letRunOut();
@@ -83,8 +83,8 @@ describe("first answers", () => {
     const lost = claimOf(await first.claim(NAME));
     await letRunOut();
     claimOf(await second.claim(NAME));
-    await lost.nothing();
-    await lost.doubt();
+    await lost.noEffect();
+    await lost.outcomeUnknown();
     expect((await first.claim(NAME)).kind).to.equal("running");
   });
 

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { Redis } from "ioredis";
 import { ledgerShardOf } from "../../../actors/actor.js";
 import { Keys } from "../../../stream/redis/keys.js";
-import { FallenGateways, GatewayLease } from "../../../stream/services/gateways.js";
+import { ExpiredGateways, GatewayLease } from "../../../stream/services/gateways.js";
 import { type Exchange, Unavailable } from "../../../stream/log/ports.js";
 import { freshRedis, type FreshRedis } from "../../support/servers.js";
 
@@ -57,9 +57,9 @@ describe("cancel on disconnect of a gateway that dies", function () {
         return Promise.resolve({ ok: true, kind: "cancels", queued: [], unknown: [] });
       },
     };
-    const fallen = new FallenGateways({ url: redis.url, prefix: redis.prefix, exchange, onError });
-    fallen.start();
-    closing.push(() => fallen.stop());
+    const expired = new ExpiredGateways({ url: redis.url, prefix: redis.prefix, exchange, onError });
+    expired.start();
+    closing.push(() => expired.stop());
   }
 
   async function until(condition: () => boolean | Promise<boolean>, withinMs: number): Promise<number> {

@@ -88,10 +88,10 @@ describe("the bridge, for one's own orders", () => {
       expect(await client.request("cancel_all", {})).to.deep.equal({ nonce: 4, canceled_all: 1 });
       exchange.commit();
       await settle(() => deltasOf(client).length === 4);
-      const told = deltasOf(client).map((frame) =>
+      const published = deltasOf(client).map((frame) =>
         (frame["orders"] as { deltas: Json[] }).deltas.map((d) => [d["kind"], d["orderId"]]),
       );
-      expect(told).to.deep.equal([
+      expect(published).to.deep.equal([
         [["open", first]],
         [["open", second]],
         [["cancel", first]],

@@ -64,10 +64,10 @@ describe("clients that come and go at random", function () {
         await pause(random.chance(0.2) ? random.below(1_500) : random.below(100));
       }
     };
-    const every = async (ms: number, work: (round: number) => Promise<unknown>): Promise<void> => {
+    const every = async (ms: number, result: (round: number) => Promise<unknown>): Promise<void> => {
       for (let round = 0; Date.now() + ms < until; round += 1) {
         await pause(ms);
-        await work(round);
+        await result(round);
       }
     };
     trading.start();

@@ -169,7 +169,7 @@ describe("the stream of a whole exchange", function () {
       await client.request("place", { orders: [order] });
       await settle(() => client.frames.filter((frame) => frame["orders"] !== undefined).length === i);
     }
-    const told = client.frames.map((frame) => (frame["placed"] === undefined ? "fill" : "answer"));
-    expect(told).to.deep.equal(Array.from({ length: 10 }, () => ["answer", "fill"]).flat());
+    const published = client.frames.map((frame) => (frame["placed"] === undefined ? "fill" : "answer"));
+    expect(published).to.deep.equal(Array.from({ length: 10 }, () => ["answer", "fill"]).flat());
   });
 });

@@ -1,7 +1,7 @@
 /** Listening to bells and feeds of a `MemoryStore`: told in a microtask after the operation that told them. */
 
-import { parseRing } from "../../../stream/log/notifications.js";
-import type { FeedReader, Listener, Ring, Subscription } from "../../../stream/log/log.js";
+import { parseNotification } from "../../../stream/log/notifications.js";
+import type { FeedReader, Listener, Notification, Subscription } from "../../../stream/log/log.js";
 import type { MemoryStore } from "./memory-store.js";
 
 interface Ports {
@@ -11,48 +11,50 @@ interface Ports {
 
 export interface MemoryListenerPorts extends Ports {
   /** The key of the bell that a partition rings. */
-  readonly bellOf: (partition: string) => string;
-  readonly onRing: (ring: Ring) => void;
+  readonly channelOf: (partition: string) => string;
+  readonly onNotification: (notification: Notification) => void;
 }
 
 export class MemoryListener implements Listener {
   readonly #ports: MemoryListenerPorts;
   readonly #stops: readonly (() => void)[];
   #watched: ReadonlySet<string> = new Set();
-  #bells: ReadonlySet<string> = new Set();
+  #channels: ReadonlySet<string> = new Set();
 
   constructor(ports: MemoryListenerPorts) {
     this.#ports = ports;
-    const stopHearing = ports.store.onTold((bell, text) => {
-      if (this.#bells.has(bell)) queueMicrotask(() => this.#rang(text));
+    const stopHearing = ports.store.onPublished((channel, text) => {
+      if (this.#channels.has(channel)) queueMicrotask(() => this.#received(text));
     });
-    const stopLost = ports.onLost(() => this.#lookAtAll(this.#watched));
+    const stopLost = ports.onLost(() => this.#scanAll(this.#watched));
     this.#stops = [stopHearing, stopLost];
   }
 
   watch(partitions: readonly string[]): void {
     const fresh = partitions.filter((partition) => !this.#watched.has(partition));
     this.#watched = new Set(partitions);
-    this.#bells = new Set(partitions.map(this.#ports.bellOf));
-    this.#lookAtAll(fresh);
+    this.#channels = new Set(partitions.map(this.#ports.channelOf));
+    this.#scanAll(fresh);
   }
 
-  #lookAtAll(partitions: Iterable<string>): void {
+  #scanAll(partitions: Iterable<string>): void {
     for (const partition of partitions) {
       queueMicrotask(() => {
-        if (this.#watched.has(partition)) this.#ports.onRing({ partition, rung: [], lookAtAll: true });
+        if (this.#watched.has(partition))
+          this.#ports.onNotification({ partition, notices: [], scanAll: true });
       });
     }
   }
 
-  #rang(text: string): void {
-    for (const ring of parseRing(text, this.#watched).rings) this.#ports.onRing(ring);
+  #received(text: string): void {
+    for (const notification of parseNotification(text, this.#watched).notifications)
+      this.#ports.onNotification(notification);
   }
 
   close(): Promise<void> {
     for (const stop of this.#stops) stop();
     this.#watched = new Set();
-    this.#bells = new Set();
+    this.#channels = new Set();
     return Promise.resolve();
   }
 }
@@ -62,12 +64,12 @@ export class MemoryFeed implements Subscription {
   #closed = false;
 
   constructor({ store, onLost }: Ports, feed: string, reader: FeedReader) {
-    const later = (tell: () => void): void => {
+    const later = (publish: () => void): void => {
       queueMicrotask(() => {
-        if (!this.#closed) tell();
+        if (!this.#closed) publish();
       });
     };
-    const stopHearing = store.onTold((channel, body) => {
+    const stopHearing = store.onPublished((channel, body) => {
       if (channel === feed) later(() => reader.onBody(body));
     });
     this.#stops = [stopHearing, onLost(() => later(() => reader.onMissed()))];

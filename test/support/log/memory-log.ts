@@ -5,10 +5,10 @@
 
 import type { ActorId } from "../../../actors/actor.js";
 import { type Clock, systemClock } from "../../../stream/log/clock.js";
-import { type Happened, packRing } from "../../../stream/log/notifications.js";
+import { type Appended, packNotification } from "../../../stream/log/notifications.js";
 import { Keys } from "../../../stream/redis/keys.js";
 import {
-  type BellKind,
+  type NotificationKind,
   type Change,
   type Commit,
   type CommitOutcome,
@@ -26,8 +26,8 @@ import {
   NO_CURSOR,
   positionOf,
   type Publication,
-  type Ring,
-  type Sighting,
+  type Notification,
+  type ActorStatus,
   type Snapshot,
   type Subscription,
   type TakeOutcome,
@@ -78,36 +78,36 @@ export class MemoryLog implements Log {
     return this.#gate(operation, () => this.#store.operate(apply));
   }
 
-  domainOf(partition: string): string {
+  commitGroupOf(partition: string): string {
     return this.#together ? "all" : partition;
   }
 
-  #bellOf(partition: string, kind: BellKind): string {
-    return KEYS.bell(this.domainOf(partition), kind);
+  #channelOf(partition: string, kind: NotificationKind): string {
+    return KEYS.notifications(this.commitGroupOf(partition), kind);
   }
 
-  #ring(kind: BellKind, happened: readonly Happened[]): void {
-    const [first] = happened;
+  #notify(kind: NotificationKind, appended: readonly Appended[]): void {
+    const [first] = appended;
     if (first === undefined) return;
-    const bell = this.#bellOf(first.partition, kind);
-    const number = this.#number(bell, "rings") + 1;
-    this.#store.set(bell, "rings", String(number));
-    this.#store.tell(bell, packRing(number, happened));
+    const channel = this.#channelOf(first.partition, kind);
+    const number = this.#number(channel, "rings") + 1;
+    this.#store.set(channel, "rings", String(number));
+    this.#store.publish(channel, packNotification(number, appended));
   }
 
   append(partition: string, deliveries: readonly Delivery[], capacity = 0): Promise<readonly boolean[]> {
     return this.#perform("append", () => {
-      const happened: Happened[] = [];
+      const appended: Appended[] = [];
       const taken = deliveries.map(({ to, body }) => {
         const mailbox = KEYS.mailbox(partition, to);
         if (capacity > 0 && this.#store.stream(mailbox).entries.length >= capacity) return false;
         const position = this.#store.append(mailbox, body);
         if (this.#store.get(KEYS.actors(partition), to) === undefined)
           this.#store.set(KEYS.actors(partition), to, "");
-        happened.push({ partition, actor: to, position, body });
+        appended.push({ partition, actor: to, position, body });
         return true;
       });
-      this.#ring("commands", happened);
+      this.#notify("commands", appended);
       return taken;
     });
   }
@@ -146,8 +146,8 @@ export class MemoryLog implements Log {
     };
   }
 
-  look(partition: string): Promise<readonly Sighting[]> {
-    return this.#perform("look", () => {
+  scan(partition: string): Promise<readonly ActorStatus[]> {
+    return this.#perform("scan", () => {
       const actors = [...this.#store.fields(KEYS.actors(partition)).keys()].sort() as ActorId[];
       return actors.map((actor) => {
         const deadline = this.#store.get(KEYS.deadlines(partition), actor);
@@ -166,9 +166,9 @@ export class MemoryLog implements Log {
     return this.#perform("heads", () => actors.map((actor) => this.#head(partition, actor)));
   }
 
-  commit({ tenures, changes, publications = [] }: Commit): Promise<CommitOutcome> {
+  commit({ ownerships, changes, publications = [] }: Commit): Promise<CommitOutcome> {
     return this.#perform("commit", (): CommitOutcome => {
-      for (const { partition, epoch } of tenures) {
+      for (const { partition, epoch } of ownerships) {
         if (this.#number(KEYS.lease(partition), "epoch") !== epoch) return { kind: "fenced", partition };
       }
       const seqs = new Map<ActorId, number>();
@@ -177,14 +177,14 @@ export class MemoryLog implements Log {
         if (seq !== expectedSeq) return { kind: "conflict", actor };
         seqs.set(actor, entry === undefined ? seq : seq + 1);
       }
-      const happened: Happened[] = [];
+      const appended: Appended[] = [];
       for (const change of changes) {
         this.#apply(change);
         const { partition, actor, expectedSeq, entry } = change;
-        if (entry !== undefined) happened.push({ partition, actor, position: expectedSeq + 1, body: entry });
+        if (entry !== undefined) appended.push({ partition, actor, position: expectedSeq + 1, body: entry });
       }
-      for (const { feed, body } of publications) this.#store.tell(KEYS.feed(feed), body);
-      this.#ring("deltas", happened);
+      for (const { feed, body } of publications) this.#store.publish(KEYS.feed(feed), body);
+      this.#notify("deltas", appended);
       return { kind: "ok" };
     });
   }
@@ -308,11 +308,11 @@ export class MemoryLog implements Log {
     });
   }
 
-  listen(kind: BellKind, onRing: (ring: Ring) => void): Listener {
+  listen(kind: NotificationKind, onNotification: (notification: Notification) => void): Listener {
     const listener = new MemoryListener({
       store: this.#store,
-      bellOf: (partition) => this.#bellOf(partition, kind),
-      onRing,
+      channelOf: (partition) => this.#channelOf(partition, kind),
+      onNotification,
       onLost: (lost) => this.onLost(lost),
     });
     this.#open.add(listener);
@@ -329,7 +329,7 @@ export class MemoryLog implements Log {
   }
 
   publish({ feed, body }: Publication): Promise<void> {
-    return this.#perform("publish", () => this.#store.tell(KEYS.feed(feed), body));
+    return this.#perform("publish", () => this.#store.publish(KEYS.feed(feed), body));
   }
 
   markHalted(actor: ActorId, reason: string | undefined): Promise<void> {

@@ -16,7 +16,7 @@ export class MemoryStore {
   #journal: (() => void)[][] = [];
   #operation: (() => void)[] | undefined;
   readonly #growth = new Set<(key: string) => void>();
-  readonly #told = new Set<(channel: string, text: string) => void>();
+  readonly #listeners = new Set<(channel: string, text: string) => void>();
   readonly #cuts = new Set<() => void>();
 
   /** Runs one operation: everything it writes is kept, or lost in a power cut, together. */
@@ -62,13 +62,13 @@ export class MemoryStore {
   }
 
   /** Tells those who listen now; nothing of it is kept. */
-  tell(channel: string, text: string): void {
-    for (const listener of this.#told) listener(channel, text);
+  publish(channel: string, text: string): void {
+    for (const listener of this.#listeners) listener(channel, text);
   }
 
-  onTold(listener: (channel: string, text: string) => void): () => void {
-    this.#told.add(listener);
-    return () => this.#told.delete(listener);
+  onPublished(listener: (channel: string, text: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   #undoable(undo: () => void): void {

@@ -39,7 +39,7 @@ describe("replicas and private feeds on the log itself", function () {
       closing.push(() => log.close());
       return log;
     };
-    const work = async (id: string): Promise<Worker> => {
+    const result = async (id: string): Promise<Worker> => {
       const worker = new Worker({ ...parts, id, log: connect(), actorOf });
       await worker.start();
       return worker;
@@ -79,7 +79,7 @@ describe("replicas and private feeds on the log itself", function () {
       return Promise.resolve();
     });
 
-    const first = await work("first");
+    const first = await result("first");
     expect(await replicas.acquire(marketId)).to.equal(undefined);
     await exchange.market(marketId, { kind: "create", definition, open: true, live: false });
     for (const traderId of [ann, bob]) {
@@ -121,8 +121,8 @@ describe("replicas and private feeds on the log itself", function () {
     if (replica === undefined) throw new Error("no replica");
     await settle(() => replica.market.seq("book", "CASH") === 1);
     const publicSeqs: number[] = [];
-    replica.onBatch(({ parts: told }) => {
-      for (const part of told) if (part.channel === "book") publicSeqs.push(part.seq);
+    replica.onBatch(({ parts: published }) => {
+      for (const part of published) if (part.channel === "book") publicSeqs.push(part.seq);
     });
     const { feed } = await wallets.watch(ann, ann, () => errors.push("lost"));
     const mirror = new Mirror();
@@ -132,7 +132,7 @@ describe("replicas and private feeds on the log itself", function () {
     const resting = await place(ann, 0, 450);
     await place(bob, 1, 550);
     await first.stop();
-    const second = await work("second");
+    const second = await result("second");
     closing.push(() => second.stop());
     const canceled = await place(ann, 0, 300);
     await settle(() => mirror.orders.has(canceled));

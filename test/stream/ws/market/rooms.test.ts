@@ -61,11 +61,11 @@ describe("a room", () => {
     expect([one.frames.length, two.frames.length, late.frames.length]).to.deep.equal([1, 3, 1]);
     expect(late.frames[0]?.toString()).to.match(/"seq":4.*"seq":5/s);
 
-    rooms.tidy(marketId);
+    rooms.removeEmpty(marketId);
     expect(rooms.of(replica)).to.equal(room);
     room.leave(two, LIFECYCLE);
     room.leave(late, BOOK);
-    rooms.tidy(marketId);
+    rooms.removeEmpty(marketId);
     expect(rooms.of(replica)).to.not.equal(room);
     replicas.release(marketId);
     await replicas.close();

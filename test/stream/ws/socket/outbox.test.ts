@@ -3,7 +3,13 @@ import type { Socket } from "node:net";
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { WebSocket, WebSocketServer } from "ws";
-import { DROP_PUBLIC_BYTES, MAX_UNSENT_BYTES, Outbox, Pulse, textFrame } from "../../../../stream/ws/socket/outbox.js";
+import {
+  DROP_PUBLIC_BYTES,
+  MAX_UNSENT_BYTES,
+  Outbox,
+  Pulse,
+  textFrame,
+} from "../../../../stream/ws/socket/outbox.js";
 
 interface Pair {
   readonly outbox: Outbox;
@@ -90,7 +96,7 @@ describe("an outbox", () => {
       outbox.flush();
     }
     expect(outbox.unsentBytes).to.be.within(DROP_PUBLIC_BYTES, MAX_UNSENT_BYTES);
-    outbox.tell("private");
+    outbox.sendPrivate("private");
     outbox.flush();
     expect(server.readyState).to.equal(WebSocket.OPEN);
     const closed = once(client, "close");
@@ -141,7 +147,7 @@ describe("an outbox", () => {
     for (let i = 0; outbox.dropped === 0; i += 1) market(i);
     outbox.answer(["a snapshot", "what it resumed"]);
     outbox.send("a heartbeat");
-    outbox.tell("a fill");
+    outbox.sendPrivate("a fill");
     outbox.reply("a reply");
     outbox.flush();
     client.resume();
@@ -160,7 +166,7 @@ describe("an outbox", () => {
     received.length = 0;
     for (let i = 0; i < 40; i += 1) market(i);
     outbox.reply("a reply");
-    outbox.tell("a fill");
+    outbox.sendPrivate("a fill");
     client.resume();
     await until(() => received.length === 42);
     expect(received.indexOf("a reply")).to.be.below(30);

@@ -105,12 +105,12 @@ describe("private feeds", () => {
     await settle(() => feed.seq("orders") === exchange.wallet(ann).orders.seq);
 
     const open = { kind: "open", orderId, clientId, marketId, outcomeId: yes, price: "0.650", tif: "GTC" };
-    const told = batches.map(({ channel, frame }) => {
+    const published = batches.map(({ channel, frame }) => {
       const { delta, [channel]: part } = JSON.parse(frame) as { delta: object; [channel: string]: object };
       expect(delta).to.deep.equal({});
       return { channel, ...part } as { channel: string; seq: number; deltas: Json[] };
     });
-    const orders = told.filter(({ channel }) => channel === "orders").map(({ deltas }) => deltas);
+    const orders = published.filter(({ channel }) => channel === "orders").map(({ deltas }) => deltas);
     const fillId = orders[0]?.[0]?.["fillId"];
     expect(orders[0]).to.deep.equal([
       {
@@ -131,9 +131,9 @@ describe("private feeds", () => {
     expect(orders[2]).to.deep.equal([{ kind: "cancel", orderId, marketId }]);
     expect(orders[3]?.[0]).to.include({ kind: "open", currency: "COIN", price: "0.300" });
     expect(orders[4]?.[0]).to.include({ kind: "reject", reason: "NO_MATCH" });
-    expect(told.filter(({ channel }) => channel === "positions").map(({ deltas }) => deltas)).to.deep.equal([
-      [{ marketId, outcomeId: yes, qty: 4, cost: "0.02400" }],
-    ]);
+    expect(
+      published.filter(({ channel }) => channel === "positions").map(({ deltas }) => deltas),
+    ).to.deep.equal([[{ marketId, outcomeId: yes, qty: 4, cost: "0.02400" }]]);
     wallets.close();
   });
 
@@ -192,8 +192,8 @@ describe("private feeds", () => {
           const { marketId } = exchange.createMarket(2);
           const [first, second] = [await walletsOf(exchange), await walletsOf(exchange)];
           const { feed } = await first.watch(ann, ann, () => undefined);
-          const told: Record<string, string[]> = { orders: [], positions: [] };
-          feed.onBatch(({ channel, frame }) => told[channel]?.push(frame));
+          const published: Record<string, string[]> = { orders: [], positions: [] };
+          feed.onBatch(({ channel, frame }) => published[channel]?.push(frame));
           await play(exchange, marketId, steps);
           exchange.commit();
           const { orders, positions } = exchange.wallet(ann);
@@ -203,7 +203,7 @@ describe("private feeds", () => {
           for (const channel of ["orders", "positions"] as const) {
             const frames = watched.missed(channel, since[channel])?.map(({ frame }) => frame);
             expect(frames, `${channel} after ${since[channel]}`).to.deep.equal(
-              told[channel]?.slice(since[channel]),
+              published[channel]?.slice(since[channel]),
             );
             expect(watched.missed(channel, feed.seq(channel) + 1)).to.equal(undefined);
           }
