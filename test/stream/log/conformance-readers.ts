@@ -108,7 +108,9 @@ export function readerConformance(fixture: Fixture): void {
       const notifications: Notification[] = [];
       const listener = fixture.log.listen("commands", (notification) => notifications.push(notification));
       listener.watch([partition]);
-      await eventually(() => expect(notifications).to.deep.equal([{ partition, notices: [], scanAll: true }]));
+      await eventually(() =>
+        expect(notifications).to.deep.equal([{ partition, notices: [], scanAll: true }]),
+      );
       const began = Date.now();
       listener.watch([partition, "m9"]);
       await eventually(() =>
