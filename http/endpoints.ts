@@ -3,7 +3,7 @@
 import type { Limits } from "../actors/ledger/types.js";
 import type { Database } from "../db/database.js";
 import type { SettlementJob } from "../stream/jobs/settlement.js";
-import type { TokenBuckets } from "../stream/services/throttle.js";
+import type { TokenBuckets } from "../stream/services/token-buckets.js";
 import type { Tickets } from "../stream/services/tickets.js";
 import type { Exchange } from "../stream/log/ports.js";
 import type { Changes } from "./reference/changes.js";

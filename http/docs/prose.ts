@@ -4,7 +4,7 @@ import { ERRORS, statusOnB, wireCode } from "../request/errors.js";
 import type { Metering } from "../request/metering.js";
 import type { Access } from "../request/route.js";
 import { KEY_BUCKETS } from "../request/throttle.js";
-import type { TokenBucket } from "../../stream/services/throttle.js";
+import type { TokenBucket } from "../../stream/services/token-buckets.js";
 import type { Json } from "./json.js";
 
 function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {

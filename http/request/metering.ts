@@ -3,7 +3,7 @@
 import { readJson } from "../edge/json.js";
 import { readQuery } from "../edge/query.js";
 import type { Incoming } from "../edge/incoming.js";
-import type { TokenBucket } from "../../stream/services/throttle.js";
+import type { TokenBucket } from "../../stream/services/token-buckets.js";
 import type { Bucket } from "./throttle.js";
 
 /** A price: `base` at once, and one token per `perRows` rows of the answer, `expectedRows` of which are paid ahead. */

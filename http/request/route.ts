@@ -6,7 +6,7 @@
 import type { Request, RequestHandler, Response } from "express";
 import { z } from "zod";
 import type { Role, Scope } from "../../db/schema/accounts.js";
-import type { TokenBucket } from "../../stream/services/throttle.js";
+import type { TokenBucket } from "../../stream/services/token-buckets.js";
 import type { ClientCaller, KeyCaller, SessionCaller } from "./callers.js";
 import { Refused } from "./errors.js";
 import { incomingOf, notesOf, type Incoming } from "../edge/incoming.js";

@@ -1,6 +1,6 @@
 /** Token buckets (specification, Throttles): what a request spends before it is served. */
 
-import type { Spent, TokenBucket, TokenBuckets } from "../../stream/services/throttle.js";
+import type { Spent, TokenBucket, TokenBuckets } from "../../stream/services/token-buckets.js";
 
 /** The buckets of a key. */
 export type Bucket = "place" | "cancel" | "read" | "account" | "stream" | "history";

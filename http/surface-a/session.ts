@@ -10,7 +10,7 @@ import {
   type DeviceLocation as LocationRecord,
 } from "../../db/queries/accounts/sessions.js";
 import { createTrader, findTrader, findTraderByEmail } from "../../db/queries/accounts/traders.js";
-import type { TokenBucket, TokenBuckets } from "../../stream/services/throttle.js";
+import type { TokenBucket, TokenBuckets } from "../../stream/services/token-buckets.js";
 import type { Exchange } from "../../stream/log/ports.js";
 import type { Changes } from "../reference/changes.js";
 import { Refused } from "../request/errors.js";

@@ -1,6 +1,6 @@
 /** How often a client may call each route of surface B (specification, Surface B rates; contract section 7). */
 
-import type { TokenBucket } from "../../stream/services/throttle.js";
+import type { TokenBucket } from "../../stream/services/token-buckets.js";
 
 /** `count` requests a second, all of them at once if need be. */
 export function perSecond(name: string, count: number): readonly TokenBucket[] {

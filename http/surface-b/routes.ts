@@ -2,7 +2,7 @@
 
 import { free } from "../request/metering.js";
 import { at, type Access, type Route } from "../request/route.js";
-import type { TokenBucket } from "../../stream/services/throttle.js";
+import type { TokenBucket } from "../../stream/services/token-buckets.js";
 import type { emmAccountEndpoints } from "./account.js";
 import type { emmMarketEndpoints } from "./markets/markets.js";
 import type { emmOrderEndpoints } from "./orders.js";

@@ -2,7 +2,7 @@
 
 import type { Database } from "../../db/database.js";
 import type { Tail } from "../../stream/log/ports.js";
-import type { TokenBuckets } from "../../stream/services/throttle.js";
+import type { TokenBuckets } from "../../stream/services/token-buckets.js";
 import type { Replicas } from "../../stream/ws/market/replica.js";
 import type { Freshness } from "../trading/freshness.js";
 import type { Passwords } from "../auth/passwords.js";

@@ -1,7 +1,7 @@
 /** The processes of an exchange: workers, gateways and a projector, and everything that can befall them. */
 
 import { type ActorId, partitionOf } from "../../actors/actor.js";
-import { LogExchange } from "../../stream/log/ask.js";
+import { LogExchange } from "../../stream/log/exchange.js";
 import type { Logger } from "../../stream/log/logger.js";
 import { LogTail } from "../../stream/log/tail.js";
 import type { Entry } from "../../stream/log/ports.js";

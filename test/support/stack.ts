@@ -29,7 +29,7 @@ import { startJobs } from "../../stream/jobs/jobs.js";
 import { openSettlementQueue } from "../../stream/jobs/queues.js";
 import { actorOf } from "../../stream/runtime/actors.js";
 import { systemClock } from "../../stream/log/clock.js";
-import { LogExchange } from "../../stream/log/ask.js";
+import { LogExchange } from "../../stream/log/exchange.js";
 import { ExpiredGateways } from "../../stream/services/gateways.js";
 import { checkInstallation } from "../../stream/log/installation.js";
 import { Invalidations } from "../../stream/services/invalidations.js";

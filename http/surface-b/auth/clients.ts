@@ -3,7 +3,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Response } from "express";
 import type { EmmClient } from "../../../db/queries/accounts/emm-clients.js";
-import type { Spent, TokenBucket, TokenBuckets } from "../../../stream/services/throttle.js";
+import type { Spent, TokenBucket, TokenBuckets } from "../../../stream/services/token-buckets.js";
 import { refuseInactive } from "../../request/admission.js";
 import type { ClientCaller } from "../../request/callers.js";
 import { Refused } from "../../request/errors.js";

@@ -12,7 +12,7 @@ import { findOrder } from "../../../db/queries/trading/orders.js";
 import { waitProjected } from "../../../db/queries/projected.js";
 import { actorOf } from "../../../stream/runtime/actors.js";
 import { systemClock } from "../../../stream/log/clock.js";
-import { LogExchange } from "../../../stream/log/ask.js";
+import { LogExchange } from "../../../stream/log/exchange.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { LogTail } from "../../../stream/log/tail.js";

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { generateKey } from "../../../http/client/signer.js";
 import { KEY_BUCKETS, sharedThrottle, type Bucket } from "../../../http/request/throttle.js";
-import { TokenBuckets, type TokenBucket } from "../../../stream/services/throttle.js";
+import { TokenBuckets, type TokenBucket } from "../../../stream/services/token-buckets.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
 import { callsOf, openCalls, said, type Calls } from "../calls.js";

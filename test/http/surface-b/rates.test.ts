@@ -8,7 +8,7 @@ import {
   ordinary,
   POSITIONS,
 } from "../../../http/surface-b/rates.js";
-import { TokenBuckets, type TokenBucket } from "../../../stream/services/throttle.js";
+import { TokenBuckets, type TokenBucket } from "../../../stream/services/token-buckets.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
 import { EmmClient, newClient, type ClientCredentials, type EmmAnswer } from "./client.js";

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { ledgerOf, ledgerShardOf } from "../../../actors/actor.js";
 import { formatMoney, millicents } from "../../../actors/units.js";
 import { systemClock } from "../../../stream/log/clock.js";
-import { LogExchange } from "../../../stream/log/ask.js";
+import { LogExchange } from "../../../stream/log/exchange.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { Unavailable } from "../../../stream/log/ports.js";

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { type ActorId, ledgerActor, partitionOf } from "../../../actors/actor.js";
 import { type Clock, systemClock } from "../../../stream/log/clock.js";
-import { LogExchange } from "../../../stream/log/ask.js";
+import { LogExchange } from "../../../stream/log/exchange.js";
 import type { Log } from "../../../stream/log/log.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import { type Gate, MemoryLog, type Operation } from "../../support/log/memory-log.js";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { LogExchange } from "../../../stream/log/ask.js";
+import type { LogExchange } from "../../../stream/log/exchange.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
 import type { Worker } from "../../../stream/runtime/worker.js";
 import { type FreshRedis, freshRedis } from "../../support/servers.js";

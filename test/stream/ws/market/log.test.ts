@@ -6,7 +6,7 @@ import type { MarketDefinition } from "../../../../actors/market/types.js";
 import { contracts, millicents, ticks } from "../../../../actors/units.js";
 import { actorOf } from "../../../../stream/runtime/actors.js";
 import { systemClock } from "../../../../stream/log/clock.js";
-import { LogExchange } from "../../../../stream/log/ask.js";
+import { LogExchange } from "../../../../stream/log/exchange.js";
 import { silentLogger } from "../../../../stream/log/logger.js";
 import { MemoryLog } from "../../../support/log/memory-log.js";
 import { MemoryStore } from "../../../support/log/memory-store.js";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { Redis } from "ioredis";
-import { type Spending, TokenBuckets } from "../../../stream/services/throttle.js";
+import { type Spending, TokenBuckets } from "../../../stream/services/token-buckets.js";
 import { Unavailable } from "../../../stream/log/ports.js";
 import { type FreshRedis, freshRedis } from "../../support/servers.js";
 
