@@ -13,7 +13,7 @@ import {
 import type { Exchange } from "../../stream/log/ports.js";
 import type { Changes } from "../reference/changes.js";
 import { Refused, refusedBy } from "../request/errors.js";
-import { MAINTENANCE_TTL_MS } from "../reference/maintenance.js";
+import { MAINTENANCE_TTL_MS } from "../reference/reference.js";
 import { sessionEndpoint } from "../request/route.js";
 import { Maintenance, MaintenanceBody } from "./schemas/exchange.js";
 import { auditedAction, type ActionRequest } from "./audit.js";

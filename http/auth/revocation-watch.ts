@@ -8,7 +8,8 @@ import { doubtfulKeys } from "../../db/queries/accounts/keys.js";
 import { revokedAmong } from "../../db/queries/accounts/sessions.js";
 import type { Bridge } from "../../stream/ws/bridge.js";
 import type { Caller } from "../../stream/ws/ports.js";
-import { refuseInactive, refuseLocation, type Locations } from "../request/admission.js";
+import { refuseLocation, type Locations } from "../geo/locations.js";
+import { refuseInactive } from "../request/account-state.js";
 import { Refused } from "../request/errors.js";
 import type { Change, Reference } from "../reference/reference.js";
 

@@ -4,11 +4,30 @@
  */
 
 import type { DeviceLocation } from "../../db/queries/accounts/sessions.js";
-import type { Locations } from "../request/admission.js";
-import type { Code } from "../request/errors.js";
+import { Refused, type Code } from "../request/errors.js";
 import type { GeoTable } from "./geo.js";
 import type { AddressDirectory } from "./geoip.js";
 import type { Reference } from "../reference/reference.js";
+
+/** A request as the location checks see it: whose it is, where it comes from and what it is for. */
+interface Origin {
+  readonly traderId: string;
+  readonly ip: string;
+  readonly purpose: "read" | "placing";
+  readonly nowMs: number;
+}
+
+/** Location checks of a gateway. */
+export interface Locations {
+  /** Returns the code of the refusal, or `undefined` when the trader may trade from there. */
+  check(origin: Origin): Promise<Code | undefined>;
+}
+
+/** Refuses a request from a location that may not trade. */
+export async function refuseLocation(locations: Locations, origin: Origin): Promise<void> {
+  const refusal = await locations.check(origin);
+  if (refusal !== undefined) throw new Refused(refusal);
+}
 
 /** A placement needs a check-in no older than this. */
 const PLACING_MAX_AGE_MS = 3 * 24 * 60 * 60 * 1_000;

@@ -3,9 +3,6 @@
 import { Refused } from "../request/errors.js";
 import type { Reference } from "./reference.js";
 
-/** How old what a gateway knows of maintenance can be, ms: the backstop should an announcement be lost. */
-export const MAINTENANCE_TTL_MS = 1_000;
-
 /** Refuses `SYSTEM_LOCKED` during maintenance. */
 export async function refuseInMaintenance(reference: Pick<Reference, "maintenance">): Promise<void> {
   const current = await reference.maintenance();

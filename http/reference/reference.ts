@@ -18,7 +18,6 @@ import { findTrader, type Trader } from "../../db/queries/accounts/traders.js";
 import { Cache } from "./cache.js";
 import type { LiveKey } from "../request/callers.js";
 import { geoTable, type GeoTable } from "../geo/geo.js";
-import { MAINTENANCE_TTL_MS } from "./maintenance.js";
 import type { KeyDirectory } from "../auth/signed.js";
 
 /** What can be invalidated, by whoever changes it. */
@@ -53,6 +52,8 @@ export interface OutcomePlace {
 
 const KEY_TTL_MS = 5_000;
 const MARKET_TTL_MS = 30_000;
+/** Greatest age of a gateway's view of maintenance, in ms: the backstop for a lost invalidation. */
+export const MAINTENANCE_TTL_MS = 1_000;
 /** The one key of the cache that holds one thing. */
 const CURRENT = "current";
 

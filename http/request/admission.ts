@@ -7,7 +7,9 @@ import type { Response } from "express";
 import type { KeyCaller, SessionCaller } from "./callers.js";
 import { traderOf } from "./callers.js";
 import type { Clients } from "../surface-b/auth/clients.js";
-import { Refused, type Code } from "./errors.js";
+import { refuseInactive, refuseUnverified } from "./account-state.js";
+import { Refused } from "./errors.js";
+import { refuseLocation, type Locations } from "../geo/locations.js";
 import { notesOf, REPEATED, type Incoming } from "../edge/incoming.js";
 import type { KeyUse } from "../auth/key-use.js";
 import { refuseInMaintenance } from "../reference/maintenance.js";
@@ -18,16 +20,6 @@ import type { Access, Admission, Admitted, Route } from "./route.js";
 import type { Signatures } from "../auth/signed.js";
 import type { Charge, Throttle } from "./throttle.js";
 import type { WebTokens } from "../auth/tokens.js";
-
-/** Where a trader may trade from. Gives the refusal, or `undefined` to let pass. */
-export interface Locations {
-  check(from: {
-    readonly traderId: string;
-    readonly ip: string;
-    readonly purpose: "read" | "placing";
-    readonly nowMs: number;
-  }): Promise<Code | undefined>;
-}
 
 export interface AdmissionParts {
   readonly signatures: Signatures;
@@ -91,10 +83,10 @@ async function admitKey(
   if (begun?.kind === "repeat") return { caller, settle: settled, begun };
   try {
     const settle = await meter(parts, route, request, res, caller);
-    requireActive(access, caller);
+    refuseInactive(caller.key.state, access.cancel);
     if (access.location === "placing") await refuseInMaintenance(parts.reference);
     await requireLocation(parts, access, caller, request.receivedMs);
-    if (access.kyc && caller.key.kyc !== "VERIFIED") throw new Refused("KYC_REQUIRED");
+    if (access.kyc) refuseUnverified(caller.key.kyc);
     return { caller: { ...caller, resumed: begun?.resumed ?? false }, settle, begun };
   } catch (error) {
     await begun?.first.turnedAway();
@@ -149,17 +141,6 @@ function requireScope(access: KeyAccess, { key }: KeyCaller): void {
   );
 }
 
-/** An account that is locked out of trading; who has excluded themself may still cancel. */
-function requireActive(access: KeyAccess, { key }: KeyCaller): void {
-  refuseInactive(key.state, access.cancel);
-}
-
-/** Refuses an account state that keeps its holder from trading; one who is self-excluded may still cancel. */
-export function refuseInactive(state: KeyCaller["key"]["state"], canceling: boolean): void {
-  if (state === "SELF_EXCLUDED" && !canceling) throw new Refused("SELF_EXCLUDED");
-  if (state === "LOCKED" || state === "EXCLUDED") throw new Refused("ACCOUNT_LOCKED");
-}
-
 async function requireLocation(
   parts: AdmissionParts,
   access: KeyAccess,
@@ -168,15 +149,6 @@ async function requireLocation(
 ): Promise<void> {
   if (access.location === "exempt") return;
   await refuseLocation(parts.locations, { traderId: key.traderId, ip, purpose: access.location, nowMs });
-}
-
-/** Refuses a place that may not trade. */
-export async function refuseLocation(
-  locations: Locations,
-  from: Parameters<Locations["check"]>[0],
-): Promise<void> {
-  const refusal = await locations.check(from);
-  if (refusal !== undefined) throw new Refused(refusal);
 }
 
 /** Charges a request, and gives what settles a list's price once its rows are known. */

@@ -10,7 +10,8 @@ import type {
   Trading as StreamTrading,
 } from "../../stream/ws/ports.js";
 import { Unavailable } from "../../stream/log/ports.js";
-import { refuseInactive, refuseLocation, type Locations } from "../request/admission.js";
+import { refuseLocation, type Locations } from "../geo/locations.js";
+import { refuseInactive, refuseUnverified } from "../request/account-state.js";
 import { Refused, wireCode } from "../request/errors.js";
 import { refusalOf } from "../request/failures.js";
 import type { Reference } from "../reference/reference.js";
@@ -49,7 +50,7 @@ export function streamTrading({ reference, trading, locations }: StreamPortParts
     if (purpose === "canceling") return;
     const { traderId, address } = caller;
     await refuseLocation(locations, { traderId, ip: address, purpose, nowMs: Date.now() });
-    if (key.kyc !== "VERIFIED") throw new Refused("KYC_REQUIRED");
+    refuseUnverified(key.kyc);
   };
   return {
     place: (caller, orders, atomic) =>

@@ -4,7 +4,7 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Response } from "express";
 import type { EmmClient } from "../../../db/queries/accounts/emm-clients.js";
 import type { Spent, TokenBucket, TokenBuckets } from "../../../stream/services/token-buckets.js";
-import { refuseInactive } from "../../request/admission.js";
+import { refuseInactive, refuseUnverified } from "../../request/account-state.js";
 import type { ClientCaller } from "../../request/callers.js";
 import { Refused } from "../../request/errors.js";
 import { notesOf, REPEATED, type Incoming } from "../../edge/incoming.js";
@@ -96,7 +96,7 @@ export class Clients {
     announce(res, rules.rates, spent);
     if (!spent.granted) throw tooOften(spent);
     refuseInactive(client.state, rules.cancel);
-    if (rules.kyc && client.kyc !== "VERIFIED") throw new Refused("KYC_REQUIRED");
+    if (rules.kyc) refuseUnverified(client.kyc);
     return {
       kind: "client",
       clientId,
