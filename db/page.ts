@@ -2,6 +2,7 @@
 
 import { and, asc, desc, gt, lt, sql, type SQL } from "drizzle-orm";
 import type { PgColumn } from "drizzle-orm/pg-core";
+import { LOWER_UUID } from "../actors/uuid.js";
 
 export interface PageRequest {
   readonly limit: number;
@@ -27,7 +28,6 @@ export class InvalidCursor extends Error {
 }
 
 type Key = readonly (string | number)[];
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** The key columns of a list, and whether it goes up or down them. */
 export interface Keyset {
@@ -88,7 +88,7 @@ function decodeCursor(keyset: Keyset, text: string): Key {
   return keyset.columns.map((column, position) => {
     const value: unknown = key[position];
     const wantsUuid = column.getSQLType() === "uuid";
-    if (wantsUuid && typeof value === "string" && UUID.test(value)) return value;
+    if (wantsUuid && typeof value === "string" && LOWER_UUID.test(value)) return value;
     if (!wantsUuid && typeof value === "number" && Number.isSafeInteger(value)) return value;
     throw new InvalidCursor("the cursor is of another list");
   });

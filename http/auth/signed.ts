@@ -1,6 +1,7 @@
 /** Who signed a request: the checks that answer 401, in the contract's order (section 5). */
 
 import { createHash } from "node:crypto";
+import { UUID } from "../../actors/uuid.js";
 import type { KeyCaller, LiveKey } from "../request/callers.js";
 import { Refused } from "../request/errors.js";
 import { REPEATED, type Incoming } from "../edge/incoming.js";
@@ -11,7 +12,6 @@ export interface KeyDirectory {
   find(keyId: string): Promise<LiveKey | undefined>;
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const TIMESTAMP = /^(?:0|[1-9][0-9]{0,15})$/;
 /** How far a timestamp may be from our clock, either way. */
 export const TIMESTAMP_WINDOW_MS = 30_000;

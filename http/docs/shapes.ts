@@ -1,6 +1,7 @@
 /** The JSON Schemas of the very shapes that requests are read by and answers are held against. */
 
 import { z } from "zod";
+import { UUID } from "../../actors/uuid.js";
 import * as emm from "../surface-b/schemas.js";
 import * as account from "../surface-a/schemas/account.js";
 import * as catalog from "../surface-a/schemas/catalog.js";
@@ -84,7 +85,7 @@ export class Shapes {
 
 /** Says in the format's own words what a pattern spells out, and leaves out bounds that are those of every number. */
 function simplify(schema: z.core.JSONSchema.BaseSchema): void {
-  const isUuid = schema.format === "uuid" || schema.pattern?.startsWith("^[0-9a-f]{8}-") === true;
+  const isUuid = schema.format === "uuid" || schema.pattern === UUID.source;
   if (isUuid) schema.format = "uuid";
   if (isUuid || schema.format?.startsWith("cidr") === true || schema.type === "integer")
     delete schema.pattern;

@@ -3,8 +3,7 @@
 import { z } from "zod";
 import { CURRENCIES } from "../../actors/market/types.js";
 import { parseMoney, parsePrice } from "../../actors/units.js";
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+import { UUID } from "../../actors/uuid.js";
 
 /** A uuid in either letter case; ours are in lower case. */
 export const Uuid = z

@@ -5,6 +5,7 @@
 
 import type { Request, RequestHandler, Response } from "express";
 import { z } from "zod";
+import { LOWER_UUID } from "../../actors/uuid.js";
 import type { Role, Scope } from "../../db/schema/accounts.js";
 import type { TokenBucket } from "../../stream/services/token-buckets.js";
 import type { ClientCaller, KeyCaller, SessionCaller } from "./callers.js";
@@ -174,8 +175,6 @@ export interface Admitted {
 export interface Admission {
   admit(route: Route, request: Incoming, res: Response): Promise<Admitted>;
 }
-
-const LOWER_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 function pathId(req: Request, name: string): string {
   const value = req.params[name];

@@ -1,12 +1,10 @@
 /** The two routes that are about the service itself: echo and limits (contract section 5). */
 
+import { MAX_WATCHED_MARKETS } from "../../stream/ws/socket/protocol.js";
 import { keyEndpoint } from "../request/route.js";
 import { Limits } from "./schemas/account.js";
 import type { Signatures } from "../auth/signed.js";
 import { KEY_BUCKETS, type Bucket, type Throttle } from "../request/throttle.js";
-
-/** How many markets one connection may watch (specification, Limits). */
-export const MAX_WATCHED_MARKETS = 2_048;
 
 export function serviceEndpoints(parts: { throttle: Throttle; signatures: Signatures; debug: boolean }) {
   const { throttle, signatures, debug } = parts;

@@ -2,6 +2,7 @@
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Response } from "express";
+import { LOWER_UUID } from "../../../actors/uuid.js";
 import type { EmmClient } from "../../../db/queries/accounts/emm-clients.js";
 import type { Spent, TokenBucket, TokenBuckets } from "../../../stream/services/token-buckets.js";
 import { refuseInactive, refuseUnverified } from "../../request/account-state.js";
@@ -25,7 +26,6 @@ export interface ClientParts {
 const FAILURES: TokenBucket = { name: "failures", capacity: 10, refill: 10, periodMs: 60_000 };
 const FAILURES_OF_ADDRESS: TokenBucket = { ...FAILURES, capacity: 60, refill: 60 };
 const TOKEN_RATE = ordinary("token");
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const MAX_SECRET_LENGTH = 256;
 
 export class Clients {
@@ -61,7 +61,7 @@ export class Clients {
   /** Compares with the hash at rest. It is paid for beforehand, so that guesses made at once count too. */
   async #verify(clientId: string, secret: string, ip: string): Promise<EmmClient | undefined> {
     const { buckets, directory, passwords } = this.parts;
-    const named = UUID.test(clientId) ? clientId : "unknown";
+    const named = LOWER_UUID.test(clientId) ? clientId : "unknown";
     const pay = async (cost: number): Promise<Spent> => {
       // Two subjects, so two steps; the first refusal is enough.
       const address = await buckets.spend(`emm-address:${ip}`, [{ bucket: FAILURES_OF_ADDRESS, cost }]);
@@ -70,7 +70,7 @@ export class Clients {
     };
     const paid = await pay(1);
     if (!paid.granted) throw tooOften(paid);
-    const client = UUID.test(clientId) ? await directory.client(clientId) : undefined;
+    const client = LOWER_UUID.test(clientId) ? await directory.client(clientId) : undefined;
     const matches = await passwords.matches(secret.slice(0, MAX_SECRET_LENGTH), client?.secretHash);
     if (!matches) return undefined;
     await pay(-1);

@@ -2,21 +2,21 @@
 
 import { z } from "zod";
 import { CURRENCIES } from "../../../actors/market/types.js";
+import { UUID, UUID_PATTERN } from "../../../actors/uuid.js";
 import { CHANNELS } from "./channels.js";
 
 /** Sockets are closed with 1009 over this size of a message, in bytes. */
 export const MAX_REQUEST_BYTES = 65_536;
-/** Markets one connection may watch at once. */
+/** Maximum number of markets that one connection watches at once (specification, Limits). */
 export const MAX_WATCHED_MARKETS = 2_048;
 /** What one subscribe is charged at most. */
 export const MAX_CHARGE = 512;
 /** Orders or order ids in one request. */
 export const MAX_BATCH = 256;
 
-const UUID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}";
 const uuid = z
   .string()
-  .regex(new RegExp(`^${UUID}$`), "not a uuid")
+  .regex(UUID, "not a uuid")
   .transform((id) => id.toLowerCase());
 
 const channel = z.enum(["lifecycle", "trades", "bbo", "book"] satisfies typeof CHANNELS);
@@ -66,7 +66,10 @@ export type Since = z.infer<typeof since>;
 
 const subject = z
   .string()
-  .regex(new RegExp(`^(?:(?:market|event):${UUID}|PRIVATE)$`), "not market:<id>, event:<id> or PRIVATE")
+  .regex(
+    new RegExp(`^(?:(?:market|event):${UUID_PATTERN}|PRIVATE)$`),
+    "not market:<id>, event:<id> or PRIVATE",
+  )
   .transform((text) => (text === "PRIVATE" ? text : text.toLowerCase()));
 
 /** Sandbox faults: a share of frames, rounds, ms. */
