@@ -19,6 +19,8 @@ const SETUP_LOCK = path.join(ROOT, ".cache", "setup.lock");
 const ROOMS = ["actors", "stream", "db", "http", "scripts"];
 const LOCK_WAIT_MS = 300_000;
 const ALL_TESTS = ["test/**/*.test.ts"];
+/** Tests that need no server. */
+const UNIT_TESTS = ["test/actors/**/*.test.ts", "test/house/**/*.test.ts"];
 /** The path of an order, who may do what, and surface B. */
 const BRANDED_TESTS = [
   "test/http/trading/first-trade.test.ts",
@@ -247,7 +249,7 @@ async function check() {
     [
       ["types", tool("@typescript", "native", "bin", "tsc"), "-p", "test/tsconfig.json"],
       ["prettier", tool("prettier", "bin", "prettier.cjs"), "--check", ".", "--log-level", "warn"],
-      ["unit tests", tool("mocha", "bin", "mocha.js"), "test/actors/**/*.test.ts", "--reporter", "dot"],
+      ["unit tests", tool("mocha", "bin", "mocha.js"), ...UNIT_TESTS, "--reporter", "dot"],
     ],
   ];
   const runLane = async (steps) => {
