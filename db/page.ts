@@ -1,7 +1,7 @@
-/** Keyset pages: a cursor is the key of the last row, so rows that arrive meanwhile are neither lost nor repeated. */
+/** Keyset pages: a cursor is the key of the last row, so rows that arrive between two pages are neither lost nor repeated. */
 
 import { and, asc, desc, gt, lt, sql, type SQL } from "drizzle-orm";
-import type { PgColumn } from "drizzle-orm/pg-core";
+import type { PgColumn, PgSelect } from "drizzle-orm/pg-core";
 import { LOWER_UUID } from "../actors/uuid.js";
 
 export interface PageRequest {
@@ -22,46 +22,53 @@ export interface TimeBounds {
   readonly startsBefore?: number | undefined;
 }
 
-/** The cursor was not made by the list it was given to. */
+/** Reports a cursor that this list did not make. */
 export class InvalidCursor extends Error {
   override readonly name = "InvalidCursor";
+
+  constructor() {
+    super("must be the 'next' of a previous page of this list");
+  }
 }
 
 type Key = readonly (string | number)[];
 
-/** The key columns of a list, and whether it goes up or down them. */
-export interface Keyset {
+/** The columns that order a list, and the direction of all of them. */
+export interface KeyOrder {
   readonly columns: readonly PgColumn[];
   readonly direction: "rising" | "falling";
 }
 
-/** Where the page begins, as a condition. Throws `InvalidCursor`. */
-export function afterCursor(keyset: Keyset, request: PageRequest): SQL | undefined {
-  if (request.after === undefined) return undefined;
-  const key = decodeCursor(keyset, request.after);
-  const columns = sql.join([...keyset.columns], sql`, `);
-  const values = sql.join(
-    key.map((value) => sql`${value}`),
-    sql`, `,
-  );
-  const rising = keyset.direction === "rising";
-  const beyond = rising ? sql`(${columns}) > (${values})` : sql`(${columns}) < (${values})`;
-  const [first] = keyset.columns;
-  if (first === undefined || keyset.columns.every(({ table }) => table === first.table)) return beyond;
-  // No index has columns of two tables, so the first table's is told where to begin.
-  return and(rising ? sql`${first} >= ${key[0]}` : sql`${first} <= ${key[0]}`, beyond);
+/** The order of a list, and the values of the order's columns in one of its rows. */
+export interface Keyset<Row> extends KeyOrder {
+  readonly keyOf: (row: Row) => Key;
 }
 
-export function keyOrder(keyset: Keyset): SQL[] {
-  return keyset.columns.map((column) => (keyset.direction === "rising" ? asc(column) : desc(column)));
-}
+type RowOf<Query extends PgSelect> = Query["_"]["result"][number];
 
-/** Makes a page of rows that were read with a limit of one more than asked for. */
-export function pageOf<Row>(rows: readonly Row[], request: PageRequest, keyOf: (row: Row) => Key): Page<Row> {
+/**
+ * Reads one page of a query that has no condition, order or limit of its own yet (`$dynamic()`): the rows that match
+ * `condition` and come after the cursor, in the order of the keyset. Throws `InvalidCursor`.
+ */
+export async function page<Query extends PgSelect>(
+  query: Query,
+  keyset: Keyset<RowOf<Query>>,
+  request: PageRequest,
+  condition?: SQL,
+): Promise<Page<RowOf<Query>>> {
+  const rows: RowOf<Query>[] = await query
+    .where(and(condition, afterCursor(keyset, request.after)))
+    .orderBy(...keyOrder(keyset))
+    // The row beyond the page shows that there is another page.
+    .limit(request.limit + 1);
   if (rows.length <= request.limit) return { items: rows };
   const items = rows.slice(0, request.limit);
   const last = items.at(-1);
-  return last === undefined ? { items } : { items, next: encodeCursor(keyOf(last)) };
+  return last === undefined ? { items } : { items, next: encodeCursor(keyset.keyOf(last)) };
+}
+
+export function keyOrder({ columns, direction }: KeyOrder): SQL[] {
+  return columns.map((column) => (direction === "rising" ? asc(column) : desc(column)));
 }
 
 export function within(column: PgColumn, bounds: TimeBounds): SQL | undefined {
@@ -71,25 +78,40 @@ export function within(column: PgColumn, bounds: TimeBounds): SQL | undefined {
   );
 }
 
+function afterCursor({ columns, direction }: KeyOrder, after: string | undefined): SQL | undefined {
+  if (after === undefined) return undefined;
+  const key = decodeCursor(columns, after);
+  const names = sql.join([...columns], sql`, `);
+  const values = sql.join(
+    key.map((value) => sql`${value}`),
+    sql`, `,
+  );
+  const rising = direction === "rising";
+  const beyond = rising ? sql`(${names}) > (${values})` : sql`(${names}) < (${values})`;
+  const [first] = columns;
+  if (first === undefined || columns.every(({ table }) => table === first.table)) return beyond;
+  // No index spans two tables, so a bound on the first column lets the scan of the first table start at the cursor.
+  return and(rising ? sql`${first} >= ${key[0]}` : sql`${first} <= ${key[0]}`, beyond);
+}
+
 function encodeCursor(key: Key): string {
   return Buffer.from(JSON.stringify(key)).toString("base64url");
 }
 
-function decodeCursor(keyset: Keyset, text: string): Key {
+function decodeCursor(columns: readonly PgColumn[], text: string): Key {
   let key: unknown;
   try {
     key = JSON.parse(Buffer.from(text, "base64url").toString());
   } catch {
-    throw new InvalidCursor("the cursor is not one of ours");
+    throw new InvalidCursor();
   }
-  if (!Array.isArray(key) || key.length !== keyset.columns.length) {
-    throw new InvalidCursor("the cursor is of another list");
-  }
-  return keyset.columns.map((column, position) => {
-    const value: unknown = key[position];
-    const wantsUuid = column.getSQLType() === "uuid";
-    if (wantsUuid && typeof value === "string" && LOWER_UUID.test(value)) return value;
-    if (!wantsUuid && typeof value === "number" && Number.isSafeInteger(value)) return value;
-    throw new InvalidCursor("the cursor is of another list");
+  const parts: readonly unknown[] = Array.isArray(key) ? key : [];
+  if (parts.length !== columns.length) throw new InvalidCursor();
+  return columns.map((column, position) => {
+    const value = parts[position];
+    const isUuid = column.getSQLType() === "uuid";
+    if (isUuid && typeof value === "string" && LOWER_UUID.test(value)) return value;
+    if (!isUuid && typeof value === "number" && Number.isSafeInteger(value)) return value;
+    throw new InvalidCursor();
   });
 }

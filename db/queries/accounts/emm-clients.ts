@@ -2,7 +2,7 @@
 
 import { and, eq, getTableColumns, isNull, sql } from "drizzle-orm";
 import type { Queries } from "../../database.js";
-import { afterCursor, keyOrder, pageOf, type Keyset, type Page, type PageRequest } from "../../page.js";
+import { page, type Keyset, type Page, type PageRequest } from "../../page.js";
 import { subaccounts, traders, type KycStatus, type TraderState } from "../../schema/accounts.js";
 import { emmClients } from "../../schema/emm.js";
 
@@ -22,7 +22,11 @@ export interface EmmClient {
   readonly rotatedTs: number | null;
 }
 
-const BY_CREATION: Keyset = { columns: [emmClients.createdTs, emmClients.clientId], direction: "rising" };
+const BY_CREATION: Keyset<EmmClient> = {
+  columns: [emmClients.createdTs, emmClients.clientId],
+  direction: "rising",
+  keyOf: (client) => [client.createdTs, client.clientId],
+};
 
 function selectLive(db: Queries) {
   return db
@@ -55,12 +59,8 @@ export async function findEmmClient(db: Queries, clientId: string): Promise<EmmC
 }
 
 /** The live clients, oldest first. Throws `InvalidCursor`. */
-export async function listEmmClients(db: Queries, page: PageRequest): Promise<Page<EmmClient>> {
-  const rows = await selectLive(db)
-    .where(and(isNull(emmClients.deletedTs), afterCursor(BY_CREATION, page)))
-    .orderBy(...keyOrder(BY_CREATION))
-    .limit(page.limit + 1);
-  return pageOf(rows, page, (client) => [client.createdTs, client.clientId]);
+export async function listEmmClients(db: Queries, request: PageRequest): Promise<Page<EmmClient>> {
+  return page(selectLive(db).$dynamic(), BY_CREATION, request, isNull(emmClients.deletedTs));
 }
 
 /** Puts another secret in force. False when there is no such live client. */

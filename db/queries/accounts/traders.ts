@@ -1,13 +1,17 @@
 /** Traders and operators (contract section 8). */
 
-import { and, desc, eq } from "drizzle-orm";
+import { desc, eq } from "drizzle-orm";
 import { violatedUnique, type Queries } from "../../database.js";
-import { afterCursor, keyOrder, pageOf, type Keyset, type Page, type PageRequest } from "../../page.js";
+import { page, type Keyset, type Page, type PageRequest } from "../../page.js";
 import { traders, type KycStatus, type Role, type TraderState } from "../../schema/accounts.js";
 
 export type Trader = typeof traders.$inferSelect;
 
-const BY_CREATION: Keyset = { columns: [traders.createdTs, traders.traderId], direction: "falling" };
+const BY_CREATION: Keyset<Trader> = {
+  columns: [traders.createdTs, traders.traderId],
+  direction: "falling",
+  keyOf: (trader) => [trader.createdTs, trader.traderId],
+};
 
 function normalised(email: string): string {
   return email.trim().toLowerCase();
@@ -55,20 +59,10 @@ export async function findTraderByEmail(db: Queries, email: string): Promise<Tra
 export async function listTraders(
   db: Queries,
   filter: { email?: string | undefined },
-  page: PageRequest,
+  request: PageRequest,
 ): Promise<Page<Trader>> {
-  const rows = await db
-    .select()
-    .from(traders)
-    .where(
-      and(
-        filter.email === undefined ? undefined : eq(traders.email, normalised(filter.email)),
-        afterCursor(BY_CREATION, page),
-      ),
-    )
-    .orderBy(...keyOrder(BY_CREATION))
-    .limit(page.limit + 1);
-  return pageOf(rows, page, (trader) => [trader.createdTs, trader.traderId]);
+  const wanted = filter.email === undefined ? undefined : eq(traders.email, normalised(filter.email));
+  return page(db.select().from(traders).$dynamic(), BY_CREATION, request, wanted);
 }
 
 /** The trader afterwards; `undefined` when there is none. */

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { asc, eq, inArray } from "drizzle-orm";
 import type { Queries } from "../../database.js";
-import { afterCursor, keyOrder, pageOf, type Keyset, type Page, type PageRequest } from "../../page.js";
+import { page, type Keyset, type Page, type PageRequest } from "../../page.js";
 import { competitors, leagues, marketTypes, players, sports } from "../../schema/catalog.js";
 
 export type Competitor = typeof competitors.$inferSelect;
@@ -80,17 +80,15 @@ export async function findPlayers(db: Queries, ids: readonly string[]): Promise<
     .where(inArray(players.playerId, [...ids]));
 }
 
-const BY_ID: Keyset = { columns: [players.playerId], direction: "rising" };
+const BY_ID: Keyset<Player> = {
+  columns: [players.playerId],
+  direction: "rising",
+  keyOf: (player) => [player.playerId],
+};
 
 /** Players, in the order of their ids. Throws `InvalidCursor`. */
-export async function listPlayers(db: Queries, page: PageRequest): Promise<Page<Player>> {
-  const rows = await db
-    .select()
-    .from(players)
-    .where(afterCursor(BY_ID, page))
-    .orderBy(...keyOrder(BY_ID))
-    .limit(page.limit + 1);
-  return pageOf(rows, page, (player) => [player.playerId]);
+export async function listPlayers(db: Queries, request: PageRequest): Promise<Page<Player>> {
+  return page(db.select().from(players).$dynamic(), BY_ID, request);
 }
 
 export async function addPlayer(db: Queries, player: Player): Promise<void> {

@@ -5,9 +5,8 @@ import { and, asc, eq, getTableColumns, inArray, isNull, lt, ne, notExists, sql 
 import { alias } from "drizzle-orm/pg-core";
 import type { Queries } from "../../database.js";
 import {
-  afterCursor,
   keyOrder,
-  pageOf,
+  page,
   within,
   type Keyset,
   type Page,
@@ -70,7 +69,6 @@ export type EventStepOutcome =
   | { readonly ok: false; readonly refusal: "EVENT_NOT_FOUND" | "INVALID_TRANSITION" }
   | { readonly ok: false; readonly refusal: "ACTION_PENDING"; readonly pending: PendingEventAction };
 
-const BY_START: Keyset = { columns: [events.startsTs, events.eventId], direction: "rising" };
 const home = alias(competitors, "home");
 const away = alias(competitors, "away");
 
@@ -89,6 +87,12 @@ function selectEvents(db: Queries) {
 }
 
 type EventRow = Awaited<ReturnType<typeof selectEvents>>[number];
+
+const BY_START: Keyset<EventRow> = {
+  columns: [events.startsTs, events.eventId],
+  direction: "rising",
+  keyOf: ({ event }) => [event.startsTs, event.eventId],
+};
 
 function toRecord(row: EventRow): EventRecord {
   const { event, gameId, home: homeTeam, away: awayTeam } = row;
@@ -140,13 +144,10 @@ export async function findEvents(db: Queries, eventIds: readonly string[]): Prom
 export async function listEvents(
   db: Queries,
   filter: EventFilter,
-  page: PageRequest,
+  request: PageRequest,
 ): Promise<Page<EventRecord>> {
-  const rows = await selectEvents(db)
-    .where(and(matching(filter), afterCursor(BY_START, page)))
-    .orderBy(...keyOrder(BY_START))
-    .limit(page.limit + 1);
-  return pageOf(rows.map(toRecord), page, (event) => [event.startsTs, event.eventId]);
+  const { items, next } = await page(selectEvents(db).$dynamic(), BY_START, request, matching(filter));
+  return { items: items.map(toRecord), next };
 }
 
 /** The same list by offset, for surface B. */

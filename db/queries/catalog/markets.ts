@@ -5,9 +5,8 @@ import { CURRENCIES, type Currency, type FeeSchedule, type Grade } from "../../.
 import { millicents, ticks, type Millicents, type Ticks } from "../../../actors/units.js";
 import type { Queries } from "../../database.js";
 import {
-  afterCursor,
   keyOrder,
-  pageOf,
+  page,
   within,
   type Keyset,
   type Page,
@@ -70,8 +69,21 @@ export interface MarketFilter extends TimeBounds {
   readonly visible?: boolean | undefined;
 }
 
-const BY_START: Keyset = { columns: [events.startsTs, markets.marketId], direction: "rising" };
-const BY_SETTLEMENT: Keyset = { columns: [markets.settledTs, markets.marketId], direction: "falling" };
+interface JoinedRow {
+  readonly market: MarketRow;
+  readonly event: EventRow;
+}
+
+const BY_START: Keyset<JoinedRow> = {
+  columns: [events.startsTs, markets.marketId],
+  direction: "rising",
+  keyOf: ({ market, event }) => [event.startsTs, market.marketId],
+};
+const BY_SETTLEMENT: Keyset<JoinedRow> = {
+  columns: [markets.settledTs, markets.marketId],
+  direction: "falling",
+  keyOf: ({ market }) => [market.settledTs ?? 0, market.marketId],
+};
 /** One contract is one cent. */
 const MILLICENTS_PER_CONTRACT = 1_000;
 
@@ -94,10 +106,7 @@ function selectMarkets(db: Queries) {
     .innerJoin(events, eq(events.eventId, markets.eventId));
 }
 
-async function withDetails(
-  db: Queries,
-  rows: readonly { market: MarketRow; event: EventRow }[],
-): Promise<MarketRecord[]> {
+async function withDetails(db: Queries, rows: readonly JoinedRow[]): Promise<MarketRecord[]> {
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.market.marketId);
   const outcomeRows = await db
@@ -166,13 +175,10 @@ export async function findOutcome(
 export async function listMarkets(
   db: Queries,
   filter: MarketFilter,
-  page: PageRequest,
+  request: PageRequest,
 ): Promise<Page<MarketRecord>> {
-  const rows = await selectMarkets(db)
-    .where(and(matching(filter), afterCursor(BY_START, page)))
-    .orderBy(...keyOrder(BY_START))
-    .limit(page.limit + 1);
-  return pageOf(await withDetails(db, rows), page, (market) => [market.event.startsTs, market.marketId]);
+  const { items, next } = await page(selectMarkets(db).$dynamic(), BY_START, request, matching(filter));
+  return { items: await withDetails(db, items), next };
 }
 
 /** All markets that match, without pages: surface B's open markets, an event's markets. */
@@ -184,12 +190,10 @@ export async function allMarkets(db: Queries, filter: MarketFilter): Promise<Mar
 }
 
 /** Settled markets, newest first. Throws `InvalidCursor`. */
-export async function settledMarkets(db: Queries, page: PageRequest): Promise<Page<MarketRecord>> {
-  const rows = await selectMarkets(db)
-    .where(and(isNotNull(markets.settledTs), afterCursor(BY_SETTLEMENT, page)))
-    .orderBy(...keyOrder(BY_SETTLEMENT))
-    .limit(page.limit + 1);
-  return pageOf(await withDetails(db, rows), page, (market) => [market.settledTs ?? 0, market.marketId]);
+export async function settledMarkets(db: Queries, request: PageRequest): Promise<Page<MarketRecord>> {
+  const settled = isNotNull(markets.settledTs);
+  const { items, next } = await page(selectMarkets(db).$dynamic(), BY_SETTLEMENT, request, settled);
+  return { items: await withDetails(db, items), next };
 }
 
 export interface UnsettledMarket {

@@ -2,14 +2,15 @@
 
 import { and, eq, inArray } from "drizzle-orm";
 import type { Queries } from "../../database.js";
-import { afterCursor, keyOrder, pageOf, type Keyset, type Page, type PageRequest } from "../../page.js";
+import { page, type Keyset, type Page, type PageRequest } from "../../page.js";
 import { strikeRequests, type StrikeRequestStatus } from "../../schema/emm.js";
 
 export type StrikeRequest = typeof strikeRequests.$inferSelect;
 
-const BY_REQUEST: Keyset = {
+const BY_REQUEST: Keyset<StrikeRequest> = {
   columns: [strikeRequests.requestedTs, strikeRequests.requestId],
   direction: "rising",
+  keyOf: (request) => [request.requestedTs, request.requestId],
 };
 
 /** Writes a request down, or gives the same one of that client that still waits. */
@@ -38,20 +39,10 @@ export async function requestStrike(
 export async function listStrikeRequests(
   db: Queries,
   filter: { statuses?: readonly StrikeRequestStatus[] | undefined },
-  page: PageRequest,
+  request: PageRequest,
 ): Promise<Page<StrikeRequest>> {
-  const rows = await db
-    .select()
-    .from(strikeRequests)
-    .where(
-      and(
-        filter.statuses && inArray(strikeRequests.status, [...filter.statuses]),
-        afterCursor(BY_REQUEST, page),
-      ),
-    )
-    .orderBy(...keyOrder(BY_REQUEST))
-    .limit(page.limit + 1);
-  return pageOf(rows, page, (request) => [request.requestedTs, request.requestId]);
+  const wanted = filter.statuses && inArray(strikeRequests.status, [...filter.statuses]);
+  return page(db.select().from(strikeRequests).$dynamic(), BY_REQUEST, request, wanted);
 }
 
 /** A request, held against everybody else who would decide it until the transaction ends. */

@@ -1,14 +1,18 @@
 /** Who changed what: every write of an operator (contract section 8). */
 
-import { and, eq } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import type { Queries } from "../../database.js";
-import { afterCursor, keyOrder, pageOf, type Keyset, type Page, type PageRequest } from "../../page.js";
+import { page, type Keyset, type Page, type PageRequest } from "../../page.js";
 import { auditLog } from "../../schema/accounts.js";
 
 export type AuditRecord = typeof auditLog.$inferSelect;
 export type NewAuditRecord = Omit<typeof auditLog.$inferInsert, "auditId">;
 
-const BY_ID: Keyset = { columns: [auditLog.auditId], direction: "falling" };
+const BY_ID: Keyset<AuditRecord> = {
+  columns: [auditLog.auditId],
+  direction: "falling",
+  keyOf: (record) => [record.auditId],
+};
 
 /** Writes one record. Give it the transaction that makes the change, where there is one. */
 export async function recordAudit(db: Queries, record: NewAuditRecord): Promise<void> {
@@ -19,18 +23,8 @@ export async function recordAudit(db: Queries, record: NewAuditRecord): Promise<
 export async function listAudit(
   db: Queries,
   filter: { subject?: string | undefined },
-  page: PageRequest,
+  request: PageRequest,
 ): Promise<Page<AuditRecord>> {
-  const rows = await db
-    .select()
-    .from(auditLog)
-    .where(
-      and(
-        filter.subject === undefined ? undefined : eq(auditLog.subject, filter.subject),
-        afterCursor(BY_ID, page),
-      ),
-    )
-    .orderBy(...keyOrder(BY_ID))
-    .limit(page.limit + 1);
-  return pageOf(rows, page, (record) => [record.auditId]);
+  const wanted = filter.subject === undefined ? undefined : eq(auditLog.subject, filter.subject);
+  return page(db.select().from(auditLog).$dynamic(), BY_ID, request, wanted);
 }

@@ -3,16 +3,7 @@
 import { and, eq } from "drizzle-orm";
 import type { Currency } from "../../../actors/market/types.js";
 import type { Queries } from "../../database.js";
-import {
-  afterCursor,
-  keyOrder,
-  pageOf,
-  within,
-  type Keyset,
-  type Page,
-  type PageRequest,
-  type TimeBounds,
-} from "../../page.js";
+import { page, within, type Keyset, type Page, type PageRequest, type TimeBounds } from "../../page.js";
 import { fills } from "../../schema/wallets.js";
 import { inMarkets, type MarketScope } from "../scope.js";
 
@@ -25,28 +16,24 @@ export interface FillFilter extends MarketScope, TimeBounds {
   readonly orderId?: string | undefined;
 }
 
-const BY_TIME: Keyset = { columns: [fills.ts, fills.place], direction: "falling" };
+const BY_TIME: Keyset<FillRecord> = {
+  columns: [fills.ts, fills.place],
+  direction: "falling",
+  keyOf: (fill) => [fill.ts, fill.place],
+};
 
 /** Newest first. Throws `InvalidCursor`. */
 export async function listFills(
   db: Queries,
   filter: FillFilter,
-  page: PageRequest,
+  request: PageRequest,
 ): Promise<Page<FillRecord>> {
-  const rows = await db
-    .select()
-    .from(fills)
-    .where(
-      and(
-        eq(fills.wallet, filter.wallet),
-        filter.currency === undefined ? undefined : eq(fills.currency, filter.currency),
-        filter.orderId === undefined ? undefined : eq(fills.orderId, filter.orderId),
-        inMarkets(fills, filter),
-        within(fills.ts, filter),
-        afterCursor(BY_TIME, page),
-      ),
-    )
-    .orderBy(...keyOrder(BY_TIME))
-    .limit(page.limit + 1);
-  return pageOf(rows, page, (fill) => [fill.ts, fill.place]);
+  const wanted = and(
+    eq(fills.wallet, filter.wallet),
+    filter.currency === undefined ? undefined : eq(fills.currency, filter.currency),
+    filter.orderId === undefined ? undefined : eq(fills.orderId, filter.orderId),
+    inMarkets(fills, filter),
+    within(fills.ts, filter),
+  );
+  return page(db.select().from(fills).$dynamic(), BY_TIME, request, wanted);
 }

@@ -4,9 +4,8 @@ import { and, eq, inArray, type SQL } from "drizzle-orm";
 import type { Currency } from "../../../actors/market/types.js";
 import type { Queries } from "../../database.js";
 import {
-  afterCursor,
   keyOrder,
-  pageOf,
+  page,
   within,
   type Keyset,
   type Page,
@@ -25,7 +24,11 @@ export interface OrderListFilter extends MarketScope, TimeBounds {
   readonly statuses?: readonly OrderStatus[] | undefined;
 }
 
-const BY_ACCEPTANCE: Keyset = { columns: [orders.ts, orders.place], direction: "falling" };
+const BY_ACCEPTANCE: Keyset<OrderRecord> = {
+  columns: [orders.ts, orders.place],
+  direction: "falling",
+  keyOf: (order) => [order.ts, order.place],
+};
 
 function matching(filter: OrderListFilter): SQL | undefined {
   return and(
@@ -82,13 +85,7 @@ export async function findOrderByClientId(
 export async function listOrders(
   db: Queries,
   filter: OrderListFilter,
-  page: PageRequest,
+  request: PageRequest,
 ): Promise<Page<OrderRecord>> {
-  const rows = await db
-    .select()
-    .from(orders)
-    .where(and(matching(filter), afterCursor(BY_ACCEPTANCE, page)))
-    .orderBy(...keyOrder(BY_ACCEPTANCE))
-    .limit(page.limit + 1);
-  return pageOf(rows, page, (order) => [order.ts, order.place]);
+  return page(db.select().from(orders).$dynamic(), BY_ACCEPTANCE, request, matching(filter));
 }

@@ -4,16 +4,7 @@ import { and, eq, sql } from "drizzle-orm";
 import type { Currency } from "../../../actors/market/types.js";
 import { ticks, type Ticks } from "../../../actors/units.js";
 import type { Queries } from "../../database.js";
-import {
-  afterCursor,
-  keyOrder,
-  pageOf,
-  within,
-  type Keyset,
-  type Page,
-  type PageRequest,
-  type TimeBounds,
-} from "../../page.js";
+import { page, within, type Keyset, type Page, type PageRequest, type TimeBounds } from "../../page.js";
 import { trades } from "../../schema/markets.js";
 
 export type TradeRecord = typeof trades.$inferSelect;
@@ -29,28 +20,24 @@ export interface Candle {
   readonly volume: number;
 }
 
-const BY_TIME: Keyset = { columns: [trades.ts, trades.place], direction: "falling" };
+const BY_TIME: Keyset<TradeRecord> = {
+  columns: [trades.ts, trades.place],
+  direction: "falling",
+  keyOf: (trade) => [trade.ts, trade.place],
+};
 
 /** Newest first. Throws `InvalidCursor`. */
 export async function listTrades(
   db: Queries,
   filter: { marketId: string; currency: Currency } & TimeBounds,
-  page: PageRequest,
+  request: PageRequest,
 ): Promise<Page<TradeRecord>> {
-  const rows = await db
-    .select()
-    .from(trades)
-    .where(
-      and(
-        eq(trades.marketId, filter.marketId),
-        eq(trades.currency, filter.currency),
-        within(trades.ts, filter),
-        afterCursor(BY_TIME, page),
-      ),
-    )
-    .orderBy(...keyOrder(BY_TIME))
-    .limit(page.limit + 1);
-  return pageOf(rows, page, (trade) => [trade.ts, trade.place]);
+  const wanted = and(
+    eq(trades.marketId, filter.marketId),
+    eq(trades.currency, filter.currency),
+    within(trades.ts, filter),
+  );
+  return page(db.select().from(trades).$dynamic(), BY_TIME, request, wanted);
 }
 
 /** Candles of one outcome from `fromTs` (inclusive) to `toTs` (exclusive), oldest first; empty intervals are left out. */

@@ -4,16 +4,7 @@ import { and, eq } from "drizzle-orm";
 import type { TransactionKind } from "../../../actors/ledger/types.js";
 import type { Currency } from "../../../actors/market/types.js";
 import type { Queries } from "../../database.js";
-import {
-  afterCursor,
-  keyOrder,
-  pageOf,
-  within,
-  type Keyset,
-  type Page,
-  type PageRequest,
-  type TimeBounds,
-} from "../../page.js";
+import { page, within, type Keyset, type Page, type PageRequest, type TimeBounds } from "../../page.js";
 import { entries } from "../../schema/wallets.js";
 
 export type TransactionRecord = typeof entries.$inferSelect;
@@ -25,27 +16,23 @@ export interface TransactionFilter extends TimeBounds {
   readonly kind?: TransactionKind | undefined;
 }
 
-const BY_TIME: Keyset = { columns: [entries.ts, entries.place], direction: "falling" };
+const BY_TIME: Keyset<TransactionRecord> = {
+  columns: [entries.ts, entries.place],
+  direction: "falling",
+  keyOf: (entry) => [entry.ts, entry.place],
+};
 
 /** Newest first; `amount` is signed as the wallet sees it. Throws `InvalidCursor`. */
 export async function listTransactions(
   db: Queries,
   filter: TransactionFilter,
-  page: PageRequest,
+  request: PageRequest,
 ): Promise<Page<TransactionRecord>> {
-  const rows = await db
-    .select()
-    .from(entries)
-    .where(
-      and(
-        eq(entries.wallet, filter.wallet),
-        filter.currency === undefined ? undefined : eq(entries.currency, filter.currency),
-        filter.kind === undefined ? undefined : eq(entries.kind, filter.kind),
-        within(entries.ts, filter),
-        afterCursor(BY_TIME, page),
-      ),
-    )
-    .orderBy(...keyOrder(BY_TIME))
-    .limit(page.limit + 1);
-  return pageOf(rows, page, (entry) => [entry.ts, entry.place]);
+  const wanted = and(
+    eq(entries.wallet, filter.wallet),
+    filter.currency === undefined ? undefined : eq(entries.currency, filter.currency),
+    filter.kind === undefined ? undefined : eq(entries.kind, filter.kind),
+    within(entries.ts, filter),
+  );
+  return page(db.select().from(entries).$dynamic(), BY_TIME, request, wanted);
 }
