@@ -3,6 +3,8 @@
  * The runtime (`stream/log/`) feeds it commands one at a time, makes its deltas durable and delivers them.
  */
 
+import { shown } from "./unreachable.js";
+
 /** `market:<uuid>` or `ledger:<shard>`. */
 export type ActorId = `market:${string}` | `ledger:${number}`;
 
@@ -51,6 +53,16 @@ function fnv1a(text: string): number {
  */
 export class MalformedCommand extends Error {
   override readonly name = "MalformedCommand";
+}
+
+/** Rejects a message that is no command of the actor: its kind is unknown, or it is no object at all. */
+export function malformed(command: unknown): never {
+  throw new MalformedCommand(`not a command of this actor: ${shown(command)}`);
+}
+
+/** Rejects a message that is no object. The switch over its `kind` rejects the rest with `malformed`. */
+export function checkCommand(command: unknown): void {
+  if (typeof command !== "object" || command === null) malformed(command);
 }
 
 /** What came of one command: its deltas, in order, and the answer for whoever asked. */

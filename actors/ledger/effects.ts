@@ -5,6 +5,7 @@ import { negate, NONE, subtract, ZERO } from "../units.js";
 import type { Emitter } from "./emitter.js";
 import { checkGroup } from "./safety.js";
 import { accountKey, walletOf } from "./state.js";
+import { unreachable } from "../unreachable.js";
 
 type Of<Type extends EffectDelta["type"]> = Extract<EffectDelta, { type: Type }>;
 type Fill = Extract<OrderDelta, { kind: "fill" }>;
@@ -29,7 +30,7 @@ export function applyEffects(emitter: Emitter, marketId: string, deltas: readonl
         applyReversal(emitter, marketId, delta);
         break;
       default:
-        delta satisfies never;
+        unreachable(delta);
     }
   }
 }
@@ -95,7 +96,7 @@ function applyOrder(emitter: Emitter, marketId: string, delta: OrderDelta): void
       return;
     }
     default:
-      delta satisfies never;
+      unreachable(delta);
   }
 }
 

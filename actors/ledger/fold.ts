@@ -23,6 +23,7 @@ import {
   type Wallet,
   walletOf,
 } from "./state.js";
+import { unreachable } from "../unreachable.js";
 
 export function evolveLedger(state: LedgerState, delta: LedgerDelta, ts: number): void {
   switch (delta.type) {
@@ -63,7 +64,7 @@ export function evolveLedger(state: LedgerState, delta: LedgerDelta, ts: number)
       return;
     }
     default:
-      return delta satisfies never;
+      return unreachable(delta);
   }
 }
 
@@ -145,7 +146,7 @@ function evolveOrder(state: LedgerState, delta: WalletOrderDelta, ts: number): v
       order.remaining = contracts(0);
       break;
     default:
-      delta satisfies never;
+      unreachable(delta);
   }
   if (order.remaining > 0) account.add(order);
   else wallet.orders.delete(order.orderId);
@@ -236,7 +237,7 @@ function evolveEntry(state: LedgerState, delta: EntryDelta): void {
     case "TRANSFER_OUT":
       break;
     default:
-      delta.kind satisfies never;
+      unreachable(delta.kind);
   }
   if (delta.clientRef !== undefined) {
     state.clientRefs.set(pairKey(walletOf(state, delta.wallet).trader, delta.clientRef), delta.transactionId);

@@ -3,7 +3,16 @@
  * wallet has, passes them to their markets, and applies what the markets made of them. Read `decide` first.
  */
 
-import { type Actor, type ActorId, type Batch, type Decision, marketActor, type Outgoing } from "../actor.js";
+import {
+  type Actor,
+  type ActorId,
+  type Batch,
+  checkCommand,
+  type Decision,
+  malformed,
+  marketActor,
+  type Outgoing,
+} from "../actor.js";
 import type { MarketCommand } from "../market/commands.js";
 import { CURRENCIES } from "../market/types.js";
 import type { LedgerCommand, LedgerReply, LedgerReport } from "./commands.js";
@@ -18,12 +27,14 @@ import { changeGroup, listGroups, runDeadmen, setDeadman, setGroup, setPolicy } 
 import { restoreLedger, saveLedger } from "./saved.js";
 import { createLedger, emptyWallet, type LedgerState, nextDeadline, sumFunds, type Wallet } from "./state.js";
 import type { WalletPosition, WalletSnapshot } from "./types.js";
+import { unreachable } from "../unreachable.js";
 
 function decide(
   state: LedgerState,
   command: LedgerCommand,
   nowMs: number,
 ): Decision<LedgerDelta, LedgerReply> {
+  checkCommand(command);
   const emitter = new Emitter(state, nowMs);
   const reply = run(emitter, command);
   emitter.finish();
@@ -71,7 +82,7 @@ function run(emitter: Emitter, command: LedgerCommand): LedgerReply | undefined 
       runDeadmen(emitter);
       return undefined;
     default:
-      return command satisfies never;
+      return malformed(command satisfies never);
   }
 }
 
@@ -137,7 +148,7 @@ function route(_id: ActorId, batch: Batch<LedgerDelta>): readonly Outgoing[] {
       case "policy":
         break;
       default:
-        delta satisfies never;
+        unreachable(delta);
     }
   }
   return outgoing;

@@ -1,7 +1,15 @@
 /** The market actor: one command in, its deltas out (contract sections 2 to 4). Read `decide` first. */
 
-import { type Actor, type ActorId, type Batch, ledgerActor, type Outgoing } from "../actor.js";
-import type { Decision } from "../actor.js";
+import {
+  type Actor,
+  type ActorId,
+  type Batch,
+  checkCommand,
+  type Decision,
+  ledgerActor,
+  malformed,
+  type Outgoing,
+} from "../actor.js";
 import { negate } from "../units.js";
 import type { MarketCommand, MarketRefusal, MarketReply } from "./commands.js";
 import type { EffectDelta, MarketDelta } from "./deltas.js";
@@ -18,12 +26,14 @@ import {
 } from "./settlement.js";
 import { createMarket, evolveMarket, type MarketState, nextDeadline } from "./state.js";
 import { amend, cancel, enter, preview, replace, runDeadlines } from "./trading.js";
+import { unreachable } from "../unreachable.js";
 
 function decide(
   state: MarketState,
   command: MarketCommand,
   nowMs: number,
 ): Decision<MarketDelta, MarketReply> {
+  checkCommand(command);
   const emitter = new Emitter(state, nowMs);
   const reply = run(emitter, command);
   emitter.finish();
@@ -52,14 +62,22 @@ function run(emitter: Emitter, command: MarketCommand): MarketReply | undefined 
       return undefined;
     case "create":
       return answer(state, create(emitter, command));
-    default:
+    case "configure":
+    case "lifecycle":
+    case "previewGrade":
+    case "grade":
+    case "remediate":
+    case "settle":
+    case "report":
       return runForOperator(emitter, command);
+    default:
+      return malformed(command satisfies never);
   }
 }
 
-type OperatorCommand = Exclude<
+type OperatorCommand = Extract<
   MarketCommand,
-  { kind: "enter" | "replace" | "cancel" | "amend" | "preview" | "tick" | "create" }
+  { kind: "configure" | "lifecycle" | "previewGrade" | "grade" | "remediate" | "settle" | "report" }
 >;
 
 function runForOperator(emitter: Emitter, command: OperatorCommand): MarketReply {
@@ -94,7 +112,7 @@ function runForOperator(emitter: Emitter, command: OperatorCommand): MarketReply
       return { ok: true, kind: "report", report: { marketId: state.marketId, money } };
     }
     default:
-      return command satisfies never;
+      return unreachable(command);
   }
 }
 
@@ -135,17 +153,31 @@ function settlementAnswer(state: MarketState, refusal: MarketRefusal | undefined
 function route(id: ActorId, batch: Batch<MarketDelta>): readonly Outgoing[] {
   const byLedger = new Map<number, EffectDelta[]>();
   for (const delta of batch.deltas) {
-    if (
-      delta.type !== "order" &&
-      delta.type !== "position" &&
-      delta.type !== "payout" &&
-      delta.type !== "reversal"
-    )
-      continue;
-    const ledger = "order" in delta ? delta.order.ledger : delta.ledger;
-    const effects = byLedger.get(ledger);
-    if (effects === undefined) byLedger.set(ledger, [delta]);
-    else effects.push(delta);
+    switch (delta.type) {
+      case "order":
+      case "position":
+      case "payout":
+      case "reversal": {
+        const ledger = "order" in delta ? delta.order.ledger : delta.ledger;
+        const effects = byLedger.get(ledger);
+        if (effects === undefined) byLedger.set(ledger, [delta]);
+        else effects.push(delta);
+        break;
+      }
+      case "created":
+      case "configured":
+      case "lifecycle":
+      case "book":
+      case "bbo":
+      case "trade":
+      case "match":
+      case "locked":
+      case "graded":
+      case "remediating":
+        break;
+      default:
+        unreachable(delta);
+    }
   }
   const marketId = id.slice("market:".length);
   return [...byLedger].map(([ledger, deltas]) => ({

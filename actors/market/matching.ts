@@ -8,6 +8,7 @@ import type { RestingOrder } from "./ladder.js";
 import { acquire } from "./positions.js";
 import { nearestTick, type Step } from "./sweep.js";
 import type { MarketDefinition, Order } from "./types.js";
+import { unreachable } from "../unreachable.js";
 
 /** Carries out one step of a sweep; gives what is left of the taker's order after it. */
 export function take(
@@ -26,7 +27,7 @@ export function take(
     case "match":
       return match(emitter, definition, order, step, left);
     default:
-      return step satisfies never;
+      return unreachable(step);
   }
 }
 

@@ -23,6 +23,7 @@ import {
   ZERO,
 } from "../units.js";
 import type { Grade, Holding, Voids } from "./types.js";
+import { unreachable } from "../unreachable.js";
 
 const NOTHING: Holding = { qty: NONE, cost: ZERO };
 
@@ -103,7 +104,7 @@ export function settlementOf(position: Position, grade: Grade): Millicents {
         ZERO,
       );
     default:
-      return grade satisfies never;
+      return unreachable(grade);
   }
 }
 

@@ -7,6 +7,7 @@ import { arePrices, type Position, settlementOf } from "./positions.js";
 import { type MarketState, type Settlement, settlementKey } from "./state.js";
 import { clear } from "./trading.js";
 import { CURRENCIES, type Currency, type Grade, type MarketDefinition } from "./types.js";
+import { unreachable } from "../unreachable.js";
 
 /** Takes the steps in order; stops at the first that the market's status does not allow. */
 export function runLifecycle(
@@ -57,7 +58,7 @@ function step(emitter: Emitter, action: LifecycleAction): MarketRefusal | undefi
       emitter.lifecycle("END", status);
       return undefined;
     default:
-      return action satisfies never;
+      return unreachable(action);
   }
 }
 
@@ -94,7 +95,7 @@ export function refusalOfGrade(definition: MarketDefinition, asked: Grade): Mark
       if (definition.voids !== "FMV") return "VOID_KIND";
       return arePrices(asked.prices, outcomes) ? undefined : "INVALID_PRICES";
     default:
-      return asked satisfies never;
+      return unreachable(asked);
   }
 }
 
@@ -111,7 +112,7 @@ function canonical(asked: Grade): readonly unknown[] {
     case "FMV":
       return [asked.kind, ...asked.prices];
     default:
-      return asked satisfies never;
+      return unreachable(asked);
   }
 }
 

@@ -26,6 +26,7 @@ import {
   type Order,
   type Holding,
 } from "./types.js";
+import { unreachable } from "../unreachable.js";
 
 /** What is counted and held in one currency. */
 export interface Book {
@@ -210,7 +211,7 @@ export function evolveMarket(state: MarketState, delta: MarketDelta): void {
       return;
     }
     default:
-      return delta satisfies never;
+      return unreachable(delta);
   }
 }
 
@@ -243,7 +244,7 @@ function evolveLifecycle(
     case "END":
       return;
     default:
-      return kind satisfies never;
+      return unreachable(kind);
   }
 }
 
@@ -294,7 +295,7 @@ function evolveOrder(state: MarketState, delta: OrderDelta): void {
       state.held.delete(delta.orderId);
       return;
     default:
-      return delta satisfies never;
+      return unreachable(delta);
   }
 }
 

@@ -4,7 +4,7 @@ import { drizzle } from "drizzle-orm/node-postgres";
 import type pg from "pg";
 import type { ActorId } from "../../actors/actor.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
-import type { MarketDelta } from "../../actors/market/deltas.js";
+import type { MarketDelta, OrderDelta } from "../../actors/market/deltas.js";
 import { negate, subtract } from "../../actors/units.js";
 import type { AnyDelta, Entry } from "../../stream/log/ports.js";
 import { DefinitionRows } from "./definitions.js";
@@ -13,6 +13,7 @@ import { placeOf, type Origin } from "./place.js";
 import { insertInto, writeRows } from "./rows.js";
 import { TradingRows } from "./trading.js";
 import { marketOf, WalletRows } from "./wallets.js";
+import { unreachable } from "../../actors/unreachable.js";
 
 const ADVANCE_CURSORS = insertInto<readonly [ActorId, number]>(
   "projector_cursors",
@@ -87,9 +88,7 @@ export class ProjectionBatch {
         this.#trading.match(marketId, delta, origin);
         return;
       case "order":
-        if (delta.kind === "fill") {
-          this.#trading.escrow(marketId, delta.currency, subtract(delta.cost, delta.payout));
-        }
+        this.#takeOrder(marketId, delta);
         return;
       case "payout":
         this.#trading.escrow(marketId, delta.currency, negate(delta.amount));
@@ -103,7 +102,24 @@ export class ProjectionBatch {
       case "locked":
         return;
       default:
-        delta satisfies never;
+        unreachable(delta);
+    }
+  }
+
+  /** Only fills move a market's escrow; all else about orders comes from the ledgers. */
+  #takeOrder(marketId: string, delta: OrderDelta): void {
+    switch (delta.kind) {
+      case "fill":
+        this.#trading.escrow(marketId, delta.currency, subtract(delta.cost, delta.payout));
+        return;
+      case "hold":
+      case "open":
+      case "reduce":
+      case "cancel":
+      case "reject":
+        return;
+      default:
+        unreachable(delta);
     }
   }
 
@@ -140,7 +156,7 @@ export class ProjectionBatch {
       case "policy":
         return;
       default:
-        delta satisfies never;
+        unreachable(delta);
     }
   }
 

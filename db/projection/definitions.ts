@@ -14,6 +14,7 @@ import type { Queries } from "../database.js";
 import { feeSchedules, markets, outcomes } from "../schema/markets.js";
 import type { Origin } from "./place.js";
 import { storable } from "./rows.js";
+import { unreachable } from "../../actors/unreachable.js";
 
 export type DefinitionDelta =
   CreatedDelta | ConfiguredDelta | LifecycleDelta | GradedDelta | RemediatingDelta;
@@ -86,7 +87,7 @@ export class DefinitionRows {
         row.remediating = true;
         return;
       default:
-        delta satisfies never;
+        unreachable(delta);
     }
   }
 
@@ -159,7 +160,7 @@ export class DefinitionRows {
       case "END":
         return;
       default:
-        kind satisfies never;
+        unreachable(kind);
     }
   }
 
@@ -218,7 +219,7 @@ export function outcomeStatus(grade: Grade | undefined, outcome: number): string
     case "FMV":
       return settledAt(grade.prices[outcome] ?? 0);
     default:
-      return grade satisfies never;
+      return unreachable(grade);
   }
 }
 

@@ -6,6 +6,7 @@ import type { Currency } from "../../actors/market/types.js";
 import type { OrderStatus } from "../schema/wallets.js";
 import type { Origin } from "./place.js";
 import { insertInto, updateRows, writeRows } from "./rows.js";
+import { unreachable } from "../../actors/unreachable.js";
 
 type FillDelta = Extract<WalletOrderDelta, { kind: "fill" }>;
 
@@ -142,7 +143,7 @@ export class OrderRows {
         change.reason = delta.reason;
         return;
       default:
-        delta satisfies never;
+        unreachable(delta);
     }
   }
 

@@ -22,6 +22,7 @@ import { type ReadyActor, type Partition, OwnershipLost } from "./partition.js";
 import type { Relay } from "./relay.js";
 import { publicationsOf } from "../log/reply-feed.js";
 import { type Slot, Turns, type StepResult } from "./turns.js";
+import { unreachable } from "../../actors/unreachable.js";
 
 export interface CommitGroupPorts {
   readonly log: Log;
@@ -297,6 +298,6 @@ function refusal(outcome: CommitOutcome): OwnershipLost | undefined {
     case "conflict":
       return new OwnershipLost(`${outcome.actor} is not where this worker believed`);
     default:
-      return outcome satisfies never;
+      return unreachable(outcome);
   }
 }

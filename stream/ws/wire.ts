@@ -11,6 +11,7 @@ import type { Currency, Level } from "../../actors/market/types.js";
 import { assert, formatMoney, formatPrice } from "../../actors/units.js";
 import { bitOf, type Channel, LIFECYCLE, type Mask } from "./socket/channels.js";
 import type { MarketIdentity } from "./ports.js";
+import { unreachable } from "../../actors/unreachable.js";
 
 /** One batch of one public channel, serialised once for everyone who watches it. */
 export interface Part {
@@ -60,7 +61,7 @@ function bookOnWire(market: MarketIdentity, delta: BookDelta): object {
     case "remove":
       return { kind, orderId, reason: delta.reason, ...tag(delta.currency) };
     default:
-      return delta satisfies never;
+      return unreachable(delta);
   }
 }
 
@@ -97,8 +98,19 @@ function publicOnWire(
       };
       return { channel: "trades", currency: delta.currency, seq: delta.seq, body };
     }
-    default:
+    case "order":
+    case "created":
+    case "configured":
+    case "match":
+    case "position":
+    case "locked":
+    case "graded":
+    case "remediating":
+    case "payout":
+    case "reversal":
       return undefined;
+    default:
+      return unreachable(delta);
   }
 }
 
@@ -215,6 +227,6 @@ export function orderOnWire(
     case "reject":
       return { kind, orderId, marketId, reason: delta.reason };
     default:
-      return delta satisfies never;
+      return unreachable(delta);
   }
 }

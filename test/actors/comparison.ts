@@ -11,6 +11,7 @@ import type { Bench } from "./bench.js";
 import type { Joined } from "./joined.js";
 import type { NaiveExchange } from "./naive/exchange.js";
 import type { NaiveMarket, OrderEvent, Print } from "./naive/market.js";
+import { unreachable } from "../../actors/unreachable.js";
 
 export class Comparison {
   readonly #bench: Bench;
@@ -192,7 +193,7 @@ function eventOf(delta: WalletOrderDelta): OrderEvent {
     case "reject":
       return { kind: "reject", reason: delta.reason };
     default:
-      return delta satisfies never;
+      return unreachable(delta);
   }
 }
 

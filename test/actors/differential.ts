@@ -9,6 +9,7 @@ import { amend, cancel, cancelAll, place } from "./order-steps.js";
 import { configure, grade, guard, lifecycle, post, remediate, transact, transfer } from "./other-steps.js";
 import type { Scenario, Step } from "./steps.js";
 import { definitionOf } from "./world.js";
+import { unreachable } from "../../actors/unreachable.js";
 
 const START_MILLICENTS = 50_000;
 
@@ -100,7 +101,7 @@ export class Differential {
         bench.wait(step.ms);
         return;
       default:
-        step satisfies never;
+        unreachable(step);
     }
   }
 }

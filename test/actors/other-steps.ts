@@ -7,6 +7,7 @@ import { assert, contracts, millicents } from "../../actors/units.js";
 import type { Bench } from "./bench.js";
 import type { Step } from "./steps.js";
 import { ACTIONS, COARSE, FEES, GRID, gradeOf, pick, type TestWallet, TRANSACTIONS, uuid } from "./world.js";
+import { unreachable } from "../../actors/unreachable.js";
 
 type Of<Kind extends Step["do"]> = Extract<Step, { do: Kind }>;
 
@@ -102,7 +103,7 @@ export function guard(bench: Bench, step: Of<"guard">): void {
       return;
     }
     default:
-      step.what satisfies never;
+      unreachable(step.what);
   }
 }
 

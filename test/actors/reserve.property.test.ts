@@ -10,6 +10,7 @@ import { contracts, millicents, ticks } from "../../actors/units.js";
 import { feeFor } from "./naive/arithmetic.js";
 import { net } from "./naive/netting.js";
 import { FEES, pick, uuid } from "./world.js";
+import { unreachable } from "../../actors/unreachable.js";
 
 const MARKET = uuid(3, 1);
 const WALLET = uuid(1, 1);
@@ -108,7 +109,7 @@ class Played {
         return;
       }
       default:
-        move satisfies never;
+        unreachable(move);
     }
   }
 

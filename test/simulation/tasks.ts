@@ -6,6 +6,7 @@ import { EXCHANGE_MUTANTS } from "../actors/mutants.js";
 import { type Scenario, scenario } from "../actors/steps.js";
 import { RUNTIME_MUTANTS } from "./mutants.js";
 import { type Outcome, Simulation } from "./simulation.js";
+import { unreachable } from "../../actors/unreachable.js";
 
 const STEPS = 40;
 
@@ -42,7 +43,7 @@ export async function carryOut(task: Task, trace?: (line: string) => void): Prom
     case "mutant":
       return { ...task, caught: (await huntInRuntime(task.name)) ?? huntInExchange(task.name) };
     default:
-      return task satisfies never;
+      return unreachable(task);
   }
 }
 

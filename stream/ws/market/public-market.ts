@@ -1,7 +1,7 @@
 /** The public face of a market, folded from its deltas: what snapshots are made of. */
 
 import { crc32 } from "node:zlib";
-import type { BookDelta, MarketDelta } from "../../../actors/market/deltas.js";
+import type { BookDelta, MarketDelta, OrderDelta } from "../../../actors/market/deltas.js";
 import type { MarketState } from "../../../actors/market/state.js";
 import {
   CURRENCIES,
@@ -14,6 +14,7 @@ import { assert, contracts, type Contracts, formatPrice, type Ticks } from "../.
 import { type Channel, channelsOf, type Mask, pairOf } from "../socket/channels.js";
 import type { MarketIdentity } from "../ports.js";
 import { levelOnWire, outcomeId, type PublicBatch, tag } from "../wire.js";
+import { unreachable } from "../../../actors/unreachable.js";
 
 /** How many batches of trades a snapshot shows. */
 export const TRADE_BATCHES = 50;
@@ -98,7 +99,7 @@ export class PublicMarket {
           this.#status = delta.status;
           break;
         case "order":
-          if (delta.kind === "open") opened = delta.order;
+          opened = openedBy(delta) ?? opened;
           break;
         case "book":
           applyToBook(this.#books[delta.currency], delta, opened);
@@ -117,8 +118,17 @@ export class PublicMarket {
           book.volume = contracts(book.volume + delta.qty);
           break;
         }
-        default:
+        case "created":
+        case "configured":
+        case "position":
+        case "locked":
+        case "graded":
+        case "remediating":
+        case "payout":
+        case "reversal":
           break;
+        default:
+          unreachable(delta);
       }
     }
     for (const part of batch.parts) {
@@ -243,7 +253,7 @@ export class PublicMarket {
             ),
           });
         default:
-          return channel satisfies never;
+          return unreachable(channel);
       }
     });
   }
@@ -279,6 +289,22 @@ function bookOf(state: MarketState, currency: Currency): PublicBook {
   return book;
 }
 
+/** The order that comes to rest by a delta, if one does. */
+function openedBy(delta: OrderDelta): Order | undefined {
+  switch (delta.kind) {
+    case "open":
+      return delta.order;
+    case "hold":
+    case "fill":
+    case "reduce":
+    case "cancel":
+    case "reject":
+      return undefined;
+    default:
+      return unreachable(delta);
+  }
+}
+
 /** `opened` is the order that came to rest last: what is added to the book is told of just before. */
 function applyToBook(book: PublicBook, delta: BookDelta, opened: Order | undefined): void {
   book.seqs.book = delta.seq;
@@ -298,7 +324,7 @@ function applyToBook(book: PublicBook, delta: BookDelta, opened: Order | undefin
       return;
     }
     default:
-      return delta satisfies never;
+      return unreachable(delta);
   }
 }
 

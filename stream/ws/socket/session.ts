@@ -9,6 +9,7 @@ import { Outbox, type Pulse } from "./outbox.js";
 import type { Bucket, Caller, CancelAllFilter, Queries, QueryAnswer, Refused } from "../ports.js";
 import { Safety, type SafetyPorts } from "./safety.js";
 import { type Shared, Watching } from "./watching.js";
+import { unreachable } from "../../../actors/unreachable.js";
 
 const REQUESTS_PER_SECOND = 50;
 /** Requests beyond the rate, or waiting for those before them, after which a socket is closed. */
@@ -213,7 +214,7 @@ export class Session {
         injectFault(payload, this.#outbox, this.#watching.watched());
         return;
       default:
-        return verb satisfies never;
+        return unreachable(verb);
     }
   }
 

@@ -11,6 +11,7 @@ import type { OpenOrder, WalletPosition } from "../../../actors/ledger/types.js"
 import { assert } from "../../../actors/units.js";
 import type { MarketIdentity } from "../ports.js";
 import { openOrderOnWire, orderOnWire, positionOnWire } from "../wire.js";
+import { unreachable } from "../../../actors/unreachable.js";
 
 export type PrivateChannel = "orders" | "positions";
 export const PRIVATE_CHANNELS: readonly PrivateChannel[] = ["orders", "positions"];
@@ -92,7 +93,7 @@ export class WalletFold {
           }
           break;
         default:
-          delta satisfies never;
+          unreachable(delta);
       }
     }
     // An order's fills come before its open, cancel or reject (contract section 6); the sort is stable.
@@ -146,7 +147,7 @@ export class WalletFold {
         this.#orders.delete(delta.orderId);
         return;
       default:
-        return delta satisfies never;
+        return unreachable(delta);
     }
   }
 
@@ -174,11 +175,29 @@ export function walletDeltas(
 ): Map<string, WalletDelta[]> {
   const byWallet = new Map<string, WalletDelta[]>();
   for (const delta of deltas) {
-    if (delta.type !== "accepted" && delta.type !== "order" && delta.type !== "position") continue;
-    if (!watched(delta.wallet)) continue;
-    const own = byWallet.get(delta.wallet);
-    if (own === undefined) byWallet.set(delta.wallet, [delta]);
-    else own.push(delta);
+    switch (delta.type) {
+      case "accepted":
+      case "order":
+      case "position": {
+        if (!watched(delta.wallet)) break;
+        const own = byWallet.get(delta.wallet);
+        if (own === undefined) byWallet.set(delta.wallet, [delta]);
+        else own.push(delta);
+        break;
+      }
+      case "wallet":
+      case "canceling":
+      case "amending":
+      case "entry":
+      case "balance":
+      case "deadman":
+      case "group":
+      case "policy":
+      case "transfer":
+        break;
+      default:
+        unreachable(delta);
+    }
   }
   return byWallet;
 }

@@ -10,6 +10,7 @@ import type { Catalog } from "../ports.js";
 import { recall, type PrivateSince, type Recalled } from "./history.js";
 import { WalletFeed } from "./feed.js";
 import { PRIVATE_CHANNELS, type PrivateBatch, type PrivateChannel, walletDeltas } from "./fold.js";
+import { unreachable } from "../../../actors/unreachable.js";
 
 const WARM_MS = 60_000;
 const RETRY_MS = 500;
@@ -182,15 +183,23 @@ export class Wallets {
     const { tail, onError } = this.#source;
     const head = await tail.head(ledgerActor(shard));
     if (this.#closed) return;
+    // A feed that lacks a delta must not go on: its watchers start again from a snapshot.
+    const startAgain = (error: unknown): void => {
+      onError(error);
+      this.#lose(shard);
+      void this.#followAgain(shard);
+    };
     const stop = tail.follow<LedgerDelta>(
       ledgerActor(shard),
       head,
-      (entries) => this.#take(entries),
-      () => {
-        onError(new Unavailable(`deltas of ledger ${shard} were missed`));
-        this.#lose(shard);
-        void this.#followAgain(shard);
+      (entries) => {
+        try {
+          this.#take(entries);
+        } catch (error) {
+          startAgain(error);
+        }
       },
+      () => startAgain(new Unavailable(`deltas of ledger ${shard} were missed`)),
     );
     this.#stops.set(shard, stop);
   }
@@ -220,7 +229,6 @@ export class Wallets {
     for (const { batches } of entries) {
       for (const { ts, deltas } of batches) {
         for (const delta of deltas) if (delta.type === "order") this.#noteTerminal(delta);
-        if (this.#feeds.size === 0) continue;
         const byWallet = walletDeltas(deltas, (wallet) => this.#feeds.has(wallet));
         for (const [wallet, own] of byWallet) this.#feeds.get(wallet)?.feed.push({ ts, deltas: own });
       }
@@ -321,6 +329,6 @@ function terminalOf(delta: WalletOrderDelta): Terminal | undefined {
     case "reduce":
       return undefined;
     default:
-      return delta satisfies never;
+      return unreachable(delta);
   }
 }

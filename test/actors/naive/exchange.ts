@@ -7,6 +7,7 @@ import { assert } from "../../../actors/units.js";
 import type { LifecycleAction } from "../../../actors/market/commands.js";
 import type { Currency, Grade, MarketDefinition, Order } from "../../../actors/market/types.js";
 import { NaiveMarket, type OrderEvent } from "./market.js";
+import { unreachable } from "../../../actors/unreachable.js";
 
 export interface OrderHistory {
   readonly order: Order;
@@ -155,7 +156,7 @@ export class NaiveExchange {
         history.remaining = 0;
         break;
       default:
-        event satisfies never;
+        unreachable(event);
     }
   }
 
@@ -199,7 +200,7 @@ export class NaiveExchange {
       case "end":
         return;
       default:
-        action satisfies never;
+        unreachable(action);
     }
   }
 

@@ -12,6 +12,7 @@ import type {
 } from "../../../actors/market/types.js";
 import { creditFor, feeFor } from "./arithmetic.js";
 import { type NaivePosition, net } from "./netting.js";
+import { unreachable } from "../../../actors/unreachable.js";
 
 export interface NaiveOrder {
   readonly order: Order;
@@ -318,7 +319,7 @@ export class NaiveMarket {
       case "FMV":
         return holdings.reduce((sum, { qty }, outcome) => sum + qty * (grade.prices[outcome] ?? 0), 0);
       default:
-        return grade satisfies never;
+        return unreachable(grade);
     }
   }
 }

@@ -10,9 +10,9 @@ import { Projector, type Journal } from "../../../db/projection/projector.js";
 import { findBalances } from "../../../db/queries/trading/balances.js";
 import { projectedSeq, waitProjected } from "../../../db/queries/projected.js";
 import { silentLogger } from "../../../stream/log/logger.js";
-import type { Entry } from "../../../stream/log/ports.js";
+import type { AnyDelta, Entry } from "../../../stream/log/ports.js";
 import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
-import { SmallExchange } from "../exchange.js";
+import { entry, SmallExchange } from "../exchange.js";
 import { dump, project } from "../read-model.js";
 
 /** A log in memory: entries are appended, and whoever follows gets them. */
@@ -227,6 +227,25 @@ describe("projector", () => {
     const failure = await startProjector().ended;
     expect(String(failure)).to.match(/the tables have entry \d+, its log ends at 0/);
   });
+
+  for (const delta of [
+    { type: "future", seq: 1 },
+    { type: "order", kind: "future", orderId: "o1" },
+    { type: "lifecycle", kind: "FUTURE", seq: 2, status: "OPEN" },
+  ]) {
+    it(`stops at an unknown delta and leaves the cursor before it: ${JSON.stringify(delta)}`, async () => {
+      aDay();
+      const { ended } = startProjector();
+      await caughtUp();
+      const last = exchange.entries().findLast(({ actor }) => actor.startsWith("market:"));
+      if (last === undefined) throw new Error("no market has an entry");
+      const { actor, seq } = last;
+      const deltas = [delta as unknown as AnyDelta];
+      journal.append([entry(actor, seq + 1, [{ ts: 1_000, deltas }])]);
+      expect(String(await ended)).to.match(/^Error: unexpected value: .*future/i);
+      expect(await projectedSeq(db, actor)).to.equal(seq);
+    });
+  }
 
   it("tells who waits in vain that it was in vain", async () => {
     expect(await waitProjected(db, "ledger:3", 1, 30)).to.equal(false);

@@ -1,10 +1,12 @@
 import { expect } from "chai";
 import { marketActor } from "../../../../actors/actor.js";
+import type { MarketDelta } from "../../../../actors/market/deltas.js";
 import { bitOf } from "../../../../stream/ws/socket/channels.js";
 import { Replicas } from "../../../../stream/ws/market/replica.js";
 import { trader } from "../client.js";
 import { TestExchange } from "../exchange.js";
 import { TRADERS } from "../flow.js";
+import { settle } from "../socket/timing.js";
 
 const BOOK = bitOf("book", "CASH");
 
@@ -55,6 +57,27 @@ describe("replicas", () => {
     expect(await replicas.book(marketId, "COIN")).to.deep.equal({ seq: 0, orders: [[], []] });
     expect(await replicas.book("8c5ca0f6-52a2-4d66-a4c0-1d5b6d0f2d55", "CASH")).to.equal(undefined);
   });
+
+  for (const delta of [
+    { type: "future", seq: 2 },
+    { type: "order", kind: "future", orderId: "o1" },
+  ]) {
+    it(`report an unknown delta and load the market anew: ${JSON.stringify(delta)}`, async () => {
+      const { marketId, outcomes } = exchange.createMarket(2);
+      const replica = await replicas.acquire(marketId);
+      let lost = 0;
+      replica?.onLost(() => (lost += 1));
+      const published: unknown[] = [];
+      replica?.onBatch((batch) => published.push(batch));
+      const deltas = [delta as unknown as MarketDelta];
+      exchange.tail.commit(marketActor(marketId), [{ ts: 1_000, deltas }]);
+      await settle(() => lost === 1);
+      expect(errors.splice(0).map(String).join()).to.match(/^Error: unexpected value: .*future/);
+      expect(published).to.deep.equal([]);
+      await place(ann, outcomes[0]?.outcomeId, "0.400");
+      await settle(() => published.length === 1);
+    });
+  }
 
   it("are shared by everyone who asks at once, and let go after a while", async () => {
     const { marketId } = exchange.createMarket(2);

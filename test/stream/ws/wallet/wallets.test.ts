@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { ledgerActor, ledgerShardOf } from "../../../../actors/actor.js";
+import type { LedgerDelta } from "../../../../actors/ledger/deltas.js";
 import { Wallets } from "../../../../stream/ws/wallet/wallets.js";
 import type { PrivateBatch } from "../../../../stream/ws/wallet/fold.js";
 import { type Json, Mirror, trader } from "../client.js";
@@ -40,6 +41,28 @@ function held(mirror: Mirror): { orders: [string, number][]; positions: number[]
 }
 
 describe("private feeds", () => {
+  for (const delta of [
+    { type: "future", wallet: ann },
+    { type: "order", kind: "future", wallet: ann, seq: 2, orderId: "o1", marketId: "m1" },
+  ]) {
+    it(`are lost at an unknown delta instead of skipping it: ${JSON.stringify(delta)}`, async () => {
+      const errors: unknown[] = [];
+      const exchange = new TestExchange();
+      exchange.fund(ann);
+      const wallets = await walletsOf(exchange, errors);
+      let lost = 0;
+      await wallets.watch(ann, ann, () => (lost += 1));
+      const deltas = [delta as unknown as LedgerDelta];
+      exchange.tail.commit(ledgerActor(ledgerShardOf(ann)), [{ ts: 1_000, deltas }]);
+      await settle(() => lost === 1);
+      expect(errors.map(String)).to.have.length(1);
+      expect(String(errors[0])).to.match(/^Error: unexpected value: .*future/);
+      const again = await wallets.watch(ann, ann, () => undefined);
+      expect(again.feed.snapshot("orders")).to.deep.equal({ seq: 0, open: [] });
+      wallets.close();
+    });
+  }
+
   it("snapshot and deltas are one contiguous story, whenever one begins to listen", async () => {
     await fc.assert(
       fc.asyncProperty(flow, fc.nat(40), fc.infiniteStream(fc.nat(1_000)), async (steps, from, stream) => {
