@@ -4,7 +4,8 @@ import { randomUUID } from "node:crypto";
 import { marketActor } from "../../actors/actor.js";
 import type { Database } from "../../db/database.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";
-import { addLeague, listLeagues, type Competitor } from "../../db/queries/catalog/catalog.js";
+import { addLeague, listLeagues } from "../../db/queries/catalog/classification.js";
+import { type Competitor } from "../../db/queries/catalog/competitors.js";
 import {
   createEvent,
   findEvent,

@@ -3,7 +3,8 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../db/database.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";
-import { addPlayer, listLeagues, listPlayers, upsertCompetitor } from "../../db/queries/catalog/catalog.js";
+import { listLeagues } from "../../db/queries/catalog/classification.js";
+import { addPlayer, listPlayers, upsertCompetitor } from "../../db/queries/catalog/competitors.js";
 import { Refused } from "../request/errors.js";
 import { sessionEndpoint } from "../request/route.js";
 import { pageOf } from "../request/fields.js";

@@ -3,7 +3,7 @@
 import { CONTRACT_TICKS, formatPrice, type Ticks as Price } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";
-import { addLeague, addMarketType } from "../../db/queries/catalog/catalog.js";
+import { addLeague, addMarketType } from "../../db/queries/catalog/classification.js";
 import { allMarkets } from "../../db/queries/catalog/markets.js";
 import { currentTicks, publishTicks } from "../../db/queries/catalog/ticks.js";
 import type { Exchange } from "../../stream/log/ports.js";

@@ -2,14 +2,14 @@
 
 import type { Database } from "../../db/database.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";
-import { findCompetitors } from "../../db/queries/catalog/catalog.js";
+import { findCompetitors } from "../../db/queries/catalog/competitors.js";
 import { allMarkets, findMarket } from "../../db/queries/catalog/markets.js";
 import {
   decideStrikeRequest,
   holdStrikeRequest,
   listStrikeRequests,
   type StrikeRequest as Request,
-} from "../../db/queries/catalog/strike-requests.js";
+} from "../../db/queries/operator/strike-requests.js";
 import { restrike } from "../surface-b/strikes.js";
 import { Refused } from "../request/errors.js";
 import { Serialised, sessionEndpoint } from "../request/route.js";

@@ -5,7 +5,7 @@
 
 import type { Database } from "../../db/database.js";
 import { doubtfulKeys } from "../../db/queries/accounts/keys.js";
-import { revokedAmong } from "../../db/queries/accounts/sessions.js";
+import { revokedAmong } from "../../db/queries/accounts/revoked-tokens.js";
 import type { Bridge } from "../../stream/ws/bridge.js";
 import type { Caller } from "../../stream/ws/ports.js";
 import { refuseLocation, type Locations } from "../geo/locations.js";

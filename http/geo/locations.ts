@@ -3,7 +3,7 @@
  * from, and where the trader's device last said it was.
  */
 
-import type { DeviceLocation } from "../../db/queries/accounts/sessions.js";
+import type { DeviceLocation } from "../../db/queries/accounts/device-locations.js";
 import { Refused, type Code } from "../request/errors.js";
 import type { GeoTable } from "./geo.js";
 import type { AddressDirectory } from "./geoip.js";

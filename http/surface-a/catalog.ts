@@ -6,7 +6,7 @@ import { marketActor } from "../../actors/actor.js";
 import type { Currency } from "../../actors/market/types.js";
 import { formatPrice } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
-import { listLeagues, listMarketTypes, listSports } from "../../db/queries/catalog/catalog.js";
+import { listLeagues, listMarketTypes, listSports } from "../../db/queries/catalog/classification.js";
 import { findEvent, listEvents, marketIdsOfEvents } from "../../db/queries/catalog/events.js";
 import {
   findMarket,

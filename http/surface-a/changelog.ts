@@ -7,7 +7,7 @@ import {
   announceChange,
   listChanges,
   type Change as ChangeRecord,
-} from "../../db/queries/catalog/changelog.js";
+} from "../../db/queries/operator/changelog.js";
 import { openEndpoint, sessionEndpoint } from "../request/route.js";
 import { pageOf, PageOnly } from "../request/fields.js";
 import { Change, ChangeBody } from "../admin/schemas/exchange.js";

@@ -6,9 +6,9 @@ import type { Database } from "../../db/database.js";
 import {
   findLocation,
   recordLocation,
-  revokeToken,
   type DeviceLocation as LocationRecord,
-} from "../../db/queries/accounts/sessions.js";
+} from "../../db/queries/accounts/device-locations.js";
+import { revokeToken } from "../../db/queries/accounts/revoked-tokens.js";
 import { createTrader, findTrader, findTraderByEmail } from "../../db/queries/accounts/traders.js";
 import type { TokenBucket, TokenBuckets } from "../../stream/services/token-buckets.js";
 import type { Exchange } from "../../stream/log/ports.js";

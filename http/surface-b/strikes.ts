@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../db/database.js";
-import { requestStrike } from "../../db/queries/catalog/strike-requests.js";
+import { requestStrike } from "../../db/queries/operator/strike-requests.js";
 import { Refused } from "../request/errors.js";
 import type { Reference } from "../reference/reference.js";
 import { clientEndpoint } from "../request/route.js";

@@ -6,7 +6,7 @@ import type { Currency } from "../../actors/market/types.js";
 import type {
   Competitor as CompetitorRecord,
   Player as PlayerRecord,
-} from "../../db/queries/catalog/catalog.js";
+} from "../../db/queries/catalog/competitors.js";
 import type { EventRecord } from "../../db/queries/catalog/events.js";
 import type { FillRecord } from "../../db/queries/trading/fills.js";
 import type { MarketRecord, OutcomeRecord } from "../../db/queries/catalog/markets.js";

@@ -1,6 +1,6 @@
 /** The filters `event`, `market` and `outcome` of lists (contract section 5). */
 
-import type { MarketScope } from "../../db/queries/scope.js";
+import type { MarketScope } from "../../db/queries/trading/market-scope.js";
 import { Refused } from "../request/errors.js";
 import type { Reference } from "../reference/reference.js";
 

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { sql } from "drizzle-orm";
 import { connect, disconnect, type Database } from "../../db/database.js";
 import { migrate } from "../../db/migrate.js";
-import { listLeagues, listMarketTypes, listSports } from "../../db/queries/catalog/catalog.js";
+import { listLeagues, listMarketTypes, listSports } from "../../db/queries/catalog/classification.js";
 import { currentTicks } from "../../db/queries/catalog/ticks.js";
 import { freshDatabase, type FreshDatabase } from "../support/servers.js";
 

@@ -16,12 +16,8 @@ import {
 } from "../../db/queries/catalog/events.js";
 import { allMarkets, findOutcome, listMarkets, settledMarkets } from "../../db/queries/catalog/markets.js";
 import { findOrderByClientId, listOrders } from "../../db/queries/trading/orders.js";
-import {
-  findLocation,
-  isTokenRevoked,
-  recordLocation,
-  revokeToken,
-} from "../../db/queries/accounts/sessions.js";
+import { findLocation, recordLocation } from "../../db/queries/accounts/device-locations.js";
+import { isTokenRevoked, revokeToken } from "../../db/queries/accounts/revoked-tokens.js";
 import {
   approveSettlement,
   findSettlement,

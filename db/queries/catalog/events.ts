@@ -23,7 +23,7 @@ import {
   type EventType,
 } from "../../schema/catalog.js";
 import { markets } from "../../schema/markets.js";
-import { upsertCompetitor, type Competitor, type Team } from "./catalog.js";
+import { upsertCompetitor, type Competitor, type Team } from "./competitors.js";
 
 export interface Game {
   readonly gameId: string;

@@ -5,7 +5,7 @@ import type { Currency } from "../../../actors/market/types.js";
 import type { Queries } from "../../database.js";
 import { page, within, type Keyset, type Page, type PageRequest, type TimeBounds } from "../../page.js";
 import { fills } from "../../schema/wallets.js";
-import { inMarkets, type MarketScope } from "../scope.js";
+import { inMarkets, type MarketScope } from "./market-scope.js";
 
 export type FillRecord = typeof fills.$inferSelect;
 

@@ -13,7 +13,7 @@ import {
   type TimeBounds,
 } from "../../page.js";
 import { orders, type OrderStatus } from "../../schema/wallets.js";
-import { inMarkets, type MarketScope } from "../scope.js";
+import { inMarkets, type MarketScope } from "./market-scope.js";
 
 export type OrderRecord = typeof orders.$inferSelect;
 

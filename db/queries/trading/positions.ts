@@ -6,7 +6,7 @@ import { NONE } from "../../../actors/units.js";
 import type { Queries } from "../../database.js";
 import { markets, outcomes } from "../../schema/markets.js";
 import { positions } from "../../schema/wallets.js";
-import { inMarkets, type MarketScope } from "../scope.js";
+import { inMarkets, type MarketScope } from "./market-scope.js";
 
 export type PositionRecord = typeof positions.$inferSelect & { readonly outcomeId: string };
 

@@ -1,7 +1,7 @@
 /** Gathers what surface B shows of markets besides the markets themselves. */
 
 import type { Queries } from "../../../db/database.js";
-import { findCompetitors, findPlayers } from "../../../db/queries/catalog/catalog.js";
+import { findCompetitors, findPlayers } from "../../../db/queries/catalog/competitors.js";
 import { findEvents } from "../../../db/queries/catalog/events.js";
 import type { MarketRecord } from "../../../db/queries/catalog/markets.js";
 import type { DescribedMarket } from "../wire.js";

@@ -2,7 +2,7 @@
 
 import { marketActor } from "../../../actors/actor.js";
 import type { Database } from "../../../db/database.js";
-import { listLeagues } from "../../../db/queries/catalog/catalog.js";
+import { listLeagues } from "../../../db/queries/catalog/classification.js";
 import { findEvent, listEventsByOffset, marketIdsOfEvents } from "../../../db/queries/catalog/events.js";
 import { findMarket } from "../../../db/queries/catalog/markets.js";
 import { EVENT_STATUSES, EVENT_TYPES } from "../../../db/schema/catalog.js";

@@ -1,10 +1,8 @@
-/** Web sessions and device check-ins (contract section 8). */
+/** Web tokens that were revoked before they expired (contract section 8). */
 
 import { eq, inArray, lt } from "drizzle-orm";
 import type { Queries } from "../../database.js";
-import { deviceLocations, revokedTokens } from "../../schema/accounts.js";
-
-export type DeviceLocation = typeof deviceLocations.$inferSelect;
+import { revokedTokens } from "../../schema/accounts.js";
 
 /** Ends a web token before its time, and forgets those that have expired by themselves. */
 export async function revokeToken(
@@ -30,17 +28,4 @@ export async function revokedAmong(db: Queries, tokenIds: readonly string[]): Pr
     .from(revokedTokens)
     .where(inArray(revokedTokens.tokenId, [...tokenIds]));
   return rows.map(({ tokenId }) => tokenId);
-}
-
-/** Keeps the trader's last check-in only. */
-export async function recordLocation(db: Queries, location: DeviceLocation): Promise<void> {
-  await db
-    .insert(deviceLocations)
-    .values(location)
-    .onConflictDoUpdate({ target: deviceLocations.traderId, set: location });
-}
-
-export async function findLocation(db: Queries, traderId: string): Promise<DeviceLocation | undefined> {
-  const [row] = await db.select().from(deviceLocations).where(eq(deviceLocations.traderId, traderId));
-  return row;
 }

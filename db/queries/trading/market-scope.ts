@@ -2,7 +2,7 @@
 
 import { and, eq, inArray, type SQL } from "drizzle-orm";
 import { QueryBuilder, type PgColumn } from "drizzle-orm/pg-core";
-import { markets } from "../schema/markets.js";
+import { markets } from "../../schema/markets.js";
 
 /** Absent fields do not narrow. */
 export interface MarketScope {

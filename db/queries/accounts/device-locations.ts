@@ -1,0 +1,20 @@
+/** The last device check-in of each trader (contract section 8). */
+
+import { eq } from "drizzle-orm";
+import type { Queries } from "../../database.js";
+import { deviceLocations } from "../../schema/accounts.js";
+
+export type DeviceLocation = typeof deviceLocations.$inferSelect;
+
+/** Keeps the trader's last check-in only. */
+export async function recordLocation(db: Queries, location: DeviceLocation): Promise<void> {
+  await db
+    .insert(deviceLocations)
+    .values(location)
+    .onConflictDoUpdate({ target: deviceLocations.traderId, set: location });
+}
+
+export async function findLocation(db: Queries, traderId: string): Promise<DeviceLocation | undefined> {
+  const [row] = await db.select().from(deviceLocations).where(eq(deviceLocations.traderId, traderId));
+  return row;
+}
