@@ -3,21 +3,26 @@
  * The runtime (`stream/log/`) feeds it commands one at a time, makes its deltas durable and delivers them.
  */
 
+import type { LedgerCommand } from "./ledger/commands.js";
+import type { MarketCommand } from "./market/commands.js";
 import { shown } from "./unreachable.js";
 
-/** `market:<uuid>` or `ledger:<shard>`. */
-export type ActorId = `market:${string}` | `ledger:${number}`;
+/** `market:<uuid>`. */
+export type MarketActorId = `market:${string}`;
+/** `ledger:<shard>`. */
+export type LedgerActorId = `ledger:${number}`;
+export type ActorId = MarketActorId | LedgerActorId;
 
 /** Ledger shards; the number is fixed at the first start of an installation. */
 export const LEDGER_SHARDS = 16;
 /** Partitions that markets are spread over; fixed at the first start of an installation. */
 export const MARKET_PARTITIONS = 64;
 
-export function marketActor(marketId: string): ActorId {
+export function marketActor(marketId: string): MarketActorId {
   return `market:${marketId}`;
 }
 
-export function ledgerActor(shard: number): ActorId {
+export function ledgerActor(shard: number): LedgerActorId {
   return `ledger:${shard}`;
 }
 
@@ -26,7 +31,7 @@ export function ledgerShardOf(traderId: string): number {
   return fnv1a(traderId) % LEDGER_SHARDS;
 }
 
-export function ledgerOf(traderId: string): ActorId {
+export function ledgerOf(traderId: string): LedgerActorId {
   return ledgerActor(ledgerShardOf(traderId));
 }
 
@@ -77,8 +82,13 @@ export interface Batch<Delta> {
   readonly deltas: readonly Delta[];
 }
 
-/** A command for another actor that follows from a batch. */
-export interface Outgoing {
+/** A command for another actor that follows from a batch; the destination decides which commands fit. */
+export type Outgoing =
+  | { readonly to: MarketActorId; readonly command: MarketCommand }
+  | { readonly to: LedgerActorId; readonly command: LedgerCommand };
+
+/** A command for another actor of any kind, as the runtime carries it. */
+export interface AnyOutgoing {
   readonly to: ActorId;
   readonly command: unknown;
 }
@@ -88,7 +98,7 @@ export interface Outgoing {
  * `decide` applies each delta to the state as it emits it, through the same `evolve` that recovery uses, so the
  * state is the fold of the deltas by construction; when a commit fails the runtime throws the state away.
  */
-export interface Actor<State, Command, Delta, Reply> {
+export interface Actor<State, Command, Delta, Reply, Message extends AnyOutgoing = Outgoing> {
   /** The state before any delta. */
   create(id: ActorId): State;
   decide(state: State, command: Command, nowMs: number): Decision<Delta, Reply>;
@@ -98,7 +108,7 @@ export interface Actor<State, Command, Delta, Reply> {
   /** The command that the runtime gives when a deadline is due. */
   readonly tick: Command;
   /** The commands for other actors that follow from a batch, in order. A pure function of the batch. */
-  route(id: ActorId, batch: Batch<Delta>): readonly Outgoing[];
+  route(id: ActorId, batch: Batch<Delta>): readonly Message[];
   /** A value that survives JSON, and back. `restore(save(s))` behaves as `s` does. */
   save(state: State): unknown;
   restore(id: ActorId, saved: unknown): State;

@@ -4,7 +4,13 @@
  * of the log: then it is thrown away and loaded again.
  */
 
-import { type Actor, type ActorId, type Batch, MalformedCommand, type Outgoing } from "../../actors/actor.js";
+import {
+  type Actor,
+  type ActorId,
+  type Batch,
+  type AnyOutgoing,
+  MalformedCommand,
+} from "../../actors/actor.js";
 import { Inbox, type SavedInbox } from "./inbox.js";
 import { type Change, type Delivery, NO_CURSOR, type Snapshot, type StoredEntry } from "../log/log.js";
 import {
@@ -22,7 +28,7 @@ import {
 import type { Entry } from "../log/ports.js";
 
 /** An actor of whatever kind, as the runtime sees it. */
-export type AnyActor = Actor<unknown, unknown, unknown, unknown>;
+export type AnyActor = Actor<unknown, unknown, unknown, unknown, AnyOutgoing>;
 
 /** Which code runs an actor. */
 export type ActorOf = (id: ActorId) => AnyActor;
@@ -278,7 +284,7 @@ export class Instance {
   outgoing(entry: Entry<unknown>): readonly Delivery[] {
     const byActor = new Map<ActorId, unknown[]>();
     for (const batch of entry.batches) {
-      for (const { to, command } of this.#actor.route(this.id, batch) satisfies readonly Outgoing[]) {
+      for (const { to, command } of this.#actor.route(this.id, batch)) {
         const commands = byActor.get(to);
         if (commands === undefined) byActor.set(to, [command]);
         else commands.push(command);

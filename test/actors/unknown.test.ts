@@ -1,13 +1,14 @@
 /** Commands and deltas of a newer build: actors reject the first and stop at the second. */
 
 import { expect } from "chai";
-import { MalformedCommand, marketActor } from "../../actors/actor.js";
+import { ledgerActor, MalformedCommand, marketActor, type Outgoing } from "../../actors/actor.js";
 import type { LedgerCommand } from "../../actors/ledger/commands.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
 import { ledger } from "../../actors/ledger/ledger.js";
 import type { MarketCommand } from "../../actors/market/commands.js";
 import type { EffectDelta, MarketDelta } from "../../actors/market/deltas.js";
 import { market } from "../../actors/market/market.js";
+import { contracts } from "../../actors/units.js";
 import { unreachable } from "../../actors/unreachable.js";
 import { packEnvelope } from "../../stream/log/packing.js";
 import { actorOf } from "../../stream/runtime/actors.js";
@@ -71,6 +72,24 @@ describe("an actor given a message that is no command", () => {
       expect(instance.cursor).to.equal("0-3");
     });
   }
+});
+
+describe("a message from one actor to another", () => {
+  it("compiles only with a command of its destination", () => {
+    const toMarket = { kind: "amend", orderId: "o1", qty: contracts(1) } as const;
+    const toLedger = { kind: "effects", marketId: MARKET_ID, ts: TS, deltas: [] } as const;
+    const right: readonly Outgoing[] = [
+      { to: marketActor(MARKET_ID), command: toMarket },
+      { to: ledgerActor(3), command: toLedger },
+    ];
+    const wrong: readonly Outgoing[] = [
+      // @ts-expect-error A market takes no command of a ledger.
+      { to: marketActor(MARKET_ID), command: toLedger },
+      // @ts-expect-error A ledger takes no command of a market.
+      { to: ledgerActor(3), command: toMarket },
+    ];
+    expect([...right, ...wrong]).to.have.length(4);
+  });
 });
 
 describe("a fold given an unknown delta", () => {

@@ -1,6 +1,6 @@
 /** The smallest actor that does all an actor can: counts, sends, receives, keeps time, refuses and breaks. */
 
-import { type Actor, type ActorId, MalformedCommand } from "../../../actors/actor.js";
+import { type Actor, type ActorId, type AnyOutgoing, MalformedCommand } from "../../../actors/actor.js";
 
 export type CounterCommand =
   | { readonly kind: "add"; readonly n: number }
@@ -77,7 +77,7 @@ function deltasOf(state: CounterState, command: CounterCommand, nowMs: number): 
   }
 }
 
-export const counter: Actor<CounterState, CounterCommand, CounterDelta, CounterReply> = {
+export const counter: Actor<CounterState, CounterCommand, CounterDelta, CounterReply, AnyOutgoing> = {
   create: (id) => ({ id, value: 0, alarmMs: undefined, rangMs: [], received: {} }),
   decide(state, command, nowMs) {
     const deltas = deltasOf(state, command, nowMs);
