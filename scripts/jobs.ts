@@ -18,6 +18,7 @@ import { openSettlementQueue, type SettlementQueue } from "../stream/jobs/queues
 import { actorOf } from "../stream/runtime/actors.js";
 import { systemClock } from "../stream/log/clock.js";
 import { LogExchange } from "../stream/log/exchange.js";
+import { ServiceConnection } from "../stream/services/connection.js";
 import { ExpiredGateways } from "../stream/services/gateways.js";
 import { checkInstallation } from "../stream/log/installation.js";
 import { Invalidations } from "../stream/services/invalidations.js";
@@ -84,12 +85,15 @@ async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<Runni
     const invalidations = new Invalidations(log);
     const ports = portsOf({ db, exchange, tail, queue, invalidations });
     const jobs = await startJobs({ redisUrl, exchange, ports, log: logger });
-    const onError = (error: unknown): void => logger.warn({ err: error }, "cannot look for fallen gateways");
-    const expired = new ExpiredGateways({ url: redisUrl, exchange, onError });
+    const onError = (error: unknown): void =>
+      logger.warn({ err: error }, "cannot check for expired gateways");
+    const services = new ServiceConnection({ url: redisUrl });
+    const expired = new ExpiredGateways(services, { exchange, onError });
     expired.start();
     return {
       async stop() {
         await expired.stop();
+        services.close();
         await jobs.stop();
         await queue.close();
         await exchange.close();

@@ -35,6 +35,7 @@ import { openSettlementQueue } from "../../stream/jobs/queues.js";
 import { actorOf } from "../../stream/runtime/actors.js";
 import { systemClock } from "../../stream/log/clock.js";
 import { LogExchange } from "../../stream/log/exchange.js";
+import { ServiceConnection } from "../../stream/services/connection.js";
 import { GatewayLease } from "../../stream/services/gateways.js";
 import { checkInstallation } from "../../stream/log/installation.js";
 import { FirstAnswers } from "../../stream/services/first-answers.js";
@@ -143,21 +144,14 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const keyUse = new KeyUse(db, onError);
     closing.push(() => keyUse.stop());
 
-    const buckets = new TokenBuckets({ url: redisUrl });
+    const services = new ServiceConnection({ url: redisUrl });
     closing.push(() => {
-      buckets.close();
+      services.close();
       return Promise.resolve();
     });
-    const tickets = new Tickets({ url: redisUrl });
-    closing.push(() => {
-      tickets.close();
-      return Promise.resolve();
-    });
-    const answers = new FirstAnswers({ url: redisUrl, rememberMs: REMEMBER_MS, newId: randomUUID, onError });
-    closing.push(() => {
-      answers.close();
-      return Promise.resolve();
-    });
+    const buckets = new TokenBuckets(services);
+    const tickets = new Tickets(services);
+    const answers = new FirstAnswers(services, { rememberMs: REMEMBER_MS, newId: randomUUID, onError });
     const repeats = new Repeats(answers, new Seal(settings.jwtWebSecret, "first answers"), onError);
     const throttle = settings.throttle ?? sharedThrottle(buckets);
     const signatures = new Signatures(brand, reference);
@@ -209,8 +203,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       qa: exchangeEnv === "qa",
       debug: sandbox,
     });
-    const lease = new GatewayLease({
-      url: redisUrl,
+    const lease = new GatewayLease(services, {
       newId: randomUUID,
       onLost: () => sockets.closeArmed(),
       onError,

@@ -1,17 +1,20 @@
 /**
- * Every Redis key. All keys of a partition carry the partition's name as their hash tag, so that a script over them
- * runs in one slot of a cluster, where each partition is a domain of its own.
+ * Every Redis key. The keys of a partition have the partition's name as their hash tag. On a cluster they are therefore
+ * all in one slot, so that one script can use them, and each partition is a commit group of its own.
  */
 
 import type { ActorId } from "../../actors/actor.js";
 import type { NotificationKind } from "../log/log.js";
 
+/** Prefix of the keys of an installation that has Redis to itself. */
+const DEFAULT_PREFIX = "overround:";
+
 export class Keys {
   readonly #prefix: string;
 
-  /** Throws on a prefix with braces, which would move the hash tag. */
-  constructor(prefix: string) {
-    if (/[{}]/.test(prefix)) throw new Error(`a key prefix cannot have braces: ${prefix}`);
+  /** Throws on a prefix with braces, because braces would replace the hash tag. */
+  constructor(prefix = DEFAULT_PREFIX) {
+    if (/[{}]/.test(prefix)) throw new Error(`the key prefix ${prefix} has braces: remove them`);
     this.#prefix = prefix;
   }
 
@@ -19,92 +22,95 @@ export class Keys {
     return `${this.#prefix}{${tag}}:${name}`;
   }
 
-  /** Hash: the partition's `epoch` and the `owner` that holds it. */
+  /** Hash: the `epoch` of a partition and its `owner`, a worker. */
   lease(partition: string): string {
     return this.#of(partition, "lease");
   }
 
-  /** Number of rings, and the channel on which they are heard; see `bells.ts`. */
+  /**
+   * Counter of the notifications of a commit group, and the channel on which they are published; see
+   * `log/notifications.ts`. In Redis the key is called `rings`.
+   */
   notifications(group: string, kind: NotificationKind): string {
     return this.#of(group, `rings:${kind}`);
   }
 
-  /** Set of the actors that ever got a message. */
+  /** Set: the actors of a partition that have ever received a message. */
   actors(partition: string): string {
     return this.#of(partition, "actors");
   }
 
-  /** Sorted set: when each actor's next tick is due. */
+  /** Sorted set: actors by the time of their next tick (Unix ms). */
   deadlines(partition: string): string {
     return this.#of(partition, "deadlines");
   }
 
-  /** Hash: see `Head`. */
+  /** Hash: the fields of `Head`. */
   head(partition: string, actor: ActorId): string {
     return this.#of(partition, `head:${actor}`);
   }
 
-  /** Stream of commands, trimmed as they are applied. */
+  /** Stream of the commands that are not applied yet. */
   mailbox(partition: string, actor: ActorId): string {
     return this.#of(partition, `mailbox:${actor}`);
   }
 
-  /** Stream of packed entries; the id is `<seq>-0`. */
+  /** Stream of packed entries, with the ids `<seq>-0`. */
   deltas(partition: string, actor: ActorId): string {
     return this.#of(partition, `deltas:${actor}`);
   }
 
-  /** Hash: see `Snapshot`. */
+  /** Hash: the fields of `Snapshot`. */
   snapshot(partition: string, actor: ActorId, which: "latest" | "previous"): string {
     return this.#of(partition, `snapshot:${which}:${actor}`);
   }
 
-  /** Sorted set of workers by the time of their last heartbeat. */
+  /** Sorted set: workers by the time of their last heartbeat (Unix ms). */
   workers(): string {
     return this.#of("control", "workers");
   }
 
-  /** Hash of stopped actors and why. */
+  /** Hash: the reason of each halted actor. */
   halted(): string {
     return this.#of("control", "halted");
   }
 
-  /** Hash of what was fixed at the first start. */
+  /** Hash: the facts recorded at the first start. */
   installation(): string {
     return this.#of("control", "installation");
   }
 
-  /** String: the level of a token bucket and since when, while it is not full. */
+  /** String: the level of a token bucket and the time of that level; absent while the bucket is full. */
   bucket(subject: string, name: string): string {
     return this.#of(`throttle:${subject}`, name);
   }
 
-  /** Hash: the first answer to a request, or who is about to give it. */
+  /** Hash: the first answer to a request, or the claim of the process that carries the request out. */
   firstAnswer(subject: string, id: string): string {
     return this.#of(`answers:${subject}`, id);
   }
 
-  /** String: what a one-use ticket stands for, by the ticket's hash. */
+  /** String: the meaning of a one-use ticket, by the hash of the ticket. */
   ticket(hash: string): string {
     return this.#of(`ticket:${hash}`, "meaning");
   }
 
-  /** Sorted set of gateways by the time of their last heartbeat. */
+  /** Sorted set: gateways by the time of their last heartbeat (Unix ms). */
   gateways(): string {
     return this.#of("gateways", "alive");
   }
 
-  /** Set of gateways that fell, until the orders of their sockets are canceled. */
+  /** Set: expired gateways whose armed wallets are still to be canceled. In Redis the key is called `fallen`. */
   expiredGateways(): string {
     return this.#of("gateways", "fallen");
   }
 
-  /** Hash: the wallets whose orders go with a gateway, and their traders. */
+  /** Hash: the wallets armed by a gateway, with their traders. */
   armed(gateway: string): string {
     return this.#of("gateways", `armed:${gateway}`);
   }
 
-  /** Channel. */
+  /** Channel of a feed. */
   feed(name: string): string {
     return this.#of(`feed:${name}`, "messages");
   }

@@ -46,7 +46,7 @@ import { loadScripts, type RunScript } from "./scripts.js";
 export interface RedisLogOptions {
   /** One URL, or a comma list of nodes of a Redis Cluster. */
   readonly url: string;
-  /** In front of every key; no braces. */
+  /** Prefix of every key (default `overround:`); braces are not allowed. */
   readonly prefix?: string | undefined;
   readonly logger?: Logger | undefined;
 }
@@ -66,7 +66,7 @@ export class RedisLog implements Log {
 
   private constructor(options: RedisLogOptions) {
     this.#connection = connect(options.url);
-    this.#keys = new Keys(options.prefix ?? "overround:");
+    this.#keys = new Keys(options.prefix);
     this.#run = loadScripts(this.#connection);
     this.#isCluster = options.url.includes(",");
     this.#subscriber = new Subscriber(options.url, options.logger ?? silentLogger);

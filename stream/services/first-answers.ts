@@ -1,73 +1,63 @@
 /**
- * The first answers to requests, in Redis: whichever process a request comes to again, it is known there. What the
- * requests are, and what their answers say, is not known here.
+ * The first answers to requests, kept in Redis, so that a repeated request is recognized by every process. The callers
+ * decide which requests are the same, and what an answer contains.
  */
 
-import { connect, type Connection } from "../redis/connection.js";
-import { Keys } from "../redis/keys.js";
-import { loadScripts, type RunScript } from "../redis/scripts.js";
-import { Unavailable } from "../log/ports.js";
+import { orUnavailable, type ServiceConnection } from "./connection.js";
 
-/** A claim ends this long after its process was last heard of, ms. */
+/** A claim ends this long after its process last renewed it, in ms. */
 const CLAIM_MS = 2_000;
 const RENEW_MS = 700;
 
-/** A request by its subject (such as a key) and its identity. */
+/** A request, identified within a subject (such as an API key). */
 export interface RequestName {
   readonly subject: string;
   readonly id: string;
 }
 
 /**
- * What is known of a request. `mine`: whoever asked is to answer it, and tells the claim what became of it; `resumed`
- * says that somebody else was to, and it is not known how far they came.
+ * The state of a request. `mine`: the caller must carry the request out and resolve the claim; `resumed` says that an
+ * earlier claim ended without an answer, after an unknown part of the work. `running`: another claim is open.
  */
 export type Known =
   | { readonly kind: "mine"; readonly resumed: boolean; readonly claim: Claim }
   | { readonly kind: "running" }
   | { readonly kind: "answered"; readonly answer: string };
 
-/** The right to answer a request, held until one of its methods is called or the process dies. */
+/** The right to answer a request. It lasts until one of its methods is called or the process dies. */
 export interface Claim {
-  /** There is an answer. Throws `Unavailable`. */
+  /** Records the answer. Throws `Unavailable`. */
   answer(answer: string): Promise<void>;
-  /** It had no effect: it may come again as if for the first time. Throws `Unavailable`. */
+  /** Records that the request had no effect: its repeat counts as the first. Throws `Unavailable`. */
   noEffect(): Promise<void>;
-  /** It ended, and its effect is not known. Throws `Unavailable`. */
+  /** Records that the request ended with an unknown effect: its repeat resumes it. Throws `Unavailable`. */
   outcomeUnknown(): Promise<void>;
 }
 
 export interface FirstAnswersOptions {
-  /** One URL, or a comma list of nodes of a Redis Cluster. */
-  readonly url: string;
-  /** In front of every key; no braces. */
-  readonly prefix?: string | undefined;
-  /** How long a request can come again, ms. */
+  /** Time for which a request can be repeated, in ms. */
   readonly rememberMs: number;
-  /** Makes ids that nobody else makes. */
+  /** Returns a globally unique id. */
   readonly newId: () => string;
+  /** Receives the errors of renewing a claim. */
   readonly onError: (error: unknown) => void;
 }
 
 export class FirstAnswers {
+  readonly #connection: ServiceConnection;
   readonly #options: FirstAnswersOptions;
-  readonly #connection: Connection;
-  readonly #run: RunScript;
-  readonly #keys: Keys;
 
-  constructor(options: FirstAnswersOptions) {
+  constructor(connection: ServiceConnection, options: FirstAnswersOptions) {
+    this.#connection = connection;
     this.#options = options;
-    this.#connection = connect(options.url);
-    this.#run = loadScripts(this.#connection);
-    this.#keys = new Keys(options.prefix ?? "overround:");
   }
 
-  /** Claims a request that nobody answers or has answered. Throws `Unavailable`. */
+  /** Claims a request, unless it is answered or another claim is open. Throws `Unavailable`. */
   async claim({ subject, id }: RequestName): Promise<Known> {
     const { rememberMs, newId } = this.#options;
-    const key = this.#keys.firstAnswer(subject, id);
+    const key = this.#connection.keys.firstAnswer(subject, id);
     const owner = newId();
-    const [kind, answer = ""] = await this.#ask("claim", key, [owner, CLAIM_MS, rememberMs]);
+    const [kind, answer = ""] = await this.#run("claim", key, [owner, CLAIM_MS, rememberMs]);
     switch (kind) {
       case "running":
         return { kind };
@@ -75,42 +65,38 @@ export class FirstAnswers {
         return { kind, answer };
       case "new":
       case "resumed":
-        return { kind: "mine", resumed: kind === "resumed", claim: this.#held(key, owner) };
+        return { kind: "mine", resumed: kind === "resumed", claim: this.#hold(key, owner) };
       default:
         throw new Error(`claim.lua returned ${kind ?? "nothing"}`);
     }
   }
 
-  #held(key: string, owner: string): Claim {
+  /** Renews a claim until it is resolved. */
+  #hold(key: string, owner: string): Claim {
     const { rememberMs, onError } = this.#options;
     const renewing = setInterval(() => {
-      this.#ask("resolve", key, [owner, "renew", CLAIM_MS]).catch(onError);
+      this.#run("resolve", key, [owner, "renew", CLAIM_MS]).catch(onError);
     }, RENEW_MS);
-    const end = async (...what: (string | number)[]): Promise<void> => {
+    const resolve = async (...outcome: (string | number)[]): Promise<void> => {
       clearInterval(renewing);
-      await this.#ask("resolve", key, [owner, ...what]);
+      await this.#run("resolve", key, [owner, ...outcome]);
     };
     return {
-      answer: (answer) => end("answer", answer, rememberMs),
-      noEffect: () => end("nothing"),
-      outcomeUnknown: () => end("doubt"),
+      answer: (answer) => resolve("answer", answer, rememberMs),
+      noEffect: () => resolve("nothing"),
+      outcomeUnknown: () => resolve("doubt"),
     };
   }
 
-  async #ask(
+  async #run(
     script: "claim" | "resolve",
     key: string,
     args: readonly (string | number)[],
   ): Promise<readonly string[]> {
-    try {
-      return ((await this.#run(script, [key], args)) ?? []) as string[];
-    } catch (error) {
-      throw new Unavailable("it cannot be told whether the request came before", { cause: error });
-    }
-  }
-
-  /** Lets go of the connection. */
-  close(): void {
-    this.#connection.disconnect();
+    const reply = await orUnavailable(
+      this.#connection.run(script, [key], args),
+      "the service cannot determine whether this request was already processed; retry with the same bytes",
+    );
+    return (reply ?? []) as string[];
   }
 }

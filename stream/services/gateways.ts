@@ -1,72 +1,45 @@
 /**
- * Cancel on disconnect when it is the gateway that goes (contract section 6). A gateway says every second that it
- * lives, and for which wallets it watches a socket; where it falls silent, somebody else cancels their orders.
+ * Cancel on disconnect for a gateway that dies (contract section 6). A gateway renews its lease every second, and
+ * registers the wallets of its armed sockets. When the lease expires, another process cancels the orders of those
+ * wallets.
  */
 
 import { createHash } from "node:crypto";
 import { ledgerShardOf } from "../../actors/actor.js";
-import { connect, type Connection } from "../redis/connection.js";
-import { Keys } from "../redis/keys.js";
-import { loadScripts, type RunScript } from "../redis/scripts.js";
 import { type Exchange, Unavailable } from "../log/ports.js";
+import { orUnavailable, type ServiceConnection } from "./connection.js";
 
-/** A gateway that was not heard of for so long has fallen. */
+/** A gateway that has not renewed its lease for this long is expired. */
 const LEASE_MS = 3_000;
 const HEARTBEAT_MS = 1_000;
 const CHECK_MS = 1_000;
-/** A command of a fallen gateway's wallet is repeated at most this long after the first. */
+/** Longest time between the first cancel command for a wallet of an expired gateway and its last repeat. */
 const REMEMBER_MS = 65_000;
+const UNAVAILABLE = "the gateway registry cannot be reached; try again";
 
-export interface GatewaysOptions {
-  /** One URL, or a comma list of nodes of a Redis Cluster. */
-  readonly url: string;
-  /** In front of every key; no braces. */
-  readonly prefix?: string | undefined;
+export interface GatewayLeaseOptions {
+  /** Returns a globally unique id. */
+  readonly newId: () => string;
+  /** Called when the lease has expired: other processes cancel the orders of the armed wallets. */
+  readonly onLost: () => void;
+  /** Receives the errors of renewing the lease. */
   readonly onError: (error: unknown) => void;
 }
 
-export interface GatewayLeaseOptions extends GatewaysOptions {
-  /** Makes ids that nobody else makes. */
-  readonly newId: () => string;
-  /** This process was taken for dead: the orders of its armed wallets are being canceled. */
-  readonly onLost: () => void;
-}
-
-/** The place of all this in Redis. */
-class Register {
-  readonly connection: Connection;
-  readonly run: RunScript;
-  readonly keys: Keys;
-
-  constructor({ url, prefix = "overround:" }: GatewaysOptions) {
-    this.connection = connect(url);
-    this.run = loadScripts(this.connection);
-    this.keys = new Keys(prefix);
-  }
-
-  readonly ask = async <Answer>(question: () => Promise<Answer>): Promise<Answer> => {
-    try {
-      return await question();
-    } catch (error) {
-      throw new Unavailable("the register of gateways cannot be reached", { cause: error });
-    }
-  };
-}
-
-/** The side of a gateway that lives. */
+/** The lease of a live gateway, and the wallets armed under it. */
 export class GatewayLease {
+  readonly #connection: ServiceConnection;
   readonly #options: GatewayLeaseOptions;
-  readonly #register: Register;
-  /** By wallet, how many sockets armed it. */
+  /** Number of sockets that armed each wallet. */
   readonly #armed = new Map<string, number>();
   #id: string;
-  /** Whether the register has this id. */
+  /** True while `#id` is registered. */
   #joined = false;
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  constructor(options: GatewayLeaseOptions) {
+  constructor(connection: ServiceConnection, options: GatewayLeaseOptions) {
+    this.#connection = connection;
     this.#options = options;
-    this.#register = new Register(options);
     this.#id = options.newId();
   }
 
@@ -75,64 +48,78 @@ export class GatewayLease {
     this.#timer.unref();
   }
 
-  /** When this resolves, the wallet's orders go if this gateway dies. Throws `Unavailable`. */
+  /**
+   * Arms a wallet for one more socket. Once the promise resolves, the death of this gateway cancels the wallet's orders.
+   * Throws `Unavailable`.
+   */
   async arm(wallet: string, traderId: string): Promise<void> {
     const alive = await this.#renew(wallet, traderId);
-    if (!alive) throw new Unavailable("this gateway was taken for dead a moment ago; try again");
+    if (!alive) throw new Unavailable("the lease of this gateway has just expired; try again");
     this.#armed.set(wallet, (this.#armed.get(wallet) ?? 0) + 1);
   }
 
-  /** Takes back one `arm`; the wallet's last one disarms it. Throws `Unavailable`: it is armed still, then. */
+  /** Undoes one `arm`; the last one disarms the wallet. Throws `Unavailable`; the wallet then stays armed. */
   async disarm(wallet: string): Promise<void> {
-    const { connection, keys, ask } = this.#register;
-    if (this.#armed.get(wallet) === 1) await ask(() => connection.hdel(keys.armed(this.#id), wallet));
+    const { redis, keys } = this.#connection;
+    if (this.#armed.get(wallet) === 1)
+      await orUnavailable(redis.hdel(keys.armed(this.#id), wallet), UNAVAILABLE);
     const left = (this.#armed.get(wallet) ?? 0) - 1;
     if (left > 0) this.#armed.set(wallet, left);
     else this.#armed.delete(wallet);
   }
 
-  /** Leaves the register, unless wallets are armed still: those are left to be found. */
+  /** Ends the lease. While wallets are armed it is left to expire, so that their orders are canceled. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    const { connection, keys } = this.#register;
+    const { redis, keys } = this.#connection;
     try {
-      if (this.#armed.size === 0) await connection.zrem(keys.gateways(), this.#id);
+      if (this.#armed.size === 0) await redis.zrem(keys.gateways(), this.#id);
     } catch (error) {
       this.#options.onError(error);
     }
-    connection.disconnect();
   }
 
+  /** Renews the lease and arms a wallet, if one is given. Returns false when the lease has expired. */
   async #renew(...wallet: string[]): Promise<boolean> {
-    const { run, keys, ask } = this.#register;
+    const { run, keys } = this.#connection;
     const id = this.#id;
     const mode = this.#joined ? "stay" : "join";
-    const names = [keys.gateways(), keys.armed(id)];
-    const known = (await ask(() => run("gateway", names, [id, mode, ...wallet]))) === 1;
+    const reply = run("gateway", [keys.gateways(), keys.armed(id)], [id, mode, ...wallet]);
+    const isRegistered = (await orUnavailable(reply, UNAVAILABLE)) === 1;
+    // A concurrent renewal has already given this gateway a new id.
     if (id !== this.#id) return false;
-    this.#joined = known;
-    if (!known) {
+    this.#joined = isRegistered;
+    if (!isRegistered) {
       this.#id = this.#options.newId();
       this.#armed.clear();
       this.#options.onLost();
     }
-    return known;
+    return isRegistered;
   }
 }
 
-/** The side that looks for gateways which fell, and cancels for their sockets. Any number of processes may. */
+export interface ExpiredGatewaysOptions {
+  readonly exchange: Pick<Exchange, "ledger">;
+  /** Receives the errors of a check; the next check tries again. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Finds expired gateways and cancels the orders of their armed wallets. Any number of processes may run this. */
 export class ExpiredGateways {
-  readonly #options: GatewaysOptions & { readonly exchange: Pick<Exchange, "ledger"> };
-  readonly #register: Register;
+  readonly #connection: ServiceConnection;
+  readonly #options: ExpiredGatewaysOptions;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #checking: Promise<void> = Promise.resolve();
   #stopped = false;
-  /** Since when Redis could be reached without a break: whoever could not tell that it lives gets time to. */
-  #reachedSince: number | undefined;
+  /**
+   * Since when Redis has been reachable without a break. No lease is judged within a lease time of a break, so that
+   * every live gateway has had time to renew.
+   */
+  #reachableSince: number | undefined;
 
-  constructor(options: GatewaysOptions & { readonly exchange: Pick<Exchange, "ledger"> }) {
+  constructor(connection: ServiceConnection, options: ExpiredGatewaysOptions) {
+    this.#connection = connection;
     this.#options = options;
-    this.#register = new Register(options);
   }
 
   start(): void {
@@ -146,31 +133,29 @@ export class ExpiredGateways {
     this.#stopped = true;
     clearTimeout(this.#timer);
     await this.#checking;
-    this.#register.connection.disconnect();
   }
 
   async #check(): Promise<void> {
-    const { connection, keys, run } = this.#register;
+    const { redis, keys, run } = this.#connection;
     try {
       const now = performance.now();
-      if (this.#reachedSince === undefined || now - this.#reachedSince < LEASE_MS) {
-        await connection.exists(keys.gateways());
-        this.#reachedSince ??= now;
+      if (this.#reachableSince === undefined || now - this.#reachableSince < LEASE_MS) {
+        await redis.exists(keys.gateways());
+        this.#reachableSince ??= now;
         return;
       }
-      const names = [keys.gateways(), keys.expiredGateways()];
-      for (const gateway of (await run("expired-gateways", names, [LEASE_MS])) as string[])
-        await this.#cancelFor(gateway);
+      const expired = await run("expired-gateways", [keys.gateways(), keys.expiredGateways()], [LEASE_MS]);
+      for (const gateway of expired as string[]) await this.#cancelFor(gateway);
     } catch (error) {
-      this.#reachedSince = undefined;
+      this.#reachableSince = undefined;
       this.#options.onError(error);
     }
   }
 
-  /** Cancels for every armed wallet; a repeat, or somebody else who does the same, changes nothing. */
+  /** Cancels the orders of every armed wallet. A repeat, here or in another process, changes nothing. */
   async #cancelFor(gateway: string): Promise<void> {
-    const { connection, keys } = this.#register;
-    const armed = await connection.hgetall(keys.armed(gateway));
+    const { redis, keys } = this.#connection;
+    const armed = await redis.hgetall(keys.armed(gateway));
     await Promise.all(
       Object.entries(armed).map(([wallet, traderId]) =>
         this.#options.exchange.ledger(
@@ -180,11 +165,12 @@ export class ExpiredGateways {
         ),
       ),
     );
-    await connection.del(keys.armed(gateway));
-    await connection.srem(keys.expiredGateways(), gateway);
+    await redis.del(keys.armed(gateway));
+    await redis.srem(keys.expiredGateways(), gateway);
   }
 }
 
+/** The same id in every process, so that the command takes effect once. */
 function commandId(gateway: string, wallet: string): string {
   return createHash("sha256").update(`disconnect ${gateway} ${wallet}`).digest("hex");
 }

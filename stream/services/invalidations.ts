@@ -1,4 +1,4 @@
-/** Tells all processes that something they may have cached has changed. */
+/** Invalidations of caches: announces to all processes that a record has changed. */
 
 import type { Log, Subscription } from "../log/log.js";
 
@@ -11,14 +11,14 @@ export class Invalidations {
     this.#log = log;
   }
 
-  /** `kind` is what was changed (`key`, `market`, `event`, `ticks`, ...) and `id` which one. */
+  /** Publishes that a record has changed. `kind` is its kind (`key`, `market`, `event`, `ticks`, ...). */
   async publish(kind: string, id: string): Promise<void> {
     await this.#log.publish({ feed: FEED, body: JSON.stringify([kind, id]) });
   }
 
   /**
-   * Calls `onInvalidated` with every change published from now on. `onMissed`: some may have been lost, everything
-   * cached has to be dropped.
+   * Calls `onInvalidated` with every change published from now on. Calls `onMissed` when changes may have been lost;
+   * the subscriber must then drop its whole cache.
    */
   async subscribe(
     onInvalidated: (kind: string, id: string) => void,

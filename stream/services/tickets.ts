@@ -1,58 +1,39 @@
-/** One-use tickets in Redis: whoever comes first with one gets what it stands for, at whichever process. */
+/** One-use tickets in Redis. The first process that redeems a ticket gets its meaning. */
 
 import { createHash, randomBytes } from "node:crypto";
-import { connect, type Connection } from "../redis/connection.js";
-import { Keys } from "../redis/keys.js";
-import { Unavailable } from "../log/ports.js";
+import { orUnavailable, type ServiceConnection } from "./connection.js";
 
 const TICKET_BYTES = 32;
-/** What a ticket looks like, so that nothing else is looked up. */
+/** Form of every ticket; any other text is rejected without a look-up. */
 const TICKET = /^[A-Za-z0-9_-]{43}$/;
-
-export interface TicketsOptions {
-  /** One URL, or a comma list of nodes of a Redis Cluster. */
-  readonly url: string;
-  /** In front of every key; no braces. */
-  readonly prefix?: string | undefined;
-}
+const UNAVAILABLE = "the ticket store cannot be reached; try again";
 
 export class Tickets {
-  readonly #connection: Connection;
-  readonly #keys: Keys;
+  readonly #connection: ServiceConnection;
 
-  constructor(options: TicketsOptions) {
-    this.#connection = connect(options.url);
-    this.#keys = new Keys(options.prefix ?? "overround:");
+  constructor(connection: ServiceConnection) {
+    this.#connection = connection;
   }
 
-  /** A new ticket, good for `lifeMs`. Throws `Unavailable`. */
+  /** Issues a ticket that is valid for `lifeMs`. Throws `Unavailable`. */
   async issue(meaning: string, lifeMs: number): Promise<string> {
     const ticket = randomBytes(TICKET_BYTES).toString("base64url");
-    await this.#ask(() => this.#connection.set(this.#keyOf(ticket), meaning, "PX", lifeMs));
+    await orUnavailable(this.#connection.redis.set(this.#keyOf(ticket), meaning, "PX", lifeMs), UNAVAILABLE);
     return ticket;
   }
 
-  /** What a ticket stands for, once; `undefined` for one that is used, expired or none. Throws `Unavailable`. */
+  /**
+   * Returns the meaning of a ticket and uses the ticket up. Returns `undefined` for a ticket that is used, expired or
+   * unknown. Throws `Unavailable`.
+   */
   async redeem(ticket: string): Promise<string | undefined> {
     if (!TICKET.test(ticket)) return undefined;
-    return (await this.#ask(() => this.#connection.getdel(this.#keyOf(ticket)))) ?? undefined;
+    const meaning = await orUnavailable(this.#connection.redis.getdel(this.#keyOf(ticket)), UNAVAILABLE);
+    return meaning ?? undefined;
   }
 
-  /** Lets go of the connection. */
-  close(): void {
-    this.#connection.disconnect();
-  }
-
-  /** Redis knows the hash of a ticket only: who reads its keys cannot come in. */
+  /** The key has only the hash of a ticket, so read access to Redis does not give valid tickets. */
   #keyOf(ticket: string): string {
-    return this.#keys.ticket(createHash("sha256").update(ticket).digest("hex"));
-  }
-
-  async #ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
-    try {
-      return await question();
-    } catch (error) {
-      throw new Unavailable("the tickets cannot be reached", { cause: error });
-    }
+    return this.#connection.keys.ticket(createHash("sha256").update(ticket).digest("hex"));
   }
 }

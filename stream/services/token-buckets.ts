@@ -1,14 +1,11 @@
 /**
- * Token buckets in Redis: state and clock are the server's, so that any number of processes share them to the token
- * (specification, Limits). What the buckets are for is not known here.
+ * Token buckets in Redis. The levels and the clock are the server's, so any number of processes share a bucket exactly
+ * (specification, Limits). The callers decide which requests a bucket limits.
  */
 
-import { connect, type Connection } from "../redis/connection.js";
-import { Keys } from "../redis/keys.js";
-import { loadScripts, type RunScript } from "../redis/scripts.js";
-import { Unavailable } from "../log/ports.js";
+import { orUnavailable, type ServiceConnection } from "./connection.js";
 
-/** Fills up to `capacity` at `refill` tokens a period, continuously. All three are whole and above 0. */
+/** Refills continuously by `refill` tokens a period, up to `capacity`. All three numbers are whole and above 0. */
 export interface TokenBucket {
   readonly name: string;
   readonly capacity: number;
@@ -16,49 +13,43 @@ export interface TokenBucket {
   readonly periodMs: number;
 }
 
-/** A cost of 0 only looks; one below 0 gives back what was charged too much. Never above the capacity. */
+/** Tokens to take from a bucket. A cost of 0 only reads the level; a negative cost gives back an overcharge. */
 export interface Spending {
   readonly bucket: TokenBucket;
   readonly cost: number;
 }
 
-/** What came of spending: `granted` when every bucket had its cost, and only then was anything taken. */
+/** The outcome of spending. `granted`: every bucket had its cost; otherwise no tokens were taken. */
 export interface Spent {
   readonly granted: boolean;
-  /** By bucket, as asked: the whole tokens left, and when its cost will be there (0: it was). */
+  /** By bucket, in the order given: the whole tokens left, and the time until its cost is available (0: now). */
   readonly buckets: readonly { readonly remaining: number; readonly retryAfterMs: number }[];
 }
 
-export interface TokenBucketsOptions {
-  /** One URL, or a comma list of nodes of a Redis Cluster. */
-  readonly url: string;
-  /** In front of every key; no braces. */
-  readonly prefix?: string | undefined;
-}
-
 export class TokenBuckets {
-  readonly #connection: Connection;
-  readonly #run: RunScript;
-  readonly #keys: Keys;
+  readonly #connection: ServiceConnection;
 
-  constructor(options: TokenBucketsOptions) {
-    this.#connection = connect(options.url);
-    this.#run = loadScripts(this.#connection);
-    this.#keys = new Keys(options.prefix ?? "overround:");
+  constructor(connection: ServiceConnection) {
+    this.#connection = connection;
   }
 
   /**
-   * Takes the costs out of a subject's buckets, all or nothing, in one step. Whoever waits out the longest
-   * `retryAfterMs` and is alone finds them full enough. Throws `Unavailable` when Redis gives no answer: whether
-   * anything was taken is then unknown.
+   * Takes the costs from a subject's buckets in one step: all of them or none. A caller that waits for the longest
+   * `retryAfterMs`, and spends alone, is granted then. Throws `Unavailable` when Redis does not answer; the tokens may
+   * have been taken.
    */
   async spend(subject: string, spendings: readonly Spending[]): Promise<Spent> {
-    const keys = spendings.map(({ bucket }) => this.#keys.bucket(subject, bucket.name));
+    const { keys, run } = this.#connection;
+    const names = spendings.map(({ bucket }) => keys.bucket(subject, bucket.name));
     const args = spendings.flatMap(({ bucket: { name, capacity, refill, periodMs }, cost }) => {
       if (cost > capacity) throw new Error(`${cost} tokens never fit into the bucket ${name} of ${capacity}`);
       return [capacity, refill, periodMs * 1_000, cost];
     });
-    const [granted, ...levels] = await this.#ask(keys, args);
+    const reply = await orUnavailable(
+      run("throttle", names, args),
+      "the rate limits cannot be checked; try again",
+    );
+    const [granted, ...levels] = reply as number[];
     return {
       granted: granted === 1,
       buckets: spendings.map((_, index) => ({
@@ -66,18 +57,5 @@ export class TokenBuckets {
         retryAfterMs: levels[2 * index + 1] ?? 0,
       })),
     };
-  }
-
-  async #ask(keys: readonly string[], args: readonly number[]): Promise<readonly number[]> {
-    try {
-      return (await this.#run("throttle", keys, args)) as number[];
-    } catch (error) {
-      throw new Unavailable("the token buckets cannot be reached", { cause: error });
-    }
-  }
-
-  /** Lets go of the connection. */
-  close(): void {
-    this.#connection.disconnect();
   }
 }

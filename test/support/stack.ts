@@ -30,6 +30,7 @@ import { openSettlementQueue } from "../../stream/jobs/queues.js";
 import { actorOf } from "../../stream/runtime/actors.js";
 import { systemClock } from "../../stream/log/clock.js";
 import { LogExchange } from "../../stream/log/exchange.js";
+import { ServiceConnection } from "../../stream/services/connection.js";
 import { ExpiredGateways } from "../../stream/services/gateways.js";
 import { checkInstallation } from "../../stream/log/installation.js";
 import { Invalidations } from "../../stream/services/invalidations.js";
@@ -239,10 +240,12 @@ async function startBackground(
       marketSettled: () => settleEvents(),
     },
   });
-  const fallen = new ExpiredGateways({ url: redisUrl, exchange, onError: () => undefined });
-  fallen.start();
+  const services = new ServiceConnection({ url: redisUrl });
+  const expired = new ExpiredGateways(services, { exchange, onError: () => undefined });
+  expired.start();
   return async () => {
-    await fallen.stop();
+    await expired.stop();
+    services.close();
     await jobs.stop();
     await queue.close();
     await projector.stop();

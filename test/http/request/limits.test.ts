@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { generateKey } from "../../../http/client/signer.js";
 import { KEY_BUCKETS, sharedThrottle, type Bucket } from "../../../http/request/throttle.js";
+import { ServiceConnection } from "../../../stream/services/connection.js";
 import { TokenBuckets, type TokenBucket } from "../../../stream/services/token-buckets.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
@@ -23,6 +24,7 @@ describe("who waits as long as Retry-After says is served, at another gateway", 
   this.timeout(60_000);
   let stack: Stack;
   let trader: TestTrader;
+  let services: ServiceConnection;
   let buckets: TokenBuckets;
   /** By the trading and the management key, at either gateway. */
   let trading: readonly [Calls, Calls];
@@ -31,13 +33,14 @@ describe("who waits as long as Retry-After says is served, at another gateway", 
   before(async () => {
     stack = await startStack({ metered: true, gateways: 2 });
     trader = await newTrader(stack);
-    buckets = new TokenBuckets({ url: stack.redisUrl });
+    services = new ServiceConnection({ url: stack.redisUrl });
+    buckets = new TokenBuckets(services);
     const [one = "", other = ""] = stack.urls;
     trading = [callsOf(one, trader.trading), callsOf(other, trader.trading)];
     managing = [callsOf(one, trader.management), callsOf(other, trader.management)];
   });
   after(async () => {
-    buckets.close();
+    services.close();
     await stack.stop();
   });
 

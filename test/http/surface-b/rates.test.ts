@@ -8,6 +8,7 @@ import {
   ordinary,
   POSITIONS,
 } from "../../../http/surface-b/rates.js";
+import { ServiceConnection } from "../../../stream/services/connection.js";
 import { TokenBuckets, type TokenBucket } from "../../../stream/services/token-buckets.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
@@ -20,6 +21,7 @@ describe("the rates of surface B, over two gateways", function () {
   let stack: Stack;
   let trader: TestTrader;
   let eventId = "";
+  let services: ServiceConnection;
   let buckets: TokenBuckets;
   let credentials: ClientCredentials;
   let clients: EmmClient[];
@@ -28,7 +30,8 @@ describe("the rates of surface B, over two gateways", function () {
     stack = await startStack({ gateways: 2 });
     trader = await newTrader(stack);
     ({ eventId } = await newMarket(stack));
-    buckets = new TokenBuckets({ url: stack.redisUrl });
+    services = new ServiceConnection({ url: stack.redisUrl });
+    buckets = new TokenBuckets(services);
   });
   beforeEach(async () => {
     credentials = await newClient(stack, trader);
@@ -36,7 +39,7 @@ describe("the rates of surface B, over two gateways", function () {
     await Promise.all(clients.map((client) => client.token()));
   });
   after(async () => {
-    buckets.close();
+    services.close();
     await stack.stop();
   });
 

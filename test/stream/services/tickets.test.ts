@@ -1,42 +1,52 @@
 import { expect } from "chai";
 import { Redis } from "ioredis";
-import { Tickets } from "../../../stream/services/tickets.js";
 import { Unavailable } from "../../../stream/log/ports.js";
+import { ServiceConnection } from "../../../stream/services/connection.js";
+import { Tickets } from "../../../stream/services/tickets.js";
 import { freshRedis, type FreshRedis } from "../../support/servers.js";
 
 describe("one-use tickets", () => {
   let redis: FreshRedis;
+  let connections: ServiceConnection[];
   let first: Tickets;
   let second: Tickets;
 
+  /** The tickets as one more process sees them. */
+  function open(url = redis.url): Tickets {
+    const connection = new ServiceConnection({ url, prefix: redis.prefix });
+    connections.push(connection);
+    return new Tickets(connection);
+  }
+
   beforeEach(async () => {
     redis = await freshRedis();
-    first = new Tickets({ url: redis.url, prefix: redis.prefix });
-    second = new Tickets({ url: redis.url, prefix: redis.prefix });
+    connections = [];
+    first = open();
+    second = open();
   });
 
   afterEach(async () => {
-    first.close();
-    second.close();
+    for (const connection of connections) connection.close();
     await redis.drop();
   });
 
-  it("are good once, at whichever process", async () => {
-    const ticket = await first.issue("a seat", 5_000);
+  it("are valid once, in any process", async () => {
+    const ticket = await first.issue("a session", 5_000);
     const tries = Array.from({ length: 40 }, (_, index) => (index % 2 ? first : second).redeem(ticket));
-    expect((await Promise.all(tries)).filter((meaning) => meaning !== undefined)).to.deep.equal(["a seat"]);
+    const meanings = (await Promise.all(tries)).filter((meaning) => meaning !== undefined);
+    expect(meanings).to.deep.equal(["a session"]);
   });
 
   it("expire", async () => {
-    const ticket = await first.issue("a seat", 20);
+    const ticket = await first.issue("a session", 20);
     await new Promise((resolve) => setTimeout(resolve, 60));
     expect(await first.redeem(ticket)).to.equal(undefined);
   });
 
   it("cannot be guessed, nor read in Redis", async () => {
-    const ticket = await first.issue("a seat", 5_000);
+    const ticket = await first.issue("a session", 5_000);
     expect(ticket).to.match(/^[\w-]{43}$/);
-    expect(await first.issue("a seat", 5_000)).to.not.equal(ticket);
+    expect(await first.issue("a session", 5_000)).to.not.equal(ticket);
     const client = new Redis(redis.url);
     const keys = await client.keys("*");
     client.disconnect();
@@ -48,9 +58,8 @@ describe("one-use tickets", () => {
   });
 
   it("are unavailable without Redis", async () => {
-    const closed = new Tickets({ url: "redis://127.0.0.1:1", prefix: redis.prefix });
-    const failed: unknown = await closed.issue("a seat", 1_000).catch((error: unknown) => error);
-    closed.close();
-    expect(failed).to.be.instanceOf(Unavailable);
+    const unreachable = open("redis://127.0.0.1:1");
+    const failure: unknown = await unreachable.issue("a session", 1_000).catch((error: unknown) => error);
+    expect(failure).to.be.instanceOf(Unavailable);
   });
 });

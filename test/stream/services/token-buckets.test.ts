@@ -1,32 +1,35 @@
 import { expect } from "chai";
 import { Redis } from "ioredis";
+import { ServiceConnection } from "../../../stream/services/connection.js";
 import { type Spending, TokenBuckets } from "../../../stream/services/token-buckets.js";
 import { Unavailable } from "../../../stream/log/ports.js";
 import { type FreshRedis, freshRedis } from "../../support/servers.js";
 
 const HOUR_MS = 3_600_000;
-/** Gains a token an hour, so that nothing is gained while a test runs. */
+/** Gains one token an hour, so that the level does not change while a test runs. */
 const still = (capacity: number, name = "still") => ({ name, capacity, refill: 1, periodMs: HOUR_MS });
-/** Gains a token in 100 ms. */
+/** Gains one token in 100 ms. */
 const slow = { name: "slow", capacity: 10, refill: 10, periodMs: 1_000 };
 
 describe("token buckets", () => {
   let redis: FreshRedis;
   let admin: Redis;
+  let connections: ServiceConnection[];
   let gateways: TokenBuckets[];
   let buckets: TokenBuckets;
 
   beforeEach(async () => {
     redis = await freshRedis();
     admin = new Redis(redis.url);
-    gateways = [0, 1].map(() => new TokenBuckets({ url: redis.url, prefix: redis.prefix }));
+    connections = [0, 1].map(() => new ServiceConnection({ url: redis.url, prefix: redis.prefix }));
+    gateways = connections.map((connection) => new TokenBuckets(connection));
     const [first] = gateways;
     if (first === undefined) throw new Error("no gateway");
     buckets = first;
   });
 
   afterEach(async () => {
-    for (const gateway of gateways) gateway.close();
+    for (const connection of connections) connection.close();
     admin.disconnect();
     await redis.drop();
   });
@@ -34,7 +37,7 @@ describe("token buckets", () => {
   const spend = (...spendings: Spending[]) => buckets.spend("somebody", spendings);
 
   for (const limit of [1, 16, 128]) {
-    it(`let exactly ${limit} of 200 parallel requests through, over two gateways`, async () => {
+    it(`grant exactly ${limit} of 200 parallel requests, over two gateways`, async () => {
       const spending = [{ bucket: still(limit), cost: 1 }];
       const at = (i: number) => gateways[i % 2] ?? buckets;
       const requests = Array.from({ length: 200 }, (_, i) => at(i).spend("somebody", spending));
@@ -52,12 +55,12 @@ describe("token buckets", () => {
     return Number(seconds) * 1_000_000 + Number(micros);
   };
 
-  it("tell to the ms when the cost will be there, and have it then", async () => {
+  it("return to the ms when the cost will be available, and have the tokens then", async () => {
     await spend({ bucket: slow, cost: 10 });
     for (const cost of [1, 2, 3]) {
       const [key = ""] = await admin.keys("*");
       const [level = 0, since = 0] = ((await admin.get(key)) ?? "").split(" ").map(Number);
-      /** What is missing at a moment, in ms: a token has a million parts, and a us gains ten. */
+      /** Time until the cost is available, in ms: a token has a million parts, and the bucket gains ten a us. */
       const missingMs = (us: number) =>
         Math.ceil((cost * 1_000_000 - level - (us - since) * 10) / 10 / 1_000);
       const before = await serverUs();
@@ -71,7 +74,7 @@ describe("token buckets", () => {
     }
   });
 
-  it("refill continuously and never above their capacity", async () => {
+  it("refill continuously, and never above their capacity", async () => {
     await spend({ bucket: slow, cost: 10 });
     const emptied = await serverUs();
     await new Promise((resolve) => setTimeout(resolve, 250));
@@ -93,11 +96,11 @@ describe("token buckets", () => {
     const before = await written();
     for (let i = 0; i < 50; i += 1) await spend({ bucket: still(100), cost: 1 });
     expect((await spend({ bucket: still(100), cost: 0 })).buckets[0]?.remaining).to.equal(50);
-    // As commands these would come to several thousand bytes.
+    // The commands of 50 spendings would add several thousand bytes.
     expect((await written()) - before).to.be.lessThan(1_000);
   });
 
-  it("take from all of a request's buckets or from none", async () => {
+  it("take from all buckets of a request or from none", async () => {
     const wide = still(100, "wide");
     const narrow = still(2, "narrow");
     const both = [
@@ -114,7 +117,7 @@ describe("token buckets", () => {
     expect((await spend({ bucket: wide, cost: 0 })).buckets[0]?.remaining).to.equal(80);
   });
 
-  it("take nothing for looking, and take back what was charged too much, up to the brim", async () => {
+  it("take nothing at a cost of 0, and take back an overcharge up to the capacity", async () => {
     const bucket = still(20);
     expect((await spend({ bucket, cost: 0 })).buckets).to.deep.equal([{ remaining: 20, retryAfterMs: 0 }]);
     expect(await admin.dbsize()).to.equal(0);
@@ -124,7 +127,7 @@ describe("token buckets", () => {
     expect(await admin.dbsize()).to.equal(0);
   });
 
-  it("are one for each subject, in one slot of a cluster each", async () => {
+  it("are separate for each subject, and in one cluster slot for each", async () => {
     const bucket = still(1);
     expect((await buckets.spend("a", [{ bucket, cost: 1 }])).granted).to.equal(true);
     expect((await buckets.spend("b", [{ bucket, cost: 1 }])).granted).to.equal(true);
@@ -135,21 +138,24 @@ describe("token buckets", () => {
     expect(tags).to.have.length(3);
   });
 
-  it("forget a bucket a minute after it is full again", async () => {
+  it("delete a key a minute after its bucket is full again", async () => {
     await spend({ bucket: slow, cost: 5 });
     const [key = ""] = await admin.keys("*");
     expect(await admin.pttl(key)).to.be.within(55_000, 60_500);
   });
 
-  it("refuse a cost that would never be there", async () => {
+  it("reject a cost above the capacity", async () => {
     const error = await spend({ bucket: still(3), cost: 4 }).then(() => undefined, String);
     expect(error).to.match(/4 tokens never fit/);
   });
 
-  it("tell when Redis cannot be reached", async () => {
-    const nowhere = new TokenBuckets({ url: "redis://127.0.0.1:1" });
-    const error: unknown = await nowhere.spend("a", [{ bucket: slow, cost: 1 }]).catch((e: unknown) => e);
-    nowhere.close();
-    expect(error).to.be.instanceOf(Unavailable);
+  it("are unavailable without Redis", async () => {
+    const connection = new ServiceConnection({ url: "redis://127.0.0.1:1" });
+    connections.push(connection);
+    const unreachable = new TokenBuckets(connection);
+    const failure: unknown = await unreachable
+      .spend("a", [{ bucket: slow, cost: 1 }])
+      .catch((error: unknown) => error);
+    expect(failure).to.be.instanceOf(Unavailable);
   });
 });
