@@ -13,7 +13,7 @@ import type { Database } from "../../db/database.js";
 import { findOrderByClientId, findOrders } from "../../db/queries/trading/orders.js";
 import type { OrderStatus } from "../../db/schema/wallets.js";
 import { Unavailable, type Exchange } from "../../stream/log/ports.js";
-import type { Terminal } from "../../stream/ws/wallet/wallets.js";
+import type { TerminalOrder } from "../../stream/ws/wallet/wallets.js";
 import { Refused } from "../request/errors.js";
 import type { Freshness } from "./freshness.js";
 import { refuseInMaintenance } from "../reference/maintenance.js";
@@ -48,11 +48,11 @@ export interface CancelScope {
 
 /** Waits for the ends of orders, as their ledger tells them. */
 export interface Endings {
-  waitTerminal(
+  waitForTerminal(
     wallet: string,
     orderIds: readonly string[],
     timeoutMs: number,
-  ): Promise<ReadonlyMap<string, Terminal>>;
+  ): Promise<ReadonlyMap<string, TerminalOrder>>;
 }
 
 export interface TradingParts {
@@ -234,7 +234,7 @@ export class Trading {
   ): Promise<ReadonlyMap<string, OrderStatus>> {
     if (queued.length === 0) return new Map();
     const orderIds = queued.map(({ orderId }) => orderId);
-    const ends = await this.parts.endings.waitTerminal(trader.wallet, orderIds, ENDING_TIMEOUT_MS);
+    const ends = await this.parts.endings.waitForTerminal(trader.wallet, orderIds, ENDING_TIMEOUT_MS);
     if (ends.size < orderIds.length) {
       throw new Unavailable("the cancel is queued, but its market has not answered in time");
     }

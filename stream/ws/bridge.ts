@@ -2,8 +2,8 @@
 
 import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
-import { EventWatch } from "./market/events.js";
-import { Pulse } from "./socket/outbox.js";
+import { EventWatch } from "./market/event-watch.js";
+import { FlushScheduler } from "./socket/outbox.js";
 import type { Caller, Catalog, Disconnects, Queries, Throttle, Trading } from "./ports.js";
 import { MAX_REQUEST_BYTES } from "./socket/protocol.js";
 import type { Replicas } from "./market/replica.js";
@@ -32,7 +32,7 @@ export interface BridgePorts {
   /** Whether clients may order faults for their own sockets (default no). */
   readonly sandbox?: boolean | undefined;
   /** Between pings and heartbeats, ms (default 15,000). */
-  readonly beatMs?: number | undefined;
+  readonly heartbeatMs?: number | undefined;
 }
 
 export interface Bridge {
@@ -52,7 +52,7 @@ export interface Bridge {
 
 export function bridge(ports: BridgePorts): Bridge {
   const { replicas, wallets, catalog, throttle, onError, sandbox = false } = ports;
-  const pulse = new Pulse();
+  const pulse = new FlushScheduler();
   const events = new EventWatch(catalog, onError);
   const shared = { replicas, wallets, catalog, throttle, rooms: new Rooms(pulse), events };
   const sessions = new Set<Session>();
@@ -65,7 +65,7 @@ export function bridge(ports: BridgePorts): Bridge {
   return {
     open(socket, caller, connection) {
       const session = new Session(
-        { ...ports, shared, pulse, sandbox, isClosing: () => closing },
+        { ...ports, shared, scheduler: pulse, sandbox, isClosing: () => closing },
         socket,
         connection,
         caller,

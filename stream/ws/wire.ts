@@ -14,7 +14,7 @@ import type { MarketIdentity } from "./ports.js";
 import { unreachable } from "../../actors/unreachable.js";
 
 /** One batch of one public channel, serialised once for everyone who watches it. */
-export interface Part {
+export interface ChannelBatch {
   readonly bit: Mask;
   readonly channel: Channel;
   readonly currency: Currency;
@@ -26,11 +26,11 @@ export interface Part {
 /** The public parts of one command's deltas, and the engine time they share. */
 export interface PublicBatch {
   readonly ts: number;
-  readonly parts: readonly Part[];
+  readonly parts: readonly ChannelBatch[];
 }
 
 /** `{ currency: "COIN" }` for the COIN book and nothing for CASH. */
-export function tag(currency: Currency): { readonly currency?: "COIN" } {
+export function currencyTag(currency: Currency): { readonly currency?: "COIN" } {
   return currency === "COIN" ? { currency } : {};
 }
 
@@ -41,7 +41,7 @@ export function outcomeId(market: MarketIdentity, outcome: number): string {
 }
 
 export function levelOnWire(level: Level, currency: Currency): object {
-  return { price: formatPrice(level.price), qty: level.qty, ...tag(currency) };
+  return { price: formatPrice(level.price), qty: level.qty, ...currencyTag(currency) };
 }
 
 function bookOnWire(market: MarketIdentity, delta: BookDelta): object {
@@ -54,12 +54,12 @@ function bookOnWire(market: MarketIdentity, delta: BookDelta): object {
         outcomeId: outcomeId(market, delta.outcome),
         price: formatPrice(delta.price),
         qty: delta.qty,
-        ...tag(delta.currency),
+        ...currencyTag(delta.currency),
       };
     case "update":
-      return { kind, orderId, remaining: delta.remaining, ...tag(delta.currency) };
+      return { kind, orderId, remaining: delta.remaining, ...currencyTag(delta.currency) };
     case "remove":
-      return { kind, orderId, reason: delta.reason, ...tag(delta.currency) };
+      return { kind, orderId, reason: delta.reason, ...currencyTag(delta.currency) };
     default:
       return unreachable(delta);
   }
@@ -83,7 +83,7 @@ function publicOnWire(
       return { channel: "book", currency: delta.currency, seq: delta.seq, body: bookOnWire(market, delta) };
     case "bbo": {
       const bbo = delta.bbo === null ? null : { price: formatPrice(delta.bbo.price), qty: delta.bbo.qty };
-      const body = { outcomeId: outcomeId(market, delta.outcome), bbo, ...tag(delta.currency) };
+      const body = { outcomeId: outcomeId(market, delta.outcome), bbo, ...currencyTag(delta.currency) };
       return { channel: "bbo", currency: delta.currency, seq: delta.seq, body };
     }
     case "trade": {
@@ -94,7 +94,7 @@ function publicOnWire(
         price: formatPrice(delta.price),
         qty: delta.qty,
         ts,
-        ...tag(delta.currency),
+        ...currencyTag(delta.currency),
       };
       return { channel: "trades", currency: delta.currency, seq: delta.seq, body };
     }
@@ -145,10 +145,10 @@ export function publicBatch(market: MarketIdentity, batch: Batch<MarketDelta>): 
  * market, so the currencies have a frame each, and so has the second of two life-cycle steps of one command.
  */
 export function marketFrames(market: MarketIdentity, batch: PublicBatch, mask: Mask): string[] {
-  const frames: Part[][] = [];
+  const frames: ChannelBatch[][] = [];
   for (const part of batch.parts) {
     if ((part.bit & mask) === 0) continue;
-    const taken = (frame: readonly Part[]): boolean =>
+    const taken = (frame: readonly ChannelBatch[]): boolean =>
       frame.some(({ channel, currency }) => channel === part.channel || currency !== part.currency);
     const last = frames.findLastIndex(taken);
     const frame = frames[last + 1] ?? [];
@@ -173,7 +173,7 @@ export function openOrderOnWire(market: MarketIdentity, order: OpenOrder): objec
     qty: order.qty,
     tif: order.tif,
     ...(order.expiresAt === undefined ? {} : { expiresAt: order.expiresAt }),
-    ...tag(order.currency),
+    ...currencyTag(order.currency),
   };
 }
 
@@ -187,7 +187,7 @@ export function positionOnWire(
     outcomeId: outcomeId(market, position.outcome),
     qty: position.qty,
     cost: formatMoney(position.cost),
-    ...tag(position.currency),
+    ...currencyTag(position.currency),
   };
 }
 
@@ -220,7 +220,7 @@ export function orderOnWire(
         remaining: delta.remaining,
         fillId: delta.fillId,
         ...(delta.wash ? { wash: true } : {}),
-        ...(order === undefined ? {} : tag(order.currency)),
+        ...(order === undefined ? {} : currencyTag(order.currency)),
       };
     case "cancel":
       return { kind, orderId, marketId, ...(delta.reason === undefined ? {} : { reason: delta.reason }) };

@@ -157,7 +157,7 @@ export class EventMarkets {
     const askedMs = this.#nowMs();
     await Promise.all(
       [...warm.replicas].map(async ([marketId, replica]) =>
-        replica.reached(await tail.head(marketActor(marketId))),
+        replica.waitForSeq(await tail.head(marketActor(marketId))),
       ),
     );
     warm.comparedMs = askedMs;

@@ -13,7 +13,7 @@ import {
 import { assert, contracts, type Contracts, formatPrice, type Ticks } from "../../../actors/units.js";
 import { type Channel, channelsOf, type Mask, pairOf } from "../socket/channels.js";
 import type { MarketIdentity } from "../ports.js";
-import { levelOnWire, outcomeId, type PublicBatch, tag } from "../wire.js";
+import { levelOnWire, outcomeId, type PublicBatch, currencyTag } from "../wire.js";
 import { unreachable } from "../../../actors/unreachable.js";
 
 /** How many batches of trades a snapshot shows. */
@@ -65,7 +65,7 @@ export class PublicMarket {
   #lifecycleSeq: number;
   readonly #books: Readonly<Record<Currency, PublicBook>>;
   /** Snapshot fragments and checksums by what they are of, valid while the seq stands. */
-  readonly #prepared = new Map<string, { readonly seq: number; readonly value: string }>();
+  readonly #cached = new Map<string, { readonly seq: number; readonly value: string }>();
 
   /** Starts from the whole state of a market that exists. Trades are not part of it: see `addPastTrades`. */
   constructor(state: MarketState, identity: MarketIdentity) {
@@ -155,7 +155,7 @@ export class PublicMarket {
         .filter((part) => part.channel === "trades" && part.currency === currency && part.seq < first)
         .map(({ seq, json }) => ({ seq, json }));
       book.trades = [...older, ...book.trades].slice(-TRADE_BATCHES);
-      this.#prepared.delete(`trades ${currency}`);
+      this.#cached.delete(`trades ${currency}`);
     }
   }
 
@@ -209,7 +209,7 @@ export class PublicMarket {
 
   /** CRC-32 of `orderId:price:qty` joined by `|`, outcomes in market order, best first, then queue order. */
   #checksum(currency: Currency): string {
-    return this.#prepare(`checksum ${currency}`, this.#books[currency].seqs.book, () => {
+    return this.#cache(`checksum ${currency}`, this.#books[currency].seqs.book, () => {
       const orders = this.book(currency).orders.flat();
       const text = orders
         .map(({ orderId, price, qty }) => `${orderId}:${formatPrice(price)}:${qty}`)
@@ -220,8 +220,8 @@ export class PublicMarket {
 
   #fragment(channel: Channel, currency: Currency): string {
     const seq = this.seq(channel, currency);
-    return this.#prepare(`${channel} ${currency}`, seq, () => {
-      const coin = tag(currency);
+    return this.#cache(`${channel} ${currency}`, seq, () => {
+      const coin = currencyTag(currency);
       switch (channel) {
         case "lifecycle":
           return JSON.stringify({ seq, status: this.#status });
@@ -262,11 +262,11 @@ export class PublicMarket {
     return Object.fromEntries(values.map((value, outcome) => [outcomeId(this.identity, outcome), value]));
   }
 
-  #prepare(what: string, seq: number, make: () => string): string {
-    const found = this.#prepared.get(what);
+  #cache(what: string, seq: number, make: () => string): string {
+    const found = this.#cached.get(what);
     if (found?.seq === seq) return found.value;
     const value = make();
-    this.#prepared.set(what, { seq, value });
+    this.#cached.set(what, { seq, value });
     return value;
   }
 }

@@ -7,7 +7,7 @@ import { CURRENCIES, type Currency } from "../../../actors/market/types.js";
 import { assert } from "../../../actors/units.js";
 import type { Entry, Tail } from "../../log/ports.js";
 import { bitOf, type Mask } from "../socket/channels.js";
-import { lookBack } from "./history.js";
+import { lookBack } from "../look-back.js";
 import { type MarketBook, PublicMarket, TRADE_BATCHES } from "./public-market.js";
 import { publicBatch, type PublicBatch } from "../wire.js";
 
@@ -39,7 +39,7 @@ export class Replica {
   readonly #source: ReplicaSource;
   readonly #listeners = new Set<(batch: PublicBatch) => void>();
   readonly #lostListeners = new Set<() => void>();
-  readonly #waiting = new Set<{ readonly seq: number; readonly go: () => void }>();
+  readonly #waiters = new Set<{ readonly seq: number; readonly go: () => void }>();
 
   private constructor(source: ReplicaSource, marketId: string, market: PublicMarket, seq: number) {
     this.#source = source;
@@ -82,14 +82,16 @@ export class Replica {
    * Looks up every batch after the seqs of `since`. Recording starts at once, and the returned `finish` gives what
    * there is at the moment it is called, so that the batches which come next connect. It must be called.
    */
-  async missed(since: ReadonlyMap<Mask, number>): Promise<Missed> {
+  async missed(since: ReadonlyMap<Mask, number>): Promise<PendingResume> {
     // Another gateway told the watcher more than has come to this one: a snapshot of now would go back in time.
     if ([...since].some(([bit, seq]) => seq > this.#market.seqOf(bit))) await this.catchUp();
     const recorded: PublicBatch[] = [];
     const stop = this.onBatch((batch) => recorded.push(batch));
     const behind = [...since].filter(([bit, seq]) => seq < this.#market.seqOf(bit));
     try {
-      const past = await this.#past((batches) => behind.every(([bit, seq]) => holds(batches, bit, seq + 1)));
+      const past = await this.#pastBatches((batches) =>
+        behind.every(([bit, seq]) => contains(batches, bit, seq + 1)),
+      );
       return {
         finish: () => {
           stop();
@@ -104,30 +106,30 @@ export class Replica {
 
   /** Waits until all that the market has committed so far is folded in, at most a second. Throws `Unavailable`. */
   async catchUp(): Promise<void> {
-    await this.reached(await this.#source.tail.head(marketActor(this.marketId)));
+    await this.waitForSeq(await this.#source.tail.head(marketActor(this.marketId)));
   }
 
   /** Waits until the entry `seq` is folded in, at most a second. */
-  async reached(seq: number): Promise<void> {
+  async waitForSeq(seq: number): Promise<void> {
     if (this.#appliedSeq >= seq) return;
     await new Promise<void>((resolve) => {
       const waiting = {
         seq,
         go: () => {
           clearTimeout(timer);
-          this.#waiting.delete(waiting);
+          this.#waiters.delete(waiting);
           resolve();
         },
       };
       const timer = setTimeout(waiting.go, CATCH_UP_MS);
-      this.#waiting.add(waiting);
+      this.#waiters.add(waiting);
     });
   }
 
   close(): void {
     this.#closed = true;
     this.#stop();
-    for (const { go } of [...this.#waiting]) go();
+    for (const { go } of [...this.#waiters]) go();
   }
 
   #follow(): void {
@@ -157,7 +159,7 @@ export class Replica {
       }
       this.#appliedSeq = entry.seq;
     }
-    for (const waiting of [...this.#waiting]) if (waiting.seq <= this.#appliedSeq) waiting.go();
+    for (const waiting of [...this.#waiters]) if (waiting.seq <= this.#appliedSeq) waiting.go();
   }
 
   /** Entries are gone that were never seen, or were seen and taken back by a crash. Starts again from a snapshot. */
@@ -186,17 +188,17 @@ export class Replica {
 
   async #loadPastTrades(): Promise<void> {
     const market = this.#market;
-    const past = await this.#past((batches) =>
+    const past = await this.#pastBatches((batches) =>
       CURRENCIES.every((currency) => {
         const from = Math.max(1, market.seq("trades", currency) - TRADE_BATCHES + 1);
-        return market.seq("trades", currency) === 0 || holds(batches, bitOf("trades", currency), from);
+        return market.seq("trades", currency) === 0 || contains(batches, bitOf("trades", currency), from);
       }),
     );
     market.addPastTrades(past);
   }
 
   /** Public batches up to now, from far enough back or from as far back as there are. */
-  async #past(enough: (batches: readonly PublicBatch[]) => boolean): Promise<readonly PublicBatch[]> {
+  async #pastBatches(enough: (batches: readonly PublicBatch[]) => boolean): Promise<readonly PublicBatch[]> {
     const { identity } = this.#market;
     let batches: PublicBatch[] = [];
     await lookBack<MarketDelta>(
@@ -218,11 +220,11 @@ export interface Resumed {
   readonly batches: readonly PublicBatch[];
 }
 
-export interface Missed {
+export interface PendingResume {
   finish(): Resumed;
 }
 
-function holds(batches: readonly PublicBatch[], bit: Mask, seq: number): boolean {
+function contains(batches: readonly PublicBatch[], bit: Mask, seq: number): boolean {
   return batches.some((batch) => batch.parts.some((part) => part.bit === bit && part.seq === seq));
 }
 
@@ -261,16 +263,16 @@ async function loadPublic(
   return { market: new PublicMarket(loaded.state, { marketId, eventId, outcomes }), seq: loaded.seq };
 }
 
-interface Held {
+interface CachedReplica {
   readonly loading: Promise<Replica | undefined>;
   users: number;
-  cooling: ReturnType<typeof setTimeout> | undefined;
+  eviction: ReturnType<typeof setTimeout> | undefined;
 }
 
 /** Replicas by market. Every `acquire` that gave one needs a `release`. */
 export class Replicas {
   readonly #source: ReplicaSource;
-  readonly #held = new Map<string, Held>();
+  readonly #cached = new Map<string, CachedReplica>();
 
   constructor(source: ReplicaSource) {
     this.#source = source;
@@ -278,29 +280,29 @@ export class Replicas {
 
   /** `undefined` when there is no such market. Throws `Unavailable` when its state cannot be read. */
   async acquire(marketId: string): Promise<Replica | undefined> {
-    const held = this.#held.get(marketId) ?? this.#hold(marketId);
+    const held = this.#cached.get(marketId) ?? this.#load(marketId);
     held.users += 1;
-    clearTimeout(held.cooling);
+    clearTimeout(held.eviction);
     try {
       const replica = await held.loading;
-      if (replica === undefined) this.#forget(marketId, held);
+      if (replica === undefined) this.#evict(marketId, held);
       return replica;
     } catch (error) {
-      this.#forget(marketId, held);
+      this.#evict(marketId, held);
       throw error;
     }
   }
 
   release(marketId: string): void {
-    const held = this.#held.get(marketId);
+    const held = this.#cached.get(marketId);
     assert(held !== undefined && held.users > 0, `the replica of ${marketId} is not in use`);
     held.users -= 1;
     if (held.users > 0) return;
-    held.cooling = setTimeout(() => {
-      this.#forget(marketId, held);
+    held.eviction = setTimeout(() => {
+      this.#evict(marketId, held);
       void held.loading.then((replica) => replica?.close());
     }, this.#source.warmMs ?? WARM_MS);
-    held.cooling.unref();
+    held.eviction.unref();
   }
 
   /** The book as of now: at least as new as the market's last commit when it was asked for (bounded by a second). */
@@ -316,20 +318,24 @@ export class Replicas {
   }
 
   async close(): Promise<void> {
-    const held = [...this.#held.values()];
-    this.#held.clear();
-    for (const { cooling } of held) clearTimeout(cooling);
+    const held = [...this.#cached.values()];
+    this.#cached.clear();
+    for (const { eviction: cooling } of held) clearTimeout(cooling);
     const replicas = await Promise.allSettled(held.map(({ loading }) => loading));
     for (const replica of replicas) if (replica.status === "fulfilled") replica.value?.close();
   }
 
-  #hold(marketId: string): Held {
-    const held: Held = { loading: Replica.load(this.#source, marketId), users: 0, cooling: undefined };
-    this.#held.set(marketId, held);
+  #load(marketId: string): CachedReplica {
+    const held: CachedReplica = {
+      loading: Replica.load(this.#source, marketId),
+      users: 0,
+      eviction: undefined,
+    };
+    this.#cached.set(marketId, held);
     return held;
   }
 
-  #forget(marketId: string, held: Held): void {
-    if (this.#held.get(marketId) === held) this.#held.delete(marketId);
+  #evict(marketId: string, held: CachedReplica): void {
+    if (this.#cached.get(marketId) === held) this.#cached.delete(marketId);
   }
 }

@@ -1,7 +1,7 @@
 /** Who watches a market, grouped by what they watch of it, so that each batch is framed once per group. */
 
 import type { Mask } from "../socket/channels.js";
-import { type Flushable, type Pulse, textFrame } from "../socket/outbox.js";
+import { type Flushable, type FlushScheduler, textFrame } from "../socket/outbox.js";
 import type { Replica } from "./replica.js";
 import { marketFrames, type PublicBatch } from "../wire.js";
 
@@ -14,19 +14,19 @@ export interface Member {
 interface Group {
   readonly members: Set<Member>;
   /** Frames of this tick. */
-  gathered: Buffer[];
+  pending: Buffer[];
 }
 
 export class Room implements Flushable {
   readonly #replica: Replica;
-  readonly #pulse: Pulse;
+  readonly #scheduler: FlushScheduler;
   readonly #groups = new Map<Mask, Group>();
   readonly #stops: readonly (() => void)[];
 
-  constructor(replica: Replica, pulse: Pulse) {
+  constructor(replica: Replica, pulse: FlushScheduler) {
     this.#replica = replica;
-    this.#pulse = pulse;
-    this.#stops = [replica.onBatch((batch) => this.#take(batch)), replica.onLost(() => this.#lose())];
+    this.#scheduler = pulse;
+    this.#stops = [replica.onBatch((batch) => this.#take(batch)), replica.onLost(() => this.#closeMembers())];
   }
 
   get empty(): boolean {
@@ -36,7 +36,7 @@ export class Room implements Flushable {
   /** From the next batch on, `member` gets the channels of `mask`. What it had gathered before is handed over first. */
   join(member: Member, mask: Mask): void {
     this.flush();
-    const group = this.#groups.get(mask) ?? { members: new Set(), gathered: [] };
+    const group = this.#groups.get(mask) ?? { members: new Set(), pending: [] };
     group.members.add(member);
     this.#groups.set(mask, group);
   }
@@ -51,10 +51,10 @@ export class Room implements Flushable {
   /** Hands the frames of this tick to the members. */
   flush(): void {
     for (const group of this.#groups.values()) {
-      if (group.gathered.length === 0) continue;
-      const [only] = group.gathered;
-      const frames = group.gathered.length === 1 && only !== undefined ? only : Buffer.concat(group.gathered);
-      group.gathered = [];
+      if (group.pending.length === 0) continue;
+      const [only] = group.pending;
+      const frames = group.pending.length === 1 && only !== undefined ? only : Buffer.concat(group.pending);
+      group.pending = [];
       for (const member of group.members) member.deliver(frames);
     }
   }
@@ -64,7 +64,7 @@ export class Room implements Flushable {
   }
 
   /** A client that went on after a loss would hold a wrong book; one that comes again gets a right one. */
-  #lose(): void {
+  #closeMembers(): void {
     const members = [...this.#groups.values()].flatMap((group) => [...group.members]);
     for (const member of members) member.close(1012, "the market's stream begins again");
   }
@@ -78,23 +78,23 @@ export class Room implements Flushable {
       const frames =
         made.get(visible) ?? marketFrames(this.#replica.market.identity, batch, visible).map(textFrame);
       made.set(visible, frames);
-      group.gathered.push(...frames);
-      this.#pulse.room(this);
+      group.pending.push(...frames);
+      this.#scheduler.scheduleRoom(this);
     }
   }
 }
 
 /** The rooms of a bridge: one per watched market, gone with its last member. */
 export class Rooms {
-  readonly #pulse: Pulse;
+  readonly #scheduler: FlushScheduler;
   readonly #rooms = new Map<string, Room>();
 
-  constructor(pulse: Pulse) {
-    this.#pulse = pulse;
+  constructor(pulse: FlushScheduler) {
+    this.#scheduler = pulse;
   }
 
   of(replica: Replica): Room {
-    const room = this.#rooms.get(replica.marketId) ?? new Room(replica, this.#pulse);
+    const room = this.#rooms.get(replica.marketId) ?? new Room(replica, this.#scheduler);
     this.#rooms.set(replica.marketId, room);
     return room;
   }

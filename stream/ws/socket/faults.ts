@@ -9,7 +9,7 @@ import type { PublicMarket } from "../market/public-market.js";
 import { marketFrames, publicBatch } from "../wire.js";
 
 /** A market that a socket watches, by what it watches of it. */
-export interface Watched {
+export interface WatchedChannels {
   readonly market: PublicMarket;
   readonly mask: Mask;
 }
@@ -18,8 +18,8 @@ export interface Watched {
  * Lets a socket lose frames, hear nothing for a while, or go through a storm. A storm's seqs are made up: when it is
  * over the socket is closed with 1012, and what a client brings from it is not resumed from but answered by a snapshot.
  */
-export function injectFault(fault: Fault, outbox: Outbox, watched: Iterable<Watched>): void {
-  if ("dropFrames" in fault) outbox.lose(fault.dropFrames);
+export function injectFault(fault: Fault, outbox: Outbox, watched: Iterable<WatchedChannels>): void {
+  if ("dropFrames" in fault) outbox.loseFrames(fault.dropFrames);
   else if ("stall" in fault) outbox.stall(fault.stall);
   else {
     for (const { market, mask } of watched) {
@@ -40,13 +40,13 @@ function stormFrames(market: PublicMarket, mask: Mask, times: number, ts: number
     const seq = market.seq("lifecycle", "CASH") + step;
     const kind = live ? "GOLIVE" : "UNLIVE";
     const turn: MarketDelta = { type: "lifecycle", seq, kind, status: market.status };
-    say([...CURRENCIES.flatMap((currency) => turnedBook(market, currency, step, live)), turn]);
+    say([...CURRENCIES.flatMap((currency) => clearOrRestore(market, currency, step, live)), turn]);
   }
   return frames;
 }
 
 /** Every order and best bid of a book taken away, or all of them put back, as a batch `step` batches from now. */
-function turnedBook(
+function clearOrRestore(
   market: PublicMarket,
   currency: (typeof CURRENCIES)[number],
   step: number,

@@ -38,30 +38,30 @@ export interface Flushable {
 }
 
 /** The end of a tick: first rooms hand what they gathered to their members, then outboxes write. */
-export class Pulse {
+export class FlushScheduler {
   readonly #rooms = new Set<Flushable>();
   readonly #outboxes = new Set<Flushable>();
-  #due = false;
+  #scheduled = false;
 
-  room(room: Flushable): void {
+  scheduleRoom(room: Flushable): void {
     this.#rooms.add(room);
     this.#schedule();
   }
 
-  outbox(outbox: Flushable): void {
+  scheduleOutbox(outbox: Flushable): void {
     this.#outboxes.add(outbox);
     this.#schedule();
   }
 
   #schedule(): void {
-    if (this.#due) return;
-    this.#due = true;
+    if (this.#scheduled) return;
+    this.#scheduled = true;
     setImmediate(() => {
       for (const room of this.#rooms) room.flush();
       this.#rooms.clear();
       for (const outbox of this.#outboxes) outbox.flush();
       this.#outboxes.clear();
-      this.#due = false;
+      this.#scheduled = false;
     });
   }
 }
@@ -76,39 +76,39 @@ export class Pulse {
 export class Outbox implements Flushable {
   readonly #socket: WebSocket;
   readonly #connection: Socket;
-  readonly #pulse: Pulse;
+  readonly #scheduler: FlushScheduler;
   /** Replies and private frames, and what has to come before one of them. */
-  #first: Buffer[] = [];
+  #priority: Buffer[] = [];
   /** What is in line with the frames of markets, in whole frames. */
-  #line: Buffer[] = [];
-  #gatheredBytes = 0;
+  #ordered: Buffer[] = [];
+  #queuedBytes = 0;
   /** All that was ever gathered. */
-  #totalBytes = 0;
+  #everQueuedBytes = 0;
   /** The largest answer under way, and where in all that was gathered it ends. */
   #answerBytes = 0;
   #answerEnd = 0;
   #takenBytes = 0;
-  #tookAtMs = 0;
-  #dropped = 0;
+  #progressAtMs = 0;
+  #droppedChunks = 0;
   /** The share of delta frames that a sandbox client wants to lose. */
-  #lost = 0;
-  #stalled: ReturnType<typeof setTimeout> | undefined;
+  #lossShare = 0;
+  #stallTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(socket: WebSocket, connection: Socket, pulse: Pulse) {
+  constructor(socket: WebSocket, connection: Socket, pulse: FlushScheduler) {
     this.#socket = socket;
     this.#connection = connection;
-    this.#pulse = pulse;
+    this.#scheduler = pulse;
     connection.on("drain", () => this.flush());
   }
 
   /** How many chunks of market frames were dropped. */
-  get dropped(): number {
-    return this.#dropped;
+  get droppedChunks(): number {
+    return this.#droppedChunks;
   }
 
   /** What the client has not taken yet, as far as this process can tell. */
   get unsentBytes(): number {
-    return this.#connection.writableLength + this.#gatheredBytes;
+    return this.#connection.writableLength + this.#queuedBytes;
   }
 
   /** A reply, or an error. It may come before market frames that gathered before it. */
@@ -118,7 +118,7 @@ export class Outbox implements Flushable {
 
   /** A private frame; as a reply. */
   sendPrivate(json: string): void {
-    if (!this.#isLost()) this.#gather(this.#first, textFrame(json));
+    if (!this.#losesNextFrame()) this.#enqueue(this.#priority, textFrame(json));
   }
 
   /**
@@ -127,50 +127,50 @@ export class Outbox implements Flushable {
    */
   answer(texts: readonly string[], inLine = true): void {
     if (inLine) {
-      for (const frame of this.#line) this.#first.push(frame);
-      this.#line = [];
+      for (const frame of this.#ordered) this.#priority.push(frame);
+      this.#ordered = [];
     }
     let bytes = 0;
     for (const text of texts) {
       const frame = textFrame(text);
       bytes += frame.length;
-      this.#gather(this.#first, frame);
+      this.#enqueue(this.#priority, frame);
     }
-    this.#answerBytes = Math.max(this.#answerUnderWay, bytes);
-    this.#answerEnd = this.#totalBytes;
+    this.#answerBytes = Math.max(this.#unsentAnswerBytes, bytes);
+    this.#answerEnd = this.#everQueuedBytes;
   }
 
   /** What must neither be dropped nor come before the market frames that gathered before it. */
   send(json: string): void {
-    this.#gather(this.#line, textFrame(json));
+    this.#enqueue(this.#ordered, textFrame(json));
   }
 
   /** Market frames, whole ones; dropped while the socket is slow. */
   deliver(frames: Buffer): void {
-    if (this.#isLost()) return;
-    if (this.#waitingBytes > DROP_PUBLIC_BYTES) this.#dropped += 1;
-    else this.#gather(this.#line, frames);
+    if (this.#losesNextFrame()) return;
+    if (this.#waitingBytes > DROP_PUBLIC_BYTES) this.#droppedChunks += 1;
+    else this.#enqueue(this.#ordered, frames);
   }
 
   /** From now on this share of the frames with deltas goes missing. */
-  lose(share: number): void {
-    this.#lost = share;
+  loseFrames(share: number): void {
+    this.#lossShare = share;
   }
 
   /** Nothing leaves for `ms`; it gathers, as when the network stalls. */
   stall(ms: number): void {
     this.flush();
-    clearTimeout(this.#stalled);
-    this.#stalled = setTimeout(() => {
-      this.#stalled = undefined;
+    clearTimeout(this.#stallTimer);
+    this.#stallTimer = setTimeout(() => {
+      this.#stallTimer = undefined;
       this.flush();
     }, ms);
-    this.#stalled.unref();
+    this.#stallTimer.unref();
   }
 
   flush(): void {
-    if (this.#stalled === undefined && this.#socket.readyState === WebSocket.OPEN) {
-      while (this.#gatheredBytes > 0 && !this.#connection.writableNeedDrain) this.#write(WRITE_BYTES);
+    if (this.#stallTimer === undefined && this.#socket.readyState === WebSocket.OPEN) {
+      while (this.#queuedBytes > 0 && !this.#connection.writableNeedDrain) this.#write(WRITE_BYTES);
     }
     if (this.#waitingBytes > MAX_UNSENT_BYTES) this.closeSlow();
   }
@@ -178,16 +178,16 @@ export class Outbox implements Flushable {
   /** Sends what has gathered, then closes. */
   close(code: number, reason: string): void {
     if (this.#socket.readyState !== WebSocket.OPEN) return;
-    if (this.#stalled === undefined) while (this.#gatheredBytes > 0) this.#write(Infinity);
-    this.#forget();
+    if (this.#stallTimer === undefined) while (this.#queuedBytes > 0) this.#write(Infinity);
+    this.#discard();
     this.#socket.close(code, reason);
     setTimeout(() => this.#socket.terminate(), CLOSE_GRACE_MS).unref();
   }
 
   /** Closes with 1008 `SLOW_CONSUMER`. Market frames that wait are forgotten: the close frame is better news. */
   closeSlow(): void {
-    for (const { length } of this.#line) this.#gatheredBytes -= length;
-    this.#line = [];
+    for (const { length } of this.#ordered) this.#queuedBytes -= length;
+    this.#ordered = [];
     this.close(1008, "SLOW_CONSUMER");
   }
 
@@ -196,31 +196,31 @@ export class Outbox implements Flushable {
     const taken = this.#connection.bytesWritten - this.#connection.writableLength;
     if (this.#connection.writableLength === 0 || taken !== this.#takenBytes) {
       this.#takenBytes = taken;
-      this.#tookAtMs = nowMs;
-    } else if (nowMs - this.#tookAtMs >= MAX_STALL_MS) this.closeSlow();
+      this.#progressAtMs = nowMs;
+    } else if (nowMs - this.#progressAtMs >= MAX_STALL_MS) this.closeSlow();
   }
 
-  get #answerUnderWay(): number {
-    return this.#totalBytes - this.unsentBytes < this.#answerEnd ? this.#answerBytes : 0;
+  get #unsentAnswerBytes(): number {
+    return this.#everQueuedBytes - this.unsentBytes < this.#answerEnd ? this.#answerBytes : 0;
   }
 
   /** What a slow client is judged by. */
   get #waitingBytes(): number {
     const unsent = this.unsentBytes;
-    return unsent <= DROP_PUBLIC_BYTES ? unsent : unsent - this.#answerUnderWay;
+    return unsent <= DROP_PUBLIC_BYTES ? unsent : unsent - this.#unsentAnswerBytes;
   }
 
-  #isLost(): boolean {
-    return this.#lost > 0 && Math.random() < this.#lost;
+  #losesNextFrame(): boolean {
+    return this.#lossShare > 0 && Math.random() < this.#lossShare;
   }
 
   /** Writes what has gathered at once, up to `maxBytes` of it, and one frame at least. */
   #write(maxBytes: number): void {
-    const frames = this.#first.length > 0 ? this.#first : this.#line;
+    const frames = this.#priority.length > 0 ? this.#priority : this.#ordered;
     const [only] = frames;
     if (only !== undefined && frames.length === 1) {
       frames.pop();
-      this.#gatheredBytes -= only.length;
+      this.#queuedBytes -= only.length;
       this.#connection.write(only);
       return;
     }
@@ -231,21 +231,21 @@ export class Outbox implements Flushable {
       if (count > 0 && bytes + more > maxBytes) break;
       bytes += more;
     }
-    this.#gatheredBytes -= bytes;
+    this.#queuedBytes -= bytes;
     this.#connection.write(Buffer.concat(frames.splice(0, count), bytes));
   }
 
-  #forget(): void {
-    this.#first = [];
-    this.#line = [];
-    this.#gatheredBytes = 0;
+  #discard(): void {
+    this.#priority = [];
+    this.#ordered = [];
+    this.#queuedBytes = 0;
   }
 
-  #gather(frames: Buffer[], frame: Buffer): void {
+  #enqueue(frames: Buffer[], frame: Buffer): void {
     if (this.#socket.readyState !== WebSocket.OPEN) return;
     frames.push(frame);
-    this.#gatheredBytes += frame.length;
-    this.#totalBytes += frame.length;
-    this.#pulse.outbox(this);
+    this.#queuedBytes += frame.length;
+    this.#everQueuedBytes += frame.length;
+    this.#scheduler.scheduleOutbox(this);
   }
 }

@@ -18,7 +18,7 @@ export function reply(nonce: number, fields: readonly Field[]): string {
 }
 
 /** The markets' snapshots by id, less the channels that are resumed. */
-export function snapshotOf(
+export function snapshotField(
   markets: readonly { readonly replica: Replica; readonly mask: Mask; readonly resumed: Mask }[],
   currency: Currency,
 ): Field {
@@ -29,13 +29,16 @@ export function snapshotOf(
   return ["snapshot", `{${shown.join(",")}}`];
 }
 
-export function privateSnapshots(feed: WalletFeed | undefined, channels: readonly PrivateChannel[]): Field[] {
+export function privateSnapshotFields(
+  feed: WalletFeed | undefined,
+  channels: readonly PrivateChannel[],
+): Field[] {
   if (feed === undefined) return [];
   return channels.map((channel) => [channel, JSON.stringify(feed.snapshot(channel))]);
 }
 
 /** By channel, the batches that a watcher missed; a channel that cannot be resumed, or was not to be, is absent. */
-export function missedPrivately(
+export function missedPrivateBatches(
   wallet: WatchedWallet | undefined,
   channels: readonly PrivateChannel[],
   since: Since | undefined,
@@ -55,7 +58,7 @@ export function channelNames(mask: Mask): Channel[] {
 }
 
 /** `{ "market:<id>": [channels], "event:<id>": [channels], "PRIVATE": [channels] }`. */
-export function subscribed(
+export function subscribedField(
   markets: ReadonlyMap<string, Mask>,
   events: ReadonlyMap<string, Mask>,
   channels: readonly PrivateChannel[],
@@ -69,7 +72,7 @@ export function subscribed(
 }
 
 /** For each seq that was asked to resume from, whether it was; a channel that was not is in the snapshot. */
-export function resumption(
+export function resumedField(
   since: Since,
   currency: Currency,
   markets: readonly { readonly replica: Replica; readonly resumed: Resumed | undefined }[],

@@ -4,7 +4,7 @@ import type { Currency } from "../../../actors/market/types.js";
 import { bitOf, channelsOf, costOf, type Mask, maskOf } from "./channels.js";
 import type { Caller, Catalog, Throttle } from "../ports.js";
 import { MAX_CHARGE, MAX_WATCHED_MARKETS, Refusal, type Selection, type Since } from "./protocol.js";
-import type { Missed, Replica, Replicas } from "../market/replica.js";
+import type { PendingResume, Replica, Replicas } from "../market/replica.js";
 import type { PrivateChannel } from "../wallet/fold.js";
 import type { WatchedWallet, Wallets } from "../wallet/wallets.js";
 
@@ -22,7 +22,7 @@ export interface PreparedMarket {
   readonly replica: Replica;
   readonly mask: Mask;
   /** There when some of its channels are to be resumed. */
-  readonly missed: Missed | undefined;
+  readonly missed: PendingResume | undefined;
 }
 
 /** A selection with its events taken apart. It holds replicas and a wallet, which its owner gives back. */

@@ -5,32 +5,32 @@ import type { Socket } from "node:net";
 import { WebSocket } from "ws";
 import { Unavailable } from "../../log/ports.js";
 import { injectFault } from "./faults.js";
-import { Outbox, type Pulse } from "./outbox.js";
+import { Outbox, type FlushScheduler } from "./outbox.js";
 import type { Bucket, Caller, CancelAllFilter, Queries, QueryAnswer, Refused } from "../ports.js";
-import { Safety, type SafetyPorts } from "./safety.js";
-import { type Shared, Watching } from "./watching.js";
+import { CancelOnDisconnect, type CancelOnDisconnectPorts } from "./cancel-on-disconnect.js";
+import { type Shared, Subscriptions } from "./subscriptions.js";
 import { unreachable } from "../../../actors/unreachable.js";
 
 const REQUESTS_PER_SECOND = 50;
 /** Requests beyond the rate, or waiting for those before them, after which a socket is closed. */
 const MAX_REFUSED = 200;
 const MAX_WAITING = 128;
-const BEAT_MS = 15_000;
+const HEARTBEAT_MS = 15_000;
 
-export interface SessionPorts extends SafetyPorts {
+export interface SessionPorts extends CancelOnDisconnectPorts {
   readonly shared: Shared;
   readonly queries: Queries;
   readonly readJson: (bytes: Uint8Array) => unknown;
-  readonly pulse: Pulse;
+  readonly scheduler: FlushScheduler;
   /** Whether clients may order faults for their own sockets. */
   readonly sandbox: boolean;
   /** Between pings and heartbeats, ms. */
-  readonly beatMs?: number | undefined;
+  readonly heartbeatMs?: number | undefined;
 }
 
 /** Requests of one kind run one after another, so that what a client sends in order takes effect in order. */
-class Lane {
-  #last: Promise<void> = Promise.resolve();
+class SerialQueue {
+  #tail: Promise<void> = Promise.resolve();
   #waiting = 0;
 
   get waiting(): number {
@@ -39,12 +39,12 @@ class Lane {
 
   /** Settles when the lane is empty. */
   get idle(): Promise<void> {
-    return this.#last;
+    return this.#tail;
   }
 
   run(task: () => Promise<void>): void {
     this.#waiting += 1;
-    this.#last = this.#last.then(task).finally(() => {
+    this.#tail = this.#tail.then(task).finally(() => {
       this.#waiting -= 1;
     });
   }
@@ -55,17 +55,17 @@ export class Session {
   readonly #ports: SessionPorts;
   readonly #socket: WebSocket;
   readonly #outbox: Outbox;
-  readonly #watching: Watching;
-  readonly #safety: Safety;
+  readonly #subscriptions: Subscriptions;
+  readonly #cancelOnDisconnect: CancelOnDisconnect;
   /** A subscribe that loads for a second must not hold up a cancel. */
-  readonly #watchLane = new Lane();
-  readonly #tradeLane = new Lane();
-  readonly #beating: ReturnType<typeof setInterval>;
+  readonly #watchQueue = new SerialQueue();
+  readonly #tradeQueue = new SerialQueue();
+  readonly #heartbeatTimer: ReturnType<typeof setInterval>;
   #lastNonce = 0;
   #tokens = REQUESTS_PER_SECOND;
-  #filledAt = performance.now();
+  #refilledAt = performance.now();
   #refused = 0;
-  #alive = true;
+  #ponged = true;
   /** Settles when the socket is closed and everything that follows from it is done. */
   readonly ended: Promise<void>;
 
@@ -73,27 +73,27 @@ export class Session {
     this.caller = caller;
     this.#ports = ports;
     this.#socket = socket;
-    this.#outbox = new Outbox(socket, connection, ports.pulse);
-    this.#watching = new Watching(ports.shared, caller, this.#outbox, {
+    this.#outbox = new Outbox(socket, connection, ports.scheduler);
+    this.#subscriptions = new Subscriptions(ports.shared, caller, this.#outbox, {
       onLost: () => this.close(1012, "the private stream begins again"),
-      onAppeared: (marketId) => this.#watchLane.run(() => this.#appear(marketId)),
+      onAppeared: (marketId) => this.#watchQueue.run(() => this.#showAppeared(marketId)),
     });
-    this.#safety = new Safety(ports, caller);
-    this.#beating = setInterval(() => this.#beat(), ports.beatMs ?? BEAT_MS);
+    this.#cancelOnDisconnect = new CancelOnDisconnect(ports, caller);
+    this.#heartbeatTimer = setInterval(() => this.#heartbeat(), ports.heartbeatMs ?? HEARTBEAT_MS);
     this.ended = new Promise((resolve) => {
       socket.on("close", () => void this.#end().then(resolve));
     });
     // A frame that is too large or malformed; without a listener it would end the process. `ws` closes the socket.
     socket.on("error", () => undefined);
     socket.on("pong", () => {
-      this.#alive = true;
+      this.#ponged = true;
     });
     socket.on("message", (data: Buffer, isBinary) => this.#receive(data, isBinary));
   }
 
   /** Whether the wallet's orders go with this socket. */
   get armed(): boolean {
-    return this.#safety.armed;
+    return this.#cancelOnDisconnect.armed;
   }
 
   close(code: number, reason: string): void {
@@ -141,16 +141,16 @@ export class Session {
   }
 
   #enqueue(request: Request): void {
-    const lane = isTrading(request) ? this.#tradeLane : this.#watchLane;
+    const lane = isTrading(request) ? this.#tradeQueue : this.#watchQueue;
     if (lane.waiting >= MAX_WAITING) {
       this.#refuse(request.nonce, "RATE_LIMIT_EXCEEDED", "too many requests wait for an answer");
       return;
     }
-    lane.run(() => this.#attempt(() => this.#perform(request), request.nonce));
+    lane.run(() => this.#answer(() => this.#perform(request), request.nonce));
   }
 
   /** Runs what a request asks for; a failure is told to the client and goes no further. */
-  async #attempt(task: () => Promise<void>, nonce: number): Promise<void> {
+  async #answer(task: () => Promise<void>, nonce: number): Promise<void> {
     try {
       if (this.#socket.readyState === WebSocket.OPEN) await task();
     } catch (error) {
@@ -168,9 +168,9 @@ export class Session {
   }
 
   /** A client that cannot be shown a new market of its event would never know; one that comes again is shown it. */
-  async #appear(marketId: string): Promise<void> {
+  async #showAppeared(marketId: string): Promise<void> {
     try {
-      if (this.#socket.readyState === WebSocket.OPEN) await this.#watching.appear(marketId);
+      if (this.#socket.readyState === WebSocket.OPEN) await this.#subscriptions.addAppeared(marketId);
     } catch (error) {
       this.#ports.onError(error);
       this.close(1012, "a market of a watched event could not be read");
@@ -181,13 +181,13 @@ export class Session {
     const { nonce, verb, payload } = request;
     switch (verb) {
       case "subscribe":
-        return this.#watching.subscribe(nonce, payload, payload.since);
+        return this.#subscriptions.subscribe(nonce, payload, payload.since);
       case "snapshot":
-        return this.#watching.snapshot(nonce, payload);
+        return this.#subscriptions.snapshot(nonce, payload);
       case "unsubscribe":
         return this.#unsubscribe(nonce, payload);
       case "status":
-        this.#acknowledge(nonce, "status", await this.#watching.status());
+        this.#acknowledge(nonce, "status", await this.#subscriptions.status());
         return;
       case "query_markets":
         await this.#charge("read", 1);
@@ -204,14 +204,14 @@ export class Session {
       case "cancel_all":
         return this.#cancelAll(nonce, payload);
       case "safety":
-        this.#mustTrade();
-        await this.#safety.arm(payload.cancelOnDisconnect);
+        this.#requireTradingScope();
+        await this.#cancelOnDisconnect.arm(payload.cancelOnDisconnect);
         this.#acknowledge(nonce, "safety", payload);
         return;
       case "fault":
         await this.#charge("stream", 1);
         this.#acknowledge(nonce, "fault", payload);
-        injectFault(payload, this.#outbox, this.#watching.watched());
+        injectFault(payload, this.#outbox, this.#subscriptions.watched());
         return;
       default:
         return unreachable(verb);
@@ -220,12 +220,12 @@ export class Session {
 
   /** What the subjects still said comes before the answer, so that nothing comes after it. */
   async #unsubscribe(nonce: number, subjects: readonly string[]): Promise<void> {
-    const unsubscribed = await this.#watching.unsubscribe(subjects);
+    const unsubscribed = await this.#subscriptions.unsubscribe(subjects);
     this.#outbox.answer([JSON.stringify({ nonce, unsubscribed })]);
   }
 
   async #place(nonce: number, orders: readonly unknown[], atomic: boolean): Promise<void> {
-    this.#mustTrade();
+    this.#requireTradingScope();
     checkBatch(orders);
     await this.#charge("place", orders.length);
     const answer = await this.#ports.trading.place(this.caller, orders, atomic);
@@ -238,7 +238,7 @@ export class Session {
   }
 
   async #cancel(nonce: number, orderIds: readonly string[]): Promise<void> {
-    this.#mustTrade();
+    this.#requireTradingScope();
     checkBatch(orderIds);
     await this.#charge("cancel", orderIds.length);
     const answer = await this.#ports.trading.cancel(this.caller, orderIds);
@@ -251,14 +251,14 @@ export class Session {
   }
 
   async #cancelAll(nonce: number, filter: CancelAllFilter): Promise<void> {
-    this.#mustTrade();
+    this.#requireTradingScope();
     await this.#charge("cancel", 1);
     const answer = await this.#ports.trading.cancelAll(this.caller, filter);
     if (answer.ok) this.#acknowledge(nonce, "canceled_all", answer.canceled);
     else this.#fail(nonce, answer);
   }
 
-  #mustTrade(): void {
+  #requireTradingScope(): void {
     if (this.caller.scope !== "trading") throw new Refusal("SIGNATURE_REJECTED", "the key may only read");
   }
 
@@ -291,9 +291,9 @@ export class Session {
 
   #takeToken(): boolean {
     const now = performance.now();
-    const filled = this.#tokens + ((now - this.#filledAt) * REQUESTS_PER_SECOND) / 1_000;
+    const filled = this.#tokens + ((now - this.#refilledAt) * REQUESTS_PER_SECOND) / 1_000;
     this.#tokens = Math.min(REQUESTS_PER_SECOND, filled);
-    this.#filledAt = now;
+    this.#refilledAt = now;
     if (this.#tokens >= 1) {
       this.#tokens -= 1;
       this.#refused = Math.max(0, this.#refused - 1);
@@ -304,25 +304,25 @@ export class Session {
     return false;
   }
 
-  #beat(): void {
-    if (!this.#alive) {
+  #heartbeat(): void {
+    if (!this.#ponged) {
       // A client that has yet to take what came before the ping has not been silent, it is slow.
       if (this.#outbox.unsentBytes > 0) this.#outbox.closeSlow();
       else this.#socket.terminate();
       return;
     }
-    this.#alive = false;
+    this.#ponged = false;
     if (this.#socket.readyState !== WebSocket.OPEN) return;
     this.#socket.ping();
-    for (const frame of this.#watching.heartbeats()) this.#outbox.send(frame);
+    for (const frame of this.#subscriptions.heartbeats()) this.#outbox.send(frame);
   }
 
   async #end(): Promise<void> {
-    clearInterval(this.#beating);
-    this.#watching.close();
-    await this.#tradeLane.idle;
-    await this.#watchLane.idle;
-    await this.#safety.end();
+    clearInterval(this.#heartbeatTimer);
+    this.#subscriptions.close();
+    await this.#tradeQueue.idle;
+    await this.#watchQueue.idle;
+    await this.#cancelOnDisconnect.end();
   }
 }
 

@@ -9,7 +9,7 @@ import { type PrivateBatch, type PrivateChannel, type WalletDelta, WalletFold } 
 /** How many batches per channel are kept for a resume. */
 const KEPT_BATCHES = 2_000;
 const RETRY_MS = 250;
-const NOTHING = { orders: { seq: 0, open: [] }, positions: { seq: 0, positions: [] } };
+const EMPTY_WALLET = { orders: { seq: 0, open: [] }, positions: { seq: 0, positions: [] } };
 
 export interface WalletSource {
   /** Asks the wallet's ledger. Throws `Unavailable`. */
@@ -24,9 +24,9 @@ export interface WalletSource {
  */
 export class WalletFeed {
   readonly #source: WalletSource;
-  readonly #waiting: Batch<WalletDelta>[] = [];
+  readonly #pending: Batch<WalletDelta>[] = [];
   readonly #markets = new Map<string, MarketIdentity>();
-  #fold = new WalletFold(this.#markets, NOTHING);
+  #fold = new WalletFold(this.#markets, EMPTY_WALLET);
   readonly #kept: Record<PrivateChannel, PrivateBatch[]> = { orders: [], positions: [] };
   readonly #listeners = new Set<(batch: PrivateBatch) => void>();
   #draining = true;
@@ -36,12 +36,12 @@ export class WalletFeed {
 
   constructor(source: WalletSource) {
     this.#source = source;
-    this.ready = this.#begin();
+    this.ready = this.#start();
   }
 
   /** Takes the wallet's part of a batch of its ledger. */
   push(batch: Batch<WalletDelta>): void {
-    this.#waiting.push(batch);
+    this.#pending.push(batch);
     if (!this.#draining) this.#drain();
   }
 
@@ -76,34 +76,34 @@ export class WalletFeed {
     this.#listeners.clear();
   }
 
-  async #begin(): Promise<void> {
+  async #start(): Promise<void> {
     const wallet = await this.#source.snapshot();
     const { orders, positions } = wallet;
     this.#fold = new WalletFold(this.#markets, wallet);
-    await this.#learn([...orders.open, ...positions.positions].map(({ marketId }) => marketId));
+    await this.#loadMarkets([...orders.open, ...positions.positions].map(({ marketId }) => marketId));
     this.#drain();
   }
 
   /** Works off what waits; when a batch names a market that is not known yet, goes on once it is. */
   #drain(): void {
     this.#draining = true;
-    for (let batch = this.#waiting[0]; batch !== undefined && !this.#closed; batch = this.#waiting[0]) {
+    for (let batch = this.#pending[0]; batch !== undefined && !this.#closed; batch = this.#pending[0]) {
       const unknown = batch.deltas.map(({ marketId }) => marketId).filter((id) => !this.#markets.has(id));
       if (unknown.length > 0) {
-        void this.#learnInTime(unknown);
+        void this.#loadMarketsAndDrain(unknown);
         return;
       }
-      this.#waiting.shift();
+      this.#pending.shift();
       this.#apply(batch);
     }
     this.#draining = false;
   }
 
   /** Private frames wait for the catalog as long as it takes: out of order or without names they are worth nothing. */
-  async #learnInTime(marketIds: readonly string[]): Promise<void> {
+  async #loadMarketsAndDrain(marketIds: readonly string[]): Promise<void> {
     while (!this.#closed) {
       try {
-        await this.#learn(marketIds);
+        await this.#loadMarkets(marketIds);
         this.#drain();
         return;
       } catch (error) {
@@ -113,7 +113,7 @@ export class WalletFeed {
     }
   }
 
-  async #learn(marketIds: readonly string[]): Promise<void> {
+  async #loadMarkets(marketIds: readonly string[]): Promise<void> {
     const unknown = [...new Set(marketIds)].filter((id) => !this.#markets.has(id));
     const found = await Promise.all(unknown.map((id) => this.#source.market(id)));
     found.forEach((market, index) => {

@@ -83,7 +83,7 @@ export class WalletFold {
             const body = orderOnWire(market, delta, this.#orders.get(delta.orderId));
             orders.push({ fill: delta.kind === "fill", seq: delta.seq, body });
           }
-          this.#moveOrder(delta);
+          this.#foldOrder(delta);
           break;
         case "position":
           if (delta.seq > this.#seqs.positions) {
@@ -127,7 +127,7 @@ export class WalletFold {
   }
 
   /** Deltas the snapshot has in it already only clear away what is over. */
-  #moveOrder(delta: WalletOrderDelta): void {
+  #foldOrder(delta: WalletOrderDelta): void {
     const order = this.#orders.get(delta.orderId);
     if (order === undefined) return;
     const fresh = delta.seq > this.#seqs.orders;

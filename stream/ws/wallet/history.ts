@@ -4,7 +4,7 @@ import { ledgerActor, type Batch } from "../../../actors/actor.js";
 import type { LedgerDelta } from "../../../actors/ledger/deltas.js";
 import type { OpenOrder } from "../../../actors/ledger/types.js";
 import type { Entry, Tail } from "../../log/ports.js";
-import { lookBack } from "../market/history.js";
+import { lookBack } from "../look-back.js";
 import type { Catalog, MarketIdentity } from "../ports.js";
 import {
   PRIVATE_CHANNELS,
@@ -17,7 +17,7 @@ import {
 
 /** Where a watcher left off; a channel that is absent is not asked for. */
 export type PrivateSince = Partial<Readonly<Record<PrivateChannel, number | undefined>>>;
-export type Recalled = ReadonlyMap<PrivateChannel, readonly PrivateBatch[]>;
+export type MissedBatches = ReadonlyMap<PrivateChannel, readonly PrivateBatch[]>;
 
 export interface HistorySource {
   readonly tail: Tail;
@@ -28,7 +28,7 @@ export interface HistorySource {
  * Every batch after the seqs of `since`, by channel; a channel of which some batch is gone is absent. `open` are orders
  * known to rest: what is told of an order needs to know what it was. Throws `Unavailable`.
  */
-export async function recall(
+export async function readMissed(
   { tail, catalog }: HistorySource,
   {
     shard,
@@ -36,14 +36,14 @@ export async function recall(
     open,
   }: { readonly shard: number; readonly wallet: string; readonly open: readonly OpenOrder[] },
   since: PrivateSince,
-): Promise<Recalled> {
+): Promise<MissedBatches> {
   const actor = ledgerActor(shard);
   let own: readonly Batch<WalletDelta>[] = [];
   let published: readonly PrivateChannel[] = [];
   const wanted = PRIVATE_CHANNELS.filter((channel) => since[channel] !== undefined);
   await lookBack<LedgerDelta>(tail, actor, await tail.head(actor), (entries) => {
     own = ownBatches(entries, wallet);
-    published = wanted.filter((channel) => isPublished(channel, own, since[channel] ?? 0, open));
+    published = wanted.filter((channel) => isComplete(channel, own, since[channel] ?? 0, open));
     return published.length === wanted.length;
   });
   const markets = new Map<string, MarketIdentity>();
@@ -72,7 +72,7 @@ function ownBatches(entries: readonly Entry<LedgerDelta>[], wallet: string): rea
 }
 
 /** Whether the first missed batch is there, and the acceptance of every order that has to be described since. */
-function isPublished(
+function isComplete(
   channel: PrivateChannel,
   own: readonly Batch<WalletDelta>[],
   since: number,

@@ -7,7 +7,7 @@ import type { CancelReason, RejectReason } from "../../../actors/market/types.js
 import { assert } from "../../../actors/units.js";
 import { type Entry, type Exchange, type Tail, Unavailable } from "../../log/ports.js";
 import type { Catalog } from "../ports.js";
-import { recall, type PrivateSince, type Recalled } from "./history.js";
+import { readMissed, type PrivateSince, type MissedBatches } from "./history.js";
 import { WalletFeed } from "./feed.js";
 import { PRIVATE_CHANNELS, type PrivateBatch, type PrivateChannel, walletDeltas } from "./fold.js";
 import { unreachable } from "../../../actors/unreachable.js";
@@ -20,7 +20,7 @@ const TERMINAL_MS = 5_000;
 const TERMINAL_ORDERS = 50_000;
 
 /** How an order ended. */
-export interface Terminal {
+export interface TerminalOrder {
   readonly orderId: string;
   readonly status: "FILLED" | "CANCELED" | "REJECTED";
   readonly reason?: CancelReason | RejectReason | undefined;
@@ -35,12 +35,12 @@ export interface WalletsSource {
   readonly warmMs?: number;
 }
 
-interface HeldFeed {
+interface CachedFeed {
   readonly shard: number;
   readonly feed: WalletFeed;
   readonly onLost: Set<() => void>;
   users: number;
-  cooling: ReturnType<typeof setTimeout> | undefined;
+  eviction: ReturnType<typeof setTimeout> | undefined;
 }
 
 /** A watched wallet. `stop` must be called once. */
@@ -53,13 +53,13 @@ export interface WatchedWallet {
 
 export class Wallets {
   readonly #source: WalletsSource;
-  readonly #feeds = new Map<string, HeldFeed>();
+  readonly #feeds = new Map<string, CachedFeed>();
   readonly #stops = new Map<number, () => void>();
   /** Two generations of how orders ended, so that forgetting is dropping the older map. */
-  #ended = new Map<string, Terminal>();
-  #endedBefore = new Map<string, Terminal>();
-  readonly #expected = new Map<string, Set<(terminal: Terminal) => void>>();
-  #turning: ReturnType<typeof setInterval> | undefined;
+  #terminal = new Map<string, TerminalOrder>();
+  #olderTerminal = new Map<string, TerminalOrder>();
+  readonly #waiters = new Map<string, Set<(terminal: TerminalOrder) => void>>();
+  #rotation: ReturnType<typeof setInterval> | undefined;
   #closed = false;
 
   constructor(source: WalletsSource) {
@@ -68,8 +68,8 @@ export class Wallets {
 
   /** Follows every ledger from now on. Await it before anything else is asked of this. */
   async start(): Promise<void> {
-    this.#turning = setInterval(() => this.#turn(), TERMINAL_MS);
-    this.#turning.unref();
+    this.#rotation = setInterval(() => this.#rotateTerminal(), TERMINAL_MS);
+    this.#rotation.unref();
     await Promise.all(Array.from({ length: LEDGER_SHARDS }, (_, shard) => this.#follow(shard)));
   }
 
@@ -85,26 +85,30 @@ export class Wallets {
     since: PrivateSince = {},
   ): Promise<WatchedWallet> {
     const shard = ledgerShardOf(traderId);
-    const held = this.#feeds.get(wallet) ?? this.#hold(shard, wallet);
+    const held = this.#feeds.get(wallet) ?? this.#openFeed(shard, wallet);
     held.users += 1;
-    clearTimeout(held.cooling);
+    clearTimeout(held.eviction);
     held.onLost.add(onLost);
     const stop = (): void => {
       held.onLost.delete(onLost);
       held.users -= 1;
-      if (held.users === 0) this.#cool(wallet, held);
+      if (held.users === 0) this.#scheduleEviction(wallet, held);
     };
     try {
       await held.feed.ready;
     } catch (error) {
-      this.#forget(wallet, held);
+      this.#evict(wallet, held);
       stop();
       throw error;
     }
     try {
       await this.#catchUp(shard, wallet, held.feed, since);
-      const recalled = await this.#recall(shard, wallet, held.feed, since);
-      return { feed: held.feed, missed: (channel, seq) => joined(held.feed, recalled, channel, seq), stop };
+      const recalled = await this.#readForgotten(shard, wallet, held.feed, since);
+      return {
+        feed: held.feed,
+        missed: (channel, seq) => missedBatches(held.feed, recalled, channel, seq),
+        stop,
+      };
     } catch (error) {
       stop();
       throw error;
@@ -115,16 +119,16 @@ export class Wallets {
    * Waits until these orders of a wallet have ended, as told by its ledger's deltas, at most `timeoutMs`. Gives those
    * that did, also when it was up to five seconds ago.
    */
-  waitTerminal(
+  waitForTerminal(
     wallet: string,
     orderIds: readonly string[],
     timeoutMs: number,
-  ): Promise<ReadonlyMap<string, Terminal>> {
-    const found = new Map<string, Terminal>();
+  ): Promise<ReadonlyMap<string, TerminalOrder>> {
+    const found = new Map<string, TerminalOrder>();
     const missing = new Set<string>();
     for (const orderId of orderIds) {
       const key = `${wallet} ${orderId}`;
-      const terminal = this.#ended.get(key) ?? this.#endedBefore.get(key);
+      const terminal = this.#terminal.get(key) ?? this.#olderTerminal.get(key);
       if (terminal === undefined) missing.add(orderId);
       else found.set(orderId, terminal);
     }
@@ -132,24 +136,24 @@ export class Wallets {
     return new Promise((resolve) => {
       const end = (): void => {
         clearTimeout(timer);
-        for (const orderId of orderIds) this.#unexpect(`${wallet} ${orderId}`, take);
+        for (const orderId of orderIds) this.#removeWaiter(`${wallet} ${orderId}`, take);
         resolve(found);
       };
-      const take = (terminal: Terminal): void => {
+      const take = (terminal: TerminalOrder): void => {
         found.set(terminal.orderId, terminal);
         missing.delete(terminal.orderId);
         if (missing.size === 0) end();
       };
       const timer = setTimeout(end, timeoutMs);
-      for (const orderId of missing) this.#expect(`${wallet} ${orderId}`, take);
+      for (const orderId of missing) this.#addWaiter(`${wallet} ${orderId}`, take);
     });
   }
 
   close(): void {
     this.#closed = true;
-    clearInterval(this.#turning);
+    clearInterval(this.#rotation);
     for (const stop of this.#stops.values()) stop();
-    for (const [wallet, held] of [...this.#feeds]) this.#forget(wallet, held);
+    for (const [wallet, held] of [...this.#feeds]) this.#evict(wallet, held);
   }
 
   /** Another gateway may have told the watcher more than has come to this one yet. */
@@ -158,7 +162,7 @@ export class Wallets {
     if (!PRIVATE_CHANNELS.some(isAhead)) return;
     const published = await this.#ask(shard, wallet);
     const waits = PRIVATE_CHANNELS.filter((channel) => (since[channel] ?? 0) <= published[channel].seq);
-    for (const channel of waits) await reached(feed, channel, since[channel] ?? 0);
+    for (const channel of waits) await waitForSeq(feed, channel, since[channel] ?? 0);
   }
 
   async #ask(shard: number, wallet: string): Promise<WalletSnapshot> {
@@ -168,7 +172,12 @@ export class Wallets {
   }
 
   /** Only what the feed does not remember is looked for in the log. */
-  async #recall(shard: number, wallet: string, feed: WalletFeed, since: PrivateSince): Promise<Recalled> {
+  async #readForgotten(
+    shard: number,
+    wallet: string,
+    feed: WalletFeed,
+    since: PrivateSince,
+  ): Promise<MissedBatches> {
     const forgotten: Partial<Record<PrivateChannel, number>> = {};
     for (const channel of PRIVATE_CHANNELS) {
       const seq = since[channel];
@@ -176,7 +185,7 @@ export class Wallets {
         forgotten[channel] = seq;
     }
     if (Object.keys(forgotten).length === 0) return new Map();
-    return recall(this.#source, { shard, wallet, open: feed.orders }, forgotten);
+    return readMissed(this.#source, { shard, wallet, open: feed.orders }, forgotten);
   }
 
   async #follow(shard: number): Promise<void> {
@@ -186,7 +195,7 @@ export class Wallets {
     // A feed that lacks a delta must not go on: its watchers start again from a snapshot.
     const startAgain = (error: unknown): void => {
       onError(error);
-      this.#lose(shard);
+      this.#closeShard(shard);
       void this.#followAgain(shard);
     };
     const stop = tail.follow<LedgerDelta>(
@@ -194,7 +203,7 @@ export class Wallets {
       head,
       (entries) => {
         try {
-          this.#take(entries);
+          this.#apply(entries);
         } catch (error) {
           startAgain(error);
         }
@@ -217,15 +226,15 @@ export class Wallets {
     }
   }
 
-  #lose(shard: number): void {
+  #closeShard(shard: number): void {
     for (const [wallet, held] of [...this.#feeds]) {
       if (held.shard !== shard) continue;
-      this.#forget(wallet, held);
+      this.#evict(wallet, held);
       for (const onLost of [...held.onLost]) onLost();
     }
   }
 
-  #take(entries: readonly Entry<LedgerDelta>[]): void {
+  #apply(entries: readonly Entry<LedgerDelta>[]): void {
     for (const { batches } of entries) {
       for (const { ts, deltas } of batches) {
         for (const delta of deltas) if (delta.type === "order") this.#noteTerminal(delta);
@@ -239,53 +248,53 @@ export class Wallets {
     const terminal = terminalOf(delta);
     if (terminal === undefined) return;
     const key = `${delta.wallet} ${delta.orderId}`;
-    this.#ended.set(key, terminal);
-    if (this.#ended.size >= TERMINAL_ORDERS) this.#turn();
-    for (const take of [...(this.#expected.get(key) ?? [])]) take(terminal);
+    this.#terminal.set(key, terminal);
+    if (this.#terminal.size >= TERMINAL_ORDERS) this.#rotateTerminal();
+    for (const take of [...(this.#waiters.get(key) ?? [])]) take(terminal);
   }
 
-  #turn(): void {
-    this.#endedBefore = this.#ended;
-    this.#ended = new Map();
+  #rotateTerminal(): void {
+    this.#olderTerminal = this.#terminal;
+    this.#terminal = new Map();
   }
 
-  #expect(key: string, take: (terminal: Terminal) => void): void {
-    const takers = this.#expected.get(key) ?? new Set();
+  #addWaiter(key: string, take: (terminal: TerminalOrder) => void): void {
+    const takers = this.#waiters.get(key) ?? new Set();
     takers.add(take);
-    this.#expected.set(key, takers);
+    this.#waiters.set(key, takers);
   }
 
-  #unexpect(key: string, take: (terminal: Terminal) => void): void {
-    const takers = this.#expected.get(key);
+  #removeWaiter(key: string, take: (terminal: TerminalOrder) => void): void {
+    const takers = this.#waiters.get(key);
     takers?.delete(take);
-    if (takers?.size === 0) this.#expected.delete(key);
+    if (takers?.size === 0) this.#waiters.delete(key);
   }
 
-  #hold(shard: number, wallet: string): HeldFeed {
+  #openFeed(shard: number, wallet: string): CachedFeed {
     const { catalog, onError } = this.#source;
     const feed = new WalletFeed({
       snapshot: () => this.#ask(shard, wallet),
       market: (marketId) => catalog.market(marketId),
       onError,
     });
-    const held: HeldFeed = { shard, feed, onLost: new Set(), users: 0, cooling: undefined };
+    const held: CachedFeed = { shard, feed, onLost: new Set(), users: 0, eviction: undefined };
     this.#feeds.set(wallet, held);
     return held;
   }
 
-  #cool(wallet: string, held: HeldFeed): void {
-    held.cooling = setTimeout(() => this.#forget(wallet, held), this.#source.warmMs ?? WARM_MS);
-    held.cooling.unref();
+  #scheduleEviction(wallet: string, held: CachedFeed): void {
+    held.eviction = setTimeout(() => this.#evict(wallet, held), this.#source.warmMs ?? WARM_MS);
+    held.eviction.unref();
   }
 
-  #forget(wallet: string, held: HeldFeed): void {
+  #evict(wallet: string, held: CachedFeed): void {
     held.feed.close();
     if (this.#feeds.get(wallet) === held) this.#feeds.delete(wallet);
   }
 }
 
 /** Waits until the feed has told of `seq`, at most a second. */
-function reached(feed: WalletFeed, channel: PrivateChannel, seq: number): Promise<void> {
+function waitForSeq(feed: WalletFeed, channel: PrivateChannel, seq: number): Promise<void> {
   if (feed.seq(channel) >= seq) return Promise.resolve();
   return new Promise((resolve) => {
     const end = (): void => {
@@ -301,9 +310,9 @@ function reached(feed: WalletFeed, channel: PrivateChannel, seq: number): Promis
 }
 
 /** What was recalled, and on from there what the feed remembers: the log may be further than the feed, or behind. */
-function joined(
+function missedBatches(
   feed: WalletFeed,
-  recalled: Recalled,
+  recalled: MissedBatches,
   channel: PrivateChannel,
   seq: number,
 ): readonly PrivateBatch[] | undefined {
@@ -316,7 +325,7 @@ function joined(
   return all.length === now - seq ? all : undefined;
 }
 
-function terminalOf(delta: WalletOrderDelta): Terminal | undefined {
+function terminalOf(delta: WalletOrderDelta): TerminalOrder | undefined {
   const { orderId } = delta;
   switch (delta.kind) {
     case "fill":

@@ -101,7 +101,7 @@ describe("the AsyncAPI document", () => {
     const [ann = "", bob = ""] = ids(2);
     const exchange = new TestExchange();
     for (const traderId of [ann, bob]) exchange.fund(traderId);
-    const server = await serve(exchange, { beatMs: 50, sandbox: true });
+    const server = await serve(exchange, { heartbeatMs: 50, sandbox: true });
     const validatorOf = validators(document);
     const { marketId, eventId, outcomes } = exchange.createMarket(2);
     const [yes = "", no = ""] = outcomes.map(({ outcomeId }) => outcomeId);

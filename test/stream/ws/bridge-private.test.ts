@@ -5,7 +5,7 @@ import { Unavailable } from "../../../stream/log/ports.js";
 import { type Json, type TestServer, deltasOf, serve, trader } from "./client.js";
 import { ids, TestExchange } from "./exchange.js";
 import { order } from "./order.js";
-import { settle } from "./socket/timing.js";
+import { until } from "./timing.js";
 
 const [ann = "", bob = ""] = ids(2);
 
@@ -39,7 +39,7 @@ describe("the bridge, for one's own orders", () => {
       expect(reply["positions"]).to.deep.equal({ seq: 0, positions: [] });
       await theirs.request("subscribe", { private: ["orders"] });
       await order(exchange, bob, no, "0.700", 2);
-      await settle(() => deltasOf(mine).length === 2 && deltasOf(theirs).length === 1);
+      await until(() => deltasOf(mine).length === 2 && deltasOf(theirs).length === 1);
       const kinds = deltasOf(mine).map((frame) =>
         Object.keys(frame).filter((key) => key !== "ts" && key !== "delta"),
       );
@@ -87,7 +87,7 @@ describe("the bridge, for one's own orders", () => {
       });
       expect(await client.request("cancel_all", {})).to.deep.equal({ nonce: 4, canceled_all: 1 });
       exchange.commit();
-      await settle(() => deltasOf(client).length === 4);
+      await until(() => deltasOf(client).length === 4);
       const published = deltasOf(client).map((frame) =>
         (frame["orders"] as { deltas: Json[] }).deltas.map((d) => [d["kind"], d["orderId"]]),
       );
@@ -155,10 +155,10 @@ describe("the bridge, for one's own orders", () => {
       expect(exchange.canceledAll).to.deep.equal([]);
       expect(server.armed).to.deep.equal([ann]);
       careful.socket.terminate();
-      await settle(() => exchange.canceledAll.length === 1);
+      await until(() => exchange.canceledAll.length === 1);
       expect(exchange.canceledAll).to.deep.equal(["DISCONNECTED"]);
-      await settle(() => exchange.wallet(ann).orders.open.length === 0);
-      await settle(() => server.armed.length === 0);
+      await until(() => exchange.wallet(ann).orders.open.length === 0);
+      await until(() => server.armed.length === 0);
     });
 
     it("tries again until everything is canceled, and can be told not to cancel after all", async () => {
@@ -175,9 +175,9 @@ describe("the bridge, for one's own orders", () => {
         return Promise.reject(new Unavailable("no answer"));
       };
       await careful.close();
-      await settle(() => failures === 1);
+      await until(() => failures === 1);
       expect(server.armed).to.deep.equal([ann]);
-      await settle(() => server.armed.length === 0);
+      await until(() => server.armed.length === 0);
       expect(exchange.canceledAll).to.deep.equal(["DISCONNECTED"]);
       expect(server.errors.splice(0)).to.have.length(1);
     });

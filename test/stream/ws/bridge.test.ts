@@ -5,7 +5,7 @@ import { Unavailable } from "../../../stream/log/ports.js";
 import { type Json, type TestServer, deltasOf, Mirror, serve, trader } from "./client.js";
 import { ids, TestExchange } from "./exchange.js";
 import { order } from "./order.js";
-import { settle } from "./socket/timing.js";
+import { until } from "./timing.js";
 
 const [ann = "", bob = ""] = ids(2);
 
@@ -50,7 +50,7 @@ describe("the bridge", () => {
       const second = await order(exchange, bob, no, "0.500", 4);
       exchange.operate(marketId, { kind: "lifecycle", actions: ["pause"] });
       exchange.commit();
-      await settle(() => deltasOf(client).length === 2);
+      await until(() => deltasOf(client).length === 2);
       const [match = {}, pause] = deltasOf(client);
       const { trades } = (match["delta"] as Record<string, { trades: { deltas: Json[] } }>)[marketId] ?? {
         trades: { deltas: [] },
@@ -88,11 +88,11 @@ describe("the bridge", () => {
       await book.request("subscribe", { markets: { [marketId]: "book" } });
       await lifecycle.request("subscribe", { markets: { [marketId]: "lifecycle" } });
       await order(exchange, ann, outcomes[0]?.outcomeId, "0.400", 1);
-      await settle(() => deltasOf(bbo).length === 1 && deltasOf(book).length === 1);
+      await until(() => deltasOf(bbo).length === 1 && deltasOf(book).length === 1);
       const added = await bbo.request("subscribe", { markets: { [marketId]: "book" } });
       expect((added["snapshot"] as Json)[marketId]).to.have.nested.property("book.seq", 1);
       await order(exchange, ann, outcomes[0]?.outcomeId, "0.450", 1);
-      await settle(() => deltasOf(bbo).length === 2 && deltasOf(book).length === 2);
+      await until(() => deltasOf(bbo).length === 2 && deltasOf(book).length === 2);
       const channels = (frame: Json | undefined): string[] =>
         Object.keys((frame?.["delta"] as Record<string, object>)[marketId] ?? {}).filter(
           (key) => key !== "eventId",
@@ -129,13 +129,13 @@ describe("the bridge", () => {
       });
       await order(exchange, ann, yes, "0.400", 1);
       await order(exchange, ann, no, "0.200", 1, { currency: "COIN" });
-      await settle(() => deltasOf(client).length === 1);
+      await until(() => deltasOf(client).length === 1);
       expect(deltasOf(client)[0]?.["delta"]).to.have.nested.property(`${marketId}.book.currency`, "COIN");
       expect(deltasOf(client)[0]?.["delta"]).to.have.nested.property(`${marketId}.book.seq`, 2);
       await client.request("subscribe", { markets: { [marketId]: "book" } });
       exchange.operate(marketId, { kind: "lifecycle", actions: ["clear"] });
       exchange.commit();
-      await settle(() => deltasOf(client).length === 3);
+      await until(() => deltasOf(client).length === 3);
       const [cash, coin] = deltasOf(client)
         .slice(1)
         .map((frame) => (frame["delta"] as Record<string, Record<string, Json>>)[marketId] ?? {});
@@ -161,7 +161,7 @@ describe("the bridge", () => {
       const later = exchange.createMarket(2, eventId);
       await order(exchange, ann, later.outcomes[0]?.outcomeId, "0.400", 1);
       await order(exchange, ann, later.outcomes[1]?.outcomeId, "0.400", 1);
-      await settle(() => deltasOf(client).length === 3);
+      await until(() => deltasOf(client).length === 3);
       expect(deltasOf(client).map((frame) => (frame["delta"] as Json)[later.marketId])).to.deep.include({
         eventId,
         lifecycle: { seq: 1, deltas: [{ kind: "OPEN", status: "OPEN" }] },
@@ -277,7 +277,7 @@ describe("the bridge", () => {
     expect(status.watchedMarkets).to.equal(2);
     expect(status.selection["private"]).to.deep.equal([]);
     await order(exchange, ann, one.outcomes[0]?.outcomeId, "0.400", 1);
-    await settle(() => deltasOf(client).length > 0);
+    await until(() => deltasOf(client).length > 0);
     expect(
       deltasOf(client).map((frame) =>
         Object.keys((frame["delta"] as Record<string, Json>)[one.marketId] ?? {}),

@@ -30,7 +30,7 @@ import type {
 } from "../../../stream/ws/ports.js";
 import type { LoadMarket } from "../../../stream/ws/market/replica.js";
 import { FREE, GRID } from "../../actors/scenario.js";
-import { MemoryTail, type Random } from "./market/tail.js";
+import { MemoryTail, type Random } from "./memory-tail.js";
 
 export const ids = (count: number): string[] => Array.from({ length: count }, () => randomUUID());
 

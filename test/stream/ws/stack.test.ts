@@ -5,7 +5,7 @@ import { generateKey, Signer } from "../../../http/client/signer.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import type { TestKey } from "../../support/traders.js";
 import { type Client, type Json, Mirror, openStream } from "./client.js";
-import { settle } from "./socket/timing.js";
+import { until } from "./timing.js";
 
 interface Trader {
   readonly key: TestKey;
@@ -85,7 +85,7 @@ describe("the stream of a whole exchange", function () {
     });
     const { marketId, outcomes } = await openMarket(eventId);
     const [ants = "", bees = ""] = outcomes.map(({ outcomeId }) => outcomeId);
-    await settle(() => {
+    await until(() => {
       mirror.catchUp(making);
       return mirror.markets.get(marketId)?.status === "OPEN";
     });
@@ -96,7 +96,7 @@ describe("the stream of a whole exchange", function () {
       placed: { orderId: string }[];
     };
     const orderId = placed[0]?.orderId ?? "";
-    await settle(() => {
+    await until(() => {
       mirror.catchUp(making);
       return mirror.orders.has(orderId) && mirror.markets.get(marketId)?.seqs["book"] === 1;
     });
@@ -110,7 +110,7 @@ describe("the stream of a whole exchange", function () {
       (frame) => (frame["orders"] as Json | undefined)?.["deltas"] !== undefined,
     );
     expect(fill).to.have.nested.property("orders.deltas[0].price", "0.400");
-    await settle(() => {
+    await until(() => {
       mirror.catchUp(making);
       return mirror.positions.size === 1 && mirror.markets.get(marketId)?.seqs["trades"] === 1;
     });
@@ -124,7 +124,7 @@ describe("the stream of a whole exchange", function () {
       canceled: [orderId],
       notCanceled: [{ orderId: ants, reason: "NOT_FOUND" }],
     });
-    await settle(() => {
+    await until(() => {
       mirror.catchUp(making);
       return mirror.orders.size === 0 && mirror.book(marketId, [ants]).flat().length === 0;
     });
@@ -139,7 +139,7 @@ describe("the stream of a whole exchange", function () {
       [`market:${marketId}`]: { lifecycle: true, trades: true, book: true },
       orders: true,
     });
-    await settle(() => again.frames.filter((frame) => frame["delta"] !== undefined).length === 4);
+    await until(() => again.frames.filter((frame) => frame["delta"] !== undefined).length === 4);
     expect((await again.request("query_markets", { event: eventId }))["markets"]).to.have.nested.property(
       "items[0].marketId",
       marketId,
@@ -167,7 +167,7 @@ describe("the stream of a whole exchange", function () {
     const order = { outcomeId: bees, price: "0.500", qty: 1, tif: "IOC" };
     for (let i = 1; i <= 10; i += 1) {
       await client.request("place", { orders: [order] });
-      await settle(() => client.frames.filter((frame) => frame["orders"] !== undefined).length === i);
+      await until(() => client.frames.filter((frame) => frame["orders"] !== undefined).length === i);
     }
     const published = client.frames.map((frame) => (frame["placed"] === undefined ? "fill" : "answer"));
     expect(published).to.deep.equal(Array.from({ length: 10 }, () => ["answer", "fill"]).flat());

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { WebSocket } from "ws";
 import type { TestKey } from "../../support/traders.js";
 import { type Client, type Json, Mirror, openStream } from "./client.js";
-import { settle } from "./socket/timing.js";
+import { until } from "./timing.js";
 
 interface Account {
   last: number;
@@ -93,7 +93,7 @@ export class Watcher {
   #client: Client | undefined;
   #read = 0;
   /** By market, when something was told of it, as `performance.now()` has it. */
-  readonly heardAt = new Map<string, number[]>();
+  readonly receivedAt = new Map<string, number[]>();
 
   constructor(key: TestKey, selection: Json) {
     this.#key = key;
@@ -134,7 +134,7 @@ export class Watcher {
       Object.entries(seqs)
         .filter(([stream, seq]) => seq > 0 && this.seen.seqs[stream] !== seq)
         .map(([stream, seq]) => `${stream} is at ${this.seen.seqs[stream] ?? 0} of ${seq}`);
-    await settle(() => behind().length === 0, timeoutMs).catch(() => {
+    await until(() => behind().length === 0, timeoutMs).catch(() => {
       throw new Error(`the watcher never got there: ${behind().slice(0, 10).join(", ")}`);
     });
   }
@@ -145,8 +145,8 @@ export class Watcher {
       this.seen.take(frame);
       this.mirror.take(frame);
       for (const marketId of Object.keys(frame["delta"] ?? {})) {
-        const times = this.heardAt.get(marketId) ?? [];
-        this.heardAt.set(marketId, times);
+        const times = this.receivedAt.get(marketId) ?? [];
+        this.receivedAt.set(marketId, times);
         times.push(performance.now());
       }
     }

@@ -14,7 +14,7 @@ const OWN = ["orders", "positions"];
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** By market, the longest that its watcher heard nothing of it, of the silences that `from` to `to` touch. */
-function silences({ heardAt }: Watcher, from: number, to: number): number[] {
+function silences({ receivedAt: heardAt }: Watcher, from: number, to: number): number[] {
   return [...heardAt.values()]
     .map((times) => {
       const touching = times.flatMap((time, index) => {

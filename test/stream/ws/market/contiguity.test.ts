@@ -4,7 +4,7 @@ import { formatPrice } from "../../../../actors/units.js";
 import { type Client, Mirror, serve, type TestServer, trader } from "../client.js";
 import { TestExchange } from "../exchange.js";
 import { flow, type Step, take, TRADERS } from "../flow.js";
-import { randomOf, settle } from "../socket/timing.js";
+import { randomOf, until } from "../timing.js";
 
 const [ann = ""] = TRADERS;
 
@@ -105,7 +105,7 @@ describe("snapshot and deltas", () => {
             ).to.equal(true);
             resumes += channels.length;
           }
-          await settle(() => {
+          await until(() => {
             mirror.catchUp(client);
             return isCurrent(exchange, mirror, marketIds);
           });

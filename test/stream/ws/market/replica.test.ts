@@ -6,7 +6,7 @@ import { Replicas } from "../../../../stream/ws/market/replica.js";
 import { trader } from "../client.js";
 import { TestExchange } from "../exchange.js";
 import { TRADERS } from "../flow.js";
-import { settle } from "../socket/timing.js";
+import { until } from "../timing.js";
 
 const BOOK = bitOf("book", "CASH");
 
@@ -71,11 +71,11 @@ describe("replicas", () => {
       replica?.onBatch((batch) => published.push(batch));
       const deltas = [delta as unknown as MarketDelta];
       exchange.tail.commit(marketActor(marketId), [{ ts: 1_000, deltas }]);
-      await settle(() => lost === 1);
+      await until(() => lost === 1);
       expect(errors.splice(0).map(String).join()).to.match(/^Error: unexpected value: .*future/);
       expect(published).to.deep.equal([]);
       await place(ann, outcomes[0]?.outcomeId, "0.400");
-      await settle(() => published.length === 1);
+      await until(() => published.length === 1);
     });
   }
 
@@ -105,7 +105,7 @@ describe("replicas", () => {
     await replica?.prepareTrades();
     await place(ann, outcomes[0]?.outcomeId, "0.500");
     await place(bob, outcomes[1]?.outcomeId, "0.500");
-    await replica?.reached(exchange.tail.last(marketActor(marketId)));
+    await replica?.waitForSeq(exchange.tail.last(marketActor(marketId)));
     const { trades } = JSON.parse(replica?.market.snapshot(bitOf("trades", "CASH"), "CASH") ?? "{}") as {
       trades: { seq: number; trades: { seq: number }[] };
     };
@@ -119,7 +119,7 @@ describe("replicas", () => {
     const replica = await replicas.acquire(marketId);
     const missed = await replica?.missed(new Map([[BOOK, 2]]));
     await place(ann, outcomes[0]?.outcomeId, "0.400");
-    await replica?.reached(exchange.tail.last(marketActor(marketId)));
+    await replica?.waitForSeq(exchange.tail.last(marketActor(marketId)));
     const resumed = missed?.finish();
     expect(resumed?.resumed).to.equal(BOOK);
     expect(
@@ -161,7 +161,7 @@ describe("replicas", () => {
     exchange.commit();
     exchange.tail.trim(marketActor(marketId), 99);
     await place(ann, outcomes[0]?.outcomeId, "0.400", 3);
-    await replica?.reached(exchange.tail.last(marketActor(marketId)));
+    await replica?.waitForSeq(exchange.tail.last(marketActor(marketId)));
     expect((await replicas.book(marketId, "CASH"))?.orders[0]?.map(({ qty }) => qty)).to.deep.equal([3]);
     expect(heard).to.equal(0);
     expect(replica?.market.seq("lifecycle", "CASH")).to.equal(7);

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { maskOf } from "../../../../stream/ws/socket/channels.js";
-import { Pulse } from "../../../../stream/ws/socket/outbox.js";
+import { FlushScheduler } from "../../../../stream/ws/socket/outbox.js";
 import { Replicas } from "../../../../stream/ws/market/replica.js";
 import { type Member, Rooms } from "../../../../stream/ws/market/rooms.js";
 import { TestExchange } from "../exchange.js";
@@ -33,7 +33,7 @@ describe("a room", () => {
     });
     const replica = await replicas.acquire(marketId);
     if (replica === undefined) throw new Error("no replica");
-    const rooms = new Rooms(new Pulse());
+    const rooms = new Rooms(new FlushScheduler());
     const room = rooms.of(replica);
     const [one, two, late] = [new Listener(), new Listener(), new Listener()];
     room.join(one, LIFECYCLE);

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { parseRequest } from "../../../../stream/ws/socket/protocol.js";
 import { type Client, type Json, Mirror, serve, type TestServer, trader } from "../client.js";
 import { ids, TestExchange } from "../exchange.js";
-import { settle } from "./timing.js";
+import { until } from "../timing.js";
 
 const [ann = ""] = ids(1);
 
@@ -67,7 +67,7 @@ describe("faults of the sandbox", () => {
     await place(40);
     expect(await client.request("fault", { dropFrames: 0 })).to.have.property("fault");
     await place(1);
-    await settle(() => bookSeqs().at(-1) === 41);
+    await until(() => bookSeqs().at(-1) === 41);
     expect(bookSeqs().length).to.be.within(4, 38);
     const mine = client.frames.filter(
       (frame) => frame["delta"] !== undefined && frame["orders"] !== undefined,
@@ -78,12 +78,12 @@ describe("faults of the sandbox", () => {
   it("stall: nothing comes for a while, then everything does, in order", async () => {
     await client.request("subscribe", { markets: { [marketId]: "book" } });
     client.send("fault", { stall: 150 });
-    await settle(() => client.frames.length === 2);
+    await until(() => client.frames.length === 2);
     const began = Date.now();
     await place(5);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(bookSeqs()).to.deep.equal([]);
-    await settle(() => bookSeqs().length === 5);
+    await until(() => bookSeqs().length === 5);
     expect(bookSeqs()).to.deep.equal([1, 2, 3, 4, 5]);
     expect(Date.now() - began).to.be.within(100, 2_000);
   });

@@ -7,7 +7,7 @@ import {
   DROP_PUBLIC_BYTES,
   MAX_UNSENT_BYTES,
   Outbox,
-  Pulse,
+  FlushScheduler,
   textFrame,
 } from "../../../../stream/ws/socket/outbox.js";
 
@@ -41,7 +41,7 @@ describe("an outbox", () => {
       once(server, "connection") as Promise<[WebSocket, { socket: Socket }]>,
       once(client, "open"),
     ]);
-    const outbox = new Outbox(socket, request.socket, new Pulse());
+    const outbox = new Outbox(socket, request.socket, new FlushScheduler());
     return { outbox, server: socket, connection: request.socket, client, received };
   }
 
@@ -90,7 +90,7 @@ describe("an outbox", () => {
     const { outbox, client, server, received } = await pair();
     client.pause();
     const chunk = textFrame(randomBytes(128 * 1024).toString("hex"));
-    for (let i = 0; outbox.dropped === 0; i += 1) {
+    for (let i = 0; outbox.droppedChunks === 0; i += 1) {
       if (i > 1_000) throw new Error("nothing was ever dropped");
       outbox.deliver(chunk);
       outbox.flush();
@@ -144,7 +144,7 @@ describe("an outbox", () => {
       outbox.deliver(textFrame(`market ${n} ${"x".repeat(200_000)}`));
       outbox.flush();
     };
-    for (let i = 0; outbox.dropped === 0; i += 1) market(i);
+    for (let i = 0; outbox.droppedChunks === 0; i += 1) market(i);
     outbox.answer(["a snapshot", "what it resumed"]);
     outbox.send("a heartbeat");
     outbox.sendPrivate("a fill");

@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { expect } from "chai";
 import { type Client, serve, type TestServer, trader } from "../client.js";
 import { ids, TestExchange } from "../exchange.js";
-import { settle } from "./timing.js";
+import { until } from "../timing.js";
 
 const CROWD = 200;
 const ATTENTIVE = 3;
@@ -80,7 +80,7 @@ describe("two hundred readers that stop reading", function () {
           const began = performance.now();
           await act();
           exchange.commit();
-          await settle(() => attentive.every(({ frames }, index) => frames > (before[index] ?? 0)), 20_000);
+          await until(() => attentive.every(({ frames }, index) => frames > (before[index] ?? 0)), 20_000);
           latenciesMs.push(performance.now() - began);
         }
       }

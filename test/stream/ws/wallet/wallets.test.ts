@@ -7,7 +7,7 @@ import type { PrivateBatch } from "../../../../stream/ws/wallet/fold.js";
 import { type Json, Mirror, trader } from "../client.js";
 import { TestExchange } from "../exchange.js";
 import { flow, play, take, TRADERS } from "../flow.js";
-import { randomOf, settle } from "../socket/timing.js";
+import { randomOf, until } from "../timing.js";
 
 const [ann = "", bob = ""] = TRADERS;
 
@@ -54,7 +54,7 @@ describe("private feeds", () => {
       await wallets.watch(ann, ann, () => (lost += 1));
       const deltas = [delta as unknown as LedgerDelta];
       exchange.tail.commit(ledgerActor(ledgerShardOf(ann)), [{ ts: 1_000, deltas }]);
-      await settle(() => lost === 1);
+      await until(() => lost === 1);
       expect(errors.map(String)).to.have.length(1);
       expect(String(errors[0])).to.match(/^Error: unexpected value: .*future/);
       const again = await wallets.watch(ann, ann, () => undefined);
@@ -85,7 +85,7 @@ describe("private feeds", () => {
         const feed = await begun;
         exchange.commit();
         const { orders, positions } = exchange.wallet(ann);
-        await settle(() => feed.seq("orders") === orders.seq && feed.seq("positions") === positions.seq);
+        await until(() => feed.seq("orders") === orders.seq && feed.seq("positions") === positions.seq);
         expect(held(mirror)).to.deep.equal(truth(exchange, ann));
         const late = await wallets.watch(ann, ann, () => undefined);
         expect(late.feed).to.equal(feed);
@@ -125,7 +125,7 @@ describe("private feeds", () => {
     );
     await exchange.place(trader(ann), [{ outcomeId: yes, price: "0.200", qty: 1, tif: "IOC" }], false);
     exchange.commit();
-    await settle(() => feed.seq("orders") === exchange.wallet(ann).orders.seq);
+    await until(() => feed.seq("orders") === exchange.wallet(ann).orders.seq);
 
     const open = { kind: "open", orderId, clientId, marketId, outcomeId: yes, price: "0.650", tif: "GTC" };
     const published = batches.map(({ channel, frame }) => {
@@ -178,7 +178,7 @@ describe("private feeds", () => {
       );
     }
     exchange.commit();
-    await settle(() => seqs.length === 3);
+    await until(() => seqs.length === 3);
     expect(seqs).to.deep.equal([1, 2, 3]);
     expect(errors).to.have.length(2);
     wallets.close();
@@ -195,7 +195,7 @@ describe("private feeds", () => {
     const { feed } = await wallets.watch(ann, ann, () => undefined);
     for (let i = 0; i < 3; i += 1) await exchange.place(trader(ann), [order], false);
     exchange.commit();
-    await settle(() => feed.seq("orders") === 4);
+    await until(() => feed.seq("orders") === 4);
     expect(feed.since("orders", 2)?.map(({ seq }) => seq)).to.deep.equal([3, 4]);
     expect(feed.since("orders", 4)).to.deep.equal([]);
     expect(feed.since("orders", 0)).to.equal(undefined);
@@ -220,7 +220,7 @@ describe("private feeds", () => {
           await play(exchange, marketId, steps);
           exchange.commit();
           const { orders, positions } = exchange.wallet(ann);
-          await settle(() => feed.seq("orders") === orders.seq && feed.seq("positions") === positions.seq);
+          await until(() => feed.seq("orders") === orders.seq && feed.seq("positions") === positions.seq);
           const since = { orders: a % (orders.seq + 1), positions: b % (positions.seq + 1) };
           const watched = await second.watch(ann, ann, () => undefined, since);
           for (const channel of ["orders", "positions"] as const) {
@@ -282,7 +282,7 @@ describe("private feeds", () => {
       exchange.commit();
       exchange.tail.trim(shard, 99);
     }
-    await settle(() => lost === 1 && errors.length === 1);
+    await until(() => lost === 1 && errors.length === 1);
     first.stop();
     const second = await wallets.watch(ann, ann, () => undefined);
     expect(second.feed).to.not.equal(first.feed);
@@ -308,7 +308,7 @@ describe("private feeds", () => {
     const [filled = "", canceled = "", resting = ""] = exchange
       .wallet(ann)
       .orders.open.map(({ orderId }) => orderId);
-    const early = wallets.waitTerminal(ann, [filled, canceled], 2_000);
+    const early = wallets.waitForTerminal(ann, [filled, canceled], 2_000);
     await order(bob, 1);
     await exchange.cancel(trader(ann), [canceled]);
     exchange.commit();
@@ -317,12 +317,12 @@ describe("private feeds", () => {
       { orderId: canceled, status: "CANCELED", reason: undefined },
     ];
     expect([...(await early).values()]).to.have.deep.members(ended);
-    expect([...(await wallets.waitTerminal(ann, [filled, canceled], 2_000)).values()]).to.have.deep.members(
-      ended,
-    );
-    const some = await wallets.waitTerminal(ann, [filled, resting], 30);
+    expect([
+      ...(await wallets.waitForTerminal(ann, [filled, canceled], 2_000)).values(),
+    ]).to.have.deep.members(ended);
+    const some = await wallets.waitForTerminal(ann, [filled, resting], 30);
     expect([...some.keys()]).to.deep.equal([filled]);
-    expect([...(await wallets.waitTerminal(bob, [filled], 10)).keys()], "of another wallet").to.deep.equal(
+    expect([...(await wallets.waitForTerminal(bob, [filled], 10)).keys()], "of another wallet").to.deep.equal(
       [],
     );
     wallets.close();

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { WebSocket } from "ws";
 import { Client, type Json, serve, type TestServer, trader } from "../client.js";
 import { ids, TestExchange } from "../exchange.js";
-import { settle } from "./timing.js";
+import { until } from "../timing.js";
 
 const [ann = ""] = ids(1);
 
@@ -27,7 +27,7 @@ describe("a socket of the bridge", () => {
     for (const nonce of [5, 5, 4, 6]) client.sendRaw(JSON.stringify({ nonce, status: {} }));
     client.sendRaw(JSON.stringify({ nonce: 7, subscribe: { markets: 1 } }));
     client.sendRaw(JSON.stringify({ nonce: 7, status: {} }));
-    await settle(() => client.frames.length === 6);
+    await until(() => client.frames.length === 6);
     const stale = client.frames
       .filter((frame) => frame["code"] === "STALE_NONCE")
       .map((frame) => frame["nonce"]);
@@ -43,7 +43,7 @@ describe("a socket of the bridge", () => {
     const client = await server.connect(trader(ann));
     for (const message of ["", "{", "[]", "null", '"x"', "{}", '{"nonce":"1","status":{}}'])
       client.sendRaw(message);
-    await settle(() => client.frames.length === 7);
+    await until(() => client.frames.length === 7);
     for (const frame of client.frames) {
       expect(frame).to.include({ code: "INVALID_REQUEST" }).and.not.have.property("nonce");
     }
@@ -108,7 +108,7 @@ describe("a socket of the bridge", () => {
     server = await serve(exchange);
     const client = await server.connect(trader(ann));
     for (let i = 0; i < 60; i += 1) client.send("status", {});
-    await settle(() => client.frames.length === 60);
+    await until(() => client.frames.length === 60);
     const refused = client.frames.filter((frame) => frame["code"] === "RATE_LIMIT_EXCEEDED");
     expect(refused.length).to.be.within(5, 10);
     for (const frame of refused) expect(frame["nonce"]).to.be.above(50);
@@ -142,7 +142,7 @@ describe("a socket of the bridge", () => {
   });
 
   it("hears the last seq of everything it watches, with a checksum of books", async () => {
-    server = await serve(exchange, { beatMs: 40 });
+    server = await serve(exchange, { heartbeatMs: 40 });
     const { marketId, outcomes } = exchange.createMarket(2);
     const client = await server.connect(trader(ann));
     await client.request("subscribe", { markets: { [marketId]: ["book", "trades"] }, private: ["orders"] });
@@ -168,7 +168,7 @@ describe("a socket of the bridge", () => {
   });
 
   it("is dropped when it does not answer pings", async () => {
-    server = await serve(exchange, { beatMs: 30 });
+    server = await serve(exchange, { heartbeatMs: 30 });
     const probe = await server.connect(trader(ann));
     const alive = await server.connect(trader(ann));
     const deaf = new Client(new WebSocket(probe.socket.url.replace(/[0-9]+$/, "1"), { autoPong: false }));
@@ -185,7 +185,7 @@ describe("a socket of the bridge", () => {
     server.bridge.expel(({ keyId }) => (keyId === "another" ? undefined : "KEY_REVOKED"));
     expect(await revoked.closed).to.deep.equal({ code: 1008, reason: "KEY_REVOKED" });
     expect(await other.request("status", {})).to.have.property("status");
-    await settle(() => server.bridge.sockets === 1);
+    await until(() => server.bridge.sockets === 1);
   });
 
   it("gets its answers and 1012 when the server stops", async () => {

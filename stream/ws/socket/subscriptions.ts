@@ -2,20 +2,20 @@
 
 import { CURRENCIES } from "../../../actors/market/types.js";
 import { bitOf, channelsOf, type Mask, watches } from "./channels.js";
-import type { EventWatch } from "../market/events.js";
-import type { Watched } from "./faults.js";
+import type { EventWatch } from "../market/event-watch.js";
+import type { WatchedChannels } from "./faults.js";
 import type { Outbox } from "./outbox.js";
 import type { Caller } from "../ports.js";
 import { MAX_CHARGE, MAX_WATCHED_MARKETS, Refusal, type Selection, type Since } from "./protocol.js";
 import {
   channelNames,
-  missedPrivately,
-  privateSnapshots,
+  missedPrivateBatches,
+  privateSnapshotFields,
   reply,
-  resumption,
+  resumedField,
   selectionOf,
-  snapshotOf,
-  subscribed,
+  snapshotField,
+  subscribedField,
 } from "./replies.js";
 import type { Replica } from "../market/replica.js";
 import type { Rooms } from "../market/rooms.js";
@@ -35,7 +35,7 @@ interface WatchedMarket {
   readonly mask: Mask;
 }
 
-export class Watching {
+export class Subscriptions {
   readonly #shared: Shared;
   readonly #caller: Caller;
   readonly #outbox: Outbox;
@@ -68,7 +68,7 @@ export class Watching {
   async subscribe(nonce: number, selection: Selection, since: Since | undefined): Promise<void> {
     const prepared = await this.#prepare(selection, since);
     if (this.#closed) {
-      this.#abandon(prepared);
+      this.#release(prepared);
       return;
     }
     const { currency, markets, channels, wallet } = prepared;
@@ -81,17 +81,17 @@ export class Watching {
       const resumed = missed?.finish();
       return { replica, mask, resumed };
     });
-    const replayed = missedPrivately(wallet, channels, since);
+    const replayed = missedPrivateBatches(wallet, channels, since);
     const shown = channels.filter((channel) => !replayed.has(channel));
     const answer = [
       reply(nonce, [
-        subscribed(prepared.direct, prepared.events, channels),
-        snapshotOf(
+        subscribedField(prepared.direct, prepared.events, channels),
+        snapshotField(
           joined.map(({ replica, mask, resumed }) => ({ replica, mask, resumed: resumed?.resumed ?? 0 })),
           currency,
         ),
-        ...privateSnapshots(wallet?.feed, shown),
-        ...(since === undefined ? [] : [resumption(since, currency, joined, new Set(replayed.keys()))]),
+        ...privateSnapshotFields(wallet?.feed, shown),
+        ...(since === undefined ? [] : [resumedField(since, currency, joined, new Set(replayed.keys()))]),
       ]),
     ];
     for (const { replica, mask, resumed } of joined) {
@@ -110,14 +110,14 @@ export class Watching {
     for (const { replica } of markets) this.#shared.rooms.of(replica).flush();
     this.#outbox.answer([
       reply(nonce, [
-        snapshotOf(
+        snapshotField(
           markets.map(({ replica, mask }) => ({ replica, mask, resumed: 0 })),
           currency,
         ),
-        ...privateSnapshots(wallet?.feed, channels),
+        ...privateSnapshotFields(wallet?.feed, channels),
       ]),
     ]);
-    this.#abandon(prepared);
+    this.#release(prepared);
   }
 
   /** Drops subjects, and answers with those that were watched and their channels. */
@@ -128,7 +128,7 @@ export class Watching {
       const channels = this.#drop(subject);
       if (channels.length > 0) dropped[subject] = channels;
     }
-    for (const marketId of [...this.#markets.keys()]) this.#settle(marketId);
+    for (const marketId of [...this.#markets.keys()]) this.#updateChannels(marketId);
     return dropped;
   }
 
@@ -151,7 +151,7 @@ export class Watching {
   }
 
   /** Begins to watch a market that appeared in a watched event, from its first delta on. */
-  async appear(marketId: string): Promise<void> {
+  async addAppeared(marketId: string): Promise<void> {
     if (this.#markets.has(marketId) || this.#events.size === 0) return;
     const replica = await this.#shared.replicas.acquire(marketId);
     if (replica === undefined) return;
@@ -202,7 +202,7 @@ export class Watching {
     return frames;
   }
 
-  *watched(): Generator<Watched> {
+  *watched(): Generator<WatchedChannels> {
     for (const { replica, mask } of this.#markets.values()) {
       this.#shared.rooms.of(replica).flush();
       yield { market: replica.market, mask };
@@ -214,7 +214,7 @@ export class Watching {
     this.#direct.clear();
     for (const eventId of this.#events.keys()) this.#shared.events.unwatch(eventId, this.#onAppeared);
     this.#events.clear();
-    for (const marketId of [...this.#markets.keys()]) this.#settle(marketId);
+    for (const marketId of [...this.#markets.keys()]) this.#updateChannels(marketId);
     this.#dropWallet();
   }
 
@@ -260,7 +260,7 @@ export class Watching {
   }
 
   /** Brings a market's channels in line with the subjects that are left. */
-  #settle(marketId: string): void {
+  #updateChannels(marketId: string): void {
     const watched = this.#markets.get(marketId);
     if (watched === undefined) return;
     const { replica, mask } = watched;
@@ -326,7 +326,7 @@ export class Watching {
     return feed === undefined ? [] : [...this.#private].map((channel) => `"${channel}":${feed.seq(channel)}`);
   }
 
-  #abandon(prepared: Prepared): void {
+  #release(prepared: Prepared): void {
     for (const { replica } of prepared.markets) this.#shared.rooms.removeEmpty(replica.marketId);
     release(this.#shared, prepared);
     this.#unwatchEvents(prepared.events.keys());

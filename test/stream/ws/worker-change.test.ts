@@ -1,24 +1,24 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { ledgerShardOf, marketActor } from "../../../../actors/actor.js";
-import type { MarketState } from "../../../../actors/market/state.js";
-import type { MarketDefinition } from "../../../../actors/market/types.js";
-import { contracts, millicents, ticks } from "../../../../actors/units.js";
-import { actorOf } from "../../../../stream/runtime/actors.js";
-import { systemClock } from "../../../../stream/log/clock.js";
-import { LogExchange } from "../../../../stream/log/exchange.js";
-import { silentLogger } from "../../../../stream/log/logger.js";
-import { MemoryLog } from "../../../support/log/memory-log.js";
-import { MemoryStore } from "../../../support/log/memory-store.js";
-import { LogTail } from "../../../../stream/log/tail.js";
-import { Worker } from "../../../../stream/runtime/worker.js";
-import { bitOf, maskOf } from "../../../../stream/ws/socket/channels.js";
-import { Replicas } from "../../../../stream/ws/market/replica.js";
-import { Wallets } from "../../../../stream/ws/wallet/wallets.js";
-import { FREE, GRID } from "../../../actors/scenario.js";
-import { type Json, Mirror } from "../client.js";
-import { ids } from "../exchange.js";
-import { settle } from "../socket/timing.js";
+import { ledgerShardOf, marketActor } from "../../../actors/actor.js";
+import type { MarketState } from "../../../actors/market/state.js";
+import type { MarketDefinition } from "../../../actors/market/types.js";
+import { contracts, millicents, ticks } from "../../../actors/units.js";
+import { actorOf } from "../../../stream/runtime/actors.js";
+import { systemClock } from "../../../stream/log/clock.js";
+import { LogExchange } from "../../../stream/log/exchange.js";
+import { silentLogger } from "../../../stream/log/logger.js";
+import { MemoryLog } from "../../support/log/memory-log.js";
+import { MemoryStore } from "../../support/log/memory-store.js";
+import { LogTail } from "../../../stream/log/tail.js";
+import { Worker } from "../../../stream/runtime/worker.js";
+import { bitOf, maskOf } from "../../../stream/ws/socket/channels.js";
+import { Replicas } from "../../../stream/ws/market/replica.js";
+import { Wallets } from "../../../stream/ws/wallet/wallets.js";
+import { FREE, GRID } from "../../actors/scenario.js";
+import { type Json, Mirror } from "./client.js";
+import { ids } from "./exchange.js";
+import { until } from "./timing.js";
 
 const [ann = "", bob = ""] = ids(2);
 const ALL = maskOf(["book", "bbo", "trades"], "CASH");
@@ -119,7 +119,7 @@ describe("replicas and private feeds on the log itself", function () {
     await place(ann, 0, 400);
     const replica = await replicas.acquire(marketId);
     if (replica === undefined) throw new Error("no replica");
-    await settle(() => replica.market.seq("book", "CASH") === 1);
+    await until(() => replica.market.seq("book", "CASH") === 1);
     const publicSeqs: number[] = [];
     replica.onBatch(({ parts: published }) => {
       for (const part of published) if (part.channel === "book") publicSeqs.push(part.seq);
@@ -135,11 +135,11 @@ describe("replicas and private feeds on the log itself", function () {
     const second = await result("second");
     closing.push(() => second.stop());
     const canceled = await place(ann, 0, 300);
-    await settle(() => mirror.orders.has(canceled));
-    const ended = wallets.waitTerminal(ann, [canceled], 5_000);
+    await until(() => mirror.orders.has(canceled));
+    const ended = wallets.waitForTerminal(ann, [canceled], 5_000);
     await exchange.ledger(ledgerShardOf(ann), { kind: "cancel", wallet: ann, orderIds: [canceled] });
     expect((await ended).get(canceled)).to.deep.include({ status: "CANCELED" });
-    await settle(() => feed.seq("orders") === 5 && replica.market.seq("book", "CASH") === 5);
+    await until(() => feed.seq("orders") === 5 && replica.market.seq("book", "CASH") === 5);
 
     expect(publicSeqs).to.deep.equal([2, 3, 4, 5]);
     expect([...mirror.orders.values()].map((order) => order["price"])).to.deep.equal(["0.400"]);

@@ -4,7 +4,7 @@ import type { Caller, Disconnects, Trading } from "../ports.js";
 
 const RETRY_MS = 1_000;
 
-export interface SafetyPorts {
+export interface CancelOnDisconnectPorts {
   readonly trading: Trading;
   readonly disconnects: Disconnects;
   readonly onError: (error: unknown) => void;
@@ -12,12 +12,12 @@ export interface SafetyPorts {
   readonly isClosing: () => boolean;
 }
 
-export class Safety {
-  readonly #ports: SafetyPorts;
+export class CancelOnDisconnect {
+  readonly #ports: CancelOnDisconnectPorts;
   readonly #caller: Caller;
   #armed = false;
 
-  constructor(ports: SafetyPorts, caller: Caller) {
+  constructor(ports: CancelOnDisconnectPorts, caller: Caller) {
     this.#ports = ports;
     this.#caller = caller;
   }

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { WebSocket } from "ws";
 import { Client, serve, type TestServer, trader } from "../client.js";
 import { ids, TestExchange } from "../exchange.js";
-import { settle } from "./timing.js";
+import { until } from "../timing.js";
 
 const [ann = ""] = ids(1);
 
@@ -33,14 +33,14 @@ describe("what comes every 15 s", () => {
     await client.request("status", {});
     expect([heartbeats(), pings]).to.deep.equal([0, 0]);
     mock.timers.tick(1);
-    await settle(() => heartbeats() === 1 && pings === 1);
+    await until(() => heartbeats() === 1 && pings === 1);
 
     mock.timers.tick(14_999);
     await client.request("status", {});
     expect(deaf.socket.readyState).to.equal(WebSocket.OPEN);
     mock.timers.tick(1);
     expect((await deaf.closed).code).to.equal(1006);
-    await settle(() => heartbeats() === 2 && pings === 2);
+    await until(() => heartbeats() === 2 && pings === 2);
     expect(client.socket.readyState).to.equal(WebSocket.OPEN);
   });
 });

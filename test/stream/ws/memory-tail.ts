@@ -1,7 +1,7 @@
 /** A log of delta streams in memory whose deliveries come whenever the test's randomness says. */
 
-import type { ActorId, Batch } from "../../../../actors/actor.js";
-import type { AnyDelta, Entry, Tail } from "../../../../stream/log/ports.js";
+import type { ActorId, Batch } from "../../../actors/actor.js";
+import type { AnyDelta, Entry, Tail } from "../../../stream/log/ports.js";
 
 /** Gives a whole number below `n`. */
 export type Random = (n: number) => number;

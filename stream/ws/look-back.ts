@@ -1,13 +1,13 @@
 /** Reading what an actor said before now, through the same port that says what it says next. */
 
-import type { ActorId } from "../../../actors/actor.js";
-import type { AnyDelta, Entry, Tail } from "../../log/ports.js";
-import { Unavailable } from "../../log/ports.js";
+import type { ActorId } from "../../actors/actor.js";
+import type { AnyDelta, Entry, Tail } from "../log/ports.js";
+import { Unavailable } from "../log/ports.js";
 
 const FIRST_WINDOW = 256;
 const WINDOW_GROWTH = 8;
 /** The furthest back that is looked for anything; a resume from before it gets a snapshot. */
-export const FURTHEST_ENTRIES = 20_000;
+export const MAX_ENTRIES_BACK = 20_000;
 const READ_TIMEOUT_MS = 5_000;
 
 /** The entries after `afterSeq` up to `throughSeq`, or `undefined` when some are no longer there. */
@@ -51,7 +51,7 @@ export function readEntries<Delta extends AnyDelta>(
 }
 
 /** What was found looking back: entries in order, and whether `enough` was satisfied by them. */
-export interface Past<Delta> {
+export interface LookBack<Delta> {
   readonly entries: readonly Entry<Delta>[];
   readonly complete: boolean;
 }
@@ -66,10 +66,10 @@ export async function lookBack<Delta extends AnyDelta>(
   actor: ActorId,
   throughSeq: number,
   enough: (entries: readonly Entry<Delta>[]) => boolean,
-): Promise<Past<Delta>> {
+): Promise<LookBack<Delta>> {
   let entries: readonly Entry<Delta>[] = [];
   let depth = 0;
-  let furthest = Math.min(throughSeq, FURTHEST_ENTRIES);
+  let furthest = Math.min(throughSeq, MAX_ENTRIES_BACK);
   let trimmed = false;
   while (!enough(entries)) {
     if (depth === furthest) return { entries, complete: false };

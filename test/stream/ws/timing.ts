@@ -1,6 +1,6 @@
 /** Randomness that fast-check can repeat, and waiting that ends. */
 
-import type { Random } from "../market/tail.js";
+import type { Random } from "./memory-tail.js";
 
 export function randomOf(stream: Iterable<number>): Random {
   const numbers = stream[Symbol.iterator]();
@@ -11,7 +11,7 @@ export function randomOf(stream: Iterable<number>): Random {
 }
 
 /** Waits until a condition holds, at most a few seconds unless told. */
-export async function settle(condition: () => boolean, timeoutMs = 4_000): Promise<void> {
+export async function until(condition: () => boolean, timeoutMs = 4_000): Promise<void> {
   for (const until = Date.now() + timeoutMs; !condition();) {
     if (Date.now() > until) throw new Error("it never came to that");
     await new Promise((resolve) => setTimeout(resolve, 1));
