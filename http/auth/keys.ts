@@ -1,9 +1,12 @@
-/** Which public keys the exchange accepts, and their fingerprints (contract section 5, quality checklist). */
+/** Checks of submitted public keys, and their fingerprints (contract section 5). */
 
 import { createHash, createPublicKey, type KeyObject } from "node:crypto";
+import type { EdwardsPoint } from "@noble/curves/abstract/edwards.js";
+import { ed25519 } from "@noble/curves/ed25519.js";
+import { bytesToNumberLE } from "@noble/curves/utils.js";
 import { decodeBase64, type KeyAlgorithm } from "./signing.js";
 
-/** A key that passed every check, as it is stored. The fingerprint is of the DER. */
+/** Key that passed every check, as it is stored. The fingerprint is that of the DER. */
 export interface AcceptedKey {
   readonly ok: true;
   readonly pem: string;
@@ -12,7 +15,7 @@ export interface AcceptedKey {
   readonly algorithm: KeyAlgorithm;
 }
 
-/** Why a key is refused, in words for the caller. The message never repeats any of the key. */
+/** Refusal of a key, with a message for the caller that never repeats any part of the key. */
 export interface RefusedKey {
   readonly ok: false;
   readonly message: string;
@@ -24,49 +27,30 @@ const P256_PREFIX = Buffer.from("3059301306072a8648ce3d020106082a8648ce3d0301070
 const P256_BYTES = P256_PREFIX.length + 64;
 const ED25519_BYTES = ED25519_PREFIX.length + 32;
 
-const FIELD = 2n ** 255n - 19n;
+/** All bits of an encoded Ed25519 point but the highest, which is the sign of x. */
+const Y_BITS = 2n ** 255n - 1n;
 
-function power(base: bigint, exponent: bigint): bigint {
-  let result = 1n;
-  let factor = base % FIELD;
-  for (let rest = exponent; rest > 0n; rest >>= 1n) {
-    if (rest & 1n) result = (result * factor) % FIELD;
-    factor = (factor * factor) % FIELD;
+function notOnCurve(algorithm: KeyAlgorithm): string {
+  return `publicKey is not a point of the ${algorithm} curve; generate a new key pair`;
+}
+
+/** Returns the refusal of a bad Ed25519 point, or `undefined` for a good one; Node itself imports any 32 bytes. */
+function refusePoint(encoded: Uint8Array): string | undefined {
+  const { Point } = ed25519;
+  const y = bytesToNumberLE(encoded) & Y_BITS;
+  if (y >= Point.Fp.ORDER) return "publicKey is a non-canonical Ed25519 point; generate a new key pair";
+  let point: EdwardsPoint;
+  try {
+    point = Point.fromBytes(encoded, true);
+  } catch {
+    return notOnCurve("Ed25519");
   }
-  return result;
-}
-
-const invert = (value: bigint): bigint => power(value, FIELD - 2n);
-const CURVE_D = (((FIELD - 121665n) % FIELD) * invert(121666n)) % FIELD;
-
-/** The y of the points whose order divides 8: signatures under them can be forged. */
-const SMALL_ORDER_Y = new Set([
-  0n,
-  1n,
-  FIELD - 1n,
-  littleEndian(Buffer.from("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05", "hex")),
-  littleEndian(Buffer.from("c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a", "hex")),
-]);
-
-function littleEndian(bytes: Uint8Array): bigint {
-  return BigInt(`0x${Buffer.from(bytes).reverse().toString("hex")}`);
-}
-
-/** Judges the 32 bytes of an Ed25519 point; Node itself imports any of them. */
-function refusePoint(bytes: Uint8Array): string | undefined {
-  const encoded = littleEndian(bytes);
-  const sign = encoded >> 255n;
-  const y = encoded & (2n ** 255n - 1n);
-  if (y >= FIELD) return "publicKey is a non-canonical Ed25519 point";
-  if (SMALL_ORDER_Y.has(y)) return "publicKey is an Ed25519 point of small order";
-  const ySquared = (y * y) % FIELD;
-  const xSquared = ((ySquared - 1n + FIELD) * invert((CURVE_D * ySquared + 1n) % FIELD)) % FIELD;
-  if (xSquared === 0n && sign === 1n) return "publicKey is a non-canonical Ed25519 point";
-  if (power(xSquared, (FIELD - 1n) / 2n) !== 1n) return "publicKey is not a point of the Ed25519 curve";
+  // Anybody can forge signatures under a point whose order divides 8.
+  if (point.isSmallOrder()) return "publicKey is an Ed25519 point of small order; generate a new key pair";
   return undefined;
 }
 
-/** Says what a DER that is no key of ours is, as far as it can be told. */
+/** Returns the refusal of a DER that is neither an Ed25519 nor an uncompressed P-256 key, as precisely as OpenSSL allows. */
 function describeOther(der: Buffer): string {
   let key: KeyObject;
   try {
@@ -77,45 +61,47 @@ function describeOther(der: Buffer): string {
   const type = key.asymmetricKeyType ?? "unknown";
   const curve = key.asymmetricKeyDetails?.namedCurve;
   if (type === "ec" && curve !== undefined && curve !== "prime256v1") {
-    return `publicKey is on the curve ${curve}; only P-256 and Ed25519 are accepted`;
+    return `publicKey is on the curve ${curve}; send a P-256 or an Ed25519 key`;
   }
   if (type !== "ec" && type !== "ed25519") {
-    return `publicKey is of type ${type}; only Ed25519 and P-256 are accepted`;
+    return `publicKey is of type ${type}; send an Ed25519 or a P-256 key`;
   }
   if (key.export({ format: "der", type: "spki" }).length < der.length) {
-    return "publicKey has trailing bytes after the key";
+    return "publicKey has trailing bytes after the key; remove them";
   }
-  return "publicKey is not in the plain SPKI encoding; export it again with an uncompressed point";
+  return "publicKey is not in the plain SPKI encoding; export the key again, with an uncompressed point";
 }
 
 /**
- * Judges a submitted public key: one SPKI PEM of the named algorithm, nothing before, after or beside it.
- * A refusal says which check failed (contract section 5).
+ * Accepts a submitted public key, or says which check it failed (contract section 5). The text must be one SPKI PEM of
+ * the named algorithm, with nothing before, after or beside it.
  */
 export function acceptKey(pem: string, algorithm: KeyAlgorithm): AcceptedKey | RefusedKey {
   const refuse = (message: string): RefusedKey => ({ ok: false, message });
   if (pem.includes("PRIVATE KEY")) {
-    return refuse("publicKey is a private key: keep it secret, and send the public key made from it");
+    return refuse("publicKey is a private key; keep it secret and send the public key of the pair");
   }
   const body = PEM.exec(pem)?.[1];
   if (body === undefined) {
     return refuse("publicKey must be exactly one PEM block of type PUBLIC KEY, newlines included");
   }
   const der = decodeBase64(body.replace(/[\r\n]/g, ""));
-  if (der === undefined) return refuse("publicKey is not valid base64 inside its PEM block");
+  if (der === undefined)
+    return refuse("publicKey is not valid base64 inside its PEM block; export the key again");
   const isEd25519 =
     der.length === ED25519_BYTES && der.subarray(0, ED25519_PREFIX.length).equals(ED25519_PREFIX);
   const isP256 = der.length === P256_BYTES && der.subarray(0, P256_PREFIX.length).equals(P256_PREFIX);
   if (!isEd25519 && !isP256) return refuse(describeOther(der));
   const found: KeyAlgorithm = isEd25519 ? "Ed25519" : "P-256";
-  if (found !== algorithm) return refuse(`publicKey is of type ${found}, but algorithm says ${algorithm}`);
+  if (found !== algorithm)
+    return refuse(`publicKey is of type ${found}, but algorithm is ${algorithm}; send the type of the key`);
   const point = isEd25519 ? refusePoint(der.subarray(ED25519_PREFIX.length)) : undefined;
   if (point !== undefined) return refuse(point);
   let key: KeyObject;
   try {
     key = createPublicKey({ key: der, format: "der", type: "spki" });
   } catch {
-    return refuse(`publicKey is not a point of the ${found} curve`);
+    return refuse(notOnCurve(found));
   }
   return {
     ok: true,
@@ -126,7 +112,7 @@ export function acceptKey(pem: string, algorithm: KeyAlgorithm): AcceptedKey | R
   };
 }
 
-/** `sha256:` and the hex digest of a key's SPKI DER. */
+/** Returns the fingerprint of a key: `sha256:` and the hex digest of its SPKI DER. */
 export function fingerprintOf(spki: Uint8Array): string {
   return `sha256:${createHash("sha256").update(spki).digest("hex")}`;
 }

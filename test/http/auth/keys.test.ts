@@ -97,8 +97,16 @@ describe("keys that are refused, and the reason given", () => {
       "Ed25519",
       /small order/,
     ],
+    ["minus one with a sign bit", pemOfPoint(`ec${"ff".repeat(31)}`), "Ed25519", /small order/],
     ["y = p", pemOfPoint(`ed${"ff".repeat(30)}7f`), "Ed25519", /non-canonical/],
     ["y = p + 1", pemOfPoint(`ee${"ff".repeat(30)}7f`), "Ed25519", /non-canonical/],
+    ["y = p with a sign bit", pemOfPoint(`ed${"ff".repeat(31)}`), "Ed25519", /non-canonical/],
+    [
+      "y = 2^255 - 1, which is on no curve either",
+      pemOfPoint(`${"ff".repeat(31)}7f`),
+      "Ed25519",
+      /non-canonical/,
+    ],
     ["no point at all", pemOfPoint(`02${"00".repeat(31)}`), "Ed25519", /not a point/],
   ];
   for (const [name, pem, algorithm, message] of cases) {
