@@ -5,7 +5,7 @@ import { recordAudit } from "../../db/queries/operator/audit.js";
 import { publishGeoRules, readGeoRules, type GeoRules } from "../../db/queries/operator/geo.js";
 import type { Changes } from "../reference/changes.js";
 import { Refused } from "../request/errors.js";
-import { rangeOf } from "../geo/geo.js";
+import { rangeOf } from "../geo/addresses.js";
 import { sessionEndpoint } from "../request/route.js";
 import { Geo, GeoBody } from "./schemas/exchange.js";
 import { auditedAction } from "./audit.js";

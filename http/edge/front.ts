@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { NextFunction, Request, RequestHandler, Response } from "express";
 import { Refused } from "../request/errors.js";
-import { addressValue } from "../geo/geo.js";
+import { subscriberOf } from "../geo/addresses.js";
 import { localsOf } from "./incoming.js";
 import { readTarget } from "./target.js";
 import { MemoryBuckets } from "../request/throttle.js";
@@ -18,8 +18,6 @@ export interface EdgeLimits {
   readonly bodyBytes: number;
 }
 
-/** What precedes an IPv4 address in the IPv6 form of it. */
-const MAPPED_V4 = 0xffffn;
 /** The largest body that the service itself takes; the edge normally stops smaller ones. */
 const MAX_BODY_BYTES = 100 * 1024;
 
@@ -38,16 +36,6 @@ export const requestId: RequestHandler = (req, res, next) => {
   res.set("X-Request-Id", id);
   next();
 };
-
-/**
- * Who is counted together: an IPv4 address, or the 64 leading bits of an IPv6 one, all the addresses of which belong to
- * one subscriber.
- */
-function subscriberOf(ip: string): string {
-  const address = ip.includes(":") ? addressValue(ip) : undefined;
-  if (address === undefined || address >> 32n === MAPPED_V4) return ip;
-  return `${(address >> 64n).toString(16)}::/64`;
-}
 
 /** Counts requests per address, the public routes apart. */
 export function edgeRate(limits: EdgeLimits): RequestHandler {

@@ -1,21 +1,21 @@
 /**
- * Files in MaxMind's format, of whatever vendor: where an address is, and whether it hides who is behind it. Each file
- * is asked for both, because vendors cut their data differently.
+ * Files in MaxMind's format, of any vendor: the region of an address, and whether it hides its users. Each file is
+ * searched for both, because vendors divide their data differently.
  */
 
 import { unwatchFile, watchFile } from "node:fs";
-import { isIP } from "node:net";
 import maxmind, { type Reader, type Response } from "maxmind";
-import type { AddressFacts } from "./geo.js";
+import { plainAddress } from "./addresses.js";
+import { NO_FACTS, type AddressFacts } from "./geo-table.js";
 
-/** What a record may say; every part is absent in some files. */
+/** Record of an address; each part is absent in some files. */
 interface AddressRecord {
   readonly country?: { readonly iso_code?: string };
   readonly subdivisions?: readonly { readonly iso_code?: string }[];
   readonly traits?: Flags;
 }
 
-/** A data centre is no disguise (specification, Location checks), so `is_anonymous`, which counts it in, is not looked at. */
+/** Flags that hide users. `is_anonymous` is not read, because it includes data centres (specification, Location checks). */
 interface Flags {
   readonly is_anonymous_vpn?: boolean;
   readonly is_public_proxy?: boolean;
@@ -23,11 +23,9 @@ interface Flags {
   readonly is_tor_exit_node?: boolean;
 }
 
-/** An IPv4 address as a socket of both families shows it. */
-const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
-const NOTHING: AddressFacts = { anonymous: false, region: undefined };
 const WATCH_MS = 5_000;
 
+/** Directory of facts by address. */
 export interface AddressDirectory {
   find(ip: string): AddressFacts;
 }
@@ -47,12 +45,12 @@ function regionOf({ country, subdivisions }: AddressRecord): string | undefined 
   return code === undefined || part === undefined ? code : `${code}-${part}`;
 }
 
-/** The first file that knows a region says it; any of them may know that an address hides its users. */
+/** Returns a directory of files: the region is that of the first file that has one, and each file may mark an address anonymous. */
 export function directoryOf(files: () => readonly Pick<Reader<Response>, "get">[]): AddressDirectory {
   return {
     find: (text) => {
-      const ip = MAPPED.exec(text)?.[1] ?? text;
-      if (isIP(ip) === 0) return NOTHING;
+      const ip = plainAddress(text);
+      if (ip === undefined) return NO_FACTS;
       const records = files().flatMap((file) => {
         const found = file.get(ip);
         return found === null ? [] : [found as AddressRecord & Flags];
@@ -63,14 +61,14 @@ export function directoryOf(files: () => readonly Pick<Reader<Response>, "get">[
   };
 }
 
-/** The files of a gateway, which are read anew when they are replaced on disk. */
+/** Files of a gateway, read again when they are replaced on disk. */
 export class GeoIpFiles implements AddressDirectory {
   readonly #readers: Reader<Response>[] = [];
   readonly #directory = directoryOf(() => this.#readers);
 
   private constructor(private readonly paths: readonly string[]) {}
 
-  /** Opens the files. Throws when one cannot be read; one that is broken later leaves the last good one in place. */
+  /** Opens the files. Throws when one cannot be read; a file that breaks later leaves its last good version in place. */
   static async open(paths: readonly string[], onError: (error: unknown) => void): Promise<GeoIpFiles> {
     const files = new GeoIpFiles(paths);
     for (const [index, path] of paths.entries()) {
@@ -90,7 +88,7 @@ export class GeoIpFiles implements AddressDirectory {
     return this.#directory.find(ip);
   }
 
-  /** Stops looking at the disk. */
+  /** Stops watching the files. */
   close(): void {
     for (const path of this.paths) unwatchFile(path);
   }

@@ -5,7 +5,7 @@
 
 import type { DeviceLocation } from "../../db/queries/accounts/device-locations.js";
 import { Refused, type Code } from "../request/errors.js";
-import type { GeoTable } from "./geo.js";
+import type { GeoTable } from "./geo-table.js";
 import type { AddressDirectory } from "./geoip.js";
 import type { Reference } from "../reference/reference.js";
 

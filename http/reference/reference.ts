@@ -18,7 +18,7 @@ import { currentTicks } from "../../db/queries/catalog/ticks.js";
 import { findTrader, type Trader } from "../../db/queries/accounts/traders.js";
 import { Cache } from "./cache.js";
 import type { LiveKey } from "../request/callers.js";
-import { geoTable, type GeoTable } from "../geo/geo.js";
+import { geoTable, type GeoTable } from "../geo/geo-table.js";
 import type { KeyDirectory } from "../auth/signed.js";
 
 /** What can be invalidated, by whoever changes it. */

@@ -1,6 +1,6 @@
 /** Writes small files in MaxMind's format, for tests: a search tree of 24-bit records over 128 bits, then the data. */
 
-import { rangeOf } from "../../http/geo/geo.js";
+import { rangeOf } from "../../http/geo/addresses.js";
 
 type Value = string | number | boolean | { readonly [name: string]: Value } | readonly Value[];
 
