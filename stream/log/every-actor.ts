@@ -40,7 +40,7 @@ export class EveryActor {
   /** The last seq of each actor that is in hand or has been handed over. */
   readonly #cursors: Map<ActorId, number>;
   #gathered: Entry[] = [];
-  readonly #lost = new Set<ActorId>();
+  readonly #gaps = new Set<ActorId>();
   /** By domain, whose actors have something new. */
   readonly #dirty = new Map<string, Set<ActorId>>();
   readonly #toScan = new Set<string>();
@@ -61,16 +61,16 @@ export class EveryActor {
   #onNotification({ partition, notices, scanAll }: Notification): void {
     if (scanAll) this.#toScan.add(partition);
     for (const { actor, inline } of notices) {
-      if (inline === undefined || !this.#takeInline(actor, inline)) this.#markDirty(actor);
+      if (inline === undefined || !this.#acceptInline(actor, inline)) this.#markDirty(actor);
     }
     this.#wake();
   }
 
   /** Who is behind, or cannot read what came, leaves it in the log and reads on from there. */
-  #takeInline(actor: ActorId, { position: seq, body }: InlineRecord): boolean {
+  #acceptInline(actor: ActorId, { position: seq, body }: InlineRecord): boolean {
     if (this.#gathered.length >= this.#options.batchEntries) return false;
     try {
-      return this.#take(actor, { seq, body });
+      return this.#accept(actor, { seq, body });
     } catch (error) {
       if (error instanceof CorruptLog) return false;
       throw error;
@@ -78,10 +78,10 @@ export class EveryActor {
   }
 
   /** Whether an entry is in hand now, or was before; not when one before it is missing. */
-  #take(actor: ActorId, stored: StoredEntry): boolean {
+  #accept(actor: ActorId, stored: StoredEntry): boolean {
     const last = this.#cursors.get(actor) ?? 0;
     if (stored.seq <= last) return true;
-    if (stored.seq !== last + 1 || this.#lost.has(actor)) return false;
+    if (stored.seq !== last + 1 || this.#gaps.has(actor)) return false;
     // What the log gives is an entry of that actor, whatever its deltas are.
     this.#gathered.push(parseEntry(actor, stored) as unknown as Entry);
     this.#cursors.set(actor, stored.seq);
@@ -89,7 +89,7 @@ export class EveryActor {
   }
 
   #markDirty(actor: ActorId): void {
-    if (this.#lost.has(actor)) return;
+    if (this.#gaps.has(actor)) return;
     const group = this.#ports.log.commitGroupOf(partitionOf(actor));
     const dirty = this.#dirty.get(group);
     if (dirty === undefined) this.#dirty.set(group, new Set([actor]));
@@ -136,7 +136,7 @@ export class EveryActor {
       if (this.#gathered.length >= batchEntries) break;
       this.#dirty.delete(group);
       try {
-        await this.#readOn([...actors], page);
+        await this.#readGroup([...actors], page);
       } catch (error) {
         for (const actor of actors) this.#markDirty(actor);
         throw error;
@@ -144,7 +144,7 @@ export class EveryActor {
     }
   }
 
-  async #readOn(actors: readonly ActorId[], page: number): Promise<void> {
+  async #readGroup(actors: readonly ActorId[], page: number): Promise<void> {
     const reads = actors.map((actor) => ({
       partition: partitionOf(actor),
       actor,
@@ -153,11 +153,11 @@ export class EveryActor {
     for (const { actor, entries } of await this.#ports.log.readEntries(reads, page)) {
       const last = this.#cursors.get(actor) ?? 0;
       if ((entries[0]?.seq ?? 0) > last + 1) {
-        this.#lost.add(actor);
+        this.#gaps.add(actor);
         this.#options.onGap(actor, last);
         continue;
       }
-      for (const stored of entries) this.#take(actor, stored);
+      for (const stored of entries) this.#accept(actor, stored);
       if (entries.length === page) this.#markDirty(actor);
     }
   }

@@ -34,7 +34,7 @@ const RESEND_LOST_MS = 100;
 const MEMORY_MS = 1_000;
 const MAX_APPEND = 500;
 
-interface Ask {
+interface QueuedCommand {
   readonly actor: ActorId;
   readonly body: string;
   /** Called when the message is in the mailbox (`taken`), was refused (`full`), or may be neither (`unknown`). */
@@ -44,8 +44,8 @@ interface Ask {
 export class LogExchange implements Exchange {
   readonly #options: ExchangeOptions;
   readonly #feed: string;
-  readonly #waiting = new Map<string, Set<(reply: unknown) => void>>();
-  readonly #outgoing = new Map<string, Ask[]>();
+  readonly #listeners = new Map<string, Set<(reply: unknown) => void>>();
+  readonly #queues = new Map<string, QueuedCommand[]>();
   readonly #sending = new Set<string>();
   #subscription: Subscription | undefined;
   #cancelMemory: () => void = () => undefined;
@@ -82,7 +82,7 @@ export class LogExchange implements Exchange {
 
   #receiveReplies(body: string): void {
     for (const [id, reply] of parseReplies(body)) {
-      for (const resolve of this.#waiting.get(id) ?? []) resolve(reply);
+      for (const resolve of this.#listeners.get(id) ?? []) resolve(reply);
     }
   }
 
@@ -143,26 +143,26 @@ export class LogExchange implements Exchange {
   }
 
   #listen(id: string, listener: (reply: unknown) => void): void {
-    const listeners = this.#waiting.get(id);
-    if (listeners === undefined) this.#waiting.set(id, new Set([listener]));
+    const listeners = this.#listeners.get(id);
+    if (listeners === undefined) this.#listeners.set(id, new Set([listener]));
     else listeners.add(listener);
   }
 
   #listens(id: string, listener: (reply: unknown) => void): boolean {
-    return this.#waiting.get(id)?.has(listener) ?? false;
+    return this.#listeners.get(id)?.has(listener) ?? false;
   }
 
   #unlisten(id: string, listener: (reply: unknown) => void): void {
-    const listeners = this.#waiting.get(id);
+    const listeners = this.#listeners.get(id);
     listeners?.delete(listener);
-    if (listeners?.size === 0) this.#waiting.delete(id);
+    if (listeners?.size === 0) this.#listeners.delete(id);
   }
 
   /** Queues a message; what comes together for one partition travels together. */
-  #send(ask: Ask): void {
+  #send(ask: QueuedCommand): void {
     const partition = partitionOf(ask.actor);
-    const queue = this.#outgoing.get(partition);
-    if (queue === undefined) this.#outgoing.set(partition, [ask]);
+    const queue = this.#queues.get(partition);
+    if (queue === undefined) this.#queues.set(partition, [ask]);
     else queue.push(ask);
     if (this.#sending.has(partition)) return;
     this.#sending.add(partition);
@@ -173,7 +173,7 @@ export class LogExchange implements Exchange {
 
   async #flush(partition: string): Promise<void> {
     const { log, mailboxCapacity = 100_000 } = this.#options;
-    const queue = this.#outgoing.get(partition) ?? [];
+    const queue = this.#queues.get(partition) ?? [];
     while (queue.length > 0) {
       const asks = queue.splice(0, MAX_APPEND);
       const deliveries: Delivery[] = asks.map(({ actor, body }) => ({ to: actor, body }));
@@ -184,7 +184,7 @@ export class LogExchange implements Exchange {
         for (const { sent } of asks) sent("unknown");
       }
     }
-    this.#outgoing.delete(partition);
+    this.#queues.delete(partition);
     this.#sending.delete(partition);
   }
 

@@ -10,7 +10,7 @@ import { EveryActor, type EveryActorOptions } from "./every-actor.js";
 import type { InlineRecord, Listener, Log, Notification, StoredEntry } from "./log.js";
 import type { Logger } from "./logger.js";
 import { CorruptLog, parseEntry } from "./packing.js";
-import { load } from "../runtime/recovery.js";
+import { loadActor } from "../runtime/recovery.js";
 import type { ActorOf } from "../runtime/instance.js";
 import type { AnyDelta, Entry, Tail } from "./ports.js";
 
@@ -122,11 +122,11 @@ export class LogTail implements Tail {
       const notifications = this.#pendingNotifications;
       this.#pendingNotifications = [];
       if (this.#closed) return;
-      for (const one of notifications) this.#take(one);
+      for (const one of notifications) this.#handle(one);
     });
   }
 
-  #take({ partition, notices, scanAll }: Notification): void {
+  #handle({ partition, notices, scanAll }: Notification): void {
     const actors = this.#followed.get(partition);
     if (actors === undefined) return;
     if (scanAll) {
@@ -148,13 +148,13 @@ export class LogTail implements Tail {
     if (dirty === undefined) this.#dirty.set(group, new Set([actor]));
     else dirty.add(actor);
     if (this.#reading.has(group) || this.#closed) return;
-    const reading = this.#readOn(group).finally(() => {
+    const reading = this.#readGroup(group).finally(() => {
       this.#reading.delete(group);
     });
     this.#reading.set(group, reading);
   }
 
-  async #readOn(group: string): Promise<void> {
+  async #readGroup(group: string): Promise<void> {
     // Everything that is followed or rings in this turn of the loop is read together.
     await Promise.resolve();
     for (;;) {
@@ -180,15 +180,15 @@ export class LogTail implements Tail {
     this.#checkHeads.delete(partition);
     for (const [index, actor] of actors.entries()) {
       const seq = heads[index]?.seq ?? 0;
-      this.#loseFollowers(partition, actor, ({ afterSeq }) => afterSeq > seq);
+      this.#stopFollowers(partition, actor, ({ afterSeq }) => afterSeq > seq);
     }
   }
 
-  #loseFollowers(partition: string, actor: ActorId, isLost: (follower: Follower) => boolean): void {
+  #stopFollowers(partition: string, actor: ActorId, isLost: (follower: Follower) => boolean): void {
     for (const follower of this.#followed.get(partition)?.get(actor)?.followers ?? []) {
       if (!isLost(follower)) continue;
       this.#unfollow(partition, actor, follower);
-      this.#call(actor, follower.onGap);
+      this.#callFollower(actor, follower.onGap);
     }
   }
 
@@ -201,7 +201,7 @@ export class LogTail implements Tail {
     for (const { actor, entries: stored } of await this.#options.log.readEntries(reads, PAGE)) {
       const partition = partitionOf(actor);
       const first = stored[0]?.seq ?? 0;
-      this.#loseFollowers(partition, actor, ({ afterSeq }) => afterSeq + 1 < first);
+      this.#stopFollowers(partition, actor, ({ afterSeq }) => afterSeq + 1 < first);
       this.#deliver(partition, actor, stored);
       if (stored.length === PAGE) this.#markDirty(actor);
     }
@@ -215,12 +215,12 @@ export class LogTail implements Tail {
       if (follower.afterSeq >= last) continue;
       const news = entries.filter(({ seq }) => seq > follower.afterSeq);
       follower.afterSeq = last;
-      this.#call(actor, () => follower.onEntries(news));
+      this.#callFollower(actor, () => follower.onEntries(news));
     }
   }
 
   /** A follower that throws must not keep the others from being told. */
-  #call(actor: ActorId, publish: () => void): void {
+  #callFollower(actor: ActorId, publish: () => void): void {
     try {
       publish();
     } catch (error) {
@@ -239,7 +239,7 @@ export class LogTail implements Tail {
    */
   async loadState(actor: ActorId): Promise<{ readonly state: unknown; readonly seq: number }> {
     const { log, actorOf, logger } = this.#options;
-    const { instance } = await load(log, partitionOf(actor), actorOf(actor), actor, logger);
+    const { instance } = await loadActor(log, partitionOf(actor), actorOf(actor), actor, logger);
     return { state: instance.state, seq: instance.seq };
   }
 

@@ -17,13 +17,13 @@ export interface RedisListenerPorts {
 }
 
 /** A bell that is being heard. */
-interface Watched {
+interface WatchedChannel {
   readonly stop: () => void;
-  watched: ReadonlySet<string>;
+  partitions: ReadonlySet<string>;
   /** Whether the channel is heard, */
-  isBegun: boolean;
+  isSubscribed: boolean;
   /** and it is known which ring comes next. */
-  isHeard: boolean;
+  isCounting: boolean;
   /** The last ring, 0 before the first. */
   last: number;
   /** How often it had rung at the last check; undefined while that is not known. */
@@ -32,7 +32,7 @@ interface Watched {
 
 export class RedisListener implements Listener {
   readonly #ports: RedisListenerPorts;
-  readonly #channels = new Map<string, Watched>();
+  readonly #channels = new Map<string, WatchedChannel>();
   #checking: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -63,22 +63,22 @@ export class RedisListener implements Listener {
         this.#subscribe(channel, watched);
         continue;
       }
-      const fresh = [...watched].filter((partition) => !heard.watched.has(partition));
-      heard.watched = watched;
-      if (heard.isHeard) this.#scanAll(fresh);
+      const fresh = [...watched].filter((partition) => !heard.partitions.has(partition));
+      heard.partitions = watched;
+      if (heard.isCounting) this.#scanAll(fresh);
     }
   }
 
   #subscribe(channel: string, watched: ReadonlySet<string>): void {
     const stop = this.#ports.subscriber.listen(channel, {
-      onSubscribed: () => void this.#begin(channel, heard),
+      onSubscribed: () => void this.#startCounting(channel, heard),
       onMessage: (text) => this.#received(heard, text),
     });
-    const heard: Watched = {
+    const heard: WatchedChannel = {
       stop,
-      watched,
-      isBegun: false,
-      isHeard: false,
+      partitions: watched,
+      isSubscribed: false,
+      isCounting: false,
       last: 0,
       checked: undefined,
     };
@@ -86,27 +86,27 @@ export class RedisListener implements Listener {
   }
 
   /** Looks at everything once it is known which ring comes next. */
-  async #begin(channel: string, heard: Watched): Promise<void> {
-    heard.isBegun = true;
-    heard.isHeard = false;
+  async #startCounting(channel: string, heard: WatchedChannel): Promise<void> {
+    heard.isSubscribed = true;
+    heard.isCounting = false;
     heard.last = 0;
     heard.checked = undefined;
     try {
       const number = await this.#ports.countOf(channel);
       heard.last = Math.max(heard.last, number);
-      heard.isHeard = true;
-      this.#scanAll(heard.watched);
+      heard.isCounting = true;
+      this.#scanAll(heard.partitions);
     } catch {
       // The next check begins again.
     }
   }
 
-  #received(heard: Watched, text: string): void {
-    const { number, notifications } = parseNotification(text, heard.watched);
-    const isNext = !heard.isHeard || number === heard.last + 1;
+  #received(heard: WatchedChannel, text: string): void {
+    const { number, notifications } = parseNotification(text, heard.partitions);
+    const isNext = !heard.isCounting || number === heard.last + 1;
     heard.last = number;
     for (const notification of notifications) this.#ports.onNotification(notification);
-    if (!isNext) this.#scanAll(heard.watched);
+    if (!isNext) this.#scanAll(heard.partitions);
   }
 
   #scanAll(partitions: Iterable<string>): void {
@@ -116,14 +116,14 @@ export class RedisListener implements Listener {
   /** A last ring that was lost is missed by nobody but who counts. */
   async #check(): Promise<void> {
     for (const [bell, heard] of this.#channels) {
-      if (!heard.isHeard) {
-        if (heard.isBegun) await this.#begin(bell, heard);
+      if (!heard.isCounting) {
+        if (heard.isSubscribed) await this.#startCounting(bell, heard);
         continue;
       }
       const before = heard.checked;
       if (before !== undefined && heard.last < before) {
         heard.last = before;
-        this.#scanAll(heard.watched);
+        this.#scanAll(heard.partitions);
       }
       heard.checked = undefined;
       try {

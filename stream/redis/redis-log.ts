@@ -60,7 +60,7 @@ export class RedisLog implements Log {
   readonly #run: RunScript;
   readonly #subscriber: Subscriber;
   readonly #isCluster: boolean;
-  readonly #lost = new Set<() => void>();
+  readonly #lostListeners = new Set<() => void>();
   readonly #listeners = new Set<Listener>();
   #closed = false;
 
@@ -71,7 +71,7 @@ export class RedisLog implements Log {
     this.#isCluster = options.url.includes(",");
     this.#subscriber = new Subscriber(options.url, options.logger ?? silentLogger);
     onConnectionLost(this.#connection, () => {
-      if (!this.#closed) for (const listener of this.#lost) listener();
+      if (!this.#closed) for (const listener of this.#lostListeners) listener();
     });
   }
 
@@ -133,7 +133,7 @@ export class RedisLog implements Log {
     if (reads.length === 0) return found;
     const byKey = new Map(reads.map(({ partition, actor }) => [this.#keys.mailbox(partition, actor), actor]));
     const ids = reads.map(({ after }) => after);
-    const reply = await this.#read(limit, [...byKey.keys(), ...ids]);
+    const reply = await this.#readStreams(limit, [...byKey.keys(), ...ids]);
     for (const [key, messages] of reply ?? []) {
       const actor = byKey.get(key);
       if (actor === undefined) continue;
@@ -172,7 +172,7 @@ export class RedisLog implements Log {
   }
 
   /** Keys and then ids, of streams of one domain. */
-  #read(limit: number, streams: readonly string[]): Promise<StreamReply> {
+  #readStreams(limit: number, streams: readonly string[]): Promise<StreamReply> {
     return this.#connection.xread("COUNT", limit, "STREAMS", ...streams);
   }
 
@@ -215,7 +215,7 @@ export class RedisLog implements Log {
     if (reads.length === 0) return [];
     const byKey = new Map(reads.map((read) => [this.#keys.deltas(read.partition, read.actor), read]));
     const ids = reads.map(({ afterSeq }) => `${afterSeq}-0`);
-    const reply = await this.#read(limit, [...byKey.keys(), ...ids]);
+    const reply = await this.#readStreams(limit, [...byKey.keys(), ...ids]);
     const found: EntriesOf[] = [];
     for (const [key, messages] of reply ?? []) {
       const read = byKey.get(key);
@@ -343,8 +343,8 @@ export class RedisLog implements Log {
   }
 
   onLost(listener: () => void): () => void {
-    this.#lost.add(listener);
-    return () => this.#lost.delete(listener);
+    this.#lostListeners.add(listener);
+    return () => this.#lostListeners.delete(listener);
   }
 
   async close(): Promise<void> {

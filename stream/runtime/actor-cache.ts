@@ -12,7 +12,7 @@ export interface CapturedSnapshot {
   readonly snapshot: Snapshot;
   /** Two for an actor that is let go: entries are kept down to the snapshot before the latest. */
   readonly copies: number;
-  readonly keepFrom: number;
+  readonly trimBelow: number;
 }
 
 interface CachedActor {
@@ -69,13 +69,13 @@ export class ActorCache {
       if (!policy.snapshotDue(instance.seq, now)) continue;
       policy.snapshotTaken(instance.seq, now);
       const keepFrom = policy.resumeFrom(instance.seq, now);
-      return { actor, snapshot: instance.snapshot(), copies: 1, keepFrom };
+      return { actor, snapshot: instance.snapshot(), copies: 1, trimBelow: keepFrom };
     }
     return undefined;
   }
 
   /** Lets go of one actor that nothing has happened to for long, unless `isNeeded`. */
-  takeIdle(isNeeded: (actor: ActorId) => boolean): CapturedSnapshot | undefined {
+  evictIdle(isNeeded: (actor: ActorId) => boolean): CapturedSnapshot | undefined {
     const now = this.#clock.now();
     for (const [actor, { instance, policy }] of this.#actors) {
       if (!policy.isIdle(now) || this.#held.has(actor) || isNeeded(actor)) continue;
@@ -86,7 +86,7 @@ export class ActorCache {
         actor,
         snapshot: instance.snapshot(),
         copies: policy.snapshotSeq === seq ? 1 : 2,
-        keepFrom: seq,
+        trimBelow: seq,
       };
     }
     return undefined;

@@ -40,7 +40,7 @@ const MAX_MESSAGES = 64;
 const MIN_MESSAGES_EACH = 4;
 
 /** An actor that has something to do. */
-interface Reader extends Slot, ReadyActor {}
+interface ReadySlot extends Slot, ReadyActor {}
 
 export class CommitGroup {
   readonly #ports: CommitGroupPorts;
@@ -115,11 +115,11 @@ export class CommitGroup {
       const looking = partitions.filter((partition) => partition.mustScan);
       if (looking.length > 0) await Promise.all(looking.map((partition) => partition.scan()));
       await this.#flushRelay();
-      const readers = this.#choose();
-      const mail = await this.#read(readers);
+      const readers = this.#takeReady();
+      const mail = await this.#readMessages(readers);
       await this.#commit(this.#decide(readers, mail));
     } catch (error) {
-      for (const partition of partitions) partition.drop(error);
+      for (const partition of partitions) partition.end(error);
     } finally {
       for (const partition of partitions) partition.release();
     }
@@ -132,14 +132,14 @@ export class CommitGroup {
     if (waiting.length > 0) await Promise.all(waiting.map((name) => relay.step(name)));
   }
 
-  #choose(): readonly Reader[] {
+  #takeReady(): readonly ReadySlot[] {
     const now = this.#ports.clock.now();
-    const readers: Reader[] = [];
+    const readers: ReadySlot[] = [];
     for (const partition of this.#partitions.values()) {
       if (!partition.hasWork(now)) continue;
       const room = MAX_ACTORS - readers.length;
       if (room <= 0) break;
-      for (const chosen of partition.choose(room)) readers.push({ partition, ...chosen });
+      for (const chosen of partition.takeReady(room)) readers.push({ partition, ...chosen });
     }
     this.#rotate();
     return readers;
@@ -154,13 +154,13 @@ export class CommitGroup {
   }
 
   /** The next messages of each actor: what the rings carried, or what the mailbox holds where that is not enough. */
-  async #read(readers: readonly Reader[]): Promise<ReadonlyMap<ActorId, readonly Message[]>> {
+  async #readMessages(readers: readonly ReadySlot[]): Promise<ReadonlyMap<ActorId, readonly Message[]>> {
     const limit = Math.max(MIN_MESSAGES_EACH, Math.floor(MAX_MESSAGES / Math.max(1, readers.length)));
     const mail = new Map<ActorId, readonly Message[]>();
-    const unread: Reader[] = [];
+    const unread: ReadySlot[] = [];
     for (const reader of readers) {
       const { id, cursor } = reader.instance;
-      const next = reader.inline && nextOf(reader.inline, cursor);
+      const next = reader.inline && messagesAfter(reader.inline, cursor);
       if (next !== undefined && next.length <= limit && this.#handOverGuard.allows(id)) mail.set(id, next);
       else unread.push(reader);
     }
@@ -169,7 +169,7 @@ export class CommitGroup {
   }
 
   async #readMailboxes(
-    readers: readonly Reader[],
+    readers: readonly ReadySlot[],
     limit: number,
     mail: Map<ActorId, readonly Message[]>,
   ): Promise<void> {
@@ -183,12 +183,12 @@ export class CommitGroup {
     try {
       for (const [actor, messages] of await log.readMailboxes(reads, limit)) mail.set(actor, messages);
     } catch (error) {
-      for (const { partition } of readers) partition.drop(error);
+      for (const { partition } of readers) partition.end(error);
       return;
     }
     for (const [index, { partition, instance }] of readers.entries()) {
       const [read, actor] = [reads[index], instance.id];
-      if (mail.get(actor)?.length === limit) partition.mustRead(actor);
+      if (mail.get(actor)?.length === limit) partition.markUnread(actor);
       else if (read !== undefined && settled.has(read)) this.#handOverGuard.mailboxEmptied(actor);
     }
   }
@@ -196,7 +196,7 @@ export class CommitGroup {
   #decide(slots: readonly Slot[], mail: ReadonlyMap<ActorId, readonly Message[]>): readonly StepResult[] {
     const turns = new Turns(this.#ports.clock.now(), (actor) => this.#slotOf(actor));
     for (const slot of slots) {
-      if (!slot.partition.dropped) turns.take(slot, mail.get(slot.instance.id) ?? []);
+      if (!slot.partition.ended) turns.run(slot, mail.get(slot.instance.id) ?? []);
     }
     turns.handOver();
     for (const { unsent } of turns.results)
@@ -207,7 +207,7 @@ export class CommitGroup {
   /** An actor that a message may be handed over to. */
   #slotOf(actor: ActorId): Slot | undefined {
     const partition = this.#partitions.get(partitionOf(actor));
-    if (partition === undefined || partition.dropped || !this.#handOverGuard.allows(actor)) return undefined;
+    if (partition === undefined || partition.ended || !this.#handOverGuard.allows(actor)) return undefined;
     const instance = partition.hold(actor);
     return instance && { partition, instance };
   }
@@ -215,29 +215,29 @@ export class CommitGroup {
   async #commit(results: readonly StepResult[]): Promise<void> {
     // A fault is committed too, though it writes nothing: a former owner, whose state is old, must not stop an actor.
     const writing = results.filter(({ turn }) => turn.changed || turn.fault !== undefined);
-    const relayed = this.#relayedAtOnce(writing);
+    const relayed = this.#withoutRelay(writing);
     if (writing.length > 0 && !(await this.#write(writing, relayed))) return;
     const committed = new Map<Partition, ActorId[]>();
     for (const result of results) {
       const { partition, instance } = result;
       // After a lost connection the log may have lost this commit too: the next tenure relays what it finds.
-      if (partition.dropped) continue;
-      this.#passOn(result, relayed.has(result));
+      if (partition.ended) continue;
+      this.#complete(result, relayed.has(result));
       const actors = committed.get(partition);
       if (actors === undefined) committed.set(partition, [instance.id]);
       else actors.push(instance.id);
     }
-    for (const [partition, actors] of committed) partition.capture(actors);
+    for (const [partition, actors] of committed) partition.captureSnapshot(actors);
   }
 
   /** Those after which nothing of their actor has yet to be relayed. */
-  #relayedAtOnce(results: readonly StepResult[]): ReadonlySet<StepResult> {
+  #withoutRelay(results: readonly StepResult[]): ReadonlySet<StepResult> {
     const behind = new Set<ActorId>();
     const relayed = new Set<StepResult>();
     for (const result of results) {
       const { partition, instance, unsent, isRouted } = result;
       const actor = instance.id;
-      if (unsent.length > 0 || !isRouted || !this.#ports.relay.isClear(partition, actor)) behind.add(actor);
+      if (unsent.length > 0 || !isRouted || !this.#ports.relay.isRelayed(partition, actor)) behind.add(actor);
       if (!behind.has(actor)) relayed.add(result);
     }
     return relayed;
@@ -256,32 +256,32 @@ export class CommitGroup {
     const outcome = this.#ports.log.commit({ ownerships, changes, publications });
     const reason = await outcome.then(refusal, (error: unknown) => error);
     if (reason === undefined) return true;
-    for (const partition of partitions) partition.drop(reason);
+    for (const partition of partitions) partition.end(reason);
     return false;
   }
 
-  #passOn({ partition, instance, turn, unsent, isRouted, fault }: StepResult, isRelayed: boolean): void {
+  #complete({ partition, instance, turn, unsent, isRouted, fault }: StepResult, isRelayed: boolean): void {
     const { relay, logger } = this.#ports;
     const actor = instance.id;
     for (const { message, error } of turn.skipped)
       logger.warn({ err: error, actor, message: message.id }, "skipped a malformed message");
     if (turn.entry !== undefined && isRouted && !isRelayed) {
       relay.enqueue(partition, actor, turn.entry.seq, unsent);
-      for (const { to } of unsent) this.#mustRead(to);
+      for (const { to } of unsent) this.#markUnread(to);
     }
     if (fault === undefined) partition.committed(instance, turn.entry !== undefined);
     else partition.halt(actor, fault);
   }
 
   /** An actor of this domain is about to find a message in its mailbox. */
-  #mustRead(actor: ActorId): void {
+  #markUnread(actor: ActorId): void {
     const name = partitionOf(actor);
-    this.#partitions.get(name)?.mustRead(actor);
+    this.#partitions.get(name)?.markUnread(actor);
   }
 }
 
 /** The messages after a cursor, if one follows the other. */
-function nextOf(inline: readonly InlineRecord[], cursor: string): readonly Message[] | undefined {
+function messagesAfter(inline: readonly InlineRecord[], cursor: string): readonly Message[] | undefined {
   const done = positionOf(cursor);
   const next = inline.filter(({ position }) => position > done);
   if (next.some(({ position }, index) => position !== done + 1 + index)) return undefined;

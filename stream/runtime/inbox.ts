@@ -28,16 +28,16 @@ export class Inbox {
   }
 
   /** The last message applied of an actor, 0 before any. */
-  lastOf(source: ActorId): number {
+  lastSeqOf(source: ActorId): number {
     return this.#sources.get(source) ?? 0;
   }
 
   /** Whether a message of an actor has been applied already. */
   hasApplied(source: ActorId, seq: number): boolean {
-    return seq <= this.lastOf(source);
+    return seq <= this.lastSeqOf(source);
   }
 
-  applied(source: ActorId, seq: number): void {
+  recordApplied(source: ActorId, seq: number): void {
     this.#sources.set(source, seq);
   }
 
@@ -47,7 +47,7 @@ export class Inbox {
     return answer !== undefined && answer.untilMs >= nowMs ? answer : undefined;
   }
 
-  answered(answer: Answer): void {
+  remember(answer: Answer): void {
     // Deleting first keeps the map in the order of giving, which `forget` walks.
     this.#answers.delete(answer.id);
     this.#answers.set(answer.id, answer);
@@ -56,11 +56,11 @@ export class Inbox {
   /** Takes over what an entry says. */
   fold(entry: Entry<unknown>): void {
     for (const [source, seq] of Object.entries(entry.sources)) this.#sources.set(source, seq);
-    for (const answer of entry.answers) this.answered(answer);
+    for (const answer of entry.answers) this.remember(answer);
   }
 
   /** Drops the oldest answers whose time is over. Those behind a longer-lived one wait for it. */
-  forget(nowMs: number): void {
+  forgetExpired(nowMs: number): void {
     for (const { id, untilMs } of this.#answers.values()) {
       if (untilMs >= nowMs) return;
       this.#answers.delete(id);

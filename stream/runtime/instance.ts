@@ -77,10 +77,10 @@ class TurnDraft {
   readonly answers: { id: string; reply: unknown; untilMs: number }[] = [];
   readonly replies: Reply[] = [];
   readonly skipped: Skipped[] = [];
-  taken = 0;
+  handled = 0;
   fault: Error | undefined;
 
-  get writes(): boolean {
+  get hasEntry(): boolean {
     return this.batches.length + this.answers.length + Object.keys(this.sources).length > 0;
   }
 }
@@ -169,16 +169,16 @@ export class Instance {
     const cursorBefore = this.#cursor;
     const now = Math.max(nowMs, this.#lastTs);
     const turn = new TurnDraft();
-    this.#inbox.forget(now);
+    this.#inbox.forgetExpired(now);
     this.#tick(turn, now);
     for (const message of messages) {
       if (turn.fault === undefined) this.#receive(turn, message, now);
       if (turn.fault !== undefined) break;
-      turn.taken += 1;
+      turn.handled += 1;
       this.#cursor = message.id ?? this.#cursor;
     }
     this.#lastTs = now;
-    const entry: Entry<unknown> | undefined = turn.writes
+    const entry: Entry<unknown> | undefined = turn.hasEntry
       ? {
           actor: this.id,
           seq: expectedSeq + 1,
@@ -197,7 +197,7 @@ export class Instance {
       deadlineMs: turn.fault === undefined ? this.#changedDeadline() : undefined,
     };
     const changed = entry !== undefined || this.#cursor !== cursorBefore || change.deadlineMs !== undefined;
-    const { taken, replies, skipped, fault } = turn;
+    const { handled: taken, replies, skipped, fault } = turn;
     return { change, changed, entry, handled: taken, replies, skipped, fault };
   }
 
@@ -230,7 +230,7 @@ export class Instance {
       turn.skipped.push({ message, error: thrown });
       return;
     }
-    if (this.#isRepeat(turn, envelope, now) || isStale(envelope, now)) return;
+    if (this.#isRepeat(turn, envelope, now) || isExpired(envelope, now)) return;
     this.#execute(turn, message, envelope, now);
   }
 
@@ -268,14 +268,14 @@ export class Instance {
     turn.batches.push(...batches);
     if (source !== undefined && seq !== undefined) {
       turn.sources[source] = seq;
-      this.#inbox.applied(source, seq);
+      this.#inbox.recordApplied(source, seq);
     }
     if (id === undefined || !understood) return;
     if (rememberMs > 0) {
       // Counted from the last moment at which a repeat may still be carried out, so none slips past the memory.
       const answer = { id, reply, untilMs: Math.max(now, notAfterMs) + rememberMs };
       turn.answers.push(answer);
-      this.#inbox.answered(answer);
+      this.#inbox.remember(answer);
     }
     if (replyTo !== undefined) turn.replies.push({ to: replyTo, id, reply });
   }
@@ -307,6 +307,6 @@ export class Instance {
 }
 
 /** Whether nobody waits for the answer any more. */
-function isStale({ notAfterMs }: Envelope, now: number): boolean {
+function isExpired({ notAfterMs }: Envelope, now: number): boolean {
   return notAfterMs !== undefined && notAfterMs < now;
 }

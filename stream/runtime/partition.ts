@@ -11,7 +11,7 @@ import { ActorDeadlines } from "./deadlines.js";
 import type { InlineRecord, Log, Notification, ActorStatus } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
 import { CorruptLog, parseEntry } from "../log/packing.js";
-import { load } from "./recovery.js";
+import { loadActor } from "./recovery.js";
 import type { Relay, Sender } from "./relay.js";
 import { type ActorOf, errorOf, Instance } from "./instance.js";
 import { type CapturedSnapshot, ActorCache } from "./actor-cache.js";
@@ -49,7 +49,7 @@ export class Partition implements Sender {
   readonly #cache: ActorCache;
   /** Actors with something to do, and the messages that their rings carried; undefined when some were not carried. */
   readonly #pending = new Map<ActorId, InlineRecord[] | undefined>();
-  readonly #stopped = new Set<ActorId>();
+  readonly #halted = new Set<ActorId>();
   /** Actors that an earlier tenure stopped; they get another chance, and the mark goes when they take it. */
   #haltedBefore = new Set<ActorId>();
   readonly #deadlines = new ActorDeadlines();
@@ -57,9 +57,9 @@ export class Partition implements Sender {
   #scannedOnce = false;
   #mustScan = true;
   readonly #loading = new Map<ActorId, Promise<void>>();
-  #captured: CapturedSnapshot | undefined;
-  #reason: unknown;
-  #dropped = false;
+  #capturedSnapshot: CapturedSnapshot | undefined;
+  #endReason: unknown;
+  #ended = false;
   /** Called when there may be something to do, or the tenure has ended. */
   onChange: () => void = () => undefined;
 
@@ -70,19 +70,19 @@ export class Partition implements Sender {
     this.#cache = new ActorCache(ports.clock, ports.snapshotLimits);
   }
 
-  get dropped(): boolean {
-    return this.#dropped;
+  get ended(): boolean {
+    return this.#ended;
   }
 
   /** Why the tenure ended. */
-  get reason(): unknown {
-    return this.#reason;
+  get endReason(): unknown {
+    return this.#endReason;
   }
 
-  drop(reason: unknown): void {
-    if (this.#dropped) return;
-    this.#dropped = true;
-    this.#reason = reason;
+  end(reason: unknown): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#endReason = reason;
     this.onChange();
   }
 
@@ -90,7 +90,7 @@ export class Partition implements Sender {
   notify(notification: Notification): void {
     if (notification.scanAll) this.#mustScan = true;
     for (const { actor, inline } of notification.notices) {
-      if (this.#stopped.has(actor)) continue;
+      if (this.#halted.has(actor)) continue;
       const known = this.#pending.get(actor);
       if (inline === undefined || (known === undefined && this.#pending.has(actor)))
         this.#pending.set(actor, undefined);
@@ -101,19 +101,19 @@ export class Partition implements Sender {
   }
 
   /** There may be something in the mailbox of an actor. */
-  mustRead(actor: ActorId): void {
+  markUnread(actor: ActorId): void {
     this.notify({ partition: this.name, notices: [{ actor }], scanAll: false });
   }
 
   /** Whether a step would do something now. */
   hasWork(nowMs: number): boolean {
-    if (this.#dropped) return false;
+    if (this.#ended) return false;
     return this.#mustScan || this.#pending.size > 0 || (this.nextDeadline() ?? Infinity) <= nowMs;
   }
 
   /** Whether anything in the partition may have changed. */
   get mustScan(): boolean {
-    return this.#mustScan && !this.#dropped;
+    return this.#mustScan && !this.#ended;
   }
 
   /** When the next tick is due (Unix ms), if at all. */
@@ -130,11 +130,11 @@ export class Partition implements Sender {
     try {
       const statuses = await this.#ports.log.scan(this.name);
       for (const { actor, waiting } of statuses) {
-        if (waiting > 0 && !this.#stopped.has(actor)) this.#pending.set(actor, undefined);
+        if (waiting > 0 && !this.#halted.has(actor)) this.#pending.set(actor, undefined);
       }
       if (!this.#scannedOnce) await this.#recoverFrom(statuses);
     } catch (error) {
-      this.drop(error);
+      this.end(error);
     }
   }
 
@@ -160,7 +160,7 @@ export class Partition implements Sender {
         return;
       }
       for (const stored of found.entries) {
-        const outgoing = this.guarded(actor, () => router.outgoing(parseEntry(actor, stored)));
+        const outgoing = this.runOrHalt(actor, () => router.outgoing(parseEntry(actor, stored)));
         if (outgoing === undefined) return;
         relay.enqueue(this, actor, stored.seq, outgoing);
         seq = stored.seq;
@@ -172,7 +172,7 @@ export class Partition implements Sender {
    * The actors that have something to do, at most `limit`, as far as they are in memory. The others are loaded beside
    * the steps, and have something to do again when they are there.
    */
-  choose(limit: number): readonly ReadyActor[] {
+  takeReady(limit: number): readonly ReadyActor[] {
     const chosen = new Map<ActorId, InlineRecord[] | undefined>();
     for (const actor of this.#deadlines.due(this.#ports.clock.now(), limit)) chosen.set(actor, []);
     for (const [actor, inline] of this.#pending) {
@@ -185,7 +185,7 @@ export class Partition implements Sender {
       this.#pending.delete(actor);
       const instance = this.hold(actor);
       if (instance !== undefined) ready.push({ instance, inline });
-      else if (!this.#stopped.has(actor) && !this.#loading.has(actor)) missing.push(actor);
+      else if (!this.#halted.has(actor) && !this.#loading.has(actor)) missing.push(actor);
     }
     if (missing.length > 0) this.#beginLoading(missing);
     return ready;
@@ -196,7 +196,7 @@ export class Partition implements Sender {
     // Their ticks wait until they are there.
     for (const actor of actors) this.#deadlines.set(actor, undefined);
     const loading = this.#load(deadlines)
-      .catch((error: unknown) => this.drop(error))
+      .catch((error: unknown) => this.end(error))
       .finally(() => {
         for (const actor of actors) this.#loading.delete(actor);
       });
@@ -214,12 +214,12 @@ export class Partition implements Sender {
     await Promise.all(
       [...deadlines].map(async ([actor, deadline]) => {
         try {
-          const { instance, head } = await load(log, this.name, actorOf(actor), actor, logger);
+          const { instance, head } = await loadActor(log, this.name, actorOf(actor), actor, logger);
           instance.adoptHead(head.cursor, deadline);
           this.#cache.add(instance, head);
           this.#loading.delete(actor);
           this.#deadlines.set(actor, deadline);
-          this.mustRead(actor);
+          this.markUnread(actor);
         } catch (error) {
           if (!(error instanceof CorruptLog)) throw error;
           this.halt(actor, error);
@@ -239,7 +239,7 @@ export class Partition implements Sender {
   }
 
   /** Runs code of an actor. What it throws stops that actor, and only that. */
-  guarded<T>(actor: ActorId, run: () => T): T | undefined {
+  runOrHalt<T>(actor: ActorId, run: () => T): T | undefined {
     try {
       return run();
     } catch (error) {
@@ -253,33 +253,33 @@ export class Partition implements Sender {
     const actor = instance.id;
     if (wroteEntry) this.#cache.used(actor);
     this.#deadlines.set(actor, instance.deadline);
-    if (this.#haltedBefore.delete(actor)) this.#mark(actor, undefined);
+    if (this.#haltedBefore.delete(actor)) this.#recordHalt(actor, undefined);
   }
 
   /** Stops an actor for this tenure: it answers nothing and its mailbox fills. The others go on. */
   halt(actor: ActorId, error: Error): void {
     this.#ports.logger.error({ err: error, actor }, "an actor is stopped");
-    this.#stopped.add(actor);
+    this.#halted.add(actor);
     this.#pending.delete(actor);
     this.#cache.remove(actor);
     this.#deadlines.set(actor, undefined);
-    this.#mark(actor, error.message);
+    this.#recordHalt(actor, error.message);
   }
 
   /**
    * Takes a snapshot of one of these actors, all committed, when one is due; `tidy` writes it. An actor whose state
    * cannot be written down goes on without, and its log keeps growing.
    */
-  capture(actors: readonly ActorId[]): void {
+  captureSnapshot(actors: readonly ActorId[]): void {
     try {
-      this.#captured ??= this.#cache.capture(actors);
+      this.#capturedSnapshot ??= this.#cache.capture(actors);
     } catch (error) {
       this.#ports.logger.error({ err: error, partition: this.name }, "an actor cannot be snapshotted");
     }
   }
 
-  #mark(actor: ActorId, reason: string | undefined): void {
-    this.#ports.log.markHalted(actor, reason).catch((error: unknown) => this.drop(error));
+  #recordHalt(actor: ActorId, reason: string | undefined): void {
+    this.#ports.log.markHalted(actor, reason).catch((error: unknown) => this.end(error));
   }
 
   /**
@@ -289,16 +289,16 @@ export class Partition implements Sender {
   async maintain(): Promise<void> {
     try {
       await this.#confirmOwnership();
-      if (this.#captured !== undefined) {
-        await this.#writeSnapshot(this.#captured);
-        this.#captured = undefined;
+      if (this.#capturedSnapshot !== undefined) {
+        await this.#writeSnapshot(this.#capturedSnapshot);
+        this.#capturedSnapshot = undefined;
       }
-      const idle = this.#cache.takeIdle((actor) => this.#deadlines.get(actor) !== undefined);
+      const idle = this.#cache.evictIdle((actor) => this.#deadlines.get(actor) !== undefined);
       if (idle !== undefined) await this.#writeSnapshot(idle);
       const toTrim = this.#toTrim.shift();
-      if (toTrim !== undefined) this.mustRead(toTrim);
+      if (toTrim !== undefined) this.markUnread(toTrim);
     } catch (error) {
-      this.drop(error);
+      this.end(error);
     }
   }
 
@@ -309,10 +309,10 @@ export class Partition implements Sender {
   async #confirmOwnership(): Promise<void> {
     const ownerships = [{ partition: this.name, epoch: this.epoch }];
     const outcome = await this.#ports.log.commit({ ownerships, changes: [] });
-    if (outcome.kind === "fenced") this.drop(new OwnershipLost(`${this.name} had another owner`));
+    if (outcome.kind === "fenced") this.end(new OwnershipLost(`${this.name} had another owner`));
   }
 
-  async #writeSnapshot({ actor, snapshot, copies, keepFrom }: CapturedSnapshot): Promise<void> {
+  async #writeSnapshot({ actor, snapshot, copies, trimBelow: keepFrom }: CapturedSnapshot): Promise<void> {
     for (let copy = 0; copy < copies; copy += 1) {
       await this.#ports.log.writeSnapshot(this.name, this.epoch, actor, snapshot);
     }

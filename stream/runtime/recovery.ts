@@ -10,7 +10,7 @@ const PAGE = 500;
 const LOAD_TRIES = 3;
 
 /** The actor as the log has it now. Throws `CorruptLog` like `recover`. */
-export async function load(
+export async function loadActor(
   log: Log,
   partition: string,
   actor: AnyActor,
@@ -42,18 +42,18 @@ export async function recover(
   head: Head,
   logger: Logger,
 ): Promise<Instance> {
-  const instance = await beginning(log, partition, actor, id, head, logger);
+  const instance = await latestSnapshot(log, partition, actor, id, head, logger);
   while (instance.seq < head.seq) {
     const [found] = await log.readEntries([{ partition, actor: id, afterSeq: instance.seq }], PAGE);
     if (found === undefined || found.gap) {
       throw new CorruptLog(`${id}: the entries after ${instance.seq} are gone, and it stands at ${head.seq}`);
     }
-    for (const entry of found.entries) soundly(id, () => instance.fold(entry));
+    for (const entry of found.entries) orCorrupt(id, () => instance.fold(entry));
   }
   return instance;
 }
 
-async function beginning(
+async function latestSnapshot(
   log: Log,
   partition: string,
   actor: AnyActor,
@@ -67,7 +67,7 @@ async function beginning(
   for (const which of kept) {
     const snapshot = await log.readSnapshot(partition, id, which);
     try {
-      if (snapshot !== undefined) return soundly(id, () => Instance.restore(actor, id, snapshot));
+      if (snapshot !== undefined) return orCorrupt(id, () => Instance.restore(actor, id, snapshot));
       throw new CorruptLog(`the ${which} snapshot of ${id} is missing`);
     } catch (error) {
       if (!(error instanceof CorruptLog)) throw error;
@@ -78,7 +78,7 @@ async function beginning(
 }
 
 /** Whatever goes wrong in folding what the log has says that it does not fit the code. */
-function soundly<T>(id: ActorId, fold: () => T): T {
+function orCorrupt<T>(id: ActorId, fold: () => T): T {
   try {
     return fold();
   } catch (error) {

@@ -10,8 +10,8 @@ import type { Delivery, Log, Mark } from "../log/log.js";
 /** The tenure of a partition, whose entries are being relayed. */
 export interface Sender {
   readonly name: string;
-  readonly dropped: boolean;
-  drop(reason: unknown): void;
+  readonly ended: boolean;
+  end(reason: unknown): void;
 }
 
 interface QueuedMessage {
@@ -23,12 +23,12 @@ interface QueuedMessage {
 
 interface EntryProgress {
   readonly seq: number;
-  left: number;
+  unsent: number;
 }
 
 /** How far the entries of one actor have been relayed. */
 interface RelayProgress {
-  readonly underWay: EntryProgress[];
+  readonly entries: EntryProgress[];
   relayed: number;
   written: number;
 }
@@ -48,8 +48,8 @@ export class Relay {
   /** Takes over the messages of an entry, possibly none. Entries of one actor must come in order. */
   enqueue(sender: Sender, source: ActorId, seq: number, outgoing: readonly Delivery[]): void {
     const progress = this.#progressOf(sender, source);
-    const entry = { seq, left: outgoing.length };
-    progress.underWay.push(entry);
+    const entry = { seq, unsent: outgoing.length };
+    progress.entries.push(entry);
     for (const delivery of outgoing) {
       const destination = partitionOf(delivery.to);
       const message = { sender, delivery, progress, entry };
@@ -68,7 +68,7 @@ export class Relay {
     }
     let progress = actors.get(source);
     if (progress === undefined) {
-      progress = { underWay: [], relayed: 0, written: 0 };
+      progress = { entries: [], relayed: 0, written: 0 };
       actors.set(source, progress);
     }
     return progress;
@@ -86,12 +86,14 @@ export class Relay {
 
   /** Whether everything of a sender has been delivered. */
   isIdle(sender: Sender): boolean {
-    return [...(this.#progress.get(sender)?.values() ?? [])].every(({ underWay }) => underWay.length === 0);
+    return [...(this.#progress.get(sender)?.values() ?? [])].every(
+      ({ entries: underWay }) => underWay.length === 0,
+    );
   }
 
   /** Whether everything of an actor has been delivered. */
-  isClear(sender: Sender, source: ActorId): boolean {
-    return (this.#progress.get(sender)?.get(source)?.underWay.length ?? 0) === 0;
+  isRelayed(sender: Sender, source: ActorId): boolean {
+    return (this.#progress.get(sender)?.get(source)?.entries.length ?? 0) === 0;
   }
 
   /**
@@ -114,7 +116,7 @@ export class Relay {
     for (const message of queue) {
       if (messages.length === MAX_MESSAGES) break;
       taken += 1;
-      if (!message.sender.dropped) messages.push(message);
+      if (!message.sender.ended) messages.push(message);
     }
     queue.splice(0, taken);
     if (messages.length > 0) {
@@ -123,10 +125,10 @@ export class Relay {
           destination,
           messages.map(({ delivery }) => delivery),
         );
-        for (const { entry } of messages) entry.left -= 1;
+        for (const { entry } of messages) entry.unsent -= 1;
         for (const progress of new Set(messages.map((message) => message.progress))) advance(progress);
       } catch (error) {
-        for (const { sender } of messages) if (!sender.dropped) sender.drop(error);
+        for (const { sender } of messages) if (!sender.ended) sender.end(error);
       }
     }
     if (queue.length === 0) this.#queues.delete(destination);
@@ -140,21 +142,21 @@ export class Relay {
   async flushOf(sender: Sender): Promise<void> {
     const actors = this.#progress.get(sender);
     if (actors === undefined) return;
-    if (sender.dropped) {
+    if (sender.ended) {
       this.#progress.delete(sender);
       return;
     }
     const marks: Mark[] = [];
     for (const [actor, progress] of actors) {
       if (progress.relayed > progress.written) marks.push({ actor, seq: progress.relayed });
-      else if (progress.underWay.length === 0) actors.delete(actor);
+      else if (progress.entries.length === 0) actors.delete(actor);
       progress.written = progress.relayed;
     }
     if (marks.length === 0) return;
     try {
       await this.#log.markRelayed(sender.name, marks);
     } catch (error) {
-      sender.drop(error);
+      sender.end(error);
     }
   }
 }
@@ -162,10 +164,10 @@ export class Relay {
 /** Moves an actor on past the entries of which every message has been delivered. */
 function advance(progress: RelayProgress): void {
   let done = 0;
-  for (const { seq, left } of progress.underWay) {
+  for (const { seq, unsent: left } of progress.entries) {
     if (left > 0) break;
     progress.relayed = seq;
     done += 1;
   }
-  if (done > 0) progress.underWay.splice(0, done);
+  if (done > 0) progress.entries.splice(0, done);
 }

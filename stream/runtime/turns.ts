@@ -45,29 +45,29 @@ export class Turns {
   }
 
   /** Lets an actor take messages. Gives how many of them are done with. */
-  take({ partition, instance }: Slot, messages: readonly Incoming[]): number {
+  run({ partition, instance }: Slot, messages: readonly Incoming[]): number {
     const actor = instance.id;
-    const turn = partition.guarded(actor, () => instance.run(messages, this.#nowMs));
+    const turn = partition.runOrHalt(actor, () => instance.run(messages, this.#nowMs));
     if (turn === undefined) {
       this.#closed.add(actor);
       return 0;
     }
-    const { outgoing, fault } = routed(instance, turn);
+    const { outgoing, fault } = outgoingOf(instance, turn);
     const result = { partition, instance, turn, isRouted: outgoing !== undefined, fault, unsent: [] };
     if (fault !== undefined) this.#closed.add(actor);
     this.results.push(result);
-    for (const delivery of outgoing ?? []) this.#send({ from: result, delivery });
+    for (const delivery of outgoing ?? []) this.#dispatch({ from: result, delivery });
     return turn.handled;
   }
 
-  #send(message: RoutedMessage): void {
+  #dispatch(message: RoutedMessage): void {
     const { to } = message.delivery;
-    if (this.#closed.has(to) || this.#slotOf(to) === undefined) this.#sendByRelay(message);
+    if (this.#closed.has(to) || this.#slotOf(to) === undefined) this.#leaveToRelay(message);
     else this.#messages.push(message);
   }
 
   /** What comes after a message that goes by the relay must not overtake it. */
-  #sendByRelay({ from, delivery }: RoutedMessage): void {
+  #leaveToRelay({ from, delivery }: RoutedMessage): void {
     this.#closed.add(delivery.to);
     from.unsent.push(delivery);
   }
@@ -87,19 +87,19 @@ export class Turns {
         const taken =
           slot === undefined
             ? 0
-            : this.take(
+            : this.run(
                 slot,
                 messages.map(({ delivery }) => delivery),
               );
-        for (const message of messages.slice(taken)) this.#sendByRelay(message);
+        for (const message of messages.slice(taken)) this.#leaveToRelay(message);
       }
     }
-    for (const message of this.#messages) this.#sendByRelay(message);
+    for (const message of this.#messages) this.#leaveToRelay(message);
   }
 }
 
 /** The messages that follow from a turn; one that cannot tell them must not go on. */
-function routed(
+function outgoingOf(
   instance: Instance,
   { entry, fault }: Turn,
 ): { readonly outgoing: readonly Delivery[] | undefined; readonly fault: Error | undefined } {

@@ -39,7 +39,7 @@ const POLL_MS = 2;
 /** Timers cannot be longer than 2^31 ms. */
 const MAX_TIMER_MS = 3_600_000;
 /** A live owner that does not let go of another worker's partition for so many leases is overruled. */
-const PATIENCE_LEASES = 4;
+const FORCE_AFTER_LEASES = 4;
 
 export class Worker {
   readonly id: string;
@@ -47,16 +47,16 @@ export class Worker {
   readonly #options: WorkerOptions;
   readonly #leaseMs: number;
   readonly #heartbeatMs: number;
-  readonly #all: readonly string[];
+  readonly #partitions: readonly string[];
   readonly #held = new Map<string, Partition>();
   readonly #groups = new Map<string, CommitGroup>();
-  readonly #leaving = new Map<string, { readonly partition: Partition; readonly done: Promise<void> }>();
+  readonly #handingOver = new Map<string, { readonly partition: Partition; readonly done: Promise<void> }>();
   /** Since when a partition that is ours by the deal has been held by another live worker. */
-  readonly #waitingSince = new Map<string, number>();
-  readonly #drives = new Set<Promise<void>>();
+  readonly #heldElsewhereSince = new Map<string, number>();
+  readonly #background = new Set<Promise<void>>();
   readonly #cancelTimers = new Set<() => void>();
   #listener: Listener | undefined;
-  readonly #stopForgetting: () => void;
+  readonly #stopWatchingConnection: () => void;
   #started = false;
   #stopping = false;
   #beating = false;
@@ -67,9 +67,9 @@ export class Worker {
     this.#options = options;
     this.#leaseMs = leaseMs;
     this.#heartbeatMs = heartbeatMs;
-    this.#all = partitions;
+    this.#partitions = partitions;
     this.relay = new Relay(log);
-    this.#stopForgetting = log.onLost(() => this.#forget());
+    this.#stopWatchingConnection = log.onLost(() => this.#endAll());
   }
 
   /** The partitions it holds now. */
@@ -85,7 +85,7 @@ export class Worker {
     if (group === undefined) {
       group = new CommitGroup({ ...this.#options, relay: this.relay });
       this.#groups.set(name, group);
-      if (this.#started) this.#own(this.#drive(group));
+      if (this.#started) this.#track(this.#run(group));
     }
     return group;
   }
@@ -96,7 +96,7 @@ export class Worker {
     this.#started = true;
     this.#listener = log.listen("commands", (notification) => this.notify(notification));
     await this.beat();
-    this.#every(this.#heartbeatMs, () => this.#beatOn());
+    this.#every(this.#heartbeatMs, () => this.#tryBeat());
     this.#every(FLUSH_MS, () => this.relay.flush());
     this.#every(MAINTAIN_MS, async () => {
       await Promise.all([...this.#held.values()].map((partition) => partition.maintain()));
@@ -114,7 +114,7 @@ export class Worker {
     this.#cancelTimers.add(cancel);
   }
 
-  async #beatOn(): Promise<void> {
+  async #tryBeat(): Promise<void> {
     try {
       await this.beat();
     } catch (error) {
@@ -127,10 +127,10 @@ export class Worker {
   }
 
   /** What is in memory may be ahead of the log: every tenure ends, and begins anew at the next beat. */
-  #forget(): void {
+  #endAll(): void {
     const reason = new OwnershipLost("the connection to the log was lost");
-    for (const partition of this.#held.values()) partition.drop(reason);
-    for (const { partition } of this.#leaving.values()) partition.drop(reason);
+    for (const partition of this.#held.values()) partition.end(reason);
+    for (const { partition } of this.#handingOver.values()) partition.end(reason);
   }
 
   /** One heartbeat: tells that it lives, hands over what is no longer its own and takes what is. */
@@ -139,12 +139,12 @@ export class Worker {
     this.#beating = true;
     try {
       const live = await this.#options.log.heartbeat(this.id, this.#leaseMs);
-      const mine = assignedTo(this.id, live, this.#all);
+      const mine = assignedTo(this.id, live, this.#partitions);
       for (const partition of this.#held.values()) {
-        if (partition.dropped) this.#forgetPartition(partition);
+        if (partition.ended) this.#removeEnded(partition);
         else if (!mine.has(partition.name)) this.#handOverPartition(partition);
       }
-      const missing = [...mine].filter((name) => !this.#held.has(name) && !this.#leaving.has(name));
+      const missing = [...mine].filter((name) => !this.#held.has(name) && !this.#handingOver.has(name));
       await Promise.all(missing.map((name) => this.#take(name, live)));
       const taken = missing.filter((name) => this.#held.has(name));
       if (taken.length > 0)
@@ -157,14 +157,14 @@ export class Worker {
 
   async #take(name: string, live: readonly string[]): Promise<void> {
     const { log, clock } = this.#options;
-    const since = this.#waitingSince.get(name) ?? clock.now();
-    const force = clock.now() - since > PATIENCE_LEASES * this.#leaseMs;
+    const since = this.#heldElsewhereSince.get(name) ?? clock.now();
+    const force = clock.now() - since > FORCE_AFTER_LEASES * this.#leaseMs;
     const outcome = await log.take(name, this.id, live, force);
     if (outcome.kind === "held") {
-      this.#waitingSince.set(name, since);
+      this.#heldElsewhereSince.set(name, since);
       return;
     }
-    this.#waitingSince.delete(name);
+    this.#heldElsewhereSince.delete(name);
     if (this.#stopping) return log.release(name, outcome.epoch);
     const { snapshotLimits: policy = SNAPSHOT_LIMITS } = this.#options;
     const partition = new Partition(name, outcome.epoch, {
@@ -176,21 +176,21 @@ export class Worker {
     this.groupOf(name).add(partition);
   }
 
-  #own(result: Promise<void>): void {
-    this.#drives.add(result);
-    void result.finally(() => this.#drives.delete(result));
+  #track(result: Promise<void>): void {
+    this.#background.add(result);
+    void result.finally(() => this.#background.delete(result));
   }
 
   /** Steps a domain for as long as the worker has anything in it. */
-  async #drive(group: CommitGroup): Promise<void> {
+  async #run(group: CommitGroup): Promise<void> {
     while (!this.#stopping || !group.isEmpty) {
       if (group.hasWork(this.#options.clock.now())) {
         await group.step();
-        this.#passOn();
+        this.#startRelays();
       } else {
         await this.#untilChange(group);
       }
-      for (const partition of this.#held.values()) if (partition.dropped) this.#forgetPartition(partition);
+      for (const partition of this.#held.values()) if (partition.ended) this.#removeEnded(partition);
     }
   }
 
@@ -210,8 +210,8 @@ export class Worker {
   }
 
   /** Sets the sending of what steps have produced going, where it is not under way already. */
-  #passOn(): void {
-    for (const destination of this.relay.destinations()) this.#own(this.#relayTo(destination));
+  #startRelays(): void {
+    for (const destination of this.relay.destinations()) this.#track(this.#relayTo(destination));
   }
 
   async #relayTo(destination: string): Promise<void> {
@@ -219,7 +219,7 @@ export class Worker {
     while (this.relay.destinations().includes(destination));
   }
 
-  #forgetPartition(partition: Partition): void {
+  #removeEnded(partition: Partition): void {
     if (this.#held.get(partition.name) !== partition) return;
     this.#held.delete(partition.name);
     this.groupOf(partition.name).remove(partition);
@@ -227,20 +227,20 @@ export class Worker {
       worker: this.id,
       partition: partition.name,
       epoch: partition.epoch,
-      err: partition.reason,
+      err: partition.endReason,
     };
-    if (partition.reason instanceof OwnershipLost) this.#options.logger.info(fields, "lost a partition");
+    if (partition.endReason instanceof OwnershipLost) this.#options.logger.info(fields, "lost a partition");
     else this.#options.logger.warn(fields, "gave a partition up, to begin anew from the log");
   }
 
   /** Ends a tenure in good order: the step under way, then the messages, then the lease. */
   #handOverPartition(partition: Partition): void {
     const { name } = partition;
-    if (this.#leaving.has(name)) return;
+    if (this.#handingOver.has(name)) return;
     this.#held.delete(name);
     this.groupOf(name).remove(partition);
-    const done = this.#handOver(partition).finally(() => this.#leaving.delete(name));
-    this.#leaving.set(name, { partition, done });
+    const done = this.#handOver(partition).finally(() => this.#handingOver.delete(name));
+    this.#handingOver.set(name, { partition, done });
   }
 
   async #handOver(partition: Partition): Promise<void> {
@@ -248,12 +248,12 @@ export class Worker {
     const began = clock.now();
     try {
       await this.groupOf(partition.name).finished();
-      while (!partition.dropped && !this.relay.isIdle(partition) && clock.now() - began < HAND_OVER_MS) {
-        this.#passOn();
+      while (!partition.ended && !this.relay.isIdle(partition) && clock.now() - began < HAND_OVER_MS) {
+        this.#startRelays();
         await sleep(clock, POLL_MS);
       }
       await this.relay.flushOf(partition);
-      partition.drop(new OwnershipLost(`${partition.name} was handed over`));
+      partition.end(new OwnershipLost(`${partition.name} was handed over`));
       await log.release(partition.name, partition.epoch);
       logger.info({ worker: this.id, partition: partition.name }, "handed a partition over");
     } catch (error) {
@@ -270,11 +270,11 @@ export class Worker {
     if (this.#stopping) return;
     this.#stopping = true;
     for (const cancel of this.#cancelTimers) cancel();
-    this.#stopForgetting();
+    this.#stopWatchingConnection();
     for (const partition of [...this.#held.values()]) this.#handOverPartition(partition);
-    await Promise.all([...this.#leaving.values()].map(({ done }) => done));
+    await Promise.all([...this.#handingOver.values()].map(({ done }) => done));
     for (const group of this.#groups.values()) group.onChange();
-    await Promise.all(this.#drives);
+    await Promise.all(this.#background);
     try {
       await log.leave(this.id);
     } catch (error) {

@@ -19,7 +19,7 @@ export interface RequestName {
  * The state of a request. `mine`: the caller must carry the request out and resolve the claim; `resumed` says that an
  * earlier claim ended without an answer, after an unknown part of the work. `running`: another claim is open.
  */
-export type Known =
+export type ClaimResult =
   | { readonly kind: "mine"; readonly resumed: boolean; readonly claim: Claim }
   | { readonly kind: "running" }
   | { readonly kind: "answered"; readonly answer: string };
@@ -53,7 +53,7 @@ export class FirstAnswers {
   }
 
   /** Claims a request, unless it is answered or another claim is open. Throws `Unavailable`. */
-  async claim({ subject, id }: RequestName): Promise<Known> {
+  async claim({ subject, id }: RequestName): Promise<ClaimResult> {
     const { rememberMs, newId } = this.#options;
     const key = this.#connection.keys.firstAnswer(subject, id);
     const owner = newId();

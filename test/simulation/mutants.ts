@@ -221,7 +221,7 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "what was handed over held for all there was to relay",
-    sabotage: replacing(Relay.prototype, { isClear: () => true }),
+    sabotage: replacing(Relay.prototype, { isRelayed: () => true }),
   },
   {
     name: "a commit of a part of its partitions",

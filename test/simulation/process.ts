@@ -124,7 +124,7 @@ class ProcessLog extends MemoryLog {
     super(machine.store, {
       clock: { now: () => scheduler.nowMs, after: (ms, call) => scheduler.after(ms, call) },
       gate: (operation, apply) => process.carry(operation, apply),
-      together: machine.together,
+      oneGroup: machine.together,
     });
     this.#process = process;
     this.#machine = machine;

@@ -116,7 +116,7 @@ export class ChaosWorld {
           },
         });
       });
-    const log = new MemoryLog(this.store, { clock: this.clock, gate, together: this.#together });
+    const log = new MemoryLog(this.store, { clock: this.clock, gate, oneGroup: this.#together });
     const options = { log, clock: this.clock, logger: silentLogger, partitions: PARTITIONS, upkeep: UPKEEP };
     const worker = new Worker({ ...options, id, actorOf: () => counter, leaseMs: LEASE_MS });
     const process: Process = { worker, log, dead: false };
@@ -129,7 +129,7 @@ export class ChaosWorld {
     process.dead = true;
     this.#processes = this.#processes.filter((other) => other !== process);
     this.#pending = this.#pending.filter((one) => one.process !== process || this.#chance(0.5));
-    for (const partition of process.worker.held.values()) partition.drop(new Error("crash"));
+    for (const partition of process.worker.held.values()) partition.end(new Error("crash"));
     await process.log.close();
   }
 
@@ -192,7 +192,7 @@ export class ChaosWorld {
 
   /** A dropped partition is given up at the next beat. */
   async #bury({ worker }: Process): Promise<void> {
-    if ([...worker.held.values()].every(({ dropped }) => dropped) && worker.held.size > 0)
+    if ([...worker.held.values()].every(({ ended }) => ended) && worker.held.size > 0)
       this.#own(worker.beat());
     await settled();
   }

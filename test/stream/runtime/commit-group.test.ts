@@ -22,7 +22,7 @@ describe("a domain", () => {
 
   async function send(n: number): Promise<void> {
     await post(log, a, { kind: "send", to: b, numbers: [n] });
-    partitionOfWorker(worker, "l1").mustRead(a);
+    partitionOfWorker(worker, "l1").markUnread(a);
     await step(worker, "l1");
   }
 
@@ -63,7 +63,7 @@ describe("a domain", () => {
     await send(2);
     await send(3);
     expect(await received()).to.deep.equal({ [a]: [1] });
-    elsewhere.drop(new Error("again"));
+    elsewhere.end(new Error("again"));
     await worker.beat();
     await worker.beat();
     for (let i = 0; i < 3; i += 1) await step(worker, "l2");
@@ -81,7 +81,7 @@ describe("a domain", () => {
     expect(await headOf(a)).to.include({ seq: 1 });
     expect(await received()).to.deep.equal({ [a]: [1] });
     for (const name of ["l1", "l2"])
-      expect(String(partitionOfWorker(worker, name).reason)).to.match(/l2 has another owner/);
+      expect(String(partitionOfWorker(worker, name).endReason)).to.match(/l2 has another owner/);
     await thief.take("l2", worker.id, [], true);
     await worker.beat();
     await worker.beat();

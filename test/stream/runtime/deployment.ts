@@ -68,7 +68,7 @@ export class Deployment {
   constructor(readonly together = false) {}
 
   connect(gate?: Gate, clock: Clock = systemClock): MemoryLog {
-    const log = new MemoryLog(this.store, { gate, clock, together: this.together });
+    const log = new MemoryLog(this.store, { gate, clock, oneGroup: this.together });
     this.#closing.push(log);
     return log;
   }

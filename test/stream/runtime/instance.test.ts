@@ -270,10 +270,10 @@ describe("an actor in memory", () => {
 describe("an inbox", () => {
   it("forgets answers in the order of giving, and never one whose time is not over", () => {
     const inbox = new Inbox();
-    inbox.answered({ id: "short", reply: 1, untilMs: 10 });
-    inbox.answered({ id: "long", reply: 2, untilMs: 100 });
-    inbox.answered({ id: "short too", reply: 3, untilMs: 20 });
-    inbox.forget(50);
+    inbox.remember({ id: "short", reply: 1, untilMs: 10 });
+    inbox.remember({ id: "long", reply: 2, untilMs: 100 });
+    inbox.remember({ id: "short too", reply: 3, untilMs: 20 });
+    inbox.forgetExpired(50);
     expect(inbox.answerTo("short", 50)).to.equal(undefined);
     expect(inbox.answerTo("long", 50)).to.have.property("reply", 2);
     expect(inbox.answerTo("short too", 50)).to.equal(undefined);
@@ -282,7 +282,7 @@ describe("an inbox", () => {
 
   it("starts with nothing known", () => {
     const inbox = new Inbox();
-    expect([inbox.hasApplied(other, 0), inbox.hasApplied(other, 1), inbox.lastOf(other)]).to.deep.equal([
+    expect([inbox.hasApplied(other, 0), inbox.hasApplied(other, 1), inbox.lastSeqOf(other)]).to.deep.equal([
       true,
       false,
       0,

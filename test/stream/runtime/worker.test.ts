@@ -45,7 +45,7 @@ describe("a worker", () => {
       await step(worker, "l1");
       await post(log, a, { kind: "add", n: 3 });
       const paused = partitionOfWorker(worker, "l1");
-      paused.mustRead(a);
+      paused.markUnread(a);
       const resume = faults.hold("commit");
       const stepping = step(worker, "l1");
       const successor = deployment.worker(deployment.connect());
@@ -55,10 +55,10 @@ describe("a worker", () => {
       await post(log, a, { kind: "add", n: 5 });
       resume();
       await stepping;
-      expect(paused.dropped).to.equal(true);
-      expect(String(paused.reason)).to.match(/has another owner/);
+      expect(paused.ended).to.equal(true);
+      expect(String(paused.endReason)).to.match(/has another owner/);
       expect((await counterInLog(log, a)).value).to.equal(4);
-      partitionOfWorker(successor, "l1").mustRead(a);
+      partitionOfWorker(successor, "l1").markUnread(a);
       await step(successor, "l1");
       expect((await counterInLog(log, a)).value).to.equal(9);
     });
@@ -70,7 +70,7 @@ describe("a worker", () => {
         else faults.lose("commit");
         const partition = partitionOfWorker(worker, "l1");
         await step(worker, "l1");
-        expect(partition.dropped).to.equal(true);
+        expect(partition.ended).to.equal(true);
         expect((await counterInLog(log, a)).value).to.equal(appended ? 3 : 0);
         await worker.beat();
         expect(partitionOfWorker(worker, "l1").epoch).to.equal(partition.epoch + 1);
@@ -87,7 +87,7 @@ describe("a worker", () => {
         await step(worker, "l1");
         if (fault === "with the relay unknown") faults.loseAnswer("append");
         if (fault !== "before the relay") await worker.relay.step("l2");
-        expect(partitionOfWorker(worker, "l1").dropped).to.equal(fault === "with the relay unknown");
+        expect(partitionOfWorker(worker, "l1").ended).to.equal(fault === "with the relay unknown");
         await log.leave(worker.id);
         const successor = deployment.worker(deployment.connect());
         await successor.beat();
@@ -110,7 +110,7 @@ describe("a worker", () => {
       await step(worker, "l1");
       partition.notify({ partition: "l1", notices: [], scanAll: true });
       await step(worker, "l1");
-      expect(partition.dropped).to.equal(false);
+      expect(partition.ended).to.equal(false);
       expect((await log.heads("l1", [a, neighbour])).map(({ seq, cursor }) => [seq, cursor])).to.deep.equal([
         [1, "0-1"],
         [1, "0-1"],
@@ -143,7 +143,7 @@ describe("a worker", () => {
       await successor.beat();
       const partition = partitionOfWorker(worker, "l1");
       await step(worker, "l1");
-      expect(partition.dropped).to.equal(true);
+      expect(partition.ended).to.equal(true);
       expect([...(await log.halted())]).to.deep.equal([]);
     });
 
@@ -176,7 +176,7 @@ describe("a worker", () => {
           ]);
           const partition = partitionOfWorker(broken, "l1");
           await step(broken, "l1");
-          expect(partition.dropped).to.equal(false);
+          expect(partition.ended).to.equal(false);
           expect((await log.heads("l1", [a, "ledger:01"])).map((head) => head.seq)).to.deep.equal([
             seq,
             round,
@@ -190,7 +190,7 @@ describe("a worker", () => {
     it("notices that another had its partition meanwhile, though no command comes", async () => {
       const partition = partitionOfWorker(worker, "l1");
       await partition.maintain();
-      expect(partition.dropped).to.equal(false);
+      expect(partition.ended).to.equal(false);
       await log.leave(worker.id);
       const successor = deployment.worker(deployment.connect());
       await successor.beat();
@@ -198,7 +198,7 @@ describe("a worker", () => {
       await step(successor, "l1");
       await successor.stop();
       await partition.maintain();
-      expect(partition.dropped).to.equal(true);
+      expect(partition.ended).to.equal(true);
       await worker.beat();
       await worker.beat();
       await step(worker, "l1");
@@ -229,9 +229,9 @@ describe("a worker", () => {
       const change = { actor: a, expectedSeq: 1, cursor: "0-1", entry };
       await commitIn(log, { partition: "l1", epoch: partition.epoch }, [change]);
       await post(log, a, { kind: "add", n: 100 });
-      partition.mustRead(a);
+      partition.markUnread(a);
       await step(worker, "l1");
-      expect(String(partition.reason)).to.match(/not where this worker believed/);
+      expect(String(partition.endReason)).to.match(/not where this worker believed/);
       await worker.beat();
       await step(worker, "l1");
       expect((await counterInLog(log, a)).value).to.equal(111);
@@ -243,10 +243,10 @@ describe("a worker", () => {
       deployment.store.sync();
       await post(log, a, { kind: "add", n: 10 });
       const partition = partitionOfWorker(worker, "l1");
-      partition.mustRead(a);
+      partition.markUnread(a);
       await step(worker, "l1");
       deployment.store.powerCut();
-      expect(partition.dropped).to.equal(true);
+      expect(partition.ended).to.equal(true);
       await post(log, a, { kind: "add", n: 100 });
       await worker.beat();
       await step(worker, "l1");
@@ -276,7 +276,7 @@ describe("a worker", () => {
       const partition = partitionOfWorker(worker, "l1");
       const addOne = async (): Promise<void> => {
         await post(log, a, { kind: "add", n: 1 });
-        partition.mustRead(a);
+        partition.markUnread(a);
         await step(worker, "l1");
       };
       const head = async () => (await log.scan("l1"))[0];
@@ -314,7 +314,7 @@ describe("a worker", () => {
       expect((await counterInLog(log, a)).value).to.equal(2_404);
       await addOne();
       expect((await counterInLog(log, a)).value).to.equal(2_405);
-      expect(partition.dropped).to.equal(false);
+      expect(partition.ended).to.equal(false);
     });
 
     it("loads an actor that is being let go and trimmed meanwhile", async () => {
@@ -327,7 +327,7 @@ describe("a worker", () => {
       const group = worker.groupOf("l1");
       for (let i = 0; i < 3; i += 1) {
         await post(log, a, { kind: "add", n: 1 });
-        partition.mustRead(a);
+        partition.markUnread(a);
         await step(worker, "l1");
       }
       clock.advance(1_000_000);
@@ -336,7 +336,7 @@ describe("a worker", () => {
       const [writeSnapshot, readEntries] = [faults.hold("writeSnapshot"), faults.hold("readEntries")];
       const tidying = partition.maintain();
       await post(log, a, { kind: "add", n: 10 });
-      partition.mustRead(a);
+      partition.markUnread(a);
       await group.step();
       await settled();
       writeSnapshot();

@@ -3,12 +3,12 @@ import { expect } from "chai";
 import { Redis } from "ioredis";
 import { Unavailable } from "../../../stream/log/ports.js";
 import { ServiceConnection } from "../../../stream/services/connection.js";
-import { FirstAnswers, type Claim, type Known } from "../../../stream/services/first-answers.js";
+import { FirstAnswers, type Claim, type ClaimResult } from "../../../stream/services/first-answers.js";
 import { freshRedis, type FreshRedis } from "../../support/servers.js";
 
 const NAME = { subject: "a key", id: "a request" };
 
-function claimOf(known: Known): Claim {
+function claimOf(known: ClaimResult): Claim {
   if (known.kind !== "mine") throw new Error(`the request is ${known.kind}`);
   return known.claim;
 }

@@ -47,7 +47,7 @@ export interface MemoryLogOptions {
   readonly clock?: Clock | undefined;
   readonly gate?: Gate | undefined;
   /** Whether all partitions are in one domain, as on a single server (default), or each in its own, as on a cluster. */
-  readonly together?: boolean | undefined;
+  readonly oneGroup?: boolean | undefined;
 }
 
 const KEYS = new Keys("");
@@ -56,22 +56,22 @@ export class MemoryLog implements Log {
   readonly #store: MemoryStore;
   readonly #clock: Clock;
   readonly #gate: Gate;
-  readonly #together: boolean;
-  readonly #lost = new Set<() => void>();
+  readonly #oneGroup: boolean;
+  readonly #lostListeners = new Set<() => void>();
   readonly #open = new Set<{ close(): Promise<void> }>();
-  readonly #stopWatchingPower: () => void;
+  readonly #stopWatchingPowerCuts: () => void;
 
   constructor(store: MemoryStore, options: MemoryLogOptions = {}) {
     this.#store = store;
     this.#clock = options.clock ?? systemClock;
     this.#gate = options.gate ?? ((_operation, apply) => new Promise((resolve) => resolve(apply())));
-    this.#together = options.together ?? true;
-    this.#stopWatchingPower = store.onPowerCut(() => this.disconnect());
+    this.#oneGroup = options.oneGroup ?? true;
+    this.#stopWatchingPowerCuts = store.onPowerCut(() => this.disconnect());
   }
 
   /** The connection is cut and comes back at once. */
   disconnect(): void {
-    for (const listener of this.#lost) listener();
+    for (const listener of this.#lostListeners) listener();
   }
 
   #perform<T>(operation: Operation, apply: () => T): Promise<T> {
@@ -79,7 +79,7 @@ export class MemoryLog implements Log {
   }
 
   commitGroupOf(partition: string): string {
-    return this.#together ? "all" : partition;
+    return this.#oneGroup ? "all" : partition;
   }
 
   #channelOf(partition: string, kind: NotificationKind): string {
@@ -358,12 +358,12 @@ export class MemoryLog implements Log {
   }
 
   onLost(listener: () => void): () => void {
-    this.#lost.add(listener);
-    return () => this.#lost.delete(listener);
+    this.#lostListeners.add(listener);
+    return () => this.#lostListeners.delete(listener);
   }
 
   async close(): Promise<void> {
-    this.#stopWatchingPower();
+    this.#stopWatchingPowerCuts();
     await Promise.all([...this.#open].map((reader) => reader.close()));
   }
 }
