@@ -34,9 +34,9 @@ import { sessionEndpoints } from "./surface-a/session.js";
 import { subaccountEndpoints } from "./surface-a/subaccounts.js";
 import { ticketEndpoints } from "./surface-a/tickets.js";
 import { transferEndpoints } from "./surface-a/transfers.js";
-import type { Signatures } from "./auth/signed.js";
+import type { Signatures } from "./auth/signatures.js";
 import type { Throttle } from "./request/throttle.js";
-import type { WebTokens } from "./auth/tokens.js";
+import type { WebTokens } from "./auth/web-tokens.js";
 import type { Trading } from "./trading/trading.js";
 
 export interface EndpointParts {

@@ -2,7 +2,7 @@
 
 import path from "node:path";
 import { createLogger } from "../http/edge/request-log.js";
-import { openThrottle } from "../http/request/throttle.js";
+import { unlimitedThrottle } from "../http/request/throttle.js";
 import { type Config, ConfigError } from "./config.js";
 import { runRole, type RunningRole } from "./roles/run-role.js";
 import { loadSecrets } from "./secrets.js";
@@ -15,7 +15,7 @@ async function start(config: Config): Promise<RunningRole> {
   const logger = createLogger(config.logLevel, "gateway");
   const { jwtWebSecret, jwtServiceSecret } = loadSecrets(config);
   const serviceKeys = { signing: jwtServiceSecret, accepted: config.jwtServiceAccept };
-  const throttle = config.metered ? undefined : openThrottle;
+  const throttle = config.metered ? undefined : unlimitedThrottle;
   const gateway = await startGateway({
     ...config,
     redisUrl,

@@ -12,7 +12,7 @@ import {
 } from "../../db/queries/operator/strike-requests.js";
 import { restrike } from "../surface-b/strikes.js";
 import { Refused } from "../request/errors.js";
-import { Serialised, sessionEndpoint } from "../request/route.js";
+import { Serialized, sessionEndpoint } from "../request/route.js";
 import { pageOf } from "../request/fields.js";
 import { StrikeDecisionBody, StrikeRequest, StrikeRequestsQuery } from "./schemas/operator.js";
 import { auditedAction } from "./audit.js";
@@ -61,7 +61,7 @@ export function strikeRequestEndpoints({ db, createMarket }: StrikeRequestParts)
         open: true,
       },
     });
-    return (body instanceof Serialised ? body.parse() : body).marketId;
+    return (body instanceof Serialized ? body.parse() : body).marketId;
   };
 
   const list = sessionEndpoint({

@@ -4,7 +4,7 @@
  */
 
 import type { Database } from "../../db/database.js";
-import { doubtfulKeys } from "../../db/queries/accounts/keys.js";
+import { keysToRecheck } from "../../db/queries/accounts/keys.js";
 import { revokedAmong } from "../../db/queries/accounts/revoked-tokens.js";
 import type { Bridge } from "../../stream/ws/bridge.js";
 import type { Caller } from "../../stream/ws/ports.js";
@@ -127,7 +127,7 @@ export class RevocationWatch {
     }
     if (keyIds.size === 0) return;
     const nowTs = Date.now();
-    for (const { keyId, traderId } of await doubtfulKeys(db, [...keyIds], {
+    for (const { keyId, traderId } of await keysToRecheck(db, [...keyIds], {
       nowTs,
       checkedInTs: nowTs - RECENT_MS,
     })) {

@@ -19,7 +19,7 @@ import { findTrader, type Trader } from "../../db/queries/accounts/traders.js";
 import { Cache } from "./cache.js";
 import type { LiveKey } from "../request/callers.js";
 import { geoTable, type GeoTable } from "../geo/geo-table.js";
-import type { KeyDirectory } from "../auth/signed.js";
+import type { KeyDirectory } from "../auth/signatures.js";
 
 /** What can be invalidated, by whoever changes it. */
 export const REFERENCE_KINDS = [
@@ -46,7 +46,7 @@ export interface Grid {
 }
 
 /** Where an outcome is traded. */
-export interface OutcomePlace {
+export interface OutcomeRef {
   readonly marketId: string;
   readonly outcome: number;
 }
@@ -66,7 +66,7 @@ export class Reference implements KeyDirectory {
   private readonly clients: Cache<EmmClient>;
   private readonly marketCache: Cache<MarketRecord>;
   private readonly events: Cache<EventRecord>;
-  private readonly outcomes: Cache<OutcomePlace>;
+  private readonly outcomes: Cache<OutcomeRef>;
   private readonly grid: Cache<Grid>;
   private readonly geo: Cache<GeoTable>;
   private lastGeo: GeoTable | undefined;
@@ -129,7 +129,7 @@ export class Reference implements KeyDirectory {
     return this.events.get(eventId);
   }
 
-  outcome(outcomeId: string): Promise<OutcomePlace | undefined> {
+  outcome(outcomeId: string): Promise<OutcomeRef | undefined> {
     return this.outcomes.get(outcomeId);
   }
 

@@ -15,11 +15,11 @@ import type { KeyUse } from "../auth/key-use.js";
 import { refuseInMaintenance } from "../reference/maintenance.js";
 import { rowTokens, type Price } from "./metering.js";
 import type { Reference } from "../reference/reference.js";
-import type { Repeats } from "../auth/repeats.js";
+import type { Idempotency } from "../auth/idempotency.js";
 import type { Access, Admission, Admitted, Route } from "./route.js";
-import type { Signatures } from "../auth/signed.js";
+import type { Signatures } from "../auth/signatures.js";
 import type { Charge, Throttle } from "./throttle.js";
-import type { WebTokens } from "../auth/tokens.js";
+import type { WebTokens } from "../auth/web-tokens.js";
 
 export interface AdmissionParts {
   readonly signatures: Signatures;
@@ -29,7 +29,7 @@ export interface AdmissionParts {
   readonly locations: Locations;
   readonly keyUse: KeyUse;
   readonly clients: Clients;
-  readonly repeats: Pick<Repeats, "begin">;
+  readonly idempotency: Pick<Idempotency, "begin">;
 }
 
 type KeyAccess = Extract<Access, { kind: "key" | "keyOrSession" }>;
@@ -41,24 +41,28 @@ export function createAdmission(parts: AdmissionParts): Admission {
       const { access } = route;
       switch (access.kind) {
         case "public":
-          return { caller: undefined, settle: settled, begun: undefined };
+          return { caller: undefined, chargeRows: chargeNothing, attempt: undefined };
         case "session": {
           const caller = await identifySession(parts, request, res);
           requireRole(access.role, caller);
-          return { caller, settle: await meter(parts, route, request, res, caller), begun: undefined };
+          return { caller, chargeRows: await meter(parts, route, request, res, caller), attempt: undefined };
         }
         case "keyOrSession":
         case "key": {
           if (access.kind === "keyOrSession" && speaksAsSession(parts, request)) {
             const caller = await identifySession(parts, request, res);
             requireRole("trader", caller);
-            return { caller, settle: await meter(parts, route, request, res, caller), begun: undefined };
+            return {
+              caller,
+              chargeRows: await meter(parts, route, request, res, caller),
+              attempt: undefined,
+            };
           }
           return admitKey(parts, route, access, request, res);
         }
         case "client": {
           const caller = await parts.clients.admit(access, request, res);
-          return { caller, settle: settled, begun: undefined };
+          return { caller, chargeRows: chargeNothing, attempt: undefined };
         }
         default:
           return access satisfies never;
@@ -67,7 +71,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
   };
 }
 
-const settled = (): Promise<void> => Promise.resolve();
+const chargeNothing = (): Promise<void> => Promise.resolve();
 
 /** A repeat of a request that has its answer passes without the checks and the price of the first. */
 async function admitKey(
@@ -79,17 +83,17 @@ async function admitKey(
 ): Promise<Admitted> {
   const caller = await identifyKey(parts, request, res);
   requireScope(access, caller);
-  const begun = takesEffectOnce(route) ? await parts.repeats.begin(caller) : undefined;
-  if (begun?.kind === "repeat") return { caller, settle: settled, begun };
+  const attempt = takesEffectOnce(route) ? await parts.idempotency.begin(caller) : undefined;
+  if (attempt?.kind === "repeat") return { caller, chargeRows: chargeNothing, attempt };
   try {
-    const settle = await meter(parts, route, request, res, caller);
+    const chargeRows = await meter(parts, route, request, res, caller);
     refuseInactive(caller.key.state, access.cancel);
     if (access.location === "placing") await refuseInMaintenance(parts.reference);
     await requireLocation(parts, access, caller, request.receivedMs);
     if (access.kyc) refuseUnverified(caller.key.kyc);
-    return { caller: { ...caller, resumed: begun?.resumed ?? false }, settle, begun };
+    return { caller: { ...caller, resumed: attempt?.resumed ?? false }, chargeRows, attempt };
   } catch (error) {
-    await begun?.first.turnedAway();
+    await attempt?.first.abandon();
     throw error;
   }
 }
@@ -100,7 +104,7 @@ function takesEffectOnce({ method }: Route): boolean {
 }
 
 function speaksAsSession(parts: AdmissionParts, request: Incoming): boolean {
-  return request.header("authorization") !== undefined && !parts.signatures.present(request);
+  return request.header("authorization") !== undefined && !parts.signatures.isSigned(request);
 }
 
 async function identifyKey(parts: AdmissionParts, request: Incoming, res: Response): Promise<KeyCaller> {

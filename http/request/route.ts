@@ -12,7 +12,13 @@ import type { ClientCaller, KeyCaller, SessionCaller } from "./callers.js";
 import { Refused } from "./errors.js";
 import { incomingOf, notesOf, type Incoming } from "../edge/incoming.js";
 import type { Metering } from "./metering.js";
-import { REPLAYED, sendAgain, type Begun, type FirstRun, type KeptAnswer } from "../auth/repeats.js";
+import {
+  REPLAYED_HEADER,
+  replay,
+  type Attempt,
+  type FirstRun,
+  type KeptAnswer,
+} from "../auth/idempotency.js";
 import { readBody, readParameters } from "./validation.js";
 
 /** How a route is reached. `placing` is what makes the location check stricter; `exempt` routes skip it. */
@@ -59,7 +65,7 @@ export interface Call<Caller, Query, Body> {
 }
 
 /** An answer that is JSON already, because the same bytes serve many requests. */
-export class Serialised<Answer> {
+export class Serialized<Answer> {
   /** `sent` is what goes out, in the content encoding that the reply's headers tell. */
   constructor(
     private readonly json: () => Buffer,
@@ -74,7 +80,7 @@ export class Serialised<Answer> {
 
 /** What an endpoint answers. `rows` is what a list came to, which decides what it cost. */
 export interface Reply<Answer> {
-  readonly body: Answer | Serialised<Answer>;
+  readonly body: Answer | Serialized<Answer>;
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly rows?: number;
@@ -166,9 +172,9 @@ export function at<A extends Access, Query, Body, Answer>(
 export interface Admitted {
   readonly caller: KeyCaller | SessionCaller | ClientCaller | undefined;
   /** Is told the rows of the answer, where those decide the price. */
-  readonly settle: (rows: number) => Promise<void>;
+  readonly chargeRows: (rows: number) => Promise<void>;
   /** How a request began that has to take effect once. */
-  readonly begun: Begun | undefined;
+  readonly attempt: Attempt | undefined;
 }
 
 /** What lets a request in, or refuses it: the checks of a route's access and its meter. */
@@ -191,15 +197,15 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
   const run = async (
     req: Request,
     incoming: Incoming,
-    { caller, settle }: Admitted,
+    { caller, chargeRows }: Admitted,
   ): Promise<Reply<unknown>> => {
     const query = readParameters(served.query, incoming.target.query);
     const body = served.anyBody ? undefined : readBody<unknown>(served.body, incoming);
     const call = { caller, query, body, incoming, id: (name: string) => pathId(req, name) };
     const answer = await served.run(call as Call<never, never, never>);
-    await settle(answer.rows ?? 0);
+    await chargeRows(answer.rows ?? 0);
     if (checkAnswers && served.answer !== undefined) {
-      z.parse(served.answer, answer.body instanceof Serialised ? answer.body.parse() : answer.body);
+      z.parse(served.answer, answer.body instanceof Serialized ? answer.body.parse() : answer.body);
     }
     return answer;
   };
@@ -222,16 +228,16 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
     const incoming = incomingOf(req, res);
     res.set(served.headers?.(incoming) ?? {});
     const admitted = await admission.admit(route, incoming, res);
-    const { begun } = admitted;
-    if (begun?.kind === "repeat") {
-      res.set(REPLAYED);
-      if (begun.answer !== undefined) {
-        sendAgain(res, begun.answer);
+    const { attempt } = admitted;
+    if (attempt?.kind === "repeat") {
+      res.set(REPLAYED_HEADER);
+      if (attempt.answer !== undefined) {
+        replay(res, attempt.answer);
         return;
       }
     }
     const work = (): Promise<Reply<unknown>> => run(req, incoming, admitted);
-    send(res, await (begun?.kind === "first" ? runFirst(begun.first, work) : work()), served.status);
+    send(res, await (attempt?.kind === "first" ? runFirst(attempt.first, work) : work()), served.status);
   };
 }
 
@@ -243,7 +249,7 @@ function send(res: Response, answer: Reply<unknown>, success: number): void {
   res.status(answer.status ?? success).set(answer.headers ?? {});
   if (answer.body === undefined) res.end();
   else if (Buffer.isBuffer(answer.body)) res.end(answer.body);
-  else if (answer.body instanceof Serialised) {
+  else if (answer.body instanceof Serialized) {
     res.set("Content-Type", "application/json; charset=utf-8").end(answer.body.sent);
   } else res.json(answer.body);
 }

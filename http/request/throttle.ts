@@ -56,7 +56,7 @@ export function sharedThrottle(buckets: Pick<TokenBuckets, "spend">): Throttle {
 }
 
 /** A throttle that counts nothing and grants everything, with full buckets. */
-export const openThrottle: Throttle = {
+export const unlimitedThrottle: Throttle = {
   charge: (_keyId, bucket) =>
     Promise.resolve({ granted: true, remaining: KEY_BUCKETS[bucket].capacity, retryAfterS: 0 }),
 };

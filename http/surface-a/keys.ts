@@ -18,7 +18,7 @@ import type { Changes } from "../reference/changes.js";
 import { acceptKey, type AcceptedKey } from "../auth/keys.js";
 import { eitherEndpoint } from "../request/route.js";
 import { Key, Keys, MintedKey, NewKeyBody } from "./schemas/account.js";
-import { idFrom } from "../auth/signed.js";
+import { idFrom } from "../auth/signatures.js";
 import type { KeyAlgorithm } from "../auth/signing.js";
 
 export interface KeyRouteParts {

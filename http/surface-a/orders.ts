@@ -35,7 +35,7 @@ import {
   PlaceOrder,
 } from "./schemas/orders.js";
 import { scopeOf } from "../trading/scope.js";
-import type { Placed } from "../trading/placed.js";
+import type { Placed } from "../trading/placement-answer.js";
 import { previewOrder } from "../trading/previewing.js";
 import type { Trader, Trading } from "../trading/trading.js";
 import { orderOnWire, previewOnWire } from "./wire.js";

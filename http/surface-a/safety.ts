@@ -6,7 +6,7 @@ import type { KeyCaller } from "../request/callers.js";
 import { Refused } from "../request/errors.js";
 import { keyEndpoint } from "../request/route.js";
 import { Group, GroupBody, Groups, GroupsRemoved, Heartbeat, HeartbeatBody } from "./schemas/safety.js";
-import { idFrom } from "../auth/signed.js";
+import { idFrom } from "../auth/signatures.js";
 import { askLedger, sendToLedger } from "../trading/ledger-client.js";
 import { walletOf } from "./orders.js";
 

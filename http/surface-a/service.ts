@@ -3,7 +3,7 @@
 import { MAX_WATCHED_MARKETS } from "../../stream/ws/socket/protocol.js";
 import { keyEndpoint } from "../request/route.js";
 import { Limits } from "./schemas/account.js";
-import type { Signatures } from "../auth/signed.js";
+import type { Signatures } from "../auth/signatures.js";
 import { KEY_BUCKETS, type Bucket, type Throttle } from "../request/throttle.js";
 
 export function serviceEndpoints(parts: { throttle: Throttle; signatures: Signatures; debug: boolean }) {
@@ -53,9 +53,9 @@ export function serviceEndpoints(parts: { throttle: Throttle; signatures: Signat
 /** The canonical text that the server built, for whoever asks with `Svc-Debug: canonical` outside production. */
 function canonicalHeader(
   signatures: Signatures,
-  incoming: Parameters<Signatures["textOf"]>[0],
+  incoming: Parameters<Signatures["canonicalTextOf"]>[0],
   debug: boolean,
 ): Record<string, string> {
   if (!debug || incoming.header(signatures.debugName) !== "canonical") return {};
-  return { [signatures.canonicalName]: Buffer.from(signatures.textOf(incoming)).toString("base64") };
+  return { [signatures.canonicalName]: Buffer.from(signatures.canonicalTextOf(incoming)).toString("base64") };
 }

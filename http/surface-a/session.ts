@@ -26,7 +26,7 @@ import {
   SessionToken,
 } from "./schemas/account.js";
 import { retryAfterSeconds } from "../request/throttle.js";
-import type { WebTokens } from "../auth/tokens.js";
+import type { WebTokens } from "../auth/web-tokens.js";
 import { readWallet } from "../trading/ledger-client.js";
 
 export interface SessionParts {

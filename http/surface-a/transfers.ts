@@ -19,7 +19,7 @@ import {
   TransferBody,
 } from "./schemas/account.js";
 import { pageOf } from "../request/fields.js";
-import { idFrom } from "../auth/signed.js";
+import { idFrom } from "../auth/signatures.js";
 import { sendToLedger } from "../trading/ledger-client.js";
 import { transactionOnWire } from "./wire.js";
 import { requireSubaccount } from "./subaccounts.js";

@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { Refused } from "../request/errors.js";
-import type { Placed as PlacedOrders } from "../trading/placed.js";
+import type { Placed as PlacedOrders } from "../trading/placement-answer.js";
 import { clientEndpoint } from "../request/route.js";
 import type { Trading } from "../trading/trading.js";
 import { Canceled, CanceledAll, CancelBody, KillSwitchQuery, PlaceBody, Placed } from "./schemas.js";

@@ -6,8 +6,8 @@ import { contracts } from "../../actors/units.js";
 import { findOrder } from "../../db/queries/trading/orders.js";
 import { Refused } from "../request/errors.js";
 import { refuseInMaintenance } from "../reference/maintenance.js";
-import { readOrderPrice, refuseMarket, refuseQty, termsOf, type OrderRefusal } from "./placement.js";
-import { idFrom } from "../auth/signed.js";
+import { readOrderPrice, refuseMarket, refuseQty, termsOf, type OrderRefusal } from "./order-rules.js";
+import { idFrom } from "../auth/signatures.js";
 import type { Trader, TradingParts } from "./trading.js";
 import { sendToLedger } from "./ledger-client.js";
 

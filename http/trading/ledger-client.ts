@@ -5,7 +5,7 @@ import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js
 import type { WalletSnapshot } from "../../actors/ledger/types.js";
 import type { AskOptions, Exchange } from "../../stream/log/ports.js";
 import { refusedBy } from "../request/errors.js";
-import { REMEMBER_MS } from "../auth/signed.js";
+import { REMEMBER_MS } from "../auth/signatures.js";
 
 /** For questions that change nothing: their answers need not be remembered, and so nothing is written. */
 export const READ_ONLY = { rememberMs: 0 } as const;

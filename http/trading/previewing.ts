@@ -6,7 +6,7 @@ import type { OrderRequest } from "../../actors/ledger/types.js";
 import type { RejectReason } from "../../actors/market/types.js";
 import { ZERO, type Contracts, type Millicents, type Ticks } from "../../actors/units.js";
 import { Refused, refusedBy, type Code } from "../request/errors.js";
-import { judgeOrder, marketOf, type OrderRefusal } from "./placement.js";
+import { checkOrder, marketOf, type OrderRefusal } from "./order-rules.js";
 import type { PlaceOrder } from "../surface-a/schemas/orders.js";
 import type { Trader, TradingParts } from "./trading.js";
 import { askLedger, READ_ONLY } from "./ledger-client.js";
@@ -40,7 +40,7 @@ export async function previewOrder(
   nowMs: number,
 ): Promise<Preview> {
   const market = await marketOf(reference, order.outcomeId);
-  const judged: OrderRequest | OrderRefusal = judgeOrder(order, NO_ORDER, market, await reference.ticks());
+  const judged: OrderRequest | OrderRefusal = checkOrder(order, NO_ORDER, market, await reference.ticks());
   if ("code" in judged) {
     if (PASSING.has(judged.code)) return nothing(ZERO, judged.code);
     throw new Refused(judged.code, judged.reason);

@@ -17,11 +17,19 @@ import type { TerminalOrder } from "../../stream/ws/wallet/wallets.js";
 import { Refused } from "../request/errors.js";
 import type { Freshness } from "./freshness.js";
 import { refuseInMaintenance } from "../reference/maintenance.js";
-import { isRefusal, isRequest, merge, summarise, type Judged, type Placed, type Recalled } from "./placed.js";
-import { judgeOrder, marketOf, type Market } from "./placement.js";
+import {
+  isRefusal,
+  isRequest,
+  merge,
+  summarize,
+  type CheckedOrder,
+  type Placed,
+  type Recalled,
+} from "./placement-answer.js";
+import { checkOrder, marketOf, type Market } from "./order-rules.js";
 import type { Reference } from "../reference/reference.js";
 import type { PlaceOrder } from "../surface-a/schemas/orders.js";
-import { idFrom } from "../auth/signed.js";
+import { idFrom } from "../auth/signatures.js";
 import { askLedger, sendToLedger } from "./ledger-client.js";
 
 /** Whose orders: a wallet, and the trader whose ledger shard it lives in. */
@@ -47,7 +55,7 @@ export interface CancelScope {
 }
 
 /** Waits for the ends of orders, as their ledger tells them. */
-export interface Endings {
+export interface TerminalOrders {
   waitForTerminal(
     wallet: string,
     orderIds: readonly string[],
@@ -58,7 +66,7 @@ export interface Endings {
 export interface TradingParts {
   readonly reference: Reference;
   readonly exchange: Exchange;
-  readonly endings: Endings;
+  readonly terminalOrders: TerminalOrders;
   readonly freshness: Freshness;
   readonly db: Database;
   /** What every wallet may have at once. */
@@ -95,7 +103,7 @@ export class Trading {
     const mayPlace = passed.length > 0 && !(atomic && judged.some(isRefusal));
     await refuseInMaintenance(this.parts.reference);
     const results = mayPlace ? await this.accept(trader, passed, atomic, commandId) : [];
-    return summarise(orders, merge(judged, results), atomic);
+    return summarize(orders, merge(judged, results), atomic);
   }
 
   /**
@@ -123,7 +131,7 @@ export class Trading {
       }
       return { accepted: { orderId, ...(clientId === undefined ? {} : { clientId }) }, repeated: false };
     });
-    return summarise(orders, outcomes, false);
+    return summarize(orders, outcomes, false);
   }
 
   /** Cancels orders by id and says what became of each. Throws `Unavailable` when that cannot be told in time. */
@@ -165,14 +173,18 @@ export class Trading {
     return (await sendToLedger(exchange, trader.traderId, command, "cancels", commandId)).queued.length;
   }
 
-  private async judge(trader: Trader, orders: readonly PlaceOrder[], commandId: string): Promise<Judged[]> {
+  private async judge(
+    trader: Trader,
+    orders: readonly PlaceOrder[],
+    commandId: string,
+  ): Promise<CheckedOrder[]> {
     const grid = await this.parts.reference.ticks();
     const markets = new Map<string, Promise<Market | undefined>>();
-    const judged = orders.map(async (order, index): Promise<Judged> => {
+    const judged = orders.map(async (order, index): Promise<CheckedOrder> => {
       const found = markets.get(order.outcomeId) ?? marketOf(this.parts.reference, order.outcomeId);
       markets.set(order.outcomeId, found);
       const market = await found;
-      const one = judgeOrder(order, orderIdOf(commandId, index), market, grid);
+      const one = checkOrder(order, orderIdOf(commandId, index), market, grid);
       if (!isRefusal(one) || market === undefined) return one;
       return (await this.recall(trader, order, market)) ?? one;
     });
@@ -234,7 +246,7 @@ export class Trading {
   ): Promise<ReadonlyMap<string, OrderStatus>> {
     if (queued.length === 0) return new Map();
     const orderIds = queued.map(({ orderId }) => orderId);
-    const ends = await this.parts.endings.waitForTerminal(trader.wallet, orderIds, ENDING_TIMEOUT_MS);
+    const ends = await this.parts.terminalOrders.waitForTerminal(trader.wallet, orderIds, ENDING_TIMEOUT_MS);
     if (ends.size < orderIds.length) {
       throw new Unavailable("the cancel is queued, but its market has not answered in time");
     }

@@ -14,7 +14,7 @@ import type { LiveKey } from "../request/callers.js";
 import { Refused } from "../request/errors.js";
 import { REPEATED } from "../edge/incoming.js";
 import { readQuery } from "../edge/query.js";
-import type { SignedRequest } from "../auth/signed.js";
+import type { SignedRequest } from "../auth/signatures.js";
 import { readTarget } from "../edge/target.js";
 
 export interface StreamCallerParts extends AdmissionParts {
@@ -74,7 +74,7 @@ async function identify(
 ): Promise<{ readonly key: LiveKey; readonly session?: StreamTicket["session"] }> {
   const { signatures, tickets } = parts;
   const { query } = request.target;
-  if (query === "" || signatures.present(request)) {
+  if (query === "" || signatures.isSigned(request)) {
     const { key } = await signatures.identify(request);
     if (query !== "")
       throw new Refused("INVALID_QUERY", "a signed upgrade takes no query parameters; leave them out");

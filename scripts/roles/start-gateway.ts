@@ -7,7 +7,7 @@ import { connect, disconnect } from "../../db/database.js";
 import { addressOf } from "../../http/edge/address.js";
 import { createApp } from "../../http/app.js";
 import { Changes } from "../../http/reference/changes.js";
-import type { EdgeLimits } from "../../http/edge/front.js";
+import type { EdgeLimits } from "../../http/edge/middleware.js";
 import type { Logger } from "../../http/edge/request-log.js";
 import { createEmmSurface } from "../../http/surface-b/surface.js";
 import type { ServiceKeys } from "../../http/surface-b/auth/tokens.js";
@@ -22,13 +22,13 @@ import { Metrics } from "../../http/ops/metrics.js";
 import { Passwords, type PasswordCost } from "../../http/auth/passwords.js";
 import { Reference, REFERENCE_KINDS, type ReferenceKind } from "../../http/reference/reference.js";
 import { createHttpServer, drain, listen } from "../../http/server.js";
-import { Repeats } from "../../http/auth/repeats.js";
+import { Idempotency } from "../../http/auth/idempotency.js";
 import { Seal } from "../../http/auth/seal.js";
-import { REMEMBER_MS, Signatures } from "../../http/auth/signed.js";
+import { REMEMBER_MS, Signatures } from "../../http/auth/signatures.js";
 import { RevocationWatch } from "../../http/auth/revocation-watch.js";
 import { streamCatalog, streamQueries, streamTrading } from "../../http/websocket/ports.js";
 import { sharedThrottle, type Throttle } from "../../http/request/throttle.js";
-import { WebTokens } from "../../http/auth/tokens.js";
+import { WebTokens } from "../../http/auth/web-tokens.js";
 import { Trading } from "../../http/trading/trading.js";
 import { acceptUpgrades } from "../../http/edge/upgrade.js";
 import { openSettlementQueue } from "../../stream/jobs/queues.js";
@@ -152,7 +152,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const buckets = new TokenBuckets(services);
     const tickets = new Tickets(services);
     const answers = new FirstAnswers(services, { rememberMs: REMEMBER_MS, newId: randomUUID, onError });
-    const repeats = new Repeats(answers, new Seal(settings.jwtWebSecret, "first answers"), onError);
+    const idempotency = new Idempotency(answers, new Seal(settings.jwtWebSecret, "first answers"), onError);
     const throttle = settings.throttle ?? sharedThrottle(buckets);
     const signatures = new Signatures(brand, reference);
     const tokens = new WebTokens(settings.jwtWebSecret);
@@ -164,7 +164,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     });
     const locations = tradingLocations(reference, geoIp);
     const { limits } = settings;
-    const trading = new Trading({ reference, exchange, endings: wallets, freshness, db, limits });
+    const trading = new Trading({ reference, exchange, terminalOrders: wallets, freshness, db, limits });
     const emm = createEmmSurface({
       db,
       tail: reachable,
@@ -228,7 +228,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
 
     const generatedOperator = await ensureOperator(db, passwords, settings);
     const { clients } = emm;
-    const admission = { signatures, tokens, reference, throttle, locations, keyUse, clients, repeats };
+    const admission = { signatures, tokens, reference, throttle, locations, keyUse, clients, idempotency };
     const app = createApp({
       ...admission,
       endpoints,

@@ -43,7 +43,7 @@ export function openCalls(url: string): Calls {
 }
 
 /** Status and code of an answer in one string, such as `404 ORDER_NOT_FOUND`. */
-export function said({ status, json }: Answer): string {
+export function resultOf({ status, json }: Answer): string {
   const { code } = json;
   return typeof code === "string" ? `${status} ${code}` : String(status);
 }

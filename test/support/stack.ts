@@ -17,8 +17,8 @@ import { allMarkets, unsettledMarkets } from "../../db/queries/catalog/markets.j
 import { Connection } from "../../http/client/connection.js";
 import { OperatorClient, type Credentials } from "../../http/client/session.js";
 import { createLogger } from "../../http/edge/request-log.js";
-import type { EdgeLimits } from "../../http/edge/front.js";
-import { openThrottle } from "../../http/request/throttle.js";
+import type { EdgeLimits } from "../../http/edge/middleware.js";
+import { unlimitedThrottle } from "../../http/request/throttle.js";
 import {
   startGateway,
   type GatewaySettings,
@@ -188,7 +188,7 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
     },
     jwtWebSecret: "the web secret of the tests, long enough",
     passwordCost: { log2N: 10, p: 1 },
-    throttle: options.metered === true ? undefined : openThrottle,
+    throttle: options.metered === true ? undefined : unlimitedThrottle,
     logger:
       logTo === undefined ? createLogger("silent", "gateway") : createLogger("info", "gateway", destination),
   };

@@ -160,7 +160,7 @@ export interface KeyOfTrader {
  * Of these keys, those that may not be what they were: revoked or expired ones, those of traders who are not active,
  * and those of traders whose device checked in after `checkedInTs`.
  */
-export async function doubtfulKeys(
+export async function keysToRecheck(
   db: Queries,
   keyIds: readonly string[],
   { nowTs, checkedInTs }: { readonly nowTs: number; readonly checkedInTs: number },

@@ -5,7 +5,7 @@
 
 import type { Express, RequestHandler, Response } from "express";
 import { Refused } from "../../request/errors.js";
-import { originOf } from "../../edge/origin.js";
+import { publicUrlOf } from "../../edge/public-url.js";
 import { incomingOf, notesOf, REPEATED, type Incoming } from "../../edge/incoming.js";
 import { JsonError, readJson } from "../../edge/json.js";
 import type { Clients } from "./clients.js";
@@ -167,7 +167,7 @@ export function mountTokenRoutes(app: Express, parts: TokenRouteParts): void {
   app.get(
     metadata,
     named(`GET ${metadata}`, (req, res) => {
-      const issuer = originOf(req, publicUrl);
+      const issuer = publicUrlOf(req, publicUrl);
       res.json({
         issuer,
         token_endpoint: `${issuer}${tokenPath}`,

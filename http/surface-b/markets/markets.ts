@@ -10,7 +10,7 @@ import { Refused } from "../../request/errors.js";
 import type { Freshness } from "../../trading/freshness.js";
 import type { Reference } from "../../reference/reference.js";
 import type { Incoming } from "../../edge/incoming.js";
-import { clientEndpoint, Serialised, type Reply } from "../../request/route.js";
+import { clientEndpoint, Serialized, type Reply } from "../../request/route.js";
 import { isCurrent } from "../../surface-a/catalog.js";
 import { takesGzip, type Answer } from "./answer.js";
 import { describeMarkets } from "./description.js";
@@ -45,11 +45,11 @@ function served<Items>(answer: Answer, incoming: Incoming): Reply<Items | undefi
     return { status: 304, headers, body: undefined };
   const json = (): Buffer => answer.json;
   if (!takesGzip(incoming.header("accept-encoding"))) {
-    return { headers, body: new Serialised<Items>(json, answer.json) };
+    return { headers, body: new Serialized<Items>(json, answer.json) };
   }
   return {
     headers: { ...headers, "Content-Encoding": "gzip" },
-    body: new Serialised<Items>(json, answer.gzip),
+    body: new Serialized<Items>(json, answer.gzip),
   };
 }
 

@@ -3,7 +3,7 @@ import { Redis } from "ioredis";
 import pg from "pg";
 import { login, startStack, type Stack } from "../../support/stack.js";
 import { newTrader, type TestTrader } from "../../support/traders.js";
-import { bearerCalls, callsOf, openCalls, said } from "../calls.js";
+import { bearerCalls, callsOf, openCalls, resultOf } from "../calls.js";
 import { askToken, newClient, operate, type ClientCredentials } from "../surface-b/client.js";
 
 /** Everything that Postgres keeps, as text. */
@@ -107,8 +107,8 @@ describe("secrets", function () {
     const emm = `/${stack.prefix}/v2/emm/ticks`;
     for (const name of ["token", "access_token", "authorization", "ticket"]) {
       const web = await openCalls(stack.url)(`GET /v3/session?${name}=${session}`);
-      expect(said(web), name).to.equal("401 UNAUTHENTICATED");
-      expect(said(await openCalls(stack.url)(`GET ${emm}?${name}=${token}`)), name).to.equal(
+      expect(resultOf(web), name).to.equal("401 UNAUTHENTICATED");
+      expect(resultOf(await openCalls(stack.url)(`GET ${emm}?${name}=${token}`)), name).to.equal(
         "401 UNAUTHENTICATED",
       );
     }

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import jwt from "jsonwebtoken";
 import { Passwords } from "../../../http/auth/passwords.js";
-import { WebTokens } from "../../../http/auth/tokens.js";
+import { WebTokens } from "../../../http/auth/web-tokens.js";
 
 const SECRET = "a secret of the tests, long enough for HS256";
 const ACCOUNT = "6f9619ff-8b86-4011-b42d-00c04fc964ff";

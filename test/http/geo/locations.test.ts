@@ -5,7 +5,7 @@ import path from "node:path";
 import { eq } from "drizzle-orm";
 import { connect, disconnect } from "../../../db/database.js";
 import { deviceLocations } from "../../../db/schema/accounts.js";
-import { bearerCalls, callsOf, eventually, operatorCalls, said, type Calls } from "../calls.js";
+import { bearerCalls, callsOf, eventually, operatorCalls, resultOf, type Calls } from "../calls.js";
 import { send, signed } from "../requests.js";
 import { mmdb } from "../../support/mmdb.js";
 import { login, startStack, type Stack } from "../../support/stack.js";
@@ -80,20 +80,22 @@ describe("from where one may trade", function () {
     for (const [name, checkIn, code] of cases) {
       it(`${name}: 451 for reads and placements, not for cancels, at every gateway`, async () => {
         await geo(["US-WA", "KP"]);
-        expect(said(await device("POST /v3/session/location", checkIn))).to.equal("200");
+        expect(resultOf(await device("POST /v3/session/location", checkIn))).to.equal("200");
         for (const url of stack.urls) {
           const calls = callsOf(url, trader.trading);
           const refused = await eventually(
             () => calls("GET /v3/limits"),
             ({ status }) => status === 451,
           );
-          expect(said(refused)).to.equal(`451 ${code}`);
-          expect(said(await calls("POST /v3/orders", order))).to.equal(`451 ${code}`);
-          expect(said(await calls("DELETE /v3/orders"))).to.equal("200");
-          expect(said(await calls("DELETE /v3/orders/batch", { orderIds: [] }))).to.equal("400 EMPTY_BATCH");
+          expect(resultOf(refused)).to.equal(`451 ${code}`);
+          expect(resultOf(await calls("POST /v3/orders", order))).to.equal(`451 ${code}`);
+          expect(resultOf(await calls("DELETE /v3/orders"))).to.equal("200");
+          expect(resultOf(await calls("DELETE /v3/orders/batch", { orderIds: [] }))).to.equal(
+            "400 EMPTY_BATCH",
+          );
         }
-        expect(said(await callsOf(stack.url, trader.management)("GET /v3/keys"))).to.equal(`451 ${code}`);
-        expect(said(await device("GET /v3/keys")), "a web session is no signed request").to.equal("200");
+        expect(resultOf(await callsOf(stack.url, trader.management)("GET /v3/keys"))).to.equal(`451 ${code}`);
+        expect(resultOf(await device("GET /v3/keys")), "a web session is no signed request").to.equal("200");
       });
     }
 
@@ -104,10 +106,10 @@ describe("from where one may trade", function () {
       await disconnect(db);
       const calls = callsOf(stack.urls[1] ?? "", fresh.trading);
       const refused = await calls("GET /v3/limits");
-      expect(said(refused)).to.equal("451 GEOLOCATION_NOT_FOUND");
+      expect(resultOf(refused)).to.equal("451 GEOLOCATION_NOT_FOUND");
       expect(refused.json["message"]).to.match(/3 days/);
-      expect(said(await calls("POST /v3/orders", order))).to.equal("451 GEOLOCATION_NOT_FOUND");
-      expect(said(await calls("DELETE /v3/orders"))).to.equal("200");
+      expect(resultOf(await calls("POST /v3/orders", order))).to.equal("451 GEOLOCATION_NOT_FOUND");
+      expect(resultOf(await calls("DELETE /v3/orders"))).to.equal("200");
     });
 
     it("that checked in more than three days ago may read, but not place", async () => {
@@ -120,8 +122,8 @@ describe("from where one may trade", function () {
           .set({ ts: Date.now() - ageMs })
           .where(eq(deviceLocations.traderId, traderId));
         const calls = callsOf(stack.urls[1] ?? "", late.trading);
-        expect(said(await calls("GET /v3/limits"))).to.equal("200");
-        return said(await calls("POST /v3/orders", order));
+        expect(resultOf(await calls("GET /v3/limits"))).to.equal("200");
+        return resultOf(await calls("POST /v3/orders", order));
       };
       expect(await place(3 * DAY_MS + 1_000)).to.equal("451 GEOLOCATION_EXPIRED");
       expect(await place(3 * DAY_MS - 60_000)).to.equal("201");
@@ -133,14 +135,14 @@ describe("from where one may trade", function () {
     it("that the files know: Tor and restricted regions are refused, a data centre is not", async () => {
       await geo(["US-WA"]);
       const limits = async (ip: string): Promise<string> =>
-        said(await from(ip, trader.trading, "GET /v3/limits"));
+        resultOf(await from(ip, trader.trading, "GET /v3/limits"));
       expect(await limits("198.51.100.9")).to.equal("451 ANONYMIZED_NETWORK");
       expect(await limits("203.0.113.9")).to.equal("451 RESTRICTED_NETWORK_REGION");
       expect(await limits("192.0.2.9")).to.equal("200");
       expect(await limits("8.8.8.8")).to.equal("200");
       expect(await limits("127.0.0.1")).to.equal("200");
-      expect(said(await from("198.51.100.9", trader.trading, "DELETE /v3/orders"))).to.equal("200");
-      expect(said(await from("198.51.100.9", trader.trading, "POST /v3/orders", order))).to.equal(
+      expect(resultOf(await from("198.51.100.9", trader.trading, "DELETE /v3/orders"))).to.equal("200");
+      expect(resultOf(await from("198.51.100.9", trader.trading, "POST /v3/orders", order))).to.equal(
         "451 ANONYMIZED_NETWORK",
       );
     });
@@ -156,7 +158,7 @@ describe("from where one may trade", function () {
         ],
       );
       const limits = async (ip: string): Promise<string> =>
-        said(await from(ip, trader.trading, "GET /v3/limits"));
+        resultOf(await from(ip, trader.trading, "GET /v3/limits"));
       await eventually(
         () => from("10.1.2.3", trader.trading, "GET /v3/limits"),
         ({ status }) => status === 451,
@@ -177,7 +179,7 @@ describe("from where one may trade", function () {
 
     it("is judged before the device", async () => {
       await device("POST /v3/session/location", { failed: true });
-      expect(said(await from("198.51.100.9", trader.trading, "GET /v3/limits"))).to.equal(
+      expect(resultOf(await from("198.51.100.9", trader.trading, "GET /v3/limits"))).to.equal(
         "451 ANONYMIZED_NETWORK",
       );
     });
@@ -212,10 +214,10 @@ describe("from where one may trade", function () {
       ];
       for (const [networks, message] of refused) {
         const answer = await put(networks);
-        expect(said(answer)).to.equal("400 INVALID_BODY");
+        expect(resultOf(answer)).to.equal("400 INVALID_BODY");
         expect(answer.json["message"]).to.match(message);
       }
-      expect(said(await put([], ["Washington"]))).to.equal("400 INVALID_BODY");
+      expect(resultOf(await put([], ["Washington"]))).to.equal("400 INVALID_BODY");
     });
   });
 });

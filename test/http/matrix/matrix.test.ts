@@ -5,7 +5,7 @@ import { emmRoutes } from "../../../http/surface-b/routes.js";
 import type { Endpoints } from "../../../http/endpoints.js";
 import { routeTable } from "../../../http/surface-a/table.js";
 import { startStack, type Stack } from "../../support/stack.js";
-import { said } from "../calls.js";
+import { resultOf } from "../calls.js";
 import { send, type Answer } from "../requests.js";
 import { answerOf, CREDENTIALS, isPublic, refusalOf, RULES, UPGRADE, type Rule } from "./contract.js";
 import { sampleOf, spent, whoseOf } from "./samples.js";
@@ -69,7 +69,7 @@ describe("every route, by every credential, for anybody's resources", function (
           if (refusal === undefined) continue;
           for (const whose of whoseOf(rule)) {
             const raw = await sampleOf(rule, world, whose, false);
-            told[`${credential} ${whose}`] = said(await send(stack.url, bearer(credential)(raw)));
+            told[`${credential} ${whose}`] = resultOf(await send(stack.url, bearer(credential)(raw)));
             expected[`${credential} ${whose}`] = refusal;
           }
         }
@@ -97,7 +97,7 @@ describe("every route, by every credential, for anybody's resources", function (
             const good = token === undefined ? bearer(credential)(raw) : bearing(raw, token);
             const answer = await send(stack.url, good);
             expect(answer.headers.has("set-cookie")).to.equal(false);
-            told[`${credential} ${whose}`] = said(answer);
+            told[`${credential} ${whose}`] = resultOf(answer);
             expected[`${credential} ${whose}`] = answerOf(rule, credential, whose);
             if (whose === "own" && !line.includes("/emm/")) {
               told[`${credential} pays`] = priceOf(answer);

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { generateKey } from "../../../http/client/signer.js";
 import { ServiceTokens } from "../../../http/surface-b/auth/tokens.js";
-import { WebTokens } from "../../../http/auth/tokens.js";
+import { WebTokens } from "../../../http/auth/web-tokens.js";
 import { login, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestKey, type TestTrader } from "../../support/traders.js";
 import { bearerCalls, callsOf, eventually, type Calls } from "../calls.js";

@@ -1,5 +1,13 @@
 import { expect } from "chai";
-import { bearerCalls, callsOf, eventually, openCalls, operatorCalls, said, type Calls } from "../calls.js";
+import {
+  bearerCalls,
+  callsOf,
+  eventually,
+  openCalls,
+  operatorCalls,
+  resultOf,
+  type Calls,
+} from "../calls.js";
 import { login, startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
 
@@ -34,22 +42,22 @@ describe("maintenance and the changelog, over two gateways", function () {
     });
     const surfaceB = bearerCalls(stack.url, String(token.json["access_token"]));
     const onB = [{ outcomeId: outcomes[0], price: 0.2, qty: 5, currency: "CASH" }];
-    expect(said(await surfaceB(`POST /${stack.prefix}/v2/emm/orders/place`, onB))).to.equal("201");
+    expect(resultOf(await surfaceB(`POST /${stack.prefix}/v2/emm/orders/place`, onB))).to.equal("201");
 
     const beginning = operator("POST /admin/v1/maintenance", { action: "begin", message: "back at noon" });
     const locked = await eventually(
       () => second("POST /v3/orders/preview", order).then(() => second("POST /v3/orders", order)),
       ({ status }) => status === 423,
     );
-    expect(said(locked)).to.equal("423 SYSTEM_LOCKED");
+    expect(resultOf(locked)).to.equal("423 SYSTEM_LOCKED");
     expect(locked.json["message"]).to.equal("back at noon");
     const begun = await beginning;
     expect(begun.status, begun.text).to.equal(200);
     expect(begun.json).to.include({ active: true, message: "back at noon" });
 
-    expect(said(await first("POST /v3/orders", order))).to.equal("423 SYSTEM_LOCKED");
-    expect(said(await first("POST /v3/orders/batch", { orders: [order] }))).to.equal("423 SYSTEM_LOCKED");
-    expect(said(await first(`PATCH /v3/orders/${orderId}`, { qty: 1 }))).to.equal("423 SYSTEM_LOCKED");
+    expect(resultOf(await first("POST /v3/orders", order))).to.equal("423 SYSTEM_LOCKED");
+    expect(resultOf(await first("POST /v3/orders/batch", { orders: [order] }))).to.equal("423 SYSTEM_LOCKED");
+    expect(resultOf(await first(`PATCH /v3/orders/${orderId}`, { qty: 1 }))).to.equal("423 SYSTEM_LOCKED");
     expect((await surfaceB(`POST /${stack.prefix}/v2/emm/orders/place`, onB)).json).to.include({
       code: "SYSTEM_LOCKED",
     });
@@ -61,13 +69,13 @@ describe("maintenance and the changelog, over two gateways", function () {
     expect((await first("GET /v3/orders")).text).to.equal('{"items":[]}');
     expect((await first("DELETE /v3/orders")).text).to.equal('{"canceled":0}');
 
-    expect(said(await operator("POST /admin/v1/maintenance", { action: "begin" }))).to.equal(
+    expect(resultOf(await operator("POST /admin/v1/maintenance", { action: "begin" }))).to.equal(
       "409 INVALID_TRANSITION",
     );
     expect((await operator("POST /admin/v1/maintenance", { action: "end" })).json).to.include({
       active: false,
     });
-    expect(said(await operator("POST /admin/v1/maintenance", { action: "end" }))).to.equal(
+    expect(resultOf(await operator("POST /admin/v1/maintenance", { action: "end" }))).to.equal(
       "409 INVALID_TRANSITION",
     );
     for (const calls of [first, second]) {
@@ -75,7 +83,7 @@ describe("maintenance and the changelog, over two gateways", function () {
         () => calls("POST /v3/orders", order),
         ({ status }) => status === 201,
       );
-      expect(said(free)).to.equal("201");
+      expect(resultOf(free)).to.equal("201");
     }
     const audit = await operator("GET /admin/v1/audit-log?limit=10");
     const actions = (audit.json["items"] as { action: string }[]).map(({ action }) => action);
@@ -85,7 +93,7 @@ describe("maintenance and the changelog, over two gateways", function () {
   it("announces changes, the last to take effect first, in pages", async () => {
     for (const effectiveTs of [1_000, 3_000, 2_000]) {
       const body = { title: `At ${effectiveTs}`, body: "Lines\nof text.", effectiveTs };
-      expect(said(await operator("POST /admin/v1/changelog", body))).to.equal("201");
+      expect(resultOf(await operator("POST /admin/v1/changelog", body))).to.equal("201");
     }
     const anybody = openCalls(stack.url);
     const titles: unknown[] = [];
@@ -97,7 +105,7 @@ describe("maintenance and the changelog, over two gateways", function () {
     }
     expect(titles).to.deep.equal(["At 3000", "At 2000", "At 1000"]);
     const asTrader = bearerCalls(stack.url, await login(stack.url, trader.account));
-    expect(said(await asTrader("POST /admin/v1/changelog", {}))).to.equal("403 FORBIDDEN");
+    expect(resultOf(await asTrader("POST /admin/v1/changelog", {}))).to.equal("403 FORBIDDEN");
   });
 });
 
@@ -110,7 +118,7 @@ describe("a settlement that two operators have to agree on", function () {
     stack = await startStack({ settlementApprovals: 2 });
     first = await operatorCalls(stack);
     const colleague = { email: "second@example.com", password: "another password" };
-    expect(said(await first("POST /admin/v1/operators", colleague))).to.equal("201");
+    expect(resultOf(await first("POST /admin/v1/operators", colleague))).to.equal("201");
     second = bearerCalls(stack.url, await login(stack.url, colleague));
   });
   after(() => stack.stop());
@@ -149,20 +157,20 @@ describe("a settlement that two operators have to agree on", function () {
       amount: "1.00000",
     });
     expect((await first(`GET ${base}`)).json["status"], "a preview changes nothing").to.equal("OPEN");
-    expect(said(await first(`POST ${base}/grade`, { prices: { [yes]: "0.5", [no]: "0.5" } }))).to.equal(
+    expect(resultOf(await first(`POST ${base}/grade`, { prices: { [yes]: "0.5", [no]: "0.5" } }))).to.equal(
       "409 VOID_KIND",
     );
-    expect(said(await first(`GET ${base}/settlement`))).to.equal("409 NOT_GRADED");
-    expect(said(await second(`POST ${base}/settlement/approve`))).to.equal("409 NOT_GRADED");
+    expect(resultOf(await first(`GET ${base}/settlement`))).to.equal("409 NOT_GRADED");
+    expect(resultOf(await second(`POST ${base}/settlement/approve`))).to.equal("409 NOT_GRADED");
 
     const asked = await first(`POST ${base}/grade`, { winner: no });
     expect(asked.json).to.include({ status: "PENDING_APPROVAL", marketId });
     expect((await first(`GET ${base}`)).json["status"]).to.equal("CLOSED");
     expect((await first(`POST ${base}/grade`, { winner: no })).json).to.deep.equal(asked.json);
-    expect(said(await first(`POST ${base}/grade`, { winner: yes }))).to.equal("409 ALREADY_GRADED");
-    expect(said(await first(`POST ${base}/settlement/approve`))).to.equal("403 FORBIDDEN");
+    expect(resultOf(await first(`POST ${base}/grade`, { winner: yes }))).to.equal("409 ALREADY_GRADED");
+    expect(resultOf(await first(`POST ${base}/settlement/approve`))).to.equal("403 FORBIDDEN");
     expect((await second(`DELETE ${base}/settlement`)).status).to.equal(204);
-    expect(said(await second(`POST ${base}/settlement/approve`))).to.equal("409 NOT_GRADED");
+    expect(resultOf(await second(`POST ${base}/settlement/approve`))).to.equal("409 NOT_GRADED");
 
     await first(`POST ${base}/grade`, { winner: yes });
     expect((await second(`GET ${base}/settlement`)).json).to.include({ status: "PENDING_APPROVAL", paid: 0 });
@@ -178,7 +186,7 @@ describe("a settlement that two operators have to agree on", function () {
     )(`GET /v3/account/subaccounts/${ann.trading.key.keyId}/balance`);
     expect(balance.json["balance"]).to.equal("100.40000");
     expect((await first(`POST ${base}/grade`, { winner: yes })).json).to.include({ status: "SETTLED" });
-    expect(said(await first(`POST ${base}/grade`, { winner: no }))).to.equal("409 ALREADY_GRADED");
+    expect(resultOf(await first(`POST ${base}/grade`, { winner: no }))).to.equal("409 ALREADY_GRADED");
 
     const reversal = await first(`POST ${base}/remediate?preview=true`, { reason: "look" });
     expect(reversal.json["totals"]).to.deep.equal({ CASH: "-1.00000", COIN: "0.00000" });

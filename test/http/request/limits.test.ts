@@ -6,7 +6,7 @@ import { ServiceConnection } from "../../../stream/services/connection.js";
 import { TokenBuckets, type TokenBucket } from "../../../stream/services/token-buckets.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
-import { callsOf, openCalls, said, type Calls } from "../calls.js";
+import { callsOf, openCalls, resultOf, type Calls } from "../calls.js";
 import type { Answer } from "../requests.js";
 
 const pause = (seconds: number): Promise<void> =>
@@ -14,10 +14,10 @@ const pause = (seconds: number): Promise<void> =>
 
 /** Waits as long as a refusal says, and not longer; another gateway is asked then. */
 async function waitedOut(refused: Answer, again: () => Promise<Answer>): Promise<string> {
-  expect(said(refused)).to.equal("429 RATE_LIMIT_EXCEEDED");
+  expect(resultOf(refused)).to.equal("429 RATE_LIMIT_EXCEEDED");
   expect(refused.headers.get("retry-after")).to.match(/^[1-9]\d?$/);
   await pause(Number(refused.headers.get("retry-after")));
-  return said(await again());
+  return resultOf(await again());
 }
 
 describe("who waits as long as Retry-After says is served, at another gateway", function () {
@@ -99,7 +99,7 @@ describe("who waits as long as Retry-After says is served, at another gateway", 
   it("logins: ten failures of an account, wherever they were", async () => {
     const { email, password } = trader.account;
     const answers: string[] = [];
-    for (let i = 0; i < 12; i += 1) answers.push(said(await login(i % 2, email, "guess guess")));
+    for (let i = 0; i < 12; i += 1) answers.push(resultOf(await login(i % 2, email, "guess guess")));
     expect(answers.slice(0, 10)).to.deep.equal(Array(10).fill("401 INVALID_CREDENTIALS"));
     expect(answers[11]).to.equal("429 RATE_LIMIT_EXCEEDED");
     const refused = await login(0, email, password);
@@ -108,9 +108,9 @@ describe("who waits as long as Retry-After says is served, at another gateway", 
     const account = createHash("sha256").update(email).digest("base64url");
     const failures = { name: "failures", capacity: 10, refill: 2, periodMs: 60_000 };
     await buckets.spend(`web-account:${account}`, [{ bucket: failures, cost: -1 }]);
-    expect(said(await login(1, email, password))).to.equal("200");
+    expect(resultOf(await login(1, email, password))).to.equal("200");
     // What succeeded was given back.
-    expect(said(await login(0, email, password))).to.equal("200");
+    expect(resultOf(await login(0, email, password))).to.equal("200");
   });
 
   it("logins and registrations of an address", async () => {
@@ -190,7 +190,7 @@ describe("the bounds of what may be asked", function () {
   ];
   for (const [what, ask, expected] of BOUNDS) {
     it(`${what}: ${expected}`, async () => {
-      expect(said(await ask())).to.equal(expected);
+      expect(resultOf(await ask())).to.equal(expected);
     });
   }
 
@@ -203,7 +203,7 @@ describe("the bounds of what may be asked", function () {
       const target = line.replace(" /keys", ` ${path}/keys`);
       const mint = (): Promise<Answer> => calls.managing(target, { ...named, ...key() });
       const answers: string[] = [];
-      for (let i = 0; i < 129; i += 1) answers.push(said(await mint()));
+      for (let i = 0; i < 129; i += 1) answers.push(resultOf(await mint()));
       expect(answers.slice(0, 128)).to.deep.equal(Array(128).fill("201"));
       expect(answers[128]).to.equal("400 INVALID_REQUEST");
     });

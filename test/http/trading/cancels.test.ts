@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader } from "../../support/traders.js";
-import { callsOf, eventually, said, type Calls } from "../calls.js";
+import { callsOf, eventually, resultOf, type Calls } from "../calls.js";
 
 type Market = Awaited<ReturnType<typeof newMarket>>;
 
@@ -38,7 +38,7 @@ describe("the cancel of all, and what narrows it", function () {
     await open(0);
     const outcomes = [...one.outcomes, ...other.outcomes];
     const orders = outcomes.map((outcomeId) => ({ outcomeId, price: "0.010", qty: 1, tif: "GTC" }));
-    expect(said(await calls("POST /v3/orders/batch", { orders }))).to.equal("201");
+    expect(resultOf(await calls("POST /v3/orders/batch", { orders }))).to.equal("201");
     await eventually(
       () => calls("GET /v3/orders"),
       ({ json }) => (json["items"] as unknown[]).length === outcomes.length,
@@ -80,7 +80,7 @@ describe("the cancel of all, and what narrows it", function () {
   for (const [what, query] of REFUSED) {
     it(`refuses ${what}, and cancels nothing`, async () => {
       await fill();
-      expect(said(await calls(`DELETE /v3/orders${query()}`))).to.equal("400 INVALID_QUERY");
+      expect(resultOf(await calls(`DELETE /v3/orders${query()}`))).to.equal("400 INVALID_QUERY");
       expect(await open()).to.have.length(4);
     });
   }

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { callsOf, eventually, operatorCalls, said, type Calls } from "../calls.js";
+import { callsOf, eventually, operatorCalls, resultOf, type Calls } from "../calls.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader } from "../../support/traders.js";
 
@@ -77,8 +77,8 @@ describe("orders beyond placing and canceling", function () {
       expect((await preview({ qty: 1_001 })).json["reject"]).to.equal("POSITION_LIMIT_EXCEEDED");
       expect((await preview({ tif: "FOK" })).json["reject"]).to.equal("NOT_FILLABLE");
       expect((await preview({ currency: "COIN" })).json["reject"]).to.equal("INSUFFICIENT_BALANCE");
-      expect(said(await preview({ price: "0.501" }))).to.equal("400 INVALID_PRICE");
-      expect(said(await preview({ outcomeId: marketId }))).to.equal("404 OUTCOME_NOT_FOUND");
+      expect(resultOf(await preview({ price: "0.501" }))).to.equal("400 INVALID_PRICE");
+      expect(resultOf(await preview({ outcomeId: marketId }))).to.equal("404 OUTCOME_NOT_FOUND");
       const operator = await operatorCalls(stack);
       await operator(`POST /admin/v1/markets/${marketId}/status`, { action: "close" });
       expect((await preview({})).json).to.include({ reject: "MARKET_CLOSED", reserve: "0.00000" });
@@ -128,18 +128,20 @@ describe("orders beyond placing and canceling", function () {
       const order = await ann.place(outcomes[0], "0.300", 50);
       await whenOpen(ann, order);
       const amend = (body: object) => ann.calls(`PATCH /v3/orders/${order}`, body);
-      expect(said(await amend({}))).to.equal("400 INVALID_BODY");
-      expect(said(await amend({ qty: 0 }))).to.equal("400 QTY_OUT_OF_RANGE");
-      expect(said(await amend({ price: "0.301" }))).to.equal("400 INVALID_PRICE");
-      expect(said(await amend({ qty: 1_001 }))).to.equal("422 POSITION_LIMIT_EXCEEDED");
-      expect(said(await bob.calls(`PATCH /v3/orders/${order}`, { qty: 1 }))).to.equal("404 ORDER_NOT_FOUND");
+      expect(resultOf(await amend({}))).to.equal("400 INVALID_BODY");
+      expect(resultOf(await amend({ qty: 0 }))).to.equal("400 QTY_OUT_OF_RANGE");
+      expect(resultOf(await amend({ price: "0.301" }))).to.equal("400 INVALID_PRICE");
+      expect(resultOf(await amend({ qty: 1_001 }))).to.equal("422 POSITION_LIMIT_EXCEEDED");
+      expect(resultOf(await bob.calls(`PATCH /v3/orders/${order}`, { qty: 1 }))).to.equal(
+        "404 ORDER_NOT_FOUND",
+      );
       const operator = await operatorCalls(stack);
       await operator(`POST /admin/v1/markets/${marketId}/status`, { action: "pause" });
-      expect(said(await amend({ price: "0.350" }))).to.equal("409 MARKET_PAUSED");
-      expect(said(await amend({ qty: 60 }))).to.equal("409 MARKET_PAUSED");
-      expect(said(await amend({ qty: 40 }))).to.equal("200");
+      expect(resultOf(await amend({ price: "0.350" }))).to.equal("409 MARKET_PAUSED");
+      expect(resultOf(await amend({ qty: 60 }))).to.equal("409 MARKET_PAUSED");
+      expect(resultOf(await amend({ qty: 40 }))).to.equal("200");
       await ann.calls(`DELETE /v3/orders/${order}`);
-      expect(said(await amend({ qty: 1 }))).to.equal("404 ORDER_NOT_FOUND");
+      expect(resultOf(await amend({ qty: 1 }))).to.equal("404 ORDER_NOT_FOUND");
     });
   });
 
@@ -155,11 +157,11 @@ describe("orders beyond placing and canceling", function () {
       expect(made.json).to.deep.equal(group);
       expect((await ann.calls("GET /v3/safety/groups")).text).to.equal(JSON.stringify([group]));
       expect((await bob.calls("GET /v3/safety/groups")).text).to.equal("[]");
-      expect(said(await bob.calls(`POST /v3/safety/groups/${groupId}/reset`))).to.equal(
+      expect(resultOf(await bob.calls(`POST /v3/safety/groups/${groupId}/reset`))).to.equal(
         "404 GROUP_NOT_FOUND",
       );
       const foreign = { outcomeId: yes, price: "0.500", qty: 1, tif: "GTC", groupId };
-      expect(said(await bob.calls("POST /v3/orders", foreign))).to.equal("404 GROUP_NOT_FOUND");
+      expect(resultOf(await bob.calls("POST /v3/orders", foreign))).to.equal("404 GROUP_NOT_FOUND");
 
       const filling = await ann.place(yes, "0.500", 20, { groupId });
       const resting = await ann.place(yes, "0.200", 5, { groupId });
@@ -173,12 +175,14 @@ describe("orders beyond placing and canceling", function () {
       expect(await ann.order(filling)).to.include({ status: "CANCELED", remaining: 5 });
 
       const again = { outcomeId: yes, price: "0.200", qty: 1, tif: "GTC", groupId };
-      expect(said(await ann.calls("POST /v3/orders", again))).to.equal("409 GROUP_LIMIT");
+      expect(resultOf(await ann.calls("POST /v3/orders", again))).to.equal("409 GROUP_LIMIT");
       const reset = await ann.calls(`POST /v3/safety/groups/${groupId}/reset`);
       expect(reset.json).to.deep.equal(group);
-      expect(said(await ann.calls("POST /v3/orders", again))).to.equal("201");
+      expect(resultOf(await ann.calls("POST /v3/orders", again))).to.equal("201");
       expect((await ann.calls(`DELETE /v3/safety/groups/${groupId}`)).status).to.equal(204);
-      expect(said(await ann.calls(`DELETE /v3/safety/groups/${groupId}`))).to.equal("404 GROUP_NOT_FOUND");
+      expect(resultOf(await ann.calls(`DELETE /v3/safety/groups/${groupId}`))).to.equal(
+        "404 GROUP_NOT_FOUND",
+      );
       await ann.calls("POST /v3/safety/groups", bounds);
       await ann.calls("POST /v3/safety/groups", bounds);
       expect((await ann.calls("DELETE /v3/safety/groups")).text).to.equal('{"removed":2}');
@@ -193,14 +197,14 @@ describe("orders beyond placing and canceling", function () {
         { maxFilledQty: 1 },
         { maxFilledQty: 1, windowMs: 1_000, groupId: "mine" },
       ]) {
-        expect(said(await ann.calls("POST /v3/safety/groups", bounds))).to.equal("400 INVALID_BODY");
+        expect(resultOf(await ann.calls("POST /v3/safety/groups", bounds))).to.equal("400 INVALID_BODY");
       }
     });
   });
 
   it("a heartbeat that does not come again cancels everything", async () => {
     const { outcomes } = await newMarket(stack);
-    expect(said(await ann.calls("POST /v3/safety/heartbeat", { timeoutMs: 4_999 }))).to.equal(
+    expect(resultOf(await ann.calls("POST /v3/safety/heartbeat", { timeoutMs: 4_999 }))).to.equal(
       "400 INVALID_BODY",
     );
     const order = await ann.place(outcomes[0], "0.200", 5);
@@ -227,13 +231,13 @@ describe("orders beyond placing and canceling", function () {
   it("the exchange's limits hold for every wallet", async () => {
     const { outcomes } = await newMarket(stack);
     const order = { outcomeId: outcomes[0], price: "0.200", qty: 1, tif: "GTC" };
-    expect(said(await ann.calls("POST /v3/orders", { ...order, qty: 1_001 }))).to.equal(
+    expect(resultOf(await ann.calls("POST /v3/orders", { ...order, qty: 1_001 }))).to.equal(
       "422 POSITION_LIMIT_EXCEEDED",
     );
     const batch = await ann.calls("POST /v3/orders/batch", { orders: [order, order, order, order, order] });
     expect(batch.status).to.equal(207);
     expect(batch.json["rejected"]).to.have.length(1);
-    expect(said(await ann.calls("POST /v3/orders", order))).to.equal("422 OPEN_ORDER_LIMIT_EXCEEDED");
+    expect(resultOf(await ann.calls("POST /v3/orders", order))).to.equal("422 OPEN_ORDER_LIMIT_EXCEEDED");
     await ann.calls("DELETE /v3/orders");
   });
 });

@@ -50,12 +50,12 @@ export class Signatures {
   }
 
   /** Whether a request carries any of the three headers. */
-  present(request: SignedRequest): boolean {
+  isSigned(request: SignedRequest): boolean {
     return Object.values(this.names).some((name) => request.header(name) !== undefined);
   }
 
   /** The canonical text that the server builds for a request, for signers to compare with. */
-  textOf(request: SignedRequest): string {
+  canonicalTextOf(request: SignedRequest): string {
     const timestamp = request.header(this.names.timestamp);
     return this.text(request, typeof timestamp === "string" ? timestamp : "");
   }

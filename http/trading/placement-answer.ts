@@ -3,7 +3,7 @@
 import type { PlaceResult } from "../../actors/ledger/commands.js";
 import type { OrderRequest } from "../../actors/ledger/types.js";
 import { meaningOf, type Code } from "../request/errors.js";
-import type { OrderRefusal } from "./placement.js";
+import type { OrderRefusal } from "./order-rules.js";
 import type { PlaceOrder } from "../surface-a/schemas/orders.js";
 
 export interface Accepted {
@@ -35,13 +35,13 @@ export interface Recalled {
 }
 
 /** An order as the rules of the gateway left it. */
-export type Judged = OrderRequest | OrderRefusal | Recalled;
+export type CheckedOrder = OrderRequest | OrderRefusal | Recalled;
 
-export function isRequest(one: Judged): one is OrderRequest {
+export function isRequest(one: CheckedOrder): one is OrderRequest {
   return "orderId" in one;
 }
 
-export function isRefusal(one: Judged): one is OrderRefusal {
+export function isRefusal(one: CheckedOrder): one is OrderRefusal {
   return "code" in one;
 }
 
@@ -49,7 +49,7 @@ export function isRefusal(one: Judged): one is OrderRefusal {
 export type Outcome = { readonly accepted: Accepted; readonly repeated: boolean } | OrderRefusal | undefined;
 
 /** The answers in the order of the request. */
-export function merge(judged: readonly Judged[], results: readonly PlaceResult[]): Outcome[] {
+export function merge(judged: readonly CheckedOrder[], results: readonly PlaceResult[]): Outcome[] {
   const answers = results[Symbol.iterator]();
   return judged.map((one) => {
     if (isRefusal(one)) return one;
@@ -64,7 +64,7 @@ export function merge(judged: readonly Judged[], results: readonly PlaceResult[]
 }
 
 /** The answer to the whole request. */
-export function summarise(
+export function summarize(
   orders: readonly PlaceOrder[],
   outcomes: readonly Outcome[],
   atomic: boolean,

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { Redis } from "ioredis";
-import { callsOf, eventually, operatorCalls, said } from "../calls.js";
+import { callsOf, eventually, operatorCalls, resultOf } from "../calls.js";
 import { send, signed, type Answer } from "../requests.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
@@ -52,7 +52,7 @@ describe("the same signed bytes, over two gateways", function () {
     const first = answers.filter(({ status, headers }) => status === 201 && !headers.has("x-replayed"));
     expect(first).to.have.length(1);
     for (const answer of answers) {
-      if (answer.status === 409) expect(said(answer)).to.equal("409 REQUEST_IN_PROGRESS");
+      if (answer.status === 409) expect(resultOf(answer)).to.equal("409 REQUEST_IN_PROGRESS");
       else expect(answer.text).to.equal(first[0]?.text);
     }
     expect(await openOrders()).to.have.length(1);
@@ -75,7 +75,7 @@ describe("the same signed bytes, over two gateways", function () {
       () => send(at(0), place(outcomes[0])),
       ({ status }) => status === 409,
     );
-    expect(said(refused)).to.equal("409 MARKET_PAUSED");
+    expect(resultOf(refused)).to.equal("409 MARKET_PAUSED");
     const first = await send(at(0), raw);
     await operator(`POST /admin/v1/markets/${marketId}/status`, { action: "resume" });
     const fresh = await eventually(
@@ -98,7 +98,7 @@ describe("the same signed bytes, over two gateways", function () {
       () => send(at(1), place(outcomes[0])),
       ({ status }) => status === 423,
     );
-    expect(said(await send(at(1), raw))).to.equal("423 ACCOUNT_LOCKED");
+    expect(resultOf(await send(at(1), raw))).to.equal("423 ACCOUNT_LOCKED");
     await operator(path, { state: "ACTIVE", reason: "test" });
     const placed = await eventually(
       () => send(at(1), raw),

@@ -8,7 +8,7 @@ import type { Response } from "express";
 import type { Claim, FirstAnswers } from "../../stream/services/first-answers.js";
 import { Unavailable } from "../../stream/log/ports.js";
 import type { KeyCaller } from "../request/callers.js";
-import { refusalBody } from "../edge/answers.js";
+import { refusalBody } from "../edge/refusals.js";
 import { Refused, statusOf } from "../request/errors.js";
 import { refusalOf } from "../request/failures.js";
 import type { Seal } from "./seal.js";
@@ -25,7 +25,7 @@ export interface KeptAnswer {
 const FOLLOWS = "";
 
 /** How a signed request begins: for the first time, or as the repeat of one that has its answer. */
-export type Begun =
+export type Attempt =
   | { readonly kind: "first"; readonly resumed: boolean; readonly first: FirstRun }
   | { readonly kind: "repeat"; readonly answer: KeptAnswer | undefined };
 
@@ -36,10 +36,10 @@ export interface FirstRun {
   /** The request failed. A refusal by its route is its answer; anything else leaves open what it did. */
   fail(error: unknown): Promise<void>;
   /** The request was turned away before its route. */
-  turnedAway(): Promise<void>;
+  abandon(): Promise<void>;
 }
 
-export class Repeats {
+export class Idempotency {
   constructor(
     private readonly answers: Pick<FirstAnswers, "claim">,
     private readonly seal: Seal,
@@ -47,7 +47,7 @@ export class Repeats {
   ) {}
 
   /** Refuses `REQUEST_IN_PROGRESS` while the first still runs. Throws `Unavailable`. */
-  async begin({ key, commandId }: KeyCaller): Promise<Begun> {
+  async begin({ key, commandId }: KeyCaller): Promise<Attempt> {
     const known = await this.answers.claim({ subject: key.keyId, id: commandId });
     switch (known.kind) {
       case "running":
@@ -83,16 +83,16 @@ export class Repeats {
         return keep({ status: statusOf(refused.code), headers, body: JSON.stringify(refusalBody(refused)) });
       },
       // What an earlier run did is as open as before.
-      turnedAway: () => tell(resumed ? claim.outcomeUnknown() : claim.noEffect()),
+      abandon: () => tell(resumed ? claim.outcomeUnknown() : claim.noEffect()),
     };
   }
 }
 
 /** Tells a repeat's answer from the first one. */
-export const REPLAYED = { "X-Replayed": "true" };
+export const REPLAYED_HEADER = { "X-Replayed": "true" };
 
 /** Gives a kept answer again. */
-export function sendAgain(res: Response, { status, headers, body }: KeptAnswer): void {
+export function replay(res: Response, { status, headers, body }: KeptAnswer): void {
   res.status(status).set(headers);
   if (body === "") res.end();
   else res.set("Content-Type", "application/json; charset=utf-8").end(body);

@@ -7,7 +7,7 @@ import { subscriberOf } from "../geo/addresses.js";
 import { localsOf } from "./incoming.js";
 import { readTarget } from "./target.js";
 import { MemoryBuckets } from "../request/throttle.js";
-import { refuseAtEdge } from "./answers.js";
+import { refuseAtEdge } from "./refusals.js";
 
 /** The edge's thresholds, per address and per request (contract section 5, Edge). */
 export interface EdgeLimits {

@@ -8,7 +8,7 @@ import { contracts, MAX_CONTRACTS, parsePrice, type Ticks } from "../../actors/u
 import type { MarketRecord } from "../../db/queries/catalog/markets.js";
 import type { EventStatus } from "../../db/schema/catalog.js";
 import { meaningOf, type Code } from "../request/errors.js";
-import type { Grid, OutcomePlace, Reference } from "../reference/reference.js";
+import type { Grid, OutcomeRef, Reference } from "../reference/reference.js";
 import type { PlaceOrder } from "../surface-a/schemas/orders.js";
 
 /** A refused order: the code that decides the status, and the sentence for people. */
@@ -20,7 +20,7 @@ export interface OrderRefusal {
 /** What the rules look at. */
 export interface Market {
   readonly record: MarketRecord;
-  readonly place: OutcomePlace;
+  readonly place: OutcomeRef;
 }
 
 const MIN_TTL_MS = 1_000;
@@ -38,7 +38,7 @@ export async function marketOf(
 }
 
 /** Judges one order; gives the ledger's request when it passes. */
-export function judgeOrder(
+export function checkOrder(
   order: PlaceOrder,
   orderId: string,
   market: Market | undefined,
