@@ -55,6 +55,8 @@ export type MarketCommand =
   | { readonly kind: "remediate"; readonly reason: string }
   /** Pays the next `limit` wallets of the grade in force, or takes back from them. Repeat until `done`. */
   | { readonly kind: "settle"; readonly limit: number }
+  /** Asks how far the settlement in force is; changes nothing. */
+  | { readonly kind: "settlement" }
   | { readonly kind: "report" }
   | { readonly kind: "tick" };
 

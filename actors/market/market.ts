@@ -22,7 +22,6 @@ import {
   remediate,
   runLifecycle,
   payNextWallets,
-  walletsOf,
 } from "./settlement.js";
 import { createMarket, evolveMarket, type MarketState, nextDeadline } from "./state.js";
 import { amend, cancel, enter, preview, replace, runDeadlines } from "./trading.js";
@@ -68,6 +67,7 @@ function run(emitter: Emitter, command: MarketCommand): MarketReply | undefined 
     case "grade":
     case "remediate":
     case "settle":
+    case "settlement":
     case "report":
       return runForOperator(emitter, command);
     default:
@@ -77,7 +77,10 @@ function run(emitter: Emitter, command: MarketCommand): MarketReply | undefined 
 
 type OperatorCommand = Extract<
   MarketCommand,
-  { kind: "configure" | "lifecycle" | "previewGrade" | "grade" | "remediate" | "settle" | "report" }
+  {
+    kind:
+      "configure" | "lifecycle" | "previewGrade" | "grade" | "remediate" | "settle" | "settlement" | "report";
+  }
 >;
 
 function runForOperator(emitter: Emitter, command: OperatorCommand): MarketReply {
@@ -101,6 +104,8 @@ function runForOperator(emitter: Emitter, command: OperatorCommand): MarketReply
       return settlementAnswer(state, grade(emitter, definition, command.settlementId, command.grade));
     case "remediate":
       return settlementAnswer(state, remediate(emitter, command.reason));
+    case "settlement":
+      return settlementAnswer(state, state.settlement === undefined ? "NOT_GRADED" : undefined);
     case "settle":
       return settlementAnswer(state, payNextWallets(emitter, definition, command.limit));
     case "report": {
@@ -144,7 +149,7 @@ function settlementAnswer(state: MarketState, refusal: MarketRefusal | undefined
     status,
     settlementId,
     paid: settlement.done,
-    wallets: walletsOf(state),
+    wallets: settlement.positions.length,
     done: direction === "paying" && status === "SETTLED",
   };
 }

@@ -22,7 +22,7 @@ import {
   subtract,
   ZERO,
 } from "../units.js";
-import type { Grade, Holding, Voids } from "./types.js";
+import { CURRENCIES, type Currency, type Grade, type Holding, type Voids } from "./types.js";
 import { unreachable } from "../unreachable.js";
 
 const NOTHING: Holding = { qty: NONE, cost: ZERO };
@@ -106,6 +106,21 @@ export function settlementOf(position: Position, grade: Grade): Millicents {
     default:
       return unreachable(grade);
   }
+}
+
+/** One position that a settlement pays, and the currency it is paid in. */
+export interface OpenPosition {
+  readonly currency: Currency;
+  readonly position: Position;
+}
+
+/** Lists every position of both currencies, in the order in which a settlement pays them. */
+export function openPositions(
+  books: Readonly<Record<Currency, { readonly positions: ReadonlyMap<string, Position> }>>,
+): readonly OpenPosition[] {
+  return CURRENCIES.flatMap((currency) =>
+    [...books[currency].positions.values()].map((position) => ({ currency, position })),
+  );
 }
 
 export function isFlat(position: Position): boolean {

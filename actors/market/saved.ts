@@ -2,7 +2,7 @@
 
 import type { ActorId } from "../actor.js";
 import type { Contracts, Millicents, Ticks } from "../units.js";
-import type { Position } from "./positions.js";
+import { openPositions, type Position } from "./positions.js";
 import { RestingOrders } from "./resting.js";
 import {
   type Book,
@@ -53,7 +53,8 @@ interface SavedMarket {
   readonly arrivals: number;
   readonly matches: number;
   readonly settlement?:
-    (Omit<Settlement, "paid"> & { readonly paid: readonly (readonly [string, Millicents])[] }) | undefined;
+    | (Omit<Settlement, "positions" | "paid"> & { readonly paid: readonly (readonly [string, Millicents])[] })
+    | undefined;
 }
 
 export function saveMarket(state: MarketState): SavedMarket {
@@ -69,8 +70,14 @@ export function saveMarket(state: MarketState): SavedMarket {
     held: [...state.held.values()],
     arrivals,
     matches,
-    settlement: settlement === undefined ? undefined : { ...settlement, paid: [...settlement.paid] },
+    settlement: settlement === undefined ? undefined : saveSettlement(settlement),
   };
+}
+
+/** Leaves out the positions, which the books have. */
+function saveSettlement(settlement: Settlement): SavedMarket["settlement"] {
+  const { settlementId, grade, direction, done, paid } = settlement;
+  return { settlementId, grade, direction, done, paid: [...paid] };
 }
 
 function saveBook({ books, resting }: MarketState, currency: Currency): SavedBook {
@@ -114,7 +121,11 @@ export function restoreMarket(id: ActorId, data: unknown): MarketState {
   for (const { order, remaining, arrival } of orders.toSorted((a, b) => a.arrival - b.arrival))
     rest(state, order, remaining, arrival);
   if (saved.settlement !== undefined)
-    state.settlement = { ...saved.settlement, paid: new Map(saved.settlement.paid) };
+    state.settlement = {
+      ...saved.settlement,
+      positions: openPositions(state.books),
+      paid: new Map(saved.settlement.paid),
+    };
   return state;
 }
 

@@ -1,12 +1,12 @@
 /** How a market ends: life cycle, grades, payouts in batches, remediation (contract section 4). */
 
-import { assert, ZERO } from "../units.js";
+import { ZERO } from "../units.js";
 import type { LifecycleAction, MarketRefusal, PreviewedPayout } from "./commands.js";
 import type { Emitter } from "./emitter.js";
-import { arePrices, type Position, settlementOf } from "./positions.js";
+import { arePrices, settlementOf, type OpenPosition, openPositions } from "./positions.js";
 import { type MarketState, type Settlement, settlementKey } from "./state.js";
 import { clear } from "./trading.js";
-import { CURRENCIES, type Currency, type Grade, type MarketDefinition } from "./types.js";
+import { type Grade, type MarketDefinition } from "./types.js";
 import { unreachable } from "../unreachable.js";
 
 /** Takes the steps in order; stops at the first that the market's status does not allow. */
@@ -126,43 +126,6 @@ export function remediate(emitter: Emitter, reason: string): MarketRefusal | und
   return undefined;
 }
 
-interface Share {
-  readonly currency: Currency;
-  readonly position: Position;
-}
-
-/** Everything a market still owes for. */
-function* openPositions({ books }: MarketState): Generator<Share> {
-  for (const currency of CURRENCIES) {
-    for (const position of books[currency].positions.values()) yield { currency, position };
-  }
-}
-
-/** How many wallets a settlement concerns, one for each currency they hold. */
-export function walletsOf({ books }: MarketState): number {
-  return books.CASH.positions.size + books.COIN.positions.size;
-}
-
-/** Where a settlement has come to among the positions, which stand still while it runs. */
-interface Place {
-  readonly shares: Generator<Share>;
-  readonly direction: Settlement["direction"];
-  done: number;
-}
-
-/** Kept beside the settlement, so that a batch takes as long as its own wallets and not as all of them. */
-const places = new WeakMap<Settlement, Place>();
-
-function placeOf(state: MarketState, settlement: Settlement): Place {
-  const { direction, done } = settlement;
-  const known = places.get(settlement);
-  if (known?.direction === direction && known.done === done) return known;
-  const place: Place = { shares: openPositions(state), direction, done: 0 };
-  for (; place.done < done; place.done += 1) place.shares.next();
-  places.set(settlement, place);
-  return place;
-}
-
 /** Pays (or takes back from) the next `limit` wallets; with the last one the market reaches its new status. */
 export function payNextWallets(
   emitter: Emitter,
@@ -172,23 +135,18 @@ export function payNextWallets(
   const { state } = emitter;
   const { settlement } = state;
   if (settlement === undefined) return "NOT_GRADED";
-  const place = placeOf(state, settlement);
-  const wallets = walletsOf(state);
-  const until = Math.min(wallets, settlement.done + limit);
   const paying = settlement.direction === "paying";
-  for (; place.done < until; place.done += 1) {
-    const share = place.shares.next();
-    assert(share.done !== true, "a settlement runs out of positions");
-    if (paying) pay(emitter, settlement, share.value);
-    else reverse(emitter, definition, settlement, share.value);
+  for (const open of settlement.positions.slice(settlement.done, settlement.done + limit)) {
+    if (paying) pay(emitter, settlement, open);
+    else reverse(emitter, definition, settlement, open);
   }
-  if (settlement.done < wallets) return undefined;
+  if (settlement.done < settlement.positions.length) return undefined;
   if (paying && state.status !== "SETTLED") emitter.lifecycle("GRADE", "SETTLED");
   if (!paying) emitter.lifecycle("REMEDIATE", "CLOSED");
   return undefined;
 }
 
-function pay(emitter: Emitter, settlement: Settlement, { currency, position }: Share): void {
+function pay(emitter: Emitter, settlement: Settlement, { currency, position }: OpenPosition): void {
   const { settlementId } = settlement;
   const { wallet, ledger } = position;
   const amount = settlementOf(position, settlement.grade);
@@ -199,7 +157,7 @@ function reverse(
   emitter: Emitter,
   definition: MarketDefinition,
   settlement: Settlement,
-  { currency, position }: Share,
+  { currency, position }: OpenPosition,
 ): void {
   const { settlementId } = settlement;
   const { voids } = definition;
@@ -223,7 +181,7 @@ function reverse(
 
 /** What a grade would pay, without putting it in force. */
 export function previewGrade(state: MarketState, asked: Grade): readonly PreviewedPayout[] {
-  return [...openPositions(state)].map(({ currency, position }) => ({
+  return openPositions(state.books).map(({ currency, position }) => ({
     wallet: position.wallet,
     currency,
     amount: settlementOf(position, asked),

@@ -15,7 +15,7 @@ import {
   ZERO,
 } from "../units.js";
 import type { MarketDelta, OrderDelta } from "./deltas.js";
-import { isFlat, type Position } from "./positions.js";
+import { isFlat, type OpenPosition, openPositions, type Position } from "./positions.js";
 import { RestingOrders } from "./resting.js";
 import {
   type Currency,
@@ -53,7 +53,9 @@ export interface Settlement {
   direction: "paying" | "reversing";
   /** Wallets done in this direction. */
   done: number;
-  /** What each wallet of the settlement was paid, in order; its keys are the settlement's work list. */
+  /** Every position that it pays, in order. Positions do not change while a market has a settlement. */
+  readonly positions: readonly OpenPosition[];
+  /** The amount that each wallet was paid, by `settlementKey`. */
   readonly paid: Map<string, Millicents>;
 }
 
@@ -187,6 +189,7 @@ export function evolveMarket(state: MarketState, delta: MarketDelta): void {
         grade: delta.grade,
         direction: "paying",
         done: 0,
+        positions: openPositions(state.books),
         paid: new Map(),
       };
       return;

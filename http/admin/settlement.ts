@@ -93,8 +93,7 @@ export function settlementEndpoints(parts: SettlementParts) {
 
   /** How far the settlement in force is; `undefined` when the market has no grade. */
   const settlementInForce = async (marketId: string): Promise<Settlement | undefined> => {
-    // Settling nobody more is how a market is asked how far it is.
-    const reply = await exchange.market(marketId, { kind: "settle", limit: 0 }, READ_ONLY);
+    const reply = await exchange.market(marketId, { kind: "settlement" }, READ_ONLY);
     return !reply.ok && reply.refusal === "NOT_GRADED" ? undefined : settlementOf(reply);
   };
 

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { market } from "../../actors/market/market.js";
 import { Scenario } from "./scenario.js";
 
 const RICH = 10_000_000;
@@ -265,6 +266,24 @@ describe("settlement", () => {
     const repeat = exchange.operate({ kind: "grade", settlementId, grade: { kind: "WINNER", outcome: 0 } });
     expect(repeat).to.include({ ok: true, settlementId: "settlement", done: true });
     expect(exchange.wallet("ann")).to.equal("100.04000 100.04000");
+  });
+
+  it("answers how far it is without a delta, and goes on after a restart where it was", () => {
+    const exchange = traded("PUSH");
+    const { market: state, id, nowMs } = exchange;
+    const ask = { kind: "settlement" } as const;
+    expect(market.decide(state, ask, nowMs).reply).to.deep.equal({ ok: false, refusal: "NOT_GRADED" });
+    exchange.operate({ kind: "grade", settlementId: "s", grade: { kind: "PUSH" } });
+    exchange.operate({ kind: "settle", limit: 1 });
+    const { deltas, reply } = market.decide(state, ask, nowMs);
+    expect(deltas).to.deep.equal([]);
+    expect(reply).to.deep.include({ paid: 1, wallets: 2, done: false });
+    const saved: unknown = JSON.parse(JSON.stringify(market.save(state)));
+    const restored = market.restore(id, saved);
+    const settle = { kind: "settle", limit: 10 } as const;
+    const rest = market.decide(restored, settle, nowMs);
+    expect(rest.deltas.map(({ type }) => type)).to.deep.equal(["payout", "lifecycle"]);
+    expect(market.decide(state, settle, nowMs)).to.deep.equal(rest);
   });
 
   it("remediation takes back exactly what was paid, and another grade pays anew", () => {

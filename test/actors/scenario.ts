@@ -256,7 +256,7 @@ export class Scenario {
   #carry(outgoing: readonly Outgoing[]): void {
     for (const { to, command } of outgoing) {
       if (to === this.id) {
-        this.operate(command as MarketCommand);
+        this.operate(command);
       } else {
         const state = [...this.ledgers].find(([id]) => id === to)?.[1];
         if (state === undefined) throw new Error(`nobody has a wallet in ${to}`);

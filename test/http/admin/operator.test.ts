@@ -1,8 +1,14 @@
 import { randomUUID } from "node:crypto";
+import { Queue } from "bullmq";
 import { expect } from "chai";
+import { marketActor, partitionOf } from "../../../actors/actor.js";
 import { RestClient } from "../../../http/client/rest.js";
 import { Signer } from "../../../http/client/signer.js";
 import { ApiError } from "../../../http/client/connection.js";
+import { connectJobs, JOBS_PREFIX } from "../../../stream/jobs/connection.js";
+import { SETTLEMENT_QUEUE } from "../../../stream/jobs/queues.js";
+import { silentLogger } from "../../../stream/log/logger.js";
+import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { send, type Answer } from "../requests.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
@@ -147,6 +153,34 @@ describe("the operator", function () {
     );
     await until(async () => (await grade({ winner: outcomes[0] })).status === 202, "another grade");
     await until(async () => (await progress()).json["status"] === "SETTLED", "the second settlement");
+  });
+
+  it("shows how far a settlement is without a change to the market", async () => {
+    const { marketId, outcomes } = await newMarket(stack);
+    const actor = marketActor(marketId);
+    const connection = connectJobs(stack.redisUrl, "enqueue");
+    const queue = new Queue(SETTLEMENT_QUEUE, { connection, prefix: JOBS_PREFIX });
+    const log = await RedisLog.open({ url: stack.redisUrl, logger: silentLogger });
+    const seq = async (): Promise<number | undefined> =>
+      (await log.heads(partitionOf(actor), [actor]))[0]?.seq;
+    try {
+      await queue.pause();
+      const graded = await call("POST", `/markets/${marketId}/grade`, { winner: outcomes[0] });
+      expect(graded.status).to.equal(202);
+      const before = await seq();
+      for (let i = 0; i < 2; i += 1) {
+        const { json } = await call("GET", `/markets/${marketId}/settlement`);
+        expect(json).to.deep.include({ marketId, status: "SETTLING", paid: 0, wallets: 0 });
+      }
+      expect(await seq()).to.equal(before);
+    } finally {
+      await queue.resume();
+      await queue.close();
+      connection.disconnect();
+      await log.close();
+    }
+    const progress = (): Promise<Answer> => call("GET", `/markets/${marketId}/settlement`);
+    await until(async () => (await progress()).json["status"] === "SETTLED", "the settlement");
   });
 
   it("changes a market's fee for the orders that come after", async () => {
