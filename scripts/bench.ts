@@ -1,9 +1,10 @@
 /**
- * `npm run bench [-- NAME ...]`: prints a table and keeps the figures in `.bench/results.json`. Every figure stands
- * beside its limit or its peer from the same run; machines are noisy, so read the ratios.
+ * `npm run bench [-- NAME ...]`: prints a table and writes the figures to `.bench/results.json`. Each figure stands
+ * beside a limit or a reference measured in the same run; machines differ, so compare the ratios.
  */
 
 import { mkdirSync, writeFileSync } from "node:fs";
+import { readCommandLine, UsageError } from "./command-line.mjs";
 import { fanOut } from "./bench/fan-out.js";
 import { marketsByEvent } from "./bench/markets-by-event.js";
 import { matching } from "./bench/core/matching.js";
@@ -25,16 +26,29 @@ const BENCHES: Readonly<Record<string, () => Row[] | Promise<Row[]>>> = {
   "round-trip": () => roundTrip(),
 };
 
-const asked = process.argv.slice(2);
-const unknown = asked.filter((name) => !(name in BENCHES));
-if (unknown.length > 0) {
-  console.error(`bench: there is no ${unknown.join(", ")}; there is ${Object.keys(BENCHES).join(", ")}`);
-  process.exit(2);
-}
+const names = readCommandLine(
+  {
+    name: "bench",
+    call: "npm run bench --",
+    summary:
+      "Measures the exchange, all of it or the named benches, prints a table, and writes the figures to " +
+      ".bench/results.json. Each figure stands beside a limit or a reference measured in the same run.",
+    operands: { usage: "[NAME ...]", max: Infinity },
+    options: {},
+    notes: () => `Benches: ${Object.keys(BENCHES).join(", ")}`,
+  },
+  ({ operands }) => {
+    const unknown = operands.find((name) => !Object.hasOwn(BENCHES, name));
+    if (unknown === undefined) return operands;
+    throw new UsageError(
+      `there is no bench '${unknown}'; the benches are ${Object.keys(BENCHES).join(", ")}`,
+    );
+  },
+);
 
 const rows: Row[] = [];
 for (const [name, run] of Object.entries(BENCHES)) {
-  if (asked.length > 0 && !asked.includes(name)) continue;
+  if (names.length > 0 && !names.includes(name)) continue;
   const measured = await run();
   printRows(measured);
   rows.push(...measured);

@@ -1,8 +1,9 @@
 import path from "node:path";
 import { z } from "zod";
+import { listing } from "./command-line.mjs";
 import { StartError } from "./supervisor/start-error.js";
 
-/** What the operator has to correct before anything can run; the message names each variable. */
+/** Reports configuration that the operator must correct; the message names each variable. */
 export class ConfigError extends StartError {
   override readonly name = "ConfigError";
 }
@@ -31,7 +32,7 @@ function urlOf(protocols: readonly string[]) {
   }, `must be a URL such as ${example}`);
 }
 
-/** `TRUST_PROXY`: how many proxies stand in front, or their networks. Trusting everybody is not offered. */
+/** `TRUST_PROXY`: the number of proxies in front, or their networks. No value trusts every address. */
 const trustProxy = z.string().transform((value, context): number | readonly string[] => {
   if (/^[1-9]$/.test(value)) return Number(value);
   const networks = value.split(",").map((network) => network.trim());
@@ -46,7 +47,7 @@ const redisUrl = z
   .pipe(z.array(urlOf(["redis:", "rediss:"])))
   .transform((nodes) => nodes.join(","));
 
-/** `WS_ORIGINS`: a comma list of origins as browsers send them. */
+/** `WS_ORIGINS`: a comma list of origins in the form that browsers send. */
 const origins = z
   .string()
   .transform((value): readonly string[] => value.split(",").map((origin) => origin.trim()))
@@ -55,65 +56,144 @@ const origins = z
     "must be a comma list of origins such as https://trade.example.com",
   );
 
-/** First segments of paths that are not surface B's. */
+/** First path segments of routes outside surface B. */
 const TAKEN_SEGMENTS = new Set(["v3", "admin", "console", "docs", "healthz", "readyz", "metrics"]);
 
 const EnvironmentVariables = z.object({
-  PORT: wholeNumber(1, 65_535).default(8080),
-  HOST: z.string().default("127.0.0.1"),
-  REDIS_URL: redisUrl.optional(),
-  DATABASE_URL: urlOf(["postgres:", "postgresql:"]).optional(),
-  DATA_DIR: z.string().default(".data"),
-  EXCHANGE_ENV: oneOf(["dev", "qa", "production"]).default("dev"),
-  LOG_LEVEL: oneOf(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
+  PORT: wholeNumber(1, 65_535).default(8080).describe("TCP port of the gateway."),
+  HOST: z.string().default("127.0.0.1").describe("Address that the gateway listens on."),
+  REDIS_URL: redisUrl
+    .optional()
+    .describe(
+      "Redis of the exchange, or a comma list of the nodes of a Redis Cluster; unset, npm start embeds one.",
+    ),
+  DATABASE_URL: urlOf(["postgres:", "postgresql:"])
+    .optional()
+    .describe("Postgres database of the exchange; unset, npm start embeds one."),
+  DATA_DIR: z
+    .string()
+    .default(".data")
+    .describe("Directory of everything that npm start keeps on disk: data, secrets, log."),
+  EXCHANGE_ENV: oneOf(["dev", "qa", "production"])
+    .default("dev")
+    .describe("dev, qa or production; dev generates secrets and an operator and runs the demo."),
+  LOG_LEVEL: oneOf(["fatal", "error", "warn", "info", "debug", "trace", "silent"])
+    .default("info")
+    .describe("Least severe log lines that are written: fatal, error, warn, info, debug, trace or silent."),
   SIGNATURE_BRAND: z
     .string()
-    .regex(/^[A-Z][A-Za-z0-9]{0,31}$/, "must be a capitalised word such as Svc")
-    .default("Svc"),
+    .regex(/^[A-Z][A-Za-z0-9]{0,31}$/, "must be a capitalized word such as Svc")
+    .default("Svc")
+    .describe("Brand in the signature headers (Svc-Key-Id) and in the scheme (SVC-V3)."),
   SERVICE_PREFIX: z
     .string()
     .regex(/^[a-z][a-z0-9-]{0,31}$/, "must be one lower-case path segment such as svc")
-    .refine((segment) => !TAKEN_SEGMENTS.has(segment), "is the beginning of other routes; take another")
-    .default("svc"),
-  OPERATOR_EMAIL: z.email("must be an e-mail address").optional(),
-  OPERATOR_PASSWORD: z.string().min(8, "must have at least 8 characters").optional(),
-  DEMO: oneOf(["on", "off"]).default("on"),
-  TRUST_PROXY: trustProxy.optional(),
-  WS_ORIGINS: origins.default([]),
-  THROTTLE: oneOf(["on", "off"]).default("on"),
-  EDGE_RATE: wholeNumber(1, 1_000_000).default(2_000),
-  EDGE_BURST: wholeNumber(1, 1_000_000).default(4_000),
-  EDGE_PUBLIC_RATE: wholeNumber(1, 1_000_000).default(50),
-  EDGE_PUBLIC_BURST: wholeNumber(1, 1_000_000).default(200),
-  EDGE_BODY_BYTES: wholeNumber(1_024, 16_777_216).default(65_536),
-  EDGE_CONNECTIONS: wholeNumber(1, 1_000_000).default(20_000),
-  EDGE_HEADERS_MS: wholeNumber(100, 600_000).default(5_000),
-  EDGE_REQUEST_MS: wholeNumber(100, 600_000).default(10_000),
-  REDIS_FSYNC: oneOf(["always", "everysec"]).default("always"),
-  REDIS_SERVER_BIN: z.string().optional(),
-  JWT_WEB_SECRET: z.string().min(32, SHORT_SECRET).optional(),
-  JWT_SERVICE_SECRET: z.string().min(32, SHORT_SECRET).optional(),
+    .refine((segment) => !TAKEN_SEGMENTS.has(segment), "must not be the first segment of another route")
+    .default("svc")
+    .describe("First path segment of surface B."),
+  OPERATOR_EMAIL: z
+    .email("must be an e-mail address")
+    .optional()
+    .describe("Login of the first operator, which is created when there is none."),
+  OPERATOR_PASSWORD: z
+    .string()
+    .min(8, "must have at least 8 characters")
+    .optional()
+    .describe("Password of the first operator."),
+  DEMO: oneOf(["on", "off"])
+    .default("on")
+    .describe(
+      "on or off: whether npm start in dev fills an empty exchange with demo markets and trades them.",
+    ),
+  TRUST_PROXY: trustProxy
+    .optional()
+    .describe("Number of proxies in front of the gateway (1 to 9), or a comma list of their networks."),
+  WS_ORIGINS: origins
+    .default([])
+    .describe("Comma list of further web origins whose pages may open websockets."),
+  THROTTLE: oneOf(["on", "off"])
+    .default("on")
+    .describe("on or off: whether the published rate limits of surface A apply; production requires on."),
+  EDGE_RATE: wholeNumber(1, 1_000_000)
+    .default(2_000)
+    .describe("Requests per second that one client (an IPv4 address or an IPv6 /64 network) may send."),
+  EDGE_BURST: wholeNumber(1, 1_000_000).default(4_000).describe("Requests that one client may send at once."),
+  EDGE_PUBLIC_RATE: wholeNumber(1, 1_000_000)
+    .default(50)
+    .describe("Requests per second to /v3/public/ that one client may send."),
+  EDGE_PUBLIC_BURST: wholeNumber(1, 1_000_000)
+    .default(200)
+    .describe("Requests to /v3/public/ that one client may send at once."),
+  EDGE_BODY_BYTES: wholeNumber(1_024, 16_777_216).default(65_536).describe("Largest request body, in bytes."),
+  EDGE_CONNECTIONS: wholeNumber(1, 1_000_000)
+    .default(20_000)
+    .describe("TCP connections that one gateway keeps open."),
+  EDGE_HEADERS_MS: wholeNumber(100, 600_000)
+    .default(5_000)
+    .describe("Longest time in which a client may send the headers of a request, in ms."),
+  EDGE_REQUEST_MS: wholeNumber(100, 600_000)
+    .default(10_000)
+    .describe("Longest time in which a client may send a whole request, in ms."),
+  REDIS_FSYNC: oneOf(["always", "everysec"])
+    .default("always")
+    .describe(
+      "appendfsync of the embedded Redis: with always, every acknowledged write survives a power failure; with " +
+        "everysec, the last second may be lost.",
+    ),
+  REDIS_SERVER_BIN: z
+    .string()
+    .optional()
+    .describe("Path of a redis-server or valkey-server program, version 7 or newer, to embed."),
+  JWT_WEB_SECRET: z
+    .string()
+    .min(32, SHORT_SECRET)
+    .optional()
+    .describe(
+      "Key that signs web sessions, at least 32 characters; production requires one, dev and qa generate it.",
+    ),
+  JWT_SERVICE_SECRET: z
+    .string()
+    .min(32, SHORT_SECRET)
+    .optional()
+    .describe(
+      "Key that signs the tokens of surface B: at least 32 characters (HS256), or an Ed25519 private key in PEM " +
+        "(EdDSA); production requires one, dev and qa generate it.",
+    ),
   JWT_SERVICE_ACCEPT: z
     .string()
     .transform((value) => value.split(",").map((key) => key.trim()))
     .pipe(z.array(z.string().min(32, SHORT_SECRET)))
-    .optional(),
+    .optional()
+    .describe("Comma list of further keys whose surface B tokens are accepted, for key rotation."),
   PUBLIC_URL: urlOf(["https:", "http:"])
     .transform((url) => url.replace(/\/+$/, ""))
-    .optional(),
-  LEASE_MS: wholeNumber(100, 60_000).default(300),
-  MAX_OPEN_ORDERS: wholeNumber(1, 1_000_000).default(20_000),
-  MAX_POSITION_CONTRACTS: wholeNumber(1, 2_147_483_647).default(2_147_483_647),
+    .optional()
+    .describe(
+      "Public base URL of the service in its documents and tokens; unset, the Host of the request is used.",
+    ),
+  LEASE_MS: wholeNumber(100, 60_000)
+    .default(300)
+    .describe("Lease of a worker on its partitions, in ms: another worker takes over after this time."),
+  MAX_OPEN_ORDERS: wholeNumber(1, 1_000_000)
+    .default(20_000)
+    .describe("Open orders that one wallet may have."),
+  MAX_POSITION_CONTRACTS: wholeNumber(1, 2_147_483_647)
+    .default(2_147_483_647)
+    .describe("Contracts of one outcome that one wallet may hold or have on order."),
   GEOIP_FILES: z
     .string()
     .transform((value) => value.split(",").map((file) => path.resolve(file.trim())))
-    .default([]),
-  SETTLEMENT_APPROVALS: oneOf(["1", "2"]).default("1").transform(Number),
+    .default([])
+    .describe("Comma list of MaxMind database files that locate client addresses."),
+  SETTLEMENT_APPROVALS: oneOf(["1", "2"])
+    .default("1")
+    .transform(Number)
+    .describe("Operators who must approve a settlement: 1 or 2."),
 });
 
 type Values = z.infer<typeof EnvironmentVariables>;
 
-/** Variables whose value must never be printed, not even when it is wrong. */
+/** Variables whose value is never printed, even when the value is invalid. */
 const SECRET = new Set([
   "REDIS_URL",
   "DATABASE_URL",
@@ -123,7 +203,7 @@ const SECRET = new Set([
   "JWT_SERVICE_ACCEPT",
 ]);
 
-/** The configuration of one process (contract section 9), frozen; an absent value was not set. */
+/** Frozen configuration of one process (contract section 9); a value is undefined when its variable is not set. */
 export type Config = ReturnType<typeof arrange>;
 
 function arrange(values: Values) {
@@ -131,10 +211,9 @@ function arrange(values: Values) {
   return Object.freeze({
     port: values.PORT,
     host: values.HOST,
-    /** One URL, or a comma list of the nodes of a Redis Cluster. Absent: `npm start` embeds a server. */
     redisUrl: values.REDIS_URL,
     databaseUrl: values.DATABASE_URL,
-    /** Absolute. Everything a running set keeps on disk is below it. */
+    /** Absolute path. */
     dataDir: path.resolve(values.DATA_DIR),
     exchangeEnv: values.EXCHANGE_ENV,
     logLevel: values.LOG_LEVEL,
@@ -142,11 +221,10 @@ function arrange(values: Values) {
     servicePrefix: values.SERVICE_PREFIX,
     operator: email === undefined || password === undefined ? undefined : Object.freeze({ email, password }),
     demo: values.DEMO === "on" && values.EXCHANGE_ENV === "dev",
-    /** A hop count or a list of networks for Express; absent: no forwarding header is believed. */
+    /** Express setting `trust proxy`; undefined: forwarding headers are ignored. */
     trustProxy: values.TRUST_PROXY,
-    /** Web pages of other hosts that may open websockets. */
     wsOrigins: values.WS_ORIGINS,
-    /** Whether the keys of surface A have their published token buckets; without, every request is granted. */
+    /** False: the gateway grants every request of surface A without asking the token buckets. */
     metered: values.THROTTLE === "on",
     edge: Object.freeze({
       ratePerSecond: values.EDGE_RATE,
@@ -155,7 +233,7 @@ function arrange(values: Values) {
       publicBurst: values.EDGE_PUBLIC_BURST,
       bodyBytes: values.EDGE_BODY_BYTES,
     }),
-    /** What a gateway's server puts up with from its connections. */
+    /** Connection limits of the gateway's HTTP server. */
     server: Object.freeze({
       connections: values.EDGE_CONNECTIONS,
       headersMs: values.EDGE_HEADERS_MS,
@@ -164,26 +242,23 @@ function arrange(values: Values) {
     redisFsync: values.REDIS_FSYNC,
     redisServerBin: values.REDIS_SERVER_BIN,
     jwtWebSecret: values.JWT_WEB_SECRET,
-    /** A text signs surface B's tokens with HS256, an Ed25519 private key in PEM with EdDSA. */
     jwtServiceSecret: values.JWT_SERVICE_SECRET,
-    /** Further keys whose tokens are good: the next one before it signs, the last one until its tokens have ended. */
+    /** Keys besides the signing key: the next key before it signs, and the previous key until its tokens expire. */
     jwtServiceAccept: values.JWT_SERVICE_ACCEPT ?? [],
-    /** How the outside reaches this service, for what tells of its own address. Absent: as requests are addressed. */
     publicUrl: values.PUBLIC_URL,
     leaseMs: values.LEASE_MS,
-    /** What every wallet may have at once. */
+    /** Limits of every wallet. */
     limits: Object.freeze({
       openOrders: values.MAX_OPEN_ORDERS,
       positionContracts: values.MAX_POSITION_CONTRACTS,
     }),
-    /** Files in MaxMind's format that know where addresses are, or that they hide their users. */
+    /** Absolute paths of files in MaxMind's format, with the regions and the anonymity flags of addresses. */
     geoIpFiles: values.GEOIP_FILES,
-    /** How many operators it takes to settle a market: 1 or 2. */
     settlementApprovals: values.SETTLEMENT_APPROVALS,
   });
 }
 
-/** Problems that no single variable shows: pairs that belong together and misspelled edge limits. */
+/** Returns the problems that involve several variables, and misspelled edge limits. */
 function problemsAcross(given: Record<string, string>): string[] {
   const problems: string[] = [];
   if ("OPERATOR_EMAIL" in given !== "OPERATOR_PASSWORD" in given) {
@@ -194,7 +269,7 @@ function problemsAcross(given: Record<string, string>): string[] {
   }
   for (const name of Object.keys(given)) {
     if (name.startsWith("EDGE_") && !(name in EnvironmentVariables.shape)) {
-      problems.push(`${name}: there is no such limit`);
+      problems.push(`${name}: there is no such limit; npm start -- --help lists the variables`);
     }
   }
   return problems;
@@ -202,7 +277,7 @@ function problemsAcross(given: Record<string, string>): string[] {
 
 /**
  * Reads the configuration from the environment; an empty variable counts as absent.
- * @throws ConfigError with one line per variable that is wrong.
+ * @throws ConfigError with one line for each invalid variable.
  */
 export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const given: Record<string, string> = {};
@@ -220,12 +295,22 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
   throw new ConfigError(problems.join("\n"));
 }
 
-/** The environment for a child process: this one's, with `overrides` on top. */
+/** Returns the help on every environment variable: its description and its default. */
+export function describeVariables(): string {
+  const defaults: Readonly<Record<string, unknown>> = EnvironmentVariables.parse({});
+  const rows = Object.entries(EnvironmentVariables.shape).map(([name, { description = "" }]) => {
+    const initial = [defaults[name]].flat().join(",");
+    return [name, initial === "" ? description : `${description} Default: ${initial}.`] as const;
+  });
+  return `Environment variables:\n${listing(rows)}`;
+}
+
+/** Returns the environment for a child process: the one of this process with `overrides`. */
 export function childEnvironment(overrides: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   return { ...process.env, ...overrides };
 }
 
-/** The directories in which programs are looked up by name. */
+/** Returns the directories of PATH. */
 export function programPath(env: NodeJS.ProcessEnv = process.env): string[] {
   return (env["PATH"] ?? "").split(path.delimiter).filter((directory) => directory !== "");
 }

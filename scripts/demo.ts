@@ -1,6 +1,6 @@
 /**
- * The demo: an empty exchange gets a few events, and two quoters and a taker trade them through the public API for
- * as long as it runs. On later starts the same traders go on; on an exchange with events of its own it does nothing.
+ * The demo: fills an empty exchange with a few events, and runs two quoters and a taker on them through the public API.
+ * A later start continues with the same traders. The demo does nothing on an exchange that has other events.
  */
 
 import { Connection } from "../http/client/connection.js";
@@ -18,7 +18,7 @@ import { runRole, type RunningRole } from "./roles/run-role.js";
 
 const QUOTE_MS = 800;
 const TAKE_MS = 1_700;
-/** Orders need a device that has checked in within three days. */
+/** Interval of the device check-ins; an order needs one within the last three days. */
 const CHECK_IN_MS = 12 * 60 * 60 * 1_000;
 const STYLES = [
   { edge: 0.008, levels: 3, levelStep: 0.01, largestQty: 800 },
@@ -37,12 +37,12 @@ async function startDemo(config: Config): Promise<RunningRole> {
   const operator = new OperatorClient(connection, exchange.operator);
   const file = await findOrSeed(config, connection, operator, exchange.brand);
   if (file === undefined) {
-    say("the exchange has events of its own; nothing to do");
+    say("the exchange has events that the demo did not create; the demo does nothing");
     return IDLE;
   }
   const markets = await marketsOf(connection, file, exchange.brand);
   if (markets.length === 0) {
-    say("none of its markets is open any more; nothing to do");
+    say("none of the demo's markets is open; the demo does nothing");
     return IDLE;
   }
   return trade(connection, operator, exchange.brand, file, markets);
@@ -63,7 +63,7 @@ async function findOrSeed(
   return fresh;
 }
 
-/** The demo's markets that are still open. */
+/** Returns the demo's markets that are open. */
 async function marketsOf(connection: Connection, file: DemoFile, brand: string): Promise<DemoMarket[]> {
   const rest = new RestClient(connection, new Signer(file.taker.tradingKey, brand));
   const markets: DemoMarket[] = [];
@@ -118,7 +118,7 @@ async function trade(
   };
 }
 
-/** Runs rounds one after another with a pause between them; the returned stop waits for the round that runs. */
+/** Runs rounds with a pause between them; the returned function stops that and waits for the current round. */
 function every(pauseMs: number, round: () => Promise<void>): () => Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
@@ -138,4 +138,12 @@ function every(pauseMs: number, round: () => Promise<void>): () => Promise<void>
   };
 }
 
-await runRole("demo", startDemo);
+await runRole(
+  {
+    name: "demo",
+    call: "node scripts/setup.mjs demo",
+    summary:
+      "Fills an empty exchange with a few markets and trades them through the public API until it is stopped.",
+  },
+  startDemo,
+);

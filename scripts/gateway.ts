@@ -36,4 +36,11 @@ async function start(config: Config): Promise<RunningRole> {
   return gateway;
 }
 
-await runRole("gateway", start);
+await runRole(
+  {
+    name: "gateway",
+    summary:
+      "Serves HTTP and websockets. Needs REDIS_URL and DATABASE_URL; any number of gateways serve the same exchange.",
+  },
+  start,
+);

@@ -108,4 +108,11 @@ async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<Runni
   }
 }
 
-await runRole("jobs", start);
+await runRole(
+  {
+    name: "jobs",
+    summary:
+      "Settles markets and finishes work that a crash interrupted. Needs REDIS_URL and DATABASE_URL; any number of these processes share the queues.",
+  },
+  start,
+);

@@ -44,4 +44,11 @@ async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<Runni
   }
 }
 
-await runRole("projector", start);
+await runRole(
+  {
+    name: "projector",
+    summary:
+      "Writes the read model to Postgres. Needs REDIS_URL and DATABASE_URL; one projector works, the others stand by.",
+  },
+  start,
+);

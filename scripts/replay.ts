@@ -1,10 +1,11 @@
-/** `npm run replay -- FILE`: a recorded market, replayed order by order on this exchange. */
+/** `npm run replay -- FILE`: replays a recorded market order by order on an exchange. */
 
 import fs from "node:fs";
+import { readCommandLine } from "./command-line.mjs";
 import { loadConfig } from "./config.js";
 import { findExchange, startExchange, type Exchange } from "./replay/exchange.js";
 import { UnusableRecording } from "./replay/recording/ladder.js";
-import { readOptions, USAGE, type Options } from "./replay/options.js";
+import { optionsOf, REPLAY, type Options } from "./replay/options.js";
 import { showProgress, type Progress } from "./replay/progress.js";
 import { replay } from "./replay/replay.js";
 import { isClean, reportLines } from "./replay/report.js";
@@ -12,6 +13,7 @@ import { writeBalances } from "./replay/run.js";
 import { startFaults } from "./replay/faults.js";
 import { describe, StartError } from "./supervisor/start-error.js";
 
+/** Interval in ms within which two signals count as one: a Ctrl-C comes from the terminal and again through npm. */
 const SAME_SIGNAL_MS = 500;
 
 function say(line: string): void {
@@ -19,11 +21,7 @@ function say(line: string): void {
 }
 
 async function main(): Promise<number> {
-  const options = readOptions(process.argv.slice(2));
-  if (options === undefined) {
-    console.log(USAGE);
-    return 0;
-  }
+  const options = readCommandLine(REPLAY, optionsOf);
   if (!fs.existsSync(options.file)) throw new StartError(`there is no file ${options.file}`);
   const config = loadConfig();
   const stopped = stopOnSignal();
@@ -37,17 +35,14 @@ async function main(): Promise<number> {
   }
 }
 
-/**
- * The first signal stops the replay in order, with its report; a later one ends it at once. npm passes a Ctrl-C on
- * that has reached us already, so one that follows at its heels is the same.
- */
+/** Returns a signal that aborts at the first Ctrl-C, which stops the replay with its report; the second one ends it. */
 function stopOnSignal(): AbortSignal {
   const stopping = new AbortController();
   let firstMs = 0;
   const onSignal = (): void => {
     if (!stopping.signal.aborted) {
       firstMs = Date.now();
-      say("stopping; once more to stop at once");
+      say("stopping; press Ctrl-C again to stop at once");
       stopping.abort();
     } else if (Date.now() - firstMs > SAME_SIGNAL_MS) {
       process.exit(130);
@@ -58,26 +53,30 @@ function stopOnSignal(): AbortSignal {
 }
 
 async function run(options: Options, exchange: Exchange, stopped: AbortSignal): Promise<number> {
-  const { outcome, stage, shortTakes } = await replay(options, exchange, {
+  const { outcome, setUp, shortTakes } = await replay(options, exchange, {
     say,
     progressOf: showProgress,
-    onTrading: (progress) => torment(options, exchange, progress),
+    onTrading: (progress) => killDuringReplay(options, exchange, progress),
     stopped,
   });
-  console.log(reportLines(outcome, stage, shortTakes).join("\n"));
+  console.log(reportLines(outcome, setUp, shortTakes).join("\n"));
   if (options.writeBalances !== undefined) writeBalances(options.writeBalances, outcome);
   const clean = isClean(outcome);
-  say(clean ? "clean: no difference, and the money adds up" : "NOT clean; see above");
+  say(clean ? "clean: no difference, and the money adds up" : "NOT clean; see the report above");
   return clean ? 0 : 1;
 }
 
-/** Kills what is to be killed while the replay trades. */
-function torment(options: Options, { dataDir }: Exchange, progress: Progress): () => void {
+/** Starts to kill the processes that `--kill` names; the returned function ends that. */
+function killDuringReplay(options: Options, { dataDir }: Exchange, progress: Progress): () => void {
   const { kill: victims, killEvery } = options;
   if (victims === undefined) return () => undefined;
-  const tell = (line: string): void => progress.say(line);
-  const stop = startFaults({ dataDir, victims, everyMs: killEvery * 1_000, say: tell });
-  return () => say(`killed ${stop()} processes on the way`);
+  const stop = startFaults({
+    dataDir,
+    victims,
+    everyMs: killEvery * 1_000,
+    say: (line) => progress.say(line),
+  });
+  return () => say(`killed ${stop()} processes during the replay`);
 }
 
 main().then(

@@ -1,27 +1,26 @@
 /**
  * Brings a fresh clone to the point where a command can run, then runs it: installs the dependencies
  * when `node_modules` is missing or differs from the lock file, compiles when a source has changed,
- * and hands over to the compiled entry. It imports nothing but Node's own modules, because it runs
- * before anything is installed.
- *
- * Usage: node scripts/setup.mjs <build|check|test|a compiled entry of scripts/> [arguments]
+ * and imports the compiled entry. It imports nothing but Node's own modules, because it runs
+ * before anything is installed. Every npm script goes through it.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { listing, readCommandLine } from "./command-line.mjs";
 
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const BUILD = path.join(ROOT, ".build");
 const BUILD_STAMP = path.join(BUILD, "stamp");
 const SETUP_LOCK = path.join(ROOT, ".cache", "setup.lock");
-const ROOMS = ["actors", "stream", "db", "http", "scripts"];
+const FOLDERS = ["actors", "stream", "db", "http", "scripts"];
 const LOCK_WAIT_MS = 300_000;
 const ALL_TESTS = ["test/**/*.test.ts"];
 /** Tests that need no server. */
 const UNIT_TESTS = ["test/actors/**/*.test.ts", "test/house/**/*.test.ts"];
-/** The path of an order, who may do what, and surface B. */
+/** Tests of the order path, of authorization and of surface B. */
 const BRANDED_TESTS = [
   "test/http/trading/first-trade.test.ts",
   "test/http/auth/signed-requests.test.ts",
@@ -29,6 +28,75 @@ const BRANDED_TESTS = [
   "test/http/by-hand/by-hand.test.ts",
   "test/http/surface-b/*.test.ts",
 ];
+
+/** Commands of this file; each reads its arguments before anything is installed. */
+const OWN_COMMANDS = {
+  test: {
+    name: "test",
+    call: "npm test --",
+    summary:
+      "Runs the tests against a Redis and a Postgres of their own: all of them, or those in the named files. All of " +
+      "them take about 10 minutes on two cores.",
+    operands: { usage: "[FILE ...]", max: Infinity },
+    options: {
+      grep: {
+        short: "g",
+        value: "TEXT",
+        description: "Runs only the tests whose title matches the pattern TEXT.",
+      },
+      bail: { short: "b", description: "Stops after the first failed test." },
+    },
+    notes: () =>
+      `Environment:\n${listing([
+        ["TEST_REDIS_URL", "Redis for the tests; its contents are deleted. Default: an embedded server."],
+        [
+          "TEST_DATABASE_URL",
+          "Postgres for the tests; each test creates a database. Default: an embedded server.",
+        ],
+        ["SIGNATURE_BRAND, SERVICE_PREFIX", "Brand and path prefix that the gateways under test use."],
+      ])}`,
+  },
+  check: {
+    name: "check",
+    call: "npm run check --",
+    summary: "Checks types, lint, dead code and format, and runs the unit tests; needs no server.",
+    options: {},
+  },
+  build: {
+    name: "build",
+    call: "npm run build --",
+    summary: "Installs what is missing and compiles into .build/.",
+    options: {},
+  },
+};
+
+/** Compiled entries of scripts/, each with its purpose; an entry reads its own arguments. */
+const ENTRIES = {
+  start: "Starts the whole exchange as one supervised set of processes.",
+  gateway: "Runs the role that serves HTTP and websockets.",
+  worker: "Runs the role that executes the actors.",
+  projector: "Runs the role that writes the read model to Postgres.",
+  jobs: "Runs the role that settles markets.",
+  migrate: "Brings a database to the current schema.",
+  replay: "Replays a recorded market on a running exchange.",
+  simulate: "Simulates the exchange under faults, from seeds.",
+  bench: "Measures the exchange and prints the figures.",
+  demo: "Trades a few demo markets on a running exchange.",
+  "fetch-redis": "Finds or downloads a Redis server program.",
+};
+
+const SETUP = {
+  name: "setup",
+  call: "node scripts/setup.mjs",
+  summary: "Installs and compiles what is missing or stale, then runs COMMAND with the arguments after it.",
+  operands: { usage: "[COMMAND [arguments]]", max: 0 },
+  options: {},
+  notes: () =>
+    `Commands (default: start):\n${listing([
+      ...Object.values(OWN_COMMANDS).map(({ name, summary }) => [name, summary]),
+      ...Object.entries(ENTRIES),
+    ])}`,
+};
 
 function say(message) {
   console.log(`setup: ${message}`);
@@ -44,9 +112,9 @@ function checkNode() {
   }
 }
 
-function run(what, command, args, env = {}) {
+function run(program, command, args, env = {}) {
   const result = spawnSync(command, args, { cwd: ROOT, stdio: "inherit", env: { ...process.env, ...env } });
-  if (result.error) throw new SetupError(`${what}: cannot run ${command}: ${result.error.message}`);
+  if (result.error) throw new SetupError(`${program}: cannot run ${command}: ${result.error.message}`);
   return result.signal === null ? (result.status ?? 1) : 1;
 }
 
@@ -59,15 +127,15 @@ function readJson(file) {
 }
 
 /**
- * Says why the installed tree differs from the lock file, or returns undefined when it does not. npm
- * writes what it installed to a hidden lock file last of all, so an interrupted install is noticed too.
+ * Returns why the installed tree differs from the lock file, or undefined when they agree. npm writes the
+ * hidden lock file of `node_modules` last, so an interrupted install counts as different.
  */
 function staleInstall() {
-  const wanted = readJson(path.join(ROOT, "package-lock.json"))?.packages;
-  if (!wanted) throw new SetupError("package-lock.json is missing or broken: restore it from git");
+  const locked = readJson(path.join(ROOT, "package-lock.json"))?.packages;
+  if (!locked) throw new SetupError("package-lock.json is missing or broken: restore it from git");
   const installed = readJson(path.join(ROOT, "node_modules", ".package-lock.json"))?.packages;
   if (!installed) return "node_modules is missing";
-  for (const [location, entry] of Object.entries(wanted)) {
+  for (const [location, entry] of Object.entries(locked)) {
     if (location === "") continue;
     const present = installed[location];
     if (present === undefined && entry.optional) continue;
@@ -82,13 +150,13 @@ function install() {
   say(`installing dependencies into ${path.join(ROOT, "node_modules")} (${reason})`);
   const status = run("npm ci", process.platform === "win32" ? "npm.cmd" : "npm", [
     "ci",
-    // No dependency needs a script of its own to run, so none does.
+    // Every dependency works without its install script, so no install script runs.
     "--ignore-scripts",
     "--no-audit",
     "--no-fund",
     "--loglevel=error",
   ]);
-  if (status !== 0) throw new SetupError("npm ci failed; its own message is above");
+  if (status !== 0) throw new SetupError("npm ci failed; its message is above");
 }
 
 function listFiles(directory) {
@@ -100,7 +168,7 @@ function listFiles(directory) {
 }
 
 function isTypeScript(file) {
-  return file.endsWith(".ts") || file.endsWith(".tsx");
+  return /\.m?tsx?$/.test(file);
 }
 
 function isAsset(file) {
@@ -116,7 +184,7 @@ function fingerprint(files) {
   return hash.digest("hex");
 }
 
-/** Copies what the compiler does not write (Lua scripts, SQL migrations, web pages) beside the compiled code. */
+/** Copies the files that the compiler does not write (Lua scripts, SQL migrations, web pages) beside the compiled code. */
 function copyAssets(assets) {
   for (const file of assets) {
     const target = path.join(BUILD, path.relative(ROOT, file));
@@ -136,15 +204,15 @@ function prune(sources) {
       expected.add(`${stem}.js`).add(`${stem}.js.map`).add(`${stem}.d.ts`);
     }
   }
-  for (const room of ROOMS) {
-    for (const file of listFiles(path.join(BUILD, room))) {
+  for (const folder of FOLDERS) {
+    for (const file of listFiles(path.join(BUILD, folder))) {
       if (!expected.has(file)) fs.rmSync(file);
     }
   }
 }
 
 function build() {
-  const sources = ROOMS.flatMap((room) => listFiles(path.join(ROOT, room)));
+  const sources = FOLDERS.flatMap((folder) => listFiles(path.join(ROOT, folder)));
   const settings = ["tsconfig.json", "tsconfig.client.json", "package-lock.json"];
   const inputs = [...sources, ...settings.map((file) => path.join(ROOT, file))];
   const stamp = fingerprint(inputs);
@@ -152,7 +220,7 @@ function build() {
   say(`compiling into ${BUILD}`);
   fs.rmSync(BUILD_STAMP, { force: true });
   const compiler = path.join(ROOT, "node_modules", "@typescript", "native", "bin", "tsc");
-  // The second writes the types of what the package exports.
+  // The second project writes the type declarations of the exported client.
   for (const project of ["tsconfig.json", "tsconfig.client.json"]) {
     if (run("tsc", process.execPath, [compiler, "-p", path.join(ROOT, project)]) !== 0) {
       throw new SetupError("the sources do not compile; the errors are above");
@@ -172,11 +240,11 @@ function isAlive(pid) {
   }
 }
 
-/** Runs `work` alone: two commands started together must not install or compile over each other. */
+/** Runs `work` under a lock, so that two commands started together do not install or compile at the same time. */
 function exclusively(work) {
   fs.mkdirSync(path.dirname(SETUP_LOCK), { recursive: true });
   const deadline = Date.now() + LOCK_WAIT_MS;
-  let told = false;
+  let announced = false;
   for (;;) {
     try {
       fs.writeFileSync(SETUP_LOCK, String(process.pid), { flag: "wx" });
@@ -191,11 +259,11 @@ function exclusively(work) {
     }
     if (Date.now() > deadline) {
       throw new SetupError(
-        `another set-up (process ${holder}) does not end; stop it or remove ${SETUP_LOCK}`,
+        `another set-up (process ${holder}) has not ended; stop it or remove ${SETUP_LOCK}`,
       );
     }
-    if (!told) say(`waiting for another set-up (process ${holder}) to finish`);
-    told = true;
+    if (!announced) say(`waiting for another set-up (process ${holder}) to finish`);
+    announced = true;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
   }
   try {
@@ -209,21 +277,22 @@ function tool(...location) {
   return path.join(ROOT, "node_modules", ...location);
 }
 
-function test(args) {
+function test({ values: { grep, bail }, operands: files }) {
   if (process.env.TEST_REDIS_URL === undefined) {
     const fetched = run("fetch-redis", process.execPath, [path.join(BUILD, "scripts", "fetch-redis.js")]);
     if (fetched !== 0) return fetched;
   }
+  const options = [...(grep === undefined ? [] : ["--grep", grep]), ...(bail ? ["--bail"] : [])];
   const mocha = (specs, env = {}) =>
-    run("mocha", process.execPath, [tool("mocha", "bin", "mocha.js"), ...specs, ...args], env);
-  if (args.some((arg) => !arg.startsWith("-"))) return mocha([]);
-  say("running the tests of what brand and prefix change, as Acme and abc");
+    run("mocha", process.execPath, [tool("mocha", "bin", "mocha.js"), ...specs, ...options], env);
+  if (files.length > 0) return mocha(files);
+  say("running the tests that depend on brand and prefix, as Acme and abc");
   const branded = mocha(BRANDED_TESTS, { SIGNATURE_BRAND: "Acme", SERVICE_PREFIX: "abc" });
   say(`running the tests ${ALL_TESTS.join(" ")}`);
   return mocha(ALL_TESTS) || branded;
 }
 
-/** Runs one check and prints what it said when it is done, so that checks side by side do not mix their lines. */
+/** Runs one check and prints its output when it has failed, so that the lines of parallel checks do not mix. */
 function runCheck([name, ...args]) {
   const began = Date.now();
   return new Promise((resolve) => {
@@ -240,8 +309,8 @@ function runCheck([name, ...args]) {
 }
 
 /**
- * Runs every quick check, all of them even when one fails, and sums up at the end. The linter takes as long as
- * the rest together, so it has a lane of its own.
+ * Runs every quick check, all of them even when one fails, and names the failed ones at the end. The linter takes as
+ * long as the rest together, so it has a lane of its own.
  */
 async function check() {
   const lanes = [
@@ -262,36 +331,35 @@ async function check() {
   return failed.length === 0 ? 0 : 1;
 }
 
-/** Becomes the compiled entry `name`, in this process, so that signals and the exit code are its own. */
-async function become(name, args) {
+/** Imports the compiled entry in this process, so that its signals and its exit code are those of the command. */
+async function runEntry(name, args) {
   const entry = path.join(BUILD, "scripts", `${name}.js`);
-  if (!/^[a-z][a-z0-9-]*$/.test(name) || !fs.existsSync(entry)) {
-    throw new SetupError(`there is no command '${name}' (scripts/${name}.ts)`);
-  }
   process.setSourceMapsEnabled(true);
   process.argv = [process.execPath, entry, ...args];
   await import(pathToFileURL(entry).href);
 }
 
-async function main([command = "start", ...args]) {
+function prepare({ compile }) {
   checkNode();
   process.chdir(ROOT);
   exclusively(() => {
     install();
-    if (command !== "check") build();
+    if (compile) build();
   });
-  switch (command) {
-    case "build":
-      return;
-    case "check":
-      process.exitCode = await check();
-      return;
-    case "test":
-      process.exitCode = test(args);
-      return;
-    default:
-      await become(command, args);
+}
+
+async function main([command = "start", ...args]) {
+  if (Object.hasOwn(OWN_COMMANDS, command)) {
+    process.argv = [process.execPath, fileURLToPath(import.meta.url), ...args];
+    const line = readCommandLine(OWN_COMMANDS[command]);
+    prepare({ compile: command !== "check" });
+    if (command === "check") process.exitCode = await check();
+    if (command === "test") process.exitCode = test(line);
+    return;
   }
+  if (!Object.hasOwn(ENTRIES, command)) readCommandLine(SETUP);
+  prepare({ compile: true });
+  await runEntry(command, args);
 }
 
 main(process.argv.slice(2)).catch((error) => {

@@ -1,6 +1,6 @@
 /**
- * `npm run simulate`: hands over to the simulator, which lives with the tests (test/simulation) and so runs from its
- * sources. The arguments are its own.
+ * `npm run simulate`: runs the simulator with the same arguments. The simulator belongs to the tests
+ * (test/simulation/main.ts), which are not compiled, so it runs from its sources.
  */
 
 import { spawnSync } from "node:child_process";

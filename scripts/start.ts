@@ -4,7 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { migrate } from "../db/migrate.js";
-import { type Config, loadConfig } from "./config.js";
+import { readCommandLine } from "./command-line.mjs";
+import { type Config, describeVariables, loadConfig } from "./config.js";
 import { demoLogin } from "./demo/credentials.js";
 import { isFree } from "./embedded/ports.js";
 import { startPostgres } from "./embedded/postgres.js";
@@ -15,10 +16,10 @@ import { lockDataDir } from "./supervisor/lock.js";
 import { type LogFile, openLog } from "./supervisor/log.js";
 import { type ProcessSet, startSet } from "./supervisor/supervisor.js";
 
-/** The order of the start; the stop is the other way round, so that nothing is asked of what is gone. */
+/** Roles in the order in which they start. They stop in the opposite order, so that none needs a stopped role. */
 const ROLES = ["worker", "projector", "jobs", "gateway"];
 const READY_TIMEOUT_MS = 60_000;
-/** One Ctrl-C arrives twice: from the terminal, and passed on by npm. */
+/** Interval in ms within which two signals count as one: a Ctrl-C comes from the terminal and again through npm. */
 const SAME_SIGNAL_MS = 1_000;
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 
@@ -30,8 +31,17 @@ function entryOf(role: string): string {
   return path.join(HERE, `${role}.js`);
 }
 
-/** The whole exchange as one supervised set (contract section 9): `npm start`. */
+/** Runs the whole exchange as one supervised set of processes (contract section 9): `npm start`. */
 async function main(): Promise<void> {
+  readCommandLine({
+    name: "start",
+    call: "npm start --",
+    summary:
+      "Starts the exchange as one supervised set of processes: an embedded Postgres and Redis unless their URLs are " +
+      "set, the roles, and in dev the demo. Prints the addresses and the logins. Ctrl-C drains and stops the set.",
+    options: {},
+    notes: describeVariables,
+  });
   const config = loadConfig();
   const lock = await lockDataDir(config.dataDir);
   const log = openLog(path.join(config.dataDir, "overround.log"));
@@ -48,14 +58,14 @@ async function main(): Promise<void> {
 async function run(config: Config, log: LogFile): Promise<number> {
   await checkHttpPort(config);
   const set = plannedSet(config, log);
-  const told = stopSignal(set);
+  const stopRequested = stopSignal(set);
   try {
-    await Promise.race([up(config, set, log), told]);
-    await told;
+    await Promise.race([bringUp(config, set, log), stopRequested]);
+    await stopRequested;
     return 0;
   } catch (error) {
     say(describe(error));
-    say(`the whole log is in ${log.path}`);
+    say(`the log of every process is in ${log.path}`);
     return 1;
   } finally {
     await set.stop();
@@ -101,8 +111,8 @@ function plannedSet(config: Config, log: LogFile): ProcessSet {
   });
 }
 
-/** Brings everything up and tells where it is. */
-async function up(config: Config, set: ProcessSet, log: LogFile): Promise<void> {
+/** Starts the set and the demo, then prints the addresses. */
+async function bringUp(config: Config, set: ProcessSet, log: LogFile): Promise<void> {
   const begunMs = Date.now();
   say(`starting ${ROLES.join(", ")}; data in ${config.dataDir}`);
   await set.ready;
@@ -117,7 +127,7 @@ async function up(config: Config, set: ProcessSet, log: LogFile): Promise<void> 
   console.log(`\noverround is ready after ${seconds} s\n\n${table(config, set, log)}\n`);
 }
 
-/** A wildcard address is for listening; to call it, loopback serves. */
+/** Returns the host to call: loopback for a wildcard address, which is for listening only. */
 function callableHost(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   if (host === "::") return "[::1]";
@@ -127,19 +137,19 @@ function callableHost(host: string): string {
 async function waitForReadyz(config: Config): Promise<void> {
   const url = `http://${callableHost(config.host)}:${config.port}/readyz`;
   const deadline = Date.now() + READY_TIMEOUT_MS;
-  let last = "it did not answer";
+  let lastAnswer = "it did not answer";
   while (Date.now() < deadline) {
     try {
       const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });
       const body = await response.text();
       if (response.ok) return;
-      last = `it answered ${response.status} ${body.slice(0, 200)}`;
+      lastAnswer = `it answered ${response.status} ${body.slice(0, 200)}`;
     } catch {
-      last = "it did not answer";
+      lastAnswer = "it did not answer";
     }
     await sleep(50);
   }
-  throw new StartError(`${url} was not ready after ${READY_TIMEOUT_MS / 1_000} s: ${last}`);
+  throw new StartError(`${url} was not ready after ${READY_TIMEOUT_MS / 1_000} s: ${lastAnswer}`);
 }
 
 async function checkHttpPort({ port, host }: Config): Promise<void> {
@@ -170,7 +180,7 @@ function table(config: Config, set: ProcessSet, log: LogFile): string {
 
 const OperatorFile = z.object({ email: z.string(), password: z.string() });
 
-/** The operator that the gateway made up in dev (contract section 8), to log in with the first time. */
+/** Returns the login of the operator that the gateway generated in dev (contract section 8). */
 function operatorLogin(config: Config): string | undefined {
   const file = path.join(config.dataDir, "operator.json");
   if (config.exchangeEnv !== "dev" || !fs.existsSync(file)) return undefined;
@@ -182,14 +192,14 @@ function operatorLogin(config: Config): string | undefined {
   }
 }
 
-/** Resolves at the first signal to stop; the second one ends everything at once. */
+/** Resolves at the first signal to stop; the second signal kills every process at once. */
 function stopSignal(set: ProcessSet): Promise<void> {
   return new Promise((resolve) => {
     let firstMs: number | undefined;
     const onSignal = (): void => {
       if (firstMs === undefined) {
         firstMs = Date.now();
-        say("stopping; once more to stop at once");
+        say("stopping; press Ctrl-C again to stop at once");
         resolve();
         return;
       }
@@ -201,7 +211,7 @@ function stopSignal(set: ProcessSet): Promise<void> {
   });
 }
 
-// The terminal may be gone before the set has stopped; that must not cut the stop short.
+// A terminal that closes before the set has stopped must not interrupt the stop.
 process.stdout.on("error", () => undefined);
 main().catch((error: unknown) => {
   console.error(`overround: ${describe(error)}`);

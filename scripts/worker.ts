@@ -39,4 +39,10 @@ async function start({ redisUrl, logLevel, leaseMs }: Config): Promise<RunningRo
   }
 }
 
-await runRole("worker", start);
+await runRole(
+  {
+    name: "worker",
+    summary: "Runs the actors. Needs REDIS_URL; any number of workers share the partitions.",
+  },
+  start,
+);

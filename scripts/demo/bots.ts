@@ -1,4 +1,4 @@
-/** The demo's traders at work: two quoters that renew their orders around a wandering price, and a taker. */
+/** Bots of the demo: a quoter replaces its orders around a moving price, a taker matches best bids. */
 
 import { randomUUID } from "node:crypto";
 import { ApiError, UnknownOutcome, type Connection } from "../../http/client/connection.js";
@@ -10,17 +10,18 @@ import type { PlaceOrder } from "../../http/client/wire.js";
 import type { Random } from "../replay/random.js";
 import { quotesAround, wander, type QuoteStyle } from "./quotes.js";
 
-/** A market that the bots trade. */
+/** Market that the bots trade. */
 export interface DemoMarket {
   readonly marketId: string;
   readonly outcomeIds: readonly [string, string];
-  /** Where its price began, the probability of the first outcome. */
+  /** Probability of the first outcome when the demo began. */
   readonly anchor: number;
+  /** Present probability of the first outcome. */
   fair: number;
 }
 
-/** Refusals that say that a market takes no orders now; the bots leave it alone for this round. */
-const RESTING: ReadonlySet<string> = new Set([
+/** Refusals of a market that accepts no orders for now; the bots skip it in this round. */
+const TEMPORARY: ReadonlySet<string> = new Set([
   "MARKET_CLOSED",
   "MARKET_PAUSED",
   "EVENT_NOT_TRADABLE",
@@ -31,20 +32,20 @@ const RESTING: ReadonlySet<string> = new Set([
   "UNAVAILABLE",
 ]);
 
-/** Runs one round of a bot; what the exchange refuses or a restart interrupts is left for the next round. */
+/** Runs one round of a bot; a refusal or a lost connection ends the round, and the next round tries again. */
 export async function attempt(round: () => Promise<void>, say: (line: string) => void): Promise<void> {
   try {
     await round();
   } catch (error) {
-    const passing =
+    const temporary =
       error instanceof UnknownOutcome ||
       error instanceof ConnectionLost ||
-      ((error instanceof ApiError || error instanceof StreamError) && RESTING.has(error.code));
-    if (!passing) say(error instanceof Error ? error.message : String(error));
+      ((error instanceof ApiError || error instanceof StreamError) && TEMPORARY.has(error.code));
+    if (!temporary) say(error instanceof Error ? error.message : String(error));
   }
 }
 
-/** Renews its quotes of one market after the other. */
+/** Bot that replaces its quotes in one market after the other. */
 export class Quoter {
   readonly #stream: StreamClient;
   #turn = 0;
@@ -72,7 +73,7 @@ export class Quoter {
     await this.quote(market);
   }
 
-  /** Replaces whatever it has in a market, from an earlier life too. */
+  /** Replaces all its orders in a market, including those of an earlier run. */
   async quote({ marketId, fair, outcomeIds }: DemoMarket): Promise<void> {
     await this.#stream.cancelAll({ market: marketId });
     const orders = quotesAround(fair, outcomeIds, this.style, this.grid, this.random);
@@ -84,7 +85,7 @@ export class Quoter {
   }
 }
 
-/** Takes a little from a best bid now and then. */
+/** Bot that matches a part of a random best bid in each round. */
 export class Taker {
   readonly #stream: StreamClient;
   readonly #rest: RestClient;

@@ -1,4 +1,4 @@
-/** What the demo must remember to go on after a restart: its traders and their keys, for the owner's eyes only. */
+/** State of the demo that survives a restart: its traders and their keys, in a file that only its owner can read. */
 
 import fs from "node:fs";
 import path from "node:path";
@@ -15,11 +15,11 @@ const Account = z.object({
 });
 
 const DemoFile = z.object({
-  /** The login for a visitor: a verified trader with money and no keys yet. */
+  /** Login for a visitor: a verified trader with money and no keys yet. */
   login: z.object({ email: z.string(), password: z.string() }),
   quoters: z.array(Account),
   taker: Account,
-  /** The probability of each market's first outcome, by market. */
+  /** Probability of the first outcome, by market id. */
   fair: z.record(z.string(), z.number()),
 });
 export type DemoFile = z.infer<typeof DemoFile>;
@@ -28,18 +28,20 @@ function fileIn(dataDir: string): string {
   return path.join(dataDir, "demo.json");
 }
 
-/** What a former demo left, if any. Throws `StartError` for a file that cannot be used. */
+/** Returns the state of an earlier demo, if any. Throws `StartError` for a file that cannot be used. */
 export function readDemoFile(dataDir: string): DemoFile | undefined {
   const file = fileIn(dataDir);
   if (!fs.existsSync(file)) return undefined;
   try {
     return DemoFile.parse(JSON.parse(fs.readFileSync(file, "utf8")));
   } catch {
-    throw new StartError(`${file} cannot be read as the demo's own: remove it, and the demo starts anew`);
+    throw new StartError(
+      `${file} is not a valid file of the demo: remove it, and the demo starts again with new traders`,
+    );
   }
 }
 
-/** The visitor's login, for the table at the end of the start; nothing when there is none to show. */
+/** Returns the visitor's login for the table that `npm start` prints, or `undefined` without a readable file. */
 export function demoLogin(dataDir: string): DemoFile["login"] | undefined {
   try {
     return readDemoFile(dataDir)?.login;

@@ -1,14 +1,14 @@
-/** The events that a visitor finds: a few games of several leagues, with markets of two outcomes. */
+/** Events of the demo: a few games of several leagues, with markets of two outcomes. */
 
 import type { NewEvent, NewMarket, Team } from "../../http/client/session.js";
 
-/** A market to open, with the probability of its first outcome that the demo starts from. */
-export interface MarketFixture extends Omit<NewMarket, "eventId"> {
+/** Market to open, with the initial probability of its first outcome. */
+interface MarketFixture extends Omit<NewMarket, "eventId"> {
   readonly fair: number;
 }
 
 export interface EventFixture extends Omit<NewEvent, "startsTs"> {
-  /** Hours from now until it starts; a game in play has started. */
+  /** Hours until the game starts; negative for a game in play. */
   readonly startsInHours: number;
   readonly live: boolean;
   readonly markets: readonly MarketFixture[];
@@ -28,7 +28,7 @@ function winner(home: string, away: string, fair: number): MarketFixture {
   };
 }
 
-/** `strike` is the home side's handicap with its sign. */
+/** Returns a handicap market; `strike` is the handicap of the home side with its sign. */
 function spread(home: string, away: string, strike: `${"+" | "-"}${number}`, fair: number): MarketFixture {
   const other = `${strike.startsWith("-") ? "+" : "-"}${strike.slice(1)}`;
   return {
@@ -41,10 +41,10 @@ function spread(home: string, away: string, strike: `${"+" | "-"}${number}`, fai
   };
 }
 
-function total(what: string, strike: string, fair: number, marketType = "TOTAL"): MarketFixture {
+function total(unit: string, strike: string, fair: number, marketType = "TOTAL"): MarketFixture {
   return {
     marketType,
-    description: `Total ${what} ${strike}`,
+    description: `Total ${unit} ${strike}`,
     strike,
     voids: "PUSH",
     outcomes: [{ name: `Over ${strike}` }, { name: `Under ${strike}` }],

@@ -1,4 +1,4 @@
-/** What the bots quote: fair prices that wander, and the orders around them. Pure but for the random numbers given. */
+/** Quotes of the bots: fair prices that move at random, and the orders around them. */
 
 import { formatPrice, ticks } from "../../actors/units.js";
 import type { PlaceOrder } from "../../http/client/wire.js";
@@ -8,10 +8,10 @@ import type { Random } from "../replay/random.js";
 const LOWEST = 0.06;
 const HIGHEST = 0.94;
 const STEP = 0.008;
-/** How strongly a price is drawn back to where it began, so that no market of a demo ends up decided. */
+/** Share of the distance to its first value by which a price returns in each step, so that no market drifts to an end. */
 const PULL = 0.02;
 
-/** The next fair probability after `fair`, for a market that began at `anchor`. */
+/** Returns the fair probability after `fair` in a market that began at `anchor`. */
 export function wander(fair: number, anchor: number, random: Random): number {
   const moved = fair + (random.next() - 0.5) * 2 * STEP + (anchor - fair) * PULL;
   return Math.min(HIGHEST, Math.max(LOWEST, moved));
@@ -25,7 +25,7 @@ export interface QuoteStyle {
   readonly largestQty: number;
 }
 
-/** Post-only bids on both outcomes around a fair probability of the first; they cannot match each other. */
+/** Returns post-only bids on both outcomes around a fair probability of the first; none matches another. */
 export function quotesAround(
   fair: number,
   outcomeIds: readonly [string, string],

@@ -1,4 +1,4 @@
-/** Fills an empty exchange: events, markets, a visitor with money, and the traders that keep it alive. */
+/** Fills an empty exchange with events, markets, a visitor with money, and the traders of the bots. */
 
 import { randomBytes, randomUUID } from "node:crypto";
 import { openAccount, type Account } from "../../http/client/accounts.js";
@@ -7,13 +7,13 @@ import { Session, type OperatorClient } from "../../http/client/session.js";
 import type { DemoFile } from "./credentials.js";
 import { EVENTS, type EventFixture } from "./fixtures.js";
 
-/** Where the devices of the demo's traders are. */
+/** Region from which the devices of the demo's traders check in. */
 export const REGION = "US-NY";
 const HOUR_MS = 3_600_000;
 const VISITOR_MONEY = "10000";
 const TRADER_MONEY = "250000";
 
-/** Creates everything through the public routes. */
+/** Creates events, markets and traders through the public routes. */
 export async function seed(
   connection: Connection,
   operator: OperatorClient,
@@ -21,7 +21,7 @@ export async function seed(
 ): Promise<DemoFile> {
   const fair: Record<string, number> = {};
   for (const fixture of EVENTS) Object.assign(fair, await seedEvent(operator, fixture));
-  // A later demo on the same database must not meet the addresses of a former one whose file is gone.
+  // The addresses must differ from those of an earlier demo on the same database whose file is missing.
   const tag = randomUUID().slice(0, 8);
   const trader = (label: string): Promise<Account> =>
     openAccount(
@@ -48,7 +48,7 @@ function secret(): string {
   return randomBytes(12).toString("base64url");
 }
 
-/** A visitor has no keys: making them is the first thing to try. */
+/** Creates the visitor, who has no keys: to create one is the first step of a visit. */
 async function openVisitor(
   connection: Connection,
   operator: OperatorClient,

@@ -1,4 +1,4 @@
-/** Compares the recorded ladder with the exchange's book, level by level, as the stream and as REST tell it. */
+/** Compares the recorded ladder level by level with the book of the exchange, from the stream and from REST. */
 
 import { parsePrice } from "../../actors/units.js";
 import { pause } from "../../http/client/connection.js";
@@ -7,50 +7,50 @@ import type { BookAnswer } from "../../http/client/wire.js";
 import type { ReplaySetUp } from "./set-up.js";
 import type { Bids, Ladder } from "./recording/ladder.js";
 
-/** The level at which a book differs most, and by how many contracts. */
+/** Level at which a book differs most, and by how many contracts. */
 export interface Difference {
   readonly contracts: number;
-  /** Such as `outcome 1 at 0.255: recorded 1200, ours 0`; empty without a difference. */
+  /** Text such as `outcome 1 at 0.255: recorded 1200, exchange 0`; empty without a difference. */
   readonly where: string;
 }
 
-/** What a checked moment found. */
+/** Result of one check of the book. */
 export interface Check {
   readonly line: number;
   readonly difference: Difference;
-  /** How long it took until both books had caught up, ms. */
+  /** Time until both books showed the acknowledged orders, in ms. */
   readonly caughtUpMs: number;
 }
 
 const SAME: Difference = { contracts: 0, where: "" };
-/** How long the books may take to show what was acknowledged. */
+/** Longest time in ms until the books show every acknowledged order. */
 const CATCH_UP_MS = 10_000;
 const POLL_MS = 20;
 
-/** The level at which the two differ most. */
-export function largestDifference(recorded: Ladder, ours: Ladder): Difference {
+/** Returns the level at which the two ladders differ most. */
+export function largestDifference(recorded: Ladder, found: Ladder): Difference {
   let largest = SAME;
   recorded.forEach((bids, outcome) => {
-    const own: Bids = ours[outcome] ?? new Map<number, number>();
+    const own: Bids = found[outcome] ?? new Map<number, number>();
     for (const tick of new Set([...bids.keys(), ...own.keys()])) {
       const [want, have] = [bids.get(tick) ?? 0, own.get(tick) ?? 0];
       const contracts = Math.abs(want - have);
       if (contracts <= largest.contracts) continue;
       const price = (tick / 1_000).toFixed(3);
-      largest = { contracts, where: `outcome ${outcome} at ${price}: recorded ${want}, ours ${have}` };
+      largest = { contracts, where: `outcome ${outcome} at ${price}: recorded ${want}, exchange ${have}` };
     }
   });
   return largest;
 }
 
-/** A folded stream book as a ladder. */
+/** Returns the ladder of a book that is folded from the stream. */
 export function ladderOfBook(book: OrderBook, outcomeIds: readonly [string, string]): Ladder {
   const bids = (outcomeId: string): Bids =>
     new Map([...book.levels(outcomeId)].map(([price, qty]) => [parsePrice(price) ?? 0, qty]));
   return [bids(outcomeIds[0]), bids(outcomeIds[1])];
 }
 
-/** A book as `GET /book` answers it, as a ladder. */
+/** Returns the ladder of an answer of `GET /book`. */
 export function ladderOfAnswer(answer: BookAnswer, outcomeIds: readonly [string, string]): Ladder {
   const bids = (outcomeId: string): Bids => {
     const levels = new Map<number, number>();
@@ -63,7 +63,7 @@ export function ladderOfAnswer(answer: BookAnswer, outcomeIds: readonly [string,
   return [bids(outcomeIds[0]), bids(outcomeIds[1])];
 }
 
-/** How far the streamed book is from the recording at this very moment, without waiting for anything. */
+/** Returns the present difference between the streamed book and the recording, without waiting for frames. */
 export function streamedDifference(
   recorded: Ladder,
   { makers, market, outcomeIds }: ReplaySetUp,
@@ -73,11 +73,11 @@ export function streamedDifference(
 }
 
 /**
- * A checked moment: every order is acknowledged, so the books have only to arrive. Gives the difference that is left
- * when both the stream and REST show the recorded ladder, or when they had their time.
+ * Waits until both the stream and REST show the recorded ladder, or until the time for that is over, and returns the
+ * remaining difference. Every order is acknowledged before the call, so the books have only to catch up.
  */
-export async function check(recorded: Ladder, stage: ReplaySetUp, line: number): Promise<Check> {
-  const { makers, market, outcomeIds } = stage;
+export async function check(recorded: Ladder, setUp: ReplaySetUp, line: number): Promise<Check> {
+  const { makers, market, outcomeIds } = setUp;
   const began = Date.now();
   for (;;) {
     const book = makers[0].stream.book(market.marketId);

@@ -1,4 +1,4 @@
-/** Finds the exchange to replay on, or starts one of its own. */
+/** Finds the exchange to replay on, or starts one on a temporary directory. */
 
 import { fork } from "node:child_process";
 import fs from "node:fs";
@@ -11,17 +11,18 @@ import { childEnvironment, type Config } from "../config.js";
 import { freePort } from "../embedded/ports.js";
 import { StartError } from "../supervisor/start-error.js";
 
-/** Where the exchange answers, and its operator's login. */
+/** Address of an exchange and the login of its operator. */
 export interface Exchange {
   readonly url: string;
   readonly operator: Credentials;
   readonly brand: string;
   readonly dataDir: string;
-  /** Ends it, when it is our own. */
+  /** Stops the exchange if this process started it. */
   readonly stop: () => Promise<void>;
 }
 
-export interface Asked {
+/** Address and operator that the command line names; the rest comes from the configuration. */
+export interface ExchangeOptions {
   readonly url?: string | undefined;
   readonly operatorEmail?: string | undefined;
   readonly operatorPassword?: string | undefined;
@@ -32,7 +33,7 @@ const READY_MS = 180_000;
 const STOP_MS = 30_000;
 const PROBE_MS = 3_000;
 
-/** A wildcard address is for listening; to call it, loopback serves. */
+/** Returns the origin to call: loopback for a wildcard address, which is for listening only. */
 function originOf({ host, port }: Pick<Config, "host" | "port">): string {
   const callable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return `http://${callable.includes(":") ? `[${callable}]` : callable}:${port}`;
@@ -54,16 +55,19 @@ async function isReady(url: string): Promise<boolean> {
   }
 }
 
-/** The running exchange that is asked for, or that of this data directory. Throws `StartError` with the remedy. */
-export async function findExchange(asked: Asked, config: Config): Promise<Exchange> {
-  const url = asked.url ?? originOf(config);
-  const { operatorEmail: email, operatorPassword: password } = asked;
+/**
+ * Returns the running exchange that the options name, by default the one of this data directory. Throws `StartError`
+ * with the remedy.
+ */
+export async function findExchange(options: ExchangeOptions, config: Config): Promise<Exchange> {
+  const url = options.url ?? originOf(config);
+  const { operatorEmail: email, operatorPassword: password } = options;
   const given = email === undefined || password === undefined ? undefined : { email, password };
   const operator = given ?? config.operator ?? keptOperator(config.dataDir);
   if (!(await isReady(url))) {
     throw new StartError(
-      `no exchange answers at ${url}: run npm start first (in another terminal), or give --url, or let the replay ` +
-        "start one of its own with --standalone",
+      `no exchange answers at ${url}: run npm start first (in another terminal), or give its address with --url, or ` +
+        "start one for this replay with --standalone",
     );
   }
   if (operator === undefined) {
@@ -81,9 +85,9 @@ export async function findExchange(asked: Asked, config: Config): Promise<Exchan
 }
 
 /**
- * Starts a whole exchange on a scratch directory and a free port, with further environment variables where given;
- * `stop` ends it and removes the directory. Throws `StartError` when it does not come up, or when `stopped` is aborted
- * before it has.
+ * Starts a whole exchange on a temporary directory and a free port, with the given environment variables; `stop` ends
+ * the exchange and removes the directory. Throws `StartError` when the exchange does not start, or when `stopped`
+ * aborts first.
  */
 export async function startExchange(
   config: Config,
@@ -92,10 +96,10 @@ export async function startExchange(
   stopped?: AbortSignal,
 ): Promise<Exchange> {
   const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "overround-replay-"));
-  // The database may run under another user, who must be able to pass through.
+  // Postgres may run as another user, who must be able to enter the directory.
   fs.chmodSync(dataDir, 0o755);
   const port = await freePort();
-  say(`starting an exchange of our own in ${dataDir}`);
+  say(`starting an exchange in ${dataDir}`);
   const entry = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "start.js");
   const child = fork(entry, [], {
     env: childEnvironment({
@@ -109,14 +113,14 @@ export async function startExchange(
       ...environment,
     }),
     stdio: ["ignore", "ignore", "inherit", "ipc"],
-    // A Ctrl-C at the terminal is for the replay, which still needs the exchange to take its orders back.
+    // A Ctrl-C at the terminal must not reach the exchange, which the replay still needs to cancel its orders.
     detached: true,
   });
-  // However we end, it is told to end too.
+  // The exchange ends with this process, however this process ends.
   process.once("exit", () => child.kill("SIGTERM"));
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-  const state = { over: false };
-  void exited.then(() => (state.over = true));
+  const state = { exited: false };
+  void exited.then(() => (state.exited = true));
   const stop = async (): Promise<void> => {
     child.kill("SIGTERM");
     const force = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
@@ -125,7 +129,7 @@ export async function startExchange(
     fs.rmSync(dataDir, { recursive: true, force: true });
   };
   const url = originOf({ host: "127.0.0.1", port });
-  const until = Date.now() + READY_MS;
+  const deadlineMs = Date.now() + READY_MS;
   for (;;) {
     const operator = keptOperator(dataDir) ?? config.operator;
     if (operator !== undefined && (await isReady(url))) {
@@ -139,12 +143,12 @@ export async function startExchange(
     }
     if (stopped?.aborted === true) {
       await stop();
-      throw new StartError("stopped before it had begun");
+      throw new StartError("stopped before the exchange had started");
     }
-    if (state.over || Date.now() > until) {
+    if (state.exited || Date.now() > deadlineMs) {
       child.kill("SIGTERM");
       const log = path.join(dataDir, "overround.log");
-      throw new StartError(`the exchange of our own did not start; its log is ${log}`);
+      throw new StartError(`the exchange of this replay did not start; its log is ${log}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 100));
   }

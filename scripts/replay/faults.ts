@@ -1,4 +1,4 @@
-/** Kills processes of a running exchange while a replay runs on it, to see that nothing acknowledged is lost. */
+/** Kills processes of a running exchange during a replay, to check that no acknowledged order is lost. */
 
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
@@ -9,12 +9,12 @@ import { StartError } from "../supervisor/start-error.js";
 import { isRunning } from "../supervisor/identity.js";
 
 export const VICTIMS = ["worker", "gateway", "projector", "jobs", "redis", "postgres"] as const;
-export type Victim = (typeof VICTIMS)[number];
+type Victim = (typeof VICTIMS)[number];
 
 export interface FaultOptions {
-  /** The data directory of the exchange, whose supervisor starts again what is killed. */
+  /** Data directory of the exchange, whose supervisor restarts the killed processes. */
   readonly dataDir: string;
-  /** Killed one after the other, over and over. */
+  /** Processes to kill, one after the other and again from the first. */
   readonly victims: readonly Victim[];
   readonly everyMs: number;
   readonly say: (line: string) => void;
@@ -22,17 +22,17 @@ export interface FaultOptions {
 
 const Lock = z.object({ pid: z.int(), started: z.string() });
 
-/** The supervisor of the data directory. Throws `StartError` when none runs there. */
+/** Returns the process id of the supervisor of a data directory. Throws `StartError` when none runs there. */
 function supervisorOf(dataDir: string): number {
   const file = path.join(dataDir, "lock");
   const lock = Lock.safeParse(fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, "utf8")) : undefined);
   if (lock.success && isRunning(lock.data)) return lock.data.pid;
   throw new StartError(
-    `no exchange runs on ${dataDir}: --kill needs one on this machine, by npm start or --standalone`,
+    `no exchange runs on ${dataDir}: --kill needs one on this machine; run npm start, or add --standalone`,
   );
 }
 
-/** The process of a victim, or `undefined` between two lives. Only children of this supervisor are ever found. */
+/** Returns the process of a victim, or `undefined` before its restart. Finds only children of this supervisor. */
 function processOf(dataDir: string, victim: Victim): number | undefined {
   if (victim === "redis" || victim === "postgres") {
     const mark = readRecord(dataDir, victim)?.process;
@@ -47,7 +47,7 @@ function processOf(dataDir: string, victim: Victim): number | undefined {
   return undefined;
 }
 
-/** Starts killing, with SIGKILL; the returned stop gives how many were killed. */
+/** Starts to kill the victims with SIGKILL; the returned function ends that and returns the number of kills. */
 export function startFaults({ dataDir, victims, everyMs, say }: FaultOptions): () => number {
   supervisorOf(dataDir);
   let killed = 0;
@@ -63,7 +63,7 @@ export function startFaults({ dataDir, victims, everyMs, say }: FaultOptions): (
       killed += 1;
       say(`killed ${victim} (process ${pid})`);
     } catch {
-      // It ended by itself in this moment.
+      // The process has just ended by itself.
     }
   }, everyMs);
   return () => {

@@ -1,34 +1,55 @@
-/** What can be asked of a replay on its command line. */
+/** Command line of a replay. */
 
-import { parseArgs } from "node:util";
 import { z } from "zod";
-import { StartError } from "../supervisor/start-error.js";
+import { UsageError, type Command, type CommandLine } from "../command-line.mjs";
 import { VICTIMS } from "./faults.js";
 
-export const USAGE = `Usage: npm run replay -- FILE [options]
+const OPTIONS = {
+  speed: { value: "N|max", default: "max", description: "N times real time, or as fast as possible." },
+  standalone: {
+    description: "Starts an exchange on a temporary directory, replays on it and removes it.",
+  },
+  url: {
+    value: "URL",
+    description: "Address of the exchange. Default: the exchange of this DATA_DIR and PORT.",
+  },
+  "operator-email": {
+    value: "EMAIL",
+    description: "Login of the operator. Default: the login in the data directory.",
+  },
+  "operator-password": { value: "PASSWORD", description: "Password of the operator." },
+  seed: { value: "N", default: "1", description: "Seed of the choice among the takers." },
+  takers: { value: "N", default: "3", description: "Number of takers, 1 to 50." },
+  scale: { value: "X", default: "1", description: "Contracts per cent of payout." },
+  voids: { value: "PUSH|FMV", default: "PUSH", description: "Rule by which the market is voided." },
+  "check-every": {
+    value: "N",
+    default: "500",
+    description: "Recorded messages between two checks of the book.",
+  },
+  "write-balances": { value: "FILE", description: "Writes the final balances to FILE, to compare two runs." },
+  kill: {
+    value: "LIST",
+    description: `Kills these processes in turn with SIGKILL during the replay: ${VICTIMS.join(", ")}.`,
+  },
+  "kill-every": { value: "SECONDS", default: "5", description: "Interval of --kill." },
+} as const;
 
-Replays a recorded market (Betfair's exchange stream format, plain or .gz) on a running exchange.
-
-  --speed N|max            N times real time, or as fast as it goes (default max)
-  --standalone             start an exchange of its own on a scratch directory, and remove it afterwards
-  --url URL                where the exchange is (default: the one of this DATA_DIR and PORT)
-  --operator-email EMAIL   the operator's login (default: from the data directory)
-  --operator-password PW
-  --seed N                 which taker takes when (default 1)
-  --takers N               how many takers (default 3)
-  --scale X                contracts per cent of payout (default 1)
-  --voids PUSH|FMV         how the market voids (default PUSH)
-  --check-every N          messages between two checked moments (default 500)
-  --write-balances FILE    write the final balances, to compare two runs
-  --kill LIST              meanwhile kill -9 these in turn: ${VICTIMS.join(", ")}
-  --kill-every SECONDS     (default 5)
-`;
+export const REPLAY: Command<typeof OPTIONS> = {
+  name: "replay",
+  call: "npm run replay --",
+  summary:
+    "Replays a recorded market (Betfair's exchange stream format, plain or .gz) on a running exchange, through its " +
+    "public API.",
+  operands: { usage: "FILE", min: 1, max: 1 },
+  options: OPTIONS,
+};
 
 const positive = z.coerce.number().positive();
 const whole = z.coerce.number().int().min(1);
 
 const Options = z.object({
-  file: z.string({ error: "name the recorded file" }),
+  file: z.string(),
   speed: z.union([z.literal("max").transform(() => Infinity), positive], {
     error: "--speed takes a positive number or max",
   }),
@@ -53,52 +74,22 @@ const Options = z.object({
 });
 export type Options = z.infer<typeof Options>;
 
-/** Reads the arguments after the command; `undefined` when help was asked for. Throws `StartError` with the remedy. */
-export function readOptions(args: readonly string[]): Options | undefined {
-  const text = { type: "string" } as const;
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        speed: { ...text, default: "max" },
-        standalone: { type: "boolean", default: false },
-        url: text,
-        "operator-email": text,
-        "operator-password": text,
-        seed: { ...text, default: "1" },
-        takers: { ...text, default: "3" },
-        scale: { ...text, default: "1" },
-        voids: { ...text, default: "PUSH" },
-        "check-every": { ...text, default: "500" },
-        "write-balances": text,
-        kill: text,
-        "kill-every": { ...text, default: "5" },
-        help: { type: "boolean", short: "h", default: false },
-      },
-    });
-    if (values.help) return undefined;
-    if (positionals.length > 1) throw new Error("name one file only");
-    return Options.parse({
-      ...values,
-      file: positionals[0],
-      operatorEmail: values["operator-email"],
-      operatorPassword: values["operator-password"],
-      checkEvery: values["check-every"],
-      writeBalances: values["write-balances"],
-      killEvery: values["kill-every"],
-    });
-  } catch (error) {
-    const message =
-      error instanceof z.ZodError ? describeIssues(error) : String(error).replace(/^\w*Error: /, "");
-    throw new StartError(`${message}\n\n${USAGE}`);
-  }
+/** Returns the options with their values converted and checked. Throws `UsageError` for a value that does not fit. */
+export function optionsOf({ values, operands }: CommandLine<typeof OPTIONS>): Options {
+  const parsed = Options.safeParse({
+    ...values,
+    file: operands[0],
+    operatorEmail: values["operator-email"],
+    operatorPassword: values["operator-password"],
+    checkEvery: values["check-every"],
+    writeBalances: values["write-balances"],
+    killEvery: values["kill-every"],
+  });
+  if (parsed.success) return parsed.data;
+  throw new UsageError(parsed.error.issues.map(describeIssue).join("; "));
 }
 
-function describeIssues({ issues }: z.ZodError): string {
-  return issues
-    .map(({ path, message }) =>
-      message.includes(String(path[0])) ? message : `${path.join(".")}: ${message}`,
-    )
-    .join("\n");
+function describeIssue({ path, message }: z.core.$ZodIssue): string {
+  const name = String(path[0]).replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return message.includes(`--${name}`) ? message : `--${name}: ${message}`;
 }

@@ -1,9 +1,9 @@
-/** Tells how far a long piece of work is: a bar on a terminal, a line every few seconds elsewhere. */
+/** Shows the progress of a long task: a bar on a terminal, a line every few seconds elsewhere. */
 
 export interface Progress {
-  /** `done` of the total; `note` is what else is worth knowing now. */
+  /** Shows that `done` of the total are done, with a note beside it. */
   update(done: number, note: string): void;
-  /** Says a line of its own, without breaking the bar. */
+  /** Prints a line above the bar. */
   say(line: string): void;
   finish(): void;
 }

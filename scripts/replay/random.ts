@@ -1,13 +1,13 @@
-/** Random numbers that a seed decides: the same seed gives the same run. */
+/** Pseudo-random numbers from a seed: the same seed gives the same numbers. */
 
 export interface Random {
-  /** From 0 up to, not including, 1. */
+  /** Returns a number from 0 up to, but not including, 1. */
   next(): number;
-  /** One of the items. Throws when there are none. */
+  /** Returns one of the items. Throws when there are none. */
   pick<T>(items: readonly T[]): T;
 }
 
-/** A small generator (a Weyl sequence through two multiply-xorshift rounds); good enough to choose, not to guard. */
+/** Returns a small generator (a Weyl sequence through two multiply-xorshift rounds), which is not cryptographic. */
 export function randomFrom(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {

@@ -1,4 +1,4 @@
-/** One replay from file to settled market, on an exchange that is there. */
+/** Replays one recording on a running exchange, from the file to the settled market. */
 
 import { Connection } from "../../http/client/connection.js";
 import { OperatorClient } from "../../http/client/session.js";
@@ -13,63 +13,63 @@ import { Run, type Outcome } from "./run.js";
 import { survey } from "./recording/survey.js";
 import { cutWaves } from "./recording/waves.js";
 
-/** With a pace, what happened within this much real time travels together. */
+/** Messages of a paced replay that fall into one interval of this many ms of real time are sent together. */
 const PACED_WINDOW_MS = 50;
 
 export interface Replayed {
   readonly outcome: Outcome;
-  readonly stage: ReplaySetUp;
-  /** Takes that found less than the recording promised. */
+  readonly setUp: ReplaySetUp;
+  /** Number of takes that filled less than the recording shows. */
   readonly shortTakes: number;
 }
 
-export interface Surroundings {
+export interface ReplayHooks {
   readonly say: (line: string) => void;
-  /** The progress to tell, of so many messages. */
+  /** Returns the display of the progress through the given number of messages. */
   readonly progressOf: (messages: number) => Progress;
-  /** Called when trading begins; what it returns is called when trading is over. */
+  /** Runs when trading begins; the function that it returns runs when trading has ended. */
   readonly onTrading?: (progress: Progress) => () => void;
-  /** Ends the replay early, with its orders taken back. */
+  /** Ends the replay early and cancels its orders. */
   readonly stopped?: AbortSignal;
 }
 
-/** Throws `UnusableRecording` for a file that cannot be replayed, `ApiError` for what the exchange refuses. */
+/** Throws `UnusableRecording` for a file that cannot be replayed, `ApiError` for a request that the exchange refuses. */
 export async function replay(
   options: Options,
   exchange: Pick<Exchange, "url" | "operator" | "brand">,
-  { say, progressOf, onTrading, stopped }: Surroundings,
+  { say, progressOf, onTrading, stopped }: ReplayHooks,
 ): Promise<Replayed> {
   const { file, scale, voids, takers, seed, speed } = options;
   const connection = new Connection(exchange.url);
   const operator = new OperatorClient(connection, exchange.operator);
   await operator.login();
   const windowMs = speed === Infinity ? Infinity : PACED_WINDOW_MS * speed;
-  const cutting = { grid: await readGrid(operator), scale, windowMs };
-  const surveyed = await survey(cutWaves(readRecording(file), cutting), scale);
+  const waveOptions = { grid: await readGrid(operator), scale, windowMs };
+  const surveyed = await survey(cutWaves(readRecording(file), waveOptions), scale);
   say(`${file}: ${surveyed.messages} messages; opening accounts on ${exchange.url}`);
 
   const { brand } = exchange;
-  const stage = await setUpReplay({ connection, operator, brand, survey: surveyed, voids, takers });
-  say(`market ${stage.market.marketId} of event ${stage.event.eventId}`);
-  if (await isMetered(stage)) {
-    say("its keys are metered, 8 placements a second each; an exchange started with THROTTLE=off is quicker");
+  const setUp = await setUpReplay({ connection, operator, brand, survey: surveyed, voids, takers });
+  say(`market ${setUp.market.marketId} of event ${setUp.event.eventId}`);
+  if (await isMetered(setUp)) {
+    say("each key may place 8 orders per second; start the exchange with THROTTLE=off for a faster replay");
   }
-  const mirror = new Mirror(stage, randomFrom(seed));
+  const mirror = new Mirror(setUp, randomFrom(seed));
   const progress = progressOf(surveyed.messages);
-  const over = onTrading?.(progress);
+  const endTrading = onTrading?.(progress);
   try {
-    const run = new Run(stage, mirror, operator, progress, { ...options, stopped });
-    const outcome = await run.play(cutWaves(readRecording(file), cutting));
-    return { outcome, stage, shortTakes: mirror.shortTakes };
+    const run = new Run(setUp, mirror, operator, progress, { ...options, stopped });
+    const outcome = await run.play(cutWaves(readRecording(file), waveOptions));
+    return { outcome, setUp, shortTakes: mirror.shortTakes };
   } finally {
     progress.finish();
-    over?.();
-    for (const trader of [...stage.makers, ...stage.takers]) trader.close();
+    endTrading?.();
+    for (const trader of [...setUp.makers, ...setUp.takers]) trader.close();
     connection.close();
   }
 }
 
-/** Connecting has just cost a key 32 of its `stream` tokens, so a bucket that is full is none. */
+/** Returns whether rate limits apply: the connection has cost the key 32 `stream` tokens, so a full bucket means no. */
 async function isMetered({ makers }: ReplaySetUp): Promise<boolean> {
   const { stream } = await makers[0].rest.limits();
   return stream.remaining < stream.capacity;

@@ -1,4 +1,4 @@
-/** The report at the end of a replay, as lines for people. */
+/** Formats the report at the end of a replay. */
 
 import type { MoneyReport } from "../../http/client/wire.js";
 import type { ReplaySetUp } from "./set-up.js";
@@ -30,7 +30,7 @@ function moneyLines({ agree, actors, postgres }: MoneyReport): string[] {
   return [`money              actors and Postgres ${agree ? "agree" : "DISAGREE"}`, ...lines];
 }
 
-/** Whether a run did what it should: settled, no difference at any checked moment, and the money adds up. */
+/** Returns whether the market settled, no check found a difference, and the money adds up. */
 export function isClean(outcome: Outcome): boolean {
   const { money, worstCheck } = outcome;
   if (money === undefined || (worstCheck?.difference.contracts ?? 0) > 0) return false;
@@ -38,9 +38,9 @@ export function isClean(outcome: Outcome): boolean {
   return outcome.settled && money.agree && differences.every(({ difference }) => difference === "0.00000");
 }
 
-/** `shortTakes`: takes that found less than the recording promised. */
-export function reportLines(outcome: Outcome, stage: ReplaySetUp, shortTakes: number): string[] {
-  const traders = [...stage.makers, ...stage.takers];
+/** Returns the lines of the report; `shortTakes` is the number of takes that filled less than the recording shows. */
+export function reportLines(outcome: Outcome, setUp: ReplaySetUp, shortTakes: number): string[] {
+  const traders = [...setUp.makers, ...setUp.takers];
   const sum = (of: (trader: (typeof traders)[number]) => number): number =>
     traders.reduce((total, trader) => total + of(trader), 0);
   const placed = sum(({ tally }) => tally.placed);
@@ -50,18 +50,18 @@ export function reportLines(outcome: Outcome, stage: ReplaySetUp, shortTakes: nu
   const lines = [
     `messages           ${outcome.messages} read in ${outcome.waves} waves, ${outcome.brokenLines} broken lines skipped`,
     `orders placed      ${placed} (${sum(({ tally }) => tally.overStream)} over the stream, the rest over REST)`,
-    `orders filled      ${sum(({ tally }) => tally.filled)} whole; ${sum(({ filledContracts }) => filledContracts) / 2} contracts traded, ` +
-      `${outcome.untaken} recorded where nothing of ours rested, ${shortTakes} takes short`,
+    `orders filled      ${sum(({ tally }) => tally.filled)} completely; ${sum(({ filledContracts }) => filledContracts) / 2} contracts traded, ` +
+      `${outcome.untaken} recorded where no maker's order rested, ${shortTakes} takes filled in part`,
     `orders canceled    ${canceled}`,
     `orders refused     ${merged(traders.map(({ tally }) => tally.refused))}`,
     `orders rejected    ${merged(traders.map(({ tally }) => tally.rejected))}`,
-    `connections        ${sum(({ tally }) => tally.reconnects)} reconnects, ${sum(({ tally }) => tally.gaps)} gaps healed`,
-    `largest difference ${worst?.contracts ?? 0} contracts at ${outcome.checks} checked moments` +
+    `connections        ${sum(({ tally }) => tally.reconnects)} reconnects, ${sum(({ tally }) => tally.gaps)} gaps repaired`,
+    `largest difference ${worst?.contracts ?? 0} contracts at ${outcome.checks} checks` +
       `${worst === undefined || worst.contracts === 0 ? "" : ` (${worst.where})`}, ` +
       `the books caught up within ${outcome.slowestCatchUpMs} ms`,
-    `                   ${outcome.worstBetween.contracts} contracts between them, while frames were on their way`,
-    `time               ${seconds.toFixed(1)} s, ${Math.round((placed + canceled) / seconds)} placements and cancels a second`,
-    `market             ${outcome.settled ? "settled" : "left open: no result was reached"}`,
+    `                   ${outcome.worstBetween.contracts} contracts between the checks, while frames were in flight`,
+    `time               ${seconds.toFixed(1)} s, ${Math.round((placed + canceled) / seconds)} placements and cancels per second`,
+    `market             ${outcome.settled ? "settled" : "left open: the recording has no result"}`,
   ];
   if (outcome.money !== undefined) lines.push(...moneyLines(outcome.money));
   for (const [name, { balance, reserved }] of Object.entries(outcome.balances)) {

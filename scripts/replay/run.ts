@@ -1,4 +1,4 @@
-/** The replay itself: scene after scene of the recording, with its checked moments, to the settled market. */
+/** Plays the segments of a recording in order, checks the book between them, and settles the market. */
 
 import { writeFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
@@ -10,28 +10,29 @@ import { check, streamedDifference, type Check, type Difference } from "./checks
 import { EMPTY_LADDER, type Ladder } from "./recording/ladder.js";
 import type { Mirror } from "./makers/mirror.js";
 import type { Progress } from "./progress.js";
-import type { Scene, Transition, Wave } from "./recording/waves.js";
+import type { Segment, Transition, Wave } from "./recording/waves.js";
 
 export interface RunOptions {
-  /** Recorded time goes this many times faster than real time; Infinity is as fast as it goes. */
+  /** Recorded time per real time; Infinity: without pauses. */
   readonly speed: number;
-  /** Messages between two checked moments. */
+  /** Recorded messages between two checks. */
   readonly checkEvery: number;
-  /** When aborted, nothing more of the recording is played. */
+  /** Ends the replay early when it aborts. */
   readonly stopped: AbortSignal | undefined;
 }
 
-/** What came of a run. */
+/** Result of a run. */
 export interface Outcome {
   messages: number;
   waves: number;
   brokenLines: number;
+  /** Contracts of recorded trades that no maker's order could fill. */
   untaken: number;
   checks: number;
-  /** The checked moment with the largest difference. */
+  /** Check with the largest difference. */
   worstCheck: Check | undefined;
   slowestCatchUpMs: number;
-  /** The largest difference seen between two checked moments, while frames were on their way. */
+  /** Largest difference seen between two checks, while frames were in flight. */
   worstBetween: Difference;
   settled: boolean;
   tradingMs: number;
@@ -63,7 +64,7 @@ export class Run {
   #clock: { readonly recordedMs: number; readonly realMs: number } | undefined;
 
   constructor(
-    private readonly stage: ReplaySetUp,
+    private readonly setUp: ReplaySetUp,
     private readonly mirror: Mirror,
     private readonly operator: OperatorClient,
     private readonly progress: Progress,
@@ -72,18 +73,18 @@ export class Run {
     this.#nextCheck = options.checkEvery;
   }
 
-  /** Plays all scenes and gives the outcome once the market is settled, or the recording has ended without a result. */
-  async play(scenes: AsyncIterable<Scene>): Promise<Outcome> {
+  /** Plays all segments; resolves when the market is settled, or when the recording has ended without a result. */
+  async play(segments: AsyncIterable<Segment>): Promise<Outcome> {
     const began = Date.now();
-    for await (const scene of scenes) {
+    for await (const segment of segments) {
       if (this.options.stopped?.aborted === true) break;
-      if (scene.kind === "broken") {
+      if (segment.kind === "broken") {
         this.outcome.brokenLines += 1;
-        this.progress.say(`line ${scene.line} is skipped: ${scene.reason}`);
-      } else if (scene.kind === "wave") {
-        await this.#wave(scene);
+        this.progress.say(`skipped line ${segment.line}: ${segment.reason}`);
+      } else if (segment.kind === "wave") {
+        await this.#wave(segment);
       } else {
-        await this.#follow(scene);
+        await this.#apply(segment);
       }
     }
     if (!this.outcome.settled) await this.#check();
@@ -102,23 +103,23 @@ export class Run {
     outcome.waves += 1;
     outcome.untaken += wave.untaken;
     if (!this.mirror.suspended) {
-      const between = streamedDifference(this.#ladder, this.stage);
+      const between = streamedDifference(this.#ladder, this.setUp);
       if (between.contracts > outcome.worstBetween.contracts) outcome.worstBetween = between;
     }
     if (outcome.messages >= this.#nextCheck) {
       this.#nextCheck = outcome.messages + this.options.checkEvery;
       await this.#check();
     }
-    const placed = [...this.stage.makers, ...this.stage.takers].reduce(
+    const placed = [...this.setUp.makers, ...this.setUp.takers].reduce(
       (sum, { tally }) => sum + tally.placed,
       0,
     );
     this.progress.update(outcome.messages, `${placed} orders placed, ${outcome.checks} checks`);
   }
 
-  async #follow(transition: Transition): Promise<void> {
-    const { marketId } = this.stage.market;
-    const { eventId } = this.stage.event;
+  async #apply(transition: Transition): Promise<void> {
+    const { marketId } = this.setUp.market;
+    const { eventId } = this.setUp.event;
     switch (transition.kind) {
       case "define":
         return;
@@ -151,11 +152,14 @@ export class Run {
     }
   }
 
-  /** While the market is paused the recording goes on and we cannot, so the book is compared with what we left there. */
+  /**
+   * Compares the book with the recorded ladder. A paused market accepts no orders while the recording goes on, so its
+   * book is compared with the orders that rested before the pause.
+   */
   async #check(): Promise<void> {
-    await this.mirror.quiet();
+    await this.mirror.untilQuiet();
     const expected = this.mirror.suspended ? this.mirror.ladder() : this.#ladder;
-    const found = await check(expected, this.stage, this.#line);
+    const found = await check(expected, this.setUp, this.#line);
     const { outcome } = this;
     outcome.checks += 1;
     outcome.slowestCatchUpMs = Math.max(outcome.slowestCatchUpMs, found.caughtUpMs);
@@ -165,25 +169,26 @@ export class Run {
   }
 
   async #settle(winner: number | undefined): Promise<void> {
-    const { market, outcomeIds, event } = this.stage;
+    const { market, outcomeIds, event } = this.setUp;
     const winning = winner === undefined ? undefined : outcomeIds[winner === 0 ? 0 : 1];
     await this.operator.grade(market.marketId, winning === undefined ? { push: true } : { winner: winning });
-    const until = Date.now() + SETTLEMENT_MS;
+    const deadlineMs = Date.now() + SETTLEMENT_MS;
     while ((await this.operator.settlementStatus(market.marketId)) !== "SETTLED") {
-      if (Date.now() > until) throw new Error(`the market did not settle within ${SETTLEMENT_MS / 1_000} s`);
+      if (Date.now() > deadlineMs)
+        throw new Error(`the market did not settle within ${SETTLEMENT_MS / 1_000} s`);
       await pause(POLL_MS);
     }
     await this.operator.setEventStatus(event.eventId, "finalise");
     this.outcome.settled = true;
   }
 
-  /** Without a result in the file the market stays open; the replay's own orders do not. */
+  /** Cancels the orders of the replay when the file has no result and the market stays open; reads the money. */
   async #close(): Promise<void> {
     if (!this.outcome.settled)
-      await Promise.all(this.stage.makers.map((maker) => maker.cancel(maker.live())));
+      await Promise.all(this.setUp.makers.map((maker) => maker.cancel(maker.live())));
     await this.mirror.untilEmpty();
     this.outcome.money = await this.operator.money();
-    const traders = [...this.stage.makers, ...this.stage.takers];
+    const traders = [...this.setUp.makers, ...this.setUp.takers];
     const balances = await Promise.all(
       traders.map(async ({ name, rest }) => [name, await rest.balance()] as const),
     );
@@ -199,14 +204,14 @@ export class Run {
     if (due > Date.now()) await this.#sleep(due - Date.now());
   }
 
-  /** A recording has pauses of hours; a stop must not wait for their end. */
+  /** Sleeps until a stop at most, because a recording has pauses of hours. */
   async #sleep(ms: number): Promise<void> {
     const { stopped } = this.options;
     await setTimeout(ms, undefined, stopped === undefined ? {} : { signal: stopped }).catch(() => undefined);
   }
 }
 
-/** Writes the final balances by the traders' names, so that two runs can be compared with `diff`. */
+/** Writes the final balances by the names of the traders, so that `diff` compares two runs. */
 export function writeBalances(file: string, { balances }: Outcome): void {
   writeFileSync(file, `${JSON.stringify(balances, undefined, 2)}\n`);
 }

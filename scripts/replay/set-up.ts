@@ -1,4 +1,4 @@
-/** Who and what a replay needs on the exchange: the event and its market, two makers and some takers, all funded. */
+/** Creates the event, the market and the funded traders of a replay: two makers and some takers. */
 
 import { createHash, randomUUID } from "node:crypto";
 import { formatMoney, millicents, parsePrice } from "../../actors/units.js";
@@ -14,7 +14,7 @@ export interface ReplaySetUp {
   readonly event: EventAnswer;
   readonly market: MarketAnswer;
   readonly outcomeIds: readonly [string, string];
-  /** `makers[i]` bids on outcome `i`. */
+  /** Makers by the index of the outcome that each bids on. */
   readonly makers: readonly [Trader, Trader];
   readonly takers: readonly Trader[];
 }
@@ -28,11 +28,11 @@ export interface SetUpOptions {
   readonly takers: number;
 }
 
-/** Money beyond what the recording can cost, so that a fee never decides whether an order is accepted. */
+/** Money on top of the cost of the recording, so that no order is rejected because of fees. */
 const MARGIN_MILLICENTS = 1_000_00000;
 const REGION = "US-NY";
 
-/** A uuid that is a function of its parts, for ids that a run must be able to make again. */
+/** Returns a UUID that depends on the parts alone, for ids that a second run must repeat. */
 export function uuidOf(...parts: readonly (string | number)[]): string {
   const hex = createHash("sha256").update(parts.join("\n")).digest("hex");
   const variant = ((parseInt(hex.slice(16, 17), 16) & 3) | 8).toString(16);
@@ -45,29 +45,29 @@ export function uuidOf(...parts: readonly (string | number)[]): string {
   ].join("-");
 }
 
-/** The grid of the exchange in ticks, rising. */
+/** Returns the price grid of the exchange in ticks, in rising order. */
 export async function readGrid(operator: OperatorClient): Promise<readonly number[]> {
   const grid = (await operator.ticks()).map((price) => {
     const tick = parsePrice(price);
-    if (tick === undefined) throw new Error(`the exchange has a tick that is no price: ${price}`);
+    if (tick === undefined) throw new Error(`the exchange lists a tick that is not a price: ${price}`);
     return tick;
   });
   return grid.sort((a, b) => a - b);
 }
 
-/** Creates everything through the public routes and connects the traders' streams. */
-export async function setUpReplay(casting: SetUpOptions): Promise<ReplaySetUp> {
-  const { connection, operator, brand, survey } = casting;
-  const [event, market] = await createMarket(operator, survey.definition, casting.voids);
+/** Creates the set-up through the public routes and connects the traders' streams. */
+export async function setUpReplay(options: SetUpOptions): Promise<ReplaySetUp> {
+  const { connection, operator, brand, survey } = options;
+  const [event, market] = await createMarket(operator, survey.definition, options.voids);
   const [first, second] = market.outcomes;
-  if (first === undefined || second === undefined) throw new Error("the market came back without outcomes");
+  if (first === undefined || second === undefined) throw new Error("the new market has no outcomes");
 
   const run = randomUUID();
   const contractsMillicents = survey.taken * 1_000;
   const funds = formatMoney(
     millicents(2 * survey.restingCost + contractsMillicents + survey.takenCost + MARGIN_MILLICENTS),
   );
-  const names = ["maker 1", "maker 2", ...Array.from({ length: casting.takers }, (_, i) => `taker ${i + 1}`)];
+  const names = ["maker 1", "maker 2", ...Array.from({ length: options.takers }, (_, i) => `taker ${i + 1}`)];
   const traders: Trader[] = [];
   for (const [index, name] of names.entries()) {
     const account: Account = await openAccount(

@@ -1,21 +1,35 @@
-import { type Config, loadConfig } from "../config.js";
+import { readCommandLine } from "../command-line.mjs";
+import { type Config, describeVariables, loadConfig } from "../config.js";
 import { describe } from "../supervisor/start-error.js";
 
-/** A role that is up. */
+/** Role that has started. */
 export interface RunningRole {
-  /** Finishes what was accepted and lets go of everything; resolves when the process may end. */
+  /** Finishes the accepted work and releases all resources; resolves when the process may end. */
   stop(): Promise<void>;
 }
 
-/** A drain that takes longer than this is stuck; the supervisor would kill the process soon after. */
+/** Name and purpose of a role, for its messages and its help. */
+export interface RoleCommand {
+  readonly name: string;
+  readonly summary: string;
+  /** Shell command that starts the role when it is not `npm run NAME --`. */
+  readonly call?: string;
+}
+
+/** Longest drain, in ms; the supervisor kills the process shortly afterwards. */
 const DRAIN_MS = 12_000;
 
 /**
- * The life of a role's process: reads the configuration, starts the role, tells the supervisor that it is
- * ready, and drains once on SIGTERM, on SIGINT, or when the supervisor is gone. A role that throws later ends
- * with exit code 1, because its state is unknown then; the supervisor starts it again.
+ * Runs a role as this process: reads the command line and the configuration, starts the role, reports to the
+ * supervisor that it is ready, and drains once on SIGTERM, on SIGINT, or when the supervisor is gone. An error that
+ * nothing catches ends the process with exit code 1, because the role's state is then unknown; the supervisor
+ * restarts it.
  */
-export async function runRole(name: string, start: (config: Config) => Promise<RunningRole>): Promise<void> {
+export async function runRole(
+  { name, summary, call = `npm run ${name} --` }: RoleCommand,
+  start: (config: Config) => Promise<RunningRole>,
+): Promise<void> {
+  readCommandLine({ name, call, summary, options: {}, notes: describeVariables });
   const fail = (error: unknown): never => {
     console.error(`${name}: ${describe(error)}`);
     process.exit(1);

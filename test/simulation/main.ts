@@ -1,33 +1,32 @@
-/**
- * `npm run simulate -- [--seeds N] [--from S] | --seed S [--trace] | --mutants`
- *
- * Runs seeds (100 by default) and says what they reached; one seed again, with everything that happened in it; or the
- * planted bugs, each of which must be caught. Ends with 1 when something is not as it must be.
- */
+/** `npm run simulate`: runs seeds of the simulation, one seed again with a trace, or the planted bugs. */
 
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { config } from "chai";
+import { readCommandLine, UsageError, type CommandLine } from "../../scripts/command-line.mjs";
 import { inParallel, POOLED } from "./pool.js";
 import { carryOut, MUTANT_NAMES, type Report, type Task } from "./tasks.js";
 
 const MAIN = fileURLToPath(import.meta.url);
 const PROGRESS_MS = 1_000;
 
-const { values: options } = parseArgs({
+const SIMULATE = {
+  name: "simulate",
+  call: "npm run simulate --",
+  summary:
+    "Simulates the exchange under faults: many seeds, one seed again, or the planted bugs, each of which must be " +
+    "caught. Ends with 1 when an invariant breaks or a planted bug is not caught.",
   options: {
-    seeds: { type: "string", default: "100" },
-    from: { type: "string", default: "1" },
-    seed: { type: "string" },
-    trace: { type: "boolean", default: false },
-    mutants: { type: "boolean", default: false },
-    pooled: { type: "boolean", default: false },
+    seeds: { value: "N", default: "100", description: "Number of seeds to run." },
+    from: { value: "S", default: "1", description: "First of these seeds." },
+    seed: { value: "S", description: "Runs this seed alone." },
+    trace: { description: "Prints every event of --seed." },
+    mutants: { description: "Runs the planted bugs instead of seeds." },
   },
-});
+} as const;
 
 function numberOf(text: string, name: string): number {
   const number = Number(text);
-  if (!Number.isSafeInteger(number) || number < 0) throw new Error(`--${name} takes a whole number`);
+  if (!Number.isSafeInteger(number) || number < 0) throw new UsageError(`--${name} takes a whole number`);
   return number;
 }
 
@@ -40,8 +39,8 @@ function serve(): void {
   });
 }
 
-async function runOne(seed: number): Promise<boolean> {
-  const trace = options.trace ? (line: string): void => console.log(line) : undefined;
+async function runOne(seed: number, isTraced: boolean): Promise<boolean> {
+  const trace = isTraced ? (line: string): void => console.log(line) : undefined;
   const report = await carryOut({ kind: "seed", seed }, trace);
   if (report.kind !== "seed") return false;
   console.log(`seed ${seed}: ${report.events} events, trace ${report.hash}`);
@@ -110,15 +109,20 @@ async function runMutants(): Promise<boolean> {
   return missed === 0 && reports.size === MUTANT_NAMES.length;
 }
 
-async function main(): Promise<boolean> {
-  if (options.mutants) return runMutants();
-  if (options.seed !== undefined) return runOne(numberOf(options.seed, "seed"));
-  return runSeeds(numberOf(options.from, "from"), numberOf(options.seeds, "seeds"));
+function runOf({ values }: CommandLine<typeof SIMULATE.options>): () => Promise<boolean> {
+  if (values.mutants) return runMutants;
+  if (values.seed !== undefined) {
+    const seed = numberOf(values.seed, "seed");
+    return () => runOne(seed, values.trace);
+  }
+  const [from, count] = [numberOf(values.from, "from"), numberOf(values.seeds, "seeds")];
+  return () => runSeeds(from, count);
 }
 
 if (process.argv.includes(POOLED)) serve();
-else
-  main().then(
+else {
+  const run = readCommandLine(SIMULATE, runOf);
+  run().then(
     (isWell) => {
       process.exitCode = isWell ? 0 : 1;
     },
@@ -127,3 +131,4 @@ else
       process.exitCode = 1;
     },
   );
+}

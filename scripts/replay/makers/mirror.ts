@@ -1,4 +1,4 @@
-/** Plays waves: takers take, and the makers' resting orders are made to equal the recorded ladder. */
+/** Plays waves: the takers trade, then the makers place and cancel until their orders equal the recorded ladder. */
 
 import { formatPrice, parsePrice, ticks } from "../../../actors/units.js";
 import type { PlaceOrder } from "../../../http/client/wire.js";
@@ -25,25 +25,25 @@ function tickOf(order: TrackedOrder): number {
 }
 
 /**
- * An acceptance is waited for before the next wave, because a later cancel needs the order's id. That an order has
- * come to rest, or that a cancel is through, is waited for only by what depends on it: takes that reach its price,
- * placements that would match it, and checked moments.
+ * Mirror of the recorded ladder by the makers' orders. A wave waits for the acceptance of its orders, because a later
+ * cancel needs their ids. Only operations that depend on it wait for the end of a placement or cancel: takes that reach
+ * the price, placements that would match the order, and checks.
  */
 export class Mirror {
-  readonly #stage: ReplaySetUp;
+  readonly #setUp: ReplaySetUp;
   readonly #random: Random;
-  /** Orders whose cancel is under way, with what tells that they are gone. */
+  /** Orders whose cancel is in progress, each with a promise that resolves at its end. */
   readonly #leaving = new Map<string, { readonly order: MirrorOrder; readonly gone: Promise<void> }>();
   #failure: Error | undefined;
   #suspended = false;
   #ids = 0;
-  /** Contracts that the takers bought, by the outcome whose bids they took. */
+  /** Contracts that the takers bought, by the outcome of the bids that they matched. */
   readonly #taken: [number, number] = [0, 0];
-  /** Takes that did not find what the recording had promised. */
+  /** Number of takes that filled less than the recording shows. */
   shortTakes = 0;
 
-  constructor(stage: ReplaySetUp, random: Random) {
-    this.#stage = stage;
+  constructor(setUp: ReplaySetUp, random: Random) {
+    this.#setUp = setUp;
     this.#random = random;
   }
 
@@ -51,12 +51,12 @@ export class Mirror {
     return this.#suspended;
   }
 
-  /** While the market is paused only cancels go out. */
+  /** Suspends the mirror: a paused market accepts only cancels. */
   setSuspended(suspended: boolean): void {
     this.#suspended = suspended;
   }
 
-  /** Plays one wave, and returns when what comes after it can build on it. */
+  /** Plays one wave; resolves when the next wave may start. */
   async play({ target, takes }: Wave): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#suspended) {
@@ -64,12 +64,12 @@ export class Mirror {
       return;
     }
     if (takes.length > 0) {
-      await this.#quiet(reachOf(takes));
-      const beside = planBeside(target, this.#resting(), this.#going(), takes);
+      await this.#untilQuiet(reachOf(takes));
+      const beside = planBeside(target, this.#resting(), this.#leavingOrders(), takes);
       this.#cancel(beside.cancels);
       await Promise.all([this.#take(takes), this.#place(beside.places)]);
     }
-    const { cancels, places, after } = planMirror(target, this.#resting(), this.#going());
+    const { cancels, places, after } = planMirror(target, this.#resting(), this.#leavingOrders());
     this.#cancel(cancels);
     await this.#place(places);
     if (after.length > 0) {
@@ -78,18 +78,18 @@ export class Mirror {
     }
   }
 
-  /** Waits until every order rests or is over, and every cancel is through. */
-  async quiet(): Promise<void> {
-    await this.#quiet(EVERYTHING);
+  /** Waits until every order rests or has ended, and every cancel has taken effect. */
+  async untilQuiet(): Promise<void> {
+    await this.#untilQuiet(EVERYTHING);
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** Waits until orders that the exchange canceled by itself are known to be gone. */
+  /** Waits until the stream has reported the end of every order that the exchange canceled by itself. */
   async untilEmpty(): Promise<void> {
-    await Promise.all(this.#stage.makers.map((maker) => maker.untilOver(maker.live())));
+    await Promise.all(this.#setUp.makers.map((maker) => maker.untilEnded(maker.live())));
   }
 
-  /** What rests by our own account. */
+  /** Returns the ladder of the makers' resting orders as their streams report them. */
   ladder(): Ladder {
     const bids: [Map<number, number>, Map<number, number>] = [
       new Map<number, number>(),
@@ -102,9 +102,9 @@ export class Mirror {
     return bids satisfies readonly [Bids, Bids];
   }
 
-  /** The makers' orders but for those on their way out. */
+  /** Returns the makers' orders without those whose cancel is in progress. */
   #resting(): MirrorOrder[] {
-    return this.#stage.makers.flatMap((maker, outcome) =>
+    return this.#setUp.makers.flatMap((maker, outcome) =>
       maker
         .live()
         .filter(({ orderId, request }) => request !== undefined && !this.#leaving.has(orderId))
@@ -117,38 +117,38 @@ export class Mirror {
     );
   }
 
-  #going(): MirrorOrder[] {
+  #leavingOrders(): MirrorOrder[] {
     return [...this.#leaving.values()].map(({ order }) => order);
   }
 
-  /** Waits for all that is under way at the prices within reach. */
-  async #quiet(reach: Reach): Promise<void> {
+  /** Waits for the placements and cancels in progress at the prices within reach. */
+  async #untilQuiet(reach: Reach): Promise<void> {
     const leaving = [...this.#leaving.values()].filter(({ order }) => isWithin(reach, order));
-    const entering = this.#stage.makers.map((maker, outcome) =>
+    const entering = this.#setUp.makers.map((maker, outcome) =>
       maker.untilEntered(maker.live().filter((order) => isWithin(reach, { outcome, tick: tickOf(order) }))),
     );
     await Promise.all([...leaving.map(({ gone }) => gone), ...entering]);
   }
 
-  /** One taker a wave, so that its orders reach the market in their order. */
+  /** Sends the takes from one taker, so that they reach the market in their order. */
   async #take(takes: readonly Take[]): Promise<void> {
-    const taker = this.#random.pick(this.#stage.takers);
+    const taker = this.#random.pick(this.#setUp.takers);
     const orders = await taker.place(
       takes.map(({ outcome, tick, qty }) => this.#order(outcome, tick, qty, "IOC")),
     );
-    await taker.untilOver(orders);
+    await taker.untilEnded(orders);
     for (const order of orders) {
       if (order.status !== "FILLED") this.shortTakes += 1;
-      this.#taken[order.request?.outcomeId === this.#stage.outcomeIds[0] ? 1 : 0] += order.filled;
+      this.#taken[order.request?.outcomeId === this.#setUp.outcomeIds[0] ? 1 : 0] += order.filled;
     }
     await Promise.all(
-      this.#stage.makers.map((maker, outcome) => maker.untilFilled(this.#taken[outcome] ?? 0)),
+      this.#setUp.makers.map((maker, outcome) => maker.untilFilled(this.#taken[outcome] ?? 0)),
     );
   }
 
-  /** Sends cancels on their way. */
+  /** Sends cancels without waiting for their end. */
   #cancel(cancels: readonly MirrorOrder[]): void {
-    this.#stage.makers.forEach((maker, outcome) => {
+    this.#setUp.makers.forEach((maker, outcome) => {
       const own = cancels.filter((order) => order.outcome === outcome);
       if (own.length === 0) return;
       const ids = new Set(own.map(({ orderId }) => orderId));
@@ -161,7 +161,7 @@ export class Mirror {
     const orders = maker.live().filter(({ orderId }) => ids.has(orderId));
     try {
       await maker.cancel(orders);
-      await maker.untilOver(orders);
+      await maker.untilEnded(orders);
     } catch (error) {
       this.#failure ??= error instanceof Error ? error : new Error(String(error));
     } finally {
@@ -171,7 +171,7 @@ export class Mirror {
 
   async #place(placements: readonly Placement[]): Promise<void> {
     await Promise.all(
-      this.#stage.makers.map(async (maker, outcome) => {
+      this.#setUp.makers.map(async (maker, outcome) => {
         const own = placements.filter((placement) => placement.outcome === outcome);
         if (own.length === 0) return;
         await maker.place(own.map(({ tick, qty }) => this.#order(outcome, tick, qty, "PO")));
@@ -179,15 +179,15 @@ export class Mirror {
     );
   }
 
-  /** Makers post only: an order of theirs that would match is a mistake of the mirror, and must not trade. */
+  /** Returns an order. Makers post only: a maker's order that would match is an error of the mirror, and must not trade. */
   #order(outcome: number, tick: number, qty: number, tif: "IOC" | "PO"): PlaceOrder {
     this.#ids += 1;
     return {
-      outcomeId: this.#stage.outcomeIds[outcome === 0 ? 0 : 1],
+      outcomeId: this.#setUp.outcomeIds[outcome === 0 ? 0 : 1],
       price: formatPrice(ticks(tick)),
       qty,
       tif,
-      clientId: uuidOf(this.#stage.market.marketId, this.#ids),
+      clientId: uuidOf(this.#setUp.market.marketId, this.#ids),
     };
   }
 }

@@ -1,9 +1,9 @@
-/** What a mirror has to do so that its resting orders equal a ladder. Pure: a ladder and orders in, operations out. */
+/** Plans the cancels and placements that make resting orders equal a ladder. Pure functions. */
 
 import { bestOf, type Ladder } from "../recording/ladder.js";
 import type { Take } from "../recording/waves.js";
 
-/** An order that the mirror has in the book, or that is on its way there. */
+/** Order that the mirror has in the book or has sent to it. */
 export interface MirrorOrder {
   readonly orderId: string;
   readonly outcome: number;
@@ -18,8 +18,8 @@ export interface Placement {
 }
 
 /**
- * Cancels and placements. `places` can go out together with the cancels; `after` would match an order that is on its
- * way out and has to wait until it is gone.
+ * Cancels and placements. `places` may be sent together with the cancels; `after` would match an order whose cancel is
+ * in progress and must wait for the end of that cancel.
  */
 export interface Plan {
   readonly cancels: readonly MirrorOrder[];
@@ -34,8 +34,8 @@ function bestTick(orders: readonly MirrorOrder[], outcome: number): number {
 }
 
 /**
- * Makes the orders equal the ladder with one order per price: an order whose remaining quantity is right stays and
- * keeps its place in the queue, any other is replaced. `leaving` are orders whose cancel is under way.
+ * Plans one order per price of the ladder: an order with the right remaining quantity stays and keeps its place in the
+ * queue; any other order is replaced. `leaving` are the orders whose cancel is in progress.
  */
 export function planMirror(
   target: Ladder,
@@ -50,8 +50,8 @@ export function planMirror(
     if (right && !kept.has(key)) kept.add(key);
     else cancels.push(order);
   }
-  const going = [...leaving, ...cancels];
-  const opposing = [bestTick(going, 1), bestTick(going, 0)];
+  const ending = [...leaving, ...cancels];
+  const opposing = [bestTick(ending, 1), bestTick(ending, 0)];
   const places: Placement[] = [];
   const after: Placement[] = [];
   target.forEach((bids, outcome) => {
@@ -65,13 +65,13 @@ export function planMirror(
   return { cancels, places, after };
 }
 
-/** While nothing can be placed (the market is paused): cancels of what the ladder no longer has at all. */
+/** Plans for a paused market, which accepts no placement: cancels of orders whose price has left the ladder. */
 export function planPaused(target: Ladder, orders: readonly MirrorOrder[]): Plan {
   const cancels = orders.filter(({ outcome, tick }) => target[outcome]?.has(tick) !== true);
   return { ...NO_OPERATIONS, cancels };
 }
 
-/** The lowest price of each outcome's bids that takes reach down to; `Infinity` where they take none. */
+/** Lowest price of each outcome's bids that takes can match; `Infinity` where they match none. */
 export type Reach = readonly [number, number];
 
 export function reachOf(takes: readonly Take[]): Reach {
@@ -90,16 +90,16 @@ export function isWithin(
   return tick >= reach[outcome === 0 ? 0 : 1];
 }
 
-/** The orders as the takes will leave them, best price first. */
+/** Returns the orders as they remain after the takes, which match the best price first. */
 export function afterTakes(orders: readonly MirrorOrder[], takes: readonly Take[]): MirrorOrder[] {
   const left = new Map(orders.map((order) => [order, order.remaining]));
   const byPrice = [...orders].sort((a, b) => b.tick - a.tick);
   for (const { outcome, tick, qty } of takes) {
-    let wanted = qty;
+    let unfilled = qty;
     for (const order of byPrice) {
       if (order.outcome === outcome || order.tick + tick < 1_000) continue;
-      const taken = Math.min(wanted, left.get(order) ?? 0);
-      wanted -= taken;
+      const taken = Math.min(unfilled, left.get(order) ?? 0);
+      unfilled -= taken;
       left.set(order, (left.get(order) ?? 0) - taken);
     }
   }
@@ -110,8 +110,8 @@ export function afterTakes(orders: readonly MirrorOrder[], takes: readonly Take[
 }
 
 /**
- * What of the way to the ladder can be done while the takes are under way: all that touches neither the prices they
- * reach nor an order that they may meet. The rest is planned again when they are done.
+ * Plans the operations that may run beside the takes: those that touch neither a price within their reach nor an order
+ * that they may match. The rest is planned again after the takes.
  */
 export function planBeside(
   target: Ladder,
@@ -122,10 +122,10 @@ export function planBeside(
   const reach = reachOf(takes);
   const plan = planMirror(target, afterTakes(orders, takes), leaving);
   const reached = orders.filter((order) => isWithin(reach, order));
-  const meets = ({ outcome, tick }: Placement): boolean => tick + bestTick(reached, 1 - outcome) >= 1_000;
+  const mayMatch = ({ outcome, tick }: Placement): boolean => tick + bestTick(reached, 1 - outcome) >= 1_000;
   return {
     cancels: plan.cancels.filter((order) => !isWithin(reach, order)),
-    places: plan.places.filter((placement) => !isWithin(reach, placement) && !meets(placement)),
+    places: plan.places.filter((placement) => !isWithin(reach, placement) && !mayMatch(placement)),
     after: [],
   };
 }

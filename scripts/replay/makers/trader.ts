@@ -1,6 +1,6 @@
 /**
- * One API user of the replay: places and cancels over the stream or signed REST, and knows what became of every
- * order from its private stream; where the stream was interrupted it asks.
+ * API user of the replay: places and cancels over the stream or signed REST, and follows every order on the private
+ * stream. After an interruption of the stream the trader asks over REST.
  */
 
 import { ApiError, type Connection } from "../../../http/client/connection.js";
@@ -16,19 +16,19 @@ import type {
   PlaceOrder,
 } from "../../../http/client/wire.js";
 
-/** An order as its owner knows it. */
+/** Order in its owner's view. */
 export interface TrackedOrder {
   readonly orderId: string;
-  /** As placed; `undefined` until the acceptance is in, which a fill may overtake. */
+  /** Order as placed; `undefined` until its acceptance arrives, which a fill may precede. */
   request: PlaceOrder | undefined;
-  /** The whole quantity, once it is known. */
+  /** Placed quantity, once it is known. */
   qty: number | undefined;
   status: OrderStatus;
   filled: number;
   reason: string | undefined;
 }
 
-/** What a trader has done so far. */
+/** Counts of what a trader has done. */
 export interface Tally {
   placed: number;
   overStream: number;
@@ -42,18 +42,18 @@ export interface Tally {
 
 const MAX_BATCH = 200;
 /**
- * Cancels of fewer orders go over REST: a cancel is answered when it is through, and on a stream the placements after
- * it would wait for that.
+ * Cancels of fewer orders go over REST: the answer to a cancel comes when it has taken effect, and placements on the
+ * same stream would wait behind it.
  */
 const STREAM_CANCELS = 8;
-/** A wait this long without news asks the exchange instead of the stream. */
-const NEWS_MS = 2_000;
+/** Silence of the stream, in ms, after which the trader asks over REST. */
+const SILENCE_MS = 2_000;
 
-export function count(counts: Map<string, number>, key: string): void {
+function count(counts: Map<string, number>, key: string): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
-export function isOver({ status }: TrackedOrder): boolean {
+function hasEnded({ status }: TrackedOrder): boolean {
   return status === "FILLED" || status === "CANCELED" || status === "REJECTED";
 }
 
@@ -74,13 +74,13 @@ export class Trader {
     reconnects: 0,
     gaps: 0,
   };
-  /** Contracts filled over all orders. */
+  /** Contracts filled in all orders. */
   filledContracts = 0;
   readonly #live = new Map<string, TrackedOrder>();
-  /** Orders that are over and accounted for; news of them that comes late is no news. */
+  /** Ids of orders that have ended and are counted; later deltas of them are ignored. */
   readonly #ended = new Set<string>();
-  #news: () => void = () => undefined;
-  #nextNews: Promise<void> = Promise.resolve();
+  #resolveUpdate: () => void = () => undefined;
+  #nextUpdate: Promise<void> = Promise.resolve();
 
   constructor(
     readonly name: string,
@@ -90,11 +90,11 @@ export class Trader {
   ) {
     const signer = new Signer(key, brand);
     this.rest = new RestClient(connection, signer);
-    this.#armNews();
+    this.#armUpdate();
     this.stream = new StreamClient(connection.url.origin, signer, {
       orders: (deltas) => {
         for (const delta of deltas) this.#apply(delta);
-        this.#tellNews();
+        this.#wakeWaiters();
       },
       openOrders: (open) => this.#resync(open),
       reconnected: () => (this.tally.reconnects += 1),
@@ -110,14 +110,14 @@ export class Trader {
     });
   }
 
-  /** Orders that are not over. */
+  /** Returns the orders that have not ended. */
   live(): TrackedOrder[] {
-    return [...this.#live.values()].filter((order) => !isOver(order));
+    return [...this.#live.values()].filter((order) => !hasEnded(order));
   }
 
   /**
-   * Places orders, which all carry a `clientId`, and returns those that were accepted, once every answer is known.
-   * What the exchange refuses is counted by its reason.
+   * Places orders, which all carry a `clientId`, and returns the accepted ones when every answer is known. Refused
+   * orders are counted by reason.
    */
   async place(orders: readonly PlaceOrder[]): Promise<TrackedOrder[]> {
     const accepted: TrackedOrder[] = [];
@@ -128,9 +128,9 @@ export class Trader {
       const placed = await (overStream ? this.stream.place(batch) : this.#placeByRest(batch));
       for (const { reason, code } of placed.rejected) count(this.tally.refused, code ?? reason);
       const refused = new Set(placed.rejected.map(({ index }) => index));
-      const asked = batch.filter((_, index) => !refused.has(index));
+      const notRefused = batch.filter((_, index) => !refused.has(index));
       placed.accepted.forEach(({ orderId }, index) => {
-        const request = asked[index];
+        const request = notRefused[index];
         if (request === undefined) return;
         const order = this.#track(orderId);
         order.request = request;
@@ -143,7 +143,7 @@ export class Trader {
     return accepted;
   }
 
-  /** Cancels orders and returns when every answer is known; one that had ended before is no error. */
+  /** Cancels orders and resolves when every answer is known; an order that ended before is not an error. */
   async cancel(orders: readonly TrackedOrder[]): Promise<void> {
     for (let i = 0; i < orders.length; i += MAX_BATCH) {
       const ids = orders.slice(i, i + MAX_BATCH).map(({ orderId }) => orderId);
@@ -152,20 +152,20 @@ export class Trader {
     }
   }
 
-  /** Waits until each order rests or is over. */
+  /** Waits until each order rests or has ended. */
   untilEntered(orders: readonly TrackedOrder[]): Promise<void> {
     return this.#until(orders, ({ status }) => status !== "PENDING");
   }
 
-  untilOver(orders: readonly TrackedOrder[]): Promise<void> {
-    return this.#until(orders, isOver);
+  untilEnded(orders: readonly TrackedOrder[]): Promise<void> {
+    return this.#until(orders, hasEnded);
   }
 
-  /** Waits until this trader's fills reach a total that is known from the other side. */
+  /** Waits until this trader's fills reach the total that the counterparties report. */
   async untilFilled(contracts: number): Promise<void> {
     while (this.filledContracts < contracts) {
-      const told = await this.#newsWithin(NEWS_MS);
-      if (!told) await Promise.all(this.live().map((order) => this.#ask(order)));
+      const updated = await this.#updatedWithin(SILENCE_MS);
+      if (!updated) await Promise.all(this.live().map((order) => this.#ask(order)));
     }
   }
 
@@ -201,7 +201,7 @@ export class Trader {
   #apply(delta: OrdersDelta): void {
     if (this.#ended.has(delta.orderId)) return;
     const order = this.#track(delta.orderId);
-    if (isOver(order)) return;
+    if (hasEnded(order)) return;
     switch (delta.kind) {
       case "open":
         order.status = "OPEN";
@@ -219,7 +219,7 @@ export class Trader {
     }
   }
 
-  /** What is told twice, by the stream and by an answer, counts once. */
+  /** Sets the filled quantity; a fill that both the stream and an answer report counts once. */
   #fill(order: TrackedOrder, filled: number): void {
     if (filled <= order.filled) return;
     this.filledContracts += filled - order.filled;
@@ -227,15 +227,15 @@ export class Trader {
   }
 
   #end(order: TrackedOrder, status: OrderStatus, reason?: string): void {
-    if (isOver(order)) return;
+    if (hasEnded(order)) return;
     order.status = status;
     order.reason = reason;
     this.#finish(order);
   }
 
-  /** Counts an order and lets go of it when it is both known by its acceptance and over. */
+  /** Counts and forgets an order that has ended and whose acceptance has arrived. */
   #finish(order: TrackedOrder): void {
-    if (order.request === undefined || !isOver(order)) return;
+    if (order.request === undefined || !hasEnded(order)) return;
     this.#live.delete(order.orderId);
     this.#ended.add(order.orderId);
     if (order.status === "FILLED") this.tally.filled += 1;
@@ -243,23 +243,23 @@ export class Trader {
     if (order.status === "REJECTED") count(this.tally.rejected, order.reason ?? "no reason");
   }
 
-  /** After an interruption: what is open is told; what else is not over has to be asked for. */
+  /** Updates the orders after an interruption from the list of open orders, and asks for each live order that it lacks. */
   #resync(open: readonly OpenOrder[]): void {
     const resting = new Set(open.map(({ orderId }) => orderId));
     for (const { orderId, qty } of open) {
       if (this.#ended.has(orderId)) continue;
       const order = this.#track(orderId);
-      if (isOver(order)) continue;
+      if (hasEnded(order)) continue;
       order.status = "OPEN";
       if (order.qty !== undefined) this.#fill(order, order.qty - qty);
     }
-    this.#tellNews();
+    this.#wakeWaiters();
     for (const order of this.live()) {
       if (!resting.has(order.orderId) || order.qty === undefined) void this.#ask(order);
     }
   }
 
-  /** Brings an order up to date from the exchange's own record. It may fail: whoever waits asks again. */
+  /** Updates an order from REST; a failed request is ignored, because a waiting caller asks again. */
   async #ask(order: TrackedOrder): Promise<void> {
     let answer: OrderAnswer;
     try {
@@ -267,38 +267,38 @@ export class Trader {
     } catch {
       return;
     }
-    if (isOver(order)) return;
+    if (hasEnded(order)) return;
     order.qty = answer.qty;
     this.#fill(order, answer.qty - answer.remaining);
     if (answer.status === "OPEN") order.status = "OPEN";
     else if (answer.status !== "PENDING") this.#end(order, answer.status, answer.reason ?? undefined);
-    this.#tellNews();
+    this.#wakeWaiters();
   }
 
   async #until(orders: readonly TrackedOrder[], satisfied: (order: TrackedOrder) => boolean): Promise<void> {
     for (;;) {
       const waiting = orders.filter((order) => !satisfied(order));
       if (waiting.length === 0) return;
-      const told = await this.#newsWithin(NEWS_MS);
-      if (!told) await Promise.all(waiting.map((order) => this.#ask(order)));
+      const updated = await this.#updatedWithin(SILENCE_MS);
+      if (!updated) await Promise.all(waiting.map((order) => this.#ask(order)));
     }
   }
 
-  #armNews(): void {
-    this.#nextNews = new Promise((resolve) => (this.#news = resolve));
+  #armUpdate(): void {
+    this.#nextUpdate = new Promise((resolve) => (this.#resolveUpdate = resolve));
   }
 
-  #tellNews(): void {
-    this.#news();
-    this.#armNews();
+  #wakeWaiters(): void {
+    this.#resolveUpdate();
+    this.#armUpdate();
   }
 
-  /** Whether the stream said anything within the time. */
-  async #newsWithin(ms: number): Promise<boolean> {
+  /** Resolves to whether the stream reported an update within the time. */
+  async #updatedWithin(ms: number): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
     const silence = new Promise<boolean>((resolve) => (timer = setTimeout(() => resolve(false), ms)));
-    const told = await Promise.race([this.#nextNews.then(() => true), silence]);
+    const updated = await Promise.race([this.#nextUpdate.then(() => true), silence]);
     clearTimeout(timer);
-    return told;
+    return updated;
   }
 }

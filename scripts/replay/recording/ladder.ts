@@ -1,40 +1,40 @@
-/** The recorded market at one moment: every runner's ladders, and what they are as a book of ours. */
+/** Folds a recorded market: the ladders of its runners, and the book of this exchange that they amount to. */
 
 import { contractsOf, snapDown, thousandthsOf, type Side } from "./odds.js";
 import type { MarketChange, MarketDefinition, RunnerChange } from "./recording.js";
 
-/** The resting bids of one outcome: contracts by price in ticks. */
+/** Resting bids of one outcome: contracts by price in ticks. */
 export type Bids = ReadonlyMap<number, number>;
-/** The bids of both outcomes. */
+/** Bids of both outcomes. */
 export type Ladder = readonly [Bids, Bids];
 
 export const EMPTY_LADDER: Ladder = [new Map(), new Map()];
 
-/** How a recording is turned into orders. */
+/** Conversion of recorded odds and sizes into prices and contracts. */
 export interface Mapping {
-  /** The submittable prices in ticks, rising. */
+  /** Prices that an order may have, in ticks, in rising order. */
   readonly grid: readonly number[];
   /** Contracts per cent of payout. */
   readonly scale: number;
 }
 
-/** Volume that one message says was traded on one runner at one price. */
+/** Volume that one message reports as traded on one runner at one price. */
 export interface Traded {
   /** Index of the runner. */
   readonly runner: number;
   readonly odds: number;
   readonly contracts: number;
-  /** Which ladder of the runner shrank at these odds in the same message. */
+  /** Ladder of the runner that shrank at these odds in the same message. */
   readonly shrank: Side | undefined;
 }
 
-/** What a message changed besides the ladders. */
-export interface Step {
+/** Trades and definition in one message. */
+export interface Reported {
   readonly traded: readonly Traded[];
   readonly definition: MarketDefinition | undefined;
 }
 
-/** What cannot be mirrored: why the file is refused. */
+/** Reports why a file cannot be replayed. */
 export class UnusableRecording extends Error {
   override readonly name = "UnusableRecording";
 }
@@ -43,7 +43,7 @@ interface Runner {
   readonly key: string;
   readonly back: Map<number, number>;
   readonly lay: Map<number, number>;
-  /** The highest cumulative volume seen per odds: corrections downwards and back up are not new trades. */
+  /** Highest cumulative volume seen per odds: a correction downwards and back up is not a new trade. */
   readonly traded: Map<number, number>;
 }
 
@@ -66,17 +66,17 @@ export class RecordedMarket {
   readonly #mapping: Mapping;
   #marketId: string | undefined;
   #runners: readonly Runner[] = [];
-  /** Levels whose price was off the grid at either end, by runner and odds. */
+  /** Levels whose price lies outside the grid, by runner and odds. */
   readonly outside = new Set<string>();
-  /** Changes of other markets in the same file, which are left out. */
+  /** Number of changes of other markets in the same file, which are ignored. */
   ignoredChanges = 0;
 
   constructor(mapping: Mapping) {
     this.#mapping = mapping;
   }
 
-  /** Folds the changes of one message and says what else they tell. Throws `UnusableRecording`. */
-  apply(changes: readonly MarketChange[]): Step {
+  /** Folds the changes of one message and returns their trades and definition. Throws `UnusableRecording`. */
+  apply(changes: readonly MarketChange[]): Reported {
     const traded: Traded[] = [];
     let definition: MarketDefinition | undefined;
     for (const change of changes) {
@@ -97,9 +97,9 @@ export class RecordedMarket {
   }
 
   /**
-   * The book that the recording amounts to. Prices snap down, so what did not cross before does not cross after;
-   * levels that land on one tick add up. Where the source itself shows a cross for a moment, the thinner of the two
-   * best levels is left out until it is gone, so that the result is a book that can rest.
+   * Returns the book that the recording amounts to. Prices snap down, so that levels which did not cross do not cross
+   * afterwards; levels on one tick add up. While the source itself shows a cross, the thinner of the two best levels is
+   * left out, so that the orders of the book can rest.
    */
   snapped(): Ladder {
     const bids: [Map<number, number>, Map<number, number>] = [
@@ -162,20 +162,20 @@ export class RecordedMarket {
     return traded;
   }
 
-  /** Traded volume counts the stakes of both parties of a match, so half of it is what was matched. */
+  /** Returns the matched contracts: half of the traded volume, which counts the stakes of both parties. */
   #matched(total: number, odds: number): number {
     return Math.floor(contractsOf(total, odds, this.#mapping.scale) / 2);
   }
 }
 
-/** The best bid of an outcome in ticks, 0 without one. */
+/** Returns the best bid of an outcome in ticks, 0 without bids. */
 export function bestOf(bids: Bids): number {
   let best = 0;
   for (const tick of bids.keys()) best = Math.max(best, tick);
   return best;
 }
 
-/** Leaves out the thinner of two best levels that would match each other, until none do. */
+/** Removes the thinner of two best levels that would match each other, until none do. */
 function uncross(bids: readonly [Map<number, number>, Map<number, number>]): void {
   for (;;) {
     const [first, second] = [bestOf(bids[0]), bestOf(bids[1])];

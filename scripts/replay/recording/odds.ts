@@ -1,9 +1,9 @@
 /**
- * From bookmaker units to ours, exactly: decimal odds and money at those odds become ticks and contracts.
- * Odds have two decimals, so everything is a whole number of hundredths and nothing is rounded by accident.
+ * Converts decimal odds, and money at those odds, exactly into ticks and contracts. Odds have two decimals, so the
+ * arithmetic is on whole hundredths and rounds only where it says so.
  */
 
-/** What a ladder level of a runner means here: a bid on the runner itself, or on its opponent. */
+/** Side of a ladder level: `back` is a bid on the runner itself, `lay` a bid on its opponent. */
 export type Side = "back" | "lay";
 
 function hundredths(value: number): number {
@@ -11,15 +11,15 @@ function hundredths(value: number): number {
 }
 
 /**
- * The price of a bid in thousandths of a contract, rounded down. `atl` at odds `o` is somebody backing the runner:
- * a bid on it at `1/o`. `atb` at `o` is somebody laying it: a bid on the opponent at `1 - 1/o`.
+ * Returns the price of a bid in thousandths of a contract, rounded down. `atl` at odds `o` is a back of the runner:
+ * a bid on it at `1/o`. `atb` at `o` is a lay of the runner: a bid on its opponent at `1 - 1/o`.
  */
 export function thousandthsOf(odds: number, side: Side): number {
   const o = hundredths(odds);
   return Math.floor((side === "back" ? 100_000 : 1_000 * (o - 100)) / o);
 }
 
-/** The highest price of the grid that is not above `thousandths`, or `undefined` below the grid. `grid` rises. */
+/** Returns the highest price of the rising grid at or below `thousandths`, or `undefined` below the grid. */
 export function snapDown(thousandths: number, grid: readonly number[]): number | undefined {
   let low = 0;
   let high = grid.length;
@@ -32,8 +32,8 @@ export function snapDown(thousandths: number, grid: readonly number[]): number |
 }
 
 /**
- * How many contracts `size` money at `odds` stands for: whoever is matched against it stands to receive
- * `size x odds`, and a contract pays one cent. The same for both sides, because it is the whole pot.
+ * Returns the contracts that `size` money at `odds` amounts to: its counterparty can receive `size x odds`, and a
+ * contract pays one cent. The number is the same for both sides, because it is the whole payout.
  */
 export function contractsOf(size: number, odds: number, scale: number): number {
   return Math.round((hundredths(size) * hundredths(odds) * scale) / 100);

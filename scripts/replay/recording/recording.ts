@@ -1,4 +1,4 @@
-/** Reads a recorded market file: one JSON object a line, in the format of Betfair's exchange stream. */
+/** Reads a recorded market file: one JSON object per line, in the format of Betfair's exchange stream. */
 
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
@@ -48,7 +48,7 @@ const Message = z.object({
   mc: z.array(MarketChange).default([]),
 });
 
-/** One line of the file: a message, or why it is none. */
+/** One line of the file: a message, or the reason why the line is not a message. */
 export type Line =
   | {
       readonly ok: true;
@@ -58,14 +58,14 @@ export type Line =
     }
   | { readonly ok: false; readonly number: number; readonly reason: string };
 
-/** Reads one line. A broken one is told, never thrown; a blank one gives `undefined`. */
+/** Reads one line; returns a broken line with its reason, and `undefined` for a blank line. */
 export function readLine(text: string, number: number): Line | undefined {
   if (text.trim() === "") return undefined;
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
-    return { ok: false, number, reason: "it is not JSON" };
+    return { ok: false, number, reason: "the line is not JSON" };
   }
   const message = Message.safeParse(json);
   if (message.success) {
@@ -76,7 +76,7 @@ export function readLine(text: string, number: number): Line | undefined {
   return { ok: false, number, reason: `${where}: ${issue?.message ?? "is malformed"}` };
 }
 
-/** The lines of a file in order, blank ones left out. A name that ends in `.gz` is unpacked on the way. */
+/** Yields the lines of a file in order without the blank ones; decompresses a file whose name ends in `.gz`. */
 export async function* readRecording(file: string): AsyncGenerator<Line> {
   const bytes = createReadStream(file);
   const input = file.endsWith(".gz") ? bytes.pipe(createGunzip()) : bytes;

@@ -1,27 +1,27 @@
-/** Reads a recording once through before anything is placed: whether it can be replayed, and what it will take. */
+/** Reads a whole recording before the first order: checks that it can be replayed, and adds up what that costs. */
 
 import type { MarketDefinition } from "./recording.js";
 import { UnusableRecording } from "./ladder.js";
-import type { Scene } from "./waves.js";
+import type { Segment } from "./waves.js";
 
 export interface Survey {
   readonly definition: MarketDefinition;
   readonly messages: number;
   readonly waves: number;
-  /** The largest quantity at one price. */
+  /** Largest quantity at one price. */
   readonly largestLevel: number;
-  /** The most that resting bids of one outcome cost at any one time, in $0.00001. */
+  /** Highest cost of the resting bids of one outcome at any one time, in $0.00001. */
   readonly restingCost: number;
-  /** What all takes together cost at their limits, in $0.00001. */
+  /** Cost of all takes at their limit prices, in $0.00001. */
   readonly takenCost: number;
-  /** All contracts that takers take. */
+  /** Contracts of all takes. */
   readonly taken: number;
 }
 
 const INT32_MAX = 2_147_483_647;
 
 /** Throws `UnusableRecording` for a file without a market, and for quantities that do not fit. */
-export async function survey(scenes: AsyncIterable<Scene>, scale: number): Promise<Survey> {
+export async function survey(segments: AsyncIterable<Segment>, scale: number): Promise<Survey> {
   let definition: MarketDefinition | undefined;
   let messages = 0;
   let waves = 0;
@@ -29,12 +29,12 @@ export async function survey(scenes: AsyncIterable<Scene>, scale: number): Promi
   let restingCost = 0;
   let takenCost = 0;
   let taken = 0;
-  for await (const scene of scenes) {
-    if (scene.kind === "define") definition = scene.definition;
-    if (scene.kind !== "wave") continue;
-    messages += scene.messages;
+  for await (const segment of segments) {
+    if (segment.kind === "define") definition = segment.definition;
+    if (segment.kind !== "wave") continue;
+    messages += segment.messages;
     waves += 1;
-    for (const bids of scene.target) {
+    for (const bids of segment.target) {
       let cost = 0;
       for (const [tick, qty] of bids) {
         largestLevel = Math.max(largestLevel, qty);
@@ -42,7 +42,7 @@ export async function survey(scenes: AsyncIterable<Scene>, scale: number): Promi
       }
       restingCost = Math.max(restingCost, cost);
     }
-    for (const { tick, qty } of scene.takes) {
+    for (const { tick, qty } of segment.takes) {
       takenCost += tick * qty;
       taken += qty;
     }
@@ -50,9 +50,9 @@ export async function survey(scenes: AsyncIterable<Scene>, scale: number): Promi
   if (definition === undefined) throw new UnusableRecording("the file has no market definition");
   const largest = Math.max(largestLevel, taken);
   if (largest > INT32_MAX) {
-    const fitting = (scale * INT32_MAX) / largest;
+    const fittingScale = (scale * INT32_MAX) / largest;
     throw new UnusableRecording(
-      `${largest} contracts do not fit in int32; run it with --scale ${fitting.toPrecision(2)} or less`,
+      `${largest} contracts do not fit in int32; run it with --scale ${fittingScale.toPrecision(2)} or less`,
     );
   }
   return { definition, messages, waves, largestLevel, restingCost, takenCost, taken };

@@ -1,14 +1,14 @@
 /**
- * Cuts a recording into waves. A wave is as many messages in a row as can travel at once and still end where one
- * message after the other would have ended: their takes in order, and then different prices to set. No state that the
- * recording shows is skipped. Where the waves are cut, and what is in them, depends on nothing but the recording.
+ * Cuts a recording into waves. A wave holds as many consecutive messages as can be played at once with the same result
+ * as one after the other: first their takes in order, then changes of different prices. No state of the recording is
+ * skipped. The waves depend on the recording alone, never on timing.
  */
 
 import { EMPTY_LADDER, RecordedMarket, type Ladder, type Mapping, type Traded } from "./ladder.js";
 import { contractsOf, snapDown, thousandthsOf, type Side } from "./odds.js";
 import type { Line, MarketDefinition } from "./recording.js";
 
-/** A taker order: buys `outcome` at up to `tick`, where exactly `qty` is there to be had. */
+/** Order of a taker: buys `outcome` at up to `tick`, where exactly `qty` contracts are available. */
 export interface Take {
   readonly outcome: number;
   readonly tick: number;
@@ -20,14 +20,14 @@ export interface Wave {
   readonly messages: number;
   readonly lastLine: number;
   readonly publishMs: number;
-  /** First the takers take, in this order; then the mirror makes the book equal `target`. */
+  /** Takes in the order in which they run; afterwards the mirror makes the book equal `target`. */
   readonly takes: readonly Take[];
   readonly target: Ladder;
-  /** Contracts that were traded in the recording where nothing of ours rested. */
+  /** Contracts of recorded trades at prices where no maker's order rests. */
   readonly untaken: number;
 }
 
-/** What the market itself went through. `winner` is the runner's index; without one all bets were void. */
+/** Change of the market's status. `winner` is the index of the runner; `undefined`: all bets are void. */
 export type Transition =
   | { readonly kind: "define"; readonly definition: MarketDefinition }
   | { readonly kind: "suspend" }
@@ -36,16 +36,17 @@ export type Transition =
   | { readonly kind: "unlive" }
   | { readonly kind: "result"; readonly winner: number | undefined };
 
-export type Scene =
+/** Part of a recording, in the order in which the parts are played. */
+export type Segment =
   Wave | Transition | { readonly kind: "broken"; readonly line: number; readonly reason: string };
 
-export interface Cutting extends Mapping {
-  /** Messages further apart than this in recorded time are not in one wave, ms. */
+export interface WaveOptions extends Mapping {
+  /** Longest recorded time between the first and the last message of a wave, in ms. */
   readonly windowMs: number;
 }
 
 const MAX_MESSAGES = 256;
-/** A cent of each party's stake, in money. */
+/** One cent of each party's stake, in money. */
 const ROUNDING = 0.02;
 
 function keyOf(outcome: number, tick: number): string {
@@ -62,37 +63,37 @@ function changedKeys(before: Ladder, after: Ladder): string[] {
   return keys;
 }
 
-/** The messages of a wave so far: its takes, what they leave of the book, and the prices that are still to be set. */
+/** Wave under construction: its takes, the book after them, and the prices that the mirror has yet to set. */
 class OpenWave {
   readonly takes: Take[] = [];
   messages = 0;
   untaken = 0;
   readonly #resting: [Map<number, number>, Map<number, number>];
-  /** Prices where the recording differs from what the takes leave. */
+  /** Prices at which the recorded book differs from the book after the takes. */
   readonly #unset = new Set<string>();
 
   constructor(
     readonly openedMs: number,
     book: Ladder,
-    readonly cutting: Cutting,
+    readonly options: WaveOptions,
   ) {
     this.#resting = [new Map(book[0]), new Map(book[1])];
   }
 
-  /** Where a traded volume rested with us: the outcome whose bids it takes, and the lowest of them. */
+  /** Returns the level that a recorded trade takes from: the outcome of the bids and the lowest of their prices. */
   levelOf(traded: Traded): Level | undefined {
     const candidates = (["back", "lay"] as const).flatMap((side: Side) => {
-      const tick = snapDown(thousandthsOf(traded.odds, side), this.cutting.grid);
+      const tick = snapDown(thousandthsOf(traded.odds, side), this.options.grid);
       if (tick === undefined) return [];
       const outcome = side === "back" ? traded.runner : 1 - traded.runner;
       return [{ side, outcome, tick, resting: this.#resting[outcome]?.get(tick) ?? 0 }];
     });
-    const there = candidates.filter(({ resting }) => resting > 0).sort((a, b) => b.resting - a.resting);
-    return there.find(({ side }) => side === traded.shrank) ?? there[0];
+    const available = candidates.filter(({ resting }) => resting > 0).sort((a, b) => b.resting - a.resting);
+    return available.find(({ side }) => side === traded.shrank) ?? available[0];
   }
 
-  /** Whether a price that the message sets, or a take of it reaches, still has to be set by an earlier message. */
-  isInTheWay(changed: readonly string[], traded: readonly Traded[]): boolean {
+  /** Returns whether the message sets, or takes from, a price that an earlier message of the wave has yet to set. */
+  conflictsWith(changed: readonly string[], traded: readonly Traded[]): boolean {
     if (changed.some((key) => this.#unset.has(key))) return true;
     return traded.some((one) => {
       const level = this.levelOf(one);
@@ -101,33 +102,34 @@ class OpenWave {
   }
 
   /**
-   * Takes what is there, best price first, down to the level. Sizes are rounded to the cent on both sides of a trade:
-   * where that alone stands between what would be left and what the recording shows, the take is what the level lost.
+   * Adds the take of a recorded trade: the available contracts, best price first, down to the level. Sizes are rounded
+   * to the cent on both sides of a trade: if the remainder differs from the recorded level by that rounding alone, the
+   * take is the change of the level.
    */
   take(traded: Traded, { outcome, tick }: Level, after: Ladder): void {
     const bids = this.#resting[outcome] ?? new Map<number, number>();
     const prices = [...bids.keys()].filter((price) => price >= tick).sort((a, b) => b - a);
     const { odds, contracts } = traded;
-    const rounding = contractsOf(ROUNDING, odds, this.cutting.scale);
+    const rounding = contractsOf(ROUNDING, odds, this.options.scale);
     let left = contracts;
     let qty = 0;
     for (const price of prices) {
-      const there = bids.get(price) ?? 0;
-      let taken = Math.min(there, left);
+      const available = bids.get(price) ?? 0;
+      let taken = Math.min(available, left);
       if (taken === 0) break;
       left -= taken;
       const shown = after[outcome]?.get(price) ?? 0;
-      if (price === tick && shown < there && Math.abs(there - taken - shown) <= rounding)
-        taken = there - shown;
+      if (price === tick && shown < available && Math.abs(available - taken - shown) <= rounding)
+        taken = available - shown;
       qty += taken;
-      if (taken === there) bids.delete(price);
-      else bids.set(price, there - taken);
+      if (taken === available) bids.delete(price);
+      else bids.set(price, available - taken);
     }
     this.untaken += left;
     if (qty > 0) this.takes.push({ outcome: 1 - outcome, tick: 1_000 - tick, qty });
   }
 
-  /** Adds a message, whose takes are taken and whose ladder is `after`. */
+  /** Adds a message whose takes are already added and whose ladder is `after`. */
   add(after: Ladder): void {
     this.messages += 1;
     this.#unset.clear();
@@ -148,12 +150,12 @@ interface Level {
   readonly tick: number;
 }
 
-/** Cuts the lines of a recording. Throws `UnusableRecording` for a market that cannot be replayed. */
+/** Yields the segments of a recording. Throws `UnusableRecording` for a market that cannot be replayed. */
 export async function* cutWaves(
   lines: AsyncIterable<Line> | Iterable<Line>,
-  cutting: Cutting,
-): AsyncGenerator<Scene> {
-  const market = new RecordedMarket(cutting);
+  options: WaveOptions,
+): AsyncGenerator<Segment> {
+  const market = new RecordedMarket(options);
   let ladder: Ladder = EMPTY_LADDER;
   let phase = { suspended: false, live: false, defined: false };
   let last = { line: 0, publishMs: 0 };
@@ -178,17 +180,17 @@ export async function* cutWaves(
     const after = market.snapped();
     const transitions = transitionsOf(phase, definition);
     const changed = changedKeys(ladder, after);
-    if (wave !== undefined && mustCut(wave, line.publishMs, cutting, transitions, changed, traded)) {
+    if (wave !== undefined && mustCut(wave, line.publishMs, options, transitions, changed, traded)) {
       yield close(wave);
       wave = undefined;
     }
     const result = transitions.find(({ kind }) => kind === "result");
     for (const transition of transitions) {
-      phase = enter(phase, transition);
+      phase = phaseAfter(phase, transition);
       if (transition !== result) yield transition;
     }
     const cleared = transitions.some(({ kind }) => kind === "golive" || kind === "unlive");
-    wave ??= new OpenWave(line.publishMs, cleared ? EMPTY_LADDER : ladder, cutting);
+    wave ??= new OpenWave(line.publishMs, cleared ? EMPTY_LADDER : ladder, options);
     for (const one of traded) {
       const level = phase.suspended ? undefined : wave.levelOf(one);
       if (level === undefined) wave.untaken += one.contracts;
@@ -215,17 +217,17 @@ interface Phase {
 function mustCut(
   wave: OpenWave,
   publishMs: number,
-  cutting: Cutting,
+  options: WaveOptions,
   transitions: readonly Transition[],
   changed: readonly string[],
   traded: readonly Traded[],
 ): boolean {
   if (transitions.length > 0 || wave.messages >= MAX_MESSAGES) return true;
-  if (publishMs - wave.openedMs > cutting.windowMs) return true;
-  return wave.isInTheWay(changed, traded);
+  if (publishMs - wave.openedMs > options.windowMs) return true;
+  return wave.conflictsWith(changed, traded);
 }
 
-/** What a definition changes, in the order in which we follow it. */
+/** Returns the changes of status in a definition, in the order in which the replay applies them. */
 function transitionsOf(phase: Phase, definition: MarketDefinition | undefined): Transition[] {
   if (definition === undefined) return [];
   const found: Transition[] = [];
@@ -243,7 +245,7 @@ function transitionsOf(phase: Phase, definition: MarketDefinition | undefined): 
   return found;
 }
 
-function enter(phase: Phase, { kind }: Transition): Phase {
+function phaseAfter(phase: Phase, { kind }: Transition): Phase {
   switch (kind) {
     case "define":
       return { ...phase, defined: true };

@@ -16,7 +16,7 @@ describe("replay: odds to prices", () => {
     expect(thousandthsOf(1000, "lay")).to.equal(999);
   });
 
-  it("snaps down to the grid, and to nothing below it", () => {
+  it("snaps down to the grid, and returns undefined below it", () => {
     expect(snapDown(793, GRID)).to.equal(790);
     expect(snapDown(790, GRID)).to.equal(790);
     expect(snapDown(54, GRID)).to.equal(50);
@@ -25,11 +25,11 @@ describe("replay: odds to prices", () => {
     expect(snapDown(1_500, GRID)).to.equal(999);
   });
 
-  it("never makes a cross out of odds that do not cross", () => {
+  it("keeps odds that do not cross from crossing", () => {
     fc.assert(
       fc.property(odds, odds, (a, b) => {
         fc.pre(a > b);
-        // One backs the runner at longer odds than the other lays it: no match at the source.
+        // A back at longer odds than the lay does not match at the source.
         const back = snapDown(thousandthsOf(a, "back"), GRID) ?? 0;
         const lay = snapDown(thousandthsOf(b, "lay"), GRID) ?? 0;
         expect(back + lay).to.be.lessThan(1_000);
@@ -37,7 +37,7 @@ describe("replay: odds to prices", () => {
     );
   });
 
-  it("counts the pot of a bet in cents, by the hundredth", () => {
+  it("returns the payout of a bet in cents, exactly to the hundredth", () => {
     expect(contractsOf(10, 2, 1)).to.equal(2_000);
     expect(contractsOf(0.58, 1000, 1)).to.equal(58_000);
     expect(contractsOf(51.14, 1.26, 1)).to.equal(6_444);

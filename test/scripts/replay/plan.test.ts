@@ -29,7 +29,7 @@ function ids(plan: Plan): string[] {
   return plan.cancels.map(({ orderId }) => orderId);
 }
 
-/** What rests once the plan is done, when nothing fills. */
+/** Returns the resting levels after the plan, when nothing fills. */
 function afterwards(orders: readonly MirrorOrder[], plan: Plan): Map<string, number> {
   const gone = new Set(ids(plan));
   const levels = new Map<string, number>();
@@ -44,7 +44,7 @@ function afterwards(orders: readonly MirrorOrder[], plan: Plan): Map<string, num
 }
 
 describe("replay: planning the mirror", () => {
-  it("places what is missing, the best price first", () => {
+  it("places the missing levels, best price first", () => {
     expect(planMirror(ladder({ 400: 10, 450: 20 }, { 500: 5 }), [])).to.deep.equal({
       cancels: [],
       places: [
@@ -56,24 +56,24 @@ describe("replay: planning the mirror", () => {
     });
   });
 
-  it("leaves an order alone that is right", () => {
+  it("keeps an order with the right quantity", () => {
     const plan = planMirror(ladder({ 400: 10 }), [order(0, 400, 10)]);
     expect(plan).to.deep.equal({ cancels: [], places: [], after: [] });
   });
 
-  it("replaces an order whose quantity is not right, after a fill too", () => {
+  it("replaces an order whose remaining quantity differs from the ladder", () => {
     const plan = planMirror(ladder({ 400: 10 }), [order(0, 400, 4)]);
     expect(ids(plan)).to.deep.equal(["0@400"]);
     expect(plan.places).to.deep.equal([{ outcome: 0, tick: 400, qty: 10 }]);
   });
 
-  it("keeps one order at a price", () => {
+  it("keeps one order per price", () => {
     const plan = planMirror(ladder({ 400: 10 }), [order(0, 400, 10, "a"), order(0, 400, 10, "b")]);
     expect(ids(plan)).to.deep.equal(["b"]);
     expect(plan.places).to.deep.equal([]);
   });
 
-  it("holds a placement back that would match an order on its way out", () => {
+  it("delays a placement that would match an order that the plan cancels", () => {
     const plan = planMirror(ladder({ 600: 10, 500: 1 }, { 390: 5 }), [order(1, 420, 5)]);
     expect(ids(plan)).to.deep.equal(["1@420"]);
     expect(plan.after).to.deep.equal([{ outcome: 0, tick: 600, qty: 10 }]);
@@ -83,29 +83,29 @@ describe("replay: planning the mirror", () => {
     ]);
   });
 
-  it("holds a placement back that would match an order whose cancel is under way", () => {
+  it("delays a placement that would match an order whose cancel is in progress", () => {
     const plan = planMirror(ladder({ 600: 10 }), [], [order(1, 400, 5)]);
     expect(plan).to.deep.equal({ cancels: [], places: [], after: [{ outcome: 0, tick: 600, qty: 10 }] });
   });
 
-  it("only cancels what is gone while the market is paused", () => {
+  it("only cancels orders outside the ladder while the market is paused", () => {
     const plan = planPaused(ladder({ 400: 10, 410: 1 }), [order(0, 400, 4), order(0, 300, 1)]);
     expect(ids(plan)).to.deep.equal(["0@300"]);
     expect([...plan.places, ...plan.after]).to.deep.equal([]);
   });
 
-  it("knows what takes leave, best price first", () => {
+  it("returns the orders that remain after takes, which match the best price first", () => {
     const orders = [order(0, 400, 10), order(0, 450, 5), order(1, 500, 7)];
     const left = afterTakes(orders, [{ outcome: 1, tick: 600, qty: 8 }]);
     expect(left).to.deep.equal([order(0, 400, 7), order(1, 500, 7)]);
   });
 
-  it("does beside takes only what they cannot meet", () => {
+  it("plans beside takes only operations that the takes cannot affect", () => {
     const orders = [order(0, 450, 5), order(0, 400, 10), order(0, 300, 9), order(1, 500, 7)];
     const takes = [{ outcome: 1, tick: 600, qty: 8 }];
     const target = ladder({ 460: 1, 400: 7, 300: 1 }, { 530: 2, 545: 3 });
     const plan = planBeside(target, orders, [], takes);
-    // 0.460 lies within what the takes reach, and waits; 0.545 would meet 0.455 or better, of which there is none.
+    // 0.460 waits because it lies within the reach of the takes; 0.545 would match 0.455 or better, and no such bid rests.
     expect(ids(plan)).to.deep.equal(["0@300", "1@500"]);
     expect(plan.places).to.deep.equal([
       { outcome: 0, tick: 300, qty: 1 },
@@ -116,7 +116,7 @@ describe("replay: planning the mirror", () => {
     expect(crossing.places).to.deep.equal([]);
   });
 
-  it("ends at the ladder from wherever it starts, and never crosses on the way", () => {
+  it("reaches the ladder from any orders, and never crosses on the way", () => {
     const tick = fc.integer({ min: 1, max: 999 });
     const levels = fc.dictionary(tick.map(String), fc.integer({ min: 1, max: 50 }), { maxKeys: 6 });
     const orders = fc.array(fc.tuple(fc.integer({ min: 0, max: 1 }), tick, fc.integer({ min: 1, max: 50 })), {

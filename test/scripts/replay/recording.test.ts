@@ -30,7 +30,7 @@ describe("replay: reading a recording", () => {
     return collect(readRecording(file));
   }
 
-  it("gives messages with their line numbers and leaves blank lines out", async () => {
+  it("yields messages with their line numbers and leaves out blank lines", async () => {
     const lines = await read("a.jsonl", `${GOOD}\n\n${GOOD}\r\n`);
     expect(lines.map(({ ok, number }) => [ok, number])).to.deep.equal([
       [true, 1],
@@ -40,17 +40,17 @@ describe("replay: reading a recording", () => {
     expect(first?.ok === true && first.changes[0]?.rc?.[0]?.atb).to.deep.equal([[1.5, 20]]);
   });
 
-  it("tells a broken line with its number and goes on", async () => {
+  it("yields a broken line with its number and continues", async () => {
     const lines = await read("a.jsonl", `${GOOD}\n{"op":"mcm","pt":5,"mc":[{"id":"1.1"\n${GOOD}\n`);
-    expect(lines[1]).to.deep.equal({ ok: false, number: 2, reason: "it is not JSON" });
+    expect(lines[1]).to.deep.equal({ ok: false, number: 2, reason: "the line is not JSON" });
     expect(lines[2]?.ok).to.equal(true);
   });
 
-  it("reads a packed file", async () => {
+  it("reads a compressed file", async () => {
     expect(await read("a.jsonl.gz", gzipSync(`${GOOD}\n`))).to.have.length(1);
   });
 
-  it("rejects when there is no such file", async () => {
+  it("rejects when the file does not exist", async () => {
     const file = path.join(folder, "missing.jsonl");
     let problem: unknown;
     await collect(readRecording(file)).catch((error: unknown) => (problem = error));
@@ -68,8 +68,8 @@ describe("replay: reading a recording", () => {
     ["odds of zero", `{"op":"mcm","pt":5,"mc":[{"id":"1","rc":[{"id":7,"atl":[[0,1]]}]}]}`, "mc.0.rc.0.atl"],
     ["a number", "12", "the message"],
   ];
-  for (const [what, text, where] of malformed) {
-    it(`names the place of ${what}`, () => {
+  for (const [fault, text, where] of malformed) {
+    it(`names the place of ${fault}`, () => {
       const line = readLine(text, 9);
       expect(line?.ok).to.equal(false);
       expect(line?.ok === false && line.reason).to.contain(where);

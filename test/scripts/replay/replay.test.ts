@@ -2,9 +2,10 @@ import { expect } from "chai";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { readOptions, type Options } from "../../../scripts/replay/options.js";
+import { parseCommandLine } from "../../../scripts/command-line.mjs";
+import { optionsOf, REPLAY, type Options } from "../../../scripts/replay/options.js";
 import type { Progress } from "../../../scripts/replay/progress.js";
-import { replay, type Replayed, type Surroundings } from "../../../scripts/replay/replay.js";
+import { replay, type Replayed, type ReplayHooks } from "../../../scripts/replay/replay.js";
 import { isClean, reportLines } from "../../../scripts/replay/report.js";
 import { startProxy } from "../../support/proxy.js";
 import { makeRecording } from "../../support/recording.js";
@@ -36,12 +37,12 @@ describe("replay: a recording on the real exchange", function () {
   function optionsFor(name: string, recording: readonly string[], ...more: string[]): Options {
     const file = path.join(folder, name);
     writeFileSync(file, `${recording.join("\n")}\n`);
-    const options = readOptions([file, "--check-every", "20", ...more]);
-    if (options === undefined) throw new Error("no options were read");
-    return options;
+    const line = parseCommandLine(REPLAY, [file, "--check-every", "20", ...more]);
+    if (line.help !== undefined) throw new Error("the arguments do not ask for help");
+    return optionsOf(line);
   }
 
-  function play(options: Options, url = stack.url, more: Partial<Surroundings> = {}): Promise<Replayed> {
+  function play(options: Options, url = stack.url, more: Partial<ReplayHooks> = {}): Promise<Replayed> {
     const progress: Progress = {
       update: () => undefined,
       say: (line) => lines.push(line),
@@ -51,24 +52,24 @@ describe("replay: a recording on the real exchange", function () {
     return replay(options, exchange, { say: () => undefined, progressOf: () => progress, ...more });
   }
 
-  function expectClean({ outcome, stage, shortTakes }: Replayed): void {
-    const report = [...lines, ...reportLines(outcome, stage, shortTakes)].join("\n");
+  function expectClean({ outcome, setUp, shortTakes }: Replayed): void {
+    const report = [...lines, ...reportLines(outcome, setUp, shortTakes)].join("\n");
     expect(isClean(outcome), report).to.equal(true);
   }
 
-  it("ends settled, with no difference at any checked moment and the money added up", async () => {
+  it("settles the market without a difference at any check, and the money adds up", async () => {
     const replayed = await play(optionsFor("a.jsonl", makeRecording({ seed: 1, messages: 80, winner: 0 })));
-    const { outcome, stage, shortTakes } = replayed;
+    const { outcome, setUp, shortTakes } = replayed;
     expectClean(replayed);
     expect(outcome.messages).to.equal(167);
     expect(outcome.checks).to.be.at.least(8);
     expect(shortTakes).to.equal(0);
-    const traders = [...stage.makers, ...stage.takers];
+    const traders = [...setUp.makers, ...setUp.takers];
     expect(traders.reduce((sum, { tally }) => sum + tally.filled, 0)).to.be.greaterThan(20);
     for (const { tally } of traders) expect([tally.refused.size, tally.rejected.size]).to.deep.equal([0, 0]);
   });
 
-  it("ends with the same balances when connections are cut again and again", async () => {
+  it("ends with the same balances when connections break repeatedly", async () => {
     const recording = makeRecording({ seed: 2, messages: 60, winner: 1 });
     const undisturbed = await play(optionsFor("b.jsonl", recording));
     const proxy = await startProxy(stack.url);
@@ -81,7 +82,7 @@ describe("replay: a recording on the real exchange", function () {
     };
     try {
       const disturbed = await play(optionsFor("c.jsonl", recording), proxy.url, { onTrading: cutAgain });
-      const reconnects = [...disturbed.stage.makers, ...disturbed.stage.takers].map(
+      const reconnects = [...disturbed.setUp.makers, ...disturbed.setUp.takers].map(
         ({ tally }) => tally.reconnects,
       );
       expect(reconnects.reduce((sum, times) => sum + times, 0)).to.be.greaterThan(0);
@@ -92,20 +93,20 @@ describe("replay: a recording on the real exchange", function () {
     }
   });
 
-  it("skips a broken line with its number, and takes its orders back when there is no result", async () => {
+  it("reports and skips a broken line, and cancels its orders when the recording has no result", async () => {
     const recording = makeRecording({ seed: 3, messages: 15 });
     recording.splice(4, 0, `{"op":"mcm","pt":`);
-    const { outcome, stage } = await play(optionsFor("d.jsonl", recording));
+    const { outcome, setUp } = await play(optionsFor("d.jsonl", recording));
     expect(outcome.brokenLines).to.equal(1);
     expect(lines.filter((line) => line.includes("line 5"))).to.have.length(1);
     expect(outcome.settled).to.equal(false);
     expect(outcome.worstCheck?.difference.contracts).to.equal(0);
-    const market = await stack.operator.market(stage.market.marketId);
+    const market = await stack.operator.market(setUp.market.marketId);
     expect(market.status).to.equal("OPEN");
     for (const { reserved } of Object.values(outcome.balances)) expect(reserved).to.equal("0.00000");
   });
 
-  it("keeps the recorded pace, and when it is stopped takes its orders back", async () => {
+  it("keeps the recorded pace, and cancels its orders when it is stopped", async () => {
     const options = optionsFor(
       "f.jsonl",
       makeRecording({ seed: 5, messages: 100, winner: 0 }),
@@ -117,23 +118,23 @@ describe("replay: a recording on the real exchange", function () {
       const timer = setTimeout(() => stopping.abort(), 1_500);
       return () => clearTimeout(timer);
     };
-    const { outcome, stage } = await play(options, stack.url, { onTrading, stopped: stopping.signal });
-    // 0.2 s apart in the recording and ten times as fast: some 75 messages in 1.5 s, fewer on a busy machine.
+    const { outcome, setUp } = await play(options, stack.url, { onTrading, stopped: stopping.signal });
+    // Messages are 0.2 s apart and played ten times as fast: about 75 messages in 1.5 s, fewer on a busy machine.
     expect(outcome.messages).to.be.within(1, 110);
     expect(outcome.settled).to.equal(false);
-    const book = await stage.makers[0].rest.book(stage.market.marketId);
+    const book = await setUp.makers[0].rest.book(setUp.market.marketId);
     expect(Object.values(book.orders).flat()).to.deep.equal([]);
   });
 
-  it("refunds everything when the recording ends without a winner", async () => {
+  it("refunds every stake when the recording ends without a winner", async () => {
     const recording = makeRecording({ seed: 4, messages: 20, winner: 0 }).map((line) =>
       line.replace(`"status":"WINNER"`, `"status":"LOSER"`),
     );
     const replayed = await play(optionsFor("e.jsonl", recording));
     const { outcome } = replayed;
     expectClean(replayed);
-    // All began with the same money, and what was paid for contracts comes back: makers are left with their credits
-    // on top, takers have paid their fees.
+    // All traders began with the same money and get the price of their contracts back, so that makers end with their
+    // maker credits on top and takers without their fees.
     const amounts = (kind: string): number[] =>
       Object.entries(outcome.balances).flatMap(([name, { balance }]) =>
         name.startsWith(kind) ? [Number(balance)] : [],

@@ -8,20 +8,20 @@ import {
 } from "../../../scripts/replay/recording/ladder.js";
 import { readLine, type Line } from "../../../scripts/replay/recording/recording.js";
 import { survey } from "../../../scripts/replay/recording/survey.js";
-import { cutWaves, type Scene, type Wave } from "../../../scripts/replay/recording/waves.js";
+import { cutWaves, type Segment, type Wave } from "../../../scripts/replay/recording/waves.js";
 import { makeRecording } from "../../support/recording.js";
 import { GRID } from "./grid.js";
 
-const CUTTING = { grid: GRID, scale: 1, windowMs: Infinity };
+const OPTIONS = { grid: GRID, scale: 1, windowMs: Infinity };
 
 function linesOf(texts: readonly string[]): Line[] {
   return texts.flatMap((text, index) => readLine(text, index + 1) ?? []);
 }
 
-async function scenesOf(texts: readonly string[], cutting = CUTTING): Promise<Scene[]> {
-  const scenes: Scene[] = [];
-  for await (const scene of cutWaves(linesOf(texts), cutting)) scenes.push(scene);
-  return scenes;
+async function segmentsOf(texts: readonly string[], options = OPTIONS): Promise<Segment[]> {
+  const segments: Segment[] = [];
+  for await (const segment of cutWaves(linesOf(texts), options)) segments.push(segment);
+  return segments;
 }
 
 function message(change: object, pt = 0): string {
@@ -38,13 +38,13 @@ function definition(status: string, inPlay = false, first = "ACTIVE", second = "
 
 const DEFINED = message(definition("OPEN"));
 
-function waves(scenes: readonly Scene[]): Wave[] {
-  return scenes.filter((scene) => scene.kind === "wave");
+function waves(segments: readonly Segment[]): Wave[] {
+  return segments.filter((segment) => segment.kind === "wave");
 }
 
 describe("replay: the recorded ladder", () => {
-  it("puts backs of a runner and lays of its opponent on the same side, and adds up what lands on one tick", () => {
-    const market = new RecordedMarket(CUTTING);
+  it("puts backs of a runner and lays of its opponent on the same side, and adds up levels on one tick", () => {
+    const market = new RecordedMarket(OPTIONS);
     const [line] = linesOf([
       message({
         ...definition("OPEN"),
@@ -72,8 +72,8 @@ describe("replay: the recorded ladder", () => {
     ]);
   });
 
-  it("leaves the thinner of two levels out that the source shows crossed", () => {
-    const market = new RecordedMarket(CUTTING);
+  it("leaves out the thinner of two levels that cross in the source", () => {
+    const market = new RecordedMarket(OPTIONS);
     const [line] = linesOf([
       message({
         ...definition("OPEN"),
@@ -100,54 +100,54 @@ describe("replay: the recorded ladder", () => {
     ]);
   });
 
-  it("refuses a market that has not two runners", async () => {
+  it("refuses a market without exactly two runners", async () => {
     const runners = [1, 2, 3].map((id) => ({ id, status: "ACTIVE" }));
     const three = { status: "OPEN", inPlay: false, marketTime: "2026-01-01T12:00:00.000Z", runners };
     let problem: unknown;
-    await scenesOf([message({ marketDefinition: three })]).catch((error: unknown) => (problem = error));
+    await segmentsOf([message({ marketDefinition: three })]).catch((error: unknown) => (problem = error));
     expect(problem).to.be.instanceOf(UnusableRecording);
   });
 });
 
 describe("replay: cutting waves", () => {
-  it("puts messages of different prices in one wave and cuts where a price comes again", async () => {
-    const scenes = await scenesOf([
+  it("puts messages of different prices into one wave and begins another where a price recurs", async () => {
+    const segments = await segmentsOf([
       DEFINED,
       message({ rc: [{ id: 1, atl: [[2, 10]] }] }),
       message({ rc: [{ id: 2, atl: [[2.2, 10]] }] }),
       message({ rc: [{ id: 1, atl: [[2, 11]] }] }),
     ]);
-    expect(waves(scenes).map(({ messages, lastLine }) => [messages, lastLine])).to.deep.equal([
+    expect(waves(segments).map(({ messages, lastLine }) => [messages, lastLine])).to.deep.equal([
       [3, 3],
       [1, 4],
     ]);
   });
 
-  it("turns traded volume into a take of half of it, from the bids that rested there", async () => {
-    const scenes = await scenesOf([
+  it("turns half of the traded volume into a take from the bids at that price", async () => {
+    const segments = await segmentsOf([
       DEFINED,
       message({ rc: [{ id: 1, atl: [[2, 10]] }] }),
       message({ rc: [{ id: 1, atl: [[2, 6]], trd: [[2, 8]] }] }),
     ]);
-    const [, last] = waves(scenes);
+    const [, last] = waves(segments);
     expect(last?.takes).to.deep.equal([{ outcome: 1, tick: 500, qty: 800 }]);
     expect(last?.untaken).to.equal(0);
   });
 
-  it("takes no more than rests, and counts the rest as untaken", async () => {
-    const scenes = await scenesOf([
+  it("takes at most the resting contracts, and counts the others as untaken", async () => {
+    const segments = await segmentsOf([
       DEFINED,
       message({ rc: [{ id: 1, atl: [[2, 10]] }] }),
       message({ rc: [{ id: 1, atl: [[2, 0]], trd: [[2, 50]] }] }),
       message({ rc: [{ id: 1, trd: [[3, 50]] }] }),
     ]);
-    const [, last] = waves(scenes);
+    const [, last] = waves(segments);
     expect(last?.takes.map(({ qty }) => qty)).to.deep.equal([2_000]);
     expect(last?.untaken).to.equal(3_000 + 7_500);
   });
 
-  it("keeps trades in one wave while they alone account for what a price loses", async () => {
-    const scenes = await scenesOf([
+  it("keeps trades in one wave while they account for every change of a price", async () => {
+    const segments = await segmentsOf([
       DEFINED,
       message({ rc: [{ id: 1, atl: [[2, 10]] }] }),
       message({ rc: [{ id: 1, atl: [[2, 6]], trd: [[2, 8]] }] }),
@@ -155,20 +155,20 @@ describe("replay: cutting waves", () => {
       message({ rc: [{ id: 1, atl: [[2, 9]] }] }),
       message({ rc: [{ id: 1, atl: [[2, 8]], trd: [[2, 12]] }] }),
     ]);
-    const [, second, third] = waves(scenes);
+    const [, second, third] = waves(segments);
     expect(second?.messages).to.equal(3);
     expect(second?.takes.map(({ qty }) => qty)).to.deep.equal([800, 200]);
     expect(third?.takes.map(({ qty }) => qty)).to.deep.equal([200]);
   });
 
-  it("takes what the price lost when only cents of rounding stand between", async () => {
+  it("takes the change of the level when it differs from the trade by rounding alone", async () => {
     const take = async (left: number, traded: number): Promise<number | undefined> => {
-      const scenes = await scenesOf([
+      const segments = await segmentsOf([
         DEFINED,
         message({ rc: [{ id: 1, atl: [[2.5, 10]] }] }),
         message({ rc: [{ id: 1, atl: [[2.5, left]], trd: [[2.5, traded]] }] }),
       ]);
-      return waves(scenes)[1]?.takes[0]?.qty;
+      return waves(segments)[1]?.takes[0]?.qty;
     };
     expect(await take(6, 7.98)).to.equal(1_000);
     expect(await take(6, 8.03)).to.equal(1_000);
@@ -177,18 +177,18 @@ describe("replay: cutting waves", () => {
     expect(await take(6, 9)).to.equal(1_125);
   });
 
-  it("does not count volume again that was corrected down and up", async () => {
-    const scenes = await scenesOf([
+  it("does not count volume twice that was corrected down and up", async () => {
+    const segments = await segmentsOf([
       DEFINED,
       message({ rc: [{ id: 1, atl: [[2, 100]], trd: [[2, 10]] }] }),
       message({ rc: [{ id: 1, trd: [[2, 4]] }] }),
       message({ rc: [{ id: 1, trd: [[2, 10]] }] }),
     ]);
-    expect(waves(scenes).flatMap(({ takes }) => takes)).to.deep.equal([]);
+    expect(waves(segments).flatMap(({ takes }) => takes)).to.deep.equal([]);
   });
 
-  it("follows the market: suspension, in play, result", async () => {
-    const scenes = await scenesOf([
+  it("yields the changes of status: suspension, in play, result", async () => {
+    const segments = await segmentsOf([
       DEFINED,
       message({ rc: [{ id: 1, atl: [[2, 10]] }] }),
       message(definition("SUSPENDED")),
@@ -197,7 +197,7 @@ describe("replay: cutting waves", () => {
       message(definition("CLOSED", true, "LOSER", "WINNER")),
       message({ rc: [{ id: 1, atl: [[4, 10]] }] }),
     ]);
-    expect(scenes.map(({ kind }) => kind)).to.deep.equal([
+    expect(segments.map(({ kind }) => kind)).to.deep.equal([
       "define",
       "wave",
       "suspend",
@@ -210,40 +210,40 @@ describe("replay: cutting waves", () => {
       "wave",
       "result",
     ]);
-    expect(scenes.at(-1)).to.deep.equal({ kind: "result", winner: 1 });
+    expect(segments.at(-1)).to.deep.equal({ kind: "result", winner: 1 });
   });
 
-  it("passes a broken line on and goes on after it", async () => {
-    const scenes = await scenesOf([DEFINED, "{", message({ rc: [{ id: 1, atl: [[2, 10]] }] })]);
-    expect(scenes.find(({ kind }) => kind === "broken")).to.deep.equal({
+  it("yields a broken line and continues after it", async () => {
+    const segments = await segmentsOf([DEFINED, "{", message({ rc: [{ id: 1, atl: [[2, 10]] }] })]);
+    expect(segments.find(({ kind }) => kind === "broken")).to.deep.equal({
       kind: "broken",
       line: 2,
-      reason: "it is not JSON",
+      reason: "the line is not JSON",
     });
-    expect(waves(scenes).at(-1)?.target[0].get(500)).to.equal(2_000);
+    expect(waves(segments).at(-1)?.target[0].get(500)).to.equal(2_000);
   });
 
-  it("keeps messages apart that lie further apart than the window", async () => {
+  it("puts messages into different waves that are further apart than the window", async () => {
     const texts = [
       DEFINED,
       message({ rc: [{ id: 1, atl: [[2, 1]] }] }, 100),
       message({ rc: [{ id: 1, atl: [[3, 1]] }] }, 900),
     ];
-    expect(waves(await scenesOf(texts))).to.have.length(1);
-    expect(waves(await scenesOf(texts, { ...CUTTING, windowMs: 500 }))).to.have.length(2);
+    expect(waves(await segmentsOf(texts))).to.have.length(1);
+    expect(waves(await segmentsOf(texts, { ...OPTIONS, windowMs: 500 }))).to.have.length(2);
   });
 
-  it("always finds in the book what it takes, skips no message and ends at the recorded ladder", async () => {
+  it("takes only contracts of the book, skips no message, and ends at the recorded ladder", async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer(), async (seed) => {
         const texts = makeRecording({ seed, messages: 60, winner: 0 });
-        const scenes = await scenesOf(texts);
+        const segments = await segmentsOf(texts);
         let book = EMPTY_LADDER;
-        for (const scene of scenes) {
-          if (scene.kind === "golive") book = EMPTY_LADDER;
-          if (scene.kind !== "wave") continue;
+        for (const segment of segments) {
+          if (segment.kind === "golive") book = EMPTY_LADDER;
+          if (segment.kind !== "wave") continue;
           const resting = book.map((bids) => new Map(bids));
-          for (const { outcome, tick, qty } of scene.takes) {
+          for (const { outcome, tick, qty } of segment.takes) {
             const bids = resting[1 - outcome] ?? new Map<number, number>();
             let left = qty;
             while (left > 0 && bestOf(bids) >= 1_000 - tick) {
@@ -255,11 +255,11 @@ describe("replay: cutting waves", () => {
             }
             expect(left).to.equal(0);
           }
-          book = scene.target;
+          book = segment.target;
           expect(bestOf(book[0]) + bestOf(book[1])).to.be.lessThan(1_000);
         }
-        expect(waves(scenes).reduce((sum, { messages }) => sum + messages, 0)).to.equal(texts.length);
-        const whole = new RecordedMarket(CUTTING);
+        expect(waves(segments).reduce((sum, { messages }) => sum + messages, 0)).to.equal(texts.length);
+        const whole = new RecordedMarket(OPTIONS);
         for (const line of linesOf(texts)) if (line.ok) whole.apply(line.changes);
         expect(book).to.deep.equal(whole.snapped());
       }),
@@ -267,13 +267,13 @@ describe("replay: cutting waves", () => {
     );
   });
 
-  it("surveys what a recording needs, and says which scale fits", async () => {
+  it("adds up the cost of a recording, and names the scale that fits", async () => {
     const texts = [
       DEFINED,
       message({ rc: [{ id: 1, atl: [[2, 10]] }] }),
       message({ rc: [{ id: 1, atl: [[2, 6]], trd: [[2, 8]] }] }),
     ];
-    const found = await survey(cutWaves(linesOf(texts), CUTTING), 1);
+    const found = await survey(cutWaves(linesOf(texts), OPTIONS), 1);
     expect(found).to.include({
       messages: 3,
       largestLevel: 2_000,
@@ -281,7 +281,7 @@ describe("replay: cutting waves", () => {
       takenCost: 400_000,
     });
     let problem: unknown;
-    const huge = { ...CUTTING, scale: 2_000_000 };
+    const huge = { ...OPTIONS, scale: 2_000_000 };
     await survey(cutWaves(linesOf(texts), huge), huge.scale).catch((error: unknown) => (problem = error));
     expect(String(problem)).to.contain("--scale");
   });
