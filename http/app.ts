@@ -4,26 +4,25 @@ import cors from "cors";
 import express, { type Express, type RequestHandler } from "express";
 import helmet from "helmet";
 import { asyncApi } from "./docs/asyncapi.js";
-import { createAdmission, type AdmissionParts } from "./request/admission.js";
-import { edgeRate, exactBody, rawTarget, requestId, type EdgeLimits } from "./edge/middleware.js";
-import { requestLog, type Logger } from "./edge/request-log.js";
+import { mountDocs } from "./docs/page.js";
 import { refuse } from "./edge/refusals.js";
-import { refuseOnB } from "./surface-b/refusals.js";
-import { emmRoutes, type EmmEndpoints } from "./surface-b/routes.js";
-import { mountTokenRoutes } from "./surface-b/auth/token-routes.js";
-import { Refused } from "./request/errors.js";
-import { answerFailures } from "./request/failures.js";
+import { edgeRate, exactBody, rawTarget, requestId, type EdgeLimits } from "./edge/middleware.js";
 import { localsOf } from "./edge/incoming.js";
+import { publicUrlOf } from "./edge/public-url.js";
+import { requestLog, type Logger } from "./edge/request-log.js";
 import type { Readiness } from "./ops/health.js";
 import type { Metrics } from "./ops/metrics.js";
-import { publicUrlOf } from "./edge/public-url.js";
-import { serve } from "./request/route.js";
-import { mountDocs } from "./docs/page.js";
-import { routeTable } from "./surface-a/table.js";
-import type { Endpoints } from "./endpoints.js";
+import { createAdmission, type AdmissionParts } from "./request/admission.js";
+import { Refused } from "./request/errors.js";
+import { answerFailures } from "./request/failures.js";
+import type { Route } from "./request/route.js";
+import { serve } from "./request/serve.js";
+import { mountTokenRoutes } from "./surface-b/auth/token-routes.js";
+import { refuseOnB } from "./surface-b/refusals.js";
 
 export interface AppParts extends AdmissionParts {
-  readonly endpoints: Endpoints;
+  /** Every route of both surfaces and of the operators. */
+  readonly routes: readonly Route[];
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly readiness: () => Promise<Readiness>;
@@ -31,9 +30,8 @@ export interface AppParts extends AdmissionParts {
   /** A hop count or networks; `undefined`: no forwarding header is believed. */
   readonly trustProxy: number | readonly string[] | undefined;
   readonly brand: string;
-  /** Surface B: its endpoints, the first segment of its paths, and how the outside reaches this service. */
+  /** Surface B: the first segment of its paths, and the URL at which clients reach this service. */
   readonly emm: {
-    readonly endpoints: EmmEndpoints;
     readonly prefix: string;
     readonly publicUrl: string | undefined;
   };
@@ -45,7 +43,7 @@ export interface AppParts extends AdmissionParts {
 
 /** The app: what every request passes, in this order, and the routes. */
 export function createApp(parts: AppParts): Express {
-  const { brand, clients, edge, emm, log, metrics } = parts;
+  const { brand, clients, edge, emm, log, metrics, routes } = parts;
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -79,7 +77,6 @@ export function createApp(parts: AppParts): Express {
   });
   const admission = createAdmission(parts);
   mountTokenRoutes(app, { ...emm, clients });
-  const routes = [...routeTable(parts.endpoints), ...emmRoutes(emm.prefix, emm.endpoints)];
   mountDocs(app, { routes, brand, prefix: emm.prefix });
   // Express tries its routes in turn; a path without parameters is found at once.
   const plain = new Map<string, RequestHandler>();

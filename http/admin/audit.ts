@@ -2,10 +2,12 @@
 
 import type { Database } from "../../db/database.js";
 import { listAudit, recordAudit, type NewAuditRecord } from "../../db/queries/operator/audit.js";
-import type { Call } from "../request/route.js";
-import { sessionEndpoint } from "../request/route.js";
+import { IDS } from "../docs/examples.js";
+import { OPERATOR } from "../request/access.js";
 import type { SessionCaller } from "../request/callers.js";
 import { pageOf } from "../request/fields.js";
+import type { Call } from "../request/route.js";
+import { route } from "../request/route.js";
 import { AuditQuery, AuditRecord } from "./schemas/operator.js";
 
 /** What an operator does to what. `before` and `after` are whatever shows the change. */
@@ -49,15 +51,20 @@ export async function recordIntent<Result extends { readonly ok: boolean }>(
   return result;
 }
 
-export function auditEndpoints({ db }: { db: Database }) {
-  const list = sessionEndpoint({
+export function auditRoutes({ db }: { db: Database }) {
+  const list = route("GET /admin/v1/audit-log", {
+    access: OPERATOR,
     query: AuditQuery,
     answer: pageOf(AuditRecord),
+    docs: {
+      summary: "Every write of an operator, newest first",
+      exampleQuery: { subject: IDS.marketId },
+    },
     run: async ({ query }) => {
       const { subject, ...page } = query;
       const { items, next } = await listAudit(db, { subject }, page);
       return { body: { items: [...items], next } };
     },
   });
-  return { list };
+  return [list];
 }

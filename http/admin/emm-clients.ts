@@ -1,8 +1,8 @@
 /** OAuth clients of external market makers: who may call surface B, and for which subaccount (contract section 8). */
 
 import { randomBytes, randomUUID } from "node:crypto";
+import { z } from "zod";
 import type { Database } from "../../db/database.js";
-import { recordAudit } from "../../db/queries/operator/audit.js";
 import {
   createEmmClient,
   deleteEmmClient,
@@ -12,14 +12,16 @@ import {
 } from "../../db/queries/accounts/emm-clients.js";
 import { findKey } from "../../db/queries/accounts/keys.js";
 import { findSubaccounts } from "../../db/queries/accounts/subaccounts.js";
-import type { Changes } from "../reference/changes.js";
-import { Refused } from "../request/errors.js";
+import { recordAudit } from "../../db/queries/operator/audit.js";
 import type { Passwords } from "../auth/passwords.js";
-import { sessionEndpoint } from "../request/route.js";
+import { IDS } from "../docs/examples.js";
+import type { Changes } from "../reference/changes.js";
+import { OPERATOR } from "../request/access.js";
+import { Refused } from "../request/errors.js";
 import { pageOf, PageQuery } from "../request/fields.js";
-import { EmmClient, EmmClientBody, EmmClientSecret } from "./schemas/operator.js";
-import { z } from "zod";
+import { route } from "../request/route.js";
 import { auditedAction } from "./audit.js";
+import { EmmClient, EmmClientBody, EmmClientSecret } from "./schemas/operator.js";
 
 export interface EmmClientParts {
   readonly db: Database;
@@ -32,11 +34,17 @@ function newSecret(): string {
   return randomBytes(32).toString("base64url");
 }
 
-export function emmClientEndpoints({ db, changes, passwords }: EmmClientParts) {
-  const create = sessionEndpoint({
+export function emmClientRoutes({ db, changes, passwords }: EmmClientParts) {
+  const create = route("POST /admin/v1/emm-clients", {
+    access: OPERATOR,
     status: 201,
     body: EmmClientBody,
     answer: EmmClientSecret,
+    docs: {
+      summary: "Create a client for a subaccount; its secret is shown this once",
+      refuses: ["SUBACCOUNT_NOT_FOUND", "NOT_A_SUBACCOUNT_KEY"],
+      exampleBody: { subaccountKeyId: IDS.keyId, name: "maker" },
+    },
     run: async ({ body, ...call }) => {
       const { subaccountKeyId, name } = body;
       const owned = await findKey(db, subaccountKeyId);
@@ -63,9 +71,13 @@ export function emmClientEndpoints({ db, changes, passwords }: EmmClientParts) {
     },
   });
 
-  const list = sessionEndpoint({
+  const list = route("GET /admin/v1/emm-clients", {
+    access: OPERATOR,
     query: z.strictObject(PageQuery),
     answer: pageOf(EmmClient),
+    docs: {
+      summary: "The clients of surface B",
+    },
     run: async ({ query, incoming }) => {
       const { items, next } = await listEmmClients(db, query);
       const subaccountIds = items.map(({ subaccountId }) => subaccountId);
@@ -83,8 +95,13 @@ export function emmClientEndpoints({ db, changes, passwords }: EmmClientParts) {
     },
   });
 
-  const rotate = sessionEndpoint({
+  const rotate = route("POST /admin/v1/emm-clients/:clientId/rotate", {
+    access: OPERATOR,
     answer: EmmClientSecret,
+    docs: {
+      summary: "Give a client a new secret; the old one and its tokens end",
+      refuses: ["CLIENT_NOT_FOUND"],
+    },
     run: async ({ id, ...call }) => {
       const clientId = id("clientId");
       if ((await findEmmClient(db, clientId)) === undefined) throw new Refused("CLIENT_NOT_FOUND");
@@ -100,8 +117,13 @@ export function emmClientEndpoints({ db, changes, passwords }: EmmClientParts) {
     },
   });
 
-  const remove = sessionEndpoint({
+  const remove = route("DELETE /admin/v1/emm-clients/:clientId", {
+    access: OPERATOR,
     status: 204,
+    docs: {
+      summary: "End a client",
+      refuses: ["CLIENT_NOT_FOUND"],
+    },
     run: async ({ id, ...call }) => {
       const clientId = id("clientId");
       await db.transaction(async (tx) => {
@@ -114,5 +136,5 @@ export function emmClientEndpoints({ db, changes, passwords }: EmmClientParts) {
     },
   });
 
-  return { create, list, rotate, remove };
+  return [list, create, rotate, remove];
 }

@@ -3,9 +3,8 @@
 import { randomUUID } from "node:crypto";
 import { marketActor } from "../../actors/actor.js";
 import type { Database } from "../../db/database.js";
-import { recordAudit } from "../../db/queries/operator/audit.js";
 import { addLeague, listLeagues } from "../../db/queries/catalog/classification.js";
-import { type Competitor } from "../../db/queries/catalog/competitors.js";
+import type { Competitor } from "../../db/queries/catalog/competitors.js";
 import {
   createEvent,
   findEvent,
@@ -17,15 +16,19 @@ import {
   type EventStepOutcome,
 } from "../../db/queries/catalog/events.js";
 import { allMarkets } from "../../db/queries/catalog/markets.js";
+import { recordAudit } from "../../db/queries/operator/audit.js";
 import type { EventAction, EventStatus } from "../../db/schema/catalog.js";
 import { driveEventStep, type EventStep } from "../../stream/jobs/event-actions.js";
 import type { SettlementJob } from "../../stream/jobs/settlement.js";
 import type { Exchange } from "../../stream/log/ports.js";
 import type { Changes } from "../reference/changes.js";
+import { OPERATOR } from "../request/access.js";
 import { Refused } from "../request/errors.js";
-import type { Freshness } from "../trading/freshness.js";
-import { sessionEndpoint } from "../request/route.js";
 import { pageOf } from "../request/fields.js";
+import { route } from "../request/route.js";
+import { eventOnWire } from "../surface-a/wire.js";
+import type { Freshness } from "../trading/freshness.js";
+import { auditedAction } from "./audit.js";
 import {
   AdminEvent,
   AdminEventsQuery,
@@ -33,8 +36,6 @@ import {
   EventStatusBody,
   NewEventBody,
 } from "./schemas/operator.js";
-import { eventOnWire } from "../surface-a/wire.js";
-import { auditedAction } from "./audit.js";
 
 export interface AdminEventParts {
   readonly db: Database;
@@ -89,13 +90,25 @@ export async function followStep(parts: AdminEventParts, step: EventStep, nowMs:
   );
 }
 
-export function adminEventEndpoints(parts: AdminEventParts) {
+export function adminEventRoutes(parts: AdminEventParts) {
   const { db, changes } = parts;
 
-  const create = sessionEndpoint({
+  const create = route("POST /admin/v1/events", {
+    access: OPERATOR,
     status: 201,
     body: NewEventBody,
     answer: AdminEvent,
+    docs: {
+      summary: "Create an event",
+      exampleBody: {
+        sport: "FOOTBALL",
+        league: "NFL",
+        type: "Game",
+        description: "Ants at Bees",
+        startsTs: 1_900_000_000_000,
+        game: { homeTeam: { name: "Bees", symbol: "BEE" }, awayTeam: { name: "Ants", symbol: "ANT" } },
+      },
+    },
     run: async ({ body, ...call }) => {
       const { league, sport } = body;
       const known = (await listLeagues(db)).some(({ name }) => name === league);
@@ -123,9 +136,14 @@ export function adminEventEndpoints(parts: AdminEventParts) {
     },
   });
 
-  const list = sessionEndpoint({
+  const list = route("GET /admin/v1/events", {
+    access: OPERATOR,
     query: AdminEventsQuery,
     answer: pageOf(AdminEvent),
+    docs: {
+      summary: "Events, visible or not",
+      exampleQuery: { league: "NFL", status: "OPEN_PREGAME" },
+    },
     run: async ({ query }) => {
       const { league, status, ...page } = query;
       const { items, next } = await listEvents(db, { leagues: league, statuses: status }, page);
@@ -133,8 +151,13 @@ export function adminEventEndpoints(parts: AdminEventParts) {
     },
   });
 
-  const one = sessionEndpoint({
+  const one = route("GET /admin/v1/events/:eventId", {
+    access: OPERATOR,
     answer: AdminEventWithMarkets,
+    docs: {
+      summary: "One event",
+      refuses: ["EVENT_NOT_FOUND"],
+    },
     run: async ({ id }) => {
       const eventId = id("eventId");
       const event = await findEvent(db, eventId);
@@ -144,9 +167,15 @@ export function adminEventEndpoints(parts: AdminEventParts) {
     },
   });
 
-  const setStatus = sessionEndpoint({
+  const setStatus = route("POST /admin/v1/events/:eventId/status", {
+    access: OPERATOR,
     body: EventStatusBody,
     answer: AdminEvent,
+    docs: {
+      summary: "Open, close, start, delay, end or cancel an event, and all its markets with it",
+      refuses: ["EVENT_NOT_FOUND", "INVALID_TRANSITION", "ACTION_PENDING"],
+      exampleBody: { action: "close" },
+    },
     run: async ({ body, id, ...call }) => {
       const eventId = id("eventId");
       const { action } = body;
@@ -179,7 +208,7 @@ export function adminEventEndpoints(parts: AdminEventParts) {
     },
   });
 
-  return { create, list, one, setStatus };
+  return [create, list, one, setStatus];
 }
 
 function refusedStep(

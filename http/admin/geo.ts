@@ -3,12 +3,13 @@
 import type { Database } from "../../db/database.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";
 import { publishGeoRules, readGeoRules, type GeoRules } from "../../db/queries/operator/geo.js";
-import type { Changes } from "../reference/changes.js";
-import { Refused } from "../request/errors.js";
 import { rangeOf } from "../geo/addresses.js";
-import { sessionEndpoint } from "../request/route.js";
-import { Geo, GeoBody } from "./schemas/exchange.js";
+import type { Changes } from "../reference/changes.js";
+import { OPERATOR } from "../request/access.js";
+import { Refused } from "../request/errors.js";
+import { route } from "../request/route.js";
 import { auditedAction } from "./audit.js";
+import { Geo, GeoBody } from "./schemas/exchange.js";
 
 function shown({ restrictedRegions, networks }: GeoRules) {
   return {
@@ -36,15 +37,24 @@ function rulesOf({ restrictedRegions, networks }: (typeof GeoBody)["_output"]): 
   };
 }
 
-export function geoEndpoints({ db, changes }: { readonly db: Database; readonly changes: Changes }) {
-  const read = sessionEndpoint({
+export function geoRoutes({ db, changes }: { readonly db: Database; readonly changes: Changes }) {
+  const read = route("GET /admin/v1/geo", {
+    access: OPERATOR,
     answer: Geo,
+    docs: {
+      summary: "From where the exchange may be used",
+    },
     run: async () => ({ body: shown(await readGeoRules(db)) }),
   });
 
-  const put = sessionEndpoint({
+  const put = route("PUT /admin/v1/geo", {
+    access: OPERATOR,
     body: GeoBody,
     answer: Geo,
+    docs: {
+      summary: "Change from where the exchange may be used",
+      exampleBody: { restrictedRegions: ["US-WA"], networks: [{ cidr: "192.0.2.0/24", kind: "VPN" }] },
+    },
     run: async ({ body, ...call }) => {
       const { caller, incoming } = call;
       const rules = rulesOf(body);
@@ -59,5 +69,5 @@ export function geoEndpoints({ db, changes }: { readonly db: Database; readonly 
     },
   });
 
-  return { read, put };
+  return [read, put];
 }

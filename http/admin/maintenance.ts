@@ -12,11 +12,12 @@ import {
 } from "../../db/queries/operator/maintenance.js";
 import type { Exchange } from "../../stream/log/ports.js";
 import type { Changes } from "../reference/changes.js";
-import { Refused, refusedBy } from "../request/errors.js";
 import { MAINTENANCE_TTL_MS } from "../reference/reference.js";
-import { sessionEndpoint } from "../request/route.js";
-import { Maintenance, MaintenanceBody } from "./schemas/exchange.js";
+import { OPERATOR } from "../request/access.js";
+import { Refused, refusedBy } from "../request/errors.js";
+import { route } from "../request/route.js";
 import { auditedAction, type ActionRequest } from "./audit.js";
+import { Maintenance, MaintenanceBody } from "./schemas/exchange.js";
 
 export interface MaintenanceParts {
   readonly db: Database;
@@ -32,7 +33,7 @@ function shown(window: MaintenanceWindow | undefined) {
   };
 }
 
-export function maintenanceEndpoints({ db, exchange, changes }: MaintenanceParts) {
+export function maintenanceRoutes({ db, exchange, changes }: MaintenanceParts) {
   const cancelEveryone = async (): Promise<void> => {
     const shards = Array.from({ length: LEDGER_SHARDS }, (_, shard) => shard);
     const command = { kind: "cancelEveryone", reason: "MAINTENANCE" } as const;
@@ -79,9 +80,15 @@ export function maintenanceEndpoints({ db, exchange, changes }: MaintenanceParts
     await changes.publish("maintenance", "current");
   };
 
-  const change = sessionEndpoint({
+  const change = route("POST /admin/v1/maintenance", {
+    access: OPERATOR,
     body: MaintenanceBody,
     answer: Maintenance,
+    docs: {
+      summary: "Begin maintenance, which cancels all open orders, or end it",
+      refuses: ["INVALID_TRANSITION"],
+      exampleBody: { action: "begin", message: "back at noon" },
+    },
     run: async ({ body: { action, message }, ...call }) => {
       if (action === "begin") return { body: shown(await begin(call, message)) };
       await end(call, message);
@@ -89,10 +96,14 @@ export function maintenanceEndpoints({ db, exchange, changes }: MaintenanceParts
     },
   });
 
-  const show = sessionEndpoint({
+  const show = route("GET /admin/v1/maintenance", {
+    access: OPERATOR,
     answer: Maintenance,
+    docs: {
+      summary: "Whether the exchange is in maintenance",
+    },
     run: async () => ({ body: shown(await currentMaintenance(db)) }),
   });
 
-  return { change, show };
+  return [change, show];
 }

@@ -11,12 +11,17 @@ import { findEvent, type EventRecord } from "../../db/queries/catalog/events.js"
 import { findMarket, listMarkets, type MarketRecord } from "../../db/queries/catalog/markets.js";
 import type { EventType } from "../../db/schema/catalog.js";
 import type { Exchange } from "../../stream/log/ports.js";
+import { IDS } from "../docs/examples.js";
 import type { Changes } from "../reference/changes.js";
-import { Refused, refusedBy } from "../request/errors.js";
-import type { Freshness } from "../trading/freshness.js";
 import type { Reference } from "../reference/reference.js";
-import { sessionEndpoint } from "../request/route.js";
+import { OPERATOR } from "../request/access.js";
+import { Refused, refusedBy } from "../request/errors.js";
 import { pageOf } from "../request/fields.js";
+import { route } from "../request/route.js";
+import { UNDERWAY } from "../surface-a/catalog.js";
+import { marketOnWire } from "../surface-a/wire.js";
+import type { Freshness } from "../trading/freshness.js";
+import { recordIntent, type ActionRequest } from "./audit.js";
 import {
   AdminMarket,
   AdminMarketsQuery,
@@ -25,9 +30,6 @@ import {
   NewMarketBody,
   type FeeBody,
 } from "./schemas/operator.js";
-import { marketOnWire } from "../surface-a/wire.js";
-import { UNDERWAY } from "../surface-a/catalog.js";
-import { recordIntent } from "./audit.js";
 
 export interface AdminMarketParts {
   readonly db: Database;
@@ -90,88 +92,118 @@ export function accepted(reply: MarketReply): Extract<MarketReply, { ok: true }>
   return reply;
 }
 
-export function adminMarketEndpoints(parts: AdminMarketParts) {
-  const { db, exchange, reference, qa } = parts;
+async function requireType(
+  { db, qa }: Pick<AdminMarketParts, "db" | "qa">,
+  marketType: string,
+): Promise<void> {
+  if ((await listMarketTypes(db, { qa })).includes(marketType)) return;
+  throw new Refused(
+    "INVALID_BODY",
+    "marketType: there is no such type; add it with POST /admin/v1/market-types",
+  );
+}
 
-  const requireType = async (marketType: string): Promise<void> => {
-    if ((await listMarketTypes(db, { qa })).includes(marketType)) return;
+async function requireEvent(db: Database, eventId: string): Promise<EventRecord> {
+  const event = await findEvent(db, eventId);
+  if (event === undefined) throw new Refused("EVENT_NOT_FOUND");
+  if (UNDERWAY.includes(event.status)) return event;
+  throw new Refused("INVALID_TRANSITION", `an event that is ${event.status} takes no more markets`);
+}
+
+/** Applies to a new market the step that its event took while the market was created. */
+async function catchUpWithEvent(
+  { db, exchange }: Pick<AdminMarketParts, "db" | "exchange">,
+  marketId: string,
+  before: EventRecord,
+): Promise<void> {
+  const now = (await findEvent(db, before.eventId))?.status;
+  if (now === before.status) return;
+  const actions: LifecycleAction[] =
+    now === "OPEN_INGAME" ? ["golive"] : now === "OPEN_PREGAME" ? [] : ["close"];
+  await exchange.market(marketId, { kind: "lifecycle", actions });
+}
+
+/** Creates a market and returns it as Postgres has it. */
+export async function createMarket(
+  parts: AdminMarketParts,
+  body: NewMarketBody,
+  call: ActionRequest,
+): Promise<MarketRecord> {
+  const { db, exchange, reference } = parts;
+  const event = await requireEvent(db, body.eventId);
+  await requireType(parts, body.marketType);
+  const { playerId, strike } = body;
+  if (playerId !== undefined && (await findPlayers(db, [playerId])).length === 0) {
     throw new Refused(
       "INVALID_BODY",
-      "marketType: there is no such type; add it with POST /admin/v1/market-types",
+      "playerId: there is no such player; add it with POST /admin/v1/players",
     );
+  }
+  const outcomes: OutcomeDefinition[] = [];
+  for (const { name, competitor } of body.outcomes) {
+    const team =
+      competitor === undefined ? undefined : await upsertCompetitor(db, event.league, { name: competitor });
+    outcomes.push({ outcomeId: randomUUID(), name, competitorId: team?.competitorId });
+  }
+  const marketId = randomUUID();
+  const definition: MarketDefinition = {
+    marketId,
+    eventId: event.eventId,
+    marketType: body.marketType,
+    description: body.description,
+    strike,
+    playerId,
+    voids: body.voids,
+    outcomes,
+    fee: body.fee === undefined ? DEFAULT_FEES[event.type] : feeOf(body.fee),
+    liveDelayMs: body.liveDelayMs,
+    ticks: (await reference.ticks()).prices,
   };
-
-  const requireEvent = async (eventId: string): Promise<EventRecord> => {
-    const event = await findEvent(db, eventId);
-    if (event === undefined) throw new Refused("EVENT_NOT_FOUND");
-    if (UNDERWAY.includes(event.status)) return event;
-    throw new Refused("INVALID_TRANSITION", `an event that is ${event.status} takes no more markets`);
+  const open = body.open && event.status !== "CLOSED_PREGAME";
+  const command: MarketCommand = {
+    kind: "create",
+    definition,
+    open,
+    live: event.status === "OPEN_INGAME",
   };
+  const deed = { action: "market.create", subject: marketId, after: body };
+  accepted(await recordIntent(db, call, deed, () => exchange.market(marketId, command, { id: marketId })));
+  await catchUpWithEvent(parts, marketId, event);
+  return caughtUpMarket(parts, marketId);
+}
 
-  /** What the event did while the market was made, it has to do as well. */
-  const catchUpWithEvent = async (marketId: string, before: EventRecord): Promise<void> => {
-    const now = (await findEvent(db, before.eventId))?.status;
-    if (now === before.status) return;
-    const actions: LifecycleAction[] =
-      now === "OPEN_INGAME" ? ["golive"] : now === "OPEN_PREGAME" ? [] : ["close"];
-    await exchange.market(marketId, { kind: "lifecycle", actions });
-  };
+export function adminMarketRoutes(parts: AdminMarketParts) {
+  const { db, exchange } = parts;
 
-  const create = sessionEndpoint({
+  const create = route("POST /admin/v1/markets", {
+    access: OPERATOR,
     status: 201,
     body: NewMarketBody,
     answer: AdminMarket,
-    run: async ({ body, ...call }) => {
-      const event = await requireEvent(body.eventId);
-      await requireType(body.marketType);
-      const { playerId, strike } = body;
-      if (playerId !== undefined && (await findPlayers(db, [playerId])).length === 0) {
-        throw new Refused(
-          "INVALID_BODY",
-          "playerId: there is no such player; add it with POST /admin/v1/players",
-        );
-      }
-      const outcomes: OutcomeDefinition[] = [];
-      for (const { name, competitor } of body.outcomes) {
-        const team =
-          competitor === undefined
-            ? undefined
-            : await upsertCompetitor(db, event.league, { name: competitor });
-        outcomes.push({ outcomeId: randomUUID(), name, competitorId: team?.competitorId });
-      }
-      const marketId = randomUUID();
-      const definition: MarketDefinition = {
-        marketId,
-        eventId: event.eventId,
-        marketType: body.marketType,
-        description: body.description,
-        strike,
-        playerId,
-        voids: body.voids,
-        outcomes,
-        fee: body.fee === undefined ? DEFAULT_FEES[event.type] : feeOf(body.fee),
-        liveDelayMs: body.liveDelayMs,
-        ticks: (await reference.ticks()).prices,
-      };
-      const open = body.open && event.status !== "CLOSED_PREGAME";
-      const command: MarketCommand = {
-        kind: "create",
-        definition,
-        open,
-        live: event.status === "OPEN_INGAME",
-      };
-      const deed = { action: "market.create", subject: marketId, after: body };
-      accepted(
-        await recordIntent(db, call, deed, () => exchange.market(marketId, command, { id: marketId })),
-      );
-      await catchUpWithEvent(marketId, event);
-      return { body: adminMarketOnWire(await caughtUpMarket(parts, marketId)) };
+    docs: {
+      summary: "Create a market",
+      refuses: ["EVENT_NOT_FOUND", "INVALID_TRANSITION", "MARKET_EXISTS"],
+      exampleBody: {
+        eventId: IDS.eventId,
+        marketType: "TOTAL",
+        description: "Points over or under 47.5",
+        strike: "47.5",
+        voids: "PUSH",
+        fee: { coefficient: "0.03", makerCredit: "0.5", charged: "WHEN_LIVE" },
+        outcomes: [{ name: "Over 47.5" }, { name: "Under 47.5" }],
+      },
     },
+    run: async ({ body, ...call }) => ({ body: adminMarketOnWire(await createMarket(parts, body, call)) }),
   });
 
-  const list = sessionEndpoint({
+  const list = route("GET /admin/v1/markets", {
+    access: OPERATOR,
     query: AdminMarketsQuery,
     answer: pageOf(AdminMarket),
+    docs: {
+      summary: "Markets, newest first",
+      exampleQuery: { event: IDS.eventId, status: "OPEN" },
+    },
     run: async ({ query }) => {
       const { event: eventId, league, status, ...page } = query;
       const { items, next } = await listMarkets(db, { eventId, leagues: league, statuses: status }, page);
@@ -185,8 +217,13 @@ export function adminMarketEndpoints(parts: AdminMarketParts) {
     return market;
   };
 
-  const one = sessionEndpoint({
+  const one = route("GET /admin/v1/markets/:marketId", {
+    access: OPERATOR,
     answer: AdminMarket,
+    docs: {
+      summary: "One market",
+      refuses: ["MARKET_NOT_FOUND"],
+    },
     run: async ({ id }) => {
       const marketId = id("marketId");
       await known(marketId);
@@ -194,9 +231,15 @@ export function adminMarketEndpoints(parts: AdminMarketParts) {
     },
   });
 
-  const setStatus = sessionEndpoint({
+  const setStatus = route("POST /admin/v1/markets/:marketId/status", {
+    access: OPERATOR,
     body: MarketStatusBody,
     answer: AdminMarket,
+    docs: {
+      summary: "Open, close, pause or resume a market",
+      refuses: ["MARKET_NOT_FOUND", "INVALID_TRANSITION"],
+      exampleBody: { action: "pause" },
+    },
     run: async ({ body, id, ...call }) => {
       const { marketId, status, paused } = await known(id("marketId"));
       const { action } = body;
@@ -207,9 +250,15 @@ export function adminMarketEndpoints(parts: AdminMarketParts) {
     },
   });
 
-  const change = sessionEndpoint({
+  const change = route("PATCH /admin/v1/markets/:marketId", {
+    access: OPERATOR,
     body: MarketPatchBody,
     answer: AdminMarket,
+    docs: {
+      summary: "Change the fee, the placement delay or the description",
+      refuses: ["MARKET_NOT_FOUND"],
+      exampleBody: { liveDelayMs: 2_000 },
+    },
     run: async ({ body, id, ...call }) => {
       const { marketId, fee, liveDelayMs, description } = await known(id("marketId"));
       const command: MarketCommand = {
@@ -229,5 +278,5 @@ export function adminMarketEndpoints(parts: AdminMarketParts) {
     },
   });
 
-  return { create, list, one, setStatus, change };
+  return [create, list, one, change, setStatus];
 }

@@ -9,9 +9,10 @@ import type { Database } from "../../db/database.js";
 import { allMarkets } from "../../db/queries/catalog/markets.js";
 import { money, type Money } from "../../db/queries/operator/money.js";
 import type { Exchange } from "../../stream/log/ports.js";
-import { sessionEndpoint } from "../request/route.js";
-import { MoneyReport } from "./schemas/operator.js";
+import { OPERATOR } from "../request/access.js";
+import { route } from "../request/route.js";
 import { READ_ONLY } from "../trading/ledger-client.js";
+import { MoneyReport } from "./schemas/operator.js";
 
 type Side = Readonly<Record<Currency, Money>>;
 
@@ -108,7 +109,7 @@ function sideOnWire(side: Side) {
   });
 }
 
-export function moneyEndpoints({ db, exchange }: { db: Database; exchange: Exchange }) {
+export function moneyRoutes({ db, exchange }: { db: Database; exchange: Exchange }) {
   const askLedger = async (shard: number): Promise<LedgerReport> => {
     const reply = await exchange.ledger(shard, { kind: "report" }, READ_ONLY);
     if (!reply.ok || reply.kind !== "report") throw new Error(`ledger ${shard} gave no report`);
@@ -132,8 +133,12 @@ export function moneyEndpoints({ db, exchange }: { db: Database; exchange: Excha
     };
   };
 
-  const report = sessionEndpoint({
+  const report = route("GET /admin/v1/money", {
+    access: OPERATOR,
     answer: MoneyReport,
+    docs: {
+      summary: "The sums of all money, of the live actors and again of Postgres",
+    },
     run: async () => {
       let seen = await look();
       for (let attempt = 1; attempt < ATTEMPTS; attempt += 1) {
@@ -151,5 +156,5 @@ export function moneyEndpoints({ db, exchange }: { db: Database; exchange: Excha
     },
   });
 
-  return { report };
+  return [report];
 }

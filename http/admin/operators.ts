@@ -2,25 +2,26 @@
 
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../db/database.js";
-import { recordAudit } from "../../db/queries/operator/audit.js";
 import { createTrader } from "../../db/queries/accounts/traders.js";
-import { Refused } from "../request/errors.js";
+import { recordAudit } from "../../db/queries/operator/audit.js";
 import type { Passwords } from "../auth/passwords.js";
-import { sessionEndpoint } from "../request/route.js";
+import { OPERATOR } from "../request/access.js";
+import { Refused } from "../request/errors.js";
+import { route } from "../request/route.js";
 import { RegisterBody, Registered } from "../surface-a/schemas/account.js";
 import { auditedAction } from "./audit.js";
 
-export function operatorEndpoints({
-  db,
-  passwords,
-}: {
-  readonly db: Database;
-  readonly passwords: Passwords;
-}) {
-  const create = sessionEndpoint({
+export function operatorRoutes({ db, passwords }: { readonly db: Database; readonly passwords: Passwords }) {
+  const create = route("POST /admin/v1/operators", {
+    access: OPERATOR,
     status: 201,
     body: RegisterBody,
     answer: Registered,
+    docs: {
+      summary: "Create an operator",
+      refuses: ["EMAIL_TAKEN"],
+      exampleBody: { email: "second@example.com", password: "another long password" },
+    },
     run: async ({ body, ...call }) => {
       const passwordHash = await passwords.hash(body.password);
       const made = await db.transaction(async (tx) => {
@@ -42,5 +43,5 @@ export function operatorEndpoints({
       return { body: made };
     },
   });
-  return { create };
+  return [create];
 }

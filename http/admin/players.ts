@@ -2,20 +2,31 @@
 
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../db/database.js";
-import { recordAudit } from "../../db/queries/operator/audit.js";
 import { listLeagues } from "../../db/queries/catalog/classification.js";
 import { addPlayer, listPlayers, upsertCompetitor } from "../../db/queries/catalog/competitors.js";
+import { recordAudit } from "../../db/queries/operator/audit.js";
+import { OPERATOR } from "../request/access.js";
 import { Refused } from "../request/errors.js";
-import { sessionEndpoint } from "../request/route.js";
 import { pageOf } from "../request/fields.js";
-import { Player, PlayerBody, PlayersQuery } from "./schemas/operator.js";
+import { route } from "../request/route.js";
 import { auditedAction } from "./audit.js";
+import { Player, PlayerBody, PlayersQuery } from "./schemas/operator.js";
 
-export function playerEndpoints({ db }: { readonly db: Database }) {
-  const create = sessionEndpoint({
+export function playerRoutes({ db }: { readonly db: Database }) {
+  const create = route("POST /admin/v1/players", {
+    access: OPERATOR,
     status: 201,
     body: PlayerBody,
     answer: Player,
+    docs: {
+      summary: "Create a player",
+      exampleBody: {
+        name: "A. Bee",
+        fullName: "Ada Bee",
+        position: "QB",
+        team: { league: "NFL", name: "Bees" },
+      },
+    },
     run: async ({ body, ...call }) => {
       const { name, fullName = name, position = null, team } = body;
       const known = await listLeagues(db);
@@ -45,14 +56,18 @@ export function playerEndpoints({ db }: { readonly db: Database }) {
     },
   });
 
-  const list = sessionEndpoint({
+  const list = route("GET /admin/v1/players", {
+    access: OPERATOR,
     query: PlayersQuery,
     answer: pageOf(Player),
+    docs: {
+      summary: "Players",
+    },
     run: async ({ query }) => {
       const { items, next } = await listPlayers(db, query);
       return { body: { items: [...items], next } };
     },
   });
 
-  return { create, list };
+  return [list, create];
 }

@@ -2,16 +2,17 @@
 
 import { CONTRACT_TICKS, formatPrice, type Ticks as Price } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
-import { recordAudit } from "../../db/queries/operator/audit.js";
 import { addLeague, addMarketType } from "../../db/queries/catalog/classification.js";
 import { allMarkets } from "../../db/queries/catalog/markets.js";
 import { currentTicks, publishTicks } from "../../db/queries/catalog/ticks.js";
+import { recordAudit } from "../../db/queries/operator/audit.js";
 import type { Exchange } from "../../stream/log/ports.js";
 import type { Changes } from "../reference/changes.js";
+import { OPERATOR } from "../request/access.js";
 import { Refused } from "../request/errors.js";
-import { sessionEndpoint } from "../request/route.js";
-import { League, LeagueBody, MarketType, MarketTypeBody, Ticks, TicksBody } from "./schemas/operator.js";
+import { route } from "../request/route.js";
 import { auditedAction } from "./audit.js";
+import { League, LeagueBody, MarketType, MarketTypeBody, Ticks, TicksBody } from "./schemas/operator.js";
 
 export interface ReferenceDataParts {
   readonly db: Database;
@@ -37,9 +38,13 @@ function requireTable(prices: readonly Price[]): void {
   }
 }
 
-export function referenceDataEndpoints({ db, exchange, changes }: ReferenceDataParts) {
-  const readTicks = sessionEndpoint({
+export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataParts) {
+  const readTicks = route("GET /admin/v1/ticks", {
+    access: OPERATOR,
     answer: Ticks,
+    docs: {
+      summary: "The tick table",
+    },
     run: async () => ({ body: { prices: (await currentTicks(db)).prices.map(formatPrice) } }),
   });
 
@@ -55,9 +60,15 @@ export function referenceDataEndpoints({ db, exchange, changes }: ReferenceDataP
     await Promise.all(Array.from({ length: PARALLEL }, tell));
   };
 
-  const putTicks = sessionEndpoint({
+  const putTicks = route("PUT /admin/v1/ticks", {
+    access: OPERATOR,
     body: TicksBody,
     answer: Ticks,
+    docs: {
+      summary: "Publish a tick table",
+      description: "Strictly rising, each price with its complement. Resting orders keep resting.",
+      exampleBody: { prices: ["0.250", "0.500", "0.750"] },
+    },
     run: async ({ body, caller, incoming }) => {
       requireTable(body.prices);
       const shown = { prices: body.prices.map(formatPrice) };
@@ -74,10 +85,16 @@ export function referenceDataEndpoints({ db, exchange, changes }: ReferenceDataP
     },
   });
 
-  const createLeague = sessionEndpoint({
+  const createLeague = route("POST /admin/v1/leagues", {
+    access: OPERATOR,
     status: 201,
     body: LeagueBody,
     answer: League,
+    docs: {
+      summary: "Create a league",
+      refuses: ["ALREADY_EXISTS"],
+      exampleBody: { name: "Insect League", sport: "FOOTBALL" },
+    },
     run: async ({ body, ...call }) => {
       const league = { name: body.name, sport: body.sport ?? body.name };
       await db.transaction(async (tx) => {
@@ -92,10 +109,16 @@ export function referenceDataEndpoints({ db, exchange, changes }: ReferenceDataP
     },
   });
 
-  const createMarketType = sessionEndpoint({
+  const createMarketType = route("POST /admin/v1/market-types", {
+    access: OPERATOR,
     status: 201,
     body: MarketTypeBody,
     answer: MarketType,
+    docs: {
+      summary: "Create a market type; with `qaOnly` it exists where EXCHANGE_ENV is qa",
+      refuses: ["ALREADY_EXISTS"],
+      exampleBody: { name: "WINGSPAN", qaOnly: false },
+    },
     run: async ({ body, ...call }) => {
       await db.transaction(async (tx) => {
         if (!(await addMarketType(tx, body)))
@@ -109,5 +132,5 @@ export function referenceDataEndpoints({ db, exchange, changes }: ReferenceDataP
     },
   });
 
-  return { readTicks, putTicks, createLeague, createMarketType };
+  return [readTicks, putTicks, createLeague, createMarketType];
 }

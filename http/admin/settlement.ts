@@ -3,8 +3,8 @@
 import { randomUUID } from "node:crypto";
 import type { MarketReply } from "../../actors/market/commands.js";
 import type { Grade } from "../../actors/market/types.js";
-import { recordAudit } from "../../db/queries/operator/audit.js";
 import { findMarket, type MarketRecord } from "../../db/queries/catalog/markets.js";
+import { recordAudit } from "../../db/queries/operator/audit.js";
 import {
   approveSettlement,
   findSettlement,
@@ -13,8 +13,13 @@ import {
   type SettlementRequest,
 } from "../../db/queries/operator/settlements.js";
 import type { SettlementJob } from "../../stream/jobs/settlement.js";
+import { IDS } from "../docs/examples.js";
+import { OPERATOR } from "../request/access.js";
 import { Refused } from "../request/errors.js";
-import { sessionEndpoint } from "../request/route.js";
+import { route } from "../request/route.js";
+import { READ_ONLY } from "../trading/ledger-client.js";
+import { auditedAction, recordIntent, type ActionRequest } from "./audit.js";
+import { accepted, caughtUpMarket, type AdminMarketParts } from "./markets.js";
 import {
   GradeAnswer,
   GradeBody,
@@ -23,9 +28,6 @@ import {
   SettlementProgress,
   SettlementStarted,
 } from "./schemas/operator.js";
-import { READ_ONLY } from "../trading/ledger-client.js";
-import { auditedAction, recordIntent, type ActionRequest } from "./audit.js";
-import { accepted, caughtUpMarket, type AdminMarketParts } from "./markets.js";
 import { previewPayouts } from "./settlement-preview.js";
 
 export interface SettlementParts extends Pick<AdminMarketParts, "db" | "exchange" | "freshness" | "changes"> {
@@ -73,7 +75,7 @@ function sameGrade(one: Grade, other: Grade): boolean {
         (one.kind !== "WINNER" || other.kind !== "WINNER" || one.outcome === other.outcome);
 }
 
-export function settlementEndpoints(parts: SettlementParts) {
+export function settlementRoutes(parts: SettlementParts) {
   const { db, exchange, enqueueSettlement, onError } = parts;
 
   const known = async (marketId: string): Promise<MarketRecord> => {
@@ -152,11 +154,27 @@ export function settlementEndpoints(parts: SettlementParts) {
     return { settlementId: kept.settlementId, marketId, status: "PENDING_APPROVAL" as const };
   };
 
-  const grade = sessionEndpoint({
+  const grade = route("POST /admin/v1/markets/:marketId/grade", {
+    access: OPERATOR,
     status: 202,
     query: PreviewQuery,
     body: GradeBody,
     answer: GradeAnswer,
+    docs: {
+      summary: "Grade a market and settle it; with `preview=true` only show the payouts",
+      description: "`{ winner }`, `{ push: true }` on a PUSH market, or `{ prices }` on an FMV one.",
+      refuses: [
+        "MARKET_NOT_FOUND",
+        "OUTCOME_NOT_FOUND",
+        "INVALID_PRICES",
+        "VOID_KIND",
+        "ALREADY_GRADED",
+        "INVALID_TRANSITION",
+      ],
+      also: { 200: "With `preview=true`: what would be paid. Nothing has changed." },
+      exampleQuery: { preview: "true" },
+      exampleBody: { winner: IDS.outcomeId },
+    },
     run: async ({ body, query, id, ...call }) => {
       const market = await known(id("marketId"));
       const asked = gradeOf(market, body);
@@ -170,9 +188,14 @@ export function settlementEndpoints(parts: SettlementParts) {
     },
   });
 
-  const approve = sessionEndpoint({
+  const approve = route("POST /admin/v1/markets/:marketId/settlement/approve", {
+    access: OPERATOR,
     status: 202,
     answer: SettlementStarted,
+    docs: {
+      summary: "Approve a grade as the second operator",
+      refuses: ["MARKET_NOT_FOUND", "NOT_GRADED", "ALREADY_GRADED", "VOID_KIND", "INVALID_TRANSITION"],
+    },
     run: async ({ id, ...call }) => {
       const market = await known(id("marketId"));
       const { marketId } = market;
@@ -191,8 +214,13 @@ export function settlementEndpoints(parts: SettlementParts) {
     },
   });
 
-  const withdraw = sessionEndpoint({
+  const withdraw = route("DELETE /admin/v1/markets/:marketId/settlement", {
+    access: OPERATOR,
     status: 204,
+    docs: {
+      summary: "Withdraw a grade that waits for its approval",
+      refuses: ["MARKET_NOT_FOUND", "NOT_GRADED"],
+    },
     run: async ({ id, ...call }) => {
       const { marketId } = await known(id("marketId"));
       const request = await waiting(marketId);
@@ -207,8 +235,13 @@ export function settlementEndpoints(parts: SettlementParts) {
     },
   });
 
-  const progress = sessionEndpoint({
+  const progress = route("GET /admin/v1/markets/:marketId/settlement", {
+    access: OPERATOR,
     answer: SettlementProgress,
+    docs: {
+      summary: "How far a settlement is",
+      refuses: ["MARKET_NOT_FOUND", "NOT_GRADED"],
+    },
     run: async ({ id }) => {
       const { marketId } = await known(id("marketId"));
       const inForce = await settlementInForce(marketId);
@@ -225,11 +258,19 @@ export function settlementEndpoints(parts: SettlementParts) {
     },
   });
 
-  const remediate = sessionEndpoint({
+  const remediate = route("POST /admin/v1/markets/:marketId/remediate", {
+    access: OPERATOR,
     status: 202,
     query: PreviewQuery,
     body: RemediateBody,
     answer: GradeAnswer,
+    docs: {
+      summary: "Take a settlement back, so that the market can be graded again",
+      refuses: ["MARKET_NOT_FOUND", "NOT_SETTLED", "NOT_GRADED", "INVALID_TRANSITION"],
+      also: { 200: "With `preview=true`: what would be taken back. Nothing has changed." },
+      exampleQuery: { preview: "true" },
+      exampleBody: { reason: "the score was corrected" },
+    },
     run: async ({ body, query, id, ...call }) => {
       const market = await known(id("marketId"));
       const { marketId, eventId } = market;
@@ -250,5 +291,5 @@ export function settlementEndpoints(parts: SettlementParts) {
     },
   });
 
-  return { grade, approve, withdraw, progress, remediate };
+  return [grade, progress, approve, withdraw, remediate];
 }

@@ -1,7 +1,5 @@
 /** Strikes that market makers ask for: approving one makes the market (contract section 8). */
 
-import type { Database } from "../../db/database.js";
-import { recordAudit } from "../../db/queries/operator/audit.js";
 import { findCompetitors } from "../../db/queries/catalog/competitors.js";
 import { allMarkets, findMarket } from "../../db/queries/catalog/markets.js";
 import {
@@ -10,25 +8,21 @@ import {
   listStrikeRequests,
   type StrikeRequest as Request,
 } from "../../db/queries/operator/strike-requests.js";
-import { restrike } from "../surface-b/strikes.js";
+import { recordAudit } from "../../db/queries/operator/audit.js";
+import { OPERATOR } from "../request/access.js";
 import { Refused } from "../request/errors.js";
-import { Serialized, sessionEndpoint } from "../request/route.js";
 import { pageOf } from "../request/fields.js";
+import { route } from "../request/route.js";
+import { restrike } from "../surface-b/strikes.js";
+import { auditedAction, type ActionRequest } from "./audit.js";
+import { createMarket, type AdminMarketParts } from "./markets.js";
 import { StrikeDecisionBody, StrikeRequest, StrikeRequestsQuery } from "./schemas/operator.js";
-import { auditedAction } from "./audit.js";
-import type { adminMarketEndpoints } from "./markets.js";
 
-type CreateMarket = ReturnType<typeof adminMarketEndpoints>["create"];
-type Call = Omit<Parameters<CreateMarket["run"]>[0], "body">;
+export function strikeRequestRoutes(parts: AdminMarketParts) {
+  const { db } = parts;
 
-export interface StrikeRequestParts {
-  readonly db: Database;
-  readonly createMarket: CreateMarket;
-}
-
-export function strikeRequestEndpoints({ db, createMarket }: StrikeRequestParts) {
   /** The market that was asked for: made like the one it was asked about, or found, if it is there by now. */
-  const marketFor = async (call: Call, { marketId, strike }: Request): Promise<string> => {
+  const marketFor = async (call: ActionRequest, { marketId, strike }: Request): Promise<string> => {
     const model = await findMarket(db, marketId);
     if (model === undefined) throw new Refused("MARKET_NOT_FOUND");
     const from = model.strike === null ? undefined : Number(model.strike);
@@ -43,39 +37,53 @@ export function strikeRequestEndpoints({ db, createMarket }: StrikeRequestParts)
     const ids = model.outcomes.flatMap(({ competitorId }) => (competitorId === null ? [] : [competitorId]));
     const teams = new Map((await findCompetitors(db, ids)).map((team) => [team.competitorId, team.name]));
     const { coefficientPpm, makerCreditPpm, charged } = model.fee;
-    const { body } = await createMarket.run({
-      ...call,
-      body: {
-        eventId: model.eventId,
-        marketType: model.marketType,
-        description,
-        strike,
-        voids: model.voids,
-        fee: { coefficient: coefficientPpm, makerCredit: makerCreditPpm, charged },
-        liveDelayMs: model.liveDelayMs,
-        playerId: model.playerId ?? undefined,
-        outcomes: model.outcomes.map(({ name, competitorId }) => ({
-          name: rewrite(name),
-          competitor: competitorId === null ? undefined : teams.get(competitorId),
-        })),
-        open: true,
-      },
-    });
-    return (body instanceof Serialized ? body.parse() : body).marketId;
+    const body = {
+      eventId: model.eventId,
+      marketType: model.marketType,
+      description,
+      strike,
+      voids: model.voids,
+      fee: { coefficient: coefficientPpm, makerCredit: makerCreditPpm, charged },
+      liveDelayMs: model.liveDelayMs,
+      playerId: model.playerId ?? undefined,
+      outcomes: model.outcomes.map(({ name, competitorId }) => ({
+        name: rewrite(name),
+        competitor: competitorId === null ? undefined : teams.get(competitorId),
+      })),
+      open: true,
+    };
+    return (await createMarket(parts, body, call)).marketId;
   };
 
-  const list = sessionEndpoint({
+  const list = route("GET /admin/v1/strike-requests", {
+    access: OPERATOR,
     query: StrikeRequestsQuery,
     answer: pageOf(StrikeRequest),
+    docs: {
+      summary: "Strike requests",
+      exampleQuery: { status: "PENDING" },
+    },
     run: async ({ query: { status, ...page } }) => {
       const { items, next } = await listStrikeRequests(db, { statuses: status }, page);
       return { body: { items: [...items], next } };
     },
   });
 
-  const decide = sessionEndpoint({
+  const decide = route("POST /admin/v1/strike-requests/:requestId", {
+    access: OPERATOR,
     body: StrikeDecisionBody,
     answer: StrikeRequest,
+    docs: {
+      summary: "Approve a strike request, which creates the market, or reject it",
+      refuses: [
+        "STRIKE_REQUEST_NOT_FOUND",
+        "MARKET_NOT_FOUND",
+        "EVENT_NOT_FOUND",
+        "INVALID_TRANSITION",
+        "MARKET_EXISTS",
+      ],
+      exampleBody: { approve: false },
+    },
     run: async ({ body: { approve }, id, ...call }) => {
       const decided = await db.transaction(async (tx) => {
         const request = await holdStrikeRequest(tx, id("requestId"));
@@ -85,7 +93,7 @@ export function strikeRequestEndpoints({ db, createMarket }: StrikeRequestParts)
         const after = await decideStrikeRequest(tx, {
           requestId: request.requestId,
           status: approve ? "APPROVED" : "REJECTED",
-          createdMarketId: approve ? await marketFor({ ...call, id }, request) : undefined,
+          createdMarketId: approve ? await marketFor(call, request) : undefined,
           decidedBy: call.caller.accountId,
           nowTs: call.incoming.receivedMs,
         });
@@ -100,5 +108,5 @@ export function strikeRequestEndpoints({ db, createMarket }: StrikeRequestParts)
     },
   });
 
-  return { list, decide };
+  return [list, decide];
 }

@@ -4,8 +4,8 @@ import { randomUUID } from "node:crypto";
 import { ledgerOf, ledgerShardOf } from "../../actors/actor.js";
 import { formatMoney } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
-import { recordAudit } from "../../db/queries/operator/audit.js";
 import { listSubaccounts } from "../../db/queries/accounts/subaccounts.js";
+import { findSubaccountByKey } from "../../db/queries/accounts/subaccounts.js";
 import {
   findTrader,
   listTraders,
@@ -13,13 +13,17 @@ import {
   setTraderState,
   type Trader,
 } from "../../db/queries/accounts/traders.js";
-import { findSubaccountByKey } from "../../db/queries/accounts/subaccounts.js";
+import { recordAudit } from "../../db/queries/operator/audit.js";
 import type { Exchange } from "../../stream/log/ports.js";
+import { IDS } from "../docs/examples.js";
 import type { Changes } from "../reference/changes.js";
+import { OPERATOR } from "../request/access.js";
 import { Refused, refusedBy } from "../request/errors.js";
-import type { Freshness } from "../trading/freshness.js";
-import { sessionEndpoint } from "../request/route.js";
 import { pageOf } from "../request/fields.js";
+import { route } from "../request/route.js";
+import type { Freshness } from "../trading/freshness.js";
+import { readWallet } from "../trading/ledger-client.js";
+import { auditedAction, recordIntent } from "./audit.js";
 import {
   AdminTrader,
   AdminTraderWithWallets,
@@ -31,8 +35,6 @@ import {
   Transacted,
   TransactionBody,
 } from "./schemas/operator.js";
-import { readWallet } from "../trading/ledger-client.js";
-import { auditedAction, recordIntent } from "./audit.js";
 
 export interface AdminTraderParts {
   readonly db: Database;
@@ -45,16 +47,21 @@ function traderOnWire({ traderId, email, role, kyc, state, stateReason, createdT
   return { traderId, email, role, kyc, state, stateReason, createdTs };
 }
 
-export function adminTraderEndpoints({ db, exchange, freshness, changes }: AdminTraderParts) {
+export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTraderParts) {
   const known = async (traderId: string): Promise<Trader> => {
     const trader = await findTrader(db, traderId);
     if (trader === undefined) throw new Refused("TRADER_NOT_FOUND");
     return trader;
   };
 
-  const list = sessionEndpoint({
+  const list = route("GET /admin/v1/traders", {
+    access: OPERATOR,
     query: TradersQuery,
     answer: pageOf(AdminTrader),
+    docs: {
+      summary: "Traders",
+      exampleQuery: { email: "trader@example.com" },
+    },
     run: async ({ query }) => {
       const { email, ...page } = query;
       const { items, next } = await listTraders(db, { email }, page);
@@ -62,8 +69,13 @@ export function adminTraderEndpoints({ db, exchange, freshness, changes }: Admin
     },
   });
 
-  const one = sessionEndpoint({
+  const one = route("GET /admin/v1/traders/:traderId", {
+    access: OPERATOR,
     answer: AdminTraderWithWallets,
+    docs: {
+      summary: "One trader, with what they hold",
+      refuses: ["TRADER_NOT_FOUND"],
+    },
     run: async ({ id, incoming }) => {
       const trader = await known(id("traderId"));
       const { traderId } = trader;
@@ -78,9 +90,15 @@ export function adminTraderEndpoints({ db, exchange, freshness, changes }: Admin
     },
   });
 
-  const kyc = sessionEndpoint({
+  const kyc = route("POST /admin/v1/traders/:traderId/kyc", {
+    access: OPERATOR,
     body: KycBody,
     answer: AdminTrader,
+    docs: {
+      summary: "Tell what came of identity verification",
+      refuses: ["TRADER_NOT_FOUND"],
+      exampleBody: { status: "VERIFIED" },
+    },
     run: async ({ body, id, ...call }) => {
       const before = await known(id("traderId"));
       const { traderId } = before;
@@ -95,9 +113,15 @@ export function adminTraderEndpoints({ db, exchange, freshness, changes }: Admin
     },
   });
 
-  const state = sessionEndpoint({
+  const state = route("POST /admin/v1/traders/:traderId/state", {
+    access: OPERATOR,
     body: StateBody,
     answer: AdminTrader,
+    docs: {
+      summary: "Lock, exclude or free a trader",
+      refuses: ["TRADER_NOT_FOUND"],
+      exampleBody: { state: "ACTIVE", reason: "all is well" },
+    },
     run: async ({ body, id, ...call }) => {
       const before = await known(id("traderId"));
       const { traderId } = before;
@@ -123,10 +147,30 @@ export function adminTraderEndpoints({ db, exchange, freshness, changes }: Admin
     return subaccount.subaccountId;
   };
 
-  const transact = sessionEndpoint({
+  const transact = route("POST /admin/v1/traders/:traderId/transactions", {
+    access: OPERATOR,
     status: 201,
     body: TransactionBody,
     answer: Transacted,
+    docs: {
+      summary: "Credit or debit a wallet",
+      description:
+        "Without `subaccountKeyId` the trader's own wallet. The same `clientRef` takes effect once.",
+      refuses: [
+        "TRADER_NOT_FOUND",
+        "SUBACCOUNT_NOT_FOUND",
+        "NOT_A_SUBACCOUNT_KEY",
+        "INSUFFICIENT_BALANCE",
+        "CLIENT_ID_REUSED",
+      ],
+      exampleBody: {
+        kind: "DEPOSIT",
+        amount: "100.00",
+        currency: "CASH",
+        reason: "a bank transfer",
+        clientRef: "bank-1",
+      },
+    },
     run: async ({ body, id, ...call }) => {
       const { traderId } = await known(id("traderId"));
       const { kind, amount, currency, reason, subaccountKeyId, clientRef } = body;
@@ -160,9 +204,18 @@ export function adminTraderEndpoints({ db, exchange, freshness, changes }: Admin
     },
   });
 
-  const collateral = sessionEndpoint({
+  const collateral = route("POST /admin/v1/traders/:traderId/collateral", {
+    access: OPERATOR,
     body: CollateralBody,
     answer: Collateral,
+    docs: {
+      summary: "Choose how a subaccount's open orders hold money",
+      description:
+        "`hold`: each by itself. `net`: in markets of two outcomes only the worst case of both sides. Refused while the " +
+        "open orders would then hold more than is there.",
+      refuses: ["TRADER_NOT_FOUND", "SUBACCOUNT_NOT_FOUND", "NOT_A_SUBACCOUNT_KEY", "INSUFFICIENT_BALANCE"],
+      exampleBody: { policy: "net", subaccountKeyId: IDS.keyId },
+    },
     run: async ({ body, id, ...call }) => {
       const { traderId } = await known(id("traderId"));
       const { policy, subaccountKeyId } = body;
@@ -177,5 +230,5 @@ export function adminTraderEndpoints({ db, exchange, freshness, changes }: Admin
     },
   });
 
-  return { list, one, kyc, state, transact, collateral };
+  return [list, one, kyc, state, transact, collateral];
 }

@@ -5,16 +5,15 @@
 
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import type { Access, Route } from "../request/route.js";
-import { IDS, type Note } from "./notes.js";
+import type { Access } from "../request/access.js";
+import type { Route } from "../request/route.js";
+import type { Documentation } from "./documentation.js";
+import { IDS } from "./examples.js";
 import { ref, type Json, type OpenApiDocument, type Operation } from "./json.js";
-import { OPERATOR } from "./operator.js";
 import { about, costOf, headerComponents, PARAMETERS, securitySchemes, TAGS } from "./prose.js";
 import { codesOf, refusalsOf } from "./refusals.js";
 import { servicePaths } from "./service.js";
 import { Shapes } from "./shapes.js";
-import { SURFACE_A } from "./surface-a.js";
-import { SURFACE_B } from "./surface-b.js";
 
 export interface Described {
   readonly routes: readonly Route[];
@@ -51,9 +50,6 @@ export function openApi({ routes, brand, prefix }: Described): OpenApiDocument {
   ) as OpenApiDocument;
 }
 
-/** A route that nobody has said anything about is in the document too; a test sees to it that there is none. */
-const UNNOTED: Note = { summary: "" };
-
 /** A path of a table as OpenAPI writes it. */
 function templateOf(path: string): string {
   return path.replaceAll(/:(\w+)/g, "{$1}");
@@ -76,36 +72,26 @@ class Shared {
   }
 }
 
-function noteOf({ method, path }: Route, prefix: string): Note {
-  const line = (from: string): string => `${method.toUpperCase()} ${path.slice(from.length)}`;
-  const emm = `/${prefix}/v2/emm`;
-  const admin = "/admin/v1";
-  if (path.startsWith(`${emm}/`)) return SURFACE_B[line(emm)] ?? UNNOTED;
-  if (path.startsWith(`${admin}/`)) return OPERATOR[line(admin)] ?? UNNOTED;
-  return SURFACE_A[line("")] ?? SURFACE_A[line("").replace("/v3/public/", "/v3/")] ?? UNNOTED;
-}
-
 function operationOf(route: Route, prefix: string, shapes: Shapes, shared: Shared): unknown {
-  const { access, endpoint, metering, method, path } = route;
-  const note = noteOf(route, prefix);
+  const { access, docs, metering, method, path } = route;
   const surface = access.kind === "client" ? "B" : "A";
-  const refusalHeaders = headersOf(route, note.bytes === true ? ["Canonical"] : []);
-  const codes = codesOf(route, note.refuses ?? []);
-  const successes = successesOf(route, note, shapes, prefix);
-  const refusals = refusalsOf(codes, surface, refusalHeaders, note.rejected === true);
-  const body = endpoint.body ?? note.maybeBody;
+  const refusalHeaders = headersOf(route, hasRawAnswer(route) ? (docs.headers ?? []) : []);
+  const codes = codesOf(route, docs.refuses ?? []);
+  const successes = successesOf(route, shapes, prefix);
+  const refusals = refusalsOf(codes, surface, refusalHeaders, docs.rejected === true);
+  const body = route.body ?? docs.optionalBody;
   return {
     operationId: `${method}${path.replaceAll(/[^A-Za-z0-9]+(\w)/g, (_, first: string) => first.toUpperCase())}`,
     tags: [tagOf(path, prefix)],
-    summary: note.summary,
-    description: [note.detail ?? "", reachOf(access), costOf(access, metering)]
+    summary: docs.summary,
+    description: [docs.description ?? "", reachOf(access), costOf(access, metering)]
       .filter((text) => text !== "")
       .join("\n\n"),
     security: securityOf(access),
-    parameters: [...pathParameters(path), ...queryParameters(endpoint.query, note, shapes)],
-    ...(body === undefined && note.bytes !== true
+    parameters: [...pathParameters(path), ...queryParameters(route, shapes)],
+    ...(body === undefined && !route.anyBody
       ? {}
-      : { requestBody: bodyOf(body, note, shapes, endpoint.body !== undefined) }),
+      : { requestBody: bodyOf(body, docs, shapes, route.body !== undefined) }),
     responses: merge(successes, refusals, (status, refusal) => shared.of(`${surface}${status}`, refusal)),
   } satisfies Operation;
 }
@@ -182,7 +168,7 @@ function pathParameters(path: string): Json[] {
   }));
 }
 
-function queryParameters(query: z.core.$ZodType | undefined, note: Note, shapes: Shapes): Json[] {
+function queryParameters({ query, docs }: Route, shapes: Shapes): Json[] {
   if (query === undefined) return [];
   return shapes.parametersOf(query).map(({ name, shape }) => ({
     name,
@@ -190,7 +176,7 @@ function queryParameters(query: z.core.$ZodType | undefined, note: Note, shapes:
     required: !mayBeAbsent(shape),
     ...(PARAMETERS[name] === undefined ? {} : { description: PARAMETERS[name] }),
     schema: shapes.of(shape),
-    ...(note.query?.[name] === undefined ? {} : { example: note.query[name] }),
+    ...(docs.exampleQuery?.[name] === undefined ? {} : { example: docs.exampleQuery[name] }),
   }));
 }
 
@@ -199,8 +185,13 @@ function mayBeAbsent(shape: z.core.$ZodType): boolean {
   return z.safeParse(shape, undefined).success;
 }
 
-function bodyOf(body: z.core.$ZodType | undefined, note: Note, shapes: Shapes, required: boolean): Json {
-  const example = note.body === undefined ? {} : { example: note.body };
+function bodyOf(
+  body: z.core.$ZodType | undefined,
+  { exampleBody }: Documentation,
+  shapes: Shapes,
+  required: boolean,
+): Json {
+  const example = exampleBody === undefined ? {} : { example: exampleBody };
   if (body === undefined)
     return { content: { "application/octet-stream": {}, "application/json": { ...example } } };
   return { required, content: { "application/json": { schema: shapes.of(body), ...example } } };
@@ -225,6 +216,11 @@ function headersOf({ access, metering, method }: Route, more: readonly string[])
   );
 }
 
+/** Returns whether the answer is any bytes, like the body. */
+function hasRawAnswer({ anyBody, answer }: Route): boolean {
+  return anyBody && answer === undefined;
+}
+
 /** Answers to the examples, by operation and status, as a test had them. */
 const ANSWERS = JSON.parse(readFileSync(`${import.meta.dirname}/answers.json`, "utf8")) as Readonly<
   Record<string, Json>
@@ -236,24 +232,18 @@ function exampleOf({ method, path }: Route, status: string, prefix: string): { r
   return example === undefined ? {} : { example };
 }
 
-function successesOf(
-  route: Route,
-  note: Note,
-  shapes: Shapes,
-  prefix: string,
-): Readonly<Record<string, Json>> {
-  const { endpoint } = route;
-  const { answer } = endpoint;
-  const also = note.also ?? {};
-  const headers = headersOf(route, [...(note.headers ?? []), ...(also[304] === undefined ? [] : ["ETag"])]);
+function successesOf(route: Route, shapes: Shapes, prefix: string): Readonly<Record<string, Json>> {
+  const { answer, docs } = route;
+  const also = docs.also ?? {};
+  const headers = headersOf(route, [...(docs.headers ?? []), ...(also[304] === undefined ? [] : ["ETag"])]);
   const contentOf = (status: string): Json => {
     if (status === "304") return {};
-    if (note.bytes === true) return { content: { "*/*": exampleOf(route, status, prefix) } };
+    if (hasRawAnswer(route)) return { content: { "*/*": exampleOf(route, status, prefix) } };
     if (answer === undefined) return {};
     const shape = { schema: shapes.of(answer), ...exampleOf(route, status, prefix) };
     return { content: { "application/json": shape } };
   };
-  const described = { [endpoint.status]: FIRST[endpoint.status] ?? "Done.", ...also };
+  const described = { [route.status]: FIRST[route.status] ?? "Done.", ...also };
   return Object.fromEntries(
     Object.entries(described).map(([status, description]) => [
       status,

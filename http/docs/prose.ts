@@ -1,10 +1,10 @@
 /** What the document says in words: about the whole, the price of a route, its parameters, headers and credentials. */
 
+import type { TokenBucket } from "../../stream/services/token-buckets.js";
+import type { Access } from "../request/access.js";
 import { ERRORS, statusOnB, wireCode } from "../request/errors.js";
 import type { Metering } from "../request/metering.js";
-import type { Access } from "../request/route.js";
 import { KEY_BUCKETS } from "../request/throttle.js";
-import type { TokenBucket } from "../../stream/services/token-buckets.js";
 import type { Json } from "./json.js";
 
 function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {

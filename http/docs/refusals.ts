@@ -1,8 +1,9 @@
 /** Which errors a route can answer with, and how they read: what follows from how it is reached, and what it adds. */
 
 import { STATUS_CODES } from "node:http";
+import type { Access } from "../request/access.js";
 import { ERRORS, statusOf, statusOnB, wireCode, type Code, type ErrorLine } from "../request/errors.js";
-import type { Access, Route } from "../request/route.js";
+import type { Route } from "../request/route.js";
 import { ref, type Json } from "./json.js";
 
 const ALWAYS: readonly Code[] = [
@@ -22,6 +23,26 @@ export const LOCATION: readonly Code[] = [
   "INVALID_GEOLOCATION_REGION",
   "RESTRICTED_GEOLOCATION_REGION",
 ];
+
+/** Codes with which the rules of trading refuse an order, on either surface. */
+export const ORDER_REFUSALS: readonly Code[] = [
+  "INVALID_PRICE",
+  "QTY_OUT_OF_RANGE",
+  "TTL_NOT_ALLOWED",
+  "TTL_REQUIRED",
+  "TTL_OUT_OF_RANGE",
+  "EVENT_NOT_TRADABLE",
+  "OUTCOME_NOT_FOUND",
+  "MARKET_CLOSED",
+  "MARKET_PAUSED",
+  "CLIENT_ID_REUSED",
+  "GROUP_NOT_FOUND",
+  "GROUP_LIMIT",
+  "INSUFFICIENT_BALANCE",
+  "OPEN_ORDER_LIMIT_EXCEEDED",
+  "POSITION_LIMIT_EXCEEDED",
+];
+export const BATCH_REFUSALS: readonly Code[] = [...ORDER_REFUSALS, "EMPTY_BATCH", "BATCH_TOO_LARGE"];
 
 function ofAccess(access: Access, method: Route["method"]): readonly Code[] {
   switch (access.kind) {

@@ -4,22 +4,24 @@
  */
 
 import type { Response } from "express";
+import type { KeyUse } from "../auth/key-use.js";
+import type { Idempotency } from "../auth/idempotency.js";
+import type { Signatures } from "../auth/signatures.js";
+import type { WebTokens } from "../auth/web-tokens.js";
+import { notesOf, REPEATED, type Incoming } from "../edge/incoming.js";
+import { refuseLocation, type Locations } from "../geo/locations.js";
+import { refuseInMaintenance } from "../reference/maintenance.js";
+import type { Reference } from "../reference/reference.js";
+import type { Clients } from "../surface-b/auth/clients.js";
+import type { Access } from "./access.js";
+import { refuseInactive, refuseUnverified } from "./account-state.js";
 import type { KeyCaller, SessionCaller } from "./callers.js";
 import { traderOf } from "./callers.js";
-import type { Clients } from "../surface-b/auth/clients.js";
-import { refuseInactive, refuseUnverified } from "./account-state.js";
 import { Refused } from "./errors.js";
-import { refuseLocation, type Locations } from "../geo/locations.js";
-import { notesOf, REPEATED, type Incoming } from "../edge/incoming.js";
-import type { KeyUse } from "../auth/key-use.js";
-import { refuseInMaintenance } from "../reference/maintenance.js";
 import { rowTokens, type Price } from "./metering.js";
-import type { Reference } from "../reference/reference.js";
-import type { Idempotency } from "../auth/idempotency.js";
-import type { Access, Admission, Admitted, Route } from "./route.js";
-import type { Signatures } from "../auth/signatures.js";
+import type { Route } from "./route.js";
+import type { Admission, Admitted } from "./serve.js";
 import type { Charge, Throttle } from "./throttle.js";
-import type { WebTokens } from "../auth/web-tokens.js";
 
 export interface AdmissionParts {
   readonly signatures: Signatures;

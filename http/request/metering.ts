@@ -38,6 +38,11 @@ export function costs(bucket: Bucket, base: number, also?: readonly TokenBucket[
   };
 }
 
+/** Cost of the routes about keys, subaccounts and transfers. */
+export const ACCOUNT = costs("account", 1);
+/** Cost of the routes that read the catalog, one order or open orders. */
+export const READ = costs("read", 1);
+
 /** A list: the base, and one token per `perRows` rows answered. */
 export function perRows(bucket: Bucket, base: number, rowsPerToken: number): Metering {
   return {

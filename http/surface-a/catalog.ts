@@ -1,12 +1,10 @@
 /** Events, markets, books, trades and names, signed and public alike (contract section 5). */
 
-import { createHash } from "node:crypto";
 import type { z } from "zod";
 import { marketActor } from "../../actors/actor.js";
 import type { Currency } from "../../actors/market/types.js";
 import { formatPrice } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
-import { listLeagues, listMarketTypes, listSports } from "../../db/queries/catalog/classification.js";
 import { findEvent, listEvents, marketIdsOfEvents } from "../../db/queries/catalog/events.js";
 import {
   findMarket,
@@ -15,12 +13,17 @@ import {
   type MarketRecord,
 } from "../../db/queries/catalog/markets.js";
 import { listCandles, listTrades } from "../../db/queries/trading/trades.js";
-import { EVENT_STATUSES, type EventStatus } from "../../db/schema/catalog.js";
+import type { EventStatus } from "../../db/schema/catalog.js";
 import type { MarketBook } from "../../stream/ws/market/public-market.js";
-import { Refused } from "../request/errors.js";
-import type { Freshness } from "../trading/freshness.js";
+import { IDS, UNCHANGED } from "../docs/examples.js";
+import { etagOf, isCurrent } from "../edge/etag.js";
 import type { Reference } from "../reference/reference.js";
-import { openEndpoint } from "../request/route.js";
+import { ANYBODY, signedBy, TRADING, type Access } from "../request/access.js";
+import { Refused } from "../request/errors.js";
+import { pageOf } from "../request/fields.js";
+import { free, perRows, READ, type Metering } from "../request/metering.js";
+import { route, type Route } from "../request/route.js";
+import type { Freshness } from "../trading/freshness.js";
 import {
   Book,
   CANDLE_INTERVALS_MS,
@@ -33,11 +36,9 @@ import {
   HistoryQuery,
   Market,
   MarketsQuery,
-  Names,
   PublicTrade,
   TradesQuery,
 } from "./schemas/catalog.js";
-import { pageOf } from "../request/fields.js";
 import { coin, eventOnWire, marketOnWire, outcomeIdOf, tradeOnWire } from "./wire.js";
 
 /** Live books. */
@@ -50,33 +51,14 @@ export interface CatalogParts {
   readonly reference: Reference;
   readonly freshness: Freshness;
   readonly books: Books;
-  /** Whether market types flagged `qaOnly` exist here. */
-  readonly qa: boolean;
 }
 
 /** The statuses of events that are not over, which lists show unless others are asked for. */
 export const UNDERWAY: readonly EventStatus[] = ["OPEN_PREGAME", "CLOSED_PREGAME", "OPEN_INGAME", "DELAYED"];
 const MAX_CANDLES = 5_000;
 
-/** A weak validator would do for JSON, but the bytes of one seq are always the same. */
-export function etagOf(...parts: readonly (string | number)[]): string {
-  return `"${createHash("sha256").update(parts.join(" ")).digest("base64url").slice(0, 22)}"`;
-}
-
-/** Whether the client has this version already. */
-export function isCurrent(condition: unknown, etag: string): boolean {
-  return (
-    typeof condition === "string" &&
-    condition.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag)
-  );
-}
-
-export function catalogEndpoints({ db, reference, freshness, books, qa }: CatalogParts) {
-  const visible = (market: MarketRecord | undefined): MarketRecord => {
-    if (!market?.event.visible) throw new Refused("MARKET_NOT_FOUND");
-    return market;
-  };
-
+/** Reads pages of events and markets; the stream's queries answer the same pages as the routes. */
+export function catalogPages(db: Database) {
   const eventsPage = async (query: z.output<typeof EventsQuery>) => {
     const { league, status, startsAfter, startsBefore, ...page } = query;
     const filter = {
@@ -89,23 +71,6 @@ export function catalogEndpoints({ db, reference, freshness, books, qa }: Catalo
     const { items, next } = await listEvents(db, filter, page);
     return { items: items.map(eventOnWire), next };
   };
-
-  const events = openEndpoint({
-    query: EventsQuery,
-    answer: pageOf(CatalogEvent),
-    run: async ({ query }) => ({ body: await eventsPage(query) }),
-  });
-
-  const event = openEndpoint({
-    answer: CatalogEventWithMarkets,
-    run: async ({ id }) => {
-      const eventId = id("eventId");
-      const found = await findEvent(db, eventId);
-      if (!found?.visible) throw new Refused("EVENT_NOT_FOUND");
-      const marketIds = (await marketIdsOfEvents(db, [eventId])).get(eventId) ?? [];
-      return { body: { ...eventOnWire(found), marketIds: [...marketIds] } };
-    },
-  });
 
   const marketsPage = async (query: z.output<typeof MarketsQuery>) => {
     const { league, marketType, eventStatus, event: eventId, startsAfter, startsBefore, ...page } = query;
@@ -121,15 +86,80 @@ export function catalogEndpoints({ db, reference, freshness, books, qa }: Catalo
     const { items, next } = await listMarkets(db, filter, page);
     return { items: items.map(marketOnWire), next };
   };
+  return { eventsPage, marketsPage };
+}
 
-  const markets = openEndpoint({
+export function catalogRoutes(parts: CatalogParts): readonly Route[] {
+  return [
+    ...routesBelow("/v3", signedBy(TRADING), READ, parts),
+    ...routesBelow("/v3/public", ANYBODY, free, parts),
+    historyRoute(parts),
+  ];
+}
+
+function routesBelow(
+  base: string,
+  access: Access,
+  metering: Metering,
+  { db, reference, freshness, books }: CatalogParts,
+): readonly Route[] {
+  const { eventsPage, marketsPage } = catalogPages(db);
+
+  const visible = (market: MarketRecord | undefined): MarketRecord => {
+    if (!market?.event.visible) throw new Refused("MARKET_NOT_FOUND");
+    return market;
+  };
+
+  const events = route(`GET ${base}/catalog/events`, {
+    access,
+    metering,
+    query: EventsQuery,
+    answer: pageOf(CatalogEvent),
+    docs: {
+      summary: "Events, by their start",
+      description: "Visible ones that are not over, unless `status` asks for others.",
+      exampleQuery: { league: "NFL", status: "OPEN_PREGAME,OPEN_INGAME", limit: "100" },
+    },
+    run: async ({ query }) => ({ body: await eventsPage(query) }),
+  });
+
+  const event = route(`GET ${base}/catalog/events/:eventId`, {
+    access,
+    metering,
+    answer: CatalogEventWithMarkets,
+    docs: {
+      summary: "One event, with its markets' ids",
+      refuses: ["EVENT_NOT_FOUND"],
+    },
+    run: async ({ id }) => {
+      const eventId = id("eventId");
+      const found = await findEvent(db, eventId);
+      if (!found?.visible) throw new Refused("EVENT_NOT_FOUND");
+      const marketIds = (await marketIdsOfEvents(db, [eventId])).get(eventId) ?? [];
+      return { body: { ...eventOnWire(found), marketIds: [...marketIds] } };
+    },
+  });
+
+  const markets = route(`GET ${base}/catalog/markets`, {
+    access,
+    metering,
     query: MarketsQuery,
     answer: pageOf(Market),
+    docs: {
+      summary: "Markets of the events that are not over",
+      exampleQuery: { league: "NFL", marketType: "MONEY", event: IDS.eventId, limit: "100" },
+    },
     run: async ({ query }) => ({ body: await marketsPage(query) }),
   });
 
-  const market = openEndpoint({
+  const market = route(`GET ${base}/catalog/markets/:marketId`, {
+    access,
+    metering,
     answer: Market,
+    docs: {
+      summary: "One market",
+      refuses: ["MARKET_NOT_FOUND"],
+    },
     run: async ({ id }) => {
       const marketId = id("marketId");
       visible(await reference.market(marketId));
@@ -138,9 +168,17 @@ export function catalogEndpoints({ db, reference, freshness, books, qa }: Catalo
     },
   });
 
-  const book = openEndpoint({
+  const book = route(`GET ${base}/catalog/markets/:marketId/book`, {
+    access,
+    metering,
     query: CurrencyQuery,
     answer: Book.optional(),
+    docs: {
+      summary: "The resting orders of a market, best first, then in queue order",
+      refuses: ["MARKET_NOT_FOUND"],
+      also: UNCHANGED,
+      exampleQuery: { currency: "CASH" },
+    },
     run: async ({ id, query, incoming }) => {
       const record = visible(await reference.market(id("marketId")));
       const { marketId } = record;
@@ -166,9 +204,16 @@ export function catalogEndpoints({ db, reference, freshness, books, qa }: Catalo
     },
   });
 
-  const trades = openEndpoint({
+  const trades = route(`GET ${base}/catalog/markets/:marketId/trades`, {
+    access,
+    metering,
     query: TradesQuery,
     answer: pageOf(PublicTrade),
+    docs: {
+      summary: "The public trades of a market, newest first",
+      refuses: ["MARKET_NOT_FOUND"],
+      exampleQuery: { limit: "100" },
+    },
     run: async ({ id, query }) => {
       const record = visible(await reference.market(id("marketId")));
       const { marketId } = record;
@@ -179,9 +224,16 @@ export function catalogEndpoints({ db, reference, freshness, books, qa }: Catalo
     },
   });
 
-  const candles = openEndpoint({
+  const candles = route(`GET ${base}/catalog/markets/:marketId/candles`, {
+    access,
+    metering,
     query: CandlesQuery,
     answer: Candles,
+    docs: {
+      summary: "Prices and volume of an outcome over time",
+      refuses: ["MARKET_NOT_FOUND", "OUTCOME_NOT_FOUND"],
+      exampleQuery: { outcome: IDS.outcomeId, interval: "5m", from: "1790000000000", to: "1790003600000" },
+    },
     run: async ({ id, query }) => {
       const { marketId } = visible(await reference.market(id("marketId")));
       const place = await reference.outcome(query.outcome);
@@ -211,23 +263,22 @@ export function catalogEndpoints({ db, reference, freshness, books, qa }: Catalo
     },
   });
 
-  const history = openEndpoint({
+  return [events, event, markets, market, book, trades, candles];
+}
+
+function historyRoute({ db }: CatalogParts): Route {
+  return route("GET /v3/history/markets", {
+    access: signedBy(TRADING),
+    metering: perRows("history", 4, 50),
     query: HistoryQuery,
     answer: pageOf(Market),
+    docs: {
+      summary: "Settled markets, newest first",
+      exampleQuery: { limit: "100" },
+    },
     run: async ({ query }) => {
       const { items, next } = await settledMarkets(db, query);
       return { body: { items: items.map(marketOnWire), next }, rows: items.length };
     },
   });
-
-  const names = (read: () => Promise<string[]>) =>
-    openEndpoint({ answer: Names, run: async () => ({ body: await read() }) });
-  const types = {
-    sports: names(() => listSports(db)),
-    leagues: names(async () => (await listLeagues(db)).map(({ name }) => name)),
-    markets: names(() => listMarketTypes(db, { qa })),
-    eventStatuses: names(() => Promise.resolve([...EVENT_STATUSES])),
-  };
-
-  return { events, event, markets, market, book, trades, candles, history, types, eventsPage, marketsPage };
 }

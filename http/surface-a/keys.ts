@@ -11,15 +11,18 @@ import {
   type KeyRefusal,
   type NewKey,
 } from "../../db/queries/accounts/keys.js";
+import { acceptKey, type AcceptedKey } from "../auth/keys.js";
+import { idFrom } from "../auth/signatures.js";
+import type { KeyAlgorithm } from "../auth/signing.js";
+import { PUBLIC_KEY } from "../docs/examples.js";
+import type { Changes } from "../reference/changes.js";
+import { MANAGING, signedOrSession } from "../request/access.js";
 import type { KeyCaller, SessionCaller } from "../request/callers.js";
 import { traderOf } from "../request/callers.js";
 import { Refused } from "../request/errors.js";
-import type { Changes } from "../reference/changes.js";
-import { acceptKey, type AcceptedKey } from "../auth/keys.js";
-import { eitherEndpoint } from "../request/route.js";
+import { ACCOUNT } from "../request/metering.js";
+import { route } from "../request/route.js";
 import { Key, Keys, MintedKey, NewKeyBody } from "./schemas/account.js";
-import { idFrom } from "../auth/signatures.js";
-import type { KeyAlgorithm } from "../auth/signing.js";
 
 export interface KeyRouteParts {
   readonly db: Database;
@@ -106,7 +109,7 @@ export async function mintOnce(
   }
 }
 
-export function keyEndpoints({ db, changes }: KeyRouteParts) {
+export function keyRoutes({ db, changes }: KeyRouteParts) {
   const find = async (traderId: string, keyId: string, nowMs: number) => {
     const owned = await findKey(db, keyId);
     const live =
@@ -117,26 +120,46 @@ export function keyEndpoints({ db, changes }: KeyRouteParts) {
     return owned;
   };
 
-  const list = eitherEndpoint({
+  const list = route("GET /v3/keys", {
+    access: signedOrSession(MANAGING),
+    metering: ACCOUNT,
     answer: Keys,
+    docs: {
+      summary: "The trader's live keys",
+    },
     run: async ({ caller, incoming }) => {
       const keys = await liveKeys(db, traderOf(caller), incoming.receivedMs);
       return { body: keys.map(({ key, label }) => keyOnWire(key, label)) };
     },
   });
 
-  const one = eitherEndpoint({
+  const one = route("GET /v3/keys/:keyId", {
+    access: signedOrSession(MANAGING),
+    metering: ACCOUNT,
     answer: Key,
+    docs: {
+      summary: "One live key",
+      refuses: ["KEY_NOT_FOUND"],
+    },
     run: async ({ caller, id, incoming }) => {
       const { key, label } = await find(traderOf(caller), id("keyId"), incoming.receivedMs);
       return { body: keyOnWire(key, label) };
     },
   });
 
-  const create = eitherEndpoint({
+  const create = route("POST /v3/keys", {
+    access: signedOrSession(["management"]),
+    metering: ACCOUNT,
     status: 201,
     body: NewKeyBody,
     answer: MintedKey,
+    docs: {
+      summary: "Create a key",
+      description:
+        "A management key makes a `management::read` key; a web session makes the `management` key, of which one lives at a time and which never expires.",
+      refuses: ["KEY_EXISTS", "MANAGEMENT_KEY_EXISTS", "KYC_REQUIRED"],
+      exampleBody: { name: "laptop", publicKey: PUBLIC_KEY, algorithm: "Ed25519" },
+    },
     run: async ({ caller, body, incoming }) => {
       const scope = caller.kind === "session" ? "management" : "management::read";
       if (scope === "management" && body.expiresAt !== undefined) {
@@ -159,8 +182,16 @@ export function keyEndpoints({ db, changes }: KeyRouteParts) {
     },
   });
 
-  const revoke = eitherEndpoint({
+  const revoke = route("DELETE /v3/keys/:keyId", {
+    access: signedOrSession(["management"]),
+    metering: ACCOUNT,
     status: 204,
+    docs: {
+      summary: "Revoke a key, for good",
+      description:
+        "In force everywhere within 5 s; its sockets close. Its resting orders stay on the book until canceled.",
+      refuses: ["KEY_NOT_FOUND"],
+    },
     run: async ({ caller, id, incoming }) => {
       const keyId = id("keyId");
       const revoked = await revokeKey(db, traderOf(caller), keyId, incoming.receivedMs);
@@ -170,5 +201,5 @@ export function keyEndpoints({ db, changes }: KeyRouteParts) {
     },
   });
 
-  return { list, one, create, revoke };
+  return [list, create, one, revoke];
 }

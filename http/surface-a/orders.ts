@@ -11,12 +11,20 @@ import {
   type OrderRecord,
 } from "../../db/queries/trading/orders.js";
 import type { Exchange } from "../../stream/log/ports.js";
-import { amendOrder } from "../trading/amending.js";
+import { IDS } from "../docs/examples.js";
+import { BATCH_REFUSALS, ORDER_REFUSALS } from "../docs/refusals.js";
+import type { Reference } from "../reference/reference.js";
+import { CANCELING, PLACING, signedBy, TRADING } from "../request/access.js";
 import type { KeyCaller } from "../request/callers.js";
 import { Refused } from "../request/errors.js";
+import { byParameter, costs, perItem, perRows, READ } from "../request/metering.js";
+import { route, type Reply } from "../request/route.js";
+import { amendOrder } from "../trading/amending.js";
 import type { Freshness } from "../trading/freshness.js";
-import type { Reference } from "../reference/reference.js";
-import { keyEndpoint, type Reply } from "../request/route.js";
+import type { Placed } from "../trading/placement-answer.js";
+import { previewOrder } from "../trading/previewing.js";
+import { scopeOf } from "../trading/scope.js";
+import type { Trader, Trading } from "../trading/trading.js";
 import {
   AmendBody,
   Amended,
@@ -34,10 +42,6 @@ import {
   OrdersQuery,
   PlaceOrder,
 } from "./schemas/orders.js";
-import { scopeOf } from "../trading/scope.js";
-import type { Placed } from "../trading/placement-answer.js";
-import { previewOrder } from "../trading/previewing.js";
-import type { Trader, Trading } from "../trading/trading.js";
 import { orderOnWire, previewOnWire } from "./wire.js";
 
 export interface OrderParts {
@@ -77,13 +81,27 @@ function batchReply(placed: Placed): Reply<z.output<typeof BatchPlaced>> {
   }
 }
 
-export function orderEndpoints(parts: OrderParts) {
+const SETTLED = perRows("history", 4, 100);
+const ORDER = { outcomeId: IDS.outcomeId, price: "0.665", qty: 100, tif: "GTC" };
+const REPEATED = "The same clientId with the same body: the first acceptance again, and no second order.";
+
+export function orderRoutes(parts: OrderParts) {
   const { db, reference, freshness, trading } = parts;
 
-  const place = keyEndpoint({
+  const place = route("POST /v3/orders", {
+    access: PLACING,
+    metering: costs("place", 1),
     status: 201,
     body: PlaceOrder,
     answer: OrderAccepted,
+    docs: {
+      summary: "Place an order",
+      description:
+        "201 says that it is queued; the stream and the reads say what became of it. A `clientId` is unique per wallet for 24 hours.",
+      refuses: ORDER_REFUSALS,
+      also: { 200: REPEATED },
+      exampleBody: ORDER,
+    },
     run: async ({ caller, body }) => {
       const { commandId, resumed } = caller;
       const placed = await trading.place(walletOf(caller), [body], true, commandId, resumed);
@@ -94,36 +112,72 @@ export function orderEndpoints(parts: OrderParts) {
     },
   });
 
-  const placeBatch = keyEndpoint({
+  const placeBatch = route("POST /v3/orders/batch", {
+    access: PLACING,
+    metering: perItem("place", "orders"),
     status: 201,
     body: BatchPlace,
     answer: BatchPlaced,
+    docs: {
+      summary: "Place up to 256 orders",
+      description:
+        "Each is judged for itself. With `atomic` all are accepted or none. When none was accepted, the answer is the first refusal's, with `rejected`.",
+      refuses: BATCH_REFUSALS,
+      also: { 200: REPEATED, 207: "Some were accepted; `rejected` says which were not." },
+      rejected: true,
+      exampleBody: { orders: [ORDER, { ...ORDER, price: "0.660", tif: "PO" }], atomic: false },
+    },
     run: async ({ caller, body }) => {
       const { commandId, resumed } = caller;
       return batchReply(await trading.place(walletOf(caller), body.orders, body.atomic, commandId, resumed));
     },
   });
 
-  const preview = keyEndpoint({
+  const preview = route("POST /v3/orders/preview", {
+    access: signedBy(TRADING),
+    metering: READ,
     body: PlaceOrder,
     answer: OrderPreview,
+    docs: {
+      summary: "What an order would do now; changes nothing",
+      refuses: ORDER_REFUSALS,
+      exampleBody: ORDER,
+    },
     run: async ({ caller, body, incoming }) => ({
       body: previewOnWire(await previewOrder(parts, walletOf(caller), body, incoming.receivedMs)),
     }),
   });
 
-  const amend = keyEndpoint({
+  const amend = route("PATCH /v3/orders/:orderId", {
+    access: PLACING,
+    metering: costs("place", 1),
     body: AmendBody,
     answer: Amended,
+    docs: {
+      summary: "Change an open order",
+      description:
+        "Less quantity keeps the place in the queue and the id; anything else is one atomic cancel-and-replace with a new id.",
+      refuses: [...ORDER_REFUSALS, "ORDER_NOT_FOUND"],
+      exampleBody: { qty: 50 },
+    },
     run: async ({ caller, body, id }) => {
       const orderId = await amendOrder(parts, walletOf(caller), id("orderId"), body, caller.commandId);
       return { body: { orderId } };
     },
   });
 
-  const cancelBatch = keyEndpoint({
+  const cancelBatch = route("DELETE /v3/orders/batch", {
+    access: CANCELING,
+    metering: perItem("cancel", "orderIds"),
     body: BatchCancel,
     answer: BatchCancelResult,
+    docs: {
+      summary: "Cancel up to 256 orders",
+      description: "An id that cannot be canceled does not stop the rest.",
+      refuses: ["EMPTY_BATCH", "BATCH_TOO_LARGE"],
+      also: { 207: "Some were canceled.", 404: "None was canceled." },
+      exampleBody: { orderIds: [IDS.orderId] },
+    },
     run: async ({ caller, body }) => {
       const { canceled, notCanceled } = await trading.cancel(
         walletOf(caller),
@@ -135,16 +189,28 @@ export function orderEndpoints(parts: OrderParts) {
     },
   });
 
-  const cancelAll = keyEndpoint({
+  const cancelAll = route("DELETE /v3/orders", {
+    access: CANCELING,
+    metering: costs("cancel", 1),
     query: CancelAllQuery,
     answer: CancelAllResult,
+    docs: {
+      summary: "Cancel all of the wallet's orders, or those of an event, a market or an outcome",
+      exampleQuery: { market: IDS.marketId },
+    },
     run: async ({ caller, query }) => ({
       body: { canceled: await trading.cancelAll(walletOf(caller), query, caller.commandId) },
     }),
   });
 
-  const cancel = keyEndpoint({
+  const cancel = route("DELETE /v3/orders/:orderId", {
+    access: CANCELING,
+    metering: costs("cancel", 1),
     answer: CancelResult,
+    docs: {
+      summary: "Cancel one order",
+      refuses: ["ORDER_NOT_FOUND"],
+    },
     run: async ({ caller, id }) => {
       const orderId = id("orderId");
       const status = await trading.cancelOne(walletOf(caller), orderId, caller.commandId);
@@ -158,8 +224,14 @@ export function orderEndpoints(parts: OrderParts) {
     return orderOnWire(await reference.market(order.marketId), order);
   };
 
-  const one = keyEndpoint({
+  const one = route("GET /v3/orders/:orderId", {
+    access: signedBy(TRADING),
+    metering: READ,
     answer: Order,
+    docs: {
+      summary: "One order, for ever",
+      refuses: ["ORDER_NOT_FOUND"],
+    },
     run: async ({ caller, id }) => {
       const { traderId, wallet } = walletOf(caller);
       await freshness.reach(ledgerOf(traderId));
@@ -167,9 +239,17 @@ export function orderEndpoints(parts: OrderParts) {
     },
   });
 
-  const list = keyEndpoint({
+  const list = route("GET /v3/orders", {
+    access: signedBy(TRADING),
+    metering: byParameter("status", "OPEN", READ, SETTLED),
     query: OrdersQuery,
     answer: OrderOrPage,
+    docs: {
+      summary: "The wallet's orders, newest first; open ones unless `status` asks for others",
+      description: "With `clientId` the answer is that one order instead of a page.",
+      refuses: ["ORDER_NOT_FOUND"],
+      exampleQuery: { market: IDS.marketId, status: "OPEN" },
+    },
     run: async ({ caller, query }) => {
       const { traderId, wallet } = walletOf(caller);
       const { clientId, event, market, outcome, status, currency, startsAfter, startsBefore, ...page } =
@@ -193,5 +273,5 @@ export function orderEndpoints(parts: OrderParts) {
     },
   });
 
-  return { place, placeBatch, preview, amend, cancelBatch, cancelAll, cancel, one, list };
+  return [place, placeBatch, preview, amend, cancelBatch, cancelAll, cancel, one, list];
 }

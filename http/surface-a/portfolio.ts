@@ -5,10 +5,17 @@ import type { Database } from "../../db/database.js";
 import { listFills } from "../../db/queries/trading/fills.js";
 import { listPositions } from "../../db/queries/trading/positions.js";
 import type { Exchange } from "../../stream/log/ports.js";
-import type { Freshness } from "../trading/freshness.js";
+import { IDS, UNCHANGED } from "../docs/examples.js";
+import { etagOf, isCurrent } from "../edge/etag.js";
 import type { Reference } from "../reference/reference.js";
-import { keyEndpoint } from "../request/route.js";
+import { signedBy, TRADING } from "../request/access.js";
 import { pageOf } from "../request/fields.js";
+import { ACCOUNT, perRows, READ } from "../request/metering.js";
+import { route } from "../request/route.js";
+import type { Freshness } from "../trading/freshness.js";
+import { readWallet } from "../trading/ledger-client.js";
+import { scopeOf } from "../trading/scope.js";
+import { walletOf } from "./orders.js";
 import {
   AccountOrders,
   AccountPositions,
@@ -17,11 +24,7 @@ import {
   Position,
   PositionsQuery,
 } from "./schemas/orders.js";
-import { scopeOf } from "../trading/scope.js";
-import { readWallet } from "../trading/ledger-client.js";
 import { fillOnWire, openOrderOnWire, outcomeIdOf, positionOnWire } from "./wire.js";
-import { etagOf, isCurrent } from "./catalog.js";
-import { walletOf } from "./orders.js";
 
 export interface PortfolioParts {
   readonly db: Database;
@@ -33,9 +36,15 @@ export interface PortfolioParts {
 /** Positions are answered whole, so this bounds the answer and not what a wallet may hold. */
 const MAX_POSITIONS = 100_000;
 
-export function portfolioEndpoints({ db, exchange, reference, freshness }: PortfolioParts) {
-  const openOrders = keyEndpoint({
+export function portfolioRoutes({ db, exchange, reference, freshness }: PortfolioParts) {
+  const openOrders = route("GET /v3/account/orders", {
+    access: signedBy(TRADING),
+    metering: ACCOUNT,
     answer: AccountOrders.optional(),
+    docs: {
+      summary: "The wallet's open orders, as the stream's snapshot has them",
+      also: UNCHANGED,
+    },
     run: async ({ caller, incoming }) => {
       const { traderId, wallet } = walletOf(caller);
       const { seq, open } = (await readWallet(exchange, traderId, wallet)).orders;
@@ -49,8 +58,14 @@ export function portfolioEndpoints({ db, exchange, reference, freshness }: Portf
     },
   });
 
-  const openPositions = keyEndpoint({
+  const openPositions = route("GET /v3/account/positions", {
+    access: signedBy(TRADING),
+    metering: ACCOUNT,
     answer: AccountPositions.optional(),
+    docs: {
+      summary: "The wallet's positions, as the stream's snapshot has them",
+      also: UNCHANGED,
+    },
     run: async ({ caller, incoming }) => {
       const { traderId, wallet } = walletOf(caller);
       const { seq, positions } = (await readWallet(exchange, traderId, wallet)).positions;
@@ -65,9 +80,15 @@ export function portfolioEndpoints({ db, exchange, reference, freshness }: Portf
     },
   });
 
-  const fills = keyEndpoint({
+  const fills = route("GET /v3/portfolio/fills", {
+    access: signedBy(TRADING),
+    metering: perRows("history", 8, 50),
     query: FillsQuery,
     answer: pageOf(Fill),
+    docs: {
+      summary: "The wallet's fills, newest first",
+      exampleQuery: { market: IDS.marketId, limit: "100" },
+    },
     run: async ({ caller, query }) => {
       const { traderId, wallet } = walletOf(caller);
       const { event, market, outcome, order: orderId, currency, startsAfter, startsBefore, ...page } = query;
@@ -81,9 +102,15 @@ export function portfolioEndpoints({ db, exchange, reference, freshness }: Portf
     },
   });
 
-  const positions = keyEndpoint({
+  const positions = route("GET /v3/portfolio/positions", {
+    access: signedBy(TRADING),
+    metering: READ,
     query: PositionsQuery,
     answer: Position.array(),
+    docs: {
+      summary: "The wallet's positions",
+      exampleQuery: { event: IDS.eventId },
+    },
     run: async ({ caller, query }) => {
       const { traderId, wallet } = walletOf(caller);
       const { currency, ...named } = query;
@@ -94,5 +121,5 @@ export function portfolioEndpoints({ db, exchange, reference, freshness }: Portf
     },
   });
 
-  return { openOrders, openPositions, fills, positions };
+  return [openOrders, openPositions, fills, positions];
 }

@@ -2,18 +2,21 @@
 
 import { contracts } from "../../actors/units.js";
 import type { Exchange } from "../../stream/log/ports.js";
+import { idFrom } from "../auth/signatures.js";
+import { IDS } from "../docs/examples.js";
+import { signedBy } from "../request/access.js";
 import type { KeyCaller } from "../request/callers.js";
 import { Refused } from "../request/errors.js";
-import { keyEndpoint } from "../request/route.js";
-import { Group, GroupBody, Groups, GroupsRemoved, Heartbeat, HeartbeatBody } from "./schemas/safety.js";
-import { idFrom } from "../auth/signatures.js";
+import { ACCOUNT } from "../request/metering.js";
+import { route } from "../request/route.js";
 import { askLedger, sendToLedger } from "../trading/ledger-client.js";
 import { walletOf } from "./orders.js";
+import { Group, GroupBody, Groups, GroupsRemoved, Heartbeat, HeartbeatBody } from "./schemas/safety.js";
 
 /** Groups that a wallet may have. */
 const MAX_GROUPS = 100;
 
-export function safetyEndpoints({ exchange }: { readonly exchange: Exchange }) {
+export function safetyRoutes({ exchange }: { readonly exchange: Exchange }) {
   const groupsOf = async (caller: KeyCaller): Promise<readonly Group[]> => {
     const { traderId, wallet } = walletOf(caller);
     return (await askLedger(exchange, traderId, { kind: "groups", wallet }, "groups")).groups;
@@ -25,9 +28,15 @@ export function safetyEndpoints({ exchange }: { readonly exchange: Exchange }) {
     return group;
   };
 
-  const heartbeat = keyEndpoint({
+  const heartbeat = route("POST /v3/safety/heartbeat", {
+    access: signedBy(["trading"]),
     body: HeartbeatBody,
     answer: Heartbeat,
+    docs: {
+      summary: "Arm the dead-man switch: without another call in time all the wallet's orders are canceled",
+      description: "`timeoutMs` 0 disarms it.",
+      exampleBody: { timeoutMs: 30_000 },
+    },
     run: async ({ caller, body }) => {
       const { traderId, wallet } = walletOf(caller);
       const { timeoutMs } = body;
@@ -37,10 +46,18 @@ export function safetyEndpoints({ exchange }: { readonly exchange: Exchange }) {
     },
   });
 
-  const createGroup = keyEndpoint({
+  const createGroup = route("POST /v3/safety/groups", {
+    access: signedBy(["trading"]),
+    metering: ACCOUNT,
     status: 201,
     body: GroupBody,
     answer: Group,
+    docs: {
+      summary: "Create an order group, or change its bounds",
+      description:
+        "More than `maxFilledQty` filled within `windowMs` cancels the group's orders and refuses new ones.",
+      exampleBody: { groupId: IDS.groupId, maxFilledQty: 1_000, windowMs: 10_000 },
+    },
     run: async ({ caller, body }) => {
       const { traderId, wallet } = walletOf(caller);
       const { maxFilledQty, windowMs, groupId = idFrom(caller.commandId, "group") } = body;
@@ -55,18 +72,35 @@ export function safetyEndpoints({ exchange }: { readonly exchange: Exchange }) {
     },
   });
 
-  const listGroups = keyEndpoint({
+  const listGroups = route("GET /v3/safety/groups", {
+    access: signedBy(["trading"]),
+    metering: ACCOUNT,
     answer: Groups,
+    docs: {
+      summary: "The wallet's order groups",
+    },
     run: async ({ caller }) => ({ body: [...(await groupsOf(caller))] }),
   });
 
-  const oneGroup = keyEndpoint({
+  const oneGroup = route("GET /v3/safety/groups/:groupId", {
+    access: signedBy(["trading"]),
+    metering: ACCOUNT,
     answer: Group,
+    docs: {
+      summary: "One order group",
+      refuses: ["GROUP_NOT_FOUND"],
+    },
     run: async ({ caller, id }) => ({ body: await groupOf(caller, id("groupId")) }),
   });
 
-  const resetGroup = keyEndpoint({
+  const resetGroup = route("POST /v3/safety/groups/:groupId/reset", {
+    access: signedBy(["trading"]),
+    metering: ACCOUNT,
     answer: Group,
+    docs: {
+      summary: "Let a group that was breached place again",
+      refuses: ["GROUP_NOT_FOUND"],
+    },
     run: async ({ caller, id }) => {
       const { traderId, wallet } = walletOf(caller);
       const groupId = id("groupId");
@@ -76,8 +110,14 @@ export function safetyEndpoints({ exchange }: { readonly exchange: Exchange }) {
     },
   });
 
-  const removeGroup = keyEndpoint({
+  const removeGroup = route("DELETE /v3/safety/groups/:groupId", {
+    access: signedBy(["trading"]),
+    metering: ACCOUNT,
     status: 204,
+    docs: {
+      summary: "Remove an order group",
+      refuses: ["GROUP_NOT_FOUND"],
+    },
     run: async ({ caller, id }) => {
       const { traderId, wallet } = walletOf(caller);
       const command = { kind: "removeGroup", wallet, groupId: id("groupId") } as const;
@@ -86,8 +126,14 @@ export function safetyEndpoints({ exchange }: { readonly exchange: Exchange }) {
     },
   });
 
-  const removeGroups = keyEndpoint({
+  const removeGroups = route("DELETE /v3/safety/groups", {
+    access: signedBy(["trading"]),
+    metering: ACCOUNT,
     answer: GroupsRemoved,
+    docs: {
+      summary: "Remove all order groups",
+      refuses: ["GROUP_NOT_FOUND"],
+    },
     run: async ({ caller }) => {
       const { traderId, wallet } = walletOf(caller);
       const groups = await groupsOf(caller);
@@ -99,5 +145,5 @@ export function safetyEndpoints({ exchange }: { readonly exchange: Exchange }) {
     },
   });
 
-  return { heartbeat, createGroup, listGroups, oneGroup, resetGroup, removeGroup, removeGroups };
+  return [heartbeat, createGroup, listGroups, oneGroup, resetGroup, removeGroup, removeGroups];
 }

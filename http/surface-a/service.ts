@@ -1,18 +1,27 @@
 /** The two routes that are about the service itself: echo and limits (contract section 5). */
 
 import { MAX_WATCHED_MARKETS } from "../../stream/ws/socket/protocol.js";
-import { keyEndpoint } from "../request/route.js";
-import { Limits } from "./schemas/account.js";
 import type { Signatures } from "../auth/signatures.js";
+import { ANY_SCOPE, signedBy } from "../request/access.js";
+import { route } from "../request/route.js";
 import { KEY_BUCKETS, type Bucket, type Throttle } from "../request/throttle.js";
+import { Limits } from "./schemas/account.js";
 
-export function serviceEndpoints(parts: { throttle: Throttle; signatures: Signatures; debug: boolean }) {
+export function serviceRoutes(parts: { throttle: Throttle; signatures: Signatures; debug: boolean }) {
   const { throttle, signatures, debug } = parts;
 
-  const echo = keyEndpoint({
+  const echo = route("POST /v3/echo", {
+    access: signedBy(ANY_SCOPE),
     anyBody: true,
     pure: true,
     headers: (incoming) => canonicalHeader(signatures, incoming, debug),
+    docs: {
+      summary: "Answers the body byte for byte",
+      description:
+        "With the header `{brand}-Debug: canonical`, outside production, its 200 and its 401 carry the canonical text that the server built in `{brand}-Canonical` (base64), so that a signer can be mended by a diff.",
+      headers: ["Canonical"],
+      exampleBody: { hello: "world" },
+    },
     run: ({ incoming }) => {
       const type = incoming.header("content-type");
       return {
@@ -26,8 +35,12 @@ export function serviceEndpoints(parts: { throttle: Throttle; signatures: Signat
     },
   });
 
-  const limits = keyEndpoint({
+  const limits = route("GET /v3/limits", {
+    access: signedBy(ANY_SCOPE),
     answer: Limits,
+    docs: {
+      summary: "Every bucket's numbers and level, and how many markets may be watched at once",
+    },
     run: async ({ caller }) => {
       const state = async (bucket: Bucket) => ({
         ...KEY_BUCKETS[bucket],
@@ -47,7 +60,7 @@ export function serviceEndpoints(parts: { throttle: Throttle; signatures: Signat
     },
   });
 
-  return { echo, limits };
+  return [echo, limits];
 }
 
 /** The canonical text that the server built, for whoever asks with `Svc-Debug: canonical` outside production. */

@@ -10,12 +10,16 @@ import {
 } from "../../db/queries/accounts/device-locations.js";
 import { revokeToken } from "../../db/queries/accounts/revoked-tokens.js";
 import { createTrader, findTrader, findTraderByEmail } from "../../db/queries/accounts/traders.js";
-import type { TokenBucket, TokenBuckets } from "../../stream/services/token-buckets.js";
 import type { Exchange } from "../../stream/log/ports.js";
-import type { Changes } from "../reference/changes.js";
-import { Refused } from "../request/errors.js";
+import type { TokenBucket, TokenBuckets } from "../../stream/services/token-buckets.js";
 import type { Passwords } from "../auth/passwords.js";
-import { openEndpoint, sessionEndpoint } from "../request/route.js";
+import type { WebTokens } from "../auth/web-tokens.js";
+import type { Changes } from "../reference/changes.js";
+import { ANYBODY, WEB_SESSION } from "../request/access.js";
+import { Refused } from "../request/errors.js";
+import { route } from "../request/route.js";
+import { retryAfterSeconds } from "../request/throttle.js";
+import { readWallet } from "../trading/ledger-client.js";
 import {
   CredentialsBody,
   LocationAnswer,
@@ -25,9 +29,6 @@ import {
   SessionAnswer,
   SessionToken,
 } from "./schemas/account.js";
-import { retryAfterSeconds } from "../request/throttle.js";
-import type { WebTokens } from "../auth/web-tokens.js";
-import { readWallet } from "../trading/ledger-client.js";
 
 export interface SessionParts {
   readonly db: Database;
@@ -48,7 +49,7 @@ function locationOnWire(location: LocationRecord | undefined) {
   return { region, failed, latitude, longitude, accuracy: accuracyMetres, ts };
 }
 
-export function sessionEndpoints({ db, exchange, passwords, tokens, changes, buckets }: SessionParts) {
+export function sessionRoutes({ db, exchange, passwords, tokens, changes, buckets }: SessionParts) {
   const spend = async (subject: string, bucket: TokenBucket): Promise<void> => {
     const spent = await buckets.spend(subject, [{ bucket, cost: 1 }]);
     if (spent.granted) return;
@@ -58,10 +59,16 @@ export function sessionEndpoints({ db, exchange, passwords, tokens, changes, buc
   };
   const spendAttempt = (ip: string): Promise<void> => spend(`web-address:${ip}`, ATTEMPTS);
 
-  const register = openEndpoint({
+  const register = route("POST /v3/session/register", {
+    access: ANYBODY,
     status: 201,
     body: RegisterBody,
     answer: Registered,
+    docs: {
+      summary: "Open an account",
+      refuses: ["EMAIL_TAKEN", "RATE_LIMIT_EXCEEDED"],
+      exampleBody: { email: "trader@example.com", password: "a long password" },
+    },
     run: async ({ body, incoming }) => {
       await spendAttempt(incoming.ip);
       const passwordHash = await passwords.hash(body.password);
@@ -77,9 +84,15 @@ export function sessionEndpoints({ db, exchange, passwords, tokens, changes, buc
     },
   });
 
-  const login = openEndpoint({
+  const login = route("POST /v3/session", {
+    access: ANYBODY,
     body: CredentialsBody,
     answer: SessionToken,
+    docs: {
+      summary: "Sign in: a bearer token for 12 hours",
+      refuses: ["INVALID_CREDENTIALS", "RATE_LIMIT_EXCEEDED"],
+      exampleBody: { email: "trader@example.com", password: "a long password" },
+    },
     run: async ({ body, incoming }) => {
       // Whatever somebody calls an account, the name of its bucket is as long.
       const account = `web-account:${createHash("sha256").update(body.email.toLowerCase()).digest("base64url")}`;
@@ -95,8 +108,12 @@ export function sessionEndpoints({ db, exchange, passwords, tokens, changes, buc
     },
   });
 
-  const logout = sessionEndpoint({
+  const logout = route("DELETE /v3/session", {
+    access: WEB_SESSION,
     status: 204,
+    docs: {
+      summary: "Sign out",
+    },
     run: async ({ caller, incoming }) => {
       const { sessionId, expiresAt } = caller;
       await revokeToken(db, { tokenId: sessionId, expiresTs: expiresAt, nowTs: incoming.receivedMs });
@@ -105,8 +122,12 @@ export function sessionEndpoints({ db, exchange, passwords, tokens, changes, buc
     },
   });
 
-  const show = sessionEndpoint({
+  const show = route("GET /v3/session", {
+    access: WEB_SESSION,
     answer: SessionAnswer,
+    docs: {
+      summary: "Who is signed in",
+    },
     run: async ({ caller }) => {
       const trader = await findTrader(db, caller.accountId);
       if (trader === undefined) throw new Refused("UNAUTHENTICATED");
@@ -118,9 +139,15 @@ export function sessionEndpoints({ db, exchange, passwords, tokens, changes, buc
     },
   });
 
-  const checkIn = sessionEndpoint({
+  const checkIn = route("POST /v3/session/location", {
+    access: WEB_SESSION,
     body: LocationBody,
     answer: LocationAnswer,
+    docs: {
+      summary: "The device's check-in; placements need one of the last 3 days",
+      description: "`{ region }` in ISO 3166-2, `{ failed: true }`, or `{}` when the device knows no region.",
+      exampleBody: { region: "US-NY" },
+    },
     run: async ({ caller, body, incoming }) => {
       const location = {
         traderId: caller.accountId,
@@ -137,10 +164,14 @@ export function sessionEndpoints({ db, exchange, passwords, tokens, changes, buc
     },
   });
 
-  const location = sessionEndpoint({
+  const location = route("GET /v3/session/location", {
+    access: WEB_SESSION,
     answer: LocationAnswer,
+    docs: {
+      summary: "The last check-in",
+    },
     run: async ({ caller }) => ({ body: locationOnWire(await findLocation(db, caller.accountId)) }),
   });
 
-  return { register, login, logout, show, checkIn, location };
+  return [register, login, show, logout, checkIn, location];
 }

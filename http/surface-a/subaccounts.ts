@@ -11,10 +11,15 @@ import {
   type Subaccount as SubaccountRecord,
 } from "../../db/queries/accounts/subaccounts.js";
 import type { Exchange } from "../../stream/log/ports.js";
-import type { KeyCaller } from "../request/callers.js";
+import { PUBLIC_KEY } from "../docs/examples.js";
 import type { Changes } from "../reference/changes.js";
+import { ANY_SCOPE, MANAGING, signedBy, verifiedBy } from "../request/access.js";
+import type { KeyCaller } from "../request/callers.js";
 import { Refused } from "../request/errors.js";
-import { keyEndpoint } from "../request/route.js";
+import { ACCOUNT } from "../request/metering.js";
+import { route } from "../request/route.js";
+import { readWallet } from "../trading/ledger-client.js";
+import { keyRow, mintOnce, newId, refusedKey, requireFuture, requireKey } from "./keys.js";
 import {
   Balance,
   CurrencyOnly,
@@ -26,14 +31,15 @@ import {
   Subaccounts,
 } from "./schemas/account.js";
 import { coin } from "./wire.js";
-import { readWallet } from "../trading/ledger-client.js";
-import { keyRow, mintOnce, newId, refusedKey, requireFuture, requireKey } from "./keys.js";
 
 export interface SubaccountParts {
   readonly db: Database;
   readonly exchange: Exchange;
   readonly changes: Changes;
 }
+
+/** Codes of `requireSubaccount`, besides 403 for another subaccount of the trader. */
+export const SUBACCOUNT_REFUSALS = ["SUBACCOUNT_NOT_FOUND", "NOT_A_SUBACCOUNT_KEY"] as const;
 
 /**
  * The subaccount that the key in the path reaches, for its own trader and, when the caller holds a trading key, only
@@ -53,7 +59,7 @@ export async function requireSubaccount(
   return found;
 }
 
-export function subaccountEndpoints({ db, exchange, changes }: SubaccountParts) {
+export function subaccountRoutes({ db, exchange, changes }: SubaccountParts) {
   const totalOf = async ({ traderId, subaccountId }: SubaccountRecord): Promise<string> =>
     formatMoney((await readWallet(exchange, traderId, subaccountId)).balances.CASH.total);
 
@@ -63,10 +69,17 @@ export function subaccountEndpoints({ db, exchange, changes }: SubaccountParts) 
     balance: await totalOf(subaccount),
   });
 
-  const open = keyEndpoint({
+  const open = route("POST /v3/account/subaccounts", {
+    access: verifiedBy(["management"]),
+    metering: ACCOUNT,
     status: 201,
     body: NewSubaccountBody,
     answer: Subaccount,
+    docs: {
+      summary: "Open a subaccount with its trading key",
+      refuses: ["KEY_EXISTS"],
+      exampleBody: { label: "main", publicKey: PUBLIC_KEY, algorithm: "Ed25519" },
+    },
     run: async ({ caller, body, incoming }) => {
       requireFuture(body.expiresAt, incoming.receivedMs);
       const accepted = requireKey(body);
@@ -93,8 +106,13 @@ export function subaccountEndpoints({ db, exchange, changes }: SubaccountParts) 
     },
   });
 
-  const list = keyEndpoint({
+  const list = route("GET /v3/account/subaccounts", {
+    access: signedBy(MANAGING),
+    metering: ACCOUNT,
     answer: Subaccounts,
+    docs: {
+      summary: "The trader's subaccounts",
+    },
     run: async ({ caller, incoming }) => {
       const subaccounts = await listSubaccounts(db, caller.key.traderId, incoming.receivedMs);
       return {
@@ -103,9 +121,16 @@ export function subaccountEndpoints({ db, exchange, changes }: SubaccountParts) 
     },
   });
 
-  const relabel = keyEndpoint({
+  const relabel = route("PATCH /v3/account/subaccounts/:keyId", {
+    access: signedBy(["management"]),
+    metering: ACCOUNT,
     body: RelabelBody,
     answer: Subaccount,
+    docs: {
+      summary: "Label a subaccount",
+      refuses: SUBACCOUNT_REFUSALS,
+      exampleBody: { label: "spreads" },
+    },
     run: async ({ caller, body, id }) => {
       const keyId = id("keyId");
       const subaccount = await requireSubaccount(db, caller, keyId);
@@ -114,9 +139,16 @@ export function subaccountEndpoints({ db, exchange, changes }: SubaccountParts) 
     },
   });
 
-  const balance = keyEndpoint({
+  const balance = route("GET /v3/account/subaccounts/:keyId/balance", {
+    access: signedBy(ANY_SCOPE),
+    metering: ACCOUNT,
     query: CurrencyOnly,
     answer: Balance,
+    docs: {
+      summary: "What a subaccount holds",
+      description: "A trading key reaches its own subaccount only.",
+      refuses: SUBACCOUNT_REFUSALS,
+    },
     run: async ({ caller, query, id }) => {
       const keyId = id("keyId");
       const { traderId, subaccountId } = await requireSubaccount(db, caller, keyId);
@@ -134,10 +166,18 @@ export function subaccountEndpoints({ db, exchange, changes }: SubaccountParts) 
     },
   });
 
-  const issueKey = keyEndpoint({
+  const issueKey = route("POST /v3/account/subaccounts/:keyId/keys", {
+    access: verifiedBy(["management"]),
+    metering: ACCOUNT,
     status: 201,
     body: NewSubaccountKeyBody,
     answer: MintedKey,
+    docs: {
+      summary: "Issue a key for a subaccount",
+      description: "While the trading key is live only `trading::read` keys are made.",
+      refuses: [...SUBACCOUNT_REFUSALS, "KEY_EXISTS", "TRADING_KEY_EXISTS"],
+      exampleBody: { name: "laptop", publicKey: PUBLIC_KEY, algorithm: "Ed25519", scope: "trading::read" },
+    },
     run: async ({ caller, body, id, incoming }) => {
       const nowMs = incoming.receivedMs;
       const { traderId, subaccountId } = await requireSubaccount(db, caller, id("keyId"));
@@ -162,5 +202,5 @@ export function subaccountEndpoints({ db, exchange, changes }: SubaccountParts) 
     },
   });
 
-  return { open, list, relabel, balance, issueKey };
+  return [list, open, relabel, balance, issueKey];
 }

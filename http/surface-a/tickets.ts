@@ -3,12 +3,15 @@
 import type { Database } from "../../db/database.js";
 import { liveKeys } from "../../db/queries/accounts/keys.js";
 import type { Tickets } from "../../stream/services/tickets.js";
+import { IDS } from "../docs/examples.js";
+import { signedOrSession } from "../request/access.js";
 import { traderOf, type KeyCaller, type SessionCaller } from "../request/callers.js";
 import { Refused } from "../request/errors.js";
-import { eitherEndpoint } from "../request/route.js";
-import { Ticket, TicketBody } from "./schemas/account.js";
-import type { StreamTicket } from "../websocket/callers.js";
+import { ACCOUNT } from "../request/metering.js";
+import { route } from "../request/route.js";
 import { readBody } from "../request/validation.js";
+import type { StreamTicket } from "../websocket/callers.js";
+import { Ticket, TicketBody } from "./schemas/account.js";
 
 export interface TicketParts {
   readonly db: Database;
@@ -17,7 +20,7 @@ export interface TicketParts {
 
 const LIFE_MS = 30_000;
 
-export function ticketEndpoints({ db, tickets }: TicketParts) {
+export function ticketRoutes({ db, tickets }: TicketParts) {
   /** The live key that a session streams by: the one it names, or the trading key of its only subaccount. */
   const keyOf = async (caller: SessionCaller, named: string | undefined, nowMs: number): Promise<string> => {
     const live = (await liveKeys(db, traderOf(caller), nowMs)).map(({ key }) => key);
@@ -48,9 +51,18 @@ export function ticketEndpoints({ db, tickets }: TicketParts) {
     return { keyId };
   };
 
-  const create = eitherEndpoint({
+  const create = route("POST /v3/ws/tickets", {
+    access: signedOrSession(["trading"]),
+    metering: ACCOUNT,
     anyBody: true,
     answer: Ticket,
+    docs: {
+      summary: "A ticket for the stream, good once within 30 s: GET /v3/ws?ticket=",
+      description: "A web session names the key to stream by, unless the trader has one subaccount only.",
+      refuses: ["KEY_NOT_FOUND", "NOT_A_SUBACCOUNT_KEY"],
+      optionalBody: TicketBody,
+      exampleBody: { keyId: IDS.keyId },
+    },
     run: async ({ caller, incoming }) => {
       // A key has nothing to say in the body, so it may leave it out.
       const named = incoming.body.length === 0 ? undefined : readBody(TicketBody, incoming)?.keyId;
@@ -61,5 +73,5 @@ export function ticketEndpoints({ db, tickets }: TicketParts) {
     },
   });
 
-  return { create };
+  return [create];
 }

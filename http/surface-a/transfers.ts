@@ -8,9 +8,14 @@ import { findSubaccount } from "../../db/queries/accounts/subaccounts.js";
 import { listTransactions } from "../../db/queries/trading/transactions.js";
 import { findTransfer } from "../../db/queries/trading/transfers.js";
 import type { Exchange } from "../../stream/log/ports.js";
+import { idFrom } from "../auth/signatures.js";
+import { ANY_SCOPE, MANAGING, signedBy } from "../request/access.js";
 import { Refused } from "../request/errors.js";
+import { pageOf } from "../request/fields.js";
+import { ACCOUNT, costs, perRows } from "../request/metering.js";
+import { route } from "../request/route.js";
 import type { Freshness } from "../trading/freshness.js";
-import { keyEndpoint } from "../request/route.js";
+import { sendToLedger } from "../trading/ledger-client.js";
 import {
   AccountTransfer,
   Transaction,
@@ -18,11 +23,8 @@ import {
   Transfer,
   TransferBody,
 } from "./schemas/account.js";
-import { pageOf } from "../request/fields.js";
-import { idFrom } from "../auth/signatures.js";
-import { sendToLedger } from "../trading/ledger-client.js";
+import { requireSubaccount, SUBACCOUNT_REFUSALS } from "./subaccounts.js";
 import { transactionOnWire } from "./wire.js";
-import { requireSubaccount } from "./subaccounts.js";
 
 export interface TransferParts {
   readonly db: Database;
@@ -50,11 +52,26 @@ function transferOnWire(transfer: Shown, ts: number) {
   };
 }
 
-export function transferEndpoints({ db, exchange, freshness }: TransferParts) {
-  const create = keyEndpoint({
+/** Transfers have rates of their own besides the cost: 5 per second and 60 per minute (contract section 5). */
+const TRANSFER = costs("account", 1, [
+  { name: "transfers a second", capacity: 5, refill: 5, periodMs: 1_000 },
+  { name: "transfers a minute", capacity: 60, refill: 60, periodMs: 60_000 },
+]);
+
+export function transferRoutes({ db, exchange, freshness }: TransferParts) {
+  const create = route("POST /v3/account/subaccounts/:keyId/transfer", {
+    access: signedBy(["management"]),
+    metering: TRANSFER,
     status: 202,
     body: TransferBody,
     answer: Transfer,
+    docs: {
+      summary: "Move money between the trader's own wallet and a subaccount",
+      description:
+        "Too much is not an error: the transfer then ends `Rejected`. At most 5 a second and 60 a minute.",
+      refuses: [...SUBACCOUNT_REFUSALS, "TRANSFER_ID_REUSED"],
+      exampleBody: { direction: "fund", amount: "12.50", clientTransferId: "monday" },
+    },
     run: async ({ caller, body, id, incoming }) => {
       const { traderId, subaccountId } = await requireSubaccount(db, caller, id("keyId"));
       const command = {
@@ -73,8 +90,14 @@ export function transferEndpoints({ db, exchange, freshness }: TransferParts) {
     },
   });
 
-  const one = keyEndpoint({
+  const one = route("GET /v3/account/subaccounts/:keyId/transfers/:transferId", {
+    access: signedBy(MANAGING),
+    metering: ACCOUNT,
     answer: AccountTransfer,
+    docs: {
+      summary: "One transfer",
+      refuses: [...SUBACCOUNT_REFUSALS, "TRANSFER_NOT_FOUND"],
+    },
     run: async ({ caller, id, incoming }) => {
       const { traderId, subaccountId } = await requireSubaccount(db, caller, id("keyId"));
       await freshness.reach(ledgerOf(traderId));
@@ -85,9 +108,16 @@ export function transferEndpoints({ db, exchange, freshness }: TransferParts) {
     },
   });
 
-  const transactions = keyEndpoint({
+  const transactions = route("GET /v3/account/subaccounts/:keyId/transactions", {
+    access: signedBy(ANY_SCOPE),
+    metering: perRows("history", 6, 100),
     query: TransactionsQuery,
     answer: pageOf(Transaction),
+    docs: {
+      summary: "What moved a subaccount's money, newest first",
+      refuses: SUBACCOUNT_REFUSALS,
+      exampleQuery: { kind: "TRANSFER_IN", limit: "100" },
+    },
     run: async ({ caller, query, id }) => {
       const { traderId, subaccountId } = await requireSubaccount(db, caller, id("keyId"));
       await freshness.reach(ledgerOf(traderId));
@@ -98,5 +128,5 @@ export function transferEndpoints({ db, exchange, freshness }: TransferParts) {
     },
   });
 
-  return { create, one, transactions };
+  return [create, one, transactions];
 }

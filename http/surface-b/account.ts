@@ -6,11 +6,13 @@ import { listFills } from "../../db/queries/trading/fills.js";
 import { listOrders } from "../../db/queries/trading/orders.js";
 import { listPositions } from "../../db/queries/trading/positions.js";
 import { listTransactions } from "../../db/queries/trading/transactions.js";
-import type { Freshness } from "../trading/freshness.js";
+import { IDS } from "../docs/examples.js";
 import type { Incoming } from "../edge/incoming.js";
 import { readQuery } from "../edge/query.js";
 import type { Reference } from "../reference/reference.js";
-import { clientEndpoint } from "../request/route.js";
+import { route } from "../request/route.js";
+import type { Freshness } from "../trading/freshness.js";
+import { HISTORY, POSITIONS, reading } from "./access.js";
 import {
   Fill,
   HistoryQuery,
@@ -35,10 +37,19 @@ export function nextPage(target: Incoming["target"], next: string | undefined): 
   return { Link: `<${target.path}?${query.toString()}>; rel="next"`, "X-Next-Cursor": next };
 }
 
-export function emmAccountEndpoints({ db, reference, freshness }: EmmAccountParts) {
-  const positions = clientEndpoint({
+/** Headers of a page that has a next one. */
+const NEXT_PAGE = ["Link", "X-Next-Cursor"] as const;
+
+export function emmAccountRoutes(base: string, { db, reference, freshness }: EmmAccountParts) {
+  const positions = route(`GET ${base}/positions/all`, {
+    access: reading(POSITIONS),
     query: PositionsQuery,
     answer: Position.array(),
+    docs: {
+      summary: "The client's positions",
+      description: "Without `outcomeIds` those of all open markets; with an empty one none.",
+      exampleQuery: { currency: "CASH", outcomeIds: IDS.outcomeId, limit: "100" },
+    },
     run: async ({ caller: { traderId, wallet }, query: { currency, outcomeIds, ...page } }) => {
       if (outcomeIds?.length === 0) return { body: [] };
       await freshness.reach(ledgerOf(traderId));
@@ -48,9 +59,15 @@ export function emmAccountEndpoints({ db, reference, freshness }: EmmAccountPart
     },
   });
 
-  const fills = clientEndpoint({
+  const fills = route(`GET ${base}/fills/all`, {
+    access: reading(HISTORY),
     query: HistoryQuery,
     answer: Fill.array(),
+    docs: {
+      summary: "The client's fills, newest first",
+      headers: NEXT_PAGE,
+      exampleQuery: { limit: "256" },
+    },
     run: async ({ caller: { traderId, wallet }, query, incoming }) => {
       const { currency, before: startsBefore, ...page } = query;
       await freshness.reach(ledgerOf(traderId));
@@ -63,9 +80,15 @@ export function emmAccountEndpoints({ db, reference, freshness }: EmmAccountPart
     },
   });
 
-  const orders = clientEndpoint({
+  const orders = route(`GET ${base}/orders/all`, {
+    access: reading(HISTORY),
     query: HistoryQuery,
     answer: Order.array(),
+    docs: {
+      summary: "The client's orders, newest first",
+      headers: NEXT_PAGE,
+      exampleQuery: { limit: "256" },
+    },
     run: async ({ caller: { traderId, wallet }, query, incoming }) => {
       const { currency, before: startsBefore, ...page } = query;
       await freshness.reach(ledgerOf(traderId));
@@ -78,9 +101,15 @@ export function emmAccountEndpoints({ db, reference, freshness }: EmmAccountPart
     },
   });
 
-  const transactions = clientEndpoint({
+  const transactions = route(`GET ${base}/transactions`, {
+    access: reading(HISTORY),
     query: TransactionsQuery,
     answer: Transaction.array(),
+    docs: {
+      summary: "What moved the client's money, newest first",
+      headers: NEXT_PAGE,
+      exampleQuery: { kind: "TRANSFER_IN", limit: "256" },
+    },
     run: async ({ caller: { traderId, wallet }, query, incoming }) => {
       const { currency, kind, before: startsBefore, ...page } = query;
       await freshness.reach(ledgerOf(traderId));
@@ -89,5 +118,5 @@ export function emmAccountEndpoints({ db, reference, freshness }: EmmAccountPart
     },
   });
 
-  return { positions, fills, orders, transactions };
+  return [positions, fills, orders, transactions];
 }

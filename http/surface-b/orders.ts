@@ -1,11 +1,14 @@
 /** Placing and canceling on surface B: its own shapes, and the very same trading as on surface A (contract section 7). */
 
 import { randomUUID } from "node:crypto";
+import { IDS } from "../docs/examples.js";
+import { BATCH_REFUSALS } from "../docs/refusals.js";
 import { Refused } from "../request/errors.js";
+import { route } from "../request/route.js";
 import type { Placed as PlacedOrders } from "../trading/placement-answer.js";
-import { clientEndpoint } from "../request/route.js";
 import type { Trading } from "../trading/trading.js";
-import { Canceled, CanceledAll, CancelBody, KillSwitchQuery, PlaceBody, Placed } from "./schemas.js";
+import { CANCEL, canceling, KILL_SWITCH, PLACING } from "./access.js";
+import { CancelBody, Canceled, CanceledAll, KillSwitchQuery, PlaceBody, Placed } from "./schemas.js";
 
 /** 201 when all were accepted, 207 when some; with none accepted the first refusal is the answer. */
 function placedOnB(placed: PlacedOrders) {
@@ -21,11 +24,23 @@ function placedOnB(placed: PlacedOrders) {
   }
 }
 
-export function emmOrderEndpoints({ trading }: { readonly trading: Trading }) {
-  const place = clientEndpoint({
+export function emmOrderRoutes(base: string, { trading }: { readonly trading: Trading }) {
+  const place = route(`POST ${base}/orders/place`, {
+    access: PLACING,
     status: 201,
     body: PlaceBody,
     answer: Placed,
+    docs: {
+      summary: "Place up to 256 orders",
+      description: "When none was accepted, the answer is the first refusal's, with `rejected`.",
+      refuses: [...BATCH_REFUSALS, "SYSTEM_LOCKED"],
+      also: {
+        200: "The same clientIds with the same orders: the first acceptance again, and no second order.",
+        207: "Some were accepted; `rejected` says which were not.",
+      },
+      rejected: true,
+      exampleBody: [{ outcomeId: IDS.outcomeId, price: 0.665, qty: 100, currency: "CASH" }],
+    },
     run: async ({ caller, body }) => {
       // The shortest text of a number is what the client wrote, so a price off the grid is not rounded onto it.
       const orders = body.map(({ price, ...order }) => ({
@@ -37,9 +52,16 @@ export function emmOrderEndpoints({ trading }: { readonly trading: Trading }) {
     },
   });
 
-  const cancel = clientEndpoint({
+  const cancel = route(`POST ${base}/orders/cancel`, {
+    access: canceling(CANCEL),
     body: CancelBody,
     answer: Canceled,
+    docs: {
+      summary: "Cancel up to 256 orders",
+      refuses: ["EMPTY_BATCH", "BATCH_TOO_LARGE"],
+      also: { 207: "Some were not canceled; `notCanceled` says why." },
+      exampleBody: { orderIds: [IDS.orderId] },
+    },
     run: async ({ caller, body }) => {
       const { canceled, notCanceled } = await trading.cancel(caller, body.orderIds, randomUUID());
       const status = notCanceled.length === 0 ? 200 : 207;
@@ -47,9 +69,14 @@ export function emmOrderEndpoints({ trading }: { readonly trading: Trading }) {
     },
   });
 
-  const cancelAll = clientEndpoint({
+  const cancelAll = route(`DELETE ${base}/orders`, {
+    access: canceling(KILL_SWITCH),
     query: KillSwitchQuery,
     answer: CanceledAll,
+    docs: {
+      summary: "The kill switch: cancel all of the client's orders",
+      exampleQuery: { currency: "CASH" },
+    },
     run: async ({ caller, query }) => {
       try {
         return { body: { canceled: await trading.cancelAll(caller, query, randomUUID()) } };
@@ -61,5 +88,5 @@ export function emmOrderEndpoints({ trading }: { readonly trading: Trading }) {
     },
   });
 
-  return { place, cancel, cancelAll };
+  return [place, cancel, cancelAll];
 }

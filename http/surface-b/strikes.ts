@@ -3,9 +3,11 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../db/database.js";
 import { requestStrike } from "../../db/queries/operator/strike-requests.js";
-import { Refused } from "../request/errors.js";
+import { IDS } from "../docs/examples.js";
 import type { Reference } from "../reference/reference.js";
-import { clientEndpoint } from "../request/route.js";
+import { Refused } from "../request/errors.js";
+import { route } from "../request/route.js";
+import { ordinary, reading } from "./access.js";
 import { StrikeRequestBody, StrikeRequested } from "./schemas.js";
 
 /** A whole strike could end in a draw with the result, so it becomes a half point: `n` is `n + 0.5`. */
@@ -31,17 +33,22 @@ export function restrike(text: string, from: number, to: number): string {
   );
 }
 
-export function emmStrikeEndpoints({
-  db,
-  reference,
-}: {
-  readonly db: Database;
-  readonly reference: Reference;
-}) {
-  const request = clientEndpoint({
+export function emmStrikeRoutes(
+  base: string,
+  { db, reference }: { readonly db: Database; readonly reference: Reference },
+) {
+  const request = route(`POST ${base}/strike-requests`, {
+    access: reading(ordinary("strike-requests")),
     status: 202,
     body: StrikeRequestBody,
     answer: StrikeRequested,
+    docs: {
+      summary: "Ask for a market with another strike",
+      description:
+        "A whole strike becomes the half point above. That it was taken does not promise the market.",
+      refuses: ["MARKET_NOT_FOUND"],
+      exampleBody: { marketId: IDS.marketId, strike: 47 },
+    },
     run: async ({ caller, body, incoming }) => {
       const { marketId } = body;
       if ((await reference.market(marketId)) === undefined) throw new Refused("MARKET_NOT_FOUND");
@@ -56,5 +63,5 @@ export function emmStrikeEndpoints({
       return { body: { requestId, marketId, strike, status: "PENDING" as const } };
     },
   });
-  return { request };
+  return [request];
 }

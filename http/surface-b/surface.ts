@@ -4,19 +4,19 @@ import type { Database } from "../../db/database.js";
 import type { Tail } from "../../stream/log/ports.js";
 import type { TokenBuckets } from "../../stream/services/token-buckets.js";
 import type { Replicas } from "../../stream/ws/market/replica.js";
-import type { Freshness } from "../trading/freshness.js";
 import type { Passwords } from "../auth/passwords.js";
 import type { Reference } from "../reference/reference.js";
+import type { Route } from "../request/route.js";
+import type { Freshness } from "../trading/freshness.js";
 import type { Trading } from "../trading/trading.js";
-import { emmAccountEndpoints } from "./account.js";
+import { emmAccountRoutes } from "./account.js";
 import { Clients } from "./auth/clients.js";
-import { EventMarkets } from "./markets/event-markets.js";
-import { emmMarketEndpoints } from "./markets/markets.js";
-import { OpenMarkets } from "./markets/open-markets.js";
-import { emmOrderEndpoints } from "./orders.js";
-import type { EmmEndpoints } from "./routes.js";
-import { emmStrikeEndpoints } from "./strikes.js";
 import { ServiceTokens, type ServiceKeys } from "./auth/tokens.js";
+import { EventMarkets } from "./markets/event-markets.js";
+import { emmMarketRoutes, type EmmMarketParts } from "./markets/markets.js";
+import { OpenMarkets } from "./markets/open-markets.js";
+import { emmOrderRoutes } from "./orders.js";
+import { emmStrikeRoutes } from "./strikes.js";
 
 export interface EmmParts {
   readonly db: Database;
@@ -28,12 +28,14 @@ export interface EmmParts {
   readonly passwords: Passwords;
   readonly buckets: TokenBuckets;
   readonly serviceKeys: ServiceKeys;
+  /** First segment of the paths. */
+  readonly prefix: string;
   readonly onError: (error: unknown) => void;
 }
 
 export interface EmmSurface {
   readonly clients: Clients;
-  readonly endpoints: EmmEndpoints;
+  readonly routes: readonly Route[];
   /** Lets go of the replicas. */
   close(): void;
 }
@@ -46,15 +48,24 @@ export function createEmmSurface(parts: EmmParts): EmmSurface {
   const openMarkets = new OpenMarkets(db, reference);
   return {
     clients: new Clients({ directory: reference, tokens, passwords, buckets }),
-    endpoints: {
-      markets: emmMarketEndpoints({ ...parts, eventMarkets, openMarkets }),
-      account: emmAccountEndpoints(parts),
-      orders: emmOrderEndpoints(parts),
-      strikes: emmStrikeEndpoints(parts),
-    },
+    routes: emmRoutes(parts.prefix, { ...parts, eventMarkets, openMarkets }),
     close: () => {
       eventMarkets.close();
       openMarkets.close();
     },
   };
+}
+
+/** Returns every route of surface B (specification, Surface B table; contract section 7). */
+export function emmRoutes(
+  prefix: string,
+  parts: EmmMarketParts & Pick<EmmParts, "trading">,
+): readonly Route[] {
+  const base = `/${prefix}/v2/emm`;
+  return [
+    ...emmMarketRoutes(base, parts),
+    ...emmAccountRoutes(base, parts),
+    ...emmStrikeRoutes(base, parts),
+    ...emmOrderRoutes(base, parts),
+  ];
 }

@@ -1,5 +1,6 @@
 /** What the websocket bridge asks of the gateway: trading with the REST checks, the catalog, its pages. */
 
+import { Unavailable } from "../../stream/log/ports.js";
 import type {
   Caller,
   Catalog,
@@ -9,23 +10,21 @@ import type {
   Refused as StreamRefused,
   Trading as StreamTrading,
 } from "../../stream/ws/ports.js";
-import { Unavailable } from "../../stream/log/ports.js";
 import { refuseLocation, type Locations } from "../geo/locations.js";
+import type { Reference } from "../reference/reference.js";
 import { refuseInactive, refuseUnverified } from "../request/account-state.js";
 import { Refused, wireCode } from "../request/errors.js";
 import { refusalOf } from "../request/failures.js";
-import type { Reference } from "../reference/reference.js";
-import type { Endpoints } from "../endpoints.js";
+import { readAs } from "../request/validation.js";
+import type { catalogPages } from "../surface-a/catalog.js";
 import { EventsQuery, MarketsQuery } from "../surface-a/schemas/catalog.js";
 import { BatchCancel, BatchPlace } from "../surface-a/schemas/orders.js";
 import type { Trading } from "../trading/trading.js";
-import { readAs } from "../request/validation.js";
 
 export interface StreamPortParts {
   readonly reference: Reference;
   readonly trading: Trading;
   readonly locations: Locations;
-  readonly catalog: Endpoints["catalog"];
 }
 
 /** Turns refusals into values; what cannot be reached stays an exception, which the bridge answers by itself. */
@@ -117,7 +116,7 @@ function asQuery(filters: Readonly<Record<string, unknown>>): Record<string, unk
 }
 
 /** Pages of the catalog for sockets. */
-export function streamQueries({ catalog }: Pick<StreamPortParts, "catalog">): Queries {
+export function streamQueries(catalog: ReturnType<typeof catalogPages>): Queries {
   const page = (
     work: () => Promise<{ items: readonly unknown[]; next?: string | undefined }>,
   ): Promise<QueryAnswer> => answered(async () => ({ ok: true as const, page: await work() }));

@@ -11,7 +11,8 @@ import type { EdgeLimits } from "../../http/edge/middleware.js";
 import type { Logger } from "../../http/edge/request-log.js";
 import { createEmmSurface } from "../../http/surface-b/surface.js";
 import type { ServiceKeys } from "../../http/surface-b/auth/tokens.js";
-import { createEndpoints } from "../../http/endpoints.js";
+import { createRoutes } from "../../http/routes.js";
+import { catalogPages } from "../../http/surface-a/catalog.js";
 import { Freshness } from "../../http/trading/freshness.js";
 import { GeoIpFiles } from "../../http/geo/geoip.js";
 import { readiness } from "../../http/ops/health.js";
@@ -175,6 +176,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       passwords,
       buckets,
       serviceKeys: settings.serviceKeys,
+      prefix: settings.servicePrefix,
       onError,
     });
     closing.push(() => {
@@ -182,7 +184,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       return Promise.resolve();
     });
     const metrics = new Metrics();
-    const endpoints = createEndpoints({
+    const routes = createRoutes({
       db,
       exchange,
       reference,
@@ -214,10 +216,10 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       replicas,
       wallets,
       disconnects: lease,
-      trading: streamTrading({ reference, trading, locations, catalog: endpoints.catalog }),
+      trading: streamTrading({ reference, trading, locations }),
       catalog,
       throttle,
-      queries: streamQueries(endpoints),
+      queries: streamQueries(catalogPages(db)),
       readJson,
       onError,
       sandbox,
@@ -231,14 +233,14 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const admission = { signatures, tokens, reference, throttle, locations, keyUse, clients, idempotency };
     const app = createApp({
       ...admission,
-      endpoints,
+      routes: [...routes, ...emm.routes],
       log: logger,
       metrics,
       readiness: () => readiness({ db, exchange, tail, halted: () => log.halted() }),
       edge: settings.edge,
       trustProxy: settings.trustProxy,
       brand,
-      emm: { endpoints: emm.endpoints, prefix: settings.servicePrefix, publicUrl: settings.publicUrl },
+      emm: { prefix: settings.servicePrefix, publicUrl: settings.publicUrl },
       sandbox,
       checkAnswers: exchangeEnv === "dev",
     });

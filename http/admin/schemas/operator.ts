@@ -2,8 +2,8 @@
 
 import { z } from "zod";
 import { COLLATERAL_POLICIES } from "../../../actors/ledger/types.js";
-import { EVENT_ACTIONS, EVENT_STATUSES, EVENT_TYPES } from "../../../db/schema/catalog.js";
 import { KYC_STATUSES, TRADER_STATES } from "../../../db/schema/accounts.js";
+import { EVENT_ACTIONS, EVENT_STATUSES, EVENT_TYPES } from "../../../db/schema/catalog.js";
 import { STRIKE_REQUEST_STATUSES } from "../../../db/schema/emm.js";
 import {
   Amount,
@@ -102,6 +102,7 @@ export const NewMarketBody = z.strictObject({
     .max(64, "must have at most 64 outcomes"),
   open: z.boolean("must be true or false").default(true),
 });
+export type NewMarketBody = z.output<typeof NewMarketBody>;
 export const MarketPatchBody = z
   .strictObject({
     fee: FeeBody.optional(),

@@ -5,14 +5,14 @@ import type { Response } from "express";
 import { LOWER_UUID } from "../../../actors/uuid.js";
 import type { EmmClient } from "../../../db/queries/accounts/emm-clients.js";
 import type { Spent, TokenBucket, TokenBuckets } from "../../../stream/services/token-buckets.js";
+import type { Passwords } from "../../auth/passwords.js";
+import { notesOf, REPEATED, type Incoming } from "../../edge/incoming.js";
+import type { ClientRules } from "../../request/access.js";
 import { refuseInactive, refuseUnverified } from "../../request/account-state.js";
 import type { ClientCaller } from "../../request/callers.js";
 import { Refused } from "../../request/errors.js";
-import { notesOf, REPEATED, type Incoming } from "../../edge/incoming.js";
-import type { Passwords } from "../../auth/passwords.js";
-import type { ClientRules } from "../../request/route.js";
 import { retryAfterSeconds } from "../../request/throttle.js";
-import { ordinary } from "../rates.js";
+import { ordinary } from "../access.js";
 import type { ServiceTokens } from "./tokens.js";
 
 export interface ClientParts {

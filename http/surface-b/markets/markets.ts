@@ -6,16 +6,14 @@ import { listLeagues } from "../../../db/queries/catalog/classification.js";
 import { findEvent, listEventsByOffset, marketIdsOfEvents } from "../../../db/queries/catalog/events.js";
 import { findMarket } from "../../../db/queries/catalog/markets.js";
 import { EVENT_STATUSES, EVENT_TYPES } from "../../../db/schema/catalog.js";
-import { Refused } from "../../request/errors.js";
-import type { Freshness } from "../../trading/freshness.js";
-import type { Reference } from "../../reference/reference.js";
+import { UNCHANGED } from "../../docs/examples.js";
+import { isCurrent } from "../../edge/etag.js";
 import type { Incoming } from "../../edge/incoming.js";
-import { clientEndpoint, Serialized, type Reply } from "../../request/route.js";
-import { isCurrent } from "../../surface-a/catalog.js";
-import { takesGzip, type Answer } from "./answer.js";
-import { describeMarkets } from "./description.js";
-import type { EventMarkets } from "./event-markets.js";
-import type { OpenMarkets } from "./open-markets.js";
+import type { Reference } from "../../reference/reference.js";
+import { Refused } from "../../request/errors.js";
+import { route, Serialized, type Reply, type Route } from "../../request/route.js";
+import type { Freshness } from "../../trading/freshness.js";
+import { MARKETS_BY_EVENT, OPEN_MARKETS, ordinary, reading } from "../access.js";
 import {
   EventsQuery,
   EventWithMarkets,
@@ -29,6 +27,10 @@ import {
   type MarketWithBook,
 } from "../schemas.js";
 import { eventOnB, marketOnB, priceOnB, projected } from "../wire.js";
+import { takesGzip, type Answer } from "./answer.js";
+import { describeMarkets } from "./description.js";
+import type { EventMarkets } from "./event-markets.js";
+import type { OpenMarkets } from "./open-markets.js";
 
 export interface EmmMarketParts {
   readonly db: Database;
@@ -53,24 +55,44 @@ function served<Items>(answer: Answer, incoming: Incoming): Reply<Items | undefi
   };
 }
 
-export function emmMarketEndpoints(parts: EmmMarketParts) {
+export function emmMarketRoutes(base: string, parts: EmmMarketParts) {
   const { db, reference, freshness, eventMarkets, openMarkets } = parts;
 
-  const byEvent = clientEndpoint({
+  const byEvent = route(`GET ${base}/events/getMarketsByEvent/:eventId`, {
+    access: reading(MARKETS_BY_EVENT),
     query: MarketsByEventQuery,
     answer: MarketsWithBooks.optional(),
+    docs: {
+      summary: "An event's markets with their books",
+      description:
+        "`view=ladder` shows every resting order, `view=simple` levels with the asks that the other ladders imply. Sends gzip to those who take it.",
+      refuses: ["EVENT_NOT_FOUND"],
+      also: UNCHANGED,
+      exampleQuery: { currency: "CASH", view: "ladder" },
+    },
     run: async ({ id, query: { currency, view }, incoming }) =>
       served<MarketWithBook[]>(await eventMarkets.markets(id("eventId"), currency, view), incoming),
   });
 
-  const open = clientEndpoint({
+  const open = route(`GET ${base}/markets/open`, {
+    access: reading(OPEN_MARKETS),
     query: OpenMarketsQuery,
     answer: Markets.optional(),
+    docs: {
+      summary: "Open markets",
+      also: UNCHANGED,
+      exampleQuery: { leagues: "NFL,NBA", marketTypes: "MONEY,SPREAD" },
+    },
     run: async ({ query, incoming }) => served<Market[]>(await openMarkets.markets(query), incoming),
   });
 
-  const one = clientEndpoint({
+  const one = route(`GET ${base}/markets/:marketId`, {
+    access: reading(ordinary("market")),
     answer: Market,
+    docs: {
+      summary: "One market; once settled with settledAt, and WIN or LOSS",
+      refuses: ["MARKET_NOT_FOUND"],
+    },
     run: async ({ id }) => {
       const marketId = id("marketId");
       if ((await reference.market(marketId)) === undefined) throw new Refused("MARKET_NOT_FOUND");
@@ -82,9 +104,14 @@ export function emmMarketEndpoints(parts: EmmMarketParts) {
     },
   });
 
-  const events = clientEndpoint({
+  const events = route(`GET ${base}/events`, {
+    access: reading(ordinary("events")),
     query: EventsQuery,
     answer: EventWithMarkets.array(),
+    docs: {
+      summary: "Events with their markets' ids, whether visible or not",
+      exampleQuery: { league: "NFL", type: "Game", status: "OPEN_PREGAME", limit: "100", offset: "0" },
+    },
     run: async ({ query: { league, type, status, ...page } }) => {
       const found = await listEventsByOffset(db, { leagues: league, types: type, statuses: status }, page);
       const marketIds = await marketIdsOfEvents(
@@ -99,8 +126,13 @@ export function emmMarketEndpoints(parts: EmmMarketParts) {
     },
   });
 
-  const event = clientEndpoint({
+  const event = route(`GET ${base}/events/:eventId`, {
+    access: reading(ordinary("event")),
     answer: EventWithMarkets,
+    docs: {
+      summary: "One event with its markets' ids",
+      refuses: ["EVENT_NOT_FOUND"],
+    },
     run: async ({ id }) => {
       const eventId = id("eventId");
       const found = await findEvent(db, eventId);
@@ -110,23 +142,32 @@ export function emmMarketEndpoints(parts: EmmMarketParts) {
     },
   });
 
-  const ticks = clientEndpoint({
+  const ticks = route(`GET ${base}/ticks`, {
+    access: reading(ordinary("ticks")),
     answer: Ticks,
+    docs: {
+      summary: "Every valid price",
+    },
     run: async () => ({ body: (await reference.ticks()).prices.map(priceOnB) }),
   });
 
-  const names = (read: () => Promise<string[]>) =>
-    clientEndpoint({ answer: Names, run: async () => ({ body: await read() }) });
+  const names = (path: string, summary: string, read: () => Promise<string[]>): Route =>
+    route(`GET ${base}/event-metadata/${path}`, {
+      access: reading(ordinary(path === "leagues" ? path : `event-${path}`)),
+      answer: Names,
+      docs: { summary },
+      run: async () => ({ body: await read() }),
+    });
 
-  return {
+  return [
     byEvent,
     open,
     one,
+    ticks,
     events,
     event,
-    ticks,
-    leagues: names(async () => (await listLeagues(db)).map(({ name }) => name)),
-    types: names(() => Promise.resolve([...EVENT_TYPES])),
-    statuses: names(() => Promise.resolve([...EVENT_STATUSES])),
-  };
+    names("leagues", "The leagues", async () => (await listLeagues(db)).map(({ name }) => name)),
+    names("types", "The event types", () => Promise.resolve([...EVENT_TYPES])),
+    names("statuses", "The event statuses", () => Promise.resolve([...EVENT_STATUSES])),
+  ];
 }

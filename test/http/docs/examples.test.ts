@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { format } from "prettier";
 import { generateKey } from "../../../http/client/signer.js";
 import type { Json, OpenApiDocument, Operation } from "../../../http/docs/json.js";
-import { IDS, PUBLIC_KEY } from "../../../http/docs/notes.js";
+import { IDS, PUBLIC_KEY } from "../../../http/docs/examples.js";
 import { Contract } from "../../support/documented.js";
 import { login, startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";

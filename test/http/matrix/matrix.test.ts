@@ -1,9 +1,7 @@
 import { expect } from "chai";
 import { WebSocket } from "ws";
-import type { EmmEndpoints } from "../../../http/surface-b/routes.js";
-import { emmRoutes } from "../../../http/surface-b/routes.js";
-import type { Endpoints } from "../../../http/endpoints.js";
-import { routeTable } from "../../../http/surface-a/table.js";
+import { createRoutes, type RouteParts } from "../../../http/routes.js";
+import { emmRoutes } from "../../../http/surface-b/surface.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { resultOf } from "../calls.js";
 import { send, type Answer } from "../requests.js";
@@ -11,11 +9,12 @@ import { answerOf, CREDENTIALS, isPublic, refusalOf, RULES, UPGRADE, type Rule }
 import { sampleOf, spent, whoseOf } from "./samples.js";
 import { makeWorld, type World } from "./world.js";
 
-/** The tables need only the shape of their endpoints here, so any object will do for each. */
-const anything: object = new Proxy({}, { get: () => anything });
-const ROUTES = [...routeTable(anything as Endpoints), ...emmRoutes("svc", anything as EmmEndpoints)].map(
-  ({ method, path }) => `${method.toUpperCase()} ${path}`,
-);
+/** Stands for every part that the routes are created with: the declarations alone are read here, and no route runs. */
+const anything: object = new Proxy(() => anything, { get: () => anything });
+const ROUTES = [
+  ...createRoutes(anything as RouteParts),
+  ...emmRoutes("svc", anything as Parameters<typeof emmRoutes>[1]),
+].map(({ method, path }) => `${method.toUpperCase()} ${path}`);
 
 function ruleOf(line: string): Rule {
   const rule = RULES.get(line);

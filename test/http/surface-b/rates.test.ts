@@ -7,7 +7,7 @@ import {
   OPEN_MARKETS,
   ordinary,
   POSITIONS,
-} from "../../../http/surface-b/rates.js";
+} from "../../../http/surface-b/access.js";
 import { ServiceConnection } from "../../../stream/services/connection.js";
 import { TokenBuckets, type TokenBucket } from "../../../stream/services/token-buckets.js";
 import { startStack, type Stack } from "../../support/stack.js";

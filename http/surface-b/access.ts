@@ -1,6 +1,7 @@
-/** How often a client may call each route of surface B (specification, Surface B rates; contract section 7). */
+/** Clients that each route of surface B admits, and their rates (specification, Surface B rates; contract section 7). */
 
 import type { TokenBucket } from "../../stream/services/token-buckets.js";
+import type { ClientRules } from "../request/access.js";
 
 /** `count` requests a second, all of them at once if need be. */
 export function perSecond(name: string, count: number): readonly TokenBucket[] {
@@ -24,3 +25,18 @@ export const CANCEL = perSecond("cancel", 512);
 export const KILL_SWITCH: readonly TokenBucket[] = [
   { name: "kill-switch", capacity: 1, refill: 1, periodMs: 30_000 },
 ];
+
+type ClientAccess = { readonly kind: "client" } & ClientRules;
+
+/** Admits every client at the rates. */
+export function reading(rates: readonly TokenBucket[]): ClientAccess {
+  return { kind: "client", rates, kyc: false, cancel: false };
+}
+
+/** Admits clients whose trader has a verified identity. */
+export const PLACING: ClientAccess = { ...reading(ordinary("place")), kyc: true };
+
+/** Admits clients at the rates, also while their trader is self-excluded. */
+export function canceling(rates: readonly TokenBucket[]): ClientAccess {
+  return { ...reading(rates), cancel: true };
+}

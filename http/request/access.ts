@@ -1,0 +1,72 @@
+/** The kinds of callers that a route admits, and the checks that each kind has to pass (contract section 5). */
+
+import type { Role, Scope } from "../../db/schema/accounts.js";
+import type { TokenBucket } from "../../stream/services/token-buckets.js";
+import type { ClientCaller, KeyCaller, SessionCaller } from "./callers.js";
+
+/** Callers that a route admits. */
+export type Access =
+  | { readonly kind: "public" }
+  | ({ readonly kind: "key" } & KeyRules)
+  | { readonly kind: "session"; readonly role: Role | undefined }
+  | ({ readonly kind: "keyOrSession" } & KeyRules)
+  | ({ readonly kind: "client" } & ClientRules);
+
+/** Checks of a signed request. */
+export interface KeyRules {
+  readonly scopes: readonly Scope[];
+  /** Location check: `placing` also refuses an old check-in, `exempt` skips the check. */
+  readonly location: "read" | "placing" | "exempt";
+  /** Requires a verified identity. */
+  readonly kyc: boolean;
+  /** Admits account holders who have excluded themselves. */
+  readonly cancel: boolean;
+}
+
+/** Checks of a surface B request: one token from each rate, and `kyc` and `cancel` as on surface A. */
+export interface ClientRules {
+  readonly rates: readonly TokenBucket[];
+  readonly kyc: boolean;
+  readonly cancel: boolean;
+}
+
+/** Caller that an endpoint receives when its route has the access `A`. */
+export type CallerOf<A extends Access> = A extends { kind: "public" }
+  ? undefined
+  : A extends { kind: "key" }
+    ? KeyCaller
+    : A extends { kind: "session" }
+      ? SessionCaller
+      : A extends { kind: "client" }
+        ? ClientCaller
+        : KeyCaller | SessionCaller;
+
+export const ANY_SCOPE: readonly Scope[] = ["management", "management::read", "trading", "trading::read"];
+export const MANAGING: readonly Scope[] = ["management", "management::read"];
+export const TRADING: readonly Scope[] = ["trading", "trading::read"];
+
+/** Admits keys of the scopes. */
+export const signedBy = (scopes: readonly Scope[]) =>
+  ({ kind: "key", scopes, location: "read", kyc: false, cancel: false }) as const;
+
+/** Admits keys of the scopes whose trader has a verified identity. */
+export const verifiedBy = (scopes: readonly Scope[]) => ({ ...signedBy(scopes), kyc: true }) as const;
+
+/** Admits keys of the scopes, and the web sessions of traders. */
+export const signedOrSession = (scopes: readonly Scope[]) =>
+  ({ ...signedBy(scopes), kind: "keyOrSession" }) as const;
+
+/** Admits trading keys to place or amend orders: verified, and with a recent device check-in. */
+export const PLACING = { ...verifiedBy(["trading"]), location: "placing" } as const;
+
+/** Admits trading keys to cancel orders, wherever they are and also while self-excluded. */
+export const CANCELING = { ...signedBy(["trading"]), location: "exempt", cancel: true } as const;
+
+/** Admits every web session. */
+export const WEB_SESSION = { kind: "session", role: undefined } as const satisfies Access;
+
+/** Admits the web sessions of operators. */
+export const OPERATOR = { kind: "session", role: "operator" } as const satisfies Access;
+
+/** Admits everybody, without credentials. */
+export const ANYBODY = { kind: "public" } as const satisfies Access;

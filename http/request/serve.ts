@@ -1,0 +1,101 @@
+/** Serves a route: admission, shape, endpoint, answer, in this order. */
+
+import type { Request, RequestHandler, Response } from "express";
+import { z } from "zod";
+import { LOWER_UUID } from "../../actors/uuid.js";
+import {
+  REPLAYED_HEADER,
+  replay,
+  type Attempt,
+  type FirstRun,
+  type KeptAnswer,
+} from "../auth/idempotency.js";
+import { incomingOf, notesOf, type Incoming } from "../edge/incoming.js";
+import type { ClientCaller, KeyCaller, SessionCaller } from "./callers.js";
+import { Refused } from "./errors.js";
+import { Serialized, type Call, type Reply, type Route } from "./route.js";
+import { readBody, readParameters } from "./validation.js";
+
+/** Caller of an admitted request, and the steps that remain once its answer is known. */
+export interface Admitted {
+  readonly caller: KeyCaller | SessionCaller | ClientCaller | undefined;
+  /** Charges the rows of the answer, on routes whose cost depends on rows. */
+  readonly chargeRows: (rows: number) => Promise<void>;
+  /** Start of a request that takes effect once; `undefined` for every other request. */
+  readonly attempt: Attempt | undefined;
+}
+
+/** Admits a request or refuses it: checks the access of the route and charges its cost. */
+export interface Admission {
+  admit(route: Route, request: Incoming, res: Response): Promise<Admitted>;
+}
+
+function pathId(req: Request, name: string): string {
+  const value = req.params[name];
+  if (typeof value !== "string") throw new Error(`the route has no parameter ${name}`);
+  if (LOWER_UUID.test(value)) return value;
+  if (LOWER_UUID.test(value.toLowerCase())) throw new Refused("ROUTE_NOT_FOUND");
+  throw new Refused("INVALID_REQUEST", `${name} in the path must be a uuid`);
+}
+
+/** Returns the handler of a route. `checkAnswers` holds every answer against its schema. */
+export function serve(route: Route, admission: Admission, checkAnswers: boolean): RequestHandler {
+  const run = async (
+    req: Request,
+    incoming: Incoming,
+    { caller, chargeRows }: Admitted,
+  ): Promise<Reply<unknown>> => {
+    const query = readParameters(route.query, incoming.target.query);
+    const body = route.anyBody ? undefined : readBody(route.body, incoming);
+    const call = { caller, query, body, incoming, id: (name: string) => pathId(req, name) };
+    const answer = await route.run(call as Call<never, never, never>);
+    await chargeRows(answer.rows ?? 0);
+    if (checkAnswers && route.answer !== undefined) {
+      z.parse(route.answer, answer.body instanceof Serialized ? answer.body.parse() : answer.body);
+    }
+    return answer;
+  };
+
+  /** Runs a request for the first time. The answer is stored before it is sent, so a client can always get it again. */
+  const runFirst = async (first: FirstRun, work: () => Promise<Reply<unknown>>): Promise<Reply<unknown>> => {
+    let answer: Reply<unknown>;
+    try {
+      answer = await work();
+    } catch (error) {
+      await first.fail(error);
+      throw error;
+    }
+    await first.keep(route.pure ? undefined : keptOf(answer, route.status));
+    return answer;
+  };
+
+  return async (req, res) => {
+    notesOf(res).route = `${route.method.toUpperCase()} ${route.path}`;
+    const incoming = incomingOf(req, res);
+    res.set(route.headers?.(incoming) ?? {});
+    const admitted = await admission.admit(route, incoming, res);
+    const { attempt } = admitted;
+    if (attempt?.kind === "repeat") {
+      res.set(REPLAYED_HEADER);
+      if (attempt.answer !== undefined) {
+        replay(res, attempt.answer);
+        return;
+      }
+    }
+    const work = (): Promise<Reply<unknown>> => run(req, incoming, admitted);
+    send(res, await (attempt?.kind === "first" ? runFirst(attempt.first, work) : work()), route.status);
+  };
+}
+
+function keptOf({ status, headers = {}, body }: Reply<unknown>, success: number): KeptAnswer {
+  return { status: status ?? success, headers, body: body === undefined ? "" : JSON.stringify(body) };
+}
+
+function send(res: Response, answer: Reply<unknown>, success: number): void {
+  res.status(answer.status ?? success).set(answer.headers ?? {});
+  if (answer.body === undefined) res.end();
+  else if (Buffer.isBuffer(answer.body)) res.end(answer.body);
+  else if (answer.body instanceof Serialized) {
+    res.set("Content-Type", "application/json; charset=utf-8").end(answer.body.sent);
+  } else res.json(answer.body);
+}

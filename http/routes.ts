@@ -1,0 +1,104 @@
+/**
+ * Every route of surface A, of web sessions and of operators. `surface-b/surface.ts` lists the routes of surface B, and
+ * `ROUTES.md` shows all routes on one page.
+ */
+
+import type { Limits } from "../actors/ledger/types.js";
+import type { Database } from "../db/database.js";
+import type { SettlementJob } from "../stream/jobs/settlement.js";
+import type { Exchange } from "../stream/log/ports.js";
+import type { Tickets } from "../stream/services/tickets.js";
+import type { TokenBuckets } from "../stream/services/token-buckets.js";
+import { auditRoutes } from "./admin/audit.js";
+import { announcementRoutes } from "./admin/changelog.js";
+import { emmClientRoutes } from "./admin/emm-clients.js";
+import { adminEventRoutes } from "./admin/events.js";
+import { geoRoutes } from "./admin/geo.js";
+import { maintenanceRoutes } from "./admin/maintenance.js";
+import { adminMarketRoutes } from "./admin/markets.js";
+import { moneyRoutes } from "./admin/money.js";
+import { operatorRoutes } from "./admin/operators.js";
+import { playerRoutes } from "./admin/players.js";
+import { referenceDataRoutes } from "./admin/reference-data.js";
+import { settlementRoutes } from "./admin/settlement.js";
+import { strikeRequestRoutes } from "./admin/strike-requests.js";
+import { adminTraderRoutes } from "./admin/traders.js";
+import type { Passwords } from "./auth/passwords.js";
+import type { Signatures } from "./auth/signatures.js";
+import type { WebTokens } from "./auth/web-tokens.js";
+import type { Changes } from "./reference/changes.js";
+import type { Reference } from "./reference/reference.js";
+import type { Route } from "./request/route.js";
+import type { Throttle } from "./request/throttle.js";
+import { catalogRoutes, type Books } from "./surface-a/catalog.js";
+import { changelogRoutes } from "./surface-a/changelog.js";
+import { keyRoutes } from "./surface-a/keys.js";
+import { orderRoutes } from "./surface-a/orders.js";
+import { portfolioRoutes } from "./surface-a/portfolio.js";
+import { safetyRoutes } from "./surface-a/safety.js";
+import { serviceRoutes } from "./surface-a/service.js";
+import { sessionRoutes } from "./surface-a/session.js";
+import { subaccountRoutes } from "./surface-a/subaccounts.js";
+import { ticketRoutes } from "./surface-a/tickets.js";
+import { transferRoutes } from "./surface-a/transfers.js";
+import { typeRoutes } from "./surface-a/types.js";
+import type { Freshness } from "./trading/freshness.js";
+import type { Trading } from "./trading/trading.js";
+
+export interface RouteParts {
+  readonly db: Database;
+  readonly exchange: Exchange;
+  readonly reference: Reference;
+  readonly freshness: Freshness;
+  readonly changes: Changes;
+  readonly trading: Trading;
+  readonly books: Books;
+  readonly throttle: Throttle;
+  readonly buckets: Pick<TokenBuckets, "spend">;
+  readonly signatures: Signatures;
+  readonly tokens: WebTokens;
+  readonly tickets: Pick<Tickets, "issue">;
+  readonly passwords: Passwords;
+  readonly enqueueSettlement: (job: SettlementJob) => Promise<void>;
+  readonly onError: (error: unknown) => void;
+  /** Limits of every wallet. */
+  readonly limits: Limits;
+  /** Number of operators that a settlement takes: 1 or 2. */
+  readonly settlementApprovals: number;
+  /** Offers market types flagged `qaOnly`. */
+  readonly qa: boolean;
+  /** Lets signers see the canonical text that the server built; off in production. */
+  readonly debug: boolean;
+}
+
+/** Creates the routes in the order in which the OpenAPI document lists them. */
+export function createRoutes(parts: RouteParts): readonly Route[] {
+  return [
+    ...serviceRoutes(parts),
+    ...keyRoutes(parts),
+    ...subaccountRoutes(parts),
+    ...transferRoutes(parts),
+    ...catalogRoutes(parts),
+    ...typeRoutes(parts),
+    ...changelogRoutes(parts),
+    ...orderRoutes(parts),
+    ...portfolioRoutes(parts),
+    ...safetyRoutes(parts),
+    ...ticketRoutes(parts),
+    ...sessionRoutes(parts),
+    ...adminEventRoutes(parts),
+    ...adminMarketRoutes(parts),
+    ...settlementRoutes(parts),
+    ...adminTraderRoutes(parts),
+    ...referenceDataRoutes(parts),
+    ...geoRoutes(parts),
+    ...maintenanceRoutes(parts),
+    ...announcementRoutes(parts),
+    ...operatorRoutes(parts),
+    ...emmClientRoutes(parts),
+    ...strikeRequestRoutes(parts),
+    ...playerRoutes(parts),
+    ...auditRoutes(parts),
+    ...moneyRoutes(parts),
+  ];
+}
