@@ -46,7 +46,7 @@ export interface AdminEventParts {
   readonly enqueueSettlement: (job: SettlementJob) => Promise<void>;
 }
 
-/** The table of section 4: from where each action may be taken, and where it leads. */
+/** The statuses that each action may be taken from, and the status it leads to (contract section 4.2). */
 const STEPS: Readonly<
   Record<EventAction, { readonly from: readonly EventStatus[]; readonly to: EventStatus }>
 > = {

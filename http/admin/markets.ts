@@ -40,7 +40,7 @@ export interface AdminMarketParts {
   readonly qa: boolean;
 }
 
-/** The fees of section 3, unless the operator names others. */
+/** The fees of a market whose operator names none, by the type of its event (contract section 3.7). */
 const DEFAULT_FEES: Readonly<Record<EventType, FeeSchedule>> = {
   Game: { coefficientPpm: 30_000, makerCreditPpm: 500_000, charged: "WHEN_LIVE" },
   Future: { coefficientPpm: 60_000, makerCreditPpm: 700_000, charged: "ALWAYS" },

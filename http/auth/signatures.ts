@@ -1,4 +1,4 @@
-/** Who signed a request: the checks that answer 401, in the contract's order (section 5). */
+/** Identifies the signer of a request, by the checks that answer 401, in order (contract section 5.5). */
 
 import { createHash } from "node:crypto";
 import { UUID } from "../../actors/uuid.js";

@@ -1,4 +1,4 @@
-/** What travels between a client and the exchange, as the contract writes it (sections 5, 6 and 8). */
+/** The bodies, answers and messages that a client exchanges with the service (contract sections 5, 6 and 8). */
 
 import { z } from "zod";
 

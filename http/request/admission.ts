@@ -1,5 +1,5 @@
 /**
- * What stands between a request and its endpoint, in the contract's order (section 5): signature, scope, throttle,
+ * Checks a request before its endpoint sees it, in the order of contract section 5.5: signature, scope, throttle,
  * account state, location, KYC. The first failure answers.
  */
 

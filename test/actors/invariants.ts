@@ -15,7 +15,7 @@ function equal(actual: unknown, expected: unknown, what: string, of: string): vo
     throw new Error(`${what} (${of}): ${String(actual)}, and must be ${String(expected)}`);
 }
 
-/** Invariants 2 and 4 of `design/quality.md`: contracts, escrow and the resting book of a market. */
+/** Invariants 2 and 4 of `test/simulation/README.md`: contracts, escrow and the resting book of a market. */
 export function checkMarket(state: MarketState): void {
   const resting = sum(CURRENCIES, (currency) => checkBook(state, currency));
   equal(state.resting.size, resting, "orders resting", state.marketId);

@@ -47,7 +47,7 @@ function at({ file, text }: Document, index: number, problem: string): string {
   return `${file}:${lineOf(text, index)}: ${problem}`;
 }
 
-/** Whether a citation is of another document, such as an RFC. */
+/** Recognizes a citation of another document, such as `RFC 6749, section 5.2`. */
 function isForeign({ of }: Citation): boolean {
   return of !== undefined && /^\d+$/.test(of);
 }

@@ -1,4 +1,4 @@
-/** What must hold when everything has come to rest: invariants 1, 5, 6, 8 and 9 of `design/quality.md`. */
+/** What must hold when everything has come to rest: invariants 1, 5, 6, 8 and 9 of `README.md`. */
 
 import { partitionOf } from "../../actors/actor.js";
 import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";

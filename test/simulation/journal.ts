@@ -1,6 +1,6 @@
 /**
  * Sees every commit as it reaches the log, folds it, and checks at once what must hold of the exchange: invariants 1
- * to 4 and 7 of `design/quality.md`. It keeps all entries, also those that the log has trimmed.
+ * to 4 and 7 of `README.md`. It keeps all entries, also those that the log has trimmed.
  */
 
 import { type ActorId, partitionOf } from "../../actors/actor.js";

@@ -38,7 +38,7 @@ describe("signed requests", function () {
     return { ...raw, headers: kept as [string, string][] };
   }
 
-  it("a good one is answered, with the limits of section 5", async () => {
+  it("a good one is answered, with the limits of contract section 5.8", async () => {
     const answer = await send(stack.url, signed(trader.trading, LIMITS));
     expect(answer.status).to.equal(200);
     expect(answer.json["maxWatchedMarkets"]).to.equal(2048);

@@ -1,5 +1,5 @@
 /**
- * Who gets what from each route, written from the contract (sections 5, 7 and 8) and not from the code. One line says
+ * The answer of each route to each caller, written from contract sections 5, 7 and 8 and not from the code. One line says
  * the route, who may call it, the bucket and the price of the sample, what the caller's own resource answers, and what
  * another's or a missing one does. A route that answers its own resource differently by credential says so after a
  * comma. A price of history has a token for its page of rows where the sample has any.
@@ -190,7 +190,7 @@ export const RULES: ReadonlyMap<string, Rule> = new Map(
     .map((line) => [ruleOf(line).line, ruleOf(line)]),
 );
 
-/** The one that is no route but an upgrade (section 6). */
+/** The rule of the upgrade to a websocket, which is no route (contract section 6.1). */
 export const UPGRADE = ruleOf("GET /v3/ws | T t | stream 32 | 101");
 
 export function isPublic({ callers }: Rule): boolean {
