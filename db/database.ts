@@ -1,12 +1,25 @@
-/** The one way to reach Postgres. */
+/** Connections to Postgres, and the errors that they raise. */
 
-import { drizzle, type NodePgDatabase, type NodePgQueryResultHKT } from "drizzle-orm/node-postgres";
+import {
+  drizzle,
+  type NodePgClient,
+  type NodePgDatabase,
+  type NodePgQueryResultHKT,
+} from "drizzle-orm/node-postgres";
 import type { PgDatabase } from "drizzle-orm/pg-core";
 import pg from "pg";
 
 export type Database = NodePgDatabase & { readonly $client: pg.Pool };
-/** What a query needs: the database, or a transaction of it. */
+/** Runs queries: the database, a transaction of it, or one connection. */
 export type Queries = PgDatabase<NodePgQueryResultHKT>;
+
+/** Names of columns in Postgres, made from the property names of the schema. */
+export const CASING = "snake_case";
+
+/** Lets Drizzle run queries over a pool or a connection. */
+export function queriesOver<Client extends NodePgClient>(client: Client) {
+  return drizzle({ client, casing: CASING });
+}
 
 /**
  * Opens a pool. No statement runs longer than `statementTimeoutMs` (default 5 s) and no caller waits longer than
@@ -25,7 +38,7 @@ export function connect(
     application_name: "exchange",
   });
   pool.on("error", (error) => options.onError?.(error));
-  return drizzle({ client: pool, casing: "snake_case" });
+  return queriesOver(pool);
 }
 
 /** Closes the pool once its running queries have ended. */

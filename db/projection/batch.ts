@@ -1,25 +1,21 @@
 /** What a batch of entries makes of the tables: read `take`, then `write`. */
 
-import { drizzle } from "drizzle-orm/node-postgres";
 import type pg from "pg";
 import type { ActorId } from "../../actors/actor.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
 import type { MarketDelta, OrderDelta } from "../../actors/market/deltas.js";
 import { negate, subtract } from "../../actors/units.js";
+import { unreachable } from "../../actors/unreachable.js";
 import type { AnyDelta, Entry } from "../../stream/log/ports.js";
+import { projectorCursors } from "../schema/wallets.js";
 import { DefinitionRows } from "./definitions.js";
 import { OrderRows } from "./orders.js";
 import { placeOf, type Origin } from "./place.js";
 import { insertInto, writeRows } from "./rows.js";
 import { TradingRows } from "./trading.js";
 import { marketOf, WalletRows } from "./wallets.js";
-import { unreachable } from "../../actors/unreachable.js";
 
-const ADVANCE_CURSORS = insertInto<readonly [ActorId, number]>(
-  "projector_cursors",
-  { actor: ["text", ([actor]) => actor], seq: ["bigint", ([, seq]) => seq] },
-  "on conflict (actor) do update set seq = excluded.seq",
-);
+const ADVANCE_CURSORS = insertInto(projectorCursors, "replace");
 
 /** An entry is missing between what is projected and what came. */
 export class ProjectionGap extends Error {
@@ -164,11 +160,12 @@ export class ProjectionBatch {
   async write(client: pg.Client): Promise<void> {
     await client.query("begin");
     try {
-      await this.#definitions.write(drizzle({ client, casing: "snake_case" }));
+      await this.#definitions.write(client);
       await this.#orders.write(client);
       await this.#wallets.write(client);
       await this.#trading.write(client);
-      await writeRows(client, ADVANCE_CURSORS, [...this.#cursors]);
+      const cursors = [...this.#cursors].map(([actor, seq]) => ({ actor, seq }));
+      await writeRows(client, ADVANCE_CURSORS, cursors);
       await client.query("commit");
     } catch (error) {
       // On a broken connection the rollback fails as well; the server has rolled back by itself then.

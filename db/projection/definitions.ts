@@ -1,6 +1,7 @@
 /** Markets and their outcomes, out of the `created`, `configured`, `lifecycle` and grading deltas, which are rare. */
 
 import { inArray, sql } from "drizzle-orm";
+import type pg from "pg";
 import type {
   ConfiguredDelta,
   CreatedDelta,
@@ -10,10 +11,10 @@ import type {
 } from "../../actors/market/deltas.js";
 import type { FeeSchedule, Grade } from "../../actors/market/types.js";
 import { CONTRACT_TICKS, formatPrice, ticks } from "../../actors/units.js";
-import type { Queries } from "../database.js";
+import { queriesOver, type Queries } from "../database.js";
 import { feeSchedules, markets, outcomes } from "../schema/markets.js";
 import type { Origin } from "./place.js";
-import { storable } from "./rows.js";
+import { insertInto, replaceAll, storable, writeRows } from "./rows.js";
 import { unreachable } from "../../actors/unreachable.js";
 
 export type DefinitionDelta =
@@ -22,15 +23,18 @@ export type DefinitionDelta =
 type MarketRow = typeof markets.$inferSelect;
 type OutcomeRow = typeof outcomes.$inferSelect;
 
-/** Rows of one insert: Postgres takes at most 65,535 parameters. */
-const CHUNK = 1_000;
+/** Markets in one statement, which takes at most 65,535 parameters. */
+const ROWS_PER_STATEMENT = 1_000;
+
+const INSERT_OUTCOMES = insertInto(outcomes);
+const INSERT_FEE_SCHEDULES = insertInto(feeSchedules);
 
 /** What changed about markets in one batch of entries. */
 export class DefinitionRows {
   readonly #changes: { marketId: string; delta: DefinitionDelta; origin: Origin }[] = [];
   readonly #markets = new Map<string, MarketRow>();
   readonly #outcomes: OutcomeRow[] = [];
-  readonly #fees: (typeof feeSchedules.$inferInsert)[] = [];
+  readonly #fees: (typeof feeSchedules.$inferSelect)[] = [];
   /** The grade whose outcomes have become known, `undefined` when they are open again. */
   readonly #ended = new Map<string, Grade | undefined>();
 
@@ -42,9 +46,10 @@ export class DefinitionRows {
     return [...new Set(this.#changes.map(({ marketId }) => marketId))];
   }
 
-  async write(db: Queries): Promise<void> {
+  async write(client: pg.Client): Promise<void> {
     const ids = this.marketIds;
     if (ids.length === 0) return;
+    const db = queriesOver(client);
     for (const row of await db
       .select()
       .from(markets)
@@ -53,8 +58,8 @@ export class DefinitionRows {
     }
     for (const change of this.#changes) this.#apply(change.marketId, change.delta, change.origin);
     await this.#writeMarkets(db);
-    for (const rows of chunks(this.#outcomes)) await db.insert(outcomes).values(rows);
-    for (const rows of chunks(this.#fees)) await db.insert(feeSchedules).values(rows);
+    await writeRows(client, INSERT_OUTCOMES, this.#outcomes);
+    await writeRows(client, INSERT_FEE_SCHEDULES, this.#fees);
     for (const [marketId, grade] of this.#ended) await writeOutcomeStatuses(db, marketId, grade);
   }
 
@@ -165,24 +170,13 @@ export class DefinitionRows {
   }
 
   async #writeMarkets(db: Queries): Promise<void> {
-    const set = {
-      description: sql`excluded.description`,
-      feeCoefficientPpm: sql`excluded.fee_coefficient_ppm`,
-      feeMakerCreditPpm: sql`excluded.fee_maker_credit_ppm`,
-      feeCharged: sql`excluded.fee_charged`,
-      liveDelayMs: sql`excluded.live_delay_ms`,
-      ticks: sql`excluded.ticks`,
-      status: sql`excluded.status`,
-      live: sql`excluded.live`,
-      paused: sql`excluded.paused`,
-      grade: sql`excluded.grade`,
-      settlementId: sql`excluded.settlement_id`,
-      remediating: sql`excluded.remediating`,
-      settledTs: sql`excluded.settled_ts`,
-      updatedTs: sql`excluded.updated_ts`,
-    };
-    for (const rows of chunks([...this.#markets.values()])) {
-      await db.insert(markets).values(rows).onConflictDoUpdate({ target: markets.marketId, set });
+    const rows = [...this.#markets.values()];
+    // Drizzle writes these rows because an array column cannot be unnested. They are rare.
+    for (let start = 0; start < rows.length; start += ROWS_PER_STATEMENT) {
+      await db
+        .insert(markets)
+        .values(rows.slice(start, start + ROWS_PER_STATEMENT))
+        .onConflictDoUpdate({ target: markets.marketId, set: replaceAll(markets) });
     }
   }
 }
@@ -227,10 +221,4 @@ export function outcomeStatus(grade: Grade | undefined, outcome: number): string
 function settledAt(price: number): string {
   if (price === 0) return "0.000";
   return price === CONTRACT_TICKS ? "1.000" : formatPrice(ticks(price));
-}
-
-function chunks<Row>(rows: readonly Row[]): Row[][] {
-  const parts: Row[][] = [];
-  for (let start = 0; start < rows.length; start += CHUNK) parts.push(rows.slice(start, start + CHUNK));
-  return parts;
 }

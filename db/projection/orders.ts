@@ -1,119 +1,65 @@
-/** Orders and fills, out of the ledgers' `accepted` and `order` deltas. */
+/** Orders and fills, from the ledgers' `accepted` and `order` deltas. */
 
 import type pg from "pg";
 import type { AcceptedDelta, WalletOrderDelta } from "../../actors/ledger/deltas.js";
-import type { Currency } from "../../actors/market/types.js";
-import type { OrderStatus } from "../schema/wallets.js";
-import type { Origin } from "./place.js";
-import { insertInto, updateRows, writeRows } from "./rows.js";
+import { contracts, NONE } from "../../actors/units.js";
 import { unreachable } from "../../actors/unreachable.js";
+import { fills, orders } from "../schema/wallets.js";
+import type { Origin } from "./place.js";
+import { insertInto, updateRows, writeRows, type RowsOf } from "./rows.js";
 
-type FillDelta = Extract<WalletOrderDelta, { kind: "fill" }>;
-
-/** What a batch does to an order: the latest of everything, and the sum of what filled. */
-interface OrderChange {
-  readonly orderId: string;
-  status: OrderStatus | undefined;
-  remaining: number | undefined;
-  reason: string | undefined;
-  filled: number;
-  updatedTs: number;
-}
-
-interface NewOrder {
-  readonly delta: AcceptedDelta;
-  readonly origin: Origin;
-  readonly change: OrderChange;
-}
-
-interface Fill {
-  readonly delta: FillDelta;
-  readonly origin: Origin;
-}
-
-/** What a fill's delta does not say and its order does. */
-interface OrderFacts {
-  readonly currency: Currency;
-  readonly clientId: string | null;
-}
-
-interface UpdatedOrder {
-  readonly order_id: string;
-  readonly currency: Currency;
-  readonly client_id: string | null;
-}
-
-const INSERT_ORDERS = insertInto<NewOrder>("orders", {
-  order_id: ["uuid", ({ delta }) => delta.order.orderId],
-  wallet: ["uuid", ({ delta }) => delta.wallet],
-  trader_id: ["uuid", ({ delta }) => delta.order.trader],
-  market_id: ["uuid", ({ delta }) => delta.marketId],
-  outcome: ["smallint", ({ delta }) => delta.order.outcome],
-  currency: ["text", ({ delta }) => delta.order.currency],
-  price: ["smallint", ({ delta }) => delta.order.price],
-  qty: ["integer", ({ delta }) => delta.order.qty],
-  filled: ["integer", ({ change }) => change.filled],
-  remaining: ["integer", ({ delta, change }) => change.remaining ?? delta.order.qty],
-  tif: ["text", ({ delta }) => delta.order.tif],
-  status: ["text", ({ change }) => change.status ?? "PENDING"],
-  reason: ["text", ({ change }) => change.reason],
-  client_id: ["text", ({ delta }) => delta.clientId],
-  group_id: ["text", ({ delta }) => delta.groupId],
-  expires_ts: ["bigint", ({ delta }) => delta.order.expiresAt],
-  ts: ["bigint", ({ origin }) => origin.ts],
-  place: ["bigint", ({ origin }) => origin.place],
-  updated_ts: ["bigint", ({ change }) => change.updatedTs],
-});
-
-const UPDATE_ORDERS = updateRows<OrderChange>(
-  "orders",
+const INSERT_ORDERS = insertInto(orders);
+const UPDATE_ORDERS = updateRows(
+  orders,
   {
-    order_id: ["uuid", (change) => change.orderId],
-    status: ["text", (change) => change.status],
-    remaining: ["integer", (change) => change.remaining],
-    reason: ["text", (change) => change.reason],
-    filled: ["integer", (change) => change.filled],
-    updated_ts: ["bigint", (change) => change.updatedTs],
+    orderId: "key",
+    status: "replaceUnlessNull",
+    remaining: "replaceUnlessNull",
+    reason: "replace",
+    filled: "add",
+    updatedTs: "replace",
   },
-  {
-    assignments:
-      "status = coalesce(u.status, orders.status), remaining = coalesce(u.remaining, orders.remaining), " +
-      "reason = u.reason, filled = orders.filled + u.filled, updated_ts = u.updated_ts",
-    where: "orders.order_id = u.order_id",
-    returning: "orders.order_id, orders.currency, orders.client_id",
-  },
+  ["orderId", "currency", "clientId"],
 );
+const INSERT_FILLS = insertInto(fills);
 
-const INSERT_FILLS = insertInto<Fill & OrderFacts>("fills", {
-  wallet: ["uuid", ({ delta }) => delta.wallet],
-  ts: ["bigint", ({ origin }) => origin.ts],
-  place: ["bigint", ({ origin }) => origin.place],
-  fill_id: ["uuid", ({ delta }) => delta.fillId],
-  match_id: ["uuid", ({ delta }) => delta.matchId],
-  order_id: ["uuid", ({ delta }) => delta.orderId],
-  client_id: ["text", ({ clientId }) => clientId],
-  market_id: ["uuid", ({ delta }) => delta.marketId],
-  outcome: ["smallint", ({ delta }) => delta.outcome],
-  currency: ["text", ({ currency }) => currency],
-  price: ["smallint", ({ delta }) => delta.price],
-  qty: ["integer", ({ delta }) => delta.qty],
-  cost: ["bigint", ({ delta }) => delta.cost],
-  payout: ["bigint", ({ delta }) => delta.payout],
-  fee: ["bigint", ({ delta }) => delta.fee],
-  credit: ["bigint", ({ delta }) => delta.credit],
-  taker: ["boolean", ({ delta }) => delta.taker],
-  wash: ["boolean", ({ delta }) => delta.wash],
-});
+type OrderRow = typeof orders.$inferSelect;
+type FillRow = typeof fills.$inferSelect;
+type FillDelta = Extract<WalletOrderDelta, { kind: "fill" }>;
+/** The changes of an order in a batch: the last value of each field, and the sum of the fills. */
+type OrderChange = RowsOf<typeof UPDATE_ORDERS>;
+/** The columns of a fill that its delta lacks; they come from its order. */
+type OrderFacts = Pick<FillRow, "currency" | "clientId">;
 
 /** The orders and fills of one batch of entries. */
 export class OrderRows {
-  readonly #accepted = new Map<string, NewOrder>();
+  readonly #accepted = new Map<string, OrderRow>();
   readonly #changed = new Map<string, OrderChange>();
-  readonly #fills: Fill[] = [];
+  readonly #fills: { readonly delta: FillDelta; readonly origin: Origin }[] = [];
 
-  accept(delta: AcceptedDelta, origin: Origin): void {
-    const { orderId } = delta.order;
-    this.#accepted.set(orderId, { delta, origin, change: unchanged(orderId, origin.ts) });
+  accept({ wallet, marketId, order, clientId, groupId }: AcceptedDelta, { ts, place }: Origin): void {
+    const { orderId, trader, outcome, currency, price, qty, tif, expiresAt } = order;
+    this.#accepted.set(orderId, {
+      orderId,
+      wallet,
+      traderId: trader,
+      marketId,
+      outcome,
+      currency,
+      price,
+      qty,
+      filled: NONE,
+      remaining: qty,
+      tif,
+      status: "PENDING",
+      reason: null,
+      clientId: clientId ?? null,
+      groupId: groupId ?? null,
+      expiresTs: expiresAt ?? null,
+      ts,
+      place,
+      updatedTs: ts,
+    });
   }
 
   follow(delta: WalletOrderDelta, origin: Origin): void {
@@ -125,7 +71,7 @@ export class OrderRows {
         change.remaining = delta.qty;
         return;
       case "fill":
-        change.filled += delta.qty;
+        change.filled = contracts(change.filled + delta.qty);
         change.remaining = delta.remaining;
         if (delta.remaining === 0) change.status = "FILLED";
         this.#fills.push({ delta, origin });
@@ -136,7 +82,7 @@ export class OrderRows {
       case "cancel":
         change.status = "CANCELED";
         change.remaining = delta.remaining;
-        change.reason = delta.reason;
+        change.reason = delta.reason ?? null;
         return;
       case "reject":
         change.status = "REJECTED";
@@ -147,45 +93,56 @@ export class OrderRows {
     }
   }
 
+  /** Returns the row of an order that this batch accepts, or else the change of an order in the tables. */
   #changeOf(orderId: string, ts: number): OrderChange {
-    const accepted = this.#accepted.get(orderId);
-    if (accepted !== undefined) return accepted.change;
-    const known = this.#changed.get(orderId);
+    const known = this.#accepted.get(orderId) ?? this.#changed.get(orderId);
     if (known !== undefined) return known;
-    const change = unchanged(orderId, ts);
+    const change: OrderChange = {
+      orderId,
+      status: null,
+      remaining: null,
+      reason: null,
+      filled: NONE,
+      updatedTs: ts,
+    };
     this.#changed.set(orderId, change);
     return change;
   }
 
-  /** Writes the orders, then the fills with what their orders say. Throws when an order is not in the tables. */
+  /** Writes the orders, then the fills with the facts of their orders. Throws when an order is not in the tables. */
   async write(client: pg.ClientBase): Promise<void> {
     await writeRows(client, INSERT_ORDERS, [...this.#accepted.values()]);
-    const updated = await writeRows<OrderChange, UpdatedOrder>(client, UPDATE_ORDERS, [
-      ...this.#changed.values(),
-    ]);
-    const facts = new Map<string, OrderFacts>();
-    for (const { order_id: orderId, currency, client_id: clientId } of updated) {
-      facts.set(orderId, { currency, clientId });
-    }
-    for (const [orderId, { delta }] of this.#accepted) {
-      facts.set(orderId, { currency: delta.order.currency, clientId: delta.clientId ?? null });
-    }
-    const fills = this.#fills.map((fill) => {
-      const order = facts.get(fill.delta.orderId);
-      if (order === undefined) throw new Error(`fill ${fill.delta.fillId} has no order`);
-      return { ...fill, ...order };
+    const updated = await writeRows(client, UPDATE_ORDERS, [...this.#changed.values()]);
+    const facts = new Map<string, OrderFacts>(this.#accepted);
+    for (const order of updated) facts.set(order.orderId, order);
+    const rows = this.#fills.map(({ delta, origin }) => {
+      const order = facts.get(delta.orderId);
+      if (order === undefined) throw new Error(`fill ${delta.fillId} has no order`);
+      return fillRow(delta, origin, order);
     });
-    await writeRows(client, INSERT_FILLS, fills);
+    await writeRows(client, INSERT_FILLS, rows);
   }
 }
 
-function unchanged(orderId: string, ts: number): OrderChange {
+function fillRow(delta: FillDelta, { ts, place }: Origin, { currency, clientId }: OrderFacts): FillRow {
   return {
-    orderId,
-    status: undefined,
-    remaining: undefined,
-    reason: undefined,
-    filled: 0,
-    updatedTs: ts,
+    wallet: delta.wallet,
+    ts,
+    place,
+    fillId: delta.fillId,
+    matchId: delta.matchId,
+    orderId: delta.orderId,
+    clientId,
+    marketId: delta.marketId,
+    outcome: delta.outcome,
+    currency,
+    price: delta.price,
+    qty: delta.qty,
+    cost: delta.cost,
+    payout: delta.payout,
+    fee: delta.fee,
+    credit: delta.credit,
+    taker: delta.taker,
+    wash: delta.wash,
   };
 }

@@ -1,88 +1,211 @@
 /**
- * Rows on their way into Postgres: a statement takes one array per column and unnests them, so that a batch of any
- * size is one statement with few parameters. That is several times faster than a parameter per value.
+ * Statements that write many rows of one table. Each takes one array per column and unnests the arrays, so that a
+ * batch of any size is one statement with few parameters, several times faster than one parameter per value. Names,
+ * types and encodings of columns come from the table's schema.
  */
 
+import { getTableColumns, getTableName, sql, type SQL } from "drizzle-orm";
+import { CasingCache } from "drizzle-orm/casing";
+import { getTableConfig, type PgColumn, type PgTable } from "drizzle-orm/pg-core";
 import type pg from "pg";
+import { unreachable } from "../../actors/unreachable.js";
+import { CASING } from "../database.js";
 
-type Value = string | number | boolean | null | undefined;
-type ColumnType = "uuid" | "text" | "smallint" | "integer" | "bigint" | "boolean";
+/** New value of a column in an existing row: the given value, the given value unless it is null, or the sum of both. */
+type Merge = "replace" | "replaceUnlessNull" | "add";
 
-/** One column of a statement: its type, and its value in a row. */
-export type Columns<Row> = Readonly<Record<string, readonly [ColumnType, (row: Row) => Value]>>;
+type RowOf<Table extends PgTable> = Table["$inferSelect"];
 
-/** A statement that takes rows. Its name makes Postgres parse it once per connection. */
-export interface RowStatement<Row> {
+/** A column, and the property of a row that holds its value. */
+interface RowColumn {
+  readonly key: string;
+  readonly column: PgColumn;
+}
+
+/** A statement that takes rows and may return others. Its name makes Postgres parse it once per connection. */
+export interface RowStatement<Row extends object, Returned = never> {
   readonly name: string;
   readonly sql: string;
-  readonly columns: Columns<Row>;
+  /** Encodes rows as the parameters of the statement, one array per column. */
+  readonly encode: (rows: readonly Row[]) => string[];
+  readonly decode: (answers: readonly Record<string, unknown>[]) => Returned[];
 }
 
-function unnest<Row>(columns: Columns<Row>): string {
-  return `unnest(${Object.values(columns)
-    .map(([type], index) => `$${index + 1}::${type}[]`)
-    .join(", ")})`;
-}
+/** The rows that a statement takes. */
+export type RowsOf<Statement> = Statement extends RowStatement<infer Row, unknown> ? Row : never;
 
-/** Inserts rows; `onConflict` is the clause for those that are there already, without which they are an error. */
-export function insertInto<Row>(table: string, columns: Columns<Row>, onConflict = ""): RowStatement<Row> {
-  const names = Object.keys(columns).join(", ");
+const casing = new CasingCache(CASING);
+
+/** The types of columns that can be written; within an array, the values of some are quoted. */
+const QUOTED: Readonly<Record<string, boolean>> = {
+  uuid: false,
+  smallint: false,
+  integer: false,
+  bigint: false,
+  boolean: false,
+  text: true,
+};
+
+/** Inserts rows. Fails on a row whose primary key exists, unless `merge` says how its other columns change. */
+export function insertInto<Table extends PgTable>(
+  table: Table,
+  merge?: "replace" | "add",
+): RowStatement<RowOf<Table>> {
+  const name = getTableName(table);
+  const columns = Object.keys(getTableColumns(table)).map((key) => rowColumn(table, key));
+  const conflict = `on conflict (${primaryKeyOf(table).map(nameOf).join(", ")}) do update set`;
+  const assignments = otherColumns(table).map(({ column }) =>
+    assignment(column, merge ?? "replace", "excluded"),
+  );
   return {
-    name: `project_${table}`,
-    sql: `insert into ${table} (${names}) select * from ${unnest(columns)} ${onConflict}`,
-    columns,
-  };
-}
-
-/** Updates rows that are there; in `assignments` and `where` the new values are called `u`. */
-export function updateRows<Row>(
-  table: string,
-  columns: Columns<Row>,
-  clauses: { assignments: string; where: string; returning?: string },
-): RowStatement<Row> {
-  const names = Object.keys(columns).join(", ");
-  const returning = clauses.returning === undefined ? "" : ` returning ${clauses.returning}`;
-  return {
-    name: `project_update_${table}`,
+    name: `project_${name}`,
     sql:
-      `update ${table} set ${clauses.assignments} ` +
-      `from ${unnest(columns)} as u (${names}) where ${clauses.where}${returning}`,
-    columns,
+      `insert into ${name} (${namesOf(columns)}) select * from ${unnest(columns)}` +
+      (merge === undefined ? "" : ` ${conflict} ${assignments.join(", ")}`),
+    encode: (rows) => columns.map((column) => arrayOf(column, rows)),
+    decode: () => [],
   };
 }
 
-/** Runs a statement over rows, if there are any. Each row must be written, else it throws. */
-export async function writeRows<Row, Returned extends pg.QueryResultRow = never>(
+/** A row of an update: the columns of its key and the columns that change. */
+type ChangeOf<Table extends PgTable, Changes> = {
+  -readonly [Key in keyof Changes & keyof RowOf<Table>]:
+    RowOf<Table>[Key] | (Changes[Key] extends "replaceUnlessNull" ? null : never);
+};
+
+/** Updates the rows that have the given keys, each column in its own way, and returns some of their columns. */
+export function updateRows<
+  Table extends PgTable,
+  const Changes extends { readonly [Key in keyof RowOf<Table>]?: Merge | "key" },
+  Returned extends keyof RowOf<Table> & string,
+>(
+  table: Table,
+  changes: Changes,
+  returned: readonly Returned[],
+): RowStatement<ChangeOf<Table, Changes>, Pick<RowOf<Table>, Returned>> {
+  const name = getTableName(table);
+  const columns: RowColumn[] = [];
+  const keys: string[] = [];
+  const assignments: string[] = [];
+  for (const [key, merge] of Object.entries<Merge | "key" | undefined>(changes)) {
+    if (merge === undefined) continue;
+    const { column } = rowColumn(table, key);
+    columns.push({ key, column });
+    if (merge === "key") keys.push(`${name}.${nameOf(column)} = given.${nameOf(column)}`);
+    else assignments.push(assignment(column, merge, "given"));
+  }
+  const answers = returned.map((key) => rowColumn(table, key));
+  return {
+    name: `project_update_${name}`,
+    sql:
+      `update ${name} set ${assignments.join(", ")} ` +
+      `from ${unnest(columns)} as given (${namesOf(columns)}) where ${keys.join(" and ")} ` +
+      `returning ${answers.map(({ key, column }) => `${name}.${nameOf(column)} as "${key}"`).join(", ")}`,
+    encode: (rows) => columns.map((column) => arrayOf(column, rows)),
+    decode: (rows) => rows.map((row) => decoded(answers, row) as Pick<RowOf<Table>, Returned>),
+  };
+}
+
+/** Runs a statement over rows, if there are any. Throws unless every row is written. */
+export async function writeRows<Row extends object, Returned = never>(
   client: pg.ClientBase,
-  statement: RowStatement<Row>,
+  { name, sql: text, encode, decode }: RowStatement<Row, Returned>,
   rows: readonly Row[],
 ): Promise<readonly Returned[]> {
   if (rows.length === 0) return [];
-  const values = Object.values(statement.columns).map(([type, of]) => arrayOf(type, rows, of));
-  const result = await client.query<Returned>({ name: statement.name, text: statement.sql, values });
+  const result = await client.query<Record<string, unknown>>({ name, text, values: encode(rows) });
   if (result.rowCount !== rows.length) {
-    throw new Error(`${statement.name} wrote ${result.rowCount ?? 0} of ${rows.length} rows`);
+    throw new Error(`${name} wrote ${result.rowCount ?? 0} of ${rows.length} rows`);
   }
-  return result.rows;
+  return decode(result.rows);
 }
 
-function arrayOf<Row>(type: ColumnType, rows: readonly Row[], of: (row: Row) => Value): string {
-  const quote = type === "text";
+/** Every column outside the primary key, set to the value of the row that an insert could not add. */
+export function replaceAll(table: PgTable): Record<string, SQL> {
+  return Object.fromEntries(
+    otherColumns(table).map(({ key, column }) => [key, sql.raw(`excluded.${nameOf(column)}`)]),
+  );
+}
+
+/** Replaces NUL, which Postgres cannot store in text; a row with one must not stop the projector. */
+export function storable(text: string): string {
+  return text.replaceAll("\0", "\uFFFD");
+}
+
+function rowColumn(table: PgTable, key: string): RowColumn {
+  const column = getTableColumns(table)[key];
+  const type = column?.getSQLType() ?? "none";
+  if (column === undefined || !(type in QUOTED)) {
+    throw new Error(`the projection cannot write ${getTableName(table)}.${key}, whose type is ${type}`);
+  }
+  return { key, column };
+}
+
+function primaryKeyOf(table: PgTable): PgColumn[] {
+  const { primaryKeys, columns } = getTableConfig(table);
+  return primaryKeys[0]?.columns ?? columns.filter(({ primary }) => primary);
+}
+
+function otherColumns(table: PgTable): RowColumn[] {
+  const keys = primaryKeyOf(table).map(nameOf);
+  const columns = Object.entries(getTableColumns(table)).map(([key, column]) => ({ key, column }));
+  return columns.filter(({ column }) => !keys.includes(nameOf(column)));
+}
+
+function nameOf(column: PgColumn): string {
+  return casing.getColumnCasing(column);
+}
+
+function namesOf(columns: readonly RowColumn[]): string {
+  return columns.map(({ column }) => nameOf(column)).join(", ");
+}
+
+/** Sets a column from its existing value and the value that `given` has for it. */
+function assignment(column: PgColumn, merge: Merge, given: string): string {
+  const name = nameOf(column);
+  const existing = `${getTableName(column.table)}.${name}`;
+  switch (merge) {
+    case "replace":
+      return `${name} = ${given}.${name}`;
+    case "replaceUnlessNull":
+      return `${name} = coalesce(${given}.${name}, ${existing})`;
+    case "add":
+      return `${name} = ${existing} + ${given}.${name}`;
+    default:
+      return unreachable(merge);
+  }
+}
+
+function unnest(columns: readonly RowColumn[]): string {
+  const arrays = columns.map(({ column }, index) => `$${index + 1}::${column.getSQLType()}[]`);
+  return `unnest(${arrays.join(", ")})`;
+}
+
+/** The values of a column as the text of a Postgres array. */
+function arrayOf({ key, column }: RowColumn, rows: readonly object[]): string {
+  const quote = QUOTED[column.getSQLType()] === true;
   let text = "{";
   for (const row of rows) {
     if (text.length > 1) text += ",";
-    const value = of(row);
+    const value: unknown = row[key as keyof typeof row];
     if (value === null || value === undefined) text += "NULL";
-    else text += quote ? quoted(String(value)) : String(value);
+    else {
+      const encoded = String(column.mapToDriverValue(value));
+      text += quote ? quoted(encoded) : encoded;
+    }
   }
   return `${text}}`;
 }
 
-function quoted(text: string): string {
-  return `"${storable(text).replace(/[\\"]/g, "\\$&")}"`;
+function decoded(columns: readonly RowColumn[], answer: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    columns.map(({ key, column }) => {
+      const value = answer[key];
+      return [key, value === null ? null : column.mapFromDriverValue(value)];
+    }),
+  );
 }
 
-/** Postgres has no NUL in text; one that came this far must not stop the projector. */
-export function storable(text: string): string {
-  return text.replaceAll("\0", "\uFFFD");
+function quoted(text: string): string {
+  return `"${storable(text).replace(/[\\"]/g, "\\$&")}"`;
 }

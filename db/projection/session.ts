@@ -1,9 +1,9 @@
 /** The one connection that may write the read model. */
 
 import { sql } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/node-postgres";
 import pg from "pg";
 import type { ActorId } from "../../actors/actor.js";
+import { queriesOver } from "../database.js";
 import { projectorCursors } from "../schema/wallets.js";
 import type { ProjectionBatch } from "./batch.js";
 
@@ -66,7 +66,7 @@ export class ProjectionSession {
 
   /** The cursors of all actors. */
   async cursors(): Promise<Map<ActorId, number>> {
-    const db = drizzle({ client: this.#client, casing: "snake_case" });
+    const db = queriesOver(this.#client);
     const rows = await db.select().from(projectorCursors);
     // Only names of actors are ever written there.
     return new Map(rows.map((row) => [row.actor as ActorId, row.seq]));
@@ -74,7 +74,7 @@ export class ProjectionSession {
 
   /** Markets that changed after `ts`: what a projector that died may not have told anybody. */
   async marketsChangedSince(ts: number): Promise<string[]> {
-    const db = drizzle({ client: this.#client, casing: "snake_case" });
+    const db = queriesOver(this.#client);
     const result = await db.execute<{ market_id: string }>(
       sql`select market_id from markets where updated_ts > ${ts}`,
     );

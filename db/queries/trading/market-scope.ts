@@ -2,6 +2,7 @@
 
 import { and, eq, inArray, type SQL } from "drizzle-orm";
 import { QueryBuilder, type PgColumn } from "drizzle-orm/pg-core";
+import { CASING } from "../../database.js";
 import { markets } from "../../schema/markets.js";
 
 /** Absent fields do not narrow. */
@@ -12,7 +13,7 @@ export interface MarketScope {
   readonly outcome?: { readonly marketId: string; readonly outcome: number } | undefined;
 }
 
-const queries = new QueryBuilder({ casing: "snake_case" });
+const queries = new QueryBuilder({ casing: CASING });
 
 /** The rows of a table that are of the markets asked for. */
 export function inMarkets(
