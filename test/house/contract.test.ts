@@ -1,6 +1,7 @@
 import path from "node:path";
 import { expect } from "chai";
 import { ERRORS, wireCode } from "../../http/request/errors.js";
+import { KEY_BUCKETS } from "../../http/request/throttle.js";
 import { VERBS } from "../../stream/ws/socket/protocol.js";
 import { RULES } from "../http/matrix/contract.js";
 import {
@@ -148,6 +149,59 @@ describe("the contract", () => {
   it("names every error code, and every verb of the stream", () => {
     expect(missing(ERRORS.map(({ code }) => wireCode(code)))).to.deep.equal([]);
     expect(missing(Object.keys(VERBS))).to.deep.equal([]);
+  });
+
+  /** The rows of all tables of the contract, each as its cells without code marks. */
+  const rows = text
+    .split("\n")
+    .filter((line) => line.startsWith("|"))
+    .map((line) =>
+      line
+        .replaceAll("`", "")
+        .split("|")
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+
+  it("gives each error code its status, and no others", () => {
+    const listed = rows.filter(
+      ([status = "", code = ""]) => /^[45]\d\d$/.test(status) && /^[A-Z_]+$/.test(code),
+    );
+    const pairs = listed.map(([status = "", code = ""]) => `${status} ${code}`);
+    expect(pairs.toSorted()).to.deep.equal(
+      ERRORS.map(({ code, status }) => `${status} ${wireCode(code)}`).toSorted(),
+    );
+  });
+
+  it("gives each bucket of a key its numbers", () => {
+    for (const [name, { capacity, refillPerSec }] of Object.entries(KEY_BUCKETS)) {
+      const row = rows.find(([first, second]) => first === name && /^\d+$/.test(second ?? ""));
+      expect(row?.slice(1, 3), name).to.deep.equal([String(capacity), String(refillPerSec)]);
+    }
+  });
+
+  it("lists each amendment that is planned, and where it stands", () => {
+    const marked = SECTIONS.flatMap(({ number, file, line }, index) => {
+      const next = SECTIONS[index + 1];
+      const end = next?.file === file ? next.line - 1 : undefined;
+      const body =
+        CONTRACT.find((page) => page.file === file)
+          ?.text.split("\n")
+          .slice(line, end)
+          .join(" ") ?? "";
+      return [...body.matchAll(/Planned\s+\(amendment\s+(\d+)\)/g)].map(
+        ([, amendment = ""]) => `${amendment} in ${number}`,
+      );
+    });
+    const front = CONTRACT.find(({ file }) => file === "http/CONTRACT.md");
+    const listed = (front?.text ?? "").split("\n").flatMap((line) => {
+      const [, amendment] = /^\| (\d+) +\|/.exec(line) ?? [];
+      if (amendment === undefined) return [];
+      return [...line.matchAll(/\[section ([\d.]+)\]/g)].map(
+        ([, number = ""]) => `${amendment} in ${number}`,
+      );
+    });
+    expect(listed.toSorted()).to.deep.equal([...new Set(marked)].toSorted());
   });
 
   it("names every environment variable", () => {
