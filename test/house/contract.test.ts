@@ -1,5 +1,6 @@
 import path from "node:path";
 import { expect } from "chai";
+import { canonicalQuery, canonicalText } from "../../http/auth/signing.js";
 import { ERRORS, wireCode } from "../../http/request/errors.js";
 import { KEY_BUCKETS } from "../../http/request/throttle.js";
 import { VERBS } from "../../stream/ws/socket/protocol.js";
@@ -178,6 +179,15 @@ describe("the contract", () => {
       const row = rows.find(([first, second]) => first === name && /^\d+$/.test(second ?? ""));
       expect(row?.slice(1, 3), name).to.deep.equal([String(capacity), String(refillPerSec)]);
     }
+  });
+
+  it("shows examples of signing that the service would build", () => {
+    const [, query = "", canonical] = /`([^`\s]+)`\s+becomes\s+`([^`\s]+)`/.exec(text) ?? [];
+    expect(canonical).to.equal(canonicalQuery(query));
+    const body = /`(\{"outcomeId":[^`]+\})`/.exec(text)?.[1] ?? "";
+    const example = /```\n(SVC-V3\n[^`]+)\n```/.exec(text)?.[1];
+    const order = { method: "POST", path: "/v3/orders", query: "", body: Buffer.from(body) };
+    expect(example).to.equal(canonicalText({ brand: "Svc", timestamp: "1790000000000", ...order }));
   });
 
   it("lists each amendment that is planned, and where it stands", () => {

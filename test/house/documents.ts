@@ -21,7 +21,7 @@ export interface Heading {
 }
 
 /** A link of a Markdown page; `start` and `end` bound its text. */
-export interface Link {
+interface Link {
   readonly target: string;
   readonly start: number;
   readonly end: number;
