@@ -3,7 +3,7 @@
 import type { Database } from "../../db/database.js";
 import type { Tail } from "../../stream/log/ports.js";
 import type { TokenBuckets } from "../../stream/services/token-buckets.js";
-import type { Replicas } from "../../stream/ws/market/replica.js";
+import type { Replicas } from "../../stream/ws/market/replicas.js";
 import type { Passwords } from "../auth/passwords.js";
 import type { Reference } from "../reference/reference.js";
 import type { Route } from "../request/route.js";

@@ -4,7 +4,7 @@
  * delivery much less.
  */
 
-import { CHANNELS } from "../../stream/ws/socket/channels.js";
+import { CHANNELS } from "../../stream/ws/channels.js";
 import { type Contestant, type Counted, Peer, type Sent, type Served } from "./stream/messages.js";
 import { median, type Row } from "./table.js";
 

@@ -3,7 +3,7 @@
  * without a word. They are to be closed with 1008 `SLOW_CONSUMER`.
  */
 
-import { type Channel, CHANNELS } from "../../stream/ws/socket/channels.js";
+import { type Channel, CHANNELS } from "../../stream/ws/channels.js";
 import { type Counted, type Looked, Peer, type Sent, type Served } from "./stream/messages.js";
 import { percentile, type Row } from "./table.js";
 

@@ -47,7 +47,7 @@ import { Tickets } from "../../stream/services/tickets.js";
 import { Unavailable, type Tail } from "../../stream/log/ports.js";
 import { TokenBuckets } from "../../stream/services/token-buckets.js";
 import { bridge } from "../../stream/ws/bridge.js";
-import { Replicas } from "../../stream/ws/market/replica.js";
+import { Replicas } from "../../stream/ws/market/replicas.js";
 import { Wallets } from "../../stream/ws/wallet/wallets.js";
 import { ConfigError, type Config } from "../config.js";
 import { ensureOperator } from "./first-operator.js";

@@ -1,78 +1,83 @@
-/** The websocket bridge: takes sockets whose callers are known, and serves them from replicas and feeds. */
+/** The websocket bridge: serves sockets of authenticated callers from market replicas and wallet feeds. */
 
 import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 import { EventWatch } from "./market/event-watch.js";
-import { FlushScheduler } from "./socket/outbox.js";
+import { FlushScheduler } from "./socket/flush-scheduler.js";
 import type { Caller, Catalog, Disconnects, Queries, Throttle, Trading } from "./ports.js";
 import { MAX_REQUEST_BYTES } from "./socket/protocol.js";
-import type { Replicas } from "./market/replica.js";
+import type { Replicas } from "./market/replicas.js";
 import { Rooms } from "./market/rooms.js";
 import { Session } from "./socket/session.js";
 import type { Wallets } from "./wallet/wallets.js";
 
-/** What the websocket server must be made with: the inbound cap, and no compression. */
+/** Options that the websocket server must be created with: the cap on inbound messages, and no compression. */
 export const WS_OPTIONS = Object.freeze({ maxPayload: MAX_REQUEST_BYTES, perMessageDeflate: false });
 
-/** How often is looked whether sockets take what they are sent, ms. */
-const CHECK_MS = 1_000;
+/** Interval of the slow-consumer check, in ms. */
+const SLOW_CHECK_MS = 1_000;
 
+/** Everything the bridge depends on; see `ports.ts` for the ports that the HTTP side implements. */
 export interface BridgePorts {
   readonly replicas: Replicas;
-  /** Started. */
+  /** Must have been started. */
   readonly wallets: Wallets;
   readonly trading: Trading;
   readonly disconnects: Disconnects;
   readonly catalog: Catalog;
   readonly throttle: Throttle;
   readonly queries: Queries;
-  /** Reads one JSON document as strictly as the REST bodies. Throws on anything else. */
+  /** Parses one JSON document as strictly as REST bodies are parsed. Throws on any other input. */
   readonly readJson: (bytes: Uint8Array) => unknown;
   readonly onError: (error: unknown) => void;
-  /** Whether clients may order faults for their own sockets (default no). */
+  /** Lets clients inject faults into their own sockets (default false). */
   readonly sandbox?: boolean | undefined;
-  /** Between pings and heartbeats, ms (default 15,000). */
+  /** Interval of pings and heartbeats, in ms (default 15,000). */
   readonly heartbeatMs?: number | undefined;
 }
 
 export interface Bridge {
-  /** Serves a socket until it closes. Call it as soon as the socket is open: messages before it are lost. */
+  /** Serves a socket until it closes. Must be called as soon as the socket is open: earlier messages are lost. */
   open(socket: WebSocket, caller: Caller, connection: Socket): void;
-  /** Whose sockets are open, one for each. */
+  /** Callers of the open sockets, one for each socket. */
   callers(): Iterable<Caller>;
-  /** Closes the sockets of those callers for whom there is a reason, with 1008 and that. */
+  /** Closes with 1008 every socket for whose caller `reasonFor` returns a reason, and sends that reason. */
   expel(reasonFor: (caller: Caller) => string | undefined): void;
-  /** Closes the sockets that their wallet's orders go with: this process was taken for dead, and they went. */
+  /**
+   * Closes the sockets that have cancel-on-disconnect armed. Called when this process lost its lease, because the
+   * jobs role has then canceled the orders of their wallets.
+   */
   closeArmed(): void;
-  /** How many sockets are open. */
+  /** Number of open sockets. */
   readonly sockets: number;
-  /** Closes every socket with 1012 and waits for what they still had to do. Replicas and wallets stay. */
+  /** Closes every socket with 1012 and waits until their last work is done. Leaves replicas and wallets open. */
   close(): Promise<void>;
 }
 
+/** Creates a bridge that has no sockets yet. */
 export function bridge(ports: BridgePorts): Bridge {
   const { replicas, wallets, catalog, throttle, onError, sandbox = false } = ports;
-  const pulse = new FlushScheduler();
+  const scheduler = new FlushScheduler();
   const events = new EventWatch(catalog, onError);
-  const shared = { replicas, wallets, catalog, throttle, rooms: new Rooms(pulse), events };
+  const shared = { replicas, wallets, catalog, throttle, rooms: new Rooms(scheduler), events };
   const sessions = new Set<Session>();
-  const watching = setInterval(() => {
+  const slowCheck = setInterval(() => {
     const now = performance.now();
     for (const session of sessions) session.checkProgress(now);
-  }, CHECK_MS);
-  watching.unref();
+  }, SLOW_CHECK_MS);
+  slowCheck.unref();
   let closing = false;
   return {
     open(socket, caller, connection) {
       const session = new Session(
-        { ...ports, shared, scheduler: pulse, sandbox, isClosing: () => closing },
+        { ...ports, shared, scheduler, sandbox, isClosing: () => closing },
         socket,
         connection,
         caller,
       );
       sessions.add(session);
       void session.ended.finally(() => sessions.delete(session));
-      if (closing) session.close(1012, "the server restarts");
+      if (closing) session.close(1012, "the server is restarting; reconnect now");
     },
     *callers() {
       for (const { caller } of sessions) yield caller;
@@ -84,17 +89,19 @@ export function bridge(ports: BridgePorts): Bridge {
       }
     },
     closeArmed() {
-      for (const session of sessions) if (session.armed) session.close(1012, "the gateway fell silent");
+      for (const session of sessions)
+        if (session.armed)
+          session.close(1012, "this gateway lost its lease, so your orders are canceled; reconnect now");
     },
     get sockets() {
       return sessions.size;
     },
     async close() {
       closing = true;
-      clearInterval(watching);
+      clearInterval(slowCheck);
       events.close();
       const all = [...sessions];
-      for (const session of all) session.close(1012, "the server restarts");
+      for (const session of all) session.close(1012, "the server is restarting; reconnect now");
       await Promise.all(all.map(({ ended }) => ended));
     },
   };

@@ -1,4 +1,4 @@
-/** Reading what an actor said before now, through the same port that says what it says next. */
+/** Reads earlier entries of an actor through the `Tail` port, which otherwise delivers the entries to come. */
 
 import type { ActorId } from "../../actors/actor.js";
 import type { AnyDelta, Entry, Tail } from "../log/ports.js";
@@ -6,11 +6,14 @@ import { Unavailable } from "../log/ports.js";
 
 const FIRST_WINDOW = 256;
 const WINDOW_GROWTH = 8;
-/** The furthest back that is looked for anything; a resume from before it gets a snapshot. */
+/** Maximum number of entries that are read back. A resume from before them is answered with a snapshot. */
 export const MAX_ENTRIES_BACK = 20_000;
 const READ_TIMEOUT_MS = 5_000;
 
-/** The entries after `afterSeq` up to `throughSeq`, or `undefined` when some are no longer there. */
+/**
+ * Returns the entries after `afterSeq` through `throughSeq`, or `undefined` when some were trimmed. Throws
+ * `Unavailable` after 5 s.
+ */
 export function readEntries<Delta extends AnyDelta>(
   tail: Tail,
   actor: ActorId,
@@ -20,20 +23,20 @@ export function readEntries<Delta extends AnyDelta>(
   if (throughSeq <= afterSeq) return Promise.resolve([]);
   return new Promise((resolve, reject) => {
     const found: Entry<Delta>[] = [];
-    const over = new AbortController();
+    const done = new AbortController();
     const end = (): void => {
-      over.abort();
+      done.abort();
       clearTimeout(timer);
     };
     const timer = setTimeout(() => {
       end();
-      reject(new Unavailable(`the history of ${actor} did not arrive`));
+      reject(new Unavailable(`the log did not return the history of ${actor} in time`));
     }, READ_TIMEOUT_MS);
     const stop = tail.follow<Delta>(
       actor,
       afterSeq,
       (entries) => {
-        if (over.signal.aborted) return;
+        if (done.signal.aborted) return;
         for (const entry of entries) if (entry.seq <= throughSeq) found.push(entry);
         if (found.at(-1)?.seq !== throughSeq) return;
         end();
@@ -44,22 +47,22 @@ export function readEntries<Delta extends AnyDelta>(
         resolve(undefined);
       },
     );
-    // The tail may have told everything while it was being asked to.
-    if (over.signal.aborted) stop();
-    else over.signal.addEventListener("abort", stop);
+    // The tail may have delivered all entries before `follow` returned.
+    if (done.signal.aborted) stop();
+    else done.signal.addEventListener("abort", stop);
   });
 }
 
-/** What was found looking back: entries in order, and whether `enough` was satisfied by them. */
+/** Entries that were read back, in order, and whether they satisfied `enough`. */
 export interface LookBack<Delta> {
   readonly entries: readonly Entry<Delta>[];
   readonly complete: boolean;
 }
 
 /**
- * Looks back from `throughSeq` in growing windows until the entries are `enough`, the actor's first one is reached
- * (then `enough` decides once more), or there are no more. Where a window reaches into what is trimmed, it is narrowed
- * down to what is not.
+ * Reads back from `throughSeq` in growing windows until `enough` accepts the entries, the first entry of the actor is
+ * reached (`enough` then decides once more), or no older entries are left. A window that reaches into trimmed entries
+ * is narrowed to those that remain.
  */
 export async function lookBack<Delta extends AnyDelta>(
   tail: Tail,

@@ -1,64 +1,70 @@
 /**
- * What the bridge is handed from outside: who is calling, and the few questions and actions it cannot answer from
- * the delta streams. No HTTP numbers and no SQL on this side; codes are those of contract sections 5 and 6.
+ * Ports of the bridge, implemented by the HTTP side: the authenticated caller, and the queries and actions that the
+ * delta streams cannot serve. The ports carry no HTTP statuses and no SQL; their codes are those of contract section 5
+ * and contract section 6.
  */
 
 import type { MarketDefinition } from "../../actors/market/types.js";
 
-/** An authenticated key that may stream. The upgrade has already been paid for (32 of the `stream` bucket). */
+/** An authenticated key that may stream. The upgrade has already been charged to its `stream` bucket. */
 export interface Caller {
   readonly keyId: string;
   readonly traderId: string;
-  /** The subaccount's wallet, whose orders and positions the key may see. */
+  /** Wallet of the subaccount, whose orders and positions the key may read. */
   readonly wallet: string;
   readonly scope: "trading" | "trading::read";
-  /** Where the connection comes from, for the location check of a placement. */
+  /** Client address of the connection, for the location check of a placement. */
   readonly address: string;
-  /** When the key expires, Unix ms. */
+  /** Expiry of the key, Unix ms. */
   readonly expiresAt?: number | undefined;
-  /** The web session that the socket was opened from; it ends with it. `expiresAt` is Unix ms. */
+  /** Web session that opened the socket. The socket closes when the session ends; `expiresAt` is Unix ms. */
   readonly session?: { readonly sessionId: string; readonly expiresAt: number } | undefined;
 }
 
-/** A business "no": a code of the contract and a text for people. */
+/** A refusal: a code of the contract and a message for people. */
 export interface Refused {
   readonly ok: false;
   readonly code: string;
   readonly message: string;
 }
 
+/** One accepted order of a placement. */
 export interface OrderAccepted {
   readonly orderId: string;
   readonly clientId?: string | undefined;
 }
 
-/** One refused order of a batch; `index` is its zero-based place in the request. */
+/** One refused order of a batch; `index` is its zero-based position in the request. */
 export interface OrderRejected {
   readonly index: number;
   readonly outcomeId: string;
   readonly reason: string;
 }
 
+/** Answer to a placement. */
 export type PlaceAnswer =
   | { readonly ok: true; readonly accepted: readonly OrderAccepted[] }
   | (Refused & {
-      /** What was accepted of a batch that was refused in part. */
+      /** Accepted orders of a batch that was refused in part. */
       readonly accepted?: readonly OrderAccepted[] | undefined;
       readonly rejected?: readonly OrderRejected[] | undefined;
     });
 
+/** An order that a cancel by ids did not cancel, and why. */
 export interface NotCanceled {
   readonly orderId: string;
   readonly reason: "FILLED" | "CANCELED" | "NOT_FOUND";
 }
 
+/** Answer to a cancel by ids. */
 export type CancelAnswer =
   | { readonly ok: true; readonly canceled: readonly string[]; readonly notCanceled: readonly NotCanceled[] }
   | Refused;
 
+/** Answer to a cancel by scope; `canceled` counts the cancels that were queued. */
 export type CancelAllAnswer = { readonly ok: true; readonly canceled: number } | Refused;
 
-/** Which orders to cancel; absent fields do not narrow. */
+/** Scope of a cancel; an absent field does not narrow it. */
 export interface CancelAllFilter {
   readonly event?: string | undefined;
   readonly market?: string | undefined;
@@ -66,49 +72,53 @@ export interface CancelAllFilter {
 }
 
 /**
- * Placing and canceling for a caller, with the same checks and answers as the REST batch routes (contract section 5),
- * throttling excepted: the bridge has charged. Throws `Unavailable` when the exchange gives no answer.
+ * Places and cancels for a caller, with the checks and answers of the REST batch routes (contract section 5) except
+ * throttling, which the bridge has done. Throws `Unavailable` when the exchange does not answer.
  */
 export interface Trading {
-  /** `orders` are judged as the body of a batch placement: each by itself, or with `atomic` all as one. */
+  /** Judges each order by itself, or with `atomic` all orders as one; `orders` has the shape of the REST body. */
   place(caller: Caller, orders: readonly unknown[], atomic: boolean): Promise<PlaceAnswer>;
   cancel(caller: Caller, orderIds: readonly string[]): Promise<CancelAnswer>;
   cancelAll(caller: Caller, filter: CancelAllFilter, reason?: "DISCONNECTED"): Promise<CancelAllAnswer>;
 }
 
-/** Cancels all of a wallet's orders should this process die with it armed. Both throw `Unavailable`. */
+/** Arms wallets whose orders are canceled when this process dies. Both methods throw `Unavailable`. */
 export interface Disconnects {
   arm(wallet: string, traderId: string): Promise<void>;
-  /** Takes back one `arm`. */
+  /** Reverts one call of `arm`. */
   disarm(wallet: string): Promise<void>;
 }
 
-/** What never changes about a market: enough to name its outcomes. */
+/** Immutable part of a market that names its event and its outcomes. */
 export type MarketIdentity = Pick<MarketDefinition, "marketId" | "eventId" | "outcomes">;
 
-/** Reference data from the gateway's cache. Throws `Unavailable` when it can be had from nowhere. */
+/** Reference data from the cache of the gateway. Throws `Unavailable` when no source has it. */
 export interface Catalog {
   market(marketId: string): Promise<MarketIdentity | undefined>;
-  /** The markets of an event; `undefined`: no such event. */
+  /** Returns the ids of the markets of an event, or `undefined` when the event does not exist. */
   marketsOf(eventId: string): Promise<readonly string[] | undefined>;
-  /** Tells of every market that appeared or changed, until the returned stop is called. */
+  /** Calls `listener` with every market that appears or changes, until the returned function is called. */
   onMarket(listener: (marketId: string) => void): () => void;
 }
 
+/** Token buckets that the bridge charges. */
 export type Bucket = "stream" | "place" | "cancel" | "read";
 
+/** Outcome of a charge. */
 export interface Charge {
   readonly granted: boolean;
+  /** Tokens left in the bucket. */
   readonly remaining: number;
-  /** When there will be enough, in seconds; 0 when granted. */
+  /** Seconds until the bucket holds enough tokens; 0 when granted. */
   readonly retryAfterS: number;
 }
 
-/** The token buckets of a key (contract section 5). A cost of 0 only reads. */
+/** Token buckets of a key (contract section 5). A charge of 0 only reads the bucket. */
 export interface Throttle {
   charge(keyId: string, bucket: Bucket, cost: number): Promise<Charge>;
 }
 
+/** One page of a list, or a refusal. */
 export type QueryAnswer =
   | {
       readonly ok: true;
@@ -116,7 +126,7 @@ export type QueryAnswer =
     }
   | Refused;
 
-/** One page of the catalog, by the filters of the REST list routes. */
+/** Pages of the catalog, with the filters of the REST list routes (contract section 5). */
 export interface Queries {
   markets(caller: Caller, filters: Readonly<Record<string, unknown>>): Promise<QueryAnswer>;
   events(caller: Caller, filters: Readonly<Record<string, unknown>>): Promise<QueryAnswer>;

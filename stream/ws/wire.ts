@@ -1,5 +1,5 @@
 /**
- * How deltas look on the stream (contract section 6, the delta table of the specification): outcomes by uuid, prices
+ * Wire form of deltas on the stream (contract section 6; specification, Websocket messages): outcomes by uuid, prices
  * and costs as decimal strings, and `currency` only on objects of the COIN book.
  */
 
@@ -9,11 +9,11 @@ import type { OpenOrder, WalletPosition } from "../../actors/ledger/types.js";
 import type { BookDelta, MarketDelta } from "../../actors/market/deltas.js";
 import type { Currency, Level } from "../../actors/market/types.js";
 import { assert, formatMoney, formatPrice } from "../../actors/units.js";
-import { bitOf, type Channel, LIFECYCLE, type Mask } from "./socket/channels.js";
+import { bitOf, type Channel, LIFECYCLE, type Mask } from "./channels.js";
 import type { MarketIdentity } from "./ports.js";
 import { unreachable } from "../../actors/unreachable.js";
 
-/** One batch of one public channel, serialised once for everyone who watches it. */
+/** One batch of one public channel, serialized once for all of its watchers. */
 export interface ChannelBatch {
   readonly bit: Mask;
   readonly channel: Channel;
@@ -23,23 +23,25 @@ export interface ChannelBatch {
   readonly json: string;
 }
 
-/** The public parts of one command's deltas, and the engine time they share. */
+/** Public parts of the deltas of one command, one per channel and currency, with the engine time they share. */
 export interface PublicBatch {
   readonly ts: number;
   readonly parts: readonly ChannelBatch[];
 }
 
-/** `{ currency: "COIN" }` for the COIN book and nothing for CASH. */
+/** Returns `{ currency: "COIN" }` for the COIN book and an empty object for the CASH book. */
 export function currencyTag(currency: Currency): { readonly currency?: "COIN" } {
   return currency === "COIN" ? { currency } : {};
 }
 
+/** Returns the uuid of the outcome with this index in the market. */
 export function outcomeId(market: MarketIdentity, outcome: number): string {
   const definition = market.outcomes[outcome];
   assert(definition !== undefined, `market ${market.marketId} has no outcome ${outcome}`);
   return definition.outcomeId;
 }
 
+/** Returns the wire form of a price level. */
 export function levelOnWire(level: Level, currency: Currency): object {
   return { price: formatPrice(level.price), qty: level.qty, ...currencyTag(currency) };
 }
@@ -65,7 +67,7 @@ function bookOnWire(market: MarketIdentity, delta: BookDelta): object {
   }
 }
 
-/** A delta of a public channel as it goes out, or `undefined` for what the public does not see. */
+/** Returns the channel, seq and wire form of a public delta, or `undefined` for a delta that is not public. */
 function publicOnWire(
   market: MarketIdentity,
   delta: MarketDelta,
@@ -114,19 +116,19 @@ function publicOnWire(
   }
 }
 
-/** The public parts of a market's batch, one per channel and currency that it touched. */
+/** Serializes the public deltas of a batch of a market, one part per channel and currency that the batch touches. */
 export function publicBatch(market: MarketIdentity, batch: Batch<MarketDelta>): PublicBatch {
-  const open = new Map<string, { channel: Channel; currency: Currency; seq: number; deltas: string[] }>();
+  const byKey = new Map<string, { channel: Channel; currency: Currency; seq: number; deltas: string[] }>();
   for (const delta of batch.deltas) {
     const wire = publicOnWire(market, delta, batch.ts);
     if (wire === undefined) continue;
     const { channel, currency, seq } = wire;
     const key = `${channel} ${currency} ${seq}`;
-    const part = open.get(key);
-    if (part === undefined) open.set(key, { channel, currency, seq, deltas: [JSON.stringify(wire.body)] });
+    const part = byKey.get(key);
+    if (part === undefined) byKey.set(key, { channel, currency, seq, deltas: [JSON.stringify(wire.body)] });
     else part.deltas.push(JSON.stringify(wire.body));
   }
-  const parts = [...open.values()].map(({ channel, currency, seq, deltas }) => {
+  const parts = [...byKey.values()].map(({ channel, currency, seq, deltas }) => {
     const coin = currency === "COIN" ? `,"currency":"COIN"` : "";
     const json = `{"seq":${seq}${coin},"deltas":[${deltas.join(",")}]}`;
     return {
@@ -141,16 +143,16 @@ export function publicBatch(market: MarketIdentity, batch: Batch<MarketDelta>): 
 }
 
 /**
- * The delta frames of a batch for those who watch `mask`, mostly one. A frame has one place for a channel of a
- * market, so the currencies have a frame each, and so has the second of two life-cycle steps of one command.
+ * Returns the delta frames of a batch for watchers of `mask`, in most cases one. A frame carries one batch per channel,
+ * so each currency gets its own frame, and so does the second of two lifecycle steps of one command.
  */
 export function marketFrames(market: MarketIdentity, batch: PublicBatch, mask: Mask): string[] {
   const frames: ChannelBatch[][] = [];
   for (const part of batch.parts) {
     if ((part.bit & mask) === 0) continue;
-    const taken = (frame: readonly ChannelBatch[]): boolean =>
+    const excludes = (frame: readonly ChannelBatch[]): boolean =>
       frame.some(({ channel, currency }) => channel === part.channel || currency !== part.currency);
-    const last = frames.findLastIndex(taken);
+    const last = frames.findLastIndex(excludes);
     const frame = frames[last + 1] ?? [];
     if (frame.length === 0) frames.push(frame);
     frame.push(part);
@@ -162,7 +164,7 @@ export function marketFrames(market: MarketIdentity, batch: PublicBatch, mask: M
   });
 }
 
-/** An OpenOrder as the private channel and its snapshot show it; `qty` is what rests. */
+/** Returns the wire form of an OpenOrder; its `qty` is the resting quantity. */
 export function openOrderOnWire(market: MarketIdentity, order: OpenOrder): object {
   return {
     orderId: order.orderId,
@@ -177,7 +179,7 @@ export function openOrderOnWire(market: MarketIdentity, order: OpenOrder): objec
   };
 }
 
-/** A position: contracts held and the dollars they cost; the average entry price is 100 x cost / qty. */
+/** Returns the wire form of a position: contracts held and their cost. Average entry price = 100 x cost / qty. */
 export function positionOnWire(
   market: MarketIdentity,
   position: WalletPosition | WalletPositionDelta,
@@ -192,8 +194,9 @@ export function positionOnWire(
 }
 
 /**
- * A delta of the private orders channel; `order` is what is known of the order. An amendment to less goes out as
- * `open` with the new quantity: the specification has no kind of its own for it, and `open` is the order as it rests.
+ * Returns the wire form of a delta of the private orders channel; `order` is the order before the delta. An amendment
+ * to a lower quantity is sent as `open` with the new quantity, because the specification has no kind for amendments
+ * and `open` describes the order as it rests.
  */
 export function orderOnWire(
   market: MarketIdentity,
@@ -203,10 +206,10 @@ export function orderOnWire(
   const { kind, orderId, marketId } = delta;
   switch (delta.kind) {
     case "open":
-      assert(order !== undefined, `order ${orderId} opens and was never accepted`);
+      assert(order !== undefined, `order ${orderId} opened but was never accepted`);
       return { kind: "open", ...openOrderOnWire(market, { ...order, qty: delta.qty }) };
     case "reduce":
-      assert(order !== undefined, `order ${orderId} is amended and was never accepted`);
+      assert(order !== undefined, `order ${orderId} was amended but was never accepted`);
       return { kind: "open", ...openOrderOnWire(market, { ...order, qty: delta.remaining }) };
     case "fill":
       return {

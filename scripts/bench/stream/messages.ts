@@ -3,7 +3,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import type { Channel } from "../../../stream/ws/socket/channels.js";
+import type { Channel } from "../../../stream/ws/channels.js";
 
 /** Who is measured: the bridge of the gateway, or `ws` as one uses it. */
 export type Contestant = "bridge" | "ws";

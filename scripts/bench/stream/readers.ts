@@ -4,7 +4,7 @@
  */
 
 import { connect, type Socket } from "node:net";
-import type { Channel } from "../../../stream/ws/socket/channels.js";
+import type { Channel } from "../../../stream/ws/channels.js";
 import { MARKET_ID } from "../core/actor.js";
 import { answer, type Counted, type ReadersRequest } from "./messages.js";
 

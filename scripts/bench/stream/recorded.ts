@@ -2,8 +2,8 @@
 
 import { marketActor } from "../../../actors/actor.js";
 import type { MarketDelta } from "../../../actors/market/deltas.js";
-import { CHANNELS } from "../../../stream/ws/socket/channels.js";
-import { maskOf } from "../../../stream/ws/socket/channels.js";
+import { CHANNELS } from "../../../stream/ws/channels.js";
+import { maskOf } from "../../../stream/ws/channels.js";
 import type { MarketIdentity } from "../../../stream/ws/ports.js";
 import { marketFrames, publicBatch } from "../../../stream/ws/wire.js";
 import { MARKET_ID } from "../core/actor.js";

@@ -7,7 +7,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
 import { bridge, WS_OPTIONS } from "../../../stream/ws/bridge.js";
 import type { Trading } from "../../../stream/ws/ports.js";
-import { Replicas } from "../../../stream/ws/market/replica.js";
+import { Replicas } from "../../../stream/ws/market/replicas.js";
 import { Wallets } from "../../../stream/ws/wallet/wallets.js";
 import { MARKET_ID } from "../core/actor.js";
 import { OUTCOME_IDS } from "../core/actor.js";

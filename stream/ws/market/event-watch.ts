@@ -1,9 +1,11 @@
-/** Tells the watchers of an event of the markets that open in it later (contract section 6). */
+/** Notifies the watchers of an event when a market opens in it later (contract section 6). */
 
 import type { Catalog } from "../ports.js";
 
+/** Called with a market of a watched event that appeared or changed. */
 export type OnAppeared = (marketId: string) => void;
 
+/** Watchers by event, notified from the catalog. */
 export class EventWatch {
   readonly #catalog: Catalog;
   readonly #onError: (error: unknown) => void;
@@ -16,7 +18,7 @@ export class EventWatch {
     this.#stop = catalog.onMarket((marketId) => void this.#notify(marketId));
   }
 
-  /** Calls `onAppeared` with markets of the event that appear or change from now on. */
+  /** Calls `onAppeared` with every market of the event that appears or changes from now on. */
   watch(eventId: string, onAppeared: OnAppeared): void {
     const watchers = this.#watchers.get(eventId) ?? new Set();
     watchers.add(onAppeared);

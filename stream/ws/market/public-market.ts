@@ -1,4 +1,4 @@
-/** The public face of a market, folded from its deltas: what snapshots are made of. */
+/** Public state of a market, folded from its deltas; snapshots and heartbeats are made from it. */
 
 import { crc32 } from "node:zlib";
 import type { BookDelta, MarketDelta, OrderDelta } from "../../../actors/market/deltas.js";
@@ -11,33 +11,35 @@ import {
   type Order,
 } from "../../../actors/market/types.js";
 import { assert, contracts, type Contracts, formatPrice, type Ticks } from "../../../actors/units.js";
-import { type Channel, channelsOf, type Mask, pairOf } from "../socket/channels.js";
+import { type Channel, channelsOf, type Mask, pairOf } from "../channels.js";
 import type { MarketIdentity } from "../ports.js";
 import { levelOnWire, outcomeId, type PublicBatch, currencyTag } from "../wire.js";
 import { unreachable } from "../../../actors/unreachable.js";
 
-/** How many batches of trades a snapshot shows. */
+/** Number of batches of trades in a snapshot. */
 export const TRADE_BATCHES = 50;
 
+/** A resting order; `qty` is the remaining quantity. */
 export interface RestingOrder {
   readonly orderId: string;
   readonly price: Ticks;
   readonly qty: Contracts;
 }
 
-/** A resting order with what it was when its ledger accepted it. */
+/** A resting order with its quantity and time at acceptance. */
 export interface LadderOrder extends RestingOrder {
   readonly originalQty: Contracts;
+  /** Time of acceptance by the ledger, Unix ms. */
   readonly acceptedTs: number;
 }
 
-/** A book as of `seq`: per outcome, best price first, then queue order. */
+/** A book as of `seq`, by outcome index: best price first, then queue order. */
 export interface MarketBook {
   readonly seq: number;
   readonly orders: readonly (readonly RestingOrder[])[];
 }
 
-/** Where an order rests, and what it was when it was accepted. */
+/** Position of an order in the book, with its quantity and time at acceptance. */
 interface Place {
   readonly outcome: number;
   readonly price: Ticks;
@@ -46,28 +48,29 @@ interface Place {
 }
 
 interface PublicBook {
-  /** By outcome: price levels, and in each the orders in time order, which is the order of a map. */
+  /** Price levels by outcome. The map of a level keeps its orders in time order. */
   readonly ladders: readonly Map<Ticks, Map<string, Contracts>>[];
   readonly places: Map<string, Place>;
   readonly bbo: (Level | null)[];
   readonly seqs: Record<Exclude<Channel, "lifecycle">, number>;
-  /** The price of the last execution, by outcome. */
+  /** Price of the last execution, by outcome. */
   readonly last: (Ticks | undefined)[];
-  /** Contracts minted. */
+  /** Number of contracts minted. */
   volume: Contracts;
-  /** The last batches of trades, oldest first. */
+  /** Last batches of trades, oldest first. */
   trades: { readonly seq: number; readonly json: string }[];
 }
 
+/** Public state of one market. */
 export class PublicMarket {
   readonly identity: MarketIdentity;
   #status: MarketStatus;
   #lifecycleSeq: number;
   readonly #books: Readonly<Record<Currency, PublicBook>>;
-  /** Snapshot fragments and checksums by what they are of, valid while the seq stands. */
+  /** Fragments of snapshots and checksums, by name; each is valid for its seq. */
   readonly #cached = new Map<string, { readonly seq: number; readonly value: string }>();
 
-  /** Starts from the whole state of a market that exists. Trades are not part of it: see `addPastTrades`. */
+  /** Copies the public part of the state of a market. The state has no past trades; see `addPastTrades`. */
   constructor(state: MarketState, identity: MarketIdentity) {
     this.identity = identity;
     this.#status = state.status;
@@ -79,17 +82,18 @@ export class PublicMarket {
     return this.#status;
   }
 
+  /** Returns the last seq of a channel. */
   seq(channel: Channel, currency: Currency): number {
     return channel === "lifecycle" ? this.#lifecycleSeq : this.#books[currency].seqs[channel];
   }
 
-  /** The seq of a pair by its bit. */
+  /** Returns the last seq of the channel with this bit. */
   seqOf(bit: Mask): number {
     const { channel, currency } = pairOf(bit);
     return this.seq(channel, currency);
   }
 
-  /** Folds the deltas of one command; `batch` is the same as it went out. */
+  /** Folds the deltas of one command; `batch` is their serialized form. Throws on a delta it does not know. */
   apply(deltas: readonly MarketDelta[], batch: PublicBatch): void {
     let opened: Order | undefined;
     for (const delta of deltas) {
@@ -139,13 +143,13 @@ export class PublicMarket {
     }
   }
 
-  /** Whether the snapshot's batches of trades begin later than they could. */
+  /** Returns true when a snapshot would lack batches of trades from before this object was created. */
   lacksTrades(currency: Currency): boolean {
     const { trades, seqs } = this.#books[currency];
     return trades.length < Math.min(TRADE_BATCHES, seqs.trades);
   }
 
-  /** Puts batches from before the replica began in front of those it has seen. */
+  /** Adds older batches of trades before those that were folded. */
   addPastTrades(past: readonly PublicBatch[]): void {
     for (const currency of CURRENCIES) {
       const book = this.#books[currency];
@@ -159,12 +163,13 @@ export class PublicMarket {
     }
   }
 
+  /** Returns the book by outcome index: best price first, then queue order. */
   book(currency: Currency): MarketBook {
     const { ladders, seqs } = this.#books[currency];
     return { seq: seqs.book, orders: ladders.map(ordersOf) };
   }
 
-  /** The whole book, in the order of `book`. */
+  /** Returns the book in the order of `book`, with the original quantity and the acceptance time of each order. */
   ladders(currency: Currency): readonly (readonly LadderOrder[])[] {
     const { ladders, places } = this.#books[currency];
     return ladders.map((ladder) =>
@@ -176,22 +181,22 @@ export class PublicMarket {
     );
   }
 
-  /** The price of each outcome's last execution. */
+  /** Returns the price of the last execution of each outcome. */
   last(currency: Currency): readonly (Ticks | undefined)[] {
     return this.#books[currency].last;
   }
 
-  /** Contracts minted. */
+  /** Returns the number of contracts minted. */
   volume(currency: Currency): Contracts {
     return this.#books[currency].volume;
   }
 
-  /** The best level of each outcome. */
+  /** Returns the best bid level of each outcome. */
   bbo(currency: Currency): readonly (Level | null)[] {
     return this.#books[currency].bbo;
   }
 
-  /** The snapshot of the channels of `mask` in one currency, as JSON. Serialised once per seq. */
+  /** Returns the snapshot of the channels of `mask` in one currency, as JSON. Each channel is serialized once per seq. */
   snapshot(mask: Mask, currency: Currency): string {
     const channels = channelsOf(mask, currency).map(
       (channel) => `"${channel}":${this.#fragment(channel, currency)}`,
@@ -199,7 +204,7 @@ export class PublicMarket {
     return `{"eventId":"${this.identity.eventId}",${channels.join(",")}}`;
   }
 
-  /** The last seqs of the channels of `mask` in one currency, and the checksum of the book when it is one of them. */
+  /** Returns the last seqs of the channels of `mask` in one currency, and the checksum of the book if it is in `mask`. */
   heartbeat(mask: Mask, currency: Currency): string {
     const channels = channelsOf(mask, currency);
     const seqs = channels.map((channel) => `"${channel}":${this.seq(channel, currency)}`);
@@ -207,7 +212,7 @@ export class PublicMarket {
     return `{${seqs.join(",")}}`;
   }
 
-  /** CRC-32 of `orderId:price:qty` joined by `|`, outcomes in market order, best first, then queue order. */
+  /** Returns the CRC-32 of `orderId:price:qty` joined by `|`: outcomes in market order, best first, queue order. */
   #checksum(currency: Currency): string {
     return this.#cache(`checksum ${currency}`, this.#books[currency].seqs.book, () => {
       const orders = this.book(currency).orders.flat();
@@ -218,6 +223,7 @@ export class PublicMarket {
     });
   }
 
+  /** Returns the snapshot of one channel as JSON. */
   #fragment(channel: Channel, currency: Currency): string {
     const seq = this.seq(channel, currency);
     return this.#cache(`${channel} ${currency}`, seq, () => {
@@ -262,11 +268,11 @@ export class PublicMarket {
     return Object.fromEntries(values.map((value, outcome) => [outcomeId(this.identity, outcome), value]));
   }
 
-  #cache(what: string, seq: number, make: () => string): string {
-    const found = this.#cached.get(what);
+  #cache(name: string, seq: number, make: () => string): string {
+    const found = this.#cached.get(name);
     if (found?.seq === seq) return found.value;
     const value = make();
-    this.#cached.set(what, { seq, value });
+    this.#cached.set(name, { seq, value });
     return value;
   }
 }
@@ -289,7 +295,7 @@ function bookOf(state: MarketState, currency: Currency): PublicBook {
   return book;
 }
 
-/** The order that comes to rest by a delta, if one does. */
+/** Returns the order that rests because of the delta, if one does. */
 function openedBy(delta: OrderDelta): Order | undefined {
   switch (delta.kind) {
     case "open":
@@ -305,12 +311,12 @@ function openedBy(delta: OrderDelta): Order | undefined {
   }
 }
 
-/** `opened` is the order that came to rest last: what is added to the book is told of just before. */
+/** Folds a book delta. An `add` follows the `open` of the same order, so `opened` is the order that is added. */
 function applyToBook(book: PublicBook, delta: BookDelta, opened: Order | undefined): void {
   book.seqs.book = delta.seq;
   switch (delta.kind) {
     case "add":
-      assert(opened?.orderId === delta.orderId, `order ${delta.orderId} is added and did not open`);
+      assert(opened?.orderId === delta.orderId, `order ${delta.orderId} is added but did not open`);
       append(book, opened, delta.qty);
       return;
     case "update":
@@ -331,13 +337,13 @@ function applyToBook(book: PublicBook, delta: BookDelta, opened: Order | undefin
 function append(
   book: PublicBook,
   { orderId, outcome, price, qty, acceptedTs }: Order,
-  left: Contracts,
+  remaining: Contracts,
 ): void {
   const ladder = book.ladders[outcome];
   assert(ladder !== undefined, `the book has no outcome ${outcome}`);
   const orders = ladder.get(price) ?? new Map<string, Contracts>();
   ladder.set(price, orders);
-  orders.set(orderId, contracts(left));
+  orders.set(orderId, contracts(remaining));
   book.places.set(orderId, { outcome, price, originalQty: qty, acceptedTs });
 }
 

@@ -1,40 +1,40 @@
-/** The market replicas of this process: made when someone asks, shared while anyone does, kept warm for a while. */
+/** Replica of a market in this process, kept up to date from the delta stream of the market. */
 
 import { marketActor } from "../../../actors/actor.js";
 import type { MarketDelta } from "../../../actors/market/deltas.js";
 import type { MarketState } from "../../../actors/market/state.js";
-import { CURRENCIES, type Currency } from "../../../actors/market/types.js";
+import { CURRENCIES } from "../../../actors/market/types.js";
 import { assert } from "../../../actors/units.js";
-import type { Entry, Tail } from "../../log/ports.js";
-import { bitOf, type Mask } from "../socket/channels.js";
+import { type Entry, type Tail, Unavailable } from "../../log/ports.js";
+import { bitOf, type Mask } from "../channels.js";
 import { lookBack } from "../look-back.js";
-import { type MarketBook, PublicMarket, TRADE_BATCHES } from "./public-market.js";
+import { PublicMarket, TRADE_BATCHES } from "./public-market.js";
 import { publicBatch, type PublicBatch } from "../wire.js";
 
-const WARM_MS = 60_000;
 const RELOAD_MS = 500;
 const CATCH_UP_MS = 1_000;
 
-/** The state of a market as of an entry of its delta stream, or `undefined` when it never said anything. */
+/** Reads the state of a market and the seq of its last entry; `undefined` when the market has no entry. */
 export type LoadMarket = (
   marketId: string,
 ) => Promise<{ readonly seq: number; readonly state: MarketState } | undefined>;
 
+/** Sources of the deltas and the state of markets. */
 export interface ReplicaSource {
   readonly tail: Tail;
   readonly load: LoadMarket;
   readonly onError: (error: unknown) => void;
-  /** How long a replica that nobody uses is kept, ms. */
-  readonly warmMs?: number;
 }
 
-/** One market, kept up to date. `onBatch` listeners hear every public batch right after it is folded in. */
+/** One market, kept up to date. Listeners of `onBatch` receive every public batch right after it is folded. */
 export class Replica {
   readonly marketId: string;
   #market: PublicMarket;
   #appliedSeq: number;
   #stop: () => void = () => undefined;
   #closed = false;
+  /** The latest attempt to reload after deltas were lost; `undefined` while the replica is current. */
+  #reloading: Promise<void> | undefined;
   #pastTrades: Promise<void> | undefined;
   readonly #source: ReplicaSource;
   readonly #listeners = new Set<(batch: PublicBatch) => void>();
@@ -49,29 +49,44 @@ export class Replica {
     this.#follow();
   }
 
-  /** `undefined` when there is no such market. */
+  /** Loads a replica; returns `undefined` when the market does not exist. */
   static async load(source: ReplicaSource, marketId: string): Promise<Replica | undefined> {
     const loaded = await loadPublic(source, marketId);
     return loaded === undefined ? undefined : new Replica(source, marketId, loaded.market, loaded.seq);
   }
 
+  /** Public state of the market. Replaced by a new object after a reload. */
   get market(): PublicMarket {
     return this.#market;
   }
 
-  /** Calls `listener` with every batch from now on, until the returned stop is called. */
+  /** False from the loss of deltas until the replica is reloaded: its state is then old, and a gap follows it. */
+  get isCurrent(): boolean {
+    return this.#reloading === undefined;
+  }
+
+  /** Waits for the reload after a loss of deltas. Throws `Unavailable` when its latest attempt failed. */
+  async whenCurrent(): Promise<void> {
+    try {
+      await this.#reloading;
+    } catch {
+      throw new Unavailable(`market ${this.marketId} cannot be reloaded`);
+    }
+  }
+
+  /** Calls `listener` with every batch from now on, until the returned function is called. */
   onBatch(listener: (batch: PublicBatch) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Calls `listener` when deltas were lost for good: the next batch does not connect to the last one. */
+  /** Calls `listener` when deltas were lost, so that the next batch does not follow the last one. */
   onLost(listener: () => void): () => void {
     this.#lostListeners.add(listener);
     return () => this.#lostListeners.delete(listener);
   }
 
-  /** Makes sure that a snapshot can show the trades from before the replica began. */
+  /** Loads the trades from before the replica was created, so that a snapshot has them. */
   async prepareTrades(): Promise<void> {
     if (CURRENCIES.every((currency) => !this.#market.lacksTrades(currency))) return;
     this.#pastTrades ??= this.#loadPastTrades();
@@ -79,11 +94,11 @@ export class Replica {
   }
 
   /**
-   * Looks up every batch after the seqs of `since`. Recording starts at once, and the returned `finish` gives what
-   * there is at the moment it is called, so that the batches which come next connect. It must be called.
+   * Reads every batch after the seqs of `since`, and records new batches from now on. The returned `finish` must be
+   * called; it returns the batches up to that moment, so that the next batch follows them.
    */
   async missed(since: ReadonlyMap<Mask, number>): Promise<PendingResume> {
-    // Another gateway told the watcher more than has come to this one: a snapshot of now would go back in time.
+    // The watcher received later seqs from another gateway; an answer as of now would take the watcher back in time.
     if ([...since].some(([bit, seq]) => seq > this.#market.seqOf(bit))) await this.catchUp();
     const recorded: PublicBatch[] = [];
     const stop = this.onBatch((batch) => recorded.push(batch));
@@ -104,28 +119,29 @@ export class Replica {
     }
   }
 
-  /** Waits until all that the market has committed so far is folded in, at most a second. Throws `Unavailable`. */
+  /** Waits until all commits of the market so far are folded, at most a second. Throws `Unavailable`. */
   async catchUp(): Promise<void> {
     await this.waitForSeq(await this.#source.tail.head(marketActor(this.marketId)));
   }
 
-  /** Waits until the entry `seq` is folded in, at most a second. */
+  /** Waits until the entry `seq` is folded, at most a second. */
   async waitForSeq(seq: number): Promise<void> {
     if (this.#appliedSeq >= seq) return;
     await new Promise<void>((resolve) => {
-      const waiting = {
+      const waiter = {
         seq,
         go: () => {
           clearTimeout(timer);
-          this.#waiters.delete(waiting);
+          this.#waiters.delete(waiter);
           resolve();
         },
       };
-      const timer = setTimeout(waiting.go, CATCH_UP_MS);
-      this.#waiters.add(waiting);
+      const timer = setTimeout(waiter.go, CATCH_UP_MS);
+      this.#waiters.add(waiter);
     });
   }
 
+  /** Stops following the market. */
   close(): void {
     this.#closed = true;
     this.#stop();
@@ -159,27 +175,38 @@ export class Replica {
       }
       this.#appliedSeq = entry.seq;
     }
-    for (const waiting of [...this.#waiters]) if (waiting.seq <= this.#appliedSeq) waiting.go();
+    for (const waiter of [...this.#waiters]) if (waiter.seq <= this.#appliedSeq) waiter.go();
   }
 
-  /** Entries are gone that were never seen, or were seen and taken back by a crash. Starts again from a snapshot. */
+  /**
+   * Starts again from the state of the market. Called when entries were trimmed unread, when a crash of the log took
+   * back entries that were folded, and when an entry cannot be folded, as one with a delta of a newer build cannot.
+   */
   async #reload(): Promise<void> {
     this.#stop();
-    for (const listener of [...this.#lostListeners]) listener();
     while (!this.#isClosed()) {
+      const attempt = this.#loadAgain();
+      const isFirst = this.#reloading === undefined;
+      this.#reloading = attempt;
+      if (isFirst) for (const listener of [...this.#lostListeners]) listener();
       try {
-        const loaded = await loadPublic(this.#source, this.marketId);
-        assert(loaded !== undefined, `market ${this.marketId} vanished`);
-        this.#market = loaded.market;
-        this.#appliedSeq = loaded.seq;
-        this.#pastTrades = undefined;
-        if (!this.#isClosed()) this.#follow();
+        await attempt;
         return;
       } catch (error) {
         this.#source.onError(error);
         await new Promise((resolve) => setTimeout(resolve, RELOAD_MS));
       }
     }
+  }
+
+  async #loadAgain(): Promise<void> {
+    const loaded = await loadPublic(this.#source, this.marketId);
+    assert(loaded !== undefined, `market ${this.marketId} vanished`);
+    this.#market = loaded.market;
+    this.#appliedSeq = loaded.seq;
+    this.#pastTrades = undefined;
+    this.#reloading = undefined;
+    if (!this.#isClosed()) this.#follow();
   }
 
   #isClosed(): boolean {
@@ -197,7 +224,7 @@ export class Replica {
     market.addPastTrades(past);
   }
 
-  /** Public batches up to now, from far enough back or from as far back as there are. */
+  /** Returns public batches up to now, read back until `enough` accepts them or no older ones are left. */
   async #pastBatches(enough: (batches: readonly PublicBatch[]) => boolean): Promise<readonly PublicBatch[]> {
     const { identity } = this.#market;
     let batches: PublicBatch[] = [];
@@ -214,27 +241,29 @@ export class Replica {
   }
 }
 
-/** The channels that could be resumed, and the batches that bring them to now. */
+/** Channels that can be resumed, and the batches that bring them up to date. */
 export interface Resumed {
   readonly resumed: Mask;
   readonly batches: readonly PublicBatch[];
 }
 
+/** A resume that was prepared; see `Replica.missed`. */
 export interface PendingResume {
   finish(): Resumed;
 }
 
+/** Returns true when the batches have this seq of the channel with this bit. */
 function contains(batches: readonly PublicBatch[], bit: Mask, seq: number): boolean {
   return batches.some((batch) => batch.parts.some((part) => part.bit === bit && part.seq === seq));
 }
 
-/** A channel is resumed only when every seq between what the watcher has and what there is now can be told. */
+/** Resumes those channels of which every batch between the seq of the watcher and the current seq is present. */
 function resume(
   batches: readonly PublicBatch[],
   since: ReadonlyMap<Mask, number>,
   seqNow: (bit: Mask) => number,
 ): Resumed {
-  const published = new Map<Mask, number>();
+  const complete = new Map<Mask, number>();
   for (const [bit, from] of since) {
     const to = seqNow(bit);
     const missed = batches.reduce(
@@ -242,16 +271,17 @@ function resume(
         count + parts.filter((part) => part.bit === bit && part.seq > from && part.seq <= to).length,
       0,
     );
-    if (missed === to - from) published.set(bit, from);
+    if (missed === to - from) complete.set(bit, from);
   }
   const missed = batches.map(({ ts, parts }) => ({
     ts,
-    parts: parts.filter((part) => part.seq > (published.get(part.bit) ?? Infinity)),
+    parts: parts.filter((part) => part.seq > (complete.get(part.bit) ?? Infinity)),
   }));
-  const resumed = [...published.keys()].reduce((mask, bit) => mask | bit, 0);
+  const resumed = [...complete.keys()].reduce((mask, bit) => mask | bit, 0);
   return { resumed, batches: missed.filter(({ parts }) => parts.length > 0) };
 }
 
+/** Reads the state of a market and keeps its public part. */
 async function loadPublic(
   source: ReplicaSource,
   marketId: string,
@@ -261,81 +291,4 @@ async function loadPublic(
   if (loaded === undefined || definition === undefined) return undefined;
   const { eventId, outcomes } = definition;
   return { market: new PublicMarket(loaded.state, { marketId, eventId, outcomes }), seq: loaded.seq };
-}
-
-interface CachedReplica {
-  readonly loading: Promise<Replica | undefined>;
-  users: number;
-  eviction: ReturnType<typeof setTimeout> | undefined;
-}
-
-/** Replicas by market. Every `acquire` that gave one needs a `release`. */
-export class Replicas {
-  readonly #source: ReplicaSource;
-  readonly #cached = new Map<string, CachedReplica>();
-
-  constructor(source: ReplicaSource) {
-    this.#source = source;
-  }
-
-  /** `undefined` when there is no such market. Throws `Unavailable` when its state cannot be read. */
-  async acquire(marketId: string): Promise<Replica | undefined> {
-    const held = this.#cached.get(marketId) ?? this.#load(marketId);
-    held.users += 1;
-    clearTimeout(held.eviction);
-    try {
-      const replica = await held.loading;
-      if (replica === undefined) this.#evict(marketId, held);
-      return replica;
-    } catch (error) {
-      this.#evict(marketId, held);
-      throw error;
-    }
-  }
-
-  release(marketId: string): void {
-    const held = this.#cached.get(marketId);
-    assert(held !== undefined && held.users > 0, `the replica of ${marketId} is not in use`);
-    held.users -= 1;
-    if (held.users > 0) return;
-    held.eviction = setTimeout(() => {
-      this.#evict(marketId, held);
-      void held.loading.then((replica) => replica?.close());
-    }, this.#source.warmMs ?? WARM_MS);
-    held.eviction.unref();
-  }
-
-  /** The book as of now: at least as new as the market's last commit when it was asked for (bounded by a second). */
-  async book(marketId: string, currency: Currency): Promise<MarketBook | undefined> {
-    const replica = await this.acquire(marketId);
-    if (replica === undefined) return undefined;
-    try {
-      await replica.catchUp();
-      return replica.market.book(currency);
-    } finally {
-      this.release(marketId);
-    }
-  }
-
-  async close(): Promise<void> {
-    const held = [...this.#cached.values()];
-    this.#cached.clear();
-    for (const { eviction: cooling } of held) clearTimeout(cooling);
-    const replicas = await Promise.allSettled(held.map(({ loading }) => loading));
-    for (const replica of replicas) if (replica.status === "fulfilled") replica.value?.close();
-  }
-
-  #load(marketId: string): CachedReplica {
-    const held: CachedReplica = {
-      loading: Replica.load(this.#source, marketId),
-      users: 0,
-      eviction: undefined,
-    };
-    this.#cached.set(marketId, held);
-    return held;
-  }
-
-  #evict(marketId: string, held: CachedReplica): void {
-    if (this.#cached.get(marketId) === held) this.#cached.delete(marketId);
-  }
 }

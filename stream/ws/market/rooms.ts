@@ -1,39 +1,48 @@
-/** Who watches a market, grouped by what they watch of it, so that each batch is framed once per group. */
+/** Watchers of a market, grouped by the channels they watch, so that each batch is framed once per group. */
 
-import type { Mask } from "../socket/channels.js";
-import { type Flushable, type FlushScheduler, textFrame } from "../socket/outbox.js";
+import type { Mask } from "../channels.js";
+import type { Flushable, FlushScheduler } from "../socket/flush-scheduler.js";
+import { textFrame } from "../socket/outbox.js";
 import type { Replica } from "./replica.js";
 import { marketFrames, type PublicBatch } from "../wire.js";
 
-/** Who frames are for: a socket's outbox. */
+/** Receiver of frames: the outbox of a socket. */
 export interface Member {
   deliver(frames: Buffer): void;
   close(code: number, reason: string): void;
 }
 
+/** Members of a room that watch the same channels. */
 interface Group {
   readonly members: Set<Member>;
-  /** Frames of this tick. */
+  /** Frames of this tick that are not delivered yet. */
   pending: Buffer[];
 }
 
+/** The watchers of one market. */
 export class Room implements Flushable {
   readonly #replica: Replica;
   readonly #scheduler: FlushScheduler;
   readonly #groups = new Map<Mask, Group>();
   readonly #stops: readonly (() => void)[];
 
-  constructor(replica: Replica, pulse: FlushScheduler) {
+  constructor(replica: Replica, scheduler: FlushScheduler) {
     this.#replica = replica;
-    this.#scheduler = pulse;
-    this.#stops = [replica.onBatch((batch) => this.#take(batch)), replica.onLost(() => this.#closeMembers())];
+    this.#scheduler = scheduler;
+    this.#stops = [
+      replica.onBatch((batch) => this.#frame(batch)),
+      replica.onLost(() => this.#closeMembers()),
+    ];
   }
 
   get empty(): boolean {
     return this.#groups.size === 0;
   }
 
-  /** From the next batch on, `member` gets the channels of `mask`. What it had gathered before is handed over first. */
+  /**
+   * Delivers the channels of `mask` to `member` from the next batch on. Flushes first, so that the member receives no
+   * batch from before it joined.
+   */
   join(member: Member, mask: Mask): void {
     this.flush();
     const group = this.#groups.get(mask) ?? { members: new Set(), pending: [] };
@@ -41,6 +50,7 @@ export class Room implements Flushable {
     this.#groups.set(mask, group);
   }
 
+  /** Delivers the frames of this tick, then stops delivering the channels of `mask` to `member`. */
   leave(member: Member, mask: Mask): void {
     this.flush();
     const group = this.#groups.get(mask);
@@ -48,7 +58,7 @@ export class Room implements Flushable {
     if (group?.members.size === 0) this.#groups.delete(mask);
   }
 
-  /** Hands the frames of this tick to the members. */
+  /** Delivers the frames of this tick to the members. */
   flush(): void {
     for (const group of this.#groups.values()) {
       if (group.pending.length === 0) continue;
@@ -63,43 +73,45 @@ export class Room implements Flushable {
     for (const stop of this.#stops) stop();
   }
 
-  /** A client that went on after a loss would hold a wrong book; one that comes again gets a right one. */
+  /** Closes every member with 1012: after a loss its book would be wrong, and a reconnect brings a correct snapshot. */
   #closeMembers(): void {
     const members = [...this.#groups.values()].flatMap((group) => [...group.members]);
-    for (const member of members) member.close(1012, "the market's stream begins again");
+    for (const member of members)
+      member.close(1012, "the deltas of a watched market were interrupted; reconnect for a snapshot");
   }
 
-  #take(batch: PublicBatch): void {
+  #frame(batch: PublicBatch): void {
     const touched = batch.parts.reduce((mask, part) => mask | part.bit, 0);
-    const made = new Map<Mask, readonly Buffer[]>();
+    const framed = new Map<Mask, readonly Buffer[]>();
     for (const [mask, group] of this.#groups) {
       const visible = mask & touched;
       if (visible === 0) continue;
       const frames =
-        made.get(visible) ?? marketFrames(this.#replica.market.identity, batch, visible).map(textFrame);
-      made.set(visible, frames);
+        framed.get(visible) ?? marketFrames(this.#replica.market.identity, batch, visible).map(textFrame);
+      framed.set(visible, frames);
       group.pending.push(...frames);
       this.#scheduler.scheduleRoom(this);
     }
   }
 }
 
-/** The rooms of a bridge: one per watched market, gone with its last member. */
+/** Rooms of a bridge: one per watched market, removed with its last member. */
 export class Rooms {
   readonly #scheduler: FlushScheduler;
   readonly #rooms = new Map<string, Room>();
 
-  constructor(pulse: FlushScheduler) {
-    this.#scheduler = pulse;
+  constructor(scheduler: FlushScheduler) {
+    this.#scheduler = scheduler;
   }
 
+  /** Returns the room of the replica's market; creates it when there is none. */
   of(replica: Replica): Room {
     const room = this.#rooms.get(replica.marketId) ?? new Room(replica, this.#scheduler);
     this.#rooms.set(replica.marketId, room);
     return room;
   }
 
-  /** Closes the market's room when nobody is left in it. */
+  /** Closes and removes the room of a market when it has no members. */
   removeEmpty(marketId: string): void {
     const room = this.#rooms.get(marketId);
     if (room?.empty !== true) return;

@@ -1,4 +1,4 @@
-/** Cancel on disconnect (contract section 6): all of the wallet's orders go with the socket, or with this process. */
+/** Cancels all orders of a wallet when its socket closes or this process dies (contract section 6). */
 
 import type { Caller, Disconnects, Trading } from "../ports.js";
 
@@ -8,10 +8,11 @@ export interface CancelOnDisconnectPorts {
   readonly trading: Trading;
   readonly disconnects: Disconnects;
   readonly onError: (error: unknown) => void;
-  /** Whether this process is about to end. */
+  /** Returns true while this process shuts down. */
   readonly isClosing: () => boolean;
 }
 
+/** The cancel-on-disconnect switch of one socket. */
 export class CancelOnDisconnect {
   readonly #ports: CancelOnDisconnectPorts;
   readonly #caller: Caller;
@@ -26,7 +27,7 @@ export class CancelOnDisconnect {
     return this.#armed;
   }
 
-  /** Throws `Unavailable`: then it is as it was. */
+  /** Arms or disarms the switch. Throws `Unavailable` and then leaves the switch as it was. */
   async arm(on: boolean): Promise<void> {
     const { wallet, traderId } = this.#caller;
     if (on === this.#armed) return;
@@ -35,7 +36,7 @@ export class CancelOnDisconnect {
     this.#armed = on;
   }
 
-  /** The socket is gone. Tries until the orders are canceled; where this process ends first, it stays armed. */
+  /** Cancels after the socket closed; retries until it succeeds. The wallet stays armed when this process ends first. */
   async end(): Promise<void> {
     const { trading, onError, isClosing } = this.#ports;
     while (this.#armed) {

@@ -1,26 +1,27 @@
 /**
- * Everything a socket is sent, as shapes (contract section 6; the delta table of the specification). The bridge writes
- * its frames by hand, for speed; tests hold each one against these, and the AsyncAPI document is made of them.
+ * Shapes of all frames that the bridge sends (contract section 6; specification, Websocket messages). The bridge writes
+ * its frames as text, for speed. Tests check every frame against these shapes, and the AsyncAPI document is built from
+ * them.
  */
 
 import { z } from "zod";
-import type { CHANNELS } from "./channels.js";
+import { CHANNELS, PRIVATE_CHANNELS } from "../channels.js";
 
 const id = z.uuid();
 const seq = z
   .int()
   .min(0)
-  .describe("Place of the batch in its stream: one more than that of the batch before.");
-const ts = z.int().min(0).describe("Unix ms.");
+  .describe("Number of the batch in its channel: one more than the number of the batch before.");
+const ts = z.int().min(0).describe("Unix time, ms.");
 const price = z
   .string()
   .regex(/^0\.\d{3}$/)
-  .describe("Probability, three decimals.");
-const qty = z.int().min(0).describe("Contracts.");
-const nonce = z.int().min(1).describe("That of the request which this answers.");
-const currency = z.literal("COIN").optional().describe("Absent in the CASH book.");
+  .describe("Probability with three decimals.");
+const qty = z.int().min(0).describe("Number of contracts.");
+const nonce = z.int().min(1).describe("Nonce of the request that this frame answers.");
+const currency = z.literal("COIN").optional().describe("Present only in the COIN book.");
 const level = z.strictObject({ price, qty, currency });
-const channel = z.enum(["lifecycle", "trades", "bbo", "book"] satisfies typeof CHANNELS);
+const channel = z.enum(CHANNELS);
 const status = z.enum(["OPEN", "CLOSED", "SETTLED"]);
 
 export const LifecycleDelta = z.strictObject({
@@ -36,12 +37,12 @@ export const LifecycleDelta = z.strictObject({
     "PAUSE",
     "RESUME",
   ]),
-  status: status.describe("After it."),
+  status: status.describe("Market status after the transition."),
 });
 
 export const TradeDelta = z.strictObject({
   tradeId: id,
-  matchId: id.describe("The prints of one match share it."),
+  matchId: id.describe("Shared by all prints of one match."),
   outcomeId: id,
   price,
   qty,
@@ -51,7 +52,10 @@ export const TradeDelta = z.strictObject({
 
 export const BboDelta = z.strictObject({
   outcomeId: id,
-  bbo: z.strictObject({ price, qty }).nullable().describe("The best resting bid; null: there is none."),
+  bbo: z
+    .strictObject({ price, qty })
+    .nullable()
+    .describe("Best resting bid, or null when the outcome has none."),
   currency,
 });
 
@@ -67,7 +71,7 @@ export const OpenOrder = z.strictObject({
   marketId: id,
   outcomeId: id,
   price,
-  qty: qty.describe("What rests."),
+  qty: qty.describe("Resting contracts."),
   tif: z.enum(["GTC", "GTT", "IOC", "FOK", "PO"]),
   expiresAt: ts.optional(),
   currency,
@@ -85,7 +89,7 @@ export const OrdersDelta = z.discriminatedUnion("kind", [
     price: z
       .string()
       .regex(/^(0\.\d{3}|1\.000)$/)
-      .describe("What this side pays, fees aside."),
+      .describe("Price that this side pays for a contract, without fees."),
     qty,
     remaining: qty,
     fillId: id,
@@ -96,7 +100,9 @@ export const OrdersDelta = z.discriminatedUnion("kind", [
     kind: z.literal("cancel"),
     orderId: id,
     marketId: id,
-    reason: reason.optional().describe("Absent for the owner's cancel, an expiry, an operator's cancel."),
+    reason: reason
+      .optional()
+      .describe("Absent when the owner or an operator canceled the order, or when it expired."),
   }),
   z.strictObject({ kind: z.literal("reject"), orderId: id, marketId: id, reason }),
 ]);
@@ -108,7 +114,7 @@ export const Position = z.strictObject({
   cost: z
     .string()
     .regex(/^-?\d+\.\d{5}$/)
-    .describe("Net dollars paid; the average entry price is 100 x cost / qty."),
+    .describe("Net dollars paid. The average entry price is 100 x cost / qty."),
   currency,
 });
 
@@ -128,7 +134,7 @@ export const MarketBatches = z.strictObject({
 
 export const Delta = z.strictObject({
   ts,
-  delta: z.record(id, MarketBatches).describe("By market."),
+  delta: z.record(id, MarketBatches).describe("Batches by market id."),
   orders: OrdersBatch.optional(),
   positions: PositionsBatch.optional(),
 });
@@ -140,11 +146,15 @@ export const MarketSnapshot = z.strictObject({
     .strictObject({
       seq,
       currency,
-      trades: z.array(batchOf(TradeDelta)).max(50).describe("The last batches."),
+      trades: z.array(batchOf(TradeDelta)).max(50).describe("The last batches of trades."),
     })
     .optional(),
   bbo: z
-    .strictObject({ seq, currency, bbo: z.record(id, level.nullable()).describe("By outcome.") })
+    .strictObject({
+      seq,
+      currency,
+      bbo: z.record(id, level.nullable()).describe("Best resting bid by outcome id."),
+    })
     .optional(),
   book: z
     .strictObject({
@@ -152,13 +162,17 @@ export const MarketSnapshot = z.strictObject({
       currency,
       orders: z
         .record(id, z.array(z.strictObject({ orderId: id, price, qty, currency })))
-        .describe("By outcome, in market order: best first, then queue order."),
+        .describe(
+          "Resting orders by outcome id, outcomes in market order; best price first, then queue order.",
+        ),
     })
     .optional(),
 });
 
 const state = {
-  snapshot: z.record(id, MarketSnapshot).describe("By market, less what is resumed."),
+  snapshot: z
+    .record(id, MarketSnapshot)
+    .describe("Snapshots by market id, without the channels that are resumed."),
   orders: z.strictObject({ seq, open: z.array(OpenOrder) }).optional(),
   positions: z.strictObject({ seq, positions: z.array(Position) }).optional(),
 };
@@ -168,14 +182,16 @@ export const Snapshot = z.strictObject({ ts, nonce, ...state });
 export const Subscribed = z.strictObject({
   ts,
   nonce,
-  subscribed: subjects.describe("Subjects and their channels."),
+  subscribed: subjects.describe("Channels by subject."),
   ...state,
   resumed: z
     .record(z.string(), z.union([z.boolean(), z.partialRecord(channel, z.boolean())]))
     .optional()
-    .describe("For each seq of `since`: whether it goes on from there; else it is in the snapshot."),
+    .describe(
+      "For each seq of `since`: true when the channel resumes from it, false when the snapshot has it.",
+    ),
 });
-/** A market of a watched event that opened and could not be told from its first delta on. */
+/** Snapshot of a market that opened in a watched event and whose first deltas are no longer available. */
 export const Appeared = z.strictObject({ ts, snapshot: state.snapshot });
 
 const seqs = z.strictObject({
@@ -187,7 +203,7 @@ const seqs = z.strictObject({
     .int()
     .min(0)
     .optional()
-    .describe("CRC-32 of `orderId:price:qty` joined by `|`, outcomes in market order, queue order."),
+    .describe("CRC-32 of `orderId:price:qty` joined by `|`: outcomes in market order, then queue order."),
 });
 export const Heartbeat = z.strictObject({
   heartbeat: z.strictObject({
@@ -195,7 +211,7 @@ export const Heartbeat = z.strictObject({
     currency,
     orders: seq.optional(),
     positions: seq.optional(),
-    markets: z.record(id, seqs).describe("The last seq of everything watched."),
+    markets: z.record(id, seqs).describe("Last seq of every watched channel, by market id."),
   }),
 });
 
@@ -207,23 +223,29 @@ export const Status = z.strictObject({
     selection: z.strictObject({
       markets: watched,
       events: watched,
-      private: z.array(z.enum(["orders", "positions"])),
+      private: z.array(z.enum(PRIVATE_CHANNELS)),
     }),
     coin: z.strictObject({ markets: watched, events: watched, currency: z.literal("COIN") }).optional(),
     watchedMarkets: z.int().min(0),
     maxWatchedMarkets: z.int(),
-    tokens: z.int().describe("Left in the stream bucket of the key."),
+    tokens: z.int().describe("Tokens left in the stream bucket of the key."),
   }),
 });
 const page = z.strictObject({ items: z.array(z.unknown()), next: z.string().optional() });
-export const Markets = z.strictObject({ nonce, markets: page.describe("As GET /v3/catalog/markets.") });
-export const Events = z.strictObject({ nonce, events: page.describe("As GET /v3/catalog/events.") });
+export const Markets = z.strictObject({
+  nonce,
+  markets: page.describe("A page as of GET /v3/catalog/markets."),
+});
+export const Events = z.strictObject({
+  nonce,
+  events: page.describe("A page as of GET /v3/catalog/events."),
+});
 
 const accepted = z.strictObject({ orderId: id, clientId: id.optional() });
 const rejected = z.strictObject({
-  index: z.int().min(0).describe("Place in the request."),
+  index: z.int().min(0).describe("Zero-based position of the order in the request."),
   outcomeId: z.string(),
-  reason: z.string().describe("For people."),
+  reason: z.string().describe("Text for people; it may change."),
 });
 export const Placed = z.strictObject({ nonce, placed: z.array(accepted) });
 export const Canceled = z.strictObject({
@@ -237,7 +259,7 @@ export const Canceled = z.strictObject({
 });
 export const CanceledAll = z.strictObject({
   nonce,
-  canceled_all: z.int().min(0).describe("Cancels queued."),
+  canceled_all: z.int().min(0).describe("Number of cancels that were queued."),
 });
 export const SafetySet = z.strictObject({
   nonce,
@@ -253,7 +275,7 @@ export const ErrorFrame = z.strictObject({
   rejected: z.array(rejected).optional(),
 });
 
-/** Any frame. */
+/** Any frame that the bridge sends. */
 export const Frame = z.union([
   Delta,
   Heartbeat,

@@ -1,20 +1,21 @@
-/** The write side of a socket: frames gather for a tick of the event loop and leave in one write. */
+/** Write side of a socket: collects the frames of one tick of the event loop and writes them at once. */
 
 import type { Socket } from "node:net";
 import { WebSocket } from "ws";
+import type { Flushable, FlushScheduler } from "./flush-scheduler.js";
 
-/** Over this much unsent the socket is closed with 1008 `SLOW_CONSUMER` (contract section 6), bytes. */
+/** Unsent bytes above which a socket is closed with 1008 `SLOW_CONSUMER` (contract section 6). */
 export const MAX_UNSENT_BYTES = 8 * 1024 * 1024;
-/** Over this much unsent public frames are dropped, which the client sees as a gap in a seq. */
+/** Unsent bytes above which public frames are dropped. The client sees a gap in a seq. */
 export const DROP_PUBLIC_BYTES = MAX_UNSENT_BYTES / 2;
-/** How long a socket may take nothing of what waits before it is closed with 1008 `SLOW_CONSUMER`, ms. */
+/** Time without any progress after which a socket with unsent bytes is closed with 1008 `SLOW_CONSUMER`, in ms. */
 const MAX_STALL_MS = 15_000;
-/** What is handed to a connection at once; it says when it wants more. */
+/** Maximum number of bytes passed to a connection at once; its `drain` event asks for more. */
 const WRITE_BYTES = 64 * 1024;
-/** What a slow consumer gets to take its close frame before the connection is cut. */
+/** Time that a client has to receive its close frame before the connection is cut, in ms. */
 const CLOSE_GRACE_MS = 1_000;
 
-/** A whole, unmasked, final text frame: made once and written to any number of sockets. */
+/** Encodes a complete unmasked text frame, which can be written to any number of sockets. */
 export function textFrame(text: string): Buffer {
   const length = Buffer.byteLength(text);
   const head = length < 126 ? 2 : length < 65_536 ? 4 : 10;
@@ -32,101 +33,67 @@ export function textFrame(text: string): Buffer {
   return frame;
 }
 
-/** Something that has gathered and is waiting for the end of the tick. */
-export interface Flushable {
-  flush(): void;
-}
-
-/** The end of a tick: first rooms hand what they gathered to their members, then outboxes write. */
-export class FlushScheduler {
-  readonly #rooms = new Set<Flushable>();
-  readonly #outboxes = new Set<Flushable>();
-  #scheduled = false;
-
-  scheduleRoom(room: Flushable): void {
-    this.#rooms.add(room);
-    this.#schedule();
-  }
-
-  scheduleOutbox(outbox: Flushable): void {
-    this.#outboxes.add(outbox);
-    this.#schedule();
-  }
-
-  #schedule(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    setImmediate(() => {
-      for (const room of this.#rooms) room.flush();
-      this.#rooms.clear();
-      for (const outbox of this.#outboxes) outbox.flush();
-      this.#outboxes.clear();
-      this.#scheduled = false;
-    });
-  }
-}
-
 /**
- * What a socket is sent. Frames go past `ws` to its connection: they are framed already, and without compression and
- * fragments `ws` itself writes whole frames at once, so neither cuts into the other's.
+ * Queue of the frames of one socket. Frames are already encoded and are written to the connection directly, not through
+ * `ws`. Without compression and fragments `ws` also writes whole frames at once, so the two never interleave.
  *
- * While the connection takes no more, frames wait here: those of markets are shared with every other socket, and what
- * must not wait for them can go before them.
+ * While the connection accepts no more, frames wait here: market frames are buffers shared with every other socket, and
+ * replies and private frames may overtake them.
  */
 export class Outbox implements Flushable {
   readonly #socket: WebSocket;
   readonly #connection: Socket;
   readonly #scheduler: FlushScheduler;
-  /** Replies and private frames, and what has to come before one of them. */
+  /** Replies and private frames, and the market frames that must precede one of them. */
   #priority: Buffer[] = [];
-  /** What is in line with the frames of markets, in whole frames. */
+  /** Market frames, and frames that must stay in order with them. Each buffer holds whole frames. */
   #ordered: Buffer[] = [];
   #queuedBytes = 0;
-  /** All that was ever gathered. */
+  /** Bytes that were ever queued, sent or not. */
   #everQueuedBytes = 0;
-  /** The largest answer under way, and where in all that was gathered it ends. */
+  /** Size of the largest answer that is not fully sent, and the value of `#everQueuedBytes` at its end. */
   #answerBytes = 0;
   #answerEnd = 0;
-  #takenBytes = 0;
+  #sentBytes = 0;
   #progressAtMs = 0;
   #droppedChunks = 0;
-  /** The share of delta frames that a sandbox client wants to lose. */
+  /** Share of delta frames to lose, as a sandbox client requested. */
   #lossShare = 0;
   #stallTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(socket: WebSocket, connection: Socket, pulse: FlushScheduler) {
+  constructor(socket: WebSocket, connection: Socket, scheduler: FlushScheduler) {
     this.#socket = socket;
     this.#connection = connection;
-    this.#scheduler = pulse;
+    this.#scheduler = scheduler;
     connection.on("drain", () => this.flush());
   }
 
-  /** How many chunks of market frames were dropped. */
+  /** Number of buffers of market frames that were dropped. */
   get droppedChunks(): number {
     return this.#droppedChunks;
   }
 
-  /** What the client has not taken yet, as far as this process can tell. */
+  /** Bytes that the client has not received yet, as far as this process can tell. */
   get unsentBytes(): number {
     return this.#connection.writableLength + this.#queuedBytes;
   }
 
-  /** A reply, or an error. It may come before market frames that gathered before it. */
+  /** Queues a reply or an error. It may overtake market frames that were queued before it. */
   reply(json: string): void {
     this.answer([json], false);
   }
 
-  /** A private frame; as a reply. */
+  /** Queues a private frame, with the priority of a reply. */
   sendPrivate(json: string): void {
     if (!this.#losesNextFrame()) this.#enqueue(this.#priority, textFrame(json));
   }
 
   /**
-   * What the client asked for, however large it is: it is not slow for not having it yet. `inLine`: all that gathered
-   * before comes before it, as it must before a snapshot.
+   * Queues an answer. Its size does not count against the client, because the client asked for it. With `inOrder`, as
+   * a snapshot needs it, every frame that was queued before the answer is sent before it.
    */
-  answer(texts: readonly string[], inLine = true): void {
-    if (inLine) {
+  answer(texts: readonly string[], inOrder = true): void {
+    if (inOrder) {
       for (const frame of this.#ordered) this.#priority.push(frame);
       this.#ordered = [];
     }
@@ -140,24 +107,24 @@ export class Outbox implements Flushable {
     this.#answerEnd = this.#everQueuedBytes;
   }
 
-  /** What must neither be dropped nor come before the market frames that gathered before it. */
+  /** Queues a frame that is never dropped and never overtakes the market frames before it. */
   send(json: string): void {
     this.#enqueue(this.#ordered, textFrame(json));
   }
 
-  /** Market frames, whole ones; dropped while the socket is slow. */
+  /** Queues a buffer of whole market frames, or drops it while the socket is slow. */
   deliver(frames: Buffer): void {
     if (this.#losesNextFrame()) return;
     if (this.#waitingBytes > DROP_PUBLIC_BYTES) this.#droppedChunks += 1;
     else this.#enqueue(this.#ordered, frames);
   }
 
-  /** From now on this share of the frames with deltas goes missing. */
+  /** Drops this share of the frames with deltas from now on (sandbox). */
   loseFrames(share: number): void {
     this.#lossShare = share;
   }
 
-  /** Nothing leaves for `ms`; it gathers, as when the network stalls. */
+  /** Holds all frames back for `ms`, as a stalled network does (sandbox). */
   stall(ms: number): void {
     this.flush();
     clearTimeout(this.#stallTimer);
@@ -175,7 +142,7 @@ export class Outbox implements Flushable {
     if (this.#waitingBytes > MAX_UNSENT_BYTES) this.closeSlow();
   }
 
-  /** Sends what has gathered, then closes. */
+  /** Sends the queued frames, then closes. */
   close(code: number, reason: string): void {
     if (this.#socket.readyState !== WebSocket.OPEN) return;
     if (this.#stallTimer === undefined) while (this.#queuedBytes > 0) this.#write(Infinity);
@@ -184,27 +151,28 @@ export class Outbox implements Flushable {
     setTimeout(() => this.#socket.terminate(), CLOSE_GRACE_MS).unref();
   }
 
-  /** Closes with 1008 `SLOW_CONSUMER`. Market frames that wait are forgotten: the close frame is better news. */
+  /** Closes with 1008 `SLOW_CONSUMER`. Discards queued market frames, so that the close frame arrives sooner. */
   closeSlow(): void {
     for (const { length } of this.#ordered) this.#queuedBytes -= length;
     this.#ordered = [];
     this.close(1008, "SLOW_CONSUMER");
   }
 
-  /** To be called every second or so, with a clock of ms: gives up on a socket that took nothing for 15 s. */
+  /** Closes a socket that made no progress for 15 s. Must be called about once a second with a clock in ms. */
   checkProgress(nowMs: number): void {
-    const taken = this.#connection.bytesWritten - this.#connection.writableLength;
-    if (this.#connection.writableLength === 0 || taken !== this.#takenBytes) {
-      this.#takenBytes = taken;
+    const sentBytes = this.#connection.bytesWritten - this.#connection.writableLength;
+    if (this.#connection.writableLength === 0 || sentBytes !== this.#sentBytes) {
+      this.#sentBytes = sentBytes;
       this.#progressAtMs = nowMs;
     } else if (nowMs - this.#progressAtMs >= MAX_STALL_MS) this.closeSlow();
   }
 
+  /** Size of the largest answer in progress, 0 when all answers are sent. */
   get #unsentAnswerBytes(): number {
     return this.#everQueuedBytes - this.unsentBytes < this.#answerEnd ? this.#answerBytes : 0;
   }
 
-  /** What a slow client is judged by. */
+  /** Unsent bytes that count against a slow client. Above the drop limit the answer in progress does not count. */
   get #waitingBytes(): number {
     const unsent = this.unsentBytes;
     return unsent <= DROP_PUBLIC_BYTES ? unsent : unsent - this.#unsentAnswerBytes;
@@ -214,7 +182,7 @@ export class Outbox implements Flushable {
     return this.#lossShare > 0 && Math.random() < this.#lossShare;
   }
 
-  /** Writes what has gathered at once, up to `maxBytes` of it, and one frame at least. */
+  /** Writes queued frames in one write: up to `maxBytes`, and at least one frame. */
   #write(maxBytes: number): void {
     const frames = this.#priority.length > 0 ? this.#priority : this.#ordered;
     const [only] = frames;

@@ -1,25 +1,25 @@
-/** What a client may say (contract section 6), and how a refusal is worded. Shapes only; meaning is the session's. */
+/** Shapes of the requests that a client may send, and the refusals of the bridge (contract section 6). */
 
 import { z } from "zod";
 import { CURRENCIES } from "../../../actors/market/types.js";
 import { UUID, UUID_PATTERN } from "../../../actors/uuid.js";
-import { CHANNELS } from "./channels.js";
+import { CHANNELS, PRIVATE_CHANNELS } from "../channels.js";
 
-/** Sockets are closed with 1009 over this size of a message, in bytes. */
+/** Maximum size of an inbound message, in bytes. A larger one closes the socket with 1009. */
 export const MAX_REQUEST_BYTES = 65_536;
 /** Maximum number of markets that one connection watches at once (specification, Limits). */
 export const MAX_WATCHED_MARKETS = 2_048;
-/** What one subscribe is charged at most. */
+/** Maximum charge of one request, in tokens of the `stream` bucket. */
 export const MAX_CHARGE = 512;
-/** Orders or order ids in one request. */
+/** Maximum number of orders or order ids in one request. */
 export const MAX_BATCH = 256;
 
 const uuid = z
   .string()
-  .regex(UUID, "not a uuid")
+  .regex(UUID, "must be a uuid")
   .transform((id) => id.toLowerCase());
 
-const channel = z.enum(["lifecycle", "trades", "bbo", "book"] satisfies typeof CHANNELS);
+const channel = z.enum(CHANNELS);
 const channels = z.union([channel.transform((one) => [one]), z.array(channel).min(1).max(CHANNELS.length)]);
 const currency = z.enum(CURRENCIES);
 const watched = z.record(uuid, channels);
@@ -31,7 +31,7 @@ const sinceMarket = z.strictObject({
   book: seq.optional(),
 });
 
-/** Where a client left off: `{ "market:<id>": { channel: seq }, orders: seq, positions: seq }`. */
+/** Last seqs that a client has: `{ "market:<id>": { channel: seq }, orders: seq, positions: seq }`. */
 const since = z
   .object({ orders: seq.optional(), positions: seq.optional() })
   .catchall(sinceMarket)
@@ -44,7 +44,7 @@ const since = z
       else
         context.addIssue({
           code: "custom",
-          message: "not orders, positions or market:<id>",
+          message: "must be orders, positions or market:<uuid>",
           path: [subject],
         });
     }
@@ -54,38 +54,36 @@ const since = z
 const selection = z.strictObject({
   markets: watched.default({}),
   events: watched.default({}),
-  private: z
-    .array(z.enum(["orders", "positions"]))
-    .max(2)
-    .default([]),
+  private: z.array(z.enum(PRIVATE_CHANNELS)).max(PRIVATE_CHANNELS.length).default([]),
   currency: currency.default("CASH"),
 });
-/** What to watch: markets and events by channels, the caller's own orders and positions. */
+/** Markets and events by channels, and private channels. The defaults are filled in. */
 export type Selection = z.infer<typeof selection>;
+/** Last seqs that a client has, by channel. */
 export type Since = z.infer<typeof since>;
 
 const subject = z
   .string()
   .regex(
     new RegExp(`^(?:(?:market|event):${UUID_PATTERN}|PRIVATE)$`),
-    "not market:<id>, event:<id> or PRIVATE",
+    "must be market:<uuid>, event:<uuid> or PRIVATE",
   )
   .transform((text) => (text === "PRIVATE" ? text : text.toLowerCase()));
 
-/** Sandbox faults: a share of frames, rounds, ms. */
+/** Faults of the sandbox: a share of frames, a number of rounds, or a duration in ms. */
 const fault = z.union(
   [
     z.strictObject({ dropFrames: z.number().min(0).max(1) }),
     z.strictObject({ goLiveStorm: z.int().min(1).max(20) }),
     z.strictObject({ stall: z.int().min(0).max(60_000) }),
   ],
-  "one of { dropFrames: 0..1 }, { goLiveStorm: 1..20 } and { stall: 0..60000 }",
+  "must be one of { dropFrames: 0..1 }, { goLiveStorm: 1..20 } and { stall: 0..60000 }",
 );
 export type Fault = z.infer<typeof fault>;
 
 const filters = z.record(z.string(), z.unknown());
 
-/** What each verb takes. */
+/** Payload of each verb. */
 export const VERBS = {
   subscribe: selection.extend({ since: since.optional() }),
   unsubscribe: z
@@ -106,11 +104,12 @@ export const VERBS = {
 type Verbs = typeof VERBS;
 export type Verb = keyof Verbs;
 
-/** A well-formed request; `verb` says what `payload` is. */
+/** A well-formed request; `verb` determines the type of `payload`. */
 export type Request = {
   [V in Verb]: { readonly nonce: number; readonly verb: V; readonly payload: z.infer<Verbs[V]> };
 }[Verb];
 
+/** Codes of the refusals that the bridge itself makes; the ports add those of REST. */
 export type ErrorCode =
   | "INVALID_REQUEST"
   | "STALE_NONCE"
@@ -124,7 +123,7 @@ export type ErrorCode =
   | "BATCH_TOO_LARGE"
   | "UNAVAILABLE";
 
-/** A refusal of the bridge itself, thrown to whoever answers the request. */
+/** Thrown when the bridge itself refuses a request. The session answers with the code and the message. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
 
@@ -136,23 +135,27 @@ export class Refusal extends Error {
   }
 }
 
-/** A message that is no request. `nonce` is there when it could be read. */
+/** A message that is not a request. `nonce` is set when the message has a valid one. */
 export interface Malformed {
   readonly nonce: number | undefined;
   readonly message: string;
 }
 
-/** Reads the nonce and the one verb of a decoded message. Only a `sandbox` knows the verb `fault`. */
+/** Reads the nonce and the verb of a parsed message. The verb `fault` exists only in a `sandbox`. */
 export function parseRequest(
   message: unknown,
   sandbox = false,
 ): { ok: true; request: Request } | ({ ok: false } & Malformed) {
   if (typeof message !== "object" || message === null || Array.isArray(message)) {
-    return { ok: false, nonce: undefined, message: "a request is an object with a nonce and one verb" };
+    return {
+      ok: false,
+      nonce: undefined,
+      message: "a request must be a JSON object with a nonce and one verb",
+    };
   }
   const { nonce, ...rest } = message as Record<string, unknown>;
   if (!Number.isSafeInteger(nonce) || (nonce as number) < 1) {
-    return { ok: false, nonce: undefined, message: "nonce is not an integer of at least 1" };
+    return { ok: false, nonce: undefined, message: "nonce must be an integer of at least 1" };
   }
   const parsed = parseVerb(nonce as number, rest, sandbox);
   return typeof parsed === "string"
@@ -163,13 +166,14 @@ export function parseRequest(
 function parseVerb(nonce: number, rest: Record<string, unknown>, sandbox: boolean): Request | string {
   const names = Object.keys(rest);
   const [verb] = names;
-  if (verb === undefined || names.length > 1) return "a request has exactly one verb";
-  if (!Object.hasOwn(VERBS, verb) || (verb === "fault" && !sandbox)) return "unknown verb";
+  if (verb === undefined || names.length > 1) return "a request must have exactly one verb beside its nonce";
+  if (!Object.hasOwn(VERBS, verb) || (verb === "fault" && !sandbox))
+    return "unknown verb; /asyncapi.json lists the verbs";
   const payload = VERBS[verb as Verb].safeParse(rest[verb]);
   if (payload.success) return { nonce, verb, payload: payload.data } as Request;
   const [issue] = payload.error.issues;
   return [
     [verb, ...(issue?.path ?? [])].map(String).join(".").slice(0, 120),
-    issue?.message ?? "malformed",
+    issue?.message ?? "has the wrong shape",
   ].join(": ");
 }

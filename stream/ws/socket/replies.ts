@@ -1,23 +1,32 @@
-/** The text of answers to subscribe and snapshot (contract section 6), put together from prepared fragments. */
+/** Text of the answers to `subscribe` and `snapshot`, assembled from cached fragments (contract section 6). */
 
 import { CURRENCIES, type Currency } from "../../../actors/market/types.js";
-import { bitOf, type Channel, CHANNELS, channelsOf, type Mask, watches } from "./channels.js";
+import {
+  bitOf,
+  type Channel,
+  CHANNELS,
+  channelsOf,
+  type Mask,
+  PRIVATE_CHANNELS,
+  type PrivateChannel,
+  watches,
+} from "../channels.js";
 import type { Since } from "./protocol.js";
 import type { Replica, Resumed } from "../market/replica.js";
 import type { WalletFeed } from "../wallet/feed.js";
-import type { PrivateBatch, PrivateChannel } from "../wallet/fold.js";
+import type { PrivateBatch } from "../wallet/fold.js";
 import type { WatchedWallet } from "../wallet/wallets.js";
 
-/** A field of an answer and its JSON. */
+/** Name of a field of an answer, and its JSON. */
 export type Field = readonly [name: string, json: string];
 
-/** An answer to `nonce` with the time it was made. */
+/** Returns the answer to `nonce`, with the current time. */
 export function reply(nonce: number, fields: readonly Field[]): string {
   const body = fields.map(([name, json]) => `,"${name}":${json}`).join("");
   return `{"ts":${Date.now()},"nonce":${nonce}${body}}`;
 }
 
-/** The markets' snapshots by id, less the channels that are resumed. */
+/** Returns the snapshots by market id, without the channels that are resumed. */
 export function snapshotField(
   markets: readonly { readonly replica: Replica; readonly mask: Mask; readonly resumed: Mask }[],
   currency: Currency,
@@ -29,6 +38,7 @@ export function snapshotField(
   return ["snapshot", `{${shown.join(",")}}`];
 }
 
+/** Returns the snapshots of private channels. */
 export function privateSnapshotFields(
   feed: WalletFeed | undefined,
   channels: readonly PrivateChannel[],
@@ -37,7 +47,7 @@ export function privateSnapshotFields(
   return channels.map((channel) => [channel, JSON.stringify(feed.snapshot(channel))]);
 }
 
-/** By channel, the batches that a watcher missed; a channel that cannot be resumed, or was not to be, is absent. */
+/** Returns the missed batches by channel, without the channels that cannot be resumed or were not requested. */
 export function missedPrivateBatches(
   wallet: WatchedWallet | undefined,
   channels: readonly PrivateChannel[],
@@ -52,12 +62,12 @@ export function missedPrivateBatches(
   return replayed;
 }
 
-/** Every channel of a set, whichever the currency. */
+/** Returns the channels of a mask in any currency. */
 export function channelNames(mask: Mask): Channel[] {
   return CHANNELS.filter((channel) => CURRENCIES.some((currency) => (mask & bitOf(channel, currency)) !== 0));
 }
 
-/** `{ "market:<id>": [channels], "event:<id>": [channels], "PRIVATE": [channels] }`. */
+/** Returns `{ "market:<id>": [channels], "event:<id>": [channels], "PRIVATE": [channels] }`. */
 export function subscribedField(
   markets: ReadonlyMap<string, Mask>,
   events: ReadonlyMap<string, Mask>,
@@ -71,7 +81,7 @@ export function subscribedField(
   return ["subscribed", JSON.stringify(subjects)];
 }
 
-/** For each seq that was asked to resume from, whether it was; a channel that was not is in the snapshot. */
+/** Returns for each seq of `since` whether its channel resumes from it; the snapshot has the other channels. */
 export function resumedField(
   since: Since,
   currency: Currency,
@@ -80,20 +90,20 @@ export function resumedField(
 ): Field {
   const outcome: Record<string, unknown> = {};
   for (const { replica, resumed } of markets) {
-    const asked = since.markets.get(replica.marketId);
-    if (asked === undefined) continue;
-    const channels = CHANNELS.filter((channel) => asked[channel] !== undefined);
+    const seqs = since.markets.get(replica.marketId);
+    if (seqs === undefined) continue;
+    const channels = CHANNELS.filter((channel) => seqs[channel] !== undefined);
     outcome[`market:${replica.marketId}`] = Object.fromEntries(
       channels.map((channel) => [channel, ((resumed?.resumed ?? 0) & bitOf(channel, currency)) !== 0]),
     );
   }
-  for (const channel of ["orders", "positions"] as const) {
+  for (const channel of PRIVATE_CHANNELS) {
     if (since[channel] !== undefined) outcome[channel] = replayed.has(channel);
   }
   return ["resumed", JSON.stringify(outcome)];
 }
 
-/** The subjects of one currency in the form of a selection. */
+/** Returns the subjects of one currency in the form of a selection. */
 export function selectionOf(
   subjects: ReadonlyMap<string, Mask>,
   currency: Currency,

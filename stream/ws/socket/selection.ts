@@ -1,16 +1,17 @@
-/** From a selection to everything it takes to answer it: checked against the cap, paid for, and loaded. */
+/** Prepares a selection for its answer: checks the cap, charges the bucket and loads replicas and wallet. */
 
 import type { Currency } from "../../../actors/market/types.js";
-import { bitOf, channelsOf, costOf, type Mask, maskOf } from "./channels.js";
+import { bitOf, channelsOf, costOf, type Mask, maskOf, type PrivateChannel } from "../channels.js";
 import type { Caller, Catalog, Throttle } from "../ports.js";
 import { MAX_CHARGE, MAX_WATCHED_MARKETS, Refusal, type Selection, type Since } from "./protocol.js";
-import type { PendingResume, Replica, Replicas } from "../market/replica.js";
-import type { PrivateChannel } from "../wallet/fold.js";
+import type { PendingResume, Replica } from "../market/replica.js";
+import type { Replicas } from "../market/replicas.js";
 import type { WatchedWallet, Wallets } from "../wallet/wallets.js";
 
-/** How many replicas one request loads at a time. */
+/** Number of replicas that one request loads at a time. */
 const LOADS_AT_ONCE = 64;
 
+/** Sources of markets, wallets and reference data, shared by all sockets of a bridge. */
 export interface Sources {
   readonly replicas: Replicas;
   readonly wallets: Wallets;
@@ -18,35 +19,39 @@ export interface Sources {
   readonly throttle: Throttle;
 }
 
+/** One market of a prepared selection. */
 export interface PreparedMarket {
   readonly replica: Replica;
   readonly mask: Mask;
-  /** There when some of its channels are to be resumed. */
+  /** Set when some channels of the market are to be resumed. */
   readonly missed: PendingResume | undefined;
 }
 
-/** A selection with its events taken apart. It holds replicas and a wallet, which its owner gives back. */
+/** A selection with its events expanded to markets. The owner must release its replicas and its wallet. */
 export interface Prepared {
   readonly currency: Currency;
-  /** The markets and the events that the selection names. */
+  /** Markets that the selection names, without those of its events. */
   readonly direct: ReadonlyMap<string, Mask>;
   readonly events: ReadonlyMap<string, Mask>;
-  /** All markets, those of the events too. */
+  /** All markets, including those of the events. */
   readonly markets: readonly PreparedMarket[];
   readonly channels: readonly PrivateChannel[];
   readonly wallet: WatchedWallet | undefined;
 }
 
-/** What preparing depends on of the socket it is for. */
+/** The socket for which a selection is prepared. */
 export interface Watcher {
+  /** Markets that the socket watches already, by id. */
   readonly watched: ReadonlyMap<string, unknown>;
+  /** Charges the `stream` bucket. Throws `Refusal` `RATE_LIMIT_EXCEEDED`. */
   charge(cost: number): Promise<unknown>;
+  /** Called when deltas of the wallet are lost after it was prepared. */
   onLost(): void;
 }
 
 /**
- * Throws `Refusal`: `EMPTY_SELECTION`, `EVENT_NOT_FOUND`, `SUBSCRIPTION_LIMIT_EXCEEDED`, `RATE_LIMIT_EXCEEDED`,
- * `MARKET_NOT_FOUND`; and `Unavailable`. Nothing is held then.
+ * Checks, charges and loads a selection. Throws `Unavailable`, or `Refusal` with `EMPTY_SELECTION`, `EVENT_NOT_FOUND`,
+ * `SUBSCRIPTION_LIMIT_EXCEEDED`, `RATE_LIMIT_EXCEEDED` or `MARKET_NOT_FOUND`; it then holds nothing.
  */
 export async function prepare(
   sources: Sources,
@@ -60,11 +65,14 @@ export async function prepare(
   const direct = masksOf(selection.markets, currency);
   const events = masksOf(selection.events, currency);
   if (direct.size + events.size + channels.length === 0) {
-    throw new Refusal("EMPTY_SELECTION", "the selection names no market, no event and no private channel");
+    throw new Refusal("EMPTY_SELECTION", "the selection must name a market, an event or a private channel");
   }
   const wanted = await expand(sources.catalog, direct, events);
   if (new Set([...watcher.watched.keys(), ...wanted.keys()]).size > MAX_WATCHED_MARKETS) {
-    throw new Refusal("SUBSCRIPTION_LIMIT_EXCEEDED", `a connection may watch ${MAX_WATCHED_MARKETS} markets`);
+    throw new Refusal(
+      "SUBSCRIPTION_LIMIT_EXCEEDED",
+      `a connection may watch at most ${MAX_WATCHED_MARKETS} markets; unsubscribe from some or use another connection`,
+    );
   }
   const pairs = [...wanted.values()].reduce((cost, mask) => cost + costOf(mask), channels.length);
   await watcher.charge(Math.min(pairs, MAX_CHARGE));
@@ -84,7 +92,7 @@ export async function prepare(
   }
 }
 
-/** Gives back what was prepared and is not used. */
+/** Releases the replicas and the wallet of a prepared selection. */
 export function release(sources: Sources, { markets, wallet }: Pick<Prepared, "markets" | "wallet">): void {
   for (const { replica, missed } of markets) {
     missed?.finish();
@@ -97,6 +105,7 @@ function masksOf(subjects: Selection["markets"], currency: Currency): ReadonlyMa
   return new Map(Object.entries(subjects).map(([id, channels]) => [id, maskOf(channels, currency)]));
 }
 
+/** Adds the markets of the events to the named markets. Throws `Refusal` `EVENT_NOT_FOUND`. */
 async function expand(
   catalog: Catalog,
   direct: ReadonlyMap<string, Mask>,
@@ -111,7 +120,7 @@ async function expand(
   return wanted;
 }
 
-/** Adds to `loaded` as it goes, so that its owner can give back what was loaded before a failure. */
+/** Loads the wanted markets into `loaded` one by one, so that the caller can release them after a failure. */
 async function load(
   replicas: Replicas,
   wanted: ReadonlyMap<string, Mask>,
@@ -138,6 +147,7 @@ async function load(
   }
 }
 
+/** Returns the seqs to resume a market from, by bit. */
 function resumePoints(
   since: Since | undefined,
   marketId: string,

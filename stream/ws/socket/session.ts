@@ -1,43 +1,47 @@
-/** One socket: its requests in order, its nonces and rates, its pings, and its end (contract section 6). */
+/** Session of one socket: ordered requests, nonces, rate limit, heartbeats and closing (contract section 6). */
 
 import { MAX_BATCH, parseRequest, Refusal, type Request } from "./protocol.js";
 import type { Socket } from "node:net";
 import { WebSocket } from "ws";
 import { Unavailable } from "../../log/ports.js";
 import { injectFault } from "./faults.js";
-import { Outbox, type FlushScheduler } from "./outbox.js";
+import type { FlushScheduler } from "./flush-scheduler.js";
+import { Outbox } from "./outbox.js";
 import type { Bucket, Caller, CancelAllFilter, Queries, QueryAnswer, Refused } from "../ports.js";
 import { CancelOnDisconnect, type CancelOnDisconnectPorts } from "./cancel-on-disconnect.js";
 import { type Shared, Subscriptions } from "./subscriptions.js";
 import { unreachable } from "../../../actors/unreachable.js";
 
 const REQUESTS_PER_SECOND = 50;
-/** Requests beyond the rate, or waiting for those before them, after which a socket is closed. */
+/** Requests refused for the rate after which a socket is closed; each request within the rate takes one off. */
 const MAX_REFUSED = 200;
+/** Requests of one queue that may wait; further ones are refused. */
 const MAX_WAITING = 128;
 const HEARTBEAT_MS = 15_000;
 
+/** Everything a session depends on. */
 export interface SessionPorts extends CancelOnDisconnectPorts {
   readonly shared: Shared;
   readonly queries: Queries;
   readonly readJson: (bytes: Uint8Array) => unknown;
   readonly scheduler: FlushScheduler;
-  /** Whether clients may order faults for their own sockets. */
+  /** Lets clients inject faults into their own sockets. */
   readonly sandbox: boolean;
-  /** Between pings and heartbeats, ms. */
+  /** Interval of pings and heartbeats, in ms (default 15,000). */
   readonly heartbeatMs?: number | undefined;
 }
 
-/** Requests of one kind run one after another, so that what a client sends in order takes effect in order. */
+/** Runs tasks one after another, so that requests take effect in the order in which the client sent them. */
 class SerialQueue {
   #tail: Promise<void> = Promise.resolve();
   #waiting = 0;
 
+  /** Number of tasks that have not finished. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** Settles when the lane is empty. */
+  /** Resolves when every task so far has finished. */
   get idle(): Promise<void> {
     return this.#tail;
   }
@@ -50,6 +54,7 @@ class SerialQueue {
   }
 }
 
+/** Serves one socket until it closes. */
 export class Session {
   readonly caller: Caller;
   readonly #ports: SessionPorts;
@@ -57,7 +62,7 @@ export class Session {
   readonly #outbox: Outbox;
   readonly #subscriptions: Subscriptions;
   readonly #cancelOnDisconnect: CancelOnDisconnect;
-  /** A subscribe that loads for a second must not hold up a cancel. */
+  /** Two queues, because a subscribe that loads for a second must not delay a cancel. */
   readonly #watchQueue = new SerialQueue();
   readonly #tradeQueue = new SerialQueue();
   readonly #heartbeatTimer: ReturnType<typeof setInterval>;
@@ -66,7 +71,7 @@ export class Session {
   #refilledAt = performance.now();
   #refused = 0;
   #ponged = true;
-  /** Settles when the socket is closed and everything that follows from it is done. */
+  /** Resolves when the socket is closed and all work that follows from it is done. */
   readonly ended: Promise<void>;
 
   constructor(ports: SessionPorts, socket: WebSocket, connection: Socket, caller: Caller) {
@@ -75,7 +80,7 @@ export class Session {
     this.#socket = socket;
     this.#outbox = new Outbox(socket, connection, ports.scheduler);
     this.#subscriptions = new Subscriptions(ports.shared, caller, this.#outbox, {
-      onLost: () => this.close(1012, "the private stream begins again"),
+      onLost: () => this.close(1012, "the deltas of your wallet were interrupted; reconnect for a snapshot"),
       onAppeared: (marketId) => this.#watchQueue.run(() => this.#showAppeared(marketId)),
     });
     this.#cancelOnDisconnect = new CancelOnDisconnect(ports, caller);
@@ -83,7 +88,7 @@ export class Session {
     this.ended = new Promise((resolve) => {
       socket.on("close", () => void this.#end().then(resolve));
     });
-    // A frame that is too large or malformed; without a listener it would end the process. `ws` closes the socket.
+    // `ws` emits an error for a malformed or oversized frame and closes the socket; unhandled, it would end the process.
     socket.on("error", () => undefined);
     socket.on("pong", () => {
       this.#ponged = true;
@@ -91,7 +96,7 @@ export class Session {
     socket.on("message", (data: Buffer, isBinary) => this.#receive(data, isBinary));
   }
 
-  /** Whether the wallet's orders go with this socket. */
+  /** True while the orders of the wallet are canceled when this socket closes. */
   get armed(): boolean {
     return this.#cancelOnDisconnect.armed;
   }
@@ -100,14 +105,14 @@ export class Session {
     this.#outbox.close(code, reason);
   }
 
-  /** To be called every second or so, with a clock of ms. */
+  /** Closes the socket when it is stalled. Must be called about once a second with a clock in ms. */
   checkProgress(nowMs: number): void {
     this.#outbox.checkProgress(nowMs);
   }
 
   #receive(data: Buffer, isBinary: boolean): void {
     if (isBinary) {
-      this.close(1003, "text only");
+      this.close(1003, "messages must be text, not binary");
       return;
     }
     const granted = this.#takeToken();
@@ -115,7 +120,11 @@ export class Session {
     try {
       message = this.#ports.readJson(data);
     } catch {
-      this.#refuse(undefined, "INVALID_REQUEST", "the message is not JSON, or not strict JSON");
+      this.#refuse(
+        undefined,
+        "INVALID_REQUEST",
+        "the message must be strict JSON: one document, no duplicate keys",
+      );
       return;
     }
     const parsed = parseRequest(message, this.#ports.sandbox);
@@ -125,11 +134,19 @@ export class Session {
     }
     const nonce = parsed.ok ? parsed.request.nonce : parsed.nonce;
     if (!granted) {
-      this.#refuse(nonce, "RATE_LIMIT_EXCEEDED", `over ${REQUESTS_PER_SECOND} requests a second`);
+      this.#refuse(
+        nonce,
+        "RATE_LIMIT_EXCEEDED",
+        `a socket may send ${REQUESTS_PER_SECOND} requests a second; send more slowly`,
+      );
       return;
     }
     if (nonce !== undefined && nonce <= this.#lastNonce) {
-      this.#refuse(nonce, "STALE_NONCE", `the nonce must be above ${this.#lastNonce}`);
+      this.#refuse(
+        nonce,
+        "STALE_NONCE",
+        `nonce must be greater than ${this.#lastNonce}, the last one received`,
+      );
       return;
     }
     this.#lastNonce = nonce ?? this.#lastNonce;
@@ -141,15 +158,19 @@ export class Session {
   }
 
   #enqueue(request: Request): void {
-    const lane = isTrading(request) ? this.#tradeQueue : this.#watchQueue;
-    if (lane.waiting >= MAX_WAITING) {
-      this.#refuse(request.nonce, "RATE_LIMIT_EXCEEDED", "too many requests wait for an answer");
+    const queue = isTrading(request) ? this.#tradeQueue : this.#watchQueue;
+    if (queue.waiting >= MAX_WAITING) {
+      this.#refuse(
+        request.nonce,
+        "RATE_LIMIT_EXCEEDED",
+        `${MAX_WAITING} requests are waiting for an answer; wait for some of them before sending more`,
+      );
       return;
     }
-    lane.run(() => this.#answer(() => this.#perform(request), request.nonce));
+    queue.run(() => this.#answer(() => this.#perform(request), request.nonce));
   }
 
-  /** Runs what a request asks for; a failure is told to the client and goes no further. */
+  /** Runs the task of a request and answers with an error when it fails. Never rejects. */
   async #answer(task: () => Promise<void>, nonce: number): Promise<void> {
     try {
       if (this.#socket.readyState === WebSocket.OPEN) await task();
@@ -162,18 +183,21 @@ export class Session {
       this.#refuse(
         nonce,
         "UNAVAILABLE",
-        "the exchange gave no answer; whether the request took effect is unknown",
+        "the exchange did not answer in time; the request may or may not have taken effect",
       );
     }
   }
 
-  /** A client that cannot be shown a new market of its event would never know; one that comes again is shown it. */
+  /**
+   * Starts watching a market that appeared in a watched event. Closes the socket when that fails, because the client
+   * could not know of the market; after a reconnect its snapshot has it.
+   */
   async #showAppeared(marketId: string): Promise<void> {
     try {
       if (this.#socket.readyState === WebSocket.OPEN) await this.#subscriptions.addAppeared(marketId);
     } catch (error) {
       this.#ports.onError(error);
-      this.close(1012, "a market of a watched event could not be read");
+      this.close(1012, "a new market of a watched event could not be loaded; reconnect for a snapshot");
     }
   }
 
@@ -218,7 +242,7 @@ export class Session {
     }
   }
 
-  /** What the subjects still said comes before the answer, so that nothing comes after it. */
+  /** Answers after the last frames of the subjects, so that no frame of them follows the answer. */
   async #unsubscribe(nonce: number, subjects: readonly string[]): Promise<void> {
     const unsubscribed = await this.#subscriptions.unsubscribe(subjects);
     this.#outbox.answer([JSON.stringify({ nonce, unsubscribed })]);
@@ -259,7 +283,11 @@ export class Session {
   }
 
   #requireTradingScope(): void {
-    if (this.caller.scope !== "trading") throw new Refusal("SIGNATURE_REJECTED", "the key may only read");
+    if (this.caller.scope !== "trading")
+      throw new Refusal(
+        "SIGNATURE_REJECTED",
+        "the key has the scope trading::read; trading requires a key with the scope trading",
+      );
   }
 
   async #charge(bucket: Bucket, cost: number): Promise<void> {
@@ -306,7 +334,7 @@ export class Session {
 
   #heartbeat(): void {
     if (!this.#ponged) {
-      // A client that has yet to take what came before the ping has not been silent, it is slow.
+      // A client that has not yet received the frames before the ping is slow, not silent.
       if (this.#outbox.unsentBytes > 0) this.#outbox.closeSlow();
       else this.#socket.terminate();
       return;
@@ -326,12 +354,14 @@ export class Session {
   }
 }
 
+/** Returns true for verbs that run in the trade queue. */
 function isTrading({ verb }: Request): boolean {
   return verb === "place" || verb === "cancel" || verb === "cancel_all" || verb === "safety";
 }
 
+/** Throws `Refusal` `EMPTY_BATCH` or `BATCH_TOO_LARGE`. */
 function checkBatch(batch: readonly unknown[]): void {
-  if (batch.length === 0) throw new Refusal("EMPTY_BATCH", "the batch is empty");
+  if (batch.length === 0) throw new Refusal("EMPTY_BATCH", "the batch must have at least one item");
   if (batch.length > MAX_BATCH)
-    throw new Refusal("BATCH_TOO_LARGE", `a batch has at most ${MAX_BATCH} items`);
+    throw new Refusal("BATCH_TOO_LARGE", `a batch may have at most ${MAX_BATCH} items; split it`);
 }

@@ -1,7 +1,8 @@
-/** What one socket watches, and the verbs that change or show it (contract section 6). */
+/** Subscriptions of one socket, and the verbs that change or report them (contract section 6). */
 
 import { CURRENCIES } from "../../../actors/market/types.js";
-import { bitOf, channelsOf, type Mask, watches } from "./channels.js";
+import { bitOf, channelsOf, type Mask, type PrivateChannel, watches } from "../channels.js";
+import { Unavailable } from "../../log/ports.js";
 import type { EventWatch } from "../market/event-watch.js";
 import type { WatchedChannels } from "./faults.js";
 import type { Outbox } from "./outbox.js";
@@ -20,11 +21,10 @@ import {
 import type { Replica } from "../market/replica.js";
 import type { Rooms } from "../market/rooms.js";
 import { prepare, type Prepared, release, type Sources } from "./selection.js";
-import type { PrivateChannel } from "../wallet/fold.js";
 import type { WatchedWallet } from "../wallet/wallets.js";
 import { marketFrames } from "../wire.js";
 
-/** What the bridge shares between its sockets. */
+/** Parts of the bridge that all of its sockets share. */
 export interface Shared extends Sources {
   readonly rooms: Rooms;
   readonly events: EventWatch;
@@ -35,13 +35,14 @@ interface WatchedMarket {
   readonly mask: Mask;
 }
 
+/** Subscriptions of one socket. */
 export class Subscriptions {
   readonly #shared: Shared;
   readonly #caller: Caller;
   readonly #outbox: Outbox;
-  /** Called when the private stream lost deltas and the client has to begin again. */
+  /** Called when deltas of the wallet were lost, so that the client must reconnect. */
   readonly #onLost: () => void;
-  /** Puts a market of a watched event, that just appeared, in line with the socket's requests. */
+  /** Queues a market that appeared in a watched event behind the requests of the socket. */
   readonly #onAppeared: (marketId: string) => void;
   readonly #direct = new Map<string, Mask>();
   readonly #events = new Map<string, Mask>();
@@ -64,13 +65,14 @@ export class Subscriptions {
     this.#onAppeared = hooks.onAppeared;
   }
 
-  /** Answers with a snapshot, or with what was missed since a resumed seq, and goes on from there without a gap. */
+  /** Answers with a snapshot, or with the batches missed since `since`, and continues from there without a gap. */
   async subscribe(nonce: number, selection: Selection, since: Since | undefined): Promise<void> {
     const prepared = await this.#prepare(selection, since);
     if (this.#closed) {
       this.#release(prepared);
       return;
     }
+    this.#requireCurrent(prepared);
     const { currency, markets, channels, wallet } = prepared;
     for (const [eventId, mask] of prepared.events)
       this.#events.set(eventId, (this.#events.get(eventId) ?? 0) | mask);
@@ -103,9 +105,10 @@ export class Subscriptions {
     if (wallet !== undefined) this.#watchWallet(wallet, channels);
   }
 
-  /** The snapshot of a selection; changes nothing. */
+  /** Answers with the snapshot of a selection and changes no subscription. */
   async snapshot(nonce: number, selection: Selection): Promise<void> {
     const prepared = await this.#prepare(selection, undefined);
+    this.#requireCurrent(prepared);
     const { currency, markets, channels, wallet } = prepared;
     for (const { replica } of markets) this.#shared.rooms.of(replica).flush();
     this.#outbox.answer([
@@ -120,7 +123,7 @@ export class Subscriptions {
     this.#release(prepared);
   }
 
-  /** Drops subjects, and answers with those that were watched and their channels. */
+  /** Drops subjects. Returns those that were watched, with their channels. */
   async unsubscribe(subjects: readonly string[]): Promise<Readonly<Record<string, readonly string[]>>> {
     await this.#charge(Math.min(subjects.length, MAX_CHARGE));
     const dropped: Record<string, readonly string[]> = {};
@@ -132,7 +135,7 @@ export class Subscriptions {
     return dropped;
   }
 
-  /** The selection in force, in the form of a subscribe, how many markets it watches, and the tokens left. */
+  /** Returns the current selection in the form of a subscribe, the number of watched markets and the tokens left. */
   async status(): Promise<object> {
     const { remaining } = await this.#charge(1);
     const coin = { markets: selectionOf(this.#direct, "COIN"), events: selectionOf(this.#events, "COIN") };
@@ -150,41 +153,48 @@ export class Subscriptions {
     };
   }
 
-  /** Begins to watch a market that appeared in a watched event, from its first delta on. */
+  /** Starts watching a market that appeared in a watched event, from its first delta if that is still available. */
   async addAppeared(marketId: string): Promise<void> {
     if (this.#markets.has(marketId) || this.#events.size === 0) return;
     const replica = await this.#shared.replicas.acquire(marketId);
     if (replica === undefined) return;
-    const mask = this.#maskOf(replica);
-    if (this.#closed || mask === 0) {
-      this.#shared.replicas.release(marketId);
-      return;
+    let isWatched = false;
+    try {
+      isWatched = await this.#showFromStart(replica);
+    } finally {
+      if (!isWatched) this.#shared.replicas.release(marketId);
     }
+  }
+
+  /** Watches an acquired replica from its first batch. Returns false when nothing selects its market any more. */
+  async #showFromStart(replica: Replica): Promise<boolean> {
+    const { marketId } = replica;
+    const mask = this.#maskOf(replica);
+    if (this.#closed || mask === 0) return false;
     const start = new Map<Mask, number>();
     for (const currency of CURRENCIES) {
       for (const channel of channelsOf(mask, currency)) start.set(bitOf(channel, currency), 0);
     }
     const missed = await replica.missed(start);
     const { resumed, batches } = missed.finish();
-    if (this.#isClosed()) {
-      this.#shared.replicas.release(marketId);
-      return;
-    }
+    if (this.#isClosed()) return false;
+    if (!replica.isCurrent) throw new Unavailable(`the deltas of market ${marketId} were interrupted`);
     this.#watch(replica, mask);
     if (resumed === mask) {
       for (const batch of batches) {
         for (const frame of marketFrames(replica.market.identity, batch, mask)) this.#outbox.send(frame);
       }
-      return;
+      return true;
     }
     for (const currency of CURRENCIES) {
       if (currency === "COIN" && !watches(mask, currency)) continue;
       const snapshot = `{"${marketId}":${replica.market.snapshot(mask, currency)}}`;
       this.#outbox.send(`{"ts":${Date.now()},"snapshot":${snapshot}}`);
     }
+    return true;
   }
 
-  /** The heartbeat frames: the last seq of everything watched, one frame per currency. */
+  /** Returns the heartbeat frames: the last seq of every watched channel, one frame per currency. */
   heartbeats(): string[] {
     const frames: string[] = [];
     for (const currency of CURRENCIES) {
@@ -202,6 +212,7 @@ export class Subscriptions {
     return frames;
   }
 
+  /** Lists the watched markets, flushed, with their channels. */
   *watched(): Generator<WatchedChannels> {
     for (const { replica, mask } of this.#markets.values()) {
       this.#shared.rooms.of(replica).flush();
@@ -209,6 +220,7 @@ export class Subscriptions {
     }
   }
 
+  /** Drops every subscription. */
   close(): void {
     this.#closed = true;
     this.#direct.clear();
@@ -218,7 +230,7 @@ export class Subscriptions {
     this.#dropWallet();
   }
 
-  /** Events are watched before they are listed, so that a market which opens meanwhile is not missed. */
+  /** Prepares a selection. Watches events before their markets are listed, so that no market is missed in between. */
   async #prepare(selection: Selection, since: Since | undefined): Promise<Prepared> {
     const eventIds = Object.keys(selection.events);
     for (const eventId of eventIds) this.#shared.events.watch(eventId, this.#onAppeared);
@@ -234,6 +246,15 @@ export class Subscriptions {
     }
   }
 
+  /** Releases a selection and throws `Unavailable` when one of its markets has lost deltas since it was loaded. */
+  #requireCurrent(prepared: Prepared): void {
+    const lost = prepared.markets.find(({ replica }) => !replica.isCurrent);
+    if (lost === undefined) return;
+    this.#release(prepared);
+    throw new Unavailable(`the deltas of market ${lost.replica.marketId} were interrupted`);
+  }
+
+  /** Charges the `stream` bucket. Throws `Refusal` `RATE_LIMIT_EXCEEDED`. */
   async #charge(cost: number): Promise<{ readonly remaining: number }> {
     const { granted, remaining, retryAfterS } = await this.#shared.throttle.charge(
       this.#caller.keyId,
@@ -245,7 +266,7 @@ export class Subscriptions {
     return { remaining };
   }
 
-  /** Adds channels of a market whose replica was acquired for it, or gives the replica back when it had one. */
+  /** Adds channels of a market. Keeps the acquired replica, or releases it when the socket watches the market already. */
   #watch(replica: Replica, mask: Mask): void {
     const { marketId } = replica;
     const room = this.#shared.rooms.of(replica);
@@ -259,7 +280,7 @@ export class Subscriptions {
     this.#markets.set(marketId, { replica, mask: joined });
   }
 
-  /** Brings a market's channels in line with the subjects that are left. */
+  /** Reduces the channels of a market to those of the remaining subjects. */
   #updateChannels(marketId: string): void {
     const watched = this.#markets.get(marketId);
     if (watched === undefined) return;
@@ -282,6 +303,7 @@ export class Subscriptions {
     return (this.#direct.get(marketId) ?? 0) | (this.#events.get(market.identity.eventId) ?? 0);
   }
 
+  /** Drops one subject and returns its channels. */
   #drop(subject: string): readonly string[] {
     if (subject === "PRIVATE") {
       const channels = [...this.#private];
@@ -296,6 +318,7 @@ export class Subscriptions {
     return channelNames(mask);
   }
 
+  /** Stops watching those of the events that are not subscribed. */
   #unwatchEvents(eventIds: Iterable<string>): void {
     for (const eventId of eventIds) {
       if (!this.#events.has(eventId)) this.#shared.events.unwatch(eventId, this.#onAppeared);
@@ -326,6 +349,7 @@ export class Subscriptions {
     return feed === undefined ? [] : [...this.#private].map((channel) => `"${channel}":${feed.seq(channel)}`);
   }
 
+  /** Releases a selection that is not subscribed to. */
   #release(prepared: Prepared): void {
     for (const { replica } of prepared.markets) this.#shared.rooms.removeEmpty(replica.marketId);
     release(this.#shared, prepared);

@@ -1,26 +1,30 @@
-/** One wallet's private channels as they happen: put in order, remembered a while for resumes, told to listeners. */
+/** Live private channels of one wallet: ordered, kept for resumes, and passed to listeners. */
 
 import type { Batch } from "../../../actors/actor.js";
 import type { OpenOrder, WalletSnapshot } from "../../../actors/ledger/types.js";
 import { assert } from "../../../actors/units.js";
+import type { PrivateChannel } from "../channels.js";
 import type { MarketIdentity } from "../ports.js";
-import { type PrivateBatch, type PrivateChannel, type WalletDelta, WalletFold } from "./fold.js";
+import { type PrivateBatch, type WalletDelta, WalletFold } from "./fold.js";
 
-/** How many batches per channel are kept for a resume. */
+/** Number of batches per channel that are kept for resumes. */
 const KEPT_BATCHES = 2_000;
 const RETRY_MS = 250;
 const EMPTY_WALLET = { orders: { seq: 0, open: [] }, positions: { seq: 0, positions: [] } };
 
+/** Sources of one wallet. */
 export interface WalletSource {
-  /** Asks the wallet's ledger. Throws `Unavailable`. */
+  /** Reads the wallet from its ledger. Throws `Unavailable`. */
   readonly snapshot: () => Promise<WalletSnapshot>;
   readonly market: (marketId: string) => Promise<MarketIdentity | undefined>;
   readonly onError: (error: unknown) => void;
+  /** Called once when a batch cannot be folded: the feed then stays closed. */
+  readonly onFailed: (error: unknown) => void;
 }
 
 /**
- * Fed with the wallet's deltas from the moment it is made, in order; what comes before the snapshot is there, or
- * before the markets it names are known, waits.
+ * The private channels of one wallet. It must receive every batch of the wallet from its creation on, in order. Batches
+ * wait until the snapshot has arrived and the markets they name are loaded.
  */
 export class WalletFeed {
   readonly #source: WalletSource;
@@ -31,7 +35,7 @@ export class WalletFeed {
   readonly #listeners = new Set<(batch: PrivateBatch) => void>();
   #draining = true;
   #closed = false;
-  /** Settles when snapshots can be given. */
+  /** Resolves when snapshots are available. Rejects when the wallet or its markets cannot be read. */
   readonly ready: Promise<void>;
 
   constructor(source: WalletSource) {
@@ -39,38 +43,41 @@ export class WalletFeed {
     this.ready = this.#start();
   }
 
-  /** Takes the wallet's part of a batch of its ledger. */
+  /** Adds the wallet's part of a batch of its ledger. */
   push(batch: Batch<WalletDelta>): void {
     this.#pending.push(batch);
-    if (!this.#draining) this.#drain();
+    if (!this.#draining) this.#drainOrFail();
   }
 
+  /** Calls `listener` with every batch from now on, until the returned function is called. */
   onBatch(listener: (batch: PrivateBatch) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
+  /** Returns the last seq of a channel. */
   seq(channel: PrivateChannel): number {
     return this.#fold.seq(channel);
   }
 
-  /** Orders that are accepted and not over. */
+  /** Orders that are accepted and not terminal. */
   get orders(): readonly OpenOrder[] {
     return this.#fold.orders;
   }
 
-  /** `{ seq, open }` or `{ seq, positions }`. Orders that have not come to rest yet are not shown. */
+  /** Returns `{ seq, open }` or `{ seq, positions }`. Accepted orders that do not rest yet are left out. */
   snapshot(channel: PrivateChannel): object {
     return this.#fold.snapshot(channel);
   }
 
-  /** The batches after `seq`, or `undefined` when they are no longer all here. */
+  /** Returns the batches after `seq`, or `undefined` when some of them are no longer kept. */
   since(channel: PrivateChannel, seq: number): readonly PrivateBatch[] | undefined {
     const missed = this.seq(channel) - seq;
     const kept = this.#kept[channel];
     return missed < 0 || missed > kept.length ? undefined : kept.slice(kept.length - missed);
   }
 
+  /** Stops folding and forgets the listeners. */
   close(): void {
     this.#closed = true;
     this.#listeners.clear();
@@ -84,7 +91,16 @@ export class WalletFeed {
     this.#drain();
   }
 
-  /** Works off what waits; when a batch names a market that is not known yet, goes on once it is. */
+  #drainOrFail(): void {
+    try {
+      this.#drain();
+    } catch (error) {
+      this.close();
+      this.#source.onFailed(error);
+    }
+  }
+
+  /** Folds the pending batches. A batch that names an unknown market waits until that market is loaded. */
   #drain(): void {
     this.#draining = true;
     for (let batch = this.#pending[0]; batch !== undefined && !this.#closed; batch = this.#pending[0]) {
@@ -99,18 +115,18 @@ export class WalletFeed {
     this.#draining = false;
   }
 
-  /** Private frames wait for the catalog as long as it takes: out of order or without names they are worth nothing. */
+  /** Loads markets, with retries, then drains. Batches must wait, because frames need the market and their order. */
   async #loadMarketsAndDrain(marketIds: readonly string[]): Promise<void> {
     while (!this.#closed) {
       try {
         await this.#loadMarkets(marketIds);
-        this.#drain();
-        return;
+        break;
       } catch (error) {
         this.#source.onError(error);
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }
+    this.#drainOrFail();
   }
 
   async #loadMarkets(marketIds: readonly string[]): Promise<void> {
@@ -119,7 +135,7 @@ export class WalletFeed {
     found.forEach((market, index) => {
       assert(
         market !== undefined,
-        `a wallet trades in market ${unknown[index] ?? "?"}, which the catalog lacks`,
+        `the catalog has no market ${unknown[index] ?? "?"}, in which a wallet trades`,
       );
       this.#markets.set(market.marketId, market);
     });

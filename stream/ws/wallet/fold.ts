@@ -1,4 +1,4 @@
-/** One wallet's private channels as of a moment: folded from its ledger's deltas, and worded for the stream. */
+/** Folds the private channels of one wallet from the deltas of its ledger, and serializes them for the stream. */
 
 import type { Batch } from "../../../actors/actor.js";
 import type {
@@ -9,29 +9,31 @@ import type {
 } from "../../../actors/ledger/deltas.js";
 import type { OpenOrder, WalletPosition } from "../../../actors/ledger/types.js";
 import { assert } from "../../../actors/units.js";
+import type { PrivateChannel } from "../channels.js";
 import type { MarketIdentity } from "../ports.js";
 import { openOrderOnWire, orderOnWire, positionOnWire } from "../wire.js";
 import { unreachable } from "../../../actors/unreachable.js";
 
-export type PrivateChannel = "orders" | "positions";
-export const PRIVATE_CHANNELS: readonly PrivateChannel[] = ["orders", "positions"];
-
-/** One batch of one private channel, as the frame it goes out in. */
+/** One batch of one private channel, with the frame that carries it. */
 export interface PrivateBatch {
   readonly channel: PrivateChannel;
   readonly seq: number;
   readonly frame: string;
 }
 
+/** Deltas of a ledger that concern the private channels. */
 export type WalletDelta = AcceptedDelta | WalletOrderDelta | WalletPositionDelta;
 
-/** What a fold begins with: what a ledger says of a wallet, or where a watcher left off. */
+/** Start of a fold: the snapshot of a wallet from its ledger, or the seqs and orders that a watcher has. */
 export interface WalletBase {
   readonly orders: { readonly seq: number; readonly open: readonly OpenOrder[] };
   readonly positions: { readonly seq: number; readonly positions: readonly WalletPosition[] };
 }
 
-/** Deltas at or below the seqs it began with are folded and not worded. Every market must be known before its deltas. */
+/**
+ * The private channels of one wallet. Deltas at or below the initial seqs are not serialized again. A market must be
+ * in `markets` before the first delta that names it.
+ */
 export class WalletFold {
   readonly #markets: ReadonlyMap<string, MarketIdentity>;
   readonly #orders = new Map<string, OpenOrder>();
@@ -45,16 +47,17 @@ export class WalletFold {
     this.#seqs = { orders: orders.seq, positions: positions.seq };
   }
 
+  /** Returns the last seq of a channel. */
   seq(channel: PrivateChannel): number {
     return this.#seqs[channel];
   }
 
-  /** Orders that are accepted and not over. */
+  /** Orders that are accepted and not terminal. */
   get orders(): readonly OpenOrder[] {
     return [...this.#orders.values()];
   }
 
-  /** `{ seq, open }` or `{ seq, positions }`. Orders that have not come to rest yet are not shown. */
+  /** Returns `{ seq, open }` or `{ seq, positions }`. Accepted orders that do not rest yet are left out. */
   snapshot(channel: PrivateChannel): object {
     const seq = this.#seqs[channel];
     if (channel === "orders") {
@@ -68,7 +71,7 @@ export class WalletFold {
     };
   }
 
-  /** Folds the wallet's part of a batch of its ledger, and gives what goes out. */
+  /** Folds the wallet's part of a batch of its ledger. Returns the batches to send. */
   apply({ ts, deltas }: Batch<WalletDelta>): readonly PrivateBatch[] {
     const orders: { readonly fill: boolean; readonly seq: number; readonly body: object }[] = [];
     const positions: { readonly seq: number; readonly body: object }[] = [];
@@ -103,11 +106,11 @@ export class WalletFold {
 
   #market(marketId: string): MarketIdentity {
     const market = this.#markets.get(marketId);
-    assert(market !== undefined, `market ${marketId} is not known yet`);
+    assert(market !== undefined, `market ${marketId} is not loaded`);
     return market;
   }
 
-  /** An accepted order may be in the snapshot already, further on. */
+  /** Adds an accepted order, unless the snapshot has it already in a later state. */
   #accept({ order, clientId, marketId }: AcceptedDelta): void {
     if (this.#orders.has(order.orderId)) return;
     const { orderId, outcome, currency, price, qty, tif, expiresAt } = order;
@@ -126,7 +129,7 @@ export class WalletFold {
     });
   }
 
-  /** Deltas the snapshot has in it already only clear away what is over. */
+  /** Folds an order delta. A delta that the snapshot already contains can only remove a terminal order. */
   #foldOrder(delta: WalletOrderDelta): void {
     const order = this.#orders.get(delta.orderId);
     if (order === undefined) return;
@@ -168,7 +171,7 @@ function positionKey({ marketId, currency, outcome }: WalletPosition | WalletPos
   return `${marketId} ${currency} ${outcome}`;
 }
 
-/** The part of a ledger's batch that concerns private channels, by wallet. */
+/** Returns the deltas of a ledger batch that concern private channels, by wallet. Throws on a delta it does not know. */
 export function walletDeltas(
   deltas: readonly LedgerDelta[],
   watched: (wallet: string) => boolean,

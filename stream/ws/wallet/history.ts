@@ -1,32 +1,30 @@
-/** What a wallet's private channels said before this process began to listen, from its ledger's own log. */
+/** Reads batches of private channels from before this process followed the wallet, from the log of its ledger. */
 
 import { ledgerActor, type Batch } from "../../../actors/actor.js";
 import type { LedgerDelta } from "../../../actors/ledger/deltas.js";
 import type { OpenOrder } from "../../../actors/ledger/types.js";
+import { unreachable } from "../../../actors/unreachable.js";
 import type { Entry, Tail } from "../../log/ports.js";
 import { lookBack } from "../look-back.js";
+import { PRIVATE_CHANNELS, type PrivateChannel } from "../channels.js";
 import type { Catalog, MarketIdentity } from "../ports.js";
-import {
-  PRIVATE_CHANNELS,
-  type PrivateBatch,
-  type PrivateChannel,
-  type WalletDelta,
-  walletDeltas,
-  WalletFold,
-} from "./fold.js";
+import { type PrivateBatch, type WalletDelta, walletDeltas, WalletFold } from "./fold.js";
 
-/** Where a watcher left off; a channel that is absent is not asked for. */
+/** Last seqs that a watcher has; an absent channel is not requested. */
 export type PrivateSince = Partial<Readonly<Record<PrivateChannel, number | undefined>>>;
+/** Missed batches by channel; a channel is absent when some of its batches were trimmed. */
 export type MissedBatches = ReadonlyMap<PrivateChannel, readonly PrivateBatch[]>;
 
+/** Sources of the log and of the names of outcomes. */
 export interface HistorySource {
   readonly tail: Tail;
   readonly catalog: Pick<Catalog, "market">;
 }
 
 /**
- * Every batch after the seqs of `since`, by channel; a channel of which some batch is gone is absent. `open` are orders
- * known to rest: what is told of an order needs to know what it was. Throws `Unavailable`.
+ * Returns every batch after the seqs of `since`, by channel; a channel is absent when some of its batches were trimmed.
+ * `open` are the open orders of the wallet, because the wire form of a delta includes fields of its order. Throws
+ * `Unavailable`.
  */
 export async function readMissed(
   { tail, catalog }: HistorySource,
@@ -39,12 +37,12 @@ export async function readMissed(
 ): Promise<MissedBatches> {
   const actor = ledgerActor(shard);
   let own: readonly Batch<WalletDelta>[] = [];
-  let published: readonly PrivateChannel[] = [];
+  let complete: readonly PrivateChannel[] = [];
   const wanted = PRIVATE_CHANNELS.filter((channel) => since[channel] !== undefined);
   await lookBack<LedgerDelta>(tail, actor, await tail.head(actor), (entries) => {
     own = ownBatches(entries, wallet);
-    published = wanted.filter((channel) => isComplete(channel, own, since[channel] ?? 0, open));
-    return published.length === wanted.length;
+    complete = wanted.filter((channel) => isComplete(channel, own, since[channel] ?? 0, open));
+    return complete.length === wanted.length;
   });
   const markets = new Map<string, MarketIdentity>();
   for (const marketId of new Set(own.flatMap(({ deltas }) => deltas.map((delta) => delta.marketId)))) {
@@ -52,16 +50,17 @@ export async function readMissed(
     if (market !== undefined) markets.set(marketId, market);
   }
   const from = (channel: PrivateChannel): number =>
-    published.includes(channel) ? (since[channel] ?? Infinity) : Infinity;
+    complete.includes(channel) ? (since[channel] ?? Infinity) : Infinity;
   const fold = new WalletFold(markets, {
     orders: { seq: from("orders"), open },
     positions: { seq: from("positions"), positions: [] },
   });
-  const recalled = new Map<PrivateChannel, PrivateBatch[]>(published.map((channel) => [channel, []]));
-  for (const batch of own) for (const out of fold.apply(batch)) recalled.get(out.channel)?.push(out);
-  return recalled;
+  const missed = new Map<PrivateChannel, PrivateBatch[]>(complete.map((channel) => [channel, []]));
+  for (const batch of own) for (const out of fold.apply(batch)) missed.get(out.channel)?.push(out);
+  return missed;
 }
 
+/** Returns the parts of the entries that concern the wallet. */
 function ownBatches(entries: readonly Entry<LedgerDelta>[], wallet: string): readonly Batch<WalletDelta>[] {
   return entries.flatMap(({ batches }) =>
     batches.flatMap(({ ts, deltas }) => {
@@ -71,7 +70,7 @@ function ownBatches(entries: readonly Entry<LedgerDelta>[], wallet: string): rea
   );
 }
 
-/** Whether the first missed batch is there, and the acceptance of every order that has to be described since. */
+/** Returns true when the first missed batch and the acceptance of every order that must be described are present. */
 function isComplete(
   channel: PrivateChannel,
   own: readonly Batch<WalletDelta>[],
@@ -80,14 +79,23 @@ function isComplete(
 ): boolean {
   const known = new Set(open.map(({ orderId }) => orderId));
   let first = Infinity;
-  for (const { deltas } of own) {
-    for (const delta of deltas) {
-      if (delta.type === "accepted") known.add(delta.order.orderId);
-      else if (delta.type === "order" && channel === "orders") {
+  for (const delta of own.flatMap(({ deltas }) => deltas)) {
+    switch (delta.type) {
+      case "accepted":
+        known.add(delta.order.orderId);
+        break;
+      case "order": {
+        if (channel !== "orders") break;
         first = Math.min(first, delta.seq);
-        const described = delta.kind !== "cancel" && delta.kind !== "reject";
-        if (delta.seq > since && described && !known.has(delta.orderId)) return false;
-      } else if (delta.type === "position" && channel === "positions") first = Math.min(first, delta.seq);
+        const describesOrder = delta.kind !== "cancel" && delta.kind !== "reject";
+        if (delta.seq > since && describesOrder && !known.has(delta.orderId)) return false;
+        break;
+      }
+      case "position":
+        if (channel === "positions") first = Math.min(first, delta.seq);
+        break;
+      default:
+        unreachable(delta);
     }
   }
   return first <= since + 1;

@@ -1,37 +1,39 @@
-/** The private side of this process: every ledger's deltas, followed once, for the wallets that someone watches. */
+/** Private feeds of this process: follows the deltas of every ledger once, for all watched wallets. */
 
 import { LEDGER_SHARDS, ledgerActor, ledgerShardOf } from "../../../actors/actor.js";
 import type { LedgerDelta, WalletOrderDelta } from "../../../actors/ledger/deltas.js";
 import type { WalletSnapshot } from "../../../actors/ledger/types.js";
 import type { CancelReason, RejectReason } from "../../../actors/market/types.js";
 import { assert } from "../../../actors/units.js";
-import { type Entry, type Exchange, type Tail, Unavailable } from "../../log/ports.js";
-import type { Catalog } from "../ports.js";
-import { readMissed, type PrivateSince, type MissedBatches } from "./history.js";
-import { WalletFeed } from "./feed.js";
-import { PRIVATE_CHANNELS, type PrivateBatch, type PrivateChannel, walletDeltas } from "./fold.js";
 import { unreachable } from "../../../actors/unreachable.js";
+import { type Entry, type Exchange, type Tail, Unavailable } from "../../log/ports.js";
+import { PRIVATE_CHANNELS, type PrivateChannel } from "../channels.js";
+import type { Catalog } from "../ports.js";
+import { WalletFeed } from "./feed.js";
+import { type PrivateBatch, walletDeltas } from "./fold.js";
+import { type MissedBatches, type PrivateSince, readMissed } from "./history.js";
 
 const WARM_MS = 60_000;
 const RETRY_MS = 500;
 const CATCH_UP_MS = 1_000;
-/** Answers of orders are remembered for one to two of these, unless there are too many. */
+/** Terminal orders are kept for one to two of these intervals, or less when there are too many. */
 const TERMINAL_MS = 5_000;
 const TERMINAL_ORDERS = 50_000;
 
-/** How an order ended. */
+/** Terminal status of an order. */
 export interface TerminalOrder {
   readonly orderId: string;
   readonly status: "FILLED" | "CANCELED" | "REJECTED";
   readonly reason?: CancelReason | RejectReason | undefined;
 }
 
+/** Sources of the deltas and the state of wallets. */
 export interface WalletsSource {
   readonly tail: Tail;
   readonly exchange: Pick<Exchange, "ledger">;
   readonly catalog: Pick<Catalog, "market">;
   readonly onError: (error: unknown) => void;
-  /** How long the feed of a wallet that nobody watches is kept, ms. */
+  /** Time that the feed of an unwatched wallet is kept, in ms (default 60,000). */
   readonly warmMs?: number;
 }
 
@@ -46,16 +48,19 @@ interface CachedFeed {
 /** A watched wallet. `stop` must be called once. */
 export interface WatchedWallet {
   readonly feed: WalletFeed;
-  /** Every batch after `seq` up to now, or `undefined` when they are not all there any more. */
+  /** Returns every batch after `seq` up to now, or `undefined` when some of them are no longer available. */
   missed(channel: PrivateChannel, seq: number): readonly PrivateBatch[] | undefined;
   stop(): void;
 }
 
+/** Feeds by wallet, and the recent terminal orders of all wallets. */
 export class Wallets {
   readonly #source: WalletsSource;
   readonly #feeds = new Map<string, CachedFeed>();
   readonly #stops = new Map<number, () => void>();
-  /** Two generations of how orders ended, so that forgetting is dropping the older map. */
+  /** Resolves when a ledger is followed again, by shard; has an entry only in between. */
+  readonly #followingAgain = new Map<number, Promise<void>>();
+  /** Two generations of terminal orders, so that the older ones are dropped at once. */
   #terminal = new Map<string, TerminalOrder>();
   #olderTerminal = new Map<string, TerminalOrder>();
   readonly #waiters = new Map<string, Set<(terminal: TerminalOrder) => void>>();
@@ -66,7 +71,7 @@ export class Wallets {
     this.#source = source;
   }
 
-  /** Follows every ledger from now on. Await it before anything else is asked of this. */
+  /** Follows every ledger from now on. Must be awaited before any other call. */
   async start(): Promise<void> {
     this.#rotation = setInterval(() => this.#rotateTerminal(), TERMINAL_MS);
     this.#rotation.unref();
@@ -74,9 +79,9 @@ export class Wallets {
   }
 
   /**
-   * Watches a wallet of a trader, and looks up what it said after the seqs of `since`. Throws `Unavailable` when its
-   * ledger gives no snapshot in time. `onLost` is called when deltas were missed for good: the seqs of the feed then
-   * have a gap, and watchers must begin again.
+   * Watches a wallet of a trader, and reads its batches after the seqs of `since`. Throws `Unavailable` when its ledger
+   * does not answer in time or is not followed. Calls `onLost` when deltas were lost or cannot be folded: the feed then
+   * ends, and watchers must start again.
    */
   async watch(
     traderId: string,
@@ -85,28 +90,29 @@ export class Wallets {
     since: PrivateSince = {},
   ): Promise<WatchedWallet> {
     const shard = ledgerShardOf(traderId);
-    const held = this.#feeds.get(wallet) ?? this.#openFeed(shard, wallet);
-    held.users += 1;
-    clearTimeout(held.eviction);
-    held.onLost.add(onLost);
+    await this.#whenFollowed(shard);
+    const cached = this.#feeds.get(wallet) ?? this.#openFeed(shard, wallet);
+    cached.users += 1;
+    clearTimeout(cached.eviction);
+    cached.onLost.add(onLost);
     const stop = (): void => {
-      held.onLost.delete(onLost);
-      held.users -= 1;
-      if (held.users === 0) this.#scheduleEviction(wallet, held);
+      cached.onLost.delete(onLost);
+      cached.users -= 1;
+      if (cached.users === 0) this.#scheduleEviction(wallet, cached);
     };
     try {
-      await held.feed.ready;
+      await cached.feed.ready;
     } catch (error) {
-      this.#evict(wallet, held);
+      this.#evict(wallet, cached);
       stop();
       throw error;
     }
     try {
-      await this.#catchUp(shard, wallet, held.feed, since);
-      const recalled = await this.#readForgotten(shard, wallet, held.feed, since);
+      await this.#catchUp(shard, wallet, cached.feed, since);
+      const missed = await this.#readForgotten(shard, wallet, cached.feed, since);
       return {
-        feed: held.feed,
-        missed: (channel, seq) => missedBatches(held.feed, recalled, channel, seq),
+        feed: cached.feed,
+        missed: (channel, seq) => missedBatches(cached.feed, missed, channel, seq),
         stop,
       };
     } catch (error) {
@@ -116,8 +122,8 @@ export class Wallets {
   }
 
   /**
-   * Waits until these orders of a wallet have ended, as told by its ledger's deltas, at most `timeoutMs`. Gives those
-   * that did, also when it was up to five seconds ago.
+   * Waits at most `timeoutMs` until the deltas of the ledger say that these orders of a wallet are terminal. Returns
+   * those that are, including those that became terminal up to five seconds before the call.
    */
   waitForTerminal(
     wallet: string,
@@ -136,42 +142,43 @@ export class Wallets {
     return new Promise((resolve) => {
       const end = (): void => {
         clearTimeout(timer);
-        for (const orderId of orderIds) this.#removeWaiter(`${wallet} ${orderId}`, take);
+        for (const orderId of orderIds) this.#removeWaiter(`${wallet} ${orderId}`, add);
         resolve(found);
       };
-      const take = (terminal: TerminalOrder): void => {
+      const add = (terminal: TerminalOrder): void => {
         found.set(terminal.orderId, terminal);
         missing.delete(terminal.orderId);
         if (missing.size === 0) end();
       };
       const timer = setTimeout(end, timeoutMs);
-      for (const orderId of missing) this.#addWaiter(`${wallet} ${orderId}`, take);
+      for (const orderId of missing) this.#addWaiter(`${wallet} ${orderId}`, add);
     });
   }
 
+  /** Stops following ledgers and closes every feed. */
   close(): void {
     this.#closed = true;
     clearInterval(this.#rotation);
     for (const stop of this.#stops.values()) stop();
-    for (const [wallet, held] of [...this.#feeds]) this.#evict(wallet, held);
+    for (const [wallet, cached] of [...this.#feeds]) this.#evict(wallet, cached);
   }
 
-  /** Another gateway may have told the watcher more than has come to this one yet. */
+  /** Waits for seqs that the watcher already received from another gateway, at most a second per channel. */
   async #catchUp(shard: number, wallet: string, feed: WalletFeed, since: PrivateSince): Promise<void> {
     const isAhead = (channel: PrivateChannel): boolean => (since[channel] ?? 0) > feed.seq(channel);
     if (!PRIVATE_CHANNELS.some(isAhead)) return;
-    const published = await this.#ask(shard, wallet);
-    const waits = PRIVATE_CHANNELS.filter((channel) => (since[channel] ?? 0) <= published[channel].seq);
+    const snapshot = await this.#ask(shard, wallet);
+    const waits = PRIVATE_CHANNELS.filter((channel) => (since[channel] ?? 0) <= snapshot[channel].seq);
     for (const channel of waits) await waitForSeq(feed, channel, since[channel] ?? 0);
   }
 
   async #ask(shard: number, wallet: string): Promise<WalletSnapshot> {
     const reply = await this.#source.exchange.ledger(shard, { kind: "wallet", wallet });
-    assert(reply.ok && reply.kind === "wallet", `ledger ${shard} does not show wallet ${wallet}`);
+    assert(reply.ok && reply.kind === "wallet", `ledger ${shard} did not return wallet ${wallet}`);
     return reply.wallet;
   }
 
-  /** Only what the feed does not remember is looked for in the log. */
+  /** Reads from the log the batches that the feed no longer keeps. */
   async #readForgotten(
     shard: number,
     wallet: string,
@@ -192,11 +199,11 @@ export class Wallets {
     const { tail, onError } = this.#source;
     const head = await tail.head(ledgerActor(shard));
     if (this.#closed) return;
-    // A feed that lacks a delta must not go on: its watchers start again from a snapshot.
+    // A feed that lacks a delta must not continue: its watchers start again from a snapshot.
     const startAgain = (error: unknown): void => {
       onError(error);
       this.#closeShard(shard);
-      void this.#followAgain(shard);
+      this.#followingAgain.set(shard, this.#followAgain(shard));
     };
     const stop = tail.follow<LedgerDelta>(
       ledgerActor(shard),
@@ -218,6 +225,7 @@ export class Wallets {
     while (!this.#closed) {
       try {
         await this.#follow(shard);
+        this.#followingAgain.delete(shard);
         return;
       } catch (error) {
         this.#source.onError(error);
@@ -226,12 +234,27 @@ export class Wallets {
     }
   }
 
+  /** Waits until a ledger that lost deltas is followed again, at most a second. Throws `Unavailable`. */
+  async #whenFollowed(shard: number): Promise<void> {
+    const following = this.#followingAgain.get(shard);
+    if (following === undefined) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, CATCH_UP_MS)));
+    await Promise.race([following, timeout]);
+    clearTimeout(timer);
+    if (this.#followingAgain.has(shard))
+      throw new Unavailable(`the deltas of ledger ${shard} cannot be read`);
+  }
+
   #closeShard(shard: number): void {
-    for (const [wallet, held] of [...this.#feeds]) {
-      if (held.shard !== shard) continue;
-      this.#evict(wallet, held);
-      for (const onLost of [...held.onLost]) onLost();
-    }
+    for (const [wallet, cached] of [...this.#feeds])
+      if (cached.shard === shard) this.#loseFeed(wallet, cached);
+  }
+
+  /** Ends a feed and notifies its watchers. */
+  #loseFeed(wallet: string, cached: CachedFeed): void {
+    this.#evict(wallet, cached);
+    for (const onLost of [...cached.onLost]) onLost();
   }
 
   #apply(entries: readonly Entry<LedgerDelta>[]): void {
@@ -250,7 +273,7 @@ export class Wallets {
     const key = `${delta.wallet} ${delta.orderId}`;
     this.#terminal.set(key, terminal);
     if (this.#terminal.size >= TERMINAL_ORDERS) this.#rotateTerminal();
-    for (const take of [...(this.#waiters.get(key) ?? [])]) take(terminal);
+    for (const listener of [...(this.#waiters.get(key) ?? [])]) listener(terminal);
   }
 
   #rotateTerminal(): void {
@@ -258,16 +281,16 @@ export class Wallets {
     this.#terminal = new Map();
   }
 
-  #addWaiter(key: string, take: (terminal: TerminalOrder) => void): void {
-    const takers = this.#waiters.get(key) ?? new Set();
-    takers.add(take);
-    this.#waiters.set(key, takers);
+  #addWaiter(key: string, listener: (terminal: TerminalOrder) => void): void {
+    const listeners = this.#waiters.get(key) ?? new Set();
+    listeners.add(listener);
+    this.#waiters.set(key, listeners);
   }
 
-  #removeWaiter(key: string, take: (terminal: TerminalOrder) => void): void {
-    const takers = this.#waiters.get(key);
-    takers?.delete(take);
-    if (takers?.size === 0) this.#waiters.delete(key);
+  #removeWaiter(key: string, listener: (terminal: TerminalOrder) => void): void {
+    const listeners = this.#waiters.get(key);
+    listeners?.delete(listener);
+    if (listeners?.size === 0) this.#waiters.delete(key);
   }
 
   #openFeed(shard: number, wallet: string): CachedFeed {
@@ -276,24 +299,28 @@ export class Wallets {
       snapshot: () => this.#ask(shard, wallet),
       market: (marketId) => catalog.market(marketId),
       onError,
+      onFailed: (error) => {
+        onError(error);
+        this.#loseFeed(wallet, cached);
+      },
     });
-    const held: CachedFeed = { shard, feed, onLost: new Set(), users: 0, eviction: undefined };
-    this.#feeds.set(wallet, held);
-    return held;
+    const cached: CachedFeed = { shard, feed, onLost: new Set(), users: 0, eviction: undefined };
+    this.#feeds.set(wallet, cached);
+    return cached;
   }
 
-  #scheduleEviction(wallet: string, held: CachedFeed): void {
-    held.eviction = setTimeout(() => this.#evict(wallet, held), this.#source.warmMs ?? WARM_MS);
-    held.eviction.unref();
+  #scheduleEviction(wallet: string, cached: CachedFeed): void {
+    cached.eviction = setTimeout(() => this.#evict(wallet, cached), this.#source.warmMs ?? WARM_MS);
+    cached.eviction.unref();
   }
 
-  #evict(wallet: string, held: CachedFeed): void {
-    held.feed.close();
-    if (this.#feeds.get(wallet) === held) this.#feeds.delete(wallet);
+  #evict(wallet: string, cached: CachedFeed): void {
+    cached.feed.close();
+    if (this.#feeds.get(wallet) === cached) this.#feeds.delete(wallet);
   }
 }
 
-/** Waits until the feed has told of `seq`, at most a second. */
+/** Waits until the feed has reached `seq`, at most a second. */
 function waitForSeq(feed: WalletFeed, channel: PrivateChannel, seq: number): Promise<void> {
   if (feed.seq(channel) >= seq) return Promise.resolve();
   return new Promise((resolve) => {
@@ -309,22 +336,26 @@ function waitForSeq(feed: WalletFeed, channel: PrivateChannel, seq: number): Pro
   });
 }
 
-/** What was recalled, and on from there what the feed remembers: the log may be further than the feed, or behind. */
+/**
+ * Returns the batches after `seq`: those read from the log, then those that the feed keeps. The log may be ahead of the
+ * feed or behind it. Returns `undefined` when some batch is missing.
+ */
 function missedBatches(
   feed: WalletFeed,
-  recalled: MissedBatches,
+  read: MissedBatches,
   channel: PrivateChannel,
   seq: number,
 ): readonly PrivateBatch[] | undefined {
-  const remembered = feed.since(channel, seq);
-  if (remembered !== undefined) return remembered;
+  const kept = feed.since(channel, seq);
+  if (kept !== undefined) return kept;
   const now = feed.seq(channel);
-  const older = (recalled.get(channel) ?? []).filter((batch) => batch.seq > seq && batch.seq <= now);
+  const older = (read.get(channel) ?? []).filter((batch) => batch.seq > seq && batch.seq <= now);
   const newer = feed.since(channel, older.at(-1)?.seq ?? seq);
   const all = [...older, ...(newer ?? [])];
   return all.length === now - seq ? all : undefined;
 }
 
+/** Returns the terminal status that a delta gives its order, if any. */
 function terminalOf(delta: WalletOrderDelta): TerminalOrder | undefined {
   const { orderId } = delta;
   switch (delta.kind) {

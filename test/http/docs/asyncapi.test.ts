@@ -2,7 +2,7 @@ import asyncApiSpecs from "@asyncapi/specs";
 import { Ajv, type ValidateFunction } from "ajv";
 import { expect } from "chai";
 import { asyncApi } from "../../../http/docs/asyncapi.js";
-import { CHANNELS } from "../../../stream/ws/socket/channels.js";
+import { CHANNELS } from "../../../stream/ws/channels.js";
 import { type Json, serve, trader } from "../../stream/ws/client.js";
 import { ids, TestExchange } from "../../stream/ws/exchange.js";
 import { startStack, type Stack } from "../../support/stack.js";
@@ -101,7 +101,7 @@ describe("the AsyncAPI document", () => {
     const [ann = "", bob = ""] = ids(2);
     const exchange = new TestExchange();
     for (const traderId of [ann, bob]) exchange.fund(traderId);
-    const server = await serve(exchange, { heartbeatMs: 50, sandbox: true });
+    const server = await serve(exchange, { heartbeatMs: 250, sandbox: true });
     const validatorOf = validators(document);
     const { marketId, eventId, outcomes } = exchange.createMarket(2);
     const [yes = "", no = ""] = outcomes.map(({ outcomeId }) => outcomeId);

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { ledgerActor, ledgerShardOf } from "../../../actors/actor.js";
+import type { LedgerDelta } from "../../../actors/ledger/deltas.js";
 import { Unavailable } from "../../../stream/log/ports.js";
 import { type Json, type TestServer, deltasOf, serve, trader } from "./client.js";
 import { ids, TestExchange } from "./exchange.js";
@@ -62,6 +63,52 @@ describe("the bridge, for one's own orders", () => {
       }
       expect((await client.closed).code).to.equal(1012);
       expect(server.errors.splice(0)).to.have.length(1);
+    });
+  });
+
+  describe("deltas that the bridge cannot fold", () => {
+    const commit = (deltas: readonly object[]): void =>
+      exchange.tail.commit(ledgerActor(ledgerShardOf(ann)), [{ ts: 1, deltas: deltas as LedgerDelta[] }]);
+
+    it("close the sockets of their ledger when they are unknown, and a new socket gets a snapshot", async () => {
+      const [neighbor = ""] = ids(1_000).filter((id) => ledgerShardOf(id) !== ledgerShardOf(ann));
+      const [client, unaffected] = [
+        await server.connect(trader(ann)),
+        await server.connect(trader(neighbor)),
+      ];
+      for (const one of [client, unaffected]) await one.request("subscribe", { private: ["orders"] });
+      commit([{ type: "loan", wallet: bob }]);
+      expect(await client.closed).to.include({ code: 1012 });
+      expect(server.errors.splice(0).map(String).join()).to.match(/^Error: unexpected value: .*loan/);
+      const { outcomes } = exchange.createMarket(2);
+      await order(exchange, ann, outcomes[0]?.outcomeId, "0.400", 1);
+      const again = await server.connect(trader(ann));
+      expect(await again.request("subscribe", { private: ["orders"] })).to.have.nested.property(
+        "orders.seq",
+        1,
+      );
+      await order(exchange, ann, outcomes[0]?.outcomeId, "0.450", 1);
+      await until(() => deltasOf(again).length === 1);
+      expect(deltasOf(again)[0]).to.have.nested.property("orders.seq", 2);
+      expect(await unaffected.request("status", {})).to.have.property("status");
+    });
+
+    it("close the sockets of their wallet alone when they do not fit it", async () => {
+      const { marketId, outcomes } = exchange.createMarket(2);
+      const [friend = ""] = ids(1_000).filter((id) => ledgerShardOf(id) === ledgerShardOf(ann));
+      const [client, unaffected] = [await server.connect(trader(ann)), await server.connect(trader(friend))];
+      for (const one of [client, unaffected]) await one.request("subscribe", { private: ["orders"] });
+      const never = { type: "order", kind: "open", wallet: ann, seq: 1, orderId: "o1", marketId, qty: 1 };
+      exchange.catalogFailures = 1;
+      commit([never]);
+      expect(await client.closed).to.include({ code: 1012 });
+      const errors = server.errors.splice(0).map(String);
+      expect(errors[0]).to.include("the catalog is down");
+      expect(errors[1]).to.include("order o1 opened but was never accepted");
+      exchange.fund(friend);
+      await order(exchange, friend, outcomes[0]?.outcomeId, "0.400", 1);
+      await until(() => deltasOf(unaffected).length === 1);
+      expect(deltasOf(client)).to.deep.equal([]);
     });
   });
 

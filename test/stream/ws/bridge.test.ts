@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { marketActor } from "../../../actors/actor.js";
+import type { MarketDelta } from "../../../actors/market/deltas.js";
 import { Unavailable } from "../../../stream/log/ports.js";
 import { type Json, type TestServer, deltasOf, Mirror, serve, trader } from "./client.js";
 import { ids, TestExchange } from "./exchange.js";
@@ -240,6 +241,45 @@ describe("the bridge", () => {
     expect((await watching.closed).code).to.equal(1012);
     const again = await other.request("subscribe", { markets: { [marketId]: "book" } });
     expect(again).to.have.nested.property(`snapshot.${marketId}.lifecycle.seq`, 4);
+  });
+
+  it("closes the sockets of a market whose delta it does not know, and refuses the market until it is reloaded", async () => {
+    const { marketId, outcomes } = exchange.createMarket(2);
+    const other = exchange.createMarket(2);
+    const watching = await server.connect(trader(ann));
+    const unaffected = await server.connect(trader(bob));
+    await watching.request("subscribe", { markets: { [marketId]: "lifecycle" } });
+    await unaffected.request("subscribe", { markets: { [other.marketId]: "book" } });
+    exchange.loadFailures = 1_000;
+    const unknown = { type: "auction", seq: 2 } as unknown as MarketDelta;
+    exchange.tail.commit(marketActor(marketId), [{ ts: 1, deltas: [unknown] }]);
+    expect(await watching.closed).to.include({ code: 1012 });
+    expect(deltasOf(watching)).to.deep.equal([]);
+
+    const again = await server.connect(trader(ann));
+    for (const verb of ["subscribe", "snapshot"]) {
+      const refused = await again.request(verb, { markets: { [marketId]: "book" } });
+      expect(refused, verb).to.include({ code: "UNAVAILABLE" });
+    }
+    expect(await again.request("status", {})).to.have.nested.property("status.watchedMarkets", 0);
+    exchange.loadFailures = 0;
+    await until(() => server.errors.length >= 2);
+    await order(exchange, ann, outcomes[0]?.outcomeId, "0.400", 3);
+    const reload = async (): Promise<Json> => again.request("subscribe", { markets: { [marketId]: "book" } });
+    let answer = await reload();
+    for (const end = Date.now() + 2_000; answer["code"] !== undefined && Date.now() < end;) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      answer = await reload();
+    }
+    expect(answer).to.have.nested.property(`snapshot.${marketId}.book.seq`, 1);
+    await order(exchange, ann, outcomes[0]?.outcomeId, "0.450", 1);
+    await until(() => deltasOf(again).length === 1);
+    expect(deltasOf(again)[0]?.["delta"]).to.have.nested.property(`${marketId}.book.seq`, 2);
+
+    const [first, ...others] = server.errors.splice(0).map(String);
+    expect(first).to.match(/^Error: unexpected value: .*auction/);
+    expect(others.every((error) => error.includes("the state cannot be read"))).to.equal(true);
+    expect(await unaffected.request("status", {})).to.have.nested.property("status.watchedMarkets", 1);
   });
 
   it("shows a snapshot that changes nothing", async () => {

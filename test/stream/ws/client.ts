@@ -10,7 +10,7 @@ import { type Bridge, bridge, type BridgePorts, WS_OPTIONS } from "../../../stre
 import type { Tail } from "../../../stream/log/ports.js";
 import { Frame } from "../../../stream/ws/socket/frames.js";
 import type { Caller } from "../../../stream/ws/ports.js";
-import { Replicas } from "../../../stream/ws/market/replica.js";
+import { Replicas } from "../../../stream/ws/market/replicas.js";
 import { Wallets } from "../../../stream/ws/wallet/wallets.js";
 import type { TestKey } from "../../support/traders.js";
 import type { TestExchange } from "./exchange.js";

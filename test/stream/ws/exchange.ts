@@ -58,6 +58,8 @@ export class TestExchange implements Catalog, Trading {
   readonly canceledAll: (string | undefined)[] = [];
   /** Makes the catalog fail this many times. */
   catalogFailures = 0;
+  /** Makes `load` fail this many times. */
+  loadFailures = 0;
 
   constructor(random: Random = () => 0) {
     this.#random = random;
@@ -137,6 +139,10 @@ export class TestExchange implements Catalog, Trading {
 
   readonly load: LoadMarket = async (marketId) => {
     await this.#pause();
+    if (this.loadFailures > 0) {
+      this.loadFailures -= 1;
+      throw new Error("the state cannot be read");
+    }
     const state = this.#markets.get(marketId);
     if (state === undefined) return undefined;
     const actor = marketActor(marketId);

@@ -8,7 +8,7 @@ import { CURRENCIES } from "../../../../actors/market/types.js";
 import { formatPrice } from "../../../../actors/units.js";
 import { PublicMarket } from "../../../../stream/ws/market/public-market.js";
 import { publicBatch } from "../../../../stream/ws/wire.js";
-import { maskOf } from "../../../../stream/ws/socket/channels.js";
+import { maskOf } from "../../../../stream/ws/channels.js";
 import { flow, FLOW_LENGTH, play } from "../flow.js";
 import { TestExchange } from "../exchange.js";
 import type { Entry } from "../../../../stream/log/ports.js";

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { marketActor } from "../../../../actors/actor.js";
 import type { MarketDelta } from "../../../../actors/market/deltas.js";
-import { bitOf } from "../../../../stream/ws/socket/channels.js";
-import { Replicas } from "../../../../stream/ws/market/replica.js";
+import { bitOf } from "../../../../stream/ws/channels.js";
+import { Replicas } from "../../../../stream/ws/market/replicas.js";
 import { trader } from "../client.js";
 import { TestExchange } from "../exchange.js";
 import { TRADERS } from "../flow.js";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { maskOf } from "../../../../stream/ws/socket/channels.js";
-import { FlushScheduler } from "../../../../stream/ws/socket/outbox.js";
-import { Replicas } from "../../../../stream/ws/market/replica.js";
+import { maskOf } from "../../../../stream/ws/channels.js";
+import { FlushScheduler } from "../../../../stream/ws/socket/flush-scheduler.js";
+import { Replicas } from "../../../../stream/ws/market/replicas.js";
 import { type Member, Rooms } from "../../../../stream/ws/market/rooms.js";
 import { TestExchange } from "../exchange.js";
 

@@ -46,7 +46,7 @@ describe("faults of the sandbox", () => {
   it("are no verb in production, and need a shape in the sandbox", async () => {
     expect(parseRequest({ nonce: 1, fault: { stall: 5 } })).to.include({
       ok: false,
-      message: "unknown verb",
+      message: "unknown verb; /asyncapi.json lists the verbs",
     });
     for (const payload of [
       {},

@@ -7,9 +7,9 @@ import {
   DROP_PUBLIC_BYTES,
   MAX_UNSENT_BYTES,
   Outbox,
-  FlushScheduler,
   textFrame,
 } from "../../../../stream/ws/socket/outbox.js";
+import { FlushScheduler } from "../../../../stream/ws/socket/flush-scheduler.js";
 
 interface Pair {
   readonly outbox: Outbox;

@@ -1,11 +1,16 @@
-/** The public channels of a market, and sets of them as bits: what a socket watches of one market is one number. */
+/** Public channels of a market, and sets of them as bit masks: one number says which channels a socket watches. */
 
-import { CURRENCIES, type Currency } from "../../../actors/market/types.js";
+import { CURRENCIES, type Currency } from "../../actors/market/types.js";
 
-export type Channel = "lifecycle" | "trades" | "bbo" | "book";
-export const CHANNELS: readonly Channel[] = ["lifecycle", "trades", "bbo", "book"];
+/** Public channels in the order in which answers list them (contract section 6). */
+export const CHANNELS = ["lifecycle", "trades", "bbo", "book"] as const;
+export type Channel = (typeof CHANNELS)[number];
 
-/** A set of (channel, currency) pairs of one market. The lifecycle has no currency. */
+/** Private channels of a wallet (contract section 6). */
+export const PRIVATE_CHANNELS = ["orders", "positions"] as const;
+export type PrivateChannel = (typeof PRIVATE_CHANNELS)[number];
+
+/** Set of (channel, currency) pairs of one market, one bit each. The lifecycle has no currency. */
 export type Mask = number;
 
 export const LIFECYCLE: Mask = 1;
@@ -15,37 +20,38 @@ const BITS: Readonly<Record<Currency, Readonly<Record<Channel, Mask>>>> = {
   COIN: { lifecycle: LIFECYCLE, trades: 16, bbo: 32, book: 64 },
 };
 
-/** What a subscription of one pair costs in the `stream` bucket (contract section 6). */
+/** Cost of subscribing to one pair, in tokens of the `stream` bucket (contract section 6). */
 const COSTS: Readonly<Record<Channel, number>> = { lifecycle: 1, trades: 4, bbo: 8, book: 16 };
 
+/** Returns the bit of a pair. */
 export function bitOf(channel: Channel, currency: Currency): Mask {
   return BITS[currency][channel];
 }
 
-/** The pair that a single bit stands for; the lifecycle counts as CASH. */
+/** Returns the pair of a single bit; the lifecycle counts as CASH. */
 export function pairOf(bit: Mask): { readonly channel: Channel; readonly currency: Currency } {
   for (const currency of CURRENCIES) {
     for (const channel of CHANNELS) if (BITS[currency][channel] === bit) return { channel, currency };
   }
-  throw new Error(`${bit} is not the bit of a channel`);
+  throw new Error(`no channel has the bit ${bit}`);
 }
 
-/** The channels as a set. Trades, best bids and books bring the lifecycle with them. */
+/** Returns the mask of the channels. Every mask includes the lifecycle, as the contract requires. */
 export function maskOf(channels: readonly Channel[], currency: Currency): Mask {
   return channels.reduce((mask, channel) => mask | BITS[currency][channel], LIFECYCLE);
 }
 
-/** The channels of a set in one currency, the lifecycle among them. */
+/** Returns the channels of a mask in one currency, including the lifecycle. */
 export function channelsOf(mask: Mask, currency: Currency): Channel[] {
   return CHANNELS.filter((channel) => (mask & BITS[currency][channel]) !== 0);
 }
 
-/** Whether a set has a channel of this currency besides the lifecycle. */
+/** Returns true when a mask has a channel of this currency other than the lifecycle. */
 export function watches(mask: Mask, currency: Currency): boolean {
   return channelsOf(mask, currency).some((channel) => channel !== "lifecycle");
 }
 
-/** What one market of a selection costs; the lifecycle that comes with another channel is free. */
+/** Returns the cost of one market of a selection. The lifecycle is free when another channel is selected. */
 export function costOf(mask: Mask): number {
   let cost = 0;
   for (const currency of CURRENCIES) {

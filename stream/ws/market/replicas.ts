@@ -1,0 +1,102 @@
+/** Cache of the market replicas of this process: loaded on demand, shared, and kept for a time after the last use. */
+
+import type { Currency } from "../../../actors/market/types.js";
+import { assert } from "../../../actors/units.js";
+import type { MarketBook } from "./public-market.js";
+import { Replica, type ReplicaSource } from "./replica.js";
+
+const WARM_MS = 60_000;
+
+export interface ReplicasSource extends ReplicaSource {
+  /** Time that an unused replica is kept, in ms (default 60,000). */
+  readonly warmMs?: number;
+}
+
+interface CachedReplica {
+  readonly loading: Promise<Replica | undefined>;
+  users: number;
+  eviction: ReturnType<typeof setTimeout> | undefined;
+}
+
+/** Replicas by market. Every `acquire` that returned a replica must be followed by one `release`. */
+export class Replicas {
+  readonly #source: ReplicasSource;
+  readonly #cached = new Map<string, CachedReplica>();
+
+  constructor(source: ReplicasSource) {
+    this.#source = source;
+  }
+
+  /**
+   * Returns the replica of a market, or `undefined` when the market does not exist. Throws `Unavailable` when its state
+   * cannot be read, and while a replica that lost deltas cannot be reloaded.
+   */
+  async acquire(marketId: string): Promise<Replica | undefined> {
+    const cached = this.#cached.get(marketId) ?? this.#load(marketId);
+    cached.users += 1;
+    clearTimeout(cached.eviction);
+    let replica: Replica | undefined;
+    try {
+      replica = await cached.loading;
+    } catch (error) {
+      this.#evict(marketId, cached);
+      throw error;
+    }
+    if (replica === undefined) {
+      this.#evict(marketId, cached);
+      return undefined;
+    }
+    try {
+      await replica.whenCurrent();
+      return replica;
+    } catch (error) {
+      this.release(marketId);
+      throw error;
+    }
+  }
+
+  release(marketId: string): void {
+    const cached = this.#cached.get(marketId);
+    assert(cached !== undefined && cached.users > 0, `the replica of ${marketId} is not in use`);
+    cached.users -= 1;
+    if (cached.users > 0) return;
+    cached.eviction = setTimeout(() => {
+      this.#evict(marketId, cached);
+      void cached.loading.then((replica) => replica?.close());
+    }, this.#source.warmMs ?? WARM_MS);
+    cached.eviction.unref();
+  }
+
+  /**
+   * Returns the book of a market, at least as new as the last commit before the call when the log delivers it within a
+   * second. Returns `undefined` when the market does not exist. Throws `Unavailable`.
+   */
+  async book(marketId: string, currency: Currency): Promise<MarketBook | undefined> {
+    const replica = await this.acquire(marketId);
+    if (replica === undefined) return undefined;
+    try {
+      await replica.catchUp();
+      return replica.market.book(currency);
+    } finally {
+      this.release(marketId);
+    }
+  }
+
+  async close(): Promise<void> {
+    const all = [...this.#cached.values()];
+    this.#cached.clear();
+    for (const { eviction } of all) clearTimeout(eviction);
+    const replicas = await Promise.allSettled(all.map(({ loading }) => loading));
+    for (const replica of replicas) if (replica.status === "fulfilled") replica.value?.close();
+  }
+
+  #load(marketId: string): CachedReplica {
+    const cached = { loading: Replica.load(this.#source, marketId), users: 0, eviction: undefined };
+    this.#cached.set(marketId, cached);
+    return cached;
+  }
+
+  #evict(marketId: string, cached: CachedReplica): void {
+    if (this.#cached.get(marketId) === cached) this.#cached.delete(marketId);
+  }
+}
