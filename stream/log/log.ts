@@ -1,118 +1,130 @@
 /**
- * The durable log under the actors: mailboxes of commands, streams of deltas, and the little that is kept beside
- * them. `redis.ts` is the real one, `memory.ts` the one of tests and simulations; one conformance suite binds both.
- * Bodies are opaque strings here; `packing.ts` knows what is in them.
+ * The durable log under the actors. Each actor has a mailbox, which is a stream of messages with commands, and a delta
+ * stream, which is a stream of entries. The log also keeps the position of each actor in both streams, its snapshots
+ * and its next deadline, and for each partition a lease.
  *
- * Every operation but the readers' may reject after a lost connection or a time-out. A rejection means "unknown":
- * the operation may have happened, may yet happen, or never will. Nothing here resends by itself.
+ * - Actors are in partitions. The owner of a partition is the only writer of its actors. Each ownership has an epoch,
+ *   and a commit with an old epoch is rejected ("fenced").
+ * - Partitions are in commit groups. One commit can write in all partitions of its group, and is written as a whole.
+ * - Readers learn from notifications that a stream has grown. Notifications may be lost; the streams are the truth.
+ *
+ * Bodies of messages and entries are opaque strings here; `packing.ts` defines their content. `redis/redis-log.ts`
+ * implements the log on Redis, `test/support/log/memory-log.ts` in memory, and one conformance suite tests both.
+ *
+ * A rejected promise means that the outcome is unknown: the operation may have taken effect, may take effect later, or
+ * never. No operation repeats itself. Reads have no effect and are safe to repeat.
  */
 
 import type { ActorId } from "../../actors/actor.js";
 
-/** A message for an actor's mailbox. */
+/** A message to append to the mailbox of an actor. */
 export interface Delivery {
   readonly to: ActorId;
   readonly body: string;
 }
 
-/** A message in a mailbox. Ids are `0-1`, `0-2`, ...: contiguous for the life of the actor. */
+/** A message in a mailbox. The ids of a mailbox are `0-1`, `0-2`, ..., without a gap for the life of the actor. */
 export interface Message {
   readonly id: string;
   readonly body: string;
 }
 
-/** A mailbox to read on, and the last message one has of it. */
+/** A mailbox to read, from the message after `after`. */
 export interface MailboxRead {
   readonly partition: string;
   readonly actor: ActorId;
   readonly after: string;
 }
 
-/** A delta stream to read on, and the last entry one has of it. */
+/** A delta stream to read, from the entry after `afterSeq`. */
 export interface EntryRead {
   readonly partition: string;
   readonly actor: ActorId;
   readonly afterSeq: number;
 }
 
-/** The cursor of an actor that has applied no command yet. */
+/** The cursor of an actor that has not applied a message. */
 export const NO_CURSOR = "0-0";
 
-/** The number in a mailbox id or cursor: how many messages there have been up to it. */
+/** Returns the position in a message id or cursor: the number of messages up to and including it. */
 export function positionOf(id: string): number {
   return Number(id.slice(2));
 }
 
+/** Returns the message id at a position. */
 export function cursorAt(position: number): string {
   return `0-${position}`;
 }
 
-/** Where an actor stands. All zero, and `0-0`, before its first command. */
+/** Positions of an actor in its streams. Before its first command every number is 0 and the cursor is `0-0`. */
 export interface Head {
-  /** The last committed entry. */
+  /** Seq of the last committed entry. */
   readonly seq: number;
-  /** The last applied message. */
+  /** Id of the last applied message. */
   readonly cursor: string;
-  /** Up to which entry the messages to other actors have been sent. */
+  /** Seq of the last entry whose messages to other actors have all been appended to their mailboxes. */
   readonly relayed: number;
-  /** Up to which entry the read model has been written. */
+  /** Seq of the last entry that the read model has stored. */
   readonly projected: number;
-  /** The seq of the latest snapshot and of the one before it, 0 for none. */
+  /** Seq of the latest snapshot, 0 for none. */
   readonly snapshot: number;
+  /** Seq of the snapshot before the latest, 0 for none. */
   readonly previous: number;
 }
 
-/** What a new or lost owner of a partition has to know of each actor in it. */
+/** The facts about an actor that a new owner of its partition needs. */
 export interface ActorStatus {
   readonly actor: ActorId;
   readonly head: Head;
-  /** Messages in the mailbox: exactly those not applied. */
+  /** Number of messages in the mailbox. An applied message leaves the mailbox, so all of them are still to apply. */
   readonly waiting: number;
-  /** Entries still in the delta stream. */
+  /** Number of entries in the delta stream that have not been trimmed. */
   readonly retained: number;
+  /** Time of the next tick (Unix ms), if there is one. */
   readonly deadlineMs: number | undefined;
 }
 
-/** A partition and the epoch under which its owner writes. */
+/** A partition, and the epoch under which its owner writes. */
 export interface Ownership {
   readonly partition: string;
   readonly epoch: number;
 }
 
-/** One entry of an actor in a commit, or a step of its cursor. */
+/** One actor's part of a commit: its next entry, or a move of its cursor alone. */
 export interface Change {
   readonly partition: string;
   readonly actor: ActorId;
+  /** Seq of the actor before the change; at any other seq the commit is a conflict. */
   readonly expectedSeq: number;
-  /** Everything up to here has been applied and leaves the mailbox. */
+  /** Id of the last applied message. It and the messages before it leave the mailbox. */
   readonly cursor: string;
-  /** The packed entry `expectedSeq + 1`; absent when only the cursor moves. */
+  /** Packed entry `expectedSeq + 1`; absent when only the cursor moves. */
   readonly entry?: string | undefined;
-  /** When the actor's next tick is due: a time, `null` for never, absent when that has not changed. */
+  /** Time of the actor's next tick (Unix ms), `null` for no tick, absent when unchanged. */
   readonly deadlineMs?: number | null | undefined;
-  /** Whether nothing that follows from the actor's entries, this one included, has yet to be sent. */
+  /** True when no entry of the actor, up to and including this one, has messages left to relay. */
   readonly relayed?: boolean | undefined;
 }
 
-/** What is told to whoever hears a feed. */
+/** A message to the present subscribers of a feed. */
 export interface Publication {
   readonly feed: string;
   readonly body: string;
 }
 
-/** What is written as a whole, in partitions of one domain. */
+/** Changes in partitions of one commit group, written all or none. */
 export interface Commit {
-  /** Every partition that is changed, at least. */
+  /** The ownership of at least every partition that a change is in. */
   readonly ownerships: readonly Ownership[];
-  /** In the order in which they follow from each other: an actor may come again, with its next entry. */
+  /** Ordered by cause and effect. An actor may come several times, each time with its next entry. */
   readonly changes: readonly Change[];
-  /** Told when it is written. */
+  /** Published with the commit, before its notification. */
   readonly publications?: readonly Publication[] | undefined;
 }
 
 export type CommitOutcome =
   | { readonly kind: "ok" }
-  /** This partition has another owner. Nothing was written. */
+  /** The epoch of this partition is not the one given. Nothing was written. */
   | { readonly kind: "fenced"; readonly partition: string }
   /** This actor is not at the expected seq. Nothing was written. */
   | { readonly kind: "conflict"; readonly actor: ActorId };
@@ -124,21 +136,22 @@ export interface StoredEntry {
 
 export interface EntriesOf {
   readonly actor: ActorId;
-  /** Contiguous and rising. */
+  /** In order and without a gap. */
   readonly entries: readonly StoredEntry[];
-  /** Entries right after the asked seq have been trimmed away; `entries` begins after the hole. */
+  /** True when the entry right after `afterSeq` has been trimmed; `entries` then begins with the first one retained. */
   readonly gap: boolean;
 }
 
+/** The saved state of an actor after entry `seq`. */
 export interface Snapshot {
   readonly seq: number;
   readonly cursor: string;
-  /** Of `body`, sha256 in hex. */
+  /** SHA-256 of `body`, in hex. */
   readonly hash: string;
   readonly body: string;
 }
 
-/** A position to remember for an actor; it never goes back. */
+/** A position of an actor to record. A recorded position never goes back. */
 export interface Mark {
   readonly actor: ActorId;
   readonly seq: number;
@@ -146,41 +159,46 @@ export interface Mark {
 
 export type TakeOutcome =
   | { readonly kind: "taken"; readonly epoch: number }
-  /** A live worker still holds it. */
+  /** The partition is held by this live worker. */
   | { readonly kind: "held"; readonly owner: string };
 
-/** Which of a domain's two bells: one rings on new commands, one on new deltas. */
+/** Stream that a notification is about: mailboxes (`commands`) or delta streams (`deltas`). */
 export type NotificationKind = "commands" | "deltas";
 
-/** What a ring says of one actor: what it got, when that is short; otherwise only that it got something. */
-export interface ActorNotice {
-  readonly actor: ActorId;
-  /** The message or entry, at its position in the mailbox or the delta stream. */
-  readonly inline?: InlineRecord | undefined;
-}
-
+/** A message or an entry that a notification contains. */
 export interface InlineRecord {
+  /** Position in the mailbox, or seq in the delta stream. */
   readonly position: number;
   readonly body: string;
 }
 
+/** Growth of one stream. */
+export interface ActorNotice {
+  readonly actor: ActorId;
+  /** The record that was appended; absent when the record is too long and must be read from the stream. */
+  readonly inline?: InlineRecord | undefined;
+}
+
+/** Growth of the streams in one partition. */
 export interface Notification {
   readonly partition: string;
   /** In order; an actor may come several times. */
   readonly notices: readonly ActorNotice[];
-  /** The listener has just begun, or has missed rings: anything in the partition may have changed. */
+  /** True when the subscription has just begun or notifications were lost: any stream may have grown. */
   readonly scanAll: boolean;
 }
 
+/** A subscription to notifications. */
 export interface Listener {
-  /** The partitions to hear from now on. A new one is reported with `lookAtAll` once it is heard. */
+  /** Sets the partitions to watch. A partition that is new gets a notification with `scanAll` once it is watched. */
   watch(partitions: readonly string[]): void;
   close(): Promise<void>;
 }
 
-/** What a feed gives: messages, in order where there is one server, and a word when some may have been missed. */
+/** Receives the messages of a feed; on a single server, in order. */
 export interface FeedReader {
   onBody(body: string): void;
+  /** Called when messages may have been lost. */
   onMissed(): void;
 }
 
@@ -189,39 +207,42 @@ export interface Subscription {
 }
 
 export interface Log {
-  /** The domain of a partition: what is in one domain can be read and committed together. */
+  /** Returns the commit group of a partition. */
   commitGroupOf(partition: string): string;
 
   /**
-   * Appends messages to mailboxes of one partition and rings its command bell once. With a `capacity`, messages for
-   * a mailbox that holds as many are refused; the answer says of each message whether it was taken.
+   * Appends messages to mailboxes of one partition, and publishes one notification. A mailbox that already has
+   * `capacity` messages rejects further ones; the default is no limit. Returns for each message whether it was
+   * appended.
    */
   append(partition: string, deliveries: readonly Delivery[], capacity?: number): Promise<readonly boolean[]>;
-  /** The next messages of several mailboxes of a domain after their cursors, at most `limit` of each. */
+  /** Reads mailboxes of one commit group, at most `limit` messages of each. An empty mailbox is absent. */
   readMailboxes(
     reads: readonly MailboxRead[],
     limit: number,
   ): Promise<ReadonlyMap<ActorId, readonly Message[]>>;
-  /** Every actor of the partition that ever got a message. */
+  /** Returns the status of every actor of a partition that has ever received a message. */
   scan(partition: string): Promise<readonly ActorStatus[]>;
   heads(partition: string, actors: readonly ActorId[]): Promise<readonly Head[]>;
 
-  /** Writes all changes or none, and rings the delta bell once. */
+  /** Writes all changes or none, and publishes one notification. */
   commit(commit: Commit): Promise<CommitOutcome>;
-  /**
-   * The next entries of several actors of a domain after a seq, at most `limit` of each. Actors without new ones are
-   * absent.
-   */
+  /** Reads delta streams of one commit group, at most `limit` entries of each. An actor without entries is absent. */
   readEntries(reads: readonly EntryRead[], limit: number): Promise<readonly EntriesOf[]>;
+  /** Records up to which entries the messages to other actors have been relayed. */
   markRelayed(partition: string, marks: readonly Mark[]): Promise<void>;
+  /** Records up to which entries the read model has been written. */
   markProjected(partition: string, marks: readonly Mark[]): Promise<void>;
   /**
-   * Forgets entries below `seq`, but never one that the previous snapshot, the relay or the projector still needs,
-   * and never the last one.
+   * Removes the entries before `seq`. Keeps every entry that the previous snapshot, the relay or the read model still
+   * needs, and always the last one.
    */
   trim(partition: string, actor: ActorId, seq: number): Promise<void>;
 
-  /** Keeps a snapshot, and the one before it. False, and nothing is kept, when fenced or older than the latest. */
+  /**
+   * Stores a snapshot; the one that was the latest becomes the previous one. Returns false, and stores nothing, when
+   * the epoch is fenced or the snapshot is older than the latest.
+   */
   writeSnapshot(partition: string, epoch: number, actor: ActorId, snapshot: Snapshot): Promise<boolean>;
   readSnapshot(
     partition: string,
@@ -229,29 +250,34 @@ export interface Log {
     which: "latest" | "previous",
   ): Promise<Snapshot | undefined>;
 
-  /** Tells that a worker lives, by the log's own clock, and gives all that did within `leaseMs`. */
+  /** Records that a worker is alive, by the clock of the log. Returns all workers that were alive within `leaseMs`. */
   heartbeat(worker: string, leaseMs: number): Promise<readonly string[]>;
+  /** Removes a worker from the live workers. */
   leave(worker: string): Promise<void>;
-  /** Takes a partition from nobody, from itself, or from a worker that is not in `live`; with `force` from anyone. */
+  /**
+   * Takes the ownership of a partition that has no owner, that this worker owns already, or whose owner is not in
+   * `live`; with `force`, from any owner. The partition gets a new epoch.
+   */
   take(partition: string, worker: string, live: readonly string[], force: boolean): Promise<TakeOutcome>;
-  /** Gives the partition up, if it is still held with this epoch; the epoch is spent. */
+  /** Ends the ownership of a partition, if it still has this epoch. No later commit with this epoch succeeds. */
   release(partition: string, epoch: number): Promise<void>;
 
   listen(kind: NotificationKind, onNotification: (notification: Notification) => void): Listener;
-  /** Hears a feed from now on; resolves once it does. Nothing is kept for those who do not hear it. */
+  /** Subscribes to a feed; resolves when the subscription is active. A feed keeps nothing for later subscribers. */
   subscribe(feed: string, reader: FeedReader): Promise<Subscription>;
-  /** Tells those who hear a feed. One that is too slow, or loses its connection, misses messages and is told so. */
+  /** Publishes to a feed. A subscriber that is too slow or loses its connection misses messages; see `FeedReader`. */
   publish(publication: Publication): Promise<void>;
 
-  /** Remembers why an actor was stopped; `undefined` forgets it. */
+  /** Records why an actor was halted; `undefined` removes the record. */
   markHalted(actor: ActorId, reason: string | undefined): Promise<void>;
+  /** Returns the reasons of all halted actors. */
   halted(): Promise<ReadonlyMap<ActorId, string>>;
-  /** Sets facts of the installation that are not set yet, and gives all that are. */
+  /** Records the facts of the installation that are not recorded yet. Returns all recorded facts. */
   installation(facts: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>>;
-  /** How much of the memory it may use is used, 0 to 1; 0 when there is no limit. */
+  /** Returns the used share of the memory limit, from 0 to 1; 0 without a limit. */
   memoryUse(): Promise<number>;
 
-  /** Calls whenever the connection was lost: what one remembers of the log may be ahead of it. */
+  /** Calls the listener after each loss of the connection. A state in memory may then be ahead of the log. */
   onLost(listener: () => void): () => void;
   close(): Promise<void>;
 }

@@ -1,4 +1,7 @@
-/** What travels through the log, and the ports the rest of the code sees of it. */
+/**
+ * The two ports through which the rest of the code uses the actors: `Exchange` sends a command and returns the answer,
+ * `Tail` follows the entries that actors commit. Neither port names Redis, so a test can implement both in memory.
+ */
 
 import type { ActorId, Batch } from "../../actors/actor.js";
 import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
@@ -9,48 +12,58 @@ import type { MarketDelta } from "../../actors/market/deltas.js";
 export type AnyDelta = MarketDelta | LedgerDelta;
 
 /**
- * One commit of one actor: an entry of its delta stream, whose stream id is `<seq>-0`. `seq` counts from 1 without a gap.
- * Everything the actor must remember to be exactly-once is in here, so a fold of entries is the whole recovery.
+ * One entry of a delta stream: everything that one actor committed at once. An actor is recovered by folding its
+ * entries and by nothing else, so an entry also has the facts that make every command take effect exactly once.
  */
 export interface Entry<Delta = AnyDelta> {
   readonly actor: ActorId;
+  /** Number of the entry. It counts from 1 without a gap; the stream id is `<seq>-0`. */
   readonly seq: number;
-  /** One batch per command that changed anything, in order. */
+  /** One batch for each command that emitted deltas, in order. */
   readonly batches: readonly Batch<Delta>[];
-  /** The mailbox position applied up to, `0-0` before any. */
+  /** Id of the last mailbox message applied, `0-0` before the first. */
   readonly cursor: string;
-  /** The last seq applied of each actor that sent messages in this commit. */
+  /** The last seq applied from each actor that sent messages in this commit. */
   readonly sources: Readonly<Record<string, number>>;
-  /** Answers given in this commit, remembered until `untilMs` so that a repeat of the command id gets the same one. */
+  /** Answers given in this commit. Until `untilMs` (Unix ms) a repeat of the command id gets the same answer. */
   readonly answers: readonly { readonly id: string; readonly reply: unknown; readonly untilMs: number }[];
 }
 
-/** How to ask: `id` is the command's identity (repeats of it take effect once). */
+/** Options of one command. */
 export interface AskOptions {
+  /** Identity of the command: however often an id is sent, it takes effect once. Default: a new id. */
   readonly id?: string | undefined;
-  /** How long the receiver must remember the answer, ms (default 10,000). */
+  /**
+   * Time for which the actor remembers the answer, in ms (default 10,000). Pass 0 only for a command that changes
+   * nothing: its repeat is executed again.
+   */
   readonly rememberMs?: number | undefined;
-  /** Default 5,000. */
+  /** Time to wait for the answer, in ms (default 5,000). */
   readonly timeoutMs?: number | undefined;
 }
 
-/** The actor, or Redis, gave no answer in time; whether the command took effect is unknown. */
+/** An actor or a server did not answer in time. The command may have taken effect. */
 export class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
 
-/** Sends a command to an actor and waits for its answer. Retries with the same command id; throws `Unavailable`. */
+/**
+ * Sends commands to actors. A method resolves with the answer of the actor. While the outcome is unknown it repeats the
+ * command under the same id; after the time-out it throws `Unavailable`.
+ */
 export interface Exchange {
   market(marketId: string, command: MarketCommand, options?: AskOptions): Promise<MarketReply>;
   ledger(shard: number, command: LedgerCommand, options?: AskOptions): Promise<LedgerReply>;
 }
 
-/** Reads the delta streams of actors as they grow. */
+/** Follows the delta streams of actors. */
 export interface Tail {
   /**
-   * Calls `onEntries` with every entry after `afterSeq`, in order and without a gap, until the returned stop is called.
-   * Registering is immediate: entries committed from now on are never missed.
-   * `onGap` is called when entries after `afterSeq` have been trimmed away; following then stops.
+   * Calls `onEntries` with every entry after `afterSeq`, in order and without a gap, until the returned function is
+   * called. The follower is registered before this method returns, so that it misses no later entry.
+   *
+   * Calls `onGap`, and stops, when the entries after `afterSeq` are no longer in the log: they were trimmed, or a crash
+   * of the log undid them. The follower must then load the state of the actor again.
    */
   follow<Delta extends AnyDelta>(
     actor: ActorId,
@@ -58,6 +71,6 @@ export interface Tail {
     onEntries: (entries: readonly Entry<Delta>[]) => void,
     onGap: () => void,
   ): () => void;
-  /** The last committed seq of an actor, 0 before any. */
+  /** Returns the seq of the last committed entry of an actor, 0 before the first. */
   head(actor: ActorId): Promise<number>;
 }

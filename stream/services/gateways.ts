@@ -49,8 +49,8 @@ export class GatewayLease {
   }
 
   /**
-   * Arms a wallet for one more socket. Once the promise resolves, the death of this gateway cancels the wallet's orders.
-   * Throws `Unavailable`.
+   * Arms a wallet for one more socket. Once the promise resolves, the death of this gateway cancels the wallet's
+   * orders. Throws `Unavailable`.
    */
   async arm(wallet: string, traderId: string): Promise<void> {
     const alive = await this.#renew(wallet, traderId);
