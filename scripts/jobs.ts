@@ -15,7 +15,6 @@ import { waitProjected } from "../db/queries/projected.js";
 import { driveEventStep } from "../stream/jobs/event-actions.js";
 import { startJobs, type JobsOptions } from "../stream/jobs/jobs.js";
 import { openSettlementQueue, type SettlementQueue } from "../stream/jobs/queues.js";
-import { actorOf } from "../stream/runtime/actors.js";
 import { systemClock } from "../stream/log/clock.js";
 import { LogExchange } from "../stream/log/exchange.js";
 import { ServiceConnection } from "../stream/services/connection.js";
@@ -74,7 +73,7 @@ async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<Runni
   const log = await RedisLog.open({ url: redisUrl, logger });
   try {
     await checkInstallation(log);
-    const tail = new LogTail({ log, clock: systemClock, logger, actorOf });
+    const tail = new LogTail({ log, clock: systemClock, logger });
     const exchange = new LogExchange({ log, clock: systemClock, logger, newId: randomUUID });
     await exchange.start();
     const db = connect(databaseUrl, {

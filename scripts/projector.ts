@@ -4,7 +4,6 @@ import { pino } from "pino";
 import { journalOf } from "../db/projection/journal.js";
 import { migrate } from "../db/migrate.js";
 import { Projector } from "../db/projection/projector.js";
-import { actorOf } from "../stream/runtime/actors.js";
 import { systemClock } from "../stream/log/clock.js";
 import { checkInstallation } from "../stream/log/installation.js";
 import { Invalidations } from "../stream/services/invalidations.js";
@@ -21,7 +20,7 @@ async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<Runni
   const log = await RedisLog.open({ url: redisUrl, logger });
   try {
     await checkInstallation(log);
-    const tail = new LogTail({ log, clock: systemClock, logger, actorOf });
+    const tail = new LogTail({ log, clock: systemClock, logger });
     const invalidations = new Invalidations(log);
     const projector = new Projector({
       databaseUrl,

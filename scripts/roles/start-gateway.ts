@@ -34,6 +34,7 @@ import { Trading } from "../../http/trading/trading.js";
 import { acceptUpgrades } from "../../http/edge/upgrade.js";
 import { openSettlementQueue } from "../../stream/jobs/queues.js";
 import { actorOf } from "../../stream/runtime/actors.js";
+import { loadState, type RecoveryPorts } from "../../stream/runtime/recovery.js";
 import { systemClock } from "../../stream/log/clock.js";
 import { LogExchange } from "../../stream/log/exchange.js";
 import { ServiceConnection } from "../../stream/services/connection.js";
@@ -113,7 +114,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     await checkInstallation(log);
     const db = connect(databaseUrl, { onError });
     closing.push(() => disconnect(db));
-    const tail = new LogTail({ log, clock: systemClock, logger, actorOf });
+    const tail = new LogTail({ log, clock: systemClock, logger });
     closing.push(() => tail.close());
     const exchange = new LogExchange({ log, clock: systemClock, logger, newId: randomUUID });
     await exchange.start();
@@ -132,7 +133,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const reachable = orUnavailable(tail);
     const freshness = new Freshness(db, reachable);
     const catalog = streamCatalog(reference);
-    const replicas = new Replicas({ tail: reachable, onError, load: loadMarket(tail) });
+    const replicas = new Replicas({ tail: reachable, onError, load: loadMarket({ log, actorOf, logger }) });
     closing.push(() => replicas.close());
     const wallets = new Wallets({ tail, exchange, catalog, onError });
     closing.push(() => {
@@ -291,9 +292,9 @@ function orUnavailable(tail: LogTail): Tail {
   };
 }
 
-function loadMarket(tail: LogTail) {
+function loadMarket(ports: RecoveryPorts) {
   return async (marketId: string) => {
-    const { state, seq } = await answered(tail.loadState(marketActor(marketId)));
+    const { state, seq } = await answered(loadState(ports, marketActor(marketId)));
     // An actor's state is what its own `evolve` makes, and this one is a market.
     return seq === 0 ? undefined : { seq, state: state as MarketState };
   };

@@ -1,4 +1,7 @@
-/** Feeds a read model with the entries of every actor, in batches across actors, each in the order of its actor. */
+/**
+ * Feeds a read model with the entries of all actors. A batch has entries of several actors; the entries of each actor
+ * are in order and without a gap.
+ */
 
 import { type ActorId, partitionOf, PARTITIONS } from "../../actors/actor.js";
 import { type Clock, sleep } from "./clock.js";
@@ -8,18 +11,18 @@ import { CorruptLog, parseEntry } from "./packing.js";
 import type { Entry } from "./ports.js";
 
 export interface EveryActorOptions {
-  /** The last seq that the read model has of each actor; those it does not name begin at 0. */
+  /** The last seq that the read model has of each actor; an actor without a cursor begins at 0. */
   readonly cursors: ReadonlyMap<ActorId, number>;
   /**
-   * Takes the next entries. The next call comes when its promise has resolved; when it rejects, the same entries come
-   * again after a moment.
+   * Stores the next entries. The call after it waits for its promise; when the promise rejects, the same entries are
+   * delivered again after a pause.
    */
   readonly onEntries: (entries: readonly Entry[]) => Promise<void>;
-  /** Entries after the cursor of this actor have been trimmed away: it is not followed any more. */
+  /** Called when the entries after the cursor of an actor have been trimmed. The actor is no longer followed. */
   readonly onGap: (actor: ActorId, afterSeq: number) => void;
-  /** Which partitions (default all). */
+  /** The partitions to follow (default all). */
   readonly partitions?: readonly string[] | undefined;
-  /** How many entries one call may bring, roughly (default 4,000). */
+  /** Approximate maximum of entries in one call (default 4,000). */
   readonly batchEntries?: number | undefined;
 }
 
@@ -37,11 +40,13 @@ const RETRY_MS = 250;
 export class EveryActor {
   readonly #ports: Ports;
   readonly #options: EveryActorOptions & { readonly batchEntries: number };
-  /** The last seq of each actor that is in hand or has been handed over. */
+  /** The last seq of each actor that is gathered or delivered. */
   readonly #cursors: Map<ActorId, number>;
+  /** Entries of the next batch. */
   #gathered: Entry[] = [];
+  /** Actors that are no longer followed, because their entries were trimmed. */
   readonly #gaps = new Set<ActorId>();
-  /** By domain, whose actors have something new. */
+  /** Actors with entries to read, by commit group. */
   readonly #dirty = new Map<string, Set<ActorId>>();
   readonly #toScan = new Set<string>();
   readonly #listener: Listener;
@@ -66,7 +71,7 @@ export class EveryActor {
     this.#wake();
   }
 
-  /** Who is behind, or cannot read what came, leaves it in the log and reads on from there. */
+  /** Gathers an entry from a notification. Returns false when it must be read from the log instead. */
   #acceptInline(actor: ActorId, { position: seq, body }: InlineRecord): boolean {
     if (this.#gathered.length >= this.#options.batchEntries) return false;
     try {
@@ -77,12 +82,12 @@ export class EveryActor {
     }
   }
 
-  /** Whether an entry is in hand now, or was before; not when one before it is missing. */
+  /** Gathers an entry, unless it was gathered before. Returns false when an entry before it is missing. */
   #accept(actor: ActorId, stored: StoredEntry): boolean {
     const last = this.#cursors.get(actor) ?? 0;
     if (stored.seq <= last) return true;
     if (stored.seq !== last + 1 || this.#gaps.has(actor)) return false;
-    // What the log gives is an entry of that actor, whatever its deltas are.
+    // The log has only entries of this actor, so their deltas are of its type.
     this.#gathered.push(parseEntry(actor, stored) as unknown as Entry);
     this.#cursors.set(actor, stored.seq);
     return true;
@@ -108,7 +113,7 @@ export class EveryActor {
         await this.#scan();
         await this.#read();
       } catch (error) {
-        this.#ports.logger.warn({ err: error }, "cannot read the deltas of all actors, trying again");
+        this.#ports.logger.warn({ err: error }, "reading the deltas of all actors failed; it is tried again");
         await sleep(this.#ports.clock, RETRY_MS);
       }
       const entries = this.#gathered;
@@ -127,11 +132,11 @@ export class EveryActor {
     }
   }
 
-  /** Reads what is not in hand. Whatever fails is read again. */
+  /** Reads the entries of the dirty actors. After a failure the actors stay dirty. */
   async #read(): Promise<void> {
     const { batchEntries } = this.#options;
-    const waiting = [...this.#dirty.values()].reduce((sum, actors) => sum + actors.size, 0);
-    const page = Math.min(MAX_PAGE, Math.max(MIN_PAGE, Math.floor(batchEntries / Math.max(1, waiting))));
+    const dirty = [...this.#dirty.values()].reduce((sum, actors) => sum + actors.size, 0);
+    const page = Math.min(MAX_PAGE, Math.max(MIN_PAGE, Math.floor(batchEntries / Math.max(1, dirty))));
     for (const [group, actors] of [...this.#dirty]) {
       if (this.#gathered.length >= batchEntries) break;
       this.#dirty.delete(group);
@@ -162,7 +167,7 @@ export class EveryActor {
     }
   }
 
-  /** Hands a batch over until it is taken. */
+  /** Delivers a batch, and repeats it until the read model has stored it. */
   async #deliver(entries: readonly Entry[]): Promise<void> {
     while (!this.#stopped) {
       try {
@@ -171,14 +176,14 @@ export class EveryActor {
       } catch (error) {
         this.#ports.logger.warn(
           { err: error, entries: entries.length },
-          "the read model did not take a batch, trying again",
+          "the read model did not store a batch; it is delivered again",
         );
         await sleep(this.#ports.clock, RETRY_MS);
       }
     }
   }
 
-  /** Stops after the batch under way. */
+  /** Stops after the current batch. */
   async stop(): Promise<void> {
     if (this.#stopped) return;
     this.#stopped = true;

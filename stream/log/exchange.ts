@@ -1,7 +1,7 @@
 /**
- * Asking actors. A command goes to the actor's mailbox with an id of its own, the answer comes back on this
- * process's reply feed. Where the outcome is unknown the same command is sent again with the same id; the actor
- * carries it out once and gives the same answer.
+ * Asking actors. A command goes to the actor's mailbox with an id of its own, the answer comes back on this process's
+ * reply feed. Where the outcome is unknown the same command is sent again with the same id; the actor carries it out
+ * once and gives the same answer.
  */
 
 import { type ActorId, ledgerActor, marketActor, partitionOf } from "../../actors/actor.js";

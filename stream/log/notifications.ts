@@ -1,7 +1,7 @@
 /**
- * What a ring says, as the Lua files write it: its number, which is one more than that of the ring before it, and
- * then two lines for each thing that happened: `<partition> <actor> <position>` and the body, or `<partition> <actor>`
- * and nothing when only the actors are named.
+ * What a ring says, as the Lua files write it: its number, which is one more than that of the ring before it, and then
+ * two lines for each thing that happened: `<partition> <actor> <position>` and the body, or `<partition> <actor>` and
+ * nothing when only the actors are named.
  */
 
 import type { ActorId } from "../../actors/actor.js";

@@ -1,27 +1,23 @@
 /**
- * Reading the delta streams of actors as they grow: one listener per process for all that are followed, every entry
- * parsed once and handed to everybody who follows its actor.
+ * Follows the delta streams of actors. A process has one `LogTail`, which parses every entry once and passes it to all
+ * followers of its actor.
  */
 
 import { type ActorId, partitionOf } from "../../actors/actor.js";
-import type { Clock } from "./clock.js";
-import { sleep } from "./clock.js";
+import { type Clock, sleep } from "./clock.js";
 import { EveryActor, type EveryActorOptions } from "./every-actor.js";
 import type { InlineRecord, Listener, Log, Notification, StoredEntry } from "./log.js";
 import type { Logger } from "./logger.js";
 import { CorruptLog, parseEntry } from "./packing.js";
-import { loadActor } from "../runtime/recovery.js";
-import type { ActorOf } from "../runtime/instance.js";
 import type { AnyDelta, Entry, Tail } from "./ports.js";
 
 export interface TailOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly actorOf: ActorOf;
 }
 
-const PAGE = 500;
+const PAGE_ENTRIES = 500;
 const RETRY_MS = 100;
 
 interface Follower {
@@ -30,11 +26,11 @@ interface Follower {
   readonly onGap: () => void;
 }
 
-/** An actor and those who follow it. */
+/** The followers of an actor. */
 class Followed {
   readonly followers = new Set<Follower>();
 
-  /** What has to be read for the follower that is furthest behind. */
+  /** Seq of the follower that is furthest behind. */
   get afterSeq(): number {
     return Math.min(...[...this.followers].map(({ afterSeq }) => afterSeq));
   }
@@ -43,11 +39,11 @@ class Followed {
 export class LogTail implements Tail {
   readonly #options: TailOptions;
   readonly #followed = new Map<string, Map<ActorId, Followed>>();
-  /** By domain, whose actors have something new. */
+  /** Actors with entries to read, by commit group. */
   readonly #dirty = new Map<string, Set<ActorId>>();
-  /** Partitions whose actors may have gone back. */
+  /** Partitions in which a crash of the log may have undone entries. */
   readonly #checkHeads = new Set<string>();
-  /** By domain. */
+  /** The reads in progress, by commit group. */
   readonly #reading = new Map<string, Promise<void>>();
   readonly #everyActor = new Set<EveryActor>();
   #pendingNotifications: Notification[] = [];
@@ -66,7 +62,7 @@ export class LogTail implements Tail {
     onGap: () => void,
   ): () => void {
     const partition = partitionOf(actor);
-    // Whoever follows an actor knows which deltas it has.
+    // The kind of the actor determines the type of its deltas, so the caller's `Delta` is the actual type.
     const follower: Follower = { afterSeq, onEntries: onEntries as Follower["onEntries"], onGap };
     let actors = this.#followed.get(partition);
     if (actors === undefined) {
@@ -84,7 +80,7 @@ export class LogTail implements Tail {
     return () => this.#unfollow(partition, actor, follower);
   }
 
-  /** Whether the followers have an entry that came with a ring. */
+  /** Passes an entry from a notification to the followers. Returns false when it must be read from the log instead. */
   #deliverInline(
     partition: string,
     followed: Followed,
@@ -114,7 +110,7 @@ export class LogTail implements Tail {
     this.#listener.watch([...this.#followed.keys()]);
   }
 
-  /** Rings wait for the loop to turn: an answer that was heard before them is on its way by then. */
+  /** Handles notifications in the next turn of the event loop, after the answers that were published before them. */
   #onNotification(notification: Notification): void {
     this.#pendingNotifications.push(notification);
     if (this.#pendingNotifications.length > 1) return;
@@ -122,7 +118,7 @@ export class LogTail implements Tail {
       const notifications = this.#pendingNotifications;
       this.#pendingNotifications = [];
       if (this.#closed) return;
-      for (const one of notifications) this.#handle(one);
+      for (const each of notifications) this.#handle(each);
     });
   }
 
@@ -136,12 +132,13 @@ export class LogTail implements Tail {
     for (const { actor, inline } of notices) {
       const followed = actors.get(actor);
       if (followed === undefined) continue;
-      // Whether a follower is ahead of the log must be known before it is given more.
-      const isRead = inline === undefined || this.#checkHeads.has(partition);
-      if (isRead || !this.#deliverInline(partition, followed, actor, inline)) this.#markDirty(actor);
+      // A follower may be ahead of the log until the heads are checked, and receives no entry before that.
+      const mustRead = inline === undefined || this.#checkHeads.has(partition);
+      if (mustRead || !this.#deliverInline(partition, followed, actor, inline)) this.#markDirty(actor);
     }
   }
 
+  /** Marks an actor as having entries to read, and starts reading. */
   #markDirty(actor: ActorId): void {
     const group = this.#options.log.commitGroupOf(partitionOf(actor));
     const dirty = this.#dirty.get(group);
@@ -155,7 +152,7 @@ export class LogTail implements Tail {
   }
 
   async #readGroup(group: string): Promise<void> {
-    // Everything that is followed or rings in this turn of the loop is read together.
+    // Waits for the other calls of this turn of the event loop, to read all their actors at once.
     await Promise.resolve();
     for (;;) {
       const dirty = this.#dirty.get(group);
@@ -166,14 +163,17 @@ export class LogTail implements Tail {
         await this.#read(dirty);
       } catch (error) {
         for (const actor of dirty) this.#dirty.get(group)?.add(actor);
-        this.#options.logger.warn({ err: error, domain: group }, "cannot read deltas, trying again");
+        this.#options.logger.warn(
+          { err: error, commitGroup: group },
+          "reading deltas failed; it is tried again",
+        );
         await sleep(this.#options.clock, RETRY_MS);
       }
     }
     this.#dirty.delete(group);
   }
 
-  /** A follower that is ahead of the log has seen what a crash of the log took back. */
+  /** Stops the followers that are ahead of the log: they have received entries that a crash of the log undid. */
   async #compareWithHeads(partition: string): Promise<void> {
     const actors = [...(this.#followed.get(partition)?.keys() ?? [])];
     const heads = await this.#options.log.heads(partition, actors);
@@ -198,31 +198,31 @@ export class LogTail implements Tail {
       const followed = this.#followed.get(partition)?.get(actor);
       return followed === undefined ? [] : [{ partition, actor, afterSeq: followed.afterSeq }];
     });
-    for (const { actor, entries: stored } of await this.#options.log.readEntries(reads, PAGE)) {
+    for (const { actor, entries: stored } of await this.#options.log.readEntries(reads, PAGE_ENTRIES)) {
       const partition = partitionOf(actor);
       const first = stored[0]?.seq ?? 0;
       this.#stopFollowers(partition, actor, ({ afterSeq }) => afterSeq + 1 < first);
       this.#deliver(partition, actor, stored);
-      if (stored.length === PAGE) this.#markDirty(actor);
+      if (stored.length === PAGE_ENTRIES) this.#markDirty(actor);
     }
   }
 
   #deliver(partition: string, actor: ActorId, stored: readonly StoredEntry[]): void {
-    // What the log gives is of this actor, whose followers know its deltas.
+    // The deltas are of the type that the followers of this actor expect; see `follow`.
     const entries = stored.map((entry) => parseEntry(actor, entry)) as unknown as Entry[];
     const last = entries.at(-1)?.seq ?? 0;
     for (const follower of this.#followed.get(partition)?.get(actor)?.followers ?? []) {
       if (follower.afterSeq >= last) continue;
-      const news = entries.filter(({ seq }) => seq > follower.afterSeq);
+      const unseen = entries.filter(({ seq }) => seq > follower.afterSeq);
       follower.afterSeq = last;
-      this.#callFollower(actor, () => follower.onEntries(news));
+      this.#callFollower(actor, () => follower.onEntries(unseen));
     }
   }
 
-  /** A follower that throws must not keep the others from being told. */
-  #callFollower(actor: ActorId, publish: () => void): void {
+  /** Calls a follower. Its error is logged, so that it does not stop the other followers. */
+  #callFollower(actor: ActorId, call: () => void): void {
     try {
-      publish();
+      call();
     } catch (error) {
       this.#options.logger.error({ err: error, actor }, "a follower failed");
     }
@@ -233,24 +233,14 @@ export class LogTail implements Tail {
     return head?.seq ?? 0;
   }
 
-  /**
-   * The state of an actor as the log has it now, and the seq it is at: what `follow` can go on from. To miss
-   * nothing, follow first and drop what is at or below this seq. The state belongs to the caller.
-   */
-  async loadState(actor: ActorId): Promise<{ readonly state: unknown; readonly seq: number }> {
-    const { log, actorOf, logger } = this.#options;
-    const { instance } = await loadActor(log, partitionOf(actor), actorOf(actor), actor, logger);
-    return { state: instance.state, seq: instance.seq };
-  }
-
-  /** Follows every actor there is and will be, for a read model; see `EveryActorOptions`. */
+  /** Follows all present and future actors, for a read model; see `EveryActorOptions`. */
   everyActor(options: EveryActorOptions): EveryActor {
     const follower = new EveryActor(this.#options, options);
     this.#everyActor.add(follower);
     return follower;
   }
 
-  /** Tells the log that the read model has everything of these actors up to these seqs, so that it may be trimmed. */
+  /** Records in the log that the read model has the entries up to these seqs, so that they may be trimmed. */
   async projected(cursors: Iterable<readonly [ActorId, number]>): Promise<void> {
     const byPartition = new Map<string, { actor: ActorId; seq: number }[]>();
     for (const [actor, seq] of cursors) {

@@ -1,4 +1,4 @@
-/** The actors of a partition that are in memory, and when each of them is to be snapshotted or let go. */
+/** The actors of a partition that are in memory, with the snapshot policy of each. */
 
 import type { ActorId } from "../../actors/actor.js";
 import type { Clock } from "../log/clock.js";
@@ -6,12 +6,16 @@ import type { Head, Snapshot } from "../log/log.js";
 import type { Instance } from "./instance.js";
 import { SnapshotPolicy, type SnapshotLimits } from "./snapshot-policy.js";
 
-/** A snapshot to write, and the first entry that has to be kept afterwards. */
+/** A snapshot to write, after which the log may be trimmed. */
 export interface CapturedSnapshot {
   readonly actor: ActorId;
   readonly snapshot: Snapshot;
-  /** Two for an actor that is let go: entries are kept down to the snapshot before the latest. */
+  /**
+   * Number of times to write it. An evicted actor is written twice, because the log keeps the entries after the
+   * previous snapshot, and both should be this one.
+   */
   readonly copies: number;
+  /** The entries before this seq may be trimmed. */
   readonly trimBelow: number;
 }
 
@@ -24,7 +28,7 @@ export class ActorCache {
   readonly #clock: Clock;
   readonly #limits: SnapshotLimits;
   readonly #actors = new Map<ActorId, CachedActor>();
-  /** Those that a step is working on, whose state may be ahead of the log. */
+  /** Actors in the current step. Their state may be ahead of the log, so they are not evicted. */
   readonly #held = new Set<ActorId>();
 
   constructor(clock: Clock, limits: SnapshotLimits) {
@@ -41,40 +45,40 @@ export class ActorCache {
     this.#actors.delete(actor);
   }
 
-  /** An actor that is in memory, for one step. */
+  /** Returns an actor that is in memory, and keeps it there until the end of the step. */
   hold(actor: ActorId): Instance | undefined {
-    const resident = this.#actors.get(actor);
-    if (resident !== undefined) this.#held.add(actor);
-    return resident?.instance;
+    const cached = this.#actors.get(actor);
+    if (cached !== undefined) this.#held.add(actor);
+    return cached?.instance;
   }
 
-  /** The step is over. */
+  /** Ends the step. */
   release(): void {
     this.#held.clear();
   }
 
-  /** The actor has committed an entry. */
+  /** Records that an actor has committed an entry. */
   used(actor: ActorId): void {
-    const resident = this.#actors.get(actor);
-    resident?.policy.used(resident.instance.seq, this.#clock.now());
+    const cached = this.#actors.get(actor);
+    cached?.policy.used(cached.instance.seq, this.#clock.now());
   }
 
-  /** A snapshot of the first of these actors, all committed, that is due for one. */
+  /** Captures a snapshot of the first of these actors that is due for one. All of them must be committed. */
   capture(actors: readonly ActorId[]): CapturedSnapshot | undefined {
     const now = this.#clock.now();
     for (const actor of actors) {
-      const resident = this.#actors.get(actor);
-      if (resident === undefined) continue;
-      const { instance, policy } = resident;
+      const cached = this.#actors.get(actor);
+      if (cached === undefined) continue;
+      const { instance, policy } = cached;
       if (!policy.snapshotDue(instance.seq, now)) continue;
       policy.snapshotTaken(instance.seq, now);
-      const keepFrom = policy.resumeFrom(instance.seq, now);
-      return { actor, snapshot: instance.snapshot(), copies: 1, trimBelow: keepFrom };
+      const trimBelow = policy.resumeFrom(instance.seq, now);
+      return { actor, snapshot: instance.snapshot(), copies: 1, trimBelow };
     }
     return undefined;
   }
 
-  /** Lets go of one actor that nothing has happened to for long, unless `isNeeded`. */
+  /** Evicts one idle actor, unless `isNeeded`. Returns its last snapshot, if it has any entry. */
   evictIdle(isNeeded: (actor: ActorId) => boolean): CapturedSnapshot | undefined {
     const now = this.#clock.now();
     for (const [actor, { instance, policy }] of this.#actors) {
@@ -82,12 +86,8 @@ export class ActorCache {
       this.#actors.delete(actor);
       const { seq } = instance;
       if (seq === 0) return undefined;
-      return {
-        actor,
-        snapshot: instance.snapshot(),
-        copies: policy.snapshotSeq === seq ? 1 : 2,
-        trimBelow: seq,
-      };
+      const copies = policy.snapshotSeq === seq ? 1 : 2;
+      return { actor, snapshot: instance.snapshot(), copies, trimBelow: seq };
     }
     return undefined;
   }

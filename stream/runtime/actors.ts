@@ -1,4 +1,4 @@
-/** Which code runs which actor. */
+/** The code of each kind of actor. */
 
 import { ledger } from "../../actors/ledger/ledger.js";
 import { market } from "../../actors/market/market.js";

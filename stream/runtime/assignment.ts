@@ -1,10 +1,10 @@
-/** Which live worker gets which partition, the same on every worker without asking anybody. */
+/** Assignment of partitions to live workers. Every worker computes the same assignment by itself. */
 
 import { createHash } from "node:crypto";
 
 /**
- * The partitions of one worker by rendezvous hashing: a worker that comes or goes moves only its own share.
- * A worker that is not in `live` gets none.
+ * Returns the partitions of one worker by rendezvous hashing, so that a worker that joins or leaves moves only its own
+ * share. A worker that is not in `live` gets none.
  */
 export function assignedTo(
   worker: string,

@@ -1,28 +1,28 @@
 /**
- * The tenures that one worker has in one domain, and their step, which is the whole life of a command: read, decide,
- * commit, pass on. A message from one actor of the domain to another is handed over in memory, within the step, and
- * what both did is committed as a whole: an order is reserved, matched and paid for in one commit. Messages that
- * leave the domain go to mailboxes by the relay, when the commit is through.
+ * The partitions that one worker owns in one commit group, and their step: read messages, run the actors, commit, and
+ * pass the remaining messages to the relay. Within a step, a message to another actor of the group is handed over in
+ * memory, and the turns of both actors are in the same commit. An order is therefore reserved, matched and paid for in
+ * one commit.
  */
 
 import { type ActorId, partitionOf } from "../../actors/actor.js";
-import { HandOverGuard } from "./hand-over-guard.js";
+import { unreachable } from "../../actors/unreachable.js";
 import type { Clock } from "../log/clock.js";
 import {
-  type InlineRecord,
   type Change,
   type CommitOutcome,
   cursorAt,
+  type InlineRecord,
   type Log,
   type Message,
   positionOf,
 } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
-import { type ReadyActor, type Partition, OwnershipLost } from "./partition.js";
-import type { Relay } from "./relay.js";
 import { publicationsOf } from "../log/reply-feed.js";
-import { type Slot, Turns, type StepResult } from "./turns.js";
-import { unreachable } from "../../actors/unreachable.js";
+import { HandOverGuard } from "./hand-over-guard.js";
+import { OwnershipLost, type Partition, type ReadyActor } from "./partition.js";
+import type { Relay } from "./relay.js";
+import { type Slot, type StepResult, Turns } from "./turns.js";
 
 export interface CommitGroupPorts {
   readonly log: Log;
@@ -31,38 +31,44 @@ export interface CommitGroupPorts {
   readonly logger: Logger;
 }
 
-/**
- * What one step reads: so many actors, so many messages of all of them, and at least so many of each. A message may
- * have twenty orders, and nothing else runs while a step decides: not even the heartbeat.
- */
+/** Most actors in one step. */
 const MAX_ACTORS = 64;
+/**
+ * Most messages in one step, shared by its actors. A message can have twenty orders, and a step blocks the event loop
+ * while it runs the actors, and with it the heartbeat.
+ */
 const MAX_MESSAGES = 64;
+/** Each actor of a step may have this many messages, even beyond `MAX_MESSAGES`. */
 const MIN_MESSAGES_EACH = 4;
 
-/** An actor that has something to do. */
+/** An actor that has work, and the ownership under which it runs. */
 interface ReadySlot extends Slot, ReadyActor {}
+
+/** The messages that the actors of a step run on. */
+type Messages = Map<ActorId, readonly Message[]>;
 
 export class CommitGroup {
   readonly #ports: CommitGroupPorts;
   readonly #partitions = new Map<string, Partition>();
+  /** Partitions that join the group at the next step. */
   #joining: Partition[] = [];
   readonly #handOverGuard = new HandOverGuard();
   #currentStep: Promise<void> = Promise.resolve();
-  /** Called when there may be something to do, or a tenure has ended. */
+  /** Called when there may be work, and when an ownership ends. */
   onChange: () => void = () => undefined;
 
   constructor(ports: CommitGroupPorts) {
     this.#ports = ports;
   }
 
-  /** Takes part from the next step on. */
+  /** Adds a partition, from the next step on. */
   add(partition: Partition): void {
     partition.onChange = () => this.onChange();
     this.#joining.push(partition);
     this.onChange();
   }
 
-  /** Takes part no more, once the step under way has ended. */
+  /** Removes a partition. A step that is running still has it; see `finished`. */
   remove(partition: Partition): void {
     this.#joining = this.#joining.filter((other) => other !== partition);
     if (this.#partitions.get(partition.name) === partition) this.#partitions.delete(partition.name);
@@ -80,14 +86,14 @@ export class CommitGroup {
     this.#handOverGuard.reset();
   }
 
-  /** Whether a step would do something now. */
+  /** Returns true when a step would do something at this time. */
   hasWork(nowMs: number): boolean {
     if (this.#joining.length > 0) return true;
     for (const partition of this.#partitions.values()) if (partition.hasWork(nowMs)) return true;
     return false;
   }
 
-  /** When the next tick is due (Unix ms), if at all. */
+  /** Returns the time of the next tick (Unix ms), if there is one. */
   nextDeadline(): number | undefined {
     let next: number | undefined;
     for (const partition of this.#partitions.values()) {
@@ -97,13 +103,13 @@ export class CommitGroup {
     return next;
   }
 
-  /** One read batch: never rejects; a failure ends the tenures concerned. One at a time. */
+  /** Runs one step; the caller waits for it before the next. Never rejects: a failure ends the ownerships concerned. */
   step(): Promise<void> {
     this.#currentStep = this.#step();
     return this.#currentStep;
   }
 
-  /** Resolves when no step is under way. */
+  /** Resolves when no step is running. */
   finished(): Promise<void> {
     return this.#currentStep;
   }
@@ -112,12 +118,12 @@ export class CommitGroup {
     this.#join();
     const partitions = [...this.#partitions.values()];
     try {
-      const looking = partitions.filter((partition) => partition.mustScan);
-      if (looking.length > 0) await Promise.all(looking.map((partition) => partition.scan()));
+      const toScan = partitions.filter((partition) => partition.mustScan);
+      if (toScan.length > 0) await Promise.all(toScan.map((partition) => partition.scan()));
       await this.#flushRelay();
-      const readers = this.#takeReady();
-      const mail = await this.#readMessages(readers);
-      await this.#commit(this.#decide(readers, mail));
+      const slots = this.#takeReady();
+      const messages = await this.#readMessages(slots);
+      await this.#commit(this.#run(slots, messages));
     } catch (error) {
       for (const partition of partitions) partition.end(error);
     } finally {
@@ -125,7 +131,7 @@ export class CommitGroup {
     }
   }
 
-  /** What went by the relay to mailboxes of this domain is there before they are read. */
+  /** Appends the relayed messages for mailboxes of this group, so that the step reads them. */
   async #flushRelay(): Promise<void> {
     const { relay } = this.#ports;
     const waiting = [...this.#partitions.keys()].filter((name) => relay.isWaiting(name));
@@ -134,18 +140,18 @@ export class CommitGroup {
 
   #takeReady(): readonly ReadySlot[] {
     const now = this.#ports.clock.now();
-    const readers: ReadySlot[] = [];
+    const slots: ReadySlot[] = [];
     for (const partition of this.#partitions.values()) {
       if (!partition.hasWork(now)) continue;
-      const room = MAX_ACTORS - readers.length;
-      if (room <= 0) break;
-      for (const chosen of partition.takeReady(room)) readers.push({ partition, ...chosen });
+      const limit = MAX_ACTORS - slots.length;
+      if (limit <= 0) break;
+      for (const ready of partition.takeReady(limit)) slots.push({ partition, ...ready });
     }
     this.#rotate();
-    return readers;
+    return slots;
   }
 
-  /** Whoever came first this time comes last the next, so that a flood leaves nobody out. */
+  /** Moves the first partition to the end, so that a flood in one partition does not starve the others. */
   #rotate(): void {
     const [first] = this.#partitions;
     if (first === undefined) return;
@@ -153,50 +159,48 @@ export class CommitGroup {
     this.#partitions.set(...first);
   }
 
-  /** The next messages of each actor: what the rings carried, or what the mailbox holds where that is not enough. */
-  async #readMessages(readers: readonly ReadySlot[]): Promise<ReadonlyMap<ActorId, readonly Message[]>> {
-    const limit = Math.max(MIN_MESSAGES_EACH, Math.floor(MAX_MESSAGES / Math.max(1, readers.length)));
-    const mail = new Map<ActorId, readonly Message[]>();
+  /** Returns the next messages of each actor: from notifications if these have all of them, else from its mailbox. */
+  async #readMessages(slots: readonly ReadySlot[]): Promise<Messages> {
+    const limit = Math.max(MIN_MESSAGES_EACH, Math.floor(MAX_MESSAGES / Math.max(1, slots.length)));
+    const messages: Messages = new Map();
     const unread: ReadySlot[] = [];
-    for (const reader of readers) {
-      const { id, cursor } = reader.instance;
-      const next = reader.inline && messagesAfter(reader.inline, cursor);
-      if (next !== undefined && next.length <= limit && this.#handOverGuard.allows(id)) mail.set(id, next);
-      else unread.push(reader);
+    for (const slot of slots) {
+      const { id, cursor } = slot.instance;
+      const next = slot.inline && messagesAfter(cursor, slot.inline);
+      if (next !== undefined && next.length <= limit && this.#handOverGuard.allows(id))
+        messages.set(id, next);
+      else unread.push(slot);
     }
-    if (unread.length > 0) await this.#readMailboxes(unread, limit, mail);
-    return mail;
+    if (unread.length > 0) await this.#readMailboxes(unread, limit, messages);
+    return messages;
   }
 
-  async #readMailboxes(
-    readers: readonly ReadySlot[],
-    limit: number,
-    mail: Map<ActorId, readonly Message[]>,
-  ): Promise<void> {
+  async #readMailboxes(slots: readonly ReadySlot[], limit: number, messages: Messages): Promise<void> {
     const { log, relay } = this.#ports;
-    const reads = readers.map(({ partition, instance }) => ({
+    const reads = slots.map(({ partition, instance }) => ({
       partition: partition.name,
       actor: instance.id,
       after: instance.cursor,
     }));
-    const settled = new Set(reads.filter(({ partition }) => !relay.isWaiting(partition)));
+    // A mailbox that the relay appends to meanwhile may have messages that the read does not return.
+    const isComplete = slots.map(({ partition }) => !relay.isWaiting(partition.name));
     try {
-      for (const [actor, messages] of await log.readMailboxes(reads, limit)) mail.set(actor, messages);
+      for (const [actor, read] of await log.readMailboxes(reads, limit)) messages.set(actor, read);
     } catch (error) {
-      for (const { partition } of readers) partition.end(error);
+      for (const { partition } of slots) partition.end(error);
       return;
     }
-    for (const [index, { partition, instance }] of readers.entries()) {
-      const [read, actor] = [reads[index], instance.id];
-      if (mail.get(actor)?.length === limit) partition.markUnread(actor);
-      else if (read !== undefined && settled.has(read)) this.#handOverGuard.mailboxEmptied(actor);
+    for (const [index, { partition, instance }] of slots.entries()) {
+      const actor = instance.id;
+      if (messages.get(actor)?.length === limit) partition.markUnread(actor);
+      else if (isComplete[index] === true) this.#handOverGuard.mailboxEmptied(actor);
     }
   }
 
-  #decide(slots: readonly Slot[], mail: ReadonlyMap<ActorId, readonly Message[]>): readonly StepResult[] {
+  #run(slots: readonly Slot[], messages: Messages): readonly StepResult[] {
     const turns = new Turns(this.#ports.clock.now(), (actor) => this.#slotOf(actor));
     for (const slot of slots) {
-      if (!slot.partition.ended) turns.run(slot, mail.get(slot.instance.id) ?? []);
+      if (!slot.partition.ended) turns.run(slot, messages.get(slot.instance.id) ?? []);
     }
     turns.handOver();
     for (const { unsent } of turns.results)
@@ -204,7 +208,7 @@ export class CommitGroup {
     return turns.results;
   }
 
-  /** An actor that a message may be handed over to. */
+  /** Returns an actor to which a message may be handed over. */
   #slotOf(actor: ActorId): Slot | undefined {
     const partition = this.#partitions.get(partitionOf(actor));
     if (partition === undefined || partition.ended || !this.#handOverGuard.allows(actor)) return undefined;
@@ -213,14 +217,14 @@ export class CommitGroup {
   }
 
   async #commit(results: readonly StepResult[]): Promise<void> {
-    // A fault is committed too, though it writes nothing: a former owner, whose state is old, must not stop an actor.
-    const writing = results.filter(({ turn }) => turn.changed || turn.fault !== undefined);
-    const relayed = this.#withoutRelay(writing);
-    if (writing.length > 0 && !(await this.#write(writing, relayed))) return;
+    // A fault is committed too, although it writes nothing, so that a former owner with an old state halts no actor.
+    const toCommit = results.filter(({ turn }) => turn.changed || turn.fault !== undefined);
+    const relayed = this.#withoutRelay(toCommit);
+    if (toCommit.length > 0 && !(await this.#write(toCommit, relayed))) return;
     const committed = new Map<Partition, ActorId[]>();
     for (const result of results) {
       const { partition, instance } = result;
-      // After a lost connection the log may have lost this commit too: the next tenure relays what it finds.
+      // A lost connection can undo this commit in the log too; the next owner relays the entries that it finds.
       if (partition.ended) continue;
       this.#complete(result, relayed.has(result));
       const actors = committed.get(partition);
@@ -230,7 +234,7 @@ export class CommitGroup {
     for (const [partition, actors] of committed) partition.captureSnapshot(actors);
   }
 
-  /** Those after which nothing of their actor has yet to be relayed. */
+  /** Returns the results after which their actor has no message left to relay. */
   #withoutRelay(results: readonly StepResult[]): ReadonlySet<StepResult> {
     const behind = new Set<ActorId>();
     const relayed = new Set<StepResult>();
@@ -243,7 +247,7 @@ export class CommitGroup {
     return relayed;
   }
 
-  /** Whether it is written. If not, every tenure that took part is over: its actors are ahead of the log. */
+  /** Commits the results. On failure the actors are ahead of the log: ends their ownerships and returns false. */
   async #write(results: readonly StepResult[], relayed: ReadonlySet<StepResult>): Promise<boolean> {
     const partitions = [...new Set(results.map(({ partition }) => partition))];
     const ownerships = partitions.map(({ name, epoch }) => ({ partition: name, epoch }));
@@ -254,12 +258,13 @@ export class CommitGroup {
     }));
     const publications = publicationsOf(results.flatMap(({ turn }) => turn.replies));
     const outcome = this.#ports.log.commit({ ownerships, changes, publications });
-    const reason = await outcome.then(refusal, (error: unknown) => error);
-    if (reason === undefined) return true;
-    for (const partition of partitions) partition.end(reason);
+    const failure = await outcome.then(failureOf, (error: unknown) => error);
+    if (failure === undefined) return true;
+    for (const partition of partitions) partition.end(failure);
     return false;
   }
 
+  /** Completes a committed turn: passes its unsent messages to the relay, and halts its actor after a fault. */
   #complete({ partition, instance, turn, unsent, isRouted, fault }: StepResult, isRelayed: boolean): void {
     const { relay, logger } = this.#ports;
     const actor = instance.id;
@@ -267,36 +272,30 @@ export class CommitGroup {
       logger.warn({ err: error, actor, message: message.id }, "skipped a malformed message");
     if (turn.entry !== undefined && isRouted && !isRelayed) {
       relay.enqueue(partition, actor, turn.entry.seq, unsent);
-      for (const { to } of unsent) this.#markUnread(to);
+      for (const { to } of unsent) this.#partitions.get(partitionOf(to))?.markUnread(to);
     }
     if (fault === undefined) partition.committed(instance, turn.entry !== undefined);
     else partition.halt(actor, fault);
   }
-
-  /** An actor of this domain is about to find a message in its mailbox. */
-  #markUnread(actor: ActorId): void {
-    const name = partitionOf(actor);
-    this.#partitions.get(name)?.markUnread(actor);
-  }
 }
 
-/** The messages after a cursor, if one follows the other. */
-function messagesAfter(inline: readonly InlineRecord[], cursor: string): readonly Message[] | undefined {
-  const done = positionOf(cursor);
-  const next = inline.filter(({ position }) => position > done);
-  if (next.some(({ position }, index) => position !== done + 1 + index)) return undefined;
+/** Returns the messages after a cursor, or `undefined` when one of them is missing. */
+function messagesAfter(cursor: string, inline: readonly InlineRecord[]): readonly Message[] | undefined {
+  const applied = positionOf(cursor);
+  const next = inline.filter(({ position }) => position > applied);
+  if (next.some(({ position }, index) => position !== applied + 1 + index)) return undefined;
   return next.map(({ position, body }) => ({ id: cursorAt(position), body }));
 }
 
-/** Why a commit was refused, if it was. */
-function refusal(outcome: CommitOutcome): OwnershipLost | undefined {
+/** Returns why a commit was rejected, if it was. */
+function failureOf(outcome: CommitOutcome): OwnershipLost | undefined {
   switch (outcome.kind) {
     case "ok":
       return undefined;
     case "fenced":
       return new OwnershipLost(`${outcome.partition} has another owner`);
     case "conflict":
-      return new OwnershipLost(`${outcome.actor} is not where this worker believed`);
+      return new OwnershipLost(`${outcome.actor} is at another seq in the log than in this worker`);
     default:
       return unreachable(outcome);
   }

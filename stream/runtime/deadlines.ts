@@ -1,13 +1,14 @@
-/** When the ticks of a partition's actors are due. Outdated entries of the heap are passed over. */
+/** The times at which the actors of a partition are due for a tick. */
 
 import type { ActorId } from "../../actors/actor.js";
 import { type Deadline, Deadlines as Heap } from "../../actors/deadlines.js";
 
 export class ActorDeadlines {
   readonly #current = new Map<ActorId, number>();
+  /** Has every deadline in `#current`, and outdated ones that are skipped. */
   readonly #heap = new Heap<ActorId>();
 
-  /** The deadline of an actor from now on, or none. */
+  /** Replaces the deadline of an actor; `undefined` removes it. */
   set(actor: ActorId, atMs: number | undefined): void {
     if (atMs === undefined) {
       this.#current.delete(actor);
@@ -22,7 +23,7 @@ export class ActorDeadlines {
     return this.#current.get(actor);
   }
 
-  /** The earliest deadline. */
+  /** Returns the earliest deadline. */
   next(): number | undefined {
     for (;;) {
       const first = this.#heap.first();
@@ -31,7 +32,7 @@ export class ActorDeadlines {
     }
   }
 
-  /** The actors whose deadline has come, at most `limit`. They stay until their deadline is set anew. */
+  /** Returns the actors that are due, at most `limit`. An actor stays due until its deadline is replaced. */
   due(nowMs: number, limit: number): readonly ActorId[] {
     const actors: ActorId[] = [];
     const popped: Deadline<ActorId>[] = [];

@@ -1,29 +1,31 @@
 /**
- * To which actors of a domain messages may be handed over in memory: those whose mailbox holds nothing that was sent
- * by an actor of the domain. A message that overtook another of the same sender would make that a repeat, and lost.
+ * Keeps messages between two actors in order when some of them are handed over in memory. A message may be handed over
+ * only to an actor whose mailbox has no message from its commit group. A message that overtook another one of the same
+ * source would make the receiver drop the other one as a repeat.
  */
 
 import type { ActorId } from "../../actors/actor.js";
 
 export class HandOverGuard {
-  readonly #actors = new Set<ActorId>();
+  readonly #allowed = new Set<ActorId>();
 
+  /** Returns true when a message may be handed over to the actor. */
   allows(actor: ActorId): boolean {
-    return this.#actors.has(actor);
+    return this.#allowed.has(actor);
   }
 
-  /** The mailbox has been read to its end, with everything that this domain had sent to it. */
+  /** Records that the mailbox of an actor was read to its end, with every message of the commit group. */
   mailboxEmptied(actor: ActorId): void {
-    this.#actors.add(actor);
+    this.#allowed.add(actor);
   }
 
-  /** A message for the actor goes to its mailbox. */
+  /** Records that a message goes to the mailbox of an actor. */
   messageQueued(actor: ActorId): void {
-    this.#actors.delete(actor);
+    this.#allowed.delete(actor);
   }
 
-  /** A tenure begins here: its last owner may have left something in any mailbox. */
+  /** Starts over with a new ownership: its previous owner may have left messages in any mailbox. */
   reset(): void {
-    this.#actors.clear();
+    this.#allowed.clear();
   }
 }

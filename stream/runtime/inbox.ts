@@ -1,12 +1,13 @@
 /**
- * What an actor remembers so that every command takes effect once: the last message applied of each actor that
- * writes to it, and the answers it gave, by command id, until their time. Part of the actor's state: folded from its
- * entries and saved in its snapshots.
+ * The facts by which an actor applies every command once: the last seq applied from each other actor, and the answers
+ * given to command ids, each until its time. An inbox is part of the actor's state: its entries fold into it, and its
+ * snapshots contain it.
  */
 
 import type { ActorId } from "../../actors/actor.js";
 import type { Entry } from "../log/ports.js";
 
+/** An answer that is repeated to the same command id until `untilMs` (Unix ms). */
 export interface Answer {
   readonly id: string;
   readonly reply: unknown;
@@ -20,6 +21,7 @@ export interface SavedInbox {
 
 export class Inbox {
   readonly #sources: Map<string, number>;
+  /** In the order in which the answers were given. */
   readonly #answers: Map<string, Answer>;
 
   constructor(saved: SavedInbox = { sources: {}, answers: [] }) {
@@ -27,12 +29,12 @@ export class Inbox {
     this.#answers = new Map(saved.answers.map(([id, reply, untilMs]) => [id, { id, reply, untilMs }]));
   }
 
-  /** The last message applied of an actor, 0 before any. */
+  /** Returns the last seq applied from an actor, 0 before the first. */
   lastSeqOf(source: ActorId): number {
     return this.#sources.get(source) ?? 0;
   }
 
-  /** Whether a message of an actor has been applied already. */
+  /** Returns true for a message that was applied already. */
   hasApplied(source: ActorId, seq: number): boolean {
     return seq <= this.lastSeqOf(source);
   }
@@ -41,25 +43,25 @@ export class Inbox {
     this.#sources.set(source, seq);
   }
 
-  /** The answer given to a command before, while it is remembered. */
+  /** Returns the answer that was given to a command id, while it is remembered. */
   answerTo(id: string, nowMs: number): Answer | undefined {
     const answer = this.#answers.get(id);
     return answer !== undefined && answer.untilMs >= nowMs ? answer : undefined;
   }
 
   remember(answer: Answer): void {
-    // Deleting first keeps the map in the order of giving, which `forget` walks.
+    // A map keeps the position of a key that is set again; `forgetExpired` needs the order of the answers.
     this.#answers.delete(answer.id);
     this.#answers.set(answer.id, answer);
   }
 
-  /** Takes over what an entry says. */
+  /** Applies the facts of an entry. */
   fold(entry: Entry<unknown>): void {
     for (const [source, seq] of Object.entries(entry.sources)) this.#sources.set(source, seq);
     for (const answer of entry.answers) this.remember(answer);
   }
 
-  /** Drops the oldest answers whose time is over. Those behind a longer-lived one wait for it. */
+  /** Forgets the oldest answers up to the first that is still valid. Expired answers after that one stay for now. */
   forgetExpired(nowMs: number): void {
     for (const { id, untilMs } of this.#answers.values()) {
       if (untilMs >= nowMs) return;
@@ -67,7 +69,7 @@ export class Inbox {
     }
   }
 
-  /** What a snapshot keeps at the given time. */
+  /** Returns the content for a snapshot, without the answers that have expired. */
   save(nowMs: number): SavedInbox {
     return {
       sources: Object.fromEntries(this.#sources),

@@ -1,7 +1,7 @@
 /**
- * One actor in memory: its state, its memory of what it has applied, and where it stands in the log. Pure steps:
- * messages and the time go in, a turn comes out. A turn that could not be committed means that the instance is ahead
- * of the log: then it is thrown away and loaded again.
+ * One actor in memory: its state, its inbox, and its position in the log. `run` applies messages at a given time and
+ * returns a turn, which is then committed; it does no I/O. After a failed commit the instance is ahead of the log and
+ * must be discarded; the actor is then loaded again.
  */
 
 import {
@@ -27,35 +27,35 @@ import {
 } from "../log/packing.js";
 import type { Entry } from "../log/ports.js";
 
-/** An actor of whatever kind, as the runtime sees it. */
+/** An actor of any kind, as the runtime sees it. */
 export type AnyActor = Actor<unknown, unknown, unknown, unknown, AnyOutgoing>;
 
-/** Which code runs an actor. */
+/** Returns the code of an actor. */
 export type ActorOf = (id: ActorId) => AnyActor;
 
-/** How long an answer is remembered when the asker does not say. */
+/** Time for which an answer is remembered by default, in ms. */
 export const DEFAULT_REMEMBER_MS = 10_000;
 
-/** A message of the mailbox, or one that was handed over in memory and has no place in it. */
+/** A message from the mailbox; or, without an id, one that was handed over in memory. */
 export interface Incoming {
   readonly id?: string | undefined;
   readonly body: string;
 }
 
-/** What came of some messages, to be committed as a whole. */
+/** The result of running some messages. It is committed as a whole. */
 export interface Turn {
   readonly change: Omit<Change, "partition" | "relayed">;
-  /** Whether there is anything to commit at all. */
+  /** True when there is anything to commit. */
   readonly changed: boolean;
-  /** What the commit adds to the delta stream, if anything. */
+  /** The entry that the commit adds to the delta stream, if it adds one. */
   readonly entry: Entry<unknown> | undefined;
-  /** How many of the messages are done with: all, unless there is a fault. */
+  /** Number of messages that were applied or skipped. Without a fault, all of them. */
   readonly handled: number;
-  /** For whoever asked, once committed. */
+  /** Answers to publish with the commit. */
   readonly replies: readonly Reply[];
-  /** Messages that were passed over because they are not well formed, and why. */
+  /** Malformed messages that were skipped. */
   readonly skipped: readonly Skipped[];
-  /** A broken invariant. What came before it is in the turn; the instance must not be used again. */
+  /** A broken invariant. The turn has everything before it; the instance must not be used again. */
   readonly fault: Error | undefined;
 }
 
@@ -64,13 +64,14 @@ export interface Skipped {
   readonly error: Error;
 }
 
+/** Content of a snapshot. */
 interface Saved {
   readonly state: unknown;
   readonly inbox: SavedInbox;
   readonly lastTs: number;
 }
 
-/** What is being gathered while a turn runs. */
+/** A turn while it runs. */
 class TurnDraft {
   readonly batches: Batch<unknown>[] = [];
   readonly sources: Record<string, number> = {};
@@ -80,12 +81,13 @@ class TurnDraft {
   handled = 0;
   fault: Error | undefined;
 
+  /** True when the commit adds an entry. */
   get hasEntry(): boolean {
     return this.batches.length + this.answers.length + Object.keys(this.sources).length > 0;
   }
 }
 
-/** What was thrown, as an error. */
+/** Returns a thrown value as an error. */
 export function errorOf(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
@@ -97,8 +99,9 @@ export class Instance {
   readonly #inbox: Inbox;
   #seq = 0;
   #cursor = NO_CURSOR;
+  /** Time of the last turn; time never goes back. */
   #lastTs = 0;
-  /** The deadline as the log has it. */
+  /** The deadline that the log has. */
   #deadlineInLog: number | null = null;
 
   private constructor(actor: AnyActor, id: ActorId, saved: Saved | undefined) {
@@ -109,12 +112,12 @@ export class Instance {
     this.#lastTs = saved?.lastTs ?? 0;
   }
 
-  /** The actor before its first command. */
+  /** Creates the actor as it is before its first command. */
   static create(actor: AnyActor, id: ActorId): Instance {
     return new Instance(actor, id, undefined);
   }
 
-  /** The actor as a snapshot has it; throws `CorruptLog`. */
+  /** Restores the actor from a snapshot. Throws `CorruptLog` when the hash is wrong. */
   static restore(actor: AnyActor, id: ActorId, snapshot: Snapshot): Instance {
     const instance = new Instance(actor, id, parseSnapshot(id, snapshot) as Saved);
     instance.#seq = snapshot.seq;
@@ -122,12 +125,12 @@ export class Instance {
     return instance;
   }
 
-  /** The last entry in the state. */
+  /** Seq of the last entry. */
   get seq(): number {
     return this.#seq;
   }
 
-  /** The last message applied. */
+  /** Id of the last applied message. */
   get cursor(): string {
     return this.#cursor;
   }
@@ -136,12 +139,12 @@ export class Instance {
     return this.#state;
   }
 
-  /** When the next tick is due (Unix ms), if at all. */
+  /** Time of the next tick (Unix ms), if there is one. */
   get deadline(): number | undefined {
     return this.#actor.deadline(this.#state);
   }
 
-  /** Takes over the next entry of the log; throws `CorruptLog` when it is not the next. */
+  /** Folds the next entry of the log into the state. Throws `CorruptLog` for any other entry. */
   fold(stored: StoredEntry): Entry<unknown> {
     if (stored.seq !== this.#seq + 1) {
       throw new CorruptLog(`${this.id}: entry ${stored.seq} follows ${this.#seq}`);
@@ -157,50 +160,45 @@ export class Instance {
     return entry;
   }
 
-  /** After the folding: the cursor and the deadline that the log has, which may be ahead of the last entry. */
+  /** Adopts the cursor and the deadline of the log after the last fold; the cursor may be ahead of the last entry. */
   adoptHead(cursor: string, deadlineMs: number | undefined): void {
     this.#cursor = cursor;
     this.#deadlineInLog = deadlineMs ?? null;
   }
 
-  /** Applies a due tick and then the messages, all at one time that never goes back. */
+  /** Applies the tick, if it is due, and then the messages, all at the same time. That time never goes back. */
   run(messages: readonly Incoming[], nowMs: number): Turn {
-    const expectedSeq = this.#seq;
-    const cursorBefore = this.#cursor;
+    const [expectedSeq, cursorBefore] = [this.#seq, this.#cursor];
     const now = Math.max(nowMs, this.#lastTs);
-    const turn = new TurnDraft();
+    const draft = new TurnDraft();
     this.#inbox.forgetExpired(now);
-    this.#tick(turn, now);
+    this.#tick(draft, now);
     for (const message of messages) {
-      if (turn.fault === undefined) this.#receive(turn, message, now);
-      if (turn.fault !== undefined) break;
-      turn.handled += 1;
+      if (draft.fault === undefined) this.#receive(draft, message, now);
+      if (draft.fault !== undefined) break;
+      draft.handled += 1;
       this.#cursor = message.id ?? this.#cursor;
     }
     this.#lastTs = now;
-    const entry: Entry<unknown> | undefined = turn.hasEntry
-      ? {
-          actor: this.id,
-          seq: expectedSeq + 1,
-          batches: turn.batches,
-          cursor: this.#cursor,
-          sources: turn.sources,
-          answers: turn.answers,
-        }
-      : undefined;
-    if (entry !== undefined) this.#seq = entry.seq;
+    const entry = draft.hasEntry ? this.#nextEntry(draft) : undefined;
+    const { handled, replies, skipped, fault } = draft;
     const change = {
       actor: this.id,
       expectedSeq,
       cursor: this.#cursor,
       entry: entry && packEntry(entry),
-      deadlineMs: turn.fault === undefined ? this.#changedDeadline() : undefined,
+      deadlineMs: fault === undefined ? this.#changedDeadline() : undefined,
     };
     const changed = entry !== undefined || this.#cursor !== cursorBefore || change.deadlineMs !== undefined;
-    const { handled: taken, replies, skipped, fault } = turn;
-    return { change, changed, entry, handled: taken, replies, skipped, fault };
+    return { change, changed, entry, handled, replies, skipped, fault };
   }
 
+  #nextEntry({ batches, sources, answers }: TurnDraft): Entry<unknown> {
+    this.#seq += 1;
+    return { actor: this.id, seq: this.#seq, batches, cursor: this.#cursor, sources, answers };
+  }
+
+  /** Returns the deadline if the log has another one, `null` for none. */
   #changedDeadline(): number | null | undefined {
     const deadline = this.deadline ?? null;
     if (deadline === this.#deadlineInLog) return undefined;
@@ -208,48 +206,48 @@ export class Instance {
     return deadline;
   }
 
-  #tick(turn: TurnDraft, now: number): void {
+  #tick(draft: TurnDraft, now: number): void {
     const deadline = this.deadline;
     if (deadline === undefined || deadline > now) return;
     try {
       const { deltas } = this.#actor.decide(this.#state, this.#actor.tick, now);
-      if (deltas.length > 0) turn.batches.push({ ts: now, deltas });
+      if (deltas.length > 0) draft.batches.push({ ts: now, deltas });
       else if (this.deadline === deadline)
-        throw new Error(`a tick at ${now} left the deadline ${deadline} as it was`);
+        throw new Error(`a tick at ${now} did not change the deadline ${deadline}`);
     } catch (thrown) {
-      turn.fault = errorOf(thrown);
+      draft.fault = errorOf(thrown);
     }
   }
 
-  #receive(turn: TurnDraft, message: Incoming, now: number): void {
+  #receive(draft: TurnDraft, message: Incoming, now: number): void {
     let envelope: Envelope;
     try {
       envelope = parseEnvelope(message.body);
     } catch (thrown) {
       if (!(thrown instanceof MalformedMessage)) throw thrown;
-      turn.skipped.push({ message, error: thrown });
+      draft.skipped.push({ message, error: thrown });
       return;
     }
-    if (this.#isRepeat(turn, envelope, now) || isExpired(envelope, now)) return;
-    this.#execute(turn, message, envelope, now);
+    if (this.#isRepeat(draft, envelope, now) || isExpired(envelope, now)) return;
+    this.#execute(draft, message, envelope, now);
   }
 
-  /** Whether the envelope has been applied before; if so, gives the remembered answer again. */
-  #isRepeat(turn: TurnDraft, envelope: Envelope, now: number): boolean {
+  /** Returns true for an envelope that was applied before, and repeats its answer if it is remembered. */
+  #isRepeat(draft: TurnDraft, envelope: Envelope, now: number): boolean {
     const { source, seq, id, replyTo } = envelope;
     if (source !== undefined && seq !== undefined) return this.#inbox.hasApplied(source, seq);
     const known = id === undefined ? undefined : this.#inbox.answerTo(id, now);
     if (known === undefined) return false;
-    if (replyTo !== undefined) turn.replies.push({ to: replyTo, id: known.id, reply: known.reply });
+    if (replyTo !== undefined) draft.replies.push({ to: replyTo, id: known.id, reply: known.reply });
     return true;
   }
 
-  /** Applies an envelope as a whole, or puts the fault in the turn when an invariant broke on the way. */
-  #execute(turn: TurnDraft, message: Incoming, envelope: Envelope, now: number): void {
+  /** Applies all commands of an envelope; after a fault, none of them counts. */
+  #execute(draft: TurnDraft, message: Incoming, envelope: Envelope, now: number): void {
     const { source, seq, id, replyTo, rememberMs = DEFAULT_REMEMBER_MS, notAfterMs = now } = envelope;
     const batches: Batch<unknown>[] = [];
     let reply: unknown = null;
-    let understood = true;
+    let isWellFormed = true;
     for (const command of envelope.commands) {
       try {
         const decision = this.#actor.decide(this.#state, command, now);
@@ -257,30 +255,30 @@ export class Instance {
         reply = decision.reply ?? null;
       } catch (thrown) {
         if (thrown instanceof MalformedCommand) {
-          turn.skipped.push({ message, error: thrown });
-          understood = false;
+          draft.skipped.push({ message, error: thrown });
+          isWellFormed = false;
           continue;
         }
-        turn.fault = errorOf(thrown);
+        draft.fault = errorOf(thrown);
         return;
       }
     }
-    turn.batches.push(...batches);
+    draft.batches.push(...batches);
     if (source !== undefined && seq !== undefined) {
-      turn.sources[source] = seq;
+      draft.sources[source] = seq;
       this.#inbox.recordApplied(source, seq);
     }
-    if (id === undefined || !understood) return;
+    if (id === undefined || !isWellFormed) return;
     if (rememberMs > 0) {
-      // Counted from the last moment at which a repeat may still be carried out, so none slips past the memory.
+      // A repeat may be executed until `notAfterMs`, so the answer is remembered from then on.
       const answer = { id, reply, untilMs: Math.max(now, notAfterMs) + rememberMs };
-      turn.answers.push(answer);
+      draft.answers.push(answer);
       this.#inbox.remember(answer);
     }
-    if (replyTo !== undefined) turn.replies.push({ to: replyTo, id, reply });
+    if (replyTo !== undefined) draft.replies.push({ to: replyTo, id, reply });
   }
 
-  /** The messages for other actors that follow from an entry: one envelope for each, with everything in order. */
+  /** Returns the messages to other actors that follow from an entry: one envelope for each actor. */
   outgoing(entry: Entry<unknown>): readonly Delivery[] {
     const byActor = new Map<ActorId, unknown[]>();
     for (const batch of entry.batches) {
@@ -296,6 +294,7 @@ export class Instance {
     }));
   }
 
+  /** Returns a snapshot of the actor. Every turn must have been committed. */
   snapshot(): Snapshot {
     const saved: Saved = {
       state: this.#actor.save(this.#state),
@@ -306,7 +305,7 @@ export class Instance {
   }
 }
 
-/** Whether nobody waits for the answer any more. */
+/** Returns true when the time to wait for the answer is over: the commands are then not executed. */
 function isExpired({ notAfterMs }: Envelope, now: number): boolean {
   return notAfterMs !== undefined && notAfterMs < now;
 }

@@ -1,20 +1,20 @@
 /**
- * The tenure of one partition: from taking it, with an epoch of its own, to losing it. It knows which of its actors
- * have something to do, keeps them in memory, and stops those that break; what they do is decided and committed by
- * the step of `domain.ts`. Whatever goes wrong, from a fence to a lost connection, ends the tenure; what was
- * committed is in the log, and the next tenure starts from there. There is no other way to recover.
+ * One ownership of a partition, from taking it under a new epoch to its end. A `Partition` knows which of its actors
+ * have work, keeps them in memory and halts those that fail; `CommitGroup` runs and commits them. Any failure, such as
+ * a fenced commit or a lost connection, ends the ownership, and the next one recovers from the log. There is no other
+ * way to recover.
  */
 
 import type { ActorId } from "../../actors/actor.js";
 import type { Clock } from "../log/clock.js";
-import { ActorDeadlines } from "./deadlines.js";
-import type { InlineRecord, Log, Notification, ActorStatus } from "../log/log.js";
+import type { ActorStatus, InlineRecord, Log, Notification } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
 import { CorruptLog, parseEntry } from "../log/packing.js";
+import { ActorCache, type CapturedSnapshot } from "./actor-cache.js";
+import { ActorDeadlines } from "./deadlines.js";
+import { type ActorOf, errorOf, Instance } from "./instance.js";
 import { loadActor } from "./recovery.js";
 import type { Relay, Sender } from "./relay.js";
-import { type ActorOf, errorOf, Instance } from "./instance.js";
-import { type CapturedSnapshot, ActorCache } from "./actor-cache.js";
 import type { SnapshotLimits } from "./snapshot-policy.js";
 
 export interface PartitionPorts {
@@ -26,20 +26,20 @@ export interface PartitionPorts {
   readonly snapshotLimits: SnapshotLimits;
 }
 
-/** An actor in memory that has something to do. */
+/** An actor in memory that has work. */
 export interface ReadyActor {
   readonly instance: Instance;
-  /** What rang, in order; undefined when its mailbox has to be read. */
+  /** The messages from notifications, in order; `undefined` when the mailbox must be read. */
   readonly inline: readonly InlineRecord[] | undefined;
 }
 
-/** Why a tenure ended when nothing was wrong with the log. */
+/** Ends an ownership that another worker took over or this worker gave up. The log is sound. */
 export class OwnershipLost extends Error {
-  override readonly name = "TenureLost";
+  override readonly name = "OwnershipLost";
 }
 
-const RELAY_PAGE = 200;
-/** An actor with so many entries left behind by an earlier tenure is loaded once, so that they get trimmed. */
+const RELAY_PAGE_ENTRIES = 200;
+/** A new owner loads an actor with more entries than this once, so that they get trimmed. */
 const MAX_LEFTOVER_ENTRIES = 100;
 
 export class Partition implements Sender {
@@ -47,20 +47,22 @@ export class Partition implements Sender {
   readonly epoch: number;
   readonly #ports: PartitionPorts;
   readonly #cache: ActorCache;
-  /** Actors with something to do, and the messages that their rings carried; undefined when some were not carried. */
+  /** Actors with messages, and these messages; `undefined` for an actor whose mailbox must be read. */
   readonly #pending = new Map<ActorId, InlineRecord[] | undefined>();
   readonly #halted = new Set<ActorId>();
-  /** Actors that an earlier tenure stopped; they get another chance, and the mark goes when they take it. */
+  /** Actors that an earlier owner halted. They run again, and their first commit removes the record of the halt. */
   #haltedBefore = new Set<ActorId>();
   readonly #deadlines = new ActorDeadlines();
+  /** Actors to load once, so that their leftover entries get trimmed. */
   readonly #toTrim: ActorId[] = [];
   #scannedOnce = false;
   #mustScan = true;
   readonly #loading = new Map<ActorId, Promise<void>>();
+  /** A snapshot that `maintain` has yet to write. */
   #capturedSnapshot: CapturedSnapshot | undefined;
   #endReason: unknown;
   #ended = false;
-  /** Called when there may be something to do, or the tenure has ended. */
+  /** Called when an actor may have work, and when the ownership ends. */
   onChange: () => void = () => undefined;
 
   constructor(name: string, epoch: number, ports: PartitionPorts) {
@@ -74,11 +76,12 @@ export class Partition implements Sender {
     return this.#ended;
   }
 
-  /** Why the tenure ended. */
+  /** Why the ownership ended. */
   get endReason(): unknown {
     return this.#endReason;
   }
 
+  /** Ends the ownership; only the first reason is kept. */
   end(reason: unknown): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -86,7 +89,7 @@ export class Partition implements Sender {
     this.onChange();
   }
 
-  /** The command bell rang. */
+  /** Receives a notification of new messages. */
   notify(notification: Notification): void {
     if (notification.scanAll) this.#mustScan = true;
     for (const { actor, inline } of notification.notices) {
@@ -100,30 +103,30 @@ export class Partition implements Sender {
     this.onChange();
   }
 
-  /** There may be something in the mailbox of an actor. */
+  /** Marks the mailbox of an actor as possibly not empty. */
   markUnread(actor: ActorId): void {
     this.notify({ partition: this.name, notices: [{ actor }], scanAll: false });
   }
 
-  /** Whether a step would do something now. */
+  /** Returns true when a step would do something at this time. */
   hasWork(nowMs: number): boolean {
     if (this.#ended) return false;
     return this.#mustScan || this.#pending.size > 0 || (this.nextDeadline() ?? Infinity) <= nowMs;
   }
 
-  /** Whether anything in the partition may have changed. */
+  /** True when any mailbox may have unread messages, so that all must be scanned. */
   get mustScan(): boolean {
     return this.#mustScan && !this.#ended;
   }
 
-  /** When the next tick is due (Unix ms), if at all. */
+  /** Returns the time of the next tick (Unix ms), if there is one. */
   nextDeadline(): number | undefined {
     return this.#deadlines.next();
   }
 
   /**
-   * Finds what rang unheard, and at first what an earlier tenure has left: messages to relay,
-   * deadlines. Never rejects; a failure ends the tenure.
+   * Finds the actors with unread messages. The first scan also finds the work left by the previous owner: deadlines,
+   * messages to relay and entries to trim. Never rejects; a failure ends the ownership.
    */
   async scan(): Promise<void> {
     this.#mustScan = false;
@@ -149,14 +152,18 @@ export class Partition implements Sender {
     }
   }
 
-  /** Relays what the last tenure committed and may not have sent. Comes before anything that this one commits. */
+  /** Relays the entries that the previous owner may not have relayed, before any entry of this ownership. */
   async #relayLeftovers({ actor, head }: ActorStatus): Promise<void> {
     const { log, relay, actorOf } = this.#ports;
     const router = Instance.create(actorOf(actor), actor);
     for (let seq = head.relayed; seq < head.seq;) {
-      const [found] = await log.readEntries([{ partition: this.name, actor, afterSeq: seq }], RELAY_PAGE);
+      const reads = [{ partition: this.name, actor, afterSeq: seq }];
+      const [found] = await log.readEntries(reads, RELAY_PAGE_ENTRIES);
       if (found === undefined || found.gap) {
-        this.halt(actor, new CorruptLog(`${actor}: the entries after ${seq} are gone, and were not relayed`));
+        this.halt(
+          actor,
+          new CorruptLog(`${actor}: the entries after ${seq} are missing, and were not relayed`),
+        );
         return;
       }
       for (const stored of found.entries) {
@@ -169,19 +176,19 @@ export class Partition implements Sender {
   }
 
   /**
-   * The actors that have something to do, at most `limit`, as far as they are in memory. The others are loaded beside
-   * the steps, and have something to do again when they are there.
+   * Takes at most `limit` actors that have work, and returns those that are in memory. The others are loaded in the
+   * background, and have work again when they are in memory.
    */
   takeReady(limit: number): readonly ReadyActor[] {
-    const chosen = new Map<ActorId, InlineRecord[] | undefined>();
-    for (const actor of this.#deadlines.due(this.#ports.clock.now(), limit)) chosen.set(actor, []);
+    const selected = new Map<ActorId, InlineRecord[] | undefined>();
+    for (const actor of this.#deadlines.due(this.#ports.clock.now(), limit)) selected.set(actor, []);
     for (const [actor, inline] of this.#pending) {
-      if (chosen.size >= limit) break;
-      chosen.set(actor, inline);
+      if (selected.size >= limit) break;
+      selected.set(actor, inline);
     }
     const ready: ReadyActor[] = [];
     const missing: ActorId[] = [];
-    for (const [actor, inline] of chosen) {
+    for (const [actor, inline] of selected) {
       this.#pending.delete(actor);
       const instance = this.hold(actor);
       if (instance !== undefined) ready.push({ instance, inline });
@@ -193,7 +200,7 @@ export class Partition implements Sender {
 
   #beginLoading(actors: readonly ActorId[]): void {
     const deadlines = new Map(actors.map((actor) => [actor, this.#deadlines.get(actor)]));
-    // Their ticks wait until they are there.
+    // An actor without a deadline is not due again while it is loading.
     for (const actor of actors) this.#deadlines.set(actor, undefined);
     const loading = this.#load(deadlines)
       .catch((error: unknown) => this.end(error))
@@ -203,18 +210,17 @@ export class Partition implements Sender {
     for (const actor of actors) this.#loading.set(actor, loading);
   }
 
-  /** Resolves when nothing that was asked for has yet to be loaded. */
+  /** Resolves when no actor is being loaded. */
   async loaded(): Promise<void> {
     await Promise.all(this.#loading.values());
   }
 
-  /** Brings actors into memory, with the deadlines that the log has. One that cannot be loaded is stopped. */
+  /** Loads actors, and restores their deadlines. Halts an actor that cannot be loaded. */
   async #load(deadlines: ReadonlyMap<ActorId, number | undefined>): Promise<void> {
-    const { log, actorOf, logger } = this.#ports;
     await Promise.all(
       [...deadlines].map(async ([actor, deadline]) => {
         try {
-          const { instance, head } = await loadActor(log, this.name, actorOf(actor), actor, logger);
+          const { instance, head } = await loadActor(this.#ports, this.name, actor);
           instance.adoptHead(head.cursor, deadline);
           this.#cache.add(instance, head);
           this.#loading.delete(actor);
@@ -228,17 +234,17 @@ export class Partition implements Sender {
     );
   }
 
-  /** The actor, if it is in memory, for the step that is under way. */
+  /** Returns an actor if it is in memory, and keeps it there until the end of the step. */
   hold(actor: ActorId): Instance | undefined {
     return this.#cache.hold(actor);
   }
 
-  /** The step is over. */
+  /** Ends the step. */
   release(): void {
     this.#cache.release();
   }
 
-  /** Runs code of an actor. What it throws stops that actor, and only that. */
+  /** Runs code of an actor. An error halts that actor, and no other. */
   runOrHalt<T>(actor: ActorId, run: () => T): T | undefined {
     try {
       return run();
@@ -248,7 +254,7 @@ export class Partition implements Sender {
     }
   }
 
-  /** A turn of an actor has been committed. */
+  /** Records that a turn of an actor is committed. */
   committed(instance: Instance, wroteEntry: boolean): void {
     const actor = instance.id;
     if (wroteEntry) this.#cache.used(actor);
@@ -256,9 +262,9 @@ export class Partition implements Sender {
     if (this.#haltedBefore.delete(actor)) this.#recordHalt(actor, undefined);
   }
 
-  /** Stops an actor for this tenure: it answers nothing and its mailbox fills. The others go on. */
+  /** Halts an actor for this ownership: it answers no command, and its mailbox fills. Other actors continue. */
   halt(actor: ActorId, error: Error): void {
-    this.#ports.logger.error({ err: error, actor }, "an actor is stopped");
+    this.#ports.logger.error({ err: error, actor }, "an actor is halted");
     this.#halted.add(actor);
     this.#pending.delete(actor);
     this.#cache.remove(actor);
@@ -266,25 +272,25 @@ export class Partition implements Sender {
     this.#recordHalt(actor, error.message);
   }
 
-  /**
-   * Takes a snapshot of one of these actors, all committed, when one is due; `tidy` writes it. An actor whose state
-   * cannot be written down goes on without, and its log keeps growing.
-   */
-  captureSnapshot(actors: readonly ActorId[]): void {
-    try {
-      this.#capturedSnapshot ??= this.#cache.capture(actors);
-    } catch (error) {
-      this.#ports.logger.error({ err: error, partition: this.name }, "an actor cannot be snapshotted");
-    }
-  }
-
   #recordHalt(actor: ActorId, reason: string | undefined): void {
     this.#ports.log.markHalted(actor, reason).catch((error: unknown) => this.end(error));
   }
 
   /**
-   * What can wait: noticing that the tenure is over, writing a captured snapshot, forgetting old entries, dropping idle
-   * actors from memory. Runs beside `step`; never rejects.
+   * Captures a snapshot of one of these actors, if one is due; `maintain` writes it. All of them must be committed. An
+   * actor that fails to save its state continues without a snapshot, and its log grows.
+   */
+  captureSnapshot(actors: readonly ActorId[]): void {
+    try {
+      this.#capturedSnapshot ??= this.#cache.capture(actors);
+    } catch (error) {
+      this.#ports.logger.error({ err: error, partition: this.name }, "the snapshot of an actor failed");
+    }
+  }
+
+  /**
+   * Confirms the ownership, writes the captured snapshot, trims old entries and evicts an idle actor. Runs beside
+   * `step`. Never rejects; a failure ends the ownership.
    */
   async maintain(): Promise<void> {
     try {
@@ -293,8 +299,8 @@ export class Partition implements Sender {
         await this.#writeSnapshot(this.#capturedSnapshot);
         this.#capturedSnapshot = undefined;
       }
-      const idle = this.#cache.evictIdle((actor) => this.#deadlines.get(actor) !== undefined);
-      if (idle !== undefined) await this.#writeSnapshot(idle);
+      const evicted = this.#cache.evictIdle((actor) => this.#deadlines.get(actor) !== undefined);
+      if (evicted !== undefined) await this.#writeSnapshot(evicted);
       const toTrim = this.#toTrim.shift();
       if (toTrim !== undefined) this.markUnread(toTrim);
     } catch (error) {
@@ -303,8 +309,8 @@ export class Partition implements Sender {
   }
 
   /**
-   * Commits nothing, only to be fenced where another took over in a pause and has let go again: nobody would tick or
-   * relay until the next command. Ends the tenure then.
+   * Commits nothing, and ends the ownership when that is fenced. Without this check, a worker that paused while another
+   * one took the partition and released it would neither tick nor relay until the next command.
    */
   async #confirmOwnership(): Promise<void> {
     const ownerships = [{ partition: this.name, epoch: this.epoch }];
@@ -312,10 +318,11 @@ export class Partition implements Sender {
     if (outcome.kind === "fenced") this.end(new OwnershipLost(`${this.name} had another owner`));
   }
 
-  async #writeSnapshot({ actor, snapshot, copies, trimBelow: keepFrom }: CapturedSnapshot): Promise<void> {
+  async #writeSnapshot({ actor, snapshot, copies, trimBelow }: CapturedSnapshot): Promise<void> {
+    const { log } = this.#ports;
     for (let copy = 0; copy < copies; copy += 1) {
-      await this.#ports.log.writeSnapshot(this.name, this.epoch, actor, snapshot);
+      await log.writeSnapshot(this.name, this.epoch, actor, snapshot);
     }
-    await this.#ports.log.trim(this.name, actor, keepFrom);
+    await log.trim(this.name, actor, trimBelow);
   }
 }

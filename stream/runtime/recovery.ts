@@ -1,88 +1,98 @@
-/** Brings an actor back from the log: its latest sound snapshot and the entries after it. */
+/** Recovery of an actor from the log: its latest sound snapshot, and the entries after it. */
 
-import type { ActorId } from "../../actors/actor.js";
+import { type ActorId, partitionOf } from "../../actors/actor.js";
 import type { Head, Log } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
 import { CorruptLog } from "../log/packing.js";
-import { type AnyActor, Instance } from "./instance.js";
+import { type ActorOf, Instance } from "./instance.js";
 
-const PAGE = 500;
-const LOAD_TRIES = 3;
+export interface RecoveryPorts {
+  readonly log: Log;
+  readonly actorOf: ActorOf;
+  readonly logger: Logger;
+}
 
-/** The actor as the log has it now. Throws `CorruptLog` like `recover`. */
-export async function loadActor(
-  log: Log,
-  partition: string,
-  actor: AnyActor,
+const PAGE_ENTRIES = 500;
+const MAX_TRIES = 3;
+
+/**
+ * Returns the state of an actor and its seq, at the head of the log or later. To miss no entry, a reader follows the
+ * actor first and then ignores the entries up to this seq. The caller may change the state.
+ */
+export async function loadState(
+  ports: RecoveryPorts,
   id: ActorId,
-  logger: Logger,
+): Promise<{ readonly state: unknown; readonly seq: number }> {
+  const { instance } = await loadActor(ports, partitionOf(id), id);
+  return { state: instance.state, seq: instance.seq };
+}
+
+/** Recovers an actor, and returns the head from which it was recovered. Throws `CorruptLog` like `recover`. */
+export async function loadActor(
+  ports: RecoveryPorts,
+  partition: string,
+  id: ActorId,
 ): Promise<{ readonly instance: Instance; readonly head: Head }> {
   for (let tries = 1; ; tries += 1) {
-    const [head] = await log.heads(partition, [id]);
-    if (head === undefined) throw new Error(`no head of ${id}`);
+    const [head] = await ports.log.heads(partition, [id]);
+    if (head === undefined) throw new Error(`the log returned no head of ${id}`);
     try {
-      return { instance: await recover(log, partition, actor, id, head, logger), head };
+      return { instance: await recover(ports, partition, id, head), head };
     } catch (error) {
-      // Its entries may have been trimmed meanwhile, after a newer snapshot.
-      if (tries === LOAD_TRIES) throw error;
+      // After a newer snapshot, entries may have been trimmed between the reads.
+      if (tries === MAX_TRIES) throw error;
     }
   }
 }
 
 /**
- * The actor as of `head`, or later when its owner goes on meanwhile. A snapshot whose hash is wrong is passed over
- * for the one before it, and that for the very first entry. Throws `CorruptLog` when what is needed is not there or
- * does not fold; that is for people to mend.
+ * Recovers an actor as of `head`, or later when its owner commits meanwhile. A snapshot with a wrong hash is replaced
+ * by the previous one, and that by the first entry. Throws `CorruptLog` when entries are missing or do not fold; an
+ * operator must then repair the log.
  */
-export async function recover(
-  log: Log,
-  partition: string,
-  actor: AnyActor,
-  id: ActorId,
-  head: Head,
-  logger: Logger,
-): Promise<Instance> {
-  const instance = await latestSnapshot(log, partition, actor, id, head, logger);
+async function recover(ports: RecoveryPorts, partition: string, id: ActorId, head: Head): Promise<Instance> {
+  const instance = await latestSnapshot(ports, partition, id, head);
   while (instance.seq < head.seq) {
-    const [found] = await log.readEntries([{ partition, actor: id, afterSeq: instance.seq }], PAGE);
+    const reads = [{ partition, actor: id, afterSeq: instance.seq }];
+    const [found] = await ports.log.readEntries(reads, PAGE_ENTRIES);
     if (found === undefined || found.gap) {
-      throw new CorruptLog(`${id}: the entries after ${instance.seq} are gone, and it stands at ${head.seq}`);
+      throw new CorruptLog(`${id}: the entries after ${instance.seq} are missing; the last is ${head.seq}`);
     }
     for (const entry of found.entries) orCorrupt(id, () => instance.fold(entry));
   }
   return instance;
 }
 
+/** Restores the latest sound snapshot, or creates the actor when there is none. */
 async function latestSnapshot(
-  log: Log,
+  ports: RecoveryPorts,
   partition: string,
-  actor: AnyActor,
   id: ActorId,
   head: Head,
-  logger: Logger,
 ): Promise<Instance> {
+  const { log, actorOf, logger } = ports;
   const kept: ("latest" | "previous")[] = [];
   if (head.snapshot > 0) kept.push("latest");
   if (head.previous > 0) kept.push("previous");
   for (const which of kept) {
     const snapshot = await log.readSnapshot(partition, id, which);
     try {
-      if (snapshot !== undefined) return orCorrupt(id, () => Instance.restore(actor, id, snapshot));
+      if (snapshot !== undefined) return orCorrupt(id, () => Instance.restore(actorOf(id), id, snapshot));
       throw new CorruptLog(`the ${which} snapshot of ${id} is missing`);
     } catch (error) {
       if (!(error instanceof CorruptLog)) throw error;
-      logger.error({ err: error, actor: id, which }, "a snapshot cannot be used, going further back");
+      logger.error({ err: error, actor: id, which }, "a snapshot cannot be used; an earlier one is tried");
     }
   }
-  return Instance.create(actor, id);
+  return Instance.create(actorOf(id), id);
 }
 
-/** Whatever goes wrong in folding what the log has says that it does not fit the code. */
+/** Rethrows any error while folding an entry or restoring a snapshot as `CorruptLog`. */
 function orCorrupt<T>(id: ActorId, fold: () => T): T {
   try {
     return fold();
   } catch (error) {
     if (error instanceof CorruptLog) throw error;
-    throw new CorruptLog(`what the log has of ${id} does not fold`, { cause: error });
+    throw new CorruptLog(`the log of ${id} does not fold`, { cause: error });
   }
 }

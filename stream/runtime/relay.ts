@@ -1,14 +1,16 @@
 /**
- * Carries the messages of committed entries to the mailboxes of other actors, in the order of the entries. One
- * append at a time per destination partition, so nothing overtakes; an append whose outcome is unknown drops the
- * senders, whose next owner starts again from their relay cursor. The receivers drop what they get twice.
+ * Copies the messages of committed entries to the mailboxes of other actors, in the order of the entries. At most one
+ * append per destination partition is in progress, so no message overtakes another. When the outcome of an append is
+ * unknown, the ownership of each sender ends, and its next owner resumes from the recorded relay positions. A receiver
+ * drops the messages that it receives twice.
  */
 
 import { type ActorId, partitionOf } from "../../actors/actor.js";
 import type { Delivery, Log, Mark } from "../log/log.js";
 
-/** The tenure of a partition, whose entries are being relayed. */
+/** The ownership of a partition whose entries are relayed. */
 export interface Sender {
+  /** The partition. */
   readonly name: string;
   readonly ended: boolean;
   end(reason: unknown): void;
@@ -21,22 +23,28 @@ interface QueuedMessage {
   readonly entry: EntryProgress;
 }
 
+/** An entry with messages that are not appended yet. */
 interface EntryProgress {
   readonly seq: number;
   unsent: number;
 }
 
-/** How far the entries of one actor have been relayed. */
+/** Relay progress of one actor. */
 interface RelayProgress {
+  /** Entries that are not relayed, in order. */
   readonly entries: EntryProgress[];
+  /** Seq of the last relayed entry. */
   relayed: number;
+  /** The value of `relayed` that the log has. */
   written: number;
 }
 
+/** Most messages in one append. */
 const MAX_MESSAGES = 1_000;
 
 export class Relay {
   readonly #log: Log;
+  /** Messages to send, by destination partition. */
   readonly #queues = new Map<string, QueuedMessage[]>();
   readonly #sending = new Map<string, Promise<void>>();
   readonly #progress = new Map<Sender, Map<ActorId, RelayProgress>>();
@@ -45,7 +53,7 @@ export class Relay {
     this.#log = log;
   }
 
-  /** Takes over the messages of an entry, possibly none. Entries of one actor must come in order. */
+  /** Queues the messages of an entry, possibly none. The entries of one actor must come in order. */
   enqueue(sender: Sender, source: ActorId, seq: number, outgoing: readonly Delivery[]): void {
     const progress = this.#progressOf(sender, source);
     const entry = { seq, unsent: outgoing.length };
@@ -74,31 +82,29 @@ export class Relay {
     return progress;
   }
 
-  /** The partitions that messages wait for and none is being sent to. */
+  /** Returns the partitions with queued messages to which no append is in progress. */
   destinations(): readonly string[] {
     return [...this.#queues.keys()].filter((destination) => !this.#sending.has(destination));
   }
 
-  /** Whether messages for a partition wait or are being sent. */
+  /** Returns true while messages for a partition are queued or being appended. */
   isWaiting(destination: string): boolean {
     return this.#queues.has(destination);
   }
 
-  /** Whether everything of a sender has been delivered. */
+  /** Returns true when every entry of a sender is relayed. */
   isIdle(sender: Sender): boolean {
-    return [...(this.#progress.get(sender)?.values() ?? [])].every(
-      ({ entries: underWay }) => underWay.length === 0,
-    );
+    return [...(this.#progress.get(sender)?.values() ?? [])].every(({ entries }) => entries.length === 0);
   }
 
-  /** Whether everything of an actor has been delivered. */
+  /** Returns true when every entry of an actor is relayed. */
   isRelayed(sender: Sender, source: ActorId): boolean {
     return (this.#progress.get(sender)?.get(source)?.entries.length ?? 0) === 0;
   }
 
   /**
-   * Sends the next messages for one partition, or waits for those that are being sent. Never rejects: a failure drops
-   * the senders concerned.
+   * Appends the next messages for one partition, or waits for the append in progress. Never rejects: a failure ends the
+   * ownership of every sender concerned.
    */
   step(destination: string): Promise<void> {
     let sending = this.#sending.get(destination);
@@ -112,19 +118,17 @@ export class Relay {
   async #send(destination: string): Promise<void> {
     const queue = this.#queues.get(destination) ?? [];
     const messages: QueuedMessage[] = [];
-    let taken = 0;
+    let dequeued = 0;
     for (const message of queue) {
       if (messages.length === MAX_MESSAGES) break;
-      taken += 1;
+      dequeued += 1;
       if (!message.sender.ended) messages.push(message);
     }
-    queue.splice(0, taken);
+    queue.splice(0, dequeued);
     if (messages.length > 0) {
+      const deliveries = messages.map(({ delivery }) => delivery);
       try {
-        await this.#log.append(
-          destination,
-          messages.map(({ delivery }) => delivery),
-        );
+        await this.#log.append(destination, deliveries);
         for (const { entry } of messages) entry.unsent -= 1;
         for (const progress of new Set(messages.map((message) => message.progress))) advance(progress);
       } catch (error) {
@@ -134,11 +138,12 @@ export class Relay {
     if (queue.length === 0) this.#queues.delete(destination);
   }
 
-  /** Writes down how far each actor has got, and forgets dropped senders. A failure drops the sender. */
+  /** Records the progress of every actor in the log, and forgets the senders that have ended. */
   async flush(): Promise<void> {
     await Promise.all([...this.#progress.keys()].map((sender) => this.flushOf(sender)));
   }
 
+  /** Does what `flush` does, for one sender. A failure ends the ownership of the sender. */
   async flushOf(sender: Sender): Promise<void> {
     const actors = this.#progress.get(sender);
     if (actors === undefined) return;
@@ -161,11 +166,11 @@ export class Relay {
   }
 }
 
-/** Moves an actor on past the entries of which every message has been delivered. */
+/** Moves `relayed` past the first entries that have no unsent message. */
 function advance(progress: RelayProgress): void {
   let done = 0;
-  for (const { seq, unsent: left } of progress.entries) {
-    if (left > 0) break;
+  for (const { seq, unsent } of progress.entries) {
+    if (unsent > 0) break;
     progress.relayed = seq;
     done += 1;
   }

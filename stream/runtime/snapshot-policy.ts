@@ -1,16 +1,20 @@
-/** When an actor in memory is due for a snapshot, and which of its entries a reader may still want to resume from. */
+/** Snapshot policy of one actor: when a snapshot is due, and which entries a reader may still resume from. */
 
-/** A simulation makes these small, so that a short run has snapshots, trimming and actors that are let go. */
+/** Limits of the policy. A simulation makes them small, so that a short run has snapshots, trims and evictions. */
 export interface SnapshotLimits {
-  /** A snapshot is due after so many entries, */
+  /** A snapshot is due after this many entries. */
   readonly snapshotEntries: number;
-  /** or after this time, when there are at least so many that folding them takes longer than writing one. */
+  /** A snapshot is also due after this time, when there are at least `snapshotMinEntries` entries since the last. */
   readonly snapshotMs: number;
+  /** Number of entries that take longer to fold than a snapshot takes to write. */
   readonly snapshotMinEntries: number;
-  /** Contract section 6: what can be resumed from. An entry has at least one batch. */
+  /** Resume window in entries (contract section 6). An entry has at least one batch. */
   readonly resumeEntries: number;
+  /** Resume window in time (contract section 6). */
   readonly resumeMs: number;
-  /** Longer than the resume window, so that an actor that is let go can have all its old entries trimmed. */
+  /**
+   * Idle time before eviction. Longer than the resume window, so that an evicted actor's old entries can be trimmed.
+   */
   readonly idleMs: number;
 }
 
@@ -23,7 +27,7 @@ export const SNAPSHOT_LIMITS: SnapshotLimits = {
   idleMs: 900_000,
 };
 
-/** How many moments of the resume window are remembered. */
+/** Number of moments of the resume window at which the seq is sampled. */
 const SAMPLES = 20;
 
 export class SnapshotPolicy {
@@ -31,7 +35,7 @@ export class SnapshotPolicy {
   #snapshotSeq: number;
   #snapshotAtMs: number;
   #usedAtMs: number;
-  /** Which seq was the last at some moments of the last ten minutes, oldest first. */
+  /** The last seq at some moments of the resume window, oldest first. */
   readonly #samples: { readonly atMs: number; readonly seq: number }[];
 
   constructor(limits: SnapshotLimits, snapshotSeq: number, seq: number, nowMs: number) {
@@ -42,6 +46,7 @@ export class SnapshotPolicy {
     this.#samples = [{ atMs: nowMs, seq }];
   }
 
+  /** Seq of the latest snapshot. */
   get snapshotSeq(): number {
     return this.#snapshotSeq;
   }
@@ -50,6 +55,7 @@ export class SnapshotPolicy {
     return nowMs - this.#usedAtMs >= this.#limits.idleMs;
   }
 
+  /** Records that the actor has committed an entry. */
   used(seq: number, nowMs: number): void {
     this.#usedAtMs = nowMs;
     const last = this.#samples.at(-1);
@@ -70,7 +76,7 @@ export class SnapshotPolicy {
     this.#snapshotAtMs = nowMs;
   }
 
-  /** The first entry of the resume window: whichever of its two limits keeps less. */
+  /** Returns the seq of the first entry of the resume window. Of its two limits, the one that keeps less applies. */
   resumeFrom(seq: number, nowMs: number): number {
     const { resumeEntries, resumeMs } = this.#limits;
     while ((this.#samples[1]?.atMs ?? Infinity) <= nowMs - resumeMs) this.#samples.shift();

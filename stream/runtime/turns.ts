@@ -1,24 +1,26 @@
-/** What the actors of one step decide: their turns, in the order in which they follow from each other. */
+/**
+ * The turns of one step: each selected actor runs on its messages, and so do the actors that receive messages in turn.
+ */
 
 import type { ActorId } from "../../actors/actor.js";
 import type { Delivery } from "../log/log.js";
-import type { Partition } from "./partition.js";
 import { errorOf, type Incoming, type Instance, type Turn } from "./instance.js";
+import type { Partition } from "./partition.js";
 
-/** An actor in memory, and its tenure. */
+/** An actor in memory, and the ownership under which it runs. */
 export interface Slot {
   readonly partition: Partition;
   readonly instance: Instance;
 }
 
-/** A turn of an actor, and what becomes of its messages. */
+/** The turn of an actor, and the messages that follow from it. */
 export interface StepResult extends Slot {
   readonly turn: Turn;
-  /** Whether it is known which messages follow from it. */
+  /** False when the actor failed to return the messages that follow from the turn. */
   readonly isRouted: boolean;
-  /** Why the actor must not go on. */
+  /** Why the actor must be halted, if it must. */
   readonly fault: Error | undefined;
-  /** Messages that were not handed over, and go by the relay. */
+  /** The messages that were not handed over, and are left to the relay. */
   readonly unsent: Delivery[];
 }
 
@@ -27,24 +29,25 @@ interface RoutedMessage {
   readonly delivery: Delivery;
 }
 
-/** How often a message may lead to another within one step; an order leads to two. The rest goes by the relay. */
+/** Longest chain of messages in one step; an order takes two. The relay carries the messages after that. */
 const MAX_ROUNDS = 8;
 
 export class Turns {
+  /** The results of all turns, in the order in which they follow from each other. */
   readonly results: StepResult[] = [];
   readonly #nowMs: number;
   readonly #slotOf: (actor: ActorId) => Slot | undefined;
-  /** Those to which nothing is handed over any more. */
+  /** Actors to which no further message may be handed over in this step. */
   readonly #closed = new Set<ActorId>();
   #messages: RoutedMessage[] = [];
 
-  /** `seatOf` gives the actors that messages may be handed over to. */
+  /** `slotOf` returns an actor when messages may be handed over to it. */
   constructor(nowMs: number, slotOf: (actor: ActorId) => Slot | undefined) {
     this.#nowMs = nowMs;
     this.#slotOf = slotOf;
   }
 
-  /** Lets an actor take messages. Gives how many of them are done with. */
+  /** Runs an actor on messages. Returns the number of messages that it handled. */
   run({ partition, instance }: Slot, messages: readonly Incoming[]): number {
     const actor = instance.id;
     const turn = partition.runOrHalt(actor, () => instance.run(messages, this.#nowMs));
@@ -66,39 +69,39 @@ export class Turns {
     else this.#messages.push(message);
   }
 
-  /** What comes after a message that goes by the relay must not overtake it. */
+  /** Leaves a message to the relay, and with it all later ones to the same actor, so that none overtakes it. */
   #leaveToRelay({ from, delivery }: RoutedMessage): void {
     this.#closed.add(delivery.to);
     from.unsent.push(delivery);
   }
 
-  /** Hands the messages over to the actors in memory, and those that follow from them. */
+  /** Hands the messages over to their actors in memory, round by round, and runs these actors. */
   handOver(): void {
     for (let round = 0; round < MAX_ROUNDS && this.#messages.length > 0; round += 1) {
-      const byActor = new Map<ActorId, RoutedMessage[]>();
-      for (const message of this.#messages) {
-        const messages = byActor.get(message.delivery.to);
-        if (messages === undefined) byActor.set(message.delivery.to, [message]);
-        else messages.push(message);
-      }
+      const messages = this.#messages;
       this.#messages = [];
-      for (const [actor, messages] of byActor) {
+      for (const [actor, received] of byActor(messages)) {
         const slot = this.#closed.has(actor) ? undefined : this.#slotOf(actor);
-        const taken =
-          slot === undefined
-            ? 0
-            : this.run(
-                slot,
-                messages.map(({ delivery }) => delivery),
-              );
-        for (const message of messages.slice(taken)) this.#leaveToRelay(message);
+        const bodies = received.map(({ delivery }) => delivery);
+        const handled = slot === undefined ? 0 : this.run(slot, bodies);
+        for (const message of received.slice(handled)) this.#leaveToRelay(message);
       }
     }
     for (const message of this.#messages) this.#leaveToRelay(message);
   }
 }
 
-/** The messages that follow from a turn; one that cannot tell them must not go on. */
+function byActor(messages: readonly RoutedMessage[]): ReadonlyMap<ActorId, readonly RoutedMessage[]> {
+  const groups = new Map<ActorId, RoutedMessage[]>();
+  for (const message of messages) {
+    const group = groups.get(message.delivery.to);
+    if (group === undefined) groups.set(message.delivery.to, [message]);
+    else group.push(message);
+  }
+  return groups;
+}
+
+/** Returns the messages that follow from a turn. An actor that cannot name them has a fault and must be halted. */
 function outgoingOf(
   instance: Instance,
   { entry, fault }: Turn,

@@ -1,19 +1,18 @@
 /**
- * One worker process: takes its share of the partitions, steps them, relays and answers, and hands over on the way
- * out. Everything that decides is in `domain.ts`; here is only what runs when. `beat` and the parts it makes can
- * be stepped one by one instead of being started, which is what a simulation does.
+ * One worker process: takes its share of the partitions, steps their commit groups, and hands the partitions over when
+ * it stops. `CommitGroup` processes the commands; this file schedules it. A simulation calls `beat`, `step` and the
+ * other parts itself instead of `start`.
  */
 
 import { PARTITIONS } from "../../actors/actor.js";
-import type { Clock } from "../log/clock.js";
-import { sleep } from "../log/clock.js";
-import { assignedTo } from "./assignment.js";
-import { CommitGroup } from "./commit-group.js";
+import { type Clock, sleep } from "../log/clock.js";
 import type { Listener, Log, Notification } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
-import { Partition, OwnershipLost } from "./partition.js";
-import { Relay } from "./relay.js";
+import { assignedTo } from "./assignment.js";
+import { CommitGroup } from "./commit-group.js";
 import type { ActorOf } from "./instance.js";
+import { OwnershipLost, Partition } from "./partition.js";
+import { Relay } from "./relay.js";
 import { SNAPSHOT_LIMITS, type SnapshotLimits } from "./snapshot-policy.js";
 
 export interface WorkerOptions {
@@ -23,22 +22,25 @@ export interface WorkerOptions {
   readonly actorOf: ActorOf;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How long a worker that does not beat keeps its partitions (default 300). */
+  /** Time without a heartbeat after which other workers take the partitions, in ms (default 300). */
   readonly leaseMs?: number | undefined;
-  /** Default 100. */
+  /** Interval of the heartbeat, in ms (default 100). */
   readonly heartbeatMs?: number | undefined;
+  /** The partitions that the workers share (default all). */
   readonly partitions?: readonly string[] | undefined;
   readonly snapshotLimits?: SnapshotLimits | undefined;
 }
 
+/** Interval of recording the relay progress. */
 const FLUSH_MS = 100;
+/** Interval of `Partition.maintain`. */
 const MAINTAIN_MS = 1_000;
-/** How long a hand-over waits for messages to be relayed; the next owner relays the rest. */
+/** Longest time that a hand-over waits for the relay; the next owner relays the rest. */
 const HAND_OVER_MS = 1_000;
 const POLL_MS = 2;
-/** Timers cannot be longer than 2^31 ms. */
+/** A JavaScript timer cannot be longer than 2^31 ms. */
 const MAX_TIMER_MS = 3_600_000;
-/** A live owner that does not let go of another worker's partition for so many leases is overruled. */
+/** A worker takes an assigned partition by force when a live owner has kept it for this many leases. */
 const FORCE_AFTER_LEASES = 4;
 
 export class Worker {
@@ -51,8 +53,9 @@ export class Worker {
   readonly #held = new Map<string, Partition>();
   readonly #groups = new Map<string, CommitGroup>();
   readonly #handingOver = new Map<string, { readonly partition: Partition; readonly done: Promise<void> }>();
-  /** Since when a partition that is ours by the deal has been held by another live worker. */
+  /** Since when another live worker has held a partition that is assigned to this one. */
   readonly #heldElsewhereSince = new Map<string, number>();
+  /** Background tasks that `stop` waits for. */
   readonly #background = new Set<Promise<void>>();
   readonly #cancelTimers = new Set<() => void>();
   #listener: Listener | undefined;
@@ -72,12 +75,12 @@ export class Worker {
     this.#stopWatchingConnection = log.onLost(() => this.#endAll());
   }
 
-  /** The partitions it holds now. */
+  /** The partitions that this worker owns, by name. */
   get held(): ReadonlyMap<string, Partition> {
     return this.#held;
   }
 
-  /** Where a partition's actors are stepped. */
+  /** Returns the commit group of a partition. */
   groupOf(partition: string): CommitGroup {
     const { log } = this.#options;
     const name = log.commitGroupOf(partition);
@@ -85,12 +88,12 @@ export class Worker {
     if (group === undefined) {
       group = new CommitGroup({ ...this.#options, relay: this.relay });
       this.#groups.set(name, group);
-      if (this.#started) this.#track(this.#run(group));
+      if (this.#started) this.#track(this.#runSteps(group));
     }
     return group;
   }
 
-  /** Begins to work; resolves after the first deal. Rejects when the log cannot be reached. */
+  /** Starts the worker; resolves when it has taken its partitions. Rejects when the log cannot be reached. */
   async start(): Promise<void> {
     const { log } = this.#options;
     this.#started = true;
@@ -103,12 +106,12 @@ export class Worker {
     });
   }
 
-  /** Runs a chore again and again, each time after the last one has ended. */
-  #every(ms: number, chore: () => Promise<void>): void {
+  /** Repeats a task until the worker stops. The interval begins when the task has ended. */
+  #every(ms: number, task: () => Promise<void>): void {
     const cancel = this.#options.clock.after(ms, () => {
       this.#cancelTimers.delete(cancel);
-      void chore().then(() => {
-        if (!this.#stopping) this.#every(ms, chore);
+      void task().then(() => {
+        if (!this.#stopping) this.#every(ms, task);
       });
     });
     this.#cancelTimers.add(cancel);
@@ -118,33 +121,34 @@ export class Worker {
     try {
       await this.beat();
     } catch (error) {
-      this.#options.logger.warn({ err: error, worker: this.id }, "no heartbeat");
+      this.#options.logger.warn({ err: error, worker: this.id }, "the heartbeat failed");
     }
   }
 
+  /** Receives a notification of new messages. */
   notify(notification: Notification): void {
     this.#held.get(notification.partition)?.notify(notification);
   }
 
-  /** What is in memory may be ahead of the log: every tenure ends, and begins anew at the next beat. */
+  /** Ends every ownership, because the actors may be ahead of the log. The next beat takes the partitions again. */
   #endAll(): void {
     const reason = new OwnershipLost("the connection to the log was lost");
     for (const partition of this.#held.values()) partition.end(reason);
     for (const { partition } of this.#handingOver.values()) partition.end(reason);
   }
 
-  /** One heartbeat: tells that it lives, hands over what is no longer its own and takes what is. */
+  /** Sends one heartbeat, then hands over and takes partitions as the live workers require. */
   async beat(): Promise<void> {
     if (this.#beating || this.#stopping) return;
     this.#beating = true;
     try {
       const live = await this.#options.log.heartbeat(this.id, this.#leaseMs);
-      const mine = assignedTo(this.id, live, this.#partitions);
+      const assigned = assignedTo(this.id, live, this.#partitions);
       for (const partition of this.#held.values()) {
         if (partition.ended) this.#removeEnded(partition);
-        else if (!mine.has(partition.name)) this.#handOverPartition(partition);
+        else if (!assigned.has(partition.name)) this.#handOverPartition(partition);
       }
-      const missing = [...mine].filter((name) => !this.#held.has(name) && !this.#handingOver.has(name));
+      const missing = [...assigned].filter((name) => !this.#held.has(name) && !this.#handingOver.has(name));
       await Promise.all(missing.map((name) => this.#take(name, live)));
       const taken = missing.filter((name) => this.#held.has(name));
       if (taken.length > 0)
@@ -155,6 +159,7 @@ export class Worker {
     }
   }
 
+  /** Takes a partition, unless a live worker holds it and still has time to release it. */
   async #take(name: string, live: readonly string[]): Promise<void> {
     const { log, clock } = this.#options;
     const since = this.#heldElsewhereSince.get(name) ?? clock.now();
@@ -166,23 +171,20 @@ export class Worker {
     }
     this.#heldElsewhereSince.delete(name);
     if (this.#stopping) return log.release(name, outcome.epoch);
-    const { snapshotLimits: policy = SNAPSHOT_LIMITS } = this.#options;
-    const partition = new Partition(name, outcome.epoch, {
-      ...this.#options,
-      relay: this.relay,
-      snapshotLimits: policy,
-    });
+    const { snapshotLimits = SNAPSHOT_LIMITS } = this.#options;
+    const ports = { ...this.#options, relay: this.relay, snapshotLimits };
+    const partition = new Partition(name, outcome.epoch, ports);
     this.#held.set(name, partition);
     this.groupOf(name).add(partition);
   }
 
-  #track(result: Promise<void>): void {
-    this.#background.add(result);
-    void result.finally(() => this.#background.delete(result));
+  #track(task: Promise<void>): void {
+    this.#background.add(task);
+    void task.finally(() => this.#background.delete(task));
   }
 
-  /** Steps a domain for as long as the worker has anything in it. */
-  async #run(group: CommitGroup): Promise<void> {
+  /** Steps a commit group until the worker stops and has no partition left in it. */
+  async #runSteps(group: CommitGroup): Promise<void> {
     while (!this.#stopping || !group.isEmpty) {
       if (group.hasWork(this.#options.clock.now())) {
         await group.step();
@@ -194,7 +196,7 @@ export class Worker {
     }
   }
 
-  /** Resolves at the next ring, deadline or end of a tenure. */
+  /** Resolves at the next notification, deadline or end of an ownership. */
   #untilChange(group: CommitGroup): Promise<void> {
     const { clock } = this.#options;
     return new Promise((resolve) => {
@@ -209,7 +211,7 @@ export class Worker {
     });
   }
 
-  /** Sets the sending of what steps have produced going, where it is not under way already. */
+  /** Starts relaying to every destination that has messages and to which no append is in progress. */
   #startRelays(): void {
     for (const destination of this.relay.destinations()) this.#track(this.#relayTo(destination));
   }
@@ -219,6 +221,7 @@ export class Worker {
     while (this.relay.destinations().includes(destination));
   }
 
+  /** Removes a partition whose ownership has ended. */
   #removeEnded(partition: Partition): void {
     if (this.#held.get(partition.name) !== partition) return;
     this.#held.delete(partition.name);
@@ -229,11 +232,11 @@ export class Worker {
       epoch: partition.epoch,
       err: partition.endReason,
     };
-    if (partition.endReason instanceof OwnershipLost) this.#options.logger.info(fields, "lost a partition");
-    else this.#options.logger.warn(fields, "gave a partition up, to begin anew from the log");
+    const { logger } = this.#options;
+    if (partition.endReason instanceof OwnershipLost) logger.info(fields, "lost a partition");
+    else logger.warn(fields, "released a partition after a failure; it is recovered from the log");
   }
 
-  /** Ends a tenure in good order: the step under way, then the messages, then the lease. */
   #handOverPartition(partition: Partition): void {
     const { name } = partition;
     if (this.#handingOver.has(name)) return;
@@ -243,28 +246,29 @@ export class Worker {
     this.#handingOver.set(name, { partition, done });
   }
 
+  /** Waits for the current step and then for the relay, and releases the partition. */
   async #handOver(partition: Partition): Promise<void> {
     const { log, clock, logger } = this.#options;
-    const began = clock.now();
+    const startMs = clock.now();
     try {
       await this.groupOf(partition.name).finished();
-      while (!partition.ended && !this.relay.isIdle(partition) && clock.now() - began < HAND_OVER_MS) {
+      while (!partition.ended && !this.relay.isIdle(partition) && clock.now() - startMs < HAND_OVER_MS) {
         this.#startRelays();
         await sleep(clock, POLL_MS);
       }
       await this.relay.flushOf(partition);
       partition.end(new OwnershipLost(`${partition.name} was handed over`));
       await log.release(partition.name, partition.epoch);
-      logger.info({ worker: this.id, partition: partition.name }, "handed a partition over");
+      logger.info({ worker: this.id, partition: partition.name }, "handed over a partition");
     } catch (error) {
       logger.warn(
         { err: error, partition: partition.name },
-        "could not hand a partition over; its lease runs out",
+        "a partition was not handed over; another worker takes it when this one is no longer live",
       );
     }
   }
 
-  /** Finishes what is under way, gives every partition up so that others take over at once, and stops. */
+  /** Stops the worker. Finishes the current steps and releases every partition, so that others take over at once. */
   async stop(): Promise<void> {
     const { log, logger } = this.#options;
     if (this.#stopping) return;
@@ -278,7 +282,8 @@ export class Worker {
     try {
       await log.leave(this.id);
     } catch (error) {
-      logger.warn({ err: error, worker: this.id }, "could not say goodbye");
+      const message = "the worker is still in the list of live workers, until its lease expires";
+      logger.warn({ err: error, worker: this.id }, message);
     }
     await this.#listener?.close();
   }

@@ -1,6 +1,5 @@
 /** What must hold when everything has come to rest: invariants 1, 5, 6, 8 and 9 of `README.md`. */
 
-import { partitionOf } from "../../actors/actor.js";
 import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
 import type { MarketDelta } from "../../actors/market/deltas.js";
@@ -8,7 +7,7 @@ import { CURRENCIES } from "../../actors/market/types.js";
 import { silentLogger } from "../../stream/log/logger.js";
 import { MemoryLog } from "../support/log/memory-log.js";
 import type { MemoryStore } from "../support/log/memory-store.js";
-import { recover } from "../../stream/runtime/recovery.js";
+import { loadState } from "../../stream/runtime/recovery.js";
 import type { ActorOf } from "../../stream/runtime/instance.js";
 import type { Entry } from "../../stream/log/ports.js";
 import type { Invocation } from "./clients.js";
@@ -58,10 +57,7 @@ export async function checkRecovery(
 ): Promise<void> {
   const log = new MemoryLog(store);
   for (const actor of journal.actors) {
-    const partition = partitionOf(actor);
-    const [head] = await log.heads(partition, [actor]);
-    if (head === undefined) throw new Error(`no head of ${actor}`);
-    const { state, seq } = await recover(log, partition, actorOf(actor), actor, head, silentLogger);
+    const { state, seq } = await loadState({ log, actorOf, logger: silentLogger }, actor);
     const entries = journal.entries(actor);
     must(seq === entries.length, `${actor} is at ${seq}, and its journal at ${entries.length}`);
     const recovered = JSON.stringify(actorOf(actor).save(state));

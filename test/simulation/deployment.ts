@@ -100,8 +100,8 @@ export class Deployment {
     const process = this.#process("projector");
     this.#projector = process;
     const { log, clock } = process;
-    const { actorOf, onViolation, random, onFault } = this.#ports;
-    const tail = new LogTail({ log, clock, logger: this.#logger, actorOf });
+    const { onViolation, random, onFault } = this.#ports;
+    const tail = new LogTail({ log, clock, logger: this.#logger });
     const cursors = new Map([...this.projected].map(([actor, rows]) => [actor, rows.at(-1)?.seq ?? 0]));
     tail.everyActor({
       cursors,

@@ -205,7 +205,7 @@ async function startBackground(
   await checkInstallation(log);
   const worker = new Worker({ id: randomUUID(), log, actorOf, clock: systemClock, logger });
   if (actors === "here") await worker.start();
-  const tail = new LogTail({ log, clock: systemClock, logger, actorOf });
+  const tail = new LogTail({ log, clock: systemClock, logger });
   const exchange = new LogExchange({ log, clock: systemClock, logger, newId: randomUUID });
   await exchange.start();
   const invalidations = new Invalidations(log);

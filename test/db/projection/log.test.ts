@@ -40,7 +40,7 @@ describe("projector on the real log", () => {
     await worker.start();
     exchange = new LogExchange({ ...common, newId: randomUUID });
     await exchange.start();
-    tail = new LogTail({ ...common, actorOf });
+    tail = new LogTail(common);
     projector = startProjector();
   });
 

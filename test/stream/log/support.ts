@@ -4,8 +4,7 @@ import type { ActorId } from "../../../actors/actor.js";
 import type { Clock } from "../../../stream/log/clock.js";
 import type { Change, CommitOutcome, Log, Ownership } from "../../../stream/log/log.js";
 import { silentLogger } from "../../../stream/log/logger.js";
-import { recover } from "../../../stream/runtime/recovery.js";
-import { partitionOf } from "../../../actors/actor.js";
+import { loadState } from "../../../stream/runtime/recovery.js";
 import { counter, type CounterState } from "../runtime/counter.js";
 
 /** Repeats an expectation until it holds; its last failure is thrown after `timeoutMs`. */
@@ -61,12 +60,10 @@ export class ManualClock implements Clock {
   }
 }
 
-/** A counter as the log has it. */
+/** Returns the state of a counter in the log. */
 export async function counterInLog(log: Log, id: ActorId): Promise<CounterState> {
-  const partition = partitionOf(id);
-  const [head] = await log.heads(partition, [id]);
-  if (head === undefined) throw new Error("no head");
-  return (await recover(log, partition, counter, id, head, silentLogger)).state as CounterState;
+  const { state } = await loadState({ log, actorOf: () => counter, logger: silentLogger }, id);
+  return state as CounterState;
 }
 
 /** Lets everything that is ready in the microtask queue run. */

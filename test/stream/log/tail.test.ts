@@ -10,6 +10,7 @@ import { type Gate, MemoryLog } from "../../support/log/memory-log.js";
 import { MemoryStore } from "../../support/log/memory-store.js";
 import { packEntry } from "../../../stream/log/packing.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
+import { loadState } from "../../../stream/runtime/recovery.js";
 import { LogTail } from "../../../stream/log/tail.js";
 import type { Entry } from "../../../stream/log/ports.js";
 import { freshRedis } from "../../support/servers.js";
@@ -55,7 +56,7 @@ for (const [name, create] of Object.entries(subjects)) {
       subject = await create();
       log = await open();
       writer = new Writer(await open());
-      tail = new LogTail({ log, clock: systemClock, logger: silentLogger, actorOf: () => counter });
+      tail = new LogTail({ log, clock: systemClock, logger: silentLogger });
     });
 
     afterEach(async () => {
@@ -153,13 +154,14 @@ for (const [name, create] of Object.entries(subjects)) {
     });
 
     it("knows the head and the state of an actor", async () => {
+      const recovery = { log, actorOf: () => counter, logger: silentLogger };
       expect(await tail.head(a)).to.equal(0);
-      expect(await tail.loadState(a)).to.deep.include({ seq: 0 });
+      expect(await loadState(recovery, a)).to.deep.include({ seq: 0 });
       await writer.add(a, 10);
       await writer.trim(a, 9);
       await writer.add(a, 3);
       expect(await tail.head(a)).to.equal(13);
-      const { state, seq } = await tail.loadState(a);
+      const { state, seq } = await loadState(recovery, a);
       expect(seq).to.equal(13);
       expect((state as CounterState).value).to.equal(13);
     });
@@ -280,7 +282,7 @@ describe("the tail of a log that lost its end", () => {
     const store = new MemoryStore();
     const log = new MemoryLog(store);
     const writer = new Writer(new MemoryLog(store));
-    const tail = new LogTail({ log, clock: systemClock, logger: silentLogger, actorOf: () => counter });
+    const tail = new LogTail({ log, clock: systemClock, logger: silentLogger });
     await writer.add(a, 2);
     store.sync();
     await writer.add(a, 2);
@@ -303,7 +305,7 @@ describe("the tail of a log that lost its end", () => {
       return result;
     };
     const log = new MemoryLog(store, { gate });
-    const tail = new LogTail({ log, clock: systemClock, logger: silentLogger, actorOf: () => counter });
+    const tail = new LogTail({ log, clock: systemClock, logger: silentLogger });
     const other = new MemoryLog(store);
     const writer = new Writer(other);
     await writer.add(a, 2);

@@ -10,6 +10,7 @@ import { type Gate, MemoryLog } from "../../support/log/memory-log.js";
 import { MemoryStore } from "../../support/log/memory-store.js";
 import { packEnvelope, parseEntry } from "../../../stream/log/packing.js";
 import type { CommitGroup } from "../../../stream/runtime/commit-group.js";
+import type { SnapshotLimits } from "../../../stream/runtime/snapshot-policy.js";
 import { Worker } from "../../../stream/runtime/worker.js";
 import { counter, type CounterDelta, type CounterState } from "./counter.js";
 import { counterInLog, ManualClock, settled } from "../log/support.js";
@@ -17,7 +18,7 @@ import { counterInLog, ManualClock, settled } from "../log/support.js";
 export const ACTORS: readonly ActorId[] = [ledgerActor(1), ledgerActor(2), ledgerActor(3)];
 const PARTITIONS = ACTORS.map(partitionOf);
 const LEASE_MS = 300;
-const UPKEEP = {
+const SNAPSHOT_LIMITS: SnapshotLimits = {
   snapshotEntries: 2,
   snapshotMs: 50,
   snapshotMinEntries: 1,
@@ -117,7 +118,13 @@ export class ChaosWorld {
         });
       });
     const log = new MemoryLog(this.store, { clock: this.clock, gate, oneGroup: this.#together });
-    const options = { log, clock: this.clock, logger: silentLogger, partitions: PARTITIONS, upkeep: UPKEEP };
+    const options = {
+      log,
+      clock: this.clock,
+      logger: silentLogger,
+      partitions: PARTITIONS,
+      snapshotLimits: SNAPSHOT_LIMITS,
+    };
     const worker = new Worker({ ...options, id, actorOf: () => counter, leaseMs: LEASE_MS });
     const process: Process = { worker, log, dead: false };
     this.#processes.push(process);

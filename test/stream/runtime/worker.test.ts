@@ -231,7 +231,7 @@ describe("a worker", () => {
       await post(log, a, { kind: "add", n: 100 });
       partition.markUnread(a);
       await step(worker, "l1");
-      expect(String(partition.endReason)).to.match(/not where this worker believed/);
+      expect(String(partition.endReason)).to.match(/is at another seq in the log/);
       await worker.beat();
       await step(worker, "l1");
       expect((await counterInLog(log, a)).value).to.equal(111);

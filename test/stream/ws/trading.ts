@@ -10,10 +10,9 @@ import { RestClient } from "../../../http/client/rest.js";
 import { Signer } from "../../../http/client/signer.js";
 import type { PlaceOrder } from "../../../http/client/wire.js";
 import { actorOf } from "../../../stream/runtime/actors.js";
-import { systemClock } from "../../../stream/log/clock.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
-import { LogTail } from "../../../stream/log/tail.js";
+import { loadState } from "../../../stream/runtime/recovery.js";
 import { send, signed } from "../../http/requests.js";
 import { type Random } from "../../simulation/random.js";
 import type { Stack } from "../../support/stack.js";
@@ -150,16 +149,14 @@ export async function trueMarkets(
   marketIds: readonly string[],
 ): Promise<ReadonlyMap<string, TrueMarket>> {
   const log = await RedisLog.open({ url: redisUrl, logger: silentLogger });
-  const tail = new LogTail({ log, clock: systemClock, logger: silentLogger, actorOf });
   try {
     const markets = new Map<string, TrueMarket>();
     for (const marketId of marketIds) {
-      const { state } = await tail.loadState(marketActor(marketId));
+      const { state } = await loadState({ log, actorOf, logger: silentLogger }, marketActor(marketId));
       markets.set(marketId, trueMarket(state as MarketState));
     }
     return markets;
   } finally {
-    await tail.close();
     await log.close();
   }
 }

@@ -10,6 +10,7 @@ import { LogExchange } from "../../../stream/log/exchange.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import { MemoryLog } from "../../support/log/memory-log.js";
 import { MemoryStore } from "../../support/log/memory-store.js";
+import { loadState } from "../../../stream/runtime/recovery.js";
 import { LogTail } from "../../../stream/log/tail.js";
 import { Worker } from "../../../stream/runtime/worker.js";
 import { bitOf, maskOf } from "../../../stream/ws/channels.js";
@@ -45,7 +46,7 @@ describe("replicas and private feeds on the log itself", function () {
       return worker;
     };
     const gateway = connect();
-    const tail = new LogTail({ ...parts, log: gateway, actorOf });
+    const tail = new LogTail({ ...parts, log: gateway });
     closing.push(() => tail.close());
     const exchange = new LogExchange({ ...parts, log: gateway, newId: randomUUID });
     await exchange.start();
@@ -66,7 +67,7 @@ describe("replicas and private feeds on the log itself", function () {
     const errors: unknown[] = [];
     const onError = (error: unknown): void => void errors.push(error);
     const load = async (id: string): Promise<{ seq: number; state: MarketState } | undefined> => {
-      const { state, seq } = await tail.loadState(marketActor(id));
+      const { state, seq } = await loadState({ ...parts, log: gateway, actorOf }, marketActor(id));
       return seq === 0 ? undefined : { seq, state: state as MarketState };
     };
     const replicas = new Replicas({ tail, load, onError });
