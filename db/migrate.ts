@@ -1,16 +1,14 @@
-/** Brings a database to the schema this code expects. */
+/** Brings a database to the schema that this code expects. */
 
 import path from "node:path";
 import { drizzle } from "drizzle-orm/node-postgres";
 import { migrate as applyMigrations } from "drizzle-orm/node-postgres/migrator";
 import pg from "pg";
-
-/** Any number will do that nothing else in the database locks. */
-export const MIGRATION_LOCK = 7_106_001;
+import { MIGRATION_LOCK } from "./locks.js";
 
 /**
- * Applies the migrations that the database has not had. Processes that start at once take turns under an advisory
- * lock; a database that is up to date is left alone.
+ * Applies the migrations that the database lacks, and changes nothing in a database that has them all. An advisory lock
+ * makes processes that start together take turns.
  */
 export async function migrate(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 });

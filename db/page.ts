@@ -27,7 +27,7 @@ export class InvalidCursor extends Error {
   override readonly name = "InvalidCursor";
 
   constructor() {
-    super("must be the 'next' of a previous page of this list");
+    super("must be a cursor: the 'next' of an earlier page of this list");
   }
 }
 

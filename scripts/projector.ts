@@ -28,7 +28,6 @@ async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<Runni
       marketChanged: (marketId) => invalidations.publish("market", marketId),
       log: logger,
     });
-    // What trying again cannot mend rejects here, and ends the process as any unhandled rejection does.
     void projector.run();
     return {
       async stop() {

@@ -10,7 +10,7 @@ import type { AnyDelta, Entry } from "../../stream/log/ports.js";
 import { projectorCursors } from "../schema/wallets.js";
 import { DefinitionRows } from "./definitions.js";
 import { OrderRows } from "./orders.js";
-import { placeOf, type Origin } from "./place.js";
+import { placeOf, projectDelta, type Origin } from "./origin.js";
 import { insertInto, writeRows } from "./rows.js";
 import { TradingRows } from "./trading.js";
 import { marketOf, WalletRows } from "./wallets.js";
@@ -45,7 +45,7 @@ export class ProjectionBatch {
     return this.#definitions.marketIds;
   }
 
-  /** Takes an entry in, once: entries at or below the cursor are skipped. Throws `ProjectionGap`. */
+  /** Adds an entry; skips one at or below the cursor. Throws `ProjectionGap` and `UnprojectableDelta`. */
   take(entry: Entry): void {
     const { actor, seq } = entry;
     const known = this.#cursors.get(actor) ?? this.#projected.get(actor) ?? 0;
@@ -55,17 +55,20 @@ export class ProjectionBatch {
     let position = 0;
     for (const { ts, deltas } of entry.batches) {
       for (const delta of deltas) {
-        this.#takeDelta(actor, delta, { ts, place: placeOf(seq, position) });
+        const origin = { actor, seq, ts, place: placeOf(seq, position) };
+        projectDelta(origin, delta, () => this.#takeDelta(delta, origin));
         position += 1;
       }
     }
   }
 
-  #takeDelta(actor: ActorId, delta: AnyDelta, origin: Origin): void {
-    const colon = actor.indexOf(":") + 1;
-    // The actor's name says which of the two unions its deltas are of.
-    if (actor.startsWith("market:")) this.#takeMarket(actor.slice(colon), delta as MarketDelta, origin);
-    else this.#takeLedger(Number(actor.slice(colon)), delta as LedgerDelta, origin);
+  /** Projects a delta of either union; the name of its actor shows which one. */
+  #takeDelta(delta: AnyDelta, origin: Origin): void {
+    const { actor } = origin;
+    const id = actor.slice(actor.indexOf(":") + 1);
+    if (actor.startsWith("market:")) this.#takeMarket(id, delta as MarketDelta, origin);
+    else if (actor.startsWith("ledger:")) this.#takeLedger(Number(id), delta as LedgerDelta, origin);
+    else throw new Error("its actor is of an unknown kind");
   }
 
   #takeMarket(marketId: string, delta: MarketDelta, origin: Origin): void {

@@ -1,6 +1,6 @@
-/** Markets and their outcomes, out of the `created`, `configured`, `lifecycle` and grading deltas, which are rare. */
+/** Markets and their outcomes, from the `created`, `configured`, `lifecycle` and grading deltas, which are rare. */
 
-import { inArray, sql } from "drizzle-orm";
+import { inArray } from "drizzle-orm";
 import type pg from "pg";
 import type {
   ConfiguredDelta,
@@ -13,30 +13,42 @@ import type { FeeSchedule, Grade } from "../../actors/market/types.js";
 import { CONTRACT_TICKS, formatPrice, ticks } from "../../actors/units.js";
 import { queriesOver, type Queries } from "../database.js";
 import { feeSchedules, markets, outcomes } from "../schema/markets.js";
-import type { Origin } from "./place.js";
-import { insertInto, replaceAll, storable, writeRows } from "./rows.js";
+import { projectDelta, type Origin } from "./origin.js";
+import { insertInto, replaceAll, storable, updateRows, writeRows } from "./rows.js";
 import { unreachable } from "../../actors/unreachable.js";
 
 export type DefinitionDelta =
   CreatedDelta | ConfiguredDelta | LifecycleDelta | GradedDelta | RemediatingDelta;
 
 type MarketRow = typeof markets.$inferSelect;
-type OutcomeRow = typeof outcomes.$inferSelect;
+
+interface Change {
+  readonly marketId: string;
+  readonly delta: DefinitionDelta;
+  readonly origin: Origin;
+}
+
+/** The results of a market's outcomes: those of a grade, or none while the market is open. */
+interface Results {
+  readonly grade: Grade | undefined;
+  readonly change: Change;
+}
 
 /** Markets in one statement, which takes at most 65,535 parameters. */
 const ROWS_PER_STATEMENT = 1_000;
 
 const INSERT_OUTCOMES = insertInto(outcomes);
+const UPDATE_OUTCOMES = updateRows(outcomes, { outcomeId: "key", status: "replace" });
 const INSERT_FEE_SCHEDULES = insertInto(feeSchedules);
 
-/** What changed about markets in one batch of entries. */
+/** The changes of markets in one batch of entries. */
 export class DefinitionRows {
-  readonly #changes: { marketId: string; delta: DefinitionDelta; origin: Origin }[] = [];
+  readonly #changes: Change[] = [];
   readonly #markets = new Map<string, MarketRow>();
-  readonly #outcomes: OutcomeRow[] = [];
+  readonly #outcomes: (typeof outcomes.$inferSelect)[] = [];
   readonly #fees: (typeof feeSchedules.$inferSelect)[] = [];
-  /** The grade whose outcomes have become known, `undefined` when they are open again. */
-  readonly #ended = new Map<string, Grade | undefined>();
+  /** By market. */
+  readonly #results = new Map<string, Results>();
 
   add(marketId: string, delta: DefinitionDelta, origin: Origin): void {
     this.#changes.push({ marketId, delta, origin });
@@ -50,26 +62,28 @@ export class DefinitionRows {
     const ids = this.marketIds;
     if (ids.length === 0) return;
     const db = queriesOver(client);
-    for (const row of await db
+    const known = await db
       .select()
       .from(markets)
-      .where(inArray(markets.marketId, [...ids]))) {
-      this.#markets.set(row.marketId, row);
+      .where(inArray(markets.marketId, [...ids]));
+    for (const row of known) this.#markets.set(row.marketId, row);
+    for (const change of this.#changes) {
+      projectDelta(change.origin, change.delta, () => this.#apply(change));
     }
-    for (const change of this.#changes) this.#apply(change.marketId, change.delta, change.origin);
     await this.#writeMarkets(db);
     await writeRows(client, INSERT_OUTCOMES, this.#outcomes);
     await writeRows(client, INSERT_FEE_SCHEDULES, this.#fees);
-    for (const [marketId, grade] of this.#ended) await writeOutcomeStatuses(db, marketId, grade);
+    await writeRows(client, UPDATE_OUTCOMES, await this.#outcomeStatuses(db));
   }
 
-  #apply(marketId: string, delta: DefinitionDelta, origin: Origin): void {
+  #apply(change: Change): void {
+    const { marketId, delta, origin } = change;
     if (delta.type === "created") {
       this.#create(delta, origin);
       return;
     }
     const row = this.#markets.get(marketId);
-    if (row === undefined) throw new Error(`market ${marketId} changes before it exists`);
+    if (row === undefined) throw new Error("its market is not in the tables");
     row.updatedTs = origin.ts;
     switch (delta.type) {
       case "configured":
@@ -82,7 +96,7 @@ export class DefinitionRows {
         }
         return;
       case "lifecycle":
-        this.#step(row, delta, origin.ts);
+        this.#step(row, delta, change);
         return;
       case "graded":
         row.grade = delta.grade;
@@ -133,7 +147,7 @@ export class DefinitionRows {
     });
   }
 
-  #step(row: MarketRow, { kind, status }: LifecycleDelta, ts: number): void {
+  #step(row: MarketRow, { kind, status }: LifecycleDelta, change: Change): void {
     row.status = status;
     switch (kind) {
       case "PAUSE":
@@ -150,15 +164,15 @@ export class DefinitionRows {
         row.live = false;
         return;
       case "GRADE":
-        row.settledTs = ts;
-        this.#ended.set(row.marketId, row.grade ?? undefined);
+        row.settledTs = change.origin.ts;
+        this.#results.set(row.marketId, { grade: row.grade ?? undefined, change });
         return;
       case "REMEDIATE":
         row.grade = null;
         row.settlementId = null;
         row.remediating = false;
         row.settledTs = null;
-        this.#ended.set(row.marketId, undefined);
+        this.#results.set(row.marketId, { grade: undefined, change });
         return;
       case "OPEN":
       case "START":
@@ -179,6 +193,21 @@ export class DefinitionRows {
         .onConflictDoUpdate({ target: markets.marketId, set: replaceAll(markets) });
     }
   }
+
+  async #outcomeStatuses(db: Queries): Promise<{ outcomeId: string; status: string }[]> {
+    if (this.#results.size === 0) return [];
+    const rows = await db
+      .select({ outcomeId: outcomes.outcomeId, marketId: outcomes.marketId, outcome: outcomes.outcome })
+      .from(outcomes)
+      .where(inArray(outcomes.marketId, [...this.#results.keys()]));
+    return rows.flatMap(({ outcomeId, marketId, outcome }) => {
+      const results = this.#results.get(marketId);
+      if (results === undefined) return [];
+      const { delta, origin } = results.change;
+      const status = projectDelta(origin, delta, () => outcomeStatus(results.grade, outcome));
+      return [{ outcomeId, status }];
+    });
+  }
 }
 
 function feeColumns(fee: FeeSchedule) {
@@ -187,19 +216,6 @@ function feeColumns(fee: FeeSchedule) {
     feeMakerCreditPpm: fee.makerCreditPpm,
     feeCharged: fee.charged,
   };
-}
-
-async function writeOutcomeStatuses(db: Queries, marketId: string, grade: Grade | undefined): Promise<void> {
-  const rows = await db
-    .select({ outcome: outcomes.outcome })
-    .from(outcomes)
-    .where(sql`${outcomes.marketId} = ${marketId}`);
-  for (const { outcome } of rows) {
-    await db
-      .update(outcomes)
-      .set({ status: outcomeStatus(grade, outcome) })
-      .where(sql`${outcomes.marketId} = ${marketId} and ${outcomes.outcome} = ${outcome}`);
-  }
 }
 
 /** `TBD`, `WIN`, `LOSS`, `PUSH`, or the price that the outcome was settled at (contract section 4). */

@@ -5,7 +5,7 @@ import type { AcceptedDelta, WalletOrderDelta } from "../../actors/ledger/deltas
 import { contracts, NONE } from "../../actors/units.js";
 import { unreachable } from "../../actors/unreachable.js";
 import { fills, orders } from "../schema/wallets.js";
-import type { Origin } from "./place.js";
+import { type Origin, UnprojectableDelta } from "./origin.js";
 import { insertInto, updateRows, writeRows, type RowsOf } from "./rows.js";
 
 const INSERT_ORDERS = insertInto(orders);
@@ -117,7 +117,7 @@ export class OrderRows {
     for (const order of updated) facts.set(order.orderId, order);
     const rows = this.#fills.map(({ delta, origin }) => {
       const order = facts.get(delta.orderId);
-      if (order === undefined) throw new Error(`fill ${delta.fillId} has no order`);
+      if (order === undefined) throw new UnprojectableDelta(origin, delta, "its order is not in the tables");
       return fillRow(delta, origin, order);
     });
     await writeRows(client, INSERT_FILLS, rows);

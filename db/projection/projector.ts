@@ -6,43 +6,29 @@ import type { Logger } from "../../stream/log/logger.js";
 import type { Entry } from "../../stream/log/ports.js";
 import { isUnavailable } from "../database.js";
 import { ProjectionBatch, ProjectionGap } from "./batch.js";
+import type { Journal } from "./journal.js";
+import { ProgressMarks } from "./marks.js";
 import { EntryQueue } from "./queue.js";
 import { ProjectionSession } from "./session.js";
-
-/** What the projector needs of the log. */
-export interface Journal {
-  /**
-   * Gives the entries of every actor, each actor's in order after the seq that `afterSeq` has for it. Waits for the
-   * promise that `onEntries` returns before it gives more. `onGap` names an actor whose next entries are gone.
-   */
-  followAll(
-    afterSeq: ReadonlyMap<ActorId, number>,
-    onEntries: (entries: readonly Entry[]) => Promise<void>,
-    onGap: (actor: ActorId) => void,
-  ): { stop(): Promise<void> };
-  /** The last entry of each of these actors' logs, 0 for none. */
-  heads(actors: readonly ActorId[]): Promise<ReadonlyMap<ActorId, number>>;
-  /** Tells the log how far the tables are, so that it may trim. */
-  markProjected(seqs: ReadonlyMap<ActorId, number>): Promise<void>;
-}
 
 export interface ProjectorOptions {
   readonly databaseUrl: string;
   readonly journal: Journal;
-  /** Tells caches that a market's definition, status or grade has changed. */
+  /** Invalidates caches of a market whose definition, status or grade has changed. */
   readonly marketChanged: (marketId: string) => Promise<void>;
   readonly log: Logger;
 }
 
 const STAND_BY_MS = 250;
 const KEEP_ALIVE_MS = 2_000;
-const MARK_MS = 100;
-/** From one batch to the next, at least: a transaction costs about as much for one order as for twenty. */
+/** Shortest interval between batches: a transaction costs about as much for one order as for twenty. */
 const BATCH_MS = 50;
-const RETRY_MIN_MS = 50;
-const RETRY_MAX_MS = 2_000;
-/** How far back changes are told again by a projector that takes over. */
-const RETELL_MS = 60_000;
+/** Pauses before an attempt to reach Postgres again. */
+const RECONNECT_MS = { min: 50, max: 2_000 };
+/** Pauses before an attempt to project again what could not be projected. */
+const FAILURE_MS = { min: 1_000, max: 60_000 };
+/** Age of the market changes that a projector publishes again when it takes over. */
+const REPUBLISH_MS = 60_000;
 
 export class Projector {
   readonly #options: ProjectorOptions;
@@ -54,48 +40,62 @@ export class Projector {
     this.#options = options;
   }
 
-  /** Whether this projector writes; else it stands by while another one does, or Postgres cannot be reached. */
+  /** True while this projector writes; false while another one does, and after a failure. */
   get active(): boolean {
     return this.#active;
   }
 
   /**
-   * Runs until `stop`. While Postgres cannot be reached it tries again with back-off. Rejects on what trying again
-   * cannot mend: a gap in a log, or an entry that does not fit the tables.
+   * Runs until `stop`. Tries again, with back-off and in a new session, after any error: an unreachable Postgres, a gap
+   * in a log, or an entry that cannot be projected. The cursors stay before that entry, and the lock is free during the
+   * pause, so that a projector of a newer build can take over.
    */
   run(): Promise<void> {
     this.#running ??= this.#run();
     return this.#running;
   }
 
-  /** Finishes the transaction under way and lets go of the lock. */
+  /** Finishes the transaction in progress and releases the lock. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await this.#running?.catch(() => undefined);
+    await this.#running;
   }
 
   async #run(): Promise<void> {
     const { log } = this.#options;
-    let pauseMs = RETRY_MIN_MS;
+    let reconnectMs = RECONNECT_MS.min;
+    let failureMs = FAILURE_MS.min;
+    let reported: string | undefined;
     while (!this.#stopping.signal.aborted) {
+      const began = performance.now();
       let session: ProjectionSession | undefined;
+      let pauseMs = 0;
       try {
         session = await ProjectionSession.open(this.#options.databaseUrl);
-        pauseMs = RETRY_MIN_MS;
+        reconnectMs = RECONNECT_MS.min;
         if (await this.#standBy(session)) await this.#project(session);
       } catch (error) {
-        if (!isUnavailable(error) && session?.broken !== true) throw error;
-        log.warn({ err: error, pauseMs }, "Postgres cannot be reached, trying again");
-        await this.#pause(pauseMs);
-        pauseMs = Math.min(pauseMs * 2, RETRY_MAX_MS);
+        if (isUnavailable(error) || session?.broken === true) {
+          pauseMs = reconnectMs;
+          reconnectMs = Math.min(reconnectMs * 2, RECONNECT_MS.max);
+          log.warn({ err: error, pauseMs }, "cannot reach Postgres; trying again");
+        } else {
+          // A failure after a long time of work is not a repeat of the one before.
+          const isRepeat = String(error) === reported && performance.now() - began < FAILURE_MS.max;
+          failureMs = isRepeat ? Math.min(failureMs * 2, FAILURE_MS.max) : FAILURE_MS.min;
+          pauseMs = failureMs;
+          reported = String(error);
+          if (!isRepeat) log.error({ err: error }, "the projector stopped; it tries again with back-off");
+        }
       } finally {
         this.#active = false;
         await session?.close();
       }
+      await this.#pause(pauseMs);
     }
   }
 
-  /** Waits for the lock; false when told to stop first. */
+  /** Waits for the lock. Returns false if `stop` comes first. */
   async #standBy(session: ProjectionSession): Promise<boolean> {
     while (!this.#stopping.signal.aborted) {
       if (await session.tryLock()) return true;
@@ -108,17 +108,21 @@ export class Projector {
     const { journal, log } = this.#options;
     const cursors = await session.cursors();
     if (!(await this.#checkHeads(session, cursors))) return;
-    for (const marketId of await session.marketsChangedSince(Date.now() - RETELL_MS)) this.#tell(marketId);
+    const changed = await session.marketsChangedSince(Date.now() - REPUBLISH_MS);
+    for (const marketId of changed) this.#publishChange(marketId);
     const queue = new EntryQueue();
-    const marks = new Marks(journal, log, cursors);
+    const marks = new ProgressMarks(journal, log, cursors);
     const feed = journal.followAll(
       new Map(cursors),
       (entries) => queue.put(entries),
-      (actor) => queue.fail(new ProjectionGap(`${actor}: entries after ${cursors.get(actor) ?? 0} are gone`)),
+      (actor) => {
+        const seq = cursors.get(actor) ?? 0;
+        queue.fail(new ProjectionGap(`${actor}: the log has lost the entries after ${seq}`));
+      },
     );
-    const stopped = (): void => queue.close();
-    this.#stopping.signal.addEventListener("abort", stopped);
-    if (this.#stopping.signal.aborted) stopped();
+    const closeQueue = (): void => queue.close();
+    this.#stopping.signal.addEventListener("abort", closeQueue);
+    if (this.#stopping.signal.aborted) closeQueue();
     this.#active = true;
     log.info({ actors: cursors.size }, "projecting");
     try {
@@ -131,7 +135,7 @@ export class Projector {
         await this.#pause(Math.max(0, BATCH_MS - (performance.now() - began)));
       }
     } finally {
-      this.#stopping.signal.removeEventListener("abort", stopped);
+      this.#stopping.signal.removeEventListener("abort", closeQueue);
       queue.close();
       await feed.stop();
       await marks.close();
@@ -139,8 +143,8 @@ export class Projector {
   }
 
   /**
-   * A log that ends before its cursor has lost entries that are in the tables: what it says from now on would be
-   * taken for repeats. False when told to stop before the log answered.
+   * Throws if a log ends before its cursor: that log has lost entries that are in the tables, and its next entries would
+   * be skipped as repeats. Returns false if `stop` comes before the log answers.
    */
   async #checkHeads(session: ProjectionSession, cursors: ReadonlyMap<ActorId, number>): Promise<boolean> {
     while (!this.#stopping.signal.aborted) {
@@ -148,15 +152,16 @@ export class Projector {
       try {
         heads = await this.#options.journal.heads([...cursors.keys()]);
       } catch (error) {
-        this.#options.log.warn({ err: error }, "the log does not answer, trying again");
+        this.#options.log.warn({ err: error }, "the log does not answer; trying again");
         await this.#pause(STAND_BY_MS);
         await session.keepAlive();
         continue;
       }
       for (const [actor, seq] of cursors) {
         const head = heads.get(actor) ?? 0;
-        if (head < seq)
-          throw new ProjectionGap(`${actor}: the tables have entry ${seq}, its log ends at ${head}`);
+        if (head < seq) {
+          throw new ProjectionGap(`${actor}: the tables have entry ${seq}, but its log ends at ${head}`);
+        }
       }
       return true;
     }
@@ -167,7 +172,7 @@ export class Projector {
     session: ProjectionSession,
     entries: readonly Entry[],
     cursors: Map<ActorId, number>,
-    marks: Marks,
+    marks: ProgressMarks,
   ): Promise<void> {
     const batch = new ProjectionBatch(cursors);
     for (const entry of entries) batch.take(entry);
@@ -175,65 +180,17 @@ export class Projector {
     await session.write(batch);
     for (const [actor, seq] of batch.cursors) cursors.set(actor, seq);
     marks.add(batch.cursors);
-    for (const marketId of batch.changedMarkets) this.#tell(marketId);
+    for (const marketId of batch.changedMarkets) this.#publishChange(marketId);
   }
 
-  /** A change that is not told costs a cache some seconds of age, so it must not hold up the projection. */
-  #tell(marketId: string): void {
+  /** Does not wait: a lost invalidation costs a cache some seconds of age, and must not hold up the projection. */
+  #publishChange(marketId: string): void {
     this.#options.marketChanged(marketId).catch((error: unknown) => {
-      this.#options.log.warn({ err: error, marketId }, "caches were not told of a market's change");
+      this.#options.log.warn({ err: error, marketId }, "cannot publish the change of a market to caches");
     });
   }
 
   async #pause(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
-  }
-}
-
-/** Tells the log how far the tables are: not at each commit but some times a second, the latest of each actor. */
-class Marks {
-  readonly #journal: Journal;
-  readonly #log: Logger;
-  #pending: Map<ActorId, number>;
-  #sending: Promise<void> | undefined;
-  #closed = false;
-
-  constructor(journal: Journal, log: Logger, first: ReadonlyMap<ActorId, number>) {
-    this.#journal = journal;
-    this.#log = log;
-    this.#pending = new Map(first);
-    this.#send();
-  }
-
-  add(seqs: ReadonlyMap<ActorId, number>): void {
-    for (const [actor, seq] of seqs) this.#pending.set(actor, seq);
-    this.#send();
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true;
-    await this.#sending;
-  }
-
-  #send(): void {
-    this.#sending ??= this.#flush().finally(() => {
-      this.#sending = undefined;
-    });
-  }
-
-  async #flush(): Promise<void> {
-    while (this.#pending.size > 0) {
-      const marks = this.#pending;
-      this.#pending = new Map();
-      try {
-        await this.#journal.markProjected(marks);
-      } catch (error) {
-        // The log only trims later; the marks go out with the next ones.
-        this.#log.warn({ err: error }, "the log was not told how far the tables are");
-        for (const [actor, seq] of marks) if (!this.#pending.has(actor)) this.#pending.set(actor, seq);
-        if (this.#closed) return;
-      }
-      if (!this.#closed) await sleep(MARK_MS);
-    }
   }
 }

@@ -81,7 +81,7 @@ export function updateRows<
 >(
   table: Table,
   changes: Changes,
-  returned: readonly Returned[],
+  returned: readonly Returned[] = [],
 ): RowStatement<ChangeOf<Table, Changes>, Pick<RowOf<Table>, Returned>> {
   const name = getTableName(table);
   const columns: RowColumn[] = [];
@@ -95,12 +95,13 @@ export function updateRows<
     else assignments.push(assignment(column, merge, "given"));
   }
   const answers = returned.map((key) => rowColumn(table, key));
+  const names = answers.map(({ key, column }) => `${name}.${nameOf(column)} as "${key}"`);
   return {
     name: `project_update_${name}`,
     sql:
       `update ${name} set ${assignments.join(", ")} ` +
-      `from ${unnest(columns)} as given (${namesOf(columns)}) where ${keys.join(" and ")} ` +
-      `returning ${answers.map(({ key, column }) => `${name}.${nameOf(column)} as "${key}"`).join(", ")}`,
+      `from ${unnest(columns)} as given (${namesOf(columns)}) where ${keys.join(" and ")}` +
+      (names.length === 0 ? "" : ` returning ${names.join(", ")}`),
     encode: (rows) => columns.map((column) => arrayOf(column, rows)),
     decode: (rows) => rows.map((row) => decoded(answers, row) as Pick<RowOf<Table>, Returned>),
   };

@@ -1,23 +1,23 @@
-/** The one connection that may write the read model. */
+/** The only connection that may write the read model. */
 
-import { sql } from "drizzle-orm";
+import { gt } from "drizzle-orm";
 import pg from "pg";
 import type { ActorId } from "../../actors/actor.js";
 import { queriesOver } from "../database.js";
+import { PROJECTOR_LOCK } from "../locks.js";
+import { markets } from "../schema/markets.js";
 import { projectorCursors } from "../schema/wallets.js";
 import type { ProjectionBatch } from "./batch.js";
 
-/** Any number will do that nothing else in the database locks. */
-const PROJECTOR_LOCK = 7_106_002;
 /**
- * A session that says nothing for so long is ended by Postgres, and its lock with it: that is what frees the lock
- * of a projector whose process hangs. A live one says something every `keepAlive`.
+ * Idle time after which Postgres ends a session, and with it the lock of a projector whose process hangs. A live
+ * projector calls `keepAlive` more often.
  */
-const SILENCE_MS = 10_000;
+const IDLE_TIMEOUT_MS = 10_000;
 
 /**
- * A session holds the projector's lock for as long as its connection lives, and it writes through that very
- * connection. So two projectors never write at once: whoever has lost the lock has lost the connection too.
+ * A connection that may hold the projector's lock. The session writes through the connection that holds the lock, so
+ * a projector that has lost the lock cannot write any more, and two projectors never write at once.
  */
 export class ProjectionSession {
   readonly #client: pg.Client;
@@ -29,8 +29,8 @@ export class ProjectionSession {
     client.on("end", () => (this.#broken = true));
   }
 
-  /** Connects; the session holds no lock yet. `silenceMs` is for tests. */
-  static async open(databaseUrl: string, silenceMs = SILENCE_MS): Promise<ProjectionSession> {
+  /** Connects; the session holds no lock yet. Only tests set `idleTimeoutMs`. */
+  static async open(databaseUrl: string, idleTimeoutMs = IDLE_TIMEOUT_MS): Promise<ProjectionSession> {
     const client = new pg.Client({
       connectionString: databaseUrl,
       connectionTimeoutMillis: 5_000,
@@ -41,8 +41,8 @@ export class ProjectionSession {
     const session = new ProjectionSession(client);
     try {
       await client.connect();
-      await client.query(`set idle_session_timeout = ${silenceMs}`);
-      await client.query(`set idle_in_transaction_session_timeout = ${silenceMs}`);
+      await client.query(`set idle_session_timeout = ${idleTimeoutMs}`);
+      await client.query(`set idle_in_transaction_session_timeout = ${idleTimeoutMs}`);
     } catch (error) {
       await session.close();
       throw error;
@@ -50,12 +50,12 @@ export class ProjectionSession {
     return session;
   }
 
-  /** Whether the connection is known to be gone. */
+  /** True once the connection is known to be lost. */
   get broken(): boolean {
     return this.#broken;
   }
 
-  /** Takes the lock if it is free; the answer says whether this session holds it now. */
+  /** Takes the lock if it is free. Returns true if this session holds it. */
   async tryLock(): Promise<boolean> {
     const result = await this.#client.query<{ locked: boolean }>(
       "select pg_try_advisory_lock($1) as locked",
@@ -64,21 +64,20 @@ export class ProjectionSession {
     return result.rows[0]?.locked === true;
   }
 
-  /** The cursors of all actors. */
+  /** Returns the cursors of all actors. */
   async cursors(): Promise<Map<ActorId, number>> {
-    const db = queriesOver(this.#client);
-    const rows = await db.select().from(projectorCursors);
-    // Only names of actors are ever written there.
+    const rows = await queriesOver(this.#client).select().from(projectorCursors);
+    // The projector writes only ids of actors into this column.
     return new Map(rows.map((row) => [row.actor as ActorId, row.seq]));
   }
 
-  /** Markets that changed after `ts`: what a projector that died may not have told anybody. */
+  /** Returns the markets that changed after `ts`, whose changes a projector that died may not have published. */
   async marketsChangedSince(ts: number): Promise<string[]> {
-    const db = queriesOver(this.#client);
-    const result = await db.execute<{ market_id: string }>(
-      sql`select market_id from markets where updated_ts > ${ts}`,
-    );
-    return result.rows.map((row) => row.market_id);
+    const rows = await queriesOver(this.#client)
+      .select({ marketId: markets.marketId })
+      .from(markets)
+      .where(gt(markets.updatedTs, ts));
+    return rows.map(({ marketId }) => marketId);
   }
 
   async write(batch: ProjectionBatch): Promise<void> {

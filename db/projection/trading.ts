@@ -5,7 +5,7 @@ import type { MatchDelta, TradeDelta } from "../../actors/market/deltas.js";
 import type { Currency } from "../../actors/market/types.js";
 import { add, type Millicents, ZERO } from "../../actors/units.js";
 import { lastPrices, marketTotals, trades } from "../schema/markets.js";
-import type { Origin } from "./place.js";
+import type { Origin } from "./origin.js";
 import { insertInto, writeRows } from "./rows.js";
 
 const INSERT_TRADES = insertInto(trades);

@@ -11,7 +11,7 @@ import type {
 } from "../../actors/ledger/deltas.js";
 import { add, ZERO } from "../../actors/units.js";
 import { balances, entries, entryTotals, positions, transfers, wallets } from "../schema/wallets.js";
-import type { Origin } from "./place.js";
+import type { Origin } from "./origin.js";
 import { insertInto, writeRows } from "./rows.js";
 
 const INSERT_WALLETS = insertInto(wallets);

@@ -1,20 +1,21 @@
-/** How far the projector is: what makes reads from Postgres see one's own writes. */
+/** The progress of the projector, for reads that must see the caller's own writes. */
 
-import { eq, inArray } from "drizzle-orm";
+import { eq, inArray, sql } from "drizzle-orm";
 import type { ActorId } from "../../actors/actor.js";
 import type { Queries } from "../database.js";
+import { PROJECTOR_LOCK } from "../locks.js";
 import { projectorCursors } from "../schema/wallets.js";
 
-/** How often the cursor is looked at: the projector commits many times a second. */
+/** Interval at which `waitProjected` reads the cursor; the projector commits many times a second. */
 const POLL_MS = 5;
 
-/** The last entry of the actor's log that is in the tables, 0 before any. */
+/** Returns the seq of the last entry of the actor's log that is in the tables, 0 before any. */
 export async function projectedSeq(db: Queries, actor: ActorId): Promise<number> {
   const [row] = await db.select().from(projectorCursors).where(eq(projectorCursors.actor, actor));
   return row?.seq ?? 0;
 }
 
-/** The same for many actors; those without rows are not in the answer. */
+/** Returns the seq of the last projected entry of each actor; an actor without one has no key. */
 export async function projectedSeqs(db: Queries, actors: readonly ActorId[]): Promise<Map<string, number>> {
   if (actors.length === 0) return new Map();
   const rows = await db
@@ -24,7 +25,7 @@ export async function projectedSeqs(db: Queries, actors: readonly ActorId[]): Pr
   return new Map(rows.map((row) => [row.actor, row.seq]));
 }
 
-/** Waits until the tables hold the actor's log up to `seq`. False when they did not within `timeoutMs`. */
+/** Waits until the tables hold the actor's log up to `seq`. Returns false after `timeoutMs`. */
 export async function waitProjected(
   db: Queries,
   actor: ActorId,
@@ -37,4 +38,17 @@ export async function waitProjected(
     if (performance.now() >= untilMs) return false;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
+}
+
+/**
+ * Returns whether a projector writes the read model now. A projector that has failed releases its lock until it tries
+ * again, and so does one that has stopped.
+ */
+export async function isProjecting(db: Queries): Promise<boolean> {
+  // Postgres shows the two halves of a 64-bit lock id as classid and objid, and marks such an id with objsubid 1.
+  const { rowCount } = await db.execute(sql`
+    select 1 from pg_locks join pg_database on pg_database.oid = pg_locks.database
+    where datname = current_database() and locktype = 'advisory' and granted
+      and classid = 0 and objid = ${PROJECTOR_LOCK} and objsubid = 1`);
+  return (rowCount ?? 0) > 0;
 }

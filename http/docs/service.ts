@@ -50,6 +50,7 @@ const READINESS = object({
   postgres: { type: "boolean" },
   ledgers: { type: "integer", description: "Ledger shards that answer." },
   projectorLag: { type: ["integer", "null"], description: "Entries that are not in Postgres yet." },
+  projecting: { type: "boolean", description: "False while no projector writes to Postgres." },
   halted: { ...texts, description: "Actors that were stopped." },
 });
 

@@ -3,7 +3,7 @@
 import { sql } from "drizzle-orm";
 import { LEDGER_SHARDS, ledgerActor } from "../../actors/actor.js";
 import type { Database } from "../../db/database.js";
-import { projectedSeqs } from "../../db/queries/projected.js";
+import { isProjecting, projectedSeqs } from "../../db/queries/projected.js";
 import type { Exchange, Tail } from "../../stream/log/ports.js";
 import { READ_ONLY } from "../trading/ledger-client.js";
 
@@ -16,6 +16,8 @@ export interface Readiness {
   readonly ledgers: number;
   /** Entries of the ledgers that the projector has not written yet. */
   readonly projectorLag: number | null;
+  /** False while no projector writes: none runs, or it has failed and waits to try again. */
+  readonly projecting: boolean;
   /** Actors that were stopped because of a broken invariant. */
   readonly halted: readonly string[];
 }
@@ -54,6 +56,7 @@ export async function readiness(parts: HealthParts): Promise<Readiness> {
   const answers = redis ? await Promise.all(SHARDS.map((shard) => found(() => ask(shard)))) : [];
   const ledgers = answers.filter((answer) => answer !== undefined).length;
   const lag = redis && postgres ? await found(() => projectorLag(parts)) : undefined;
+  const projecting = postgres && (await found(() => isProjecting(db))) === true;
   const complete = redis && postgres && ledgers === LEDGER_SHARDS && stopped.size === 0;
   return {
     ready: complete && lag !== undefined && lag <= MAX_LAG,
@@ -61,6 +64,7 @@ export async function readiness(parts: HealthParts): Promise<Readiness> {
     postgres,
     ledgers,
     projectorLag: lag ?? null,
+    projecting,
     halted: [...(stopped?.keys() ?? [])],
   };
 }

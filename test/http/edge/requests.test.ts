@@ -274,7 +274,13 @@ describe("requests as they arrive", function () {
   it("is alive and ready, and says how it does", async () => {
     expect((await send(stack.url, { target: "/healthz" })).json).to.deep.equal({ ok: true });
     const ready = await send(stack.url, { target: "/readyz" });
-    expect(ready.json).to.include({ ready: true, redis: true, postgres: true, ledgers: 16 });
+    expect(ready.json).to.include({
+      ready: true,
+      redis: true,
+      postgres: true,
+      ledgers: 16,
+      projecting: true,
+    });
     const metrics = await send(stack.url, { target: "/metrics" });
     expect(metrics.text).to.include("overround_http_request_seconds");
   });

@@ -1,0 +1,60 @@
+/** Reports to the log which entries the tables have. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ActorId } from "../../actors/actor.js";
+import type { Logger } from "../../stream/log/logger.js";
+import type { Journal } from "./journal.js";
+
+const MARK_MS = 100;
+
+/** Sends the latest seq of each actor to the log a few times a second, rather than at each commit. */
+export class ProgressMarks {
+  readonly #journal: Pick<Journal, "markProjected">;
+  readonly #log: Logger;
+  #pending: Map<ActorId, number>;
+  #sending: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(journal: Pick<Journal, "markProjected">, log: Logger, projected: ReadonlyMap<ActorId, number>) {
+    this.#journal = journal;
+    this.#log = log;
+    this.#pending = new Map(projected);
+    this.#send();
+  }
+
+  add(seqs: ReadonlyMap<ActorId, number>): void {
+    for (const [actor, seq] of seqs) this.#pending.set(actor, seq);
+    this.#send();
+  }
+
+  /** Resolves when the seqs added so far are sent, or have failed once. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#sending;
+  }
+
+  #send(): void {
+    this.#sending ??= this.#flush().finally(() => {
+      this.#sending = undefined;
+    });
+  }
+
+  async #flush(): Promise<void> {
+    while (this.#pending.size > 0) {
+      const marks = this.#pending;
+      this.#pending = new Map();
+      try {
+        await this.#journal.markProjected(marks);
+      } catch (error) {
+        // The log only trims later; these marks are sent with the next ones.
+        this.#log.warn(
+          { err: error },
+          "cannot report the progress of the projection to the log; trying again",
+        );
+        for (const [actor, seq] of marks) if (!this.#pending.has(actor)) this.#pending.set(actor, seq);
+        if (this.#closed) return;
+      }
+      if (!this.#closed) await sleep(MARK_MS);
+    }
+  }
+}
