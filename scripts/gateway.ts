@@ -1,4 +1,4 @@
-/** The role `gateway`: HTTP and websockets. Any number of them serve the same exchange. */
+/** Role `gateway`: serves HTTP and websockets. Any number of gateways serve the same exchange. */
 
 import path from "node:path";
 import { createLogger } from "../http/edge/request-log.js";
@@ -10,8 +10,10 @@ import { startGateway } from "./roles/start-gateway.js";
 
 async function start(config: Config): Promise<RunningRole> {
   const { redisUrl, databaseUrl } = config;
-  if (redisUrl === undefined) throw new ConfigError("REDIS_URL: a gateway needs the Redis of the exchange");
-  if (databaseUrl === undefined) throw new ConfigError("DATABASE_URL: a gateway needs the database");
+  if (redisUrl === undefined)
+    throw new ConfigError("REDIS_URL: set it to the Redis of the exchange, which a gateway needs");
+  if (databaseUrl === undefined)
+    throw new ConfigError("DATABASE_URL: set it to the database of the exchange, which a gateway needs");
   const logger = createLogger(config.logLevel, "gateway");
   const { jwtWebSecret, jwtServiceSecret } = loadSecrets(config);
   const serviceKeys = { signing: jwtServiceSecret, accepted: config.jwtServiceAccept };
@@ -28,7 +30,7 @@ async function start(config: Config): Promise<RunningRole> {
   const { generatedOperator } = gateway;
   if (generatedOperator !== undefined) {
     const { email, password } = generatedOperator;
-    // A terminal is read by a person; anything else may be a log that many read.
+    // Only a terminal gets the password: other output may be a log that many people read.
     const secret = process.stdout.isTTY ? password : `in ${path.join(config.dataDir, "operator.json")}`;
     console.log(`the operator is ${email}; password: ${secret}`);
   }

@@ -1,4 +1,4 @@
-/** The role `jobs`: settlements, and what a crash left lying. Any number of them share the queues. */
+/** Role `jobs`: settles markets and finishes interrupted work. Any number of these processes share the queues. */
 
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
@@ -27,7 +27,7 @@ import type { Exchange, Tail } from "../stream/log/ports.js";
 import { type Config, ConfigError } from "./config.js";
 import { runRole, type RunningRole } from "./roles/run-role.js";
 
-/** How long a settled market may take to show in Postgres; later ones are left to the sweep. */
+/** Longest wait in ms for a settled market to be projected; the sweep handles a market that takes longer. */
 const PROJECTED_MS = 5_000;
 
 interface Parts {
@@ -66,8 +66,10 @@ function portsOf({ db, exchange, tail, queue, invalidations }: Parts): JobsOptio
 }
 
 async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<RunningRole> {
-  if (redisUrl === undefined) throw new ConfigError("REDIS_URL: jobs need the Redis of the exchange");
-  if (databaseUrl === undefined) throw new ConfigError("DATABASE_URL: jobs need the database");
+  if (redisUrl === undefined)
+    throw new ConfigError("REDIS_URL: set it to the Redis of the exchange, which the jobs need");
+  if (databaseUrl === undefined)
+    throw new ConfigError("DATABASE_URL: set it to the database of the exchange, which the jobs need");
   const logger = pino({ level: logLevel, base: { role: "jobs", pid: process.pid } });
   await migrate(databaseUrl);
   const log = await RedisLog.open({ url: redisUrl, logger });
@@ -78,7 +80,7 @@ async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<Runni
     await exchange.start();
     const db = connect(databaseUrl, {
       maxConnections: 4,
-      onError: (error) => logger.warn({ err: error }, "a connection to Postgres broke"),
+      onError: (error) => logger.warn({ err: error }, "a connection to Postgres was lost"),
     });
     const queue = openSettlementQueue(redisUrl);
     const invalidations = new Invalidations(log);

@@ -1,4 +1,4 @@
-/** The role `projector`: keeps the read model in Postgres in step with the actors. One works, others stand by. */
+/** Role `projector`: writes the deltas of the actors to the read model in Postgres. One works, the others stand by. */
 
 import { pino } from "pino";
 import { journalOf } from "../db/projection/journal.js";
@@ -13,8 +13,10 @@ import { type Config, ConfigError } from "./config.js";
 import { runRole, type RunningRole } from "./roles/run-role.js";
 
 async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<RunningRole> {
-  if (redisUrl === undefined) throw new ConfigError("REDIS_URL: a projector needs the Redis of the exchange");
-  if (databaseUrl === undefined) throw new ConfigError("DATABASE_URL: a projector needs the database");
+  if (redisUrl === undefined)
+    throw new ConfigError("REDIS_URL: set it to the Redis of the exchange, which a projector needs");
+  if (databaseUrl === undefined)
+    throw new ConfigError("DATABASE_URL: set it to the database of the exchange, which a projector needs");
   const logger = pino({ level: logLevel, base: { role: "projector", pid: process.pid } });
   await migrate(databaseUrl);
   const log = await RedisLog.open({ url: redisUrl, logger });
@@ -28,6 +30,7 @@ async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<Runni
       marketChanged: (marketId) => invalidations.publish("market", marketId),
       log: logger,
     });
+    // An error that a retry cannot fix rejects here, and ends the process as any unhandled rejection does.
     void projector.run();
     return {
       async stop() {

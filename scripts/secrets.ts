@@ -6,13 +6,13 @@ import { type Config, ConfigError } from "./config.js";
 
 const Secrets = z.object({ jwtWebSecret: z.string().min(32), jwtServiceSecret: z.string().min(32) });
 
-/** The keys that sign web sessions and surface B tokens; two, so that neither can pass for the other. */
+/** Keys that sign web sessions and surface B tokens; they differ, so that no token passes as one of the other kind. */
 export type Secrets = Readonly<z.infer<typeof Secrets>>;
 
 /**
- * The signing secrets: from the environment, else (never in production) generated once and kept in
+ * Returns the signing secrets: those of the environment, else (except in production) generated ones, which are kept in
  * `DATA_DIR/secrets.json`, readable by its owner only, so that sessions survive a restart.
- * @throws ConfigError in production when one is not set, and when the file cannot be read or written.
+ * @throws ConfigError when one is not set in production, and when the file cannot be read or written.
  */
 export function loadSecrets(config: Config): Secrets {
   const { jwtWebSecret, jwtServiceSecret } = config;
@@ -41,12 +41,12 @@ function keptSecrets(file: string): Secrets {
     publishOnce(file, JSON.stringify(fresh));
     return Secrets.parse(JSON.parse(fs.readFileSync(file, "utf8")));
   } catch (error) {
-    const reason = error instanceof z.ZodError ? "it is incomplete" : String(error);
-    throw new ConfigError(`cannot use ${file}: ${reason}. Remove it to have new secrets generated`);
+    const reason = error instanceof z.ZodError ? "the file is incomplete" : String(error);
+    throw new ConfigError(`cannot use ${file}: ${reason}. Remove the file to generate new secrets`);
   }
 }
 
-/** Writes the file unless it is there. Linking is atomic, so roles that start together agree on one content. */
+/** Writes the file unless it exists. The link is atomic, so that roles that start together agree on one content. */
 function publishOnce(file: string, content: string): void {
   if (fs.existsSync(file)) return;
   const draft = `${file}.${process.pid}`;

@@ -1,4 +1,4 @@
-/** The role `worker`: runs the actors. Any number of them share the partitions. */
+/** Role `worker`: runs the actors. Any number of workers share the partitions. */
 
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
@@ -11,7 +11,8 @@ import { type Config, ConfigError } from "./config.js";
 import { runRole, type RunningRole } from "./roles/run-role.js";
 
 async function start({ redisUrl, logLevel, leaseMs }: Config): Promise<RunningRole> {
-  if (redisUrl === undefined) throw new ConfigError("REDIS_URL: a worker needs the Redis of the exchange");
+  if (redisUrl === undefined)
+    throw new ConfigError("REDIS_URL: set it to the Redis of the exchange, which a worker needs");
   const logger = pino({ level: logLevel, base: { role: "worker", pid: process.pid } });
   const log = await RedisLog.open({ url: redisUrl, logger });
   try {

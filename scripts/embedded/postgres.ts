@@ -17,17 +17,17 @@ import {
   waitUntilReady,
 } from "./server.js";
 
-/** How to run an embedded Postgres. */
+/** Options of an embedded Postgres. */
 export interface PostgresOptions {
-  /** The data directory of the set; the cluster lives in its `postgres`. The caller holds its lock. */
+  /** Data directory of the set; the cluster is its subdirectory `postgres`. The caller holds its lock. */
   readonly dataDir: string;
-  /** Takes what the server itself writes. */
+  /** Receives the output of the server. */
   readonly log: LineLog;
-  /** Takes what the launcher has to tell the person at the terminal; the same as `log` when absent. */
+  /** Receives the messages for the person at the terminal; default: `log`. */
   readonly say?: LineLog;
-  /** A restart under running roles: the port they know must not change. */
+  /** True for a restart under running roles, which know the port: it must not change. */
   readonly keepPort?: boolean;
-  /** Off only for tests, where a lost cluster is not missed. */
+  /** False only in tests, which do not need their cluster after a crash. */
   readonly durable?: boolean;
 }
 
@@ -37,9 +37,9 @@ const READY_TIMEOUT_MS = 60_000;
 const C_LOCALE = { LC_ALL: "C", TZ: "UTC" };
 
 /**
- * Starts Postgres on the data directory, creating the cluster and the database the first time. It listens on
- * loopback only, wants a password, and is found on the same port by the next start.
- * @throws StartError with one line that says what is wrong and what to do.
+ * Starts Postgres on the data directory and creates the cluster and the database the first time. The server listens
+ * on loopback only, requires a password, and keeps its port over restarts.
+ * @throws StartError with one line that names the problem and the remedy.
  */
 export async function startPostgres(options: PostgresOptions): Promise<RunningServer> {
   const { dataDir, say = options.log } = options;
@@ -104,8 +104,8 @@ async function serve(
 }
 
 /**
- * Where the cluster lives: `DATA_DIR/postgres`. When we are root and the unprivileged user cannot get there (a
- * repository below a private home), that name is a link to a directory which it can reach.
+ * Returns the directory of the cluster, `DATA_DIR/postgres`. Where root starts the server and the unprivileged user
+ * cannot enter that directory (below a private home), the name is a link to a directory that the user can enter.
  */
 function clusterDirectory(dataDir: string, say: LineLog): string {
   const usual = path.join(dataDir, "postgres");
@@ -125,7 +125,7 @@ function clusterDirectory(dataDir: string, say: LineLog): string {
   return cluster;
 }
 
-/** Creates the cluster beside its final place and renames it at the end, so that half a cluster is never used. */
+/** Creates the cluster beside its final directory and renames it at the end, so that no incomplete cluster is used. */
 function createCluster(binaries: PostgresBinaries, cluster: string, password: string, say: LineLog): void {
   say(`postgres: creating a database cluster in ${cluster}`);
   const draft = `${cluster}.new`;
@@ -161,8 +161,8 @@ function checkOwner(cluster: string): void {
 }
 
 /**
- * Removes a pid file whose process id meanwhile belongs to another program, as happens in containers. One whose
- * process is gone is left to Postgres, which also checks that no backend of the dead server is left.
+ * Removes a pid file whose process id now belongs to another program, as happens in containers. A pid file whose
+ * process has ended is left to Postgres, which also checks that no backend of the dead server still runs.
  */
 function removeForeignPidFile(cluster: string, say: LineLog): void {
   const file = path.join(cluster, "postmaster.pid");
@@ -172,7 +172,7 @@ function removeForeignPidFile(cluster: string, say: LineLog): void {
   if (isPostgresOf(pid, cluster)) {
     throw new StartError(`postgres: process ${pid} already serves ${cluster}: stop it with kill -INT ${pid}`);
   }
-  say(`postgres: removing a stale ${file}; its process ${pid} is another program by now`);
+  say(`postgres: removing a stale ${file}; its process ${pid} is now another program`);
   fs.rmSync(file);
 }
 
@@ -192,8 +192,8 @@ async function answers(url: string): Promise<boolean> {
   } catch (error) {
     if (error instanceof pg.DatabaseError && error.code === "28P01") {
       throw new StartError(
-        "postgres: the password in postgres.json does not fit this cluster: restore that file, " +
-          "or remove the data directory to begin anew",
+        "postgres: the password in postgres.json is not the password of this cluster: restore that file, " +
+          "or remove the data directory to start with empty data",
       );
     }
     return false;
@@ -213,19 +213,19 @@ async function createDatabase(url: string): Promise<void> {
   }
 }
 
-/** Turns the last output of a server that did not start into one line with a remedy. */
+/** Returns one line with the remedy for the last output of a server that did not start. */
 function explain(cluster: string, output: readonly string[]): string {
   const text = output.join("\n");
   if (/no space left on device|disk quota exceeded/i.test(text)) {
     return `postgres: the disk of ${cluster} is full: free space on it, or set DATA_DIR to another disk`;
   }
   if (/could not bind|address already in use/i.test(text)) {
-    return "postgres: its port was taken while it started: start again";
+    return "postgres: another program took its port during the start: start again";
   }
   if (
     /error while loading shared libraries|no such file or directory.*(ld-linux|initdb)|ENOENT/i.test(text)
   ) {
-    return `postgres: the server programs do not run here: set DATABASE_URL to a Postgres of your own (${firstFault(output)})`;
+    return `postgres: the server programs do not run here: set DATABASE_URL to a running Postgres (${firstFault(output)})`;
   }
   if (/database files are incompatible/i.test(text)) {
     return `postgres: ${cluster} was created by another version: move it away, or set another DATA_DIR`;
@@ -235,5 +235,5 @@ function explain(cluster: string, output: readonly string[]): string {
 
 function firstFault(output: readonly string[]): string {
   const fault = output.find((line) => /fatal|error|panic|invalid|could not|cannot/i.test(line));
-  return (fault ?? output.findLast((line) => line.trim() !== "") ?? "it said nothing").trim();
+  return (fault ?? output.findLast((line) => line.trim() !== "") ?? "no output").trim();
 }

@@ -1,17 +1,17 @@
 import fs from "node:fs";
 import path from "node:path";
 
-/** Whether this process is root, which Postgres refuses to be. */
+/** Returns whether this process runs as root, which Postgres refuses to do. */
 export function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
-/** The user that servers run as when we are root: nobody, by number, because names differ between systems. */
+/** User of the servers that root starts: nobody, by number, because the name differs between systems. */
 export const NOBODY = Object.freeze({ uid: 65_534, gid: 65_534 });
 
 const OTHERS_MAY_ENTER = 0o001;
 
-/** Whether every user may walk to this directory: a home directory on the way often forbids it. */
+/** Returns whether every user may enter this directory and its parents; a private home directory forbids that. */
 export function isReachableByAll(directory: string): boolean {
   let current = fs.realpathSync(directory);
   for (;;) {
@@ -22,10 +22,10 @@ export function isReachableByAll(directory: string): boolean {
   }
 }
 
-/** Where root keeps what another user must reach when the repository or the data directory is out of reach. */
+/** Directory for the files that the unprivileged user cannot reach in the repository or the data directory. */
 export const SHARED_HOME = "/var/lib/overround";
 
-/** Makes a directory that everybody may enter, for use below `SHARED_HOME`. */
+/** Creates a directory that every user may enter. */
 export function makeReachable(directory: string): void {
   fs.mkdirSync(directory, { recursive: true, mode: 0o755 });
   fs.chmodSync(directory, 0o755);

@@ -7,18 +7,18 @@ import { StartError } from "../supervisor/start-error.js";
 const ServerRecord = z.object({
   port: z.int().min(1).max(65_535),
   password: z.string().min(1),
-  /** The process that last served this data, to recognise one that outlived its supervisor. */
+  /** Process that last served this data, to recognize one that outlived its supervisor. */
   process: z.object({ pid: z.int(), started: z.string() }).optional(),
 });
 
-/** What an embedded server keeps beside its data so that the next start finds the same server again. */
+/** Port, password and process of an embedded server, kept beside its data for the next start. */
 export type ServerRecord = z.infer<typeof ServerRecord>;
 
 function recordFile(dataDir: string, name: string): string {
   return path.join(dataDir, `${name}.json`);
 }
 
-/** Reads the record of the server `name`, or returns undefined when it never ran in this data directory. */
+/** Reads the record of the server `name`; returns undefined when it never ran in this data directory. */
 export function readRecord(dataDir: string, name: string): ServerRecord | undefined {
   const file = recordFile(dataDir, name);
   if (!fs.existsSync(file)) return undefined;
@@ -26,19 +26,19 @@ export function readRecord(dataDir: string, name: string): ServerRecord | undefi
     return ServerRecord.parse(JSON.parse(fs.readFileSync(file, "utf8")));
   } catch {
     throw new StartError(
-      `${file} is damaged: restore it, or remove the data directory ${dataDir} to begin anew`,
+      `${file} is damaged: restore it, or remove the data directory ${dataDir} to start with empty data`,
     );
   }
 }
 
-/** Writes the record, readable by its owner only because it holds the server's password. */
+/** Writes the record, which only its owner can read because it holds the password of the server. */
 export function writeRecord(dataDir: string, name: string, record: ServerRecord): void {
   const file = recordFile(dataDir, name);
   fs.writeFileSync(`${file}.new`, JSON.stringify(record), { mode: 0o600 });
   fs.renameSync(`${file}.new`, file);
 }
 
-/** A password for a server that only this set of processes talks to. */
+/** Returns a random password for an embedded server. */
 export function newPassword(): string {
   return randomBytes(24).toString("base64url");
 }

@@ -5,20 +5,20 @@ import { StartError } from "../supervisor/start-error.js";
 import { isRoot } from "./reach.js";
 import type { LineLog } from "./server.js";
 
-/** A Redis server program that runs here, with the environment it needs. */
+/** Redis server program that runs on this machine, with its environment. */
 export interface RedisBinary {
   readonly command: string;
   readonly env: Readonly<Record<string, string>>;
   readonly version: string;
 }
 
-/** Where to look for a Redis server. */
+/** Places in which a Redis server program may be. */
 export interface RedisSearch {
-  /** `REDIS_SERVER_BIN`: taken without looking further. */
+  /** `REDIS_SERVER_BIN`, the only candidate when it is set. */
   readonly serverBin: string | undefined;
-  /** The directories of PATH. */
+  /** Directories of PATH. */
   readonly programPath: readonly string[];
-  /** Where a downloaded server is kept for the next start. */
+  /** Directory of a downloaded server. */
   readonly cacheDir: string;
   readonly log: LineLog;
 }
@@ -33,17 +33,17 @@ const INSTALL_HINT =
   "or set REDIS_SERVER_BIN to the program, or REDIS_URL to a running server";
 
 /**
- * Finds a Redis server program: the configured one, one on PATH, the one fetched earlier, else the
- * distribution's package unpacked into the cache. Nothing is installed into the system on Linux, because that
+ * Finds a Redis server program: the configured one, one on PATH, the one downloaded earlier, else the
+ * distribution's package, unpacked into the cache. On Linux nothing is installed into the system, because that
  * could start a service on the usual port.
- * @throws StartError that says what to install.
+ * @throws StartError with the program to install.
  */
 export function findRedis(search: RedisSearch): RedisBinary {
   if (search.serverBin !== undefined) {
     const chosen = tryProgram(search.serverBin);
     if (chosen !== undefined) return chosen;
     throw new StartError(
-      `redis: REDIS_SERVER_BIN ${search.serverBin} is not a Redis ${OLDEST_MAJOR} or newer that runs here`,
+      `redis: REDIS_SERVER_BIN ${search.serverBin} is not a Redis server of version ${OLDEST_MAJOR} or newer that runs on this machine; correct the path, or unset it`,
     );
   }
   const directories =
@@ -71,7 +71,7 @@ function tryProgram(command: string, env: Readonly<Record<string, string>> = {})
   return { command, env, version: version[0].slice(2) };
 }
 
-/** Runs the server of an unpacked Debian package, pointing the loader at the libraries beside it. */
+/** Returns the server of an unpacked Debian package, with the libraries beside it on the loader's path. */
 function tryUnpacked(root: string): RedisBinary | undefined {
   const libraries = [path.join(root, "usr", "lib"), path.join(root, "lib")]
     .filter((directory) => fs.existsSync(directory))
@@ -99,7 +99,7 @@ function installWithHomebrew(log: LineLog): RedisBinary | undefined {
 
 function fetchWithApt(unpacked: string, { log }: RedisSearch): RedisBinary | undefined {
   const apt = (args: readonly string[], cwd?: string) =>
-    // Root's downloads are normally handed to another user, which cannot write below a private home.
+    // As root, apt downloads as another user by default, who cannot write below a private home.
     spawnSync("apt-get", ["-q", "-o", "APT::Sandbox::User=root", ...args], { encoding: "utf8", cwd });
   if (apt(["--version"]).status !== 0) return undefined;
   const simulate = () => apt(["install", "-s", "--no-install-recommends", "redis-server"]);
@@ -127,7 +127,7 @@ function unpackPackages(
   fs.mkdirSync(path.dirname(unpacked), { recursive: true });
   const draft = fs.mkdtempSync(`${unpacked}.`);
   try {
-    // One by one: a name that this release does not have must not keep the others from being fetched.
+    // One call per package, because a name that this release lacks must not prevent the other downloads.
     for (const name of packages) apt(["download", name], draft);
     for (const file of fs.readdirSync(draft).filter((entry) => entry.endsWith(".deb"))) {
       spawnSync("dpkg", ["-x", file, "."], { cwd: draft });

@@ -16,23 +16,23 @@ import {
   waitUntilReady,
 } from "./server.js";
 
-/** How to run an embedded Redis. */
+/** Options of an embedded Redis. */
 export interface RedisOptions {
-  /** The data directory of the set; the log of the exchange lives in its `redis`. The caller holds its lock. */
+  /** Data directory of the set; the log of the exchange is in its subdirectory `redis`. The caller holds its lock. */
   readonly dataDir: string;
-  /** Takes what the server itself writes. */
+  /** Receives the output of the server. */
   readonly log: LineLog;
-  /** Takes what the launcher has to tell the person at the terminal; the same as `log` when absent. */
+  /** Receives the messages for the person at the terminal; default: `log`. */
   readonly say?: LineLog;
   /** `REDIS_SERVER_BIN`. */
   readonly serverBin?: string | undefined;
-  /** Where a downloaded server program is kept. */
+  /** Directory of a downloaded server program. */
   readonly cacheDir: string;
-  /** `always`: an acknowledged write survives power loss. `everysec`: it may lose the last second. */
+  /** `always`: every acknowledged write survives a power failure. `everysec`: the last second may be lost. */
   readonly fsync: "always" | "everysec";
-  /** A restart under running roles: the port they know must not change. */
+  /** True for a restart under running roles, which know the port: it must not change. */
   readonly keepPort?: boolean;
-  /** How many numbered databases; only tests need many. */
+  /** Number of numbered databases; only tests need many. */
   readonly databases?: number;
 }
 
@@ -40,9 +40,9 @@ const READY_TIMEOUT_MS = 300_000;
 const MEGABYTE = 1024 * 1024;
 
 /**
- * Starts Redis on the data directory: append-only file on, nothing ever evicted, loopback only, with a password
- * and a port that the next start finds again. Waits until the append-only file is loaded.
- * @throws StartError with one line that says what is wrong and what to do.
+ * Starts Redis on the data directory with an append-only file, without eviction, on loopback only, and with a
+ * password; the port stays the same over restarts. Resolves when the append-only file is loaded.
+ * @throws StartError with one line that names the problem and the remedy.
  */
 export async function startRedis(options: RedisOptions): Promise<RunningServer> {
   const { dataDir, log, say = log } = options;
@@ -98,9 +98,9 @@ function configuration(options: RedisOptions, directory: string, record: ServerR
     databases: options.databases ?? 16,
     appendonly: "yes",
     appendfsync: options.fsync,
-    // The append-only file is the record; a second copy in another format would only cost time.
+    // The append-only file holds the data; a snapshot in addition would only cost time.
     save: '""',
-    // The streams are the truth: Redis must refuse a write rather than forget one.
+    // The streams are the source of all data: Redis must refuse a write rather than evict an entry.
     "maxmemory-policy": "noeviction",
     maxmemory: `${maxMemoryMb()}mb`,
   };
@@ -113,7 +113,7 @@ function quoted(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** A quarter of the machine, within bounds that leave room for the roles and for Postgres. */
+/** Returns a quarter of the memory of the machine, within bounds that leave room for the roles and for Postgres. */
 function maxMemoryMb(): number {
   return Math.min(4_096, Math.max(256, Math.floor(os.totalmem() / MEGABYTE / 4)));
 }
@@ -133,7 +133,7 @@ async function answers({ port, password }: ServerRecord): Promise<boolean> {
   client.on("error", () => undefined);
   try {
     await client.connect();
-    // While the append-only file is being loaded, this is refused with LOADING.
+    // Redis refuses PING with LOADING until the append-only file is loaded.
     await client.ping();
     return true;
   } catch {
@@ -143,13 +143,14 @@ async function answers({ port, password }: ServerRecord): Promise<boolean> {
   }
 }
 
-/** Turns the last output of a server that did not start into one line with a remedy. */
+/** Returns one line with the remedy for the last output of a server that did not start. */
 function explain(directory: string, output: readonly string[]): string {
   const text = output.join("\n");
   if (/no space left on device|disk quota exceeded/i.test(text)) {
     return `redis: the disk of ${directory} is full: free space on it, or set DATA_DIR to another disk`;
   }
-  if (/address already in use/i.test(text)) return "redis: its port was taken while it started: start again";
+  if (/address already in use/i.test(text))
+    return "redis: another program took its port during the start: start again";
   if (/bad file format reading the append only file|unexpected end of file/i.test(text)) {
     return (
       `redis: the append-only file in ${directory} is damaged: copy it, then run redis-check-aof --fix on the ` +
@@ -157,5 +158,5 @@ function explain(directory: string, output: readonly string[]): string {
     );
   }
   const fault = output.find((line) => /fatal|error|can't|cannot|permission/i.test(line));
-  return `redis did not start: ${(fault ?? output.at(-1) ?? "it said nothing").trim()} (data in ${directory})`;
+  return `redis did not start: ${(fault ?? output.at(-1) ?? "no output").trim()} (data in ${directory})`;
 }

@@ -7,34 +7,34 @@ import { markOf, isRunning, waitUntilGone, type ProcessMark } from "../superviso
 import { StartError } from "../supervisor/start-error.js";
 import { freePort, isFree } from "./ports.js";
 
-/** Receives what a server or launcher has to say, one line at a time. */
+/** Receives the output of a server or launcher line by line. */
 export type LineLog = (line: string) => void;
 
-/** A running server that belongs to this process. */
+/** Running server that belongs to this process. */
 export interface RunningServer {
   readonly url: string;
   readonly pid: number;
   readonly port: number;
-  /** Stops it in order, then by force after a time-out. Resolves when the process is gone. */
+  /** Stops the server in order, and by force after a time-out. Resolves when the process has ended. */
   stop(): Promise<void>;
-  /** Calls back once when the process has ended, whether or not it was asked to. */
+  /** Calls the listener once at the end of the process, whether or not `stop` was called. */
   onExit(listener: (how: string) => void): void;
 }
 
-/** How to start one server program. */
+/** Options of one server program. */
 export interface Launch {
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env?: NodeJS.ProcessEnv;
-  /** The user to become; only for a parent that is root. */
+  /** User of the server; only for a parent that runs as root. */
   readonly user?: { readonly uid: number; readonly gid: number };
-  /** The signal for an orderly stop. */
+  /** Signal for an orderly stop. */
   readonly stopSignal: "INT" | "TERM";
   readonly log: LineLog;
 }
 
-/** A server process and the last lines it wrote, from which a failed start is explained. */
+/** Server process with its last lines of output, which explain a failed start. */
 export interface ServerProcess {
   readonly pid: number;
   readonly lastLines: readonly string[];
@@ -48,14 +48,14 @@ const LAST_LINES = 20;
 const POLL_MS = 20;
 
 /**
- * The server replaces this shell and keeps its process id. Before that, the shell leaves a watcher behind
- * which reads a pipe from the supervisor: when the pipe closes without the word that all is well, the
- * supervisor was killed, and the watcher stops the server, so that nothing is orphaned. It waits two seconds
- * to let the roles finish first. The double fork keeps the watcher from being a child of the server.
+ * Shell script that starts a watcher and then replaces itself by the server, which keeps the process id. The watcher
+ * reads a pipe from the supervisor: when the pipe closes without a line, the supervisor was killed, and the watcher
+ * stops the server after two seconds, in which the roles finish first. The double fork keeps the watcher from being a
+ * child of the server.
  */
 const WATCHED = `(({ read -r _ || { sleep 2; kill -"$1" "$$"; } ; } <&3 >/dev/null 2>&1 &) 3<&3); shift; exec "$@" 3<&-`;
 
-/** Starts a server program in a session of its own, out of reach of the terminal's Ctrl-C. */
+/** Starts a server program in a session of its own, which a Ctrl-C at the terminal does not reach. */
 export async function launch(options: Launch): Promise<ServerProcess> {
   const child = spawn(
     "/bin/sh",
@@ -80,11 +80,11 @@ export async function launch(options: Launch): Promise<ServerProcess> {
   });
   releaseWatcherAtExit(child);
   const exited = new Promise<string>((resolve) => {
-    const settle = (code: number | null, signal: string | null): void =>
+    const finish = (code: number | null, signal: string | null): void =>
       resolve(signal ?? `exit code ${code ?? "unknown"}`);
-    child.once("close", settle);
-    // The output can stay open in a grandchild; the last lines are worth waiting for, but not for long.
-    child.once("exit", (code, signal) => setTimeout(settle, 1_000, code, signal).unref());
+    child.once("close", finish);
+    // A grandchild can keep the output open; the wait for the last lines is therefore short.
+    child.once("exit", (code, signal) => setTimeout(finish, 1_000, code, signal).unref());
   });
   return {
     pid,
@@ -105,7 +105,7 @@ function readLines(child: ChildProcess, take: LineLog): void {
   }
 }
 
-/** Tells the watcher that the server ended under our eyes, so that it does not signal a stranger's process id. */
+/** Informs the watcher when the server has ended, so that it does not signal another process with the same id. */
 function releaseWatcherAtExit(child: ChildProcess): void {
   const pipe = child.stdio[3];
   if (pipe === null || pipe === undefined || !("end" in pipe)) return;
@@ -114,8 +114,8 @@ function releaseWatcherAtExit(child: ChildProcess): void {
 }
 
 /**
- * Polls until `ready` resolves to true. A server that ends before, or is not ready in time, or makes `ready`
- * throw, is stopped, and the call rejects with what `explain` makes of its last lines.
+ * Polls until `ready` resolves to true. Stops a server that ends, is not ready in time, or makes `ready` throw, and
+ * rejects with the explanation of its last lines.
  */
 export async function waitUntilReady(
   server: ServerProcess,
@@ -139,7 +139,7 @@ export async function waitUntilReady(
 
 /**
  * Stops the process that served this data for a supervisor that was killed. Only one process may serve a data
- * directory, and the caller holds the directory's lock, so whoever is left has no owner any more.
+ * directory, and the caller holds the lock of the directory, so that process has no supervisor.
  */
 export async function stopLeftover(
   name: string,
@@ -148,7 +148,7 @@ export async function stopLeftover(
   log: LineLog,
 ): Promise<void> {
   if (mark === undefined || !isRunning(mark)) return;
-  log(`${name}: a server of an earlier run (process ${mark.pid}) still runs; stopping it`);
+  log(`${name}: stopping a server of an earlier run (process ${mark.pid})`);
   process.kill(mark.pid, signal);
   if (await waitUntilGone(mark, STOP_TIMEOUT_MS)) return;
   throw new StartError(
@@ -157,8 +157,8 @@ export async function stopLeftover(
 }
 
 /**
- * The port to serve on: the remembered one, or a new one when another program has taken it. With `keep` the
- * port must not change, because other processes already know it.
+ * Returns the port of a server: the remembered port, or a new one when another program uses it. With `keep` the
+ * port must not change, because other processes already know it, and a port in use throws `StartError`.
  */
 export async function choosePort(
   name: string,
@@ -176,7 +176,7 @@ export async function choosePort(
 
 const NEEDED_BYTES = 300 * 1024 * 1024;
 
-/** Refuses to start on a disk that is nearly full, where a server would fail later and less clearly. */
+/** Throws `StartError` on a disk that is nearly full, where a server would fail later with a less clear message. */
 export function checkDiskSpace(name: string, directory: string): void {
   const { bavail, bsize } = fs.statfsSync(directory);
   if (bavail * bsize >= NEEDED_BYTES) return;

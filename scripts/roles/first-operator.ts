@@ -1,4 +1,4 @@
-/** The operator that an installation begins with (contract section 8). */
+/** Creates the first operator of an installation (contract section 8). */
 
 import { randomBytes, randomUUID } from "node:crypto";
 import fs from "node:fs";
@@ -15,8 +15,8 @@ type Login = z.infer<typeof Login>;
 const DEV_EMAIL = "operator@localhost";
 
 /**
- * Makes the first operator when there is none: the configured one, or in `dev` one with a generated password, kept in
- * `DATA_DIR/operator.json` for its owner only. Answers the login that was generated, to be shown once.
+ * Creates the first operator when there is none: the configured one, or in `dev` one with a generated password, which
+ * is kept in `DATA_DIR/operator.json` for its owner only. Returns the generated login, to be printed once.
  */
 export async function ensureOperator(
   db: Database,
@@ -37,7 +37,7 @@ export async function ensureOperator(
   return generated ? login : undefined;
 }
 
-/** The login in the file, which is written first where there is none. Gateways that start together agree on one. */
+/** Returns the login in the file, or writes a new one. Gateways that start together agree on one login. */
 function keptLogin(file: string): Login {
   fs.mkdirSync(path.dirname(file), { recursive: true });
   if (!fs.existsSync(file)) {

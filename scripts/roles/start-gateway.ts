@@ -69,30 +69,30 @@ export interface GatewaySettings extends Pick<
   | "geoIpFiles"
   | "settlementApprovals"
 > {
-  /** 0 for any free one. */
+  /** TCP port; 0 for any free port. */
   readonly port: number;
   readonly redisUrl: string;
   readonly databaseUrl: string;
   readonly edge: EdgeLimits;
   readonly jwtWebSecret: string;
-  /** What signs the tokens of surface B. */
+  /** Keys that sign the tokens of surface B. */
   readonly serviceKeys: ServiceKeys;
   readonly logger: Logger;
-  /** What a password costs to hash, when not the usual. */
+  /** Cost of a password hash; default: the cost of the service. */
   readonly passwordCost?: PasswordCost | undefined;
-  /** The buckets of keys, when not the published ones. */
+  /** Token buckets of the keys; default: those with the published limits. */
   readonly throttle?: Throttle | undefined;
 }
 
 export interface RunningGateway {
   readonly port: number;
-  /** The operator's login, when this start made one up. */
+  /** Login of the operator that this start generated, if any. */
   readonly generatedOperator: { readonly email: string; readonly password: string } | undefined;
-  /** Answers what is under way, closes the sockets with 1012 and lets go of everything. */
+  /** Answers the requests in progress, closes the sockets with 1012 and releases all resources. */
   stop(): Promise<void>;
 }
 
-/** How long requests under way may take at the end. */
+/** Longest wait in ms for the requests in progress at a stop. */
 const DRAIN_MS = 8_000;
 
 function isReferenceKind(kind: string): kind is ReferenceKind {
@@ -103,7 +103,7 @@ function isReferenceKind(kind: string): kind is ReferenceKind {
 export async function startGateway(settings: GatewaySettings): Promise<RunningGateway> {
   const { logger, redisUrl, databaseUrl, signatureBrand: brand, exchangeEnv } = settings;
   const sandbox = exchangeEnv !== "production";
-  const onError = (error: unknown): void => logger.warn({ err: error }, "something in the background failed");
+  const onError = (error: unknown): void => logger.warn({ err: error }, "a background task failed");
   const closing: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
     for (const step of closing.reverse()) await step();
@@ -122,15 +122,15 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
 
     const reference = new Reference(db);
     const invalidations = new Invalidations(log);
-    const heard = await invalidations.subscribe(
+    const subscription = await invalidations.subscribe(
       (kind, id) => {
         if (isReferenceKind(kind)) reference.invalidate(kind, id);
       },
       () => reference.invalidateAll(),
     );
-    closing.push(() => heard.close());
+    closing.push(() => subscription.close());
     const changes = new Changes(reference, invalidations, onError);
-    const reachable = orUnavailable(tail);
+    const reachable = reachableTail(tail);
     const freshness = new Freshness(db, reachable);
     const catalog = streamCatalog(reference);
     const replicas = new Replicas({ tail: reachable, onError, load: loadMarket({ log, actorOf, logger }) });
@@ -225,8 +225,8 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       onError,
       sandbox,
     });
-    const standing = new RevocationWatch({ db, reference, locations, sockets, onError });
-    closing.push(() => standing.stop());
+    const revocations = new RevocationWatch({ db, reference, locations, sockets, onError });
+    closing.push(() => revocations.stop());
     metrics.gauge("overround_ws_sockets", "Open websockets", () => sockets.sockets);
 
     const generatedOperator = await ensureOperator(db, passwords, settings);
@@ -276,26 +276,26 @@ async function openGeoIp(paths: readonly string[], onError: (error: unknown) => 
   }
 }
 
-/** A question to the log that fails was not answered: whoever asked may try again. */
-async function answered<Value>(question: Promise<Value>): Promise<Value> {
+/** Rejects with `Unavailable` when a query to the log fails, so that the caller may try again. */
+async function orUnavailable<Value>(query: Promise<Value>): Promise<Value> {
   try {
-    return await question;
+    return await query;
   } catch (error) {
     throw new Unavailable("the log cannot be reached; try again", { cause: error });
   }
 }
 
-function orUnavailable(tail: LogTail): Tail {
+function reachableTail(tail: LogTail): Tail {
   return {
     follow: (actor, afterSeq, onEntries, onGap) => tail.follow(actor, afterSeq, onEntries, onGap),
-    head: (actor) => answered(tail.head(actor)),
+    head: (actor) => orUnavailable(tail.head(actor)),
   };
 }
 
 function loadMarket(ports: RecoveryPorts) {
   return async (marketId: string) => {
-    const { state, seq } = await answered(loadState(ports, marketActor(marketId)));
-    // An actor's state is what its own `evolve` makes, and this one is a market.
+    const { state, seq } = await orUnavailable(loadState(ports, marketActor(marketId)));
+    // The actor of a market id is a market, so its state is a `MarketState`.
     return seq === 0 ? undefined : { seq, state: state as MarketState };
   };
 }

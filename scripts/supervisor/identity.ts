@@ -1,22 +1,21 @@
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 
-/** A process as we remember it on disk: its id alone may belong to somebody else by now. */
+/** Identity of a process on disk: its id and its start, because the id alone may now belong to another process. */
 export interface ProcessMark {
   readonly pid: number;
   readonly started: string;
 }
 
 /**
- * When the process began, as an opaque text, or undefined when there is no such process. Together with
- * the process id it tells a process from a later one that was given the same id, which is common in
- * containers, where ids start at 1 again.
+ * Returns the start of the process as an opaque text, or undefined when there is no such process. The text
+ * distinguishes a process from a later one with the same id, which is common in containers, where ids restart at 1.
  */
 export function startOf(pid: number): string | undefined {
   if (process.platform === "linux") {
     try {
       const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
-      // The program's name stands in brackets and may contain anything, so fields count from the last one.
+      // The name of the program stands in brackets and may contain any character, so fields count from the last bracket.
       const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       if (fields[0] === "Z" || fields[0] === "X") return undefined;
       const boot = fs.readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
@@ -33,17 +32,17 @@ export function startOf(pid: number): string | undefined {
   }
 }
 
-/** The mark to keep of a process that is running now. */
+/** Returns the mark of a running process. */
 export function markOf(pid: number): ProcessMark {
   return { pid, started: startOf(pid) ?? "" };
 }
 
-/** Whether the very process of the mark is still running. */
+/** Returns whether the process of the mark still runs. */
 export function isRunning(mark: ProcessMark): boolean {
   return mark.started !== "" && startOf(mark.pid) === mark.started;
 }
 
-/** Waits until the process of the mark is gone; false when it is still there after `timeoutMs`. */
+/** Waits until the process of the mark has ended; resolves to false when it still runs after `timeoutMs`. */
 export async function waitUntilGone(mark: ProcessMark, timeoutMs: number): Promise<boolean> {
   const deadline = Date.now() + timeoutMs;
   while (isRunning(mark)) {

@@ -1,45 +1,45 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe } from "./start-error.js";
 
-/** A process that was started and is ready. */
+/** Process that has started and is ready. */
 export interface Running {
   readonly pid: number;
-  /** Ends it in order; resolves when it is gone. */
+  /** Stops the process in order; resolves when it has ended. */
   stop(): Promise<void>;
-  /** Calls back once when it has ended, whether or not it was asked to. */
+  /** Calls the listener once at the end of the process, whether or not `stop` was called. */
   onExit(listener: (how: string) => void): void;
 }
 
-/** A process that is started again whenever it ends, until it is told to stop. */
+/** Process that restarts whenever it ends, until `stop` is called. */
 export interface Kept {
   readonly name: string;
-  /** Resolves when it runs for the first time, rejects when it could not be started. */
+  /** Resolves at the first successful start; rejects when the first start fails. */
   readonly ready: Promise<void>;
-  /** Its process id, or undefined between two lives. */
+  /** Returns the process id, or undefined between two runs. */
   readonly pid: () => number | undefined;
-  /** Ends it for good, at whatever point of its life. */
+  /** Ends the process and its restarts. */
   readonly stop: () => Promise<void>;
 }
 
-/** What to keep running, and how. */
+/** Options of a kept process. */
 export interface KeepOptions {
   readonly name: string;
-  /** Starts it once; `again` is false the first time. */
+  /** Starts the process once; `again` is false the first time. */
   readonly start: (again: boolean) => Promise<Running>;
-  /** Tells the person at the terminal. */
+  /** Prints a line at the terminal. */
   readonly say: (line: string) => void;
-  /** How often the first start is tried before `ready` rejects. Later starts are tried without end. */
+  /** Number of attempts of the first start before `ready` rejects; later starts are attempted without limit. */
   readonly firstAttempts: number;
-  /** Whether ending with exit code 0 means that its work is done. */
+  /** True: exit code 0 means that the work is done, and the process does not restart. */
   readonly mayFinish?: boolean;
 }
 
 const SHORTEST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
-/** A life this long was no failed start, so the next pause is short again. */
-const HEALTHY_LIFE_MS = 10_000;
+/** Shortest run in ms that counts as a successful start, after which the next pause is short again. */
+const HEALTHY_RUN_MS = 10_000;
 
-/** Keeps a process running: pauses of 100 ms, doubling up to 2 s while it keeps dying young. */
+/** Keeps a process running; pauses 100 ms before a restart, and up to 2 s after repeated short runs. */
 export function keepRunning(options: KeepOptions): Kept {
   const keeper = new Keeper(options);
   return {
@@ -61,7 +61,7 @@ class Keeper {
     const started = new Promise<void>((resolve) => (firstStarted = resolve));
     this.ended = this.run(firstStarted);
     this.ready = Promise.race([started, this.ended]);
-    // Whoever awaits these sees the failure; nobody has to, when a stop comes first.
+    // A caller that awaits `ready` receives the failure; after an early stop there may be none.
     this.ready.catch(() => undefined);
   }
 
@@ -75,26 +75,26 @@ class Keeper {
     const { name, start, say, firstAttempts, mayFinish = false } = this.options;
     const { signal } = this.stopping;
     const stopped = (): boolean => signal.aborted;
-    let lives = 0;
+    let runs = 0;
     let pauseMs = SHORTEST_PAUSE_MS;
     for (let attempt = 1; ; attempt++) {
       try {
-        const running = await start(lives > 0);
+        const running = await start(runs > 0);
         const begunMs = Date.now();
         const end = new Promise<string>((resolve) => running.onExit(resolve));
         this.current = running;
         if (stopped()) await running.stop();
-        else if (lives > 0) say(`${name} runs again (process ${running.pid})`);
-        lives += 1;
+        else if (runs > 0) say(`${name} is running again (process ${running.pid})`);
+        runs += 1;
         firstStarted();
         const how = await end;
         this.current = undefined;
         if (stopped() || (mayFinish && how === "exit code 0")) return;
-        if (Date.now() - begunMs >= HEALTHY_LIFE_MS) pauseMs = SHORTEST_PAUSE_MS;
-        say(`${name} (process ${running.pid}) ended: ${how}; starting it again`);
+        if (Date.now() - begunMs >= HEALTHY_RUN_MS) pauseMs = SHORTEST_PAUSE_MS;
+        say(`${name} (process ${running.pid}) ended: ${how}; restarting it`);
       } catch (error) {
         if (stopped()) return;
-        if (lives === 0 && attempt >= firstAttempts) throw error;
+        if (runs === 0 && attempt >= firstAttempts) throw error;
         say(`${name}: ${describe(error)}; trying again`);
       }
       await sleep(pauseMs, undefined, { signal }).catch(() => undefined);

@@ -7,18 +7,18 @@ import { isRunning, markOf } from "./identity.js";
 
 const Holder = z.object({ pid: z.int(), started: z.string() });
 
-/** The right to use a data directory. */
+/** Exclusive lock on a data directory. */
 export interface DataDirLock {
   release(): void;
 }
 
-/** How long a taken-over lock is left alone before it counts, so that of two who take it over one notices. */
-const SETTLE_MS = 100;
+/** Pause in ms after a take-over, after which the loser of two simultaneous take-overs finds another lock. */
+const TAKE_OVER_PAUSE_MS = 100;
 
 /**
- * Takes the data directory for this process alone. A lock whose process is gone is taken over, whatever runs
- * under its process id by now.
- * @throws StartError when another set uses the directory, or when it cannot be written.
+ * Locks the data directory for this process. Takes over a lock whose process has ended, even if another program now
+ * has its process id.
+ * @throws StartError when another set uses the directory, or when the directory cannot be written.
  */
 export async function lockDataDir(dataDir: string): Promise<DataDirLock> {
   const file = path.join(dataDir, "lock");
@@ -29,14 +29,14 @@ export async function lockDataDir(dataDir: string): Promise<DataDirLock> {
   } catch (error) {
     if (!fs.existsSync(file)) {
       throw new StartError(
-        `cannot write to ${dataDir} (${String(error)}): set DATA_DIR to a directory of yours`,
+        `cannot write to ${dataDir} (${String(error)}): set DATA_DIR to a directory that you own`,
       );
     }
     refuseIfHeld(file, dataDir);
     const draft = `${file}.${process.pid}`;
     fs.writeFileSync(draft, mine);
     fs.renameSync(draft, file);
-    await sleep(SETTLE_MS);
+    await sleep(TAKE_OVER_PAUSE_MS);
     if (read(file) !== mine) refuseIfHeld(file, dataDir);
   }
   return {

@@ -1,16 +1,16 @@
 import fs from "node:fs";
 
-/** The log file of a set: what every process of it says, one JSON object a line. */
+/** Log file of a set: the output of all its processes, one JSON object per line. */
 export interface LogFile {
   readonly path: string;
-  /** A writer for one source. Lines that are JSON objects already are kept as they are. */
+  /** Returns a writer for one source, which leaves lines that are JSON objects unchanged. */
   from(source: string): (line: string) => void;
   close(): void;
 }
 
 const ROTATE_BYTES = 50 * 1024 * 1024;
 
-/** Opens the log for appending. At 50 MB it becomes `<path>.1`, replacing the one before, and begins anew. */
+/** Opens the log for appending. At 50 MB the file is renamed to `<path>.1`, replacing the previous one. */
 export function openLog(path: string): LogFile {
   let descriptor = fs.openSync(path, "a", 0o600);
   let bytes = fs.fstatSync(descriptor).size;
@@ -24,7 +24,7 @@ export function openLog(path: string): LogFile {
     try {
       bytes += fs.writeSync(descriptor, `${line}\n`);
     } catch {
-      // A full disk must not take the supervisor down with it: then these lines are lost.
+      // A full disk must not end the supervisor: the line is lost instead.
     }
   };
   return {

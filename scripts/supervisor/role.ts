@@ -4,24 +4,25 @@ import { childEnvironment } from "../config.js";
 import { StartError } from "./start-error.js";
 import type { Running } from "./keep.js";
 
-/** One role of the exchange as a process. */
+/** Program of one role. */
 export interface RoleProgram {
   readonly name: string;
-  /** The compiled module to run. */
+  /** Compiled module to run. */
   readonly entry: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Whether it may end by itself when its work is done. */
+  /** True: the role may end by itself with exit code 0. */
   readonly mayFinish?: boolean;
 }
 
-/** How long a role may take to say that it is ready, and to finish its work when told to stop. */
-export const ROLE_READY_MS = 30_000;
-export const ROLE_DRAIN_MS = 15_000;
+/** Longest start of a role, in ms. */
+const ROLE_READY_MS = 30_000;
+/** Longest drain of a role, in ms. */
+const ROLE_DRAIN_MS = 15_000;
 
 /**
- * Starts a role and waits until it says `ready` (see `runRole`). It runs in a session of its own, so that a
- * Ctrl-C reaches the supervisor alone, which then stops the roles in order. When the supervisor dies, the
- * closing channel tells the role to end.
+ * Starts a role and resolves when the role sends `ready` (see `runRole`). The role runs in a session of its own, so
+ * that a Ctrl-C reaches only the supervisor, which stops the roles in order. When the supervisor dies, its channel to
+ * the role closes and the role drains.
  */
 export async function spawnRole(program: RoleProgram, log: (line: string) => void): Promise<Running> {
   const child = fork(program.entry, [], {
@@ -48,7 +49,7 @@ export async function spawnRole(program: RoleProgram, log: (line: string) => voi
     clearTimeout(force);
   };
   const failure = await Promise.race([
-    saysReady(child),
+    readyMessage(child),
     exited.then((how) => `ended before it was ready (${how})`),
     timeOut(ROLE_READY_MS, `was not ready after ${ROLE_READY_MS / 1_000} s`),
   ]);
@@ -63,7 +64,7 @@ function onLines(stream: NodeJS.ReadableStream | null, take: (line: string) => v
   if (stream !== null) createInterface({ input: stream, crlfDelay: Infinity }).on("line", take);
 }
 
-function saysReady(child: ChildProcess): Promise<undefined> {
+function readyMessage(child: ChildProcess): Promise<undefined> {
   return new Promise((resolve) => {
     child.on("message", (message: unknown) => {
       if (message === "ready" || isReadyObject(message)) resolve(undefined);

@@ -2,42 +2,42 @@ import type { LogFile } from "./log.js";
 import { type KeepOptions, keepRunning, type Kept, type Running } from "./keep.js";
 import { type RoleProgram, spawnRole } from "./role.js";
 
-/** A server that the set runs itself, or the address of one that runs elsewhere. */
-export type ServerSource = { readonly url: string } | { readonly start: (again: boolean) => Promise<Server> };
+/** Server that the set runs itself, or the URL of a server that runs elsewhere. */
+type ServerSource = { readonly url: string } | { readonly start: (again: boolean) => Promise<Server> };
 
-/** A running server of the set. */
+/** Running server of the set. */
 export interface Server extends Running {
   readonly url: string;
 }
 
-/** What belongs to a set, in the order in which it starts. */
+/** Parts of a set, in the order in which they start. */
 export interface SetPlan {
   readonly postgres: ServerSource;
   readonly redis: ServerSource;
-  /** Brings the database to the present schema, before any role runs. */
+  /** Brings the database to the current schema before any role starts. */
   readonly migrate: (databaseUrl: string) => Promise<void>;
-  /** The roles in the order in which they start; they stop in the opposite one. */
+  /** Roles in the order in which they start; they stop in the opposite order. */
   readonly roles: readonly RoleProgram[];
   readonly log: LogFile;
   readonly say: (line: string) => void;
 }
 
-/** A set of processes under one supervisor. */
+/** Set of processes under one supervisor. */
 export interface ProcessSet {
-  /** Resolves when everything runs; rejects when something could not be started. */
+  /** Resolves when every process runs; rejects when one could not be started. */
   readonly ready: Promise<void>;
-  /** Starts one more role, which is stopped before all that run already. */
+  /** Starts one more role, which stops before the others. */
   add(program: RoleProgram): Promise<void>;
   pids(): ReadonlyMap<string, number>;
-  /** Stops everything in the opposite order of the start, saying each step. */
+  /** Stops every process in the opposite order of the start, and prints each step. */
   stop(): Promise<void>;
-  /** Ends everything at once, without draining. */
+  /** Kills every process at once, without a drain. */
   kill(): void;
 }
 
 const ROLE_ATTEMPTS = 3;
 
-/** Starts a set: the servers, the migrations, then the roles; each process is kept running until the stop. */
+/** Starts a set: the servers, the migrations, then the roles. Each process restarts when it ends, until the stop. */
 export function startSet(plan: SetPlan): ProcessSet {
   return new Supervisor(plan);
 }
@@ -88,7 +88,7 @@ class Supervisor implements ProcessSet {
       try {
         process.kill(pid, "SIGKILL");
       } catch {
-        // It ended by itself in this moment.
+        // The process has just ended by itself.
       }
     }
   }
@@ -124,7 +124,7 @@ class Supervisor implements ProcessSet {
     await kept.ready;
   }
 
-  /** A stop during the start leaves nothing new behind. */
+  /** Throws after a stop, so that a start in progress adds no further process. */
   private refuseWhenStopping(): void {
     if (this.stopping) throw new Error("stopped while starting");
   }
