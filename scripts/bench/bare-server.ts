@@ -1,4 +1,4 @@
-/** A server in a thread of its own that answers with the same bytes, whatever is asked: what the network alone can do. */
+/** HTTP server in a thread of its own that answers every request with the same bytes: the limit of the network alone. */
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

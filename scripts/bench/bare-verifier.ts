@@ -1,6 +1,6 @@
 /**
- * A process that does nothing but what every signed request needs: Express, the body, and one Ed25519 verification.
- * Gets the brand and the key from its parent, tells it the port, and then the CPU time used so far whenever it is asked.
+ * Process that does only the work of every signed request: Express, the body, and one Ed25519 verification. The parent
+ * passes the brand and the key, receives the port, and then the used CPU time for each message that it sends.
  */
 
 import { createPublicKey, verify } from "node:crypto";

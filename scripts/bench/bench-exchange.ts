@@ -1,4 +1,4 @@
-/** A whole exchange for a bench, in processes of its own, and what a bench puts into it. */
+/** Starts a whole exchange for a bench, in processes of its own, and creates its markets and accounts. */
 
 import { type Account, openAccount } from "../../http/client/accounts.js";
 import { Connection } from "../../http/client/connection.js";
@@ -8,10 +8,10 @@ import { type Exchange, startExchange } from "../replay/exchange.js";
 
 const OPERATOR = { email: "operator@example.com", password: "operator password" };
 
-/** Starts an exchange, with further environment variables where given; whoever asks for it stops it. */
+/** Starts an exchange with the given environment variables; the caller stops it. */
 export function startBenchExchange(environment: Readonly<Record<string, string>> = {}): Promise<Exchange> {
   return startExchange({ ...loadConfig(), operator: OPERATOR }, console.log, {
-    // In `dev` every answer is held against its schema, which is not what is measured.
+    // In `dev` the gateway checks every answer against its schema, which no bench measures.
     EXCHANGE_ENV: "qa",
     LOG_LEVEL: "warn",
     OPERATOR_EMAIL: OPERATOR.email,
@@ -20,7 +20,7 @@ export function startBenchExchange(environment: Readonly<Record<string, string>>
   });
 }
 
-/** What the operator of a bench makes. Close it when everything is there. */
+/** Operator of a bench exchange. Close it after the set-up. */
 export class BenchExchange {
   readonly #connection: Connection;
   readonly #operator: OperatorClient;
@@ -32,7 +32,7 @@ export class BenchExchange {
     this.#operator = new OperatorClient(this.#connection, exchange.operator);
   }
 
-  /** A verified trader with so many dollars in a subaccount. */
+  /** Creates a verified trader with the amount in dollars in a subaccount. */
   account(label: string, amount: string): Promise<Account> {
     const trader = {
       email: `${label}@example.com`,
@@ -44,14 +44,14 @@ export class BenchExchange {
     return openAccount(this.#connection, this.#operator, trader, this.#exchange.brand);
   }
 
-  /** The operator's session, for routes that are asked once. */
+  /** Opens a session of the operator, for routes without a method here. */
   async session(): Promise<Session> {
     const session = new Session(this.#connection, this.#exchange.operator);
     await session.login();
     return session;
   }
 
-  /** A game that begins tomorrow; its id. */
+  /** Creates a game that begins tomorrow and returns its id. */
   async event(): Promise<string> {
     const { eventId } = await this.#operator.createEvent({
       sport: "FOOTBALL",
@@ -64,7 +64,7 @@ export class BenchExchange {
     return eventId;
   }
 
-  /** An open market of two outcomes, whose ids come in order. */
+  /** Creates an open market of two outcomes and returns their ids in order. */
   async market(eventId: string): Promise<readonly [string, string]> {
     const { outcomes } = await this.#operator.createMarket({
       eventId,
@@ -74,7 +74,8 @@ export class BenchExchange {
       outcomes: [{ name: "Ants" }, { name: "Bees" }],
     });
     const [first, second] = outcomes;
-    if (first === undefined || second === undefined) throw new Error("a market has no two outcomes");
+    if (first === undefined || second === undefined)
+      throw new Error("the new market does not have two outcomes");
     return [first.outcomeId, second.outcomeId];
   }
 

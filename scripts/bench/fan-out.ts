@@ -1,7 +1,7 @@
 /**
- * Deliveries a second to 1,000 sockets that watch one market: the bridge beside `ws` as one uses it, with the same
- * frames, in turns. A delivery is one frame at one socket. A busy machine blurs the rates, and the server's time for a
- * delivery much less.
+ * Measures deliveries per second to 1,000 sockets that watch one market: the bridge and plain `ws` in turns, with the
+ * same frames. A delivery is one frame at one socket. A busy machine affects the rates, but hardly the CPU time of the
+ * server per delivery.
  */
 
 import { CHANNELS } from "../../stream/ws/channels.js";
@@ -33,7 +33,7 @@ class Match {
     await this.run(10, 1);
   }
 
-  /** Throws when a frame did not arrive. */
+  /** Floods the sockets; throws when a frame does not arrive. */
   async run(frames: number, seconds: number): Promise<Measured> {
     await this.#read(() => true);
     const before = await this.#frames();
@@ -49,13 +49,13 @@ class Match {
 
   async #frames(): Promise<number> {
     const counted = await Promise.all(this.#readers.map((peer) => peer.ask<Counted>({ kind: "count" })));
-    for (const peer of this.#readers) await peer.ask({ kind: "forget" });
+    for (const peer of this.#readers) await peer.ask({ kind: "reset" });
     return counted.reduce((sum, { frames }) => sum + frames, 0);
   }
 
   async #read(enough: (frames: number) => boolean): Promise<void> {
-    for (const until = Date.now() + 30_000; !enough(await this.#frames());) {
-      if (Date.now() > until) throw new Error("frames went missing");
+    for (const deadlineMs = Date.now() + 30_000; !enough(await this.#frames());) {
+      if (Date.now() > deadlineMs) throw new Error("frames are missing");
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
@@ -82,22 +82,22 @@ export async function fanOut(): Promise<Row[]> {
 }
 
 function rowsOf(frames: number, runs: Readonly<Record<Contestant, readonly Measured[]>>): Row[] {
-  const bench = `fan-out to ${SOCKETS} sockets, ${frames} frame${frames === 1 ? "" : "s"} at a time`;
+  const bench = `fan-out to ${SOCKETS} sockets, ${frames} frame${frames === 1 ? "" : "s"} per turn`;
   const [ours, theirs] = [runs.bridge, runs.ws].map((measured) => ({
     perSecond: median(measured.map(({ perSecond }) => perSecond)),
     cpu: median(measured.map(({ cpuMicroseconds }) => cpuMicroseconds)),
   }));
   if (ours === undefined || theirs === undefined) return [];
   return [
-    { bench, what: "bridge", figure: ours.perSecond, unit: "deliveries/s" },
+    { bench, measure: "bridge", figure: ours.perSecond, unit: "deliveries/s" },
     {
       bench,
-      what: "bare ws",
+      measure: "plain ws",
       figure: theirs.perSecond,
       unit: "deliveries/s",
       ratio: ours.perSecond / theirs.perSecond,
     },
-    { bench, what: "bridge: the server's time", figure: ours.cpu, unit: "µs each" },
-    { bench, what: "bare ws: the server's time", figure: theirs.cpu, unit: "µs each" },
+    { bench, measure: "bridge: CPU time of the server", figure: ours.cpu, unit: "µs" },
+    { bench, measure: "plain ws: CPU time of the server", figure: theirs.cpu, unit: "µs" },
   ];
 }

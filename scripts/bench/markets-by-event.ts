@@ -1,7 +1,7 @@
 /**
- * Markets by event, surface B's hottest route: one event of 50 markets with 200 resting orders each, asked for 512
- * times a second, as the specification allows a client, with the books at rest and while they change. Beside it, in
- * the same run, a server in a thread of its own that sends as many bytes and does nothing else.
+ * Measures markets by event, the busiest route of surface B: one event of 50 markets with 200 resting orders each, at
+ * 512 requests per second, the rate that the specification allows a client, with unchanged and with changing books. The
+ * reference in the same run is a server in a thread of its own that only sends the same bytes.
  */
 
 import { once } from "node:events";
@@ -19,7 +19,7 @@ const RATE = 512;
 const WARM_UP_S = 2;
 const SECONDS = 10;
 const CONNECTIONS = 32;
-/** Changes a second to one book or another, in the run with changing books. */
+/** Changes per second over all books, in the run with changing books. */
 const CHANGES = 50;
 const BENCH = "markets by event, 512/s";
 
@@ -37,20 +37,20 @@ interface Target {
 
 function fetchOnce({ url, headers }: Target, agent: Agent): Promise<{ status: number; bytes: number }> {
   return new Promise((resolve, reject) => {
-    const asked = httpRequest(url, { headers, agent }, (response) => {
+    const request = httpRequest(url, { headers, agent }, (response) => {
       let bytes = 0;
       response.on("data", (chunk: Buffer) => (bytes += chunk.length));
       response.on("end", () => resolve({ status: response.statusCode ?? 0, bytes }));
       response.on("error", reject);
     });
-    asked.on("error", reject);
-    asked.end();
+    request.on("error", reject);
+    request.end();
   });
 }
 
 /**
- * Asks at a steady rate whether answers come or not, and counts each latency from when its request was due: a server
- * that stalls is not excused from the requests that it kept from being sent.
+ * Sends requests at a steady rate, independent of the answers, and measures each latency from the time at which the
+ * request was due, so that a stall of the server counts for every request that it delays.
  */
 async function load(target: Target, seconds: number): Promise<Loaded> {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
@@ -82,23 +82,23 @@ async function load(target: Target, seconds: number): Promise<Loaded> {
   return { latenciesMs, failures, bytes, seconds: (performance.now() - began) / 1_000 };
 }
 
-/** The load, and what of a core the gateway would need for the whole rate: that figure a busy machine does not blur. */
-async function loadGateway(what: string, target: Target): Promise<Row[]> {
+/** Applies the load, and adds the share of a core that the gateway needs for it, which a busy machine does not affect. */
+async function loadGateway(measure: string, target: Target): Promise<Row[]> {
   const before = await gatewayCpuSeconds(target.url.origin);
   const loaded = await load(target, SECONDS);
   const used = (await gatewayCpuSeconds(target.url.origin)) - before;
   const share = (100 * RATE * used) / loaded.latenciesMs.length;
   return [
-    ...rowsOf(what, loaded),
-    { bench: BENCH, what: `${what}: of a core, for the rate`, figure: share, unit: "%" },
+    ...rowsOf(measure, loaded),
+    { bench: BENCH, measure: `${measure}: share of a core at this rate`, figure: share, unit: "%" },
   ];
 }
 
-function rowsOf(what: string, loaded: Loaded): Row[] {
+function rowsOf(measure: string, loaded: Loaded): Row[] {
   const { latenciesMs, failures, bytes, seconds } = loaded;
   const row = (name: string, figure: number, unit: string): Row => ({
     bench: BENCH,
-    what: `${what}: ${name}`,
+    measure: `${measure}: ${name}`,
     figure,
     unit,
   });
@@ -140,13 +140,13 @@ interface Prepared {
   readonly bearer: string;
 }
 
-/** An event whose books rest full, and a client that may read and change them. */
+/** Creates an event with full books, and a client that may read and change them. */
 async function prepare(exchange: Exchange): Promise<Prepared> {
-  const stage = new BenchExchange(exchange);
+  const bench = new BenchExchange(exchange);
   const { url } = exchange;
   try {
-    const account = await stage.account("maker", "10000");
-    const session = await stage.session();
+    const account = await bench.account("maker", "10000");
+    const session = await bench.session();
     const made = await session.request("POST", "/admin/v1/emm-clients", Created, {
       body: { subaccountKeyId: account.tradingKey.keyId, name: "maker" },
     });
@@ -155,9 +155,9 @@ async function prepare(exchange: Exchange): Promise<Prepared> {
       client_id: made.clientId,
       client_secret: made.clientSecret,
     });
-    const eventId = await stage.event();
+    const eventId = await bench.event();
     const outcomes: string[] = [];
-    for (let i = 0; i < MARKETS; i += 1) outcomes.push(...(await stage.market(eventId)));
+    for (let i = 0; i < MARKETS; i += 1) outcomes.push(...(await bench.market(eventId)));
     const prepared = { eventId, outcomes, bearer: `Bearer ${token}` };
     for (const outcomeId of outcomes) {
       const orders = Array.from({ length: ORDERS / 2 }, (_, i) => orderOf(outcomeId, i));
@@ -166,11 +166,11 @@ async function prepare(exchange: Exchange): Promise<Prepared> {
     }
     return prepared;
   } finally {
-    stage.close();
+    bench.close();
   }
 }
 
-/** Twenty levels below the middle, so that nothing crosses. */
+/** Returns an order on one of twenty levels below one half, so that no orders cross. */
 function orderOf(outcomeId: string, i: number): object {
   return { outcomeId, price: (300 + 5 * (i % 20)) / 1_000, qty: 10 + (i % 7), currency: "CASH" };
 }
@@ -182,8 +182,8 @@ async function place(url: string, { bearer }: Prepared, orders: readonly object[
   return accepted.map(({ orderId }) => orderId);
 }
 
-/** Waits until all books are full as the route shows them. */
-async function settle(target: Target): Promise<void> {
+/** Waits until the route shows every resting order. */
+async function untilFull(target: Target): Promise<void> {
   const Markets = z.array(
     z.object({ book: z.object({ outcomeLadders: z.array(z.object({ bids: z.array(z.unknown()) })) }) }),
   );
@@ -197,7 +197,7 @@ async function settle(target: Target): Promise<void> {
   }
 }
 
-/** Changes books until stopped: an order in, and the one before it out. */
+/** Changes books until the returned function is called: places an order and cancels the one before it. */
 function change(url: string, prepared: Prepared): () => Promise<void> {
   let running = true;
   const work = async (): Promise<void> => {
@@ -221,8 +221,8 @@ function change(url: string, prepared: Prepared): () => Promise<void> {
   };
 }
 
-/** Has a server that does nothing else send the same bytes. */
-async function bare<T>(bytes: Buffer, use: (url: URL) => Promise<T>): Promise<T> {
+/** Runs `use` against a server that only sends the same bytes. */
+async function withBareServer<T>(bytes: Buffer, use: (url: URL) => Promise<T>): Promise<T> {
   const server = new Worker(new URL("bare-server.js", import.meta.url), { workerData: bytes });
   try {
     const [port] = (await once(server, "message")) as [number];
@@ -242,19 +242,19 @@ export async function marketsByEvent(): Promise<Row[]> {
     );
     const packed: Target = { url, headers: { Authorization: prepared.bearer, "Accept-Encoding": "gzip" } };
     const plain: Target = { url, headers: { Authorization: prepared.bearer } };
-    await settle(plain);
+    await untilFull(plain);
     const [whole, onWire] = [await bytesOf(plain), await bytesOf(packed)];
     await load(packed, WARM_UP_S);
-    const still = await loadGateway("gzip, books at rest", packed);
+    const still = await loadGateway("gzip, unchanged books", packed);
     const stop = change(exchange.url, prepared);
-    const moving = await loadGateway(`gzip, ${CHANGES} changes a second`, packed);
+    const moving = await loadGateway(`gzip, ${CHANGES} changes/s`, packed);
     await stop();
-    const limit = await bare(onWire, (there) => load({ url: there, headers: {} }, SECONDS));
-    const unpacked = await loadGateway("plain, books at rest", plain);
-    const unpackedLimit = await bare(whole, (there) => load({ url: there, headers: {} }, SECONDS));
+    const limit = await withBareServer(onWire, (there) => load({ url: there, headers: {} }, SECONDS));
+    const unpacked = await loadGateway("plain, unchanged books", plain);
+    const unpackedLimit = await withBareServer(whole, (there) => load({ url: there, headers: {} }, SECONDS));
     return [
-      { bench: BENCH, what: "one answer, plain", figure: whole.length / 1e6, unit: "MB" },
-      { bench: BENCH, what: "one answer, gzip", figure: onWire.length / 1e6, unit: "MB" },
+      { bench: BENCH, measure: "one answer, plain", figure: whole.length / 1e6, unit: "MB" },
+      { bench: BENCH, measure: "one answer, gzip", figure: onWire.length / 1e6, unit: "MB" },
       ...still,
       ...moving,
       ...rowsOf("gzip, a bare server", limit),
@@ -266,7 +266,7 @@ export async function marketsByEvent(): Promise<Row[]> {
   }
 }
 
-/** The body as it comes over the wire. */
+/** Returns the body as it is sent. */
 function bytesOf(target: Target): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     httpRequest(target.url, { headers: target.headers }, (response) => {

@@ -1,7 +1,7 @@
 /**
- * From a placement on one socket to the fill on the maker's private stream, in a whole exchange of processes, at a
- * steady rate of single orders, which are sent whether answers come or not. Beside it, in the same run, a message
- * published through the same Redis, and how late the bench itself was with its orders: timers have whole milliseconds.
+ * Measures the time from a placement on one socket to the fill on the maker's private stream, in a whole exchange of
+ * processes, at a steady rate of single orders, independent of the answers. References in the same run: a message
+ * published through the same Redis, and the delay of the bench itself, whose timers have whole milliseconds.
  */
 
 import { randomUUID } from "node:crypto";
@@ -17,15 +17,15 @@ import { gatewayCpuSeconds } from "./gateway-cpu.js";
 import { BenchExchange, startBenchExchange } from "./bench-exchange.js";
 import { percentile, type Row } from "./table.js";
 
-/** Orders a second; the goal is about the last of them. */
+/** Orders per second; the goal applies to the last rate. */
 const RATES = [100, 1_000];
 const WARM_UP_S = 10;
 const SECONDS = 10;
 const MARKETS = 4;
 const TRADERS = 5;
-/** A socket may ask fifty times a second. */
+/** Enough sockets for the rates, because a socket may send fifty requests per second. */
 const SOCKETS = 25;
-/** Each order has a quantity of its own, by which its fill is known; they come again after so many. */
+/** Number of different quantities, each of which identifies the fill of its order until the quantities repeat. */
 const QUANTITIES = 20_000;
 const MAKER_QTY = 2_000_000_000;
 const PING_MS = 10;
@@ -34,7 +34,7 @@ const DRAIN_MS = 2_000;
 const Fills = z.object({ orders: z.object({ deltas: z.array(OrdersDelta) }) });
 const Reply = z.object({ nonce: z.int(), code: z.string().optional() });
 
-/** A plain socket of a key: no client library between the clock and the wire. */
+/** Opens a plain socket with a key, without a client library between the clock and the wire. */
 async function open(url: string, key: SigningKey): Promise<WebSocket> {
   const headers = new Signer(key).headers("GET", "/v3/ws", "", new Uint8Array(0));
   const socket = new WebSocket(`${url.replace("http", "ws")}/v3/ws`, { headers, perMessageDeflate: false });
@@ -45,27 +45,27 @@ async function open(url: string, key: SigningKey): Promise<WebSocket> {
 /** Sends one request and waits for its reply. */
 async function ask(socket: WebSocket, nonce: number, request: object): Promise<void> {
   const replied = new Promise<z.infer<typeof Reply>>((resolve) => {
-    const hear = (data: Buffer): void => {
+    const onMessage = (data: Buffer): void => {
       const { success, data: reply } = Reply.safeParse(JSON.parse(data.toString()));
       if (!success || reply.nonce !== nonce) return;
-      socket.off("message", hear);
+      socket.off("message", onMessage);
       resolve(reply);
     };
-    socket.on("message", hear);
+    socket.on("message", onMessage);
   });
   socket.send(JSON.stringify({ nonce, ...request }));
   const { code } = await replied;
-  if (code !== undefined) throw new Error(`the bench was refused: ${code}`);
+  if (code !== undefined) throw new Error(`the exchange refused a request of the bench: ${code}`);
 }
 
-/** Takers on sockets of their own, and when each of their orders was sent. */
+/** Takers on sockets of their own, with the time at which each order was sent. */
 class Takers {
   readonly #sockets: readonly WebSocket[];
   readonly #outcomeIds: readonly string[];
-  /** By quantity. */
+  /** Times by quantity. */
   readonly #sentMs = new Array<number>(QUANTITIES).fill(0);
   #placed = 0;
-  /** Codes; a machine that cannot keep up has its requests wait, and refuses when too many do. */
+  /** Codes of refused orders; a machine that cannot keep up refuses when too many requests wait. */
   refused: string[] = [];
   fillsMs: number[] = [];
   repliesMs: number[] = [];
@@ -74,15 +74,15 @@ class Takers {
   constructor(sockets: readonly WebSocket[], outcomeIds: readonly string[]) {
     this.#sockets = sockets;
     this.#outcomeIds = outcomeIds;
-    for (const socket of sockets) socket.on("message", (data: Buffer) => this.#hear(data));
+    for (const socket of sockets) socket.on("message", (data: Buffer) => this.#onReply(data));
   }
 
-  /** The maker heard of a fill. */
+  /** Records a fill that the maker has received. */
   filled(qty: number): void {
     this.fillsMs.push(performance.now() - (this.#sentMs[qty] ?? 0));
   }
 
-  /** Sends at a steady rate, whether answers come or not: a stall is counted against every order that it holds up. */
+  /** Sends at a steady rate, independent of the answers, so that a stall counts for every order that it delays. */
   async run(perSecond: number, seconds: number): Promise<void> {
     this.refused = [];
     this.fillsMs = [];
@@ -101,7 +101,7 @@ class Takers {
     for (const socket of this.#sockets) socket.close();
   }
 
-  /** The nonces of a socket rise with the number of the order, by which a reply is known too. */
+  /** Places an order; its number is its nonce, which rises on every socket and identifies the reply. */
   #place(dueMs: number): void {
     this.#placed += 1;
     const qty = 1 + (this.#placed % (QUANTITIES - 1));
@@ -115,9 +115,9 @@ class Takers {
     );
   }
 
-  #hear(data: Buffer): void {
+  #onReply(data: Buffer): void {
     const reply = Reply.safeParse(JSON.parse(data.toString()));
-    // A heartbeat has no nonce.
+    // Heartbeats have no nonce.
     if (!reply.success) return;
     const { nonce, code } = reply.data;
     if (code !== undefined) this.refused.push(code);
@@ -130,50 +130,50 @@ interface Prepared {
   readonly takers: Takers;
 }
 
-/** Markets with a deep order of one maker, whose own orders are watched, and traders who can take from it. */
+/** Creates markets with a large order of one maker, who watches its own orders, and takers with money. */
 async function prepare(exchange: Exchange): Promise<Prepared> {
-  const stage = new BenchExchange(exchange);
+  const bench = new BenchExchange(exchange);
   const { url } = exchange;
   try {
-    const eventId = await stage.event();
-    const maker = await open(url, (await stage.account("maker", "100000000")).tradingKey);
+    const eventId = await bench.event();
+    const maker = await open(url, (await bench.account("maker", "100000000")).tradingKey);
     await ask(maker, 1, { subscribe: { private: ["orders"] } });
     const outcomeIds: string[] = [];
     for (let i = 0; i < MARKETS; i += 1) {
-      const [made, taken] = await stage.market(eventId);
+      const [made, taken] = await bench.market(eventId);
       outcomeIds.push(taken);
       const order = { outcomeId: made, price: "0.500", qty: MAKER_QTY, tif: "GTC", clientId: randomUUID() };
       await ask(maker, 2 + i, { place: { orders: [order] } });
     }
     const sockets: WebSocket[] = [];
     for (let i = 0; i < TRADERS; i += 1) {
-      const { tradingKey } = await stage.account(`taker-${i}`, "50000000");
+      const { tradingKey } = await bench.account(`taker-${i}`, "50000000");
       for (let j = 0; j < SOCKETS / TRADERS; j += 1) sockets.push(await open(url, tradingKey));
     }
     return { maker, takers: new Takers(sockets, outcomeIds) };
   } finally {
-    stage.close();
+    bench.close();
   }
 }
 
-/** What Redis takes by itself meanwhile, ms: a message there and back to a subscriber in this process, and a write. */
+/** Returns the time of Redis alone during the run, in ms: of a message to a subscriber in this process, and of a write. */
 async function redisAlone(
   dataDir: string,
   seconds: number,
 ): Promise<{ readonly published: number; readonly written: number }> {
   const record = readRecord(dataDir, "redis");
-  if (record === undefined) throw new Error("the exchange of the bench keeps no record of its Redis");
+  if (record === undefined) throw new Error("the data directory of the bench has no record of its Redis");
   const options = { host: "127.0.0.1", port: record.port, password: record.password };
   const [sender, listener] = [new Redis(options), new Redis(options)];
   try {
     await listener.subscribe("bench");
     const published: number[] = [];
     const written: number[] = [];
-    for (const until = Date.now() + seconds * 1_000; Date.now() < until;) {
-      const heard = once(listener, "message");
+    for (const endMs = Date.now() + seconds * 1_000; Date.now() < endMs;) {
+      const received = once(listener, "message");
       const began = performance.now();
       await sender.publish("bench", "ping");
-      await heard;
+      await received;
       published.push(performance.now() - began);
       const next = performance.now();
       await sender.set("bench", "ping", "PX", 60_000);
@@ -202,17 +202,17 @@ async function measure(
   const { fillsMs, repliesMs, lateMs, refused } = takers;
   const bench = `place -> the maker's fill, ${perSecond} orders/s, appendfsync ${fsync}`;
   const p50 = percentile(fillsMs, 0.5);
-  const row = (what: string, figure: number, unit: string): Row => ({ bench, what, figure, unit });
+  const row = (measure: string, figure: number, unit: string): Row => ({ bench, measure, figure, unit });
   return [
-    row("fills that the maker heard of", fillsMs.length / SECONDS, "per s"),
+    row("fills that the maker received", fillsMs.length / SECONDS, "per s"),
     row("orders refused", refused.length, ""),
-    row("an order sent late by the bench, p50", percentile(lateMs, 0.5), "ms"),
+    row("delay of an order by the bench, p50", percentile(lateMs, 0.5), "ms"),
     row("the taker's reply, p50", percentile(repliesMs, 0.5), "ms"),
     row("the maker's fill, p50", p50, "ms"),
     row("the maker's fill, p99", percentile(fillsMs, 0.99), "ms"),
     { ...row("a message published through the same Redis, p50", published, "ms"), ratio: p50 / published },
     { ...row("a write to the same Redis, p50", written, "ms"), ratio: p50 / written },
-    row("the gateway's time for an order and its fills", (1e6 * used) / fillsMs.length, "µs"),
+    row("CPU time of the gateway for an order and its fills", (1e6 * used) / fillsMs.length, "µs"),
   ];
 }
 

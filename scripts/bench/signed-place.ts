@@ -1,7 +1,7 @@
 /**
- * Signed placements on one gateway, from the socket to the ledger's acceptance and back, beside Express with the same
- * body and nothing but the verification of its signature, in turns. The whole exchange shares this machine with both,
- * so the rates say what the machine does; the time of its core that the gateway takes for a request says what it can.
+ * Measures signed placements on one gateway, from the socket to the ledger's acceptance and back, in turns with an
+ * Express server that only verifies the signature of the same requests. The whole exchange shares the machine with both,
+ * so the rates depend on the machine; the CPU time of the gateway per request does not.
  */
 
 import { fork, type ChildProcess } from "node:child_process";
@@ -14,7 +14,7 @@ import { gatewayCpuSeconds } from "./gateway-cpu.js";
 import { BenchExchange, startBenchExchange } from "./bench-exchange.js";
 import { median, type Row } from "./table.js";
 
-/** Enough that neither waits for the other end, nor for a disk: more change nothing. */
+/** Connections, so many that neither server waits for its clients or for the disk. */
 const LANES = 256;
 const REQUESTS = 4_000;
 const WARM_UP = 2_000;
@@ -32,7 +32,7 @@ interface Turn {
   readonly cpuMicroseconds: number;
 }
 
-/** An order like any other, and no two alike: the same signed bytes would be one request. */
+/** Source of signed orders, no two alike, because the same signed bytes would be one request. */
 class Orders {
   #made = 0;
 
@@ -64,8 +64,8 @@ async function turnOf(contestant: Contestant, orders: Orders, count: number): Pr
     url: contestant.url,
     lanes: LANES,
     requests,
-    judge: (_index, { status, text }) => {
-      if (status !== 201) throw new Error(`a placement was answered ${status} ${text}`);
+    check: (_index, { status, text }) => {
+      if (status !== 201) throw new Error(`the answer to a placement was ${status} ${text}`);
     },
   });
   const seconds = (performance.now() - began) / 1_000;
@@ -73,15 +73,15 @@ async function turnOf(contestant: Contestant, orders: Orders, count: number): Pr
   return { perSecond: count / seconds, cpuMicroseconds: (1e6 * used) / count };
 }
 
-/** A trader with money, and an outcome that nobody else bids for: every order is accepted, and ends by itself. */
+/** Creates a trader with money and an outcome without other bids, so that every order is accepted and canceled at once. */
 async function prepare(exchange: Exchange) {
-  const stage = new BenchExchange(exchange);
+  const bench = new BenchExchange(exchange);
   try {
-    const { tradingKey } = await stage.account("maker", "1000000000");
-    const [outcomeId] = await stage.market(await stage.event());
+    const { tradingKey } = await bench.account("maker", "1000000000");
+    const [outcomeId] = await bench.market(await bench.event());
     return { tradingKey, orders: new Orders(new Signer(tradingKey, exchange.brand), outcomeId) };
   } finally {
-    stage.close();
+    bench.close();
   }
 }
 
@@ -90,7 +90,7 @@ async function answerOf<T>(child: ChildProcess): Promise<T> {
   return message;
 }
 
-/** The process that only verifies. */
+/** Starts the process that only verifies. */
 async function startBare(brand: string, privateKey: string): Promise<Contestant & { stop(): void }> {
   const entry = fileURLToPath(new URL("bare-verifier.js", import.meta.url));
   const child = fork(entry, [brand, privateKey]);
@@ -127,20 +127,20 @@ export async function signedPlace(): Promise<Row[]> {
     const cpu = (turns: readonly Turn[]): number =>
       median(turns.map(({ cpuMicroseconds }) => cpuMicroseconds));
     return [
-      { bench: BENCH, what: "the gateway, whole stack beside it", figure: rate(ours), unit: "per s" },
+      { bench: BENCH, measure: "the gateway, in a whole exchange", figure: rate(ours), unit: "per s" },
       {
         bench: BENCH,
-        what: "Express that only verifies",
+        measure: "Express that only verifies",
         figure: rate(theirs),
         unit: "per s",
         ratio: rate(ours) / rate(theirs),
       },
-      { bench: BENCH, what: "the gateway: of a core, a request", figure: cpu(ours), unit: "us" },
+      { bench: BENCH, measure: "the gateway: CPU time per request", figure: cpu(ours), unit: "µs" },
       {
         bench: BENCH,
-        what: "Express that only verifies: a request",
+        measure: "Express that only verifies: CPU time per request",
         figure: cpu(theirs),
-        unit: "us",
+        unit: "µs",
         ratio: cpu(theirs) / cpu(ours),
       },
     ];

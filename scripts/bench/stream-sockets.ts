@@ -1,34 +1,35 @@
 /**
- * 2,000 sockets on one gateway's bridge, and what becomes of the others, and of its memory, when 200 of them stop reading
- * without a word. They are to be closed with 1008 `SLOW_CONSUMER`.
+ * Measures 2,000 sockets on one bridge: the delivery to the others, and the memory of the server, when 200 sockets stop
+ * reading. The bridge must close the stalled sockets with 1008 `SLOW_CONSUMER`.
  */
 
 import { type Channel, CHANNELS } from "../../stream/ws/channels.js";
-import { type Counted, type Looked, Peer, type Sent, type Served } from "./stream/messages.js";
+import { type Counted, type Inspected, Peer, type Sent, type Served } from "./stream/messages.js";
 import { percentile, type Row } from "./table.js";
 
 const READING = 1_800;
 const STALLED = 200;
 const PROCESSES = 2;
-/** Commands that the market takes, so many times a second: those that stall watch all of it, the others its best bids. */
+/** Commands in one entry of the market; the sockets that stall watch all channels, the others only the best bids. */
 const COMMANDS = 100;
+/** Entries per second. */
 const PER_SECOND = 10;
 const WARM_UP_S = 5;
 const SECONDS = 20;
 const SLICE_S = 2;
-const PATIENCE_S = 120;
-const BENCH = `${READING + STALLED} sockets at a market of ${COMMANDS * PER_SECOND} commands a second`;
+const CLOSE_TIMEOUT_S = 120;
+const BENCH = `${READING + STALLED} sockets at a market of ${COMMANDS * PER_SECOND} commands/s`;
 
 interface Phase {
-  /** Frames at all readers. */
+  /** Frames per second over all readers. */
   readonly perSecond: number;
   readonly delaysMs: readonly number[];
-  /** Of the server's core. */
+  /** CPU time of the server as a share of one core. */
   readonly coreShare: number;
   readonly seconds: number;
 }
 
-function all(readers: readonly Peer[], kind: "forget" | "count"): Promise<Counted[]> {
+function all(readers: readonly Peer[], kind: "reset" | "count"): Promise<Counted[]> {
   return Promise.all(readers.map((peer) => peer.ask<Counted>({ kind })));
 }
 
@@ -39,10 +40,10 @@ function framesOf(counted: readonly Counted[]): number {
 async function phase(
   sending: Peer,
   reading: readonly Peer[],
-  enough: (seconds: number, seen: Looked) => boolean,
-  onLook: (seen: Looked) => void,
+  enough: (seconds: number, seen: Inspected) => boolean,
+  onInspect: (seen: Inspected) => void,
 ): Promise<Phase> {
-  const began = await all(reading, "forget");
+  const began = await all(reading, "reset");
   let cpuSeconds = 0;
   let seconds = 0;
   for (;;) {
@@ -54,8 +55,8 @@ async function phase(
     });
     cpuSeconds += sent.cpuSeconds;
     seconds += sent.seconds;
-    const seen = await sending.ask<Looked>({ kind: "look" });
-    onLook(seen);
+    const seen = await sending.ask<Inspected>({ kind: "inspect" });
+    onInspect(seen);
     if (enough(seconds, seen)) break;
   }
   const ended = await all(reading, "count");
@@ -64,7 +65,7 @@ async function phase(
   return { delaysMs, perSecond: frames / seconds, coreShare: cpuSeconds / seconds, seconds };
 }
 
-const closedAsSlow = ({ closed }: Looked): number => closed["1008 SLOW_CONSUMER"] ?? 0;
+const closedAsSlow = ({ closed }: Inspected): number => closed["1008 SLOW_CONSUMER"] ?? 0;
 
 export async function streamSockets(): Promise<Row[]> {
   const sending = new Peer("server");
@@ -80,7 +81,7 @@ export async function streamSockets(): Promise<Row[]> {
     await phase(sending, reading, (seconds) => seconds >= WARM_UP_S, ignore);
 
     let before = { rss: 0, inUse: 0 };
-    const well = await phase(
+    const undisturbed = await phase(
       sending,
       reading,
       (seconds) => seconds >= SECONDS,
@@ -91,36 +92,36 @@ export async function streamSockets(): Promise<Row[]> {
     await stalling.ask({ kind: "stall" });
     let most = { rss: 0, inUse: 0 };
     let closed = 0;
-    const ill = await phase(
+    const stalled = await phase(
       sending,
       reading,
-      (seconds, seen) => seconds >= PATIENCE_S || closedAsSlow(seen) >= STALLED,
+      (seconds, seen) => seconds >= CLOSE_TIMEOUT_S || closedAsSlow(seen) >= STALLED,
       (seen) => {
         most = { rss: Math.max(most.rss, seen.rssBytes), inUse: Math.max(most.inUse, seen.inUseBytes) };
         closed = closedAsSlow(seen);
       },
     );
     const counted = await all(reading, "count");
-    const row = (what: string, figure: number, unit: string, ratio?: number): Row => ({
+    const row = (measure: string, figure: number, unit: string, ratio?: number): Row => ({
       bench: BENCH,
-      what,
+      measure,
       figure,
       unit,
       ratio,
     });
-    const [p99, p99Ill] = [well, ill].map(({ delaysMs }) => percentile(delaysMs, 0.99));
+    const [p99, p99Stalled] = [undisturbed, stalled].map(({ delaysMs }) => percentile(delaysMs, 0.99));
     return [
-      row("all read: deliveries to the others", well.perSecond, "per s"),
-      row("all read: delivery, p50", percentile(well.delaysMs, 0.5), "ms"),
+      row("all read: deliveries to the others", undisturbed.perSecond, "per s"),
+      row("all read: delivery, p50", percentile(undisturbed.delaysMs, 0.5), "ms"),
       row("all read: delivery, p99", p99 ?? Number.NaN, "ms"),
-      row("200 stalled: the others' delivery, p50", percentile(ill.delaysMs, 0.5), "ms"),
-      row("200 stalled: the others' delivery, p99", p99Ill ?? Number.NaN, "ms"),
-      row("all read: of a core", 100 * well.coreShare, "%"),
-      row("200 stalled: of a core", 100 * ill.coreShare, "%"),
-      row("memory that 200 stalled took, heap and buffers", (most.inUse - before.inUse) / 1e6, "MB"),
-      row("memory that 200 stalled took, resident", (most.rss - before.rss) / 1e6, "MB"),
+      row("200 stalled: the others' delivery, p50", percentile(stalled.delaysMs, 0.5), "ms"),
+      row("200 stalled: the others' delivery, p99", p99Stalled ?? Number.NaN, "ms"),
+      row("all read: share of a core", 100 * undisturbed.coreShare, "%"),
+      row("200 stalled: share of a core", 100 * stalled.coreShare, "%"),
+      row("memory of 200 stalled sockets, heap and buffers", (most.inUse - before.inUse) / 1e6, "MB"),
+      row("memory of 200 stalled sockets, RSS", (most.rss - before.rss) / 1e6, "MB"),
       row("closed with 1008 SLOW_CONSUMER", closed, "sockets"),
-      row("until the last of them was", ill.seconds, "s"),
+      row("time until the last of them was closed", stalled.seconds, "s"),
       row(
         "others still open",
         counted.reduce((sum, { open }) => sum + open, 0),

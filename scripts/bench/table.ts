@@ -1,11 +1,11 @@
-/** What a bench gives, and how it is printed. */
+/** Rows of figures that a bench returns, and their output. */
 
 export interface Row {
   readonly bench: string;
-  readonly what: string;
+  readonly measure: string;
   readonly figure: number;
   readonly unit: string;
-  /** Ours over this row's, in the same run. */
+  /** Figure of the exchange divided by this figure, from the same run. */
   readonly ratio?: number | undefined;
 }
 
@@ -14,7 +14,7 @@ export function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-/** The value below which this share of them lies. */
+/** Returns the value below which this share of the values lies. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
@@ -29,9 +29,9 @@ export function printRows(rows: readonly Row[]): void {
   for (const row of rows) {
     if (row.bench !== bench) console.log(`\n${row.bench}`);
     bench = row.bench;
-    const ratio = row.ratio === undefined ? "" : `  ours is ${row.ratio.toFixed(2)}x`;
+    const ratio = row.ratio === undefined ? "" : `  the exchange: ${row.ratio.toFixed(2)} times`;
     console.log(
-      `  ${row.what.padEnd(40)} ${formatFigure(row.figure).padStart(14)} ${row.unit.padEnd(8)}${ratio}`,
+      `  ${row.measure.padEnd(40)} ${formatFigure(row.figure).padStart(14)} ${row.unit.padEnd(8)}${ratio}`,
     );
   }
 }

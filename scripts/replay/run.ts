@@ -2,6 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
+import { unreachable } from "../../actors/unreachable.js";
 import { pause } from "../../http/client/connection.js";
 import type { OperatorClient } from "../../http/client/session.js";
 import type { BalanceAnswer, MoneyReport } from "../../http/client/wire.js";
@@ -149,6 +150,8 @@ export class Run {
         await this.#check();
         await this.#settle(transition.winner);
         return;
+      default:
+        return unreachable(transition);
     }
   }
 

@@ -1,4 +1,4 @@
-/** The market actor of the benches, and the commands that their flow of orders is for it. */
+/** Market actor of the benches, and the commands of their flow of orders. */
 
 import { marketActor } from "../../../actors/actor.js";
 import type { MarketCommand } from "../../../actors/market/commands.js";
@@ -13,7 +13,7 @@ const FEE = { coefficientPpm: 30_000, makerCreditPpm: 500_000, charged: "ALWAYS"
 export const GRID = Array.from({ length: 199 }, (_, i) => ticks(5 * (i + 1)));
 export const OUTCOME_IDS = ["00000000-0000-4000-8000-00000000000a", "00000000-0000-4000-8000-00000000000b"];
 
-/** An open market; of two outcomes and with the game fee unless told otherwise. */
+/** Returns an open market; default: two outcomes and the fee of games. */
 export function openMarket(
   terms: Partial<Pick<MarketDefinition, "outcomes" | "fee" | "ticks">> = {},
 ): MarketState {

@@ -1,14 +1,14 @@
-/** A fixed flow of orders for the benches. */
+/** Fixed flow of orders for the benches. */
 
 export interface Add {
   readonly kind: "add";
   readonly orderId: string;
   readonly wallet: string;
-  /** 0 bids on the first outcome, 1 on the second. */
+  /** Index of the outcome of the bid. */
   readonly outcome: 0 | 1;
   readonly priceTicks: number;
   readonly qty: number;
-  /** Meant to take what is there and leave nothing. */
+  /** True: the order matches resting orders completely and leaves no remainder. */
   readonly crosses: boolean;
 }
 
@@ -19,7 +19,7 @@ export interface Cancel {
 
 export type Operation = Add | Cancel;
 
-/** A small generator of whole numbers below a bound, the same for the same seed. */
+/** Returns a generator of whole numbers below a bound; the same seed gives the same numbers. */
 function numbers(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {
@@ -30,21 +30,21 @@ function numbers(seed: number): (below: number) => number {
 
 export interface Flow {
   readonly warm: readonly Add[];
-  /** The operations as they come off the wire: JSON texts of a batch each. */
+  /** Operations as a worker receives them: one JSON text per batch. */
   readonly batches: readonly string[];
-  /** How many orders are taken whole by others. */
+  /** Number of orders that other orders fill completely. */
   readonly trades: number;
 }
 
-/** What a worker reads at once when much waits. */
+/** Operations per batch. */
 const BATCH = 500;
 
-/** Prices are on the grid's half cents below one half. */
+/** Prices lie on multiples of `STEP` ticks below this tick, so that resting bids never cross. */
 const MIDDLE = 500;
 const STEP = 5;
 const LEVELS = 80;
 const FULL = 1_000;
-/** Orders that one crossing order takes. */
+/** Resting orders that one crossing order fills. */
 const TAKEN = 3;
 
 interface Open {
@@ -55,7 +55,7 @@ interface Open {
   place: number;
 }
 
-/** What is open, so that cancels and crosses are of orders that are there: levels by price, each in time order. */
+/** Open orders by price level in time order, from which the flow picks the orders to cancel and to fill. */
 class OpenOrders {
   readonly #all: Open[] = [];
   readonly #levels: readonly [Open[][], Open[][]] = [[], []];
@@ -70,11 +70,11 @@ class OpenOrders {
     (this.#levels[open.outcome][open.priceTicks] ??= []).push(open);
   }
 
-  /** Takes out the one at a place among all. */
+  /** Removes and returns the order at a place among all. */
   take(place: number): Open {
     const open = this.#all[place];
     const last = this.#all.pop();
-    if (open === undefined || last === undefined) throw new Error("there is nothing open");
+    if (open === undefined || last === undefined) throw new Error("no order is open");
     if (last !== open) {
       this.#all[place] = last;
       last.place = place;
@@ -84,7 +84,7 @@ class OpenOrders {
     return open;
   }
 
-  /** Takes out the best `count` bids on an outcome. */
+  /** Removes and returns the best `count` bids on an outcome. */
   takeBest(outcome: 0 | 1, count: number): Open[] {
     const taken: Open[] = [];
     for (let price = MIDDLE; price > 0 && taken.length < count; price -= STEP) {
@@ -98,8 +98,8 @@ class OpenOrders {
 }
 
 /**
- * `length` operations after a warm book of `resting` orders, which keeps about that size: of a hundred operations 60
- * rest, 30 cancel an open order, and 10 take the best three of the other side whole.
+ * Returns `length` operations on a book of `resting` orders, which stays at about that size: 60 percent are orders that
+ * rest, 30 percent cancel an open order, and 10 percent fill the best three orders of the other side.
  */
 export function flow(length: number, resting: number, seed = 1): Flow {
   const next = numbers(seed);

@@ -1,7 +1,7 @@
 /**
- * The matching core (the resting orders and the sweep that finds what an order meets, which is what an order book is)
- * beside order-book packages of npm on the same flow, each emitting its trades; and the market actor around it, as it
- * runs in production: every delta told and folded, positions, escrow and fees included.
+ * Compares the matching core (the resting orders and the sweep) with order-book packages of npm on the same flow, each
+ * emitting its trades. The whole market actor is measured too, as it runs in production: it emits and folds every delta,
+ * with positions, escrow and fees.
  */
 
 import { OrderBook as HftBook } from "hft-limit-order-book";
@@ -15,18 +15,18 @@ import { commandOf, GRID, openMarket, orderOf } from "./actor.js";
 import { type Add, flow, type Flow, type Operation } from "./flow.js";
 import { median, type Row } from "../table.js";
 
-/** What the peers, which know one book with two sides, rest at once; more would only slow them. */
+/** Resting orders of the book; with more of them the packages only get slower. */
 const RESTING = 10_000;
-/** Until the compiler has settled. */
+/** Operations before the measurement, in which the compiler optimizes the code. */
 const WARM_UP = 100_000;
 
-/** Takes a batch in, untimed, in the contestant's own shapes; gives what carries it out and counts its trades. */
-type Take = (operations: readonly Operation[]) => () => number;
+/** Converts a batch into the contestant's own types, untimed; the result executes the batch and counts its trades. */
+type Prepare = (operations: readonly Operation[]) => () => number;
 
 interface Contestant {
   readonly name: string;
-  /** A new book with these orders in it. */
-  readonly begin: (warm: readonly Add[]) => Take;
+  /** Returns a new book with these orders. */
+  readonly begin: (warm: readonly Add[]) => Prepare;
 }
 
 interface Trade {
@@ -36,7 +36,7 @@ interface Trade {
   readonly qty: number;
 }
 
-/** What the market actor does to its book, and nothing of what follows from it. */
+/** Matches an order as the market actor does, without positions, escrow, fees and deltas. */
 function match(resting: RestingOrders, order: Order, arrival: number): readonly Trade[] {
   const { steps, left } = sweep(resting.ladders[order.currency], order, GRID);
   const trades: Trade[] = [];
@@ -103,7 +103,7 @@ interface PeerOrder {
   readonly timeInForce: "IOC" | "GTC";
 }
 
-/** A bid on the second outcome is an offer on the first at what is left to 1. */
+/** Returns the order for a package: a bid on the second outcome is an offer on the first at the complement of its price. */
 function peerOrder({ orderId, outcome, priceTicks, qty, crosses }: Add): PeerOrder {
   return {
     id: orderId,
@@ -134,7 +134,7 @@ function peer(name: string, book: () => PeerBook): Contestant {
           for (const operation of prepared) {
             if (typeof operation === "string") orders.cancel(operation);
             else {
-              // The order that came is done as well when it fills whole, as all that cross do.
+              // `done` includes the incoming order, because every crossing order fills completely.
               const { done } = orders.limit(operation as never);
               trades += Math.max(0, done.length - 1);
             }
@@ -151,24 +151,24 @@ const peers = [
   peer("hft-limit-order-book", () => new HftBook()),
 ];
 
-/** Operations per second over a flow; each batch is parsed just before it runs, as a worker does, and only the run counts. */
+/** Returns operations per second over a flow; each batch is parsed just before it runs, and only the run is timed. */
 function speed({ name, begin }: Contestant, { warm, batches, trades }: Flow, size: number): number {
-  const take = begin(warm);
+  const prepare = begin(warm);
   let spentMs = 0;
   let traded = 0;
   for (const batch of batches) {
-    const go = take(JSON.parse(batch) as Operation[]);
+    const execute = prepare(JSON.parse(batch) as Operation[]);
     const start = performance.now();
-    traded += go();
+    traded += execute();
     spentMs += performance.now() - start;
   }
-  if (traded !== trades) throw new Error(`${name} made ${traded} trades, and there were ${trades} to make`);
+  if (traded !== trades) throw new Error(`${name} made ${traded} trades instead of ${trades}`);
   return size / (spentMs / 1_000);
 }
 
 /**
- * Operations per second of each contestant at each size, medians of interleaved runs; peers as ratios. The peers slow
- * down with the book: at a million operations one run of theirs takes a minute, and has to do.
+ * Returns operations per second of each contestant at each size, as medians of interleaved runs, with the ratio to the
+ * packages. At a million operations a run of a package takes a minute, so each package runs only once.
  */
 export function matching(sizes: readonly number[] = [20_000, 200_000, 1_000_000], runs = 3): Row[] {
   const contestants = [core, actor, ...peers];
@@ -185,7 +185,7 @@ export function matching(sizes: readonly number[] = [20_000, 200_000, 1_000_000]
       const theirs = median(speeds.get(name) ?? []);
       return {
         bench: `matching, ${size} operations`,
-        what: name,
+        measure: name,
         figure: theirs,
         unit: "ops/s",
         ratio: ours / theirs,

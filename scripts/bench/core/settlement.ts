@@ -1,4 +1,4 @@
-/** A market of 200,000 positions is settled: how long any one batch holds the actor. */
+/** Measures the settlement of a market with 200,000 positions: the time of each batch in the actor. */
 
 import { marketActor } from "../../../actors/actor.js";
 import { market } from "../../../actors/market/market.js";
@@ -10,7 +10,7 @@ import { median, type Row } from "../table.js";
 
 const POSITIONS = 200_000;
 
-/** One contract each, half of the wallets on either outcome, bought at one half. */
+/** Yields the deltas of one contract per wallet, bought at one half, half of the wallets on each outcome. */
 function* bought(): Generator<MarketDelta> {
   for (let n = 0; n < POSITIONS; n += 1) {
     const position = { wallet: `wallet-${n}`, ledger: n % 16, currency: "CASH", outcome: n % 2 } as const;
@@ -23,7 +23,7 @@ function* bought(): Generator<MarketDelta> {
   }
 }
 
-/** Milliseconds of each batch of one settlement, the decision and the messages to the ledgers. */
+/** Returns the time of each batch of one settlement in ms: the decision and the messages to the ledgers. */
 function settle(): number[] {
   const id = marketActor(MARKET_ID);
   const state = openMarket();
@@ -36,7 +36,8 @@ function settle(): number[] {
     market.route(id, { ts: 0, deltas });
     times.push(performance.now() - start);
   }
-  if (times.length !== Math.ceil(POSITIONS / WALLETS_PER_COMMAND)) throw new Error("wallets were left out");
+  if (times.length !== Math.ceil(POSITIONS / WALLETS_PER_COMMAND))
+    throw new Error("the settlement skipped wallets");
   return times;
 }
 
@@ -45,7 +46,7 @@ export function settling(runs = 3): Row[] {
   const times = Array.from({ length: runs }, settle);
   const longest = median(times.map((run) => Math.max(...run)));
   return [
-    { bench, what: "a batch", figure: median(times.flat()), unit: "ms" },
-    { bench, what: "the longest batch", figure: longest, unit: "ms" },
+    { bench, measure: "a batch", figure: median(times.flat()), unit: "ms" },
+    { bench, measure: "the longest batch", figure: longest, unit: "ms" },
   ];
 }

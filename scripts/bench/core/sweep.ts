@@ -1,4 +1,4 @@
-/** A market with 64 outcomes and 100,000 resting orders: how long an order takes that fills against a thousand of them. */
+/** Measures one order that fills against 1,000 of 100,000 resting orders in a market of 64 outcomes. */
 
 import { market } from "../../../actors/market/market.js";
 import type { MarketState } from "../../../actors/market/state.js";
@@ -24,8 +24,8 @@ function order(n: number, outcome: number, priceTicks: number, qty: number): Ord
   return { ...orderOf({ kind: "add", outcome: 0, ...bid }), outcome, fee: FREE };
 }
 
-/** Bids of 1 to 15 ticks on all outcomes but the first: 63 best bids of 15 reach 1 with a bid of 55 on the first. */
-function filled(): MarketState {
+/** Returns a market with bids of 1 to 15 ticks on every outcome but the first; 63 best bids of 15 match a bid of 55. */
+function filledMarket(): MarketState {
   const outcomes = Array.from({ length: OUTCOMES }, (_, i) => ({
     outcomeId: `outcome-${i}`,
     name: `outcome ${i}`,
@@ -37,10 +37,10 @@ function filled(): MarketState {
   return state;
 }
 
-/** Milliseconds of one such order, the median of several on fresh books. */
+/** Returns the time of one such order in ms, the median over several new books. */
 export function sweeping(runs = 5): Row[] {
   const times = Array.from({ length: runs }, () => {
-    const state = filled();
+    const state = filledMarket();
     const taker = order(RESTING, 0, 999, Math.ceil(FILLS / (OUTCOMES - 1)));
     const start = performance.now();
     const { deltas } = market.decide(
@@ -53,8 +53,8 @@ export function sweeping(runs = 5): Row[] {
     if (fills < FILLS) throw new Error(`the order filled against ${fills} resting orders, not ${FILLS}`);
     return time;
   });
-  const what = `${FILLS} fills`;
+  const measure = `${FILLS} fills`;
   return [
-    { bench: `sweep, ${OUTCOMES} outcomes, ${RESTING} resting`, what, figure: median(times), unit: "ms" },
+    { bench: `sweep, ${OUTCOMES} outcomes, ${RESTING} resting`, measure, figure: median(times), unit: "ms" },
   ];
 }

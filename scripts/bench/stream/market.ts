@@ -1,4 +1,4 @@
-/** A market that trades by itself, as a log would tell of it: what the bridge follows in the benches. */
+/** Market that trades by itself, with the log interface that the bridge follows. */
 
 import type { Batch } from "../../../actors/actor.js";
 import { marketActor } from "../../../actors/actor.js";
@@ -40,7 +40,7 @@ export class TradingMarket {
   readonly load: LoadMarket = () =>
     Promise.resolve({ seq: this.#seq, state: market.restore(ACTOR, market.save(this.#state)) });
 
-  /** Takes `count` commands, and tells of them in one entry, as a commit of a busy market does. `ts` is in ms. */
+  /** Executes `count` commands and emits them in one entry, as a commit of a busy market does. `ts` is in ms. */
   trade(count: number, ts: number): void {
     const batches: Batch<MarketDelta>[] = [];
     while (batches.length < count) {
@@ -57,7 +57,7 @@ export class TradingMarket {
       this.#operations = (JSON.parse(this.#waiting.pop() ?? "[]") as Operation[]).reverse();
     }
     const operation = this.#operations.pop();
-    if (operation === undefined) throw new Error("the flow of the bench is over");
+    if (operation === undefined) throw new Error("the bench has no operation left; raise OPERATIONS");
     return operation;
   }
 }

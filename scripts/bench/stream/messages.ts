@@ -1,20 +1,20 @@
-/** What the processes of the stream benches say to each other, and how one asks another. */
+/** Messages between the processes of the stream benches. */
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { Channel } from "../../../stream/ws/channels.js";
 
-/** Who is measured: the bridge of the gateway, or `ws` as one uses it. */
+/** Measured server: the bridge of the gateway, or plain `ws`. */
 export type Contestant = "bridge" | "ws";
 
 export type ServerRequest =
   | { readonly kind: "serve"; readonly as: Contestant }
-  /** Sends `frames` in each turn of the event loop, and begins the next when every socket has taken them. */
+  /** Sends `frames` in each turn of the event loop, and begins the next turn when every socket has accepted them. */
   | { readonly kind: "flood"; readonly frames: number; readonly seconds: number }
-  /** Sends `frames` so many times a second, whoever takes them. */
+  /** Sends `frames` at a steady rate, independent of the readers. */
   | { readonly kind: "pace"; readonly frames: number; readonly perSecond: number; readonly seconds: number }
-  | { readonly kind: "look" };
+  | { readonly kind: "inspect" };
 
 export interface Served {
   readonly port: number;
@@ -24,12 +24,12 @@ export interface Sent {
   /** Frames, each of which goes to every socket. */
   readonly frames: number;
   readonly seconds: number;
-  /** Of the server's core. */
+  /** CPU time of the server. */
   readonly cpuSeconds: number;
 }
 
-export interface Looked {
-  /** Of heap and buffers, once all is collected that can be. */
+export interface Inspected {
+  /** Heap and buffers after a garbage collection. */
   readonly inUseBytes: number;
   readonly rssBytes: number;
   readonly sockets: number;
@@ -38,28 +38,28 @@ export interface Looked {
 }
 
 export type ReadersRequest =
-  /** With no channels, readers ask for nothing: bare `ws` sends to everyone. */
+  /** Without channels the readers subscribe to nothing: plain `ws` sends to every socket. */
   | {
       readonly kind: "connect";
       readonly port: number;
       readonly sockets: number;
       readonly channels: readonly Channel[];
     }
-  /** Stops reading, on all of this process's sockets. */
+  /** Stops reading on all sockets of this process. */
   | { readonly kind: "stall" }
-  /** Forgets the delays so far. */
-  | { readonly kind: "forget" }
+  /** Drops the delays measured so far. */
+  | { readonly kind: "reset" }
   | { readonly kind: "count" };
 
 export interface Counted {
   readonly frames: number;
   readonly bytes: number;
-  /** From when the server made a frame until it was read, a sample, ms. */
+  /** Sample of the times between the creation and the receipt of a frame, in ms. */
   readonly delaysMs: readonly number[];
   readonly open: number;
 }
 
-/** A process of a bench, that answers one request after another. */
+/** Process of a bench, which answers one request after another. */
 export class Peer {
   readonly #child: ChildProcess;
   #onAnswer: (answer: unknown) => void = () => undefined;
@@ -74,7 +74,7 @@ export class Peer {
     );
   }
 
-  /** Wait for the answer before asking again. */
+  /** Sends a request; the caller awaits the answer before the next request. */
   ask<Answer>(request: ServerRequest | ReadersRequest): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#onAnswer = (answer) => resolve(answer as Answer);
@@ -90,8 +90,8 @@ export class Peer {
   }
 }
 
-/** Answers requests of the bench, one after another. */
-export function answer(perform: (request: unknown) => Promise<unknown>): void {
+/** Answers the requests of the bench in this process, one after another. */
+export function serveRequests(perform: (request: unknown) => Promise<unknown>): void {
   let last: Promise<unknown> = Promise.resolve();
   process.on("message", (request) => {
     last = last.then(async () => process.send?.(await perform(request)));

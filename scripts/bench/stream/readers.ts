@@ -1,16 +1,17 @@
 /**
- * The reading side of the stream benches, a process of its own: plain connections that count frames by their heads, so
- * that a thousand readers cost less than what they measure.
+ * Reading process of the stream benches: plain connections that count frames by their headers, so that a thousand
+ * readers cost less CPU time than the server that they measure.
  */
 
 import { connect, type Socket } from "node:net";
 import type { Channel } from "../../../stream/ws/channels.js";
+import { unreachable } from "../../../actors/unreachable.js";
 import { MARKET_ID } from "../core/actor.js";
-import { answer, type Counted, type ReadersRequest } from "./messages.js";
+import { serveRequests, type Counted, type ReadersRequest } from "./messages.js";
 
-/** One reader in so many looks at the times of its frames. */
+/** One of this many readers measures the times of its frames. */
 const SAMPLED = 4;
-/** A frame of deltas begins with `{"ts":` and the time in at most this many digits. */
+/** Offset of the time in a frame of deltas, which begins with `{"ts":`. */
 const TS_AT = 6;
 const HEAD_BYTES = 40;
 const PING = 0x9;
@@ -19,7 +20,7 @@ const CLOSE = 0x8;
 const readers: Reader[] = [];
 let delaysMs: number[] = [];
 
-/** A masked frame; a mask of zeros leaves the payload as it is. */
+/** Returns a masked frame; the mask of zeros leaves the payload unchanged. */
 function clientFrame(opcode: number, payload: Buffer): Buffer {
   const head = Buffer.alloc(payload.length < 126 ? 6 : 8);
   head[0] = 0x80 | opcode;
@@ -38,7 +39,7 @@ class Reader {
   bytes = 0;
   open = true;
   #upgraded = false;
-  /** Of the frame at hand, what is still to come and does not matter. */
+  /** Bytes of the current frame that are yet to arrive and are ignored. */
   #toSkip = 0;
   #rest: Buffer | undefined;
   readonly ready: Promise<void>;
@@ -126,7 +127,7 @@ function count(): Counted {
   return counted;
 }
 
-answer(async (message) => {
+serveRequests(async (message) => {
   const request = message as ReadersRequest;
   switch (request.kind) {
     case "connect":
@@ -137,12 +138,12 @@ answer(async (message) => {
     case "stall":
       for (const { socket } of readers) socket.pause();
       return count();
-    case "forget":
+    case "reset":
       delaysMs = [];
       return count();
     case "count":
       return count();
     default:
-      return request satisfies never;
+      return unreachable(request);
   }
 });

@@ -1,4 +1,4 @@
-/** The frames of a market that trades, made beforehand. */
+/** Frames of a trading market, prepared before the bench. */
 
 import { marketActor } from "../../../actors/actor.js";
 import type { MarketDelta } from "../../../actors/market/deltas.js";
@@ -9,7 +9,7 @@ import { marketFrames, publicBatch } from "../../../stream/ws/wire.js";
 import { MARKET_ID } from "../core/actor.js";
 import { TradingMarket } from "./market.js";
 
-/** JSON of so many delta frames of all channels. */
+/** Returns the frames of all channels for `count` commands, as JSON. */
 export function recordFrames(identity: MarketIdentity, count: number): Buffer[] {
   const traded = new TradingMarket();
   const frames: Buffer[] = [];

@@ -1,4 +1,4 @@
-/** The sending side of the stream benches, a process of its own: the bridge, or bare `ws` with the same frames. */
+/** Sending process of the stream benches: the bridge, or plain `ws` with the same frames. */
 
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -9,15 +9,16 @@ import { bridge, WS_OPTIONS } from "../../../stream/ws/bridge.js";
 import type { Trading } from "../../../stream/ws/ports.js";
 import { Replicas } from "../../../stream/ws/market/replicas.js";
 import { Wallets } from "../../../stream/ws/wallet/wallets.js";
+import { unreachable } from "../../../actors/unreachable.js";
 import { MARKET_ID } from "../core/actor.js";
 import { OUTCOME_IDS } from "../core/actor.js";
 import { TradingMarket } from "./market.js";
 import {
-  answer,
   type Contestant,
-  type Looked,
+  type Inspected,
   type Sent,
   type Served,
+  serveRequests,
   type ServerRequest,
 } from "./messages.js";
 import { recordFrames } from "./recorded.js";
@@ -28,15 +29,15 @@ const IDENTITY = {
   outcomes: OUTCOME_IDS.map((outcomeId) => ({ outcomeId, name: outcomeId })),
 };
 
-const nobody = (): never => {
-  throw new Error("nobody trades in this bench");
+const unused = (): never => {
+  throw new Error("no bench uses this function");
 };
-const trading: Trading = { place: nobody, cancel: nobody, cancelAll: nobody };
+const trading: Trading = { place: unused, cancel: unused, cancelAll: unused };
 
 const connections = new Set<Socket>();
 const closed: Record<string, number> = {};
-/** Sends so many frames to everyone. */
-let send: (frames: number) => void = nobody;
+/** Sends the given number of frames to every socket. */
+let send: (frames: number) => void = unused;
 
 function fail(error: unknown): void {
   console.error(error);
@@ -53,16 +54,16 @@ function bridged(): (socket: WebSocket, connection: Socket) => void {
   };
   const served = bridge({
     replicas: new Replicas({ tail, load, onError: fail }),
-    wallets: new Wallets({ tail, exchange: { ledger: nobody }, catalog, onError: fail }),
+    wallets: new Wallets({ tail, exchange: { ledger: unused }, catalog, onError: fail }),
     trading,
-    disconnects: { arm: nobody, disarm: nobody },
+    disconnects: { arm: unused, disarm: unused },
     catalog,
     throttle: { charge: () => Promise.resolve({ granted: true, remaining: 512, retryAfterS: 0 }) },
-    queries: { markets: nobody, events: nobody },
+    queries: { markets: unused, events: unused },
     readJson: (bytes) => JSON.parse(new TextDecoder().decode(bytes)) as unknown,
     onError: fail,
   });
-  // Readers tell the time that a frame took from `ts`, to a fraction of a millisecond.
+  // Readers derive the delay of a frame from `ts`, which therefore has fractions of a millisecond.
   send = (frames) => traded.trade(frames, performance.timeOrigin + performance.now());
   return (socket, connection) => {
     const keyId = randomUUID();
@@ -71,7 +72,7 @@ function bridged(): (socket: WebSocket, connection: Socket) => void {
   };
 }
 
-/** The same frames, made beforehand and shared by all sockets. */
+/** Serves plain `ws` with the same frames, prepared before the bench and shared by all sockets. */
 function bare(): (socket: WebSocket) => void {
   const recorded = recordFrames(IDENTITY, 20_000);
   const sockets = new Set<WebSocket>();
@@ -97,10 +98,10 @@ async function serve(as: Contestant): Promise<Served> {
     connections.add(connection);
     connection.on("close", () => connections.delete(connection));
     const close = socket.close.bind(socket);
-    // What a socket that does not read was told cannot be asked of it.
+    // A stalled socket cannot report its close reason, so it is recorded here.
     socket.close = (code, reason) => {
-      const why = `${String(code)} ${String(reason)}`;
-      closed[why] = (closed[why] ?? 0) + 1;
+      const closeReason = `${String(code)} ${String(reason)}`;
+      closed[closeReason] = (closed[closeReason] ?? 0) + 1;
       close(code, reason);
     };
     socket.on("error", () => undefined);
@@ -111,7 +112,7 @@ async function serve(as: Contestant): Promise<Served> {
   return { port: (http.address() as AddressInfo).port };
 }
 
-async function taken(): Promise<void> {
+async function untilAccepted(): Promise<void> {
   for (;;) {
     await new Promise((resolve) => setImmediate(resolve));
     let waiting = false;
@@ -133,9 +134,9 @@ async function flood(each: number, until: number): Promise<number> {
   while (performance.now() < until) {
     send(each);
     frames += each;
-    // The bridge writes at the end of the turn.
+    // The bridge writes at the end of a turn of the event loop.
     await new Promise((resolve) => setImmediate(resolve));
-    await taken();
+    await untilAccepted();
   }
   return frames;
 }
@@ -150,13 +151,13 @@ async function pace(each: number, perSecond: number, until: number): Promise<num
   return frames;
 }
 
-function look(): Looked {
+function inspect(): Inspected {
   globalThis.gc?.();
   const { rss, heapUsed, external } = process.memoryUsage();
   return { inUseBytes: heapUsed + external, rssBytes: rss, sockets: connections.size, closed };
 }
 
-answer(async (message) => {
+serveRequests(async (message) => {
   const request = message as ServerRequest;
   switch (request.kind) {
     case "serve":
@@ -165,9 +166,9 @@ answer(async (message) => {
       return measure((until) => flood(request.frames, until), request.seconds);
     case "pace":
       return measure((until) => pace(request.frames, request.perSecond, until), request.seconds);
-    case "look":
-      return look();
+    case "inspect":
+      return inspect();
     default:
-      return request satisfies never;
+      return unreachable(request);
   }
 });

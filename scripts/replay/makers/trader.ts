@@ -3,6 +3,7 @@
  * stream. After an interruption of the stream the trader asks over REST.
  */
 
+import { unreachable } from "../../../actors/unreachable.js";
 import { ApiError, type Connection } from "../../../http/client/connection.js";
 import { RestClient } from "../../../http/client/rest.js";
 import { Signer, type SigningKey } from "../../../http/client/signer.js";
@@ -216,6 +217,8 @@ export class Trader {
       case "reject":
         this.#end(order, "REJECTED", delta.reason ?? undefined);
         break;
+      default:
+        unreachable(delta);
     }
   }
 

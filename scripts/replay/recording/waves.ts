@@ -4,6 +4,7 @@
  * skipped. The waves depend on the recording alone, never on timing.
  */
 
+import { unreachable } from "../../../actors/unreachable.js";
 import { EMPTY_LADDER, RecordedMarket, type Ladder, type Mapping, type Traded } from "./ladder.js";
 import { contractsOf, snapDown, thousandthsOf, type Side } from "./odds.js";
 import type { Line, MarketDefinition } from "./recording.js";
@@ -259,5 +260,7 @@ function phaseAfter(phase: Phase, { kind }: Transition): Phase {
       return { ...phase, live: false };
     case "result":
       return phase;
+    default:
+      return unreachable(kind);
   }
 }

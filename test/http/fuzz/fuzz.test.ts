@@ -114,7 +114,7 @@ describe(`${INPUTS} inputs of each kind (FUZZ_SEED=${SEED})`, function () {
         lanes: LANES,
         requests,
         alone,
-        judge: (index, reply) => {
+        check: (index, reply) => {
           const input = chunk[index];
           seen.set(reply.status, (seen.get(reply.status) ?? 0) + 1);
           if (input !== undefined && reply.status < 500 && judge(reply, input)) return;
