@@ -5,6 +5,7 @@ import { ERRORS, wireCode } from "../../http/request/errors.js";
 import { KEY_BUCKETS } from "../../http/request/throttle.js";
 import { VERBS } from "../../stream/ws/socket/protocol.js";
 import { RULES } from "../http/matrix/contract.js";
+import { ROUTES } from "../http/matrix/routes.js";
 import {
   citationsOf,
   documentsOf,
@@ -140,11 +141,8 @@ describe("the contract", () => {
   const missing = (names: Iterable<string>): readonly string[] =>
     [...names].filter((name) => !text.includes(`\`${name}`));
 
-  it("names every route", () => {
-    const routes = [...RULES.keys()].map((line) => line.replace(/:(\w+)/g, "{$1}"));
-    expect(missing(routes.filter((line) => !/ \/v3\/public\/(?:catalog|types)/.test(line)))).to.deep.equal(
-      [],
-    );
+  it("has one row for every route that the service has, and for no other", () => {
+    expect([...RULES.keys()].toSorted()).to.deep.equal([...ROUTES.keys()].toSorted());
   });
 
   it("names every error code, and every verb of the stream", () => {

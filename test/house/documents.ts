@@ -99,6 +99,22 @@ export function linksOf(text: string): readonly Link[] {
   return links;
 }
 
+/** The tables of a Markdown text: their rows, each as its cells by the title of the column. */
+export function tablesOf(text: string): readonly (readonly ReadonlyMap<string, string>[])[] {
+  return [...text.matchAll(/(?:^\|.*\|\n)+/gm)].map(([table]) => {
+    const [titles = [], , ...rows] = table
+      .trimEnd()
+      .split("\n")
+      .map((row) =>
+        row
+          .slice(1, -1)
+          .split(/(?<!\\)\|/)
+          .map((cell) => cell.trim()),
+      );
+    return rows.map((cells) => new Map(cells.map((cell, column) => [titles[column] ?? "", cell])));
+  });
+}
+
 /** White space, which in a comment may run over the end of a line. */
 const GAP = String.raw`(?:[ \t]|\r?\n[ \t]*(?:\*|//|--)?[ \t]*)+`;
 const NUMBER = String.raw`\d+(?:\.\d+)*`;

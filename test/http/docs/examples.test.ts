@@ -8,11 +8,10 @@ import { IDS, PUBLIC_KEY } from "../../../http/docs/examples.js";
 import { Contract } from "../../support/documented.js";
 import { login, startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
-import { bearerCalls, callsOf, eventually, type Calls } from "../calls.js";
+import { bearerCalls, callsOf, eventually } from "../calls.js";
+import { consumedBy, idOf, resources, type Ids } from "../resources.js";
 import { askToken, newClient } from "../surface-b/client.js";
 import { send, signed, type Answer, type Raw } from "../requests.js";
-
-type Ids = { -readonly [Name in keyof typeof IDS]: string };
 
 /** With `UPDATE_EXAMPLES` the answers become those of the document. */
 const ANSWERS = "http/docs/answers.json";
@@ -56,8 +55,15 @@ class Illustration {
   }
 }
 
-/** After the others: what they need is gone then. */
-const LAST = ["PUT /admin/v1/ticks", "POST /admin/v1/maintenance", "DELETE /v3/session"];
+/** Requests that are sent after all others, because they remove what the others need. */
+const LAST = [
+  "DELETE /v3/orders",
+  "DELETE /svc/v2/emm/orders",
+  "DELETE /v3/safety/groups",
+  "PUT /admin/v1/ticks",
+  "POST /admin/v1/maintenance",
+  "DELETE /v3/session",
+];
 const SECOND_OPERATOR = { email: "other@example.com", password: "another long password" };
 
 describe("the examples of the OpenAPI document", function () {
@@ -69,91 +75,15 @@ describe("the examples of the OpenAPI document", function () {
   let ids: Ids;
   let secret = "";
   let tokens: Readonly<Record<"trader" | "operator" | "second" | "client", string>>;
-  let operator: Calls;
-  let trading: Calls;
-  let managing: Calls;
-  let client: Calls;
+  let create: ReturnType<typeof resources>;
 
-  /** The answer to a call that prepares another one. */
-  const made = async (answer: Promise<Answer>): Promise<Readonly<Record<string, string>>> => {
-    const { status, text, json } = await answer;
-    if (status >= 300) throw new Error(`${status} ${text}`);
-    return json as Readonly<Record<string, string>>;
-  };
-
-  const idOf = async (answer: Promise<Answer>, name: string): Promise<string> =>
-    (await made(answer))[name] ?? "";
-
-  const newOrder = (price = "0.100"): Promise<string> =>
-    idOf(trading("POST /v3/orders", { outcomeId: ids.outcomeId, price, qty: 100, tif: "GTC" }), "orderId");
-
-  const grade = async (marketId: string, winner: string): Promise<void> => {
-    await made(operator(`POST /admin/v1/markets/${marketId}/grade`, { winner }));
-  };
-
-  const settled = async (): Promise<Partial<Ids>> => {
-    const { marketId, outcomes } = await newMarket(stack);
-    await grade(marketId, outcomes[0]);
-    await made(
-      bearerCalls(stack.url, tokens.second)(`POST /admin/v1/markets/${marketId}/settlement/approve`),
-    );
-    await eventually(
-      () => operator(`GET /admin/v1/markets/${marketId}`),
-      ({ json }) => json["status"] === "SETTLED",
-    );
-    return { marketId, outcomeId: outcomes[0] };
-  };
-  const waiting = async (): Promise<Partial<Ids>> => {
-    const { marketId, outcomes } = await newMarket(stack);
-    await grade(marketId, outcomes[0]);
-    return { marketId };
-  };
-  const untouched = async (): Promise<Partial<Ids>> => {
-    const { eventId, marketId, outcomes } = await newMarket(stack);
-    return { eventId, marketId, outcomeId: outcomes[0] };
-  };
-  const ordered = async (): Promise<Partial<Ids>> => ({ orderId: await newOrder() });
-  const grouped = async (): Promise<Partial<Ids>> => {
-    const bounds = { maxFilledQty: 1, windowMs: 1_000 };
-    return { groupId: await idOf(trading("POST /v3/safety/groups", bounds), "groupId") };
-  };
-  const readKey = async (): Promise<Partial<Ids>> => {
-    const { publicKey, algorithm } = generateKey();
-    return {
-      keyId: await idOf(managing("POST /v3/keys", { name: "second", publicKey, algorithm }), "keyId"),
-    };
-  };
-  const managementKey = (): Promise<Partial<Ids>> => Promise.resolve({ keyId: trader.management.key.keyId });
-  const emmClient = async (): Promise<Partial<Ids>> => ({
-    clientId: (await newClient(stack, trader)).clientId,
-  });
-  const strike = async (): Promise<Partial<Ids>> => ({
-    requestId: await idOf(
-      client("POST /svc/v2/emm/strike-requests", { marketId: ids.marketId, strike: 3 }),
-      "requestId",
-    ),
-  });
-
-  /** What an example needs for itself, because it uses it up or must find it in some state. */
-  const FRESH: Readonly<Record<string, () => Promise<Partial<Ids>>>> = {
-    "GET /v3/keys/{keyId}": managementKey,
-    "DELETE /v3/keys/{keyId}": readKey,
-    "PATCH /v3/orders/{orderId}": ordered,
-    "DELETE /v3/orders/{orderId}": ordered,
-    "DELETE /v3/orders/batch": ordered,
-    "POST /svc/v2/emm/orders/cancel": ordered,
-    "GET /v3/safety/groups/{groupId}": grouped,
-    "POST /v3/safety/groups/{groupId}/reset": grouped,
-    "DELETE /v3/safety/groups/{groupId}": grouped,
-    "POST /admin/v1/events/{eventId}/status": untouched,
-    "POST /admin/v1/markets/{marketId}/status": untouched,
-    "GET /admin/v1/markets/{marketId}/settlement": waiting,
-    "POST /admin/v1/markets/{marketId}/settlement/approve": waiting,
-    "DELETE /admin/v1/markets/{marketId}/settlement": waiting,
-    "POST /admin/v1/markets/{marketId}/remediate": settled,
-    "POST /admin/v1/emm-clients/{clientId}/rotate": emmClient,
-    "DELETE /admin/v1/emm-clients/{clientId}": emmClient,
-    "POST /admin/v1/strike-requests/{requestId}": strike,
+  /** Returns the resource that the example of a route uses up, or has to find in some state. */
+  const freshFor = async (line: string): Promise<Partial<Ids>> => {
+    const route = line.replaceAll(/\{(\w+)\}/g, ":$1");
+    if (route.includes("/settlement")) return create.graded();
+    if (route === "GET /v3/keys/:keyId") return { keyId: trader.management.key.keyId };
+    const resource = consumedBy(route);
+    return resource === undefined ? {} : create[resource]();
   };
 
   before(async () => {
@@ -161,8 +91,8 @@ describe("the examples of the OpenAPI document", function () {
     document = (await (await fetch(`${stack.url}/openapi.json`)).json()) as OpenApiDocument;
     contract = new Contract(document);
     trader = await newTrader(stack);
-    operator = bearerCalls(stack.url, await stack.operatorToken());
-    await made(operator("POST /admin/v1/operators", SECOND_OPERATOR));
+    const operator = bearerCalls(stack.url, await stack.operatorToken());
+    idOf(await operator("POST /admin/v1/operators", SECOND_OPERATOR), "traderId");
     const credentials = await newClient(stack, trader);
     const token = (await askToken(stack.url, credentials)).body as { access_token: string };
     secret = credentials.clientSecret;
@@ -172,43 +102,52 @@ describe("the examples of the OpenAPI document", function () {
       second: await login(stack.url, SECOND_OPERATOR),
       client: token.access_token,
     };
-    trading = callsOf(stack.url, trader.trading);
-    managing = callsOf(stack.url, trader.management);
-    client = bearerCalls(stack.url, tokens.client);
+    const trading = callsOf(stack.url, trader.trading);
+    const manager = callsOf(stack.url, trader.management);
     const { eventId, marketId, outcomes } = await newMarket(stack);
     const { keyId } = trader.trading.key;
-    const transfer = managing(`POST /v3/account/subaccounts/${keyId}/transfer`, {
-      direction: "defund",
-      amount: "1",
+    create = resources({
+      stack,
+      operator,
+      second: bearerCalls(stack.url, tokens.second),
+      manager,
+      trading,
+      client: bearerCalls(stack.url, tokens.client),
+      keyId,
+      marketId,
+      outcomeId: outcomes[0],
     });
+    const { traderId } = trader.account;
+    const transfer = { direction: "defund", amount: "1" };
+    const order = { outcomeId: outcomes[0], price: "0.700", qty: 100, tif: "GTC" };
     ids = {
       eventId,
       marketId,
       outcomeId: outcomes[0],
       keyId,
       clientId: credentials.clientId,
-      traderId: trader.account.traderId,
-      transferId: await idOf(transfer, "transferId"),
-      groupId: randomUUID(),
-      requestId: randomUUID(),
+      traderId,
+      transferId: idOf(
+        await manager(`POST /v3/account/subaccounts/${keyId}/transfer`, transfer),
+        "transferId",
+      ),
+      orderId: idOf(await trading("POST /v3/orders", order), "orderId"),
+      ...(await create.group()),
+      ...(await create.request()),
       playerId: randomUUID(),
-      orderId: "",
     };
-    ids.orderId = await newOrder("0.700");
     const deposit = { kind: "DEPOSIT", amount: "50", currency: "CASH", reason: "more" };
-    await made(operator(`POST /admin/v1/traders/${ids.traderId}/transactions`, deposit));
+    idOf(await operator(`POST /admin/v1/traders/${traderId}/transactions`, deposit), "transactionId");
     const taker = callsOf(stack.url, (await newTrader(stack)).trading);
-    await made(taker("POST /v3/orders", { outcomeId: outcomes[1], price: "0.300", qty: 40, tif: "IOC" }));
-    await eventually(
+    await taker("POST /v3/orders", { outcomeId: outcomes[1], price: "0.300", qty: 40, tif: "IOC" });
+    const filled = await eventually(
       () => trading("GET /v3/portfolio/fills"),
       ({ json }) => (json["items"] as unknown[]).length > 0,
     );
-    await made(
-      operator("POST /admin/v1/changelog", { title: "Soon", body: "More leagues.", effectiveTs: NOW_MS }),
-    );
-    await settled();
-    await strike();
-    await grouped();
+    expect(filled.json["items"]).to.have.lengthOf(1);
+    const change = { title: "Soon", body: "More leagues.", effectiveTs: NOW_MS };
+    idOf(await operator("POST /admin/v1/changelog", change), "changeId");
+    await create.settled();
   });
 
   after(() => stack.stop());
@@ -271,7 +210,7 @@ describe("the examples of the OpenAPI document", function () {
     for (const [line, operation] of inOrder) {
       // A websocket is not an answer.
       if (line === "GET /v3/ws") continue;
-      const known = { ...ids, ...(await FRESH[line]?.()) };
+      const known = { ...ids, ...(await freshFor(line)) };
       const raw = requestOf(line, operation, known);
       const { status, headers, text } = await sendAs(line, operation, raw);
       sent += 1;

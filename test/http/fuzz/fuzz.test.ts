@@ -6,7 +6,7 @@ import { Signer } from "../../../http/client/signer.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import type { Raw } from "../requests.js";
 import { isPublic, RULES, type Credential, type Rule } from "../matrix/contract.js";
-import { BODIES, sampleOf } from "../matrix/samples.js";
+import { hasBody, sampleOf } from "../matrix/samples.js";
 import { makeWorld, type World } from "../matrix/world.js";
 import { flood, type Reply } from "../../../scripts/bench/flood.js";
 import {
@@ -52,28 +52,21 @@ describe(`${INPUTS} inputs of each kind (FUZZ_SEED=${SEED})`, function () {
   const signers = new Map<Credential, Signer>();
   const rules = [...RULES.values()];
   const guarded = rules.filter((rule) => !isPublic(rule));
-  const anyRule: Rule = {
-    line: "GET /",
-    callers: [],
-    price: "-",
-    own: "",
-    ownBy: new Map(),
-    elsewhere: undefined,
-  };
+  const anyRule: Rule = { line: "GET /", callers: [], cost: "free", own: "", elsewhere: undefined };
   const nothing: { readonly rule: Rule; readonly raw: Raw } = { rule: anyRule, raw: { target: "/" } };
   const lists = rules.filter(({ line }) => line.startsWith("GET "));
 
   before(async () => {
     stack = await startStack();
     world = await makeWorld(stack);
-    signers.set("T", new Signer(world.trader.trading.key, stack.brand));
-    signers.set("M", new Signer(world.trader.management.key, stack.brand));
+    signers.set("trading", new Signer(world.trader.trading.key, stack.brand));
+    signers.set("management", new Signer(world.trader.management.key, stack.brand));
   });
   after(() => stack.stop());
 
   const callerOf = ({ callers }: Rule): Credential =>
-    (["none", "T", "M", "O", "W", "E"] as const).find((one) =>
-      one === "none" ? callers.includes("*") : callers.includes(one),
+    (["none", "trading", "management", "operator", "session", "client"] as const).find((one) =>
+      callers.includes(one),
     ) ?? "none";
 
   /** A request with a good credential of its route. */
@@ -209,9 +202,7 @@ describe(`${INPUTS} inputs of each kind (FUZZ_SEED=${SEED})`, function () {
   describe("with a good credential", () => {
     it("bodies", async () => {
       // Each hashes a password, which is slow by intention.
-      const bodied = rules.filter(
-        ({ line }) => BODIES[line] !== undefined && !/operators|\/session$/.test(line),
-      );
+      const bodied = rules.filter(({ line }) => hasBody(line) && !/operators|\/session$/.test(line));
       const targets = await samples(bodied);
       const inputs = fc.record({ which: fc.nat(targets.length - 1), change: bodyChange });
       const seen = await attack(

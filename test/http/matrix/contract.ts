@@ -1,152 +1,19 @@
 /**
- * The answer of each route to each caller, written from contract sections 5, 7 and 8 and not from the code. One line says
- * the route, who may call it, the bucket and the price of the sample, what the caller's own resource answers, and what
- * another's or a missing one does. A route that answers its own resource differently by credential says so after a
- * comma. A price of history has a token for its page of rows where the sample has any.
- *
- * M management, m management::read, T trading, t trading::read, W web session, O operator, E client of surface B,
- * * anybody.
+ * Authorization of every route, read from the tables of the contract and not from the code: who may call it, what it
+ * costs and what it answers. A row of a table under `Route` is enough for the matrix to test a new route.
  */
 
-const LINES = `
-POST /v3/echo                                              | M m T t | -         | 200
-GET /v3/limits                                             | M m T t | -         | 200
-GET /v3/keys                                               | M m W   | account 1 | 200
-POST /v3/keys                                              | M W     | account 1 | 201, W 409 MANAGEMENT_KEY_EXISTS
-GET /v3/keys/:keyId                                        | M m W   | account 1 | 200 | 404 KEY_NOT_FOUND
-DELETE /v3/keys/:keyId                                     | M W     | account 1 | 204 | 404 KEY_NOT_FOUND
-GET /v3/account/subaccounts                                | M m     | account 1 | 200
-POST /v3/account/subaccounts                               | M       | account 1 | 201
-PATCH /v3/account/subaccounts/:keyId                       | M       | account 1 | 200 | 404 SUBACCOUNT_NOT_FOUND
-GET /v3/account/subaccounts/:keyId/balance                 | M m T t | account 1 | 200 | 404 SUBACCOUNT_NOT_FOUND
-POST /v3/account/subaccounts/:keyId/keys                   | M       | account 1 | 201 | 404 SUBACCOUNT_NOT_FOUND
-POST /v3/account/subaccounts/:keyId/transfer               | M       | account 1 | 202 | 404 SUBACCOUNT_NOT_FOUND
-GET /v3/account/subaccounts/:keyId/transactions            | M m T t | history 7 | 200 | 404 SUBACCOUNT_NOT_FOUND
-GET /v3/account/subaccounts/:keyId/transfers/:transferId   | M m     | account 1 | 200 | 404 TRANSFER_NOT_FOUND
-GET /v3/account/orders                                     | T t     | account 1 | 200
-GET /v3/account/positions                                  | T t     | account 1 | 200
+import { documentsOf, repositoryFiles, tablesOf } from "../../house/documents.js";
 
-GET /v3/catalog/events                                     | T t     | read 1    | 200
-GET /v3/catalog/events/:eventId                            | T t     | read 1    | 200 | 404 EVENT_NOT_FOUND
-GET /v3/catalog/markets                                    | T t     | read 1    | 200
-GET /v3/catalog/markets/:marketId                          | T t     | read 1    | 200 | 404 MARKET_NOT_FOUND
-GET /v3/catalog/markets/:marketId/book                     | T t     | read 1    | 200 | 404 MARKET_NOT_FOUND
-GET /v3/catalog/markets/:marketId/trades                   | T t     | read 1    | 200 | 404 MARKET_NOT_FOUND
-GET /v3/catalog/markets/:marketId/candles                  | T t     | read 1    | 200 | 404 MARKET_NOT_FOUND
-GET /v3/types/sports                                       | M m T t | read 1    | 200
-GET /v3/types/leagues                                      | M m T t | read 1    | 200
-GET /v3/types/markets                                      | M m T t | read 1    | 200
-GET /v3/types/event-statuses                               | M m T t | read 1    | 200
-GET /v3/public/catalog/events                              | *       | -         | 200
-GET /v3/public/catalog/events/:eventId                     | *       | -         | 200 | 404 EVENT_NOT_FOUND
-GET /v3/public/catalog/markets                             | *       | -         | 200
-GET /v3/public/catalog/markets/:marketId                   | *       | -         | 200 | 404 MARKET_NOT_FOUND
-GET /v3/public/catalog/markets/:marketId/book              | *       | -         | 200 | 404 MARKET_NOT_FOUND
-GET /v3/public/catalog/markets/:marketId/trades            | *       | -         | 200 | 404 MARKET_NOT_FOUND
-GET /v3/public/catalog/markets/:marketId/candles           | *       | -         | 200 | 404 MARKET_NOT_FOUND
-GET /v3/public/types/sports                                | *       | -         | 200
-GET /v3/public/types/leagues                               | *       | -         | 200
-GET /v3/public/types/markets                               | *       | -         | 200
-GET /v3/public/types/event-statuses                        | *       | -         | 200
-GET /v3/public/changelog                                   | *       | -         | 200
-GET /v3/history/markets                                    | T t     | history 5 | 200
-
-POST /v3/orders                                            | T       | place 1   | 201
-POST /v3/orders/preview                                    | T t     | read 1    | 200
-POST /v3/orders/batch                                      | T       | place 1   | 201
-DELETE /v3/orders/batch                                    | T       | cancel 1  | 200 | 404
-DELETE /v3/orders                                          | T       | cancel 1  | 200
-DELETE /v3/orders/:orderId                                 | T       | cancel 1  | 200 | 404 ORDER_NOT_FOUND
-PATCH /v3/orders/:orderId                                  | T       | place 1   | 200 | 404 ORDER_NOT_FOUND
-GET /v3/orders/:orderId                                    | T t     | read 1    | 200 | 404 ORDER_NOT_FOUND
-GET /v3/orders                                             | T t     | read 1    | 200
-GET /v3/portfolio/fills                                    | T t     | history 8 | 200
-GET /v3/portfolio/positions                                | T t     | read 1    | 200
-POST /v3/safety/heartbeat                                  | T       | -         | 200
-POST /v3/safety/groups                                     | T       | account 1 | 201
-GET /v3/safety/groups                                      | T       | account 1 | 200
-GET /v3/safety/groups/:groupId                             | T       | account 1 | 200 | 404 GROUP_NOT_FOUND
-POST /v3/safety/groups/:groupId/reset                      | T       | account 1 | 200 | 404 GROUP_NOT_FOUND
-DELETE /v3/safety/groups/:groupId                          | T       | account 1 | 204 | 404 GROUP_NOT_FOUND
-DELETE /v3/safety/groups                                   | T       | account 1 | 200
-POST /v3/ws/tickets                                        | T W     | account 1 | 200
-
-POST /v3/session/register                                  | *       | -         | 201
-POST /v3/session                                           | *       | -         | 200
-GET /v3/session                                            | W O     | -         | 200
-DELETE /v3/session                                         | W O     | -         | 204
-POST /v3/session/location                                  | W O     | -         | 200
-GET /v3/session/location                                   | W O     | -         | 200
-
-POST /admin/v1/events                                      | O       | -         | 201
-GET /admin/v1/events                                       | O       | -         | 200
-GET /admin/v1/events/:eventId                              | O       | -         | 200 | 404 EVENT_NOT_FOUND
-POST /admin/v1/events/:eventId/status                      | O       | -         | 200 | 404 EVENT_NOT_FOUND
-POST /admin/v1/markets                                     | O       | -         | 201
-GET /admin/v1/markets                                      | O       | -         | 200
-GET /admin/v1/markets/:marketId                            | O       | -         | 200 | 404 MARKET_NOT_FOUND
-PATCH /admin/v1/markets/:marketId                          | O       | -         | 200 | 404 MARKET_NOT_FOUND
-POST /admin/v1/markets/:marketId/status                    | O       | -         | 200 | 404 MARKET_NOT_FOUND
-POST /admin/v1/markets/:marketId/grade                     | O       | -         | 202 | 404 MARKET_NOT_FOUND
-GET /admin/v1/markets/:marketId/settlement                 | O       | -         | 200 | 404 MARKET_NOT_FOUND
-POST /admin/v1/markets/:marketId/settlement/approve        | O       | -         | 409 NOT_GRADED | 404 MARKET_NOT_FOUND
-DELETE /admin/v1/markets/:marketId/settlement              | O       | -         | 409 NOT_GRADED | 404 MARKET_NOT_FOUND
-POST /admin/v1/markets/:marketId/remediate                 | O       | -         | 202 | 404 MARKET_NOT_FOUND
-GET /admin/v1/traders                                      | O       | -         | 200
-GET /admin/v1/traders/:traderId                            | O       | -         | 200 | 404 TRADER_NOT_FOUND
-POST /admin/v1/traders/:traderId/kyc                       | O       | -         | 200 | 404 TRADER_NOT_FOUND
-POST /admin/v1/traders/:traderId/state                     | O       | -         | 200 | 404 TRADER_NOT_FOUND
-POST /admin/v1/traders/:traderId/transactions              | O       | -         | 201 | 404 TRADER_NOT_FOUND
-POST /admin/v1/traders/:traderId/collateral                | O       | -         | 200 | 404 TRADER_NOT_FOUND
-GET /admin/v1/ticks                                        | O       | -         | 200
-PUT /admin/v1/ticks                                        | O       | -         | 200
-GET /admin/v1/geo                                          | O       | -         | 200
-PUT /admin/v1/geo                                          | O       | -         | 200
-GET /admin/v1/maintenance                                  | O       | -         | 200
-POST /admin/v1/maintenance                                 | O       | -         | 409 INVALID_TRANSITION
-POST /admin/v1/changelog                                   | O       | -         | 201
-POST /admin/v1/operators                                   | O       | -         | 201
-GET /admin/v1/emm-clients                                  | O       | -         | 200
-POST /admin/v1/emm-clients                                 | O       | -         | 201
-POST /admin/v1/emm-clients/:clientId/rotate                | O       | -         | 200 | 404 CLIENT_NOT_FOUND
-DELETE /admin/v1/emm-clients/:clientId                     | O       | -         | 204 | 404 CLIENT_NOT_FOUND
-GET /admin/v1/strike-requests                              | O       | -         | 200
-POST /admin/v1/strike-requests/:requestId                  | O       | -         | 200 | 404 STRIKE_REQUEST_NOT_FOUND
-GET /admin/v1/players                                      | O       | -         | 200
-POST /admin/v1/players                                     | O       | -         | 201
-POST /admin/v1/leagues                                     | O       | -         | 201
-POST /admin/v1/market-types                                | O       | -         | 201
-GET /admin/v1/audit-log                                    | O       | -         | 200
-GET /admin/v1/money                                        | O       | -         | 200
-
-GET /svc/v2/emm/events/getMarketsByEvent/:eventId          | E       | -         | 200 | 404 EVENT_NOT_FOUND
-GET /svc/v2/emm/markets/open                               | E       | -         | 200
-GET /svc/v2/emm/markets/:marketId                          | E       | -         | 200 | 404 MARKET_NOT_FOUND
-GET /svc/v2/emm/positions/all                              | E       | -         | 200
-GET /svc/v2/emm/ticks                                      | E       | -         | 200
-GET /svc/v2/emm/events                                     | E       | -         | 200
-GET /svc/v2/emm/events/:eventId                            | E       | -         | 200 | 404 EVENT_NOT_FOUND
-GET /svc/v2/emm/event-metadata/leagues                     | E       | -         | 200
-GET /svc/v2/emm/event-metadata/types                       | E       | -         | 200
-GET /svc/v2/emm/event-metadata/statuses                    | E       | -         | 200
-POST /svc/v2/emm/strike-requests                           | E       | -         | 202
-GET /svc/v2/emm/fills/all                                  | E       | -         | 200
-GET /svc/v2/emm/orders/all                                 | E       | -         | 200
-GET /svc/v2/emm/transactions                               | E       | -         | 200
-POST /svc/v2/emm/orders/place                              | E       | -         | 201
-POST /svc/v2/emm/orders/cancel                             | E       | -         | 200 | 207
-DELETE /svc/v2/emm/orders                                  | E       | -         | 200
-`;
-
-/** Everybody who calls: each kind of credential, and those that are none (any more, or here). */
+/** Every kind of credential: the good ones by the name of their caller, then the bad ones. */
 export const CREDENTIALS = [
-  "M",
-  "m",
-  "T",
-  "t",
-  "W",
-  "O",
-  "E",
+  "management",
+  "management::read",
+  "trading",
+  "trading::read",
+  "session",
+  "operator",
+  "client",
   "none",
   "revoked key",
   "expired key",
@@ -161,43 +28,7 @@ export const CREDENTIALS = [
 ] as const;
 export type Credential = (typeof CREDENTIALS)[number];
 
-/** Whose the resource of a path or body is. `sibling`: of another subaccount of the same trader. */
-export type Whose = "own" | "sibling" | "foreign" | "missing";
-
-export interface Rule {
-  readonly line: string;
-  readonly callers: readonly string[];
-  /** The bucket and what it is charged, or `-`: free, or counted elsewhere. */
-  readonly price: string;
-  readonly own: string;
-  readonly ownBy: ReadonlyMap<string, string>;
-  readonly elsewhere: string | undefined;
-}
-
-function ruleOf(text: string): Rule {
-  const [line = "", callers = "", price = "", answers = "", elsewhere] = text
-    .split("|")
-    .map((part) => part.trim());
-  const [own = "", ...others] = answers.split(",").map((part) => part.trim());
-  const ownBy = others.map((other): [string, string] => [other.slice(0, 1), other.slice(2)]);
-  return { line, callers: callers.split(" "), price, own, ownBy: new Map(ownBy), elsewhere };
-}
-
-/** The lines of the contract by route, such as `GET /v3/keys`. */
-export const RULES: ReadonlyMap<string, Rule> = new Map(
-  LINES.split("\n")
-    .filter((line) => line !== "")
-    .map((line) => [ruleOf(line).line, ruleOf(line)]),
-);
-
-/** The rule of the upgrade to a websocket, which is no route (contract section 6.1). */
-export const UPGRADE = ruleOf("GET /v3/ws | T t | stream 32 | 101");
-
-export function isPublic({ callers }: Rule): boolean {
-  return callers.includes("*");
-}
-
-const KEYS: readonly Credential[] = ["M", "m", "T", "t"];
+const KEYS: readonly Credential[] = ["management", "management::read", "trading", "trading::read"];
 const BAD_KEYS: readonly Credential[] = [
   "revoked key",
   "expired key",
@@ -206,26 +37,146 @@ const BAD_KEYS: readonly Credential[] = [
   "signature by another's key",
 ];
 
-/** How somebody is refused whom a route does not let in; `undefined` for those that it does. */
-export function refusalOf(rule: Rule, credential: Credential): string | undefined {
-  const { callers } = rule;
-  if (isPublic(rule) || callers.includes(credential)) return undefined;
+/** Owner of the resource that a request names. `sibling`: another subaccount of the same trader. */
+export type Whose = "own" | "sibling" | "foreign" | "missing";
+
+export interface Rule {
+  /** Method and path in the notation of Express, such as `GET /v3/keys/:keyId`. */
+  readonly line: string;
+  /** Credentials that the route admits; every credential, and none, on a public route. */
+  readonly callers: readonly Credential[];
+  /** Cost in the words of the contract, such as `read 1`, or `free`. */
+  readonly cost: string;
+  /** Answer to a good request, such as `201`. */
+  readonly own: string;
+  /** Answer to a good request for a resource that is missing or another's; `undefined` when the route names none. */
+  readonly elsewhere: string | undefined;
+}
+
+type Row = ReadonlyMap<string, string>;
+
+function cellOf(row: Row, ...columns: readonly string[]): string | undefined {
+  return columns.map((column) => row.get(column)).find((cell) => cell !== undefined);
+}
+
+/** Routes of an operator and of surface B admit one kind of caller each, so their tables have no column for it. */
+function callersOf(path: string, row: Row): readonly Credential[] {
+  if (path.startsWith("/admin/")) return ["operator"];
+  if (path.startsWith("/svc/")) return ["client"];
+  const cell = cellOf(row, "Callers", "Keys")?.replaceAll("`", "") ?? "";
+  if (cell === "anybody") return CREDENTIALS;
+  if (cell === "any" || cell === "all four") return KEYS;
+  if (cell === "session") return ["session", "operator"];
+  return cell.split(", ").map((name) => {
+    const credential = CREDENTIALS.find(
+      (one) => one === name || (one === "session" && name === "web session"),
+    );
+    if (credential === undefined) throw new Error(`${path}: the contract names an unknown caller, "${name}"`);
+    return credential;
+  });
+}
+
+/** Answers to a missing resource that the name of the last parameter does not give. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  "DELETE /v3/orders/batch": "404",
+  "POST /svc/v2/emm/orders/cancel": "207",
+  "POST /admin/v1/strike-requests/:requestId": "404 STRIKE_REQUEST_NOT_FOUND",
+};
+
+/** Returns `404 ORDER_NOT_FOUND` for a path that ends in `:orderId`, and so on. */
+function elsewhereOf(line: string): string | undefined {
+  const parameter = [...line.matchAll(/:(\w+)Id\b/g)].at(-1)?.[1];
+  if (ELSEWHERE[line] !== undefined || parameter === undefined) return ELSEWHERE[line];
+  const noun = parameter === "key" && line.includes("/subaccounts/") ? "subaccount" : parameter;
+  return `404 ${noun.toUpperCase()}_NOT_FOUND`;
+}
+
+function ruleOf(row: Row): Rule | undefined {
+  const route = /^`([A-Z]+ \/[^`?]+)`$/.exec(row.get("Route") ?? "")?.[1];
+  if (route === undefined) return undefined;
+  const line = route.replaceAll(/\{(\w+)\}/g, ":$1");
+  const [, path = ""] = line.split(" ");
+  return {
+    line,
+    callers: callersOf(path, row),
+    cost: cellOf(row, "Cost")?.replaceAll("`", "") ?? "free",
+    own: /^\d{3}/.exec(cellOf(row, "Answer", "Success") ?? "")?.[0] ?? "200",
+    elsewhere: elsewhereOf(line),
+  };
+}
+
+/** Routes of the catalog are served without a signature too (contract section 5.14). */
+function publicTwinOf(rule: Rule): Rule | undefined {
+  if (!/^GET \/v3\/(?:catalog|types)\//.test(rule.line)) return undefined;
+  return { ...rule, line: rule.line.replace("/v3/", "/v3/public/"), callers: CREDENTIALS, cost: "free" };
+}
+
+const CONTRACT = documentsOf(
+  repositoryFiles().filter((file) => file.endsWith("CONTRACT.md")),
+  [".md"],
+);
+
+const EVERY_RULE: readonly Rule[] = CONTRACT.flatMap(({ text }) => tablesOf(text).flat())
+  .flatMap((row) => ruleOf(row) ?? [])
+  .flatMap((rule) => [rule, publicTwinOf(rule) ?? []].flat());
+
+const UPGRADE_LINE = "GET /v3/ws";
+
+/** Rules by route; the upgrade to a websocket is no route. */
+export const RULES: ReadonlyMap<string, Rule> = new Map(
+  EVERY_RULE.filter(({ line }) => line !== UPGRADE_LINE).map((rule) => [rule.line, rule]),
+);
+
+/** Returns the rule of a route. Throws when the contract has no row for it. */
+export function ruleFor(line: string): Rule {
+  const rule = EVERY_RULE.find((one) => one.line === line);
+  if (rule === undefined) throw new Error(`no table of the contract (CONTRACT.md) has a row for ${line}`);
+  return rule;
+}
+
+/** Rule of the upgrade to a websocket (contract section 6.1). */
+export const UPGRADE = ruleFor(UPGRADE_LINE);
+
+export function isPublic({ callers }: Rule): boolean {
+  return callers === CREDENTIALS;
+}
+
+/** Returns the refusal of a credential that the route does not admit, and `undefined` for one that it admits. */
+export function refusalOf({ callers }: Rule, credential: Credential): string | undefined {
+  if (callers.includes(credential)) return undefined;
   const takesKeys = KEYS.some((scope) => callers.includes(scope));
   if (takesKeys) {
     if (KEYS.includes(credential)) return "403 SIGNATURE_REJECTED";
     if (credential === "none" || BAD_KEYS.includes(credential)) return "401 SIGNATURE_REJECTED";
-    if (!callers.includes("W")) return "401 SIGNATURE_REJECTED";
-    return credential === "O" ? "403 FORBIDDEN" : "401 UNAUTHENTICATED";
+    if (!callers.includes("session")) return "401 SIGNATURE_REJECTED";
+    return credential === "operator" ? "403 FORBIDDEN" : "401 UNAUTHENTICATED";
   }
-  return callers.includes("O") && credential === "W" ? "403 FORBIDDEN" : "401 UNAUTHENTICATED";
+  return callers.includes("operator") && credential === "session" ? "403 FORBIDDEN" : "401 UNAUTHENTICATED";
 }
 
-/** What somebody gets whom a route lets in. */
-export function answerOf(rule: Rule, credential: Credential, whose: Whose): string {
-  if (whose === "own") return rule.ownBy.get(credential) ?? rule.own;
-  // A trading key reaches only its own subaccount, a management key all of its trader's (contract section 5).
-  if (whose === "sibling" && rule.elsewhere === "404 SUBACCOUNT_NOT_FOUND") {
-    return credential === "T" || credential === "t" ? "403 SIGNATURE_REJECTED" : rule.own;
+/** Answers to the samples that are good requests and yet refused, by the state of the world of the matrix. */
+const OWN: Readonly<Record<string, string>> = {
+  "POST /v3/keys by session": "409 MANAGEMENT_KEY_EXISTS",
+  "POST /admin/v1/markets/:marketId/settlement/approve by operator": "409 NOT_GRADED",
+  "DELETE /admin/v1/markets/:marketId/settlement by operator": "409 NOT_GRADED",
+  "POST /admin/v1/maintenance by operator": "409 INVALID_TRANSITION",
+};
+
+/** Returns the answer to a credential that the route admits. */
+export function answerOf({ line, own, elsewhere }: Rule, credential: Credential, whose: Whose): string {
+  if (whose === "own") return OWN[`${line} by ${credential}`] ?? own;
+  // A trading key reaches its own subaccount only, a management key every subaccount of its trader.
+  if (whose === "sibling" && elsewhere === "404 SUBACCOUNT_NOT_FOUND") {
+    return credential.startsWith("trading") ? "403 SIGNATURE_REJECTED" : own;
   }
-  return rule.elsewhere ?? rule.own;
+  return elsewhere ?? own;
+}
+
+/** Returns the charge of a request, such as `history 7`, or `-`: `items` of its body, `rows` of its answer. */
+export function chargeOf({ cost }: Rule, items: number, rows: number): string {
+  const [, bucket, base = "0", perRows, perItem] =
+    /^(\w+) (\d+)(?: \+ 1 per (\d+) rows| (per (?:order|id)))?/.exec(cost) ?? [];
+  if (bucket === undefined) return "-";
+  const more = perRows === undefined ? 0 : Math.ceil(rows / Number(perRows));
+  return `${bucket} ${perItem === undefined ? Number(base) + more : Number(base) * items}`;
 }

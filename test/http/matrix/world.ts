@@ -1,4 +1,4 @@
-/** Who and what there is for the matrix: every credential, and a resource of each kind for each owner. */
+/** Set-up of the matrix: every credential, and a resource of each kind for each owner. */
 
 import { randomUUID } from "node:crypto";
 import { generateKey } from "../../../http/client/signer.js";
@@ -6,30 +6,28 @@ import { ServiceTokens } from "../../../http/surface-b/auth/tokens.js";
 import { WebTokens } from "../../../http/auth/web-tokens.js";
 import { login, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestKey, type TestTrader } from "../../support/traders.js";
-import { bearerCalls, callsOf, eventually, type Calls } from "../calls.js";
+import { bearerCalls, callsOf, type Calls } from "../calls.js";
 import { askToken, newClient } from "../surface-b/client.js";
 import { signed, type Raw } from "../requests.js";
+import { idOf, resources } from "../resources.js";
 import type { Credential, Whose } from "./contract.js";
 
-/** Puts a credential on a request. */
+/** Adds a credential to a request. */
 export type Bearer = (raw: Raw) => Raw;
 
 export const MISSING = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
 const OTHER_SECRET = "the secret of another environment, long enough";
-/** How long the key lives that is expired when the tests begin. */
+/** Lifetime of the key that is expired when the tests begin. */
 const SHORT_MS = 1_000;
 
 export interface World {
   readonly stack: Stack;
   readonly trader: TestTrader;
-  readonly operator: Calls;
-  readonly manager: Calls;
-  readonly trading: Calls;
   readonly credentials: ReadonlyMap<Credential, Bearer>;
-  readonly outcomes: readonly [string, string];
-  /** What a path parameter of a route names. */
+  readonly resources: ReturnType<typeof resources>;
+  /** Returns the id for a path parameter of a route. */
   readonly id: (parameter: string, whose: Whose) => string;
-  /** Everything that a refused request could have changed, as text. */
+  /** Returns everything that a refused request could have changed, as text. */
   state(): Promise<string>;
 }
 
@@ -45,7 +43,7 @@ function byToken(token: string): Bearer {
   };
 }
 
-/** Signs with the scheme line of another brand, in the headers of this one. */
+/** Signs with the scheme line of another brand, under the header names of this brand. */
 function byOtherBrand({ key, brand }: TestKey): Bearer {
   return (raw) => {
     const { headers = {} } = signed({ key, brand: "Other" }, raw);
@@ -57,53 +55,7 @@ function byOtherBrand({ key, brand }: TestKey): Bearer {
   };
 }
 
-function idOf(answer: Awaited<ReturnType<Calls>>, name: string): string {
-  const id = answer.json[name];
-  if (typeof id !== "string") throw new Error(`no ${name} in ${answer.status} ${answer.text}`);
-  return id;
-}
-
-/** What is made for the tests to find, or to take away. */
-export function makers({ operator, manager, trading, trader, outcomes, stack }: Omit<World, "id" | "state">) {
-  const { keyId } = trader.trading.key;
-  const newMarketOf = async (): Promise<string> => (await newMarket(stack)).marketId;
-  return {
-    key: async () => {
-      const { publicKey, algorithm } = generateKey();
-      return idOf(await manager("POST /v3/keys", { name: "reader", publicKey, algorithm }), "keyId");
-    },
-    order: async () => {
-      const body = { outcomeId: outcomes[0], price: "0.010", qty: 2, tif: "GTC" };
-      const orderId = idOf(await trading("POST /v3/orders", body), "orderId");
-      const open = await eventually(
-        () => trading(`GET /v3/orders/${orderId}`),
-        ({ json }) => json["status"] === "OPEN",
-      );
-      return idOf(open, "orderId");
-    },
-    group: async () =>
-      idOf(await trading("POST /v3/safety/groups", { maxFilledQty: 10, windowMs: 1_000 }), "groupId"),
-    event: async () => (await newMarket(stack)).eventId,
-    market: newMarketOf,
-    settled: async () => {
-      const marketId = await newMarketOf();
-      await operator(`POST /admin/v1/markets/${marketId}/grade`, { push: true });
-      await eventually(
-        () => operator(`GET /admin/v1/markets/${marketId}/settlement`),
-        ({ json }) => json["status"] === "SETTLED",
-      );
-      return marketId;
-    },
-    client: async () =>
-      idOf(await operator("POST /admin/v1/emm-clients", { subaccountKeyId: keyId, name: "m" }), "clientId"),
-    strikeRequest: async (emm: Calls, marketId: string) => {
-      const body = { marketId, strike: Math.round(Math.random() * 1e6) + 0.5 };
-      return idOf(await emm(`POST /${stack.prefix}/v2/emm/strike-requests`, body), "requestId");
-    },
-  };
-}
-
-/** A reading key of a trader, minted by its management key: of a subaccount when `of` names it. */
+/** Mints a read key with the management key of a trader; `of` names the subaccount of a `trading::read` key. */
 async function mint(manager: Calls, brand: string, of?: string, expiresAt?: number): Promise<TestKey> {
   const pair = generateKey(of === undefined ? "Ed25519" : "P-256");
   const { publicKey, algorithm, privateKey } = pair;
@@ -115,7 +67,7 @@ async function mint(manager: Calls, brand: string, of?: string, expiresAt?: numb
   return { key: { keyId: idOf(answer, "keyId"), algorithm, privateKey }, brand };
 }
 
-/** Another subaccount, with some of the money of the first. */
+/** Opens another subaccount and moves some of the money of the first one there. */
 async function siblingOf(manager: Calls, brand: string, first: string): Promise<TestKey> {
   const { publicKey, algorithm, privateKey } = generateKey();
   const opened = await manager("POST /v3/account/subaccounts", { label: "sibling", publicKey, algorithm });
@@ -125,7 +77,7 @@ async function siblingOf(manager: Calls, brand: string, first: string): Promise<
   return { key: { keyId, algorithm, privateKey }, brand };
 }
 
-/** An order, a group and a transfer of a wallet. */
+/** Creates an order, a group and a transfer of a wallet. */
 async function holdings(manager: Calls, trading: Calls, keyId: string, outcomeId: string) {
   const order = { outcomeId, price: "0.020", qty: 1, tif: "GTC" };
   const group = { maxFilledQty: 10, windowMs: 1_000 };
@@ -137,7 +89,7 @@ async function holdings(manager: Calls, trading: Calls, keyId: string, outcomeId
   };
 }
 
-/** Makes the world of the matrix on an empty exchange. */
+/** Creates the world of the matrix on an empty exchange. */
 export async function makeWorld(stack: Stack): Promise<World> {
   const { brand, url, prefix } = stack;
   const operatorToken = await stack.operatorToken();
@@ -181,13 +133,13 @@ export async function makeWorld(stack: Stack): Promise<World> {
   const { key: tradingKey } = trader.trading;
   const stolen: TestKey = { key: { ...tradingKey, privateKey: foreign.trading.key.privateKey }, brand };
   const credentials = new Map<Credential, Bearer>([
-    ["M", bySignature(trader.management)],
-    ["m", bySignature(reader)],
-    ["T", bySignature(trader.trading)],
-    ["t", bySignature(tradingReader)],
-    ["W", byToken(session)],
-    ["O", byToken(operatorToken)],
-    ["E", byToken(clientToken)],
+    ["management", bySignature(trader.management)],
+    ["management::read", bySignature(reader)],
+    ["trading", bySignature(trader.trading)],
+    ["trading::read", bySignature(tradingReader)],
+    ["session", byToken(session)],
+    ["operator", byToken(operatorToken)],
+    ["client", byToken(clientToken)],
     [
       "none",
       (raw) => (raw.body === undefined ? raw : { ...raw, headers: { "Content-Type": "application/json" } }),
@@ -210,10 +162,18 @@ export async function makeWorld(stack: Stack): Promise<World> {
     ],
   ]);
 
-  const parts = { stack, trader, operator, manager, trading, credentials, outcomes: market.outcomes };
-  const make = makers(parts);
-  const settled = await make.settled();
-  const requestId = await make.strikeRequest(bearerCalls(url, clientToken), market.marketId);
+  const create = resources({
+    stack,
+    operator,
+    manager,
+    trading,
+    client: bearerCalls(url, clientToken),
+    keyId: trader.trading.key.keyId,
+    marketId: market.marketId,
+    outcomeId,
+  });
+  const settled = await create.settled();
+  const { requestId } = await create.request();
   const ids: Readonly<Record<Exclude<Whose, "missing">, Readonly<Record<string, string>>>> = {
     own: {
       ...own,
@@ -221,7 +181,8 @@ export async function makeWorld(stack: Stack): Promise<World> {
       keyId: trader.trading.key.keyId,
       eventId: market.eventId,
       marketId: market.marketId,
-      settledId: settled,
+      outcomeId,
+      settledId: settled.marketId,
       traderId: third.account.traderId,
       subaccountKeyId: third.trading.key.keyId,
       clientId: client.clientId,
@@ -239,7 +200,10 @@ export async function makeWorld(stack: Stack): Promise<World> {
   const callers = [trading, callsOf(url, sibling), foreignTrading];
   await new Promise((resolve) => setTimeout(resolve, Math.max(0, expiredAt - Date.now())));
   return {
-    ...parts,
+    stack,
+    trader,
+    credentials,
+    resources: create,
     id: (parameter, whose) => {
       const id = whose === "missing" ? MISSING : ids[whose][parameter];
       if (id === undefined) throw new Error(`there is no ${parameter} that is ${whose}`);

@@ -1,0 +1,122 @@
+/** Resources for requests that use theirs up, or must find it in some state: each call creates another one. */
+
+import type { IDS } from "../../http/docs/examples.js";
+import { generateKey } from "../../http/client/signer.js";
+import type { Stack } from "../support/stack.js";
+import { newMarket } from "../support/traders.js";
+import { eventually, type Calls } from "./calls.js";
+
+export type Ids = { -readonly [Name in keyof typeof IDS]: string };
+
+export interface ResourceParts {
+  readonly stack: Stack;
+  readonly operator: Calls;
+  /** Approves grades; needed where a settlement takes two operators. */
+  readonly second?: Calls;
+  readonly manager: Calls;
+  readonly trading: Calls;
+  readonly client: Calls;
+  /** Trading key of the subaccount that resources belong to. */
+  readonly keyId: string;
+  readonly marketId: string;
+  readonly outcomeId: string;
+}
+
+/** Returns one id of a successful answer. Throws when there is none. */
+export function idOf({ status, text, json }: Awaited<ReturnType<Calls>>, name: string): string {
+  const id = json[name];
+  if (typeof id !== "string") throw new Error(`no ${name} in ${status} ${text}`);
+  return id;
+}
+
+export type Resource = keyof ReturnType<typeof resources>;
+
+/** Creates resources; each function returns the ids by which a request names what it created. */
+export function resources(parts: ResourceParts) {
+  const { stack, operator, second, manager, trading, client, keyId, marketId, outcomeId } = parts;
+  let strike = 2.5;
+  const market = async () => {
+    const made = await newMarket(stack);
+    return { eventId: made.eventId, marketId: made.marketId, outcomeId: made.outcomes[0] };
+  };
+  const graded = async () => {
+    const made = await market();
+    idOf(
+      await operator(`POST /admin/v1/markets/${made.marketId}/grade`, { winner: made.outcomeId }),
+      "marketId",
+    );
+    return made;
+  };
+  return {
+    market,
+    /** Market with a grade that pays, or that waits for its approval where a settlement takes two operators. */
+    graded,
+    settled: async () => {
+      const made = await graded();
+      const path = `/admin/v1/markets/${made.marketId}`;
+      if (second !== undefined) idOf(await second(`POST ${path}/settlement/approve`), "marketId");
+      await eventually(
+        () => operator(`GET ${path}`),
+        ({ json }) => json["status"] === "SETTLED",
+      );
+      return made;
+    },
+    key: async () => {
+      const { publicKey, algorithm } = generateKey();
+      return {
+        keyId: idOf(await manager("POST /v3/keys", { name: "reader", publicKey, algorithm }), "keyId"),
+      };
+    },
+    order: async () => {
+      const body = { outcomeId, price: "0.100", qty: 100, tif: "GTC" };
+      const orderId = idOf(await trading("POST /v3/orders", body), "orderId");
+      await eventually(
+        () => trading(`GET /v3/orders/${orderId}`),
+        ({ json }) => json["status"] === "OPEN",
+      );
+      return { orderId };
+    },
+    group: async () => {
+      const bounds = { maxFilledQty: 1, windowMs: 1_000 };
+      return { groupId: idOf(await trading("POST /v3/safety/groups", bounds), "groupId") };
+    },
+    client: async () => {
+      const body = { subaccountKeyId: keyId, name: "maker" };
+      return { clientId: idOf(await operator("POST /admin/v1/emm-clients", body), "clientId") };
+    },
+    request: async () => {
+      strike += 1;
+      const body = { marketId, strike };
+      return {
+        requestId: idOf(await client(`POST /${stack.prefix}/v2/emm/strike-requests`, body), "requestId"),
+      };
+    },
+  };
+}
+
+/** Requests besides deletions that use their resource up. */
+const CONSUMES: Readonly<Record<string, Resource>> = {
+  "PATCH /v3/orders/:orderId": "order",
+  "DELETE /v3/orders": "order",
+  "DELETE /v3/orders/batch": "order",
+  "POST /svc/v2/emm/orders/cancel": "order",
+  "DELETE /svc/v2/emm/orders": "order",
+  "POST /admin/v1/events/:eventId/status": "market",
+  "POST /admin/v1/markets/:marketId/status": "market",
+  "POST /admin/v1/markets/:marketId/remediate": "settled",
+  "POST /admin/v1/emm-clients/:clientId/rotate": "client",
+  "POST /admin/v1/strike-requests/:requestId": "request",
+};
+
+const DELETED: Readonly<Record<string, Resource>> = {
+  key: "key",
+  order: "order",
+  group: "group",
+  client: "client",
+};
+
+/** Returns the kind of resource that a request to a route uses up: a deletion uses up what its path ends with. */
+export function consumedBy(line: string): Resource | undefined {
+  const deleted = /^DELETE .*\/:(\w+)Id$/.exec(line)?.[1];
+  return deleted === undefined ? CONSUMES[line] : DELETED[deleted];
+}
