@@ -2,6 +2,8 @@ import path from "node:path";
 import { z } from "zod";
 import { listing } from "./command-line.mjs";
 import { StartError } from "./supervisor/start-error.js";
+import { MAX_OPEN_ORDERS } from "../actors/limits.js";
+import { MAX_CONTRACTS } from "../actors/units.js";
 
 /** Reports configuration that the operator must correct; the message names each variable. */
 export class ConfigError extends StartError {
@@ -175,10 +177,10 @@ const EnvironmentVariables = z.object({
     .default(300)
     .describe("Lease of a worker on its partitions, in ms: another worker takes over after this time."),
   MAX_OPEN_ORDERS: wholeNumber(1, 1_000_000)
-    .default(20_000)
+    .default(MAX_OPEN_ORDERS)
     .describe("Open orders that one wallet may have."),
-  MAX_POSITION_CONTRACTS: wholeNumber(1, 2_147_483_647)
-    .default(2_147_483_647)
+  MAX_POSITION_CONTRACTS: wholeNumber(1, MAX_CONTRACTS)
+    .default(MAX_CONTRACTS)
     .describe("Contracts of one outcome that one wallet may hold or have on order."),
   GEOIP_FILES: z
     .string()

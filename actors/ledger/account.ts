@@ -25,7 +25,8 @@
  */
 
 import { highestTakerFee } from "../market/fees.js";
-import type { Currency, FeeSchedule, Holding, SelfTrade, TimeInForce, Voids } from "../market/types.js";
+import { rulesOf, type TimeInForce } from "../market/time-in-force.js";
+import type { Currency, FeeSchedule, Holding, SelfTrade, Voids } from "../market/types.js";
 import {
   add,
   assert,
@@ -239,9 +240,9 @@ export class Account {
   }
 }
 
-/** The highest fee an order could pay by taking; a post-only order never takes. */
+/** Returns the highest fee an order could pay by taking: none, when its time in force lets it only rest. */
 function feeOf(order: AccountOrder): Millicents {
-  return order.feeReserved && order.tif !== "PO"
+  return order.feeReserved && rulesOf(order.tif).mayTake
     ? highestTakerFee(order.fee, order.price, order.remaining)
     : ZERO;
 }

@@ -14,6 +14,7 @@ import type {
   OperatorTransactionKind,
   OrderRequest,
   Transfer,
+  TransferDirection,
   WalletSnapshot,
 } from "./types.js";
 
@@ -97,7 +98,7 @@ export type LedgerCommand =
   | {
       readonly kind: "transfer";
       readonly transferId: string;
-      readonly direction: "fund" | "defund";
+      readonly direction: TransferDirection;
       readonly trader: string;
       readonly wallet: string;
       readonly amount: Millicents;

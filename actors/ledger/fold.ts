@@ -1,5 +1,6 @@
 /** How a ledger shard folds from its deltas. Everything that moves money moves it here. */
 
+import { CLIENT_ID_MS } from "../limits.js";
 import { add, assert, contracts, type Contracts, subtract } from "../units.js";
 import { Account, type AccountOrder } from "./account.js";
 import type {
@@ -15,7 +16,6 @@ import type {
 } from "./deltas.js";
 import {
   accountKey,
-  CLIENT_ID_MS,
   emptyWallet,
   type Group,
   type LedgerState,

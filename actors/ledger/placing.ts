@@ -1,5 +1,6 @@
 /** Orders at the ledger: acceptance against what the wallet has, amendments, previews (contract sections 2, 3 and 5). */
 
+import { MAX_OPEN_ORDERS } from "../limits.js";
 import type { Order } from "../market/types.js";
 import { add, MAX_CONTRACTS, type Millicents, subtract } from "../units.js";
 import { Account, type AccountOrder } from "./account.js";
@@ -9,9 +10,6 @@ import type { Emitter } from "./emitter.js";
 import { accountOrder } from "./fold.js";
 import { accountKey, available, emptyWallet, type LedgerState, pairKey, type Wallet } from "./state.js";
 import type { LedgerRefusal, Limits, OrderRequest } from "./types.js";
-
-/** Open orders a wallet may have at once. */
-export const MAX_OPEN_ORDERS = 20_000;
 
 type PlaceCommand = Extract<LedgerCommand, { kind: "place" }>;
 

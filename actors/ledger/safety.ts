@@ -1,5 +1,6 @@
 /** What protects a wallet from itself: the dead-man switch, order groups, and how its orders hold money (contract sections 3 and 5). */
 
+import { CURRENCIES } from "../market/types.js";
 import { contracts, type Contracts } from "../units.js";
 import { available } from "./state.js";
 import { cancelWhere } from "./canceling.js";
@@ -88,7 +89,7 @@ export function setPolicy(
   { wallet: walletId, trader, policy }: Of<"setPolicy">,
 ): LedgerReply {
   const wallet = emitter.wallet(walletId, trader);
-  for (const currency of ["CASH", "COIN"] as const) {
+  for (const currency of CURRENCIES) {
     let more = 0;
     for (const account of wallet.accounts.values()) {
       if (account.currency === currency) more += account.reserve(policy) - account.reserved;

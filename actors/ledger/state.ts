@@ -8,9 +8,6 @@ import { add, assert, type Contracts, millicents, type Millicents, subtract, ZER
 import type { Account, AccountOrder } from "./account.js";
 import type { CollateralPolicy, Transfer } from "./types.js";
 
-/** How long a `clientId` is remembered (contract section 5). */
-export const CLIENT_ID_MS = 24 * 60 * 60 * 1_000;
-
 export interface Funds {
   total: Millicents;
   reserved: Millicents;

@@ -1,28 +1,31 @@
 /** The nouns of a ledger: wallets, what may be asked of them, and why they may refuse (contract sections 3, 5 and 8). */
 
-import type { Currency, FeeSchedule, Holding, SelfTrade, TimeInForce, Voids } from "../market/types.js";
+import type { TimeInForce } from "../market/time-in-force.js";
+import type { Currency, FeeSchedule, Holding, SelfTrade, Voids } from "../market/types.js";
 import type { Contracts, Millicents, Ticks } from "../units.js";
 
-/** Transaction kinds of the specification. */
-export type TransactionKind =
-  | "FILL"
-  | "FEE"
-  | "MAKER_CREDIT"
-  | "SETTLEMENT"
-  | "TRANSFER_IN"
-  | "TRANSFER_OUT"
-  | "DEPOSIT"
-  | "WITHDRAWAL"
-  | "CREDIT"
-  | "CREDIT_RECLAIM"
-  | "ADJUSTMENT"
-  | "FORWARDING";
-
 /** The kinds an operator can post. */
-export type OperatorTransactionKind = Extract<
-  TransactionKind,
-  "DEPOSIT" | "WITHDRAWAL" | "CREDIT" | "CREDIT_RECLAIM" | "ADJUSTMENT" | "FORWARDING"
->;
+export const OPERATOR_TRANSACTION_KINDS = [
+  "DEPOSIT",
+  "WITHDRAWAL",
+  "CREDIT",
+  "CREDIT_RECLAIM",
+  "ADJUSTMENT",
+  "FORWARDING",
+] as const;
+export type OperatorTransactionKind = (typeof OPERATOR_TRANSACTION_KINDS)[number];
+
+/** Transaction kinds of the specification. */
+export const TRANSACTION_KINDS = [
+  "FILL",
+  "FEE",
+  "MAKER_CREDIT",
+  "SETTLEMENT",
+  "TRANSFER_IN",
+  "TRANSFER_OUT",
+  ...OPERATOR_TRANSACTION_KINDS,
+] as const;
+export type TransactionKind = (typeof TRANSACTION_KINDS)[number];
 
 /** What the gateway knows of a market when it passes an order on, and the reservation depends on. */
 export interface MarketTerms {
@@ -81,6 +84,10 @@ export interface Limits {
   readonly positionContracts?: number | undefined;
 }
 
+/** The stages of an order: on its way or held, resting, and its three ends. */
+export const ORDER_STATUSES = ["PENDING", "OPEN", "FILLED", "CANCELED", "REJECTED"] as const;
+export type OrderStatus = (typeof ORDER_STATUSES)[number];
+
 /** An order the wallet has in a market, or on its way to it. */
 export interface OpenOrder {
   readonly orderId: string;
@@ -92,7 +99,7 @@ export interface OpenOrder {
   /** What is left. */
   readonly qty: Contracts;
   readonly tif: TimeInForce;
-  readonly status: "PENDING" | "OPEN";
+  readonly status: Extract<OrderStatus, "PENDING" | "OPEN">;
   readonly expiresAt?: number | undefined;
 }
 
@@ -117,14 +124,21 @@ export interface WalletSnapshot {
   readonly positions: { readonly seq: number; readonly positions: readonly WalletPosition[] };
 }
 
+/** `fund` pays from the trader's own wallet into a subaccount, `defund` back. */
+export const TRANSFER_DIRECTIONS = ["fund", "defund"] as const;
+export type TransferDirection = (typeof TRANSFER_DIRECTIONS)[number];
+
+export const TRANSFER_STATUSES = ["Applied", "Rejected"] as const;
+export type TransferStatus = (typeof TRANSFER_STATUSES)[number];
+
 export interface Transfer {
   readonly transferId: string;
-  readonly direction: "fund" | "defund";
+  readonly direction: TransferDirection;
   readonly trader: string;
   /** The subaccount's wallet; the other side is the trader's own wallet, whose id is the trader's. */
   readonly wallet: string;
   readonly amount: Millicents;
-  readonly status: "Applied" | "Rejected";
+  readonly status: TransferStatus;
   /** What the paying wallet had available, when rejected. */
   readonly available?: Millicents | undefined;
   readonly clientTransferId?: string | undefined;

@@ -15,7 +15,11 @@ import type {
  * A life-cycle step an operator or an event asks for. `golive` announces `START` by itself the first time, `end` only
  * announces, `clear` only empties the books. A step that is already taken changes nothing and is no error.
  */
-export type LifecycleAction = "open" | "close" | "pause" | "resume" | "end" | "golive" | "unlive" | "clear";
+export type LifecycleAction = OperatorAction | "end" | "golive" | "unlive" | "clear";
+
+/** The life-cycle steps that an operator requests of one market; the others come from its event. */
+export const OPERATOR_ACTIONS = ["open", "close", "pause", "resume"] as const;
+export type OperatorAction = (typeof OPERATOR_ACTIONS)[number];
 
 export type MarketCommand =
   | {

@@ -1,6 +1,7 @@
 /** What the steps of a sweep do: fills on both sides, prints, positions, fees (contract sections 2 and 3). */
 
 import type { DerivedIds } from "../ids.js";
+import { MAX_OUTCOMES } from "../limits.js";
 import { contracts, type Contracts, cost, type Millicents, type Ticks, ZERO } from "../units.js";
 import type { Emitter } from "./emitter.js";
 import { isCharged, makerCredit, takerFee } from "./fees.js";
@@ -118,8 +119,6 @@ function match(
   emitter.emit({ type: "match", currency, outcome: order.outcome, price: printed, qty: step.qty });
   return remaining;
 }
-
-export const MAX_OUTCOMES = 64;
 
 /** A match has one fill per outcome, so the match's number and the outcome name it. */
 function fillIdOf(ids: DerivedIds, matchNumber: number, outcome: number): string {

@@ -7,6 +7,7 @@ import { isCharged, takerFee } from "./fees.js";
 import { take } from "./matching.js";
 import type { MarketState } from "./state.js";
 import { type Sweep, sweep } from "./sweep.js";
+import { rulesOf } from "./time-in-force.js";
 import { CURRENCIES, type CancelReason, type Order, type RejectReason } from "./types.js";
 
 /** An order arrives from its ledger: it is rejected, held for the in-play delay, or executed. */
@@ -18,7 +19,7 @@ export function enter(emitter: Emitter, order: Order): void {
     return;
   }
   const delayMs = state.live ? (state.definition?.liveDelayMs ?? 0) : 0;
-  if (delayMs > 0 && order.tif !== "PO") {
+  if (delayMs > 0 && rulesOf(order.tif).mayTake) {
     emitter.emit({ type: "order", kind: "hold", order, untilMs: nowMs + delayMs });
     return;
   }
@@ -59,18 +60,19 @@ function execute(emitter: Emitter, order: Order): void {
 
   if (left === 0) return;
   if (found.metOwn) end(emitter, order, left, "SELF_TRADE");
-  else if (order.tif === "IOC") end(emitter, order, left, undefined);
-  else rest(emitter, order, left);
+  else if (rulesOf(order.tif).mayRest) rest(emitter, order, left);
+  else end(emitter, order, left, undefined);
 }
 
 /** Why an order that finds this in the book is rejected whole: only orders that may not rest, or may only rest, are. */
 function refusalOfSweep({ tif }: Order, found: Sweep): RejectReason | undefined {
+  const { mayTake, mayRest, fillsWhole } = rulesOf(tif);
   const untouched = !found.steps.some((step) => step.kind !== "cancelOwn");
-  if (tif === "PO") return found.steps.length > 0 || found.metOwn ? "WOULD_MATCH" : undefined;
-  if (tif === "FOK" && found.left > 0) return "NOT_FILLABLE";
+  if (!mayTake) return found.steps.length > 0 || found.metOwn ? "WOULD_MATCH" : undefined;
+  if (fillsWhole && found.left > 0) return "NOT_FILLABLE";
   if (!untouched) return undefined;
   if (found.metOwn) return "SELF_TRADE";
-  return tif === "IOC" ? "NO_MATCH" : undefined;
+  return mayRest ? undefined : "NO_MATCH";
 }
 
 /** What is left of an order that does not rest goes. */
@@ -194,7 +196,7 @@ export function preview(state: MarketState, order: Order, nowMs: number): OrderP
     (sum, { price, qty }) => (charged ? add(sum, takerFee(order.fee, price, qty)) : sum),
     ZERO,
   );
-  const rests = order.tif === "IOC" || found.metOwn ? contracts(0) : found.left;
+  const rests = rulesOf(order.tif).mayRest && !found.metOwn ? found.left : contracts(0);
   const level = ladders[order.outcome]?.levels.find(({ price }) => price === order.price);
   const queueAhead = rests === 0 ? contracts(0) : (level?.qty ?? contracts(0));
   return { fills: matches.map(({ price, qty }) => ({ price, qty })), fee, rests, queueAhead };

@@ -1,23 +1,41 @@
 /** The nouns of a market: what it is, how it may end, what it charges (contract sections 2 to 4). */
 
 import type { Contracts, Millicents, Ticks } from "../units.js";
+import type { TimeInForce } from "./time-in-force.js";
 
-export type Currency = "CASH" | "COIN";
-export const CURRENCIES: readonly Currency[] = ["CASH", "COIN"];
+export const CURRENCIES = ["CASH", "COIN"] as const;
+export type Currency = (typeof CURRENCIES)[number];
 
-export type MarketStatus = "OPEN" | "CLOSED" | "SETTLED";
+export const MARKET_STATUSES = ["OPEN", "CLOSED", "SETTLED"] as const;
+export type MarketStatus = (typeof MARKET_STATUSES)[number];
 
-export type LifecycleKind =
-  "OPEN" | "CLOSE" | "GRADE" | "REMEDIATE" | "START" | "END" | "GOLIVE" | "UNLIVE" | "PAUSE" | "RESUME";
+export const LIFECYCLE_KINDS = [
+  "OPEN",
+  "CLOSE",
+  "GRADE",
+  "REMEDIATE",
+  "START",
+  "END",
+  "GOLIVE",
+  "UNLIVE",
+  "PAUSE",
+  "RESUME",
+] as const;
+export type LifecycleKind = (typeof LIFECYCLE_KINDS)[number];
 
-/** What a void does: every fill refunded at its cost, or a fair price per outcome. */
-export type Voids = "PUSH" | "FMV";
+/** How a market is voided: every fill is refunded at its cost, or each outcome pays a fair price. */
+export const VOID_KINDS = ["PUSH", "FMV"] as const;
+export type Voids = (typeof VOID_KINDS)[number];
+
+/** When a fee applies: to every match, or only while the market is live. */
+export const FEE_PERIODS = ["ALWAYS", "WHEN_LIVE"] as const;
+export type FeePeriod = (typeof FEE_PERIODS)[number];
 
 /** `c` and the maker's share in millionths; `charged` says when the fee applies at all (contract section 3). */
 export interface FeeSchedule {
   readonly coefficientPpm: number;
   readonly makerCreditPpm: number;
-  readonly charged: "ALWAYS" | "WHEN_LIVE";
+  readonly charged: FeePeriod;
 }
 
 export interface OutcomeDefinition {
@@ -48,8 +66,9 @@ export type Grade =
   | { readonly kind: "PUSH" }
   | { readonly kind: "FMV"; readonly prices: readonly number[] };
 
-export type TimeInForce = "GTC" | "GTT" | "IOC" | "FOK" | "PO";
-export type SelfTrade = "wash" | "cancel_taker" | "cancel_maker";
+/** What happens when an order meets another of its own trader. */
+export const SELF_TRADE_MODES = ["wash", "cancel_taker", "cancel_maker"] as const;
+export type SelfTrade = (typeof SELF_TRADE_MODES)[number];
 
 /** An order as it travels from its ledger to its market. */
 export interface Order {

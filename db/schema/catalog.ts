@@ -13,6 +13,7 @@ import {
   uuid,
 } from "drizzle-orm/pg-core";
 import { moment } from "./columns.js";
+import { EVENT_ACTIONS } from "../../stream/jobs/event-actions.js";
 
 export const EVENT_STATUSES = [
   "OPEN_PREGAME",
@@ -27,9 +28,6 @@ export type EventStatus = (typeof EVENT_STATUSES)[number];
 
 export const EVENT_TYPES = ["Game", "Future"] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
-
-export const EVENT_ACTIONS = ["open", "close", "golive", "unlive", "delay", "finalise", "cancel"] as const;
-export type EventAction = (typeof EVENT_ACTIONS)[number];
 
 export const sports = pgTable("sports", { name: text().primaryKey() });
 

@@ -39,4 +39,4 @@ export const moment = (name?: string) =>
 /** A sequence number or another count that outgrows int32. */
 export const count = () => bigint({ mode: "number" });
 
-export const currency = () => text({ enum: [...CURRENCIES] as ["CASH", "COIN"] });
+export const currency = () => text({ enum: CURRENCIES });

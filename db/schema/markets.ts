@@ -13,13 +13,13 @@ import {
   uniqueIndex,
   uuid,
 } from "drizzle-orm/pg-core";
-import type { Grade } from "../../actors/market/types.js";
+import { FEE_PERIODS, type Grade, MARKET_STATUSES, VOID_KINDS } from "../../actors/market/types.js";
 import { count, currency, moment, money, price, quantity } from "./columns.js";
 
 const fee = () => ({
   feeCoefficientPpm: integer().notNull(),
   feeMakerCreditPpm: integer().notNull(),
-  feeCharged: text({ enum: ["ALWAYS", "WHEN_LIVE"] }).notNull(),
+  feeCharged: text({ enum: FEE_PERIODS }).notNull(),
 });
 
 export const markets = pgTable(
@@ -31,11 +31,11 @@ export const markets = pgTable(
     description: text().notNull(),
     strike: text(),
     playerId: uuid(),
-    voids: text({ enum: ["PUSH", "FMV"] }).notNull(),
+    voids: text({ enum: VOID_KINDS }).notNull(),
     ...fee(),
     liveDelayMs: integer().notNull(),
     ticks: smallint().array().notNull(),
-    status: text({ enum: ["OPEN", "CLOSED", "SETTLED"] }).notNull(),
+    status: text({ enum: MARKET_STATUSES }).notNull(),
     live: boolean().notNull(),
     paused: boolean().notNull(),
     /** The grade in force, from grading until remediation. */

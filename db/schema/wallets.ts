@@ -2,12 +2,15 @@
 
 import { sql } from "drizzle-orm";
 import { boolean, index, pgTable, primaryKey, smallint, text, uuid } from "drizzle-orm/pg-core";
-import type { TransactionKind } from "../../actors/ledger/types.js";
+import {
+  TRANSFER_DIRECTIONS,
+  TRANSFER_STATUSES,
+  type TransactionKind,
+  ORDER_STATUSES,
+} from "../../actors/ledger/types.js";
+import { TIMES_IN_FORCE, type TimeInForce } from "../../actors/market/time-in-force.js";
 import type { CancelReason, RejectReason } from "../../actors/market/types.js";
 import { count, currency, moment, money, price, quantity } from "./columns.js";
-
-export const ORDER_STATUSES = ["PENDING", "OPEN", "FILLED", "CANCELED", "REJECTED"] as const;
-export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
 export const wallets = pgTable("wallets", {
   wallet: uuid().primaryKey(),
@@ -31,7 +34,7 @@ export const orders = pgTable(
     filled: quantity().notNull(),
     /** Unfilled, also once the order is terminal. */
     remaining: quantity().notNull(),
-    tif: text({ enum: ["GTC", "GTT", "IOC", "FOK", "PO"] }).notNull(),
+    tif: text({ enum: [...TIMES_IN_FORCE] as [TimeInForce] }).notNull(),
     status: text({ enum: ORDER_STATUSES }).notNull(),
     reason: text().$type<CancelReason | RejectReason>(),
     clientId: text(),
@@ -159,9 +162,9 @@ export const transfers = pgTable(
     traderId: uuid().notNull(),
     /** The subaccount's wallet. */
     wallet: uuid().notNull(),
-    direction: text({ enum: ["fund", "defund"] }).notNull(),
+    direction: text({ enum: TRANSFER_DIRECTIONS }).notNull(),
     amount: money().notNull(),
-    status: text({ enum: ["Applied", "Rejected"] }).notNull(),
+    status: text({ enum: TRANSFER_STATUSES }).notNull(),
     /** What the paying wallet had available, when rejected. */
     available: money(),
     clientTransferId: text(),

@@ -17,8 +17,8 @@ import {
 } from "../../db/queries/catalog/events.js";
 import { allMarkets } from "../../db/queries/catalog/markets.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";
-import type { EventAction, EventStatus } from "../../db/schema/catalog.js";
-import { driveEventStep, type EventStep } from "../../stream/jobs/event-actions.js";
+import type { EventStatus } from "../../db/schema/catalog.js";
+import { driveEventStep, type EventStep, type EventAction } from "../../stream/jobs/event-actions.js";
 import type { SettlementJob } from "../../stream/jobs/settlement.js";
 import type { Exchange } from "../../stream/log/ports.js";
 import type { Changes } from "../reference/changes.js";

@@ -8,8 +8,10 @@ export { fund, openAccount, type Account, type NewAccount } from "./accounts.js"
 export { StreamClient, type StreamListener, type StreamOptions } from "./stream.js";
 export { ConnectionLost, StreamError } from "./socket.js";
 export type { Selection } from "./selection.js";
-export type { Channel, MarketView } from "./market-view.js";
-export type { PrivateChannel, WalletView } from "./wallet-view.js";
+export type { Channel, PrivateChannel } from "../../stream/ws/channels.js";
+export type { MarketView } from "./market-view.js";
+export type { WalletView } from "./wallet-view.js";
+export type { OrderStatus } from "../../actors/ledger/types.js";
 export type { OrderBook } from "./book.js";
 export type {
   BatchPlaced,
@@ -22,7 +24,6 @@ export type {
   OpenOrder,
   OrderAnswer,
   OrdersDelta,
-  OrderStatus,
   PlaceOrder,
   PositionAnswer,
   TradeDelta,

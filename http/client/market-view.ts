@@ -2,9 +2,7 @@
 
 import { OrderBook } from "./book.js";
 import type { Level, MarketBatches, MarketSnapshot } from "./wire.js";
-
-export type Channel = "lifecycle" | "trades" | "bbo" | "book";
-export const CHANNELS: readonly Channel[] = ["lifecycle", "trades", "bbo", "book"];
+import { CHANNELS, type Channel } from "../../stream/ws/channels.js";
 
 /** What became of a batch: folded, known already, or not the next one. */
 export type Taken = "folded" | "known" | "gap";

@@ -31,6 +31,7 @@ import {
   type BatchPlaced,
   type PlaceOrder,
 } from "./wire.js";
+import type { TransferDirection } from "../../actors/ledger/types.js";
 
 /** Query parameters by name; absent values are left out. */
 export type Query = Readonly<Record<string, string | number | undefined>>;
@@ -177,7 +178,7 @@ export class RestClient {
    */
   async transfer(
     keyId: string,
-    direction: "fund" | "defund",
+    direction: TransferDirection,
     amount: string,
     clientTransferId: string,
   ): Promise<TransferAnswer> {

@@ -1,7 +1,8 @@
 /** What a stream client watches, and how it asks for it again where it left off (contract section 6). */
 
-import { CHANNELS, type Channel, type MarketView } from "./market-view.js";
-import type { PrivateChannel, WalletView } from "./wallet-view.js";
+import { type MarketView } from "./market-view.js";
+import type { WalletView } from "./wallet-view.js";
+import { CHANNELS, type Channel, type PrivateChannel } from "../../stream/ws/channels.js";
 
 /** What to watch. An event stands for its markets, those that open later too. */
 export interface Selection {

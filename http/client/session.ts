@@ -16,6 +16,9 @@ import {
   SettlementAnswer,
   TicksAnswer,
 } from "./wire.js";
+import type { Voids } from "../../actors/market/types.js";
+import type { OperatorAction } from "../../actors/market/commands.js";
+import type { EventAction } from "../../stream/jobs/event-actions.js";
 
 export interface Credentials {
   readonly email: string;
@@ -134,13 +137,11 @@ export interface NewMarket {
   readonly marketType: string;
   readonly description: string;
   readonly strike?: string;
-  readonly voids: "PUSH" | "FMV";
+  readonly voids: Voids;
   readonly liveDelayMs?: number;
   readonly outcomes: readonly { readonly name: string }[];
 }
 
-export type EventAction = "open" | "close" | "golive" | "unlive" | "delay" | "finalise" | "cancel";
-export type MarketAction = "open" | "close" | "pause" | "resume";
 export type GradeRequest = { readonly winner: string } | { readonly push: true };
 
 /** Where an event stands once an action is through; a final one goes on by itself. */
@@ -154,7 +155,7 @@ const EVENT_AFTER: Readonly<Record<EventAction, readonly string[]>> = {
   cancel: ["CANCELED"],
 };
 
-const MARKET_AFTER: Readonly<Record<MarketAction, (market: MarketAnswer) => boolean>> = {
+const MARKET_AFTER: Readonly<Record<OperatorAction, (market: MarketAnswer) => boolean>> = {
   open: ({ status }) => status === "OPEN",
   close: ({ status }) => status === "CLOSED",
   pause: ({ paused }) => paused === true,
@@ -212,7 +213,7 @@ export class OperatorClient {
   }
 
   /** Opens, closes, pauses or resumes a market; one that stands there already is left alone. */
-  async setMarketStatus(marketId: string, action: MarketAction): Promise<MarketAnswer> {
+  async setMarketStatus(marketId: string, action: OperatorAction): Promise<MarketAnswer> {
     const path = `/admin/v1/markets/${marketId}/status`;
     try {
       return await this.#session.request("POST", path, MarketAnswer, { body: { action } });

@@ -7,12 +7,12 @@
 import { z } from "zod";
 import type { OrderBook } from "./book.js";
 import { pause, UnknownOutcome } from "./connection.js";
-import { CHANNELS, MarketView } from "./market-view.js";
+import { MarketView } from "./market-view.js";
 import type { OrderFilter } from "./rest.js";
 import { pieces, sinceOf, Watched, type Selection } from "./selection.js";
 import type { Signer } from "./signer.js";
 import { ConnectionLost, RequestSocket, StreamError } from "./socket.js";
-import { PRIVATE_CHANNELS, WalletView } from "./wallet-view.js";
+import { WalletView } from "./wallet-view.js";
 import {
   BatchAnswer,
   CancelAnswer,
@@ -31,6 +31,8 @@ import {
   type PositionAnswer,
   type TradeDelta,
 } from "./wire.js";
+import type { Currency } from "../../actors/market/types.js";
+import { CHANNELS, PRIVATE_CHANNELS } from "../../stream/ws/channels.js";
 
 /** Hears what the stream says; each part is optional. After a gap, and where it cannot resume, snapshots come again. */
 export interface StreamListener {
@@ -50,7 +52,7 @@ export interface StreamListener {
 
 export interface StreamOptions {
   /** The books that are watched (default CASH). */
-  readonly currency?: "CASH" | "COIN" | undefined;
+  readonly currency?: Currency | undefined;
 }
 
 const PlacedAck = z.object({ placed: z.array(OrderAccepted) });
@@ -66,7 +68,7 @@ const PASSING: ReadonlySet<string> = new Set(["RATE_LIMIT_EXCEEDED", "UNAVAILABL
 export class StreamClient {
   readonly #socket: RequestSocket;
   readonly #listener: StreamListener;
-  readonly #currency: "CASH" | "COIN";
+  readonly #currency: Currency;
   readonly #watched = new Watched();
   readonly #markets = new Map<string, MarketView>();
   readonly #wallet = new WalletView();

@@ -9,9 +9,7 @@ import {
   type PositionAnswer,
   type SnapshotFrame,
 } from "./wire.js";
-
-export type PrivateChannel = "orders" | "positions";
-export const PRIVATE_CHANNELS: readonly PrivateChannel[] = ["orders", "positions"];
+import { PRIVATE_CHANNELS, type PrivateChannel } from "../../stream/ws/channels.js";
 
 export class WalletView {
   /** Resting orders by id. */

@@ -1,12 +1,15 @@
 /** The bodies, answers and messages that a client exchanges with the service (contract sections 5, 6 and 8). */
 
 import { z } from "zod";
+import { TIMES_IN_FORCE } from "../../actors/market/time-in-force.js";
+import { MARKET_STATUSES, type Currency, type SelfTrade } from "../../actors/market/types.js";
+import { TRANSFER_STATUSES, ORDER_STATUSES } from "../../actors/ledger/types.js";
 
 const Text = z.string();
 const Whole = z.number().int();
 
-export const TimeInForce = z.enum(["GTC", "GTT", "IOC", "FOK", "PO"]);
-export const OrderStatus = z.enum(["PENDING", "OPEN", "FILLED", "CANCELED", "REJECTED"]);
+export const TimeInForce = z.enum(TIMES_IN_FORCE);
+export const OrderStatus = z.enum(ORDER_STATUSES);
 export type OrderStatus = z.infer<typeof OrderStatus>;
 
 /** One order to place. Prices are decimal strings on the grid; `qty` counts contracts. */
@@ -18,8 +21,8 @@ export interface PlaceOrder {
   readonly ttl?: number;
   /** A uuid that makes a repeat of the order safe for 24 hours. */
   readonly clientId?: string;
-  readonly currency?: "CASH" | "COIN";
-  readonly selfTrade?: "wash" | "cancel_taker" | "cancel_maker";
+  readonly currency?: Currency;
+  readonly selfTrade?: SelfTrade;
   readonly notAfter?: number;
   readonly groupId?: string;
 }
@@ -122,7 +125,7 @@ export const TransactionAnswer = z.object({
 
 export const TransferAnswer = z.object({
   transferId: Text,
-  status: z.enum(["Requested", "Applied", "Rejected"]),
+  status: z.enum(["Requested", ...TRANSFER_STATUSES]),
   amount: Text,
   actualBalance: Text.nullish(),
 });
@@ -146,7 +149,7 @@ export const MarketAnswer = z.object({
   marketId: Text,
   eventId: Text,
   marketType: Text,
-  status: z.enum(["OPEN", "CLOSED", "SETTLED"]),
+  status: z.enum(MARKET_STATUSES),
   description: Text,
   outcomes: z.array(z.object({ outcomeId: Text, name: Text, status: Text })),
   /** Only the operator is told. */

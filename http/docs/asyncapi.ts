@@ -5,10 +5,11 @@
 
 import { z } from "zod";
 import * as frames from "../../stream/ws/socket/frames.js";
-import { MAX_BATCH, VERBS, type Verb } from "../../stream/ws/socket/protocol.js";
+import { VERBS, type Verb } from "../../stream/ws/socket/protocol.js";
 import { CatalogEvent, EventsQuery, Market, MarketsQuery } from "../surface-a/schemas/catalog.js";
 import { pageOf } from "../request/fields.js";
 import { PlaceOrder } from "../surface-a/schemas/orders.js";
+import { MAX_BATCH } from "../../actors/limits.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -29,8 +30,11 @@ const VERB_NOTES: Readonly<Record<Verb, { readonly summary: string; readonly rep
     reply: "Markets",
   },
   query_events: { summary: "A page of events, by the filters of GET /v3/catalog/events", reply: "Events" },
-  place: { summary: "Place up to 256 orders, with the rules of POST /v3/orders/batch", reply: "Placed" },
-  cancel: { summary: "Cancel up to 256 orders", reply: "Canceled" },
+  place: {
+    summary: `Place up to ${MAX_BATCH} orders, with the rules of POST /v3/orders/batch`,
+    reply: "Placed",
+  },
+  cancel: { summary: `Cancel up to ${MAX_BATCH} orders`, reply: "Canceled" },
   cancel_all: { summary: "Cancel all of the wallet's orders in a scope", reply: "CanceledAll" },
   safety: {
     summary: "Cancel all of the wallet's orders when this connection, or its gateway, goes",

@@ -6,6 +6,12 @@
 
 import type { LedgerRefusal } from "../../actors/ledger/types.js";
 import type { MarketRefusal } from "../../actors/market/commands.js";
+import { MAX_BATCH } from "../../actors/limits.js";
+import { MAX_CONTRACTS } from "../../actors/units.js";
+import { rulesOf, TIMES_IN_FORCE } from "../../actors/market/time-in-force.js";
+
+/** The times in force that take a `ttl`. */
+const WITH_TTL = TIMES_IN_FORCE.filter((tif) => rulesOf(tif).ttl !== "refused");
 
 const TABLE = {
   INVALID_REQUEST: [400, "the request is malformed", "mend what the message names"],
@@ -26,11 +32,15 @@ const TABLE = {
   ],
   QTY_OUT_OF_RANGE: [
     400,
-    "qty: is not a whole number from 1 to 2147483647",
+    `qty: is not a whole number from 1 to ${MAX_CONTRACTS}`,
     "send such a number of contracts",
   ],
-  TTL_NOT_ALLOWED: [400, "ttl: this time in force takes none", "leave it out, or use GTT or PO"],
-  TTL_REQUIRED: [400, "ttl: GTT needs one", "send a ttl in ms, or use GTC"],
+  TTL_NOT_ALLOWED: [
+    400,
+    "ttl: this time in force takes none",
+    `leave it out, or use ${WITH_TTL.join(" or ")}`,
+  ],
+  TTL_REQUIRED: [400, "ttl: this time in force needs one", "send a ttl in ms, or use GTC"],
   TTL_OUT_OF_RANGE: [400, "ttl: must be from 1,000 ms to 30 days", "send a ttl in that range"],
   EVENT_NOT_TRADABLE: [
     400,
@@ -38,7 +48,7 @@ const TABLE = {
     "watch the market's lifecycle and place again when it opens",
   ],
   EMPTY_BATCH: [400, "a batch needs at least one item", "send one"],
-  BATCH_TOO_LARGE: [400, "a batch holds at most 256 items", "split it"],
+  BATCH_TOO_LARGE: [400, `a batch holds at most ${MAX_BATCH} items`, "split it"],
   NOT_A_SUBACCOUNT_KEY: [
     400,
     "the key named does not reach a subaccount",

@@ -11,7 +11,13 @@ export const Uuid = z
   .regex(UUID, "must be a uuid")
   .transform((text) => text.toLowerCase());
 
-export const Currency = z.enum(CURRENCIES as ["CASH", "COIN"], "must be CASH or COIN");
+/** One of a closed list of words, which the refusal names. */
+export function oneOf<Word extends string>(words: readonly Word[]) {
+  const last = words.at(-1) ?? "";
+  return z.enum(words, `must be ${words.slice(0, -1).join(", ")} or ${last}`);
+}
+
+export const Currency = oneOf(CURRENCIES);
 
 /** An amount in a body: a decimal string of at most five decimals, never rounded. */
 export const Amount = z.string("must be a decimal string").transform((text, context) => {

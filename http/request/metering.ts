@@ -5,6 +5,7 @@ import { readQuery } from "../edge/query.js";
 import type { Incoming } from "../edge/incoming.js";
 import type { TokenBucket } from "../../stream/services/token-buckets.js";
 import type { Bucket } from "./throttle.js";
+import { MAX_BATCH } from "../../actors/limits.js";
 
 /** A price: `base` at once, and one token per `perRows` rows of the answer, `expectedRows` of which are paid ahead. */
 export interface Price {
@@ -25,7 +26,6 @@ export interface Metering {
 
 const DEFAULT_LIMIT = 500;
 const MAX_LIMIT = 5_000;
-const MAX_BATCH = 256;
 
 export const free: Metering = { price: () => undefined, words: "free" };
 

@@ -43,6 +43,7 @@ import {
   PlaceOrder,
 } from "./schemas/orders.js";
 import { orderOnWire, previewOnWire } from "./wire.js";
+import { MAX_BATCH } from "../../actors/limits.js";
 
 export interface OrderParts {
   readonly db: Database;
@@ -119,7 +120,7 @@ export function orderRoutes(parts: OrderParts) {
     body: BatchPlace,
     answer: BatchPlaced,
     docs: {
-      summary: "Place up to 256 orders",
+      summary: `Place up to ${MAX_BATCH} orders`,
       description:
         "Each is judged for itself. With `atomic` all are accepted or none. When none was accepted, the answer is the first refusal's, with `rejected`.",
       refuses: BATCH_REFUSALS,
@@ -172,7 +173,7 @@ export function orderRoutes(parts: OrderParts) {
     body: BatchCancel,
     answer: BatchCancelResult,
     docs: {
-      summary: "Cancel up to 256 orders",
+      summary: `Cancel up to ${MAX_BATCH} orders`,
       description: "An id that cannot be canceled does not stop the rest.",
       refuses: ["EMPTY_BATCH", "BATCH_TOO_LARGE"],
       also: { 207: "Some were canceled.", 404: "None was canceled." },

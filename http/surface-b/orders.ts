@@ -9,6 +9,7 @@ import type { Placed as PlacedOrders } from "../trading/placement-answer.js";
 import type { Trading } from "../trading/trading.js";
 import { CANCEL, canceling, KILL_SWITCH, PLACING } from "./access.js";
 import { CancelBody, Canceled, CanceledAll, KillSwitchQuery, PlaceBody, Placed } from "./schemas.js";
+import { MAX_BATCH } from "../../actors/limits.js";
 
 /** 201 when all were accepted, 207 when some; with none accepted the first refusal is the answer. */
 function placedOnB(placed: PlacedOrders) {
@@ -31,7 +32,7 @@ export function emmOrderRoutes(base: string, { trading }: { readonly trading: Tr
     body: PlaceBody,
     answer: Placed,
     docs: {
-      summary: "Place up to 256 orders",
+      summary: `Place up to ${MAX_BATCH} orders`,
       description: "When none was accepted, the answer is the first refusal's, with `rejected`.",
       refuses: [...BATCH_REFUSALS, "SYSTEM_LOCKED"],
       also: {
@@ -57,7 +58,7 @@ export function emmOrderRoutes(base: string, { trading }: { readonly trading: Tr
     body: CancelBody,
     answer: Canceled,
     docs: {
-      summary: "Cancel up to 256 orders",
+      summary: `Cancel up to ${MAX_BATCH} orders`,
       refuses: ["EMPTY_BATCH", "BATCH_TOO_LARGE"],
       also: { 207: "Some were not canceled; `notCanceled` says why." },
       exampleBody: { orderIds: [IDS.orderId] },

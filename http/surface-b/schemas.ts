@@ -2,15 +2,16 @@
 
 import { z } from "zod";
 import { EVENT_STATUSES, EVENT_TYPES } from "../../db/schema/catalog.js";
-import { ORDER_STATUSES } from "../../db/schema/wallets.js";
-import { TRANSACTION_KINDS } from "../surface-a/schemas/account.js";
-import { commaList, Currency, Uuid } from "../request/fields.js";
+import { commaList, Currency, Uuid, oneOf } from "../request/fields.js";
 import {
   BatchCancelResult,
   BatchOrderError,
   CancelAllResult,
   OrderAccepted,
 } from "../surface-a/schemas/orders.js";
+import { TIMES_IN_FORCE } from "../../actors/market/time-in-force.js";
+import { MARKET_STATUSES } from "../../actors/market/types.js";
+import { TRANSACTION_KINDS, ORDER_STATUSES } from "../../actors/ledger/types.js";
 
 const Name = z.string().min(1, "names an empty value").max(100, "is too long");
 
@@ -80,7 +81,7 @@ const Placing = z.strictObject({
   price: z.number("must be a number, such as 0.665"),
   qty: z.number("must be a number of contracts"),
   currency: Currency,
-  tif: z.enum(["GTC", "GTT", "IOC", "FOK", "PO"], "must be GTC, GTT, IOC, FOK or PO").default("GTC"),
+  tif: oneOf(TIMES_IN_FORCE).default("GTC"),
   ttl: z.number("must be a number of ms").optional(),
   clientId: Uuid.optional(),
 });
@@ -194,7 +195,7 @@ export type Book = z.output<typeof Book>;
 export const Market = z.strictObject({
   id: z.uuid(),
   description: z.string(),
-  status: z.enum(["OPEN", "CLOSED", "SETTLED"]),
+  status: z.enum(MARKET_STATUSES),
   type: z.string(),
   league: z.string(),
   volume: z.number(),
@@ -245,7 +246,7 @@ export const Order = z.strictObject({
   originalQty: z.int(),
   currency: Currency,
   status: z.enum(ORDER_STATUSES),
-  tif: z.enum(["GTC", "GTT", "IOC", "FOK", "PO"]),
+  tif: z.enum(TIMES_IN_FORCE),
   clientId: z.uuid().nullable(),
   createdAt: Iso,
   updatedAt: Iso,

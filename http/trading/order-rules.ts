@@ -3,6 +3,8 @@
  * outcome, the market's and the event's status, the tick table, the quantity, the time in force.
  */
 
+import { MAX_TTL_MS, MIN_TTL_MS } from "../../actors/limits.js";
+import { rulesOf } from "../../actors/market/time-in-force.js";
 import type { MarketTerms, OrderRequest } from "../../actors/ledger/types.js";
 import { contracts, MAX_CONTRACTS, parsePrice, type Ticks } from "../../actors/units.js";
 import type { MarketRecord } from "../../db/queries/catalog/markets.js";
@@ -23,8 +25,6 @@ export interface Market {
   readonly place: OutcomeRef;
 }
 
-const MIN_TTL_MS = 1_000;
-const MAX_TTL_MS = 30 * 24 * 60 * 60 * 1_000;
 const TRADABLE: ReadonlySet<EventStatus> = new Set(["OPEN_PREGAME", "OPEN_INGAME"]);
 
 /** The market of an outcome, from the gateway's cache. */
@@ -105,8 +105,9 @@ export function refuseMarket(market: MarketRecord): OrderRefusal | undefined {
 }
 
 function refuseTtl({ tif, ttl }: PlaceOrder): OrderRefusal | undefined {
-  if (ttl === undefined) return tif === "GTT" ? refuse("TTL_REQUIRED") : undefined;
-  if (tif !== "GTT" && tif !== "PO") return refuse("TTL_NOT_ALLOWED", `${tif} takes no ttl; leave it out`);
+  const rule = rulesOf(tif).ttl;
+  if (ttl === undefined) return rule === "required" ? refuse("TTL_REQUIRED") : undefined;
+  if (rule === "refused") return refuse("TTL_NOT_ALLOWED", `${tif} takes no ttl; leave it out`);
   if (Number.isInteger(ttl) && ttl >= MIN_TTL_MS && ttl <= MAX_TTL_MS) return undefined;
   return refuse("TTL_OUT_OF_RANGE");
 }

@@ -6,12 +6,11 @@
 import { randomUUID } from "node:crypto";
 import { ledgerOf } from "../../actors/actor.js";
 import type { LedgerCommand, OrderFilter, PlaceResult } from "../../actors/ledger/commands.js";
-import type { Limits, OpenOrder, OrderRequest } from "../../actors/ledger/types.js";
+import type { Limits, OpenOrder, OrderRequest, OrderStatus } from "../../actors/ledger/types.js";
 import type { Currency } from "../../actors/market/types.js";
 import { parsePrice } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
 import { findOrderByClientId, findOrders } from "../../db/queries/trading/orders.js";
-import type { OrderStatus } from "../../db/schema/wallets.js";
 import { Unavailable, type Exchange } from "../../stream/log/ports.js";
 import type { TerminalOrder } from "../../stream/ws/wallet/wallets.js";
 import { Refused } from "../request/errors.js";
@@ -31,6 +30,7 @@ import type { Reference } from "../reference/reference.js";
 import type { PlaceOrder } from "../surface-a/schemas/orders.js";
 import { idFrom } from "../auth/signatures.js";
 import { askLedger, sendToLedger } from "./ledger-client.js";
+import { MAX_BATCH, CLIENT_ID_MS } from "../../actors/limits.js";
 
 /** Whose orders: a wallet, and the trader whose ledger shard it lives in. */
 export interface Trader {
@@ -73,10 +73,7 @@ export interface TradingParts {
   readonly limits: Limits;
 }
 
-export const MAX_BATCH = 256;
 const ENDING_TIMEOUT_MS = 2_000;
-/** How long a `clientId` belongs to its order. */
-const CLIENT_ID_MS = 24 * 60 * 60 * 1_000;
 
 export class Trading {
   constructor(private readonly parts: TradingParts) {}

@@ -5,7 +5,9 @@ import type { LifecycleAction, MarketCommand, MarketReply } from "../../actors/m
 import type { Voids } from "../../actors/market/types.js";
 import type { Exchange } from "../log/ports.js";
 
-export type EventAction = "open" | "close" | "golive" | "unlive" | "delay" | "finalise" | "cancel";
+/** The steps of an event that an operator requests. */
+export const EVENT_ACTIONS = ["open", "close", "golive", "unlive", "delay", "finalise", "cancel"] as const;
+export type EventAction = (typeof EVENT_ACTIONS)[number];
 
 /** An event's step that its markets have not all followed. */
 export interface EventStep {

@@ -2,16 +2,11 @@
 
 import { ledgerShardOf } from "../../actors/actor.js";
 import type { LifecycleAction } from "../../actors/market/commands.js";
-import type {
-  FeeSchedule,
-  Grade,
-  MarketDefinition,
-  SelfTrade,
-  TimeInForce,
-} from "../../actors/market/types.js";
+import type { FeeSchedule, Grade, MarketDefinition, SelfTrade } from "../../actors/market/types.js";
 import type { OperatorTransactionKind } from "../../actors/ledger/types.js";
 import { assert, ticks, type Ticks } from "../../actors/units.js";
 import type { MarketShape } from "./steps.js";
+import type { TimeInForce } from "../../actors/market/time-in-force.js";
 
 /** The `n`th id of a kind; no two agree in the part that derived ids keep. */
 export function uuid(kind: number, n: number): string {

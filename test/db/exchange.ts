@@ -19,9 +19,10 @@ import type { LifecycleAction, MarketCommand, MarketReply } from "../../actors/m
 import type { EffectDelta, MarketDelta } from "../../actors/market/deltas.js";
 import { market } from "../../actors/market/market.js";
 import type { MarketState } from "../../actors/market/state.js";
-import type { Currency, FeeSchedule, Grade, TimeInForce, Voids } from "../../actors/market/types.js";
+import type { Currency, FeeSchedule, Grade, Voids } from "../../actors/market/types.js";
 import { contracts, millicents, ticks, type Ticks } from "../../actors/units.js";
 import type { AnyDelta, Entry } from "../../stream/log/ports.js";
+import type { TimeInForce } from "../../actors/market/time-in-force.js";
 
 export const FEE: FeeSchedule = { coefficientPpm: 60_000, makerCreditPpm: 500_000, charged: "ALWAYS" };
 

@@ -40,6 +40,8 @@ import { LogTail } from "../../stream/log/tail.js";
 import { Worker } from "../../stream/runtime/worker.js";
 import { holdToDocument } from "./documented.js";
 import { freshDatabase, freshRedis } from "./servers.js";
+import { MAX_OPEN_ORDERS } from "../../actors/limits.js";
+import { MAX_CONTRACTS } from "../../actors/units.js";
 
 export interface StackOptions {
   /** Whether keys have their published buckets (default: every request is granted). */
@@ -176,7 +178,7 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
     operator: OPERATOR,
     dataDir: "",
     server: { connections: 20_000, headersMs: 5_000, requestMs: 10_000, ...options.server },
-    limits: { openOrders: 20_000, positionContracts: 2_147_483_647, ...options.limits },
+    limits: { openOrders: MAX_OPEN_ORDERS, positionContracts: MAX_CONTRACTS, ...options.limits },
     geoIpFiles: options.geoIpFiles ?? [],
     settlementApprovals: options.settlementApprovals ?? 1,
     edge: { ...EDGE, ...options.edge },

@@ -18,12 +18,12 @@ import {
   eventActions,
   events,
   games,
-  type EventAction,
   type EventStatus,
   type EventType,
 } from "../../schema/catalog.js";
 import { markets } from "../../schema/markets.js";
 import { upsertCompetitor, type Competitor, type Team } from "./competitors.js";
+import type { EventAction } from "../../../stream/jobs/event-actions.js";
 
 export interface Game {
   readonly gameId: string;

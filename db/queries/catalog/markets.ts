@@ -1,7 +1,14 @@
 /** Markets as the projector knows them (contract sections 4, 5, 7 and 8). */
 
 import { and, eq, getTableColumns, inArray, isNotNull, ne, or, type SQL } from "drizzle-orm";
-import { CURRENCIES, type Currency, type FeeSchedule, type Grade } from "../../../actors/market/types.js";
+import {
+  CURRENCIES,
+  type Currency,
+  type FeeSchedule,
+  type Grade,
+  type Voids,
+  type MarketStatus,
+} from "../../../actors/market/types.js";
 import { millicents, ticks, type Millicents, type Ticks } from "../../../actors/units.js";
 import type { Queries } from "../../database.js";
 import {
@@ -39,11 +46,11 @@ export interface MarketRecord {
   readonly description: string;
   readonly strike: string | null;
   readonly playerId: string | null;
-  readonly voids: "PUSH" | "FMV";
+  readonly voids: Voids;
   readonly fee: FeeSchedule;
   readonly liveDelayMs: number;
   readonly ticks: readonly Ticks[];
-  readonly status: "OPEN" | "CLOSED" | "SETTLED";
+  readonly status: MarketStatus;
   readonly live: boolean;
   readonly paused: boolean;
   readonly grade: Grade | null;

@@ -12,8 +12,9 @@ import {
   type PageRequest,
   type TimeBounds,
 } from "../../page.js";
-import { orders, type OrderStatus } from "../../schema/wallets.js";
+import { orders } from "../../schema/wallets.js";
 import { inMarkets, type MarketScope } from "./market-scope.js";
+import type { OrderStatus } from "../../../actors/ledger/types.js";
 
 export type OrderRecord = typeof orders.$inferSelect;
 

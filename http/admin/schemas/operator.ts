@@ -1,13 +1,17 @@
 /** Bodies, queries and answers of the operator's routes (contract section 8). */
 
 import { z } from "zod";
-import { COLLATERAL_POLICIES } from "../../../actors/ledger/types.js";
+import { COLLATERAL_POLICIES, OPERATOR_TRANSACTION_KINDS } from "../../../actors/ledger/types.js";
+import { MAX_LIVE_DELAY_MS, MAX_OUTCOMES } from "../../../actors/limits.js";
+import { OPERATOR_ACTIONS } from "../../../actors/market/commands.js";
+import { FEE_PERIODS, MARKET_STATUSES, VOID_KINDS } from "../../../actors/market/types.js";
 import { KYC_STATUSES, TRADER_STATES } from "../../../db/schema/accounts.js";
-import { EVENT_ACTIONS, EVENT_STATUSES, EVENT_TYPES } from "../../../db/schema/catalog.js";
+import { EVENT_STATUSES, EVENT_TYPES } from "../../../db/schema/catalog.js";
 import { STRIKE_REQUEST_STATUSES } from "../../../db/schema/emm.js";
 import {
   Amount,
   commaList,
+  oneOf,
   Currency,
   MoneyText,
   Ms,
@@ -17,6 +21,7 @@ import {
   Uuid,
 } from "../../request/fields.js";
 import { CatalogEvent, Market, MarketOutcome } from "../../surface-a/schemas/catalog.js";
+import { EVENT_ACTIONS } from "../../../stream/jobs/event-actions.js";
 
 const Team = z.strictObject({
   name: Text(100),
@@ -72,14 +77,14 @@ const Share = z
 const FeeBody = z.strictObject({
   coefficient: Share,
   makerCredit: Share,
-  charged: z.enum(["ALWAYS", "WHEN_LIVE"], "must be ALWAYS or WHEN_LIVE"),
+  charged: oneOf(FEE_PERIODS),
 });
 export type FeeBody = z.output<typeof FeeBody>;
 
 const LiveDelay = z
   .int("must be a whole number of ms")
   .min(0, "must not be negative")
-  .max(60_000, "is at most 60000");
+  .max(MAX_LIVE_DELAY_MS, `is at most ${MAX_LIVE_DELAY_MS}`);
 
 export const NewMarketBody = z.strictObject({
   eventId: Uuid,
@@ -89,7 +94,7 @@ export const NewMarketBody = z.strictObject({
     .string("must be a decimal string")
     .regex(/^-?\d{1,9}(\.\d{1,3})?$/, "must be a decimal string, such as -3.5")
     .optional(),
-  voids: z.enum(["PUSH", "FMV"], "must be PUSH or FMV"),
+  voids: oneOf(VOID_KINDS),
   fee: FeeBody.optional(),
   liveDelayMs: LiveDelay.default(0),
   playerId: Uuid.optional(),
@@ -99,7 +104,7 @@ export const NewMarketBody = z.strictObject({
       "must be a list of outcomes",
     )
     .min(2, "must have at least two outcomes")
-    .max(64, "must have at most 64 outcomes"),
+    .max(MAX_OUTCOMES, `must have at most ${MAX_OUTCOMES} outcomes`),
   open: z.boolean("must be true or false").default(true),
 });
 export type NewMarketBody = z.output<typeof NewMarketBody>;
@@ -111,7 +116,7 @@ export const MarketPatchBody = z
   })
   .refine((patch) => Object.keys(patch).length > 0, "must change something");
 export const MarketStatusBody = z.strictObject({
-  action: z.enum(["open", "close", "pause", "resume"], "must be open, close, pause or resume"),
+  action: oneOf(OPERATOR_ACTIONS),
 });
 
 export const AdminMarket = Market.extend({
@@ -127,7 +132,7 @@ export const AdminMarketsQuery = z.strictObject({
   ...PageQuery,
   event: Uuid.optional(),
   league: commaList(z.string()).optional(),
-  status: commaList(z.enum(["OPEN", "CLOSED", "SETTLED"], "must be OPEN, CLOSED or SETTLED")).optional(),
+  status: commaList(oneOf(MARKET_STATUSES)).optional(),
 });
 
 /** A settlement price: thousandths from 0 to 1000. */
@@ -206,15 +211,12 @@ export const StateBody = z.strictObject({
   reason: Text(500),
 });
 export const CollateralBody = z.strictObject({
-  policy: z.enum(COLLATERAL_POLICIES, "must be hold or net"),
+  policy: oneOf(COLLATERAL_POLICIES),
   subaccountKeyId: Uuid,
 });
 export const Collateral = z.strictObject({ policy: z.enum(COLLATERAL_POLICIES) });
 export const TransactionBody = z.strictObject({
-  kind: z.enum(
-    ["DEPOSIT", "WITHDRAWAL", "CREDIT", "CREDIT_RECLAIM", "ADJUSTMENT", "FORWARDING"],
-    "must be DEPOSIT, WITHDRAWAL, CREDIT, CREDIT_RECLAIM, ADJUSTMENT or FORWARDING",
-  ),
+  kind: oneOf(OPERATOR_TRANSACTION_KINDS),
   amount: Amount.refine((amount) => amount !== 0, "must not be zero"),
   currency: Currency,
   reason: Text(500),

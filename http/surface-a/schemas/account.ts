@@ -2,7 +2,18 @@
 
 import { z } from "zod";
 import { ALGORITHMS, KYC_STATUSES, ROLES, SCOPES, TRADER_STATES } from "../../../db/schema/accounts.js";
-import { Amount, BoundsQuery, Currency, MoneyText, Ms, PageQuery, Text, Uuid } from "../../request/fields.js";
+import {
+  Amount,
+  BoundsQuery,
+  Currency,
+  MoneyText,
+  Ms,
+  PageQuery,
+  Text,
+  Uuid,
+  oneOf,
+} from "../../request/fields.js";
+import { TRANSFER_DIRECTIONS, TRANSFER_STATUSES, TRANSACTION_KINDS } from "../../../actors/ledger/types.js";
 
 const Algorithm = z.enum(ALGORITHMS, "must be Ed25519 or P-256");
 const PublicKey = z.string("must be an SPKI PEM, newlines included").max(4_096, "is too long for a key");
@@ -49,14 +60,14 @@ export const Balance = z.strictObject({
 });
 
 export const TransferBody = z.strictObject({
-  direction: z.enum(["fund", "defund"], "must be fund or defund"),
+  direction: oneOf(TRANSFER_DIRECTIONS),
   amount: Amount.refine((amount) => amount > 0, "must be more than zero"),
   clientTransferId: Text(64).optional(),
 });
 export const Transfer = z.strictObject({
   transferId: z.uuid(),
-  status: z.enum(["Requested", "Applied", "Rejected"]),
-  direction: z.enum(["fund", "defund"]),
+  status: z.enum(["Requested", ...TRANSFER_STATUSES]),
+  direction: z.enum(TRANSFER_DIRECTIONS),
   amount: MoneyText,
   actualBalance: MoneyText.nullable(),
   clientTransferId: z.string().nullable(),
@@ -65,21 +76,6 @@ export const Transfer = z.strictObject({
 });
 export type Transfer = z.output<typeof Transfer>;
 export const AccountTransfer = Transfer.extend({ subaccountKeyId: z.uuid() });
-
-export const TRANSACTION_KINDS = [
-  "FILL",
-  "FEE",
-  "MAKER_CREDIT",
-  "SETTLEMENT",
-  "TRANSFER_IN",
-  "TRANSFER_OUT",
-  "DEPOSIT",
-  "WITHDRAWAL",
-  "CREDIT",
-  "CREDIT_RECLAIM",
-  "ADJUSTMENT",
-  "FORWARDING",
-] as const;
 
 export const TransactionsQuery = z.strictObject({
   ...PageQuery,

@@ -12,6 +12,7 @@ import {
   Uuid,
   WirePrice,
 } from "../../request/fields.js";
+import { FEE_PERIODS, MARKET_STATUSES, VOID_KINDS } from "../../../actors/market/types.js";
 
 const EventStatus = z.enum(EVENT_STATUSES, `must be one of ${EVENT_STATUSES.join(", ")}`);
 const Name = z.string().min(1, "names an empty value").max(100, "is too long");
@@ -73,7 +74,7 @@ const Share = z.string().regex(/^\d+(\.\d{1,6})?$/);
 export const Fee = z.strictObject({
   coefficient: Share,
   makerCredit: Share,
-  charged: z.enum(["ALWAYS", "WHEN_LIVE"]),
+  charged: z.enum(FEE_PERIODS),
 });
 export type Fee = z.output<typeof Fee>;
 
@@ -84,8 +85,8 @@ export const Market = z.strictObject({
   eventId: z.uuid(),
   marketType: z.string(),
   strike: z.string().optional(),
-  status: z.enum(["OPEN", "CLOSED", "SETTLED"]),
-  voids: z.enum(["PUSH", "FMV"]),
+  status: z.enum(MARKET_STATUSES),
+  voids: z.enum(VOID_KINDS),
   description: z.string(),
   startsTs: Ms,
   fee: Fee,

@@ -10,11 +10,14 @@ import {
   WirePrice,
   MoneyText,
   commaList,
+  oneOf,
   pageOf,
 } from "../../request/fields.js";
-import { ORDER_STATUSES } from "../../../db/schema/wallets.js";
+import { SELF_TRADE_MODES } from "../../../actors/market/types.js";
+import { TIMES_IN_FORCE } from "../../../actors/market/time-in-force.js";
+import { ORDER_STATUSES } from "../../../actors/ledger/types.js";
 
-const TimeInForce = z.enum(["GTC", "GTT", "IOC", "FOK", "PO"], "must be GTC, GTT, IOC, FOK or PO");
+const TimeInForce = oneOf(TIMES_IN_FORCE);
 
 /**
  * The shape of an order. Its price, quantity and `ttl` are judged by the rules of trading, order by order, so that one
@@ -28,9 +31,7 @@ export const PlaceOrder = z.strictObject({
   ttl: z.number("must be a number of ms").optional(),
   clientId: Uuid.optional(),
   currency: Currency.default("CASH"),
-  selfTrade: z
-    .enum(["wash", "cancel_taker", "cancel_maker"], "must be wash, cancel_taker or cancel_maker")
-    .default("wash"),
+  selfTrade: oneOf(SELF_TRADE_MODES).default("wash"),
   notAfter: z.int("must be a time in Unix ms").nonnegative().optional(),
   groupId: Uuid.optional(),
 });

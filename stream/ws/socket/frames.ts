@@ -6,6 +6,8 @@
 
 import { z } from "zod";
 import { CHANNELS, PRIVATE_CHANNELS } from "../channels.js";
+import { MARKET_STATUSES, LIFECYCLE_KINDS } from "../../../actors/market/types.js";
+import { TIMES_IN_FORCE } from "../../../actors/market/time-in-force.js";
 
 const id = z.uuid();
 const seq = z
@@ -22,21 +24,10 @@ const nonce = z.int().min(1).describe("Nonce of the request that this frame answ
 const currency = z.literal("COIN").optional().describe("Present only in the COIN book.");
 const level = z.strictObject({ price, qty, currency });
 const channel = z.enum(CHANNELS);
-const status = z.enum(["OPEN", "CLOSED", "SETTLED"]);
+const status = z.enum(MARKET_STATUSES);
 
 export const LifecycleDelta = z.strictObject({
-  kind: z.enum([
-    "OPEN",
-    "CLOSE",
-    "GRADE",
-    "REMEDIATE",
-    "START",
-    "END",
-    "GOLIVE",
-    "UNLIVE",
-    "PAUSE",
-    "RESUME",
-  ]),
+  kind: z.enum(LIFECYCLE_KINDS),
   status: status.describe("Market status after the transition."),
 });
 
@@ -72,7 +63,7 @@ export const OpenOrder = z.strictObject({
   outcomeId: id,
   price,
   qty: qty.describe("Resting contracts."),
-  tif: z.enum(["GTC", "GTT", "IOC", "FOK", "PO"]),
+  tif: z.enum(TIMES_IN_FORCE),
   expiresAt: ts.optional(),
   currency,
 });

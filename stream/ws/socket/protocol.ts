@@ -11,8 +11,6 @@ export const MAX_REQUEST_BYTES = 65_536;
 export const MAX_WATCHED_MARKETS = 2_048;
 /** Maximum charge of one request, in tokens of the `stream` bucket. */
 export const MAX_CHARGE = 512;
-/** Maximum number of orders or order ids in one request. */
-export const MAX_BATCH = 256;
 
 const uuid = z
   .string()

@@ -1,6 +1,6 @@
 /** Session of one socket: ordered requests, nonces, rate limit, heartbeats and closing (contract section 6). */
 
-import { MAX_BATCH, parseRequest, Refusal, type Request } from "./protocol.js";
+import { parseRequest, Refusal, type Request } from "./protocol.js";
 import type { Socket } from "node:net";
 import { WebSocket } from "ws";
 import { Unavailable } from "../../log/ports.js";
@@ -11,6 +11,7 @@ import type { Bucket, Caller, CancelAllFilter, Queries, QueryAnswer, Refused } f
 import { CancelOnDisconnect, type CancelOnDisconnectPorts } from "./cancel-on-disconnect.js";
 import { type Shared, Subscriptions } from "./subscriptions.js";
 import { unreachable } from "../../../actors/unreachable.js";
+import { MAX_BATCH } from "../../../actors/limits.js";
 
 const REQUESTS_PER_SECOND = 50;
 /** Requests refused for the rate after which a socket is closed; each request within the rate takes one off. */

@@ -2,7 +2,7 @@
 
 import { LEDGER_SHARDS, ledgerActor, ledgerShardOf } from "../../../actors/actor.js";
 import type { LedgerDelta, WalletOrderDelta } from "../../../actors/ledger/deltas.js";
-import type { WalletSnapshot } from "../../../actors/ledger/types.js";
+import type { WalletSnapshot, OrderStatus } from "../../../actors/ledger/types.js";
 import type { CancelReason, RejectReason } from "../../../actors/market/types.js";
 import { assert } from "../../../actors/units.js";
 import { unreachable } from "../../../actors/unreachable.js";
@@ -23,7 +23,7 @@ const TERMINAL_ORDERS = 50_000;
 /** Terminal status of an order. */
 export interface TerminalOrder {
   readonly orderId: string;
-  readonly status: "FILLED" | "CANCELED" | "REJECTED";
+  readonly status: Exclude<OrderStatus, "PENDING" | "OPEN">;
   readonly reason?: CancelReason | RejectReason | undefined;
 }
 
