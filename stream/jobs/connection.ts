@@ -1,8 +1,8 @@
-/** BullMQ's own connections to Redis. They differ from the log's, which must never wait or resend by itself. */
+/** Redis connections of BullMQ, apart from those of the log, which must never wait or resend by themselves. */
 
 import { Cluster, Redis, type RedisOptions } from "ioredis";
 
-/** All job keys carry one hash tag, because BullMQ's scripts touch many of them at once. */
+/** Prefix of all job keys: one hash tag, because the scripts of BullMQ touch many of the keys at once. */
 export const JOBS_PREFIX = "{jobs}";
 
 const COMMON: RedisOptions = {
@@ -12,13 +12,13 @@ const COMMON: RedisOptions = {
 };
 
 const BY_USE: Record<"enqueue" | "work", RedisOptions> = {
-  // Whoever enqueues wants a yes or a no soon; the sweep makes up for a no.
+  // A caller that enqueues needs an answer soon; after a failure the sweep enqueues the job.
   enqueue: { ...COMMON, maxRetriesPerRequest: 1, commandTimeout: 3_000 },
-  // BullMQ insists: a worker waits for Redis for as long as it takes.
+  // BullMQ requires this of a worker: it waits for Redis without a limit.
   work: { ...COMMON, maxRetriesPerRequest: null },
 };
 
-/** Opens a connection. `redisUrl` is one URL, or a comma list of nodes of a Redis Cluster. */
+/** Opens a connection. `redisUrl` is one URL, or a comma-separated list of the nodes of a Redis Cluster. */
 export function connectJobs(redisUrl: string, use: "enqueue" | "work"): Redis | Cluster {
   const nodes = redisUrl.split(",");
   const options = BY_USE[use];
@@ -26,7 +26,7 @@ export function connectJobs(redisUrl: string, use: "enqueue" | "work"): Redis | 
     nodes.length === 1
       ? new Redis(redisUrl, options)
       : new Cluster(nodes, { redisOptions: options, clusterRetryStrategy: COMMON.retryStrategy });
-  // Without a listener a refused connection would be thrown; the commands that fail tell the same.
+  // An `error` event without a listener would throw. Failed commands report the same errors.
   connection.on("error", () => undefined);
   return connection;
 }

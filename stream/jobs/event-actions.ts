@@ -1,27 +1,29 @@
-/** What an event's step asks of its markets (contract section 4, the table of actions). */
+/** Carries an action on an event out in the markets of the event (contract section 4.2). */
 
 import { randomUUID } from "node:crypto";
 import type { LifecycleAction, MarketCommand, MarketReply } from "../../actors/market/commands.js";
 import type { Voids } from "../../actors/market/types.js";
 import type { Exchange } from "../log/ports.js";
 
-/** The steps of an event that an operator requests. */
+/** Actions on an event, as an operator requests them. */
 export const EVENT_ACTIONS = ["open", "close", "golive", "unlive", "delay", "finalise", "cancel"] as const;
 export type EventAction = (typeof EVENT_ACTIONS)[number];
 
-/** An event's step that its markets have not all followed. */
+/** An action on an event that some of its markets may not have followed yet. */
 export interface EventStep {
-  /** The step's own number: the same step sent again takes effect once. */
+  /** Identity of the step: the same step sent again takes effect once. */
   readonly actionId: number;
   readonly eventId: string;
   readonly action: EventAction;
 }
 
+/** A market of an event, with its kind of void. */
 export interface EventMarket {
   readonly marketId: string;
   readonly voids: Voids;
 }
 
+/** Lifecycle actions that each action on an event sends to its markets. */
 const STEPS: Readonly<Record<EventAction, readonly LifecycleAction[]>> = {
   open: ["open"],
   close: ["close"],
@@ -32,15 +34,15 @@ const STEPS: Readonly<Record<EventAction, readonly LifecycleAction[]>> = {
   cancel: ["close"],
 };
 
-/** Markets told at once. */
+/** Number of markets that receive the step at the same time. */
 const PARALLEL = 16;
-/** Longer than it takes the sweep to drive a step again. */
+/** Time that a market remembers its answer, longer than the sweep takes to send a step again, in ms. */
 const REMEMBER_MS = 60_000;
 
 /**
- * Has every market of the event follow the step. Markets whose own state does not allow it (a graded one does not
- * open) stay as they are. Gives the markets that a cancelled event leaves to be settled. Throws `Unavailable` when
- * not all could be told; driving the step again is safe.
+ * Sends the step to every market of the event. A market whose own state does not allow it stays as it is: a graded
+ * market does not open. Returns the markets that a canceled event leaves to be settled. Throws `Unavailable` when some
+ * market did not answer; the step may be sent again.
  */
 export async function driveEventStep(
   exchange: Exchange,
@@ -49,7 +51,7 @@ export async function driveEventStep(
 ): Promise<readonly { marketId: string; settlementId: string }[]> {
   const graded: { marketId: string; settlementId: string }[] = [];
   const waiting = [...markets];
-  const publish = async (): Promise<void> => {
+  const sendToNext = async (): Promise<void> => {
     for (let market = waiting.pop(); market !== undefined; market = waiting.pop()) {
       const { marketId, voids } = market;
       await send(exchange, step, marketId, { kind: "lifecycle", actions: STEPS[step.action] });
@@ -60,10 +62,11 @@ export async function driveEventStep(
         graded.push({ marketId, settlementId: reply.settlementId });
     }
   };
-  await Promise.all(Array.from({ length: PARALLEL }, publish));
+  await Promise.all(Array.from({ length: PARALLEL }, sendToNext));
   return graded;
 }
 
+/** Sends a command of a step to a market. The command id makes a repeat of the step take effect once. */
 async function send(
   exchange: Exchange,
   step: EventStep,

@@ -1,4 +1,4 @@
-/** The `jobs` role: workers on the queues. BullMQ only drives; what is paid is the market actor's to know. */
+/** Workers of the `jobs` role. BullMQ only drives them; the market actor alone decides and remembers payouts. */
 
 import { Queue, UnrecoverableError, Worker } from "bullmq";
 import type { Logger } from "../log/logger.js";
@@ -8,38 +8,41 @@ import { retryPauseMs, SETTLEMENT_QUEUE, SWEEP_QUEUE } from "./queues.js";
 import { NothingToSettle, settleMarket, type SettlementJob } from "./settlement.js";
 import { sweep, type SweepPorts } from "./sweep.js";
 
+/** Everything the workers depend on. */
 export interface JobsOptions {
   readonly redisUrl: string;
   readonly exchange: Exchange;
   readonly ports: SweepPorts & {
-    /** A market is through: its event may be as well. */
+    /** Called when a market is settled: its event may now be settled too. */
     marketSettled(job: SettlementJob): Promise<void>;
   };
   readonly log: Logger;
-  /** Keeps tests apart. */
+  /** Prefix of the job keys; tests set it to stay apart from each other. */
   readonly prefix?: string | undefined;
+  /** Interval of the sweep, in ms (default 3,000). */
   readonly sweepEveryMs?: number | undefined;
-  /** How long a job of a process that died is left alone, ms (default 10,000). */
+  /** Time after which a job of a process that died is taken over, in ms (default 10,000). */
   readonly lockMs?: number | undefined;
 }
 
+/** The running workers. */
 export interface RunningJobs {
-  /** Lets the jobs under way come to the end of their step. */
+  /** Stops the workers after the current step of each job. */
   stop(): Promise<void>;
 }
 
 const SWEEP_EVERY_MS = 3_000;
 const LOCK_MS = 10_000;
-/** Settlements at once in this process. */
+/** Number of settlements that this process drives at the same time. */
 const SETTLEMENTS = 8;
 
-/** Starts working; resolves once Redis has answered. */
+/** Starts the workers. Resolves once Redis has answered. */
 export async function startJobs(options: JobsOptions): Promise<RunningJobs> {
   const { redisUrl, exchange, ports, log } = options;
   const prefix = options.prefix ?? JOBS_PREFIX;
   const lockMs = options.lockMs ?? LOCK_MS;
   const connection = connectJobs(redisUrl, "work");
-  // A process that died must never make a job fail for good, so stalling is not counted.
+  // A process that dies must never make a job fail for good, so the number of stalls is not limited.
   const common = {
     connection,
     prefix,
@@ -55,7 +58,7 @@ export async function startJobs(options: JobsOptions): Promise<RunningJobs> {
       try {
         await settleMarket(exchange, job.data.marketId, async (progress) => {
           await job.updateProgress({ ...progress });
-          // Given back to the queue, the job goes on in another process.
+          // The error returns the job to the queue, and another process continues it.
           if (stopping.signal.aborted) throw new Error("this process is stopping");
         });
       } catch (error) {
@@ -67,13 +70,13 @@ export async function startJobs(options: JobsOptions): Promise<RunningJobs> {
     { ...common, concurrency: SETTLEMENTS, settings: { backoffStrategy: retryPauseMs } },
   );
   settlements.on("failed", (job, error) =>
-    log.warn({ err: error, job: job?.data }, "a settlement is put off"),
+    log.warn({ err: error, job: job?.data }, "a settlement failed and will be retried"),
   );
-  settlements.on("completed", ({ data }) => log.info({ job: data }, "a settlement is through"));
+  settlements.on("completed", ({ data }) => log.info({ job: data }, "a settlement is finished"));
 
   const sweepQueue = new Queue(SWEEP_QUEUE, { connection, prefix });
   const sweeps = new Worker(SWEEP_QUEUE, () => sweep(ports, log, Date.now()), common);
-  const onError = (error: Error): void => log.warn({ err: error }, "the job queues do not answer");
+  const onError = (error: Error): void => log.warn({ err: error }, "the job queues failed");
   settlements.on("error", onError);
   sweeps.on("error", onError);
   sweepQueue.on("error", onError);

@@ -1,4 +1,4 @@
-/** The queues, for those who put work into them. */
+/** Names of the queues, and the side that adds jobs to them. */
 
 import { Queue } from "bullmq";
 import { connectJobs, JOBS_PREFIX } from "./connection.js";
@@ -7,7 +7,7 @@ import type { SettlementJob } from "./settlement.js";
 export const SETTLEMENT_QUEUE = "settlement";
 export const SWEEP_QUEUE = "sweep";
 
-/** Tried for ever, in effect; and a market whose job has left the queue may get another. */
+/** In effect a job is retried for ever. A job that has ended is removed, so that its market can get another one. */
 const JOB_OPTIONS = {
   attempts: 1_000_000_000,
   backoff: { type: "custom" },
@@ -18,27 +18,28 @@ const JOB_OPTIONS = {
 const RETRY_MIN_MS = 200;
 const RETRY_MAX_MS = 15_000;
 
-/** The pause before attempt number `attempt`, ms. */
+/** Returns the pause before attempt number `attempt`, in ms. */
 export function retryPauseMs(attempt: number): number {
   return Math.min(RETRY_MIN_MS * 2 ** Math.min(attempt - 1, 10), RETRY_MAX_MS);
 }
 
-/** One job per settlement, and one per remediation of it, however often it is asked for. */
+/** Returns the id of a job: one per settlement and one per remediation of it, however often it is enqueued. */
 export function settlementJobId({ settlementId, remediating }: SettlementJob): string {
   return remediating ? `${settlementId}-remediation` : settlementId;
 }
 
+/** The queue of settlements. */
 export interface SettlementQueue {
-  /** Has the market settled soon. Enqueuing twice is one job. Rejects when Redis does not answer. */
+  /** Enqueues the settlement of a market; a second call makes no second job. Rejects when Redis does not answer. */
   enqueue(job: SettlementJob): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Opens the settlement queue; `prefix` keeps tests apart. */
+/** Opens the settlement queue; tests set `prefix` to stay apart from each other. */
 export function openSettlementQueue(redisUrl: string, prefix = JOBS_PREFIX): SettlementQueue {
   const connection = connectJobs(redisUrl, "enqueue");
   const queue = new Queue<SettlementJob>(SETTLEMENT_QUEUE, { connection, prefix, skipWaitingForReady: true });
-  // What fails is told to whoever enqueues.
+  // Failures reject `enqueue`, so the event needs no other handling.
   queue.on("error", () => undefined);
   return {
     async enqueue(job) {

@@ -1,25 +1,27 @@
-/** Driving a market through its settlement, or through taking one back (contract section 4). */
+/** Drives a market through its settlement or its remediation (contract section 4.8). */
 
 import type { MarketRefusal } from "../../actors/market/commands.js";
 import type { Exchange } from "../log/ports.js";
 
-/** Wallets paid by one command: its effects are one entry of the market and one message per ledger. */
+/** Number of wallets that one command pays. Its effects are one entry of the market and one message per ledger. */
 export const WALLETS_PER_COMMAND = 500;
 
+/** A settlement to be driven. */
 export interface SettlementJob {
   readonly marketId: string;
   readonly eventId: string;
   readonly settlementId: string;
-  /** Payouts are being taken back, not made. */
+  /** True when payouts are taken back, false when they are made. */
   readonly remediating: boolean;
 }
 
+/** Number of wallets paid so far, and of wallets in all. */
 export interface SettlementProgress {
   readonly paid: number;
   readonly wallets: number;
 }
 
-/** The market has nothing to settle, so trying again cannot help. */
+/** Thrown when the market has nothing to settle, so that a retry cannot help. */
 export class NothingToSettle extends Error {
   override readonly name = "NothingToSettle";
   constructor(marketId: string, refusal: MarketRefusal) {
@@ -28,8 +30,9 @@ export class NothingToSettle extends Error {
 }
 
 /**
- * Tells the market to pay, some wallets at a time, until it says that it is through. What was paid is known to the
- * market alone, so beginning again after a crash goes on where it was. Throws `Unavailable`, `NothingToSettle`.
+ * Sends `settle` to the market, for some wallets at a time, until the market answers that it is done. Only the market
+ * remembers what was paid, so a new start after a crash continues where it stopped. Throws `Unavailable` and
+ * `NothingToSettle`.
  */
 export async function settleMarket(
   exchange: Exchange,

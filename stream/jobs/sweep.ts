@@ -1,40 +1,40 @@
-/** Picks up what a crash left lying: settlements nobody enqueued, event steps nobody finished. */
+/** Continues work that a crash interrupted: settlements that were not enqueued, event steps that were not finished. */
 
 import type { Logger } from "../log/logger.js";
 import type { EventStep } from "./event-actions.js";
 import type { SettlementJob } from "./settlement.js";
 
-/** What the sweep looks at and sets going; the composition root hands it in. */
+/** Queries and actions of the sweep, implemented by the composition root. */
 export interface SweepPorts {
-  /** Markets whose settlement, or its remediation, is not through. */
+  /** Returns the markets whose settlement or remediation is not finished. */
   unsettled(): Promise<readonly SettlementJob[]>;
   enqueue(job: SettlementJob): Promise<void>;
-  /** Event steps written before `beforeTs` (Unix ms) that nobody has finished. */
+  /** Returns the unfinished event steps that were written before `beforeTs` (Unix ms). */
   unfinishedSteps(beforeTs: number): Promise<readonly EventStep[]>;
-  /** Has the markets follow the step and marks it finished. */
+  /** Sends the step to its markets and marks it finished. */
   finishStep(step: EventStep): Promise<void>;
-  /** Turns FINAL events whose markets are all settled into SETTLED. */
+  /** Sets FINAL events whose markets are all settled to SETTLED. */
   settleFinalEvents(): Promise<void>;
 }
 
-/** A step younger than this is still in the hands of whoever took it. */
+/** Age below which a step is left to the request that wrote it, in ms. */
 const STEP_GRACE_MS = 5_000;
 
-/** Looks once. One thing that fails does not keep the others from being tried; the next sweep tries it again. */
+/** Runs one sweep. A failure does not stop the rest of the sweep, and the next sweep tries again. */
 export async function sweep(ports: SweepPorts, log: Logger, nowMs: number): Promise<void> {
-  const attempt = async (what: string, result: () => Promise<void>): Promise<void> => {
+  const attempt = async (name: string, task: () => Promise<void>): Promise<void> => {
     try {
-      await result();
+      await task();
     } catch (error) {
-      log.warn({ err: error }, `sweep: ${what} failed`);
+      log.warn({ err: error }, `the sweep failed at ${name}`);
     }
   };
-  await attempt("looking for unsettled markets", async () => {
+  await attempt("reading unsettled markets", async () => {
     for (const job of await ports.unsettled()) {
       await attempt(`enqueuing the settlement of ${job.marketId}`, () => ports.enqueue(job));
     }
   });
-  await attempt("looking for unfinished event steps", async () => {
+  await attempt("reading unfinished event steps", async () => {
     for (const step of await ports.unfinishedSteps(nowMs - STEP_GRACE_MS)) {
       await attempt(`step ${step.actionId} of event ${step.eventId}`, () => ports.finishStep(step));
     }

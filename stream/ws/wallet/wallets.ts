@@ -109,7 +109,7 @@ export class Wallets {
     }
     try {
       await this.#catchUp(shard, wallet, cached.feed, since);
-      const missed = await this.#readForgotten(shard, wallet, cached.feed, since);
+      const missed = await this.#readOlder(shard, wallet, cached.feed, since);
       return {
         feed: cached.feed,
         missed: (channel, seq) => missedBatches(cached.feed, missed, channel, seq),
@@ -167,32 +167,32 @@ export class Wallets {
   async #catchUp(shard: number, wallet: string, feed: WalletFeed, since: PrivateSince): Promise<void> {
     const isAhead = (channel: PrivateChannel): boolean => (since[channel] ?? 0) > feed.seq(channel);
     if (!PRIVATE_CHANNELS.some(isAhead)) return;
-    const snapshot = await this.#ask(shard, wallet);
+    const snapshot = await this.#readWallet(shard, wallet);
     const waits = PRIVATE_CHANNELS.filter((channel) => (since[channel] ?? 0) <= snapshot[channel].seq);
     for (const channel of waits) await waitForSeq(feed, channel, since[channel] ?? 0);
   }
 
-  async #ask(shard: number, wallet: string): Promise<WalletSnapshot> {
+  async #readWallet(shard: number, wallet: string): Promise<WalletSnapshot> {
     const reply = await this.#source.exchange.ledger(shard, { kind: "wallet", wallet });
     assert(reply.ok && reply.kind === "wallet", `ledger ${shard} did not return wallet ${wallet}`);
     return reply.wallet;
   }
 
   /** Reads from the log the batches that the feed no longer keeps. */
-  async #readForgotten(
+  async #readOlder(
     shard: number,
     wallet: string,
     feed: WalletFeed,
     since: PrivateSince,
   ): Promise<MissedBatches> {
-    const forgotten: Partial<Record<PrivateChannel, number>> = {};
+    const older: Partial<Record<PrivateChannel, number>> = {};
     for (const channel of PRIVATE_CHANNELS) {
       const seq = since[channel];
       if (seq !== undefined && seq < feed.seq(channel) && feed.since(channel, seq) === undefined)
-        forgotten[channel] = seq;
+        older[channel] = seq;
     }
-    if (Object.keys(forgotten).length === 0) return new Map();
-    return readMissed(this.#source, { shard, wallet, open: feed.orders }, forgotten);
+    if (Object.keys(older).length === 0) return new Map();
+    return readMissed(this.#source, { shard, wallet, open: feed.orders }, older);
   }
 
   async #follow(shard: number): Promise<void> {
@@ -296,7 +296,7 @@ export class Wallets {
   #openFeed(shard: number, wallet: string): CachedFeed {
     const { catalog, onError } = this.#source;
     const feed = new WalletFeed({
-      snapshot: () => this.#ask(shard, wallet),
+      snapshot: () => this.#readWallet(shard, wallet),
       market: (marketId) => catalog.market(marketId),
       onError,
       onFailed: (error) => {

@@ -6,6 +6,7 @@ import { generateKey, Signer } from "../../../http/client/signer.js";
 import { StreamError } from "../../../http/client/socket.js";
 import { StreamClient } from "../../../http/client/stream.js";
 import type { OpenOrder, OrdersDelta } from "../../../http/client/wire.js";
+import { until } from "../../support/until.js";
 
 const KEY = { keyId: "00000000-0000-4000-8000-000000000001", ...generateKey() };
 const MARKET = "market-1";
@@ -28,14 +29,6 @@ function bookDelta(seq: number, ...deltas: object[]): object {
 
 function bookSnapshot(nonce: number, seq: number, orders: object): object {
   return { ts: 1, nonce, subscribed: {}, snapshot: { [MARKET]: { eventId: "e", book: { seq, orders } } } };
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 5_000;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error("it did not come about in time");
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }
 
 describe("client: the stream", () => {

@@ -8,11 +8,12 @@ import { ticks } from "../../../actors/units.js";
 import { driveEventStep, type EventAction, type EventMarket } from "../../../stream/jobs/event-actions.js";
 import { Unavailable, type AskOptions, type Exchange } from "../../../stream/log/ports.js";
 
-/** The real market actor, in memory, which answers a repeated command id with its first answer. */
+/** Real market actors in memory, which answer a repeated command id with the first answer. */
 class Markets implements Exchange {
   readonly #states = new Map<string, ReturnType<typeof actor.create>>();
   readonly #answers = new Map<string, MarketReply>();
-  readonly told: string[] = [];
+  /** Kinds of the lifecycle deltas so far. */
+  readonly transitions: string[] = [];
   failing: string | undefined;
 
   add(voids: Voids, open = true): EventMarket {
@@ -37,7 +38,7 @@ class Markets implements Exchange {
         ticks: [ticks(500)],
       },
     });
-    this.told.length = 0;
+    this.transitions.length = 0;
     return { marketId, voids };
   }
 
@@ -51,7 +52,7 @@ class Markets implements Exchange {
     const state = this.#states.get(marketId);
     if (state === undefined) throw new Error("no such market");
     const { deltas, reply } = actor.decide(state, command, 1_000);
-    for (const delta of deltas) if (delta.type === "lifecycle") this.told.push(delta.kind);
+    for (const delta of deltas) if (delta.type === "lifecycle") this.transitions.push(delta.kind);
     if (reply === undefined) throw new Error("no answer");
     return reply;
   }
@@ -65,7 +66,7 @@ class Markets implements Exchange {
   }
 
   ledger(): Promise<never> {
-    return Promise.reject(new Error("an event step asked a ledger"));
+    return Promise.reject(new Error("an event step sent a command to a ledger"));
   }
 }
 
@@ -78,10 +79,10 @@ describe("event steps", () => {
     markets = new Markets();
   });
 
-  it("take every market along", async () => {
+  it("are followed by every market of the event", async () => {
     const game = [markets.add("PUSH"), markets.add("FMV")];
     await driveEventStep(markets, step("golive"), game);
-    expect(markets.told).to.deep.equal(["START", "GOLIVE", "START", "GOLIVE"]);
+    expect(markets.transitions).to.deep.equal(["START", "GOLIVE", "START", "GOLIVE"]);
     await driveEventStep(markets, step("unlive"), game);
     await driveEventStep(markets, step("close"), game);
     expect(game.map((market) => markets.state(market).status)).to.deep.equal(["CLOSED", "CLOSED"]);
@@ -89,7 +90,7 @@ describe("event steps", () => {
     expect(game.map((market) => markets.state(market).status)).to.deep.equal(["OPEN", "OPEN"]);
   });
 
-  it("push what can be pushed when the event is cancelled, and name it for settlement", async () => {
+  it("grade PUSH markets as pushed when the event is canceled, and return them for settlement", async () => {
     const [push, fair] = [markets.add("PUSH"), markets.add("FMV")];
     const graded = await driveEventStep(markets, step("cancel"), [push, fair]);
     expect(graded.map(({ marketId }) => marketId)).to.deep.equal([push.marketId]);
@@ -98,7 +99,7 @@ describe("event steps", () => {
     expect(markets.state(fair).status).to.equal("CLOSED");
   });
 
-  it("can be driven again after a market did not answer, and tell nothing twice", async () => {
+  it("can be sent again after a market did not answer, and take effect once", async () => {
     const [first, second] = [markets.add("PUSH"), markets.add("PUSH")];
     const finalise = step("finalise");
     markets.failing = second.marketId;
@@ -106,6 +107,6 @@ describe("event steps", () => {
     expect(failure).to.be.instanceOf(Unavailable);
     markets.failing = undefined;
     await driveEventStep(markets, finalise, [first, second]);
-    expect(markets.told).to.deep.equal(["END", "CLOSE", "END", "CLOSE"]);
+    expect(markets.transitions).to.deep.equal(["END", "CLOSE", "END", "CLOSE"]);
   });
 });

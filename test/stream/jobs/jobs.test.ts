@@ -6,9 +6,10 @@ import { Unavailable, type AskOptions, type Exchange } from "../../../stream/log
 import { startJobs, type JobsOptions, type RunningJobs } from "../../../stream/jobs/jobs.js";
 import { openSettlementQueue, retryPauseMs, type SettlementQueue } from "../../../stream/jobs/queues.js";
 import type { SettlementJob } from "../../../stream/jobs/settlement.js";
+import { until } from "../../support/until.js";
 import { freshRedis, type FreshRedis } from "../../support/servers.js";
 
-/** A market with wallets to pay, which remembers what it paid as the real one does. */
+/** A market with wallets to pay, which remembers its payments as the real market does. */
 class PayingMarket implements Exchange {
   readonly paidIn: number[] = [];
   paid = 0;
@@ -44,15 +45,7 @@ class PayingMarket implements Exchange {
   }
 
   ledger(): Promise<never> {
-    return Promise.reject(new Error("a job asked a ledger"));
-  }
-}
-
-async function until(what: () => boolean, timeoutMs = 8_000): Promise<void> {
-  const endMs = Date.now() + timeoutMs;
-  while (!what()) {
-    if (Date.now() > endMs) throw new Error(`not within ${timeoutMs} ms: ${what.toString()}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    return Promise.reject(new Error("a job sent a command to a ledger"));
   }
 }
 
@@ -105,7 +98,7 @@ describe("settlement jobs", () => {
     return jobs;
   }
 
-  it("pays 500 wallets at a time until the market is through, and then tells of it", async () => {
+  it("pays 500 wallets at a time until the market is done, and then calls marketSettled", async () => {
     const market = new PayingMarket(1_201);
     await start(market);
     const job = someJob();
@@ -124,7 +117,7 @@ describe("settlement jobs", () => {
     expect(settled).to.have.length(1);
   });
 
-  it("goes on trying while the market does not answer", async () => {
+  it("retries while the market does not answer", async () => {
     const market = new PayingMarket(700);
     market.unavailable = 3;
     await start(market);
@@ -133,7 +126,7 @@ describe("settlement jobs", () => {
     expect(market.paid).to.equal(700);
   });
 
-  it("gives up a market that has nothing to settle, and takes it up again when it has", async () => {
+  it("stops for a market that has nothing to settle, and can be enqueued again later", async () => {
     const market = new PayingMarket(10);
     market.graded = false;
     await start(market);
@@ -146,7 +139,7 @@ describe("settlement jobs", () => {
     expect(market.paidIn).to.deep.equal([10]);
   });
 
-  it("takes over the settlement of a process that died in the middle of it", async () => {
+  it("takes over the settlement of a process that died during it", async () => {
     const dying = new PayingMarket(1_000);
     dying.hangs = true;
     const market = new PayingMarket(1_000);
@@ -160,17 +153,17 @@ describe("settlement jobs", () => {
     expect(market.paid).to.equal(1_000);
   });
 
-  /** Takes a job off the queue as a worker does, and never renews its lock nor says another word. */
+  /** Starts a worker that takes a job from the queue, and then never renews its lock and never finishes it. */
   async function startDead(exchange: Exchange): Promise<{ hasTaken: Promise<void> }> {
     const { Worker } = await import("bullmq");
     const { connectJobs } = await import("../../../stream/jobs/connection.js");
     const connection = connectJobs(redis.url, "work");
-    let publish: () => void = () => undefined;
-    const hasTaken = new Promise<void>((resolve) => (publish = resolve));
+    let markTaken: () => void = () => undefined;
+    const hasTaken = new Promise<void>((resolve) => (markTaken = resolve));
     const worker = new Worker<SettlementJob>(
       "settlement",
       async (job) => {
-        publish();
+        markTaken();
         await exchange.market(job.data.marketId, { kind: "settle", limit: 1 });
       },
       { connection, prefix, lockDuration: 400, skipLockRenewal: true, skipStalledCheck: true },
@@ -185,17 +178,17 @@ describe("settlement jobs", () => {
     return { hasTaken };
   }
 
-  it("sweeps up settlements that were never enqueued, and steps that were never finished", async () => {
+  it("sweeps settlements that were never enqueued, and steps that were never finished", async () => {
     const lost = someJob();
     const step = { actionId: 7, eventId: lost.eventId, action: "close" as const };
-    const askedBefore: number[] = [];
+    const minimumAges: number[] = [];
     const finished: unknown[] = [];
     let finals = 0;
     const market = new PayingMarket(3);
     await start(market, {
       unsettled: () => Promise.resolve(market.paid < 3 ? [lost] : []),
       unfinishedSteps: (beforeTs) => {
-        askedBefore.push(Date.now() - beforeTs);
+        minimumAges.push(Date.now() - beforeTs);
         return Promise.resolve(finished.length === 0 ? [step] : []);
       },
       finishStep: (unfinished) => {
@@ -210,13 +203,13 @@ describe("settlement jobs", () => {
     await until(() => settled.length > 0 && finished.length > 0 && finals > 0);
     expect(settled[0]).to.deep.equal(lost);
     expect(finished).to.deep.equal([step]);
-    expect(Math.min(...askedBefore)).to.be.at.least(5_000);
+    expect(Math.min(...minimumAges)).to.be.at.least(5_000);
   });
 
-  it("sweeps on when one thing fails", async () => {
+  it("continues a sweep after a failure", async () => {
     let finals = 0;
     await start(new PayingMarket(1), {
-      unsettled: () => Promise.reject(new Error("Postgres is away")),
+      unsettled: () => Promise.reject(new Error("Postgres is down")),
       settleFinalEvents: () => {
         finals += 1;
         return Promise.resolve();
@@ -225,7 +218,7 @@ describe("settlement jobs", () => {
     await until(() => finals > 1);
   });
 
-  it("waits longer each time, but never long", () => {
+  it("waits longer before each attempt, at most 15 s", () => {
     expect([1, 2, 3, 50].map(retryPauseMs)).to.deep.equal([200, 400, 800, 15_000]);
   });
 });

@@ -6,11 +6,11 @@ import { Unavailable } from "../../../stream/log/ports.js";
 import { type Json, type TestServer, deltasOf, serve, trader } from "./client.js";
 import { ids, TestExchange } from "./exchange.js";
 import { order } from "./order.js";
-import { until } from "./timing.js";
+import { until } from "../../support/until.js";
 
 const [ann = "", bob = ""] = ids(2);
 
-describe("the bridge, for one's own orders", () => {
+describe("the bridge, for private channels and trading", () => {
   let exchange: TestExchange;
   let server: TestServer;
 
@@ -24,8 +24,8 @@ describe("the bridge, for one's own orders", () => {
     await server.close();
     expect(server.errors).to.deep.equal([]);
   });
-  describe("the caller's own orders and positions", () => {
-    it("come with a snapshot and stay the wallet's secret", async () => {
+  describe("orders and positions of the caller", () => {
+    it("start with a snapshot and are sent to no other wallet", async () => {
       const { marketId, outcomes } = exchange.createMarket(2);
       const [yes = "", no = ""] = outcomes.map(({ outcomeId }) => outcomeId);
       const resting = await order(exchange, ann, yes, "0.300", 2);
@@ -52,7 +52,7 @@ describe("the bridge, for one's own orders", () => {
       expect(server.charges).to.deep.equal(["stream 2", "stream 1"]);
     });
 
-    it("close the socket when some were lost for good", async () => {
+    it("close the socket when some deltas are lost", async () => {
       const client = await server.connect(trader(ann));
       await client.request("subscribe", { private: ["orders"] });
       const shard = ledgerActor(ledgerShardOf(ann));
@@ -93,7 +93,7 @@ describe("the bridge, for one's own orders", () => {
       expect(await unaffected.request("status", {})).to.have.property("status");
     });
 
-    it("close the sockets of their wallet alone when they do not fit it", async () => {
+    it("close only the sockets of their wallet when they do not fit its orders", async () => {
       const { marketId, outcomes } = exchange.createMarket(2);
       const [friend = ""] = ids(1_000).filter((id) => ledgerShardOf(id) === ledgerShardOf(ann));
       const [client, unaffected] = [await server.connect(trader(ann)), await server.connect(trader(friend))];
@@ -113,7 +113,7 @@ describe("the bridge, for one's own orders", () => {
   });
 
   describe("trading", () => {
-    it("places, cancels, and tells what came of it on the private channels", async () => {
+    it("places and cancels, and sends the effects on the private channels", async () => {
       const { outcomes } = exchange.createMarket(2);
       const client = await server.connect(trader(ann));
       await client.request("subscribe", { private: ["orders"] });
@@ -147,12 +147,12 @@ describe("the bridge, for one's own orders", () => {
       expect(server.charges.slice(1)).to.deep.equal(["place 2", "cancel 2", "cancel 1"]);
     });
 
-    it("carries refusals of the exchange with their code and items", async () => {
+    it("passes refusals of the exchange on with their code and items", async () => {
       const { outcomes } = exchange.createMarket(2);
       const client = await server.connect(trader(ann));
       const good = { outcomeId: outcomes[0]?.outcomeId, price: "0.400", qty: 1, tif: "GTC" };
-      const dear = { ...good, price: "0.600", qty: 2_000_000_000 };
-      const partly = await client.request("place", { orders: [good, dear] });
+      const expensive = { ...good, price: "0.600", qty: 2_000_000_000 };
+      const partly = await client.request("place", { orders: [good, expensive] });
       expect(partly).to.deep.include({ nonce: 1, code: "BATCH_PARTIALLY_REJECTED" });
       expect(partly["accepted"]).to.have.length(1);
       expect(partly["rejected"]).to.deep.equal([
@@ -165,7 +165,7 @@ describe("the bridge, for one's own orders", () => {
       expect(await client.request("cancel", { orderIds })).to.include({ code: "BATCH_TOO_LARGE" });
     });
 
-    it("is not for keys that may only read", async () => {
+    it("is refused for keys with the scope trading::read", async () => {
       const client = await server.connect(trader(ann, { scope: "trading::read" }));
       for (const [verb, payload] of [
         ["place", { orders: [{}] }],
@@ -178,7 +178,7 @@ describe("the bridge, for one's own orders", () => {
       expect(server.charges).to.deep.equal([]);
     });
 
-    it("answers UNAVAILABLE when the exchange does not answer, and goes on", async () => {
+    it("answers UNAVAILABLE when the exchange does not answer, and serves the next request", async () => {
       exchange.place = () => Promise.reject(new Unavailable("no answer"));
       const client = await server.connect(trader(ann));
       expect(await client.request("place", { orders: [{}] })).to.include({ nonce: 1, code: "UNAVAILABLE" });
@@ -188,30 +188,30 @@ describe("the bridge, for one's own orders", () => {
       expect(await client.request("cancel_all", {})).to.have.property("canceled_all", 0);
     });
 
-    it("cancels everything on a disconnect when asked to, and only then", async () => {
+    it("cancels all orders on a disconnect only when the switch is armed", async () => {
       const { outcomes } = exchange.createMarket(2);
       await order(exchange, ann, outcomes[0]?.outcomeId, "0.400", 1);
-      const careless = await server.connect(trader(ann));
-      await careless.request("status", {});
-      await careless.close();
-      const careful = await server.connect(trader(ann));
-      expect(await careful.request("safety", { cancelOnDisconnect: true })).to.deep.equal({
+      const unarmed = await server.connect(trader(ann));
+      await unarmed.request("status", {});
+      await unarmed.close();
+      const armed = await server.connect(trader(ann));
+      expect(await armed.request("safety", { cancelOnDisconnect: true })).to.deep.equal({
         nonce: 1,
         safety: { cancelOnDisconnect: true },
       });
       expect(exchange.canceledAll).to.deep.equal([]);
       expect(server.armed).to.deep.equal([ann]);
-      careful.socket.terminate();
+      armed.socket.terminate();
       await until(() => exchange.canceledAll.length === 1);
       expect(exchange.canceledAll).to.deep.equal(["DISCONNECTED"]);
       await until(() => exchange.wallet(ann).orders.open.length === 0);
       await until(() => server.armed.length === 0);
     });
 
-    it("tries again until everything is canceled, and can be told not to cancel after all", async () => {
-      const careful = await server.connect(trader(ann));
+    it("retries until all orders are canceled, and can be disarmed", async () => {
+      const armed = await server.connect(trader(ann));
       for (const cancelOnDisconnect of [true, true, false, true]) {
-        await careful.request("safety", { cancelOnDisconnect });
+        await armed.request("safety", { cancelOnDisconnect });
         expect(server.armed).to.deep.equal(cancelOnDisconnect ? [ann] : []);
       }
       const cancelAll = exchange.cancelAll.bind(exchange);
@@ -221,7 +221,7 @@ describe("the bridge, for one's own orders", () => {
         exchange.cancelAll = cancelAll;
         return Promise.reject(new Unavailable("no answer"));
       };
-      await careful.close();
+      await armed.close();
       await until(() => failures === 1);
       expect(server.armed).to.deep.equal([ann]);
       await until(() => server.armed.length === 0);
@@ -229,7 +229,7 @@ describe("the bridge, for one's own orders", () => {
       expect(server.errors.splice(0)).to.have.length(1);
     });
 
-    it("closes armed sockets of a gateway that was taken for dead", async () => {
+    it("closes the armed sockets of a gateway that lost its lease", async () => {
       const armed = await server.connect(trader(ann));
       const other = await server.connect(trader(ann));
       await armed.request("safety", { cancelOnDisconnect: true });

@@ -6,7 +6,7 @@ import { Unavailable } from "../../../stream/log/ports.js";
 import { type Json, type TestServer, deltasOf, Mirror, serve, trader } from "./client.js";
 import { ids, TestExchange } from "./exchange.js";
 import { order } from "./order.js";
-import { until } from "./timing.js";
+import { until } from "../../support/until.js";
 
 const [ann = "", bob = ""] = ids(2);
 
@@ -25,7 +25,7 @@ describe("the bridge", () => {
     expect(server.errors).to.deep.equal([]);
   });
   describe("subscribe", () => {
-    it("answers with a snapshot of every channel, then tells what changes, in the shapes of the contract", async () => {
+    it("answers with a snapshot of every channel, then sends deltas, in the shapes of the contract", async () => {
       const { marketId, eventId, outcomes } = exchange.createMarket(2);
       const [yes = "", no = ""] = outcomes.map(({ outcomeId }) => outcomeId);
       const first = await order(exchange, ann, yes, "0.600", 10);
@@ -78,7 +78,7 @@ describe("the bridge", () => {
       });
     });
 
-    it("gives each socket the channels it asked for, and a channel added later goes on from its own snapshot", async () => {
+    it("sends each socket its own channels, and continues an added channel from its snapshot", async () => {
       const { marketId, outcomes } = exchange.createMarket(2);
       const [bbo, book, lifecycle] = await Promise.all([
         server.connect(trader(ann)),
@@ -106,7 +106,7 @@ describe("the bridge", () => {
       expect(deltasOf(lifecycle)).to.deep.equal([]);
     });
 
-    it("keeps the currencies apart and marks what is COIN", async () => {
+    it("keeps the currencies apart and marks objects of the COIN book", async () => {
       const { marketId, outcomes } = exchange.createMarket(2);
       exchange.fund(ann, "COIN");
       const [yes = "", no = ""] = outcomes.map(({ outcomeId }) => outcomeId);
@@ -153,7 +153,7 @@ describe("the bridge", () => {
       });
     });
 
-    it("covers the markets of an event, and those that open in it later from their first delta", async () => {
+    it("covers the markets of an event, and later ones from their first delta", async () => {
       const { marketId, eventId } = exchange.createMarket(2);
       const client = await server.connect(trader(bob));
       const reply = await client.request("subscribe", { events: { [eventId]: ["book", "lifecycle"] } });
@@ -176,7 +176,7 @@ describe("the bridge", () => {
         nonce: 3,
         unsubscribed: { [`event:${eventId}`]: ["lifecycle", "book"] },
       });
-      // Nobody asks the catalog any more: it would fail, and the failure would be seen.
+      // After the unsubscribe the bridge no longer reads the catalog: a read would fail and be reported.
       exchange.catalogFailures = 1;
       exchange.createMarket(2, eventId);
       exchange.commit();
@@ -185,7 +185,7 @@ describe("the bridge", () => {
       expect(deltasOf(client)).to.have.length(3);
     });
 
-    it("closes a socket that cannot be shown a new market of its event", async () => {
+    it("closes a socket when a new market of its event cannot be loaded", async () => {
       const { eventId } = exchange.createMarket(2);
       const client = await server.connect(trader(bob));
       await client.request("subscribe", { events: { [eventId]: "book" } });
@@ -197,7 +197,7 @@ describe("the bridge", () => {
       expect(server.errors.splice(0)).to.have.length(1);
     });
 
-    it("refuses what it must, and then watches nothing", async () => {
+    it("refuses wrong selections, and then watches nothing", async () => {
       const { marketId, eventId } = exchange.createMarket(2);
       const client = await server.connect(trader(bob));
       const code = async (payload: object): Promise<unknown> =>
@@ -228,7 +228,7 @@ describe("the bridge", () => {
     });
   });
 
-  it("closes the sockets of a market whose deltas were lost for good, and serves those that come again", async () => {
+  it("closes the sockets of a market that lost deltas, and serves new sockets", async () => {
     const { marketId } = exchange.createMarket(2);
     const watching = await server.connect(trader(ann));
     const other = await server.connect(trader(bob));
@@ -243,7 +243,7 @@ describe("the bridge", () => {
     expect(again).to.have.nested.property(`snapshot.${marketId}.lifecycle.seq`, 4);
   });
 
-  it("closes the sockets of a market whose delta it does not know, and refuses the market until it is reloaded", async () => {
+  it("closes the sockets of a market with an unknown delta, and refuses the market until it is reloaded", async () => {
     const { marketId, outcomes } = exchange.createMarket(2);
     const other = exchange.createMarket(2);
     const watching = await server.connect(trader(ann));
@@ -282,7 +282,7 @@ describe("the bridge", () => {
     expect(await unaffected.request("status", {})).to.have.nested.property("status.watchedMarkets", 1);
   });
 
-  it("shows a snapshot that changes nothing", async () => {
+  it("answers a snapshot without changing subscriptions", async () => {
     const { marketId } = exchange.createMarket(2);
     const client = await server.connect(trader(bob));
     const reply = await client.request("snapshot", { markets: { [marketId]: "book" }, private: ["orders"] });
@@ -296,7 +296,7 @@ describe("the bridge", () => {
     expect(deltasOf(client)).to.deep.equal([]);
   });
 
-  it("drops subjects and says which", async () => {
+  it("drops subjects and answers which were watched", async () => {
     const one = exchange.createMarket(2);
     const two = exchange.createMarket(2);
     const client = await server.connect(trader(ann));
@@ -325,7 +325,7 @@ describe("the bridge", () => {
     ).to.deep.equal([["eventId", "bbo"]]);
   });
 
-  it("asks the catalog for pages", async () => {
+  it("answers pages of the catalog", async () => {
     const client = await server.connect(trader(ann));
     expect(await client.request("query_markets", { league: "NBA" })).to.deep.equal({
       nonce: 1,

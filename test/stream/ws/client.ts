@@ -1,4 +1,4 @@
-/** A bridge on a real websocket server, a client of it, and a mirror that folds what the client is told. */
+/** A bridge on a real websocket server, a client of it, and a mirror that folds the frames of the client. */
 
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -22,9 +22,9 @@ export interface TestServer {
   readonly replicas: Replicas;
   readonly wallets: Wallets;
   readonly errors: unknown[];
-  /** What was charged, as `bucket cost`. */
+  /** Charges so far, as `bucket cost`. */
   readonly charges: string[];
-  /** Wallets whose orders would go with this server. */
+  /** Wallets with cancel-on-disconnect armed. */
   readonly armed: readonly string[];
   connect(caller: Caller): Promise<Client>;
   close(): Promise<void>;
@@ -121,7 +121,7 @@ export function trader(traderId: string, changes: Partial<Caller> = {}): Caller 
   };
 }
 
-/** A socket at a gateway of a whole exchange, opened with a trading key. */
+/** Opens a socket at a gateway of a whole exchange with a trading key. */
 export async function openStream(url: string, { key, brand }: TestKey): Promise<Client> {
   const headers = new Signer(key, brand).headers("GET", "/v3/ws", "", new Uint8Array(0));
   const socket = new WebSocket(`${url.replace("http", "ws")}/v3/ws`, { headers, perMessageDeflate: false });
@@ -153,7 +153,7 @@ export class Client {
     this.socket.send(message);
   }
 
-  /** Sends a request without waiting for its reply; gives its nonce. */
+  /** Sends a request without waiting for its reply. Returns its nonce. */
   send(verb: string, payload: unknown): number {
     this.#nonce += 1;
     this.sendRaw(JSON.stringify({ nonce: this.#nonce, [verb]: payload }));
@@ -165,14 +165,14 @@ export class Client {
     return this.next((frame) => frame["nonce"] === nonce);
   }
 
-  /** The first frame, of all so far and those to come, that is wanted. */
+  /** Returns the first frame, received already or within the timeout, for which `wanted` is true. */
   async next(wanted: (frame: Json) => boolean, timeoutMs = 4_000): Promise<Json> {
     const until = Date.now() + timeoutMs;
     for (;;) {
       const found = this.frames.find(wanted);
       if (found !== undefined) return found;
       if (Date.now() > until)
-        throw new Error(`no such frame among ${JSON.stringify(this.frames).slice(0, 2_000)}`);
+        throw new Error(`no frame fits among ${JSON.stringify(this.frames).slice(0, 2_000)}`);
       await Promise.race([
         new Promise<void>((resolve) => this.#onFrame.push(resolve)),
         new Promise((resolve) => setTimeout(resolve, 50)),
@@ -186,11 +186,11 @@ export class Client {
   }
 }
 
-/** Reads a frame. One that is of no shape of the AsyncAPI document fails the test that is running, whichever that is. */
+/** Parses a frame. Throws, which fails the running test, when no shape of the AsyncAPI document fits it. */
 export function frameOf(data: Buffer): Json {
   const frame = JSON.parse(data.toString()) as Json;
   const { error } = Frame.safeParse(frame);
-  if (error !== undefined) throw new Error(`a frame of no known shape: ${data.toString().slice(0, 1_000)}`);
+  if (error !== undefined) throw new Error(`no shape fits the frame: ${data.toString().slice(0, 1_000)}`);
   return frame;
 }
 
@@ -198,11 +198,11 @@ interface MirroredMarket {
   readonly seqs: Record<string, number>;
   status: unknown;
   readonly bbo: Map<string, unknown>;
-  /** By order: its outcome, its price, what is left. In queue order per price, as maps keep it. */
+  /** Resting orders by id. The map keeps the queue order within a price. */
   readonly orders: Map<string, { outcomeId: string; price: string; qty: number }>;
 }
 
-/** Folds snapshots and deltas of one currency as a client would, and fails on a seq that is not the next. */
+/** Folds snapshots and deltas of one currency as a client does. Throws on a seq that is not the next one. */
 export class Mirror {
   readonly markets = new Map<string, MirroredMarket>();
   readonly orders = new Map<string, Json>();
@@ -210,7 +210,7 @@ export class Mirror {
   readonly seqs: Record<string, number> = {};
   readonly #read = new WeakMap<Client, number>();
 
-  /** Takes the frames of a client that it has not seen yet. */
+  /** Folds those frames of a client that were not folded before. */
   catchUp(client: Client): void {
     for (const frame of client.frames.slice(this.#read.get(client) ?? 0)) this.take(frame);
     this.#read.set(client, client.frames.length);
@@ -221,7 +221,7 @@ export class Mirror {
     else if (frame["subscribed"] !== undefined || frame["snapshot"] !== undefined) this.#takeSnapshot(frame);
   }
 
-  /** Per outcome, best first, then queue order, as `orderId:price:qty`. */
+  /** Returns the orders of each outcome as `orderId:price:qty`: best first, then queue order. */
   book(marketId: string, outcomeIds: readonly string[]): string[][] {
     const { orders } = this.#market(marketId);
     return outcomeIds.map((outcomeId) =>
@@ -332,7 +332,7 @@ function key(position: Json): string {
   return [position["marketId"], position["outcomeId"], position["currency"]].join(" ");
 }
 
-/** The frames of deltas that a client was sent. */
+/** Returns the delta frames that a client received. */
 export function deltasOf(client: Client): Json[] {
   return client.frames.filter((frame) => frame["delta"] !== undefined);
 }

@@ -1,4 +1,4 @@
-/** Real markets and ledgers in one process, speaking through a `MemoryTail`: what the bridge's ports stand on in tests. */
+/** Real markets and ledgers in one process, connected by a `MemoryTail`; implements the ports of the bridge in tests. */
 
 import { randomUUID } from "node:crypto";
 import {
@@ -34,7 +34,7 @@ import { MemoryTail, type Random } from "./memory-tail.js";
 
 export const ids = (count: number): string[] => Array.from({ length: count }, () => randomUUID());
 
-/** An order as a client writes it. */
+/** An order as a client sends it. */
 export interface WireOrder {
   readonly outcomeId: string;
   readonly price: string;
@@ -50,7 +50,7 @@ export class TestExchange implements Catalog, Trading {
   readonly #random: Random;
   readonly #markets = new Map<string, MarketState>();
   readonly #ledgers = new Map<number, LedgerState>();
-  /** Batches decided and not committed yet: several commands may share an entry. */
+  /** Batches that are decided but not committed; several commands may share an entry. */
   readonly #open = new Map<ActorId, Batch<AnyDelta>[]>();
   readonly #listeners = new Set<(marketId: string) => void>();
   readonly #events = new Map<string, string[]>();
@@ -66,7 +66,7 @@ export class TestExchange implements Catalog, Trading {
     this.tail = new MemoryTail(random);
   }
 
-  /** Opens a market, in a new event unless one is given, and tells whoever listens to the catalog. */
+  /** Opens a market, in a new event unless one is given, and notifies the listeners of the catalog. */
   createMarket(outcomes = 2, eventId: string = randomUUID()): MarketDefinition {
     const marketId = randomUUID();
     const definition: MarketDefinition = {
@@ -129,7 +129,7 @@ export class TestExchange implements Catalog, Trading {
     });
   }
 
-  /** Reads like `Exchange.ledger`: the answer takes a while, the deltas may be heard before it. */
+  /** Behaves like `Exchange.ledger`: the answer is delayed, and deltas may arrive before it. */
   readonly ledger = async (shard: number, command: LedgerCommand): Promise<LedgerReply> => {
     await this.#pause();
     const reply = this.#run({ to: ledgerActor(shard), command }) as LedgerReply;
@@ -153,7 +153,7 @@ export class TestExchange implements Catalog, Trading {
     return loaded;
   };
 
-  /** Makes what was decided so far visible. */
+  /** Commits all batches so far, so that followers receive them. */
   commit(): void {
     for (const [actor, batches] of this.#open) this.tail.commit(actor, batches);
     this.#open.clear();
@@ -190,7 +190,7 @@ export class TestExchange implements Catalog, Trading {
       orders: requests.filter((request) => request !== undefined),
       atomic,
     });
-    if (!reply.ok || reply.kind !== "placed") throw new Error("a placement got another answer");
+    if (!reply.ok || reply.kind !== "placed") throw new Error("a placement received another kind of reply");
     const accepted = reply.results.flatMap((result) =>
       result.ok ? [{ orderId: result.orderId, clientId: result.clientId }] : [],
     );
@@ -212,7 +212,7 @@ export class TestExchange implements Catalog, Trading {
   async cancel(caller: Caller, orderIds: readonly string[]): Promise<CancelAnswer> {
     const { wallet, traderId } = caller;
     const reply = await this.ledger(ledgerShardOf(traderId), { kind: "cancel", wallet, orderIds });
-    if (!reply.ok || reply.kind !== "cancels") throw new Error("a cancel got another answer");
+    if (!reply.ok || reply.kind !== "cancels") throw new Error("a cancel received another kind of reply");
     const notCanceled = reply.unknown.map((orderId) => ({ orderId, reason: "NOT_FOUND" as const }));
     return { ok: true, canceled: reply.queued.map(({ orderId }) => orderId), notCanceled };
   }
@@ -226,7 +226,7 @@ export class TestExchange implements Catalog, Trading {
       filter: {},
       reason,
     });
-    if (!reply.ok || reply.kind !== "cancels") throw new Error("a cancel got another answer");
+    if (!reply.ok || reply.kind !== "cancels") throw new Error("a cancel received another kind of reply");
     return { ok: true, canceled: reply.queued.length };
   }
 
@@ -252,7 +252,7 @@ export class TestExchange implements Catalog, Trading {
     return undefined;
   }
 
-  /** Carries a command and everything that follows from it to the end. */
+  /** Runs a command and every message that follows from it. */
   #run({ to, command }: Outgoing): unknown {
     this.nowMs += 1;
     const shard = to.startsWith("ledger:") ? Number(to.slice("ledger:".length)) : undefined;

@@ -55,7 +55,7 @@ export const flow: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: FLOW_LENGTH, size: "max" },
 );
 
-/** Takes the steps one after another; what a step cannot do now it does not do. */
+/** Runs the steps one after another. A step that is impossible at its turn does nothing. */
 export async function play(exchange: TestExchange, marketId: string, steps: readonly Step[]): Promise<void> {
   for (const traderId of TRADERS) {
     exchange.fund(traderId);

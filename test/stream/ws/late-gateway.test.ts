@@ -6,7 +6,7 @@ import { ids, TestExchange } from "./exchange.js";
 const LATE_MS = 150;
 const [ann = ""] = ids(1);
 
-describe("a gateway that hears of everything a little later than another", () => {
+describe("a gateway that receives entries later than another gateway", () => {
   let exchange: TestExchange;
   let server: TestServer;
   let warm: Client;
@@ -34,7 +34,7 @@ describe("a gateway that hears of everything a little later than another", () =>
     expect(server.errors).to.deep.equal([]);
   });
 
-  it("does not take a watcher back to before what it was told at the other one", async () => {
+  it("does not take a watcher back behind the seqs from the other gateway", async () => {
     const { marketId, outcomes } = exchange.createMarket(2);
     const selection = { markets: { [marketId]: "book" }, private: ["orders"] };
     await warm.request("subscribe", selection);
@@ -57,7 +57,7 @@ describe("a gateway that hears of everything a little later than another", () =>
     expect(warm.frames.filter((frame: Json) => frame["delta"] !== undefined)).to.have.length(2);
   });
 
-  it("sends a snapshot at once to a watcher that was told of what never happened", async () => {
+  it("sends a snapshot at once to a watcher whose seqs never existed", async () => {
     const { marketId } = exchange.createMarket(2);
     const selection = { markets: { [marketId]: "book" }, private: ["orders"] };
     await warm.request("subscribe", selection);

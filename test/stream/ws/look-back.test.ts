@@ -5,7 +5,7 @@ import { MemoryTail } from "./memory-tail.js";
 
 const ACTOR = marketActor("6f9619ff-8b86-4011-b42d-00c04fc964ff");
 
-describe("looking back", () => {
+describe("reading back", () => {
   function tailOf(entries: number, trimmedBelow: number): MemoryTail {
     const tail = new MemoryTail();
     for (let seq = 1; seq <= entries; seq += 1) tail.commit(ACTOR, []);
@@ -21,7 +21,7 @@ describe("looking back", () => {
     [12_000, 9_001],
     [12_000, 12_000],
   ] as const) {
-    it(`finds all that is left, ${entries - from + 1} of ${entries}, and no more`, async () => {
+    it(`finds the entries that are left, ${entries - from + 1} of ${entries}`, async () => {
       const tail = tailOf(entries, from);
       const found = await lookBack(tail, ACTOR, entries, () => false);
       expect(found.complete).to.equal(false);
@@ -31,7 +31,7 @@ describe("looking back", () => {
     });
   }
 
-  it("reads no further than it has to", async () => {
+  it("reads no further than needed", async () => {
     const windows: number[] = [];
     const found = await lookBack(tailOf(12_000, 1), ACTOR, 12_000, ({ length }) => {
       windows.push(length);

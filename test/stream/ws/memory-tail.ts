@@ -1,9 +1,9 @@
-/** A log of delta streams in memory whose deliveries come whenever the test's randomness says. */
+/** Delta streams in memory, delivered at times that the randomness of the test decides. */
 
 import type { ActorId, Batch } from "../../../actors/actor.js";
 import type { AnyDelta, Entry, Tail } from "../../../stream/log/ports.js";
 
-/** Gives a whole number below `n`. */
+/** Returns a whole number below `n`. */
 export type Random = (n: number) => number;
 
 interface Follower {
@@ -36,7 +36,7 @@ export class MemoryTail implements Tail {
     for (const follower of this.#followers) if (follower.actor === actor) this.#schedule(follower);
   }
 
-  /** Forgets the entries below `seq`; whoever has not read them yet has a gap. At least the last one stays. */
+  /** Removes the entries below `seq` but the last one. A follower that has not read them gets a gap. */
   trim(actor: ActorId, seq: number): void {
     const entries = this.#entries.get(actor) ?? [];
     const last = entries.at(-1)?.seq ?? 0;
@@ -90,10 +90,10 @@ export class MemoryTail implements Tail {
       follower.onGap();
       return;
     }
-    const some = fresh.slice(0, 1 + this.#random(fresh.length));
-    follower.position += some.length;
-    follower.onEntries(some);
-    if (some.length < fresh.length) this.#schedule(follower);
+    const delivered = fresh.slice(0, 1 + this.#random(fresh.length));
+    follower.position += delivered.length;
+    follower.onEntries(delivered);
+    if (delivered.length < fresh.length) this.#schedule(follower);
   }
 
   #later(task: () => void): void {

@@ -1,9 +1,9 @@
-/** Single orders on the exchange that the tests of the bridge run. */
+/** Places single orders on the exchange of the bridge tests. */
 
 import { trader } from "./client.js";
 import type { TestExchange } from "./exchange.js";
 
-/** Places one order and makes what came of it visible; gives its id, or the code of its refusal. */
+/** Places one order and commits. Returns the id of the order, or the code of the refusal. */
 export async function order(
   exchange: TestExchange,
   who: string,

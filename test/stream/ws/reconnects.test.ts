@@ -5,7 +5,7 @@ import { startStack, type Stack } from "../../support/stack.js";
 import { expectSame, Trading, trueMarkets } from "./trading.js";
 import { Watcher } from "./watcher.js";
 
-/** How long the clients come and go. `STREAM_SECONDS=60 npm test -- test/stream/ws/reconnects.test.ts` is the long run. */
+/** Duration of the run; `STREAM_SECONDS=60 npm test -- test/stream/ws/reconnects.test.ts` makes a long one. */
 const SECONDS = Number(process.env["STREAM_SECONDS"] ?? "8");
 const SEED = Number(process.env["STREAM_SEED"] ?? String(Date.now() % 1_000_000));
 const MARKETS = 6;
@@ -16,7 +16,7 @@ const OWN = ["orders", "positions"];
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-describe("clients that come and go at random", function () {
+describe("clients that connect and disconnect at random", function () {
   this.timeout(SECONDS * 1_000 + 90_000);
   let stack: Stack;
 
@@ -25,7 +25,7 @@ describe("clients that come and go at random", function () {
   });
   after(() => stack.stop());
 
-  it(`see each seq once, at either of two gateways, and end with what the server has (seed ${SEED})`, async () => {
+  it(`receive each seq once, from either of two gateways, and end with the state of the server (seed ${SEED})`, async () => {
     const random = new Random(SEED);
     const trading = new Trading(stack, random);
     await trading.prepare(MARKETS);
@@ -39,7 +39,7 @@ describe("clients that come and go at random", function () {
       events: "events" in selection,
       currency,
       own,
-      /** The share of its connections that go on where the last one was cut. */
+      /** Share of its connections that resume where the last one was cut. */
       resumes,
       connections: 0,
       refusedToResume: 0,
@@ -55,7 +55,7 @@ describe("clients that come and go at random", function () {
     const comeAndGo = async (one: (typeof watches)[number]): Promise<void> => {
       for (;;) {
         const resume = one.connections > 0 && random.chance(one.resumes);
-        const { resumed } = await one.watcher.begin(random.pick(stack.urls), resume);
+        const { resumed } = await one.watcher.connect(random.pick(stack.urls), resume);
         one.connections += 1;
         one.refusedToResume += [...JSON.stringify(resumed ?? {}).matchAll(/false/g)].length;
         if (Date.now() > until) return;
@@ -79,7 +79,7 @@ describe("clients that come and go at random", function () {
       ),
     ]);
     await trading.stop();
-    // What was accepted last is still on its way through market and ledger.
+    // The last accepted orders are still on their way through market and ledger.
     await pause(1_000);
 
     const everyMarketId = trading.markets.map(({ marketId }) => marketId);
@@ -91,16 +91,16 @@ describe("clients that come and go at random", function () {
         ...one,
         markets: trading.markets.filter(({ marketId }) => watched.includes(marketId)),
       });
-      const { begun, resumed, total } = watcher.seen;
+      const { fromSnapshot, resumed, total } = watcher.seqRecord;
       console.log(
         `      ${currency}, ${100 * resumes} % with since: ${connections} connections, ${total} batches, ` +
-          `${resumed} channels resumed, ${begun} begun with a snapshot`,
+          `${resumed} channels resumed, ${fromSnapshot} started with a snapshot`,
       );
       expect(connections).to.be.above(3);
       expect(resumed).to.be.above(0);
       expect(refusedToResume, "channels that were not resumed").to.equal(0);
-      // One that always resumes was sent snapshots on its first connection alone, so it saw every seq as a delta.
-      if (resumes === 1) expect(begun).to.equal(marketIds.length * ALL.length + OWN.length);
+      // A client that always resumes receives snapshots only on its first connection, so every seq came as a delta.
+      if (resumes === 1) expect(fromSnapshot).to.equal(marketIds.length * ALL.length + OWN.length);
       await watcher.cut();
     }
     console.log(`      ${trading.placed} orders in ${SECONDS} s and ${trading.markets.length} markets`);

@@ -5,7 +5,7 @@ import { generateKey, Signer } from "../../../http/client/signer.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import type { TestKey } from "../../support/traders.js";
 import { type Client, type Json, Mirror, openStream } from "./client.js";
-import { until } from "./timing.js";
+import { until } from "../../support/until.js";
 
 interface Trader {
   readonly key: TestKey;
@@ -73,7 +73,7 @@ describe("the stream of a whole exchange", function () {
     });
   }
 
-  it("tells a watcher of an event about a market that opens in it, and both sides of a trade about it", async () => {
+  it("sends a new market to the watchers of its event, and a trade to both of its sides", async () => {
     const { eventId } = await openEvent();
     const [maker, taker] = [await enter("maker@example.com"), await enter("taker@example.com")];
     const [making, taking] = [await stream(maker), await stream(taker)];
@@ -155,7 +155,7 @@ describe("the stream of a whole exchange", function () {
     await again.next((frame) => frame["code"] === "INVALID_REQUEST");
   });
 
-  it("answers a placement before it tells what came of it", async () => {
+  it("answers a placement before it sends the fills", async () => {
     const { eventId } = await openEvent();
     const { outcomes } = await openMarket(eventId);
     const [ants, bees] = outcomes.map(({ outcomeId }) => outcomeId);
@@ -169,7 +169,7 @@ describe("the stream of a whole exchange", function () {
       await client.request("place", { orders: [order] });
       await until(() => client.frames.filter((frame) => frame["orders"] !== undefined).length === i);
     }
-    const published = client.frames.map((frame) => (frame["placed"] === undefined ? "fill" : "answer"));
-    expect(published).to.deep.equal(Array.from({ length: 10 }, () => ["answer", "fill"]).flat());
+    const kinds = client.frames.map((frame) => (frame["placed"] === undefined ? "fill" : "answer"));
+    expect(kinds).to.deep.equal(Array.from({ length: 10 }, () => ["answer", "fill"]).flat());
   });
 });

@@ -1,4 +1,4 @@
-/** Trading that goes on in many markets at once until it is stopped, and the state that the exchange is in then. */
+/** Continuous trading in many markets, and the state of the exchange after it. */
 
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
@@ -29,7 +29,7 @@ export interface TradedMarket {
   readonly outcomeIds: readonly string[];
 }
 
-/** Traders with money in both currencies, and what they do with it. */
+/** Traders with money in both currencies that place and cancel at random. */
 export class Trading {
   readonly #stack: Stack;
   readonly #random: Random;
@@ -45,7 +45,7 @@ export class Trading {
     this.#random = random;
   }
 
-  /** Opens an event, `markets` in it of two and three outcomes, and accounts. */
+  /** Opens an event with `markets` markets of two and three outcomes, and accounts. */
   async prepare(markets: number): Promise<void> {
     const event = await this.#stack.operator.createEvent({
       sport: "FOOTBALL",
@@ -75,13 +75,13 @@ export class Trading {
     this.markets.push({ marketId: market.marketId, outcomeIds });
   }
 
-  /** Every trader begins to place and cancel, without end. */
+  /** Starts placing and canceling for every trader, until `stop`. */
   start(): void {
     this.#running = true;
     this.#done = Promise.all(this.traders.map((trader) => this.#trade(trader)));
   }
 
-  /** Resolves when the last answer is in. */
+  /** Stops trading. Resolves when the last answer has arrived. */
   async stop(): Promise<void> {
     this.#running = false;
     await this.#done;
@@ -135,7 +135,7 @@ export class Trading {
   }
 }
 
-/** A book as its actor has it: per outcome, best first, then queue order, as `orderId:price:qty`. */
+/** State of a market in its actor. Books list `orderId:price:qty` by outcome: best first, then queue order. */
 export interface TrueMarket {
   readonly status: string;
   /** Last seqs by currency and channel. */
@@ -143,7 +143,7 @@ export interface TrueMarket {
   readonly books: Readonly<Record<Currency, readonly (readonly string[])[]>>;
 }
 
-/** Reads markets from their log: snapshots and deltas as a new owner would, without any gateway. */
+/** Reads markets from the log as a new owner does, from snapshots and deltas and without a gateway. */
 export async function trueMarkets(
   redisUrl: string,
   marketIds: readonly string[],
@@ -179,7 +179,7 @@ function trueMarket({ status, lifecycleSeq, books, resting }: MarketState): True
   };
 }
 
-/** The trader's own orders and positions, as the ledger answers. */
+/** Reads the orders and positions of a trader from the ledger. */
 async function trueWallet(
   url: string,
   { trading }: TestTrader,
@@ -195,14 +195,14 @@ async function trueWallet(
   };
 }
 
-/** Waits until a watcher has heard of everything, and compares all that it holds with what the exchange has. */
+/** Waits until a watcher has received every seq, and compares its state with that of the exchange. */
 export async function expectSame(
   { url }: Stack,
   truth: ReadonlyMap<string, TrueMarket>,
   watched: {
     readonly watcher: Watcher;
     readonly currency: Currency;
-    /** Whose orders and positions it watches. */
+    /** Trader whose orders and positions the watcher watches. */
     readonly own: TestTrader;
     readonly markets: readonly TradedMarket[];
   },
@@ -215,7 +215,7 @@ export async function expectSame(
       seqs[`${marketId} ${channel}`] = seq;
   }
   await watcher.reach(seqs, 10_000);
-  watcher.seen.check();
+  watcher.seqRecord.check();
   const { mirror } = watcher;
   for (const { marketId, outcomeIds } of markets) {
     expect(mirror.book(marketId, outcomeIds)).to.deep.equal(truth.get(marketId)?.books[currency]);

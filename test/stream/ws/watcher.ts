@@ -1,25 +1,26 @@
-/** A client that comes and goes: it folds what it is told, and keeps account of every seq that it saw. */
+/** A client that connects and disconnects, folds its frames and records every seq that it received. */
 
 import { expect } from "chai";
 import { WebSocket } from "ws";
 import type { TestKey } from "../../support/traders.js";
 import { type Client, type Json, Mirror, openStream } from "./client.js";
-import { until } from "./timing.js";
+import { until } from "../../support/until.js";
 
-interface Account {
+interface Channel {
   last: number;
-  /** Seqs that came as deltas. */
-  seen: number;
-  /** Seqs that a snapshot had in it already. */
-  skipped: number;
+  /** Number of seqs that arrived as deltas. */
+  received: number;
+  /** Number of seqs that a snapshot contained. */
+  inSnapshots: number;
 }
 
-/** What came of each stream of seqs, over all connections. Throws for a seq that comes twice, or not at all. */
-export class Seen {
-  readonly #accounts = new Map<string, Account>();
-  /** How many channels went on where they were, and how many began with a snapshot. */
+/** Record of each channel over all connections. Throws when a seq arrives twice or is missing. */
+export class SeqRecord {
+  readonly #channels = new Map<string, Channel>();
+  /** Number of channels that resumed. */
   resumed = 0;
-  begun = 0;
+  /** Number of channels that started with a snapshot. */
+  fromSnapshot = 0;
 
   take(frame: Json): void {
     for (const [marketId, channels] of Object.entries((frame["delta"] ?? {}) as Record<string, Json>)) {
@@ -46,53 +47,53 @@ export class Seen {
   }
 
   get seqs(): Readonly<Record<string, number>> {
-    return Object.fromEntries([...this.#accounts].map(([stream, { last }]) => [stream, last]));
+    return Object.fromEntries([...this.#channels].map(([stream, { last }]) => [stream, last]));
   }
 
-  /** Seqs that came as deltas, of all streams. */
+  /** Number of seqs of all channels that arrived as deltas. */
   get total(): number {
-    return [...this.#accounts.values()].reduce((sum, { seen }) => sum + seen, 0);
+    return [...this.#channels.values()].reduce((sum, { received }) => sum + received, 0);
   }
 
-  /** Every seq up to the last was seen once, or was in a snapshot. */
+  /** Checks that every seq up to the last arrived once or was in a snapshot. */
   check(): void {
-    for (const [stream, { last, seen, skipped }] of this.#accounts)
-      expect(seen + skipped, stream).to.equal(last);
+    for (const [stream, { last, received, inSnapshots }] of this.#channels)
+      expect(received + inSnapshots, stream).to.equal(last);
   }
 
   #batch(stream: string, batch: unknown): void {
-    const account = this.#account(stream);
+    const channel = this.#channel(stream);
     const { seq } = batch as { seq: number };
-    expect(seq, stream).to.equal(account.last + 1);
-    account.last = seq;
-    account.seen += 1;
+    expect(seq, stream).to.equal(channel.last + 1);
+    channel.last = seq;
+    channel.received += 1;
   }
 
   #snapshot(stream: string, part: unknown): void {
-    const account = this.#account(stream);
+    const channel = this.#channel(stream);
     const { seq } = part as { seq: number };
-    expect(seq, `${stream} goes back`).to.be.at.least(account.last);
-    account.skipped += seq - account.last;
-    account.last = seq;
-    this.begun += 1;
+    expect(seq, `${stream} goes back`).to.be.at.least(channel.last);
+    channel.inSnapshots += seq - channel.last;
+    channel.last = seq;
+    this.fromSnapshot += 1;
   }
 
-  #account(stream: string): Account {
-    const account = this.#accounts.get(stream) ?? { last: 0, seen: 0, skipped: 0 };
-    this.#accounts.set(stream, account);
-    return account;
+  #channel(stream: string): Channel {
+    const channel = this.#channels.get(stream) ?? { last: 0, received: 0, inSnapshots: 0 };
+    this.#channels.set(stream, channel);
+    return channel;
   }
 }
 
-/** One reader of the stream over as many connections as it takes. It watches books of one currency. */
+/** One reader of the stream over any number of connections. It watches books of one currency. */
 export class Watcher {
   readonly mirror = new Mirror();
-  readonly seen = new Seen();
+  readonly seqRecord = new SeqRecord();
   readonly #key: TestKey;
   readonly #selection: Json;
   #client: Client | undefined;
   #read = 0;
-  /** By market, when something was told of it, as `performance.now()` has it. */
+  /** Times of the deltas of each market, from `performance.now()`. */
   readonly receivedAt = new Map<string, number[]>();
 
   constructor(key: TestKey, selection: Json) {
@@ -100,8 +101,8 @@ export class Watcher {
     this.#selection = selection;
   }
 
-  /** Opens a connection, and subscribes from the last seqs on or from snapshots. Gives the answer. */
-  async begin(url: string, resume: boolean): Promise<Json> {
+  /** Opens a connection and subscribes, from the last seqs or with snapshots. Returns the answer. */
+  async connect(url: string, resume: boolean): Promise<Json> {
     const client = await openStream(url, this.#key);
     this.#client = client;
     this.#read = 0;
@@ -114,12 +115,12 @@ export class Watcher {
     });
   }
 
-  /** Whether the connection stands. */
+  /** True while the connection is open. */
   get connected(): boolean {
     return this.#client?.socket.readyState === WebSocket.OPEN;
   }
 
-  /** Cuts the connection without a word, as a network does. */
+  /** Cuts the connection without a close frame, as a network failure does. */
   async cut(): Promise<void> {
     const client = this.#client;
     if (client === undefined) return;
@@ -128,21 +129,21 @@ export class Watcher {
     this.#catchUp(client);
   }
 
-  /** Waits until every one of these seqs is there. */
+  /** Waits until every one of these seqs has arrived. */
   async reach(seqs: Readonly<Record<string, number>>, timeoutMs: number): Promise<void> {
     const behind = (): string[] =>
       Object.entries(seqs)
-        .filter(([stream, seq]) => seq > 0 && this.seen.seqs[stream] !== seq)
-        .map(([stream, seq]) => `${stream} is at ${this.seen.seqs[stream] ?? 0} of ${seq}`);
+        .filter(([stream, seq]) => seq > 0 && this.seqRecord.seqs[stream] !== seq)
+        .map(([stream, seq]) => `${stream} is at ${this.seqRecord.seqs[stream] ?? 0} of ${seq}`);
     await until(() => behind().length === 0, timeoutMs).catch(() => {
-      throw new Error(`the watcher never got there: ${behind().slice(0, 10).join(", ")}`);
+      throw new Error(`the watcher did not receive all seqs: ${behind().slice(0, 10).join(", ")}`);
     });
   }
 
   #catchUp(client: Client): void {
     for (; this.#read < client.frames.length; this.#read += 1) {
       const frame = client.frames[this.#read] ?? {};
-      this.seen.take(frame);
+      this.seqRecord.take(frame);
       this.mirror.take(frame);
       for (const marketId of Object.keys(frame["delta"] ?? {})) {
         const times = this.receivedAt.get(marketId) ?? [];

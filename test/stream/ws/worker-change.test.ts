@@ -19,12 +19,12 @@ import { Wallets } from "../../../stream/ws/wallet/wallets.js";
 import { FREE, GRID } from "../../actors/scenario.js";
 import { type Json, Mirror } from "./client.js";
 import { ids } from "./exchange.js";
-import { until } from "./timing.js";
+import { until } from "../../support/until.js";
 
 const [ann = "", bob = ""] = ids(2);
 const ALL = maskOf(["book", "bbo", "trades"], "CASH");
 
-describe("replicas and private feeds on the log itself", function () {
+describe("replicas and private feeds on a log", function () {
   this.timeout(20_000);
   const closing: (() => Promise<void>)[] = [];
 
@@ -32,7 +32,7 @@ describe("replicas and private feeds on the log itself", function () {
     for (const close of closing.splice(0).reverse()) await close();
   });
 
-  it("follow markets and wallets through a change of workers, with seqs that go on", async () => {
+  it("follow markets and wallets through a change of workers, with contiguous seqs", async () => {
     const store = new MemoryStore();
     const parts = { clock: systemClock, logger: silentLogger };
     const connect = (): MemoryLog => {
@@ -40,7 +40,7 @@ describe("replicas and private feeds on the log itself", function () {
       closing.push(() => log.close());
       return log;
     };
-    const result = async (id: string): Promise<Worker> => {
+    const startWorker = async (id: string): Promise<Worker> => {
       const worker = new Worker({ ...parts, id, log: connect(), actorOf });
       await worker.start();
       return worker;
@@ -80,7 +80,7 @@ describe("replicas and private feeds on the log itself", function () {
       return Promise.resolve();
     });
 
-    const first = await result("first");
+    const first = await startWorker("first");
     expect(await replicas.acquire(marketId)).to.equal(undefined);
     await exchange.market(marketId, { kind: "create", definition, open: true, live: false });
     for (const traderId of [ann, bob]) {
@@ -133,7 +133,7 @@ describe("replicas and private feeds on the log itself", function () {
     const resting = await place(ann, 0, 450);
     await place(bob, 1, 550);
     await first.stop();
-    const second = await result("second");
+    const second = await startWorker("second");
     closing.push(() => second.stop());
     const canceled = await place(ann, 0, 300);
     await until(() => mirror.orders.has(canceled));

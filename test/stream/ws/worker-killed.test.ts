@@ -13,7 +13,7 @@ const OWN = ["orders", "positions"];
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** By market, the longest that its watcher heard nothing of it, of the silences that `from` to `to` touch. */
+/** Returns for each market the longest pause between two deltas that overlaps the time from `from` to `to`, rising. */
 function silences({ receivedAt: heardAt }: Watcher, from: number, to: number): number[] {
   return [...heardAt.values()]
     .map((times) => {
@@ -26,7 +26,7 @@ function silences({ receivedAt: heardAt }: Watcher, from: number, to: number): n
     .sort((a, b) => a - b);
 }
 
-describe("a worker that is killed under subscriptions", function () {
+describe("a worker that is killed while sockets are subscribed", function () {
   this.timeout(120_000);
   let stack: Stack;
   const workers: WorkerProcess[] = [];
@@ -48,7 +48,7 @@ describe("a worker that is killed under subscriptions", function () {
     await worker.ready;
   }
 
-  it("is a delay to its readers, and neither a gap nor a repeat nor a lost connection", async () => {
+  it("delays its readers, without a gap, a repeat or a lost connection", async () => {
     const trading = new Trading(stack, new Random(7));
     await trading.prepare(MARKETS);
     const { markets } = trading;
@@ -63,9 +63,9 @@ describe("a worker that is killed under subscriptions", function () {
       markets,
       watcher: new Watcher(one.own.trading, { markets: selected, currency: one.currency, private: OWN }),
     }));
-    for (const { watcher, url } of watches) await watcher.begin(url, false);
+    for (const { watcher, url } of watches) await watcher.connect(url, false);
     const [{ watcher: cash } = { watcher: undefined }] = watches;
-    if (cash === undefined) throw new Error("nobody watches");
+    if (cash === undefined) throw new Error("there is no watcher");
 
     trading.start();
     await pause(BETWEEN_MS);
@@ -89,7 +89,7 @@ describe("a worker that is killed under subscriptions", function () {
     for (const one of watches) {
       expect(one.watcher.connected).to.equal(true);
       await expectSame(stack, truth, one);
-      expect(one.watcher.seen.begun).to.equal(MARKETS * ALL.length + OWN.length);
+      expect(one.watcher.seqRecord.fromSnapshot).to.equal(MARKETS * ALL.length + OWN.length);
       await one.watcher.cut();
     }
     const usual = silences(cash, began, began + 1_000);

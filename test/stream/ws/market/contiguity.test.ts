@@ -4,11 +4,12 @@ import { formatPrice } from "../../../../actors/units.js";
 import { type Client, Mirror, serve, type TestServer, trader } from "../client.js";
 import { TestExchange } from "../exchange.js";
 import { flow, type Step, take, TRADERS } from "../flow.js";
-import { randomOf, until } from "../timing.js";
+import { randomOf } from "../random.js";
+import { until } from "../../../support/until.js";
 
 const [ann = ""] = TRADERS;
 
-/** What the mirror holds of a market, against the market itself. */
+/** Compares the mirror of a market with the market itself. */
 function compare(exchange: TestExchange, mirror: Mirror, marketId: string): void {
   const { definition, status, lifecycleSeq, books, resting } = exchange.state(marketId);
   const outcomeIds = definition?.outcomes.map(({ outcomeId }) => outcomeId) ?? [];
@@ -51,7 +52,7 @@ const ALL = ["book", "bbo", "trades"];
 describe("snapshot and deltas", () => {
   let server: TestServer;
 
-  it("connect without a gap for every socket, whenever it subscribes, leaves, and resumes", async function () {
+  it("join without a gap for every socket, whenever it subscribes, leaves and resumes", async function () {
     this.timeout(60_000);
     let resumes = 0;
     await fc.assert(

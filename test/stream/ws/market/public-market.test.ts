@@ -16,8 +16,8 @@ import type { MarketDelta } from "../../../../actors/market/deltas.js";
 
 const ALL = ["lifecycle", "trades", "bbo", "book"] as const;
 
-describe("the replica of a market", () => {
-  it("folded from any point on equals the market", async () => {
+describe("the public state of a market", () => {
+  it("equals the market when folded from any point on", async () => {
     await fc.assert(
       fc.asyncProperty(
         flow,
@@ -98,7 +98,7 @@ describe("the replica of a market", () => {
     );
   });
 
-  it("shows the last fifty batches of trades and no more", () => {
+  it("has the last 50 batches of trades in its snapshot", () => {
     const exchange = new TestExchange();
     const definition = exchange.createMarket(2);
     const replica = new PublicMarket(exchange.state(definition.marketId), definition);

@@ -6,7 +6,7 @@ import { Replicas } from "../../../../stream/ws/market/replicas.js";
 import { trader } from "../client.js";
 import { TestExchange } from "../exchange.js";
 import { TRADERS } from "../flow.js";
-import { until } from "../timing.js";
+import { until } from "../../../support/until.js";
 
 const BOOK = bitOf("book", "CASH");
 
@@ -43,7 +43,7 @@ describe("replicas", () => {
     exchange.commit();
   }
 
-  it("give the book as of the market's last commit", async () => {
+  it("return the book as of the last commit of the market", async () => {
     const { marketId, outcomes } = exchange.createMarket(2);
     await place(ann, outcomes[0]?.outcomeId, "0.400", 7);
     expect(await replicas.book(marketId, "CASH")).to.deep.include({ seq: 1 });
@@ -62,7 +62,7 @@ describe("replicas", () => {
     { type: "future", seq: 2 },
     { type: "order", kind: "future", orderId: "o1" },
   ]) {
-    it(`report an unknown delta and load the market anew: ${JSON.stringify(delta)}`, async () => {
+    it(`report an unknown delta and load the market again: ${JSON.stringify(delta)}`, async () => {
       const { marketId, outcomes } = exchange.createMarket(2);
       const replica = await replicas.acquire(marketId);
       let lost = 0;
@@ -79,7 +79,7 @@ describe("replicas", () => {
     });
   }
 
-  it("are shared by everyone who asks at once, and let go after a while", async () => {
+  it("are shared by concurrent users, and closed some time after the last use", async () => {
     const { marketId } = exchange.createMarket(2);
     const [one, two] = await Promise.all([replicas.acquire(marketId), replicas.acquire(marketId)]);
     expect(one).to.equal(two).and.not.equal(undefined);
@@ -95,7 +95,7 @@ describe("replicas", () => {
     expect(await replicas.acquire(marketId)).to.not.equal(one);
   });
 
-  it("find the trades from before they began", async () => {
+  it("load the trades from before they were created", async () => {
     const { marketId, outcomes } = exchange.createMarket(2);
     for (let i = 0; i < 60; i += 1) {
       await place(ann, outcomes[0]?.outcomeId, "0.500");
@@ -113,7 +113,7 @@ describe("replicas", () => {
     expect(trades.trades.map(({ seq }) => seq)).to.deep.equal(Array.from({ length: 50 }, (_, i) => 12 + i));
   });
 
-  it("tell everything since a seq, and nothing when some of it is gone", async () => {
+  it("resume every batch since a seq, and nothing when some of them were trimmed", async () => {
     const { marketId, outcomes } = exchange.createMarket(2);
     for (let i = 0; i < 5; i += 1) await place(ann, outcomes[0]?.outcomeId, "0.400");
     const replica = await replicas.acquire(marketId);
@@ -127,14 +127,14 @@ describe("replicas", () => {
     ).to.deep.equal([[["book", 3]], [["book", 4]], [["book", 5]], [["book", 6]]]);
     const ahead = (await replica?.missed(new Map([[BOOK, 99]])))?.finish();
     expect(ahead).to.deep.equal({ resumed: 0, batches: [] });
-    const level = (await replica?.missed(new Map([[BOOK, 6]])))?.finish();
-    expect(level).to.deep.equal({ resumed: BOOK, batches: [] });
+    const upToDate = (await replica?.missed(new Map([[BOOK, 6]])))?.finish();
+    expect(upToDate).to.deep.equal({ resumed: BOOK, batches: [] });
     exchange.tail.trim(marketActor(marketId), 5);
     const trimmed = (await replica?.missed(new Map([[BOOK, 2]])))?.finish();
     expect(trimmed).to.deep.equal({ resumed: 0, batches: [] });
   });
 
-  it("tell the last 10,000 batches", async () => {
+  it("resume the last 10,000 batches", async () => {
     const { marketId, outcomes } = exchange.createMarket(2);
     const order = { outcomeId: outcomes[0]?.outcomeId, price: "0.400", qty: 1, tif: "GTC" };
     for (let i = 0; i < 200; i += 1) {
@@ -148,11 +148,13 @@ describe("replicas", () => {
     expect(seqs).to.deep.equal(Array.from({ length: 10_000 }, (_, i) => 201 + i));
   }).timeout(20_000);
 
-  it("begin again from a snapshot when deltas were trimmed unread", async () => {
+  it("reload the state when deltas were trimmed unread", async () => {
     const { marketId, outcomes } = exchange.createMarket(2);
     const replica = await replicas.acquire(marketId);
-    let heard = 0;
-    replica?.onBatch(({ parts }) => (heard += parts.filter(({ channel }) => channel === "lifecycle").length));
+    let received = 0;
+    replica?.onBatch(
+      ({ parts }) => (received += parts.filter(({ channel }) => channel === "lifecycle").length),
+    );
     exchange.tail.trim(marketActor(marketId), 99);
     for (let i = 0; i < 3; i += 1) {
       exchange.operate(marketId, { kind: "lifecycle", actions: ["pause"] });
@@ -163,7 +165,7 @@ describe("replicas", () => {
     await place(ann, outcomes[0]?.outcomeId, "0.400", 3);
     await replica?.waitForSeq(exchange.tail.last(marketActor(marketId)));
     expect((await replicas.book(marketId, "CASH"))?.orders[0]?.map(({ qty }) => qty)).to.deep.equal([3]);
-    expect(heard).to.equal(0);
+    expect(received).to.equal(0);
     expect(replica?.market.seq("lifecycle", "CASH")).to.equal(7);
   });
 });

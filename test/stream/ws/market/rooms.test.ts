@@ -8,7 +8,7 @@ import { TestExchange } from "../exchange.js";
 const LIFECYCLE = maskOf(["lifecycle"], "CASH");
 const BOOK = maskOf(["book"], "CASH");
 
-class Listener implements Member {
+class TestMember implements Member {
   readonly frames: Buffer[] = [];
   closed = 0;
 
@@ -22,7 +22,7 @@ class Listener implements Member {
 }
 
 describe("a room", () => {
-  it("hands over what it gathered before anyone joins or leaves, and the same bytes to everyone", async () => {
+  it("delivers its frames before a member joins or leaves, and the same bytes to all members", async () => {
     const exchange = new TestExchange();
     const { marketId } = exchange.createMarket(2);
     const replicas = new Replicas({
@@ -35,7 +35,7 @@ describe("a room", () => {
     if (replica === undefined) throw new Error("no replica");
     const rooms = new Rooms(new FlushScheduler());
     const room = rooms.of(replica);
-    const [one, two, late] = [new Listener(), new Listener(), new Listener()];
+    const [one, two, late] = [new TestMember(), new TestMember(), new TestMember()];
     room.join(one, LIFECYCLE);
     room.join(two, LIFECYCLE);
     const step = async (action: "pause" | "resume"): Promise<void> => {

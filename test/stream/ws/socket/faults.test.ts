@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { parseRequest } from "../../../../stream/ws/socket/protocol.js";
 import { type Client, type Json, Mirror, serve, type TestServer, trader } from "../client.js";
 import { ids, TestExchange } from "../exchange.js";
-import { until } from "../timing.js";
+import { until } from "../../../support/until.js";
 
 const [ann = ""] = ids(1);
 
@@ -31,7 +31,7 @@ describe("faults of the sandbox", () => {
       const order = { outcomeId: outcomeIds[i % 2] ?? "", price: "0.300", qty: i + 1, tif: "GTC" } as const;
       await exchange.place(trader(ann), [order], false);
       exchange.commit();
-      // A tick of its own each, or they would leave in one write.
+      // Each order gets its own tick, so that their frames do not leave in one write.
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
   }
@@ -43,7 +43,7 @@ describe("faults of the sandbox", () => {
       return seq === undefined ? [] : [seq];
     });
 
-  it("are no verb in production, and need a shape in the sandbox", async () => {
+  it("are an unknown verb in production, and are validated in the sandbox", async () => {
     expect(parseRequest({ nonce: 1, fault: { stall: 5 } })).to.include({
       ok: false,
       message: "unknown verb; /asyncapi.json lists the verbs",
@@ -59,7 +59,7 @@ describe("faults of the sandbox", () => {
     }
   });
 
-  it("dropFrames: some deltas go missing, answers and heartbeats do not", async () => {
+  it("dropFrames: some deltas are lost, answers and heartbeats are not", async () => {
     await client.request("subscribe", { markets: { [marketId]: "book" }, private: ["orders"] });
     expect(await client.request("fault", { dropFrames: 0.5 })).to.deep.include({
       fault: { dropFrames: 0.5 },
@@ -75,7 +75,7 @@ describe("faults of the sandbox", () => {
     expect(mine.length).to.be.within(4, 38);
   });
 
-  it("stall: nothing comes for a while, then everything does, in order", async () => {
+  it("stall: nothing is sent for a time, then everything in order", async () => {
     await client.request("subscribe", { markets: { [marketId]: "book" } });
     client.send("fault", { stall: 150 });
     await until(() => client.frames.length === 2);
@@ -88,7 +88,7 @@ describe("faults of the sandbox", () => {
     expect(Date.now() - began).to.be.within(100, 2_000);
   });
 
-  it("goLiveStorm: books empty and fill without a gap, and the truth comes after a reconnect", async () => {
+  it("goLiveStorm: books empty and fill without a gap, and a reconnect brings the true state", async () => {
     await place(6);
     const mirror = new Mirror();
     await client.request("subscribe", { markets: { [marketId]: ["book", "bbo"] } });

@@ -1,19 +1,19 @@
-/** Frames for the fuzz of the stream, each with what must come of it, said from the contract and not from the code. */
+/** Messages for the fuzz of the stream, each with the answer that the contract requires. */
 
 import { randomUUID } from "node:crypto";
 import type { Random } from "../../../simulation/random.js";
 
-/** What a client knows of the exchange that it sends nonsense to. */
+/** Ids of the exchange that the messages name. */
 export interface World {
   readonly marketId: string;
   readonly eventId: string;
   readonly outcomeId: string;
 }
 
-/** A message after the nonces so far, and the one answer it gets: a code, or the key of an ack. */
+/** A message and its one answer: a code, or the key of an acknowledgement. */
 export interface Case {
   readonly text: string;
-  /** The nonce of the answer; `undefined`: it has none. */
+  /** Nonce of the answer, or `undefined` when the answer has none. */
   readonly nonce: number | undefined;
   readonly answer: string;
 }
@@ -38,7 +38,7 @@ const junk = (random: Random): unknown =>
     { a: 1 },
   ]);
 
-/** Requests that are right, with the key that their ack has. */
+/** Correct requests, with the key of their acknowledgement. */
 const RIGHT: readonly (readonly [answer: string, make: Make])[] = [
   ["subscribed", (random, { marketId }) => ["subscribe", { markets: { [marketId]: channels(random) } }]],
   [
@@ -74,7 +74,7 @@ const RIGHT: readonly (readonly [answer: string, make: Make])[] = [
   ["placed", (_, { outcomeId }) => ["place", { orders: [order(outcomeId)] }]],
 ];
 
-/** Requests that are well formed, and wrong in one way that has a code of its own. */
+/** Well-formed requests with one mistake that has its own code. */
 const REFUSED: readonly (readonly [code: string, make: Make])[] = [
   ["EMPTY_SELECTION", (random) => [random.pick(["subscribe", "snapshot"]), {}]],
   ["EMPTY_SELECTION", () => ["subscribe", { markets: {}, events: {}, private: [], since: { orders: 1 } }]],
@@ -146,7 +146,7 @@ const REFUSED: readonly (readonly [code: string, make: Make])[] = [
   ],
 ];
 
-/** Payloads that are not of their verb's shape. */
+/** Payloads with a wrong shape for their verb. */
 const MISSHAPEN: readonly Make[] = [
   (random) => [
     random.pick(["subscribe", "snapshot", "status", "place", "cancel", "cancel_all", "safety"]),
@@ -235,8 +235,8 @@ const MISSHAPEN: readonly Make[] = [
   ],
 ];
 
-/** Texts that no strict reader of JSON takes, or that are no request: the answer cannot have a nonce. */
-const SPEECHLESS: readonly ((random: Random, nonce: number) => string)[] = [
+/** Texts that are not strict JSON or not a request, so that their answer has no nonce. */
+const UNREADABLE: readonly ((random: Random, nonce: number) => string)[] = [
   (random, nonce) => `{"nonce":${nonce},"status":{}}`.slice(0, random.below(20)),
   (_, nonce) => `{"nonce":${nonce},"nonce":${nonce},"status":{}}`,
   (_, nonce) => `{"nonce":${nonce},"status":{},"status":{}}`,
@@ -272,10 +272,10 @@ function channels(random: Random): unknown {
   ]);
 }
 
-/** A message, when the last nonce that counted was `last`. A caller that may only read is refused what trades. */
+/** Returns a message after the accepted nonce `last`. Without `mayTrade` the answer to trading verbs is a refusal. */
 export function randomCase(random: Random, world: World, last: number, mayTrade: boolean): Case {
   const nonce = last + 1 + (random.chance(0.1) ? random.below(1_000) : 0);
-  const say = ([verb, payload]: Verb, answer: string, own = nonce): Case => {
+  const caseOf = ([verb, payload]: Verb, answer: string, own = nonce): Case => {
     const trades = ["place", "cancel", "cancel_all", "safety"].includes(verb);
     const refused = trades && !mayTrade && answer !== "INVALID_REQUEST" && answer !== "STALE_NONCE";
     return {
@@ -287,18 +287,18 @@ export function randomCase(random: Random, world: World, last: number, mayTrade:
   const kind = random.below(10);
   if (kind < 3) {
     const [answer, make] = random.pick(RIGHT);
-    return say(make(random, world), answer);
+    return caseOf(make(random, world), answer);
   }
   if (kind < 6) {
     const [code, make] = random.pick(REFUSED);
-    return say(make(random, world), code);
+    return caseOf(make(random, world), code);
   }
-  if (kind < 8) return say(random.pick(MISSHAPEN)(random, world), "INVALID_REQUEST");
+  if (kind < 8) return caseOf(random.pick(MISSHAPEN)(random, world), "INVALID_REQUEST");
   if (kind < 9)
-    return { text: random.pick(SPEECHLESS)(random, nonce), nonce: undefined, answer: "INVALID_REQUEST" };
+    return { text: random.pick(UNREADABLE)(random, nonce), nonce: undefined, answer: "INVALID_REQUEST" };
   if (last > 0) {
     const make = random.chance(0.5) ? random.pick(MISSHAPEN) : (): Verb => ["status", {}];
-    return say(make(random, world), "STALE_NONCE", 1 + random.below(last));
+    return caseOf(make(random, world), "STALE_NONCE", 1 + random.below(last));
   }
   const two = { nonce, status: {}, safety: { cancelOnDisconnect: false } };
   return { text: JSON.stringify(random.chance(0.5) ? two : { nonce }), nonce, answer: "INVALID_REQUEST" };

@@ -8,16 +8,16 @@ import { startStack, type Stack } from "../../../support/stack.js";
 import { newMarket, newTrader, type TestKey } from "../../../support/traders.js";
 import { openStream } from "../client.js";
 import { type Case, randomCase, type World } from "./fuzz-cases.js";
-import { until } from "../timing.js";
+import { until } from "../../../support/until.js";
 
 const FRAMES = 10_000;
 const WARM_UP = 2_000;
-/** What a socket may ask in one second. */
+/** Number of requests that a socket may send in one second. */
 const PER_SOCKET = 50;
 const SEED = Number(process.env["STREAM_SEED"] ?? String(Date.now() % 1_000_000));
 const MEMORY_BYTES = 40_000_000;
 
-/** What is in use once everything is collected that can be. */
+/** Returns the bytes in use after garbage collection. */
 function bytesInUse(): number {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
@@ -27,7 +27,7 @@ function bytesInUse(): number {
   return heapUsed + external;
 }
 
-/** Of a frame, the code, or the key that an ack is named for. */
+/** Returns the code of an error frame, or the result key of an acknowledgement. */
 function answerOf(frame: Readonly<Record<string, unknown>>): string {
   const { code } = frame;
   if (typeof code === "string") return code;
@@ -35,22 +35,22 @@ function answerOf(frame: Readonly<Record<string, unknown>>): string {
   return keys.includes("subscribed") ? "subscribed" : (keys[0] ?? "");
 }
 
-describe("frames of every kind", function () {
+describe("messages of every kind", function () {
   this.timeout(180_000);
   let stack: Stack;
-  const complaints: string[] = [];
+  const warnings: string[] = [];
 
   before(async () => {
     stack = await startStack({
       exchangeEnv: "production",
       logTo: (line) => {
-        if ((JSON.parse(line) as { level: number }).level >= 40) complaints.push(line);
+        if ((JSON.parse(line) as { level: number }).level >= 40) warnings.push(line);
       },
     });
   });
   after(() => stack.stop());
 
-  /** Sends one socketful; every message gets the one answer that the contract has for it, and the socket stands. */
+  /** Sends 50 messages over one socket. Each must get the answer of the contract, and the socket must stay open. */
   async function send(key: TestKey, world: World, random: Random, mayTrade: boolean): Promise<void> {
     const client = await openStream(stack.url, key);
     const cases: Case[] = [];
@@ -77,7 +77,7 @@ describe("frames of every kind", function () {
     await client.close();
   }
 
-  it(`get the right answer each, ${FRAMES} of them, and leave nothing behind (seed ${SEED})`, async () => {
+  it(`get the right answer, ${FRAMES} of them, and leave no memory in use (seed ${SEED})`, async () => {
     const random = new Random(SEED);
     const { eventId, marketId, outcomes } = await newMarket(stack);
     const world = { eventId, marketId, outcomeId: outcomes[0] };
@@ -104,12 +104,12 @@ describe("frames of every kind", function () {
     const before = bytesInUse();
     await run(FRAMES);
     const grown = bytesInUse() - before;
-    console.log(`      ${FRAMES} frames took ${(grown / 1e6).toFixed(1)} MB that stay`);
+    console.log(`      ${FRAMES} messages left ${(grown / 1e6).toFixed(1)} MB in use`);
     expect(grown).to.be.below(MEMORY_BYTES);
-    expect(complaints).to.deep.equal([]);
+    expect(warnings).to.deep.equal([]);
   });
 
-  it("that no socket survives end theirs alone, with the right code", async () => {
+  it("that close a socket close only their own, with the right code", async () => {
     const { trading } = await newTrader(stack);
     const other = await openStream(stack.url, trading);
     const ends = async (

@@ -4,11 +4,11 @@ import { expect } from "chai";
 import { WebSocket } from "ws";
 import { Client, serve, type TestServer, trader } from "../client.js";
 import { ids, TestExchange } from "../exchange.js";
-import { until } from "../timing.js";
+import { until } from "../../../support/until.js";
 
 const [ann = ""] = ids(1);
 
-describe("what comes every 15 s", () => {
+describe("every 15 s", () => {
   let server: TestServer;
 
   beforeEach(() => mock.timers.enable({ apis: ["setInterval"] }));
@@ -17,14 +17,14 @@ describe("what comes every 15 s", () => {
     mock.timers.reset();
   });
 
-  it("are a heartbeat and a ping, and who answered none of two pings is dropped", async () => {
+  it("a socket receives a heartbeat and a ping, and is dropped when it did not answer the ping before", async () => {
     const exchange = new TestExchange();
     server = await serve(exchange);
     const { marketId } = exchange.createMarket(2);
     const client = await server.connect(trader(ann));
     await client.request("subscribe", { markets: { [marketId]: "bbo" } });
-    const deaf = new Client(new WebSocket(client.socket.url, { autoPong: false }));
-    await once(deaf.socket, "open");
+    const silent = new Client(new WebSocket(client.socket.url, { autoPong: false }));
+    await once(silent.socket, "open");
     let pings = 0;
     client.socket.on("ping", () => (pings += 1));
     const heartbeats = () => client.frames.filter((frame) => frame["heartbeat"] !== undefined).length;
@@ -37,9 +37,9 @@ describe("what comes every 15 s", () => {
 
     mock.timers.tick(14_999);
     await client.request("status", {});
-    expect(deaf.socket.readyState).to.equal(WebSocket.OPEN);
+    expect(silent.socket.readyState).to.equal(WebSocket.OPEN);
     mock.timers.tick(1);
-    expect((await deaf.closed).code).to.equal(1006);
+    expect((await silent.closed).code).to.equal(1006);
     await until(() => heartbeats() === 2 && pings === 2);
     expect(client.socket.readyState).to.equal(WebSocket.OPEN);
   });

@@ -9,6 +9,7 @@ import {
   Outbox,
   textFrame,
 } from "../../../../stream/ws/socket/outbox.js";
+import { until } from "../../../support/until.js";
 import { FlushScheduler } from "../../../../stream/ws/socket/flush-scheduler.js";
 
 interface Pair {
@@ -45,14 +46,7 @@ describe("an outbox", () => {
     return { outbox, server: socket, connection: request.socket, client, received };
   }
 
-  async function until(condition: () => boolean): Promise<void> {
-    for (let turns = 0; !condition(); turns += 1) {
-      if (turns > 2_000) throw new Error("it never came");
-      await new Promise((resolve) => setTimeout(resolve, 2));
-    }
-  }
-
-  it("frames texts of every length as a websocket client reads them, between frames of ws itself", async () => {
+  it("encodes texts of every length for a websocket client, between frames of ws itself", async () => {
     const { outbox, server, received, client } = await pair();
     const pings: string[] = [];
     client.on("ping", (data: Buffer) => pings.push(data.toString()));
@@ -71,7 +65,7 @@ describe("an outbox", () => {
     expect(pings).to.deep.equal(["between"]);
   });
 
-  it("writes what gathers in a tick at once", async () => {
+  it("writes the frames of one tick at once", async () => {
     const { outbox, connection, received } = await pair();
     let writes = 0;
     const write = connection.write.bind(connection);
@@ -86,12 +80,12 @@ describe("an outbox", () => {
     expect(received.at(-1)).to.equal("b");
   });
 
-  it("drops public frames of a slow consumer, keeps its private ones, and closes it over 8 MiB", async () => {
+  it("drops public frames of a slow consumer, keeps private ones, and closes it over 8 MiB", async () => {
     const { outbox, client, server, received } = await pair();
     client.pause();
     const chunk = textFrame(randomBytes(128 * 1024).toString("hex"));
     for (let i = 0; outbox.droppedChunks === 0; i += 1) {
-      if (i > 1_000) throw new Error("nothing was ever dropped");
+      if (i > 1_000) throw new Error("no frame was dropped");
       outbox.deliver(chunk);
       outbox.flush();
     }
@@ -101,7 +95,7 @@ describe("an outbox", () => {
     expect(server.readyState).to.equal(WebSocket.OPEN);
     const closed = once(client, "close");
     for (let i = 0; server.readyState === WebSocket.OPEN; i += 1) {
-      if (i > 100) throw new Error("it was never closed");
+      if (i > 100) throw new Error("the socket was not closed");
       outbox.send("x".repeat(256 * 1024));
       outbox.flush();
     }
@@ -111,7 +105,7 @@ describe("an outbox", () => {
     expect([code, reason.toString()]).to.deep.equal([1008, "SLOW_CONSUMER"]);
   });
 
-  it("lets a client take an answer of more than 8 MiB that it asked for", async () => {
+  it("lets a client receive an answer of more than 8 MiB", async () => {
     const { outbox, received, client } = await pair();
     client.pause();
     outbox.answer(["x".repeat(MAX_UNSENT_BYTES + 4_000_000)]);
@@ -122,22 +116,22 @@ describe("an outbox", () => {
     expect(received[1]).to.equal("public");
   });
 
-  it("counts what it sends besides an answer, and all of it once the answer is taken", async () => {
+  it("counts frames beside an answer, and all frames once the answer is received", async () => {
     const { outbox, received, client, server } = await pair();
     client.pause();
-    outbox.answer(["x".repeat(MAX_UNSENT_BYTES), "the last of it"]);
+    outbox.answer(["x".repeat(MAX_UNSENT_BYTES), "the end"]);
     outbox.flush();
     client.resume();
     await until(() => received.length === 2);
     client.pause();
     for (let i = 0; server.readyState === WebSocket.OPEN; i += 1) {
-      if (i > 100) throw new Error("it was never closed");
+      if (i > 100) throw new Error("the socket was not closed");
       outbox.send("x".repeat(256 * 1024));
       outbox.flush();
     }
   });
 
-  it("lets replies and private frames go before market frames that wait, and snapshots never", async () => {
+  it("lets replies and private frames overtake waiting market frames, but never snapshots", async () => {
     const { outbox, client, received } = await pair();
     client.pause();
     const market = (n: number): void => {
@@ -145,7 +139,7 @@ describe("an outbox", () => {
       outbox.flush();
     };
     for (let i = 0; outbox.droppedChunks === 0; i += 1) market(i);
-    outbox.answer(["a snapshot", "what it resumed"]);
+    outbox.answer(["a snapshot", "resumed batches"]);
     outbox.send("a heartbeat");
     outbox.sendPrivate("a fill");
     outbox.reply("a reply");
@@ -157,7 +151,7 @@ describe("an outbox", () => {
     expect(markets).to.deep.equal(markets.map((_, n) => `market ${n}`));
     expect(order.slice(markets.length)).to.deep.equal([
       "a snapshot",
-      "what it",
+      "resumed batches",
       "a fill",
       "a reply",
       "a heartbeat",
@@ -173,7 +167,7 @@ describe("an outbox", () => {
     expect(received.indexOf("a fill")).to.equal(received.indexOf("a reply") + 1);
   });
 
-  it("closes a socket that took nothing for 15 s, and none that took something or had nothing to take", async () => {
+  it("keeps a socket open that makes progress within 15 s or has nothing to receive", async () => {
     const { outbox, client, server } = await pair();
     outbox.checkProgress(1_000);
     outbox.checkProgress(30_000);
@@ -192,7 +186,7 @@ describe("an outbox", () => {
     expect(server.readyState).to.equal(WebSocket.OPEN);
   });
 
-  it("tells a socket that took nothing for 15 s why it is closed", async () => {
+  it("closes a socket without progress for 15 s, with the reason", async () => {
     const { outbox, client, server } = await pair();
     client.pause();
     for (let i = 0; i < 60; i += 1) outbox.deliver(textFrame("x".repeat(100_000)));

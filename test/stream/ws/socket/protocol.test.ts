@@ -5,7 +5,7 @@ import { parseRequest } from "../../../../stream/ws/socket/protocol.js";
 
 function refusal(message: unknown): string {
   const parsed = parseRequest(message);
-  if (parsed.ok) throw new Error("it was accepted");
+  if (parsed.ok) throw new Error("the request was accepted");
   return parsed.message;
 }
 
@@ -27,7 +27,7 @@ describe("a request of the stream", () => {
       expect(refusal({ nonce: 1, [verb]: {} })).to.match(/unknown verb/);
   });
 
-  it("takes one channel or several, and CASH unless it says otherwise", () => {
+  it("takes one channel or several, and CASH by default", () => {
     const parsed = parseRequest({
       nonce: 2,
       subscribe: { markets: { [id]: "book" }, events: { [id.toUpperCase()]: ["bbo", "trades"] } },
@@ -42,7 +42,7 @@ describe("a request of the stream", () => {
     });
   });
 
-  it("is refused with the place of the first mistake", () => {
+  it("is refused with the path of the first mistake", () => {
     expect(refusal({ nonce: 1, subscribe: { markets: { [id]: "ladder" } } })).to.include(
       `subscribe.markets.${id}`,
     );
@@ -60,11 +60,11 @@ describe("a request of the stream", () => {
     expect(refusal({ nonce: 1, cancel_all: { side: "buy" } })).to.include("cancel_all");
   });
 
-  it("keeps the nonce of a malformed request, so that the refusal can carry it", () => {
+  it("keeps the nonce of a malformed request for the refusal", () => {
     expect(parseRequest({ nonce: 7, place: {} })).to.deep.include({ ok: false, nonce: 7 });
   });
 
-  it("reads where to resume from", () => {
+  it("reads the seqs to resume from", () => {
     const since = { [`market:${id}`]: { book: 4, lifecycle: 0 }, orders: 9 };
     const parsed = parseRequest({ nonce: 1, subscribe: { markets: { [id]: "book" }, since } });
     expect(parsed.ok && parsed.request.verb === "subscribe" && parsed.request.payload.since).to.deep.equal({
@@ -74,7 +74,7 @@ describe("a request of the stream", () => {
     });
   });
 
-  it("is accepted or refused, whatever it is", () => {
+  it("is accepted or refused for any input", () => {
     const verbs = [
       "subscribe",
       "unsubscribe",

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { WebSocket } from "ws";
 import { Client, type Json, serve, type TestServer, trader } from "../client.js";
 import { ids, TestExchange } from "../exchange.js";
-import { until } from "../timing.js";
+import { until } from "../../../support/until.js";
 
 const [ann = ""] = ids(1);
 
@@ -38,7 +38,7 @@ describe("a socket of the bridge", () => {
     expect(answered).to.deep.equal([5, 6]);
   });
 
-  it("answers nonsense with an error and goes on; binary and oversize messages close it", async () => {
+  it("answers malformed messages with an error; binary and oversized messages close it", async () => {
     server = await serve(exchange);
     const client = await server.connect(trader(ann));
     for (const message of ["", "{", "[]", "null", '"x"', "{}", '{"nonce":"1","status":{}}'])
@@ -57,7 +57,7 @@ describe("a socket of the bridge", () => {
     expect(await other.request("status", {})).to.have.property("status");
   });
 
-  it("survives whatever it is sent, and still answers", async () => {
+  it("survives any message, and still answers", async () => {
     server = await serve(exchange);
     const { marketId } = exchange.createMarket(2);
     const verbs = [
@@ -104,7 +104,7 @@ describe("a socket of the bridge", () => {
     expect(server.errors).to.deep.equal([]);
   });
 
-  it("may ask fifty times a second, and is closed when it does not stop", async () => {
+  it("may send 50 requests a second, and is closed when it keeps sending more", async () => {
     server = await serve(exchange);
     const client = await server.connect(trader(ann));
     for (let i = 0; i < 60; i += 1) client.send("status", {});
@@ -129,8 +129,8 @@ describe("a socket of the bridge", () => {
     });
     const { marketId } = exchange.createMarket(2);
     const client = await server.connect(trader(ann));
-    const dear = await client.request("subscribe", { markets: { [marketId]: ["book", "bbo"] } });
-    expect(dear).to.include({
+    const expensive = await client.request("subscribe", { markets: { [marketId]: ["book", "bbo"] } });
+    expect(expensive).to.include({
       code: "RATE_LIMIT_EXCEEDED",
       message: "the stream bucket is empty; retry after 3 s",
     });
@@ -141,7 +141,7 @@ describe("a socket of the bridge", () => {
     expect(await client.request("status", {})).to.have.nested.property("status.tokens", 3);
   });
 
-  it("hears the last seq of everything it watches, with a checksum of books", async () => {
+  it("receives the last seq of every watched channel, with a checksum of books", async () => {
     server = await serve(exchange, { heartbeatMs: 40 });
     const { marketId, outcomes } = exchange.createMarket(2);
     const client = await server.connect(trader(ann));
@@ -171,12 +171,12 @@ describe("a socket of the bridge", () => {
     server = await serve(exchange, { heartbeatMs: 30 });
     const probe = await server.connect(trader(ann));
     const alive = await server.connect(trader(ann));
-    const deaf = new Client(new WebSocket(probe.socket.url.replace(/[0-9]+$/, "1"), { autoPong: false }));
-    expect((await deaf.closed).code).to.equal(1006);
+    const silent = new Client(new WebSocket(probe.socket.url.replace(/[0-9]+$/, "1"), { autoPong: false }));
+    expect((await silent.closed).code).to.equal(1006);
     expect(await alive.request("status", {})).to.have.property("status");
   });
 
-  it("is closed when there is a reason for its caller", async () => {
+  it("is closed when its caller is expelled", async () => {
     server = await serve(exchange);
     const revoked = await server.connect(trader(ann));
     const other = await server.connect(trader(ann, { keyId: "another" }));
@@ -188,7 +188,7 @@ describe("a socket of the bridge", () => {
     await until(() => server.bridge.sockets === 1);
   });
 
-  it("gets its answers and 1012 when the server stops", async () => {
+  it("receives its answers and 1012 when the server stops", async () => {
     server = await serve(exchange);
     const { outcomes } = exchange.createMarket(2);
     const client = await server.connect(trader(ann));

@@ -3,11 +3,11 @@ import { setFlagsFromString } from "node:v8";
 import { expect } from "chai";
 import { type Client, serve, type TestServer, trader } from "../client.js";
 import { ids, TestExchange } from "../exchange.js";
-import { until } from "../timing.js";
+import { until } from "../../../support/until.js";
 
 const CROWD = 200;
 const ATTENTIVE = 3;
-/** A frame of that many orders has some 30 kB. */
+/** Orders in one batch; its frame has about 30 kB. */
 const ORDERS = 250;
 const GROWTH_BYTES = 100 * 2 ** 20;
 
@@ -20,14 +20,14 @@ function keptBytes(): number {
   return heapUsed + external;
 }
 
-/** A reader of a book that only counts what comes. */
+/** A reader of a book that only counts frames and bytes. */
 interface Reader {
   readonly client: Client;
   frames: number;
   bytes: number;
 }
 
-describe("two hundred readers that stop reading", function () {
+describe("200 readers that stop reading", function () {
   this.timeout(120_000);
   const [maker = "", reader = ""] = ids(2);
   let exchange: TestExchange;
@@ -57,12 +57,12 @@ describe("two hundred readers that stop reading", function () {
     );
   }
 
-  it("cost the gateway no memory to speak of, and the others no time", async () => {
+  it("cost the gateway little memory, and do not delay the other readers", async () => {
     const { marketId, outcomes } = exchange.createMarket(2);
     const [{ outcomeId } = { outcomeId: "" }] = outcomes;
     const attentive = await join(marketId, ATTENTIVE, false);
 
-    /** Fills and empties the book, and tells how long each change took to reach every attentive reader, ms. */
+    /** Fills and empties the book. Returns how long each change took to reach every attentive reader, in ms. */
     const change = async (times: number): Promise<number[]> => {
       const latenciesMs: number[] = [];
       for (let i = 0; i < times; i += 1) {
@@ -98,7 +98,7 @@ describe("two hundred readers that stop reading", function () {
     const grown = keptBytes() - before;
     expect(grown).to.be.below(GROWTH_BYTES);
     expect(p99(latenciesMs)).to.be.below(3 * p99(reading) + 250);
-    // They were sent far more than connections hold, and took nothing of it.
+    // The stalled readers were sent far more than connections buffer, and received nothing.
     expect(stalled.every(({ bytes }) => bytes === 0)).to.equal(true);
     expect(attentive[0]?.bytes).to.be.above(5_000_000);
   });

@@ -7,7 +7,8 @@ import type { PrivateBatch } from "../../../../stream/ws/wallet/fold.js";
 import { type Json, Mirror, trader } from "../client.js";
 import { TestExchange } from "../exchange.js";
 import { flow, play, take, TRADERS } from "../flow.js";
-import { randomOf, until } from "../timing.js";
+import { randomOf } from "../random.js";
+import { until } from "../../../support/until.js";
 
 const [ann = "", bob = ""] = TRADERS;
 
@@ -18,7 +19,7 @@ async function walletsOf(exchange: TestExchange, errors: unknown[] = []): Promis
   return wallets;
 }
 
-/** What a mirror of the channel should hold, told by the ledger itself. */
+/** Orders and positions that a mirror should hold, read from the ledger itself. */
 function truth(
   exchange: TestExchange,
   traderId: string,
@@ -45,7 +46,7 @@ describe("private feeds", () => {
     { type: "future", wallet: ann },
     { type: "order", kind: "future", wallet: ann, seq: 2, orderId: "o1", marketId: "m1" },
   ]) {
-    it(`are lost at an unknown delta instead of skipping it: ${JSON.stringify(delta)}`, async () => {
+    it(`end at an unknown delta instead of skipping it: ${JSON.stringify(delta)}`, async () => {
       const errors: unknown[] = [];
       const exchange = new TestExchange();
       exchange.fund(ann);
@@ -63,7 +64,7 @@ describe("private feeds", () => {
     });
   }
 
-  it("snapshot and deltas are one contiguous story, whenever one begins to listen", async () => {
+  it("continue a snapshot with contiguous deltas, whenever they are watched", async () => {
     await fc.assert(
       fc.asyncProperty(flow, fc.nat(40), fc.infiniteStream(fc.nat(1_000)), async (steps, from, stream) => {
         const exchange = new TestExchange(randomOf(stream));
@@ -98,7 +99,7 @@ describe("private feeds", () => {
     );
   });
 
-  it("word orders and positions as the specification does, fills before what ends the order", async () => {
+  it("send orders and positions in the shapes of the contract, fills before the end of the order", async () => {
     const exchange = new TestExchange();
     const { marketId, outcomes } = exchange.createMarket(2);
     const [yes = "", no = ""] = outcomes.map(({ outcomeId }) => outcomeId);
@@ -184,7 +185,7 @@ describe("private feeds", () => {
     wallets.close();
   });
 
-  it("give the batches since a seq, or nothing when they are not all there", async () => {
+  it("return the batches since a seq, or undefined when some are no longer kept", async () => {
     const exchange = new TestExchange();
     exchange.fund(ann);
     const { outcomes } = exchange.createMarket(2);
@@ -203,7 +204,7 @@ describe("private feeds", () => {
     wallets.close();
   });
 
-  it("tell another process every batch since any seq, from the ledger's log, in the very same words", async () => {
+  it("return to another process every batch since any seq, in the same bytes, from the log of the ledger", async () => {
     await fc.assert(
       fc.asyncProperty(
         flow,
@@ -238,7 +239,7 @@ describe("private feeds", () => {
     );
   });
 
-  it("do not tell half of what another process missed", async () => {
+  it("return no incomplete list of missed batches to another process", async () => {
     const exchange = new TestExchange();
     const { outcomes } = exchange.createMarket(2);
     exchange.fund(ann);
@@ -265,7 +266,7 @@ describe("private feeds", () => {
     wallets.close();
   });
 
-  it("say so when deltas of their ledger are lost, and begin again for the next watcher", async () => {
+  it("call onLost when deltas of their ledger are lost, and start again for the next watcher", async () => {
     const exchange = new TestExchange();
     exchange.fund(ann);
     const { outcomes } = exchange.createMarket(2);
@@ -290,7 +291,7 @@ describe("private feeds", () => {
     wallets.close();
   });
 
-  it("tell how orders ended: before, while and after one waits, and not at all in time", async () => {
+  it("report terminal orders from before and during a wait, and leave out those that are not terminal in time", async () => {
     const exchange = new TestExchange();
     exchange.fund(ann);
     exchange.fund(bob);
@@ -322,9 +323,10 @@ describe("private feeds", () => {
     ]).to.have.deep.members(ended);
     const some = await wallets.waitForTerminal(ann, [filled, resting], 30);
     expect([...some.keys()]).to.deep.equal([filled]);
-    expect([...(await wallets.waitForTerminal(bob, [filled], 10)).keys()], "of another wallet").to.deep.equal(
-      [],
-    );
+    expect(
+      [...(await wallets.waitForTerminal(bob, [filled], 10)).keys()],
+      "for another wallet",
+    ).to.deep.equal([]);
     wallets.close();
   });
 });
