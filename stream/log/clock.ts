@@ -1,9 +1,9 @@
-/** Time and timers as the runtime sees them, so that a simulation can own both. */
+/** The time and the timers of the runtime, as a port, so that a simulation can control both. */
 
 export interface Clock {
-  /** Unix ms. */
+  /** Returns the time (Unix ms). */
   now(): number;
-  /** Calls once after `ms`; the returned function cancels it. */
+  /** Calls once after `ms`. The returned function cancels the call. */
   after(ms: number, call: () => void): () => void;
 }
 
@@ -15,7 +15,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after `ms` of the given clock. */
+/** Resolves after `ms` on the given clock. */
 export function sleep(clock: Clock, ms: number): Promise<void> {
   return new Promise((resolve) => {
     clock.after(ms, resolve);

@@ -1,7 +1,7 @@
 /**
- * Asking actors. A command goes to the actor's mailbox with an id of its own, the answer comes back on this process's
- * reply feed. Where the outcome is unknown the same command is sent again with the same id; the actor carries it out
- * once and gives the same answer.
+ * Sends commands to actors and waits for the answers. A command goes to the mailbox of the actor under an id, and the
+ * answer returns on the reply feed of this process. While the outcome is unknown, the command is sent again under the
+ * same id; the actor executes it once and repeats its answer.
  */
 
 import { type ActorId, ledgerActor, marketActor, partitionOf } from "../../actors/actor.js";
@@ -18,33 +18,37 @@ export interface ExchangeOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Makes ids that nobody else makes. */
+  /** Returns a globally unique id. */
   readonly newId: () => string;
-  /** How many messages may wait in one mailbox (default 100,000). */
+  /** Most messages in one mailbox; further commands are rejected (default 100,000). */
   readonly mailboxCapacity?: number | undefined;
-  /** The part of the log's memory above which nothing more is asked (default 0.7). */
+  /** Share of the log's memory above which every command is rejected (default 0.7). */
   readonly memoryLimit?: number | undefined;
 }
 
 const DEFAULT_TIMEOUT_MS = 5_000;
-/** When a command without an answer is sent again: the time since the last try, then doubled. */
+/** Time after which a command without an answer is sent again; it doubles with each repeat. */
 const RESEND_MS = 1_000;
-/** When a command that may not have reached its mailbox is sent again. */
+/** Time after which a command that may not have reached its mailbox is sent again. */
 const RESEND_LOST_MS = 100;
+/** Interval of reading the memory use of the log. */
 const MEMORY_MS = 1_000;
+/** Most messages in one append. */
 const MAX_APPEND = 500;
 
 interface QueuedCommand {
   readonly actor: ActorId;
   readonly body: string;
-  /** Called when the message is in the mailbox (`taken`), was refused (`full`), or may be neither (`unknown`). */
-  readonly sent: (outcome: "taken" | "full" | "unknown") => void;
+  /** Called with the outcome of the append; `full`: the mailbox has no room. */
+  readonly onSent: (outcome: "appended" | "full" | "unknown") => void;
 }
 
 export class LogExchange implements Exchange {
   readonly #options: ExchangeOptions;
   readonly #feed: string;
+  /** Listeners for the answer, by command id. */
   readonly #listeners = new Map<string, Set<(reply: unknown) => void>>();
+  /** Commands to append, by partition. */
   readonly #queues = new Map<string, QueuedCommand[]>();
   readonly #sending = new Set<string>();
   #subscription: Subscription | undefined;
@@ -57,11 +61,11 @@ export class LogExchange implements Exchange {
     this.#feed = replyFeed(options.newId());
   }
 
-  /** Begins to hear answers. Nothing can be asked before. */
+  /** Subscribes to the answers. Commands are rejected before that. */
   async start(): Promise<void> {
     this.#subscription = await this.#options.log.subscribe(this.#feed, {
       onBody: (body) => this.#receiveReplies(body),
-      // Whoever waits for a missed answer asks again, and gets it again.
+      // A command whose answer was missed is sent again, and the actor repeats the answer.
       onMissed: () => undefined,
     });
     await this.#watchMemory();
@@ -72,7 +76,7 @@ export class LogExchange implements Exchange {
     try {
       this.#memoryUse = await log.memoryUse();
     } catch (error) {
-      logger.warn({ err: error }, "cannot tell how full the log is");
+      logger.warn({ err: error }, "reading the memory use of the log failed; it is tried again");
     }
     if (this.#closed) return;
     this.#cancelMemory = clock.after(MEMORY_MS, () => {
@@ -94,13 +98,15 @@ export class LogExchange implements Exchange {
     return this.ask(ledgerActor(shard), command, options) as Promise<LedgerReply>;
   }
 
-  /** Sends any command to any actor and waits for its answer; see `Exchange`. */
+  /** Sends any command to any actor and resolves with its answer; see `Exchange`. */
   ask(actor: ActorId, command: unknown, options: AskOptions = {}): Promise<unknown> {
     const { clock, newId, memoryLimit = 0.7 } = this.#options;
     if (this.#closed || this.#subscription === undefined) {
-      return Promise.reject(new Unavailable("this process does not hear answers"));
+      return Promise.reject(new Unavailable("this process is not ready for commands; try again"));
     }
-    if (this.#memoryUse > memoryLimit) return Promise.reject(new Unavailable("the log is short of memory"));
+    if (this.#memoryUse > memoryLimit) {
+      return Promise.reject(new Unavailable("the exchange is short of memory; try again later"));
+    }
     const { id = newId(), timeoutMs = DEFAULT_TIMEOUT_MS, rememberMs } = options;
     const notAfterMs = clock.now() + timeoutMs;
     const body = packEnvelope({ id, replyTo: this.#feed, rememberMs, notAfterMs, commands: [command] });
@@ -108,11 +114,11 @@ export class LogExchange implements Exchange {
       let cancelResend: () => void = () => undefined;
       let wait = RESEND_MS;
       const listener = (reply: unknown): void => finish(() => resolve(reply));
-      const finish = (settle: () => void): void => {
+      const finish = (complete: () => void): void => {
         cancelResend();
         cancelTimeout();
         this.#unlisten(id, listener);
-        settle();
+        complete();
       };
       const resendAfter = (ms: number): void => {
         cancelResend();
@@ -122,10 +128,10 @@ export class LogExchange implements Exchange {
         this.#send({
           actor,
           body,
-          sent: (outcome) => {
+          onSent: (outcome) => {
             if (!this.#listens(id, listener)) return;
             if (outcome === "full") {
-              finish(() => reject(new Unavailable("mailbox full")));
+              finish(() => reject(new Unavailable("too many commands are waiting; try again later")));
             } else if (outcome === "unknown") {
               resendAfter(RESEND_LOST_MS);
             } else {
@@ -135,7 +141,9 @@ export class LogExchange implements Exchange {
           },
         });
       const cancelTimeout = clock.after(timeoutMs, () => {
-        finish(() => reject(new Unavailable(`no answer from ${actor} in ${timeoutMs} ms`)));
+        finish(() =>
+          reject(new Unavailable(`${actor} did not answer within ${timeoutMs} ms; the outcome is unknown`)),
+        );
       });
       this.#listen(id, listener);
       send();
@@ -158,12 +166,12 @@ export class LogExchange implements Exchange {
     if (listeners?.size === 0) this.#listeners.delete(id);
   }
 
-  /** Queues a message; what comes together for one partition travels together. */
-  #send(ask: QueuedCommand): void {
-    const partition = partitionOf(ask.actor);
+  /** Queues a command. The commands that are queued for one partition in the same turn share an append. */
+  #send(command: QueuedCommand): void {
+    const partition = partitionOf(command.actor);
     const queue = this.#queues.get(partition);
-    if (queue === undefined) this.#queues.set(partition, [ask]);
-    else queue.push(ask);
+    if (queue === undefined) this.#queues.set(partition, [command]);
+    else queue.push(command);
     if (this.#sending.has(partition)) return;
     this.#sending.add(partition);
     queueMicrotask(() => {
@@ -175,20 +183,21 @@ export class LogExchange implements Exchange {
     const { log, mailboxCapacity = 100_000 } = this.#options;
     const queue = this.#queues.get(partition) ?? [];
     while (queue.length > 0) {
-      const asks = queue.splice(0, MAX_APPEND);
-      const deliveries: Delivery[] = asks.map(({ actor, body }) => ({ to: actor, body }));
+      const commands = queue.splice(0, MAX_APPEND);
+      const deliveries: Delivery[] = commands.map(({ actor, body }) => ({ to: actor, body }));
       try {
-        const taken = await log.append(partition, deliveries, mailboxCapacity);
-        for (const [index, { sent }] of asks.entries()) sent(taken[index] === true ? "taken" : "full");
+        const appended = await log.append(partition, deliveries, mailboxCapacity);
+        for (const [index, { onSent }] of commands.entries())
+          onSent(appended[index] === true ? "appended" : "full");
       } catch {
-        for (const { sent } of asks) sent("unknown");
+        for (const { onSent } of commands) onSent("unknown");
       }
     }
     this.#queues.delete(partition);
     this.#sending.delete(partition);
   }
 
-  /** Stops hearing answers; whoever still waits is told after the time-out. */
+  /** Ends the subscription to the answers. A command that still waits rejects after its time-out. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelMemory();

@@ -1,4 +1,4 @@
-/** What is fixed at the first start of an installation, because data is laid out by it. */
+/** Facts of an installation that are fixed at its first start, because its data is laid out by them. */
 
 import { LEDGER_SHARDS, MARKET_PARTITIONS } from "../../actors/actor.js";
 import type { Log } from "./log.js";
@@ -9,14 +9,14 @@ const FACTS = {
   ledgerShards: String(LEDGER_SHARDS),
 };
 
-/** Writes down the partition counts at the first start; throws when those of the data are others. */
+/** Records the partition counts at the first start. Throws when the log was written with other counts. */
 export async function checkInstallation(log: Log): Promise<void> {
   const found = await log.installation(FACTS);
   for (const [name, expected] of Object.entries(FACTS)) {
     if (found[name] === expected) continue;
     throw new Error(
-      `this log was made with ${name} ${found[name] ?? "unknown"}, and this program has ${expected}: ` +
-        "use the program that made it, or another Redis",
+      `this log was written with ${name} ${found[name] ?? "unknown"}, and this program has ${expected}: ` +
+        "use the program that wrote it, or another Redis",
     );
   }
 }

@@ -1,4 +1,4 @@
-/** The part of a structured logger that `stream/` uses; pino satisfies it. */
+/** The part of a structured logger that `stream/` uses. A pino logger satisfies this interface. */
 export interface Logger {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;

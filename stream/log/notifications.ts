@@ -1,16 +1,16 @@
 /**
- * What a ring says, as the Lua files write it: its number, which is one more than that of the ring before it, and then
- * two lines for each thing that happened: `<partition> <actor> <position>` and the body, or `<partition> <actor>` and
- * nothing when only the actors are named.
+ * The text of a notification, as the Lua files publish it. The first line is the number of the notification, which is
+ * one more than that of the previous one. Two lines follow for each record: `<partition> <actor> <position>` and the
+ * body. When the bodies are too long, two lines follow for each actor: `<partition> <actor>` and an empty one.
  */
 
 import type { ActorId } from "../../actors/actor.js";
 import type { Notification, ActorNotice } from "./log.js";
 
-/** A ring with longer bodies, all together, only names the actors: everybody hears everything. */
+/** Most bytes of bodies in one notification. Every subscriber receives every notification, so they must be short. */
 export const MAX_INLINE_BYTES = 16_384;
 
-/** One message or entry of an actor. */
+/** A message or an entry that was appended. */
 export interface Appended {
   readonly partition: string;
   readonly actor: ActorId;
@@ -19,30 +19,30 @@ export interface Appended {
 }
 
 export function packNotification(number: number, appended: readonly Appended[]): string {
-  const length = appended.reduce((sum, { body }) => sum + Buffer.byteLength(body), 0);
-  const isCarried = length <= MAX_INLINE_BYTES && appended.every(({ body }) => !body.includes("\n"));
-  const lines = isCarried
+  const bytes = appended.reduce((sum, { body }) => sum + Buffer.byteLength(body), 0);
+  const isInline = bytes <= MAX_INLINE_BYTES && appended.every(({ body }) => !body.includes("\n"));
+  const lines = isInline
     ? appended.map(({ partition, actor, position, body }) => `${partition} ${actor} ${position}\n${body}`)
     : [...new Set(appended.map(({ partition, actor }) => `${partition} ${actor}\n`))];
   return [String(number), ...lines].join("\n");
 }
 
-/** The number of a ring, and what it says of each of the partitions that are `heard`. */
+/** Parses the number of a notification, and its notices in the watched partitions. */
 export function parseNotification(
   text: string,
-  heard: ReadonlySet<string>,
+  watched: ReadonlySet<string>,
 ): { readonly number: number; readonly notifications: readonly Notification[] } {
   const lines = text.split("\n");
   const byPartition = new Map<string, ActorNotice[]>();
   for (let i = 1; i + 1 < lines.length; i += 2) {
     const [partition = "", actor = "", position] = (lines[i] ?? "").split(" ");
-    if (!heard.has(partition)) continue;
+    if (!watched.has(partition)) continue;
     const inline =
       position === undefined ? undefined : { position: Number(position), body: lines[i + 1] ?? "" };
     const notice = { actor: actor as ActorId, inline };
-    const known = byPartition.get(partition);
-    if (known === undefined) byPartition.set(partition, [notice]);
-    else known.push(notice);
+    const notices = byPartition.get(partition);
+    if (notices === undefined) byPartition.set(partition, [notice]);
+    else notices.push(notice);
   }
   const notifications = [...byPartition].map(([partition, notices]) => ({
     partition,

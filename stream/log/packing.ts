@@ -1,4 +1,4 @@
-/** How envelopes, entries, snapshots and replies are written down. Reading one that is not well formed throws. */
+/** The stored form of envelopes, entries, snapshots and replies. Parsing a malformed one throws. */
 
 import { createHash } from "node:crypto";
 import type { ActorId, Batch } from "../../actors/actor.js";
@@ -6,8 +6,8 @@ import type { Snapshot, StoredEntry } from "./log.js";
 import type { Entry } from "./ports.js";
 
 /**
- * A message in a mailbox. From an actor: `source` and `seq`, the entry it follows from. From anybody else: `id`, the
- * command's identity, and `replyTo`, the feed that the answer goes to.
+ * Content of a mailbox message. A message from an actor has `source` and `seq`, the entry from which it follows. A
+ * message from a process has `id`, the identity of the command, and `replyTo`, the feed for the answer.
  */
 export interface Envelope {
   readonly commands: readonly unknown[];
@@ -15,18 +15,18 @@ export interface Envelope {
   readonly seq?: number | undefined;
   readonly id?: string | undefined;
   readonly replyTo?: string | undefined;
-  /** How long the answer is remembered; 0 for a question that changes nothing. */
+  /** Time for which the answer is remembered, in ms; 0 for a command that changes nothing. */
   readonly rememberMs?: number | undefined;
-  /** Nobody waits for the answer after this time (Unix ms): then the commands are not carried out. */
+  /** End of the time to wait for the answer (Unix ms). The commands are not executed after it. */
   readonly notAfterMs?: number | undefined;
 }
 
-/** What came off the wire is not what it should be. */
+/** A mailbox message is malformed. The runtime skips it. */
 export class MalformedMessage extends Error {
   override readonly name = "MalformedMessage";
 }
 
-/** What was saved cannot be read back; the data has to be mended before the actor can run. */
+/** A stored entry or snapshot cannot be read. An operator must repair the log before the actor can run. */
 export class CorruptLog extends Error {
   override readonly name = "CorruptLog";
 }
@@ -46,23 +46,24 @@ function isActor(value: unknown): boolean {
 const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
 
-/** Reads a message; throws `MalformedMessage`. What the commands are is for the actor to judge. */
+/** Parses a message, except for its commands, which the actor checks. Throws `MalformedMessage`. */
 export function parseEnvelope(body: string): Envelope {
   let value: unknown;
   try {
     value = JSON.parse(body);
   } catch {
-    throw new MalformedMessage("not JSON");
+    throw new MalformedMessage("the message is not JSON");
   }
-  if (!isObject(value) || !Array.isArray(value["commands"])) throw new MalformedMessage("no commands");
+  if (!isObject(value) || !Array.isArray(value["commands"]))
+    throw new MalformedMessage("the message has no commands");
   const { source, seq, id, replyTo, rememberMs, notAfterMs } = value;
-  const sound =
+  const isWellFormed =
     (source === undefined ? seq === undefined : isActor(source) && isCount(seq)) &&
     (id === undefined || isText(id)) &&
     (replyTo === undefined || isText(replyTo)) &&
     (rememberMs === undefined || isCount(rememberMs)) &&
     (notAfterMs === undefined || isCount(notAfterMs));
-  if (!sound) throw new MalformedMessage("fields of the wrong type");
+  if (!isWellFormed) throw new MalformedMessage("a field of the message has the wrong type");
   return value as unknown as Envelope;
 }
 
@@ -83,7 +84,7 @@ export function packEntry(entry: Entry<unknown>): string {
   return JSON.stringify(packed);
 }
 
-/** Reads an entry of the log itself; throws `CorruptLog`. */
+/** Parses an entry. Throws `CorruptLog`. */
 export function parseEntry(actor: ActorId, { seq, body }: StoredEntry): Entry<unknown> {
   try {
     const [cursor, sources, answers, batches] = JSON.parse(body) as PackedEntry;
@@ -104,21 +105,21 @@ function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** Writes down a saved state with its hash. */
+/** Packs a saved state, with its hash. */
 export function packSnapshot(seq: number, cursor: string, saved: unknown): Snapshot {
   const body = JSON.stringify(saved);
   return { seq, cursor, hash: sha256(body), body };
 }
 
-/** Gives back what was saved; throws `CorruptLog` when the hash is not that of the body. */
+/** Returns the saved state. Throws `CorruptLog` when the hash does not match the body. */
 export function parseSnapshot(actor: ActorId, { seq, hash, body }: Snapshot): unknown {
   if (sha256(body) !== hash)
-    throw new CorruptLog(`the snapshot of ${actor} at ${seq} does not have its hash`);
+    throw new CorruptLog(`the snapshot of ${actor} at ${seq} does not match its hash`);
   return JSON.parse(body) as unknown;
 }
 
 export interface Reply {
-  /** The feed of whoever asked. */
+  /** Feed of the process that sent the command. */
   readonly to: string;
   readonly id: string;
   readonly reply: unknown;

@@ -1,20 +1,20 @@
-/** Answers on their way to whoever asked. Losing them is harmless: askers ask again. */
+/** Feeds of answers to commands, one for each process that sends commands. A lost answer is asked for again. */
 
 import type { Publication } from "./log.js";
 import { packReplies, type Reply } from "./packing.js";
 
-/** The feed that a process hears its answers on. */
+/** Returns the feed on which a process receives its answers. */
 export function replyFeed(process: string): string {
   return `replies:${process}`;
 }
 
-/** Answers, packed per asker. */
+/** Packs answers into one publication for each feed. */
 export function publicationsOf(replies: readonly Reply[]): readonly Publication[] {
   const byFeed = new Map<string, Reply[]>();
   for (const reply of replies) {
-    const known = byFeed.get(reply.to);
-    if (known === undefined) byFeed.set(reply.to, [reply]);
-    else known.push(reply);
+    const sameFeed = byFeed.get(reply.to);
+    if (sameFeed === undefined) byFeed.set(reply.to, [reply]);
+    else sameFeed.push(reply);
   }
-  return [...byFeed].map(([feed, known]) => ({ feed, body: packReplies(known) }));
+  return [...byFeed].map(([feed, sameFeed]) => ({ feed, body: packReplies(sameFeed) }));
 }

@@ -1,6 +1,6 @@
 /**
- * Connections to Redis. Commands that were under way when a connection is lost are rejected at once and never sent
- * again by the client: the outcome is unknown, and whoever asked decides what to do. Reconnecting goes on for ever.
+ * Connections to Redis. When a connection is lost, the commands in progress are rejected at once. The client never
+ * sends them again, because their outcome is unknown and the caller must decide. The client reconnects without limit.
  */
 
 import { Cluster, Redis, type RedisOptions } from "ioredis";
@@ -10,7 +10,7 @@ export type Connection = Redis | Cluster;
 const RECONNECT_STEP_MS = 20;
 const RECONNECT_MAX_MS = 500;
 const COMMAND_TIMEOUT_MS = 3_000;
-/** A socket that owes an answer for so long is dead. */
+/** A socket without a due reply for this long is dead. */
 const SOCKET_TIMEOUT_MS = 4_000;
 const SUBSCRIBER_TIMEOUT_MS = 1_500;
 
@@ -18,7 +18,7 @@ export const backOff = (attempt: number): number => Math.min(attempt * RECONNECT
 
 const COMMON: RedisOptions = {
   autoResendUnfulfilledCommands: false,
-  // Zero rejects the commands under way as soon as the connection closes.
+  // Zero rejects the commands in progress as soon as the connection closes.
   maxRetriesPerRequest: 0,
   retryStrategy: backOff,
   connectTimeout: 3_000,
@@ -27,7 +27,7 @@ const COMMON: RedisOptions = {
   socketTimeout: SOCKET_TIMEOUT_MS,
 };
 
-/** For a connection that only hears: whoever has it makes another when it is lost. */
+/** Options of a connection for subscriptions. Its owner opens a new connection when it is lost. */
 export const SUBSCRIBER_OPTIONS: RedisOptions = {
   ...COMMON,
   retryStrategy: () => null,
@@ -47,12 +47,12 @@ export function connect(url: string): Connection {
           clusterRetryStrategy: backOff,
           slotsRefreshTimeout: 3_000,
         });
-  // Without a listener a refused connection would be thrown; the rejected commands tell the same.
+  // Without a listener, a refused connection would be thrown. The commands are rejected with the same error.
   connection.on("error", () => undefined);
   return connection;
 }
 
-/** Calls whenever the connection to the server, or to any node of a cluster, was lost. */
+/** Calls the listener after each loss of the connection to the server, or to any node of a cluster. */
 export function onConnectionLost(connection: Connection, listener: () => void): void {
   connection.on("close", listener);
   connection.on("-node", listener);

@@ -29,7 +29,7 @@ export class Keys {
 
   /**
    * Counter of the notifications of a commit group, and the channel on which they are published; see
-   * `log/notifications.ts`. In Redis the key is called `rings`.
+   * `log/notifications.ts`. The stored name cannot change, because earlier builds have written it.
    */
   notifications(group: string, kind: NotificationKind): string {
     return this.#of(group, `rings:${kind}`);
@@ -100,7 +100,7 @@ export class Keys {
     return this.#of("gateways", "alive");
   }
 
-  /** Set: expired gateways whose armed wallets are still to be canceled. In Redis the key is called `fallen`. */
+  /** Set: expired gateways whose armed wallets are still to be canceled. The stored name cannot change. */
   expiredGateways(): string {
     return this.#of("gateways", "fallen");
   }

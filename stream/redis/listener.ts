@@ -1,39 +1,42 @@
-/** Listening to bells on Redis. */
+/**
+ * Notifications of a Redis log. The notifications of a commit group are published on one channel and numbered without a
+ * gap. A listener that finds a gap in the numbers, or is behind the counter in Redis, asks its owner to scan.
+ */
 
-import { parseNotification } from "../log/notifications.js";
 import type { Listener, Notification } from "../log/log.js";
+import { parseNotification } from "../log/notifications.js";
 import type { Subscriber } from "./subscriber.js";
 
-/** How often is looked whether rings were lost on the way, ms. */
+/** Interval of comparing the received numbers with the counter in Redis. */
 const CHECK_MS = 1_000;
 
 export interface RedisListenerPorts {
   readonly subscriber: Subscriber;
-  /** The bell that a partition rings. */
+  /** Returns the channel of a partition, which is also the key of its counter. */
   readonly channelOf: (partition: string) => string;
-  /** How often a bell has rung. */
+  /** Reads the number of notifications that were published on a channel. */
   readonly countOf: (channel: string) => Promise<number>;
   readonly onNotification: (notification: Notification) => void;
 }
 
-/** A bell that is being heard. */
+/** A channel with watched partitions. */
 interface WatchedChannel {
   readonly stop: () => void;
   partitions: ReadonlySet<string>;
-  /** Whether the channel is heard, */
+  /** True once the channel is subscribed. */
   isSubscribed: boolean;
-  /** and it is known which ring comes next. */
+  /** True once the number of the next notification is known. */
   isCounting: boolean;
-  /** The last ring, 0 before the first. */
+  /** Number of the last notification, 0 before the first. */
   last: number;
-  /** How often it had rung at the last check; undefined while that is not known. */
+  /** The counter in Redis at the last check, or `undefined` when that check failed. */
   checked: number | undefined;
 }
 
 export class RedisListener implements Listener {
   readonly #ports: RedisListenerPorts;
   readonly #channels = new Map<string, WatchedChannel>();
-  #checking: NodeJS.Timeout | undefined;
+  #checkTimer: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(ports: RedisListenerPorts) {
@@ -43,100 +46,100 @@ export class RedisListener implements Listener {
 
   #checkLater(): void {
     if (this.#closed) return;
-    this.#checking = setTimeout(() => void this.#check().finally(() => this.#checkLater()), CHECK_MS);
+    this.#checkTimer = setTimeout(() => void this.#check().finally(() => this.#checkLater()), CHECK_MS);
   }
 
   watch(partitions: readonly string[]): void {
-    const byBell = new Map<string, Set<string>>();
+    const byChannel = new Map<string, Set<string>>();
     for (const partition of partitions) {
       const channel = this.#ports.channelOf(partition);
-      byBell.set(channel, (byBell.get(channel) ?? new Set()).add(partition));
+      byChannel.set(channel, (byChannel.get(channel) ?? new Set()).add(partition));
     }
     for (const [channel, { stop }] of this.#channels) {
-      if (byBell.has(channel)) continue;
+      if (byChannel.has(channel)) continue;
       stop();
       this.#channels.delete(channel);
     }
-    for (const [channel, watched] of byBell) {
-      const heard = this.#channels.get(channel);
-      if (heard === undefined) {
+    for (const [channel, watched] of byChannel) {
+      const known = this.#channels.get(channel);
+      if (known === undefined) {
         this.#subscribe(channel, watched);
         continue;
       }
-      const fresh = [...watched].filter((partition) => !heard.partitions.has(partition));
-      heard.partitions = watched;
-      if (heard.isCounting) this.#scanAll(fresh);
+      const added = [...watched].filter((partition) => !known.partitions.has(partition));
+      known.partitions = watched;
+      if (known.isCounting) this.#scanAll(added);
     }
   }
 
-  #subscribe(channel: string, watched: ReadonlySet<string>): void {
+  #subscribe(channel: string, partitions: ReadonlySet<string>): void {
     const stop = this.#ports.subscriber.listen(channel, {
-      onSubscribed: () => void this.#startCounting(channel, heard),
-      onMessage: (text) => this.#received(heard, text),
+      onSubscribed: () => void this.#startCounting(channel, watched),
+      onMessage: (text) => this.#received(watched, text),
     });
-    const heard: WatchedChannel = {
+    const watched: WatchedChannel = {
       stop,
-      partitions: watched,
+      partitions,
       isSubscribed: false,
       isCounting: false,
       last: 0,
       checked: undefined,
     };
-    this.#channels.set(channel, heard);
+    this.#channels.set(channel, watched);
   }
 
-  /** Looks at everything once it is known which ring comes next. */
-  async #startCounting(channel: string, heard: WatchedChannel): Promise<void> {
-    heard.isSubscribed = true;
-    heard.isCounting = false;
-    heard.last = 0;
-    heard.checked = undefined;
+  /** Reads the number of the last notification, and then asks to scan all partitions of the channel. */
+  async #startCounting(channel: string, watched: WatchedChannel): Promise<void> {
+    watched.isSubscribed = true;
+    watched.isCounting = false;
+    watched.last = 0;
+    watched.checked = undefined;
     try {
-      const number = await this.#ports.countOf(channel);
-      heard.last = Math.max(heard.last, number);
-      heard.isCounting = true;
-      this.#scanAll(heard.partitions);
+      const count = await this.#ports.countOf(channel);
+      watched.last = Math.max(watched.last, count);
+      watched.isCounting = true;
+      this.#scanAll(watched.partitions);
     } catch {
-      // The next check begins again.
+      // The next check tries again.
     }
   }
 
-  #received(heard: WatchedChannel, text: string): void {
-    const { number, notifications } = parseNotification(text, heard.partitions);
-    const isNext = !heard.isCounting || number === heard.last + 1;
-    heard.last = number;
+  #received(watched: WatchedChannel, text: string): void {
+    const { number, notifications } = parseNotification(text, watched.partitions);
+    const isNext = !watched.isCounting || number === watched.last + 1;
+    watched.last = number;
     for (const notification of notifications) this.#ports.onNotification(notification);
-    if (!isNext) this.#scanAll(heard.partitions);
+    if (!isNext) this.#scanAll(watched.partitions);
   }
 
   #scanAll(partitions: Iterable<string>): void {
     for (const partition of partitions) this.#ports.onNotification({ partition, notices: [], scanAll: true });
   }
 
-  /** A last ring that was lost is missed by nobody but who counts. */
+  /** Finds lost notifications that no later one has revealed: the number is below the counter of the previous check. */
   async #check(): Promise<void> {
-    for (const [bell, heard] of this.#channels) {
-      if (!heard.isCounting) {
-        if (heard.isSubscribed) await this.#startCounting(bell, heard);
+    for (const [channel, watched] of this.#channels) {
+      if (!watched.isCounting) {
+        if (watched.isSubscribed) await this.#startCounting(channel, watched);
         continue;
       }
-      const before = heard.checked;
-      if (before !== undefined && heard.last < before) {
-        heard.last = before;
-        this.#scanAll(heard.partitions);
+      const before = watched.checked;
+      if (before !== undefined && watched.last < before) {
+        watched.last = before;
+        this.#scanAll(watched.partitions);
       }
-      heard.checked = undefined;
+      watched.checked = undefined;
       try {
-        heard.checked = await this.#ports.countOf(bell);
+        watched.checked = await this.#ports.countOf(channel);
       } catch {
-        // The connection was lost; the hearing may begin anew.
+        // The connection was lost. The next check has no count to compare with, and reads the counter again.
       }
     }
   }
 
   close(): Promise<void> {
     this.#closed = true;
-    clearTimeout(this.#checking);
+    clearTimeout(this.#checkTimer);
     for (const { stop } of this.#channels.values()) stop();
     this.#channels.clear();
     return Promise.resolve();

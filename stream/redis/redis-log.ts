@@ -1,4 +1,4 @@
-/** The log on Redis 7 or newer: a single server or a cluster. The atomic steps are the Lua files of `commands/`. */
+/** The log on Redis 7 or newer, on a single server or a cluster. Each atomic operation is a Lua file of `commands/`. */
 
 import type { ActorId } from "../../actors/actor.js";
 import { MAX_INLINE_BYTES } from "../log/notifications.js";
@@ -51,7 +51,7 @@ export interface RedisLogOptions {
   readonly logger?: Logger | undefined;
 }
 
-/** On a single server everything is in one domain; on a cluster each partition is one, wherever it lives. */
+/** The commit group of all partitions on a single server. On a cluster, each partition is a group of its own. */
 const ONE_GROUP = "all";
 
 export class RedisLog implements Log {
@@ -75,13 +75,13 @@ export class RedisLog implements Log {
     });
   }
 
-  /** Connects. Throws when no server answers, or one that is too old. */
+  /** Connects. Throws when no server answers, or when its version is too old. */
   static async open(options: RedisLogOptions): Promise<RedisLog> {
     const log = new RedisLog(options);
     try {
       const version = /redis_version:(\d+)\.(\d+)/.exec(await log.#connection.info("server"));
       if (version !== null && Number(version[1]) < 7) {
-        throw new Error(`Redis ${version[1] ?? ""}.${version[2] ?? ""} is too old: 7.0 or newer is needed`);
+        throw new Error(`Redis ${version[1] ?? ""}.${version[2] ?? ""} is too old; use 7.0 or newer`);
       }
       return log;
     } catch (error) {
@@ -100,21 +100,22 @@ export class RedisLog implements Log {
     capacity = 0,
   ): Promise<readonly boolean[]> {
     if (deliveries.length === 0) return [];
-    const places = new Map<ActorId, number>();
+    /** Numbers the actors from 1, in the order of the mailbox keys. */
+    const indexes = new Map<ActorId, number>();
     const messages: (string | number)[] = [];
     for (const { to, body } of deliveries) {
-      let place = places.get(to);
-      if (place === undefined) {
-        place = places.size + 1;
-        places.set(to, place);
+      let index = indexes.get(to);
+      if (index === undefined) {
+        index = indexes.size + 1;
+        indexes.set(to, index);
       }
-      messages.push(place, body);
+      messages.push(index, body);
     }
-    const actors = [...places.keys()];
+    const actors = [...indexes.keys()];
     const channel = this.#keys.notifications(this.commitGroupOf(partition), "commands");
     const keys = [channel, this.#keys.actors(partition)];
     for (const actor of actors) keys.push(this.#keys.mailbox(partition, actor));
-    const taken = await this.#run("append", keys, [
+    const reply = await this.#run("append", keys, [
       MAX_INLINE_BYTES,
       capacity,
       partition,
@@ -122,7 +123,7 @@ export class RedisLog implements Log {
       ...actors,
       ...messages,
     ]);
-    return deliveries.map((_, index) => (taken as string)[index] === "1");
+    return deliveries.map((_, index) => (reply as string)[index] === "1");
   }
 
   async readMailboxes(
@@ -171,30 +172,30 @@ export class RedisLog implements Log {
     return (await results(pipeline)).map((fields) => headOf(fields as (string | null)[]));
   }
 
-  /** Keys and then ids, of streams of one domain. */
+  /** Reads streams of one commit group. `streams` has all keys and then, for each key, the id to read after. */
   #readStreams(limit: number, streams: readonly string[]): Promise<StreamReply> {
     return this.#connection.xread("COUNT", limit, "STREAMS", ...streams);
   }
 
   async commit({ ownerships, changes, publications = [] }: Commit): Promise<CommitOutcome> {
     const [first] = ownerships;
-    if (first === undefined) throw new Error("a commit is written under a tenure");
+    if (first === undefined) throw new Error("a commit needs an ownership");
     const keys = [this.#keys.notifications(this.commitGroupOf(first.partition), "deltas")];
     const args: (string | number)[] = [MAX_INLINE_BYTES, ownerships.length];
     for (const { partition, epoch } of ownerships) {
       keys.push(this.#keys.lease(partition), this.#keys.deadlines(partition));
       args.push(partition, epoch);
     }
-    const tenurePlaces = new Map(ownerships.map(({ partition }, index) => [partition, index + 1]));
-    const actorPlaces = new Map<ActorId, number>();
+    const ownershipIndexes = new Map(ownerships.map(({ partition }, index) => [partition, index + 1]));
+    const actorIndexes = new Map<ActorId, number>();
     const actors: (string | number)[] = [];
-    const written: (string | number)[] = [];
+    const changeArgs: (string | number)[] = [];
     for (const { partition, actor, expectedSeq, cursor, entry, deadlineMs, relayed } of changes) {
-      let place = actorPlaces.get(actor);
-      if (place === undefined) {
-        place = actorPlaces.size + 1;
-        actorPlaces.set(actor, place);
-        actors.push(tenurePlaces.get(partition) ?? "", actor);
+      let index = actorIndexes.get(actor);
+      if (index === undefined) {
+        index = actorIndexes.size + 1;
+        actorIndexes.set(actor, index);
+        actors.push(ownershipIndexes.get(partition) ?? "", actor);
         keys.push(
           this.#keys.head(partition, actor),
           this.#keys.deltas(partition, actor),
@@ -202,12 +203,13 @@ export class RedisLog implements Log {
         );
       }
       const deadline = deadlineMs === undefined ? "" : (deadlineMs ?? "-");
-      const keep = cursorAt(positionOf(cursor) + 1);
-      written.push(place, expectedSeq, cursor, keep, entry ?? "", deadline, relayed === true ? 1 : 0);
+      const firstKept = cursorAt(positionOf(cursor) + 1);
+      const isRelayed = relayed === true ? 1 : 0;
+      changeArgs.push(index, expectedSeq, cursor, firstKept, entry ?? "", deadline, isRelayed);
     }
-    args.push(actorPlaces.size, ...actors, publications.length);
+    args.push(actorIndexes.size, ...actors, publications.length);
     for (const { feed, body } of publications) args.push(this.#keys.feed(feed), body);
-    args.push(...written);
+    args.push(...changeArgs);
     return commitOutcome((await this.#run("commit", keys, args)) as string);
   }
 

@@ -1,4 +1,4 @@
-/** What Redis answers, in the words of `log.ts`. */
+/** Conversion of Redis replies into the types of `log/log.ts`. */
 
 import type { ActorId } from "../../actors/actor.js";
 import { type CommitOutcome, type Head, type Message, NO_CURSOR } from "../log/log.js";
@@ -25,22 +25,22 @@ export function messagesOf(
   return messages.map(([id, fields]) => ({ id, body: fields[1] ?? "" }));
 }
 
-/** The members of a sorted set with their scores. */
+/** Returns the members of a sorted set with their scores. */
 export function scoresOf(reply: readonly string[]): ReadonlyMap<string, number> {
   const scores = new Map<string, number>();
   for (let i = 0; i + 1 < reply.length; i += 2) scores.set(reply[i] ?? "", Number(reply[i + 1]));
   return scores;
 }
 
-/** The one place where the error codes of `commit.lua` are told apart. */
+/** Converts the reply of `commit.lua`. */
 export function commitOutcome(reply: string): CommitOutcome {
-  const [kind, which = ""] = reply.split(" ");
+  const [kind, name = ""] = reply.split(" ");
   if (kind === "ok") return { kind };
-  if (kind === "fenced") return { kind, partition: which };
-  return { kind: "conflict", actor: which as ActorId };
+  if (kind === "fenced") return { kind, partition: name };
+  return { kind: "conflict", actor: name as ActorId };
 }
 
-/** The results of a pipeline; throws its first error. */
+/** Returns the results of a pipeline. Throws its first error. */
 export async function results(pipeline: {
   exec(): Promise<[Error | null, unknown][] | null>;
 }): Promise<unknown[]> {
@@ -50,7 +50,7 @@ export async function results(pipeline: {
   });
 }
 
-/** How much of its memory limit a server uses, from its own report; 0 without a limit. */
+/** Returns the used share of the memory limit from the `INFO memory` of a server; 0 without a limit. */
 export function memoryUseOf(info: string): number {
   const used = Number(/used_memory:(\d+)/.exec(info)?.[1] ?? 0);
   const limit = Number(/maxmemory:(\d+)/.exec(info)?.[1] ?? 0);

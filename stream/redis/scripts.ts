@@ -1,4 +1,4 @@
-/** Loads the Lua files of `commands/` into a connection and gives them types. */
+/** The Lua scripts of `commands/`. Each file begins with its KEYS, its ARGV and its reply. */
 
 import { readFileSync } from "node:fs";
 import type { Connection } from "./connection.js";
@@ -23,7 +23,7 @@ export type ScriptName = (typeof NAMES)[number];
 
 type Run = (keyCount: number, ...keysAndArguments: (string | number)[][]) => Promise<unknown>;
 
-/** Runs a script by name. What it returns is told in its Lua file. */
+/** Runs a script by name, and resolves with the reply that its Lua file describes. */
 export type RunScript = (
   name: ScriptName,
   keys: readonly string[],
@@ -31,8 +31,8 @@ export type RunScript = (
 ) => Promise<unknown>;
 
 /**
- * Makes the scripts known to a connection. They travel by their hash and are sent whole again when the server has
- * forgotten them.
+ * Defines the scripts on a connection. A script is sent by its hash, and in full when the server does not know the
+ * hash.
  */
 export function loadScripts(connection: Connection): RunScript {
   const commands = new Map<ScriptName, Run>();
@@ -41,7 +41,7 @@ export function loadScripts(connection: Connection): RunScript {
     const command = `overround_${name}`;
     connection.defineCommand(command, { lua });
     const run: unknown = Reflect.get(connection, command);
-    if (typeof run !== "function") throw new Error(`the script ${name} did not load`);
+    if (typeof run !== "function") throw new Error(`the script ${name} was not defined`);
     commands.set(
       name,
       (keyCount, ...rest) => Reflect.apply(run, connection, [keyCount, ...rest]) as Promise<unknown>,

@@ -1,6 +1,6 @@
 /**
- * Hearing channels: one connection for all of them. Who hears a channel is told whenever the hearing begins, at first
- * and each time after the connection was lost, because nothing is kept for those who do not hear.
+ * Subscriptions to Redis channels, on one connection. A listener is called whenever its subscription begins: the first
+ * time, and after each loss of the connection, because Redis keeps no message for a client that is away.
  */
 
 import { Redis } from "ioredis";
@@ -8,11 +8,11 @@ import { backOff, SUBSCRIBER_OPTIONS } from "./connection.js";
 import type { FeedReader, Subscription } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
 
-/** A connection that does not answer for about twice as long is dead. */
+/** Interval of pings. A connection that answers none for about twice this time is dead. */
 const PING_MS = 1_000;
 
-/** `begun`: it is heard from now on, and whatever was said before may have been missed. */
 export interface ChannelListener {
+  /** Called when the subscription begins. Messages before that may have been missed. */
   onSubscribed(): void;
   onMessage(body: string): void;
 }
@@ -21,9 +21,9 @@ export class Subscriber {
   readonly #urls: readonly string[];
   readonly #logger: Logger;
   readonly #channels = new Map<string, Set<ChannelListener>>();
-  /** On a cluster every node tells everything, so any of them will do. */
+  /** On a cluster, the connection to any one node: every node publishes every message. */
   #redis: Redis | undefined;
-  /** Whether the connection is up and all channels but the newest are subscribed. */
+  /** True while the connection is up. All channels are subscribed then, except those that are just being added. */
   #isReady = false;
   #attempts = 0;
   #pinging: NodeJS.Timeout | undefined;
@@ -34,7 +34,7 @@ export class Subscriber {
     this.#logger = logger;
   }
 
-  /** Hears a channel until the returned function is called. */
+  /** Subscribes to a channel until the returned function is called. */
   listen(channel: string, listener: ChannelListener): () => void {
     const listeners = this.#channels.get(channel) ?? new Set();
     this.#channels.set(channel, listeners.add(listener));
@@ -48,7 +48,7 @@ export class Subscriber {
     };
   }
 
-  /** Hears a feed. Resolves once it does. */
+  /** Subscribes to a feed; resolves when the subscription begins. */
   subscribe(channel: string, reader: FeedReader): Promise<Subscription> {
     return new Promise((resolve) => {
       let isFirst = true;
@@ -92,32 +92,32 @@ export class Subscriber {
     });
   }
 
-  /** A hearer that throws must not keep the others from being told. */
+  /** Calls the listeners of a channel. The error of one is logged, so that it does not stop the others. */
   #dispatch(channel: string, body: string): void {
     for (const listener of this.#channels.get(channel) ?? []) {
       try {
         listener.onMessage(body);
       } catch (error) {
-        this.#logger.error({ err: error, channel }, "what was heard could not be taken");
+        this.#logger.error({ err: error, channel }, "a listener of a channel failed");
       }
     }
   }
 
   async #subscribeAll(
     redis: Redis,
-    begun: readonly (readonly [string, Iterable<ChannelListener>])[],
+    added: readonly (readonly [string, Iterable<ChannelListener>])[],
   ): Promise<void> {
-    if (begun.length === 0) return;
+    if (added.length === 0) return;
     try {
-      await redis.subscribe(...begun.map(([channel]) => channel));
+      await redis.subscribe(...added.map(([channel]) => channel));
     } catch (error) {
       if (this.#closed || this.#redis !== redis) return;
-      this.#logger.warn({ err: error }, "cannot hear the log, trying again");
+      this.#logger.warn({ err: error }, "subscribing failed; it is tried again");
       redis.disconnect();
       return;
     }
     this.#attempts = 0;
-    for (const [channel, listeners] of begun) {
+    for (const [channel, listeners] of added) {
       for (const listener of listeners)
         if (this.#channels.get(channel)?.has(listener) === true) listener.onSubscribed();
     }

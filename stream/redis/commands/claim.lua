@@ -1,9 +1,9 @@
--- Finds out whether a request is the first with its bytes, and claims it if so.
--- A record is a hash: `answer` once there is one, until then its `owner` and `untilMs`, when the owner's claim ends.
+-- Claims a request, unless it is answered or claimed.
+-- A record is a hash. It has `answer`, or else the `owner` of the claim and `untilMs`, the end of the claim (Unix ms).
 -- KEYS: 1 record
--- ARGV: 1 who asks, 2 how long the claim holds, 3 how long the record is kept (both ms)
--- Returns {'new'}; {'resumed'} when somebody's claim has ended without an answer; {'running'} while it holds; or
---         {'answered', answer}.
+-- ARGV: 1 the new owner, 2 duration of the claim in ms, 3 time to keep the record in ms
+-- Returns {'new'} for the first claim, {'resumed'} after a claim that ended without an answer, {'running'} while
+--         another claim holds, or {'answered', answer}.
 local answer = redis.call('HGET', KEYS[1], 'answer')
 if answer then return {'answered', answer} end
 local time = redis.call('TIME')

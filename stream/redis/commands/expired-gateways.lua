@@ -1,7 +1,7 @@
--- Gives up the gateways that were not heard of for a lease. It is for good: one that was only slow finds itself unknown.
--- KEYS: 1 gateways, 2 fallen gateways
+-- Expires the gateways without a heartbeat for the time of a lease. A slow gateway cannot renew an expired lease.
+-- KEYS: 1 gateways, 2 expired gateways
 -- ARGV: 1 lease in ms
--- Returns all that have fallen and are not dealt with yet.
+-- Returns all expired gateways whose armed wallets are not canceled yet.
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local limit = '(' .. string.format('%.0f', now - tonumber(ARGV[1]))

@@ -1,4 +1,4 @@
--- Tells that a worker lives, by this server's clock, and drops those that no longer do.
+-- Records the heartbeat of a worker, by the clock of this server, and removes the workers without one.
 -- KEYS: 1 workers
 -- ARGV: 1 worker, 2 lease in ms
 -- Returns the live workers.

@@ -1,4 +1,4 @@
--- Moves a position of actors forward; one that is already further stays.
+-- Moves a position of actors forward. A position that is already further stays as it is.
 -- KEYS: one head per actor
 -- ARGV: 1 field of the head, then one seq per actor
 -- Returns nothing.

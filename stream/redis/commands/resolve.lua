@@ -1,7 +1,7 @@
--- Says what became of a claimed request. The first answer stays; without one, only the owner of the claim is heard.
+-- Resolves or renews a claim. The first answer stays, whoever gives it. The other outcomes count only from the owner.
 -- KEYS: 1 record (see claim.lua)
--- ARGV: 1 who speaks, 2 what happened: 'answer' (3 the answer, 4 how long to keep it, ms), 'renew' (3 how long the claim
---       holds from now, ms), 'doubt' (it ended, its effect is not known) or 'nothing' (it had no effect)
+-- ARGV: 1 owner, 2 outcome: 'answer' (3 the answer, 4 time to keep it in ms), 'renew' (3 duration of the claim from now
+--       in ms), 'doubt' (the request ended with an unknown effect) or 'nothing' (the request had no effect)
 -- Returns nothing.
 if redis.call('HEXISTS', KEYS[1], 'answer') == 1 then return end
 if ARGV[2] == 'answer' then

@@ -1,7 +1,7 @@
--- Keeps a snapshot of an actor; the latest one so far becomes the previous one.
+-- Stores a snapshot of an actor. The latest snapshot so far becomes the previous one.
 -- KEYS: 1 lease, 2 head, 3 latest snapshot, 4 previous snapshot
 -- ARGV: 1 epoch, 2 seq, 3 cursor, 4 hash, 5 body
--- Returns 'ok', 'fenced' (the lease has another epoch) or 'stale' (older than the latest, or never committed).
+-- Returns 'ok', 'fenced' (the lease has another epoch) or 'stale' (older than the latest, or not committed).
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 'fenced' end
 local head = redis.call('HMGET', KEYS[2], 'seq', 'snapshot')
 local latest = tonumber(head[2] or '0')

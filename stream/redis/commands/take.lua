@@ -1,7 +1,7 @@
--- Makes a worker the owner of a partition and raises the epoch, which fences off the one before.
+-- Makes a worker the owner of a partition, and raises the epoch, so that every commit of the previous owner is fenced.
 -- KEYS: 1 lease
--- ARGV: 1 worker, 2 '1' to take it from a live owner too, then the live workers
--- Returns {1, epoch}, or {0, owner} when a live worker holds it.
+-- ARGV: 1 worker, 2 '1' to take the partition from a live owner too, then the live workers
+-- Returns {1, epoch}, or {0, owner} when a live worker holds the partition.
 local owner = redis.call('HGET', KEYS[1], 'owner') or ''
 if owner ~= '' and owner ~= ARGV[1] and ARGV[2] ~= '1' then
   for i = 3, #ARGV do

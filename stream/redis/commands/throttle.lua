@@ -1,13 +1,13 @@
--- Takes tokens out of a subject's buckets: out of all of them, or out of none.
--- A bucket refills continuously. Its level is kept in parts of a token, of which a token has as many as its period has
--- microseconds: then every microsecond adds a whole number of parts, and nothing is ever rounded. No key is a full
--- bucket. Levels are not worth a write to the disk, which with `appendfsync always` every request would wait for: they
--- are kept from the append-only file and the replicas, and after a crash all buckets are full. A key outlives its
--- refill by a minute, because its expiry is written.
+-- Takes tokens from the buckets of a subject: from all of them, or from none.
+-- A bucket refills continuously. Its level is stored in parts of a token. A token has as many parts as the period has
+-- microseconds, so every microsecond adds a whole number of parts and nothing is rounded. A full bucket has no key.
+-- A level is not worth a write to the disk, for which every request would wait with `appendfsync always`. Levels are
+-- therefore not written to the append-only file or to replicas, and after a crash all buckets are full. A key outlives
+-- its refill by a minute, because an expiry is written to the append-only file.
 -- KEYS: one per bucket
--- ARGV: per bucket its capacity and what it gains in a period, in tokens, the period in us, and the cost in tokens (0
---       only looks, less than 0 gives back)
--- Returns 1 or 0 (taken or not), then per bucket the whole tokens left and the ms until its cost is there (0: it is).
+-- ARGV: per bucket its capacity in tokens, its gain per period in tokens, the period in us, and the cost in tokens (0
+--       reads the level, a negative cost gives tokens back)
+-- Returns 1 or 0 (granted or not), then per bucket the whole tokens left and the ms until its cost is available.
 redis.set_repl(redis.REPL_NONE)
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
@@ -19,10 +19,10 @@ for i = 1, #KEYS do
   local gain, period, cost = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
   local full = tonumber(ARGV[at + 1]) * period
   local level = full
-  local kept = redis.call('GET', KEYS[i])
-  if kept then
-    local was, since = string.match(kept, '^(%d+) (%d+)$')
-    level = math.min(full, tonumber(was) + math.max(0, now - tonumber(since)) * gain)
+  local stored = redis.call('GET', KEYS[i])
+  if stored then
+    local before, since = string.match(stored, '^(%d+) (%d+)$')
+    level = math.min(full, tonumber(before) + math.max(0, now - tonumber(since)) * gain)
   end
   levels[i] = level
   waits[i] = 0
@@ -31,7 +31,7 @@ for i = 1, #KEYS do
     granted = 0
   end
 end
-local answer = {granted}
+local reply = {granted}
 for i = 1, #KEYS do
   local at = 4 * (i - 1)
   local gain, period, cost = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
@@ -45,7 +45,7 @@ for i = 1, #KEYS do
       redis.call('SET', KEYS[i], string.format('%.0f %.0f', levels[i], now), 'PX', untilFull + 60000)
     end
   end
-  answer[#answer + 1] = math.floor(levels[i] / period)
-  answer[#answer + 1] = waits[i]
+  reply[#reply + 1] = math.floor(levels[i] / period)
+  reply[#reply + 1] = waits[i]
 end
-return answer
+return reply
