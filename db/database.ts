@@ -22,8 +22,8 @@ export function queriesOver<Client extends NodePgClient>(client: Client) {
 }
 
 /**
- * Opens a pool. No statement runs longer than `statementTimeoutMs` (default 5 s) and no caller waits longer than
- * 5 s for a connection; `onError` hears of idle connections that break.
+ * Opens a pool. A statement runs for at most `statementTimeoutMs` (default 5 s), and a caller waits at most 5 s for a
+ * connection. `onError` receives the errors of idle connections.
  */
 export function connect(
   databaseUrl: string,
@@ -41,7 +41,7 @@ export function connect(
   return queriesOver(pool);
 }
 
-/** Closes the pool once its running queries have ended. */
+/** Closes the pool after its running queries have ended. */
 export async function disconnect(db: Database): Promise<void> {
   await db.$client.end();
 }
@@ -57,19 +57,19 @@ const CONNECTION_CODES = new Set([
 const CONNECTION_MESSAGE =
   /connection terminated|timeout exceeded when trying to connect|client has encountered/i;
 
-/** Whether an error of a query means that Postgres could not be reached or did not answer in time. */
+/** Returns whether an error of a query means that Postgres is unreachable or did not answer in time. */
 export function isUnavailable(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const code = "code" in cause && typeof cause.code === "string" ? cause.code : "";
-    // Class 08 is connection trouble, 53 a full disk or too many connections, 57P a server that is going down or
-    // starting, 57014 a statement that took too long.
+    // Class 08 is a connection error, 53 a full disk or too many connections, 57P a server that stops or starts, and
+    // 57014 a statement that exceeded its time limit.
     if (CONNECTION_CODES.has(code) || /^(08|53|57P|57014)/.test(code)) return true;
     if (CONNECTION_MESSAGE.test(cause.message)) return true;
   }
   return false;
 }
 
-/** The name of the unique index or constraint that an insert ran into, if that is what the error says. */
+/** Returns the unique index or constraint that an insert violated, or `undefined` for any other error. */
 export function violatedUnique(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof pg.DatabaseError && cause.code === "23505") return cause.constraint;

@@ -1,4 +1,4 @@
-/** Keyset pages: a cursor is the key of the last row, so rows that arrive between two pages are neither lost nor repeated. */
+/** Keyset pages. A cursor is the key of the last row, so new rows between two pages are neither lost nor repeated. */
 
 import { and, asc, desc, gt, lt, sql, type SQL } from "drizzle-orm";
 import type { PgColumn, PgSelect } from "drizzle-orm/pg-core";

@@ -1,4 +1,4 @@
-/** What a batch of entries makes of the tables: read `take`, then `write`. */
+/** The rows that a batch of entries writes: read `take`, then `write`. */
 
 import type pg from "pg";
 import type { ActorId } from "../../actors/actor.js";
@@ -17,7 +17,7 @@ import { marketOf, WalletRows } from "./wallets.js";
 
 const ADVANCE_CURSORS = insertInto(projectorCursors, "replace");
 
-/** An entry is missing between what is projected and what came. */
+/** Reports that the log lacks the entry after the last projected one. */
 export class ProjectionGap extends Error {
   override readonly name = "ProjectionGap";
 }
@@ -30,17 +30,17 @@ export class ProjectionBatch {
   readonly #orders = new OrderRows();
   readonly #wallets = new WalletRows();
 
-  /** `projected`: the cursors in the database. */
+  /** Starts a batch after the cursors in the database. */
   constructor(projected: ReadonlyMap<ActorId, number>) {
     this.#projected = projected;
   }
 
-  /** Where the cursors are once this is written; only those that move. */
+  /** The cursors that this batch moves, with their new values. */
   get cursors(): ReadonlyMap<ActorId, number> {
     return this.#cursors;
   }
 
-  /** Markets whose definition, status or grade changes. */
+  /** Markets whose definition, status or grade this batch changes. */
   get changedMarkets(): readonly string[] {
     return this.#definitions.marketIds;
   }
@@ -50,7 +50,7 @@ export class ProjectionBatch {
     const { actor, seq } = entry;
     const known = this.#cursors.get(actor) ?? this.#projected.get(actor) ?? 0;
     if (seq <= known) return;
-    if (seq !== known + 1) throw new ProjectionGap(`${actor}: entry ${seq} came after ${known}`);
+    if (seq !== known + 1) throw new ProjectionGap(`${actor}: entry ${seq} follows entry ${known}`);
     this.#cursors.set(actor, seq);
     let position = 0;
     for (const { ts, deltas } of entry.batches) {
@@ -105,7 +105,7 @@ export class ProjectionBatch {
     }
   }
 
-  /** Only fills move a market's escrow; all else about orders comes from the ledgers. */
+  /** Adds a fill to the escrow of the market. The order itself is projected from its ledger's deltas. */
   #takeOrder(marketId: string, delta: OrderDelta): void {
     switch (delta.kind) {
       case "fill":
@@ -159,7 +159,7 @@ export class ProjectionBatch {
     }
   }
 
-  /** Writes everything and the cursors in one transaction. */
+  /** Writes all rows and the cursors in one transaction. */
   async write(client: pg.Client): Promise<void> {
     await client.query("begin");
     try {
@@ -171,7 +171,7 @@ export class ProjectionBatch {
       await writeRows(client, ADVANCE_CURSORS, cursors);
       await client.query("commit");
     } catch (error) {
-      // On a broken connection the rollback fails as well; the server has rolled back by itself then.
+      // On a broken connection the rollback fails too, and the server has already rolled back.
       await client.query("rollback").catch(() => undefined);
       throw error;
     }

@@ -218,7 +218,7 @@ function feeColumns(fee: FeeSchedule) {
   };
 }
 
-/** `TBD`, `WIN`, `LOSS`, `PUSH`, or the price that the outcome was settled at (contract section 4). */
+/** Returns `TBD`, `WIN`, `LOSS`, `PUSH`, or the price at which the outcome settles (contract section 4). */
 export function outcomeStatus(grade: Grade | undefined, outcome: number): string {
   if (grade === undefined) return "TBD";
   switch (grade.kind) {
@@ -227,14 +227,14 @@ export function outcomeStatus(grade: Grade | undefined, outcome: number): string
     case "PUSH":
       return "PUSH";
     case "FMV":
-      return settledAt(grade.prices[outcome] ?? 0);
+      return settlementPrice(grade.prices[outcome] ?? 0);
     default:
       return unreachable(grade);
   }
 }
 
-/** A fair price may also be 0 or 1, which no order has. */
-function settledAt(price: number): string {
+/** Formats a fair price, which unlike the price of an order may be 0 or 1. */
+function settlementPrice(price: number): string {
   if (price === 0) return "0.000";
   return price === CONTRACT_TICKS ? "1.000" : formatPrice(ticks(price));
 }

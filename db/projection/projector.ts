@@ -143,8 +143,8 @@ export class Projector {
   }
 
   /**
-   * Throws if a log ends before its cursor: that log has lost entries that are in the tables, and its next entries would
-   * be skipped as repeats. Returns false if `stop` comes before the log answers.
+   * Throws if a log ends before its cursor: that log has lost entries that are in the tables, and its next entries
+   * would be skipped as repeats. Returns false if `stop` comes before the log answers.
    */
   async #checkHeads(session: ProjectionSession, cursors: ReadonlyMap<ActorId, number>): Promise<boolean> {
     while (!this.#stopping.signal.aborted) {

@@ -1,17 +1,17 @@
-/** Entries between the log, which gives them as they come, and the projector, which takes as many as there are. */
+/** A queue between the log, which emits entries as they come, and the projector, which takes all that are queued. */
 
 import type { Entry } from "../../stream/log/ports.js";
 
-/** Above this many deltas the log has to wait: what is queued is memory, and one transaction. */
-const FULL_DELTAS = 20_000;
+/** Queued deltas at which the log must wait, since they occupy memory and become one transaction. */
+const MAX_DELTAS = 20_000;
 
 export class EntryQueue {
   #entries: Entry[] = [];
   #deltas = 0;
   #failure: Error | undefined;
   #closed = false;
-  #taker: (() => void) | undefined;
-  #putters: (() => void)[] = [];
+  #wakeTaker: (() => void) | undefined;
+  #wakePutters: (() => void)[] = [];
 
   /** Adds entries; resolves when there is room for more. */
   put(entries: readonly Entry[]): Promise<void> {
@@ -19,22 +19,25 @@ export class EntryQueue {
       this.#entries.push(entry);
       for (const batch of entry.batches) this.#deltas += batch.deltas.length;
     }
-    this.#taker?.();
-    if (this.#deltas < FULL_DELTAS || this.#closed) return Promise.resolve();
-    return new Promise((resolve) => this.#putters.push(resolve));
+    this.#wakeTaker?.();
+    if (this.#deltas < MAX_DELTAS || this.#closed) return Promise.resolve();
+    return new Promise((resolve) => this.#wakePutters.push(resolve));
   }
 
-  /** All entries there are, or those that come within `waitMs`, or none; `undefined` once closed. Throws on `fail`. */
+  /**
+   * Returns all queued entries. Waits up to `waitMs` for the first one, and returns none after that time. Returns
+   * `undefined` once the queue is closed, and throws the error of `fail`.
+   */
   async take(waitMs: number): Promise<readonly Entry[] | undefined> {
     if (this.#entries.length === 0 && this.#failure === undefined && !this.#closed) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, waitMs);
-        this.#taker = () => {
+        this.#wakeTaker = () => {
           clearTimeout(timer);
           resolve();
         };
       });
-      this.#taker = undefined;
+      this.#wakeTaker = undefined;
     }
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#closed) return undefined;
@@ -47,19 +50,19 @@ export class EntryQueue {
 
   fail(failure: Error): void {
     this.#failure ??= failure;
-    this.#taker?.();
+    this.#wakeTaker?.();
   }
 
-  /** Nothing more is taken; whoever waits goes on. */
+  /** Ends the queue and every wait on it. */
   close(): void {
     this.#closed = true;
-    this.#taker?.();
+    this.#wakeTaker?.();
     this.#release();
   }
 
   #release(): void {
-    const waiting = this.#putters;
-    this.#putters = [];
-    for (const resolve of waiting) resolve();
+    const wakes = this.#wakePutters;
+    this.#wakePutters = [];
+    for (const wake of wakes) wake();
   }
 }

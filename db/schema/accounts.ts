@@ -1,4 +1,4 @@
-/** Who trades and who operates: traders, subaccounts, keys, sessions, audit (contract sections 5 and 8). */
+/** Accounts: traders, subaccounts, keys, tokens, device check-ins, the audit log (contract sections 5 and 8). */
 
 import { sql } from "drizzle-orm";
 import {
@@ -28,12 +28,12 @@ export type Scope = (typeof SCOPES)[number];
 export const ALGORITHMS = ["Ed25519", "P-256"] as const;
 export type Algorithm = (typeof ALGORITHMS)[number];
 
-/** A person. The trader's own wallet has the trader's id. */
+/** A person, who trades or operates. The id of a trader's own wallet is the trader's id. */
 export const traders = pgTable(
   "traders",
   {
     traderId: uuid().primaryKey(),
-    /** Lower case. */
+    /** In lower case. */
     email: text().notNull(),
     passwordHash: text().notNull(),
     role: text({ enum: ROLES }).notNull(),
@@ -49,7 +49,7 @@ export const traders = pgTable(
   ],
 );
 
-/** A subaccount; its id is the id of its wallet and never leaves the service. */
+/** A subaccount. Its id is also the id of its wallet, and is never sent to clients. */
 export const subaccounts = pgTable(
   "subaccounts",
   {
@@ -63,7 +63,10 @@ export const subaccounts = pgTable(
   (table) => [index("subaccounts_trader").on(table.traderId, table.createdTs)],
 );
 
-/** The partial indexes are the rules "one live management key", "one live trading key", "no public key twice". */
+/**
+ * A key of a trader. The unique partial indexes allow one live management key per trader, one live trading key per
+ * subaccount, and one live key per public key.
+ */
 export const keys = pgTable(
   "keys",
   {
@@ -71,13 +74,13 @@ export const keys = pgTable(
     traderId: uuid()
       .notNull()
       .references(() => traders.traderId),
-    /** Absent for the management scopes. */
+    /** Null for the management scopes. */
     subaccountId: uuid().references(() => subaccounts.subaccountId),
     scope: text({ enum: SCOPES }).notNull(),
     algorithm: text({ enum: ALGORITHMS }).notNull(),
     publicKeyPem: text().notNull(),
     publicKeyDer: bytes().notNull(),
-    /** `sha256:` and the hex of the DER. */
+    /** `sha256:` and the hexadecimal digest of the DER. */
     fingerprint: text().notNull(),
     name: text().notNull(),
     createdTs: moment().notNull(),
@@ -100,7 +103,7 @@ export const keys = pgTable(
   ],
 );
 
-/** Web tokens that were logged out before they expired. */
+/** Web tokens that were revoked before they expired. */
 export const revokedTokens = pgTable(
   "revoked_tokens",
   { tokenId: text().primaryKey(), expiresTs: moment().notNull() },
@@ -128,7 +131,7 @@ export const auditLog = pgTable(
     ts: moment().notNull(),
     operatorId: uuid().notNull(),
     action: text().notNull(),
-    /** What the action was on: an id, or a path. */
+    /** The object of the action: an id, or a path. */
     subject: text().notNull(),
     before: jsonb(),
     after: jsonb(),

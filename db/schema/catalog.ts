@@ -1,4 +1,4 @@
-/** What is traded, as operators describe it: leagues, teams, events, ticks (contract sections 4, 7 and 8). */
+/** The objects of trading, as operators describe them: leagues, teams, events, ticks (contract sections 4, 7 and 8). */
 
 import { sql } from "drizzle-orm";
 import {
@@ -40,7 +40,7 @@ export const leagues = pgTable("leagues", {
 
 export const marketTypes = pgTable("market_types", {
   name: text().primaryKey(),
-  /** Such a type exists only where the environment is `qa`. */
+  /** True for a type that exists only in the environment `qa`. */
   qaOnly: boolean().notNull().default(false),
 });
 
@@ -88,7 +88,7 @@ export const events = pgTable(
   (table) => [
     index("events_starts").on(table.startsTs, table.eventId),
     index("events_status_starts").on(table.status, table.startsTs, table.eventId),
-    // What lists show unless they are asked for more, apart from years of events that are over.
+    // The default lists of events read this index, so that the events of past years cost them nothing.
     index("events_underway")
       .on(table.startsTs, table.eventId)
       .where(sql`status in ('OPEN_PREGAME', 'CLOSED_PREGAME', 'OPEN_INGAME', 'DELAYED')`),
@@ -110,7 +110,7 @@ export const games = pgTable("games", {
 });
 
 /**
- * What an event's new status still asks of its markets, written in the transaction that changed the status.
+ * Actions that the markets of an event must take because its status changed, written in the transaction of that change.
  * An event has at most one unfinished action, so actions cannot overtake each other.
  */
 export const eventActions = pgTable(
@@ -131,7 +131,7 @@ export const eventActions = pgTable(
   ],
 );
 
-/** The published tick tables; the one in force has the highest version. */
+/** The published tick tables. The table in force has the highest version. */
 export const tickTables = pgTable("tick_tables", {
   version: serial().primaryKey(),
   prices: smallint().array().notNull(),

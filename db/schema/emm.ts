@@ -1,11 +1,11 @@
-/** External market makers: their clients on surface B, and the strikes that they ask for (contract sections 7 and 8). */
+/** External market makers: their clients on surface B, and their requests for strikes (contract sections 7 and 8). */
 
 import { sql } from "drizzle-orm";
 import { index, integer, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import { subaccounts } from "./accounts.js";
 import { moment } from "./columns.js";
 
-/** An OAuth client, bound to one subaccount. Its secret is shown once, and kept only as a hash. */
+/** An OAuth client of one subaccount. Its secret is shown once and stored only as a hash. */
 export const emmClients = pgTable(
   "emm_clients",
   {
@@ -15,7 +15,7 @@ export const emmClients = pgTable(
       .references(() => subaccounts.subaccountId),
     name: text().notNull(),
     secretHash: text().notNull(),
-    /** Counts the secrets; tokens carry it, so those of an older secret end with it. */
+    /** Number of the current secret. A token carries it, so that a new secret ends the tokens of the old one. */
     secretVersion: integer().notNull(),
     createdTs: moment().notNull(),
     rotatedTs: moment(),
@@ -27,7 +27,7 @@ export const emmClients = pgTable(
 export const STRIKE_REQUEST_STATUSES = ["PENDING", "APPROVED", "REJECTED"] as const;
 export type StrikeRequestStatus = (typeof STRIKE_REQUEST_STATUSES)[number];
 
-/** A wish for a market like another with another strike. A wish that waits is not written twice. */
+/** A request for a copy of a market with another strike. A client has one pending request per market and strike. */
 export const strikeRequests = pgTable(
   "strike_requests",
   {
@@ -36,13 +36,13 @@ export const strikeRequests = pgTable(
       .notNull()
       .references(() => emmClients.clientId),
     marketId: uuid().notNull(),
-    /** A decimal string. */
+    /** Decimal string. */
     strike: text().notNull(),
     status: text({ enum: STRIKE_REQUEST_STATUSES }).notNull(),
     requestedTs: moment().notNull(),
     decidedTs: moment(),
     decidedBy: uuid(),
-    /** The market that the approval made. */
+    /** The market that the approval created. */
     createdMarketId: uuid(),
   },
   (table) => [

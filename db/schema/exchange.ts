@@ -1,4 +1,4 @@
-/** What concerns the exchange as a whole: maintenance, its changelog, from where it may be used (contract section 8). */
+/** The exchange as a whole: maintenance, the changelog, and the permitted regions (contract section 8). */
 
 import { sql } from "drizzle-orm";
 import { customType, index, pgTable, primaryKey, serial, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";
@@ -6,7 +6,7 @@ import { moment } from "./columns.js";
 
 const cidr = customType<{ data: string; driverData: string }>({ dataType: () => "cidr" });
 
-/** At most one is under way. */
+/** A period of maintenance. At most one has no end yet. */
 export const maintenanceWindows = pgTable(
   "maintenance_windows",
   {
@@ -31,7 +31,7 @@ export const changelog = pgTable(
     changeId: uuid().primaryKey(),
     title: text().notNull(),
     body: text().notNull(),
-    /** When what it tells of is in force, Unix ms. */
+    /** Time at which the change takes effect, Unix ms. */
     effectiveTs: moment().notNull(),
     createdTs: moment().notNull(),
     createdBy: uuid().notNull(),
@@ -39,10 +39,10 @@ export const changelog = pgTable(
   (table) => [index("changelog_effective").on(table.effectiveTs, table.changeId)],
 );
 
-/** The published rules about regions; those in force have the highest version, and `networks` goes with them. */
+/** The published rules about regions. Those in force have the highest version, and include the rows of `networks`. */
 export const geoPublications = pgTable("geo_publications", {
   version: serial().primaryKey(),
-  /** ISO 3166-2 subdivisions, or ISO 3166-1 countries as a whole. */
+  /** ISO 3166-2 subdivisions, or ISO 3166-1 countries. */
   restrictedRegions: text().array().notNull(),
   publishedBy: uuid().notNull(),
   publishedTs: moment().notNull(),
@@ -51,7 +51,7 @@ export const geoPublications = pgTable("geo_publications", {
 export const NETWORK_KINDS = ["VPN", "PROXY", "TOR", "REGION"] as const;
 export type NetworkKind = (typeof NETWORK_KINDS)[number];
 
-/** What is known of addresses. A `REGION` says where a network is; the others that it hides where its users are. */
+/** Known networks. `REGION` gives the location of a network; the other kinds hide the location of their users. */
 export const networks = pgTable(
   "networks",
   {

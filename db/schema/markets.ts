@@ -1,4 +1,4 @@
-/** The read model of markets, folded from their deltas by the projector. */
+/** The read model of markets, which the projector folds from their deltas. */
 
 import { sql } from "drizzle-orm";
 import {
@@ -38,10 +38,10 @@ export const markets = pgTable(
     status: text({ enum: MARKET_STATUSES }).notNull(),
     live: boolean().notNull(),
     paused: boolean().notNull(),
-    /** The grade in force, from grading until remediation. */
+    /** The grade in force, from grading to remediation. */
     grade: jsonb().$type<Grade>(),
     settlementId: uuid(),
-    /** Payouts are being taken back; the status changes when the last one is. */
+    /** True while payouts are taken back; the status changes with the last one. */
     remediating: boolean().notNull(),
     settledTs: moment(),
     createdTs: moment().notNull(),
@@ -69,7 +69,7 @@ export const outcomes = pgTable(
     marketId: uuid()
       .notNull()
       .references(() => markets.marketId),
-    /** Its place in the market; everything inside refers to outcomes by it. */
+    /** Index of the outcome in its market, which all other tables use. */
     outcome: smallint().notNull(),
     name: text().notNull(),
     competitorId: uuid(),
@@ -82,7 +82,7 @@ export const outcomes = pgTable(
 export const SETTLEMENT_STATUSES = ["PENDING_APPROVAL", "APPROVED", "REPLACED"] as const;
 export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number];
 
-/** What operators asked a market to be graded to, and who agreed. At most one request a market waits. */
+/** Requests of operators to grade a market, and their approvals. A market has at most one pending request. */
 export const settlements = pgTable(
   "settlements",
   {
@@ -103,30 +103,30 @@ export const settlements = pgTable(
   ],
 );
 
-/** The fee schedules a market has had, with the time each came into force. */
+/** The fee schedules of a market, each with the time from which it applies. */
 export const feeSchedules = pgTable(
   "fee_schedules",
   { marketId: uuid().notNull(), ts: moment().notNull(), place: count().notNull(), ...fee() },
   (table) => [primaryKey({ columns: [table.marketId, table.ts, table.place] })],
 );
 
-/** What a market's book of one currency has come to. */
+/** Totals of a market in one currency. */
 export const marketTotals = pgTable(
   "market_totals",
   {
     marketId: uuid().notNull(),
     currency: currency().notNull(),
-    /** Complete sets minted; the volume is this many cents. */
+    /** Complete sets minted. The volume is this number of cents. */
     mintedContracts: count().notNull(),
-    /** By the market's own deltas: taken by fills less what was paid out. */
+    /** Payments of fills less payouts, from the market's own deltas. */
     escrow: money().notNull(),
-    /** By the ledgers' entries against the market: what wallets paid it less what they received. */
+    /** Payments of wallets to the market less payments to wallets, from the ledgers' entries. */
     booked: money().notNull(),
   },
   (table) => [primaryKey({ columns: [table.marketId, table.currency] })],
 );
 
-/** The price of an outcome's last execution in one currency. */
+/** Price of the last execution of an outcome in one currency. */
 export const lastPrices = pgTable(
   "last_prices",
   {
@@ -140,8 +140,8 @@ export const lastPrices = pgTable(
 );
 
 /**
- * The public prints, one per resting order executed. `place` orders the rows of one actor: its entry's seq and
- * the delta's position in the entry. The primary key is the order in which they are listed.
+ * The public prints, one for each resting order in a match. `place` orders the rows of one actor (`placeOf`). Lists are
+ * in the order of the primary key.
  */
 export const trades = pgTable(
   "trades",

@@ -1,4 +1,4 @@
-/** The read model of wallets, folded from the ledgers' deltas by the projector, and the projector's own cursors. */
+/** The read model of wallets, which the projector folds from the ledgers' deltas, and the projector's cursors. */
 
 import { sql } from "drizzle-orm";
 import { boolean, index, pgTable, primaryKey, smallint, text, uuid } from "drizzle-orm/pg-core";
@@ -18,7 +18,7 @@ export const wallets = pgTable("wallets", {
   shard: smallint().notNull(),
 });
 
-/** Every order ever accepted, with its answer for ever. */
+/** Every order that a ledger has accepted, with its current or final status. */
 export const orders = pgTable(
   "orders",
   {
@@ -29,10 +29,10 @@ export const orders = pgTable(
     outcome: smallint().notNull(),
     currency: currency().notNull(),
     price: price().notNull(),
-    /** As accepted; what an amendment took away is this less `filled` and `remaining`. */
+    /** Quantity at acceptance. Less `filled` and `remaining`, it is the quantity that amendments removed. */
     qty: quantity().notNull(),
     filled: quantity().notNull(),
-    /** Unfilled, also once the order is terminal. */
+    /** Unfilled quantity, also of an order that is terminal. */
     remaining: quantity().notNull(),
     tif: text({ enum: [...TIMES_IN_FORCE] as [TimeInForce] }).notNull(),
     status: text({ enum: ORDER_STATUSES }).notNull(),
@@ -40,7 +40,7 @@ export const orders = pgTable(
     clientId: text(),
     groupId: text(),
     expiresTs: moment(),
-    /** When the ledger accepted it. */
+    /** Time of acceptance by the ledger. */
     ts: moment().notNull(),
     place: count().notNull(),
     updatedTs: moment().notNull(),
@@ -57,7 +57,7 @@ export const orders = pgTable(
   ],
 );
 
-/** One side of an execution. `place` orders the rows of one ledger; the primary key is the listing order. */
+/** One side of an execution. `place` orders the rows of one ledger. Lists are in the order of the primary key. */
 export const fills = pgTable(
   "fills",
   {
@@ -88,8 +88,8 @@ export const fills = pgTable(
 );
 
 /**
- * The double entries: `amount` into the wallet, its opposite into the counterparty (`market:<id>`, `wallet:<id>`,
- * `house`, `external`). The partial index serves lists of one kind; the kinds it leaves out are most of the rows.
+ * The double entries: `amount` goes into the wallet and comes from the counterparty (`market:<id>`, `wallet:<id>`,
+ * `house`, `external`). The partial index serves lists of one kind, and leaves out the kinds of most rows.
  */
 export const entries = pgTable(
   "entries",
@@ -113,21 +113,21 @@ export const entries = pgTable(
   ],
 );
 
-/** Sums of all entries by kind and counterparty class, kept so that the money report need not read them all. */
+/** Sums of all entries by kind and class of counterparty, so that the money report need not read every entry. */
 export const entryTotals = pgTable(
   "entry_totals",
   {
     shard: smallint().notNull(),
     currency: currency().notNull(),
     kind: text().$type<TransactionKind>().notNull(),
-    /** `market`, `wallet`, `house` or `external`. */
+    /** Class of the counterparty. */
     side: text({ enum: ["market", "wallet", "house", "external"] }).notNull(),
     amount: money().notNull(),
   },
   (table) => [primaryKey({ columns: [table.shard, table.currency, table.kind, table.side] })],
 );
 
-/** What a wallet holds of an outcome; a row with `qty` 0 was held once. */
+/** Contracts of an outcome in a wallet. A position that was closed keeps its row, with `qty` 0. */
 export const positions = pgTable(
   "positions",
   {
@@ -142,7 +142,7 @@ export const positions = pgTable(
   (table) => [primaryKey({ columns: [table.wallet, table.marketId, table.currency, table.outcome] })],
 );
 
-/** `total` is all of the wallet's money, `reserved` the part that open orders hold. */
+/** Money of a wallet: `total` is all of it, `reserved` the part that open orders hold. */
 export const balances = pgTable(
   "balances",
   {
@@ -160,12 +160,12 @@ export const transfers = pgTable(
   {
     transferId: uuid().primaryKey(),
     traderId: uuid().notNull(),
-    /** The subaccount's wallet. */
+    /** The wallet of the subaccount. */
     wallet: uuid().notNull(),
     direction: text({ enum: TRANSFER_DIRECTIONS }).notNull(),
     amount: money().notNull(),
     status: text({ enum: TRANSFER_STATUSES }).notNull(),
-    /** What the paying wallet had available, when rejected. */
+    /** The available balance of the paying wallet, when the transfer was rejected. */
     available: money(),
     clientTransferId: text(),
     ts: moment().notNull(),
@@ -173,7 +173,7 @@ export const transfers = pgTable(
   (table) => [index("transfers_client").on(table.traderId, table.clientTransferId)],
 );
 
-/** How far each actor's log is in these tables; written in the transaction that wrote the rows. */
+/** The last entry of each actor's log that is in the tables, written in the transaction of its rows. */
 export const projectorCursors = pgTable("projector_cursors", {
   actor: text().primaryKey(),
   seq: count().notNull(),

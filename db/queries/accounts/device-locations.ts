@@ -6,7 +6,7 @@ import { deviceLocations } from "../../schema/accounts.js";
 
 export type DeviceLocation = typeof deviceLocations.$inferSelect;
 
-/** Keeps the trader's last check-in only. */
+/** Records a check-in in place of the trader's previous one. */
 export async function recordLocation(db: Queries, location: DeviceLocation): Promise<void> {
   await db
     .insert(deviceLocations)

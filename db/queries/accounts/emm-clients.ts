@@ -6,10 +6,10 @@ import { page, type Keyset, type Page, type PageRequest } from "../../page.js";
 import { subaccounts, traders, type KycStatus, type TraderState } from "../../schema/accounts.js";
 import { emmClients } from "../../schema/emm.js";
 
-/** A live client with whose it is and what decides whether it may trade. */
+/** A live client, with its owner and the state that decides whether it may trade. */
 export interface EmmClient {
   readonly clientId: string;
-  /** The wallet. */
+  /** Also the id of the wallet. */
   readonly subaccountId: string;
   readonly traderId: string;
   readonly name: string;
@@ -50,7 +50,7 @@ export async function createEmmClient(
   await db.insert(emmClients).values({ ...fields, secretVersion: 1, createdTs: nowTs });
 }
 
-/** A client that was not deleted. */
+/** Returns a client that was not deleted. */
 export async function findEmmClient(db: Queries, clientId: string): Promise<EmmClient | undefined> {
   const [row] = await selectLive(db).where(
     and(eq(emmClients.clientId, clientId), isNull(emmClients.deletedTs)),
@@ -58,12 +58,12 @@ export async function findEmmClient(db: Queries, clientId: string): Promise<EmmC
   return row;
 }
 
-/** The live clients, oldest first. Throws `InvalidCursor`. */
+/** Lists the live clients, oldest first. Throws `InvalidCursor`. */
 export async function listEmmClients(db: Queries, request: PageRequest): Promise<Page<EmmClient>> {
   return page(selectLive(db).$dynamic(), BY_CREATION, request, isNull(emmClients.deletedTs));
 }
 
-/** Puts another secret in force. False when there is no such live client. */
+/** Replaces the secret of a client. Returns false if there is no such live client. */
 export async function rotateEmmSecret(
   db: Queries,
   rotation: { clientId: string; secretHash: string; nowTs: number },
@@ -80,7 +80,7 @@ export async function rotateEmmSecret(
   return rows.length > 0;
 }
 
-/** Ends a client. False when there is no such live one. */
+/** Deletes a client. Returns false if there is no such live client. */
 export async function deleteEmmClient(db: Queries, clientId: string, nowTs: number): Promise<boolean> {
   const rows = await db
     .update(emmClients)

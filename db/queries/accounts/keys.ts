@@ -1,4 +1,4 @@
-/** Keys: minting, finding, revoking (contract section 5; the key life cycle of the specification). */
+/** Keys: creation, lookup and revocation (contract section 5; the key life cycle of the specification). */
 
 import { and, asc, count, eq, gt, isNotNull, isNull, lte, ne, or, sql } from "drizzle-orm";
 import { violatedUnique, type Database, type Queries } from "../../database.js";
@@ -7,7 +7,7 @@ import type { Trader } from "./traders.js";
 
 export type Key = typeof keys.$inferSelect;
 export type NewKey = Omit<typeof keys.$inferInsert, "lastUsedTs" | "revokedTs">;
-/** A key with what decides whether it may be used, and the label of its subaccount. */
+/** A key, its trader, whose state decides whether the key may be used, and the label of its subaccount. */
 export interface KeyOwner {
   readonly key: Key;
   readonly trader: Trader;
@@ -15,7 +15,7 @@ export interface KeyOwner {
 }
 export type KeyRefusal = "KEY_EXISTS" | "MANAGEMENT_KEY_EXISTS" | "TRADING_KEY_EXISTS" | "TOO_MANY_KEYS";
 
-/** Live keys of one read scope: per trader for management::read, per subaccount for trading::read. */
+/** Largest number of live keys of one read scope: per trader for management::read, per subaccount for trading::read. */
 export const MAX_LIVE_READ_KEYS = 128;
 
 const REFUSAL_OF_INDEX: Readonly<Record<string, KeyRefusal>> = {
@@ -24,16 +24,16 @@ const REFUSAL_OF_INDEX: Readonly<Record<string, KeyRefusal>> = {
   keys_live_trading: "TRADING_KEY_EXISTS",
 };
 
-/** The refusal that a failed insert of a key stands for; other errors are thrown on. */
+/** Returns the refusal that the error of `insertKey` stands for; rethrows any other error. */
 export function keyRefusal(error: unknown): KeyRefusal {
   const refusal = REFUSAL_OF_INDEX[violatedUnique(error) ?? ""];
   if (refusal === undefined) throw error;
   return refusal;
 }
 
-/** Writes a key within a transaction that holds the trader's row. Throws what `keyRefusal` reads. */
+/** Inserts a key in a transaction that holds a lock on the trader's row. `keyRefusal` reads its errors. */
 export async function insertKey(db: Queries, key: NewKey): Promise<void> {
-  // An expired key is no longer live, but only its revocation frees its place in the partial indexes.
+  // The partial indexes count an expired key as live until it is revoked.
   await db
     .update(keys)
     .set({ revokedTs: sql`${keys.expiresTs}` })
@@ -47,7 +47,7 @@ export async function insertKey(db: Queries, key: NewKey): Promise<void> {
   await db.insert(keys).values(key);
 }
 
-/** Mints a key of any scope. Refuses a public key that is live already, and one too many of its scope. */
+/** Creates a key of any scope. Refuses a public key that is already live, and a key beyond the limit of its scope. */
 export async function mintKey(
   db: Database,
   key: NewKey,
@@ -82,7 +82,7 @@ async function countLive(db: Queries, key: NewKey): Promise<number> {
   return row?.live ?? 0;
 }
 
-/** A key by its id, live or not, with its trader. */
+/** Returns a key, live or not, with its trader. */
 export async function findKey(db: Queries, keyId: string): Promise<KeyOwner | undefined> {
   const [row] = await db
     .select({ key: keys, trader: traders, label: subaccounts.label })
@@ -93,7 +93,7 @@ export async function findKey(db: Queries, keyId: string): Promise<KeyOwner | un
   return row;
 }
 
-/** The trader's live keys, oldest first, with the labels of their subaccounts. */
+/** Lists the live keys of a trader, oldest first, with the labels of their subaccounts. */
 export async function liveKeys(
   db: Queries,
   traderId: string,
@@ -113,7 +113,7 @@ export async function liveKeys(
     .orderBy(asc(keys.createdTs), asc(keys.keyId));
 }
 
-/** Whether the subaccount's trading key is live. */
+/** Returns whether the subaccount has a live key of the scope. */
 export async function hasLiveKey(
   db: Queries,
   subaccountId: string,
@@ -135,7 +135,7 @@ export async function hasLiveKey(
   return rows.length > 0;
 }
 
-/** Revokes a key of the trader. False when it is not theirs or is revoked already. */
+/** Revokes a key of the trader. Returns false if the trader has no such key or it is already revoked. */
 export async function revokeKey(
   db: Queries,
   traderId: string,
@@ -150,15 +150,15 @@ export async function revokeKey(
   return rows.length > 0;
 }
 
-/** A key and the trader it belongs to. */
+/** A key and its trader. */
 export interface KeyOfTrader {
   readonly keyId: string;
   readonly traderId: string;
 }
 
 /**
- * Of these keys, those that may not be what they were: revoked or expired ones, those of traders who are not active,
- * and those of traders whose device checked in after `checkedInTs`.
+ * Returns those of the keys whose use must be checked again: revoked and expired keys, and keys of traders who are not
+ * active or whose device checked in after `checkedInTs`.
  */
 export async function keysToRecheck(
   db: Queries,
@@ -183,7 +183,7 @@ export async function keysToRecheck(
     );
 }
 
-/** Notes when keys were last used. Gateways collect these and write them every few seconds. */
+/** Records the times at which keys were last used, which a gateway collects for a few seconds. */
 export async function touchKeys(db: Queries, lastUsed: ReadonlyMap<string, number>): Promise<void> {
   if (lastUsed.size === 0) return;
   await db.execute(sql`

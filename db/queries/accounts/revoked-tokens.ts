@@ -4,7 +4,7 @@ import { eq, inArray, lt } from "drizzle-orm";
 import type { Queries } from "../../database.js";
 import { revokedTokens } from "../../schema/accounts.js";
 
-/** Ends a web token before its time, and forgets those that have expired by themselves. */
+/** Revokes a web token, and deletes the tokens that have expired since their revocation. */
 export async function revokeToken(
   db: Queries,
   token: { tokenId: string; expiresTs: number; nowTs: number },
@@ -21,7 +21,7 @@ export async function isTokenRevoked(db: Queries, tokenId: string): Promise<bool
   return rows.length > 0;
 }
 
-/** Those of the tokens that were ended before their time. */
+/** Returns those of the tokens that are revoked. */
 export async function revokedAmong(db: Queries, tokenIds: readonly string[]): Promise<readonly string[]> {
   const rows = await db
     .select({ tokenId: revokedTokens.tokenId })

@@ -1,4 +1,4 @@
-/** Subaccounts: a wallet and its keys each (contract section 5). */
+/** Subaccounts, each with a wallet and keys (contract section 5). */
 
 import { and, asc, count, eq, inArray, sql } from "drizzle-orm";
 import type { Database, Queries } from "../../database.js";
@@ -7,14 +7,14 @@ import { wallets } from "../../schema/wallets.js";
 import { insertKey, keyRefusal, type KeyRefusal, type NewKey } from "./keys.js";
 
 export type Subaccount = typeof subaccounts.$inferSelect;
-/** With the key that names it on the wire: the oldest live one, else the newest that was. */
+/** A subaccount with the key that names it on the wire: its oldest live key, or else its newest key. */
 export type NamedSubaccount = Subaccount & { readonly keyId: string };
 
 export const MAX_SUBACCOUNTS = 5;
 
 class TooManySubaccounts extends Error {}
 
-/** Opens a subaccount together with its trading key, so that no wallet exists without a key. */
+/** Creates a subaccount together with its trading key, so that no subaccount lacks a key. */
 export async function openSubaccount(
   db: Database,
   subaccount: Subaccount,
@@ -60,7 +60,7 @@ function selectNamed(db: Queries, nowTs: number) {
     .innerJoin(named, eq(named.subaccountId, subaccounts.subaccountId));
 }
 
-/** The trader's subaccounts, oldest first. */
+/** Lists the subaccounts of a trader, oldest first. */
 export async function listSubaccounts(
   db: Queries,
   traderId: string,
@@ -80,7 +80,7 @@ export async function findSubaccount(
   return row;
 }
 
-/** Those of the subaccounts that exist, in no order. */
+/** Returns those of the subaccounts that exist, in no order. */
 export async function findSubaccounts(
   db: Queries,
   subaccountIds: readonly string[],
@@ -90,7 +90,7 @@ export async function findSubaccounts(
   return selectNamed(db, nowTs).where(inArray(subaccounts.subaccountId, [...subaccountIds]));
 }
 
-/** Whose wallets they are: the trader, and for a subaccount's wallet the key that names it. */
+/** Returns the trader of each wallet, and for the wallet of a subaccount the key that names the subaccount. */
 export async function walletOwners(
   db: Queries,
   walletIds: readonly string[],
@@ -107,8 +107,8 @@ export async function walletOwners(
 }
 
 /**
- * The subaccount that a key reaches; revoked keys still reach theirs, since the replacement of a trading key is
- * asked for under its id. `NOT_A_SUBACCOUNT_KEY` for a management key of the trader, `undefined` for all else.
+ * Returns the subaccount of a key. The key may be revoked, because a request to replace a trading key names the old
+ * key. Returns `NOT_A_SUBACCOUNT_KEY` for a management key of the trader, and `undefined` for any other id.
  */
 export async function findSubaccountByKey(
   db: Queries,
@@ -123,7 +123,7 @@ export async function findSubaccountByKey(
   return row && (row.subaccount ?? "NOT_A_SUBACCOUNT_KEY");
 }
 
-/** False when there is no such subaccount. */
+/** Changes the label of a subaccount. Returns false if there is no such subaccount. */
 export async function relabelSubaccount(db: Queries, subaccountId: string, label: string): Promise<boolean> {
   const rows = await db
     .update(subaccounts)

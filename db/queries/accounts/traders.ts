@@ -13,11 +13,11 @@ const BY_CREATION: Keyset<Trader> = {
   keyOf: (trader) => [trader.createdTs, trader.traderId],
 };
 
-function normalised(email: string): string {
+function normalized(email: string): string {
   return email.trim().toLowerCase();
 }
 
-/** Writes an ACTIVE trader without KYC. `undefined` when the e-mail address has one already. */
+/** Creates an ACTIVE trader without KYC. Returns `undefined` if the e-mail address is taken. */
 export async function createTrader(
   db: Queries,
   trader: { traderId: string; email: string; passwordHash: string; role: Role; nowTs: number },
@@ -28,7 +28,7 @@ export async function createTrader(
       .insert(traders)
       .values({
         ...fields,
-        email: normalised(trader.email),
+        email: normalized(trader.email),
         kyc: "NONE",
         state: "ACTIVE",
         createdTs: nowTs,
@@ -51,21 +51,21 @@ export async function findTraderByEmail(db: Queries, email: string): Promise<Tra
   const [row] = await db
     .select()
     .from(traders)
-    .where(eq(traders.email, normalised(email)));
+    .where(eq(traders.email, normalized(email)));
   return row;
 }
 
-/** Traders, newest first; with `email` the one of that address. Throws `InvalidCursor`. */
+/** Lists traders, newest first; with `email`, only the trader of that address. Throws `InvalidCursor`. */
 export async function listTraders(
   db: Queries,
   filter: { email?: string | undefined },
   request: PageRequest,
 ): Promise<Page<Trader>> {
-  const wanted = filter.email === undefined ? undefined : eq(traders.email, normalised(filter.email));
+  const wanted = filter.email === undefined ? undefined : eq(traders.email, normalized(filter.email));
   return page(db.select().from(traders).$dynamic(), BY_CREATION, request, wanted);
 }
 
-/** The trader afterwards; `undefined` when there is none. */
+/** Changes the KYC status of a trader. Returns the changed trader, or `undefined` if there is none. */
 export async function setKyc(
   db: Queries,
   traderId: string,
@@ -80,7 +80,7 @@ export async function setKyc(
   return row;
 }
 
-/** The trader afterwards; `undefined` when there is none. */
+/** Changes the state of a trader. Returns the changed trader, or `undefined` if there is none. */
 export async function setTraderState(
   db: Queries,
   traderId: string,
@@ -94,7 +94,7 @@ export async function setTraderState(
   return row;
 }
 
-/** Whether there is an operator at all; the first one is made at start. */
+/** Returns whether any operator exists; the first one is created at start. */
 export async function hasOperator(db: Queries): Promise<boolean> {
   const rows = await db
     .select({ traderId: traders.traderId })

@@ -1,4 +1,4 @@
-/** Sports, leagues and market types, which are data (contract sections 5, 7 and 8). */
+/** Sports, leagues and market types, to which operators add (contract sections 5, 7 and 8). */
 
 import { asc, eq } from "drizzle-orm";
 import type { Queries } from "../../database.js";
@@ -15,7 +15,7 @@ export async function listLeagues(db: Queries): Promise<League[]> {
   return db.select().from(leagues).orderBy(asc(leagues.name));
 }
 
-/** The market types there are; those flagged `qaOnly` only with `qa`. */
+/** Lists the market types; those flagged `qaOnly` only with `qa`. */
 export async function listMarketTypes(db: Queries, options: { qa: boolean }): Promise<string[]> {
   const rows = await db
     .select()
@@ -25,14 +25,14 @@ export async function listMarketTypes(db: Queries, options: { qa: boolean }): Pr
   return rows.map((row) => row.name);
 }
 
-/** Adds a league, and its sport where that is new. False when the league was there already. */
+/** Adds a league, and its sport if that is new. Returns false if the league exists. */
 export async function addLeague(db: Queries, league: { name: string; sport: string }): Promise<boolean> {
   await db.insert(sports).values({ name: league.sport }).onConflictDoNothing();
   const added = await db.insert(leagues).values(league).onConflictDoNothing().returning();
   return added.length > 0;
 }
 
-/** Adds a market type. False when it was there already. */
+/** Adds a market type. Returns false if it exists. */
 export async function addMarketType(db: Queries, type: { name: string; qaOnly: boolean }): Promise<boolean> {
   const added = await db.insert(marketTypes).values(type).onConflictDoNothing().returning();
   return added.length > 0;

@@ -16,7 +16,7 @@ export interface Team {
   readonly mascot?: string | undefined;
 }
 
-/** The team of that name in the league, made or brought up to date. */
+/** Creates or updates the team of that name in the league. */
 export async function upsertCompetitor(db: Queries, league: string, team: Team): Promise<Competitor> {
   const details = { shortName: team.shortName, symbol: team.symbol, mascot: team.mascot };
   const [row] = await db
@@ -53,7 +53,7 @@ const BY_ID: Keyset<Player> = {
   keyOf: (player) => [player.playerId],
 };
 
-/** Players, in the order of their ids. Throws `InvalidCursor`. */
+/** Lists players in the order of their ids. Throws `InvalidCursor`. */
 export async function listPlayers(db: Queries, request: PageRequest): Promise<Page<Player>> {
   return page(db.select().from(players).$dynamic(), BY_ID, request);
 }

@@ -46,7 +46,7 @@ export interface NewEvent {
   readonly nowTs: number;
 }
 
-/** Absent fields do not narrow. */
+/** Conditions on events; an absent field is no condition. */
 export interface EventFilter extends TimeBounds {
   readonly leagues?: readonly string[] | undefined;
   readonly types?: readonly EventType[] | undefined;
@@ -54,7 +54,7 @@ export interface EventFilter extends TimeBounds {
   readonly visible?: boolean | undefined;
 }
 
-/** A step from one of `from` to `to`, and the action that its markets must follow. */
+/** A step of an event from one of the statuses `from` to the status `to`, and the action that its markets must take. */
 export interface EventStep {
   readonly eventId: string;
   readonly action: EventAction;
@@ -63,7 +63,7 @@ export interface EventStep {
   readonly nowTs: number;
 }
 
-/** `ACTION_PENDING`: the markets have not followed the event's last step yet; `pending` is that step. */
+/** The result of a step. `ACTION_PENDING`: the markets have not finished `pending`, the action of an earlier step. */
 export type EventStepOutcome =
   | { readonly ok: true; readonly event: EventRecord; readonly pending: PendingEventAction }
   | { readonly ok: false; readonly refusal: "EVENT_NOT_FOUND" | "INVALID_TRANSITION" }
@@ -110,7 +110,7 @@ function matching(filter: EventFilter) {
   );
 }
 
-/** Writes an event in `OPEN_PREGAME`, with its game and teams. Run it in a transaction. */
+/** Creates an event in `OPEN_PREGAME`, with its game and teams. Run it in a transaction. */
 export async function createEvent(db: Queries, event: NewEvent): Promise<EventRecord> {
   const { game, nowTs, ...fields } = event;
   await db.insert(events).values({ ...fields, status: "OPEN_PREGAME", createdTs: nowTs, updatedTs: nowTs });
@@ -134,13 +134,13 @@ export async function findEvent(db: Queries, eventId: string): Promise<EventReco
   return row && toRecord(row);
 }
 
-/** Those of the events that exist, in no order. */
+/** Returns those of the events that exist, in no order. */
 export async function findEvents(db: Queries, eventIds: readonly string[]): Promise<EventRecord[]> {
   if (eventIds.length === 0) return [];
   return (await selectEvents(db).where(inArray(events.eventId, [...eventIds]))).map(toRecord);
 }
 
-/** Events by scheduled start, the earliest first. Throws `InvalidCursor`. */
+/** Lists events by scheduled start, the earliest first. Throws `InvalidCursor`. */
 export async function listEvents(
   db: Queries,
   filter: EventFilter,
@@ -150,7 +150,7 @@ export async function listEvents(
   return { items: items.map(toRecord), next };
 }
 
-/** The same list by offset, for surface B. */
+/** Lists events by scheduled start, the earliest first, with an offset instead of a cursor, for surface B. */
 export async function listEventsByOffset(
   db: Queries,
   filter: EventFilter,
@@ -164,7 +164,7 @@ export async function listEventsByOffset(
   return rows.map(toRecord);
 }
 
-/** The markets of each event, oldest first. Every event asked for has an entry. */
+/** Returns the markets of each event, oldest first. Every given event has an entry. */
 export async function marketIdsOfEvents(
   db: Queries,
   eventIds: readonly string[],
@@ -181,8 +181,8 @@ export async function marketIdsOfEvents(
 }
 
 /**
- * Takes one step of the event's life cycle and writes down, in the same transaction, what its markets must still
- * do. Run it in a transaction; whoever drove the markets calls `finishEventAction`.
+ * Takes one step of the event's life cycle, and records the action that its markets must take. Run it in a transaction,
+ * and call `finishEventAction` when the markets have taken the action.
  */
 export async function stepEvent(db: Queries, step: EventStep): Promise<EventStepOutcome> {
   const [row] = await db.select().from(events).where(eq(events.eventId, step.eventId)).for("update");
@@ -207,12 +207,12 @@ export async function stepEvent(db: Queries, step: EventStep): Promise<EventStep
   return { ok: true, event, pending };
 }
 
-/** Says that the markets have followed. */
+/** Records that the markets have taken the action. */
 export async function finishEventAction(db: Queries, actionId: number, nowTs: number): Promise<void> {
   await db.update(eventActions).set({ doneTs: nowTs }).where(eq(eventActions.actionId, actionId));
 }
 
-/** Actions written before `beforeTs` that nobody has finished, oldest first. */
+/** Lists the unfinished actions recorded before `beforeTs`, oldest first. */
 export async function unfinishedEventActions(db: Queries, beforeTs: number): Promise<PendingEventAction[]> {
   return db
     .select()
@@ -222,8 +222,8 @@ export async function unfinishedEventActions(db: Queries, beforeTs: number): Pro
 }
 
 /**
- * Turns FINAL events whose markets are all settled and have followed the last step into SETTLED, all of them or only
- * the one of `eventId`. Gives the events that changed.
+ * Changes FINAL events to SETTLED, all of them or only `eventId`, if their markets are all settled and have finished
+ * every action. Returns the changed events.
  */
 export async function settleFinalEvents(
   db: Queries,

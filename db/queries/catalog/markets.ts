@@ -1,4 +1,4 @@
-/** Markets as the projector knows them (contract sections 4, 5, 7 and 8). */
+/** Markets, as projected from their deltas (contract sections 4, 5, 7 and 8). */
 
 import { and, eq, getTableColumns, inArray, isNotNull, ne, or, type SQL } from "drizzle-orm";
 import {
@@ -28,13 +28,13 @@ type MarketRow = typeof markets.$inferSelect;
 
 export interface OutcomeRecord {
   readonly outcomeId: string;
-  /** Its place in the market. */
+  /** Index in the market. */
   readonly outcome: number;
   readonly name: string;
   readonly competitorId: string | null;
   /** `TBD`, `WIN`, `LOSS`, `PUSH` or a price. */
   readonly status: string;
-  /** The price of its last execution. */
+  /** Price of the last execution in each currency. */
   readonly last: Readonly<Record<Currency, Ticks | null>>;
 }
 
@@ -59,20 +59,20 @@ export interface MarketRecord {
   readonly settledTs: number | null;
   readonly createdTs: number;
   readonly updatedTs: number;
-  /** In market order. */
+  /** In the order of their indexes. */
   readonly outcomes: readonly OutcomeRecord[];
-  /** Contracts minted x $0.01 of each currency. */
+  /** Contracts minted times 1 cent, in each currency. */
   readonly volume: Readonly<Record<Currency, Millicents>>;
 }
 
-/** Absent fields do not narrow; the bounds are of the event's scheduled start. */
+/** Conditions on markets; an absent field is no condition. The bounds apply to the event's scheduled start. */
 export interface MarketFilter extends TimeBounds {
   readonly leagues?: readonly string[] | undefined;
   readonly marketTypes?: readonly string[] | undefined;
   readonly eventStatuses?: readonly EventStatus[] | undefined;
   readonly statuses?: readonly MarketRow["status"][] | undefined;
   readonly eventId?: string | undefined;
-  /** Of the event. */
+  /** Visibility of the event. */
   readonly visible?: boolean | undefined;
 }
 
@@ -91,7 +91,7 @@ const BY_SETTLEMENT: Keyset<JoinedRow> = {
   direction: "falling",
   keyOf: ({ market }) => [market.settledTs ?? 0, market.marketId],
 };
-/** One contract is one cent. */
+/** One contract counts as one cent of volume. */
 const MILLICENTS_PER_CONTRACT = 1_000;
 
 function matching(filter: MarketFilter): SQL | undefined {
@@ -160,13 +160,13 @@ export async function findMarket(db: Queries, marketId: string): Promise<MarketR
   return (await withDetails(db, rows))[0];
 }
 
-/** Those of the markets that exist, in no order. */
+/** Returns those of the markets that exist, in no order. */
 export async function findMarkets(db: Queries, marketIds: readonly string[]): Promise<MarketRecord[]> {
   if (marketIds.length === 0) return [];
   return withDetails(db, await selectMarkets(db).where(inArray(markets.marketId, [...marketIds])));
 }
 
-/** Which market an outcome belongs to, and its place there. */
+/** Returns the market of an outcome, and the index of the outcome in it. */
 export async function findOutcome(
   db: Queries,
   outcomeId: string,
@@ -178,7 +178,7 @@ export async function findOutcome(
   return row;
 }
 
-/** Markets by their event's scheduled start, the earliest first. Throws `InvalidCursor`. */
+/** Lists markets by their event's scheduled start, the earliest first. Throws `InvalidCursor`. */
 export async function listMarkets(
   db: Queries,
   filter: MarketFilter,
@@ -188,7 +188,7 @@ export async function listMarkets(
   return { items: await withDetails(db, items), next };
 }
 
-/** All markets that match, without pages: surface B's open markets, an event's markets. */
+/** Returns all matching markets without pages, such as the open markets of surface B or the markets of an event. */
 export async function allMarkets(db: Queries, filter: MarketFilter): Promise<MarketRecord[]> {
   const rows = await selectMarkets(db)
     .where(matching(filter))
@@ -196,7 +196,7 @@ export async function allMarkets(db: Queries, filter: MarketFilter): Promise<Mar
   return withDetails(db, rows);
 }
 
-/** Settled markets, newest first. Throws `InvalidCursor`. */
+/** Lists settled markets, the last settled first. Throws `InvalidCursor`. */
 export async function settledMarkets(db: Queries, request: PageRequest): Promise<Page<MarketRecord>> {
   const settled = isNotNull(markets.settledTs);
   const { items, next } = await page(selectMarkets(db).$dynamic(), BY_SETTLEMENT, request, settled);
@@ -207,11 +207,11 @@ export interface UnsettledMarket {
   readonly marketId: string;
   readonly eventId: string;
   readonly settlementId: string;
-  /** Payouts are being taken back, not made. */
+  /** True if payouts are taken back, false if they are made. */
   readonly remediating: boolean;
 }
 
-/** Markets whose payouts, or whose remediation, are not through. */
+/** Returns the markets whose payouts or remediation are unfinished. */
 export async function unsettledMarkets(db: Queries): Promise<UnsettledMarket[]> {
   const { marketId, eventId, settlementId, remediating, status } = markets;
   const rows = await db

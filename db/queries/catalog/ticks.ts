@@ -1,4 +1,4 @@
-/** The tick table, which is data (contract section 1). */
+/** The tick table, which operators publish (contract section 1). */
 
 import { desc } from "drizzle-orm";
 import { ticks, type Ticks } from "../../../actors/units.js";
@@ -7,19 +7,19 @@ import { tickTables } from "../../schema/catalog.js";
 
 export interface TickTable {
   readonly version: number;
-  /** The submittable prices, rising. */
+  /** The submittable prices, in rising order. */
   readonly prices: readonly Ticks[];
   readonly publishedTs: number;
 }
 
-/** The table in force. */
+/** Returns the tick table in force. */
 export async function currentTicks(db: Queries): Promise<TickTable> {
   const [row] = await db.select().from(tickTables).orderBy(desc(tickTables.version)).limit(1);
-  if (row === undefined) throw new Error("there is no tick table: the migrations have not run");
+  if (row === undefined) throw new Error("there is no tick table; run the migrations");
   return { version: row.version, prices: row.prices.map(ticks), publishedTs: row.publishedTs };
 }
 
-/** Puts another table in force; the caller has checked that it rises and that every price has its complement. */
+/** Publishes a tick table. The caller has checked that the prices rise and that each has its complement. */
 export async function publishTicks(
   db: Queries,
   table: { prices: readonly Ticks[]; publishedBy: string; nowTs: number },

@@ -1,4 +1,4 @@
-/** Who changed what: every write of an operator (contract section 8). */
+/** The audit log: every write of an operator (contract section 8). */
 
 import { eq } from "drizzle-orm";
 import type { Queries } from "../../database.js";
@@ -14,12 +14,12 @@ const BY_ID: Keyset<AuditRecord> = {
   keyOf: (record) => [record.auditId],
 };
 
-/** Writes one record. Give it the transaction that makes the change, where there is one. */
+/** Adds one record. Pass the transaction of the recorded change, if there is one. */
 export async function recordAudit(db: Queries, record: NewAuditRecord): Promise<void> {
   await db.insert(auditLog).values(record);
 }
 
-/** Newest first. Throws `InvalidCursor`. */
+/** Lists records, newest first. Throws `InvalidCursor`. */
 export async function listAudit(
   db: Queries,
   filter: { subject?: string | undefined },

@@ -1,4 +1,4 @@
-/** What changes for users of the exchange, as operators announce it (contract section 8). */
+/** Changes of the service, which operators announce (contract section 8). */
 
 import type { Queries } from "../../database.js";
 import { page, type Keyset, type Page, type PageRequest } from "../../page.js";
@@ -16,7 +16,7 @@ export async function announceChange(db: Queries, change: Change): Promise<void>
   await db.insert(changelog).values(change);
 }
 
-/** The one that takes effect last comes first. Throws `InvalidCursor`. */
+/** Lists changes, the last to take effect first. Throws `InvalidCursor`. */
 export async function listChanges(db: Queries, request: PageRequest): Promise<Page<Change>> {
   return page(db.select().from(changelog).$dynamic(), BY_EFFECT, request);
 }

@@ -1,10 +1,10 @@
-/** From where the exchange may be used: restricted regions, and what is known of networks (contract section 8). */
+/** Restricted regions and known networks (contract section 8). */
 
 import { asc, desc, sql } from "drizzle-orm";
 import type { Database, Queries } from "../../database.js";
 import { geoPublications, networks, type NetworkKind } from "../../schema/exchange.js";
 
-/** A network in CIDR notation; `region` where its kind is `REGION`. */
+/** A network in CIDR notation, with a region if its kind is `REGION`. */
 export interface Network {
   readonly cidr: string;
   readonly kind: NetworkKind;
@@ -16,15 +16,15 @@ export interface GeoRules {
   readonly networks: readonly Network[];
 }
 
-/** Rules with the number of their publication; 0 before any. */
+/** Rules with the number of their publication, 0 before any. */
 export interface PublishedGeoRules extends GeoRules {
   readonly version: number;
 }
 
-/** Rows that are written at once; Postgres takes 65,535 parameters a statement. */
-const ROWS = 5_000;
+/** Networks in one statement, which takes at most 65,535 parameters. */
+const NETWORKS_PER_STATEMENT = 5_000;
 
-/** The number of the publication in force, 0 before any. */
+/** Returns the number of the publication in force, 0 before any. */
 export async function geoVersion(db: Queries): Promise<number> {
   return (await lastPublication(db))?.version ?? 0;
 }
@@ -34,7 +34,7 @@ async function lastPublication(db: Queries) {
   return row;
 }
 
-/** The rules in force, as of one moment. */
+/** Returns the rules in force, from one snapshot of the database. */
 export async function readGeoRules(db: Database): Promise<PublishedGeoRules> {
   return db.transaction(readRules, { isolationLevel: "repeatable read", accessMode: "read only" });
 }
@@ -49,20 +49,20 @@ async function readRules(db: Queries): Promise<PublishedGeoRules> {
   };
 }
 
-/** Puts other rules in force, all at once; gives those that were. Run it in a transaction. */
+/** Replaces all rules, and returns the previous ones. Run it in a transaction. */
 export async function publishGeoRules(
   db: Queries,
   { restrictedRegions, networks: known, ...by }: GeoRules & { publishedBy: string; publishedTs: number },
 ): Promise<GeoRules> {
-  // Two publications at once would mix their networks.
+  // The lock keeps concurrent publications from mixing their networks.
   await db.execute(sql`lock table ${networks} in share row exclusive mode`);
   const before = await readRules(db);
   await db.insert(geoPublications).values({ ...by, restrictedRegions: [...restrictedRegions] });
   await db.delete(networks);
-  for (let from = 0; from < known.length; from += ROWS) {
+  for (let from = 0; from < known.length; from += NETWORKS_PER_STATEMENT) {
     await db
       .insert(networks)
-      .values(known.slice(from, from + ROWS))
+      .values(known.slice(from, from + NETWORKS_PER_STATEMENT))
       .onConflictDoNothing();
   }
   return before;

@@ -1,4 +1,4 @@
-/** Whether the exchange is in maintenance (contract section 8). */
+/** Maintenance of the exchange (contract section 8). */
 
 import { isNull } from "drizzle-orm";
 import { violatedUnique, type Queries } from "../../database.js";
@@ -6,13 +6,13 @@ import { maintenanceWindows } from "../../schema/exchange.js";
 
 export type MaintenanceWindow = typeof maintenanceWindows.$inferSelect;
 
-/** The window that is under way. */
+/** Returns the current window, if there is one. */
 export async function currentMaintenance(db: Queries): Promise<MaintenanceWindow | undefined> {
   const [row] = await db.select().from(maintenanceWindows).where(isNull(maintenanceWindows.endedTs));
   return row;
 }
 
-/** Begins a window. `undefined` when one is under way. */
+/** Begins a window. Returns `undefined` if there is a current one. */
 export async function beginMaintenance(
   db: Queries,
   window: { windowId: string; message: string | null; begunBy: string; begunTs: number },
@@ -26,7 +26,7 @@ export async function beginMaintenance(
   }
 }
 
-/** Ends the window that is under way. `undefined` when none is. */
+/** Ends the current window. Returns `undefined` if there is none. */
 export async function endMaintenance(
   db: Queries,
   end: { endedBy: string; endedTs: number },

@@ -1,4 +1,4 @@
-/** Where all the money is, by what Postgres knows (contract section 8, money report). */
+/** The money report from the tables (contract section 8, money report). */
 
 import { sql } from "drizzle-orm";
 import type { TransactionKind } from "../../../actors/ledger/types.js";
@@ -8,31 +8,32 @@ import type { Database, Queries } from "../../database.js";
 import { marketTotals } from "../../schema/markets.js";
 import { balances, entryTotals } from "../../schema/wallets.js";
 
-/** `deposits - withdrawals + adjustments = wallets + reserved + escrow + house + inFlight`, else `difference`. */
+/** `difference` is `deposits - withdrawals + adjustments` less `wallets + reserved + escrow + house + inFlight`. */
 export interface Money {
   readonly deposits: Millicents;
   readonly withdrawals: Millicents;
   readonly adjustments: Millicents;
-  /** What wallets have available. */
+  /** Available money of wallets. */
   readonly wallets: Millicents;
   readonly reserved: Millicents;
   readonly escrow: Millicents;
   readonly house: Millicents;
-  /** What wallets have paid to markets or are owed by them, on its way. */
+  /** Money in messages between markets and ledgers that are not applied yet. */
   readonly inFlight: Millicents;
   readonly difference: Millicents;
 }
 
-/** The kinds that bring money in, by their sign as a wallet sees them: positive in, negative out. */
+/** Kinds of transactions that bring money in. Their amounts are positive. */
 const IN: ReadonlySet<TransactionKind> = new Set(["DEPOSIT", "CREDIT", "FORWARDING"]);
+/** Kinds of transactions that take money out. Their amounts are negative. */
 const OUT: ReadonlySet<TransactionKind> = new Set(["WITHDRAWAL", "CREDIT_RECLAIM"]);
 
 /**
- * The report per currency. Each term comes from its own rows: balances for wallets, market deltas for escrow,
- * entries for the rest; so `difference` is zero only when entries and balances agree.
+ * Returns the report of each currency. Its terms come from different rows: wallets from balances, escrow from market
+ * deltas, the others from entries. So the difference is zero only if entries and balances agree.
  */
 export async function money(db: Database): Promise<Record<Currency, Money>> {
-  // One snapshot for all three reads: otherwise a commit between them would look like a difference.
+  // All three reads share one snapshot, so that a commit between them does not appear as a difference.
   return db.transaction(readMoney, { isolationLevel: "repeatable read", accessMode: "read only" });
 }
 
@@ -89,7 +90,7 @@ async function readMoney(db: Queries): Promise<Record<Currency, Money>> {
   return { CASH: cash, COIN: coin };
 }
 
-/** Markets whose books and the ledgers' entries do not say the same, with what is on its way. */
+/** Returns the markets whose escrow differs from the ledgers' entries, with the amount in flight. */
 export async function marketsInFlight(
   db: Queries,
 ): Promise<{ marketId: string; currency: Currency; amount: Millicents }[]> {

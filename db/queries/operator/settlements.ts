@@ -8,8 +8,8 @@ import { settlements } from "../../schema/markets.js";
 export type SettlementRequest = typeof settlements.$inferSelect;
 
 /**
- * Writes a request. `approved` when one operator is enough, else it waits for another one.
- * `undefined` when another request of the market waits already.
+ * Records a request, either `approved` or waiting for the approval of a second operator. Returns `undefined` if a
+ * request of the market already waits.
  */
 export async function requestSettlement(
   db: Queries,
@@ -40,7 +40,7 @@ export async function requestSettlement(
   }
 }
 
-/** The market's newest request. */
+/** Returns the newest request of the market. */
 export async function findSettlement(db: Queries, marketId: string): Promise<SettlementRequest | undefined> {
   const [row] = await db
     .select()
@@ -51,7 +51,7 @@ export async function findSettlement(db: Queries, marketId: string): Promise<Set
   return row;
 }
 
-/** Approves the request that waits. `undefined` when none does, or when it is the operator's own. */
+/** Approves the waiting request. Returns `undefined` if there is none, or if the operator made it. */
 export async function approveSettlement(
   db: Queries,
   approval: { marketId: string; operatorId: string; nowTs: number },
@@ -70,7 +70,7 @@ export async function approveSettlement(
   return row;
 }
 
-/** Drops the request that waits, so that another can take its place. */
+/** Withdraws the waiting request, so that another can replace it. */
 export async function withdrawSettlement(db: Queries, marketId: string): Promise<void> {
   await db
     .update(settlements)

@@ -1,4 +1,4 @@
-/** Strikes that market makers ask for, and what operators make of them (contract sections 7 and 8). */
+/** Requests of market makers for strikes, and the decisions of operators (contract sections 7 and 8). */
 
 import { and, eq, inArray } from "drizzle-orm";
 import type { Queries } from "../../database.js";
@@ -13,7 +13,7 @@ const BY_REQUEST: Keyset<StrikeRequest> = {
   keyOf: (request) => [request.requestedTs, request.requestId],
 };
 
-/** Writes a request down, or gives the same one of that client that still waits. */
+/** Records a request, or returns the pending request of the client for the same market and strike. */
 export async function requestStrike(
   db: Queries,
   request: { requestId: string; clientId: string; marketId: string; strike: string; nowTs: number },
@@ -31,11 +31,11 @@ export async function requestStrike(
     .onConflictDoNothing()
     .returning();
   const [waiting] = written === undefined ? await db.select().from(strikeRequests).where(same) : [written];
-  // It was decided between the two statements, so there is room for another now.
+  // The pending request was decided between the two statements, so another one can be recorded now.
   return waiting ?? requestStrike(db, request);
 }
 
-/** Requests, oldest first. Throws `InvalidCursor`. */
+/** Lists requests, oldest first. Throws `InvalidCursor`. */
 export async function listStrikeRequests(
   db: Queries,
   filter: { statuses?: readonly StrikeRequestStatus[] | undefined },
@@ -45,7 +45,7 @@ export async function listStrikeRequests(
   return page(db.select().from(strikeRequests).$dynamic(), BY_REQUEST, request, wanted);
 }
 
-/** A request, held against everybody else who would decide it until the transaction ends. */
+/** Returns a request, and locks it until the transaction ends, so that only one decision is made. */
 export async function holdStrikeRequest(tx: Queries, requestId: string): Promise<StrikeRequest | undefined> {
   const [row] = await tx
     .select()
@@ -71,6 +71,6 @@ export async function decideStrikeRequest(
     .set({ ...fields, decidedTs: nowTs })
     .where(eq(strikeRequests.requestId, requestId))
     .returning();
-  if (row === undefined) throw new Error(`the strike request ${requestId} is gone`);
+  if (row === undefined) throw new Error(`the strike request ${requestId} does not exist`);
   return row;
 }

@@ -11,7 +11,7 @@ export type WalletBalances = Readonly<Record<Currency, Balance>>;
 
 const NOTHING: Balance = { total: ZERO, reserved: ZERO };
 
-/** The balances of each wallet asked for; a wallet that does not exist yet has nothing. */
+/** Returns the balances of each given wallet, which are zero for a wallet that does not exist yet. */
 export async function findBalances(
   db: Queries,
   wallets: readonly string[],

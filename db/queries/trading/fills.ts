@@ -1,4 +1,4 @@
-/** Fills, one side of an execution each (contract section 5). */
+/** Fills, each one side of an execution (contract section 5). */
 
 import { and, eq } from "drizzle-orm";
 import type { Currency } from "../../../actors/market/types.js";
@@ -9,7 +9,7 @@ import { inMarkets, type MarketScope } from "./market-scope.js";
 
 export type FillRecord = typeof fills.$inferSelect;
 
-/** Absent fields do not narrow. */
+/** Conditions on fills; an absent field is no condition. */
 export interface FillFilter extends MarketScope, TimeBounds {
   readonly wallet: string;
   readonly currency?: Currency | undefined;
@@ -22,7 +22,7 @@ const BY_TIME: Keyset<FillRecord> = {
   keyOf: (fill) => [fill.ts, fill.place],
 };
 
-/** Newest first. Throws `InvalidCursor`. */
+/** Lists fills, newest first. Throws `InvalidCursor`. */
 export async function listFills(
   db: Queries,
   filter: FillFilter,

@@ -1,21 +1,21 @@
-/** The filters `event`, `market` and `outcome` that lists of orders, fills and positions share. */
+/** The filters by event, market and outcome, which lists of orders, fills and positions share. */
 
 import { and, eq, inArray, type SQL } from "drizzle-orm";
 import { QueryBuilder, type PgColumn } from "drizzle-orm/pg-core";
 import { CASING } from "../../database.js";
 import { markets } from "../../schema/markets.js";
 
-/** Absent fields do not narrow. */
+/** Conditions on the market; an absent field is no condition. */
 export interface MarketScope {
   readonly eventId?: string | undefined;
   readonly marketId?: string | undefined;
-  /** An outcome of a market, by its place. */
+  /** An outcome by its index in its market. */
   readonly outcome?: { readonly marketId: string; readonly outcome: number } | undefined;
 }
 
 const queries = new QueryBuilder({ casing: CASING });
 
-/** The rows of a table that are of the markets asked for. */
+/** Returns the condition that a row is of the given markets and outcome. */
 export function inMarkets(
   table: { marketId: PgColumn; outcome: PgColumn },
   scope: MarketScope,

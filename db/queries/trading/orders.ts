@@ -1,4 +1,4 @@
-/** Orders, each with its answer for ever (contract section 5). */
+/** Orders, each with its current or final status (contract section 5). */
 
 import { and, eq, inArray, type SQL } from "drizzle-orm";
 import type { Currency } from "../../../actors/market/types.js";
@@ -18,7 +18,7 @@ import type { OrderStatus } from "../../../actors/ledger/types.js";
 
 export type OrderRecord = typeof orders.$inferSelect;
 
-/** Absent fields do not narrow; the bounds are of the acceptance. */
+/** Conditions on orders; an absent field is no condition. The bounds apply to the time of acceptance. */
 export interface OrderListFilter extends MarketScope, TimeBounds {
   readonly wallet: string;
   readonly currency?: Currency | undefined;
@@ -41,7 +41,7 @@ function matching(filter: OrderListFilter): SQL | undefined {
   );
 }
 
-/** An order of the wallet; another wallet's order is as good as none. */
+/** Returns an order of the wallet, and `undefined` for an order of another wallet. */
 export async function findOrder(
   db: Queries,
   wallet: string,
@@ -54,7 +54,7 @@ export async function findOrder(
   return row;
 }
 
-/** The wallet's orders of those ids, in no order. */
+/** Returns those of the orders that the wallet has, in no order. */
 export async function findOrders(
   db: Queries,
   wallet: string,
@@ -67,7 +67,7 @@ export async function findOrders(
     .where(and(inArray(orders.orderId, [...orderIds]), eq(orders.wallet, wallet)));
 }
 
-/** The wallet's newest order with that client id. */
+/** Returns the newest order of the wallet with the client id. */
 export async function findOrderByClientId(
   db: Queries,
   wallet: string,
@@ -82,7 +82,7 @@ export async function findOrderByClientId(
   return row;
 }
 
-/** Newest first. Throws `InvalidCursor`. */
+/** Lists orders, newest first. Throws `InvalidCursor`. */
 export async function listOrders(
   db: Queries,
   filter: OrderListFilter,

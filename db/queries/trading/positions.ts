@@ -1,4 +1,4 @@
-/** What wallets hold (contract sections 5 and 7). */
+/** Positions of wallets (contract sections 5 and 7). */
 
 import { and, asc, eq, gt, inArray } from "drizzle-orm";
 import type { Currency } from "../../../actors/market/types.js";
@@ -10,16 +10,16 @@ import { inMarkets, type MarketScope } from "./market-scope.js";
 
 export type PositionRecord = typeof positions.$inferSelect & { readonly outcomeId: string };
 
-/** Absent fields do not narrow. */
+/** Conditions on positions; an absent field is no condition. */
 export interface PositionFilter extends MarketScope {
   readonly wallet: string;
   readonly currency?: Currency | undefined;
   readonly outcomeIds?: readonly string[] | undefined;
-  /** Only of markets that are OPEN. */
+  /** True for positions in OPEN markets only. */
   readonly openMarkets?: boolean | undefined;
 }
 
-/** The wallet's holdings of more than nothing, by market and outcome. */
+/** Lists the open positions of a wallet, by market, currency and outcome. */
 export async function listPositions(
   db: Queries,
   filter: PositionFilter,

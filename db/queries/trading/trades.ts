@@ -1,4 +1,4 @@
-/** The public prints of a market, and candles of them (contract section 5). */
+/** The public prints of a market, and their candles (contract section 5). */
 
 import { and, eq, sql } from "drizzle-orm";
 import type { Currency } from "../../../actors/market/types.js";
@@ -10,13 +10,13 @@ import { trades } from "../../schema/markets.js";
 export type TradeRecord = typeof trades.$inferSelect;
 
 export interface Candle {
-  /** The start of the interval, Unix ms. */
+  /** Start of the interval, Unix ms. */
   readonly ts: number;
   readonly open: Ticks;
   readonly high: Ticks;
   readonly low: Ticks;
   readonly close: Ticks;
-  /** Contracts of the outcome printed. */
+  /** Contracts of the outcome in the prints. */
   readonly volume: number;
 }
 
@@ -26,7 +26,7 @@ const BY_TIME: Keyset<TradeRecord> = {
   keyOf: (trade) => [trade.ts, trade.place],
 };
 
-/** Newest first. Throws `InvalidCursor`. */
+/** Lists prints, newest first. Throws `InvalidCursor`. */
 export async function listTrades(
   db: Queries,
   filter: { marketId: string; currency: Currency } & TimeBounds,
@@ -40,7 +40,7 @@ export async function listTrades(
   return page(db.select().from(trades).$dynamic(), BY_TIME, request, wanted);
 }
 
-/** Candles of one outcome from `fromTs` (inclusive) to `toTs` (exclusive), oldest first; empty intervals are left out. */
+/** Lists candles from `fromTs` (inclusive) to `toTs` (exclusive), oldest first, without empty intervals. */
 export async function listCandles(
   db: Queries,
   of: {

@@ -1,4 +1,4 @@
-/** A wallet's transactions, which are the ledger's entries (contract section 5). */
+/** Transactions of a wallet, which are the entries of its ledger (contract section 5). */
 
 import { and, eq } from "drizzle-orm";
 import type { TransactionKind } from "../../../actors/ledger/types.js";
@@ -9,7 +9,7 @@ import { entries } from "../../schema/wallets.js";
 
 export type TransactionRecord = typeof entries.$inferSelect;
 
-/** Absent fields do not narrow. */
+/** Conditions on transactions; an absent field is no condition. */
 export interface TransactionFilter extends TimeBounds {
   readonly wallet: string;
   readonly currency?: Currency | undefined;
@@ -22,7 +22,7 @@ const BY_TIME: Keyset<TransactionRecord> = {
   keyOf: (entry) => [entry.ts, entry.place],
 };
 
-/** Newest first; `amount` is signed as the wallet sees it. Throws `InvalidCursor`. */
+/** Lists transactions, newest first. A positive `amount` goes into the wallet. Throws `InvalidCursor`. */
 export async function listTransactions(
   db: Queries,
   filter: TransactionFilter,

@@ -6,7 +6,7 @@ import { transfers } from "../../schema/wallets.js";
 
 export type TransferRecord = typeof transfers.$inferSelect;
 
-/** A transfer to or from the subaccount's wallet. */
+/** Returns a transfer to or from the wallet of a subaccount. */
 export async function findTransfer(
   db: Queries,
   wallet: string,
@@ -19,7 +19,7 @@ export async function findTransfer(
   return row;
 }
 
-/** The trader's transfer of that client id. */
+/** Returns the trader's newest transfer with the client id. */
 export async function findTransferByClientId(
   db: Queries,
   traderId: string,
