@@ -5,12 +5,14 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { Quoter } from "../../../scripts/demo/bots.js";
+import type { DemoFile } from "../../../scripts/demo/credentials.js";
 import { seed } from "../../../scripts/demo/seed.js";
 import { randomFrom } from "../../../scripts/replay/random.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { GRID } from "../../scripts/replay/grid.js";
 
 const run = promisify(execFile);
+const ROOT = path.resolve(import.meta.dirname, "..", "..", "..");
 const LIMIT_MS = 60_000;
 const missing = ["curl", "openssl"].filter((tool) => spawnSync(tool, ["version"]).error !== undefined);
 
@@ -57,60 +59,90 @@ describe("by hand", () => {
     }
   });
 
-  describe("the first trade of the README, as it is printed there", function () {
-    this.timeout(2 * LIMIT_MS);
+  describe("the README, as it is printed", function () {
+    this.timeout(3 * LIMIT_MS);
     let stack: Stack;
     let folder: string;
+    let quoter: Quoter;
 
     before(async () => {
       folder = mkdtempSync(path.join(os.tmpdir(), "readme-"));
-      // The block speaks of the service as `npm start` starts it.
+      // The README uses the default brand of `npm start`.
       stack = await startStack({ metered: true, signatureBrand: "Svc" });
+      const demo = await seed(stack.connect(), stack.operator, stack.brand);
+      mkdirSync(path.join(folder, ".data"));
+      writeFileSync(path.join(folder, ".data", "demo.json"), JSON.stringify(demo));
+      quoter = await quoteMarkets(stack, demo);
     });
     after(async () => {
+      quoter.stop();
       rmSync(folder, { recursive: true });
       await stack.stop();
     });
 
-    it("ends with a fill", async () => {
-      const connection = stack.connect();
-      const file = await seed(connection, stack.operator, stack.brand);
-      const [account] = file.quoters;
-      if (account === undefined) throw new Error("the demo has no quoter");
-      const style = { edge: 0.01, levels: 2, levelStep: 0.01, largestQty: 500 };
-      const quoter = new Quoter(connection, account.tradingKey, stack.brand, style, GRID, randomFrom(1));
-      try {
-        await quoter.start();
-        const markets = await Promise.all(
-          Object.entries(file.fair).map(async ([marketId, fair]) => {
-            const { outcomes } = await stack.operator.market(marketId);
-            const [first, second] = outcomes.map(({ outcomeId }) => outcomeId);
-            return { marketId, outcomeIds: [first ?? "", second ?? ""] as const, anchor: fair, fair };
-          }),
-        );
-        for (const market of markets) await quoter.quote(market);
-        await quoter.round(markets);
+    /** Runs the block that follows a heading or a sentence of the README. */
+    async function runBlock(
+      after: string,
+      language: string,
+      command: string[],
+      cwd: string,
+    ): Promise<string> {
+      const readme = readFileSync(path.join(ROOT, "README.md"), "utf8");
+      const [, block = ""] = readme.slice(readme.indexOf(after)).split(`\`\`\`${language}\n`, 2);
+      const [script = ""] = block.split("```\n", 1);
+      const [program = "", ...args] = command;
+      const env = {
+        PATH: process.env["PATH"],
+        PORT: new URL(stack.url).port,
+        ...(cwd !== folder && { DATA_DIR: path.join(folder, ".data") }),
+      };
+      const { stdout } = await run(program, [...args, script], { cwd, timeout: LIMIT_MS, env });
+      return stdout;
+    }
 
-        const readme = readFileSync(path.join(import.meta.dirname, "..", "..", "..", "README.md"), "utf8");
-        const block = /## A first trade.*?```sh\n(.*?)```/s.exec(readme)?.[1] ?? "";
-        const script = block.replace("base=http://127.0.0.1:8080", `base=${stack.url}`);
-        expect(script).to.include(stack.url);
-        mkdirSync(path.join(folder, ".data"));
-        writeFileSync(path.join(folder, ".data", "demo.json"), JSON.stringify(file));
-        const { stdout } = await run("sh", ["-e", "-c", script], { cwd: folder, timeout: LIMIT_MS });
+    async function trade(cwd: string): Promise<Readonly<Record<string, unknown>>[]> {
+      const output = await runBlock("## A first trade", "sh", ["sh", "-e", "-c"], cwd);
+      return output
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+    }
 
-        const [transfer, accepted, fills, positions, balance] = stdout
-          .trim()
-          .split("\n")
-          .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
-        expect(transfer).to.include({ status: "Applied", amount: "10.00000" });
-        expect(accepted).to.have.property("orderId");
-        expect((fills as unknown as Fills).items[0]).to.include({ taker: true, qty: 10 });
-        expect(positions).to.have.length(1);
-        expect(balance).to.include({ reserved: "0.00000" });
-      } finally {
-        quoter.stop();
-      }
+    it("makes a first trade", async () => {
+      const [transfer, accepted, fills, positions, balance] = await trade(folder);
+      expect(transfer).to.include({ status: "Applied", amount: "10.00000" });
+      expect(accepted).to.have.property("orderId");
+      expect((fills as unknown as Fills).items[0]).to.include({ taker: true, qty: 10 });
+      expect(positions).to.have.length(1);
+      expect(balance).to.include({ reserved: "0.00000" });
+    });
+
+    it("trades again with the same keys, from another folder with DATA_DIR set", async () => {
+      const [transfer, accepted, fills] = await trade(os.tmpdir());
+      expect(transfer).to.include({ status: "Applied", amount: "10.00000" });
+      expect(accepted).to.have.property("orderId");
+      expect((fills as unknown as Fills).items).to.have.length(2);
+    });
+
+    it("trades with the client", async () => {
+      const command = [process.execPath, "--input-type=module", "-e"];
+      const output = await runBlock("The same order from a program", "js", command, ROOT);
+      expect(output).to.match(/orderId: '[0-9a-f-]{36}'/);
     });
   });
 });
+
+/** Quotes every market of the demo, so that a taker finds a best price. */
+async function quoteMarkets(stack: Stack, demo: DemoFile): Promise<Quoter> {
+  const [account] = demo.quoters;
+  if (account === undefined) throw new Error("the demo has no quoter");
+  const style = { edge: 0.01, levels: 2, levelStep: 0.01, largestQty: 500 };
+  const quoter = new Quoter(stack.connect(), account.tradingKey, stack.brand, style, GRID, randomFrom(1));
+  await quoter.start();
+  for (const [marketId, fair] of Object.entries(demo.fair)) {
+    const { outcomes } = await stack.operator.market(marketId);
+    const [first, second] = outcomes.map(({ outcomeId }) => outcomeId);
+    await quoter.quote({ marketId, outcomeIds: [first ?? "", second ?? ""], anchor: fair, fair });
+  }
+  return quoter;
+}

@@ -1,8 +1,8 @@
 #!/bin/sh
-# A first trade by a client that is made of curl and openssl alone: what somebody would write who has read the
-# specification and has none of our code. From an operator's login to the fill, and what was paid for it.
+# Makes a first trade with curl and openssl alone, as a reader of the specification would without any of this code:
+# from the login of the operator to the fill and the balance afterwards.
 #
-# BASE BRAND ALGORITHM (Ed25519 or P-256) OPERATOR_EMAIL OPERATOR_PASSWORD are in the environment.
+# Environment: BASE, BRAND, ALGORITHM (Ed25519 or P-256), OPERATOR_EMAIL, OPERATOR_PASSWORD.
 set -eu
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -27,7 +27,7 @@ signature() {
   esac | openssl base64 -A
 }
 
-signed() { # signed KEY KEY_ID METHOD PATH QUERY BODY; the query is in canonical form already
+signed() { # signed KEY KEY_ID METHOD PATH QUERY BODY; QUERY is in canonical form
   timestamp=$(date +%s)000
   hash=$(printf '%s' "$6" | openssl dgst -sha256 | sed 's/.* //')
   printf '%s\n%s\n%s\n%s\n%s\n%s' "$scheme" "$timestamp" "$3" "$4" "$5" "$hash" > "$dir/canonical"
@@ -44,7 +44,7 @@ market=$(post /admin/v1/markets "{\"eventId\":\"$event\",\"marketType\":\"MONEY\
 ants=$(printf '%s' "$market" | sed 's/.*"outcomes":\[{"outcomeId":"\([^"]*\)".*/\1/')
 bees=$(printf '%s' "$market" | field outcomeId)
 
-enter() { # enter NAME: a trader with 10 dollars in a subaccount; its trading key's id is in the file NAME
+enter() { # enter NAME: creates a trader with 10 dollars in a subaccount; the file NAME holds the id of its trading key
   login="{\"email\":\"$1.$ALGORITHM@example.com\",\"password\":\"a long password\"}"
   trader=$(post /v3/session/register "$login" | field traderId)
   post "/admin/v1/traders/$trader/kyc" '{"status":"VERIFIED"}' "$operator" > "$dir/answer"
