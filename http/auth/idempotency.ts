@@ -1,11 +1,12 @@
 /**
- * The same signed bytes are the same request (contract section 5): the first answer is kept for as long as they can
- * come again, and given to whoever sends them then, at whichever gateway. It is kept under seal, because some answers,
- * such as a ticket, let in whoever reads them.
+ * Idempotency of signed requests: the same signed bytes are the same request (contract section 5). The first answer is
+ * kept for as long as the bytes can be repeated, and every gateway answers a repeat with it. It is kept encrypted,
+ * because some answers, such as a ticket, give access to their reader.
  */
 
 import type { Response } from "express";
 import type { Claim, FirstAnswers } from "../../stream/services/first-answers.js";
+import { unreachable } from "../../actors/unreachable.js";
 import { Unavailable } from "../../stream/log/ports.js";
 import type { KeyCaller } from "../request/callers.js";
 import { refusalBody } from "../edge/refusals.js";
@@ -13,32 +14,33 @@ import { Refused, statusOf } from "../request/errors.js";
 import { refusalOf } from "../request/failures.js";
 import type { Seal } from "./seal.js";
 
-/** An answer as it is sent. */
+/** Answer as it is sent. */
 export interface KeptAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON, or nothing. */
+  /** JSON, or an empty text for an answer without a body. */
   readonly body: string;
 }
 
-/** What is kept of a request whose answer follows from its own bytes, such as an echo: that it was there. */
-const FOLLOWS = "";
+/** Text kept for a request whose answer follows from its own bytes, such as an echo. */
+const COMPUTED = "";
 
-/** How a signed request begins: for the first time, or as the repeat of one that has its answer. */
+/** Attempt of a signed request: its first run, or a repeat of an answered one. A computed answer is absent. */
 export type Attempt =
   | { readonly kind: "first"; readonly resumed: boolean; readonly first: FirstRun }
   | { readonly kind: "repeat"; readonly answer: KeptAnswer | undefined };
 
-/** The one run of a request whose answer counts. None of its methods fails: the effect is there already. */
+/** Run of a request whose answer is kept. Its methods do not throw, because the effect is committed already. */
 export interface FirstRun {
-  /** Keeps the answer; `undefined` for one that follows from the request. */
+  /** Keeps the answer; `undefined` for an answer that follows from the request. */
   keep(answer: KeptAnswer | undefined): Promise<void>;
-  /** The request failed. A refusal by its route is its answer; anything else leaves open what it did. */
+  /** Ends the run with an error. A refusal by the route is kept as the answer; the effect of any other error is unknown. */
   fail(error: unknown): Promise<void>;
-  /** The request was turned away before its route. */
+  /** Ends the run without an answer, because the request was refused before its route. */
   abandon(): Promise<void>;
 }
 
+/** First answers of signed requests, shared by all gateways. */
 export class Idempotency {
   constructor(
     private readonly answers: Pick<FirstAnswers, "claim">,
@@ -46,7 +48,7 @@ export class Idempotency {
     private readonly onError: (error: unknown) => void,
   ) {}
 
-  /** Refuses `REQUEST_IN_PROGRESS` while the first still runs. Throws `Unavailable`. */
+  /** Begins a request. Refuses `REQUEST_IN_PROGRESS` while its first run goes on. Throws `Unavailable`. */
   async begin({ key, commandId }: KeyCaller): Promise<Attempt> {
     const known = await this.answers.claim({ subject: key.keyId, id: commandId });
     switch (known.kind) {
@@ -54,16 +56,16 @@ export class Idempotency {
         throw new Refused("REQUEST_IN_PROGRESS");
       case "answered": {
         const { answer } = known;
-        if (answer === FOLLOWS) return { kind: "repeat", answer: undefined };
+        if (answer === COMPUTED) return { kind: "repeat", answer: undefined };
         const opened = this.seal.open(answer, commandId);
         if (opened === undefined)
-          throw new Unavailable("the first answer was kept by a gateway with another secret");
+          throw new Unavailable("the first answer to this request was encrypted with another secret");
         return { kind: "repeat", answer: JSON.parse(opened) as KeptAnswer };
       }
       case "mine":
         return { kind: "first", resumed: known.resumed, first: this.firstRun(known, commandId) };
       default:
-        return known satisfies never;
+        return unreachable(known);
     }
   }
 
@@ -71,27 +73,30 @@ export class Idempotency {
     { claim, resumed }: { readonly claim: Claim; readonly resumed: boolean },
     commandId: string,
   ): FirstRun {
-    const tell = (what: Promise<void>): Promise<void> => what.catch(this.onError);
+    const reportErrors = (recorded: Promise<void>): Promise<void> => recorded.catch(this.onError);
     const keep = (answer: KeptAnswer | undefined): Promise<void> =>
-      tell(claim.answer(answer === undefined ? FOLLOWS : this.seal.close(JSON.stringify(answer), commandId)));
+      reportErrors(
+        claim.answer(answer === undefined ? COMPUTED : this.seal.close(JSON.stringify(answer), commandId)),
+      );
     return {
       keep,
       fail: (error) => {
         const refused = refusalOf(error);
-        if (refused === undefined || statusOf(refused.code) >= 500) return tell(claim.outcomeUnknown());
+        if (refused === undefined || statusOf(refused.code) >= 500)
+          return reportErrors(claim.outcomeUnknown());
         const { headers } = refused;
         return keep({ status: statusOf(refused.code), headers, body: JSON.stringify(refusalBody(refused)) });
       },
-      // What an earlier run did is as open as before.
-      abandon: () => tell(resumed ? claim.outcomeUnknown() : claim.noEffect()),
+      // The effect of an earlier run stays unknown.
+      abandon: () => reportErrors(resumed ? claim.outcomeUnknown() : claim.noEffect()),
     };
   }
 }
 
-/** Tells a repeat's answer from the first one. */
+/** Header that marks the answer to a repeat. */
 export const REPLAYED_HEADER = { "X-Replayed": "true" };
 
-/** Gives a kept answer again. */
+/** Answers a repeat with the kept answer. */
 export function replay(res: Response, { status, headers, body }: KeptAnswer): void {
   res.status(status).set(headers);
   if (body === "") res.end();

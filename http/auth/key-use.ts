@@ -1,4 +1,4 @@
-/** Notes when keys were used, and writes it down every few seconds (contract section 5, `lastUsedAt`). */
+/** Times of the last use of keys, collected and written every few seconds (contract section 5, `lastUsedAt`). */
 
 import type { Database } from "../../db/database.js";
 import { touchKeys } from "../../db/queries/accounts/keys.js";
@@ -17,12 +17,12 @@ export class KeyUse {
     this.timer.unref();
   }
 
-  /** A key was used at a time, Unix ms. */
+  /** Notes that a key was used at a time, in Unix ms. */
   note(keyId: string, atMs: number): void {
     this.used.set(keyId, atMs);
   }
 
-  /** Writes what is left. */
+  /** Writes the remaining times and stops. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
     await this.write();
@@ -34,7 +34,7 @@ export class KeyUse {
     try {
       await touchKeys(this.db, used);
     } catch (error) {
-      // A time of last use that is lost is no loss; that Postgres is away is told by whatever needs it.
+      // The times may be lost; every request that needs Postgres reports its outage by itself.
       this.onError(error);
     }
   }

@@ -1,15 +1,16 @@
-/** Passwords at rest: scrypt with its parameters beside the hash, computed a few at a time. */
+/** Password hashes: scrypt, with its parameters stored beside the hash, and few computed at once. */
 
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
+import { retryAfter } from "../edge/headers.js";
 import { Refused } from "../request/errors.js";
 
-/** scrypt's work factor: `N = 2 ** log2N`, and the parallelism `p`; `r` is 8. */
+/** Work factor of scrypt: `N = 2 ** log2N`, and the parallelism `p`; `r` is 8. */
 export interface PasswordCost {
   readonly log2N: number;
   readonly p: number;
 }
 
-/** The cost of new hashes: 32 MiB, three passes. */
+/** Cost of new hashes: 32 MiB and three passes. */
 export const PASSWORD_COST: PasswordCost = { log2N: 15, p: 3 };
 
 const BLOCK = 8;
@@ -26,7 +27,7 @@ function derive(password: string, salt: Uint8Array, cost: PasswordCost): Promise
   });
 }
 
-/** Runs at most `width` tasks at once and lets at most `waiting` wait; more are refused `UNAVAILABLE`. */
+/** Runs at most `width` tasks at once, queues at most `waiting`, and refuses any more with `UNAVAILABLE`. */
 class Bounded {
   private running = 0;
   private readonly queue: (() => void)[] = [];
@@ -39,7 +40,12 @@ class Bounded {
   async run<T>(task: () => Promise<T>): Promise<T> {
     if (this.running >= this.width) {
       if (this.queue.length >= this.waiting) {
-        throw new Refused("UNAVAILABLE", "too many logins at once; try again", {}, { "Retry-After": "1" });
+        throw new Refused(
+          "UNAVAILABLE",
+          "too many passwords are being checked; try again",
+          {},
+          retryAfter(1),
+        );
       }
       await new Promise<void>((resolve) => this.queue.push(resolve));
     } else {
@@ -55,7 +61,7 @@ class Bounded {
   }
 }
 
-/** Hashes and checks passwords. One per process: it is what bounds the memory that logins can take. */
+/** Hashes and checks passwords. A process has one instance, which bounds the memory that logins take. */
 export class Passwords {
   private readonly bounded = new Bounded(2, 200);
   private readonly dummy: Promise<string>;
@@ -65,14 +71,14 @@ export class Passwords {
     this.dummy.catch(() => undefined);
   }
 
-  /** The text to store for a password. */
+  /** Returns the text to store for a password. */
   async hash(password: string): Promise<string> {
     const salt = randomBytes(16);
     const hash = await this.bounded.run(() => derive(password, salt, this.cost));
     return `scrypt$${this.cost.log2N}$${this.cost.p}$${salt.toString("base64")}$${hash.toString("base64")}`;
   }
 
-  /** Whether a password is the stored one. With nothing stored it takes as long and says no. */
+  /** Returns whether a password is the stored one. Without a stored one the check takes as long and fails. */
   async matches(password: string, stored: string | undefined): Promise<boolean> {
     const parts = STORED.exec(stored ?? (await this.dummy));
     if (parts === null) return false;

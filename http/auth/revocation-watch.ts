@@ -1,8 +1,9 @@
 /**
- * Closes the sockets of those who may not stream any more: within five seconds of the revocation or expiry of their
- * key, the end of their session, the lock of their account or a failed location (contract sections 5 and 6).
+ * Watch over the callers of open sockets. It closes a socket within five seconds of the revocation or expiry of its key,
+ * the end of its session, the lock of its account or a failed location check (contract sections 5 and 6).
  */
 
+import { unreachable } from "../../actors/unreachable.js";
 import type { Database } from "../../db/database.js";
 import { keysToRecheck } from "../../db/queries/accounts/keys.js";
 import { revokedAmong } from "../../db/queries/accounts/revoked-tokens.js";
@@ -21,15 +22,17 @@ export interface RevocationWatchParts {
   readonly onError: (error: unknown) => void;
 }
 
+/** Interval of the check for expired keys and sessions. */
 const EXPIRY_MS = 500;
-/** News travel by invalidations. Should one get lost, Postgres is asked about everybody at once. */
+/** Interval of the sweep, which asks Postgres about all callers at once, in case an invalidation was lost. */
 const SWEEP_MS = 3_000;
-/** How far back a check-in counts as new: over several sweeps, and some for clocks that differ. */
+/** Age up to which a check-in counts as new: several sweeps, and an allowance for clocks that differ. */
 const RECENT_MS = 30_000;
 
+/** Closes the sockets of callers whose access has ended, until it is stopped. */
 export class RevocationWatch {
   readonly #parts: RevocationWatchParts;
-  readonly #stopListening: () => void;
+  readonly #unsubscribe: () => void;
   readonly #expiring: ReturnType<typeof setInterval>;
   readonly #sweeping: ReturnType<typeof setInterval>;
   #swept: Promise<void> = Promise.resolve();
@@ -37,7 +40,7 @@ export class RevocationWatch {
 
   constructor(parts: RevocationWatchParts) {
     this.#parts = parts;
-    this.#stopListening = parts.reference.onChange((change) => this.#hear(change));
+    this.#unsubscribe = parts.reference.onChange((change) => this.#onChange(change));
     this.#expiring = setInterval(
       () => parts.sockets.expel((caller) => expiryOf(caller, Date.now())),
       EXPIRY_MS,
@@ -46,23 +49,23 @@ export class RevocationWatch {
   }
 
   async stop(): Promise<void> {
-    this.#stopListening();
+    this.#unsubscribe();
     clearInterval(this.#expiring);
     clearInterval(this.#sweeping);
     await this.#swept;
   }
 
-  #hear(change: Change): void {
+  #onChange(change: Change): void {
     switch (change.kind) {
       case "key":
-        return void this.#judgeAll(({ keyId }) => keyId === change.id);
+        return void this.#recheck(({ keyId }) => keyId === change.id);
       case "trader":
       case "location":
-        return void this.#judgeAll(({ traderId }) => traderId === change.id);
+        return void this.#recheck(({ traderId }) => traderId === change.id);
       case "session":
-        return void this.#judgeAll(({ session }) => session?.sessionId === change.id);
+        return void this.#recheck(({ session }) => session?.sessionId === change.id);
       case "geo":
-        return void this.#judgeAll(() => true);
+        return void this.#recheck(() => true);
       case "all":
         this.#sweep();
         return;
@@ -73,26 +76,26 @@ export class RevocationWatch {
       case "maintenance":
         return;
       default:
-        change satisfies never;
+        unreachable(change);
     }
   }
 
-  async #judgeAll(concerned: (caller: Caller) => boolean): Promise<void> {
+  async #recheck(isAffected: (caller: Caller) => boolean): Promise<void> {
     const { sockets, onError } = this.#parts;
-    const callers = [...sockets.callers()].filter(concerned);
-    const judged = callers.map(async (caller) => {
+    const callers = [...sockets.callers()].filter(isAffected);
+    const checks = callers.map(async (caller) => {
       try {
-        const reason = await this.#judge(caller);
+        const reason = await this.#reasonToClose(caller);
         if (reason !== undefined) sockets.expel((other) => (other === caller ? reason : undefined));
       } catch (error) {
-        // Postgres is away: nobody can have been revoked meanwhile, and the next sweep asks again.
+        // Postgres is out of reach, so nothing can have been revoked, and the next sweep checks again.
         onError(error);
       }
     });
-    await Promise.all(judged);
+    await Promise.all(checks);
   }
 
-  async #judge(caller: Caller): Promise<string | undefined> {
+  async #reasonToClose(caller: Caller): Promise<string | undefined> {
     const { reference, locations } = this.#parts;
     const { keyId, traderId, address: ip, session } = caller;
     const key = await reference.find(keyId);
@@ -111,13 +114,13 @@ export class RevocationWatch {
   #sweep(): void {
     if (this.#isSweeping) return;
     this.#isSweeping = true;
-    this.#swept = this.#findDoubtful()
+    this.#swept = this.#invalidateRevoked()
       .catch(this.#parts.onError)
       .finally(() => (this.#isSweeping = false));
   }
 
-  /** Drops what is cached of doubtful callers, and so has them judged. */
-  async #findDoubtful(): Promise<void> {
+  /** Invalidates the cached facts about callers that may have been revoked, which has them checked again. */
+  async #invalidateRevoked(): Promise<void> {
     const { db, reference, sockets } = this.#parts;
     const keyIds = new Set<string>();
     const sessionIds = new Set<string>();

@@ -1,4 +1,4 @@
-/** Keeps what is stored elsewhere from being read or exchanged there: AES-256-GCM under a key of the gateways. */
+/** Encryption of texts that are stored elsewhere, so that they cannot be read or swapped: AES-256-GCM with a key of the gateways. */
 
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 
@@ -9,12 +9,12 @@ const TAG_BYTES = 16;
 export class Seal {
   readonly #key: Buffer;
 
-  /** `purpose` keeps the uses of one secret apart; gateways with the same secret open each other's seals. */
+  /** Derives the key. `purpose` separates the uses of one secret; gateways with the same secret read each other's texts. */
   constructor(secret: string, purpose: string) {
     this.#key = Buffer.from(hkdfSync("sha256", secret, "", purpose, 32));
   }
 
-  /** The text under seal, in base64; it opens for the same `name` only. */
+  /** Encrypts a text into base64, which opens with the same `name` only. */
   close(text: string, name: string): string {
     const iv = randomBytes(IV_BYTES);
     const cipher = createCipheriv(ALGORITHM, this.#key, iv, { authTagLength: TAG_BYTES });
@@ -23,7 +23,7 @@ export class Seal {
     return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString("base64");
   }
 
-  /** What was sealed under this name; `undefined` for anything else. */
+  /** Decrypts a text that was encrypted with this name; returns `undefined` for any other text. */
   open(sealed: string, name: string): string | undefined {
     const bytes = Buffer.from(sealed, "base64");
     if (bytes.length < IV_BYTES + TAG_BYTES) return undefined;
@@ -34,7 +34,7 @@ export class Seal {
     try {
       return decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)).toString("utf8") + decipher.final("utf8");
     } catch {
-      // Changed, of another name, or of another secret: it is all the same to whoever asks.
+      // The text was changed, or belongs to another name or secret; the caller treats all of them alike.
       return undefined;
     }
   }

@@ -1,4 +1,4 @@
-/** Identifies the signer of a request, by the checks that answer 401, in order (contract section 5.5). */
+/** Verification of signed requests: the checks that answer 401, in order (contract section 5.5). */
 
 import { createHash } from "node:crypto";
 import { UUID } from "../../actors/uuid.js";
@@ -7,18 +7,18 @@ import { Refused } from "../request/errors.js";
 import { REPEATED, type Incoming } from "../edge/incoming.js";
 import { canonicalText, decodeBase64, verifyText } from "./signing.js";
 
-/** The live keys by id. */
+/** Directory of the live keys. */
 export interface KeyDirectory {
   find(keyId: string): Promise<LiveKey | undefined>;
 }
 
 const TIMESTAMP = /^(?:0|[1-9][0-9]{0,15})$/;
-/** How far a timestamp may be from our clock, either way. */
+/** Greatest difference between a timestamp and the clock of the gateway, in either direction. */
 export const TIMESTAMP_WINDOW_MS = 30_000;
-/** For how long a signed request can come again: while its timestamp is good, and some for clocks that differ. */
-export const REMEMBER_MS = 65_000;
+/** Time for which a signed request can be repeated: the whole window of its timestamp, and 5 s for clocks that differ. */
+export const REMEMBER_MS = 2 * TIMESTAMP_WINDOW_MS + 5_000;
 
-/** What of a request is signed and by which headers; a websocket upgrade has the same. */
+/** Parts of a request that a signature covers, and its headers; a websocket upgrade has the same ones. */
 export type SignedRequest = Pick<Incoming, "method" | "target" | "body" | "ip" | "receivedMs" | "header">;
 
 interface Signature {
@@ -27,12 +27,12 @@ interface Signature {
   readonly signature: string;
 }
 
-/** Identifies the signers of requests. */
+/** Identifies the callers of signed requests. */
 export class Signatures {
   private readonly names: Readonly<Record<keyof Signature, string>>;
-  /** The header that asks the echo route for the canonical text. */
+  /** Name of the request header that asks the echo route for the canonical text. */
   readonly debugName: string;
-  /** The header that carries it. */
+  /** Name of the response header that carries the canonical text. */
   readonly canonicalName: string;
 
   constructor(
@@ -49,18 +49,18 @@ export class Signatures {
     };
   }
 
-  /** Whether a request carries any of the three headers. */
+  /** Returns whether a request has any of the three headers of a signature. */
   isSigned(request: SignedRequest): boolean {
     return Object.values(this.names).some((name) => request.header(name) !== undefined);
   }
 
-  /** The canonical text that the server builds for a request, for signers to compare with. */
+  /** Returns the canonical text that the server builds for a request, for signers to compare with theirs. */
   canonicalTextOf(request: SignedRequest): string {
     const timestamp = request.header(this.names.timestamp);
     return this.text(request, typeof timestamp === "string" ? timestamp : "");
   }
 
-  /** Believes a request or refuses it 401 `SIGNATURE_REJECTED`, naming the first check that failed and no more. */
+  /** Identifies the caller. Refuses `SIGNATURE_REJECTED` with the name of the first check that failed, and no more. */
   async identify(request: SignedRequest): Promise<KeyCaller> {
     const { timestamp, signature, ...headers } = this.headersOf(request);
     const { names } = this;
@@ -106,14 +106,14 @@ function reject(message: string): never {
 }
 
 /**
- * The identity of a signed request. It is of the text that was signed and not of the signature: an ECDSA signature
- * has a second form that anyone can compute and that verifies too.
+ * Returns the identity of a signed request, which is made of the signed text and not of the signature: anyone can
+ * compute a second form of an ECDSA signature that verifies too.
  */
 function commandIdOf(keyId: string, text: string): string {
   return createHash("sha256").update(keyId).update("\n").update(text).digest("hex");
 }
 
-/** A uuid that follows from a command id and a name, so that a repeat of the request makes the same one. */
+/** Returns a UUID made of a command id and a name, so that a repeat of the request makes the same one. */
 export function idFrom(commandId: string, name: string): string {
   const bytes = createHash("sha256").update(commandId).update("\n").update(name).digest().subarray(0, 16);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;

@@ -1,15 +1,15 @@
 /**
- * The signature of surface A: which bytes are signed, and how (specification, Authentication). It works on the bytes
- * as they travel: nothing is normalised but the query, and that exactly by the specification's rule.
+ * Signatures of surface A: the canonical text, its signing and its verification (specification, Authentication). The
+ * text has the bytes as they are sent; only the query is normalized, by the rule of the specification.
  */
 
 import { createHash, sign as signBytes, verify as verifyBytes, type KeyObject } from "node:crypto";
 
 export type KeyAlgorithm = "Ed25519" | "P-256";
 
-/** What goes into a canonical text. `path` and `query` are the raw target as sent, without the `?`. */
+/** Parts of a canonical text. `path` and `query` are the raw target as sent, without the `?`. */
 export interface SignedParts {
-  /** The configured brand, `Svc` by default; its upper case opens the scheme line. */
+  /** Configured brand, `Svc` by default; the scheme line opens with its upper case. */
   readonly brand: string;
   readonly timestamp: string;
   readonly method: string;
@@ -21,19 +21,19 @@ export interface SignedParts {
 const UNRESERVED = /^[A-Za-z0-9\-._~]$/;
 const HEX_PAIR = /^[0-9A-Fa-f]{2}$/;
 
-/** How each byte is written in a canonical query. */
-const WRITTEN: readonly string[] = Array.from({ length: 256 }, (_, byte) => {
+/** Spelling of each byte in a canonical query. */
+const SPELLINGS: readonly string[] = Array.from({ length: 256 }, (_, byte) => {
   const char = String.fromCharCode(byte);
   return UNRESERVED.test(char) ? char : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
 });
 
-/** Decodes `%XX` only and writes every byte in its one form; `part` holds one byte per character. */
+/** Decodes `%XX` only and spells every byte in its one form; `part` has one byte per character. */
 function rewrite(part: string): string {
   let written = "";
   for (let i = 0; i < part.length; i += 1) {
     const pair = part[i] === "%" ? part.slice(i + 1, i + 3) : "";
     const escaped = HEX_PAIR.test(pair);
-    written += WRITTEN[escaped ? parseInt(pair, 16) : part.charCodeAt(i) & 0xff] ?? "";
+    written += SPELLINGS[escaped ? parseInt(pair, 16) : part.charCodeAt(i) & 0xff] ?? "";
     if (escaped) i += 2;
   }
   return written;
@@ -44,7 +44,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** The canonical form of a raw query: decoded, written anew and sorted (specification, Surface A: signed requests). */
+/** Returns the canonical form of a raw query: decoded, encoded again and sorted (specification, Surface A: signed requests). */
 export function canonicalQuery(query: string): string {
   if (query === "") return "";
   return query
@@ -61,7 +61,7 @@ export function canonicalQuery(query: string): string {
     .join("&");
 }
 
-/** The six lines that are signed, joined by LF. */
+/** Returns the canonical text: the six lines that are signed, joined by LF. */
 export function canonicalText(parts: SignedParts): string {
   return [
     `${parts.brand.toUpperCase()}-V3`,
@@ -73,14 +73,14 @@ export function canonicalText(parts: SignedParts): string {
   ].join("\n");
 }
 
-/** Signs a canonical text; the answer is standard padded base64. P-256 signs its SHA-256 and encodes DER (contract section 5). */
+/** Signs a canonical text, in standard padded base64. P-256 signs its SHA-256 and encodes DER (contract section 5). */
 export function signText(text: string, privateKey: KeyObject, algorithm: KeyAlgorithm): string {
   return signBytes(algorithm === "Ed25519" ? null : "sha256", Buffer.from(text), privateKey).toString(
     "base64",
   );
 }
 
-/** Whether `signature` is of `text` by the holder of `publicKey`. Malformed signatures are simply not. */
+/** Returns whether `signature` is one of `text` by the holder of `publicKey`; false for a malformed signature. */
 export function verifyText(
   text: string,
   signature: Uint8Array,
@@ -93,7 +93,7 @@ export function verifyText(
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** Reads standard padded base64 in its one canonical form; anything else gives `undefined`. */
+/** Decodes standard padded base64 in its canonical form; returns `undefined` for any other text. */
 export function decodeBase64(text: string): Buffer | undefined {
   if (text === "" || !BASE64.test(text)) return undefined;
   const bytes = Buffer.from(text, "base64");

@@ -1,12 +1,11 @@
-/** The bearer tokens of web sessions (contract section 8): JWT, HS256, `aud: web`, twelve hours. */
+/** Bearer tokens of web sessions: JWT, HS256, `aud: web`, twelve hours (contract section 8). */
 
 import { createSecretKey, randomUUID, type KeyObject } from "node:crypto";
 import jwt from "jsonwebtoken";
 import { z } from "zod";
+import { ROLES, type Role } from "../../db/schema/accounts.js";
 
-export type Role = "trader" | "operator";
-
-/** Who a token speaks for. `sessionId` is what signing out revokes; `expiresAt` is Unix ms. */
+/** Claims of a token. Signing out revokes its `sessionId`; `expiresAt` is in Unix ms. */
 export interface WebToken {
   readonly accountId: string;
   readonly role: Role;
@@ -25,14 +24,14 @@ const Claims = z.strictObject({
   aud: z.literal(AUDIENCE),
   sub: z.uuid(),
   jti: z.uuid(),
-  role: z.enum(["trader", "operator"]),
+  role: z.enum(ROLES),
   iat: z.int(),
   exp: z.int(),
 });
 
 /** Mints and reads web tokens with one secret of at least 32 characters. */
 export class WebTokens {
-  /** Of a text, `jsonwebtoken` would try at each token whether it is a public key, which takes longer than the rest. */
+  /** Secret as a key object, because `jsonwebtoken` tries to read a text as a public key at each token, which is slow. */
   readonly #secret: KeyObject;
 
   constructor(
@@ -42,7 +41,7 @@ export class WebTokens {
     this.#secret = createSecretKey(Buffer.from(secret));
   }
 
-  /** A new session of an account. */
+  /** Makes a token for a new session of an account. */
   mint(accountId: string, role: Role): { readonly token: string; readonly session: WebToken } {
     const issuedAt = Math.floor(this.nowMs() / 1000);
     const sessionId = randomUUID();
@@ -62,8 +61,8 @@ export class WebTokens {
   }
 
   /**
-   * Reads a token, or gives `undefined` for one that is not ours, not for the web or no longer good. The algorithm is
-   * pinned and a header with anything but `alg` and `typ` (a key id, an embedded key) is not ours.
+   * Verifies a token. Returns `undefined` for one of another issuer or audience, and for an expired one. The algorithm is
+   * fixed, and a header with more than `alg` and `typ`, such as a key id or an embedded key, is refused.
    */
   read(token: string): WebToken | undefined {
     let decoded: jwt.Jwt;

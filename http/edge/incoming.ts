@@ -1,10 +1,10 @@
-/** What the middleware in front of the routes has gathered about a request. */
+/** Facts about a request that the middleware gathers for the routes and for the log. */
 
 import type { Request, Response } from "express";
 import type { KeyAlgorithm } from "../auth/signing.js";
 import type { Target } from "./target.js";
 
-/** A request as it arrived: exact bytes, nothing interpreted. `receivedMs` is Unix ms. */
+/** Request as it arrived: exact bytes, nothing interpreted. `receivedMs` is in Unix ms. */
 export interface Incoming {
   readonly requestId: string;
   readonly method: string;
@@ -12,14 +12,14 @@ export interface Incoming {
   readonly body: Buffer;
   readonly ip: string;
   readonly receivedMs: number;
-  /** The value of a header that was sent exactly once; `undefined` when absent, `"repeated"` otherwise. */
+  /** Returns the value of a header that was sent once, `undefined` when it is absent, and `REPEATED` otherwise. */
   header(name: string): string | undefined | typeof REPEATED;
 }
 
-/** A header that came more than once, and so means nothing. */
+/** Mark of a header that was sent more than once and has no value. */
 export const REPEATED: unique symbol = Symbol("repeated header");
 
-/** Something in the log line of a request that only a later step knows. */
+/** Fields of a request's log line that later steps add. */
 export interface LogNotes {
   route?: string;
   keyId?: string;
@@ -37,26 +37,26 @@ interface Locals {
   notes?: LogNotes;
 }
 
-/** What the front middleware keeps for a request. */
+/** Returns the facts that the middleware has stored for a request so far. */
 export function localsOf(res: Response): Locals {
   return res.locals as Locals;
 }
 
-/** The notes for a request's log line. */
+/** Returns the fields of a request's log line, for a step to add to. */
 export function notesOf(res: Response): LogNotes {
   const locals = localsOf(res);
   locals.notes ??= {};
   return locals.notes;
 }
 
-/** A header of a request that must have come once. */
+/** Returns a header that may be sent once: its value, `undefined` when it is absent, and `REPEATED` otherwise. */
 export function soleHeader(req: Request, name: string): string | undefined | typeof REPEATED {
   const values = req.headersDistinct[name.toLowerCase()];
   if (values === undefined || values.length === 0) return undefined;
   return values.length === 1 ? values[0] : REPEATED;
 }
 
-/** Everything gathered so far, for the route. */
+/** Returns the gathered facts as the request that a route reads. */
 export function incomingOf(req: Request, res: Response): Incoming {
   const { requestId = "", ip = "", target = { path: "", query: "" }, body = Buffer.alloc(0) } = localsOf(res);
   return {

@@ -1,12 +1,12 @@
 /**
- * A strict reader of JSON bodies. `JSON.parse` keeps the last of two equal keys, turns `1e999` into Infinity and
- * rounds large integers; a body that two readers could understand differently is refused instead (contract section 5).
+ * Strict reader of JSON bodies. It refuses a body that two readers could understand differently (contract section 5):
+ * `JSON.parse` keeps the last of two equal keys, turns `1e999` into Infinity and rounds large integers.
  */
 
-/** A JSON value; objects inherit nothing that has a name. */
+/** JSON value; an object inherits no property that has a name. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
-/** Why a text is not acceptable JSON, in words that name the place. */
+/** Reports a text that is not acceptable JSON, with a message that names the place. */
 export class JsonError extends Error {
   override readonly name = "JsonError";
 }
@@ -14,7 +14,7 @@ export class JsonError extends Error {
 const MAX_DEPTH = 16;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*"/y;
-/** NUL, and halves of surrogate pairs: Postgres can keep neither. */
+/** Matches NUL and halves of surrogate pairs, which Postgres cannot store. */
 const UNSTORABLE = /[\0\p{Surrogate}]/u;
 const SPACE = /[ \t\n\r]*/y;
 const WORDS = [
@@ -24,8 +24,8 @@ const WORDS = [
 ] as const;
 
 /**
- * What objects inherit: nothing that has a name, and what they are when somebody compares them. A schema compares the
- * `length` of whatever has one, and would throw for an object there that is nothing at all.
+ * Prototype of all objects: it has no named property, and makes an object NaN in a comparison. A schema compares any
+ * `length` field with a number, and would throw for an object there that has no primitive value.
  */
 const NAMELESS: object = Object.freeze(
   Object.create(null, { [Symbol.toPrimitive]: { value: () => Number.NaN } }) as object,
@@ -53,7 +53,7 @@ class Reader {
     return match;
   }
 
-  /** Takes one punctuation mark if it comes next. */
+  /** Takes a punctuation mark if it comes next. */
   private mark(char: string): boolean {
     if (this.text[this.at] !== char) return false;
     this.at += 1;
@@ -62,7 +62,7 @@ class Reader {
   }
 
   private value(depth: number): Json {
-    if (depth > MAX_DEPTH) this.fail(`the body is nested deeper than ${MAX_DEPTH}`);
+    if (depth > MAX_DEPTH) this.fail(`the body is nested deeper than ${MAX_DEPTH} levels`);
     this.take(SPACE);
     const value = this.bare(depth);
     this.take(SPACE);
@@ -99,8 +99,8 @@ class Reader {
       this.at = start;
       return this.fail(problem);
     };
-    if (/[eE]/.test(literal)) refuse("a number must be written out, without an exponent");
-    if (/^-0(?:\.0+)?$/.test(literal)) refuse("negative zero is not a number here");
+    if (/[eE]/.test(literal)) refuse("a number has an exponent");
+    if (/^-0(?:\.0+)?$/.test(literal)) refuse("a number is negative zero");
     if (literal.replace(/[-.]/g, "").length > 17) refuse("a number has too many digits");
     const value = Number(literal);
     if (!literal.includes(".") && !Number.isSafeInteger(value)) refuse("a whole number is out of range");
@@ -110,11 +110,11 @@ class Reader {
   private string(): string {
     const start = this.at;
     const literal = this.take(STRING);
-    if (literal === undefined) this.fail("a string is expected, or it is malformed");
+    if (literal === undefined) this.fail("a well-formed string is expected");
     const value = literal.includes("\\") ? (JSON.parse(literal) as string) : literal.slice(1, -1);
     if (UNSTORABLE.test(value)) {
       this.at = start;
-      this.fail("a string holds a NUL or half a surrogate pair");
+      this.fail("a string has a NUL or half a surrogate pair");
     }
     return value;
   }
@@ -135,7 +135,7 @@ class Reader {
     if (this.mark("}")) return fields;
     do {
       const name = this.string();
-      if (name === "__proto__") this.fail("__proto__ is not a field");
+      if (name === "__proto__") this.fail("the field __proto__ is not allowed");
       if (name in fields) this.fail(`the field ${JSON.stringify(name.slice(0, 64))} is given twice`);
       this.take(SPACE);
       if (!this.mark(":")) this.fail("a colon is expected");
@@ -149,7 +149,7 @@ class Reader {
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Reads one JSON document. Throws `JsonError` for bytes that are no UTF-8, duplicate or `__proto__` keys, exponents,
+ * Reads one JSON document. Throws `JsonError` for bytes that are not UTF-8, duplicate or `__proto__` keys, exponents,
  * negative zero, whole numbers beyond 2^53 - 1, more than 17 digits, NUL, lone surrogates, and nesting over 16.
  */
 export function readJson(bytes: Uint8Array): Json {

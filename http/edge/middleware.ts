@@ -1,15 +1,17 @@
-/** What every request passes before a route is looked for: its id, the edge's caps, its raw target and its bytes. */
+/** Middleware before the routes: gives the request an id, limits its rate, reads its raw target and its exact body. */
 
 import { randomUUID } from "node:crypto";
 import type { NextFunction, Request, RequestHandler, Response } from "express";
 import { Refused } from "../request/errors.js";
+import { MAX_BODY_BYTES } from "../request/limits.js";
 import { subscriberOf } from "../geo/addresses.js";
+import { REQUEST_ID } from "./headers.js";
 import { localsOf } from "./incoming.js";
 import { readTarget } from "./target.js";
 import { MemoryBuckets } from "../request/throttle.js";
 import { refuseAtEdge } from "./refusals.js";
 
-/** The edge's thresholds, per address and per request (contract section 5, Edge). */
+/** Limits of the edge, per address and per request (contract section 5, Edge). */
 export interface EdgeLimits {
   readonly ratePerSecond: number;
   readonly burst: number;
@@ -18,26 +20,20 @@ export interface EdgeLimits {
   readonly bodyBytes: number;
 }
 
-/** The largest body that the service itself takes; the edge normally stops smaller ones. */
-const MAX_BODY_BYTES = 100 * 1024;
-
-/** What is left of a body that is not read makes the connection useless. */
+/** Header that closes the connection, because its next bytes are the rest of a body that nobody reads. */
 const CLOSE = { Connection: "close" };
 
-/**
- * Gives the request its id, and works out whose it is, once. A client's own id is not believed: it is how a line in our
- * log is found.
- */
+/** Gives the request a new id, by which its log line is found, and stores its address. An id of the client is ignored. */
 export const requestId: RequestHandler = (req, res, next) => {
   const id = randomUUID();
   const locals = localsOf(res);
   locals.requestId = id;
   locals.ip = req.ip ?? "";
-  res.set("X-Request-Id", id);
+  res.set(REQUEST_ID, id);
   next();
 };
 
-/** Counts requests per address, the public routes apart. */
+/** Refuses requests over the rates of their subscriber; the public routes have a further rate of their own. */
 export function edgeRate(limits: EdgeLimits): RequestHandler {
   const all = new MemoryBuckets({ capacity: limits.burst, refillPerSec: limits.ratePerSecond });
   const open = new MemoryBuckets({ capacity: limits.publicBurst, refillPerSec: limits.publicRatePerSecond });
@@ -50,7 +46,7 @@ export function edgeRate(limits: EdgeLimits): RequestHandler {
   };
 }
 
-/** Refuses targets that mean anything else than their bytes. */
+/** Refuses a target that has any meaning besides its bytes. */
 export const rawTarget: RequestHandler = (req, res, next) => {
   const target = readTarget(req.originalUrl);
   if (target === undefined) throw new Refused("ROUTE_NOT_FOUND");
@@ -58,13 +54,18 @@ export const rawTarget: RequestHandler = (req, res, next) => {
   next();
 };
 
-/** Reads the body's exact bytes, up to the edge's cap and the service's own. */
+/** Reads the exact bytes of the body, up to the cap of the edge and that of the service. */
 export function exactBody(limits: EdgeLimits): RequestHandler {
   return (req, res, next) => {
     const declared = Number(req.headers["content-length"] ?? 0);
     const coding = req.headers["transfer-encoding"];
     if (coding !== undefined && coding.toLowerCase() !== "chunked") {
-      throw new Refused("INVALID_REQUEST", "the only Transfer-Encoding is chunked", {}, CLOSE);
+      throw new Refused(
+        "INVALID_REQUEST",
+        "the header Transfer-Encoding names an unknown coding; send chunked or Content-Length",
+        {},
+        CLOSE,
+      );
     }
     if (declared > limits.bodyBytes) refuseAtEdge(res);
     else if (declared > MAX_BODY_BYTES) throw new Refused("PAYLOAD_TOO_LARGE", undefined, {}, CLOSE);

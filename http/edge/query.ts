@@ -1,4 +1,4 @@
-/** Reads a raw query into named values by the same rule that the signature uses. */
+/** Reads a raw query by the rule that the signature uses. */
 
 import { Refused } from "../request/errors.js";
 
@@ -19,8 +19,8 @@ function decode(part: string): string | undefined {
 }
 
 /**
- * The parameters of a raw query. Only `%XX` is decoded, a `+` stays a `+`. Refuses `INVALID_QUERY` for a name given
- * twice, and for text that is no UTF-8 (contract section 5).
+ * Returns the parameters of a raw query by name. Only `%XX` is decoded; a `+` stays a `+`. Refuses `INVALID_QUERY` for a
+ * repeated name and for text that is not UTF-8 (contract section 5).
  */
 export function readQuery(raw: string): Record<string, string> {
   const values: Record<string, string> = Object.create(null) as Record<string, string>;
@@ -30,7 +30,10 @@ export function readQuery(raw: string): Record<string, string> {
     const name = decode(equals === -1 ? part : part.slice(0, equals));
     const value = decode(equals === -1 ? "" : part.slice(equals + 1));
     if (name === undefined || value === undefined) {
-      throw new Refused("INVALID_QUERY", "the query has an escape that is malformed or not UTF-8");
+      throw new Refused(
+        "INVALID_QUERY",
+        "the query has an escape that is malformed or not UTF-8; encode it again",
+      );
     }
     if (name in values) throw new Refused("INVALID_QUERY", `${name} is given more than once; send it once`);
     values[name] = value;

@@ -1,10 +1,10 @@
-/** The two shapes of a refusal that no route has given: the edge's HTML, and the body of surface A. */
+/** Refusals in the two shapes outside surface B: the HTML of the edge, and the JSON of surface A. */
 
 import type { Response } from "express";
 import { meaningOf, statusOf, wireCode, type Refused } from "../request/errors.js";
 import { notesOf } from "./incoming.js";
 
-/** The edge's refusal: 403, HTML, no code and no message (specification, Errors). */
+/** Refuses a request at the edge: 403 with HTML, without a code or a message (specification, Errors). */
 export function refuseAtEdge(res: Response): void {
   notesOf(res).code = "EDGE";
   res
@@ -15,7 +15,7 @@ export function refuseAtEdge(res: Response): void {
     );
 }
 
-/** What surface A says of a refusal: `{ code, message }`, and whatever else the refusal carries. */
+/** Returns the body of a refusal on surface A: `code`, `message`, and the further fields of the refusal. */
 export function refusalBody(refused: Refused): Readonly<Record<string, unknown>> {
   return {
     code: wireCode(refused.code),
@@ -24,7 +24,7 @@ export function refusalBody(refused: Refused): Readonly<Record<string, unknown>>
   };
 }
 
-/** Surface A's refusal. */
+/** Answers a request with a refusal in the shape of surface A. */
 export function refuse(res: Response, refused: Refused): void {
   notesOf(res).code = wireCode(refused.code);
   res.status(statusOf(refused.code)).set(refused.headers).json(refusalBody(refused));

@@ -1,4 +1,4 @@
-/** One line per request. It names who asked for what and how it ended; never a query, a header or a body. */
+/** Log of requests: one line each, with the caller, the route and the status, and never a query, a header or a body. */
 
 import type { RequestHandler } from "express";
 import { pino, type DestinationStream, type Logger } from "pino";
@@ -6,7 +6,7 @@ import { localsOf, notesOf } from "./incoming.js";
 
 export type { Logger } from "pino";
 
-/** Field names that never reach the log, should an object with one ever be logged. */
+/** Names of fields that are redacted in every object that is logged. */
 const SECRETS = [
   "authorization",
   "password",
@@ -22,14 +22,14 @@ const SECRETS = [
   "query",
 ];
 
-/** The logger of a process. */
+/** Makes the logger of a process. */
 export function createLogger(level: string, role: string, destination?: DestinationStream): Logger {
   const paths = SECRETS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
   const options = { level, base: { role }, redact: { paths, censor: "[redacted]" } };
   return destination === undefined ? pino(options) : pino(options, destination);
 }
 
-/** Logs each request when its answer is out, or its connection gone. */
+/** Logs and measures each request once its answer is sent or its connection is closed. */
 export function requestLog(
   log: Logger,
   observe: (route: string, status: number, ms: number) => void,
@@ -52,8 +52,8 @@ export function requestLog(
         ...notes,
         ...(res.writableFinished ? {} : { aborted: true }),
       };
-      if (res.statusCode >= 500) log.warn(line, "request failed");
-      else log.info(line, "request");
+      if (res.statusCode >= 500) log.warn(line, "a request failed");
+      else log.info(line, "a request was answered");
     });
     next();
   };

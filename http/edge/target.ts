@@ -1,16 +1,16 @@
-/** The raw request target, judged before anything reads it: a signed path means what its bytes say, or nothing. */
+/** Raw request targets. A path is signed as its bytes, so a path that could mean another one matches no route. */
 
 const SEGMENT = /^[A-Za-z0-9._~-]+$/;
 
-/** The two halves of a target that may be routed. `query` is without its `?`, both exactly as sent. */
+/** Path and query of a target that may match a route, both exactly as sent; `query` is without its `?`. */
 export interface Target {
   readonly path: string;
   readonly query: string;
 }
 
 /**
- * Splits a raw target, or gives `undefined` when no route may match it: an absolute form, an escape, an empty or dot
- * segment, a parameter after `;`, a trailing slash or any other byte that a route has no use for (contract section 5).
+ * Splits a raw target. Returns `undefined` when no route may match it: an absolute form, an escape, an empty or dot
+ * segment, a parameter after `;`, a trailing slash or any other byte that no route has (contract section 5).
  */
 export function readTarget(raw: string): Target | undefined {
   const mark = raw.indexOf("?");

@@ -1,6 +1,6 @@
 /**
- * `GET /v3/ws`, routed through express-ws (contract section 6). The checks of the caller stand in front of it
- * and are answered in plain HTTP, before there is a socket.
+ * Websocket upgrades of `GET /v3/ws`, routed through express-ws (contract section 6). The checks of the caller come
+ * first, and a refusal is plain HTTP, before there is a socket.
  */
 
 import { randomUUID } from "node:crypto";
@@ -12,8 +12,10 @@ import expressWs from "express-ws";
 import { WebSocket } from "ws";
 import { WS_OPTIONS, type Bridge } from "../../stream/ws/bridge.js";
 import type { Caller } from "../../stream/ws/ports.js";
-import { Refused, statusOf, wireCode } from "../request/errors.js";
+import { Refused, statusOf } from "../request/errors.js";
 import { refusalOf } from "../request/failures.js";
+import { REQUEST_ID } from "./headers.js";
+import { refusalBody } from "./refusals.js";
 import type { Logger } from "./request-log.js";
 import { admitStreamCaller, STREAM_PATH, type StreamCallerParts } from "../websocket/callers.js";
 
@@ -23,11 +25,11 @@ export interface UpgradeParts extends StreamCallerParts {
 }
 
 /**
- * Takes websocket upgrades of a server. Everything but a good one on `/v3/ws` gets a plain HTTP answer.
+ * Accepts the websocket upgrades of a server on `/v3/ws` and refuses all others with plain HTTP.
  *
- * express-ws upgrades whatever its server is asked to and routes it afterwards, when a refusal can only be a close
- * frame. So it is given a server of its own that never listens, and hears there of the upgrades that passed. Its
- * routes have an app of their own too: what the other one does with bodies and answers means nothing to a socket.
+ * express-ws upgrades every request of its server and routes it afterwards, when a refusal can only be a close frame.
+ * Therefore it has a server of its own that never listens, and receives the upgrades that passed the checks. Its route
+ * has an app of its own, because the middleware of the main app reads bodies and sends answers.
  */
 export function acceptUpgrades(server: Server, parts: UpgradeParts): void {
   const callers = new WeakMap<IncomingMessage, Caller>();
@@ -35,19 +37,19 @@ export function acceptUpgrades(server: Server, parts: UpgradeParts): void {
   const routes = express();
   routes.enable("case sensitive routing");
   routes.enable("strict routing");
-  // It writes the server into the options it is given.
+  // express-ws writes its server into these options.
   const wsOptions = { ...WS_OPTIONS };
   const upgrades = expressWs(routes, admitted, { leaveRouterUntouched: true, wsOptions });
-  // What is no handshake of RFC 6455 is refused in the shape of everything else.
+  // A handshake that breaks RFC 6455 is refused in the same shape as any other upgrade.
   upgrades.getWss().on("wsClientError", ({ message }: Error, connection: Duplex) => {
     refuseUpgrade(connection, new Refused("INVALID_REQUEST", message, {}, { "Sec-WebSocket-Version": "13" }));
   });
   upgrades.app.ws(STREAM_PATH, (socket, request) => {
-    // One frame that is too large would end the process if nobody listened.
+    // Without a listener, an error such as a frame that is too large would end the process.
     socket.on("error", () => socket.terminate());
     const caller = callers.get(request);
     const connection: unknown = request.socket;
-    // What upgrades on a plain HTTP server is its TCP socket, and express-ws makes sockets of our own `ws`.
+    // A plain HTTP server upgrades its TCP socket, and express-ws makes sockets of the `ws` package that the bridge uses.
     const served = socket instanceof WebSocket && connection instanceof Socket;
     if (caller !== undefined && served) parts.bridge.open(socket, caller, connection);
     else socket.terminate();
@@ -63,7 +65,7 @@ export function acceptUpgrades(server: Server, parts: UpgradeParts): void {
       },
       (error: unknown) => {
         const refused = refusalOf(error);
-        if (refused === undefined) parts.log.error({ err: error }, "an upgrade failed");
+        if (refused === undefined) parts.log.error({ err: error }, "a websocket upgrade failed unexpectedly");
         refuseUpgrade(connection, refused ?? new Refused("INTERNAL"));
       },
     );
@@ -72,12 +74,12 @@ export function acceptUpgrades(server: Server, parts: UpgradeParts): void {
 
 function refuseUpgrade(connection: Duplex, refused: Refused): void {
   const status = statusOf(refused.code);
-  const body = JSON.stringify({ code: wireCode(refused.code), message: refused.message, ...refused.more });
+  const body = JSON.stringify(refusalBody(refused));
   const headers = {
     "Content-Type": "application/json; charset=utf-8",
     "Content-Length": String(Buffer.byteLength(body)),
     Connection: "close",
-    "X-Request-Id": randomUUID(),
+    [REQUEST_ID]: randomUUID(),
     ...refused.headers,
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);

@@ -4,10 +4,13 @@
  */
 
 import type { Response } from "express";
+import { unreachable } from "../../actors/unreachable.js";
+import type { Role } from "../../db/schema/accounts.js";
 import type { KeyUse } from "../auth/key-use.js";
 import type { Idempotency } from "../auth/idempotency.js";
 import type { Signatures } from "../auth/signatures.js";
 import type { WebTokens } from "../auth/web-tokens.js";
+import { RATE_LIMIT, retryAfter } from "../edge/headers.js";
 import { notesOf, REPEATED, type Incoming } from "../edge/incoming.js";
 import { refuseLocation, type Locations } from "../geo/locations.js";
 import { refuseInMaintenance } from "../reference/maintenance.js";
@@ -36,7 +39,7 @@ export interface AdmissionParts {
 
 type KeyAccess = Extract<Access, { kind: "key" | "keyOrSession" }>;
 
-/** The checks of all routes. */
+/** Makes the checks of all routes. */
 export function createAdmission(parts: AdmissionParts): Admission {
   return {
     async admit(route, request, res): Promise<Admitted> {
@@ -51,7 +54,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
         }
         case "keyOrSession":
         case "key": {
-          if (access.kind === "keyOrSession" && speaksAsSession(parts, request)) {
+          if (access.kind === "keyOrSession" && hasSession(parts, request)) {
             const caller = await identifySession(parts, request, res);
             requireRole("trader", caller);
             return {
@@ -67,7 +70,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
           return { caller, chargeRows: chargeNothing, attempt: undefined };
         }
         default:
-          return access satisfies never;
+          return unreachable(access);
       }
     },
   };
@@ -75,7 +78,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
 
 const chargeNothing = (): Promise<void> => Promise.resolve();
 
-/** A repeat of a request that has its answer passes without the checks and the price of the first. */
+/** Admits a signed request. A repeat of an answered request skips the later checks and costs nothing. */
 async function admitKey(
   parts: AdmissionParts,
   route: Route,
@@ -100,12 +103,13 @@ async function admitKey(
   }
 }
 
-/** Whether the same bytes must not take effect again (contract section 5); the other methods do nothing twice anyway. */
+/** Returns whether a repeat needs the first answer (contract section 5); the other methods are idempotent by themselves. */
 function takesEffectOnce({ method }: Route): boolean {
   return method === "post" || method === "patch";
 }
 
-function speaksAsSession(parts: AdmissionParts, request: Incoming): boolean {
+/** Returns whether a request authenticates with a session: it has a bearer token and no header of a signature. */
+function hasSession(parts: AdmissionParts, request: Incoming): boolean {
   return request.header("authorization") !== undefined && !parts.signatures.isSigned(request);
 }
 
@@ -126,24 +130,26 @@ async function identifySession(
     header === undefined || header === REPEATED ? undefined : /^Bearer ([\w.-]+)$/.exec(header)?.[1];
   const session = token === undefined ? undefined : parts.tokens.read(token);
   const account = session === undefined ? undefined : await parts.reference.account(session.accountId);
-  const good =
+  const isValid =
     session !== undefined &&
     account?.role === session.role &&
     !(await parts.reference.isRevoked(session.sessionId));
-  if (!good) throw new Refused("UNAUTHENTICATED", undefined, {}, { "WWW-Authenticate": "Bearer" });
+  if (!isValid) throw new Refused("UNAUTHENTICATED", undefined, {}, { "WWW-Authenticate": "Bearer" });
   notesOf(res).accountId = session.accountId;
   return { kind: "session", ...session, ip: request.ip };
 }
 
-function requireRole(role: "trader" | "operator" | undefined, caller: SessionCaller): void {
-  if (role !== undefined && caller.role !== role) throw new Refused("FORBIDDEN");
+function requireRole(role: Role | undefined, caller: SessionCaller): void {
+  if (role === undefined || caller.role === role) return;
+  const remedy = `sign in with an account of the role ${role}`;
+  throw new Refused("FORBIDDEN", `the role ${caller.role} does not allow this route; ${remedy}`);
 }
 
 function requireScope(access: KeyAccess, { key }: KeyCaller): void {
   if (access.scopes.includes(key.scope)) return;
   throw new Refused(
     "SCOPE_REJECTED",
-    `a ${key.scope} key does not reach this route; it takes ${access.scopes.join(", ")}`,
+    `the scope ${key.scope} does not allow this route; use a key with the scope ${access.scopes.join(" or ")}`,
   );
 }
 
@@ -157,7 +163,7 @@ async function requireLocation(
   await refuseLocation(parts.locations, { traderId: key.traderId, ip, purpose: access.location, nowMs });
 }
 
-/** Charges a request, and gives what settles a list's price once its rows are known. */
+/** Charges a request ahead; the function that it returns gives back what the answered rows did not cost. */
 async function meter(
   { throttle }: AdmissionParts,
   route: Route,
@@ -170,25 +176,25 @@ async function meter(
   const subject = caller.kind === "key" ? caller.key.keyId : traderOf(caller);
   const ahead = price.base + rowTokens(price, price.expectedRows);
   const charge = await throttle.charge(subject, price.bucket, ahead, price.also);
-  announce(res, price, charge.granted ? ahead : 0, charge);
+  setRateLimit(res, price, charge.granted ? ahead : 0, charge);
   if (!charge.granted) {
     const message =
       charge.remaining < ahead
-        ? `the ${price.bucket} bucket has ${charge.remaining} of the ${ahead} tokens this takes; wait ${charge.retryAfterS} s`
+        ? `the request costs ${ahead} tokens and the ${price.bucket} bucket has ${charge.remaining}; wait ${charge.retryAfterS} s`
         : `this route is called too often; wait ${charge.retryAfterS} s`;
-    throw new Refused("RATE_LIMIT_EXCEEDED", message, {}, { "Retry-After": String(charge.retryAfterS) });
+    throw new Refused("RATE_LIMIT_EXCEEDED", message, {}, retryAfter(charge.retryAfterS));
   }
   return async (rows) => {
     const cost = price.base + rowTokens(price, rows);
     if (cost >= ahead) return;
-    announce(res, price, cost, await throttle.charge(subject, price.bucket, cost - ahead));
+    setRateLimit(res, price, cost, await throttle.charge(subject, price.bucket, cost - ahead));
   };
 }
 
-function announce(res: Response, price: Price, cost: number, charge: Charge): void {
+function setRateLimit(res: Response, price: Price, cost: number, charge: Charge): void {
   res.set({
-    "X-RateLimit-Bucket": price.bucket,
-    "X-RateLimit-Cost": String(cost),
-    "X-RateLimit-Remaining": String(charge.remaining),
+    [RATE_LIMIT.bucket]: price.bucket,
+    [RATE_LIMIT.cost]: String(cost),
+    [RATE_LIMIT.remaining]: String(charge.remaining),
   });
 }

@@ -1,14 +1,14 @@
-/** Who a request speaks for, once it is believed. */
+/** Callers of the routes, once their signature, session or token is verified. */
 
 import type { KeyObject } from "node:crypto";
 import type { KycStatus, Role, Scope, TraderState } from "../../db/schema/accounts.js";
 import type { KeyAlgorithm } from "../auth/signing.js";
 
-/** A key with what the checks need to know of its trader; revoked and expired ones are not in the directory. */
+/** Key that is not revoked, with the facts about its trader that the checks need. */
 export interface LiveKey {
   readonly keyId: string;
   readonly traderId: string;
-  /** The wallet of a trading key; absent for the management scopes. */
+  /** Wallet of a trading key; absent for the management scopes. */
   readonly subaccountId: string | undefined;
   readonly scope: Scope;
   readonly algorithm: KeyAlgorithm;
@@ -18,41 +18,41 @@ export interface LiveKey {
   readonly state: TraderState;
 }
 
-/** Someone who signed. */
+/** Caller who signed the request. */
 export interface KeyCaller {
   readonly kind: "key";
   readonly key: LiveKey;
   readonly ip: string;
-  /** The identity of this very request: the same signed bytes give the same. */
+  /** Identity of this request: the same signed bytes have the same one. */
   readonly commandId: string;
-  /** Whether the same bytes came before, and what became of them then is not known. */
+  /** True when an earlier run of the same bytes ended with an unknown effect. */
   readonly resumed: boolean;
 }
 
-/** Someone with a web session. */
+/** Caller with a web session. */
 export interface SessionCaller {
   readonly kind: "session";
   readonly accountId: string;
   readonly role: Role;
   readonly sessionId: string;
-  /** When the session ends, Unix ms. */
+  /** End of the session, in Unix ms. */
   readonly expiresAt: number;
   readonly ip: string;
 }
 
-/** A client of surface B with a good token. */
+/** Client of surface B with a valid token. */
 export interface ClientCaller {
   readonly kind: "client";
   readonly clientId: string;
   readonly traderId: string;
-  /** The wallet of the client's subaccount. */
+  /** Wallet of the client's subaccount. */
   readonly wallet: string;
   readonly ip: string;
-  /** Gives back what this request took of its rates, for one that could not be carried out. */
+  /** Gives back the tokens that this request took, when it could not be carried out. */
   readonly giveBack: () => Promise<void>;
 }
 
-/** The trader that a caller of either kind acts for. */
+/** Returns the trader that a caller acts for. */
 export function traderOf(caller: KeyCaller | SessionCaller): string {
   return caller.kind === "key" ? caller.key.traderId : caller.accountId;
 }

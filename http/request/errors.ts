@@ -1,188 +1,259 @@
 /**
- * Every refusal that can leave the service over HTTP, with its status, what it means and what to do about it: the only
- * place where a domain code meets a number, and what the OpenAPI document prints (specification, Errors; contract
- * section 5). Surface A's body is `{ code, message }`.
+ * Table of every refusal that the service answers over HTTP: its status, its meaning and its remedy. Only this file maps
+ * a domain code to a status; the OpenAPI document prints the table (specification, Errors; contract section 5).
  */
 
 import type { LedgerRefusal } from "../../actors/ledger/types.js";
 import type { MarketRefusal } from "../../actors/market/commands.js";
-import { MAX_BATCH } from "../../actors/limits.js";
-import { MAX_CONTRACTS } from "../../actors/units.js";
+import { CLIENT_ID_MS, MAX_BATCH, MAX_TTL_MS, MIN_TTL_MS } from "../../actors/limits.js";
 import { rulesOf, TIMES_IN_FORCE } from "../../actors/market/time-in-force.js";
+import { MAX_CONTRACTS } from "../../actors/units.js";
+import { MAX_BODY_KIB, MAX_CHECK_IN_DAYS } from "./limits.js";
 
-/** The times in force that take a `ttl`. */
+const HOUR_MS = 60 * 60 * 1_000;
+const CLIENT_ID_HOURS = CLIENT_ID_MS / HOUR_MS;
+const MAX_TTL_DAYS = MAX_TTL_MS / (24 * HOUR_MS);
+/** Times in force that take a `ttl`. */
 const WITH_TTL = TIMES_IN_FORCE.filter((tif) => rulesOf(tif).ttl !== "refused");
 
 const TABLE = {
-  INVALID_REQUEST: [400, "the request is malformed", "mend what the message names"],
+  INVALID_REQUEST: [400, "the request is malformed", "fix the part that the message names"],
   INVALID_BODY: [
     400,
     "a field of the body is missing, unknown or malformed",
-    "mend the field that the message names",
+    "fix the field that the message names",
   ],
   INVALID_QUERY: [
     400,
     "a query parameter is unknown, repeated or malformed",
-    "mend the parameter that the message names",
+    "fix the parameter that the message names",
   ],
   INVALID_PRICE: [
     400,
-    "price: is not on the tick table",
-    "take one of the table that GET ticks of surface B gives",
+    "price is not on the tick table",
+    "send a price that the route GET ticks of surface B lists",
   ],
   QTY_OUT_OF_RANGE: [
     400,
-    `qty: is not a whole number from 1 to ${MAX_CONTRACTS}`,
-    "send such a number of contracts",
+    `qty is not a whole number from 1 to ${MAX_CONTRACTS}`,
+    "send a number of contracts in that range",
   ],
-  TTL_NOT_ALLOWED: [
+  TTL_NOT_ALLOWED: [400, "ttl is not allowed with this tif", `leave ttl out, or send the tif ${WITH_TTL.join(" or ")}`],
+  TTL_REQUIRED: [400, "ttl is missing, and this tif needs one", "send a ttl in ms, or the tif GTC"],
+  TTL_OUT_OF_RANGE: [
     400,
-    "ttl: this time in force takes none",
-    `leave it out, or use ${WITH_TTL.join(" or ")}`,
+    `ttl is not from ${MIN_TTL_MS} ms to ${MAX_TTL_DAYS} days`,
+    "send a ttl in that range, in ms",
   ],
-  TTL_REQUIRED: [400, "ttl: this time in force needs one", "send a ttl in ms, or use GTC"],
-  TTL_OUT_OF_RANGE: [400, "ttl: must be from 1,000 ms to 30 days", "send a ttl in that range"],
   EVENT_NOT_TRADABLE: [
     400,
-    "outcomeId: the event of the outcome takes no orders in its present status",
-    "watch the market's lifecycle and place again when it opens",
+    "outcomeId belongs to an event that takes no orders in its present status",
+    "place the order again after the market's next OPEN transition",
   ],
-  EMPTY_BATCH: [400, "a batch needs at least one item", "send one"],
-  BATCH_TOO_LARGE: [400, `a batch holds at most ${MAX_BATCH} items`, "split it"],
+  EMPTY_BATCH: [400, "the batch is empty", "send at least one item"],
+  BATCH_TOO_LARGE: [400, `the batch has more than ${MAX_BATCH} items`, "split it into several batches"],
   NOT_A_SUBACCOUNT_KEY: [
     400,
-    "the key named does not reach a subaccount",
-    "name one of the subaccount's keys",
+    "the keyId does not belong to a subaccount",
+    "send the keyId of one of the subaccount's keys",
   ],
   TRANSFER_ID_REUSED: [
     400,
-    "clientTransferId: belongs to a transfer of another subaccount",
-    "choose another one",
+    "clientTransferId belongs to a transfer of another subaccount",
+    "send another clientTransferId",
   ],
   INVALID_PRICES: [
     400,
-    "prices: do not name every outcome once or do not sum to 1.000",
-    "send one price per outcome that sum to 1.000",
+    "prices do not name every outcome once, or do not sum to 1.000",
+    "send one price for each outcome, with a sum of 1.000",
   ],
   UNAUTHENTICATED: [
     401,
     "the bearer token is missing, malformed or expired",
-    "get a new one and send it as Authorization: Bearer",
+    "get a new token and send it in the header Authorization: Bearer",
   ],
-  INVALID_CREDENTIALS: [401, "the e-mail address or the password is wrong", "try again with the right ones"],
+  INVALID_CREDENTIALS: [401, "the email or the password is wrong", "correct them and try again"],
   SIGNATURE_REJECTED: [
     401,
-    "the signature was not accepted",
-    "mend the header that the message names; POST /v3/echo shows what is signed",
+    "the signature is not accepted",
+    "fix the header that the message names; POST /v3/echo shows the text to sign",
   ],
   SCOPE_REJECTED: [
     403,
-    "the key's scope does not reach this route",
-    "use a key of a scope that the message names",
+    "the scope of the key does not allow this route",
+    "use a key with a scope that the message names",
   ],
-  FORBIDDEN: [403, "the session's role does not reach this route", "sign in with an account of the role"],
-  KYC_REQUIRED: [403, "identity verification is required first", "complete it with the operator"],
-  ROUTE_NOT_FOUND: [404, "there is no such route", "check method and path; paths match byte for byte"],
-  OUTCOME_NOT_FOUND: [404, "there is no such outcome", "take the ids of the market's outcomes"],
-  MARKET_NOT_FOUND: [404, "there is no such market", "take an id of the catalog"],
-  EVENT_NOT_FOUND: [404, "there is no such event", "take an id of the catalog"],
-  ORDER_NOT_FOUND: [404, "there is no such order", "take an id that a placement answered to this subaccount"],
-  KEY_NOT_FOUND: [404, "there is no such live key", "list the live keys"],
-  SUBACCOUNT_NOT_FOUND: [404, "there is no such subaccount", "list the subaccounts"],
-  TRANSFER_NOT_FOUND: [404, "there is no such transfer", "take an id that a transfer answered"],
-  GROUP_NOT_FOUND: [404, "there is no such order group", "list the groups, or create it"],
-  CLIENT_NOT_FOUND: [404, "there is no such live client", "list the clients"],
-  STRIKE_REQUEST_NOT_FOUND: [404, "there is no such strike request", "list the requests"],
-  TRADER_NOT_FOUND: [404, "there is no such trader", "list the traders"],
-  EMAIL_TAKEN: [409, "email: an account with this address exists", "sign in, or register another"],
-  KEY_EXISTS: [409, "publicKey: a live key with it exists", "make a new pair of keys"],
-  MANAGEMENT_KEY_EXISTS: [409, "the trader has a live management key", "revoke it first"],
-  TRADING_KEY_EXISTS: [409, "the subaccount has a live trading key", "revoke it first"],
+  FORBIDDEN: [
+    403,
+    "the role of the session does not allow this route",
+    "sign in with an account of another role",
+  ],
+  KYC_REQUIRED: [
+    403,
+    "the identity of the account holder is not verified",
+    "complete the verification with the operator",
+  ],
+  ROUTE_NOT_FOUND: [
+    404,
+    "no route has this method and path",
+    "check the method and the path; paths match byte for byte",
+  ],
+  OUTCOME_NOT_FOUND: [
+    404,
+    "no outcome has this outcomeId",
+    "send the outcomeId of one of the market's outcomes",
+  ],
+  MARKET_NOT_FOUND: [404, "no market has this marketId", "send a marketId from the catalog"],
+  EVENT_NOT_FOUND: [404, "no event has this eventId", "send an eventId from the catalog"],
+  ORDER_NOT_FOUND: [
+    404,
+    "no order of this subaccount has this orderId",
+    "send an orderId that a placement of this subaccount answered",
+  ],
+  KEY_NOT_FOUND: [404, "no live key has this keyId", "send the keyId of a live key from the list of keys"],
+  SUBACCOUNT_NOT_FOUND: [
+    404,
+    "no subaccount has a key with this keyId",
+    "send a keyId from the list of subaccounts",
+  ],
+  TRANSFER_NOT_FOUND: [
+    404,
+    "no transfer of this subaccount has this transferId",
+    "send the transferId that the transfer answered",
+  ],
+  GROUP_NOT_FOUND: [
+    404,
+    "no order group has this groupId",
+    "create the group, or send the groupId of another",
+  ],
+  CLIENT_NOT_FOUND: [404, "no live client has this clientId", "send a clientId from the list of clients"],
+  STRIKE_REQUEST_NOT_FOUND: [
+    404,
+    "no strike request has this requestId",
+    "send a requestId from the list of strike requests",
+  ],
+  TRADER_NOT_FOUND: [404, "no trader has this traderId", "send a traderId from the list of traders"],
+  EMAIL_TAKEN: [409, "email belongs to an account that exists", "sign in, or register another address"],
+  KEY_EXISTS: [409, "publicKey belongs to a live key", "generate a new key pair"],
+  MANAGEMENT_KEY_EXISTS: [409, "the trader has a live management key", "revoke that key first"],
+  TRADING_KEY_EXISTS: [409, "the subaccount has a live trading key", "revoke that key first"],
   CLIENT_ID_REUSED: [
     409,
-    "clientId: belongs to another order of the last 24 hours",
-    "choose another one, or send the same order",
+    `clientId belongs to another order of the last ${CLIENT_ID_HOURS} hours`,
+    "send another clientId, or exactly the same order",
   ],
   REQUEST_IN_PROGRESS: [
     409,
-    "the first request with these signed bytes still runs",
-    "send it again a moment later",
+    "the first request with these signed bytes is still running",
+    "send the same bytes again a moment later",
   ],
-  GROUP_LIMIT: [409, "the order group has reached its limit", "reset it first"],
-  MARKET_CLOSED: [409, "the market is not open", "wait until its lifecycle says OPEN"],
-  MARKET_PAUSED: [409, "the market is paused", "wait until its lifecycle says RESUME"],
-  MARKET_EXISTS: [409, "the market exists", "read it"],
+  GROUP_LIMIT: [409, "the order group has reached its limit", "reset the group first"],
+  MARKET_CLOSED: [409, "the market is not open", "wait for the market's next OPEN transition"],
+  MARKET_PAUSED: [409, "the market is paused", "wait for the market's next RESUME transition"],
+  MARKET_EXISTS: [409, "the market exists already", "use the market that exists"],
   INVALID_TRANSITION: [
     409,
     "the present status does not allow this action",
-    "read the status, and choose an action that it allows",
+    "read the status and send an action that it allows",
   ],
-  VOID_KIND: [409, "the market voids the other way", "send push for a PUSH market and prices for an FMV one"],
-  ALREADY_GRADED: [409, "the market has another grade", "remediate it first"],
-  NOT_GRADED: [409, "the market has no grade", "grade it first"],
-  NOT_SETTLED: [409, "the market is not settled", "wait until its settlement is done"],
-  ACTION_PENDING: [409, "the markets still follow the event's last action", "try again a moment later"],
-  ALREADY_EXISTS: [409, "it exists", "choose another name"],
-  PAYLOAD_TOO_LARGE: [413, "the body is over 100 KiB", "split it"],
+  VOID_KIND: [
+    409,
+    "the grade does not fit the way in which the market voids",
+    "send push for a PUSH market, and prices for an FMV market",
+  ],
+  ALREADY_GRADED: [409, "the market has another grade", "remediate the market first"],
+  NOT_GRADED: [409, "the market has no grade", "grade the market first"],
+  NOT_SETTLED: [409, "the market is not settled", "wait until its settlement is complete"],
+  ACTION_PENDING: [
+    409,
+    "the event's last action is still being applied to its markets",
+    "try again a moment later",
+  ],
+  ALREADY_EXISTS: [409, "name belongs to an entry that exists", "send another name"],
+  PAYLOAD_TOO_LARGE: [413, `the body is larger than ${MAX_BODY_KIB} KiB`, "split it into several requests"],
   INSUFFICIENT_BALANCE: [
     422,
-    "the wallet has too little available",
-    "fund it, cancel orders, or ask for less",
+    "the available balance of the wallet is too small",
+    "fund the wallet, cancel orders, or send a smaller amount",
   ],
-  OPEN_ORDER_LIMIT_EXCEEDED: [422, "the wallet has too many open orders", "cancel some first"],
-  POSITION_LIMIT_EXCEEDED: [422, "qty: the position would be over its limit", "ask for less"],
-  ACCOUNT_LOCKED: [423, "the account is locked", "ask the operator"],
-  SYSTEM_LOCKED: [423, "the exchange is in maintenance", "wait for its end, which the changelog announces"],
+  OPEN_ORDER_LIMIT_EXCEEDED: [422, "the wallet has too many open orders", "cancel some orders first"],
+  POSITION_LIMIT_EXCEEDED: [422, "qty would take the position over its limit", "send a smaller qty"],
+  ACCOUNT_LOCKED: [423, "the account is locked", "contact the operator"],
+  SYSTEM_LOCKED: [
+    423,
+    "the exchange is in maintenance",
+    "wait until the maintenance ends; the changelog announces the time",
+  ],
   SELF_EXCLUDED: [
     423,
     "the account holder has excluded themself",
-    "cancels still work; ask the operator about the rest",
+    "cancels still work; contact the operator about anything else",
   ],
-  RATE_LIMIT_EXCEEDED: [429, "the bucket is empty", "wait for Retry-After seconds"],
-  ANONYMIZED_NETWORK: [451, "the request came through a VPN, a proxy or Tor", "send it without"],
-  RESTRICTED_NETWORK_REGION: [451, "the request came from a restricted region", "send it from elsewhere"],
+  RATE_LIMIT_EXCEEDED: [
+    429,
+    "the bucket has too few tokens for this request",
+    "wait for the number of seconds in the header Retry-After",
+  ],
+  ANONYMIZED_NETWORK: [
+    451,
+    "the request came through a VPN, a proxy or Tor",
+    "turn it off and send the request again",
+  ],
+  RESTRICTED_NETWORK_REGION: [
+    451,
+    "the request came from a network in a restricted region",
+    "send it from a region that is not restricted",
+  ],
   GEOLOCATION_NOT_FOUND: [
     451,
-    "no device location is known, and a placement needs one of the last 3 days",
+    `the device has never checked in, and a placement needs a check-in of the last ${MAX_CHECK_IN_DAYS} days`,
     "check in with the device",
   ],
-  GEOLOCATION_FAILED: [451, "the last device location failed", "check in again"],
-  INVALID_GEOLOCATION_REGION: [451, "the last device location has no region", "check in again"],
+  GEOLOCATION_FAILED: [451, "the last device check-in found no location", "check in again"],
+  INVALID_GEOLOCATION_REGION: [
+    451,
+    "the last device check-in named no region",
+    "check in again with a region",
+  ],
   RESTRICTED_GEOLOCATION_REGION: [
     451,
-    "the last device location is in a restricted region",
-    "check in from elsewhere",
+    "the last device check-in was in a restricted region",
+    "check in again from a region that is not restricted",
   ],
-  GEOLOCATION_EXPIRED: [451, "the last device location is older than the 3-day window", "check in again"],
-  INTERNAL: [500, "something went wrong here", "report the X-Request-Id, which finds it"],
+  GEOLOCATION_EXPIRED: [
+    451,
+    `the last device check-in is older than the ${MAX_CHECK_IN_DAYS}-day window`,
+    "check in again",
+  ],
+  INTERNAL: [500, "the service failed unexpectedly", "report the header X-Request-Id of this answer"],
   UNAVAILABLE: [
     503,
     "a part of the exchange cannot be reached",
-    "wait for Retry-After seconds and try again; a signed request may be sent as it is",
+    "wait for the number of seconds in the header Retry-After and try again; a signed request may be sent unchanged",
   ],
 } as const satisfies Record<string, readonly [number, string, string]>;
 
-/** A code of the table. `SCOPE_REJECTED` reads `SIGNATURE_REJECTED` on the wire, where the specification has one code for two statuses. */
+/** Code of the table. `SCOPE_REJECTED` is `SIGNATURE_REJECTED` on the wire, where one code has two statuses. */
 export type Code = keyof typeof TABLE;
 
-/** The status that goes with a code. */
+/** Returns the status of a code on surface A. */
 export function statusOf(code: Code): number {
   return TABLE[code][0];
 }
 
-/** The status on surface B, which has one for everything that keeps an account from trading (contract section 7). */
+/** Returns the status of a code on surface B, which answers 403 for all that keeps an account from trading (contract section 7). */
 export function statusOnB(code: Code): number {
   const status = statusOf(code);
   return status === 423 || status === 451 ? 403 : status;
 }
 
-/** What a code means and what to do about it, when nothing more particular can be said. */
+/** Returns the meaning and the remedy of a code: the message of a refusal that has none of its own. */
 export function meaningOf(code: Code): string {
   const [, meaning, remedy] = TABLE[code];
   return `${meaning}; ${remedy}`;
 }
 
-/** A line of the table, as it reads on surface A. */
+/** Line of the table, with the status on surface A. */
 export interface ErrorLine {
   readonly code: Code;
   readonly status: number;
@@ -190,7 +261,7 @@ export interface ErrorLine {
   readonly remedy: string;
 }
 
-/** The whole table, by status. */
+/** All lines of the table, by status. */
 export const ERRORS: readonly ErrorLine[] = Object.entries(TABLE).map(
   ([code, [status, meaning, remedy]]) => ({
     code: code as Code,
@@ -200,12 +271,12 @@ export const ERRORS: readonly ErrorLine[] = Object.entries(TABLE).map(
   }),
 );
 
-/** The code as clients see it. */
+/** Returns the code that clients receive. */
 export function wireCode(code: Code): string {
   return code === "SCOPE_REJECTED" ? "SIGNATURE_REJECTED" : code;
 }
 
-/** A request that is refused. `more` joins `code` and `message` in the body, `headers` the answer. */
+/** Refusal of a request. The answer carries `headers`, and its body has `more` beside `code` and `message`. */
 export class Refused extends Error {
   override readonly name = "Refused";
 
@@ -219,7 +290,7 @@ export class Refused extends Error {
   }
 }
 
-/** An actor's refusal as the answer to a request. The types see to it that each has its line in the table. */
+/** Returns an actor's refusal as the answer to a request; its type makes sure that each has a line in the table. */
 export function refusedBy(refusal: LedgerRefusal | MarketRefusal, message?: string): Refused {
   return new Refused(refusal, message);
 }

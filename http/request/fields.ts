@@ -1,11 +1,12 @@
-/** The building blocks of every body, query and answer. */
+/** Schemas of the fields that bodies, queries and answers share. */
 
 import { z } from "zod";
 import { CURRENCIES } from "../../actors/market/types.js";
 import { parseMoney, parsePrice } from "../../actors/units.js";
 import { UUID } from "../../actors/uuid.js";
+import { DEFAULT_PAGE_ROWS, MAX_PAGE_ROWS } from "./limits.js";
 
-/** A uuid in either letter case; ours are in lower case. */
+/** UUID in either letter case, read as lower case. */
 export const Uuid = z
   .string("must be a uuid")
   .regex(UUID, "must be a uuid")
@@ -19,7 +20,7 @@ export function oneOf<Word extends string>(words: readonly Word[]) {
 
 export const Currency = oneOf(CURRENCIES);
 
-/** An amount in a body: a decimal string of at most five decimals, never rounded. */
+/** Amount of money in a body: a decimal string with at most five decimals, which is never rounded. */
 export const Amount = z.string("must be a decimal string").transform((text, context) => {
   const amount = parseMoney(text);
   if (amount !== undefined) return amount;
@@ -27,7 +28,7 @@ export const Amount = z.string("must be a decimal string").transform((text, cont
   return z.NEVER;
 });
 
-/** A price in a body that is about prices themselves, such as the tick table. */
+/** Price in a body that defines prices, such as the tick table. */
 export const PriceText = z.string("must be a decimal string").transform((text, context) => {
   const price = parsePrice(text);
   if (price !== undefined) return price;
@@ -35,7 +36,7 @@ export const PriceText = z.string("must be a decimal string").transform((text, c
   return z.NEVER;
 });
 
-/** Text for people: not blank, no control characters. */
+/** Returns the schema of a text for people: trimmed, not empty, without control characters. */
 export function Text(maxLength: number) {
   return z
     .string("must be a string")
@@ -52,36 +53,45 @@ const Whole = z
   .refine(Number.isSafeInteger, "is out of range")
   .meta({ type: "integer" });
 
-/** A time in a query, Unix ms. */
+/** Time in a query, in Unix ms. */
 export const QueryMs = Whole;
 
-/** `limit` and `after` of every list of surface A. */
+/** Parameters `limit` and `after` of every list of surface A. */
 export const PageQuery = {
-  limit: Whole.default(500)
-    .refine((limit) => limit >= 1 && limit <= 5_000, "must be from 1 to 5000")
-    .meta({ type: "integer", minimum: 1, maximum: 5_000, description: "500 without it." }),
-  after: z.string().min(1, "must be the next of a previous page").max(512, "is no cursor of ours").optional(),
+  limit: Whole.default(DEFAULT_PAGE_ROWS)
+    .refine((limit) => limit >= 1 && limit <= MAX_PAGE_ROWS, `must be from 1 to ${MAX_PAGE_ROWS}`)
+    .meta({
+      type: "integer",
+      minimum: 1,
+      maximum: MAX_PAGE_ROWS,
+      description: `The default is ${DEFAULT_PAGE_ROWS}.`,
+    }),
+  after: z
+    .string()
+    .min(1, "must be the next of a previous page")
+    .max(512, "must be the next of a previous page")
+    .optional(),
 };
 
-/** The query of a list without filters. */
+/** Query of a list without filters. */
 export const PageOnly = z.strictObject(PageQuery);
 
-/** The exclusive time bounds of a list, Unix ms. */
+/** Exclusive time bounds of a list, in Unix ms. */
 export const BoundsQuery = { startsAfter: QueryMs.optional(), startsBefore: QueryMs.optional() };
 
-/** Comma-separated values; an empty parameter names nothing. */
+/** Returns the schema of a comma list with 1 to 200 items. */
 export function commaList<Item extends z.core.$ZodType<unknown, string>>(item: Item) {
   return z
     .string()
     .transform((text) => text.split(","))
-    .pipe(z.array(item).min(1).max(200, "names too many values"));
+    .pipe(z.array(item).min(1).max(200, "must have at most 200 values"));
 }
 
 export const MoneyText = z.string().regex(/^-?\d+\.\d{5}$/);
 export const WirePrice = z.string().regex(/^0\.\d{3}$/);
 export const Ms = z.int().nonnegative();
 
-/** One page of a list. */
+/** Returns the schema of one page of a list. */
 export function pageOf<Item extends z.core.$ZodType>(item: Item) {
   return z.strictObject({ items: z.array(item), next: z.string().optional() });
 }

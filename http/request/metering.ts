@@ -1,35 +1,34 @@
-/** What a request costs, and from which bucket (contract section 5, the column "Bucket, cost"). */
+/** Prices of the routes, in tokens of a bucket (contract section 5, the column "Bucket, cost"). */
 
 import { readJson } from "../edge/json.js";
 import { readQuery } from "../edge/query.js";
 import type { Incoming } from "../edge/incoming.js";
 import type { TokenBucket } from "../../stream/services/token-buckets.js";
+import { DEFAULT_PAGE_ROWS, MAX_PAGE_ROWS } from "./limits.js";
 import type { Bucket } from "./throttle.js";
 import { MAX_BATCH } from "../../actors/limits.js";
 
-/** A price: `base` at once, and one token per `perRows` rows of the answer, `expectedRows` of which are paid ahead. */
+/** Price of a request: `base`, and one token per `perRows` rows of the answer. `expectedRows` rows are charged ahead. */
 export interface Price {
   readonly bucket: Bucket;
   readonly base: number;
   readonly perRows: number | undefined;
   readonly expectedRows: number;
-  /** Buckets of the same key that the request takes one token from each besides. */
+  /** Further buckets of the same key; the request takes one token from each. */
   readonly also?: readonly TokenBucket[] | undefined;
 }
 
-/** Says what a request costs before it is otherwise read, and in words. */
+/** Rule that prices a request before its body and its query are validated. */
 export interface Metering {
-  /** `undefined` is free. */
+  /** Returns the price; `undefined` for a free request. */
   price(request: Pick<Incoming, "target" | "body">): Price | undefined;
+  /** Price as the documentation prints it. */
   readonly words: string;
 }
 
-const DEFAULT_LIMIT = 500;
-const MAX_LIMIT = 5_000;
-
 export const free: Metering = { price: () => undefined, words: "free" };
 
-/** A fixed cost, and a token of each of the buckets `also`. */
+/** Prices a request at a fixed cost, and one token of each bucket in `also`. */
 export function costs(bucket: Bucket, base: number, also?: readonly TokenBucket[]): Metering {
   const limits = (also ?? []).map(({ name, capacity }) => `${capacity} ${name}`);
   return {
@@ -43,20 +42,23 @@ export const ACCOUNT = costs("account", 1);
 /** Cost of the routes that read the catalog, one order or open orders. */
 export const READ = costs("read", 1);
 
-/** A list: the base, and one token per `perRows` rows answered. */
+/** Prices a list at the base, and one token per `rowsPerToken` rows of the answer. */
 export function perRows(bucket: Bucket, base: number, rowsPerToken: number): Metering {
   return {
     price: ({ target }) => ({
       bucket,
       base,
       perRows: rowsPerToken,
-      expectedRows: Math.min(MAX_LIMIT, Number(parameter(target.query, "limit") ?? DEFAULT_LIMIT) || 0),
+      expectedRows: Math.min(
+        MAX_PAGE_ROWS,
+        Number(parameter(target.query, "limit") ?? DEFAULT_PAGE_ROWS) || 0,
+      ),
     }),
     words: `${bucket} ${base} + 1 per ${rowsPerToken} rows`,
   };
 }
 
-/** One token per item of a list in the body; a body that cannot be read costs one. */
+/** Prices a request at one token per item of a list in its body; an unreadable body costs one. */
 export function perItem(bucket: Bucket, field: string): Metering {
   return {
     price: ({ body }) => {
@@ -67,7 +69,7 @@ export function perItem(bucket: Bucket, field: string): Metering {
   };
 }
 
-/** `meter` when a query parameter has the value or is absent, else `otherwise`: open orders are live state. */
+/** Prices a request by `meter` when a query parameter is absent or has the value, such as open orders; else by `otherwise`. */
 export function byParameter(name: string, value: string, meter: Metering, otherwise: Metering): Metering {
   return {
     price: (request) => {
@@ -78,7 +80,7 @@ export function byParameter(name: string, value: string, meter: Metering, otherw
   };
 }
 
-/** What rows cost beyond the base. */
+/** Returns the cost of rows beyond the base. */
 export function rowTokens(price: Price, rows: number): number {
   return price.perRows === undefined ? 0 : Math.ceil(rows / price.perRows);
 }
@@ -87,7 +89,7 @@ function parameter(query: string, name: string): string | undefined {
   try {
     return readQuery(query)[name];
   } catch {
-    // A malformed query is refused when the route reads it; here it only has to cost something.
+    // The route refuses a malformed query when it reads it; the request still has a price.
     return undefined;
   }
 }
@@ -99,7 +101,7 @@ function itemsOf(body: Buffer, field: string): number {
     const items = (value as Readonly<Record<string, unknown>>)[field];
     return Array.isArray(items) ? items.length : 0;
   } catch {
-    // As above: the route says what is wrong with the body.
+    // The route refuses a malformed body when it reads it; the request still has a price.
     return 0;
   }
 }

@@ -1,8 +1,8 @@
-/** Token buckets (specification, Throttles): what a request spends before it is served. */
+/** Token buckets that requests spend from before they are served (specification, Throttles). */
 
 import type { Spent, TokenBucket, TokenBuckets } from "../../stream/services/token-buckets.js";
 
-/** The buckets of a key. */
+/** Names of the buckets of a key. */
 export type Bucket = "place" | "cancel" | "read" | "account" | "stream" | "history";
 
 export interface BucketSize {
@@ -10,7 +10,7 @@ export interface BucketSize {
   readonly refillPerSec: number;
 }
 
-/** The published numbers, per key. */
+/** Published sizes of the buckets, per key. */
 export const KEY_BUCKETS: Readonly<Record<Bucket, BucketSize>> = {
   place: { capacity: 256, refillPerSec: 8 },
   cancel: { capacity: 256, refillPerSec: 16 },
@@ -20,7 +20,7 @@ export const KEY_BUCKETS: Readonly<Record<Bucket, BucketSize>> = {
   history: { capacity: 512, refillPerSec: 4 },
 };
 
-/** What came of a charge. `retryAfterS` is when there will be enough, 0 when granted. */
+/** Result of a charge. `retryAfterS`: seconds until the bucket holds enough; 0 when granted. */
 export interface Charge {
   readonly granted: boolean;
   readonly remaining: number;
@@ -28,19 +28,19 @@ export interface Charge {
 }
 
 /**
- * The buckets of all keys. A cost of 0 only reads; a negative one gives back what was charged too much. `also` are
- * buckets of the same key that a request takes one token from each: it is granted when all have what it costs.
+ * Buckets of all keys. A cost of 0 reads the level; a negative cost gives back an overcharge. `also` are further buckets
+ * of the same key, with a cost of one token each: a request is granted when every bucket holds its cost.
  */
 export interface Throttle {
   charge(keyId: string, bucket: Bucket, cost: number, also?: readonly TokenBucket[]): Promise<Charge>;
 }
 
-/** When to come again: whole seconds, rounded up, since `Retry-After` knows no others. */
+/** Returns the time until a request would be granted, in whole seconds, rounded up for `Retry-After`. */
 export function retryAfterSeconds({ buckets }: Spent): number {
   return Math.ceil(Math.max(...buckets.map(({ retryAfterMs }) => retryAfterMs)) / 1_000);
 }
 
-/** The published buckets of keys, shared by all gateways of an exchange. */
+/** Returns the published buckets of keys, which all gateways of an exchange share. */
 export function sharedThrottle(buckets: Pick<TokenBuckets, "spend">): Throttle {
   return {
     charge: async (keyId, bucket, cost, also = []) => {
@@ -55,7 +55,7 @@ export function sharedThrottle(buckets: Pick<TokenBuckets, "spend">): Throttle {
   };
 }
 
-/** A throttle that counts nothing and grants everything, with full buckets. */
+/** Throttle that grants every request and reports full buckets. */
 export const unlimitedThrottle: Throttle = {
   charge: (_keyId, bucket) =>
     Promise.resolve({ granted: true, remaining: KEY_BUCKETS[bucket].capacity, retryAfterS: 0 }),
@@ -66,7 +66,7 @@ interface Level {
   atMs: number;
 }
 
-/** Buckets of one size in the memory of this process, by any subject, such as an address at the edge. */
+/** Buckets of one size in the memory of this process, one for each subject, such as an address at the edge. */
 export class MemoryBuckets {
   private readonly levels = new Map<string, Level>();
 
@@ -76,7 +76,7 @@ export class MemoryBuckets {
     private readonly maxSubjects = 100_000,
   ) {}
 
-  /** Takes `cost` tokens of a subject if they are there; a negative cost gives tokens back. */
+  /** Takes `cost` tokens from the bucket of a subject if it holds them; a negative cost gives tokens back. */
   charge(subject: string, cost: number): Charge {
     const now = this.nowMs();
     const level = this.levels.get(subject);
@@ -85,7 +85,7 @@ export class MemoryBuckets {
     const left = Math.min(this.size.capacity, granted ? tokens - cost : tokens);
     this.levels.delete(subject);
     if (left < this.size.capacity) this.levels.set(subject, { tokens: left, atMs: now });
-    this.forgetSome(now);
+    this.evict(now);
     return {
       granted,
       remaining: Math.floor(left),
@@ -98,8 +98,8 @@ export class MemoryBuckets {
     return Math.min(this.size.capacity, level.tokens + gained);
   }
 
-  /** The map is in the order of last use, so the oldest are at its front; a full bucket need not be remembered. */
-  private forgetSome(now: number): void {
+  /** Drops full buckets, and the least recently used ones over the cap; the map is in the order of last use. */
+  private evict(now: number): void {
     for (const [subject, level] of this.levels) {
       const full = this.refilled(level, now) >= this.size.capacity;
       if (!full && this.levels.size <= this.maxSubjects) return;

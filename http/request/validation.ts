@@ -1,4 +1,4 @@
-/** Bodies and queries against their schemas, with refusals that name the field and the remedy. */
+/** Reads bodies and queries by their schemas, with refusals that name the field and the remedy. */
 
 import { z } from "zod";
 import { Refused, type Code } from "./errors.js";
@@ -8,26 +8,52 @@ import { readQuery } from "../edge/query.js";
 
 type Issue = z.core.$ZodIssue;
 
-function place(path: readonly PropertyKey[]): string {
+/** Words for what a schema reads, by the words for its parts; filters are those of a query on the stream. */
+const WHOLE = { field: "body", "query parameter": "query", filter: "query" } as const;
+type Noun = keyof typeof WHOLE;
+
+function pathText(path: readonly PropertyKey[]): string {
   return path
     .map((step) => (typeof step === "number" ? `[${step}]` : `.${String(step)}`))
     .join("")
     .replace(/^\./, "");
 }
 
-/** The first thing wrong, in one sentence. */
-function describe(issue: Issue, noun: string): string {
-  const where = place(issue.path);
+/** Returns the predicate of the message for an issue. The texts of zod, which open with a capital, are replaced. */
+function problemOf(issue: Issue): string {
+  if (!/^[A-Z]/.test(issue.message)) return issue.message;
+  switch (issue.code) {
+    case "invalid_type":
+      return `must be of type ${issue.expected}`;
+    case "invalid_value":
+      return `must be ${issue.values.map(String).join(" or ")}`;
+    case "too_small":
+      return `must ${amountOf(issue.origin, "at least", issue.minimum)}`;
+    case "too_big":
+      return `must ${amountOf(issue.origin, "at most", issue.maximum)}`;
+    default:
+      return "is malformed";
+  }
+}
+
+function amountOf(origin: string, bound: string, amount: number | bigint): string {
+  if (origin === "array") return `have ${bound} ${amount} items`;
+  return origin === "string" ? `have ${bound} ${amount} characters` : `be ${bound} ${amount}`;
+}
+
+/** Returns the message for an issue: the name of the field or parameter, and the remedy. */
+function describe(issue: Issue, noun: Noun): string {
+  const where = pathText(issue.path);
   if (issue.code === "unrecognized_keys") {
     const name = [where, issue.keys[0] ?? ""].filter((part) => part !== "").join(".");
     return `${name} is not a ${noun} of this route; leave it out`;
   }
-  if (issue.code === "invalid_type" && issue.input === undefined && where !== "")
-    return `${where} is missing`;
-  return where === "" ? issue.message : `${where}: ${issue.message}`;
+  if (where === "") return `the ${WHOLE[noun]} ${problemOf(issue)}`;
+  if (issue.code === "invalid_type" && issue.input === undefined) return `${where} is missing; add it`;
+  return `${where} ${problemOf(issue)}`;
 }
 
-function refusal(issues: readonly Issue[], noun: string, otherwise: Code): Refused {
+function refusal(issues: readonly Issue[], noun: Noun, otherwise: Code): Refused {
   const [issue] = issues;
   if (issue === undefined) return new Refused(otherwise);
   const named = issue.code === "unrecognized_keys" ? issue.keys[0] : issue.path[0];
@@ -35,11 +61,11 @@ function refusal(issues: readonly Issue[], noun: string, otherwise: Code): Refus
   return new Refused(general ? "INVALID_REQUEST" : otherwise, describe(issue, noun));
 }
 
-/** Reads a value by a schema, or refuses it with the code. */
+/** Reads a value by a schema. Refuses the code `otherwise`, or `INVALID_REQUEST` for a bad `limit` and an unknown `scope`. */
 export function readAs<Value>(
   schema: z.core.$ZodType<Value>,
   value: unknown,
-  noun: string,
+  noun: Noun,
   otherwise: Code,
 ): Value {
   const parsed = z.safeParse(schema, value, { reportInput: true });
@@ -47,7 +73,7 @@ export function readAs<Value>(
   throw refusal(parsed.error.issues, noun, otherwise);
 }
 
-/** The query of a route; without a schema it must be empty. */
+/** Reads the query of a route, which must be empty when there is no schema. Refuses `INVALID_QUERY` and `INVALID_REQUEST`. */
 export function readParameters(schema: z.core.$ZodType | undefined, raw: string): unknown {
   const values = readQuery(raw);
   if (schema !== undefined) return readAs(schema, values, "query parameter", "INVALID_QUERY");
@@ -56,14 +82,14 @@ export function readParameters(schema: z.core.$ZodType | undefined, raw: string)
   throw new Refused("INVALID_QUERY", `${name} is not a query parameter of this route; leave it out`);
 }
 
-/** The body of a route; without a schema there must be none. */
+/** Reads the body of a route, which must be empty when there is no schema. Refuses `INVALID_BODY` and `INVALID_REQUEST`. */
 export function readBody<Body>(
   schema: z.core.$ZodType<Body> | undefined,
   request: Incoming,
 ): Body | undefined {
   if (schema === undefined) {
     if (request.body.length === 0) return undefined;
-    throw new Refused("INVALID_BODY", "this route takes no body; send none");
+    throw new Refused("INVALID_BODY", "this route takes no body; leave the body out");
   }
   const type = request.header("content-type");
   if (
@@ -71,10 +97,16 @@ export function readBody<Body>(
     type === REPEATED ||
     !/^application\/json\s*(;\s*charset=utf-8\s*)?$/i.test(type)
   ) {
-    throw new Refused("INVALID_REQUEST", "the body needs the header Content-Type: application/json");
+    throw new Refused(
+      "INVALID_REQUEST",
+      "the body needs the header Content-Type: application/json; add it once",
+    );
   }
   if (request.header("content-encoding") !== undefined) {
-    throw new Refused("INVALID_REQUEST", "the body must be sent plain, without Content-Encoding");
+    throw new Refused(
+      "INVALID_REQUEST",
+      "the header Content-Encoding is not supported; send the body without encoding",
+    );
   }
   try {
     return readAs(schema, readJson(request.body), "field", "INVALID_BODY");

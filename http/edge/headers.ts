@@ -1,0 +1,26 @@
+/** Names of the response headers that more than one file sets or exposes, and the headers made of a number of seconds. */
+
+export const REQUEST_ID = "X-Request-Id";
+export const RATE_LIMIT = {
+  bucket: "X-RateLimit-Bucket",
+  cost: "X-RateLimit-Cost",
+  limit: "X-RateLimit-Limit",
+  remaining: "X-RateLimit-Remaining",
+} as const;
+
+/** Response headers that scripts of other origins may read. */
+export const EXPOSED_HEADERS: readonly string[] = [
+  "ETag",
+  "Link",
+  "Retry-After",
+  "WWW-Authenticate",
+  "X-Next-Cursor",
+  REQUEST_ID,
+  "X-Replayed",
+  ...Object.values(RATE_LIMIT),
+];
+
+/** Returns the header that asks a client to wait for a number of seconds. */
+export function retryAfter(seconds: number): Readonly<Record<string, string>> {
+  return { "Retry-After": String(seconds) };
+}
