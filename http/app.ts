@@ -1,4 +1,4 @@
-/** The whole of the gateway's HTTP: what every request passes, in this order, and then the routes of the tables. */
+/** HTTP app of a gateway: the middleware of every request, in order, and the routes of the tables. */
 
 import cors from "cors";
 import express, { type Express, type RequestHandler } from "express";
@@ -7,6 +7,7 @@ import { asyncApi } from "./docs/asyncapi.js";
 import { mountDocs } from "./docs/page.js";
 import { refuse } from "./edge/refusals.js";
 import { edgeRate, exactBody, rawTarget, requestId, type EdgeLimits } from "./edge/middleware.js";
+import { EXPOSED_HEADERS } from "./edge/headers.js";
 import { localsOf } from "./edge/incoming.js";
 import { publicUrlOf } from "./edge/public-url.js";
 import { requestLog, type Logger } from "./edge/request-log.js";
@@ -20,6 +21,7 @@ import { serve } from "./request/serve.js";
 import { mountTokenRoutes } from "./surface-b/auth/token-routes.js";
 import { refuseOnB } from "./surface-b/refusals.js";
 
+/** Parts and settings of the app. */
 export interface AppParts extends AdmissionParts {
   /** Every route of both surfaces and of the operators. */
   readonly routes: readonly Route[];
@@ -27,21 +29,21 @@ export interface AppParts extends AdmissionParts {
   readonly metrics: Metrics;
   readonly readiness: () => Promise<Readiness>;
   readonly edge: EdgeLimits;
-  /** A hop count or networks; `undefined`: no forwarding header is believed. */
+  /** Trusted proxies: their number, or their networks; `undefined`: no forwarding header is trusted. */
   readonly trustProxy: number | readonly string[] | undefined;
   readonly brand: string;
-  /** Surface B: the first segment of its paths, and the URL at which clients reach this service. */
+  /** Surface B: the first segment of its paths, and the URL by which clients reach this service. */
   readonly emm: {
     readonly prefix: string;
     readonly publicUrl: string | undefined;
   };
-  /** Whether stream clients may order faults for their sockets. */
+  /** True where stream clients may request faults for their sockets. */
   readonly sandbox: boolean;
-  /** Whether every answer is held against its schema: in tests and development. */
+  /** True where every answer is checked against its schema: in tests and development. */
   readonly checkAnswers: boolean;
 }
 
-/** The app: what every request passes, in this order, and the routes. */
+/** Makes the app. */
 export function createApp(parts: AppParts): Express {
   const { brand, clients, edge, emm, log, metrics, routes } = parts;
   const app = express();
@@ -78,7 +80,7 @@ export function createApp(parts: AppParts): Express {
   const admission = createAdmission(parts);
   mountTokenRoutes(app, { ...emm, clients });
   mountDocs(app, { routes, brand, prefix: emm.prefix });
-  // Express tries its routes in turn; a path without parameters is found at once.
+  // A map finds the paths without parameters at once, where Express would try its routes in turn.
   const plain = new Map<string, RequestHandler>();
   app.use(async (req, res, next) => {
     const handle = plain.get(`${req.method} ${localsOf(res).target?.path ?? ""}`);
@@ -99,7 +101,7 @@ export function createApp(parts: AppParts): Express {
   return app;
 }
 
-/** Any origin may call, because nothing here is believed for a cookie: requests carry a signature or a bearer. */
+/** Allows every origin, because no cookie authenticates a request: requests have a signature or a bearer token. */
 function corsOptions(brand: string): cors.CorsOptions {
   return {
     origin: "*",
@@ -113,20 +115,7 @@ function corsOptions(brand: string): cors.CorsOptions {
       `${brand}-Signature`,
       `${brand}-Debug`,
     ],
-    exposedHeaders: [
-      "ETag",
-      "Link",
-      "Retry-After",
-      "WWW-Authenticate",
-      "X-Next-Cursor",
-      "X-Request-Id",
-      "X-Replayed",
-      "X-RateLimit-Bucket",
-      "X-RateLimit-Cost",
-      "X-RateLimit-Limit",
-      "X-RateLimit-Remaining",
-      `${brand}-Canonical`,
-    ],
+    exposedHeaders: [...EXPOSED_HEADERS, `${brand}-Canonical`],
     maxAge: 600,
   };
 }

@@ -1,21 +1,21 @@
-/** The HTTP server: its time-outs, and how it stops (contract section 9). */
+/** HTTP server: its limits, and its orderly stop (contract section 9). */
 
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What a server puts up with from its connections. */
+/** Limits of a server on its connections. */
 export interface ServerLimits {
   readonly connections: number;
-  /** How long the headers of a request may take to arrive, and the whole of it, ms. */
+  /** Time for the headers of a request to arrive, and for all of it, in ms. */
   readonly headersMs: number;
   readonly requestMs: number;
 }
 
 const KEEP_ALIVE_MS = 30_000;
-/** How often the server looks for requests that take too long. */
+/** Interval of the check for requests that take too long. */
 const CHECK_MS = 500;
 
-/** Makes a server for an app. Slow headers and slow bodies are cut off by Node itself. */
+/** Makes a server for an app. Node itself cuts off slow headers and slow bodies. */
 export function createHttpServer(app: RequestListener, limits: ServerLimits): Server {
   const server = createServer(
     {
@@ -32,7 +32,7 @@ export function createHttpServer(app: RequestListener, limits: ServerLimits): Se
   return server;
 }
 
-/** Listens; the answer is the port, which matters when 0 was asked for. */
+/** Listens, and returns the port, which the system chooses for port 0. */
 export function listen(server: Server, port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
@@ -43,7 +43,7 @@ export function listen(server: Server, port: number, host: string): Promise<numb
   });
 }
 
-/** Takes no more connections, lets the requests under way be answered, and cuts what is left after `graceMs`. */
+/** Accepts no more connections, finishes the requests in progress, and closes the remaining connections after `graceMs`. */
 export function drain(server: Server, graceMs: number): Promise<void> {
   return new Promise((resolve) => {
     const cut = setTimeout(() => server.closeAllConnections(), graceMs);

@@ -59,7 +59,9 @@ export class Idempotency {
         if (answer === COMPUTED) return { kind: "repeat", answer: undefined };
         const opened = this.seal.open(answer, commandId);
         if (opened === undefined)
-          throw new Unavailable("the first answer to this request was encrypted with another secret");
+          throw new Unavailable(
+            "the first answer to this request was encrypted with another secret; contact the operator",
+          );
         return { kind: "repeat", answer: JSON.parse(opened) as KeptAnswer };
       }
       case "mine":

@@ -1,8 +1,8 @@
 /** Verification of signed requests: the checks that answer 401, in order (contract section 5.5). */
 
-import { createHash } from "node:crypto";
 import { UUID } from "../../actors/uuid.js";
 import type { KeyCaller, LiveKey } from "../request/callers.js";
+import { commandIdOf } from "../request/command-ids.js";
 import { Refused } from "../request/errors.js";
 import { REPEATED, type Incoming } from "../edge/incoming.js";
 import { canonicalText, decodeBase64, verifyText } from "./signing.js";
@@ -103,21 +103,4 @@ export class Signatures {
 
 function reject(message: string): never {
   throw new Refused("SIGNATURE_REJECTED", message);
-}
-
-/**
- * Returns the identity of a signed request, which is made of the signed text and not of the signature: anyone can
- * compute a second form of an ECDSA signature that verifies too.
- */
-function commandIdOf(keyId: string, text: string): string {
-  return createHash("sha256").update(keyId).update("\n").update(text).digest("hex");
-}
-
-/** Returns a UUID made of a command id and a name, so that a repeat of the request makes the same one. */
-export function idFrom(commandId: string, name: string): string {
-  const bytes = createHash("sha256").update(commandId).update("\n").update(name).digest().subarray(0, 16);
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  const hex = bytes.toString("hex");
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }

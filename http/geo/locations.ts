@@ -1,15 +1,16 @@
 /**
- * From where one may trade (specification, Location checks; contract section 5): the address that a request comes
- * from, and where the trader's device last said it was.
+ * Location checks: the address of the request, and the last check-in of the trader's device (specification, Location
+ * checks; contract section 5).
  */
 
 import type { DeviceLocation } from "../../db/queries/accounts/device-locations.js";
 import { Refused, type Code } from "../request/errors.js";
+import { MAX_CHECK_IN_AGE_MS } from "../request/limits.js";
 import type { GeoTable } from "./geo-table.js";
 import type { AddressDirectory } from "./geoip.js";
 import type { Reference } from "../reference/reference.js";
 
-/** A request as the location checks see it: whose it is, where it comes from and what it is for. */
+/** Facts about a request that the location checks need. */
 interface Origin {
   readonly traderId: string;
   readonly ip: string;
@@ -29,12 +30,9 @@ export async function refuseLocation(locations: Locations, origin: Origin): Prom
   if (refusal !== undefined) throw new Refused(refusal);
 }
 
-/** A placement needs a check-in no older than this. */
-const PLACING_MAX_AGE_MS = 3 * 24 * 60 * 60 * 1_000;
-
 /**
- * The operator's rules say what they know of an address; what they do not say, the GeoIP files may. An address that
- * nobody knows passes, and so do loopback and private ones unless a rule names them.
+ * Makes the location checks. The region of an address is that of the operator's rules, else that of the GeoIP files. An
+ * address without a region passes, such as a loopback or private one that no rule names.
  */
 export function tradingLocations(
   reference: Pick<Reference, "geoRules" | "location">,
@@ -43,22 +41,22 @@ export function tradingLocations(
   return {
     async check({ traderId, ip, purpose, nowMs }) {
       const rules = await reference.geoRules();
-      const refusal = judgeAddress(rules, files, ip);
+      const refusal = checkAddress(rules, files, ip);
       if (refusal !== undefined) return refusal;
-      return judgeDevice(rules, await reference.location(traderId), purpose, nowMs);
+      return checkDevice(rules, await reference.location(traderId), purpose, nowMs);
     },
   };
 }
 
-function judgeAddress(rules: GeoTable, files: AddressDirectory, ip: string): Code | undefined {
-  const said = rules.find(ip);
-  const known = files.find(ip);
-  if (said.anonymous || known.anonymous) return "ANONYMIZED_NETWORK";
-  const region = said.region ?? known.region;
+function checkAddress(rules: GeoTable, files: AddressDirectory, ip: string): Code | undefined {
+  const byRules = rules.find(ip);
+  const byFiles = files.find(ip);
+  if (byRules.anonymous || byFiles.anonymous) return "ANONYMIZED_NETWORK";
+  const region = byRules.region ?? byFiles.region;
   return region !== undefined && rules.isRestricted(region) ? "RESTRICTED_NETWORK_REGION" : undefined;
 }
 
-function judgeDevice(
+function checkDevice(
   rules: GeoTable,
   location: DeviceLocation | undefined,
   purpose: "read" | "placing",
@@ -68,6 +66,6 @@ function judgeDevice(
   if (location.failed) return "GEOLOCATION_FAILED";
   if (location.region === null) return "INVALID_GEOLOCATION_REGION";
   if (rules.isRestricted(location.region)) return "RESTRICTED_GEOLOCATION_REGION";
-  const expired = purpose === "placing" && nowMs - location.ts > PLACING_MAX_AGE_MS;
+  const expired = purpose === "placing" && nowMs - location.ts > MAX_CHECK_IN_AGE_MS;
   return expired ? "GEOLOCATION_EXPIRED" : undefined;
 }

@@ -1,4 +1,4 @@
-/** Whether the parts that this gateway needs are there (contract section 9). */
+/** Readiness of the parts that this gateway needs (contract section 9). */
 
 import { sql } from "drizzle-orm";
 import { LEDGER_SHARDS, ledgerActor } from "../../actors/actor.js";
@@ -7,18 +7,18 @@ import { isProjecting, projectedSeqs } from "../../db/queries/projected.js";
 import type { Exchange, Tail } from "../../stream/log/ports.js";
 import { READ_ONLY } from "../trading/ledger-client.js";
 
-/** `ready` is the whole verdict; the rest says why. */
+/** Readiness report: `ready` is the verdict, the other fields are its reasons. */
 export interface Readiness {
   readonly ready: boolean;
   readonly redis: boolean;
   readonly postgres: boolean;
-  /** Ledger shards that answer, of all. */
+  /** Number of ledger shards that answer. */
   readonly ledgers: number;
-  /** Entries of the ledgers that the projector has not written yet. */
+  /** Number of ledger entries that the projector has not written yet; null when it cannot be read. */
   readonly projectorLag: number | null;
   /** False while no projector writes: none runs, or it has failed and waits to try again. */
   readonly projecting: boolean;
-  /** Actors that were stopped because of a broken invariant. */
+  /** Actors that stopped at a broken invariant. */
   readonly halted: readonly string[];
 }
 
@@ -30,14 +30,14 @@ export interface HealthParts {
 }
 
 const ASK_TIMEOUT_MS = 1_000;
-/** A projector that is further behind than this serves reads that are minutes old. */
+/** Greatest accepted lag of the projector, in entries; beyond it, reads are minutes old. */
 const MAX_LAG = 50_000;
-/** Nobody's wallet: asking for it costs the ledger nothing. */
-const NOBODY = "00000000-0000-0000-0000-000000000000";
+/** Wallet that nobody owns; reading it costs the ledger nothing. */
+const UNUSED_WALLET = "00000000-0000-0000-0000-000000000000";
 const SHARDS = Array.from({ length: LEDGER_SHARDS }, (_, shard) => shard);
 
-/** What a check finds, or `undefined` when it fails: which part failed is what the report tells. */
-async function found<Value>(check: () => Promise<Value>): Promise<Value | undefined> {
+/** Returns the result of a check, or `undefined` when it fails; the report names the part that failed. */
+async function resultOf<Value>(check: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await check();
   } catch {
@@ -45,18 +45,22 @@ async function found<Value>(check: () => Promise<Value>): Promise<Value | undefi
   }
 }
 
-/** Looks at everything once. */
+/** Checks all parts once. */
 export async function readiness(parts: HealthParts): Promise<Readiness> {
   const { db, exchange, halted } = parts;
-  const stopped = await found(halted);
+  const stopped = await resultOf(halted);
   const redis = stopped !== undefined;
-  const postgres = (await found(() => db.execute(sql`select 1`))) !== undefined;
+  const postgres = (await resultOf(() => db.execute(sql`select 1`))) !== undefined;
   const ask = (shard: number) =>
-    exchange.ledger(shard, { kind: "wallet", wallet: NOBODY }, { ...READ_ONLY, timeoutMs: ASK_TIMEOUT_MS });
-  const answers = redis ? await Promise.all(SHARDS.map((shard) => found(() => ask(shard)))) : [];
+    exchange.ledger(
+      shard,
+      { kind: "wallet", wallet: UNUSED_WALLET },
+      { ...READ_ONLY, timeoutMs: ASK_TIMEOUT_MS },
+    );
+  const answers = redis ? await Promise.all(SHARDS.map((shard) => resultOf(() => ask(shard)))) : [];
   const ledgers = answers.filter((answer) => answer !== undefined).length;
-  const lag = redis && postgres ? await found(() => projectorLag(parts)) : undefined;
-  const projecting = postgres && (await found(() => isProjecting(db))) === true;
+  const lag = redis && postgres ? await resultOf(() => projectorLag(parts)) : undefined;
+  const projecting = postgres && (await resultOf(() => isProjecting(db))) === true;
   const complete = redis && postgres && ledgers === LEDGER_SHARDS && stopped.size === 0;
   return {
     ready: complete && lag !== undefined && lag <= MAX_LAG,

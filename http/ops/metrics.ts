@@ -1,9 +1,10 @@
-/** What Prometheus reads of a gateway. */
+/** Metrics of a gateway for Prometheus. */
 
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
+/** Registry of the metrics, and the counters of requests. */
 export class Metrics {
   readonly registry = new Registry();
   private readonly requests = new Histogram({
@@ -24,13 +25,13 @@ export class Metrics {
     collectDefaultMetrics({ register: this.registry });
   }
 
-  /** Notes one answered request. */
+  /** Counts and measures an answered request. */
   observe(route: string, status: number, ms: number): void {
     this.requests.observe({ route, status: String(status) }, ms / 1_000);
     if (status >= 500) this.failures.inc({ route });
   }
 
-  /** A value that is read when Prometheus asks. */
+  /** Registers a gauge whose value is read at each scrape. */
   gauge(name: string, help: string, read: () => number): void {
     new Gauge({
       name,

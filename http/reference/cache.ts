@@ -1,29 +1,30 @@
-/** Values from Postgres, kept for a while and dropped when someone says that they changed. */
+/** Cache of values from Postgres, with a time to live and invalidation. */
 
-interface Kept<Value> {
+/** Cached value, which is reloaded after `freshUntilMs`. */
+interface Entry<Value> {
   readonly value: Value;
   readonly freshUntilMs: number;
 }
 
-/** How a cache is kept. */
+/** Settings of a cache. */
 export interface CacheOptions {
   readonly ttlMs: number;
   readonly maxEntries: number;
   /**
-   * Whether an error of a load means that the source is out of reach. The last value is then used on: what cannot be
-   * read cannot have been changed either, and trading goes on while Postgres is down.
+   * Returns whether an error of a load means that the source is out of reach. The old value is then served on, because a
+   * source that cannot be read cannot be changed either, and trading goes on while Postgres is down.
    */
   readonly unreachable: (error: unknown) => boolean;
 }
 
-/** Who has an old value does not wait longer than this for a new one, ms: the source then counts as out of reach. */
-const PATIENCE_MS = 500;
-/** How long an old value serves before a source that is out of reach is tried again, ms. */
+/** Time that a reader with an old value waits for the new one, in ms; after it the source counts as out of reach. */
+const RELOAD_WAIT_MS = 500;
+/** Time for which an old value is served before a source that is out of reach is tried again, in ms. */
 const RETRY_MS = 1_000;
 
-/** Loads each key once at a time. A missing value is never kept, so what was just created is found at once. */
+/** Loads each key once at a time. A missing value is never cached, so a value is found as soon as it is created. */
 export class Cache<Value> {
-  private readonly kept = new Map<string, Kept<Value>>();
+  private readonly entries = new Map<string, Entry<Value>>();
   private readonly loading = new Map<string, Promise<Value | undefined>>();
 
   constructor(
@@ -32,30 +33,30 @@ export class Cache<Value> {
     private readonly nowMs: () => number = Date.now,
   ) {}
 
-  /** The value of a key, or `undefined` when there is none. Throws what the load throws. */
+  /** Returns the value of a key, or `undefined` when there is none. Throws the errors of the load. */
   async get(key: string): Promise<Value | undefined> {
-    const kept = this.kept.get(key);
-    if (kept !== undefined && kept.freshUntilMs > this.nowMs()) return kept.value;
+    const entry = this.entries.get(key);
+    if (entry !== undefined && entry.freshUntilMs > this.nowMs()) return entry.value;
     let loading = this.loading.get(key);
     if (loading === undefined) {
-      loading = this.reload(key, kept);
+      loading = this.reload(key, entry);
       this.loading.set(key, loading);
     }
-    return kept === undefined ? loading : this.hurry(key, loading, kept);
+    return entry === undefined ? loading : this.loadedOrOld(key, loading, entry);
   }
 
-  /** The new value if it comes soon, else the old one. */
-  private async hurry(
+  /** Returns the new value if it is loaded in time, else the old one. */
+  private async loadedOrOld(
     key: string,
     loading: Promise<Value | undefined>,
-    last: Kept<Value>,
+    last: Entry<Value>,
   ): Promise<Value | undefined> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<Value>((resolve) => {
       timer = setTimeout(() => {
-        this.serveOn(key, last);
+        this.extend(key, last);
         resolve(last.value);
-      }, PATIENCE_MS);
+      }, RELOAD_WAIT_MS);
     });
     try {
       return await Promise.race([loading, late]);
@@ -64,53 +65,53 @@ export class Cache<Value> {
     }
   }
 
-  /** Lets an old value serve a while longer, unless it was dropped or a new one has come. */
-  private serveOn(key: string, last: Kept<Value>): void {
-    if (this.kept.get(key) !== last) return;
-    this.kept.set(key, { value: last.value, freshUntilMs: this.nowMs() + RETRY_MS });
+  /** Serves an old value for a while longer, unless it was dropped or a new one was loaded. */
+  private extend(key: string, last: Entry<Value>): void {
+    if (this.entries.get(key) !== last) return;
+    this.entries.set(key, { value: last.value, freshUntilMs: this.nowMs() + RETRY_MS });
   }
 
-  /** Forgets a key; a load that is under way does not bring the old value back. */
+  /** Drops a key; a load in progress does not bring the old value back. */
   drop(key: string): void {
-    this.kept.delete(key);
+    this.entries.delete(key);
     this.loading.delete(key);
   }
 
-  /** Forgets every key whose value matches. */
+  /** Drops every key whose value matches. */
   dropWhere(matches: (value: Value) => boolean): void {
     this.loading.clear();
-    for (const [key, { value }] of this.kept) if (matches(value)) this.kept.delete(key);
+    for (const [key, { value }] of this.entries) if (matches(value)) this.entries.delete(key);
   }
 
-  /** Forgets everything. */
+  /** Drops every key. */
   clear(): void {
-    this.kept.clear();
+    this.entries.clear();
     this.loading.clear();
   }
 
-  private async reload(key: string, last: Kept<Value> | undefined): Promise<Value | undefined> {
-    // Yielding first lets `get` register this load, which `drop` has to be able to find.
+  private async reload(key: string, last: Entry<Value> | undefined): Promise<Value | undefined> {
+    // `get` registers this load during the yield, and `drop` finds it there.
     await Promise.resolve();
     const own = this.loading.get(key);
     try {
       const value = await this.load(key);
-      if (own !== undefined && this.loading.get(key) === own) this.keep(key, value);
+      if (own !== undefined && this.loading.get(key) === own) this.store(key, value);
       return value;
     } catch (error) {
       if (last === undefined || !this.options.unreachable(error)) throw error;
-      this.serveOn(key, last);
+      this.extend(key, last);
       return last.value;
     } finally {
       if (this.loading.get(key) === own) this.loading.delete(key);
     }
   }
 
-  private keep(key: string, value: Value | undefined): void {
-    this.kept.delete(key);
+  private store(key: string, value: Value | undefined): void {
+    this.entries.delete(key);
     if (value === undefined) return;
-    this.kept.set(key, { value, freshUntilMs: this.nowMs() + this.options.ttlMs });
-    if (this.kept.size <= this.options.maxEntries) return;
-    const oldest = this.kept.keys().next();
-    if (oldest.done !== true) this.kept.delete(oldest.value);
+    this.entries.set(key, { value, freshUntilMs: this.nowMs() + this.options.ttlMs });
+    if (this.entries.size <= this.options.maxEntries) return;
+    const oldest = this.entries.keys().next();
+    if (oldest.done !== true) this.entries.delete(oldest.value);
   }
 }

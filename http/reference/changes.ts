@@ -1,12 +1,13 @@
-/** Tells every gateway, this one first, that reference data changed. */
+/** Publication of changes of reference data to every gateway, this one first. */
 
 import type { Reference, ReferenceKind } from "./reference.js";
 
-/** Where changes are announced to the other gateways. */
+/** Channel to the other gateways. */
 export interface Announcements {
   publish(kind: ReferenceKind, id: string): Promise<void>;
 }
 
+/** Publishes changes that are committed in Postgres. */
 export class Changes {
   constructor(
     private readonly reference: Reference,
@@ -15,8 +16,8 @@ export class Changes {
   ) {}
 
   /**
-   * Drops what this gateway holds at once and tells the others. It does not fail: the change itself is committed, and
-   * the caches' time to live bounds what an announcement that was lost leaves behind.
+   * Invalidates the change in the caches of this gateway at once, then in those of the others. It does not throw: the
+   * change is committed, and the time to live of the caches bounds the effect of a lost announcement.
    */
   async publish(kind: ReferenceKind, id: string): Promise<void> {
     this.reference.invalidate(kind, id);

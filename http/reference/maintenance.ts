@@ -1,9 +1,9 @@
-/** While the exchange is in maintenance nothing is placed, on any surface (contract section 8). */
+/** Check for maintenance, during which no surface places orders (contract section 8). */
 
 import { Refused } from "../request/errors.js";
 import type { Reference } from "./reference.js";
 
-/** Refuses `SYSTEM_LOCKED` during maintenance. */
+/** Refuses `SYSTEM_LOCKED` during maintenance, with the message of the operator if there is one. */
 export async function refuseInMaintenance(reference: Pick<Reference, "maintenance">): Promise<void> {
   const current = await reference.maintenance();
   if (current === undefined) return;

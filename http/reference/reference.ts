@@ -1,10 +1,11 @@
 /**
- * The gateway's view of reference data: keys, sessions, markets, outcomes, ticks. Kept in memory, dropped by the
- * invalidations of whoever changed it, with a time to live as the backstop (contract section 5: revocation within 5 s).
+ * Reference data of a gateway: keys, sessions, markets, outcomes, ticks. It is cached in memory and dropped by the
+ * invalidation of each change, with a time to live as the backstop (contract section 5: revocation within 5 s).
  */
 
 import { createPublicKey } from "node:crypto";
 import type { Ticks } from "../../actors/units.js";
+import { unreachable } from "../../actors/unreachable.js";
 import { isUnavailable, type Database } from "../../db/database.js";
 import { findEmmClient, type EmmClient } from "../../db/queries/accounts/emm-clients.js";
 import { findEvent, marketIdsOfEvents, type EventRecord } from "../../db/queries/catalog/events.js";
@@ -21,7 +22,7 @@ import type { LiveKey } from "../request/callers.js";
 import { geoTable, type GeoTable } from "../geo/geo-table.js";
 import type { KeyDirectory } from "../auth/signatures.js";
 
-/** What can be invalidated, by whoever changes it. */
+/** Kinds of reference data that can be invalidated. */
 export const REFERENCE_KINDS = [
   "key",
   "trader",
@@ -36,28 +37,31 @@ export const REFERENCE_KINDS = [
 ] as const;
 export type ReferenceKind = (typeof REFERENCE_KINDS)[number];
 
-/** What was dropped: a thing, or everything. */
+/** Invalidation of one thing, or of everything. */
 export type Change = { readonly kind: ReferenceKind; readonly id: string } | { readonly kind: "all" };
 
-/** The tick table in force, with its prices as a set to look them up in. */
+/** Tick table in force, as a list and as a set. */
 export interface Grid {
   readonly prices: readonly Ticks[];
   readonly allowed: ReadonlySet<number>;
 }
 
-/** Where an outcome is traded. */
+/** Market of an outcome, and the position of the outcome in it. */
 export interface OutcomeRef {
   readonly marketId: string;
   readonly outcome: number;
 }
 
+/** Times to live of the caches, in ms. */
 const KEY_TTL_MS = 5_000;
 const MARKET_TTL_MS = 30_000;
+const OUTCOME_TTL_MS = 24 * 60 * 60 * 1_000;
 /** Greatest age of a gateway's view of maintenance, in ms: the backstop for a lost invalidation. */
 export const MAINTENANCE_TTL_MS = 1_000;
-/** The one key of the cache that holds one thing. */
+/** Key of the caches that hold one value. */
 const CURRENT = "current";
 
+/** Caches of the reference data, and the listeners to its changes. */
 export class Reference implements KeyDirectory {
   private readonly keys: Cache<LiveKey>;
   private readonly sessions: Cache<{ readonly revoked: boolean }>;
@@ -75,34 +79,34 @@ export class Reference implements KeyDirectory {
   private readonly changeListeners = new Set<(change: Change) => void>();
 
   constructor(private readonly db: Database) {
-    const kept = <Value>(
+    const cached = <Value>(
       ttlMs: number,
       maxEntries: number,
       load: (key: string) => Promise<Value | undefined>,
     ): Cache<Value> => new Cache(load, { ttlMs, maxEntries, unreachable: isUnavailable });
-    this.keys = kept(KEY_TTL_MS, 50_000, (keyId) => this.loadKey(keyId));
-    this.sessions = kept(KEY_TTL_MS, 50_000, async (id) => ({ revoked: await isTokenRevoked(db, id) }));
-    this.accounts = kept(KEY_TTL_MS, 50_000, (traderId) => findTrader(db, traderId));
-    this.locations = kept(KEY_TTL_MS, 50_000, async (id) => ({ last: await findLocation(db, id) }));
-    this.clients = kept(KEY_TTL_MS, 10_000, (clientId) => findEmmClient(db, clientId));
-    this.marketCache = kept(MARKET_TTL_MS, 20_000, (marketId) => findMarket(db, marketId));
-    this.events = kept(MARKET_TTL_MS, 20_000, (eventId) => findEvent(db, eventId));
-    // Which market an outcome belongs to never changes, so this one only bounds memory.
-    this.outcomes = kept(86_400_000, 200_000, (outcomeId) => findOutcome(db, outcomeId));
-    this.grid = kept(MARKET_TTL_MS, 1, async () => {
+    this.keys = cached(KEY_TTL_MS, 50_000, (keyId) => this.loadKey(keyId));
+    this.sessions = cached(KEY_TTL_MS, 50_000, async (id) => ({ revoked: await isTokenRevoked(db, id) }));
+    this.accounts = cached(KEY_TTL_MS, 50_000, (traderId) => findTrader(db, traderId));
+    this.locations = cached(KEY_TTL_MS, 50_000, async (id) => ({ last: await findLocation(db, id) }));
+    this.clients = cached(KEY_TTL_MS, 10_000, (clientId) => findEmmClient(db, clientId));
+    this.marketCache = cached(MARKET_TTL_MS, 20_000, (marketId) => findMarket(db, marketId));
+    this.events = cached(MARKET_TTL_MS, 20_000, (eventId) => findEvent(db, eventId));
+    // The market of an outcome never changes, so the limits of this cache only bound its memory.
+    this.outcomes = cached(OUTCOME_TTL_MS, 200_000, (outcomeId) => findOutcome(db, outcomeId));
+    this.grid = cached(MARKET_TTL_MS, 1, async () => {
       const { prices } = await currentTicks(db);
       return { prices, allowed: new Set<number>(prices) };
     });
-    this.geo = kept(MARKET_TTL_MS, 1, () => this.loadGeo());
-    this.windows = kept(MAINTENANCE_TTL_MS, 1, async () => ({ current: await currentMaintenance(db) }));
+    this.geo = cached(MARKET_TTL_MS, 1, () => this.loadGeo());
+    this.windows = cached(MAINTENANCE_TTL_MS, 1, async () => ({ current: await currentMaintenance(db) }));
   }
 
-  /** A live key, ready to verify with. */
+  /** Returns a live key, ready to verify signatures with. */
   find(keyId: string): Promise<LiveKey | undefined> {
     return this.keys.get(keyId);
   }
 
-  /** Whether a web session was ended before its time. */
+  /** Returns whether a web session was ended before its expiry. */
   async isRevoked(sessionId: string): Promise<boolean> {
     return (await this.sessions.get(sessionId))?.revoked ?? true;
   }
@@ -111,12 +115,12 @@ export class Reference implements KeyDirectory {
     return this.accounts.get(accountId);
   }
 
-  /** The trader's last device check-in. */
+  /** Returns the last device check-in of a trader. */
   async location(traderId: string): Promise<DeviceLocation | undefined> {
     return (await this.locations.get(traderId))?.last;
   }
 
-  /** A live client of surface B. */
+  /** Returns a live client of surface B. */
   client(clientId: string): Promise<EmmClient | undefined> {
     return this.clients.get(clientId);
   }
@@ -133,42 +137,42 @@ export class Reference implements KeyDirectory {
     return this.outcomes.get(outcomeId);
   }
 
-  /** Many markets at once, for lists that name their outcomes. */
+  /** Returns many markets by id, for lists that name their outcomes. */
   async marketsById(marketIds: Iterable<string>): Promise<ReadonlyMap<string, MarketRecord>> {
-    const wanted = [...new Set(marketIds)];
-    if (wanted.length > 20) {
-      return new Map((await findMarkets(this.db, wanted)).map((market) => [market.marketId, market]));
+    const ids = [...new Set(marketIds)];
+    if (ids.length > 20) {
+      return new Map((await findMarkets(this.db, ids)).map((market) => [market.marketId, market]));
     }
-    const found = await Promise.all(wanted.map((marketId) => this.market(marketId)));
+    const found = await Promise.all(ids.map((marketId) => this.market(marketId)));
     return new Map(found.flatMap((market) => (market === undefined ? [] : [[market.marketId, market]])));
   }
 
-  /** The markets of an event, oldest first; `undefined` when there is no such event. */
+  /** Returns the markets of an event, oldest first; `undefined` when there is no such event. */
   async marketIdsOf(eventId: string): Promise<readonly string[] | undefined> {
     if ((await this.event(eventId)) === undefined) return undefined;
     return (await marketIdsOfEvents(this.db, [eventId])).get(eventId) ?? [];
   }
 
-  /** The tick table in force. */
+  /** Returns the tick table in force. */
   async ticks(): Promise<Grid> {
     const grid = await this.grid.get(CURRENT);
-    if (grid === undefined) throw new Error("there is no tick table");
+    if (grid === undefined) throw new Error("there is no tick table in the database");
     return grid;
   }
 
-  /** The rules about regions and networks in force. */
+  /** Returns the rules about regions and networks in force. */
   async geoRules(): Promise<GeoTable> {
     const table = await this.geo.get(CURRENT);
-    if (table === undefined) throw new Error("there are no rules about regions and networks");
+    if (table === undefined) throw new Error("there are no rules about regions and networks in the database");
     return table;
   }
 
-  /** The maintenance that is under way. */
+  /** Returns the current maintenance, if there is one. */
   async maintenance(): Promise<MaintenanceWindow | undefined> {
     return (await this.windows.get(CURRENT))?.current;
   }
 
-  /** Drops what a change made stale. `id` is that of the thing which changed. */
+  /** Drops the cached data that a change made stale. `id` is that of the changed thing. */
   invalidate(kind: ReferenceKind, id: string): void {
     this.drop(kind, id);
     for (const listener of this.changeListeners) listener({ kind, id });
@@ -211,11 +215,11 @@ export class Reference implements KeyDirectory {
         this.windows.clear();
         return;
       default:
-        kind satisfies never;
+        unreachable(kind);
     }
   }
 
-  /** Drops everything: changes may have been missed. */
+  /** Drops everything, because changes may have been missed. */
   invalidateAll(): void {
     const caches = [
       this.keys,
@@ -233,19 +237,19 @@ export class Reference implements KeyDirectory {
     for (const listener of this.changeListeners) listener({ kind: "all" });
   }
 
-  /** Tells of everything that is dropped here, for what is made of it, until the returned stop is called. */
+  /** Calls the listener at every invalidation, until the returned function is called. */
   onChange(listener: (change: Change) => void): () => void {
     this.changeListeners.add(listener);
     return () => this.changeListeners.delete(listener);
   }
 
-  /** Tells of every market that appeared or changed, until the returned stop is called. */
+  /** Calls the listener with every market that is new or changed, until the returned function is called. */
   onMarket(listener: (marketId: string) => void): () => void {
     this.marketListeners.add(listener);
     return () => this.marketListeners.delete(listener);
   }
 
-  /** Lists of networks can be long, so the same publication is not read again. */
+  /** Reads the rules, unless their version is the last one read; lists of networks can be long. */
   private async loadGeo(): Promise<GeoTable> {
     const version = await geoVersion(this.db);
     if (this.lastGeo?.version === version) return this.lastGeo;

@@ -38,7 +38,11 @@ const TABLE = {
     `qty is not a whole number from 1 to ${MAX_CONTRACTS}`,
     "send a number of contracts in that range",
   ],
-  TTL_NOT_ALLOWED: [400, "ttl is not allowed with this tif", `leave ttl out, or send the tif ${WITH_TTL.join(" or ")}`],
+  TTL_NOT_ALLOWED: [
+    400,
+    "ttl is not allowed with this tif",
+    `leave ttl out, or send the tif ${WITH_TTL.join(" or ")}`,
+  ],
   TTL_REQUIRED: [400, "ttl is missing, and this tif needs one", "send a ttl in ms, or the tif GTC"],
   TTL_OUT_OF_RANGE: [
     400,

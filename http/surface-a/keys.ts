@@ -12,7 +12,7 @@ import {
   type NewKey,
 } from "../../db/queries/accounts/keys.js";
 import { acceptKey, type AcceptedKey } from "../auth/keys.js";
-import { idFrom } from "../auth/signatures.js";
+import { idFrom } from "../request/command-ids.js";
 import type { KeyAlgorithm } from "../auth/signing.js";
 import { PUBLIC_KEY } from "../docs/examples.js";
 import type { Changes } from "../reference/changes.js";

@@ -2,7 +2,7 @@
 
 import { contracts } from "../../actors/units.js";
 import type { Exchange } from "../../stream/log/ports.js";
-import { idFrom } from "../auth/signatures.js";
+import { idFrom } from "../request/command-ids.js";
 import { IDS } from "../docs/examples.js";
 import { signedBy } from "../request/access.js";
 import type { KeyCaller } from "../request/callers.js";

@@ -8,7 +8,7 @@ import { findSubaccount } from "../../db/queries/accounts/subaccounts.js";
 import { listTransactions } from "../../db/queries/trading/transactions.js";
 import { findTransfer } from "../../db/queries/trading/transfers.js";
 import type { Exchange } from "../../stream/log/ports.js";
-import { idFrom } from "../auth/signatures.js";
+import { idFrom } from "../request/command-ids.js";
 import { ANY_SCOPE, MANAGING, signedBy } from "../request/access.js";
 import { Refused } from "../request/errors.js";
 import { pageOf } from "../request/fields.js";

@@ -1,4 +1,4 @@
-/** Changing an order that is open (contract section 5): less of it keeps its place, anything else is another order. */
+/** Amendment of an open order: a smaller quantity keeps its queue place, any other change replaces the order (contract section 5). */
 
 import { ledgerOf } from "../../actors/actor.js";
 import type { LedgerCommand } from "../../actors/ledger/commands.js";
@@ -7,11 +7,11 @@ import { findOrder } from "../../db/queries/trading/orders.js";
 import { Refused } from "../request/errors.js";
 import { refuseInMaintenance } from "../reference/maintenance.js";
 import { readOrderPrice, refuseMarket, refuseQty, termsOf, type OrderRefusal } from "./order-rules.js";
-import { idFrom } from "../auth/signatures.js";
+import { idFrom } from "../request/command-ids.js";
 import type { Trader, TradingParts } from "./trading.js";
 import { sendToLedger } from "./ledger-client.js";
 
-/** What changes. `qty` is what shall be left to fill, as in `OpenOrder`; absent fields stay. */
+/** Change of an order. `qty` is the new unfilled quantity, as in `OpenOrder`; absent fields stay as they are. */
 export interface Change {
   readonly qty?: number | undefined;
   readonly price?: string | undefined;
@@ -19,14 +19,15 @@ export interface Change {
 
 export type AmendingParts = Pick<TradingParts, "reference" | "exchange" | "freshness" | "db" | "limits">;
 
-function pass<Value extends object>(judged: Value | OrderRefusal): Value {
-  if ("code" in judged) throw new Refused(judged.code, judged.reason);
-  return judged;
+/** Returns a checked value, or throws its refusal. */
+function accepted<Value extends object>(checked: Value | OrderRefusal): Value {
+  if ("code" in checked) throw new Refused(checked.code, checked.reason);
+  return checked;
 }
 
 /**
- * Amends an open order and gives the id it has then. Refuses `ORDER_NOT_FOUND` when it is not open any more, what a
- * placement of the amended order would be refused for, and `SYSTEM_LOCKED`.
+ * Amends an open order and returns its id, which is a new one after a replacement. Refuses `ORDER_NOT_FOUND` for an order
+ * that is not open, `SYSTEM_LOCKED`, and all that a placement of the amended order would be refused for.
  */
 export async function amendOrder(
   parts: AmendingParts,
@@ -38,7 +39,7 @@ export async function amendOrder(
   const { reference, exchange, freshness, db, limits } = parts;
   await refuseInMaintenance(reference);
   const grid = await reference.ticks();
-  const price = change.price === undefined ? undefined : pass(readOrderPrice(change.price, grid)).price;
+  const price = change.price === undefined ? undefined : accepted(readOrderPrice(change.price, grid)).price;
   const wrongQty = change.qty === undefined ? undefined : refuseQty(change.qty);
   if (wrongQty !== undefined) throw new Refused(wrongQty.code, wrongQty.reason);
 
@@ -46,7 +47,7 @@ export async function amendOrder(
   const order = await findOrder(db, wallet, orderId);
   const market = order === undefined ? undefined : await reference.market(order.marketId);
   if (order === undefined || market === undefined) throw new Refused("ORDER_NOT_FOUND");
-  // A market that takes no orders still lets one shrink; without a replacement the ledger does only that.
+  // An order may shrink in a market that takes no orders; without a replacement the ledger does no more than that.
   const closed = refuseMarket(market);
   const replacement =
     closed === undefined ? { orderId: idFrom(commandId, "replacement"), terms: termsOf(market) } : undefined;
@@ -62,7 +63,11 @@ export async function amendOrder(
   try {
     return (await sendToLedger(exchange, traderId, command, "amended", commandId)).orderId;
   } catch (error) {
-    const needsReplacement = error instanceof Refused && error.code === "QTY_OUT_OF_RANGE";
+    const code = error instanceof Refused ? error.code : undefined;
+    if (code === "ORDER_NOT_FOUND") {
+      throw new Refused(code, "the order with this orderId is not open any more; place another order");
+    }
+    const needsReplacement = code === "QTY_OUT_OF_RANGE";
     if (closed !== undefined && needsReplacement) throw new Refused(closed.code, closed.reason);
     throw error;
   }

@@ -1,4 +1,4 @@
-/** Asking a trader's ledger, and telling it what to do. Its refusals come as exceptions. */
+/** Client of the ledger of a trader: queries and commands, whose refusals are thrown. */
 
 import { ledgerShardOf } from "../../actors/actor.js";
 import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
@@ -7,7 +7,7 @@ import type { AskOptions, Exchange } from "../../stream/log/ports.js";
 import { refusedBy } from "../request/errors.js";
 import { REMEMBER_MS } from "../auth/signatures.js";
 
-/** For questions that change nothing: their answers need not be remembered, and so nothing is written. */
+/** Options of a query, which changes nothing; its answer is not remembered, so that the log is not written. */
 export const READ_ONLY = { rememberMs: 0 } as const;
 
 type Kind = Extract<LedgerReply, { ok: true }>["kind"];
@@ -28,10 +28,10 @@ async function replyOf<K extends Kind>(
   const reply = await exchange.ledger(ledgerShardOf(traderId), command, options);
   if (!reply.ok) throw refusedBy(reply.refusal);
   if (isOf(reply, kind)) return reply;
-  throw new Error(`the ledger answered ${command.kind} with ${reply.kind}`);
+  throw new Error(`the ledger answered the command ${command.kind} with ${reply.kind}`);
 }
 
-/** Asks a trader's ledger something that changes nothing. Throws `Unavailable`. */
+/** Sends a query, which changes nothing, to the ledger of a trader. Throws `Refused` and `Unavailable`. */
 export function askLedger<K extends Kind>(
   exchange: Ledgers,
   traderId: string,
@@ -41,7 +41,7 @@ export function askLedger<K extends Kind>(
   return replyOf(exchange, traderId, command, kind, READ_ONLY);
 }
 
-/** Has a trader's ledger do something, once per command id: a repeat gets the same answer. Throws `Unavailable`. */
+/** Sends a command to the ledger of a trader. A repeat of the command id gets the same answer. Throws `Refused` and `Unavailable`. */
 export function sendToLedger<K extends Kind>(
   exchange: Ledgers,
   traderId: string,
@@ -52,7 +52,7 @@ export function sendToLedger<K extends Kind>(
   return replyOf(exchange, traderId, command, kind, { id: commandId, rememberMs: REMEMBER_MS });
 }
 
-/** A wallet of a trader as it is at this moment. One that nobody has used yet is empty. Throws `Unavailable`. */
+/** Returns the present state of a trader's wallet; one that was never used is empty. Throws `Unavailable`. */
 export async function readWallet(
   exchange: Ledgers,
   traderId: string,

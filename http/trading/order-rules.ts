@@ -1,6 +1,6 @@
 /**
- * The rules that an order meets at the gateway, before any money is looked at (contract sections 1, 2 and 5): its
- * outcome, the market's and the event's status, the tick table, the quantity, the time in force.
+ * Rules that the gateway checks of an order before the ledger checks its money: the outcome, the status of the market and
+ * of the event, the tick table, the quantity and the time in force (contract sections 1, 2 and 5).
  */
 
 import { MAX_TTL_MS, MIN_TTL_MS } from "../../actors/limits.js";
@@ -13,13 +13,13 @@ import { meaningOf, type Code } from "../request/errors.js";
 import type { Grid, OutcomeRef, Reference } from "../reference/reference.js";
 import type { PlaceOrder } from "../surface-a/schemas/orders.js";
 
-/** A refused order: the code that decides the status, and the sentence for people. */
+/** Refusal of an order: the code, which decides the status, and the message. */
 export interface OrderRefusal {
   readonly code: Code;
   readonly reason: string;
 }
 
-/** What the rules look at. */
+/** Market of an order, and the outcome of the order in it. */
 export interface Market {
   readonly record: MarketRecord;
   readonly place: OutcomeRef;
@@ -27,7 +27,7 @@ export interface Market {
 
 const TRADABLE: ReadonlySet<EventStatus> = new Set(["OPEN_PREGAME", "OPEN_INGAME"]);
 
-/** The market of an outcome, from the gateway's cache. */
+/** Returns the market of an outcome from the cache of the gateway. */
 export async function marketOf(
   reference: Pick<Reference, "outcome" | "market">,
   outcomeId: string,
@@ -37,7 +37,7 @@ export async function marketOf(
   return place === undefined || record === undefined ? undefined : { place, record };
 }
 
-/** Judges one order; gives the ledger's request when it passes. */
+/** Checks an order, and returns the request to the ledger or the refusal. */
 export function checkOrder(
   order: PlaceOrder,
   orderId: string,
@@ -47,7 +47,7 @@ export function checkOrder(
   if (market === undefined) {
     return refuse(
       "OUTCOME_NOT_FOUND",
-      `outcomeId ${order.outcomeId}: there is no such outcome; take one of the market's`,
+      `no outcome has the outcomeId ${order.outcomeId}; send the outcomeId of one of the market's outcomes`,
     );
   }
   const { record, place } = market;
@@ -79,40 +79,44 @@ function refuse(code: Code, reason = meaningOf(code)): OrderRefusal {
   return { code, reason };
 }
 
-/** The price of an order, which must be on the grid. */
+/** Reads the price of an order, which must be on the tick table. */
 export function readOrderPrice(text: string, grid: Grid): { readonly price: Ticks } | OrderRefusal {
   const price = parsePrice(text);
   if (price !== undefined && grid.allowed.has(price)) return { price };
   return refuse(
     "INVALID_PRICE",
-    `price ${text.slice(0, 20)} is not on the tick table; take the nearest that is`,
+    `price ${text.slice(0, 20)} is not on the tick table; send the nearest price that is`,
   );
 }
 
-/** Why a number is no quantity of an order. */
+/** Returns the refusal of a number that is not a quantity of an order. */
 export function refuseQty(qty: number): OrderRefusal | undefined {
   if (Number.isInteger(qty) && qty >= 1 && qty <= MAX_CONTRACTS) return undefined;
-  return refuse("QTY_OUT_OF_RANGE", `qty must be a whole number from 1 to ${MAX_CONTRACTS}`);
+  return refuse("QTY_OUT_OF_RANGE");
 }
 
-/** Why a market takes no orders now. */
+/** Returns the refusal of a market that takes no orders now. */
 export function refuseMarket(market: MarketRecord): OrderRefusal | undefined {
   if (market.status !== "OPEN") return refuse("MARKET_CLOSED");
   if (market.paused) return refuse("MARKET_PAUSED");
   const { status } = market.event;
   if (TRADABLE.has(status)) return undefined;
-  return refuse("EVENT_NOT_TRADABLE", `the event takes no orders while it is ${status}; wait until it opens`);
+  return refuse(
+    "EVENT_NOT_TRADABLE",
+    `the event of outcomeId takes no orders while its status is ${status}; wait until it opens`,
+  );
 }
 
 function refuseTtl({ tif, ttl }: PlaceOrder): OrderRefusal | undefined {
   const rule = rulesOf(tif).ttl;
   if (ttl === undefined) return rule === "required" ? refuse("TTL_REQUIRED") : undefined;
-  if (rule === "refused") return refuse("TTL_NOT_ALLOWED", `${tif} takes no ttl; leave it out`);
+  if (rule === "refused")
+    return refuse("TTL_NOT_ALLOWED", `ttl is not allowed with the tif ${tif}; leave ttl out`);
   if (Number.isInteger(ttl) && ttl >= MIN_TTL_MS && ttl <= MAX_TTL_MS) return undefined;
   return refuse("TTL_OUT_OF_RANGE");
 }
 
-/** What a market's ledger has to know of it to reserve. */
+/** Returns the terms of a market that a ledger needs to reserve money. */
 export function termsOf(market: MarketRecord): MarketTerms {
   return {
     marketId: market.marketId,

@@ -1,4 +1,4 @@
-/** What comes of a request to place orders: each order's answer, and the one answer that they make together. */
+/** Answer to a request that places orders: the answer of each order, and that of the whole request. */
 
 import type { PlaceResult } from "../../actors/ledger/commands.js";
 import type { OrderRequest } from "../../actors/ledger/types.js";
@@ -6,19 +6,20 @@ import { meaningOf, type Code } from "../request/errors.js";
 import type { OrderRefusal } from "./order-rules.js";
 import type { PlaceOrder } from "../surface-a/schemas/orders.js";
 
+/** Order that its ledger has accepted. */
 export interface Accepted {
   readonly orderId: string;
   readonly clientId?: string;
 }
 
-/** `index` is the place in the request. */
+/** Refused order; `index` is its position in the request. */
 export interface Rejected {
   readonly index: number;
   readonly outcomeId: string;
   readonly reason: string;
 }
 
-/** What came of a batch. `none`: nothing was placed, and `code` is that of the first refusal. */
+/** Answer to a batch. `none`: nothing was placed, and `code` is that of the first refusal. */
 export type Placed =
   | { readonly kind: "all"; readonly accepted: readonly Accepted[]; readonly repeated: boolean }
   | { readonly kind: "some"; readonly accepted: readonly Accepted[]; readonly rejected: readonly Rejected[] }
@@ -29,31 +30,31 @@ export type Placed =
       readonly rejected: readonly Rejected[];
     };
 
-/** The answer to a repeat whose first request is known to have been accepted. */
+/** Answer to a repeat of an order that is known to have been accepted. */
 export interface Recalled {
   readonly recalled: Accepted;
 }
 
-/** An order as the rules of the gateway left it. */
+/** Order after the checks of the gateway: a request to the ledger, a refusal, or the answer to a repeat. */
 export type CheckedOrder = OrderRequest | OrderRefusal | Recalled;
 
-export function isRequest(one: CheckedOrder): one is OrderRequest {
-  return "orderId" in one;
+export function isRequest(order: CheckedOrder): order is OrderRequest {
+  return "orderId" in order;
 }
 
-export function isRefusal(one: CheckedOrder): one is OrderRefusal {
-  return "code" in one;
+export function isRefusal(order: CheckedOrder): order is OrderRefusal {
+  return "code" in order;
 }
 
-/** One order's answer; `undefined` was not asked for, because of another. */
+/** Answer of an order; `undefined` for an order that was not sent to the ledger because another one was refused. */
 export type Outcome = { readonly accepted: Accepted; readonly repeated: boolean } | OrderRefusal | undefined;
 
-/** The answers in the order of the request. */
-export function merge(judged: readonly CheckedOrder[], results: readonly PlaceResult[]): Outcome[] {
+/** Merges the refusals of the gateway and the results of the ledger, in the order of the request. */
+export function merge(checked: readonly CheckedOrder[], results: readonly PlaceResult[]): Outcome[] {
   const answers = results[Symbol.iterator]();
-  return judged.map((one) => {
-    if (isRefusal(one)) return one;
-    if (!isRequest(one)) return { accepted: one.recalled, repeated: true };
+  return checked.map((order) => {
+    if (isRefusal(order)) return order;
+    if (!isRequest(order)) return { accepted: order.recalled, repeated: true };
     const next = answers.next();
     if (next.done === true) return undefined;
     const result = next.value;
@@ -63,7 +64,7 @@ export function merge(judged: readonly CheckedOrder[], results: readonly PlaceRe
   });
 }
 
-/** The answer to the whole request. */
+/** Returns the answer to the whole request. */
 export function summarize(
   orders: readonly PlaceOrder[],
   outcomes: readonly Outcome[],

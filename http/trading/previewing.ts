@@ -1,4 +1,4 @@
-/** What an order would do now, without doing it (contract section 5, `POST /v3/orders/preview`). */
+/** Preview of an order: its effect at this moment, without placing it (contract section 5, `POST /v3/orders/preview`). */
 
 import { ledgerShardOf } from "../../actors/actor.js";
 import { orderOf } from "../../actors/ledger/placing.js";
@@ -11,7 +11,7 @@ import type { PlaceOrder } from "../surface-a/schemas/orders.js";
 import type { Trader, TradingParts } from "./trading.js";
 import { askLedger, READ_ONLY } from "./ledger-client.js";
 
-/** Money in millicents. `reject` is why it would not be accepted, or would be rejected by its market. */
+/** Effect of an order. `reject`: the code by which the ledger would refuse it, or the reason by which its market would reject it. */
 export interface Preview {
   readonly reserve: Millicents;
   readonly fee: Millicents;
@@ -23,16 +23,17 @@ export interface Preview {
 
 export type PreviewingParts = Pick<TradingParts, "reference" | "exchange" | "limits">;
 
-/** Refusals that another moment may change: they are what a preview tells. The others are errors of the request. */
-const PASSING: ReadonlySet<Code> = new Set(["MARKET_CLOSED", "MARKET_PAUSED", "EVENT_NOT_TRADABLE"]);
-/** An order that is never entered needs an id all the same; previews are not told apart by it. */
+/** Refusals that depend on the moment, which a preview reports. All others are errors of the request. */
+const MOMENTARY: ReadonlySet<Code> = new Set(["MARKET_CLOSED", "MARKET_PAUSED", "EVENT_NOT_TRADABLE"]);
+/** Id of the order in a preview, which is never entered; all previews share it. */
 const NO_ORDER = "00000000-0000-0000-0000-000000000000";
 
-function nothing(reserve: Millicents, reject: Preview["reject"]): Preview {
+/** Returns the preview of an order that would have no effect. */
+function withoutEffect(reserve: Millicents, reject: Preview["reject"]): Preview {
   return { reserve, fee: ZERO, fills: [], rests: 0, queueAhead: 0, reject };
 }
 
-/** Previews an order. Refuses what no moment would make a good order, such as a price off the grid. */
+/** Previews an order. Refuses an order that is wrong at any moment, such as one with a price off the tick table. */
 export async function previewOrder(
   { reference, exchange, limits }: PreviewingParts,
   { traderId, wallet }: Trader,
@@ -40,19 +41,19 @@ export async function previewOrder(
   nowMs: number,
 ): Promise<Preview> {
   const market = await marketOf(reference, order.outcomeId);
-  const judged: OrderRequest | OrderRefusal = checkOrder(order, NO_ORDER, market, await reference.ticks());
-  if ("code" in judged) {
-    if (PASSING.has(judged.code)) return nothing(ZERO, judged.code);
-    throw new Refused(judged.code, judged.reason);
+  const checked: OrderRequest | OrderRefusal = checkOrder(order, NO_ORDER, market, await reference.ticks());
+  if ("code" in checked) {
+    if (MOMENTARY.has(checked.code)) return withoutEffect(ZERO, checked.code);
+    throw new Refused(checked.code, checked.reason);
   }
-  const asked = { kind: "preview", wallet, trader: traderId, order: judged, limits } as const;
-  const { reserve, refusal } = await askLedger(exchange, traderId, asked, "preview");
-  if (refusal !== undefined) return nothing(reserve, refusal);
+  const query = { kind: "preview", wallet, trader: traderId, order: checked, limits } as const;
+  const { reserve, refusal } = await askLedger(exchange, traderId, query, "preview");
+  if (refusal !== undefined) return withoutEffect(reserve, refusal);
   const ledger = ledgerShardOf(traderId);
-  const entered = orderOf(judged, { wallet, trader: traderId, ledger }, nowMs);
+  const entered = orderOf(checked, { wallet, trader: traderId, ledger }, nowMs);
   const command = { kind: "preview", order: entered } as const;
-  const reply = await exchange.market(judged.terms.marketId, command, READ_ONLY);
+  const reply = await exchange.market(checked.terms.marketId, command, READ_ONLY);
   if (!reply.ok) throw refusedBy(reply.refusal);
-  if (reply.kind !== "preview") throw new Error(`the market answered preview with ${reply.kind}`);
+  if (reply.kind !== "preview") throw new Error(`the market answered the command preview with ${reply.kind}`);
   return { reserve, ...reply.preview };
 }

@@ -1,10 +1,11 @@
 /**
- * Placing and canceling, the same for REST and for the stream: gateway rules, then the wallet's ledger, whose reply is
- * the acceptance (contract section 5). Values in, values out; nothing here knows HTTP.
+ * Placing and canceling, the same for REST and for the stream: the rules of the gateway, then the wallet's ledger, whose
+ * reply is the acceptance (contract section 5). It takes and returns values, and knows nothing of HTTP.
  */
 
 import { randomUUID } from "node:crypto";
 import { ledgerOf } from "../../actors/actor.js";
+import { CLIENT_ID_MS, MAX_BATCH } from "../../actors/limits.js";
 import type { LedgerCommand, OrderFilter, PlaceResult } from "../../actors/ledger/commands.js";
 import type { Limits, OpenOrder, OrderRequest, OrderStatus } from "../../actors/ledger/types.js";
 import type { Currency } from "../../actors/market/types.js";
@@ -28,16 +29,16 @@ import {
 import { checkOrder, marketOf, type Market } from "./order-rules.js";
 import type { Reference } from "../reference/reference.js";
 import type { PlaceOrder } from "../surface-a/schemas/orders.js";
-import { idFrom } from "../auth/signatures.js";
+import { idFrom } from "../request/command-ids.js";
 import { askLedger, sendToLedger } from "./ledger-client.js";
-import { MAX_BATCH, CLIENT_ID_MS } from "../../actors/limits.js";
 
-/** Whose orders: a wallet, and the trader whose ledger shard it lives in. */
+/** Owner of orders: a wallet, and its trader, whose ledger shard holds the wallet. */
 export interface Trader {
   readonly traderId: string;
   readonly wallet: string;
 }
 
+/** Result of canceling orders by id. */
 export interface Canceled {
   readonly canceled: readonly string[];
   readonly notCanceled: readonly {
@@ -46,7 +47,7 @@ export interface Canceled {
   }[];
 }
 
-/** Which orders to cancel; absent fields do not narrow. */
+/** Selection of orders to cancel; an absent field does not narrow it. */
 export interface CancelScope {
   readonly event?: string | undefined;
   readonly market?: string | undefined;
@@ -54,7 +55,7 @@ export interface CancelScope {
   readonly currency?: Currency | undefined;
 }
 
-/** Waits for the ends of orders, as their ledger tells them. */
+/** Source of the terminal states of orders, as their ledger emits them. */
 export interface TerminalOrders {
   waitForTerminal(
     wallet: string,
@@ -69,19 +70,21 @@ export interface TradingParts {
   readonly terminalOrders: TerminalOrders;
   readonly freshness: Freshness;
   readonly db: Database;
-  /** What every wallet may have at once. */
+  /** Limits of every wallet. */
   readonly limits: Limits;
 }
 
-const ENDING_TIMEOUT_MS = 2_000;
+/** Time that a cancel waits for the market to answer, in ms. */
+const CANCEL_TIMEOUT_MS = 2_000;
 
+/** Places and cancels the orders of traders. */
 export class Trading {
   constructor(private readonly parts: TradingParts) {}
 
   /**
-   * Places orders, each judged by itself, or with `atomic` all as one. With a `commandId` a repeat gives the same
-   * order ids and takes effect once; `resumed` says that an earlier run of it may have been cut off. Refuses
-   * `EMPTY_BATCH`, `BATCH_TOO_LARGE` and `SYSTEM_LOCKED`; throws `Unavailable`.
+   * Places orders, each by itself, or with `atomic` all or none. A repeat with the same `commandId` gets the same order
+   * ids and has no further effect; `resumed` says that an earlier run may have been cut off. Refuses `EMPTY_BATCH`,
+   * `BATCH_TOO_LARGE` and `SYSTEM_LOCKED`; throws `Unavailable`.
    */
   async place(
     trader: Trader,
@@ -95,17 +98,17 @@ export class Trading {
       const placed = await this.placedBefore(trader, orders, commandId);
       if (placed !== undefined) return placed;
     }
-    const judged = await this.judge(trader, orders, commandId);
-    const passed = judged.filter(isRequest);
-    const mayPlace = passed.length > 0 && !(atomic && judged.some(isRefusal));
+    const checked = await this.check(trader, orders, commandId);
+    const passed = checked.filter(isRequest);
+    const mayPlace = passed.length > 0 && !(atomic && checked.some(isRefusal));
     await refuseInMaintenance(this.parts.reference);
     const results = mayPlace ? await this.accept(trader, passed, atomic, commandId) : [];
-    return summarize(orders, merge(judged, results), atomic);
+    return summarize(orders, merge(checked, results), atomic);
   }
 
   /**
-   * What the run that was cut off had placed, if anything: the state of a market may have changed since, but not what
-   * was accepted. Whatever of the earlier run still waits in the ledger's mailbox is ahead of the question.
+   * Returns the answer of the run that was cut off, if it placed any order: markets may have changed since, but accepted
+   * orders stay accepted. The query waits in the ledger's mailbox behind all that the earlier run has sent.
    */
   private async placedBefore(
     { traderId, wallet }: Trader,
@@ -123,7 +126,7 @@ export class Trading {
       if (!accepted.has(orderId)) {
         return {
           code: "INVALID_REQUEST",
-          reason: "the order was refused when it was first sent; sign a new request to try again",
+          reason: "the order was refused when it was first sent; sign a new request to place it again",
         } as const;
       }
       return { accepted: { orderId, ...(clientId === undefined ? {} : { clientId }) }, repeated: false };
@@ -131,7 +134,7 @@ export class Trading {
     return summarize(orders, outcomes, false);
   }
 
-  /** Cancels orders by id and says what became of each. Throws `Unavailable` when that cannot be told in time. */
+  /** Cancels orders by id and returns the result of each. Throws `Unavailable` when the markets do not answer in time. */
   async cancel(
     trader: Trader,
     orderIds: readonly string[],
@@ -149,14 +152,14 @@ export class Trading {
     return { canceled, notCanceled };
   }
 
-  /** Cancels one order; its status after that, or `undefined` when the wallet has no such order. */
+  /** Cancels an order and returns its status after that, or `undefined` when the wallet has no such order. */
   async cancelOne(trader: Trader, orderId: string, commandId: string): Promise<OrderStatus | undefined> {
     return (await this.cancelEach(trader, [orderId], commandId)).get(orderId)?.status;
   }
 
   /**
-   * Cancels all of the wallet's orders in a scope; how many cancels were queued. Refuses `INVALID_QUERY` for a scope
-   * that names nothing, or things that do not belong together.
+   * Cancels all of the wallet's orders in a scope, and returns the number of cancels that are queued. Refuses
+   * `INVALID_QUERY` for a scope that names unknown things, or things that do not belong together.
    */
   async cancelAll(
     trader: Trader,
@@ -170,25 +173,25 @@ export class Trading {
     return (await sendToLedger(exchange, trader.traderId, command, "cancels", commandId)).queued.length;
   }
 
-  private async judge(
+  private async check(
     trader: Trader,
     orders: readonly PlaceOrder[],
     commandId: string,
   ): Promise<CheckedOrder[]> {
     const grid = await this.parts.reference.ticks();
     const markets = new Map<string, Promise<Market | undefined>>();
-    const judged = orders.map(async (order, index): Promise<CheckedOrder> => {
+    const checked = orders.map(async (order, index): Promise<CheckedOrder> => {
       const found = markets.get(order.outcomeId) ?? marketOf(this.parts.reference, order.outcomeId);
       markets.set(order.outcomeId, found);
       const market = await found;
-      const one = checkOrder(order, orderIdOf(commandId, index), market, grid);
-      if (!isRefusal(one) || market === undefined) return one;
-      return (await this.recall(trader, order, market)) ?? one;
+      const result = checkOrder(order, orderIdOf(commandId, index), market, grid);
+      if (!isRefusal(result) || market === undefined) return result;
+      return (await this.recall(trader, order, market)) ?? result;
     });
-    return Promise.all(judged);
+    return Promise.all(checked);
   }
 
-  /** An order that could not be placed any more may be the repeat of one that was: its answer is then the first one. */
+  /** Returns the first answer when a refused order repeats an accepted one by its `clientId`. */
   private async recall(
     { traderId, wallet }: Trader,
     order: PlaceOrder,
@@ -219,7 +222,7 @@ export class Trading {
     return (await sendToLedger(exchange, traderId, command, "placed", commandId)).results;
   }
 
-  /** Queues cancels and learns how each order ended. `byThis`: it was open, and is now canceled. */
+  /** Queues cancels and returns the status of each order. `byThis`: the order was open, and this cancel ended it. */
   private async cancelEach(
     trader: Trader,
     orderIds: readonly string[],
@@ -243,9 +246,11 @@ export class Trading {
   ): Promise<ReadonlyMap<string, OrderStatus>> {
     if (queued.length === 0) return new Map();
     const orderIds = queued.map(({ orderId }) => orderId);
-    const ends = await this.parts.terminalOrders.waitForTerminal(trader.wallet, orderIds, ENDING_TIMEOUT_MS);
+    const ends = await this.parts.terminalOrders.waitForTerminal(trader.wallet, orderIds, CANCEL_TIMEOUT_MS);
     if (ends.size < orderIds.length) {
-      throw new Unavailable("the cancel is queued, but its market has not answered in time");
+      throw new Unavailable(
+        "the cancel is queued, but its market has not answered in time; read the order later",
+      );
     }
     return new Map([...ends].map(([orderId, { status }]) => [orderId, status]));
   }
@@ -266,18 +271,21 @@ export class Trading {
       throw new Refused("INVALID_QUERY", message);
     };
     const place = scope.outcome === undefined ? undefined : await reference.outcome(scope.outcome);
-    if (scope.outcome !== undefined && place === undefined) refuse("outcome: there is no such outcome");
+    if (scope.outcome !== undefined && place === undefined)
+      refuse("outcome is not the outcomeId of any outcome; send one of the market's outcomes");
     if (place !== undefined && scope.market !== undefined && place.marketId !== scope.market) {
-      refuse("outcome does not belong to market; leave one of them out");
+      refuse("outcome does not belong to market; leave one of the two out");
     }
     const marketId = scope.market ?? place?.marketId;
     const market = marketId === undefined ? undefined : await reference.market(marketId);
-    if (marketId !== undefined && market === undefined) refuse("market: there is no such market");
+    if (marketId !== undefined && market === undefined)
+      refuse("market is not the marketId of any market; send one from the catalog");
     if (scope.event !== undefined && market !== undefined && market.event.eventId !== scope.event) {
-      refuse("market does not belong to event; leave one of them out");
+      refuse("market does not belong to event; leave one of the two out");
     }
     const ofEvent = scope.event === undefined ? undefined : await reference.marketIdsOf(scope.event);
-    if (scope.event !== undefined && ofEvent === undefined) refuse("event: there is no such event");
+    if (scope.event !== undefined && ofEvent === undefined)
+      refuse("event is not the eventId of any event; send one from the catalog");
     return {
       marketIds: marketId === undefined ? ofEvent : [marketId],
       outcome: place,
@@ -286,7 +294,7 @@ export class Trading {
   }
 }
 
-/** The ids of a request's orders follow from its identity, so a repeat makes the same ones. */
+/** Returns the id of an order of a request, made of the identity of the request, so that a repeat makes the same one. */
 function orderIdOf(commandId: string, index: number): string {
   return idFrom(commandId, `order ${index}`);
 }

@@ -274,7 +274,7 @@ describe("the operator", function () {
       {
         index: 1,
         outcomeId: outcomes[0],
-        reason: "price 0.501 is not on the tick table; take the nearest that is",
+        reason: "price 0.501 is not on the tick table; send the nearest price that is",
       },
     ]);
     expect(await codeOf(rest.placeOrders([good, bad], true))).to.equal("400 INVALID_PRICE");
