@@ -87,7 +87,7 @@ export function route<A extends Access, Query, Body, Answer>(
   entry: Entry<A, Query, Body, Answer>,
 ): Route {
   const [, method = "", path = ""] = LINE.exec(line) ?? [];
-  if (path === "") throw new Error(`"${line}" is not a method and a path`);
+  if (path === "") throw new Error(`the line "${line}" of a route is not a method and a path`);
   return {
     method: method.toLowerCase() as Route["method"],
     path,
@@ -102,6 +102,6 @@ export function route<A extends Access, Query, Body, Answer>(
     headers: entry.headers,
     docs: entry.docs,
     // The type of the call is erased here: `serve` builds each call from the same access, query and body.
-    run: (call) => entry.run(call as Call<CallerOf<A>, Query, Body>),
+    run: (call) => entry.run(call),
   };
 }

@@ -1,4 +1,4 @@
-/** Serves a route: admission, shape, endpoint, answer, in this order. */
+/** Serves routes: admits the request, reads its query and body, runs the route and sends the answer, in this order. */
 
 import type { Request, RequestHandler, Response } from "express";
 import { z } from "zod";
@@ -35,10 +35,10 @@ function pathId(req: Request, name: string): string {
   if (typeof value !== "string") throw new Error(`the route has no parameter ${name}`);
   if (LOWER_UUID.test(value)) return value;
   if (LOWER_UUID.test(value.toLowerCase())) throw new Refused("ROUTE_NOT_FOUND");
-  throw new Refused("INVALID_REQUEST", `${name} in the path must be a uuid`);
+  throw new Refused("INVALID_REQUEST", `${name} in the path is not a uuid; send the id as it was answered`);
 }
 
-/** Returns the handler of a route. `checkAnswers` holds every answer against its schema. */
+/** Returns the handler of a route. `checkAnswers` checks every answer against its schema. */
 export function serve(route: Route, admission: Admission, checkAnswers: boolean): RequestHandler {
   const run = async (
     req: Request,
@@ -57,10 +57,13 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
   };
 
   /** Runs a request for the first time. The answer is stored before it is sent, so a client can always get it again. */
-  const runFirst = async (first: FirstRun, work: () => Promise<Reply<unknown>>): Promise<Reply<unknown>> => {
+  const runFirst = async (
+    first: FirstRun,
+    runOnce: () => Promise<Reply<unknown>>,
+  ): Promise<Reply<unknown>> => {
     let answer: Reply<unknown>;
     try {
-      answer = await work();
+      answer = await runOnce();
     } catch (error) {
       await first.fail(error);
       throw error;
@@ -82,8 +85,8 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
         return;
       }
     }
-    const work = (): Promise<Reply<unknown>> => run(req, incoming, admitted);
-    send(res, await (attempt?.kind === "first" ? runFirst(attempt.first, work) : work()), route.status);
+    const runOnce = (): Promise<Reply<unknown>> => run(req, incoming, admitted);
+    send(res, await (attempt?.kind === "first" ? runFirst(attempt.first, runOnce) : runOnce()), route.status);
   };
 }
 
