@@ -1,6 +1,6 @@
 /**
- * The AsyncAPI 3 document of the stream (contract section 6), made of the very shapes that requests are read by and
- * that frames are held against in the tests.
+ * Builds the AsyncAPI 3 document of the stream (contract section 6) from the shapes that validate requests, and from the
+ * shapes against which the tests check frames.
  */
 
 import { z } from "zod";
@@ -13,34 +13,42 @@ import { MAX_BATCH } from "../../actors/limits.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What a verb is for, and the frame that answers it. */
+/** Summary of each verb, and the frame that answers it. */
 const VERB_NOTES: Readonly<Record<Verb, { readonly summary: string; readonly reply: ReplyName }>> = {
   subscribe: {
-    summary: "Watch markets, events and the own orders and positions, or go on `since` the last seqs",
+    summary:
+      "Subscribe to markets, events and your own orders and positions; with `since`, resume after the last seqs",
     reply: "Subscribed",
   },
   unsubscribe: {
-    summary: "Stop watching subjects: `market:<id>`, `event:<id>`, `PRIVATE`",
+    summary: "Unsubscribe from subjects: `market:<id>`, `event:<id>` or `PRIVATE`",
     reply: "Unsubscribed",
   },
-  snapshot: { summary: "As subscribe, but changes nothing", reply: "Snapshot" },
-  status: { summary: "What is watched, and the tokens left", reply: "Status" },
+  snapshot: { summary: "Read the snapshot of a selection without subscribing", reply: "Snapshot" },
+  status: { summary: "Read your subscriptions and the tokens left", reply: "Status" },
   query_markets: {
-    summary: "A page of markets, by the filters of GET /v3/catalog/markets",
+    summary: "Read a page of markets, with the filters of GET /v3/catalog/markets",
     reply: "Markets",
   },
-  query_events: { summary: "A page of events, by the filters of GET /v3/catalog/events", reply: "Events" },
+  query_events: {
+    summary: "Read a page of events, with the filters of GET /v3/catalog/events",
+    reply: "Events",
+  },
   place: {
-    summary: `Place up to ${MAX_BATCH} orders, with the rules of POST /v3/orders/batch`,
+    summary: `Place up to ${MAX_BATCH} orders, with the checks of POST /v3/orders/batch`,
     reply: "Placed",
   },
   cancel: { summary: `Cancel up to ${MAX_BATCH} orders`, reply: "Canceled" },
-  cancel_all: { summary: "Cancel all of the wallet's orders in a scope", reply: "CanceledAll" },
+  cancel_all: { summary: "Cancel all orders of the wallet within a scope", reply: "CanceledAll" },
   safety: {
-    summary: "Cancel all of the wallet's orders when this connection, or its gateway, goes",
+    summary:
+      "Choose whether all orders of the wallet are canceled when this connection closes or its gateway dies",
     reply: "SafetySet",
   },
-  fault: { summary: "Sandbox only: let this connection lose, stall or storm", reply: "FaultSet" },
+  fault: {
+    summary: "Sandbox only: make this connection lose frames, stall, or receive a storm of lifecycle changes",
+    reply: "FaultSet",
+  },
 };
 
 const REPLIES = {
@@ -58,10 +66,10 @@ const REPLIES = {
 } as const;
 type ReplyName = keyof typeof REPLIES;
 
-/** What a gateway sends unasked. */
+/** Frames that a gateway sends without a request. */
 const PUSHED = { Delta: frames.Delta, Heartbeat: frames.Heartbeat, Appeared: frames.Appeared } as const;
 
-/** Shapes within others that are worth a name. */
+/** Shapes inside others that get a name of their own. */
 const PARTS = {
   MarketBatches: frames.MarketBatches,
   MarketSnapshot: frames.MarketSnapshot,
@@ -125,22 +133,31 @@ const EXAMPLES: Readonly<Record<string, readonly Json[]>> = {
   Error: [{ nonce: 2, code: "INVALID_PRICE", message: "price 0.6651 is not on the tick table" }],
 };
 
-const ABOUT = `Requests are \`{ "nonce": n, "<verb>": ... }\` with nonces that rise from 1; a frame with a nonce answers
-that request. Batches carry a \`seq\` per market, channel and currency, or per subaccount for the own ones: the first
-after a snapshot is the next one, without a gap, and seqs survive restarts. At most 64 KiB a request and 50 requests a
-second; text only.
+const ABOUT = `A request is \`{ "nonce": n, "<verb>": payload }\`. Nonces start at 1 and rise. A frame with a nonce answers
+the request that had it.
 
-Closed with 1008: \`SLOW_CONSUMER\`, \`RATE_LIMIT_EXCEEDED\`, \`KEY_REVOKED\`, \`KEY_EXPIRED\`, \`SESSION_ENDED\`, or the
-code of an account or location that may not trade. 1012: begin again at once. 1009: too large. 1003: binary.`;
+Batches carry a \`seq\`, counted per market, channel and currency, and for private channels per subaccount and channel.
+The first batch after a snapshot carries the next \`seq\`, without a gap. Seqs survive restarts and fail-overs.
 
-/** Where the stream is reached. */
+Messages are text, at most 64 KiB each and at most 50 a second.
+
+The server closes a socket with one of these codes:
+
+- 1008: \`SLOW_CONSUMER\`, \`RATE_LIMIT_EXCEEDED\`, \`KEY_REVOKED\`, \`KEY_EXPIRED\`, \`SESSION_ENDED\`, or the code of an
+  account or a location that may not trade
+- 1012: the server restarts or lost continuity; reconnect at once
+- 1009: the message is too large
+- 1003: the message is binary
+- 1007: the message is not UTF-8`;
+
+/** Address of the stream. */
 export interface StreamAddress {
   /** Host name and port. */
   readonly host: string;
   readonly secure: boolean;
 }
 
-/** The document; `sandbox` says whether clients may order faults. It is put together when it is first asked for. */
+/** Returns the document for an address; it has the verb `fault` only in a sandbox. Built at the first request. */
 export function asyncApi(options: {
   readonly brand: string;
   readonly sandbox: boolean;
@@ -195,16 +212,16 @@ function describe({ brand, sandbox }: Parameters<typeof asyncApi>[0]): Json {
           },
         ]),
       ),
-      tell: {
+      sendDeltas: {
         action: "send",
         channel,
-        summary: "What changes of what is watched",
+        summary: "Deltas of your subscriptions, and snapshots of new markets in subscribed events",
         messages: [message("Delta"), message("Appeared")],
       },
-      beat: {
+      sendHeartbeats: {
         action: "send",
         channel,
-        summary: "Every 15 s, the last seq of everything watched, and checksums of books",
+        summary: "Every 15 s: the last seq of every subscribed channel, with checksums of books",
         messages: [message("Heartbeat")],
       },
     },
@@ -225,20 +242,20 @@ function describe({ brand, sandbox }: Parameters<typeof asyncApi>[0]): Json {
           type: "httpApiKey",
           in: "header",
           name: `${brand}-Signature`,
-          description: `With ${brand}-Key-Id and ${brand}-Timestamp, as any signed GET`,
+          description: `Signature of the upgrade, with ${brand}-Key-Id and ${brand}-Timestamp, as of any signed GET`,
         },
         ticket: {
           type: "httpApiKey",
           in: "query",
           name: "ticket",
-          description: "For browsers: of POST /v3/ws/tickets, good once within 30 s",
+          description: "For browsers: a ticket from POST /v3/ws/tickets, valid once and for 30 s",
         },
       },
     },
   };
 }
 
-/** A request as it is read; where the bridge leaves a part to the routes, with what those take. */
+/** Returns the shape of a request. Parts that the REST routes validate have the shapes of those routes. */
 function requestOf(verb: Verb): z.ZodType {
   const payloads: Partial<Record<Verb, z.ZodType>> = {
     place: VERBS.place.extend({ orders: z.array(PlaceOrder).min(1).max(MAX_BATCH) }),
@@ -248,7 +265,7 @@ function requestOf(verb: Verb): z.ZodType {
   return z.strictObject({ nonce: z.int().min(1), [verb]: payloads[verb] ?? VERBS[verb] });
 }
 
-/** The parameters of a query in JSON: numbers may be numbers, and lists lists. */
+/** Returns the shape of query parameters in JSON, where numbers may be numbers and lists may be arrays. */
 function filtersOf(query: z.ZodObject): z.ZodType {
   const value = z.union([z.string(), z.number(), z.array(z.string())]).optional();
   return z.strictObject(Object.fromEntries(Object.keys(query.shape).map((name) => [name, value])));

@@ -1,6 +1,6 @@
 /**
- * Who opens a socket: a signer, as of any GET, or the bearer of a one-use ticket; and whether they may (contract
- * sections 5 and 6).
+ * Authenticates and admits the caller of a websocket upgrade, who signs it or presents a one-use ticket (contract
+ * section 6.1).
  */
 
 import type { IncomingMessage } from "node:http";
@@ -17,26 +17,28 @@ import { readQuery } from "../edge/query.js";
 import type { SignedRequest } from "../auth/signatures.js";
 import { readTarget } from "../edge/target.js";
 
+/** Everything the admission of an upgrade depends on. */
 export interface StreamCallerParts extends AdmissionParts {
   readonly tickets: Pick<Tickets, "redeem">;
-  /** Web pages of these origins may open sockets, besides those that come from this very host. */
+  /** Origins whose web pages may open sockets, besides the origin of this host. */
   readonly origins: readonly string[];
-  /** The caller's address, by the same rule as for requests. */
+  /** Returns the address of the caller, by the same rule as for requests. */
   readonly addressOf: (request: IncomingMessage) => string;
 }
 
+/** Path of the stream. */
 export const STREAM_PATH = "/v3/ws";
-/** What an upgrade costs in the `stream` bucket. */
+/** Cost of an upgrade in tokens of the `stream` bucket (contract section 6.5). */
 const UPGRADE_COST = 32;
 
 const StreamTicket = z.object({
   keyId: z.string(),
   session: z.object({ sessionId: z.string(), expiresAt: z.number() }).optional(),
 });
-/** What a ticket stands for: a key, and the web session that it was given to, if it was one. */
+/** Content of a ticket: the key it opens a socket for, and the web session that requested it, if one did. */
 export type StreamTicket = z.infer<typeof StreamTicket>;
 
-/** Identifies and charges the caller of an upgrade, or throws `Refused`. */
+/** Authenticates, charges and checks the caller of an upgrade. Throws `Refused`. */
 export async function admitStreamCaller(request: IncomingMessage, parts: StreamCallerParts): Promise<Caller> {
   const target = readTarget(request.url ?? "");
   if (target?.path !== STREAM_PATH || request.method !== "GET") throw new Refused("ROUTE_NOT_FOUND");
@@ -57,7 +59,10 @@ export async function admitStreamCaller(request: IncomingMessage, parts: StreamC
   const { scope, subaccountId: wallet, traderId, keyId, expiresTs: expiresAt } = key;
   parts.keyUse.note(keyId, receivedMs);
   if ((scope !== "trading" && scope !== "trading::read") || wallet === undefined) {
-    throw new Refused("SCOPE_REJECTED", "the stream takes trading and trading::read keys");
+    throw new Refused(
+      "SCOPE_REJECTED",
+      "the stream accepts keys with the scope trading or trading::read; use one of those",
+    );
   }
   const charge = await parts.throttle.charge(keyId, "stream", UPGRADE_COST);
   if (!charge.granted) {
@@ -68,6 +73,7 @@ export async function admitStreamCaller(request: IncomingMessage, parts: StreamC
   return { keyId, traderId, wallet, scope, address, expiresAt, session };
 }
 
+/** Returns the live key of a signature or a ticket. Throws `Refused`. */
 async function identify(
   request: SignedRequest,
   parts: StreamCallerParts,
@@ -84,10 +90,10 @@ async function identify(
   const [other] = Object.keys(others);
   if (other !== undefined)
     throw new Refused("INVALID_QUERY", `${other} is not a query parameter of this route; leave it out`);
-  const meaning = ticket === undefined ? undefined : await tickets.redeem(ticket);
-  if (meaning === undefined)
+  const content = ticket === undefined ? undefined : await tickets.redeem(ticket);
+  if (content === undefined)
     throw new Refused("UNAUTHENTICATED", "the ticket is unknown, used or expired; get a new one");
-  const { keyId, session } = StreamTicket.parse(JSON.parse(meaning));
+  const { keyId, session } = StreamTicket.parse(JSON.parse(content));
   const key = await parts.reference.find(keyId);
   const { receivedMs } = request;
   const ended =
@@ -98,18 +104,21 @@ async function identify(
   if (ended)
     throw new Refused(
       "UNAUTHENTICATED",
-      "what the ticket was given to has ended; sign in again, or use a live key",
+      "the key or the web session of the ticket has ended; sign in again or use a live key",
     );
   return { key, session };
 }
 
 /**
- * A browser always says which page opens a socket, and lets any page do it: the pages of this host and the allowed
- * ones may. Other programs say nothing, or what they like, and need a signature.
+ * Throws `Refused` for web pages of other origins. Browsers send the origin of the page, and let any page open a socket.
+ * Other programs may send any origin or none; they need a signature or a ticket.
  */
 function refuseOrigin(request: IncomingMessage, allowed: readonly string[]): void {
   const { origin, host } = request.headers;
   if (origin === undefined || allowed.includes(origin)) return;
   if (URL.canParse(origin) && new URL(origin).host === host) return;
-  throw new Refused("FORBIDDEN", "pages of this origin may not open the stream");
+  throw new Refused(
+    "FORBIDDEN",
+    "pages of this origin may not open the stream; the operator allows origins with WS_ORIGINS",
+  );
 }

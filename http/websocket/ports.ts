@@ -1,5 +1,6 @@
-/** What the websocket bridge asks of the gateway: trading with the REST checks, the catalog, its pages. */
+/** Ports of the websocket bridge, implemented by the gateway: trading with the REST checks, the catalog, its pages. */
 
+import { unreachable } from "../../actors/unreachable.js";
 import { Unavailable } from "../../stream/log/ports.js";
 import type {
   Caller,
@@ -21,13 +22,14 @@ import { EventsQuery, MarketsQuery } from "../surface-a/schemas/catalog.js";
 import { BatchCancel, BatchPlace } from "../surface-a/schemas/orders.js";
 import type { Trading } from "../trading/trading.js";
 
+/** Everything the ports depend on. */
 export interface StreamPortParts {
   readonly reference: Reference;
   readonly trading: Trading;
   readonly locations: Locations;
 }
 
-/** Turns refusals into values; what cannot be reached stays an exception, which the bridge answers by itself. */
+/** Returns refusals as values. Throws `Unavailable` when a part of the exchange cannot be reached. */
 async function answered<Answer>(work: () => Promise<Answer>): Promise<Answer | StreamRefused> {
   try {
     return await work();
@@ -39,11 +41,12 @@ async function answered<Answer>(work: () => Promise<Answer>): Promise<Answer | S
   }
 }
 
-/** Placing and canceling for a socket, with the checks of the REST routes but for the throttle. */
+/** Places and cancels for a socket, with the checks of the REST routes except throttling. */
 export function streamTrading({ reference, trading, locations }: StreamPortParts): StreamTrading {
-  const standing = async (caller: Caller, purpose: "placing" | "canceling"): Promise<void> => {
+  const checkCaller = async (caller: Caller, purpose: "placing" | "canceling"): Promise<void> => {
     const key = await reference.find(caller.keyId);
-    if (key === undefined) throw new Refused("SIGNATURE_REJECTED", "the key is not live any more");
+    if (key === undefined)
+      throw new Refused("SIGNATURE_REJECTED", "the key has been revoked or has expired; use a live key");
     if (key.scope !== "trading") throw new Refused("SCOPE_REJECTED");
     refuseInactive(key.state, purpose === "canceling");
     if (purpose === "canceling") return;
@@ -54,7 +57,7 @@ export function streamTrading({ reference, trading, locations }: StreamPortParts
   return {
     place: (caller, orders, atomic) =>
       answered(async (): Promise<PlaceAnswer> => {
-        await standing(caller, "placing");
+        await checkCaller(caller, "placing");
         const body = readAs(BatchPlace, { orders, atomic }, "field", "INVALID_BODY");
         const placed = await trading.place(caller, body.orders, atomic);
         switch (placed.kind) {
@@ -73,25 +76,25 @@ export function streamTrading({ reference, trading, locations }: StreamPortParts
               rejected: placed.rejected,
             };
           default:
-            return placed satisfies never;
+            return unreachable(placed);
         }
       }),
     cancel: (caller, orderIds) =>
       answered(async () => {
-        await standing(caller, "canceling");
+        await checkCaller(caller, "canceling");
         const body = readAs(BatchCancel, { orderIds }, "field", "INVALID_BODY");
         return { ok: true as const, ...(await trading.cancel(caller, body.orderIds)) };
       }),
     cancelAll: (caller, filter, reason) =>
       answered(async () => {
-        // A socket that is gone takes its orders with it, whatever has become of its key.
-        if (reason === undefined) await standing(caller, "canceling");
+        // Cancel on disconnect must work even when the key of the closed socket has ended.
+        if (reason === undefined) await checkCaller(caller, "canceling");
         return { ok: true as const, canceled: await trading.cancelAll(caller, filter, undefined, reason) };
       }),
   };
 }
 
-/** Markets by their identity, from the gateway's cache. */
+/** Serves the identity of markets from the cache of the gateway. */
 export function streamCatalog(reference: Reference): Catalog {
   return {
     market: async (marketId) => {
@@ -105,7 +108,7 @@ export function streamCatalog(reference: Reference): Catalog {
   };
 }
 
-/** Filters of a JSON request as the query of the REST lists: numbers as digits, lists with commas. */
+/** Converts filters of a JSON request to a query of the REST lists: numbers to digits, arrays to comma-separated lists. */
 function asQuery(filters: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(filters).map(([name, value]) => {
@@ -115,7 +118,7 @@ function asQuery(filters: Readonly<Record<string, unknown>>): Record<string, unk
   );
 }
 
-/** Pages of the catalog for sockets. */
+/** Serves pages of the catalog to sockets. */
 export function streamQueries(catalog: ReturnType<typeof catalogPages>): Queries {
   const page = (
     work: () => Promise<{ items: readonly unknown[]; next?: string | undefined }>,

@@ -26,14 +26,14 @@ interface Reference {
 const ADDRESS = { host: "127.0.0.1:8080", secure: false };
 const document = asyncApi({ brand: "Svc", sandbox: true })(ADDRESS) as unknown as Document;
 
-/** The messages of the document as validators. */
+/** Compiles the messages of the document to validators. */
 function validators({ components }: Document): (name: string) => ValidateFunction {
   const ajv = new Ajv({ strict: false, validateFormats: false });
   ajv.addSchema({ $id: "document", components });
   return (name) => ajv.compile({ $ref: `document#/components/schemas/${name}` });
 }
 
-/** Every `$ref` in the document. */
+/** Returns every `$ref` in the document. */
 function references(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]) =>
@@ -44,7 +44,7 @@ function references(value: unknown): string[] {
 const lastOf = (ref: string): string => ref.split("/").at(-1) ?? "";
 
 describe("the AsyncAPI document", () => {
-  it("is what the schema of AsyncAPI 3.0.0 asks for", () => {
+  it("conforms to the schema of AsyncAPI 3.0.0", () => {
     const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });
     const validate = ajv.compile(asyncApiSpecs.schemasWithoutId["3.0.0"] as Json);
     validate(document);
@@ -52,7 +52,7 @@ describe("the AsyncAPI document", () => {
     expect(validate({ ...document, channels: [] })).to.equal(false);
   });
 
-  it("refers to nothing that it lacks, and leaves nothing unused", () => {
+  it("has no dangling reference and no unused component", () => {
     const refs = new Set(references(document));
     for (const ref of refs) {
       const found = ref
@@ -69,7 +69,7 @@ describe("the AsyncAPI document", () => {
     }
   });
 
-  it("has an operation for every verb, faults only in a sandbox, and examples that are what they stand for", () => {
+  it("has an operation for every verb, faults only in a sandbox, and valid examples", () => {
     const verbs = [
       "subscribe",
       "unsubscribe",
@@ -82,9 +82,18 @@ describe("the AsyncAPI document", () => {
       "cancel_all",
       "safety",
     ];
-    expect(Object.keys(document.operations)).to.have.members([...verbs, "fault", "tell", "beat"]);
+    expect(Object.keys(document.operations)).to.have.members([
+      ...verbs,
+      "fault",
+      "sendDeltas",
+      "sendHeartbeats",
+    ]);
     const production = asyncApi({ brand: "Acme", sandbox: false })({ host: "h", secure: true });
-    expect(Object.keys(production["operations"] as Json)).to.have.members([...verbs, "tell", "beat"]);
+    expect(Object.keys(production["operations"] as Json)).to.have.members([
+      ...verbs,
+      "sendDeltas",
+      "sendHeartbeats",
+    ]);
     expect(JSON.stringify(production)).to.include("Acme-Signature").and.to.include('"wss"');
     const validatorOf = validators(document);
     let examples = 0;
@@ -97,7 +106,7 @@ describe("the AsyncAPI document", () => {
     expect(examples).to.be.above(4);
   });
 
-  it("fits what is asked and what is sent", async () => {
+  it("describes the requests and frames of a real session", async () => {
     const [ann = "", bob = ""] = ids(2);
     const exchange = new TestExchange();
     for (const traderId of [ann, bob]) exchange.fund(traderId);
@@ -136,13 +145,13 @@ describe("the AsyncAPI document", () => {
     await ask("safety", { cancelOnDisconnect: true });
     await ask("unsubscribe", [`market:${marketId}`, `event:${eventId}`, "PRIVATE"]);
     await ask("fault", { dropFrames: 0.5 });
-    const told = [
-      ...(document.operations["tell"]?.messages ?? []),
-      ...(document.operations["beat"]?.messages ?? []),
+    const kinds = [
+      ...(document.operations["sendDeltas"]?.messages ?? []),
+      ...(document.operations["sendHeartbeats"]?.messages ?? []),
     ];
     const pushed = client.frames.filter((frame) => frame["nonce"] === undefined);
     for (const frame of pushed) {
-      const matching = told.map(({ $ref }) => lastOf($ref)).filter((kind) => validatorOf(kind)(frame));
+      const matching = kinds.map(({ $ref }) => lastOf($ref)).filter((kind) => validatorOf(kind)(frame));
       expect(matching, JSON.stringify(frame)).to.have.length(1);
     }
     expect([...answered]).to.include.members(["snapshot Snapshot", "snapshot Error", "query_events Error"]);
@@ -160,7 +169,7 @@ describe("GET /asyncapi.json", function () {
   });
   after(() => stack.stop());
 
-  it("is the document, for the gateway that was asked", async () => {
+  it("returns the document with the address of the gateway", async () => {
     const response = await fetch(`${stack.url}/asyncapi.json`);
     expect(response.status).to.equal(200);
     const served = (await response.json()) as Document;

@@ -6,7 +6,7 @@ import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
 import { type Client, openStream } from "../../stream/ws/client.js";
 
-describe("what the stream costs", function () {
+describe("costs of the stream", function () {
   this.timeout(60_000);
   let stack: Stack;
   let trader: TestTrader;
@@ -33,17 +33,17 @@ describe("what the stream costs", function () {
     return client;
   }
 
-  /** What something takes out of the `stream` bucket, which gains four tokens a second meanwhile. */
-  async function costOf(work: () => Promise<unknown>): Promise<(cost: number) => void> {
+  /** Measures the tokens that a task takes from the `stream` bucket, which refills by four a second. Returns a check. */
+  async function costOf(task: () => Promise<unknown>): Promise<(cost: number) => void> {
     const began = Date.now();
     const before = (await rest.limits()).stream.remaining;
-    await work();
+    await task();
     const spent = before - (await rest.limits()).stream.remaining;
     const gained = Math.ceil(((Date.now() - began) * 4) / 1_000);
     return (cost) => expect(spent).to.be.within(cost - gained - 1, cost);
   }
 
-  it("is charged to the key, as the contract has it", async () => {
+  it("are charged to the key, as the contract states them", async () => {
     const { marketId, eventId } = await newMarket(stack);
     const [client, other] = [await open(0), await open(1)];
     const market = `market:${marketId}`;
@@ -62,7 +62,7 @@ describe("what the stream costs", function () {
     (await costOf(() => client.request("safety", { cancelOnDisconnect: false })))(0);
   });
 
-  it("refuses what is not there, before the upgrade and after it", async () => {
+  it("are refused when the bucket has too few tokens, before the upgrade and after it", async () => {
     const first = await open();
     for (let i = 1; i < 15; i += 1) await open(i % 2);
     const { marketId } = await newMarket(stack);

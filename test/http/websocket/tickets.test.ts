@@ -26,17 +26,17 @@ describe("tickets for the stream", function () {
     await stack.stop();
   });
 
-  const asked: Raw = { method: "POST", target: "/v3/ws/tickets" };
+  const ticketRequest: Raw = { method: "POST", target: "/v3/ws/tickets" };
   const bySession = (body: object | undefined, token = bearer): Promise<Answer> => {
     const Authorization = `Bearer ${token}`;
-    if (body === undefined) return send(stack.url, { ...asked, headers: { Authorization } });
+    if (body === undefined) return send(stack.url, { ...ticketRequest, headers: { Authorization } });
     const headers = { Authorization, "Content-Type": "application/json" };
-    return send(stack.url, { ...asked, headers, body: JSON.stringify(body) });
+    return send(stack.url, { ...ticketRequest, headers, body: JSON.stringify(body) });
   };
-  const said = ({ status, json }: Answer): string => `${status} ${String(json["code"])}`;
+  const statusAndCode = ({ status, json }: Answer): string => `${status} ${String(json["code"])}`;
 
-  /** Opens a socket: 101, or the status and the code of the refusal. */
-  function enter(ticket: unknown, options: { url?: string; origin?: string } = {}): Promise<string> {
+  /** Opens a socket. Returns 101, or the status and the code of the refusal. */
+  function openSocket(ticket: unknown, options: { url?: string; origin?: string } = {}): Promise<string> {
     const { url = stack.url, ...rest } = options;
     const socket = new WebSocket(`${url.replace("http", "ws")}/v3/ws?ticket=${String(ticket)}`, rest);
     sockets.push(socket);
@@ -64,45 +64,48 @@ describe("tickets for the stream", function () {
     });
   }
 
-  it("are given to trading keys, for themselves, with a body or without", async () => {
+  it("are issued to trading keys for themselves, with a body or without", async () => {
     const began = Date.now();
-    const { status, json, headers } = await send(stack.url, signed(trader.trading, asked));
+    const { status, json, headers } = await send(stack.url, signed(trader.trading, ticketRequest));
     expect(status).to.equal(200);
     expect(json).to.have.keys("ticket", "expiresAt");
     expect(json["expiresAt"]).to.be.within(began + 30_000, Date.now() + 30_000);
     expect(headers.get("cache-control")).to.equal("no-store");
-    expect(await enter(json["ticket"])).to.equal("101");
+    expect(await openSocket(json["ticket"])).to.equal("101");
     const { keyId } = trader.trading.key;
-    const empty = await send(stack.url, signed(trader.trading, { ...asked, body: "{}" }));
+    const empty = await send(stack.url, signed(trader.trading, { ...ticketRequest, body: "{}" }));
     const named = await send(
       stack.url,
-      signed(trader.trading, { ...asked, body: JSON.stringify({ keyId }) }),
+      signed(trader.trading, { ...ticketRequest, body: JSON.stringify({ keyId }) }),
     );
-    for (const { json: made } of [empty, named]) expect(await enter(made["ticket"])).to.equal("101");
+    for (const { json: made } of [empty, named]) expect(await openSocket(made["ticket"])).to.equal("101");
     const other = JSON.stringify({ keyId: trader.management.key.keyId });
-    expect(said(await send(stack.url, signed(trader.trading, { ...asked, body: other })))).to.equal(
-      "400 INVALID_BODY",
+    expect(
+      statusAndCode(await send(stack.url, signed(trader.trading, { ...ticketRequest, body: other }))),
+    ).to.equal("400 INVALID_BODY");
+    expect(statusAndCode(await send(stack.url, signed(trader.management, ticketRequest)))).to.equal(
+      "403 SIGNATURE_REJECTED",
     );
-    expect(said(await send(stack.url, signed(trader.management, asked)))).to.equal("403 SIGNATURE_REJECTED");
   });
 
-  it("are good once, across gateways", async () => {
+  it("open one socket, across gateways", async () => {
     const { json } = await bySession(undefined);
     const tries = [0, 1, 0, 1, 0, 1].map((gateway) =>
-      enter(json["ticket"], { url: stack.urls[gateway] ?? "" }),
+      openSocket(json["ticket"], { url: stack.urls[gateway] ?? "" }),
     );
     expect((await Promise.all(tries)).sort()).to.deep.equal([
       "101",
       ...Array<string>(5).fill("401 UNAUTHENTICATED"),
     ]);
-    for (const wrong of ["", "x", "A".repeat(43)]) expect(await enter(wrong)).to.equal("401 UNAUTHENTICATED");
-    expect(await enter(`${"A".repeat(43)}&x=1`)).to.equal("400 INVALID_QUERY");
+    for (const wrong of ["", "x", "A".repeat(43)])
+      expect(await openSocket(wrong)).to.equal("401 UNAUTHENTICATED");
+    expect(await openSocket(`${"A".repeat(43)}&x=1`)).to.equal("400 INVALID_QUERY");
   });
 
-  it("let a session trade by the key of the subaccount it names", async () => {
+  it("let a web session trade with the key of the subaccount that it names", async () => {
     const { outcomes } = await newMarket(stack);
     const { keyId } = trader.trading.key;
-    expect(await enter((await bySession({ keyId })).json["ticket"])).to.equal("101");
+    expect(await openSocket((await bySession({ keyId })).json["ticket"])).to.equal("101");
     const order = { outcomeId: outcomes[0], price: "0.500", qty: 1, tif: "GTC" };
     expect(await ask(sockets.at(-1), { nonce: 1, place: { orders: [order] } })).to.have.property("placed");
     expect(await ask(sockets.at(-1), { nonce: 2, cancel_all: {} })).to.deep.equal({
@@ -117,49 +120,52 @@ describe("tickets for the stream", function () {
       algorithm: "Ed25519",
       scope: "trading::read",
     });
-    expect(await enter((await bySession({ keyId: readId })).json["ticket"])).to.equal("101");
+    expect(await openSocket((await bySession({ keyId: readId })).json["ticket"])).to.equal("101");
     expect(await ask(sockets.at(-1), { nonce: 1, place: { orders: [order] } })).to.include({
       code: "SIGNATURE_REJECTED",
     });
   });
 
-  it("need a key that is one's own and reaches a subaccount", async () => {
+  it("need a key of the same trader that reaches a subaccount", async () => {
     const other = await newTrader(stack);
-    expect(said(await bySession({ keyId: other.trading.key.keyId }))).to.equal("404 KEY_NOT_FOUND");
-    expect(said(await bySession({ keyId: trader.management.key.keyId }))).to.equal(
+    expect(statusAndCode(await bySession({ keyId: other.trading.key.keyId }))).to.equal("404 KEY_NOT_FOUND");
+    expect(statusAndCode(await bySession({ keyId: trader.management.key.keyId }))).to.equal(
       "400 NOT_A_SUBACCOUNT_KEY",
     );
-    expect(said(await bySession({ keyId: "me" }))).to.equal("400 INVALID_BODY");
-    expect(said(await bySession({ key: "me" }))).to.equal("400 INVALID_BODY");
+    expect(statusAndCode(await bySession({ keyId: "me" }))).to.equal("400 INVALID_BODY");
+    expect(statusAndCode(await bySession({ key: "me" }))).to.equal("400 INVALID_BODY");
     const manager = new RestClient(stack.connect(), new Signer(other.management.key, stack.brand));
     await manager.openSubaccount("second", generateKey().publicKey, "Ed25519");
     const token = await login(stack.url, other.account);
-    expect(said(await bySession({}, token))).to.equal("400 INVALID_BODY");
+    expect(statusAndCode(await bySession({}, token))).to.equal("400 INVALID_BODY");
     expect((await bySession({ keyId: other.trading.key.keyId }, token)).status).to.equal(200);
-    expect(said(await bySession({}, await stack.operatorToken()))).to.equal("403 FORBIDDEN");
+    expect(statusAndCode(await bySession({}, await stack.operatorToken()))).to.equal("403 FORBIDDEN");
   });
 
-  it("end with the key and with the session", async () => {
+  it("become invalid with the key and with the session", async () => {
     const other = await newTrader(stack);
     const token = await login(stack.url, other.account);
-    const [byKey, byPage] = [await send(stack.url, signed(other.trading, asked)), await bySession({}, token)];
+    const [byKey, byPage] = [
+      await send(stack.url, signed(other.trading, ticketRequest)),
+      await bySession({}, token),
+    ];
     await send(stack.url, {
       method: "DELETE",
       target: "/v3/session",
       headers: { Authorization: `Bearer ${token}` },
     });
-    expect(await enter(byPage.json["ticket"])).to.equal("401 UNAUTHENTICATED");
+    expect(await openSocket(byPage.json["ticket"])).to.equal("401 UNAUTHENTICATED");
     const target = `/v3/keys/${other.trading.key.keyId}`;
     await send(stack.url, signed(other.management, { method: "DELETE", target }));
-    expect(await enter(byKey.json["ticket"])).to.equal("401 UNAUTHENTICATED");
+    expect(await openSocket(byKey.json["ticket"])).to.equal("401 UNAUTHENTICATED");
   });
 
-  it("work from the pages of this host and of the allowed ones", async () => {
+  it("open sockets from pages of this host and of allowed origins", async () => {
     const origins = [PAGE, stack.url, "https://elsewhere.example.com", "null"];
     const results: string[] = [];
     for (const origin of origins) {
       const { json } = await bySession({});
-      results.push(await enter(json["ticket"], { origin }));
+      results.push(await openSocket(json["ticket"], { origin }));
     }
     expect(results).to.deep.equal(["101", "101", "403 FORBIDDEN", "403 FORBIDDEN"]);
   });
