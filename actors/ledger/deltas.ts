@@ -6,6 +6,7 @@
 import type { CancelReason, Currency, Order, RejectReason, Voids } from "../market/types.js";
 import type { Contracts, Millicents, Ticks } from "../units.js";
 import type { CollateralPolicy, TransactionKind, Transfer } from "./types.js";
+import { unreachable } from "../unreachable.js";
 
 /** A wallet exists from here on. */
 export interface WalletDelta {
@@ -162,3 +163,42 @@ export type LedgerDelta =
   | GroupDelta
   | PolicyDelta
   | TransferDelta;
+
+/** Who reads each kind of delta besides the fold and the tables: a market, the wallet's owner, or nobody. */
+export const LEDGER_DELTA_READERS = {
+  wallet: "nobody",
+  accepted: "market",
+  canceling: "market",
+  amending: "market",
+  order: "owner",
+  position: "owner",
+  entry: "nobody",
+  balance: "nobody",
+  deadman: "nobody",
+  group: "nobody",
+  policy: "nobody",
+  transfer: "nobody",
+} as const satisfies Readonly<Record<LedgerDelta["type"], "market" | "owner" | "nobody">>;
+
+type Readers = typeof LEDGER_DELTA_READERS;
+type ReadBy<Reader> = { [T in keyof Readers]: Readers[T] extends Reader ? T : never }[keyof Readers];
+
+/** The ledger's deltas that lead to a command for a market. */
+export type RequestDelta = Extract<LedgerDelta, { type: ReadBy<"market"> }>;
+/** The ledger's deltas that go out on a wallet's private channels. */
+export type PrivateDelta = Extract<LedgerDelta, { type: ReadBy<"owner"> }>;
+
+/** Returns true for a delta that leads to a command for a market. Throws on an unknown kind. */
+export function isRequest(delta: LedgerDelta): delta is RequestDelta {
+  return readerOf(delta) === "market";
+}
+
+/** Returns true for a delta of a private channel. Throws on an unknown kind. */
+export function isPrivate(delta: LedgerDelta): delta is PrivateDelta {
+  return readerOf(delta) === "owner";
+}
+
+function readerOf(delta: LedgerDelta): Readers[keyof Readers] {
+  if (!Object.hasOwn(LEDGER_DELTA_READERS, delta.type)) unreachable(delta as never);
+  return LEDGER_DELTA_READERS[delta.type];
+}

@@ -16,7 +16,7 @@ import {
 import type { MarketCommand } from "../market/commands.js";
 import { CURRENCIES } from "../market/types.js";
 import type { LedgerCommand, LedgerReply, LedgerReport } from "./commands.js";
-import type { AcceptedDelta, LedgerDelta } from "./deltas.js";
+import { isRequest, type LedgerDelta, type RequestDelta } from "./deltas.js";
 import { applyEffects } from "./effects.js";
 import { Emitter } from "./emitter.js";
 import { evolveLedger } from "./fold.js";
@@ -121,41 +121,24 @@ function report(state: LedgerState): LedgerReport {
 
 /** Orders, cancels and amendments go on to their markets, in the order they were accepted. */
 function route(_id: ActorId, batch: Batch<LedgerDelta>): readonly Outgoing[] {
-  const outgoing: Outgoing[] = [];
-  for (const delta of batch.deltas) {
-    switch (delta.type) {
-      case "accepted":
-        outgoing.push({ to: marketActor(delta.marketId), command: entering(delta) });
-        break;
-      case "canceling": {
-        const { marketId, orderIds, reason } = delta;
-        outgoing.push({ to: marketActor(marketId), command: { kind: "cancel", orderIds, reason } });
-        break;
-      }
-      case "amending": {
-        const { marketId, orderId, qty } = delta;
-        outgoing.push({ to: marketActor(marketId), command: { kind: "amend", orderId, qty } });
-        break;
-      }
-      case "wallet":
-      case "order":
-      case "position":
-      case "entry":
-      case "balance":
-      case "transfer":
-      case "deadman":
-      case "group":
-      case "policy":
-        break;
-      default:
-        unreachable(delta);
-    }
-  }
-  return outgoing;
+  return batch.deltas
+    .filter(isRequest)
+    .map((delta) => ({ to: marketActor(delta.marketId), command: requestOf(delta) }));
 }
 
-function entering({ order, replaces }: AcceptedDelta): MarketCommand {
-  return replaces === undefined ? { kind: "enter", order } : { kind: "replace", order, ...replaces };
+function requestOf(delta: RequestDelta): MarketCommand {
+  switch (delta.type) {
+    case "accepted": {
+      const { order, replaces } = delta;
+      return replaces === undefined ? { kind: "enter", order } : { kind: "replace", order, ...replaces };
+    }
+    case "canceling":
+      return { kind: "cancel", orderIds: delta.orderIds, reason: delta.reason };
+    case "amending":
+      return { kind: "amend", orderId: delta.orderId, qty: delta.qty };
+    default:
+      return unreachable(delta);
+  }
 }
 
 export const ledger: Actor<LedgerState, LedgerCommand, LedgerDelta, LedgerReply> = {

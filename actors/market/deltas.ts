@@ -18,6 +18,7 @@ import type {
   RejectReason,
   Voids,
 } from "./types.js";
+import { unreachable } from "../unreachable.js";
 
 /** The owner of an order or a position: enough to send its effects home. */
 export interface Owner {
@@ -227,5 +228,43 @@ export type MarketDelta =
   | PayoutDelta
   | ReversalDelta;
 
+/** Who reads each kind of delta besides the fold and the tables: the owner's ledger, the public, or nobody. */
+export const MARKET_DELTA_READERS = {
+  created: "nobody",
+  configured: "nobody",
+  lifecycle: "public",
+  order: "ledger",
+  book: "public",
+  bbo: "public",
+  trade: "public",
+  match: "nobody",
+  position: "ledger",
+  locked: "nobody",
+  graded: "nobody",
+  remediating: "nobody",
+  payout: "ledger",
+  reversal: "ledger",
+} as const satisfies Readonly<Record<MarketDelta["type"], "ledger" | "public" | "nobody">>;
+
+type Readers = typeof MARKET_DELTA_READERS;
+type ReadBy<Reader> = { [T in keyof Readers]: Readers[T] extends Reader ? T : never }[keyof Readers];
+
 /** The market's deltas that the owner's ledger acts on. */
-export type EffectDelta = OrderDelta | PositionDelta | PayoutDelta | ReversalDelta;
+export type EffectDelta = Extract<MarketDelta, { type: ReadBy<"ledger"> }>;
+/** The market's deltas that go out on the public channels. */
+export type PublicDelta = Extract<MarketDelta, { type: ReadBy<"public"> }>;
+
+/** Returns true for a delta that the owner's ledger acts on. Throws on an unknown kind. */
+export function isEffect(delta: MarketDelta): delta is EffectDelta {
+  return readerOf(delta) === "ledger";
+}
+
+/** Returns true for a delta of a public channel. Throws on an unknown kind. */
+export function isPublic(delta: MarketDelta): delta is PublicDelta {
+  return readerOf(delta) === "public";
+}
+
+function readerOf(delta: MarketDelta): Readers[keyof Readers] {
+  if (!Object.hasOwn(MARKET_DELTA_READERS, delta.type)) unreachable(delta as never);
+  return MARKET_DELTA_READERS[delta.type];
+}

@@ -12,7 +12,7 @@ import {
 } from "../actor.js";
 import { negate } from "../units.js";
 import type { MarketCommand, MarketRefusal, MarketReply } from "./commands.js";
-import type { EffectDelta, MarketDelta } from "./deltas.js";
+import { type EffectDelta, isEffect, type MarketDelta } from "./deltas.js";
 import { Emitter } from "./emitter.js";
 import { restoreMarket, saveMarket } from "./saved.js";
 import {
@@ -158,31 +158,11 @@ function settlementAnswer(state: MarketState, refusal: MarketRefusal | undefined
 function route(id: ActorId, batch: Batch<MarketDelta>): readonly Outgoing[] {
   const byLedger = new Map<number, EffectDelta[]>();
   for (const delta of batch.deltas) {
-    switch (delta.type) {
-      case "order":
-      case "position":
-      case "payout":
-      case "reversal": {
-        const ledger = "order" in delta ? delta.order.ledger : delta.ledger;
-        const effects = byLedger.get(ledger);
-        if (effects === undefined) byLedger.set(ledger, [delta]);
-        else effects.push(delta);
-        break;
-      }
-      case "created":
-      case "configured":
-      case "lifecycle":
-      case "book":
-      case "bbo":
-      case "trade":
-      case "match":
-      case "locked":
-      case "graded":
-      case "remediating":
-        break;
-      default:
-        unreachable(delta);
-    }
+    if (!isEffect(delta)) continue;
+    const ledger = "order" in delta ? delta.order.ledger : delta.ledger;
+    const effects = byLedger.get(ledger);
+    if (effects === undefined) byLedger.set(ledger, [delta]);
+    else effects.push(delta);
   }
   const marketId = id.slice("market:".length);
   return [...byLedger].map(([ledger, deltas]) => ({

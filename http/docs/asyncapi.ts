@@ -4,6 +4,7 @@
  */
 
 import { z } from "zod";
+import * as deltas from "../../stream/ws/market/public-deltas.js";
 import * as frames from "../../stream/ws/socket/frames.js";
 import { VERBS, type Verb } from "../../stream/ws/socket/protocol.js";
 import { CatalogEvent, EventsQuery, Market, MarketsQuery } from "../surface-a/schemas/catalog.js";
@@ -73,10 +74,10 @@ const PUSHED = { Delta: frames.Delta, Heartbeat: frames.Heartbeat, Appeared: fra
 const PARTS = {
   MarketBatches: frames.MarketBatches,
   MarketSnapshot: frames.MarketSnapshot,
-  LifecycleDelta: frames.LifecycleDelta,
-  TradeDelta: frames.TradeDelta,
-  BboDelta: frames.BboDelta,
-  BookDelta: frames.BookDelta,
+  LifecycleDelta: deltas.LifecycleDelta,
+  TradeDelta: deltas.TradeDelta,
+  BboDelta: deltas.BboDelta,
+  BookDelta: deltas.BookDelta,
   OrdersDelta: frames.OrdersDelta,
   OrdersBatch: frames.OrdersBatch,
   PositionsBatch: frames.PositionsBatch,

@@ -6,12 +6,14 @@
 import type { Batch } from "../../actors/actor.js";
 import type { WalletOrderDelta, WalletPositionDelta } from "../../actors/ledger/deltas.js";
 import type { OpenOrder, WalletPosition } from "../../actors/ledger/types.js";
-import type { BookDelta, MarketDelta } from "../../actors/market/deltas.js";
-import type { Currency, Level } from "../../actors/market/types.js";
+import { isPublic, type MarketDelta } from "../../actors/market/deltas.js";
+import type { Currency } from "../../actors/market/types.js";
 import { assert, formatMoney, formatPrice } from "../../actors/units.js";
 import { bitOf, type Channel, LIFECYCLE, type Mask } from "./channels.js";
+import { publicOnWire } from "./market/public-deltas.js";
 import type { MarketIdentity } from "./ports.js";
 import { unreachable } from "../../actors/unreachable.js";
+import { currencyTag, outcomeId } from "./values.js";
 
 /** One batch of one public channel, serialized once for all of its watchers. */
 export interface ChannelBatch {
@@ -29,99 +31,12 @@ export interface PublicBatch {
   readonly parts: readonly ChannelBatch[];
 }
 
-/** Returns `{ currency: "COIN" }` for the COIN book and an empty object for the CASH book. */
-export function currencyTag(currency: Currency): { readonly currency?: "COIN" } {
-  return currency === "COIN" ? { currency } : {};
-}
-
-/** Returns the uuid of the outcome with this index in the market. */
-export function outcomeId(market: MarketIdentity, outcome: number): string {
-  const definition = market.outcomes[outcome];
-  assert(definition !== undefined, `market ${market.marketId} has no outcome ${outcome}`);
-  return definition.outcomeId;
-}
-
-/** Returns the wire form of a price level. */
-export function levelOnWire(level: Level, currency: Currency): object {
-  return { price: formatPrice(level.price), qty: level.qty, ...currencyTag(currency) };
-}
-
-function bookOnWire(market: MarketIdentity, delta: BookDelta): object {
-  const { kind, orderId } = delta;
-  switch (kind) {
-    case "add":
-      return {
-        kind,
-        orderId,
-        outcomeId: outcomeId(market, delta.outcome),
-        price: formatPrice(delta.price),
-        qty: delta.qty,
-        ...currencyTag(delta.currency),
-      };
-    case "update":
-      return { kind, orderId, remaining: delta.remaining, ...currencyTag(delta.currency) };
-    case "remove":
-      return { kind, orderId, reason: delta.reason, ...currencyTag(delta.currency) };
-    default:
-      return unreachable(delta);
-  }
-}
-
-/** Returns the channel, seq and wire form of a public delta, or `undefined` for a delta that is not public. */
-function publicOnWire(
-  market: MarketIdentity,
-  delta: MarketDelta,
-  ts: number,
-): { channel: Channel; currency: Currency; seq: number; body: object } | undefined {
-  switch (delta.type) {
-    case "lifecycle":
-      return {
-        channel: "lifecycle",
-        currency: "CASH",
-        seq: delta.seq,
-        body: { kind: delta.kind, status: delta.status },
-      };
-    case "book":
-      return { channel: "book", currency: delta.currency, seq: delta.seq, body: bookOnWire(market, delta) };
-    case "bbo": {
-      const bbo = delta.bbo === null ? null : { price: formatPrice(delta.bbo.price), qty: delta.bbo.qty };
-      const body = { outcomeId: outcomeId(market, delta.outcome), bbo, ...currencyTag(delta.currency) };
-      return { channel: "bbo", currency: delta.currency, seq: delta.seq, body };
-    }
-    case "trade": {
-      const body = {
-        tradeId: delta.tradeId,
-        matchId: delta.matchId,
-        outcomeId: outcomeId(market, delta.outcome),
-        price: formatPrice(delta.price),
-        qty: delta.qty,
-        ts,
-        ...currencyTag(delta.currency),
-      };
-      return { channel: "trades", currency: delta.currency, seq: delta.seq, body };
-    }
-    case "order":
-    case "created":
-    case "configured":
-    case "match":
-    case "position":
-    case "locked":
-    case "graded":
-    case "remediating":
-    case "payout":
-    case "reversal":
-      return undefined;
-    default:
-      return unreachable(delta);
-  }
-}
-
 /** Serializes the public deltas of a batch of a market, one part per channel and currency that the batch touches. */
 export function publicBatch(market: MarketIdentity, batch: Batch<MarketDelta>): PublicBatch {
   const byKey = new Map<string, { channel: Channel; currency: Currency; seq: number; deltas: string[] }>();
   for (const delta of batch.deltas) {
+    if (!isPublic(delta)) continue;
     const wire = publicOnWire(market, delta, batch.ts);
-    if (wire === undefined) continue;
     const { channel, currency, seq } = wire;
     const key = `${channel} ${currency} ${seq}`;
     const part = byKey.get(key);

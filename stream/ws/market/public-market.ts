@@ -13,7 +13,8 @@ import {
 import { assert, contracts, type Contracts, formatPrice, type Ticks } from "../../../actors/units.js";
 import { type Channel, channelsOf, type Mask, pairOf } from "../channels.js";
 import type { MarketIdentity } from "../ports.js";
-import { levelOnWire, outcomeId, type PublicBatch, currencyTag } from "../wire.js";
+import { currencyTag, levelOnWire, outcomeId } from "../values.js";
+import type { ChannelBatch, PublicBatch } from "../wire.js";
 import { unreachable } from "../../../actors/unreachable.js";
 
 /** Number of batches of trades in a snapshot. */
@@ -99,7 +100,6 @@ export class PublicMarket {
     for (const delta of deltas) {
       switch (delta.type) {
         case "lifecycle":
-          this.#lifecycleSeq = delta.seq;
           this.#status = delta.status;
           break;
         case "order":
@@ -110,10 +110,8 @@ export class PublicMarket {
           break;
         case "bbo":
           this.#books[delta.currency].bbo[delta.outcome] = delta.bbo;
-          this.#books[delta.currency].seqs.bbo = delta.seq;
           break;
         case "trade":
-          this.#books[delta.currency].seqs.trades = delta.seq;
           this.#books[delta.currency].last[delta.outcome] = delta.price;
           break;
         case "match": {
@@ -122,25 +120,24 @@ export class PublicMarket {
           book.volume = contracts(book.volume + delta.qty);
           break;
         }
-        case "created":
-        case "configured":
-        case "position":
-        case "locked":
-        case "graded":
-        case "remediating":
-        case "payout":
-        case "reversal":
-          break;
         default:
-          unreachable(delta);
+          // Snapshots show nothing else; `publicBatch` has rejected unknown kinds.
+          break;
       }
     }
-    for (const part of batch.parts) {
-      if (part.channel !== "trades") continue;
-      const { trades } = this.#books[part.currency];
-      trades.push({ seq: part.seq, json: part.json });
-      if (trades.length > TRADE_BATCHES) trades.shift();
+    for (const part of batch.parts) this.#takePart(part);
+  }
+
+  #takePart({ channel, currency, seq, json }: ChannelBatch): void {
+    if (channel === "lifecycle") {
+      this.#lifecycleSeq = seq;
+      return;
     }
+    const { seqs, trades } = this.#books[currency];
+    seqs[channel] = seq;
+    if (channel !== "trades") return;
+    trades.push({ seq, json });
+    if (trades.length > TRADE_BATCHES) trades.shift();
   }
 
   /** Returns true when a snapshot would lack batches of trades from before this object was created. */
@@ -313,7 +310,6 @@ function openedBy(delta: OrderDelta): Order | undefined {
 
 /** Folds a book delta. An `add` follows the `open` of the same order, so `opened` is the order that is added. */
 function applyToBook(book: PublicBook, delta: BookDelta, opened: Order | undefined): void {
-  book.seqs.book = delta.seq;
   switch (delta.kind) {
     case "add":
       assert(opened?.orderId === delta.orderId, `order ${delta.orderId} is added but did not open`);

@@ -5,56 +5,10 @@
  */
 
 import { z } from "zod";
-import { CHANNELS, PRIVATE_CHANNELS } from "../channels.js";
-import { MARKET_STATUSES, LIFECYCLE_KINDS } from "../../../actors/market/types.js";
+import { PRIVATE_CHANNELS } from "../channels.js";
+import { CHANNEL_DELTAS } from "../market/public-deltas.js";
+import { channel, currency, id, level, nonce, price, qty, seq, status, ts } from "../values.js";
 import { TIMES_IN_FORCE } from "../../../actors/market/time-in-force.js";
-
-const id = z.uuid();
-const seq = z
-  .int()
-  .min(0)
-  .describe("Number of the batch in its channel: one more than the number of the batch before.");
-const ts = z.int().min(0).describe("Unix time, ms.");
-const price = z
-  .string()
-  .regex(/^0\.\d{3}$/)
-  .describe("Probability with three decimals.");
-const qty = z.int().min(0).describe("Number of contracts.");
-const nonce = z.int().min(1).describe("Nonce of the request that this frame answers.");
-const currency = z.literal("COIN").optional().describe("Present only in the COIN book.");
-const level = z.strictObject({ price, qty, currency });
-const channel = z.enum(CHANNELS);
-const status = z.enum(MARKET_STATUSES);
-
-export const LifecycleDelta = z.strictObject({
-  kind: z.enum(LIFECYCLE_KINDS),
-  status: status.describe("Market status after the transition."),
-});
-
-export const TradeDelta = z.strictObject({
-  tradeId: id,
-  matchId: id.describe("Shared by all prints of one match."),
-  outcomeId: id,
-  price,
-  qty,
-  ts,
-  currency,
-});
-
-export const BboDelta = z.strictObject({
-  outcomeId: id,
-  bbo: z
-    .strictObject({ price, qty })
-    .nullable()
-    .describe("Best resting bid, or null when the outcome has none."),
-  currency,
-});
-
-export const BookDelta = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("add"), orderId: id, outcomeId: id, price, qty, currency }),
-  z.strictObject({ kind: z.literal("update"), orderId: id, remaining: qty, currency }),
-  z.strictObject({ kind: z.literal("remove"), orderId: id, reason: z.enum(["fill", "cancel"]), currency }),
-]);
 
 export const OpenOrder = z.strictObject({
   orderId: id,
@@ -117,10 +71,10 @@ export const OrdersBatch = batchOf(OrdersDelta);
 export const PositionsBatch = batchOf(Position);
 export const MarketBatches = z.strictObject({
   eventId: id,
-  lifecycle: batchOf(LifecycleDelta).optional(),
-  trades: batchOf(TradeDelta).optional(),
-  bbo: batchOf(BboDelta).optional(),
-  book: batchOf(BookDelta).optional(),
+  lifecycle: batchOf(CHANNEL_DELTAS.lifecycle).optional(),
+  trades: batchOf(CHANNEL_DELTAS.trades).optional(),
+  bbo: batchOf(CHANNEL_DELTAS.bbo).optional(),
+  book: batchOf(CHANNEL_DELTAS.book).optional(),
 });
 
 export const Delta = z.strictObject({
@@ -137,7 +91,7 @@ export const MarketSnapshot = z.strictObject({
     .strictObject({
       seq,
       currency,
-      trades: z.array(batchOf(TradeDelta)).max(50).describe("The last batches of trades."),
+      trades: z.array(batchOf(CHANNEL_DELTAS.trades)).max(50).describe("The last batches of trades."),
     })
     .optional(),
   bbo: z

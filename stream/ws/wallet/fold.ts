@@ -1,11 +1,13 @@
 /** Folds the private channels of one wallet from the deltas of its ledger, and serializes them for the stream. */
 
 import type { Batch } from "../../../actors/actor.js";
-import type {
-  AcceptedDelta,
-  LedgerDelta,
-  WalletOrderDelta,
-  WalletPositionDelta,
+import {
+  type AcceptedDelta,
+  isPrivate,
+  type LedgerDelta,
+  type PrivateDelta,
+  type WalletOrderDelta,
+  type WalletPositionDelta,
 } from "../../../actors/ledger/deltas.js";
 import type { OpenOrder, WalletPosition } from "../../../actors/ledger/types.js";
 import { assert } from "../../../actors/units.js";
@@ -22,7 +24,7 @@ export interface PrivateBatch {
 }
 
 /** Deltas of a ledger that concern the private channels. */
-export type WalletDelta = AcceptedDelta | WalletOrderDelta | WalletPositionDelta;
+export type WalletDelta = AcceptedDelta | PrivateDelta;
 
 /** Start of a fold: the snapshot of a wallet from its ledger, or the seqs and orders that a watcher has. */
 export interface WalletBase {
@@ -178,29 +180,11 @@ export function walletDeltas(
 ): Map<string, WalletDelta[]> {
   const byWallet = new Map<string, WalletDelta[]>();
   for (const delta of deltas) {
-    switch (delta.type) {
-      case "accepted":
-      case "order":
-      case "position": {
-        if (!watched(delta.wallet)) break;
-        const own = byWallet.get(delta.wallet);
-        if (own === undefined) byWallet.set(delta.wallet, [delta]);
-        else own.push(delta);
-        break;
-      }
-      case "wallet":
-      case "canceling":
-      case "amending":
-      case "entry":
-      case "balance":
-      case "deadman":
-      case "group":
-      case "policy":
-      case "transfer":
-        break;
-      default:
-        unreachable(delta);
-    }
+    if (delta.type !== "accepted" && !isPrivate(delta)) continue;
+    if (!watched(delta.wallet)) continue;
+    const own = byWallet.get(delta.wallet);
+    if (own === undefined) byWallet.set(delta.wallet, [delta]);
+    else own.push(delta);
   }
   return byWallet;
 }
