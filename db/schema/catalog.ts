@@ -12,8 +12,8 @@ import {
   uniqueIndex,
   uuid,
 } from "drizzle-orm/pg-core";
-import { moment } from "./columns.js";
 import { EVENT_ACTIONS } from "../../stream/jobs/event-actions.js";
+import { moment } from "./columns.js";
 
 export const EVENT_STATUSES = [
   "OPEN_PREGAME",
@@ -25,6 +25,9 @@ export const EVENT_STATUSES = [
   "CANCELED",
 ] as const;
 export type EventStatus = (typeof EVENT_STATUSES)[number];
+
+/** Statuses of events that are not over. Lists of events and markets show these by default. */
+export const UNDERWAY: readonly EventStatus[] = ["OPEN_PREGAME", "CLOSED_PREGAME", "OPEN_INGAME", "DELAYED"];
 
 export const EVENT_TYPES = ["Game", "Future"] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
@@ -91,7 +94,7 @@ export const events = pgTable(
     // The default lists of events read this index, so that the events of past years cost them nothing.
     index("events_underway")
       .on(table.startsTs, table.eventId)
-      .where(sql`status in ('OPEN_PREGAME', 'CLOSED_PREGAME', 'OPEN_INGAME', 'DELAYED')`),
+      .where(sql.raw(`status in (${UNDERWAY.map((status) => `'${status}'`).join(", ")})`)),
   ],
 );
 

@@ -1,6 +1,12 @@
 /** The kinds of callers that a route admits, and the checks that each kind has to pass (contract section 5). */
 
-import type { Role, Scope } from "../../db/schema/accounts.js";
+import {
+  MANAGEMENT_SCOPES,
+  SCOPES,
+  TRADING_SCOPES,
+  type Role,
+  type Scope,
+} from "../../db/schema/accounts.js";
 import type { TokenBucket } from "../../stream/services/token-buckets.js";
 import type { ClientCaller, KeyCaller, SessionCaller } from "./callers.js";
 
@@ -41,9 +47,9 @@ export type CallerOf<A extends Access> = A extends { kind: "public" }
         ? ClientCaller
         : KeyCaller | SessionCaller;
 
-export const ANY_SCOPE: readonly Scope[] = ["management", "management::read", "trading", "trading::read"];
-export const MANAGING: readonly Scope[] = ["management", "management::read"];
-export const TRADING: readonly Scope[] = ["trading", "trading::read"];
+export const ANY_SCOPE: readonly Scope[] = SCOPES;
+export const MANAGING: readonly Scope[] = MANAGEMENT_SCOPES;
+export const TRADING: readonly Scope[] = TRADING_SCOPES;
 
 /** Admits keys of the scopes. */
 export const signedBy = (scopes: readonly Scope[]) =>

@@ -13,7 +13,7 @@ import {
   type MarketRecord,
 } from "../../db/queries/catalog/markets.js";
 import { listCandles, listTrades } from "../../db/queries/trading/trades.js";
-import type { EventStatus } from "../../db/schema/catalog.js";
+import { UNDERWAY } from "../../db/schema/catalog.js";
 import type { MarketBook } from "../../stream/ws/market/public-market.js";
 import { IDS, UNCHANGED } from "../docs/examples.js";
 import { etagOf, isCurrent } from "../edge/etag.js";
@@ -53,8 +53,6 @@ export interface CatalogParts {
   readonly books: Books;
 }
 
-/** The statuses of events that are not over, which lists show unless others are asked for. */
-export const UNDERWAY: readonly EventStatus[] = ["OPEN_PREGAME", "CLOSED_PREGAME", "OPEN_INGAME", "DELAYED"];
 const MAX_CANDLES = 5_000;
 
 /** Reads pages of events and markets; the stream's queries answer the same pages as the routes. */

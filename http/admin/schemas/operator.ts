@@ -5,7 +5,7 @@ import { COLLATERAL_POLICIES, OPERATOR_TRANSACTION_KINDS } from "../../../actors
 import { MAX_LIVE_DELAY_MS, MAX_OUTCOMES } from "../../../actors/limits.js";
 import { OPERATOR_ACTIONS } from "../../../actors/market/commands.js";
 import { FEE_PERIODS, MARKET_STATUSES, VOID_KINDS } from "../../../actors/market/types.js";
-import { KYC_STATUSES, TRADER_STATES } from "../../../db/schema/accounts.js";
+import { KYC_STATUSES, ROLES, TRADER_STATES } from "../../../db/schema/accounts.js";
 import { EVENT_STATUSES, EVENT_TYPES } from "../../../db/schema/catalog.js";
 import { STRIKE_REQUEST_STATUSES } from "../../../db/schema/emm.js";
 import {
@@ -186,7 +186,7 @@ export const TradersQuery = z.strictObject({
 export const AdminTrader = z.strictObject({
   traderId: z.uuid(),
   email: z.string(),
-  role: z.enum(["trader", "operator"]),
+  role: z.enum(ROLES),
   kyc: z.enum(KYC_STATUSES),
   state: z.enum(TRADER_STATES),
   stateReason: z.string().nullable(),

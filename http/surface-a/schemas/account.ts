@@ -1,7 +1,14 @@
 /** Keys, subaccounts, transfers, limits and web sessions (contract sections 5 and 8). */
 
 import { z } from "zod";
-import { ALGORITHMS, KYC_STATUSES, ROLES, SCOPES, TRADER_STATES } from "../../../db/schema/accounts.js";
+import {
+  ALGORITHMS,
+  KYC_STATUSES,
+  ROLES,
+  SCOPES,
+  TRADER_STATES,
+  TRADING_SCOPES,
+} from "../../../db/schema/accounts.js";
 import {
   Amount,
   BoundsQuery,
@@ -30,7 +37,7 @@ export const NewSubaccountBody = z.strictObject({ label: Text(64), ...NewKeyFiel
 export const NewSubaccountKeyBody = z.strictObject({
   name: Text(64),
   ...NewKeyFields,
-  scope: z.enum(["trading", "trading::read"], "must be trading or trading::read"),
+  scope: oneOf(TRADING_SCOPES),
 });
 export const RelabelBody = z.strictObject({ label: Text(64) });
 

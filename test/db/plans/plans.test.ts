@@ -14,7 +14,7 @@ import { listStrikeRequests } from "../../../db/queries/operator/strike-requests
 import { listTrades } from "../../../db/queries/trading/trades.js";
 import { listTraders } from "../../../db/queries/accounts/traders.js";
 import { listTransactions } from "../../../db/queries/trading/transactions.js";
-import { UNDERWAY } from "../../../http/surface-a/catalog.js";
+import { UNDERWAY } from "../../../db/schema/catalog.js";
 import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
 import { fillTables, ITS_MARKET, MARKET, WALLET } from "./rows.js";
 
