@@ -1,4 +1,4 @@
-/** HTTP server: its limits, and its orderly stop (contract section 9). */
+/** HTTP server: its limits, and its orderly stop (contract sections 9.3 and 9.4). */
 
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -205,7 +205,7 @@ const SECRET = new Set([
   "JWT_SERVICE_ACCEPT",
 ]);
 
-/** Frozen configuration of one process (contract section 9); a value is undefined when its variable is not set. */
+/** Frozen configuration of one process (contract section 9.4); a value is undefined when its variable is not set. */
 export type Config = ReturnType<typeof arrange>;
 
 function arrange(values: Values) {

@@ -31,7 +31,7 @@ function entryOf(role: string): string {
   return path.join(HERE, `${role}.js`);
 }
 
-/** Runs the whole exchange as one supervised set of processes (contract section 9): `npm start`. */
+/** Runs the whole exchange as one supervised set of processes (contract section 9.1): `npm start`. */
 async function main(): Promise<void> {
   readCommandLine({
     name: "start",
@@ -180,7 +180,7 @@ function table(config: Config, set: ProcessSet, log: LogFile): string {
 
 const OperatorFile = z.object({ email: z.string(), password: z.string() });
 
-/** Returns the login of the operator that the gateway generated in dev (contract section 8). */
+/** Returns the login of the operator that the gateway generated in dev (contract section 8.5). */
 function operatorLogin(config: Config): string | undefined {
   const file = path.join(config.dataDir, "operator.json");
   if (config.exchangeEnv !== "dev" || !fs.existsSync(file)) return undefined;

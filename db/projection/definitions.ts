@@ -218,7 +218,7 @@ function feeColumns(fee: FeeSchedule) {
   };
 }
 
-/** Returns `TBD`, `WIN`, `LOSS`, `PUSH`, or the price at which the outcome settles (contract section 4). */
+/** Returns `TBD`, `WIN`, `LOSS`, `PUSH`, or the price at which the outcome settles (contract section 4.7). */
 export function outcomeStatus(grade: Grade | undefined, outcome: number): string {
   if (grade === undefined) return "TBD";
   switch (grade.kind) {

@@ -1,4 +1,7 @@
-/** External market makers: their clients on surface B, and their requests for strikes (contract sections 7 and 8). */
+/**
+ * External market makers: their clients on surface B, and their requests for strikes (contract sections 7.1, 7.10 and
+ * 8.11).
+ */
 
 import { sql } from "drizzle-orm";
 import { index, integer, pgTable, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";

@@ -1,4 +1,4 @@
-/** The exchange as a whole: maintenance, the changelog, and the permitted regions (contract section 8). */
+/** The exchange as a whole: maintenance, the changelog, and the permitted regions (contract sections 8.13 to 8.15). */
 
 import { sql } from "drizzle-orm";
 import { customType, index, pgTable, primaryKey, serial, text, uniqueIndex, uuid } from "drizzle-orm/pg-core";

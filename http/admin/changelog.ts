@@ -1,4 +1,4 @@
-/** Announcements of changes, which `GET /v3/public/changelog` shows (contract section 8). */
+/** Announcements of changes, which `GET /v3/public/changelog` shows (contract section 8.15). */
 
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../db/database.js";

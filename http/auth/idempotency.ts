@@ -1,6 +1,6 @@
 /**
- * Idempotency of signed requests: the same signed bytes are the same request (contract section 5). The first answer is
- * kept for as long as the bytes can be repeated, and every gateway answers a repeat with it. It is kept encrypted,
+ * Idempotency of signed requests: the same signed bytes are the same request (contract section 5.6). The first answer
+ * is kept for as long as the bytes can be repeated, and every gateway answers a repeat with it. It is kept encrypted,
  * because some answers, such as a ticket, give access to their reader.
  */
 

@@ -1,4 +1,4 @@
-/** Times of the last use of keys, collected and written every few seconds (contract section 5, `lastUsedAt`). */
+/** Times of the last use of keys, collected and written every few seconds (contract section 5.12, `lastUsedAt`). */
 
 import type { Database } from "../../db/database.js";
 import { touchKeys } from "../../db/queries/accounts/keys.js";

@@ -1,4 +1,4 @@
-/** Checks of submitted public keys, and their fingerprints (contract section 5). */
+/** Checks of submitted public keys, and their fingerprints (contract section 5.2). */
 
 import { createHash, createPublicKey, type KeyObject } from "node:crypto";
 import type { EdwardsPoint } from "@noble/curves/abstract/edwards.js";
@@ -73,8 +73,8 @@ function describeOther(der: Buffer): string {
 }
 
 /**
- * Accepts a submitted public key, or says which check it failed (contract section 5). The text must be one SPKI PEM of
- * the named algorithm, with nothing before, after or beside it.
+ * Accepts a submitted public key, or says which check it failed (contract section 5.2). The text must be one SPKI PEM
+ * of the named algorithm, with nothing before, after or beside it.
  */
 export function acceptKey(pem: string, algorithm: KeyAlgorithm): AcceptedKey | RefusedKey {
   const refuse = (message: string): RefusedKey => ({ ok: false, message });

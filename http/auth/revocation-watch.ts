@@ -1,6 +1,6 @@
 /**
  * Watch over the callers of open sockets. It closes a socket within five seconds of the revocation or expiry of its key,
- * the end of its session, the lock of its account or a failed location check (contract sections 5 and 6).
+ * the end of its session, the lock of its account or a failed location check (contract sections 5.2 and 6.14).
  */
 
 import { unreachable } from "../../actors/unreachable.js";

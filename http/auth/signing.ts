@@ -73,7 +73,9 @@ export function canonicalText(parts: SignedParts): string {
   ].join("\n");
 }
 
-/** Signs a canonical text, in standard padded base64. P-256 signs its SHA-256 and encodes DER (contract section 5). */
+/**
+ * Signs a canonical text, in standard padded base64. P-256 signs its SHA-256 and encodes DER (contract section 5.3).
+ */
 export function signText(text: string, privateKey: KeyObject, algorithm: KeyAlgorithm): string {
   return signBytes(algorithm === "Ed25519" ? null : "sha256", Buffer.from(text), privateKey).toString(
     "base64",

@@ -1,5 +1,5 @@
 /**
- * Strict reader of JSON bodies. It refuses a body that two readers could understand differently (contract section 5):
+ * Strict reader of JSON bodies. It refuses a body that two readers could understand differently (contract section 5.4):
  * `JSON.parse` keeps the last of two equal keys, turns `1e999` into Infinity and rounds large integers.
  */
 

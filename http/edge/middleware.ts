@@ -11,7 +11,7 @@ import { readTarget } from "./target.js";
 import { MemoryBuckets } from "../request/throttle.js";
 import { refuseAtEdge } from "./refusals.js";
 
-/** Limits of the edge, per address and per request (contract section 5, Edge). */
+/** Limits of the edge, per address and per request (contract section 5.20, Edge). */
 export interface EdgeLimits {
   readonly ratePerSecond: number;
   readonly burst: number;

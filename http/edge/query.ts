@@ -20,7 +20,7 @@ function decode(part: string): string | undefined {
 
 /**
  * Returns the parameters of a raw query by name. Only `%XX` is decoded; a `+` stays a `+`. Refuses `INVALID_QUERY` for a
- * repeated name and for text that is not UTF-8 (contract section 5).
+ * repeated name and for text that is not UTF-8 (contract section 5.4).
  */
 export function readQuery(raw: string): Record<string, string> {
   const values: Record<string, string> = Object.create(null) as Record<string, string>;

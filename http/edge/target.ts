@@ -10,7 +10,7 @@ export interface Target {
 
 /**
  * Splits a raw target. Returns `undefined` when no route may match it: an absolute form, an escape, an empty or dot
- * segment, a parameter after `;`, a trailing slash or any other byte that no route has (contract section 5).
+ * segment, a parameter after `;`, a trailing slash or any other byte that no route has (contract section 5.4).
  */
 export function readTarget(raw: string): Target | undefined {
   const mark = raw.indexOf("?");

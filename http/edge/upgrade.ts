@@ -1,5 +1,5 @@
 /**
- * Websocket upgrades of `GET /v3/ws`, routed through express-ws (contract section 6). The checks of the caller come
+ * Websocket upgrades of `GET /v3/ws`, routed through express-ws (contract section 6.1). The checks of the caller come
  * first, and a refusal is plain HTTP, before there is a socket.
  */
 

@@ -1,6 +1,7 @@
 /**
- * Table of the operator's rules about regions and networks (contract section 8, `/admin/v1/geo`). The smallest network
- * around an address that names a region decides it; any network around it that hides its users makes it anonymous.
+ * Table of the operator's rules about regions and networks (contract section 8.13, `/admin/v1/geo`). The smallest
+ * network around an address that names a region decides it; any network around it that hides its users makes it
+ * anonymous.
  */
 
 import type { GeoRules, Network } from "../../db/queries/operator/geo.js";

@@ -1,6 +1,6 @@
 /**
  * Location checks: the address of the request, and the last check-in of the trader's device (specification, Location
- * checks; contract section 5).
+ * checks; contract section 5.9).
  */
 
 import type { DeviceLocation } from "../../db/queries/accounts/device-locations.js";

@@ -1,4 +1,4 @@
-/** Readiness of the parts that this gateway needs (contract section 9). */
+/** Readiness of the parts that this gateway needs (contract section 9.2). */
 
 import { sql } from "drizzle-orm";
 import { LEDGER_SHARDS, ledgerActor } from "../../actors/actor.js";

@@ -1,4 +1,4 @@
-/** Check for maintenance, during which no surface places orders (contract section 8). */
+/** Check for maintenance, during which no surface places orders (contract section 8.14). */
 
 import { Refused } from "../request/errors.js";
 import type { Reference } from "./reference.js";

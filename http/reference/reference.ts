@@ -1,6 +1,6 @@
 /**
  * Reference data of a gateway: keys, sessions, markets, outcomes, ticks. It is cached in memory and dropped by the
- * invalidation of each change, with a time to live as the backstop (contract section 5: revocation within 5 s).
+ * invalidation of each change, with a time to live as the backstop (contract section 5.2: revocation within 5 s).
  */
 
 import { createPublicKey } from "node:crypto";

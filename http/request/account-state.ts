@@ -1,4 +1,7 @@
-/** Checks of the account that a caller acts for, the same on both surfaces and the stream (contract sections 5 and 7). */
+/**
+ * Checks of the account that a caller acts for, the same on both surfaces and the stream (contract sections 5.9 and
+ * 7.3).
+ */
 
 import type { KycStatus, TraderState } from "../../db/schema/accounts.js";
 import { Refused } from "./errors.js";

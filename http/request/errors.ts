@@ -1,6 +1,6 @@
 /**
  * Table of every refusal that the service answers over HTTP: its status, its meaning and its remedy. Only this file maps
- * a domain code to a status; the OpenAPI document prints the table (specification, Errors; contract section 5).
+ * a domain code to a status; the OpenAPI document prints the table (specification, Errors; contract section 5.19).
  */
 
 import type { LedgerRefusal } from "../../actors/ledger/types.js";
@@ -245,7 +245,10 @@ export function statusOf(code: Code): number {
   return TABLE[code][0];
 }
 
-/** Returns the status of a code on surface B, which answers 403 for all that keeps an account from trading (contract section 7). */
+/**
+ * Returns the status of a code on surface B, which answers 403 for all that keeps an account from trading (contract
+ * section 7.3).
+ */
 export function statusOnB(code: Code): number {
   const status = statusOf(code);
   return status === 423 || status === 451 ? 403 : status;

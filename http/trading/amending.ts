@@ -1,4 +1,7 @@
-/** Amendment of an open order: a smaller quantity keeps its queue place, any other change replaces the order (contract section 5). */
+/**
+ * Amendment of an open order: a smaller quantity keeps its queue place, any other change replaces the order (contract
+ * section 5.16).
+ */
 
 import { ledgerOf } from "../../actors/actor.js";
 import type { LedgerCommand } from "../../actors/ledger/commands.js";

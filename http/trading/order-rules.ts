@@ -1,6 +1,6 @@
 /**
  * Rules that the gateway checks of an order before the ledger checks its money: the outcome, the status of the market and
- * of the event, the tick table, the quantity and the time in force (contract sections 1, 2 and 5).
+ * of the event, the tick table, the quantity and the time in force (contract sections 1.4, 2.6 and 5.15).
  */
 
 import { MAX_TTL_MS, MIN_TTL_MS } from "../../actors/limits.js";

@@ -1,4 +1,7 @@
-/** Preview of an order: its effect at this moment, without placing it (contract section 5, `POST /v3/orders/preview`). */
+/**
+ * Preview of an order: its effect at this moment, without placing it (contract section 5.15, `POST
+ * /v3/orders/preview`).
+ */
 
 import { ledgerShardOf } from "../../actors/actor.js";
 import { orderOf } from "../../actors/ledger/placing.js";

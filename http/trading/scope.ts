@@ -1,4 +1,4 @@
-/** Filters `event`, `market` and `outcome` of lists (contract section 5). */
+/** Filters `event`, `market` and `outcome` of lists (contract sections 5.16 and 5.17). */
 
 import type { MarketScope } from "../../db/queries/trading/market-scope.js";
 import { Refused } from "../request/errors.js";

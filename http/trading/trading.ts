@@ -1,6 +1,6 @@
 /**
  * Placing and canceling, the same for REST and for the stream: the rules of the gateway, then the wallet's ledger, whose
- * reply is the acceptance (contract section 5). It takes and returns values, and knows nothing of HTTP.
+ * reply is the acceptance (contract sections 5.15 and 5.16). It takes and returns values, and knows nothing of HTTP.
  */
 
 import { randomUUID } from "node:crypto";

@@ -1,4 +1,4 @@
-/** Creates the first operator of an installation (contract section 8). */
+/** Creates the first operator of an installation (contract section 8.5). */
 
 import { randomBytes, randomUUID } from "node:crypto";
 import fs from "node:fs";

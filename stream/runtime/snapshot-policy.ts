@@ -8,9 +8,9 @@ export interface SnapshotLimits {
   readonly snapshotMs: number;
   /** Number of entries that take longer to fold than a snapshot takes to write. */
   readonly snapshotMinEntries: number;
-  /** Resume window in entries (contract section 6). An entry has at least one batch. */
+  /** Resume window in entries (contract section 6.10). An entry has at least one batch. */
   readonly resumeEntries: number;
-  /** Resume window in time (contract section 6). */
+  /** Resume window in time (contract section 6.10). */
   readonly resumeMs: number;
   /**
    * Idle time before eviction. Longer than the resume window, so that an evicted actor's old entries can be trimmed.

@@ -1,5 +1,5 @@
 /**
- * Cancel on disconnect for a gateway that dies (contract section 6). A gateway renews its lease every second, and
+ * Cancel on disconnect for a gateway that dies (contract section 6.13). A gateway renews its lease every second, and
  * registers the wallets of its armed sockets. When the lease expires, another process cancels the orders of those
  * wallets.
  */

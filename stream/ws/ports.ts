@@ -72,7 +72,7 @@ export interface CancelAllFilter {
 }
 
 /**
- * Places and cancels for a caller, with the checks and answers of the REST batch routes (contract section 5) except
+ * Places and cancels for a caller, with the checks and answers of the REST batch routes (contract sections 5.15 and 5.16) except
  * throttling, which the bridge has done. Throws `Unavailable` when the exchange does not answer.
  */
 export interface Trading {
@@ -113,7 +113,7 @@ export interface Charge {
   readonly retryAfterS: number;
 }
 
-/** Token buckets of a key (contract section 5). A charge of 0 only reads the bucket. */
+/** Token buckets of a key (contract section 5.8). A charge of 0 only reads the bucket. */
 export interface Throttle {
   charge(keyId: string, bucket: Bucket, cost: number): Promise<Charge>;
 }
@@ -126,7 +126,7 @@ export type QueryAnswer =
     }
   | Refused;
 
-/** Pages of the catalog, with the filters of the REST list routes (contract section 5). */
+/** Pages of the catalog, with the filters of the REST list routes (contract section 5.14). */
 export interface Queries {
   markets(caller: Caller, filters: Readonly<Record<string, unknown>>): Promise<QueryAnswer>;
   events(caller: Caller, filters: Readonly<Record<string, unknown>>): Promise<QueryAnswer>;

@@ -1,6 +1,6 @@
 /**
- * Wire form of deltas on the stream (contract section 6; specification, Websocket messages): outcomes by uuid, prices
- * and costs as decimal strings, and `currency` only on objects of the COIN book.
+ * Wire form of deltas on the stream (contract sections 6.7 to 6.9; specification, Websocket messages): outcomes by
+ * uuid, prices and costs as decimal strings, and `currency` only on objects of the COIN book.
  */
 
 import type { Batch } from "../../actors/actor.js";

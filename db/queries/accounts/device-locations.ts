@@ -1,4 +1,4 @@
-/** The last device check-in of each trader (contract section 8). */
+/** The last device check-in of each trader (contract section 8.2). */
 
 import { eq } from "drizzle-orm";
 import type { Queries } from "../../database.js";

@@ -1,4 +1,4 @@
-/** Keys: creation, lookup and revocation (contract section 5; the key life cycle of the specification). */
+/** Keys: creation, lookup and revocation (contract section 5.2; the key life cycle of the specification). */
 
 import { and, asc, count, eq, gt, isNotNull, isNull, lte, ne, or, sql } from "drizzle-orm";
 import { violatedUnique, type Database, type Queries } from "../../database.js";

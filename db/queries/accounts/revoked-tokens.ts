@@ -1,4 +1,4 @@
-/** Web tokens that were revoked before they expired (contract section 8). */
+/** Web tokens that were revoked before they expired (contract section 8.1). */
 
 import { eq, inArray, lt } from "drizzle-orm";
 import type { Queries } from "../../database.js";

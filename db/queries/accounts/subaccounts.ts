@@ -1,4 +1,4 @@
-/** Subaccounts, each with a wallet and keys (contract section 5). */
+/** Subaccounts, each with a wallet and keys (contract section 5.13). */
 
 import { and, asc, count, eq, inArray, sql } from "drizzle-orm";
 import type { Database, Queries } from "../../database.js";

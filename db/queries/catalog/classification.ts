@@ -1,4 +1,4 @@
-/** Sports, leagues and market types, to which operators add (contract sections 5, 7 and 8). */
+/** Sports, leagues and market types, to which operators add (contract sections 5.14, 7.11 and 8.12). */
 
 import { asc, eq } from "drizzle-orm";
 import type { Queries } from "../../database.js";

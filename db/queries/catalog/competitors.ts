@@ -1,4 +1,4 @@
-/** Teams and players (contract sections 5, 7 and 8). */
+/** Teams and players (contract sections 7.5, 8.7 and 8.12). */
 
 import { randomUUID } from "node:crypto";
 import { inArray } from "drizzle-orm";

@@ -1,4 +1,4 @@
-/** Markets, as projected from their deltas (contract sections 4, 5, 7 and 8). */
+/** Markets, as projected from their deltas (contract sections 4.1, 5.14, 7.5 and 8.8). */
 
 import { and, eq, getTableColumns, inArray, isNotNull, ne, or, type SQL } from "drizzle-orm";
 import {

@@ -1,4 +1,4 @@
-/** The tick table, which operators publish (contract section 1). */
+/** The tick table, which operators publish (contract section 1.4). */
 
 import { desc } from "drizzle-orm";
 import { ticks, type Ticks } from "../../../actors/units.js";

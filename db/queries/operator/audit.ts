@@ -1,4 +1,4 @@
-/** The audit log: every write of an operator (contract section 8). */
+/** The audit log: every write of an operator (contract section 8.16). */
 
 import { eq } from "drizzle-orm";
 import type { Queries } from "../../database.js";

@@ -1,4 +1,4 @@
-/** Changes of the service, which operators announce (contract section 8). */
+/** Changes of the service, which operators announce (contract section 8.15). */
 
 import type { Queries } from "../../database.js";
 import { page, type Keyset, type Page, type PageRequest } from "../../page.js";

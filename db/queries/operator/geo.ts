@@ -1,4 +1,4 @@
-/** Restricted regions and known networks (contract section 8). */
+/** Restricted regions and known networks (contract section 8.13). */
 
 import { asc, desc, sql } from "drizzle-orm";
 import type { Database, Queries } from "../../database.js";

@@ -1,4 +1,4 @@
-/** Maintenance of the exchange (contract section 8). */
+/** Maintenance of the exchange (contract section 8.14). */
 
 import { isNull } from "drizzle-orm";
 import { violatedUnique, type Queries } from "../../database.js";

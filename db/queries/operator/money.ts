@@ -1,4 +1,4 @@
-/** The money report from the tables (contract section 8, money report). */
+/** The money report from the tables (contract section 8.17, money report). */
 
 import { sql } from "drizzle-orm";
 import type { TransactionKind } from "../../../actors/ledger/types.js";

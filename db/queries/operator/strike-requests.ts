@@ -1,4 +1,4 @@
-/** Requests of market makers for strikes, and the decisions of operators (contract sections 7 and 8). */
+/** Requests of market makers for strikes, and the decisions of operators (contract sections 7.10 and 8.11). */
 
 import { and, eq, inArray } from "drizzle-orm";
 import type { Queries } from "../../database.js";

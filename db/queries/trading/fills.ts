@@ -1,4 +1,4 @@
-/** Fills, each one side of an execution (contract section 5). */
+/** Fills, each one side of an execution (contract section 5.17). */
 
 import { and, eq } from "drizzle-orm";
 import type { Currency } from "../../../actors/market/types.js";

@@ -1,4 +1,4 @@
-/** Orders, each with its current or final status (contract section 5). */
+/** Orders, each with its current or final status (contract section 5.17). */
 
 import { and, eq, inArray, type SQL } from "drizzle-orm";
 import type { Currency } from "../../../actors/market/types.js";

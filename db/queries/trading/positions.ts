@@ -1,4 +1,4 @@
-/** Positions of wallets (contract sections 5 and 7). */
+/** Positions of wallets (contract sections 5.17 and 7.8). */
 
 import { and, asc, eq, gt, inArray } from "drizzle-orm";
 import type { Currency } from "../../../actors/market/types.js";

@@ -1,4 +1,4 @@
-/** The public prints of a market, and their candles (contract section 5). */
+/** The public prints of a market, and their candles (contract section 5.14). */
 
 import { and, eq, sql } from "drizzle-orm";
 import type { Currency } from "../../../actors/market/types.js";

@@ -1,4 +1,4 @@
-/** Transactions of a wallet, which are the entries of its ledger (contract section 5). */
+/** Transactions of a wallet, which are the entries of its ledger (contract section 5.13). */
 
 import { and, eq } from "drizzle-orm";
 import type { TransactionKind } from "../../../actors/ledger/types.js";

@@ -1,4 +1,4 @@
-/** Notifies the watchers of an event when a market opens in it later (contract section 6). */
+/** Notifies the watchers of an event when a market opens in it later (contract section 6.4). */
 
 import type { Catalog } from "../ports.js";
 

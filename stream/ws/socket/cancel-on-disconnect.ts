@@ -1,4 +1,4 @@
-/** Cancels all orders of a wallet when its socket closes or this process dies (contract section 6). */
+/** Cancels all orders of a wallet when its socket closes or this process dies (contract section 6.13). */
 
 import type { Caller, Disconnects, Trading } from "../ports.js";
 

@@ -1,4 +1,4 @@
-/** Faults that a client of a sandbox injects into its own socket to test itself (contract section 6). */
+/** Faults that a client of a sandbox injects into its own socket to test itself (contract section 6.15). */
 
 import type { BboDelta, BookDelta, MarketDelta } from "../../../actors/market/deltas.js";
 import { CURRENCIES } from "../../../actors/market/types.js";

@@ -1,7 +1,7 @@
 /**
- * Shapes of all frames that the bridge sends (contract section 6; specification, Websocket messages). The bridge writes
- * its frames as text, for speed. Tests check every frame against these shapes, and the AsyncAPI document is built from
- * them.
+ * Shapes of all frames that the bridge sends (contract sections 6.6 to 6.11; specification, Websocket messages). The
+ * bridge writes its frames as text, for speed. Tests check every frame against these shapes, and the AsyncAPI document
+ * is built from them.
  */
 
 import { z } from "zod";

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { WebSocket } from "ws";
 import type { Flushable, FlushScheduler } from "./flush-scheduler.js";
 
-/** Unsent bytes above which a socket is closed with 1008 `SLOW_CONSUMER` (contract section 6). */
+/** Unsent bytes above which a socket is closed with 1008 `SLOW_CONSUMER` (contract section 6.12). */
 export const MAX_UNSENT_BYTES = 8 * 1024 * 1024;
 /** Unsent bytes above which public frames are dropped. The client sees a gap in a seq. */
 export const DROP_PUBLIC_BYTES = MAX_UNSENT_BYTES / 2;

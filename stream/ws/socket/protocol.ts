@@ -1,4 +1,4 @@
-/** Shapes of the requests that a client may send, and the refusals of the bridge (contract section 6). */
+/** Shapes of the requests that a client may send, and the refusals of the bridge (contract sections 6.2 to 6.4). */
 
 import { z } from "zod";
 import { CURRENCIES } from "../../../actors/market/types.js";

@@ -1,4 +1,6 @@
-/** Text of the answers to `subscribe` and `snapshot`, assembled from cached fragments (contract section 6). */
+/**
+ * Text of the answers to `subscribe` and `snapshot`, assembled from cached fragments (contract sections 6.3 and 6.6).
+ */
 
 import { CURRENCIES, type Currency } from "../../../actors/market/types.js";
 import {

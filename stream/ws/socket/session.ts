@@ -1,4 +1,6 @@
-/** Session of one socket: ordered requests, nonces, rate limit, heartbeats and closing (contract section 6). */
+/**
+ * Session of one socket: ordered requests, nonces, rate limit, heartbeats and closing (contract sections 6.2 and 6.12).
+ */
 
 import { parseRequest, Refusal, type Request } from "./protocol.js";
 import type { Socket } from "node:net";

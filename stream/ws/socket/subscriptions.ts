@@ -1,4 +1,4 @@
-/** Subscriptions of one socket, and the verbs that change or report them (contract section 6). */
+/** Subscriptions of one socket, and the verbs that change or report them (contract sections 6.3 and 6.4). */
 
 import { CURRENCIES } from "../../../actors/market/types.js";
 import { bitOf, channelsOf, type Mask, type PrivateChannel, watches } from "../channels.js";

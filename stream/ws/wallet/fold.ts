@@ -101,7 +101,7 @@ export class WalletFold {
           unreachable(delta);
       }
     }
-    // An order's fills come before its open, cancel or reject (contract section 6); the sort is stable.
+    // An order's fills come before its open, cancel or reject (contract section 6.9); the sort is stable.
     orders.sort((a, b) => Number(b.fill) - Number(a.fill));
     return [...this.#serialize("orders", ts, orders), ...this.#serialize("positions", ts, positions)];
   }
