@@ -1,10 +1,10 @@
-/** Short forms for the HTTP tests: `as("POST /v3/orders", {...})` by a key or a bearer. */
+/** Short calls for the HTTP tests: `calls("POST /v3/orders", {...})` signed by a key or with a bearer token. */
 
 import { send, signed, type Answer, type Raw } from "./requests.js";
 import type { Stack } from "../support/stack.js";
 import type { TestKey } from "../support/traders.js";
 
-/** Sends a request of one line, such as `GET /v3/limits`, with a body as JSON where there is one. */
+/** Sends a request that is written as one line, such as `GET /v3/limits`, with its body as JSON if it has one. */
 export type Calls = (line: string, body?: unknown) => Promise<Answer>;
 
 function rawOf(line: string, body: unknown): Raw {
@@ -12,12 +12,12 @@ function rawOf(line: string, body: unknown): Raw {
   return { method, target, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
 }
 
-/** Signs with a key. */
+/** Returns calls that are signed by a key. */
 export function callsOf(url: string, key: TestKey): Calls {
   return (line, body) => send(url, signed(key, rawOf(line, body)));
 }
 
-/** Carries a bearer token. */
+/** Returns calls with a bearer token. */
 export function bearerCalls(url: string, token: string): Calls {
   return (line, body) => {
     const raw = rawOf(line, body);
@@ -26,12 +26,12 @@ export function bearerCalls(url: string, token: string): Calls {
   };
 }
 
-/** The first operator's. */
+/** Returns calls of the first operator. */
 export async function operatorCalls(stack: Stack): Promise<Calls> {
   return bearerCalls(stack.url, await stack.operatorToken());
 }
 
-/** Nobody's. */
+/** Returns calls without credentials. */
 export function openCalls(url: string): Calls {
   return (line, body) => {
     const raw = rawOf(line, body);
@@ -42,13 +42,13 @@ export function openCalls(url: string): Calls {
   };
 }
 
-/** Status and code of an answer in one string, such as `404 ORDER_NOT_FOUND`. */
+/** Returns the status and the code of an answer in one text, such as `404 ORDER_NOT_FOUND`. */
 export function resultOf({ status, json }: Answer): string {
   const { code } = json;
   return typeof code === "string" ? `${status} ${code}` : String(status);
 }
 
-/** Asks until the answer is as hoped for; gives up after two seconds with the last one. */
+/** Repeats a request until its answer satisfies `holds`, for at most two seconds; returns the last answer. */
 export async function eventually(
   ask: () => Promise<Answer>,
   holds: (answer: Answer) => boolean,

@@ -1,4 +1,4 @@
-/** Requests of the HTTP tests: exact bytes on a socket of their own, signed or not. */
+/** Requests of the HTTP tests: exact bytes, each on its own socket, signed or not. */
 
 import { connect } from "node:net";
 import { Signer } from "../../http/client/signer.js";
@@ -7,7 +7,7 @@ import type { TestKey } from "../support/traders.js";
 
 export interface Raw {
   readonly method?: string;
-  /** As sent, query and all. */
+  /** Target as sent, with its query. */
   readonly target: string;
   readonly headers?: Readonly<Record<string, string>> | readonly (readonly [string, string])[];
   readonly body?: string | Buffer;
@@ -17,11 +17,11 @@ export interface Answer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
   readonly text: string;
-  /** The body as JSON, or `{}`. */
+  /** Body as JSON, or `{}` when it is not JSON. */
   readonly json: Readonly<Record<string, unknown>>;
 }
 
-/** Sends exactly these bytes; no client library tidies them up. */
+/** Sends exactly these bytes, which a client library might change. */
 export function send(url: string, raw: Raw): Promise<Answer> {
   const { hostname, port } = new URL(url);
   const body = Buffer.from(raw.body ?? "");
@@ -73,13 +73,13 @@ function parse(text: string): Record<string, unknown> {
   }
 }
 
-/** A request signed over exactly what is sent. */
+/** Signs a request over exactly the bytes that are sent. */
 export function signed({ key, brand }: TestKey, raw: Raw, nowMs = Date.now()): Raw {
   const method = raw.method ?? "GET";
   const mark = raw.target.indexOf("?");
   const path = mark === -1 ? raw.target : raw.target.slice(0, mark);
   const query = mark === -1 ? "" : raw.target.slice(mark + 1);
-  // A signer of its own: one that is reused never goes back in time, which some tests must.
+  // Each request has a new signer, because the timestamps of one signer always rise, and some tests need older ones.
   const own = new Signer(key, brand).headers(method, path, query, Buffer.from(raw.body ?? ""), nowMs);
   const type = raw.body === undefined ? {} : { "Content-Type": "application/json" };
   return { ...raw, headers: { ...type, ...own, ...(raw.headers as Record<string, string> | undefined) } };

@@ -5,7 +5,7 @@ import { send, signed, type Answer } from "../requests.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
 
-describe("the same signed bytes, over two gateways", function () {
+describe("the same signed bytes at two gateways", function () {
   this.timeout(60_000);
   let stack: Stack;
   let trader: TestTrader;
@@ -30,7 +30,7 @@ describe("the same signed bytes, over two gateways", function () {
   const openOrders = async (): Promise<unknown> =>
     (await callsOf(stack.url, trader.trading)("GET /v3/account/orders")).json["open"];
   const bodyOf = ({ status, text }: Answer): string => `${status} ${text}`;
-  /** As if the gateway had died between taking effect and keeping its answer. */
+  /** Removes the kept answer, as if the gateway had died after the effect and before it kept the answer. */
   const forgetAnswer = async (): Promise<void> => {
     for (const key of await redis.keys("*answers:*")) {
       await redis.hdel(key, "answer");
@@ -43,7 +43,7 @@ describe("the same signed bytes, over two gateways", function () {
     await callsOf(stack.url, trader.trading)("DELETE /v3/orders");
   });
 
-  it("have one effect, one price and one answer, a hundred times at once", async () => {
+  it("have one effect, one charge and one answer when they are sent a hundred times at once", async () => {
     const { outcomes } = await newMarket(stack);
     const calls = callsOf(stack.url, trader.trading);
     const before = (await calls("GET /v3/limits")).json["place"] as { remaining: number };
@@ -66,7 +66,7 @@ describe("the same signed bytes, over two gateways", function () {
     expect(after.remaining).to.be.within(before.remaining - 1, before.remaining + 10);
   });
 
-  it("get a refusal of the route again, whatever has changed since", async () => {
+  it("get the refusal of the route again after the cause is removed", async () => {
     const { marketId, outcomes } = await newMarket(stack);
     const operator = await operatorCalls(stack);
     await operator(`POST /admin/v1/markets/${marketId}/status`, { action: "pause" });
@@ -88,7 +88,7 @@ describe("the same signed bytes, over two gateways", function () {
     expect(again.headers.get("x-replayed")).to.equal("true");
   });
 
-  it("that were turned away at the door may come again", async () => {
+  it("may be sent again after a refusal before the route", async () => {
     const { outcomes } = await newMarket(stack);
     const operator = await operatorCalls(stack);
     const path = `POST /admin/v1/traders/${trader.account.traderId}/state`;
@@ -107,7 +107,7 @@ describe("the same signed bytes, over two gateways", function () {
     expect(placed.headers.has("x-replayed")).to.equal(false);
   });
 
-  it("of a gateway that died before it could answer are placed once, whatever has changed since", async () => {
+  it("place an order once when a gateway dies before it answers, even if the market has changed since", async () => {
     const { marketId, outcomes } = await newMarket(stack);
     const operator = await operatorCalls(stack);
     const single = place(outcomes[0]);
@@ -134,7 +134,7 @@ describe("the same signed bytes, over two gateways", function () {
     expect(bodyOf(await send(at(1), single))).to.equal(bodyOf(first));
   });
 
-  it("of everything else that is made take effect once too", async () => {
+  it("take effect once on every other route that creates something", async () => {
     const operator = await operatorCalls(stack);
     const { traderId } = trader.account;
     await operator(`POST /admin/v1/traders/${traderId}/transactions`, {
@@ -181,7 +181,7 @@ describe("the same signed bytes, over two gateways", function () {
     expect(echoed.headers.has("x-replayed")).to.equal(false);
   });
 
-  it("are kept under the key's own hash tag, and no longer than they can come again", async () => {
+  it("are kept under the hash tag of the key, and no longer than they can be repeated", async () => {
     const { outcomes } = await newMarket(stack);
     await send(at(0), place(outcomes[0]));
     const [key = "", ...others] = await redis.keys("*answers:*");

@@ -14,7 +14,7 @@ function pemOfDer(der: Buffer): string {
   return `-----BEGIN PUBLIC KEY-----\n${der.toString("base64")}\n-----END PUBLIC KEY-----\n`;
 }
 
-/** An Ed25519 SPKI of 32 chosen bytes. */
+/** Returns the PEM of an Ed25519 key of 32 chosen bytes. */
 function pemOfPoint(hex: string): string {
   return pemOfDer(Buffer.from(`302a300506032b6570032100${hex}`, "hex"));
 }
@@ -24,21 +24,21 @@ function refusal(pem: string, algorithm: KeyAlgorithm): string {
   return result.ok ? "accepted" : result.message;
 }
 
-describe("keys that are accepted", () => {
-  it("Ed25519 and P-256, with LF or CRLF", () => {
+describe("acceptable keys", () => {
+  it("are of Ed25519 and P-256, with LF or CRLF", () => {
     expect(acceptKey(pemOf(ed25519.publicKey), "Ed25519").ok).to.equal(true);
     expect(acceptKey(pemOf(p256.publicKey), "P-256").ok).to.equal(true);
     expect(acceptKey(pemOf(p256.publicKey).replaceAll("\n", "\r\n"), "P-256").ok).to.equal(true);
   });
 
-  it("two spellings of one key have one fingerprint", () => {
+  it("have one fingerprint in all their spellings", () => {
     const plain = acceptKey(pemOf(ed25519.publicKey), "Ed25519");
     const spelled = acceptKey(`  ${pemOf(ed25519.publicKey).replaceAll("\n", "\r\n")}\n\n`, "Ed25519");
     expect(plain).to.deep.equal(spelled);
   });
 });
 
-describe("keys that are refused, and the reason given", () => {
+describe("refused keys, with the reason", () => {
   const cases: readonly (readonly [string, string, KeyAlgorithm, RegExp])[] = [
     [
       "a private key",
@@ -46,7 +46,7 @@ describe("keys that are refused, and the reason given", () => {
       "Ed25519",
       /private key/,
     ],
-    ["another algorithm than named", pemOf(p256.publicKey), "Ed25519", /P-256.*Ed25519/],
+    ["a key of another algorithm than the request names", pemOf(p256.publicKey), "Ed25519", /P-256.*Ed25519/],
     ["P-384", pemOf(generateKeyPairSync("ec", { namedCurve: "secp384r1" }).publicKey), "P-256", /secp384r1/],
     [
       "secp256k1",
@@ -66,7 +66,7 @@ describe("keys that are refused, and the reason given", () => {
     ["text before the block", `key:\n${pemOf(ed25519.publicKey)}`, "Ed25519", /one PEM block/],
     ["two blocks", pemOf(ed25519.publicKey).repeat(2), "Ed25519", /one PEM block/],
     ["no newlines", pemOf(ed25519.publicKey).replaceAll("\n", ""), "Ed25519", /newlines included/],
-    ["a DER that is no key", pemOfDer(Buffer.from("00112233", "hex")), "Ed25519", /SPKI/],
+    ["a DER that is not a key", pemOfDer(Buffer.from("00112233", "hex")), "Ed25519", /SPKI/],
     [
       "an off-curve P-256 point",
       pemOfDer(
@@ -102,18 +102,18 @@ describe("keys that are refused, and the reason given", () => {
     ["y = p + 1", pemOfPoint(`ee${"ff".repeat(30)}7f`), "Ed25519", /non-canonical/],
     ["y = p with a sign bit", pemOfPoint(`ed${"ff".repeat(31)}`), "Ed25519", /non-canonical/],
     [
-      "y = 2^255 - 1, which is on no curve either",
+      "y = 2^255 - 1, which is not on the curve either",
       pemOfPoint(`${"ff".repeat(31)}7f`),
       "Ed25519",
       /non-canonical/,
     ],
-    ["no point at all", pemOfPoint(`02${"00".repeat(31)}`), "Ed25519", /not a point/],
+    ["a y that is not on the curve", pemOfPoint(`02${"00".repeat(31)}`), "Ed25519", /not a point/],
   ];
   for (const [name, pem, algorithm, message] of cases) {
     it(name, () => expect(refusal(pem, algorithm)).to.match(message));
   }
 
-  it("for good reason: the identity verifies a forged signature", () => {
+  it("the identity would verify a forged signature", () => {
     const identity = createPublicKey(pemOfPoint(`01${"00".repeat(31)}`));
     const forged = Buffer.from(`01${"00".repeat(63)}`, "hex");
     expect(verify(null, Buffer.from("anything"), identity, forged)).to.equal(true);

@@ -6,7 +6,7 @@ import { login, startStack, type Stack } from "../../support/stack.js";
 import { newTrader, type TestTrader } from "../../support/traders.js";
 import { send, signed } from "../requests.js";
 
-/** What the contract promises. */
+/** Time within which the contract closes the sockets of a revoked caller, in ms. */
 const PROMISED_MS = 5_000;
 
 interface Open {
@@ -14,7 +14,7 @@ interface Open {
   readonly closed: Promise<string>;
 }
 
-describe("a socket whose caller may not stream any more", function () {
+describe("a socket whose caller is revoked", function () {
   this.timeout(60_000);
   let stack: Stack;
   let database: pg.Client;
@@ -49,7 +49,7 @@ describe("a socket whose caller may not stream any more", function () {
     return { socket, closed };
   }
 
-  /** A socket at the second gateway; what closes it happens at the first. */
+  /** Opens a socket at the second gateway; the revocation is sent to the first. */
   function byKey(key: SigningKey): Promise<Open> {
     const headers = new Signer(key, stack.brand).headers("GET", "/v3/ws", "", new Uint8Array(0));
     return open(new WebSocket(`${(stack.urls[1] ?? "").replace("http", "ws")}/v3/ws`, { headers }));
@@ -60,7 +60,7 @@ describe("a socket whose caller may not stream any more", function () {
     return (await send(stack.url, { method: "POST", target, headers, body: JSON.stringify(body) })).status;
   }
 
-  /** Does what ends the sockets, and says how they were closed and that it was in time. */
+  /** Runs `end`, and returns the close reason of a socket after it has checked that the socket closed in time. */
   async function endOf(closed: Promise<string>, end: () => Promise<unknown>): Promise<string> {
     const began = Date.now();
     await end();
@@ -80,7 +80,7 @@ describe("a socket whose caller may not stream any more", function () {
     return { ...pair, keyId: String(json["keyId"]) };
   }
 
-  it("is closed when the key is revoked, and no other", async () => {
+  it("is closed when its key is revoked, and other sockets are not", async () => {
     const [own, other] = [await byKey(trader.trading.key), await byKey(await readKey())];
     const target = `/v3/keys/${trader.trading.key.keyId}`;
     const how = endOf(own.closed, () =>
@@ -90,12 +90,12 @@ describe("a socket whose caller may not stream any more", function () {
     expect(other.socket.readyState).to.equal(WebSocket.OPEN);
   });
 
-  it("is closed when the key expires", async () => {
+  it("is closed when its key expires", async () => {
     const { closed } = await byKey(await readKey(1_500));
     expect(await endOf(closed, () => Promise.resolve())).to.equal("1008 KEY_EXPIRED");
   });
 
-  it("is closed when the account is locked, or its holder excludes themself", async () => {
+  it("is closed when the account is locked, or its holder is self-excluded", async () => {
     const { traderId } = trader.account;
     const operator = await stack.operatorToken();
     const states = ["LOCKED", "SELF_EXCLUDED"].map((state) => ({ state, reason: "a test" }));
@@ -108,14 +108,14 @@ describe("a socket whose caller may not stream any more", function () {
     expect(hows).to.deep.equal(["1008 ACCOUNT_LOCKED", "1008 SELF_EXCLUDED"]);
   });
 
-  it("is closed when the device's location fails", async () => {
+  it("is closed when a device check-in fails", async () => {
     const token = await login(stack.url, trader.account);
     const { closed } = await byKey(trader.trading.key);
     const how = endOf(closed, () => post("/v3/session/location", token, { failed: true }));
     expect(await how).to.equal("1008 GEOLOCATION_FAILED");
   });
 
-  it("is closed when the session ends that it was opened from, and stays when another does", async () => {
+  it("is closed when its session ends, and stays open when another session ends", async () => {
     const tokens = [await login(stack.url, trader.account), await login(stack.url, trader.account)];
     const opened = await Promise.all(
       tokens.map(async (token) => {
@@ -133,7 +133,7 @@ describe("a socket whose caller may not stream any more", function () {
     expect(other?.socket.readyState).to.equal(WebSocket.OPEN);
   });
 
-  it("is closed also when the news got lost on their way", async () => {
+  it("is closed also when the invalidation is lost", async () => {
     const changes = [
       "insert into device_locations (trader_id, failed, ts) values ($1, true, $2) on conflict (trader_id) do update set failed = true, ts = $2",
       "update keys set revoked_ts = $2 where trader_id = $1",

@@ -6,7 +6,7 @@ const SECRET = "a secret of thirty-two characters or more";
 describe("a seal", () => {
   const seal = new Seal(SECRET, "tests");
 
-  it("opens for the same name, at whoever has the same secret, and says nothing before", () => {
+  it("opens for the same name and secret, and hides its text", () => {
     const text = 'héllo {"ticket":"abc"} 😀';
     const sealed = seal.close(text, "one");
     expect(new Seal(SECRET, "tests").open(sealed, "one")).to.equal(text);
@@ -15,7 +15,7 @@ describe("a seal", () => {
     expect(seal.open(seal.close("", "one"), "one")).to.equal("");
   });
 
-  it("opens for no other name, purpose or secret, and not when a bit has changed", () => {
+  it("opens for no other name, purpose or secret, and not after a change of one bit", () => {
     const sealed = seal.close("text", "one");
     expect(seal.open(sealed, "two")).to.equal(undefined);
     expect(new Seal(SECRET, "others").open(sealed, "one")).to.equal(undefined);

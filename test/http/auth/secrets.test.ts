@@ -6,7 +6,7 @@ import { newTrader, type TestTrader } from "../../support/traders.js";
 import { bearerCalls, callsOf, openCalls, resultOf } from "../calls.js";
 import { askToken, newClient, operate, type ClientCredentials } from "../surface-b/client.js";
 
-/** Everything that Postgres keeps, as text. */
+/** Returns all rows of Postgres as text. */
 async function postgresText(url: string): Promise<string> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -25,7 +25,7 @@ async function postgresText(url: string): Promise<string> {
   }
 }
 
-/** What a key of Redis holds, as text. `DUMP` would be shorter to write, but it packs what it gives. */
+/** Returns the value of a key of Redis as text. `DUMP` would be shorter to write, but its result is compressed. */
 async function valueOf(client: Redis, key: string): Promise<unknown> {
   switch (await client.type(key)) {
     case "string":
@@ -41,12 +41,12 @@ async function valueOf(client: Redis, key: string): Promise<unknown> {
     case "stream":
       return client.xrange(key, "-", "+");
     default:
-      // It ran out before it could be read.
+      // The key has expired since it was listed.
       return undefined;
   }
 }
 
-/** Everything that Redis keeps, names and all. */
+/** Returns all keys and values of Redis as text. */
 async function redisText(url: string): Promise<string> {
   const client = new Redis(url);
   try {
@@ -77,7 +77,7 @@ describe("secrets", function () {
   });
   after(() => stack.stop());
 
-  it("are not to be read in Postgres or Redis: passwords, client secrets, tokens, tickets", async () => {
+  it("cannot be read in Postgres or Redis: passwords, client secrets, tokens, tickets", async () => {
     const token = (await askToken(stack.url, client)).body as { readonly access_token: string };
     const rotated = await operate(stack, `POST /emm-clients/${client.clientId}/rotate`);
     const ticket = await bearerCalls(stack.url, session)("POST /v3/ws/tickets", {});
@@ -99,7 +99,7 @@ describe("secrets", function () {
     }
   });
 
-  it("mean nothing in an address or a cookie", async () => {
+  it("have no effect in a URL or a cookie", async () => {
     const { access_token: token } = (await askToken(stack.url, { ...client, ...(await rotatedSecret()) }))
       .body as {
       readonly access_token: string;

@@ -16,7 +16,7 @@ describe("web tokens", () => {
       ...options,
     } as jwt.SignOptions);
 
-  it("come back as who they were minted for, for twelve hours", () => {
+  it("identify their account for twelve hours", () => {
     const { token, session } = tokens.mint(ACCOUNT, "operator");
     expect(tokens.read(token)).to.deep.equal(session);
     expect(session.expiresAt - now).to.equal(12 * 60 * 60 * 1000);
@@ -24,7 +24,7 @@ describe("web tokens", () => {
     expect(new WebTokens(SECRET, () => session.expiresAt).read(token)).to.equal(undefined);
   });
 
-  it("a forgery with the same claims and the same secret is what the attacks below differ from", () => {
+  it("accept a forgery with the same claims and secret, from which each attack below differs", () => {
     expect(tokens.read(forge(claims()))?.accountId).to.equal(ACCOUNT);
   });
 
@@ -59,7 +59,7 @@ describe("web tokens", () => {
 describe("passwords", () => {
   const passwords = new Passwords({ log2N: 10, p: 1 });
 
-  it("match themselves only", async () => {
+  it("match only themselves", async () => {
     const stored = await passwords.hash("correct horse");
     expect(stored).to.not.include("horse");
     expect(await passwords.matches("correct horse", stored)).to.equal(true);
@@ -70,11 +70,11 @@ describe("passwords", () => {
     expect(await passwords.hash("same")).to.not.equal(await passwords.hash("same"));
   });
 
-  it("match nothing where nothing is stored, after the same work", async () => {
+  it("match no missing hash, after the same work", async () => {
     expect(await passwords.matches("anything", undefined)).to.equal(false);
   });
 
-  it("are hashed a few at a time, and the line has an end", async () => {
+  it("are hashed a few at a time, and refused when too many wait", async () => {
     const stored = await passwords.hash("x");
     const results = await Promise.allSettled(
       Array.from({ length: 300 }, () => passwords.matches("x", stored)),

@@ -25,7 +25,7 @@ describe("signed requests", function () {
     return answer;
   }
 
-  /** The signed headers with one changed. */
+  /** Returns the signed request with one header changed. */
   function withHeader(name: string, change: (value: string) => string): Raw {
     const raw = signed(trader.trading, LIMITS);
     const headers = raw.headers as Record<string, string>;
@@ -38,14 +38,14 @@ describe("signed requests", function () {
     return { ...raw, headers: kept as [string, string][] };
   }
 
-  it("a good one is answered, with the limits of contract section 5.8", async () => {
+  it("are answered, with the limits of contract section 5.8", async () => {
     const answer = await send(stack.url, signed(trader.trading, LIMITS));
     expect(answer.status).to.equal(200);
     expect(answer.json["maxWatchedMarkets"]).to.equal(2048);
     expect(answer.json["place"]).to.deep.equal({ capacity: 256, refillPerSec: 8, remaining: 256 });
   });
 
-  describe("each check answers 401 by its name", () => {
+  describe("get 401 with the name of the failed check when", () => {
     for (const name of [`${BRAND}-Key-Id`, `${BRAND}-Timestamp`, `${BRAND}-Signature`]) {
       it(`${name} is missing`, () =>
         expectRefusal(
@@ -54,14 +54,14 @@ describe("signed requests", function () {
           "SIGNATURE_REJECTED",
           new RegExp(`${name.toLowerCase()} is missing`),
         ));
-      it(`${name} comes twice`, async () => {
+      it(`${name} is given twice`, async () => {
         const raw = signed(trader.trading, LIMITS);
         const headers = Object.entries(raw.headers ?? {}) as [string, string][];
         const twice = headers.flatMap((pair) => (pair[0] === name ? [pair, pair] : [pair]));
         await expectRefusal({ ...raw, headers: twice }, 401, "SIGNATURE_REJECTED", /more than once/);
       });
     }
-    it("the key id is no uuid", () =>
+    it("the key id is not a uuid", () =>
       expectRefusal(
         withHeader(`${BRAND}-Key-Id`, () => "me"),
         401,
@@ -85,21 +85,21 @@ describe("signed requests", function () {
           /timestamp/,
         ));
     }
-    it("the timestamp is 30 s and more old", () =>
+    it("the timestamp is more than 30 s old", () =>
       expectRefusal(
         signed(trader.trading, LIMITS, Date.now() - 30_100),
         401,
         "SIGNATURE_REJECTED",
         /too old/,
       ));
-    it("the timestamp is 30 s and more ahead", () =>
+    it("the timestamp is more than 30 s ahead", () =>
       expectRefusal(
         signed(trader.trading, LIMITS, Date.now() + 31_000),
         401,
         "SIGNATURE_REJECTED",
         /future/,
       ));
-    it("29 s either way are good", async () => {
+    it("not when the timestamp is 29 s off, in either direction", async () => {
       expect((await send(stack.url, signed(trader.trading, LIMITS, Date.now() - 29_000))).status).to.equal(
         200,
       );
@@ -121,45 +121,45 @@ describe("signed requests", function () {
         "SIGNATURE_REJECTED",
         /padded base64/,
       ));
-    it("the signature is of the URL alphabet", () =>
+    it("the signature is in the URL alphabet", () =>
       expectRefusal(
         withHeader(`${BRAND}-Signature`, (value) => `-_${value.slice(2)}`),
         401,
         "SIGNATURE_REJECTED",
         /padded base64/,
       ));
-    it("the query is another", () =>
+    it("the query is changed", () =>
       expectRefusal(
         { ...signed(trader.trading, LIMITS), target: "/v3/limits?a=1" },
         401,
         "SIGNATURE_REJECTED",
         /does not verify/,
       ));
-    it("an empty query signs as none", async () => {
+    it("not when the query is empty, which signs like no query", async () => {
       const answer = await send(stack.url, { ...signed(trader.trading, LIMITS), target: "/v3/limits?" });
       expect(answer.status).to.equal(200);
     });
-    it("another method", () =>
+    it("the method is changed", () =>
       expectRefusal(
         { ...signed(trader.trading, { target: "/v3/orders" }), method: "DELETE" },
         401,
         "SIGNATURE_REJECTED",
         /does not verify/,
       ));
-    it("another body", () =>
+    it("the body is changed", () =>
       expectRefusal(
         { ...signed(trader.trading, { method: "POST", target: "/v3/echo", body: "{}" }), body: "{ }" },
         401,
         "SIGNATURE_REJECTED",
         /does not verify/,
       ));
-    it("another brand's headers", async () => {
+    it("the headers are those of another brand", async () => {
       const other = { ...trader.trading, brand: "Other" };
       await expectRefusal(signed(other, LIMITS), 401, "SIGNATURE_REJECTED", /-key-id is missing/);
     });
   });
 
-  it("the order of the checks: a timestamp is judged before the key, a key before the signature", async () => {
+  it("are checked in order: the timestamp before the key, the key before the signature", async () => {
     const raw = withHeader(`${BRAND}-Timestamp`, () => "x");
     const headers: Record<string, string> = { ...(raw.headers as Record<string, string>) };
     headers[`${BRAND}-Key-Id`] = randomUUID();
@@ -171,7 +171,7 @@ describe("signed requests", function () {
     await expectRefusal({ ...raw, headers }, 401, "SIGNATURE_REJECTED", /base64/);
   });
 
-  it("scope comes after the signature and before the body", async () => {
+  it("are checked for their scope after the signature and before the body", async () => {
     const order = { method: "POST", target: "/v3/orders", body: "not json" };
     await expectRefusal(
       signed(trader.management, order),
@@ -182,7 +182,7 @@ describe("signed requests", function () {
     await expectRefusal(signed(trader.trading, order), 400, "INVALID_BODY", /JSON/);
   });
 
-  it("the key id may be in either letter case", async () => {
+  it("may have the key id in either letter case", async () => {
     const answer = await send(
       stack.url,
       withHeader(`${BRAND}-Key-Id`, (value) => value.toUpperCase()),
@@ -209,7 +209,7 @@ describe("signed requests", function () {
       expect(Buffer.from(await echoed.arrayBuffer()).equals(body)).to.equal(true);
     });
 
-    it("shows the canonical text to those who ask, with its 200 and with its 401", async () => {
+    it("shows the canonical text on request, with its 200 and with its 401", async () => {
       const raw = signed(trader.trading, { method: "POST", target: "/v3/echo", body: "{}" });
       const headers = { ...(raw.headers as Record<string, string>), [`${BRAND}-Debug`]: "canonical" };
       const good = await send(stack.url, { ...raw, headers });
@@ -231,7 +231,7 @@ describe("signed requests", function () {
     });
   });
 
-  describe("what an account's state does", () => {
+  describe("of an account", () => {
     const admin = async (path: string, body: object): Promise<void> => {
       const response = await fetch(`${stack.url}/admin/v1/traders/${path}`, {
         method: "POST",
@@ -244,7 +244,7 @@ describe("signed requests", function () {
       expect(response.status).to.equal(200);
     };
 
-    it("locked: 423 on everything; self-excluded: a cancel works", async () => {
+    it("that is locked get 423 on every route; of a self-excluded one, a cancel works", async () => {
       const other = await newTrader(stack);
       const { traderId } = other.account;
       await admin(`${traderId}/state`, { state: "LOCKED", reason: "test" });
@@ -263,14 +263,14 @@ describe("signed requests", function () {
       expect((await send(stack.url, signed(other.trading, LIMITS))).status).to.equal(200);
     });
 
-    it("without KYC nothing is placed, and what the order says is not looked at", async () => {
+    it("without KYC place nothing, and the order is not read", async () => {
       const other = await newTrader(stack);
       await admin(`${other.account.traderId}/kyc`, { status: "REJECTED" });
       const order = { method: "POST", target: "/v3/orders", body: "{}" };
       await expectRefusal(signed(other.trading, order), 403, "KYC_REQUIRED", /identity/);
     });
 
-    it("a failed device location: 451 on a placement and on a read, never on a cancel", async () => {
+    it("with a failed device location get 451 on a placement and on a read, never on a cancel", async () => {
       const other = await newTrader(stack);
       const { email, password } = other.account;
       const login = await fetch(`${stack.url}/v3/session`, {
@@ -290,7 +290,7 @@ describe("signed requests", function () {
     });
   });
 
-  it("a revoked key is refused at once", async () => {
+  it("are refused at once after their key is revoked", async () => {
     const other = await newTrader(stack);
     expect((await send(stack.url, signed(other.trading, LIMITS))).status).to.equal(200);
     const target = `/v3/keys/${other.account.tradingKey.keyId}`;
@@ -299,7 +299,7 @@ describe("signed requests", function () {
     await expectRefusal(signed(other.trading, LIMITS), 401, "SIGNATURE_REJECTED", /not a live key/);
   });
 
-  it("the same order with its clientId is the same acceptance, and another one is refused", async () => {
+  it("with the clientId of an order get its acceptance for the same order, and a refusal for another", async () => {
     const { outcomes } = await newMarket(stack);
     const clientId = randomUUID();
     const order = { outcomeId: outcomes[0], price: "0.500", qty: 10, tif: "GTC", clientId };

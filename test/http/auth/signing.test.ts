@@ -49,7 +49,7 @@ function textOf(vector: Vector, brand = "Svc"): string {
 }
 
 describe("signing: the 26 vectors", () => {
-  it("are all here", () => expect(file.vectors).to.have.length(26));
+  it("are complete", () => expect(file.vectors).to.have.length(26));
 
   for (const vector of file.vectors) {
     it(vector.name, () => {
@@ -72,13 +72,13 @@ describe("signing: the 26 vectors", () => {
     });
   }
 
-  it("the scheme line carries the configured brand", () => {
+  it("open with the configured brand in the scheme line", () => {
     const [vector] = file.vectors;
-    if (vector === undefined) throw new Error("there are no vectors");
+    if (vector === undefined) throw new Error("the file has no vectors");
     expect(textOf(vector, "Acme").split("\n")[0]).to.equal("ACME-V3");
   });
 
-  it("the fingerprints are those of the vectors", () => {
+  it("have the fingerprints of their keys", () => {
     for (const algorithm of ["Ed25519", "P-256"] as const) {
       const accepted = acceptKey(file.keys[algorithm].publicKey, algorithm);
       expect(accepted).to.include({ ok: true, fingerprint: file.keys[algorithm].fingerprint });
@@ -92,7 +92,7 @@ describe("signing: properties", () => {
     maxLength: 40,
   });
 
-  it("a canonical query is its own canonical form, but for the order of names that hold an equals sign", () => {
+  it("a canonical query is its own canonical form, except for the order of names with an equals sign", () => {
     fc.assert(
       fc.property(rawQuery, (query) => {
         const once = canonicalQuery(query);
@@ -112,7 +112,7 @@ describe("signing: properties", () => {
     );
   });
 
-  it("a malformed signature is no signature, and no exception", () => {
+  it("a malformed signature does not verify, and throws nothing", () => {
     const p256 = createPublicKey(file.keys["P-256"].publicKey);
     const ed25519 = createPublicKey(file.keys.Ed25519.publicKey);
     fc.assert(

@@ -8,8 +8,8 @@ import { newTrader, type TestTrader } from "../../support/traders.js";
 const PUBLIC = "/v3/public/types/sports";
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-describe("the edge, as it is configured without a word", () => {
-  it("has the thresholds of the contract", () => {
+describe("the default settings of the edge", () => {
+  it("are the limits of the contract", () => {
     const { edge, server, trustProxy } = loadConfig({});
     expect(edge).to.deep.equal({
       ratePerSecond: 2_000,
@@ -23,7 +23,7 @@ describe("the edge, as it is configured without a word", () => {
   });
 
   for (const value of ["true", "yes", "0", "*", "0.0.0.0/x", "loopback,true"]) {
-    it(`TRUST_PROXY=${value} does not start`, () => {
+    it(`refuse TRUST_PROXY=${value}`, () => {
       expect(() => loadConfig({ TRUST_PROXY: value })).to.throw(/TRUST_PROXY/);
     });
   }
@@ -42,7 +42,7 @@ describe("the edge", function () {
     socket.on("error", () => undefined);
     return socket;
   };
-  /** Everything that comes back until the connection ends. */
+  /** Collects all bytes that the server sends until the connection ends. */
   const everythingOf = (socket: Socket): Promise<string> =>
     new Promise((resolve) => {
       let got = "";
@@ -76,7 +76,7 @@ describe("the edge", function () {
     (headers.get("content-type") ?? "").startsWith("text/html") &&
     !/"(code|message)"/.test(text);
 
-  it("headers that do not come to an end cost their connection", async () => {
+  it("closes a connection whose headers do not end", async () => {
     const socket = dial();
     const began = Date.now();
     const all = everythingOf(socket);
@@ -87,7 +87,7 @@ describe("the edge", function () {
     expect(Date.now() - began).to.be.within(500, 2_500);
   });
 
-  it("a body that drips costs its connection", async () => {
+  it("closes a connection whose body arrives too slowly", async () => {
     const socket = dial();
     const began = Date.now();
     const all = everythingOf(socket);
@@ -98,7 +98,7 @@ describe("the edge", function () {
     expect(Date.now() - began).to.be.within(900, 3_500);
   });
 
-  it("there are no more connections than its cap, and one that ends makes room", async () => {
+  it("accepts no more connections than its cap, and a new one when another ends", async () => {
     const open = Array.from({ length: 30 }, dial);
     await pause(300);
     const left = open.filter((socket) => !socket.destroyed && socket.readyState === "open");
@@ -108,7 +108,7 @@ describe("the edge", function () {
     expect((await send(stack.url, { target: "/healthz" })).status).to.equal(200);
   });
 
-  describe("requests that two readers could cut differently", () => {
+  describe("ambiguous requests", () => {
     const GET = "GET /healthz HTTP/1.1";
     const POST = "POST /v3/session HTTP/1.1\r\nHost: x";
     const requests: [string, string][] = [
@@ -127,13 +127,13 @@ describe("the edge", function () {
       ["a length in hex", `${POST}\r\nContent-Length: 0x2\r\n\r\n{}`],
       ["an encoding before chunked", `${POST}\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
       ["an encoding after chunked", `${POST}\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n`],
-      ["a chunked that is none", `${POST}\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`],
+      ["an unknown coding like chunked", `${POST}\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`],
       ["a space before the colon", `${POST}\r\nContent-Length : 2\r\n\r\n{}`],
       ["a folded header", `${GET}\r\nHost: x\r\nX-A: 1\r\n 2\r\n\r\n`],
       ["a NUL in a header", `${GET}\r\nHost: x\r\nX-A: a\0b\r\n\r\n`],
       ["a lone CR in a header", `${GET}\r\nHost: x\r\nX-A: a\rb\r\n\r\n`],
       ["no Host", `${GET}\r\n\r\n`],
-      ["a chunk size that is none", `${POST}\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n`],
+      ["a malformed chunk size", `${POST}\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n`],
       [
         "a chunk size that overflows",
         `${POST}\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n{}\r\n`,
@@ -143,7 +143,7 @@ describe("the edge", function () {
     ];
     const SECOND = "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     for (const [name, bytes] of requests) {
-      it(`${name}: refused, and what comes behind is not read`, async () => {
+      it(`are refused, and the bytes after them are not read: ${name}`, async () => {
         const got = await exchange(bytes + SECOND);
         expect(got).to.match(/^HTTP\/1\.1 (400|431|501|505) /);
         expect(got.split("HTTP/1.1 ")).to.have.length(2);
@@ -151,14 +151,14 @@ describe("the edge", function () {
       });
     }
 
-    it("one after another on a connection they are answered in order", async () => {
+    it("of a good form are answered in order on one connection", async () => {
       const keep = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
       const got = await exchange(keep + keep + SECOND);
       expect(got.split("HTTP/1.1 200")).to.have.length(4);
     });
   });
 
-  it("a body over 100 KiB is 413 where the edge lets it through, declared or not", async () => {
+  it("answers 413 to a body over 100 KiB that is under its own cap, declared or not", async () => {
     const body = `"${"x".repeat(100 * 1_024)}"`;
     const raw = signed(trader.trading, { method: "POST", target: "/v3/echo", body });
     const answer = await send(stack.url, raw);
@@ -179,12 +179,12 @@ describe("the edge", function () {
     expect(good.status).to.equal(200);
   });
 
-  it("a body over its own cap is HTML", async () => {
+  it("answers HTML to a body over its own cap", async () => {
     const body = "x".repeat(200_001);
     expect(isHtmlRefusal(await send(stack.url, { method: "POST", target: "/v3/echo", body }))).to.equal(true);
   });
 
-  describe("behind one proxy, an address", () => {
+  describe("an address behind one proxy", () => {
     const from = (forwarded: string): Raw => ({ target: PUBLIC, headers: { "X-Forwarded-For": forwarded } });
     const use = async (raws: readonly Raw[]): Promise<number[]> => {
       const statuses: number[] = [];
@@ -194,24 +194,24 @@ describe("the edge", function () {
     const many = (forwarded: (index: number) => string): Raw[] =>
       Array.from({ length: 30 }, (_, index) => from(forwarded(index)));
 
-    it("is the one that the proxy saw; what the client claims before it is useless", async () => {
+    it("is the one that the proxy added; the entries of the client have no effect", async () => {
       const statuses = await use(many((index) => `10.9.9.${index}, 203.0.113.1`));
       expect(statuses.filter((status) => status === 403).length).to.be.at.least(8);
       expect((await send(stack.url, from("203.0.113.2"))).status).to.equal(200);
     });
 
-    it("of IPv6 counts as its subscriber's /64", async () => {
+    it("of IPv6 is counted by its /64 network", async () => {
       const statuses = await use(many((index) => `2001:db8::${index.toString(16)}`));
       expect(statuses.filter((status) => status === 403).length).to.be.at.least(8);
       expect((await send(stack.url, from("2001:db8:0:1::1"))).status).to.equal(200);
     });
 
-    it("of IPv4 in IPv6 form is that IPv4 address, not one with all others", async () => {
+    it("of IPv4 in its mapped form is counted as that IPv4 address", async () => {
       const statuses = await use(many((index) => `::ffff:198.51.100.${index}`));
       expect(statuses.every((status) => status === 200)).to.equal(true);
     });
 
-    it("that is refused gets HTML, not JSON", async () => {
+    it("over its rate gets HTML, not JSON", async () => {
       await use(many(() => "203.0.113.77"));
       expect(isHtmlRefusal(await send(stack.url, from("203.0.113.77")))).to.equal(true);
     });

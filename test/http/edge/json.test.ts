@@ -6,7 +6,7 @@ import { Text } from "../../../http/request/fields.js";
 
 const read = (text: string) => readJson(Buffer.from(text));
 
-describe("reading JSON", () => {
+describe("the reader of JSON", () => {
   const refused: Readonly<Record<string, string>> = {
     nothing: "",
     "duplicate keys": '{"qty":1,"qty":2}',
@@ -41,7 +41,7 @@ describe("reading JSON", () => {
     it(`refuses ${name}`, () => expect(() => read(text)).to.throw(JsonError));
   }
 
-  it("refuses bytes that are no UTF-8", () => {
+  it("refuses bytes that are not UTF-8", () => {
     expect(() => readJson(Buffer.from([0x22, 0xff, 0x22]))).to.throw(JsonError);
   });
 
@@ -49,14 +49,14 @@ describe("reading JSON", () => {
     expect(read("9007199254740991")).to.equal(Number.MAX_SAFE_INTEGER);
   });
 
-  it("gives objects that inherit no name", () => {
+  it("returns objects that inherit no named property", () => {
     const value = read('{"constructor":1,"toString":2}') as object;
     expect(Object.keys(value)).to.deep.equal(["constructor", "toString"]);
     for (const name of ["valueOf", "hasOwnProperty", "__proto__"])
       expect(name in value, name).to.equal(false);
   });
 
-  it("gives objects that a schema refuses whatever they have for a length", () => {
+  it("returns objects that a schema refuses with any value of their field length", () => {
     const shape = z.strictObject({ name: Text(64), list: z.array(z.string(), "must be a list").max(3) });
     for (const length of ["{}", "[]", "null", '{"length":{}}', "1"]) {
       const value = read(`{"name":{"length":${length}},"list":{"length":${length}}}`);
@@ -65,7 +65,7 @@ describe("reading JSON", () => {
     }
   });
 
-  it("reads whatever JSON.stringify writes of plain values", () => {
+  it("reads every plain value that JSON.stringify writes", () => {
     const plain = fc.letrec((tie) => ({
       value: fc.oneof(
         { maxDepth: 5 },
@@ -88,7 +88,7 @@ describe("reading JSON", () => {
     );
   });
 
-  it("never accepts what JSON.parse refuses, and never fails otherwise than by JsonError", () => {
+  it("accepts no text that JSON.parse refuses, and throws no error but JsonError", () => {
     fc.assert(
       fc.property(
         fc.string({

@@ -6,7 +6,7 @@ import { newMarket, newTrader, type TestTrader } from "../../support/traders.js"
 
 const MISSING = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
 
-describe("requests as they arrive", function () {
+describe("requests", function () {
   this.timeout(60_000);
   let stack: Stack;
   let trader: TestTrader;
@@ -42,12 +42,12 @@ describe("requests as they arrive", function () {
       `/v3/orders/${MISSING.toUpperCase()}`,
     ];
     for (const target of targets) {
-      it(`${target} is 404, also when it is signed`, async () => {
+      it(`${target} is 404, also with a signature`, async () => {
         const answer = await send(stack.url, signed(trader.trading, { target }));
         expect(`${answer.status} ${String(answer.json["code"])}`).to.equal("404 ROUTE_NOT_FOUND");
       });
     }
-    it("an id of the path that is no uuid is 400", async () => {
+    it("an id in the path that is not a uuid is 400", async () => {
       const answer = await send(stack.url, signed(trader.trading, { target: "/v3/orders/mine" }));
       expect(`${answer.status} ${String(answer.json["code"])}`).to.equal("400 INVALID_REQUEST");
     });
@@ -56,16 +56,16 @@ describe("requests as they arrive", function () {
   describe("queries", () => {
     const refused = [
       ["an unknown parameter", "colour=red", "INVALID_QUERY", /colour/],
-      ["a repeated one", "league=NFL&league=NBA", "INVALID_QUERY", /more than once/],
-      ["one repeated by an escape", "league=NFL&l%65ague=NBA", "INVALID_QUERY", /more than once/],
-      ["bytes that are no UTF-8", "league=%ff", "INVALID_QUERY", /UTF-8/],
+      ["a repeated parameter", "league=NFL&league=NBA", "INVALID_QUERY", /more than once/],
+      ["a parameter that an escape repeats", "league=NFL&l%65ague=NBA", "INVALID_QUERY", /more than once/],
+      ["bytes that are not UTF-8", "league=%ff", "INVALID_QUERY", /UTF-8/],
       ["limit 0", "limit=0", "INVALID_REQUEST", /limit/],
       ["limit 5001", "limit=5001", "INVALID_REQUEST", /limit/],
       ["limit 1e2", "limit=1e2", "INVALID_REQUEST", /limit/],
       ["limit with a sign", "limit=%2B5", "INVALID_REQUEST", /limit/],
-      ["a status there is not", "status=OPEN", "INVALID_QUERY", /status/],
-      ["a cursor of nobody", "after=abc", "INVALID_QUERY", /^after must be the .next. of a previous page/],
-      ["a bound that is no number", "startsAfter=now", "INVALID_QUERY", /startsAfter/],
+      ["an unknown status", "status=OPEN", "INVALID_QUERY", /status/],
+      ["a cursor of no list", "after=abc", "INVALID_QUERY", /^after must be the .next. of a previous page/],
+      ["a bound that is not a number", "startsAfter=now", "INVALID_QUERY", /startsAfter/],
     ] as const;
     for (const [name, query, code, message] of refused) {
       it(`refuse ${name}`, async () => {
@@ -75,14 +75,14 @@ describe("requests as they arrive", function () {
         expect(answer.json["message"]).to.match(message);
       });
     }
-    it("a plus is a plus", async () => {
+    it("keep a plus as a plus", async () => {
       const { json } = await send(
         stack.url,
         signed(trader.trading, { target: "/v3/catalog/events?league=Serie+A" }),
       );
       expect(json["items"]).to.deep.equal([]);
     });
-    it("a route without parameters takes none", async () => {
+    it("are refused by a route without parameters", async () => {
       const answer = await send(stack.url, signed(trader.trading, { target: "/v3/limits?a=1" }));
       expect(answer.json["code"]).to.equal("INVALID_QUERY");
     });
@@ -98,8 +98,8 @@ describe("requests as they arrive", function () {
       JSON.stringify({ outcomeId: outcome, price: "0.500", qty: 1, tif: "GTC", ...fields });
 
     const refused: readonly (readonly [string, () => string | Buffer, string])[] = [
-      ["nothing", () => "", "INVALID_BODY"],
-      ["no JSON", () => "qty=1", "INVALID_BODY"],
+      ["an empty body", () => "", "INVALID_BODY"],
+      ["a form", () => "qty=1", "INVALID_BODY"],
       ["an array", () => "[]", "INVALID_BODY"],
       ["null", () => "null", "INVALID_BODY"],
       ["an unknown field", () => order({ colour: "red" }), "INVALID_BODY"],
@@ -109,7 +109,7 @@ describe("requests as they arrive", function () {
       ["negative zero", () => order({}).replace('"qty":1', '"qty":-0'), "INVALID_BODY"],
       ["2^53 + 1", () => order({}).replace('"qty":1', '"qty":9007199254740993'), "INVALID_BODY"],
       ["400 digits", () => order({}).replace('"qty":1', `"qty":${"9".repeat(400)}`), "INVALID_BODY"],
-      ["no UTF-8", () => Buffer.from([0x7b, 0xff, 0x7d]), "INVALID_BODY"],
+      ["bytes that are not UTF-8", () => Buffer.from([0x7b, 0xff, 0x7d]), "INVALID_BODY"],
       ["a nest of arrays", () => "[".repeat(3_000), "INVALID_BODY"],
       ["a price that is a number", () => order({ price: 0.5 }), "INVALID_BODY"],
       ["a price off the grid", () => order({ price: "0.501" }), "INVALID_PRICE"],
@@ -122,13 +122,13 @@ describe("requests as they arrive", function () {
       ["half a contract", () => order({ qty: 1.5 }), "QTY_OUT_OF_RANGE"],
       ["2^31 contracts", () => order({ qty: 2_147_483_648 }), "QTY_OUT_OF_RANGE"],
       ["a ttl on GTC", () => order({ ttl: 5_000 }), "TTL_NOT_ALLOWED"],
-      ["GTT without one", () => order({ tif: "GTT" }), "TTL_REQUIRED"],
+      ["GTT without a ttl", () => order({ tif: "GTT" }), "TTL_REQUIRED"],
       ["a ttl of 999", () => order({ tif: "GTT", ttl: 999 }), "TTL_OUT_OF_RANGE"],
       ["a ttl of 31 days", () => order({ tif: "GTT", ttl: 31 * 86_400_000 }), "TTL_OUT_OF_RANGE"],
-      ["a tif there is not", () => order({ tif: "GFD" }), "INVALID_BODY"],
-      ["an outcome there is not", () => order({ outcomeId: MISSING }), "OUTCOME_NOT_FOUND"],
-      ["a clientId that is no uuid", () => order({ clientId: "1" }), "INVALID_BODY"],
-      ["more than the wallet has", () => order({ qty: 1_000_000 }), "INSUFFICIENT_BALANCE"],
+      ["an unknown tif", () => order({ tif: "GFD" }), "INVALID_BODY"],
+      ["an unknown outcome", () => order({ outcomeId: MISSING }), "OUTCOME_NOT_FOUND"],
+      ["a clientId that is not a uuid", () => order({ clientId: "1" }), "INVALID_BODY"],
+      ["an order that the wallet cannot pay", () => order({ qty: 1_000_000 }), "INSUFFICIENT_BALANCE"],
     ];
     for (const [name, body, code] of refused) {
       it(`refuse ${name}`, async () => {
@@ -155,12 +155,12 @@ describe("requests as they arrive", function () {
       );
     });
 
-    it("are refused where none is taken", async () => {
+    it("are refused by a route without a body", async () => {
       const raw = signed(trader.trading, { method: "DELETE", target: "/v3/orders", body: "{}" });
       expect((await send(stack.url, raw)).json["code"]).to.equal("INVALID_BODY");
     });
 
-    it("a scope field is named where the route takes none", async () => {
+    it("are refused with the name of a field scope that the route does not have", async () => {
       const body = JSON.stringify({ name: "x", publicKey: "x", algorithm: "Ed25519", scope: "trading" });
       const raw = signed(trader.management, { method: "POST", target: "/v3/keys", body });
       const answer = await send(stack.url, raw);
@@ -199,13 +199,13 @@ describe("requests as they arrive", function () {
       expect(text).to.match(/^HTTP\/1\.1 403 /);
     });
 
-    it("a request with both Content-Length and Transfer-Encoding is no request", async () => {
+    it("refuses a request with both Content-Length and Transfer-Encoding", async () => {
       const headers = { "Content-Length": "5", "Transfer-Encoding": "chunked" };
       const answer = await send(stack.url, { method: "POST", target: "/v3/session", headers });
       expect(answer.status).to.equal(400);
     });
 
-    it("a forwarding header is not believed", async () => {
+    it("ignores a forwarding header", async () => {
       lines.length = 0;
       await send(stack.url, {
         target: "/v3/public/types/sports",
@@ -216,7 +216,7 @@ describe("requests as they arrive", function () {
     });
   });
 
-  it("answers carry an id of their own, security headers and CORS, and no trace of Express", async () => {
+  it("get answers with an id of their own, security headers and CORS, and without a trace of Express", async () => {
     const raw: Raw = {
       target: "/v3/public/types/sports",
       headers: { Origin: "https://example.com", "X-Request-Id": "mine" },
@@ -230,7 +230,7 @@ describe("requests as they arrive", function () {
     expect(headers.has("x-powered-by")).to.equal(false);
   });
 
-  it("metered answers say what they cost", async () => {
+  it("get answers with their cost when they are metered", async () => {
     const read = await send(stack.url, signed(trader.trading, { target: `/v3/catalog/markets/${marketId}` }));
     expect(read.headers.get("x-ratelimit-bucket")).to.equal("read");
     expect(read.headers.get("x-ratelimit-cost")).to.equal("1");
@@ -239,7 +239,7 @@ describe("requests as they arrive", function () {
     expect(list.headers.get("x-ratelimit-cost")).to.equal("8");
   });
 
-  it("a book that has not changed is 304", async () => {
+  it("get 304 for a book that has not changed", async () => {
     const target = `/v3/public/catalog/markets/${marketId}/book`;
     const first = await send(stack.url, { target });
     expect(first.status).to.equal(200);
@@ -253,7 +253,7 @@ describe("requests as they arrive", function () {
     expect(other.status).to.equal(200);
   });
 
-  it("the log names who asked for what, and holds no secret", async () => {
+  it("are logged with their caller and their route, and without secrets", async () => {
     lines.length = 0;
     const password = "canary-password-123";
     await send(stack.url, {
@@ -271,7 +271,7 @@ describe("requests as they arrive", function () {
     expect(log).to.not.include((raw.headers as Record<string, string>)[`${stack.brand}-Signature`]);
   });
 
-  it("is alive and ready, and says how it does", async () => {
+  it("find the service alive, ready and measured", async () => {
     expect((await send(stack.url, { target: "/healthz" })).json).to.deep.equal({ ok: true });
     const ready = await send(stack.url, { target: "/readyz" });
     expect(ready.json).to.include({
@@ -286,7 +286,7 @@ describe("requests as they arrive", function () {
   });
 });
 
-describe("the edge's rate", function () {
+describe("the rate limit of the edge", function () {
   this.timeout(60_000);
   let stack: Stack;
   before(async () => {
@@ -294,7 +294,7 @@ describe("the edge's rate", function () {
   });
   after(() => stack.stop());
 
-  it("is counted per address, the public routes apart", async () => {
+  it("is one per address, and a further one for the public routes", async () => {
     const statuses: number[] = [];
     for (let i = 0; i < 8; i += 1) {
       statuses.push((await send(stack.url, { target: "/v3/public/types/sports" })).status);

@@ -25,7 +25,7 @@ interface Frame {
   readonly message?: string;
 }
 
-/** A socket that answers requests by their nonce. */
+/** Client of the stream that matches replies to requests by their nonce. */
 class Client {
   readonly socket: WebSocket;
   readonly closed: Promise<number>;
@@ -108,7 +108,7 @@ describe("the upgrade to a websocket", function () {
     expect(await client.closed).to.equal(1005);
   });
 
-  it("places an order once for a client id, on either surface, and cancels by market, outcome or event", async () => {
+  it("places an order once for a client id, by REST or the stream, and cancels by market, outcome or event", async () => {
     const { eventId, marketId, outcomes } = await newMarket(stack);
     const client = await new Client(stack.url, trader.trading).open();
     const clientId = randomUUID();
@@ -132,7 +132,7 @@ describe("the upgrade to a websocket", function () {
     client.socket.close();
   });
 
-  it("does not compress, even when asked to", async () => {
+  it("does not compress, even when the client offers it", async () => {
     const raw = signed(trader.trading, { target: "/v3/ws" });
     const socket = new WebSocket(`${stack.url.replace("http", "ws")}/v3/ws`, {
       headers: raw.headers as Record<string, string>,
@@ -143,7 +143,7 @@ describe("the upgrade to a websocket", function () {
     socket.terminate();
   });
 
-  it("refuses a handshake that is none", async () => {
+  it("refuses a malformed handshake", async () => {
     const raw = signed(trader.trading, { target: "/v3/ws" });
     const headers = { ...(raw.headers as Record<string, string>), ...UPGRADE, "Sec-WebSocket-Version": "7" };
     const refused = await send(stack.url, { ...raw, headers });
@@ -155,7 +155,7 @@ describe("the upgrade to a websocket", function () {
     expect(refused.headers.get("sec-websocket-version")).to.equal("13");
   });
 
-  it("hears a request that comes in one packet with the handshake", async () => {
+  it("reads a request that arrives in one packet with the handshake", async () => {
     const raw = signed(trader.trading, { target: "/v3/ws" });
     const headers = { Host: "localhost", ...(raw.headers as Record<string, string>), ...UPGRADE };
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -187,7 +187,7 @@ describe("the upgrade to a websocket", function () {
     next.socket.close();
   });
 
-  it("ends with the key, and with the gateway", async () => {
+  it("ends its sockets with the key, and with the gateway", async () => {
     const other = await newTrader(stack);
     const own = await new Client(stack.url, other.trading).open();
     const target = `/v3/keys/${other.account.tradingKey.keyId}`;

@@ -21,12 +21,12 @@ import {
   spoilt,
 } from "./inputs.js";
 
-/** How many inputs of each kind, and from which seed: the first line of a failure names both. */
+/** Number of inputs of each kind, and their seed; the first line of a failure names both. */
 const INPUTS = Number(process.env["FUZZ_INPUTS"] ?? 10_000);
 const SEED = Number(process.env["FUZZ_SEED"] ?? Date.now() % 2 ** 31);
 const CHUNK = 1_000;
 const LANES = 24;
-/** What the heap may grow by under refused requests, which leave nothing behind. */
+/** Greatest accepted growth of the heap under refused requests, which must leave nothing in memory. */
 const GROWTH_BYTES = 32 * 2 ** 20;
 
 setFlagsFromString("--expose-gc");
@@ -69,7 +69,7 @@ describe(`${INPUTS} inputs of each kind (FUZZ_SEED=${SEED})`, function () {
       callers.includes(one),
     ) ?? "none";
 
-  /** A request with a good credential of its route. */
+  /** Returns the bytes of a request with a good credential for its route. */
   function allowed(rule: Rule, { method = "GET", target, body }: Raw): Buffer {
     const text = body?.toString();
     const type: Pairs = text === undefined ? [] : [["Content-Type", "application/json"]];
@@ -91,11 +91,11 @@ describe(`${INPUTS} inputs of each kind (FUZZ_SEED=${SEED})`, function () {
     return Object.entries(headers as Record<string, string>);
   }
 
-  /** Makes inputs chunk by chunk, sends them, and judges every answer. */
+  /** Makes inputs in chunks, sends them and checks every answer. */
   async function attack<Input>(
     inputs: fc.Arbitrary<Input>,
     make: (input: Input) => Buffer,
-    judge: (reply: Reply, input: Input) => boolean,
+    isGood: (reply: Reply, input: Input) => boolean,
     alone = false,
   ): Promise<Map<number, number>> {
     const seen = new Map<number, number>();
@@ -110,7 +110,7 @@ describe(`${INPUTS} inputs of each kind (FUZZ_SEED=${SEED})`, function () {
         check: (index, reply) => {
           const input = chunk[index];
           seen.set(reply.status, (seen.get(reply.status) ?? 0) + 1);
-          if (input !== undefined && reply.status < 500 && judge(reply, input)) return;
+          if (input !== undefined && reply.status < 500 && isGood(reply, input)) return;
           const sent = requests[index]?.toString("latin1").slice(0, 2_000) ?? "";
           throw new Error(`FUZZ_SEED=${SEED}, input ${done + index}: ${reply.status} ${reply.text}\n${sent}`);
         },
@@ -134,7 +134,7 @@ describe(`${INPUTS} inputs of each kind (FUZZ_SEED=${SEED})`, function () {
       heapBytes = process.memoryUsage().heapUsed;
     });
 
-    it("signatures and headers: nobody is let in", async () => {
+    it("no signature or header is accepted", async () => {
       const targets = await samples(guarded);
       const inputs = fc.record({ which: fc.nat(targets.length - 1), change: headerChange });
       const seen = await attack(
@@ -155,7 +155,7 @@ describe(`${INPUTS} inputs of each kind (FUZZ_SEED=${SEED})`, function () {
       expect(seen.get(401)).to.be.greaterThan(INPUTS * 0.9);
     });
 
-    it("paths: nothing is reached but what is there", async () => {
+    it("no path but that of a route is served", async () => {
       const inputs = fc.record({ which: fc.nat(rules.length - 1), segment, at: fc.nat(15) });
       await attack(
         inputs,
@@ -164,7 +164,7 @@ describe(`${INPUTS} inputs of each kind (FUZZ_SEED=${SEED})`, function () {
           const [method = "", path = ""] = rule.line.split(" ");
           const filled = path.replace(/^\/svc\//, `/${stack.prefix}/`);
           const clean = put.replace(/[ \r\n]/g, "+");
-          // With a good credential the parameter of a path is spoilt, without one any segment.
+          // With a good credential a parameter of the path is changed, without one any segment.
           if (at % 2 === 0) {
             const target = path.includes(":") ? filled.replace(/:\w+/g, clean) : `${filled}/${clean}`;
             return allowed(rule, { method: "GET", target });
@@ -177,7 +177,7 @@ describe(`${INPUTS} inputs of each kind (FUZZ_SEED=${SEED})`, function () {
       );
     });
 
-    it("bytes: the server stands, and nobody is let in", async () => {
+    it("no bytes stop the server or are accepted", async () => {
       const good = (await samples(guarded)).map(({ raw }) => {
         const body = raw.body?.toString();
         const type: Pairs = body === undefined ? [] : [["Content-Type", "application/json"]];
@@ -192,7 +192,7 @@ describe(`${INPUTS} inputs of each kind (FUZZ_SEED=${SEED})`, function () {
       );
     });
 
-    it("and none of it had an effect, or left anything in memory", async () => {
+    it("no input had an effect, or left anything in memory", async () => {
       expect(await world.state()).to.equal(untouched);
       collectGarbage();
       expect(process.memoryUsage().heapUsed - heapBytes).to.be.below(GROWTH_BYTES);
@@ -200,8 +200,8 @@ describe(`${INPUTS} inputs of each kind (FUZZ_SEED=${SEED})`, function () {
   });
 
   describe("with a good credential", () => {
-    it("bodies", async () => {
-      // Each hashes a password, which is slow by intention.
+    it("no body fails the service", async () => {
+      // Each request hashes a password, which is slow by design.
       const bodied = rules.filter(({ line }) => hasBody(line) && !/operators|\/session$/.test(line));
       const targets = await samples(bodied);
       const inputs = fc.record({ which: fc.nat(targets.length - 1), change: bodyChange });
@@ -217,7 +217,7 @@ describe(`${INPUTS} inputs of each kind (FUZZ_SEED=${SEED})`, function () {
       expect(seen.get(400)).to.be.greaterThan(INPUTS / 2);
     });
 
-    it("queries", async () => {
+    it("no query fails the service", async () => {
       const targets = await samples(lists);
       const inputs = fc.record({ which: fc.nat(targets.length - 1), query });
       await attack(
@@ -230,7 +230,7 @@ describe(`${INPUTS} inputs of each kind (FUZZ_SEED=${SEED})`, function () {
       );
     });
 
-    it("cursors", async () => {
+    it("no cursor fails the service", async () => {
       const paged = lists.filter(({ line }) =>
         /\/(events|markets|trades|changelog|orders|fills|transactions|traders|emm-clients|strike-requests|players|audit-log|all)$/.test(
           line,
@@ -248,7 +248,7 @@ describe(`${INPUTS} inputs of each kind (FUZZ_SEED=${SEED})`, function () {
       );
     });
 
-    it("and all the money is where it should be", async () => {
+    it("the actors and Postgres hold the same money", async () => {
       const report = await stack.operator.money();
       expect(report.agree).to.equal(true);
     });

@@ -1,11 +1,12 @@
-/** Inputs that somebody with bad intentions, or a bad client, would send. */
+/** Inputs of attackers and of broken clients. */
 
 import fc from "fast-check";
+import { unreachable } from "../../../actors/unreachable.js";
 
 const DIGITS = "9".repeat(400);
 const ID = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
 
-/** Texts that readers stumble over. */
+/** Texts that parsers often read wrongly. */
 const AWKWARD = [
   "",
   "0",
@@ -63,7 +64,7 @@ const text = fc.oneof(
   },
 );
 
-/** JSON, and what only looks like it. */
+/** Generator of JSON, and of texts that only resemble it. */
 export const jsonText: fc.Arbitrary<string> = fc.oneof(
   text.map((value) => JSON.stringify(value)),
   fc.constantFrom(
@@ -94,7 +95,7 @@ export const jsonText: fc.Arbitrary<string> = fc.oneof(
   fc.json({ maxDepth: 3 }),
 );
 
-/** What is done to a good body. */
+/** Change of a good body. */
 export const bodyChange = fc.record({
   how: fc.constantFrom("replace", "replace", "replace", "add", "repeat", "remove", "whole", "cut"),
   which: fc.nat(50),
@@ -104,7 +105,7 @@ export type BodyChange = typeof bodyChange extends fc.Arbitrary<infer Change> ? 
 
 const PLACE = /"@@(\d+)"/;
 
-/** A good body with one thing wrong somewhere in it, or all of it. */
+/** Returns a good body with one thing changed somewhere in it, or all of it. */
 export function changed(body: unknown, { how, which, value }: BodyChange): string {
   const good = JSON.stringify(body);
   if (how === "whole") return value;
@@ -126,7 +127,7 @@ export function changed(body: unknown, { how, which, value }: BodyChange): strin
   return JSON.stringify(copy).replace(PLACE, () => value);
 }
 
-/** Every byte that means something in a target is written as an escape, the others as they are. */
+/** Escapes every byte that has a meaning in a target, and keeps the others. */
 function escaped(value: string): string {
   return [...Buffer.from(value)]
     .map((byte) =>
@@ -137,7 +138,7 @@ function escaped(value: string): string {
     .join("");
 }
 
-/** One of these characters, all of ASCII. */
+/** Generator of one of these ASCII characters. */
 const charactersOf = (characters: string): fc.Arbitrary<string> => fc.constantFrom(...characters.split(""));
 
 const PARAMETERS = [
@@ -195,7 +196,7 @@ export const query = fc.oneof(
   { weight: 1, arbitrary: rawPart },
 );
 
-/** A segment of a path, escaped or as no client would send it. */
+/** Generator of a segment of a path, escaped or raw. */
 export const segment = fc.oneof(
   text.map(escaped),
   rawPart,
@@ -217,7 +218,7 @@ export const segment = fc.oneof(
 const BASE64URL = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const cursorOf = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** Cursors of other lists, forged ones, and no cursors at all. */
+/** Generator of cursors of other lists, forged cursors and other texts. */
 export const cursor = fc.oneof(
   fc.string({ unit: charactersOf(BASE64URL), maxLength: 80 }),
   fc
@@ -248,7 +249,7 @@ export const cursor = fc.oneof(
   text.map(escaped),
 );
 
-/** How a good header is spoilt; each way gives something else than the good one, in whatever letter case. */
+/** Change of a good header; each differs from the good header in every letter case. */
 export const headerChange = fc.record({
   name: fc.nat(2),
   how: fc.constantFrom("flip", "cut", "append", "other", "drop", "twice", "spaces"),
@@ -260,7 +261,7 @@ export const headerChange = fc.record({
 });
 export type HeaderChange = typeof headerChange extends fc.Arbitrary<infer Change> ? Change : never;
 
-/** The value of a header after a change: none, one or two lines. */
+/** Returns the values of a header after a change: none, one or two. */
 export function spoilt(value: string, { how, at, other }: HeaderChange): readonly string[] {
   const place = at % value.length;
   switch (how) {
@@ -281,11 +282,11 @@ export function spoilt(value: string, { how, at, other }: HeaderChange): readonl
     case "spaces":
       return [`${value.slice(0, place + 1)} ${value.slice(place + 1)}x`];
     default:
-      return how satisfies never;
+      return unreachable(how);
   }
 }
 
-/** What is done to the bytes of a request. */
+/** Change of the bytes of a request. */
 export const byteChange = fc.array(
   fc.record({
     how: fc.constantFrom("put", "cut", "insert", "repeat"),
@@ -328,7 +329,7 @@ export const byteChange = fc.array(
   { minLength: 1, maxLength: 4 },
 );
 
-/** The bytes after the changes. */
+/** Returns the bytes of a request after the changes. */
 export function garbled(
   good: Buffer,
   changes: typeof byteChange extends fc.Arbitrary<infer C> ? C : never,

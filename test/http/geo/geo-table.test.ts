@@ -14,8 +14,8 @@ const hidden = (cidr: string) => ({ cidr, kind: "VPN" as const, region: null });
 const table = (networks: Parameters<typeof geoTable>[0]["networks"], restrictedRegions: string[] = []) =>
   geoTable({ version: 1, networks, restrictedRegions });
 
-describe("rules about networks", () => {
-  it("the smallest network that says a region is right; any that hides its users hides them", () => {
+describe("the geo table", () => {
+  it("takes the region of the smallest network, and anonymity of any network", () => {
     const rules = table([
       region("10.0.0.0/8", "US-NY"),
       region("10.1.0.0/16", "US-WA"),
@@ -37,7 +37,7 @@ describe("rules about networks", () => {
     expect(rules.find("no address")).to.deep.equal({ anonymous: false, region: undefined });
   });
 
-  it("agree with looking at every network one by one", () => {
+  it("agrees with a search through every network", () => {
     const cidr = fc
       .tuple(fc.integer({ min: 0, max: 255 }), fc.integer({ min: 24, max: 32 }))
       .map(([byte, prefix]) => {
@@ -63,13 +63,13 @@ describe("rules about networks", () => {
     );
   });
 
-  it("a restricted country restricts all of its parts, a part only itself", () => {
+  it("restricts all parts of a restricted country, and of a restricted part only itself", () => {
     const rules = table([], ["US-WA", "KP"]);
     for (const name of ["US-WA", "KP", "KP-01"]) expect(rules.isRestricted(name), name).to.equal(true);
     for (const name of ["US", "US-NY", "K", ""]) expect(rules.isRestricted(name), name).to.equal(false);
   });
 
-  it("a hundred thousand of them are looked through in microseconds", () => {
+  it("searches a hundred thousand networks in microseconds", () => {
     const networks = Array.from({ length: 100_000 }, (_, i) =>
       hidden(`${1 + (i >> 16)}.${(i >> 8) & 255}.${i & 255}.0/25`),
     );
@@ -108,7 +108,7 @@ describe("files in MaxMind's format", () => {
   });
   after(() => fs.rmSync(directory, { recursive: true }));
 
-  it("say where an address is, and what hides its users; a data centre does not", async () => {
+  it("give the region of an address, and what hides its users; a data center does not", async () => {
     const geoIp = await GeoIpFiles.open(files, () => undefined);
     expect(geoIp.find("203.0.113.1")).to.deep.equal({ anonymous: false, region: "US-WA" });
     expect(geoIp.find("::ffff:203.0.113.1")).to.deep.equal({ anonymous: false, region: "US-WA" });
@@ -123,7 +123,7 @@ describe("files in MaxMind's format", () => {
     geoIp.close();
   });
 
-  it("that cannot be read stop the start with their reason", async () => {
+  it("stop the start when they cannot be read", async () => {
     const broken = path.join(directory, "broken.mmdb");
     fs.writeFileSync(broken, "no such thing");
     for (const file of [broken, path.join(directory, "missing.mmdb")]) {
@@ -135,7 +135,7 @@ describe("files in MaxMind's format", () => {
     }
   });
 
-  it("no text of any kind makes a lookup fail", async () => {
+  it("can be searched for any text", async () => {
     const geoIp = await GeoIpFiles.open(files, () => undefined);
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.ipV4(), fc.ipV6()), (text) => {

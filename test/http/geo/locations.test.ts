@@ -13,7 +13,7 @@ import { newMarket, newTrader, type TestKey, type TestTrader } from "../../suppo
 
 const DAY_MS = 86_400_000;
 
-describe("from where one may trade", function () {
+describe("a location check", function () {
   this.timeout(60_000);
   let stack: Stack;
   let directory: string;
@@ -22,7 +22,7 @@ describe("from where one may trade", function () {
   let device: Calls;
   let order: object;
 
-  /** A request that came through the proxy in front, from this address. */
+  /** Sends a request through the trusted proxy, from this address. */
   const from = (ip: string, key: TestKey, line: string, body?: object) => {
     const [method = "", target = ""] = line.split(" ");
     const raw = signed(key, {
@@ -70,15 +70,15 @@ describe("from where one may trade", function () {
     );
   });
 
-  describe("the device", () => {
+  describe("of a device", () => {
     const cases: [string, object, string][] = [
-      ["that could not tell", { failed: true }, "GEOLOCATION_FAILED"],
-      ["that knows no region", {}, "INVALID_GEOLOCATION_REGION"],
+      ["that found no location", { failed: true }, "GEOLOCATION_FAILED"],
+      ["that names no region", {}, "INVALID_GEOLOCATION_REGION"],
       ["in a restricted region", { region: "US-WA" }, "RESTRICTED_GEOLOCATION_REGION"],
       ["in a restricted country", { region: "KP-01" }, "RESTRICTED_GEOLOCATION_REGION"],
     ];
     for (const [name, checkIn, code] of cases) {
-      it(`${name}: 451 for reads and placements, not for cancels, at every gateway`, async () => {
+      it(`${name} refuses reads and placements with 451, and no cancels, at every gateway`, async () => {
         await geo(["US-WA", "KP"]);
         expect(resultOf(await device("POST /v3/session/location", checkIn))).to.equal("200");
         for (const url of stack.urls) {
@@ -99,7 +99,7 @@ describe("from where one may trade", function () {
       });
     }
 
-    it("that never checked in: 451 for everything signed but cancels", async () => {
+    it("that never checked in refuses every signed request but cancels", async () => {
       const db = connect(stack.databaseUrl);
       const fresh = await newTrader(stack);
       await db.delete(deviceLocations).where(eq(deviceLocations.traderId, fresh.account.traderId));
@@ -112,7 +112,7 @@ describe("from where one may trade", function () {
       expect(resultOf(await calls("DELETE /v3/orders"))).to.equal("200");
     });
 
-    it("that checked in more than three days ago may read, but not place", async () => {
+    it("that checked in more than three days ago refuses placements, and no reads", async () => {
       const db = connect(stack.databaseUrl);
       const place = async (ageMs: number): Promise<string> => {
         const late = await newTrader(stack);
@@ -131,8 +131,8 @@ describe("from where one may trade", function () {
     });
   });
 
-  describe("the network", () => {
-    it("that the files know: Tor and restricted regions are refused, a data centre is not", async () => {
+  describe("of a network", () => {
+    it("in the files refuses Tor and restricted regions, and no data center", async () => {
       await geo(["US-WA"]);
       const limits = async (ip: string): Promise<string> =>
         resultOf(await from(ip, trader.trading, "GET /v3/limits"));
@@ -147,7 +147,7 @@ describe("from where one may trade", function () {
       );
     });
 
-    it("that the operator's rules name, in force at every gateway without a restart", async () => {
+    it("in the rules of the operator is in force at every gateway without a restart", async () => {
       await geo(
         ["US-WA"],
         [
@@ -177,7 +177,7 @@ describe("from where one may trade", function () {
       expect(free.status).to.equal(200);
     });
 
-    it("is judged before the device", async () => {
+    it("comes before that of the device", async () => {
       await device("POST /v3/session/location", { failed: true });
       expect(resultOf(await from("198.51.100.9", trader.trading, "GET /v3/limits"))).to.equal(
         "451 ANONYMIZED_NETWORK",
@@ -185,8 +185,8 @@ describe("from where one may trade", function () {
     });
   });
 
-  describe("the rules", () => {
-    it("come back as they were put, and who put them is on record", async () => {
+  describe("by rules", () => {
+    it("returns the rules as they were published, and records their author", async () => {
       const rules = {
         restrictedRegions: ["KP", "US-WA"],
         networks: [
@@ -202,7 +202,7 @@ describe("from where one may trade", function () {
       expect(audit.json["items"]).to.have.nested.property("[0].action", "geo.publish");
     });
 
-    it("that make no sense are refused with the reason", async () => {
+    it("refuses malformed rules with the reason", async () => {
       const put = (networks: object[], restrictedRegions = ["US-WA"]) =>
         operator("PUT /admin/v1/geo", { restrictedRegions, networks });
       const refused: [object[], RegExp][] = [

@@ -23,7 +23,7 @@ describe("the cache of reference data", () => {
     load = (key) => Promise.resolve(key.toUpperCase());
   });
 
-  it("loads once, also for many who ask at once, and again after its time", async () => {
+  it("loads a value once for many readers, and again after its time to live", async () => {
     const cache = make();
     expect(await Promise.all([cache.get("a"), cache.get("a"), cache.get("a")])).to.deep.equal([
       "A",
@@ -38,7 +38,7 @@ describe("the cache of reference data", () => {
     expect(loads).to.deep.equal(["a", "a"]);
   });
 
-  it("a value that is dropped while it loads does not come back", async () => {
+  it("does not keep a value that is dropped while it loads", async () => {
     const cache = make();
     let finish: (value: string) => void = () => undefined;
     load = () => new Promise((resolve) => (finish = resolve));
@@ -51,7 +51,7 @@ describe("the cache of reference data", () => {
     expect(await cache.get("a")).to.equal("new");
   });
 
-  it("what is missing is asked for every time", async () => {
+  it("loads a missing value every time", async () => {
     const cache = make();
     load = () => Promise.resolve(undefined);
     expect(await cache.get("a")).to.equal(undefined);
@@ -59,7 +59,7 @@ describe("the cache of reference data", () => {
     expect(await cache.get("a")).to.equal("here");
   });
 
-  it("an old value serves while the source is out of reach, but not for other errors, nor after a drop", async () => {
+  it("serves an old value while the source is out of reach, but not after other errors, nor after a drop", async () => {
     const cache = make();
     await cache.get("a");
     now = 1_000;
@@ -75,7 +75,7 @@ describe("the cache of reference data", () => {
     expect(await cache.get("a").catch(String)).to.equal("Error: down");
   });
 
-  it("an old value serves when the source hangs, and the late answer is kept all the same", async () => {
+  it("serves an old value while the source hangs, and keeps the late answer", async () => {
     const cache = make();
     await cache.get("a");
     now = 1_000;
@@ -91,7 +91,7 @@ describe("the cache of reference data", () => {
     expect(loads).to.deep.equal(["a", "a"]);
   });
 
-  it("holds no more than it may", async () => {
+  it("holds no more entries than its limit", async () => {
     const cache = make();
     for (const key of ["a", "b", "c", "c", "b", "a"]) await cache.get(key);
     expect(loads).to.deep.equal(["a", "b", "c", "a"]);
@@ -99,7 +99,7 @@ describe("the cache of reference data", () => {
 });
 
 describe("buckets in memory", () => {
-  it("refill continuously, say when to come again, and take back", () => {
+  it("refill continuously, report when to try again, and take tokens back", () => {
     let now = 0;
     const buckets = new MemoryBuckets({ capacity: 10, refillPerSec: 2 }, () => now);
     expect(buckets.charge("a", 10)).to.deep.equal({ granted: true, remaining: 0, retryAfterS: 0 });
@@ -111,7 +111,7 @@ describe("buckets in memory", () => {
     expect(buckets.charge("a", -40).remaining).to.equal(10);
   });
 
-  it("remember at most so many subjects, the last used", () => {
+  it("hold a limited number of subjects, the last used ones", () => {
     const buckets = new MemoryBuckets({ capacity: 2, refillPerSec: 1 }, () => 0, 2);
     for (const subject of ["a", "b", "c"]) buckets.charge(subject, 2);
     expect(buckets.charge("c", 1).granted).to.equal(false);

@@ -11,7 +11,7 @@ import {
 import { login, startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
 
-describe("maintenance and the changelog, over two gateways", function () {
+describe("maintenance and the changelog at two gateways", function () {
   this.timeout(60_000);
   let stack: Stack;
   let trader: TestTrader;
@@ -23,10 +23,10 @@ describe("maintenance and the changelog, over two gateways", function () {
   });
   after(() => stack.stop());
 
-  it("locks placements on every surface within a second, cancels what rests, and ends", async () => {
+  it("lock placements on every surface within a second, cancel resting orders, and end", async () => {
     const { outcomes } = await newMarket(stack);
     const [first, second] = stack.urls.map((url) => callsOf(url, trader.trading));
-    if (first === undefined || second === undefined) throw new Error("there are no two gateways");
+    if (first === undefined || second === undefined) throw new Error("the stack has fewer than two gateways");
     const order = { outcomeId: outcomes[0], price: "0.200", qty: 5, tif: "GTC" };
     const placed = await second("POST /v3/orders", order);
     expect(placed.status, placed.text).to.equal(201);
@@ -90,7 +90,7 @@ describe("maintenance and the changelog, over two gateways", function () {
     expect(actions).to.include.members(["maintenance.begin", "maintenance.end"]);
   });
 
-  it("announces changes, the last to take effect first, in pages", async () => {
+  it("announce changes in pages, the last to take effect first", async () => {
     for (const effectiveTs of [1_000, 3_000, 2_000]) {
       const body = { title: `At ${effectiveTs}`, body: "Lines\nof text.", effectiveTs };
       expect(resultOf(await operator("POST /admin/v1/changelog", body))).to.equal("201");
@@ -109,7 +109,7 @@ describe("maintenance and the changelog, over two gateways", function () {
   });
 });
 
-describe("a settlement that two operators have to agree on", function () {
+describe("a settlement that two operators approve", function () {
   this.timeout(60_000);
   let stack: Stack;
   let first: Calls;
@@ -123,7 +123,7 @@ describe("a settlement that two operators have to agree on", function () {
   });
   after(() => stack.stop());
 
-  it("waits for the second, who cannot be the first, and pays once", async () => {
+  it("waits for the second operator, who cannot be the first, and pays once", async () => {
     const ann = await newTrader(stack);
     const bob = await newTrader(stack);
     const { marketId, outcomes } = await newMarket(stack);

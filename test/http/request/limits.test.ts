@@ -12,7 +12,7 @@ import type { Answer } from "../requests.js";
 const pause = (seconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
 
-/** Waits as long as a refusal says, and not longer; another gateway is asked then. */
+/** Waits exactly as long as a refusal asks, before the request is sent to another gateway. */
 async function waitedOut(refused: Answer, again: () => Promise<Answer>): Promise<string> {
   expect(resultOf(refused)).to.equal("429 RATE_LIMIT_EXCEEDED");
   expect(refused.headers.get("retry-after")).to.match(/^[1-9]\d?$/);
@@ -20,13 +20,13 @@ async function waitedOut(refused: Answer, again: () => Promise<Answer>): Promise
   return resultOf(await again());
 }
 
-describe("who waits as long as Retry-After says is served, at another gateway", function () {
+describe("a client that waits for Retry-After is served at another gateway", function () {
   this.timeout(60_000);
   let stack: Stack;
   let trader: TestTrader;
   let services: ServiceConnection;
   let buckets: TokenBuckets;
-  /** By the trading and the management key, at either gateway. */
+  /** Calls with the trading key and with the management key, at either gateway. */
   let trading: readonly [Calls, Calls];
   let managing: readonly [Calls, Calls];
 
@@ -61,7 +61,7 @@ describe("who waits as long as Retry-After says is served, at another gateway", 
     ["history", "GET /v3/history/markets?limit=1"],
   ];
   for (const [bucket, line, body] of REQUESTS) {
-    it(`the bucket ${bucket}`, async () => {
+    it(`after emptying the bucket ${bucket}`, async () => {
       const { outcomes } = await newMarket(stack);
       const sent = body?.(outcomes[0]);
       const { keyId } = trader.trading.key;
@@ -72,14 +72,14 @@ describe("who waits as long as Retry-After says is served, at another gateway", 
     });
   }
 
-  it("transfers: 5 a second and 60 a minute", async () => {
+  it("after 5 transfers in a second, and after 60 in a minute", async () => {
     const { keyId } = trader.trading.key;
     const transfer = (calls: Calls, clientTransferId: string): Promise<Answer> => {
       const body = { direction: "defund", amount: "0.01", clientTransferId };
       return calls(`POST /v3/account/subaccounts/${keyId}/transfer`, body);
     };
     const aMinute = { name: "transfers a minute", capacity: 60, refill: 60, periodMs: 60_000 };
-    // Three of the sixty are left, fewer than the five of a second.
+    // Three transfers of this minute are left, fewer than the five of a second.
     await pause(1);
     await drain(`key:${trader.management.key.keyId}`, aMinute, 3);
     const began = Date.now();
@@ -96,7 +96,7 @@ describe("who waits as long as Retry-After says is served, at another gateway", 
   const login = (gateway: number, email: string, password: string): Promise<Answer> =>
     openCalls(stack.urls[gateway] ?? "")("POST /v3/session", { email, password });
 
-  it("logins: ten failures of an account, wherever they were", async () => {
+  it("after ten failed logins of an account, at any gateway", async () => {
     const { email, password } = trader.account;
     const answers: string[] = [];
     for (let i = 0; i < 12; i += 1) answers.push(resultOf(await login(i % 2, email, "guess guess")));
@@ -104,16 +104,16 @@ describe("who waits as long as Retry-After says is served, at another gateway", 
     expect(answers[11]).to.equal("429 RATE_LIMIT_EXCEEDED");
     const refused = await login(0, email, password);
     expect(Number(refused.headers.get("retry-after"))).to.be.within(1, 30);
-    // Half a minute for one more guess is what the bucket says; here that time is given to it.
+    // One more attempt takes half a minute to refill, so the test moves the time of the bucket back.
     const account = createHash("sha256").update(email).digest("base64url");
     const failures = { name: "failures", capacity: 10, refill: 2, periodMs: 60_000 };
     await buckets.spend(`web-account:${account}`, [{ bucket: failures, cost: -1 }]);
     expect(resultOf(await login(1, email, password))).to.equal("200");
-    // What succeeded was given back.
+    // A login that succeeds gets its token back.
     expect(resultOf(await login(0, email, password))).to.equal("200");
   });
 
-  it("logins and registrations of an address", async () => {
+  it("after too many logins and registrations of an address", async () => {
     await drain("web-address:127.0.0.1", { name: "attempts", capacity: 300, refill: 5, periodMs: 1_000 });
     const { email, password } = trader.account;
     const refused = await login(0, email, password);
@@ -121,7 +121,7 @@ describe("who waits as long as Retry-After says is served, at another gateway", 
   });
 });
 
-describe("the bounds of what may be asked", function () {
+describe("the bounds of requests", function () {
   this.timeout(60_000);
   let stack: Stack;
   let calls: Readonly<Record<"trading" | "managing", Calls>>;
@@ -156,10 +156,10 @@ describe("the bounds of what may be asked", function () {
       "422 INSUFFICIENT_BALANCE",
     ],
     ["a dead-man switch of 5 s", heartbeat(5_000), "200"],
-    ["less", heartbeat(4_999), "400 INVALID_BODY"],
+    ["a shorter dead-man switch", heartbeat(4_999), "400 INVALID_BODY"],
     ["a dead-man switch of 5 minutes", heartbeat(300_000), "200"],
-    ["more", heartbeat(300_001), "400 INVALID_BODY"],
-    ["none", heartbeat(0), "200"],
+    ["a longer dead-man switch", heartbeat(300_001), "400 INVALID_BODY"],
+    ["no dead-man switch", heartbeat(0), "200"],
     ["a ttl of 1 s", order({ tif: "GTT", ttl: 1_000 }), "201"],
     ["a shorter ttl", order({ tif: "GTT", ttl: 999 }), "400 TTL_OUT_OF_RANGE"],
     ["a ttl of 30 days", order({ tif: "GTT", ttl: 30 * DAY_MS }), "201"],

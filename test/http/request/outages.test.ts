@@ -4,7 +4,7 @@ import { startProxy, type Proxy } from "../../support/proxy.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
 
-describe("when a server is out of reach", function () {
+describe("an outage", function () {
   this.timeout(60_000);
   let stack: Stack;
   let redis: Proxy | undefined;
@@ -42,16 +42,16 @@ describe("when a server is out of reach", function () {
   async function healthy(): Promise<void> {
     const deadline = Date.now() + 15_000;
     while ((await send(stack.url, { target: "/readyz" })).status !== 200) {
-      if (Date.now() > deadline) throw new Error("it does not come back");
+      if (Date.now() > deadline) throw new Error("the service does not recover");
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }
 
-  it("without Postgres trading goes on, and what needs it says 503", async () => {
+  it("of Postgres leaves trading as it is, and routes that need Postgres answer 503", async () => {
     expect((await place()).status).to.equal(201);
     postgres?.cut();
     try {
-      // Longer than the caches live, so that they are asked to load again.
+      // The outage lasts longer than the time to live of the caches, so that they reload.
       await new Promise((resolve) => setTimeout(resolve, 5_500));
       const placed = await place();
       expect(`${placed.status} ${placed.text.slice(0, 60)}`).to.match(/^201 /);
@@ -69,7 +69,7 @@ describe("when a server is out of reach", function () {
     expect((await ask({ target: "/v3/portfolio/fills" })).status).to.equal(200);
   });
 
-  it("without Redis a placement answers 503 within seconds, and works again afterwards", async () => {
+  it("of Redis makes a placement answer 503 within seconds, and later placements work", async () => {
     redis?.cut();
     try {
       const began = Date.now();

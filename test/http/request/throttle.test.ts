@@ -18,7 +18,7 @@ describe("the buckets of a key, over two gateways", function () {
 
   const url = (i: number): string => stack.urls[i % stack.urls.length] ?? "";
 
-  it("let 200 parallel requests through up to the token", async () => {
+  it("admit exactly as many of 200 parallel requests as they have tokens", async () => {
     const begin = Date.now();
     const answers = await Promise.all(
       Array.from({ length: 200 }, (_, i) =>
@@ -46,19 +46,19 @@ describe("the buckets of a key, over two gateways", function () {
   const limits = async (): Promise<Record<string, { capacity: number; remaining: number }>> =>
     (await send(url(1), signed(trader.trading, { target: "/v3/limits" }))).json as never;
 
-  it("are told by /v3/limits, whichever gateway they were spent at", async () => {
+  it("are shown by /v3/limits, at whichever gateway they were spent", async () => {
     const before = await limits();
     expect(before["history"]).to.deep.equal({ capacity: 512, refillPerSec: 4, remaining: 512 });
     expect(before["maxWatchedMarkets"]).to.equal(2048);
     const fills = await send(url(0), signed(trader.trading, { target: "/v3/portfolio/fills?limit=5000" }));
     expect(fills.status).to.equal(200);
-    // 8, and nothing for rows that were paid ahead and did not come.
+    // The cost is 8; the charge for rows that the page does not have is given back.
     expect(fills.headers.get("x-ratelimit-cost")).to.equal("8");
     expect(fills.headers.get("x-ratelimit-remaining")).to.equal("504");
     expect((await limits())["history"]?.remaining).to.be.within(504, 512);
   });
 
-  it("a batch costs a token an order, and is refused whole when they are not there", async () => {
+  it("charge a batch one token per order, and refuse all of it when they hold too few", async () => {
     const outcomeId = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
     const order = { outcomeId, price: "0.500", qty: 1, tif: "GTC" };
     const batch = (size: number): Promise<Answer> => {
@@ -74,7 +74,7 @@ describe("the buckets of a key, over two gateways", function () {
     expect(Number(second.headers.get("retry-after"))).to.be.within(4, 6);
   });
 
-  it("transfers have a rate of their own", async () => {
+  it("limit transfers by a further rate", async () => {
     const { keyId } = trader.account.tradingKey;
     const transfer = (): Promise<Answer> => {
       const body = JSON.stringify({ direction: "defund", amount: "0.01" });
@@ -86,7 +86,7 @@ describe("the buckets of a key, over two gateways", function () {
     for (let i = 0; i < 12; i += 1) answers.push(await transfer());
     const gained = Math.ceil(((Date.now() - begin) / 1_000) * 5);
     const made = answers.filter(({ status }) => status === 202).length;
-    // The trader was funded by a transfer a moment ago.
+    // The set-up has just funded the trader by a transfer.
     expect(made).to.be.within(4, Math.min(12, 5 + gained));
     const refused = answers.find(({ status }) => status === 429);
     if (made < 12) {

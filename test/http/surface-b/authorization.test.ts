@@ -240,7 +240,7 @@ describe("the token route of surface B", function () {
         statusCode: 401,
         error: "Unauthorized",
         message:
-          "the bearer token is missing, malformed or expired; get a new one and send it as Authorization: Bearer",
+          "the bearer token is missing, malformed or expired; get a new token and send it in the header Authorization: Bearer",
         code: "UNAUTHENTICATED",
       });
       const bad = await withToken("a.b.c");

@@ -6,7 +6,7 @@ import { callsOf, eventually, resultOf, type Calls } from "../calls.js";
 
 type Market = Awaited<ReturnType<typeof newMarket>>;
 
-describe("the cancel of all, and what narrows it", function () {
+describe("the cancel of all orders", function () {
   this.timeout(60_000);
   let stack: Stack;
   let calls: Calls;
@@ -20,7 +20,7 @@ describe("the cancel of all, and what narrows it", function () {
   });
   after(() => stack.stop());
 
-  /** The outcomes that have an order, as soon as there are no more of them than that: cancels are queued. */
+  /** Waits for queued cancels until at most `atMost` orders are open, and returns their outcomes. */
   const open = async (atMost = 4): Promise<string[]> => {
     const ordersOf = (json: Readonly<Record<string, unknown>>) =>
       json["open"] as readonly { readonly outcomeId: string }[];
@@ -32,7 +32,7 @@ describe("the cancel of all, and what narrows it", function () {
       .map(({ outcomeId }) => outcomeId)
       .sort();
   };
-  /** One order on each outcome of both markets. */
+  /** Places one order on each outcome of both markets. */
   const fill = async (): Promise<void> => {
     await calls("DELETE /v3/orders");
     await open(0);
@@ -59,7 +59,7 @@ describe("the cancel of all, and what narrows it", function () {
     ["the other currency", () => "?currency=COIN", () => [...one.outcomes, ...other.outcomes]],
   ];
   for (const [what, query, left] of NARROWED) {
-    it(`by ${what}`, async () => {
+    it(`is narrowed by ${what}`, async () => {
       await fill();
       const { status, json } = await calls(`DELETE /v3/orders${query()}`);
       expect(status).to.equal(200);
@@ -71,11 +71,11 @@ describe("the cancel of all, and what narrows it", function () {
   const REFUSED: readonly (readonly [string, () => string])[] = [
     ["a market of another event", () => `?event=${one.eventId}&market=${other.marketId}`],
     ["an outcome of another market", () => `?market=${one.marketId}&outcome=${other.outcomes[0]}`],
-    ["an event that is not there", () => `?event=${randomUUID()}`],
-    ["a market that is not there", () => `?market=${randomUUID()}`],
-    ["an outcome that is not there", () => `?outcome=${randomUUID()}`],
+    ["an unknown event", () => `?event=${randomUUID()}`],
+    ["an unknown market", () => `?market=${randomUUID()}`],
+    ["an unknown outcome", () => `?outcome=${randomUUID()}`],
     ["the same filter twice", () => `?market=${one.marketId}&market=${one.marketId}`],
-    ["what is no filter", () => "?trader=me"],
+    ["an unknown filter", () => "?trader=me"],
   ];
   for (const [what, query] of REFUSED) {
     it(`refuses ${what}, and cancels nothing`, async () => {
@@ -85,7 +85,7 @@ describe("the cancel of all, and what narrows it", function () {
     });
   }
 
-  it("by ids says 200, 207 or 404, and which were not open", async () => {
+  it("by ids answers 200, 207 or 404, and names the orders that were not open", async () => {
     await fill();
     const { json } = await calls("GET /v3/orders");
     const [first = "", second = ""] = (json["items"] as readonly { readonly orderId: string }[]).map(

@@ -23,7 +23,7 @@ async function until<T>(read: () => Promise<T>, holds: (value: T) => boolean, wh
   }
 }
 
-describe("the first trade, through HTTP alone", function () {
+describe("the first trade through HTTP alone", function () {
   this.timeout(60_000);
   let stack: Stack;
   let connection: Connection;
@@ -32,7 +32,7 @@ describe("the first trade, through HTTP alone", function () {
   let marketId = "";
   let outcomes: string[] = [];
 
-  /** Registers a trader and takes them to a funded subaccount. */
+  /** Registers a trader with a verified identity and a funded subaccount. */
   async function enter(email: string, algorithm: "Ed25519" | "P-256"): Promise<Trader> {
     const session = new Session(connection, { email, password: "a long password" });
     const { traderId } = await session.register();
@@ -62,7 +62,7 @@ describe("the first trade, through HTTP alone", function () {
   });
   after(() => stack.stop());
 
-  it("an operator makes an event and a market", async () => {
+  it("begins with an event and a market of an operator", async () => {
     const event = await stack.operator.createEvent({
       sport: "FOOTBALL",
       league: "NFL",
@@ -85,12 +85,12 @@ describe("the first trade, through HTTP alone", function () {
     outcomes = market.outcomes.map(({ outcomeId }) => outcomeId);
   });
 
-  it("two traders come in, one for each algorithm", async () => {
+  it("has two traders, one for each algorithm", async () => {
     makers = await enter("maker@example.com", "Ed25519");
     takers = await enter("taker@example.com", "P-256");
   });
 
-  it("they trade", async () => {
+  it("matches their orders", async () => {
     const [ants = "", bees = ""] = outcomes;
     const resting = await makers.rest.placeOrder({ outcomeId: ants, price: "0.600", qty: 100, tif: "GTC" });
     await until(
@@ -130,9 +130,9 @@ describe("the first trade, through HTTP alone", function () {
     expect(kinds).to.deep.equal(["FILL -0.16000", "TRANSFER_IN 60.00000"]);
   });
 
-  it("a cancel tells what it canceled", async () => {
+  it("goes on with a cancel that names its orders", async () => {
     const [open] = await makers.rest.orders();
-    if (open === undefined) throw new Error("nothing rests");
+    if (open === undefined) throw new Error("no order rests");
     const answer = await makers.rest.cancelOrders([open.orderId, outcomes[0] ?? ""]);
     expect(answer).to.deep.equal({
       canceled: [open.orderId],
@@ -142,7 +142,7 @@ describe("the first trade, through HTTP alone", function () {
     expect(await makers.rest.balance()).to.include({ reserved: "0.00000" });
   });
 
-  it("the market is graded, and pays", async () => {
+  it("ends with a grade that pays", async () => {
     const status = await stack.operator.grade(marketId, { winner: outcomes[0] ?? "" });
     expect(status).to.be.oneOf(["SETTLING", "SETTLED"]);
     await until(
@@ -164,7 +164,7 @@ describe("the first trade, through HTTP alone", function () {
     expect(payout).to.include({ kind: "SETTLEMENT", amount: "0.40000" });
   });
 
-  it("all the money is where it should be, by both accounts", async () => {
+  it("leaves the actors and Postgres with the same money", async () => {
     const report = await stack.operator.money();
     expect(report.agree).to.equal(true);
     expect(report.actors.CASH).to.deep.equal({

@@ -5,12 +5,12 @@ import { newMarket, newTrader } from "../../support/traders.js";
 
 interface Trading {
   readonly calls: Calls;
-  /** Places and gives the order's id. */
+  /** Places an order and returns its id. */
   readonly place: (outcomeId: string, price: string, qty: number, more?: object) => Promise<string>;
   readonly order: (orderId: string) => Promise<Readonly<Record<string, unknown>>>;
 }
 
-describe("orders beyond placing and canceling", function () {
+describe("orders", function () {
   this.timeout(60_000);
   let stack: Stack;
   let ann: Trading;
@@ -47,8 +47,8 @@ describe("orders beyond placing and canceling", function () {
   });
   after(() => stack.stop());
 
-  describe("a preview", () => {
-    it("says what would fill, rest and be held, and changes nothing", async () => {
+  describe("in a preview", () => {
+    it("show what would fill, rest and be held, and change nothing", async () => {
       const { marketId, outcomes } = await newMarket(stack);
       const [yes, no] = outcomes;
       const resting = await bob.place(no, "0.400", 30);
@@ -70,7 +70,7 @@ describe("orders beyond placing and canceling", function () {
       await bob.calls("DELETE /v3/orders");
     });
 
-    it("tells why an order would be refused now, and refuses what never is an order", async () => {
+    it("show why they would be refused now, and are refused when they are wrong at any time", async () => {
       const { marketId, outcomes } = await newMarket(stack);
       const order = { outcomeId: outcomes[0], price: "0.500", qty: 100, tif: "GTC" };
       const preview = (more: object) => ann.calls("POST /v3/orders/preview", { ...order, ...more });
@@ -85,8 +85,8 @@ describe("orders beyond placing and canceling", function () {
     });
   });
 
-  describe("an amendment", () => {
-    it("to less keeps the place and the id", async () => {
+  describe("in an amendment", () => {
+    it("to a smaller quantity keep their place and their id", async () => {
       const { marketId, outcomes } = await newMarket(stack);
       const [yes] = outcomes;
       const first = await ann.place(yes, "0.300", 50);
@@ -102,7 +102,7 @@ describe("orders beyond placing and canceling", function () {
       for (const trader of [ann, bob]) await trader.calls("DELETE /v3/orders");
     });
 
-    it("to more, or to another price, is another order at the back of the queue", async () => {
+    it("to a larger quantity or another price are replaced at the back of the queue", async () => {
       const { marketId, outcomes } = await newMarket(stack);
       const [yes] = outcomes;
       const first = await ann.place(yes, "0.300", 50);
@@ -123,7 +123,7 @@ describe("orders beyond placing and canceling", function () {
       for (const trader of [ann, bob]) await trader.calls("DELETE /v3/orders");
     });
 
-    it("is refused like a placement, and for what is not open, or another's", async () => {
+    it("are refused like a placement, and when they are not open, or another trader's", async () => {
       const { marketId, outcomes } = await newMarket(stack);
       const order = await ann.place(outcomes[0], "0.300", 50);
       await whenOpen(ann, order);
@@ -145,8 +145,8 @@ describe("orders beyond placing and canceling", function () {
     });
   });
 
-  describe("order groups", () => {
-    it("end with their bound, refuse until they are reset, and are one's own", async () => {
+  describe("in groups", () => {
+    it("end at the limit of the group, are refused until its reset, and are the trader's own", async () => {
       const { outcomes } = await newMarket(stack);
       const [yes, no] = outcomes;
       const bounds = { maxFilledQty: 10, windowMs: 60_000 };
@@ -189,7 +189,7 @@ describe("orders beyond placing and canceling", function () {
       await ann.calls("DELETE /v3/orders");
     });
 
-    it("take bounds that make sense only", async () => {
+    it("have limits that are in range", async () => {
       for (const bounds of [
         { maxFilledQty: 0, windowMs: 1_000 },
         { maxFilledQty: 1.5, windowMs: 1_000 },
@@ -202,7 +202,7 @@ describe("orders beyond placing and canceling", function () {
     });
   });
 
-  it("a heartbeat that does not come again cancels everything", async () => {
+  it("are all canceled when a heartbeat is not repeated", async () => {
     const { outcomes } = await newMarket(stack);
     expect(resultOf(await ann.calls("POST /v3/safety/heartbeat", { timeoutMs: 4_999 }))).to.equal(
       "400 INVALID_BODY",
@@ -228,7 +228,7 @@ describe("orders beyond placing and canceling", function () {
     await ann.calls("DELETE /v3/orders");
   });
 
-  it("the exchange's limits hold for every wallet", async () => {
+  it("are limited in every wallet", async () => {
     const { outcomes } = await newMarket(stack);
     const order = { outcomeId: outcomes[0], price: "0.200", qty: 1, tif: "GTC" };
     expect(resultOf(await ann.calls("POST /v3/orders", { ...order, qty: 1_001 }))).to.equal(
