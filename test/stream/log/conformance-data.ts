@@ -10,65 +10,65 @@ const rest = { retained: 0, deadlineMs: undefined };
 
 export function dataConformance(fixture: Fixture): void {
   describe("mailboxes", () => {
-    it("keeps messages in order, with contiguous ids, apart for each actor", async () => {
+    it("keep the messages of each actor in order, with contiguous ids", async () => {
       const other = "market:0-of-the-same-partition" as ActorId;
-      const taken = await fixture.log.append(partition, [
+      const appended = await fixture.log.append(partition, [
         { to: actor, body: "a" },
         { to: other, body: "b" },
         { to: actor, body: "c" },
       ]);
-      expect(taken).to.deep.equal([true, true, true]);
+      expect(appended).to.deep.equal([true, true, true]);
       const reads = [
         { partition, actor, after: "0-0" },
         { partition, actor: other, after: "0-0" },
       ];
-      const mail = await fixture.log.readMailboxes(reads, 10);
-      expect(mail.get(actor)).to.deep.equal([
+      const mailboxes = await fixture.log.readMailboxes(reads, 10);
+      expect(mailboxes.get(actor)).to.deep.equal([
         { id: "0-1", body: "a" },
         { id: "0-2", body: "c" },
       ]);
-      expect(mail.get(other)).to.deep.equal([{ id: "0-1", body: "b" }]);
+      expect(mailboxes.get(other)).to.deep.equal([{ id: "0-1", body: "b" }]);
     });
 
-    it("reads after a cursor and not more than asked", async () => {
+    it("are read after a cursor, up to a limit", async () => {
       await fixture.log.append(partition, deliveries(9));
-      const mail = await fixture.log.readMailboxes([{ partition, actor, after: "0-4" }], 3);
-      expect(mail.get(actor)?.map(({ id }) => id)).to.deep.equal(["0-5", "0-6", "0-7"]);
+      const mailboxes = await fixture.log.readMailboxes([{ partition, actor, after: "0-4" }], 3);
+      expect(mailboxes.get(actor)?.map(({ id }) => id)).to.deep.equal(["0-5", "0-6", "0-7"]);
       expect(await fixture.log.readMailboxes([{ partition, actor, after: "0-9" }], 3)).to.have.property(
         "size",
         0,
       );
     });
 
-    it("refuses what goes over the capacity, and takes all without one", async () => {
+    it("reject messages over their capacity, and accept all without one", async () => {
       expect(await fixture.log.append(partition, deliveries(3), 4)).to.deep.equal([true, true, true]);
       expect(await fixture.log.append(partition, deliveries(3), 4)).to.deep.equal([true, false, false]);
       expect(await fixture.log.append(partition, deliveries(2))).to.deep.equal([true, true]);
     });
 
-    it("keeps any text", async () => {
+    it("keep any text", async () => {
       const body = '\u0000 \ud83c\udfb2 "\\ \r\n €';
       await fixture.log.append(partition, [{ to: actor, body }]);
-      const mail = await fixture.log.readMailboxes([{ partition, actor, after: "0-0" }], 1);
-      expect(mail.get(actor)?.[0]?.body).to.equal(body);
+      const mailboxes = await fixture.log.readMailboxes([{ partition, actor, after: "0-0" }], 1);
+      expect(mailboxes.get(actor)?.[0]?.body).to.equal(body);
     });
   });
 
   describe("commits", () => {
-    it("adds the entry, moves the cursor and takes what was applied out of the mailbox", async () => {
+    it("add the entry, move the cursor and remove the applied messages from the mailbox", async () => {
       const epoch = await fixture.take();
       await fixture.log.append(partition, deliveries(3));
       expect(await fixture.commit(epoch, [entryAt(1, "0-2")])).to.deep.equal({ kind: "ok" });
       expect(await fixture.log.heads(partition, [actor])).to.deep.equal([
         { ...untouched, seq: 1, cursor: "0-2" },
       ]);
-      const mail = await fixture.log.readMailboxes([{ partition, actor, after: "0-0" }], 9);
-      expect(mail.get(actor)?.map(({ id }) => id)).to.deep.equal(["0-3"]);
+      const mailboxes = await fixture.log.readMailboxes([{ partition, actor, after: "0-0" }], 9);
+      expect(mailboxes.get(actor)?.map(({ id }) => id)).to.deep.equal(["0-3"]);
       const found = await fixture.log.readEntries([{ partition, actor, afterSeq: 0 }], 9);
       expect(found).to.deep.equal([{ actor, entries: [{ seq: 1, body: "entry 1" }], gap: false }]);
     });
 
-    it("can move only the cursor", async () => {
+    it("can move the cursor alone", async () => {
       const epoch = await fixture.take();
       await fixture.log.append(partition, deliveries(2));
       expect(await fixture.commit(epoch, [{ actor, expectedSeq: 0, cursor: "0-2" }])).to.deep.equal({
@@ -78,16 +78,16 @@ export function dataConformance(fixture: Fixture): void {
       expect(await fixture.seqs(0)).to.equal(undefined);
     });
 
-    it("numbers new messages on after all have been applied", async () => {
+    it("continue the numbering of messages when all are applied", async () => {
       const epoch = await fixture.take();
       await fixture.log.append(partition, deliveries(2));
       await fixture.commit(epoch, [entryAt(1, "0-2")]);
       await fixture.log.append(partition, deliveries(1));
-      const mail = await fixture.log.readMailboxes([{ partition, actor, after: "0-2" }], 9);
-      expect(mail.get(actor)?.map(({ id }) => id)).to.deep.equal(["0-3"]);
+      const mailboxes = await fixture.log.readMailboxes([{ partition, actor, after: "0-2" }], 9);
+      expect(mailboxes.get(actor)?.map(({ id }) => id)).to.deep.equal(["0-3"]);
     });
 
-    it("refuses an epoch that is over, and writes nothing", async () => {
+    it("are fenced with an old epoch, and write nothing", async () => {
       const old = await fixture.take("w1");
       await fixture.take("w2");
       expect(await fixture.commit(old, [entryAt(1)])).to.deep.equal({ kind: "fenced", partition });
@@ -95,11 +95,11 @@ export function dataConformance(fixture: Fixture): void {
       expect(await fixture.seqs(0)).to.equal(undefined);
     });
 
-    it("refuses an epoch that never was", async () => {
+    it("are fenced with an epoch that was never given", async () => {
       expect(await fixture.commit(1, [entryAt(1)])).to.deep.equal({ kind: "fenced", partition });
     });
 
-    it("writes nothing when one actor is elsewhere, and says which", async () => {
+    it("write nothing when one actor is at another seq, and name that actor", async () => {
       const epoch = await fixture.take();
       const other = "market:other" as ActorId;
       await fixture.log.append(partition, [...deliveries(1), ...deliveries(1, other)]);
@@ -109,12 +109,12 @@ export function dataConformance(fixture: Fixture): void {
       ]);
       expect(outcome).to.deep.equal({ kind: "conflict", actor: other });
       expect(await fixture.log.heads(partition, [actor, other])).to.deep.equal([untouched, untouched]);
-      const mail = await fixture.log.readMailboxes([{ partition, actor, after: "0-0" }], 9);
-      expect(mail.get(actor)).to.have.length(1);
+      const mailboxes = await fixture.log.readMailboxes([{ partition, actor, after: "0-0" }], 9);
+      expect(mailboxes.get(actor)).to.have.length(1);
       expect(await fixture.seqs(0)).to.equal(undefined);
     });
 
-    it("writes an actor's entries one after the other, and tells whoever asked", async () => {
+    it("write several entries of an actor, and publish the answers", async () => {
       const epoch = await fixture.take();
       const published: string[] = [];
       await fixture.log.subscribe("f", { onBody: (body) => published.push(body), onMissed: () => undefined });
@@ -135,7 +135,7 @@ export function dataConformance(fixture: Fixture): void {
       expect(published).to.deep.equal(["done"]);
     });
 
-    it("takes effect once when it arrives twice", async () => {
+    it("take effect once when they arrive twice", async () => {
       const epoch = await fixture.take();
       await fixture.commit(epoch, [entryAt(1)]);
       expect(await fixture.commit(epoch, [entryAt(1)])).to.deep.equal({
@@ -146,8 +146,8 @@ export function dataConformance(fixture: Fixture): void {
     });
   });
 
-  describe("looking at a partition", () => {
-    it("finds every actor with what waits, what is retained and when it is due", async () => {
+  describe("the scan of a partition", () => {
+    it("returns every actor with its waiting messages, retained entries and deadline", async () => {
       const epoch = await fixture.take();
       await fixture.log.append(partition, deliveries(3));
       expect(await fixture.log.scan(partition)).to.deep.equal([
@@ -169,14 +169,14 @@ export function dataConformance(fixture: Fixture): void {
       expect((await fixture.log.scan(partition))[0]?.deadlineMs).to.equal(undefined);
     });
 
-    it("finds nothing in an empty one", async () => {
+    it("returns nothing for an empty partition", async () => {
       expect(await fixture.log.scan("m63")).to.deep.equal([]);
       expect(await fixture.log.heads("m63", [])).to.deep.equal([]);
     });
   });
 
-  describe("positions and trimming", () => {
-    it("moves a position forward only", async () => {
+  describe("positions and trims", () => {
+    it("move a position forward only", async () => {
       const epoch = await fixture.take();
       await fixture.commitEntries(epoch, 5);
       await fixture.log.markRelayed(partition, [{ actor, seq: 4 }]);
@@ -198,7 +198,7 @@ export function dataConformance(fixture: Fixture): void {
       ).to.equal(true);
     }
 
-    it("never trims what a snapshot, the relay or the projector still needs", async () => {
+    it("keep every entry that a snapshot, the relay or the projector still needs", async () => {
       const epoch = await fixture.take();
       await fixture.commitEntries(epoch, 10);
       const kept = async (): Promise<number[]> => {
@@ -216,13 +216,13 @@ export function dataConformance(fixture: Fixture): void {
       await snapshotAt(epoch, 10);
       expect(await kept(), "down to the projector").to.deep.equal([7, 8, 9, 10]);
       await fixture.log.markProjected(partition, [{ actor, seq: 10 }]);
-      expect(await kept(), "down to what was asked").to.deep.equal([9, 10]);
+      expect(await kept(), "down to the given seq").to.deep.equal([9, 10]);
       await snapshotAt(epoch, 10);
       await fixture.log.trim(partition, actor, 99);
       expect((await fixture.seqs(0))?.seqs, "the last entry stays").to.deep.equal([10]);
     });
 
-    it("tells a reader that there is a hole, and only then", async () => {
+    it("report a gap to a reader whose next entry was trimmed, and to no other", async () => {
       const epoch = await fixture.take();
       await fixture.commitEntries(epoch, 6);
       await fixture.log.markRelayed(partition, [{ actor, seq: 6 }]);
@@ -236,7 +236,7 @@ export function dataConformance(fixture: Fixture): void {
       expect(await fixture.seqs(6)).to.equal(undefined);
     });
 
-    it("reads entries in pages, of many actors at once", async () => {
+    it("leave entries to be read in pages, of many actors at once", async () => {
       const epoch = await fixture.take();
       await fixture.commitEntries(epoch, 5);
       const other = "market:other" as ActorId;
@@ -262,7 +262,7 @@ export function dataConformance(fixture: Fixture): void {
       body: `body ${seq}`,
     });
 
-    it("keeps the latest and the one before", async () => {
+    it("are kept: the latest and the previous one", async () => {
       const epoch = await fixture.take();
       await fixture.commitEntries(epoch, 3);
       expect(await fixture.log.readSnapshot(partition, actor, "latest")).to.equal(undefined);
@@ -277,7 +277,7 @@ export function dataConformance(fixture: Fixture): void {
       ]);
     });
 
-    it("keeps none that is older, of another epoch, or of entries that were never committed", async () => {
+    it("are rejected when older, of another epoch, or of entries that were never committed", async () => {
       const epoch = await fixture.take();
       await fixture.commitEntries(epoch, 3);
       await fixture.log.writeSnapshot(partition, epoch, actor, snapshot(2));
@@ -290,9 +290,9 @@ export function dataConformance(fixture: Fixture): void {
   });
 }
 
-/** Of a log that has more than one partition in a domain. */
-export function domainConformance(fixture: Fixture): void {
-  it("writes all partitions of a domain or none", async () => {
+/** Tests for a log with more than one partition in a commit group. */
+export function commitGroupConformance(fixture: Fixture): void {
+  it("writes all partitions of a commit group or none", async () => {
     const [first, second] = ["l3", "l4"];
     const neighbour = ledgerActor(4);
     const epoch = await fixture.take();

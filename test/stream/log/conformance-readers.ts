@@ -1,4 +1,4 @@
-/** Conformance of a log: leases, bells, feeds and what is kept beside them. */
+/** Conformance of a log: leases, notifications, feeds, halted actors and the installation. */
 
 import { expect } from "chai";
 import { type ActorId, PARTITIONS } from "../../../actors/actor.js";
@@ -8,14 +8,14 @@ import { commitIn, eventually } from "./support.js";
 
 export function readerConformance(fixture: Fixture): void {
   describe("leases", () => {
-    it("raises the epoch with every taking", async () => {
+    it("get a higher epoch each time they are taken", async () => {
       const first = await fixture.take("w1");
       const second = await fixture.take("w1");
       const third = await fixture.take("w2");
       expect([second, third]).to.deep.equal([first + 1, first + 2]);
     });
 
-    it("leaves a partition with a live owner, unless forced", async () => {
+    it("stay with a live owner, unless taken by force", async () => {
       const epoch = await fixture.take("w1");
       expect(await fixture.log.take(partition, "w2", ["w1", "w2"], false)).to.deep.equal({
         kind: "held",
@@ -26,7 +26,7 @@ export function readerConformance(fixture: Fixture): void {
       expect(await fixture.log.take(partition, "w3", ["w2", "w3"], true)).to.have.property("kind", "taken");
     });
 
-    it("gives up once, and fences its old self", async () => {
+    it("are released once, and then fence their old epoch", async () => {
       const epoch = await fixture.take("w1");
       await fixture.log.release(partition, epoch);
       expect(await fixture.commit(epoch, [entryAt(1)])).to.deep.equal({ kind: "fenced", partition });
@@ -39,14 +39,14 @@ export function readerConformance(fixture: Fixture): void {
       });
     });
 
-    it("knows who lives by heartbeats", async () => {
+    it("know the live workers by their heartbeats", async () => {
       expect(await fixture.log.heartbeat("w1", 60_000)).to.deep.equal(["w1"]);
       expect([...(await fixture.log.heartbeat("w2", 60_000))].sort()).to.deep.equal(["w1", "w2"]);
       await fixture.log.leave("w1");
       expect(await fixture.log.heartbeat("w2", 60_000)).to.deep.equal(["w2"]);
     });
 
-    it("forgets who has not beaten within the lease", async () => {
+    it("do not count a worker without a recent heartbeat as live", async () => {
       await fixture.log.heartbeat("w1", 60_000);
       await eventually(async () => {
         expect(await fixture.log.heartbeat("w2", 20)).to.deep.equal(["w2"]);
@@ -54,8 +54,8 @@ export function readerConformance(fixture: Fixture): void {
     });
   });
 
-  describe("bells", () => {
-    /** Listens, and waits until the listener has begun. */
+  describe("notifications", () => {
+    /** Listens, and waits until the subscription has begun. */
     async function listen(
       kind: "commands" | "deltas",
       from = fixture.log,
@@ -70,14 +70,14 @@ export function readerConformance(fixture: Fixture): void {
       return notifications;
     }
 
-    const notices = (notifications: readonly Notification[]): ActorId[] =>
-      notifications.flatMap((notification) => notification.notices.map((one) => one.actor));
+    const actorsIn = (notifications: readonly Notification[]): ActorId[] =>
+      notifications.flatMap(({ notices }) => notices.map((notice) => notice.actor));
 
-    it("ring with the actors that got commands, once per append", async () => {
+    it("name the actors that received commands, once per append", async () => {
       const notifications = await listen("commands");
       const other = "market:other" as ActorId;
       await fixture.log.append(partition, [...deliveries(2), ...deliveries(1, other)]);
-      await eventually(() => expect(notices(notifications)).to.deep.equal([actor, actor, other]));
+      await eventually(() => expect(actorsIn(notifications)).to.deep.equal([actor, actor, other]));
       expect(notifications).to.have.length(1);
       expect(notifications[0]).to.deep.include({ partition, scanAll: false });
       expect(notifications[0]?.notices[1]).to.deep.equal({
@@ -86,25 +86,25 @@ export function readerConformance(fixture: Fixture): void {
       });
     });
 
-    it("do not ring for messages that were refused", async () => {
+    it("do not name an actor whose message was rejected", async () => {
       await fixture.log.append(partition, deliveries(1), 1);
       const notifications = await listen("commands");
       const other = "market:other" as ActorId;
       await fixture.log.append(partition, deliveries(1), 1);
       await fixture.log.append(partition, deliveries(1, other), 1);
-      await eventually(() => expect(notices(notifications)).to.deep.equal([other]));
+      await eventually(() => expect(actorsIn(notifications)).to.deep.equal([other]));
     });
 
-    it("ring with the actors that committed entries", async () => {
+    it("name the actors that committed entries", async () => {
       const notifications = await listen("deltas");
       const epoch = await fixture.take();
       const other = "market:other" as ActorId;
       await fixture.commit(epoch, [entryAt(1), { actor: other, expectedSeq: 0, cursor: "0-0" }]);
       await fixture.commit(epoch, [{ actor: other, expectedSeq: 0, cursor: "0-0", entry: "x" }]);
-      await eventually(() => expect(notices(notifications)).to.deep.equal([actor, other]));
+      await eventually(() => expect(actorsIn(notifications)).to.deep.equal([actor, other]));
     });
 
-    it("are heard in the partitions that are watched, also those added later", async () => {
+    it("arrive for the watched partitions, also for those added later", async () => {
       const notifications: Notification[] = [];
       const listener = fixture.log.listen("commands", (notification) => notifications.push(notification));
       listener.watch([partition]);
@@ -116,15 +116,15 @@ export function readerConformance(fixture: Fixture): void {
       await eventually(() =>
         expect(notifications.at(-1)).to.deep.equal({ partition: "m9", notices: [], scanAll: true }),
       );
-      expect(Date.now() - began, "ms until a new partition is heard").to.be.below(2_000);
+      expect(Date.now() - began, "ms until a new partition is watched").to.be.below(2_000);
       listener.watch(["m9"]);
       notifications.length = 0;
       await fixture.log.append(partition, deliveries(1));
       await fixture.log.append("m9", deliveries(1, "market:nine"));
-      await eventually(() => expect(notices(notifications)).to.deep.equal(["market:nine"]));
+      await eventually(() => expect(actorsIn(notifications)).to.deep.equal(["market:nine"]));
     });
 
-    it("can all be heard at once", async () => {
+    it("arrive for all partitions at once", async () => {
       const notifications = await listen("deltas", fixture.log, [...PARTITIONS]);
       for (const name of ["l0", "m0", "m63"]) {
         const outcome = await fixture.log.take(name, "w", [], false);
@@ -134,24 +134,24 @@ export function readerConformance(fixture: Fixture): void {
         ]);
       }
       await eventually(() =>
-        expect(notices(notifications)).to.have.members(["market:l0", "market:m0", "market:m63"]),
+        expect(actorsIn(notifications)).to.have.members(["market:l0", "market:m0", "market:m63"]),
       );
     });
 
-    it("say that all must be looked at when the connection was lost", async () => {
+    it("request a scan after a lost connection", async () => {
       const notifications = await listen("commands");
       await fixture.subject.cut(fixture.log);
       await eventually(() => expect(notifications.some(({ scanAll }) => scanAll)).to.equal(true));
       notifications.length = 0;
       await eventually(async () => {
         await (await fixture.subject.open()).append(partition, deliveries(1));
-        expect(notices(notifications)).to.include(actor);
+        expect(actorsIn(notifications)).to.include(actor);
       });
     });
   });
 
   describe("feeds", () => {
-    class Heard implements FeedReader {
+    class RecordingReader implements FeedReader {
       readonly bodies: string[] = [];
       missed = 0;
       onBody(body: string): void {
@@ -162,25 +162,25 @@ export function readerConformance(fixture: Fixture): void {
       }
     }
 
-    it("give every subscriber what is published from then on", async () => {
-      await fixture.log.publish({ feed: "f", body: "before anybody listens" });
-      const [one, two] = [new Heard(), new Heard()];
+    it("send each subscriber the messages published after it subscribed", async () => {
+      await fixture.log.publish({ feed: "f", body: "before the first subscription" });
+      const [one, two] = [new RecordingReader(), new RecordingReader()];
       await fixture.log.subscribe("f", one);
       await fixture.log.publish({ feed: "f", body: "1" });
       await (await fixture.subject.open()).subscribe("f", two);
       await fixture.log.publish({ feed: "f", body: "2" });
-      await fixture.log.publish({ feed: "g", body: "elsewhere" });
+      await fixture.log.publish({ feed: "g", body: "in another feed" });
       await fixture.log.publish({ feed: "f", body: "3" });
       await eventually(() => {
-        // From one publisher, but on a cluster by whichever way.
+        // On a cluster, messages of one publisher can take different ways and lose their order.
         expect(one.bodies).to.have.members(["1", "2", "3"]);
         expect(two.bodies).to.have.members(["2", "3"]);
       });
       expect([one.missed, two.missed]).to.deep.equal([0, 0]);
     });
 
-    it("stop with their subscription", async () => {
-      const [one, two] = [new Heard(), new Heard()];
+    it("send nothing after a subscription is closed", async () => {
+      const [one, two] = [new RecordingReader(), new RecordingReader()];
       const subscription = await fixture.log.subscribe("f", one);
       await fixture.log.subscribe("f", two);
       await subscription.close();
@@ -190,25 +190,25 @@ export function readerConformance(fixture: Fixture): void {
     });
   });
 
-  describe("the rest", () => {
-    it("remembers why actors were stopped", async () => {
+  describe("other records", () => {
+    it("keep the reasons of halted actors", async () => {
       await fixture.log.markHalted(actor, "broken");
       await fixture.log.markHalted("market:m", "worse");
       await fixture.log.markHalted(actor, undefined);
       expect([...(await fixture.log.halted())]).to.deep.equal([["market:m", "worse"]]);
     });
 
-    it("keeps the facts of the first start", async () => {
+    it("keep the facts of the first start", async () => {
       expect(await fixture.log.installation({ a: "1" })).to.deep.equal({ a: "1" });
       expect(await fixture.log.installation({ a: "2", b: "3" })).to.deep.equal({ a: "1", b: "3" });
     });
 
-    it("tells how full it is", async () => {
+    it("include the used share of the memory", async () => {
       const use = await fixture.log.memoryUse();
       expect(use).to.be.within(0, 1);
     });
 
-    it("tells when its connection was lost", async () => {
+    it("are available again after a loss of the connection, which is reported", async () => {
       let lost = 0;
       fixture.log.onLost(() => {
         lost += 1;

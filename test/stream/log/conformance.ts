@@ -1,16 +1,16 @@
-/** What every `Log` must do, and what its conformance tests share. */
+/** The conformance suite of `Log`, and the fixture of its tests. */
 
 import { expect } from "chai";
 import { type ActorId, ledgerActor } from "../../../actors/actor.js";
 import type { Change, CommitOutcome, Log } from "../../../stream/log/log.js";
-import { dataConformance, domainConformance } from "./conformance-data.js";
+import { dataConformance, commitGroupConformance } from "./conformance-data.js";
 import { readerConformance } from "./conformance-readers.js";
 import { commitIn } from "./support.js";
 
 export interface LogUnderTest {
-  /** A connection to the same data as every other one of the test. */
+  /** Opens a connection. All connections of a test have the same data. */
   open(): Promise<Log>;
-  /** Cuts the connection of a log once; it comes back by itself. */
+  /** Cuts the connection of a log, which then reconnects by itself. */
   cut(log: Log): Promise<void>;
   close(): Promise<void>;
 }
@@ -27,7 +27,7 @@ export function entryAt(seq: number, cursor = "0-0"): Change {
   return { partition, actor, expectedSeq: seq - 1, cursor, entry: `entry ${seq}` };
 }
 
-/** The log of the test that runs, and the steps that many tests begin with. */
+/** The log of the current test, and steps that many tests share. */
 export class Fixture {
   #subject: LogUnderTest | undefined;
   #log: Log | undefined;
@@ -53,12 +53,12 @@ export class Fixture {
     return outcome.epoch;
   }
 
-  /** Commits changes of actors of the partition. */
+  /** Commits changes in the partition of the fixture. */
   commit(epoch: number, changes: readonly Omit<Change, "partition">[]): Promise<CommitOutcome> {
     return commitIn(this.log, { partition, epoch }, changes);
   }
 
-  /** Commits entries `1..count`, a bit at a time. */
+  /** Commits the entries from 1 to `count`, one by one. */
   async commitEntries(epoch: number, count: number): Promise<void> {
     for (let seq = 1; seq <= count; seq += 1) {
       expect(await this.commit(epoch, [entryAt(seq)])).to.deep.equal({ kind: "ok" });
@@ -71,7 +71,7 @@ export class Fixture {
   }
 }
 
-/** Runs the whole suite against logs that `create` makes, a new one for each test. */
+/** Runs the suite. `create` makes a new log for each test; `groups` says how many commit groups the log has. */
 export function conformance(create: () => Promise<LogUnderTest>, groups: "one" | "many"): void {
   const fixture = new Fixture();
 
@@ -80,5 +80,5 @@ export function conformance(create: () => Promise<LogUnderTest>, groups: "one" |
 
   dataConformance(fixture);
   readerConformance(fixture);
-  if (groups === "one") domainConformance(fixture);
+  if (groups === "one") commitGroupConformance(fixture);
 }

@@ -1,4 +1,4 @@
-/** Those who write entries and those who follow them, for the tests of tails. */
+/** A writer and a follower of entries, for the tests of tails. */
 
 import { expect } from "chai";
 import { type ActorId, partitionOf } from "../../../actors/actor.js";
@@ -8,7 +8,7 @@ import type { Entry } from "../../../stream/log/ports.js";
 import { counter } from "../runtime/counter.js";
 import { commitIn } from "./support.js";
 
-/** Commits entries of actors as their owner would. */
+/** Commits entries of actors, as their owner does. */
 export class Writer {
   readonly #log: Log;
   readonly #epochs = new Map<string, number>();
@@ -26,12 +26,12 @@ export class Writer {
       if (taken.kind !== "taken") throw new Error("not taken");
       epoch = taken.epoch;
       this.#epochs.set(partition, epoch);
-      await this.#log.append(partition, [{ to: actor, body: "so that the actor exists" }]);
+      await this.#log.append(partition, [{ to: actor, body: "makes the actor exist" }]);
     }
     return epoch;
   }
 
-  /** Adds `count` entries that each add 1. */
+  /** Commits `count` entries that each add 1. */
   async add(actor: ActorId, count = 1): Promise<void> {
     const epoch = await this.epochOf(actor);
     for (let i = 0; i < count; i += 1) {
@@ -47,7 +47,7 @@ export class Writer {
     }
   }
 
-  /** Makes the log forget the entries below `seq`, which everybody has. */
+  /** Trims the entries below `seq`, as if the relay, the projector and two snapshots had them. */
   async trim(actor: ActorId, seq: number): Promise<void> {
     const partition = partitionOf(actor);
     const last = this.#seqs.get(actor) ?? 0;
@@ -66,8 +66,8 @@ export class Writer {
   }
 }
 
-/** Somebody who follows an actor, and what was heard. */
-export class Ear {
+/** A follower that records the seqs and the gaps that it receives. */
+export class RecordingFollower {
   readonly seqs: number[] = [];
   gaps = 0;
   readonly onEntries = (entries: readonly Entry[]): void => {

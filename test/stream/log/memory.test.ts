@@ -28,7 +28,7 @@ describe("the log in memory", () => {
   describe("power cuts", () => {
     const actor = ledgerActor(0);
 
-    it("takes back what was not synced, operation by operation", async () => {
+    it("undo the operations that are not on disk, one by one", async () => {
       const store = new MemoryStore();
       const log = new MemoryLog(store);
       const taken = await log.take("l0", "w", [], false);
@@ -57,8 +57,8 @@ describe("the log in memory", () => {
       store.powerCut();
       expect(await log.scan("l0")).to.deep.equal(between);
       expect(before).not.to.deep.equal(between);
-      const mail = await log.readMailboxes([{ partition: "l0", actor, after: "0-0" }], 9);
-      expect(mail.get(actor)).to.deep.equal([{ id: "0-2", body: "lost" }]);
+      const mailboxes = await log.readMailboxes([{ partition: "l0", actor, after: "0-0" }], 9);
+      expect(mailboxes.get(actor)).to.deep.equal([{ id: "0-2", body: "lost" }]);
     });
   });
 });

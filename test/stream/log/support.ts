@@ -1,4 +1,4 @@
-/** Small things that the tests of the log share. */
+/** Helpers that the tests of the log share. */
 
 import type { ActorId } from "../../../actors/actor.js";
 import type { Clock } from "../../../stream/log/clock.js";
@@ -7,7 +7,7 @@ import { silentLogger } from "../../../stream/log/logger.js";
 import { loadState } from "../../../stream/runtime/recovery.js";
 import { counter, type CounterState } from "../runtime/counter.js";
 
-/** Repeats an expectation until it holds; its last failure is thrown after `timeoutMs`. */
+/** Repeats an expectation until it holds. Throws its last failure after `timeoutMs`. */
 export async function eventually<T>(expectation: () => T | Promise<T>, timeoutMs = 5_000): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
@@ -20,7 +20,7 @@ export async function eventually<T>(expectation: () => T | Promise<T>, timeoutMs
   }
 }
 
-/** A clock that goes on only when it is told to. */
+/** A clock that the test advances. */
 export class ManualClock implements Clock {
   #nowMs: number;
   #timers: { atMs: number; call: () => void }[] = [];
@@ -41,12 +41,12 @@ export class ManualClock implements Clock {
     };
   }
 
-  /** Goes on by `ms`, running what is due on the way. */
+  /** Advances the time by `ms`, and calls each timer at its time. */
   advance(ms: number): void {
-    const until = this.#nowMs + ms;
+    const endMs = this.#nowMs + ms;
     for (;;) {
       const next = this.#timers
-        .filter(({ atMs }) => atMs <= until)
+        .filter(({ atMs }) => atMs <= endMs)
         .reduce<{ atMs: number; call: () => void } | undefined>(
           (first, timer) => (first === undefined || timer.atMs < first.atMs ? timer : first),
           undefined,
@@ -56,7 +56,7 @@ export class ManualClock implements Clock {
       this.#nowMs = Math.max(this.#nowMs, next.atMs);
       next.call();
     }
-    this.#nowMs = until;
+    this.#nowMs = endMs;
   }
 }
 
@@ -66,12 +66,12 @@ export async function counterInLog(log: Log, id: ActorId): Promise<CounterState>
   return state as CounterState;
 }
 
-/** Lets everything that is ready in the microtask queue run. */
-export function settled(): Promise<void> {
+/** Resolves when the microtask queue is empty. */
+export function microtasksDone(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Commits changes of actors of one partition. */
+/** Commits changes in one partition. */
 export function commitIn(
   log: Log,
   ownership: Ownership,

@@ -15,8 +15,8 @@ import { LogTail } from "../../../stream/log/tail.js";
 import type { Entry } from "../../../stream/log/ports.js";
 import { freshRedis } from "../../support/servers.js";
 import { counter, type CounterState } from "../runtime/counter.js";
-import { Ear, Writer } from "./followers.js";
-import { commitIn, eventually, settled } from "./support.js";
+import { RecordingFollower, Writer } from "./followers.js";
+import { commitIn, eventually, microtasksDone } from "./support.js";
 
 const a = marketActor("a");
 const b = ledgerActor(2);
@@ -65,27 +65,27 @@ for (const [name, create] of Object.entries(subjects)) {
       await subject.close();
     });
 
-    it("gives what is after a seq and then what comes, without a gap", async () => {
+    it("delivers the entries after a seq and then each new one, without a gap", async () => {
       await writer.add(a, 5);
-      const ear = new Ear();
-      tail.follow(a, 2, ear.onEntries, ear.onGap);
-      await eventually(() => expect(ear.seqs).to.deep.equal([3, 4, 5]));
+      const follower = new RecordingFollower();
+      tail.follow(a, 2, follower.onEntries, follower.onGap);
+      await eventually(() => expect(follower.seqs).to.deep.equal([3, 4, 5]));
       await writer.add(a, 1_200);
-      await eventually(() => expect(ear.seqs).to.deep.equal(upTo(1_205, 3)));
-      expect(ear.gaps).to.equal(0);
+      await eventually(() => expect(follower.seqs).to.deep.equal(upTo(1_205, 3)));
+      expect(follower.gaps).to.equal(0);
     });
 
-    it("gives entries as they were committed", async () => {
+    it("delivers entries as they were committed", async () => {
       await writer.add(a, 1);
-      const heard: Entry[] = [];
+      const received: Entry[] = [];
       tail.follow(
         a,
         0,
-        (entries) => heard.push(...entries),
+        (entries) => received.push(...entries),
         () => undefined,
       );
       await eventually(() =>
-        expect(heard).to.deep.equal([
+        expect(received).to.deep.equal([
           {
             actor: a,
             seq: 1,
@@ -98,9 +98,14 @@ for (const [name, create] of Object.entries(subjects)) {
       );
     });
 
-    it("serves followers of one actor from different places, and those of others", async () => {
+    it("serves followers of one actor from different seqs, and followers of other actors", async () => {
       await writer.add(a, 4);
-      const [early, late, ahead, other] = [new Ear(), new Ear(), new Ear(), new Ear()];
+      const [early, late, ahead, other] = [
+        new RecordingFollower(),
+        new RecordingFollower(),
+        new RecordingFollower(),
+        new RecordingFollower(),
+      ];
       tail.follow(a, 0, early.onEntries, early.onGap);
       await eventually(() => expect(early.seqs).to.deep.equal([1, 2, 3, 4]));
       tail.follow(a, 1, late.onEntries, late.onGap);
@@ -116,8 +121,8 @@ for (const [name, create] of Object.entries(subjects)) {
       });
     });
 
-    it("stops when told to, also from within, and a follower that fails harms nobody", async () => {
-      const [ear, once] = [new Ear(), new Ear()];
+    it("stops a follower, also from its own call, and isolates the error of a follower", async () => {
+      const [follower, once] = [new RecordingFollower(), new RecordingFollower()];
       const stopOnce = tail.follow(
         a,
         0,
@@ -128,23 +133,23 @@ for (const [name, create] of Object.entries(subjects)) {
         },
         once.onGap,
       );
-      const stop = tail.follow(a, 0, ear.onEntries, ear.onGap);
+      const stop = tail.follow(a, 0, follower.onEntries, follower.onGap);
       await writer.add(a, 1);
-      await eventually(() => expect(ear.seqs).to.deep.equal([1]));
+      await eventually(() => expect(follower.seqs).to.deep.equal([1]));
       await writer.add(a, 1);
-      await eventually(() => expect(ear.seqs).to.deep.equal([1, 2]));
+      await eventually(() => expect(follower.seqs).to.deep.equal([1, 2]));
       stop();
       await writer.add(a, 1);
-      const next = new Ear();
+      const next = new RecordingFollower();
       tail.follow(a, 0, next.onEntries, next.onGap);
       await eventually(() => expect(next.seqs).to.deep.equal([1, 2, 3]));
-      expect([ear.seqs, once.seqs]).to.deep.equal([[1, 2], [1]]);
+      expect([follower.seqs, once.seqs]).to.deep.equal([[1, 2], [1]]);
     });
 
-    it("tells those whose entries are gone, and only those", async () => {
+    it("reports a gap to followers whose entries were trimmed, and to no others", async () => {
       await writer.add(a, 10);
       await writer.trim(a, 8);
-      const [lost, just] = [new Ear(), new Ear()];
+      const [lost, just] = [new RecordingFollower(), new RecordingFollower()];
       tail.follow(a, 6, lost.onEntries, lost.onGap);
       tail.follow(a, 7, just.onEntries, just.onGap);
       await eventually(() => expect(just.seqs).to.deep.equal([8, 9, 10]));
@@ -153,7 +158,7 @@ for (const [name, create] of Object.entries(subjects)) {
       expect([lost.seqs, lost.gaps, just.gaps]).to.deep.equal([[], 1, 0]);
     });
 
-    it("knows the head and the state of an actor", async () => {
+    it("returns the head of an actor, and its state can be loaded", async () => {
       const recovery = { log, actorOf: () => counter, logger: silentLogger };
       expect(await tail.head(a)).to.equal(0);
       expect(await loadState(recovery, a)).to.deep.include({ seq: 0 });
@@ -176,39 +181,39 @@ for (const [name, create] of Object.entries(subjects)) {
 
       function everyActor(
         cursors: ReadonlyMap<ActorId, number>,
-        take: (entries: readonly Entry[]) => Promise<void>,
+        onEntries: (entries: readonly Entry[]) => Promise<void>,
       ) {
         const gaps: [ActorId, number][] = [];
         following.push(
           tail.everyActor({
             cursors,
-            onEntries: take,
+            onEntries,
             onGap: (actor, afterSeq) => gaps.push([actor, afterSeq]),
           }),
         );
         return gaps;
       }
 
-      it("gives every entry of every actor after its cursor, in the order of the actor", async () => {
+      it("delivers every entry of every actor after its cursor, in order for each actor", async () => {
         await writer.add(a, 4);
-        const got = new Map<ActorId, number[]>();
+        const seqs = new Map<ActorId, number[]>();
         everyActor(new Map([[a, 2]]), (entries) => {
-          for (const { actor, seq } of entries) got.set(actor, [...(got.get(actor) ?? []), seq]);
+          for (const { actor, seq } of entries) seqs.set(actor, [...(seqs.get(actor) ?? []), seq]);
           return Promise.resolve();
         });
-        await eventually(() => expect(got.get(a)).to.deep.equal([3, 4]));
+        await eventually(() => expect(seqs.get(a)).to.deep.equal([3, 4]));
         await writer.add(b, 3);
         await writer.add(a, 700);
         await writer.add(marketActor("new"), 1);
         await eventually(() => {
-          expect(got.get(a)).to.deep.equal(upTo(704, 3));
-          expect(got.get(b)).to.deep.equal([1, 2, 3]);
-          expect(got.get(marketActor("new"))).to.deep.equal([1]);
+          expect(seqs.get(a)).to.deep.equal(upTo(704, 3));
+          expect(seqs.get(b)).to.deep.equal([1, 2, 3]);
+          expect(seqs.get(marketActor("new"))).to.deep.equal([1]);
         });
       });
 
-      it("waits for one batch before it gives the next, and gives a batch again that was not taken", async () => {
-        const taken: number[] = [];
+      it("delivers one batch at a time, and delivers a batch again that was not stored", async () => {
+        const stored: number[] = [];
         let tries = 0;
         let busy = false;
         everyActor(new Map(), async (entries) => {
@@ -217,50 +222,50 @@ for (const [name, create] of Object.entries(subjects)) {
           await new Promise((resolve) => setTimeout(resolve, 1));
           busy = false;
           tries += 1;
-          if (tries === 2) throw new Error("the database is away");
-          taken.push(...entries.map(({ seq }) => seq));
+          if (tries === 2) throw new Error("the database is down");
+          stored.push(...entries.map(({ seq }) => seq));
         });
         await writer.add(a, 1);
-        await eventually(() => expect(taken).to.deep.equal([1]));
+        await eventually(() => expect(stored).to.deep.equal([1]));
         await writer.add(a, 30);
-        await eventually(() => expect(taken).to.deep.equal(upTo(31)));
+        await eventually(() => expect(stored).to.deep.equal(upTo(31)));
       });
 
-      it("lets the log trim what it has taken", async () => {
+      it("records what the read model has stored, so that the log can trim it", async () => {
         await writer.add(a, 5);
         await tail.projected(new Map([[a, 4]]));
         expect((await log.heads(partitionOf(a), [a]))[0]?.projected).to.equal(4);
       });
 
-      it("tells which actor has entries that are gone, and goes on with the others", async () => {
+      it("reports a gap of one actor, and continues with the others", async () => {
         await writer.add(a, 5);
         await writer.trim(a, 4);
-        const got: ActorId[] = [];
+        const delivered: ActorId[] = [];
         const gaps = everyActor(new Map([[a, 1]]), (entries) => {
-          got.push(...entries.map(({ actor }) => actor));
+          delivered.push(...entries.map(({ actor }) => actor));
           return Promise.resolve();
         });
         await eventually(() => expect(gaps).to.deep.equal([[a, 1]]));
         await writer.add(b, 1);
-        await eventually(() => expect(got).to.deep.equal([b]));
+        await eventually(() => expect(delivered).to.deep.equal([b]));
       });
     });
 
-    describe("beside it", () => {
-      it("invalidations reach every process", async () => {
+    describe("beside the tail", () => {
+      it("an invalidation reaches every process", async () => {
         const [one, two] = [new Invalidations(log), new Invalidations(await open())];
-        const heard: string[] = [];
+        const received: string[] = [];
         const subscription = await one.subscribe(
-          (kind, id) => heard.push(`${kind} ${id}`),
-          () => heard.push("missed"),
+          (kind, id) => received.push(`${kind} ${id}`),
+          () => received.push("missed"),
         );
         await two.publish("key", "1");
         await one.publish("market", "2");
-        await eventually(() => expect(heard).to.deep.equal(["key 1", "market 2"]));
+        await eventually(() => expect(received).to.deep.equal(["key 1", "market 2"]));
         await subscription.close();
       });
 
-      it("an installation keeps its partition counts, and others are refused", async () => {
+      it("an installation keeps its partition counts, and rejects others", async () => {
         await checkInstallation(log);
         await checkInstallation(log);
         const other = await open();
@@ -277,8 +282,8 @@ for (const [name, create] of Object.entries(subjects)) {
   });
 }
 
-describe("the tail of a log that lost its end", () => {
-  it("tells followers that are ahead of it", async () => {
+describe("the tail of a log after a power cut", () => {
+  it("reports a gap to followers that are ahead of the log", async () => {
     const store = new MemoryStore();
     const log = new MemoryLog(store);
     const writer = new Writer(new MemoryLog(store));
@@ -286,7 +291,7 @@ describe("the tail of a log that lost its end", () => {
     await writer.add(a, 2);
     store.sync();
     await writer.add(a, 2);
-    const [ahead, behind] = [new Ear(), new Ear()];
+    const [ahead, behind] = [new RecordingFollower(), new RecordingFollower()];
     tail.follow(a, 0, ahead.onEntries, ahead.onGap);
     await eventually(() => expect(ahead.seqs).to.deep.equal([1, 2, 3, 4]));
     tail.follow(b, 0, behind.onEntries, behind.onGap);
@@ -296,12 +301,12 @@ describe("the tail of a log that lost its end", () => {
     await tail.close();
   });
 
-  it("gives followers that are ahead of it nothing that was written in place of what was lost", async () => {
+  it("delivers no entry to followers that are ahead of the log, until their gap is known", async () => {
     const store = new MemoryStore();
-    let held = Promise.resolve();
+    let headsHeld = Promise.resolve();
     const gate: Gate = async (operation, apply) => {
       const result = apply();
-      if (operation === "heads") await held;
+      if (operation === "heads") await headsHeld;
       return result;
     };
     const log = new MemoryLog(store, { gate });
@@ -312,21 +317,21 @@ describe("the tail of a log that lost its end", () => {
     const epoch = await writer.epochOf(a);
     store.sync();
     await writer.add(a, 2);
-    const ahead = new Ear();
+    const ahead = new RecordingFollower();
     tail.follow(a, 0, ahead.onEntries, ahead.onGap);
     await eventually(() => expect(ahead.seqs).to.deep.equal([1, 2, 3, 4]));
-    let answer: () => void = () => undefined;
-    held = new Promise((resolve) => {
-      answer = resolve;
+    let sendHeads: () => void = () => undefined;
+    headsHeld = new Promise((resolve) => {
+      sendHeads = resolve;
     });
     store.powerCut();
-    for (let i = 0; i < 3; i += 1) await settled();
+    for (let i = 0; i < 3; i += 1) await microtasksDone();
     const partition = partitionOf(a);
     const entry = packEntry({ actor: a, seq: 0, cursor: "0-1", sources: {}, answers: [], batches: [] });
     const changes = [2, 3, 4].map((expectedSeq) => ({ actor: a, expectedSeq, cursor: "0-1", entry }));
     await commitIn(other, { partition, epoch }, changes);
-    for (let i = 0; i < 3; i += 1) await settled();
-    answer();
+    for (let i = 0; i < 3; i += 1) await microtasksDone();
+    sendHeads();
     await eventually(() => expect(ahead.gaps).to.equal(1));
     expect(ahead.seqs).to.deep.equal([1, 2, 3, 4]);
     await tail.close();

@@ -4,7 +4,7 @@ import { ledgerActor, PARTITIONS } from "../../../actors/actor.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { type RunningCluster, startCluster } from "./cluster.js";
 import { conformance } from "../log/conformance.js";
-import { Deployment, tell } from "../runtime/deployment.js";
+import { Deployment, sendCommand } from "../runtime/deployment.js";
 import { counterInLog, eventually } from "../log/support.js";
 
 describe("the log on a Redis Cluster", () => {
@@ -53,13 +53,13 @@ describe("the log on a Redis Cluster", () => {
     await closeAll();
   });
 
-  it("carries actors that send to each other over nodes", async () => {
+  it("relays messages between actors on different nodes", async () => {
     const deployment = new Deployment();
     try {
       await deployment.worker(await open()).start();
       const exchange = await deployment.exchange(await open());
       const [a, b] = [ledgerActor(1), ledgerActor(2)];
-      for (let n = 1; n <= 10; n += 1) await tell(exchange, a, { kind: "send", to: b, numbers: [n] });
+      for (let n = 1; n <= 10; n += 1) await sendCommand(exchange, a, { kind: "send", to: b, numbers: [n] });
       const log = await open();
       const all = Array.from({ length: 10 }, (_, index) => index + 1);
       await eventually(async () => expect((await counterInLog(log, b)).received).to.deep.equal({ [a]: all }));

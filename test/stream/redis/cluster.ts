@@ -1,4 +1,4 @@
-/** A Redis Cluster of three nodes without replicas, on this machine, for as long as a test needs it. */
+/** A Redis Cluster of three nodes without replicas, on this machine. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import fs from "node:fs";
@@ -15,13 +15,13 @@ const SLOTS = 16_384;
 const NODES = 3;
 
 export interface RunningCluster {
-  /** The nodes, as `RedisLog.open` takes them. */
+  /** The nodes, in the form that `RedisLog.open` expects. */
   readonly url: string;
   readonly nodes: readonly string[];
   stop(): Promise<void>;
 }
 
-/** Two ports in a row: a node's own, and the one on which nodes talk to each other. */
+/** Returns two free ports: one for clients of a node, and one for its cluster bus. */
 async function portPair(): Promise<readonly [number, number]> {
   return [await freePort(), await freePort()];
 }

@@ -1,9 +1,9 @@
-/** What goes wrong between a process and Redis. */
+/** Faults between a process and Redis. */
 
 import net from "node:net";
 import { Redis } from "ioredis";
 
-/** Ends every connection that works on the database of a test. */
+/** Closes every connection to the database of a test. */
 export async function cutConnections(url: string): Promise<void> {
   const admin = new Redis(url);
   const database = new URL(url).pathname.slice(1);
@@ -15,37 +15,37 @@ export async function cutConnections(url: string): Promise<void> {
   admin.disconnect();
 }
 
-interface Road {
+interface ProxiedConnection {
   readonly client: net.Socket;
   readonly server: net.Socket;
-  /** What the server answers goes nowhere; what the client says still arrives. */
+  /** True when the replies of the server are dropped. The commands of the client still arrive. */
   silent: boolean;
 }
 
-/** A way to Redis whose connections can be silenced and cut. */
+/** A proxy in front of Redis that can silence and cut its connections. */
 export class Proxy {
   readonly #server: net.Server;
-  readonly #roads = new Set<Road>();
+  readonly #connections = new Set<ProxiedConnection>();
 
   private constructor(target: URL) {
     this.#server = net.createServer((client) => {
       const server = net.connect(Number(target.port), target.hostname);
-      const road = { client, server, silent: false };
-      this.#roads.add(road);
+      const connection = { client, server, silent: false };
+      this.#connections.add(connection);
       const end = (): void => {
         client.destroy();
         server.destroy();
-        this.#roads.delete(road);
+        this.#connections.delete(connection);
       };
       for (const socket of [client, server]) socket.on("error", end).on("close", end);
       client.on("data", (data) => server.write(data));
       server.on("data", (data) => {
-        if (!road.silent) client.write(data);
+        if (!connection.silent) client.write(data);
       });
     });
   }
 
-  /** Listens on a port of its own; gives the proxy and the URL through it. */
+  /** Listens on a free port. Returns the proxy, and the URL of Redis through it. */
   static async open(url: string): Promise<{ readonly proxy: Proxy; readonly url: string }> {
     const through = new URL(url);
     const proxy = new Proxy(new URL(url));
@@ -57,14 +57,14 @@ export class Proxy {
     return { proxy, url: through.href };
   }
 
-  /** No connection that there is now gives an answer any more; new ones work. */
+  /** Drops all replies on the present connections. New connections work. */
   silence(): void {
-    for (const road of this.#roads) road.silent = true;
+    for (const connection of this.#connections) connection.silent = true;
   }
 
-  /** Ends all connections; new ones work. */
+  /** Closes the present connections. New connections work. */
   cut(): void {
-    for (const { client, server } of this.#roads) {
+    for (const { client, server } of this.#connections) {
       client.destroy();
       server.destroy();
     }

@@ -30,7 +30,7 @@ describe("the log on Redis", () => {
     return { open, cut: () => cutConnections(redis.url), close: closeAll };
   }, "one");
 
-  describe("what only a server can do", () => {
+  describe("with a server", () => {
     let admin: Redis;
 
     beforeEach(async () => {
@@ -58,16 +58,16 @@ describe("the log on Redis", () => {
       for (const key of keys) expect(key.startsWith(`${redis.prefix}{l0}:`), key).to.equal(true);
     });
 
-    it("goes on after the server has forgotten its scripts", async () => {
+    it("sends its scripts again when the server has lost them", async () => {
       const log = await open();
       await log.append("l0", [{ to: actor, body: "1" }]);
       await admin.script("FLUSH");
       expect(await log.append("l0", [{ to: actor, body: "2" }])).to.deep.equal([true]);
-      const mail = await log.readMailboxes([{ partition: "l0", actor, after: "0-0" }], 9);
-      expect(mail.get(actor)?.map(({ body }) => body)).to.deep.equal(["1", "2"]);
+      const mailboxes = await log.readMailboxes([{ partition: "l0", actor, after: "0-0" }], 9);
+      expect(mailboxes.get(actor)?.map(({ body }) => body)).to.deep.equal(["1", "2"]);
     });
 
-    it("rejects at once what is under way when the connection is lost, and does not send it again", async () => {
+    it("rejects the commands in progress at once when the connection is lost, and does not repeat them", async () => {
       const log: Log = await open();
       await log.append("l0", [{ to: actor, body: "1" }]);
       await admin.client("PAUSE", 300, "WRITE");
@@ -81,29 +81,29 @@ describe("the log on Redis", () => {
       expect(Date.now() - began).to.be.below(2_000);
       await admin.client("UNPAUSE").catch(() => undefined);
       await eventually(async () => {
-        const mail = await log.readMailboxes([{ partition: "l0", actor, after: "0-0" }], 9);
-        expect(mail.get(actor)?.map(({ body }) => body)).to.deep.equal(["1"]);
+        const mailboxes = await log.readMailboxes([{ partition: "l0", actor, after: "0-0" }], 9);
+        expect(mailboxes.get(actor)?.map(({ body }) => body)).to.deep.equal(["1"]);
       });
     });
 
-    it("says that all must be looked at when a ring was lost, whether another comes or not", async () => {
+    it("requests a scan after a lost notification, with or without a later one", async () => {
       const log = await open();
-      const looks: boolean[] = [];
-      log.listen("commands", ({ scanAll }) => looks.push(scanAll)).watch(["l0"]);
-      await eventually(() => expect(looks).to.deep.equal([true]));
+      const scans: boolean[] = [];
+      log.listen("commands", ({ scanAll }) => scans.push(scanAll)).watch(["l0"]);
+      await eventually(() => expect(scans).to.deep.equal([true]));
       const channel = `${redis.prefix}{all}:rings:commands`;
       await admin.incr(channel);
       await log.append("l0", [{ to: actor, body: "x" }]);
-      await eventually(() => expect(looks).to.deep.equal([true, false, true]));
+      await eventually(() => expect(scans).to.deep.equal([true, false, true]));
       await log.append("l0", [{ to: actor, body: "x" }]);
-      await eventually(() => expect(looks).to.deep.equal([true, false, true, false]));
+      await eventually(() => expect(scans).to.deep.equal([true, false, true, false]));
       await admin.incr(channel);
-      await eventually(() => expect(looks).to.deep.equal([true, false, true, false, true]));
+      await eventually(() => expect(scans).to.deep.equal([true, false, true, false, true]));
       await log.append("l0", [{ to: actor, body: "x" }]);
-      await eventually(() => expect(looks).to.deep.equal([true, false, true, false, true, false]));
+      await eventually(() => expect(scans).to.deep.equal([true, false, true, false, true, false]));
     });
 
-    it("carries short bodies with a ring, and only names the actors of long ones", async () => {
+    it("includes short bodies in a notification, and names only the actors of long ones", async () => {
       const log = await open();
       const notifications: Notification[] = [];
       log.listen("commands", (notification) => notifications.push(notification)).watch(["l0"]);
@@ -119,7 +119,7 @@ describe("the log on Redis", () => {
       );
     });
 
-    it("refuses to be opened where there is no server", async () => {
+    it("does not open without a server", async () => {
       let message = "";
       await RedisLog.open({ url: "redis://127.0.0.1:1" }).catch((error: unknown) => {
         message = String(error);

@@ -7,25 +7,25 @@ const NETWORK: Faults = { lostAnswer: 0.05, lost: 0.05, twice: 0.02, crash: 0, p
 const CRASHES: Faults = { ...NETWORK, crash: 0.015 };
 const POWER: Faults = { ...CRASHES, powerCut: 0.006 };
 
-/** What each actor sent to each other by its own deltas, and what each got, in order. */
+/** Returns the numbers that each actor sent to each other one, and those that each received, in order. */
 async function traffic(
   world: ChaosWorld,
-): Promise<{ sent: Map<string, number[]>; got: Map<string, number[]> }> {
+): Promise<{ sent: Map<string, number[]>; received: Map<string, number[]> }> {
   const sent = new Map<string, number[]>();
-  const got = new Map<string, number[]>();
+  const received = new Map<string, number[]>();
   const note = (map: Map<string, number[]>, from: ActorId, to: ActorId, n: number): void => {
     map.set(`${from} -> ${to}`, [...(map.get(`${from} -> ${to}`) ?? []), n]);
   };
   for (const actor of ACTORS) {
     for (const delta of await world.deltas(actor)) {
       if (delta.type === "sent") note(sent, actor, delta.to, delta.n);
-      if (delta.type === "received") note(got, delta.from, actor, delta.n);
+      if (delta.type === "received") note(received, delta.from, actor, delta.n);
     }
   }
-  return { sent, got };
+  return { sent, received };
 }
 
-async function lived(seed: number, faults: Faults): Promise<ChaosWorld> {
+async function runSeed(seed: number, faults: Faults): Promise<ChaosWorld> {
   const world = new ChaosWorld(seed);
   await world.run(700, faults);
   await world.heal();
@@ -33,15 +33,15 @@ async function lived(seed: number, faults: Faults): Promise<ChaosWorld> {
 }
 
 describe("actors under faults", () => {
-  const kinds = { "a bad network": NETWORK, "crashes too": CRASHES, "power cuts too": POWER };
+  const kinds = { "a bad network": NETWORK, "crashes as well": CRASHES, "power cuts as well": POWER };
   for (const [kind, faults] of Object.entries(kinds)) {
-    it(`apply every command once, and get each other's messages once and in order, with ${kind}`, async () => {
+    it(`apply every command once, and receive every message once and in order, with ${kind}`, async () => {
       let messages = 0;
       let trimmed = 0;
       for (let seed = 1; seed <= SEEDS; seed += 1) {
-        const world = await lived(seed, faults);
-        const { sent, got } = await traffic(world);
-        expect(Object.fromEntries(got), `seed ${seed}: received is what was sent`).to.deep.equal(
+        const world = await runSeed(seed, faults);
+        const { sent, received } = await traffic(world);
+        expect(Object.fromEntries(received), `seed ${seed}: every number sent is received`).to.deep.equal(
           Object.fromEntries(sent),
         );
         const applied = [...sent.values()].flat();
@@ -50,14 +50,14 @@ describe("actors under faults", () => {
           expect(applied.length, `seed ${seed}: a command was lost`).to.equal(world.posts.length);
         }
         for (const actor of ACTORS) {
-          const received = Object.fromEntries([...got].filter(([way]) => way.endsWith(`> ${actor}`)));
+          const toActor = [...received].filter(([way]) => way.endsWith(`> ${actor}`));
           const { received: inState } = await world.state(actor);
           expect(
             Object.fromEntries(
               Object.entries(inState).map(([from, numbers]) => [`${from} -> ${actor}`, numbers]),
             ),
             `seed ${seed}: the state of ${actor} is the fold of its deltas`,
-          ).to.deep.equal(received);
+          ).to.deep.equal(Object.fromEntries(toActor));
         }
         messages += applied.length;
         trimmed += world.trimmed;
@@ -67,10 +67,10 @@ describe("actors under faults", () => {
     }).timeout(60_000);
   }
 
-  it("run the same way for the same seed", async () => {
-    const [one, two] = [await lived(7, POWER), await lived(7, POWER)];
+  it("have the same trace for the same seed", async () => {
+    const [one, two] = [await runSeed(7, POWER), await runSeed(7, POWER)];
     expect(one.trace).to.deep.equal(two.trace);
     expect(one.trace.length).to.be.above(100);
-    expect((await lived(8, POWER)).trace).not.to.deep.equal(one.trace);
+    expect((await runSeed(8, POWER)).trace).not.to.deep.equal(one.trace);
   });
 });

@@ -1,7 +1,7 @@
 /**
- * A small world of counters, workers and a log in memory, driven by one random source: every operation on the log
- * waits until it is chosen, and may be applied late, twice, with its answer lost, or never. Workers die and are
- * replaced, the clock jumps past leases, the power fails. The same seed gives the same run.
+ * A simulation of counters, workers and a log in memory, driven by one random source. Every operation on the log waits
+ * until it is chosen, and may be applied late, twice, with its answer lost, or never. Workers die and are replaced, the
+ * clock jumps past leases, and the power fails. The same seed gives the same run.
  */
 
 import { type ActorId, ledgerActor, partitionOf } from "../../../actors/actor.js";
@@ -13,7 +13,7 @@ import type { CommitGroup } from "../../../stream/runtime/commit-group.js";
 import type { SnapshotLimits } from "../../../stream/runtime/snapshot-policy.js";
 import { Worker } from "../../../stream/runtime/worker.js";
 import { counter, type CounterDelta, type CounterState } from "./counter.js";
-import { counterInLog, ManualClock, settled } from "../log/support.js";
+import { counterInLog, ManualClock, microtasksDone } from "../log/support.js";
 
 export const ACTORS: readonly ActorId[] = [ledgerActor(1), ledgerActor(2), ledgerActor(3)];
 const PARTITIONS = ACTORS.map(partitionOf);
@@ -28,18 +28,18 @@ const SNAPSHOT_LIMITS: SnapshotLimits = {
 };
 
 export interface Faults {
-  /** How likely each fault is for one operation, 0 to 1. */
+  /** Probabilities of the faults of one operation. */
   readonly lostAnswer: number;
   readonly lost: number;
   readonly twice: number;
-  /** How likely each event is at one step of the run. */
+  /** Probabilities of the events at one step of the run. */
   readonly crash: number;
   readonly powerCut: number;
 }
 
 const NO_FAULTS: Faults = { lostAnswer: 0, lost: 0, twice: 0, crash: 0, powerCut: 0 };
 
-/** A small generator of its own, so that runs are the same everywhere (xorshift32). */
+/** Returns a random generator (xorshift32) that gives the same numbers on every platform. */
 function randomFrom(seed: number): () => number {
   let state = (seed * 2_654_435_761 + 1) >>> 0 || 1;
   return () => {
@@ -52,6 +52,7 @@ function randomFrom(seed: number): () => number {
   };
 }
 
+/** An operation that waits to be chosen. */
 interface Pending {
   readonly process: Process;
   run(faults: Faults): void;
@@ -67,21 +68,21 @@ export class ChaosWorld {
   readonly clock = new ManualClock();
   readonly store = new MemoryStore();
   readonly #random: () => number;
-  readonly #together: boolean;
+  readonly #oneGroup: boolean;
   readonly #observer = new MemoryLog(this.store, { clock: this.clock });
   #pending: Pending[] = [];
   #processes: Process[] = [];
   #started = 0;
   #posted = 0;
-  /** Everything that happened, in order; two runs of a seed have the same. */
+  /** All events in order. Two runs of a seed have the same trace. */
   readonly trace: string[] = [];
-  /** Numbers that were posted to be sent on, with the sender, the receiver and whether the posting is sure. */
+  /** The posted numbers, each with the actor that sends it and the actor that receives it. */
   readonly posts: { readonly from: ActorId; readonly to: ActorId; readonly n: number }[] = [];
   powerCuts = 0;
 
   constructor(seed: number) {
     this.#random = randomFrom(seed);
-    this.#together = seed % 3 > 0;
+    this.#oneGroup = seed % 3 > 0;
   }
 
   #chance(probability: number): boolean {
@@ -107,7 +108,7 @@ export class ChaosWorld {
               return;
             }
             const result = apply();
-            // A network repeats only what is safe to repeat at once; the rest arrives late on its own.
+            // A repeat follows at once; a late repeat is a command that the caller sends again.
             if (this.#chance(faults.twice)) apply();
             if (this.#chance(faults.lostAnswer)) {
               lost();
@@ -117,7 +118,7 @@ export class ChaosWorld {
           },
         });
       });
-    const log = new MemoryLog(this.store, { clock: this.clock, gate, oneGroup: this.#together });
+    const log = new MemoryLog(this.store, { clock: this.clock, gate, oneGroup: this.#oneGroup });
     const options = {
       log,
       clock: this.clock,
@@ -130,12 +131,12 @@ export class ChaosWorld {
     this.#processes.push(process);
   }
 
-  /** The process ends; of what it had sent some arrives. */
+  /** Kills a process. Each of its pending operations may still be applied. */
   async #crash(process: Process): Promise<void> {
     this.trace.push(`${process.worker.id} dies`);
     process.dead = true;
     this.#processes = this.#processes.filter((other) => other !== process);
-    this.#pending = this.#pending.filter((one) => one.process !== process || this.#chance(0.5));
+    this.#pending = this.#pending.filter((pending) => pending.process !== process || this.#chance(0.5));
     for (const partition of process.worker.held.values()) partition.end(new Error("crash"));
     await process.log.close();
   }
@@ -145,11 +146,11 @@ export class ChaosWorld {
     this.powerCuts += 1;
     this.#pending = [];
     this.store.powerCut(Math.floor(this.#random() * (this.store.unsynced + 1)));
-    // What was under way is never answered, so these workers hang for ever; others take their place.
+    // The pending operations are never answered, so these workers hang; others replace them.
     this.#processes = [];
   }
 
-  /** Posts a command straight into a mailbox, maybe twice with the same id. */
+  /** Appends a command to a mailbox, in some cases twice with the same id. */
   async post(): Promise<void> {
     this.#posted += 1;
     const n = this.#posted;
@@ -176,17 +177,18 @@ export class ChaosWorld {
     if (this.#chance(faults.crash)) await this.#crash(process);
     else if (this.#chance(faults.powerCut)) this.#powerCut();
     else if (this.#processes.length < 2 && choice < 0.3) this.#start();
-    else if (choice < 0.15) this.#own(worker.beat());
+    else if (choice < 0.15) this.#ignoreFailure(worker.beat());
     else if (choice < 0.2) this.clock.advance(Math.floor(this.#random() * 40));
     else if (choice < 0.21) this.clock.advance(LEASE_MS + 50);
-    else if (choice < 0.27) this.#own(worker.relay.flush());
-    else if (choice < 0.4 && partition !== undefined) this.#own(partition.maintain());
-    else if (choice < 0.65) for (const to of worker.relay.destinations()) this.#own(worker.relay.step(to));
+    else if (choice < 0.27) this.#ignoreFailure(worker.relay.flush());
+    else if (choice < 0.4 && partition !== undefined) this.#ignoreFailure(partition.maintain());
+    else if (choice < 0.65)
+      for (const to of worker.relay.destinations()) this.#ignoreFailure(worker.relay.step(to));
     else if (partition !== undefined) {
       partition.notify({ partition: partition.name, notices: [], scanAll: true });
       this.#step(worker.groupOf(partition.name));
     }
-    for (const one of this.#processes) await this.#bury(one);
+    for (const running of this.#processes) await this.#beatWhenEnded(running);
   }
 
   readonly #stepping = new Set<CommitGroup>();
@@ -194,22 +196,22 @@ export class ChaosWorld {
   #step(group: CommitGroup): void {
     if (this.#stepping.has(group)) return;
     this.#stepping.add(group);
-    this.#own(group.step().finally(() => this.#stepping.delete(group)));
+    this.#ignoreFailure(group.step().finally(() => this.#stepping.delete(group)));
   }
 
-  /** A dropped partition is given up at the next beat. */
-  async #bury({ worker }: Process): Promise<void> {
+  /** Sends a heartbeat when every ownership of a worker has ended, so that it takes partitions again. */
+  async #beatWhenEnded({ worker }: Process): Promise<void> {
     if ([...worker.held.values()].every(({ ended }) => ended) && worker.held.size > 0)
-      this.#own(worker.beat());
-    await settled();
+      this.#ignoreFailure(worker.beat());
+    await microtasksDone();
   }
 
-  /** What fails here fails because of a fault; what matters is what is in the log. */
-  #own(result: Promise<void>): void {
+  /** Ignores a failure, which a fault has caused. The tests check the log. */
+  #ignoreFailure(result: Promise<void>): void {
     result.catch(() => undefined);
   }
 
-  /** Runs for so many steps with these faults. */
+  /** Runs a number of steps with the given faults. */
   async run(steps: number, faults: Faults): Promise<void> {
     for (let step = 0; step < steps; step += 1) {
       if (this.#chance(0.1)) await this.post();
@@ -221,38 +223,38 @@ export class ChaosWorld {
       } else {
         await this.#act(faults);
       }
-      await settled();
+      await microtasksDone();
     }
   }
 
-  /** Faults off, and no more commands: everything must come to an end. Gives the number of rounds it took. */
+  /** Runs without faults and new commands until no work is left. Returns the number of rounds. */
   async heal(): Promise<number> {
     for (let round = 1; round <= 300; round += 1) {
       this.clock.advance(100);
       if (this.#processes.length === 0) this.#start();
       for (const { worker } of this.#processes) {
-        this.#own(worker.beat());
+        this.#ignoreFailure(worker.beat());
         await this.#drain();
         for (const partition of worker.held.values()) {
           partition.notify({ partition: partition.name, notices: [], scanAll: true });
           this.#step(worker.groupOf(partition.name));
           await this.#drain();
         }
-        for (const to of worker.relay.destinations()) this.#own(worker.relay.step(to));
+        for (const to of worker.relay.destinations()) this.#ignoreFailure(worker.relay.step(to));
         await this.#drain();
-        this.#own(worker.relay.flush());
+        this.#ignoreFailure(worker.relay.flush());
         await this.#drain();
       }
       if (await this.#isQuiet()) return round;
     }
-    throw new Error("it never came to rest");
+    throw new Error("there is still work after 300 rounds");
   }
 
   async #drain(): Promise<void> {
-    await settled();
+    await microtasksDone();
     while (this.#pending.length > 0) {
       this.#pending.shift()?.run(NO_FAULTS);
-      await settled();
+      await microtasksDone();
     }
   }
 
@@ -265,12 +267,12 @@ export class ChaosWorld {
     return true;
   }
 
-  /** What the read model has of each actor. */
+  /** The deltas of each actor in the read model. */
   readonly #projected = new Map<ActorId, { seq: number; readonly deltas: CounterDelta[] }>();
-  /** How many entries of all actors have been trimmed away. */
+  /** Number of trimmed entries of all actors. */
   trimmed = 0;
 
-  /** A sync, and a read model that takes over what is safe from then on, so that it may be trimmed. */
+  /** Syncs the log, and copies all its entries into the read model, so that they may be trimmed. */
   async #project(): Promise<void> {
     this.store.sync();
     for (const actor of ACTORS) {
@@ -289,16 +291,16 @@ export class ChaosWorld {
     }
   }
 
-  /** An actor as the log would bring it back. */
+  /** Returns the state of an actor, recovered from the log. */
   state(actor: ActorId): Promise<CounterState> {
     return counterInLog(this.#observer, actor);
   }
 
-  /** Every delta of an actor, in order. */
+  /** Returns all deltas of an actor, in order. */
   async deltas(actor: ActorId): Promise<readonly CounterDelta[]> {
     await this.#project();
     const { seq, deltas } = this.#projected.get(actor) ?? { seq: 0, deltas: [] };
-    const [status] = (await this.#observer.scan(partitionOf(actor))).filter((one) => one.actor === actor);
+    const [status] = (await this.#observer.scan(partitionOf(actor))).filter((found) => found.actor === actor);
     this.trimmed += seq - (status?.retained ?? 0);
     return deltas;
   }

@@ -6,7 +6,7 @@ import { counter } from "./counter.js";
 import { a, b, Deployment, partitionOfWorker, post, step } from "./deployment.js";
 import { counterInLog, eventually } from "../log/support.js";
 
-describe("a domain", () => {
+describe("a commit group", () => {
   let deployment: Deployment;
   let log: MemoryLog;
   let worker: Worker;
@@ -29,7 +29,7 @@ describe("a domain", () => {
   const headOf = async (actor: typeof a) => (await log.heads(actor === a ? "l1" : "l2", [actor]))[0];
   const received = async () => (await counterInLog(log, b)).received;
 
-  /** The first message to an actor goes by its mailbox, which is read then. */
+  /** Sends the first message to an actor, which goes to its mailbox; the mailbox is empty afterwards. */
   async function warmUp(): Promise<void> {
     await send(1);
     await step(worker, "l1");
@@ -37,7 +37,7 @@ describe("a domain", () => {
     expect(await received()).to.deep.equal({ [a]: [1] });
   }
 
-  it("hands a message over in the commit in which it was sent", async () => {
+  it("hands a message over in the commit that sends it", async () => {
     await warmUp();
     const { cursor } = (await headOf(b)) ?? {};
     await send(2);
@@ -47,23 +47,23 @@ describe("a domain", () => {
     expect(worker.relay.destinations()).to.deep.equal([]);
   });
 
-  it("lets no message overtake another that went by the mailbox", async () => {
+  it("lets no message overtake another one in the mailbox", async () => {
     await send(1);
     await send(2);
     await step(worker, "l1");
     await send(3);
     expect(await received()).to.deep.equal({ [a]: [1, 2, 3] });
-    expect((await headOf(b))?.cursor, "what went by the mailbox").to.equal("0-2");
+    expect((await headOf(b))?.cursor, "the messages from the mailbox").to.equal("0-2");
   });
 
-  it("sends by the mailbox again when the receiver was let go meanwhile", async () => {
+  it("uses the mailbox again after the receiver was halted", async () => {
     await warmUp();
     const elsewhere = partitionOfWorker(worker, "l2");
-    elsewhere.halt(b, new Error("for a while"));
+    elsewhere.halt(b, new Error("halted by the test"));
     await send(2);
     await send(3);
     expect(await received()).to.deep.equal({ [a]: [1] });
-    elsewhere.end(new Error("again"));
+    elsewhere.end(new Error("ended by the test"));
     await worker.beat();
     await worker.beat();
     for (let i = 0; i < 3; i += 1) await step(worker, "l2");
@@ -73,32 +73,32 @@ describe("a domain", () => {
     expect(await received()).to.deep.equal({ [a]: [1, 2, 3, 4] });
   });
 
-  it("does neither when one of the two partitions has another owner", async () => {
+  it("commits neither turn when one of the two partitions has another owner", async () => {
     await warmUp();
-    const thief = deployment.connect();
-    await thief.take("l2", "thief", [], true);
+    const other = deployment.connect();
+    await other.take("l2", "other", [], true);
     await send(2);
     expect(await headOf(a)).to.include({ seq: 1 });
     expect(await received()).to.deep.equal({ [a]: [1] });
     for (const name of ["l1", "l2"])
       expect(String(partitionOfWorker(worker, name).endReason)).to.match(/l2 has another owner/);
-    await thief.take("l2", worker.id, [], true);
+    await other.take("l2", worker.id, [], true);
     await worker.beat();
     await worker.beat();
     for (let i = 0; i < 4; i += 1) await step(worker, "l1");
     expect(await received()).to.deep.equal({ [a]: [1, 2] });
   });
 
-  it("keeps a message that breaks its receiver in the mailbox, and lets the sender go on", async () => {
+  it("keeps a message that halts its receiver in the mailbox, and the sender continues", async () => {
     await worker.stop();
-    const superstitious: typeof counter = {
+    const failing: typeof counter = {
       ...counter,
       decide: (state, command, now) => {
-        if (command.kind === "receive" && command.n === 13) throw new Error("not that one");
+        if (command.kind === "receive" && command.n === 13) throw new Error("13 is not accepted");
         return counter.decide(state, command, now);
       },
     };
-    worker = deployment.worker(deployment.connect(), systemClock, superstitious);
+    worker = deployment.worker(deployment.connect(), systemClock, failing);
     await worker.beat();
     await warmUp();
     await send(13);
@@ -115,7 +115,7 @@ describe("a domain", () => {
     await eventually(async () => expect([...(await log.halted())]).to.deep.equal([]));
   });
 
-  it("uses what the rings carry, and reads the mailbox where one is missing", async () => {
+  it("runs on the messages in notifications, and reads the mailbox when one is missing", async () => {
     await warmUp();
     const partition = partitionOfWorker(worker, "l1");
     const bodies = ["2", "3", "4"].map((n) => JSON.stringify({ commands: [{ kind: "add", n: Number(n) }] }));
@@ -123,18 +123,18 @@ describe("a domain", () => {
       "l1",
       bodies.map((body) => ({ to: a, body })),
     );
-    const carry = (position: number): void => {
+    const notify = (position: number): void => {
       const inline = { position, body: bodies[position - 2] ?? "" };
       partition.notify({ partition: "l1", notices: [{ actor: a, inline }], scanAll: false });
     };
-    carry(2);
+    notify(2);
     await step(worker, "l1");
     expect((await counterInLog(log, a)).value).to.equal(2);
-    carry(2);
-    carry(4);
+    notify(2);
+    notify(4);
     await step(worker, "l1");
     expect((await counterInLog(log, a)).value).to.equal(9);
-    carry(3);
+    notify(3);
     await step(worker, "l1");
     expect((await counterInLog(log, a)).value).to.equal(9);
     expect((await headOf(a))?.cursor).to.equal("0-4");

@@ -1,12 +1,13 @@
-/** The smallest actor that does all an actor can: counts, sends, receives, keeps time, refuses and breaks. */
+/** A small actor with every ability of an actor: it counts, sends, receives, has a deadline, and fails. */
 
-import { type Actor, type ActorId, type AnyOutgoing, MalformedCommand } from "../../../actors/actor.js";
+import { type Actor, type ActorId, type AnyOutgoing, malformed } from "../../../actors/actor.js";
+import { unreachable } from "../../../actors/unreachable.js";
 
 export type CounterCommand =
   | { readonly kind: "add"; readonly n: number }
-  /** Answers and changes nothing. */
+  /** Answers, and changes nothing. */
   | { readonly kind: "read" }
-  /** Sends numbers to another counter, each as a message of its own. */
+  /** Sends numbers to another counter, each in a command of its own. */
   | { readonly kind: "send"; readonly to: ActorId; readonly numbers: readonly number[] }
   | { readonly kind: "receive"; readonly from: ActorId; readonly n: number }
   | { readonly kind: "alarm"; readonly atMs: number }
@@ -18,13 +19,13 @@ export type CounterDelta =
   | { readonly type: "sent"; readonly to: ActorId; readonly n: number }
   | { readonly type: "received"; readonly from: ActorId; readonly n: number }
   | { readonly type: "alarm"; readonly atMs: number }
-  | { readonly type: "rang"; readonly atMs: number };
+  | { readonly type: "ticked"; readonly atMs: number };
 
 export interface CounterState {
   readonly id: ActorId;
   value: number;
   alarmMs: number | undefined;
-  readonly rangMs: number[];
+  readonly tickedMs: number[];
   readonly received: Record<string, number[]>;
 }
 
@@ -45,12 +46,12 @@ function evolve(state: CounterState, delta: CounterDelta): void {
     case "alarm":
       state.alarmMs = delta.atMs;
       break;
-    case "rang":
+    case "ticked":
       state.alarmMs = undefined;
-      state.rangMs.push(delta.atMs);
+      state.tickedMs.push(delta.atMs);
       break;
     default:
-      delta satisfies never;
+      unreachable(delta);
   }
 }
 
@@ -67,18 +68,17 @@ function deltasOf(state: CounterState, command: CounterCommand, nowMs: number): 
     case "alarm":
       return [{ type: "alarm", atMs: command.atMs }];
     case "tick":
-      return [{ type: "rang", atMs: nowMs }];
+      return [{ type: "ticked", atMs: nowMs }];
     case "break":
       state.value += 1_000_000;
-      throw new Error("invariant broken: told to break");
+      throw new Error("the invariant is broken on request");
     default:
-      command satisfies never;
-      throw new MalformedCommand("no such command");
+      return malformed(command);
   }
 }
 
 export const counter: Actor<CounterState, CounterCommand, CounterDelta, CounterReply, AnyOutgoing> = {
-  create: (id) => ({ id, value: 0, alarmMs: undefined, rangMs: [], received: {} }),
+  create: (id) => ({ id, value: 0, alarmMs: undefined, tickedMs: [], received: {} }),
   decide(state, command, nowMs) {
     const deltas = deltasOf(state, command, nowMs);
     for (const delta of deltas) evolve(state, delta);

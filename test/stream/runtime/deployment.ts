@@ -1,4 +1,4 @@
-/** Workers, askers and faults over one log in memory (or another log that is handed in). */
+/** Workers, exchanges and faults on one log: in memory, or a log that the test passes in. */
 
 import { randomUUID } from "node:crypto";
 import { type ActorId, ledgerActor, partitionOf } from "../../../actors/actor.js";
@@ -18,7 +18,7 @@ export const a = ledgerActor(1);
 export const b = ledgerActor(2);
 const partitions = ["l1", "l2"];
 
-/** A gate whose faults are set from outside: what to do with the next operations of a kind. */
+/** A gate with faults that the test sets for the next operations of a kind. */
 export class FaultyGate {
   readonly #faults = new Map<Operation, ((apply: () => unknown) => Promise<unknown>)[]>();
 
@@ -32,7 +32,7 @@ export class FaultyGate {
     this.#faults.set(operation, [...(this.#faults.get(operation) ?? []), fault]);
   }
 
-  /** The next one happens, and its answer is lost. */
+  /** Applies the next operation, and loses its answer. */
   loseAnswer(operation: Operation): void {
     this.#add(operation, (apply) => {
       apply();
@@ -40,12 +40,12 @@ export class FaultyGate {
     });
   }
 
-  /** The next one never arrives. */
+  /** Loses the next operation. */
   lose(operation: Operation): void {
     this.#add(operation, () => Promise.reject(new Error("connection lost")));
   }
 
-  /** The next one waits until the returned function is called. */
+  /** Holds the next operation until the returned function is called. */
   hold(operation: Operation): () => void {
     let release: () => void = () => undefined;
     const released = new Promise<void>((resolve) => {
@@ -64,18 +64,18 @@ export class Deployment {
   readonly #closing: { close(): Promise<void> }[] = [];
   readonly #workers: Worker[] = [];
 
-  /** `together`: whether all partitions are in one domain. */
-  constructor(readonly together = false) {}
+  /** `oneGroup`: all partitions are in one commit group. */
+  constructor(readonly oneGroup = false) {}
 
   connect(gate?: Gate, clock: Clock = systemClock): MemoryLog {
-    const log = new MemoryLog(this.store, { gate, clock, oneGroup: this.together });
+    const log = new MemoryLog(this.store, { gate, clock, oneGroup: this.oneGroup });
     this.#closing.push(log);
     return log;
   }
 
   worker(log: Log, clock: Clock = systemClock, actor: typeof counter = counter): Worker {
     const options = { log, clock, actorOf: () => actor, logger: silentLogger, partitions };
-    // Of the two partitions "first" is dealt l1 and "second" l2.
+    // The assignment gives l1 to "first" and l2 to "second".
     const worker = new Worker({ ...options, id: ["first", "second"][this.#workers.length] ?? randomUUID() });
     this.#workers.push(worker);
     return worker;
@@ -97,11 +97,11 @@ export class Deployment {
 
   async close(): Promise<void> {
     await Promise.all(this.#workers.map((worker) => worker.stop()));
-    for (const one of this.#closing) await one.close();
+    for (const closable of this.#closing) await closable.close();
   }
 }
 
-export async function tell(
+export async function sendCommand(
   exchange: LogExchange,
   to: ActorId,
   command: CounterCommand,
@@ -116,26 +116,26 @@ export function partitionOfWorker(worker: Worker, name: string): Partition {
   return partition;
 }
 
-/** A step of the domain of a partition, with what has to be loaded for it. */
+/** Steps the commit group of a partition, and steps it again when the actors it needs are loaded. */
 export async function step(worker: Worker, name: string): Promise<void> {
   const group = worker.groupOf(name);
   await group.step();
   await Promise.all([...worker.held.values()].map((partition) => partition.loaded()));
-  // Of what rang; no deadline is due at 0.
+  // At time 0 no deadline is due, so only unread messages count.
   if (group.hasWork(0)) await group.step();
 }
 
-/** Puts a command into a mailbox without anybody waiting for an answer. */
+/** Appends a command to a mailbox, without a feed for the answer. */
 export async function post(log: Log, to: ActorId, command: CounterCommand, id = randomUUID()): Promise<void> {
   await log.append(partitionOf(to), [{ to, body: packEnvelope({ id, commands: [command] }) }]);
 }
 
-export async function refusal(result: Promise<unknown>): Promise<string> {
+export async function unavailableMessage(result: Promise<unknown>): Promise<string> {
   try {
     await result;
   } catch (error) {
     if (error instanceof Unavailable) return error.message;
     throw error;
   }
-  throw new Error("it was not refused");
+  throw new Error("the command was not rejected");
 }

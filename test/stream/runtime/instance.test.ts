@@ -70,7 +70,7 @@ describe("an actor in memory", () => {
     expect(turn.change).to.include({ expectedSeq: 0, cursor: "0-2" });
   });
 
-  it("moves only the cursor for a question that need not be remembered", () => {
+  it("moves the cursor alone for a command that changes nothing and is not remembered", () => {
     const turn = run(100, ask("x", { kind: "read" }, { rememberMs: 0 }));
     expect(turn.entry).to.equal(undefined);
     expect(turn.changed).to.equal(true);
@@ -79,7 +79,7 @@ describe("an actor in memory", () => {
     expect(run(100).changed).to.equal(false);
   });
 
-  it("carries a repeated command out once and gives the first answer again, to whoever asks now", () => {
+  it("executes a repeated command once, and sends the first answer to the feed of the repeat", () => {
     run(100, ask("x", { kind: "add", n: 2 }));
     run(200, ask("y", { kind: "add", n: 2 }));
     const turn = run(300, ask("x", { kind: "add", n: 2 }, { replyTo: "another gateway" }));
@@ -88,7 +88,7 @@ describe("an actor in memory", () => {
     expect(value()).to.equal(4);
   });
 
-  it("remembers an answer for its time after the last moment at which a repeat is carried out", () => {
+  it("remembers an answer for its time after the last moment at which a repeat may be executed", () => {
     run(100, ask("x", { kind: "add", n: 1 }, { notAfterMs: 5_000, rememberMs: 1_000 }));
     run(6_000, ask("x", { kind: "add", n: 1 }, { notAfterMs: 6_000, rememberMs: 1_000 }));
     expect(value()).to.equal(1);
@@ -96,23 +96,23 @@ describe("an actor in memory", () => {
     expect(value()).to.equal(2);
   });
 
-  it("does not carry out what nobody waits for any more", () => {
+  it("does not execute a command after the time to wait for its answer", () => {
     const turn = run(6_000, ask("x", { kind: "add", n: 1 }, { notAfterMs: 5_999 }));
     expect([turn.entry, turn.replies, turn.change.cursor]).to.deep.equal([undefined, [], "0-1"]);
     expect(value()).to.equal(0);
   });
 
-  it("drops what it has had from another actor", () => {
+  it("drops a message that it has received from another actor before", () => {
     run(100, from(other, 3, 30), from(other, 3, 30), from(other, 5, 50));
     const turn = run(200, from(other, 2, 20), from(other, 5, 50), from(other, 6, 60));
     expect(turn.entry?.sources).to.deep.equal({ [other]: 6 });
     expect((instance.state as CounterState).received).to.deep.equal({ [other]: [30, 50, 60] });
   });
 
-  it("remembers a message that changed nothing", () => {
-    const nothing = { source: other, seq: 4, commands: [{ kind: "read" }] };
-    expect(run(100, nothing).entry).to.deep.include({ batches: [], sources: { [other]: 4 } });
-    expect(run(100, nothing).entry).to.equal(undefined);
+  it("remembers a message that changes nothing", () => {
+    const unchanging = { source: other, seq: 4, commands: [{ kind: "read" }] };
+    expect(run(100, unchanging).entry).to.deep.include({ batches: [], sources: { [other]: 4 } });
+    expect(run(100, unchanging).entry).to.equal(undefined);
   });
 
   it("never lets its time go back", () => {
@@ -120,26 +120,26 @@ describe("an actor in memory", () => {
     expect(run(400, ask("y", { kind: "add", n: 1 })).entry?.batches[0]?.ts).to.equal(500);
   });
 
-  it("ticks when the deadline has come, before the messages", () => {
+  it("ticks when it is due, before the messages", () => {
     const set = run(100, ask("x", { kind: "alarm", atMs: 150 }));
     expect(set.change.deadlineMs).to.equal(150);
     expect(run(149).changed).to.equal(false);
     const turn = run(160, ask("y", { kind: "add", n: 1 }));
     expect(turn.entry?.batches.flatMap(({ deltas }) => deltas)).to.deep.equal([
-      { type: "rang", atMs: 160 },
+      { type: "ticked", atMs: 160 },
       { type: "added", n: 1 },
     ]);
     expect(turn.change.deadlineMs).to.equal(null);
     expect(run(170, ask("z", { kind: "add", n: 1 })).change.deadlineMs).to.equal(undefined);
   });
 
-  it("calls a tick that changes nothing a fault, for it would be due for ever", () => {
+  it("treats a tick that changes nothing as a fault, because it would stay due", () => {
     const stuck = Instance.create({ ...counter, tick: { kind: "read" } }, id);
     stuck.run(mailbox.of(ask("x", { kind: "alarm", atMs: 50 })), 10);
     expect(stuck.run([], 60).fault).to.be.an("error");
   });
 
-  it("passes over what is not well formed", () => {
+  it("skips malformed messages", () => {
     const turn = run(
       100,
       "not JSON",
@@ -163,16 +163,16 @@ describe("an actor in memory", () => {
     expect(turn.fault).to.equal(undefined);
   });
 
-  it("stops at a broken invariant with what came before it, and without the broken envelope", () => {
+  it("ends a turn at a broken invariant, with the envelopes before it and without the broken one", () => {
     const broken = { source: other, seq: 9, commands: [{ kind: "add", n: 5 }, { kind: "break" }] };
     const turn = run(100, ask("x", { kind: "add", n: 1 }), broken, ask("y", { kind: "add", n: 1 }));
-    expect(turn.fault?.message).to.match(/told to break/);
+    expect(turn.fault?.message).to.match(/broken on request/);
     expect(turn.replies.map(({ id: answered }) => answered)).to.deep.equal(["x"]);
     expect(turn.entry).to.deep.include({ cursor: "0-1", sources: {} });
     expect(turn.entry?.batches).to.deep.equal([{ ts: 100, deltas: [{ type: "added", n: 1 }] }]);
   });
 
-  it("sends everything of an entry for one actor in one envelope, in order", () => {
+  it("sends the messages of an entry to one actor in one envelope, in order", () => {
     const third = "market:c" as ActorId;
     const turn = run(
       100,
@@ -213,7 +213,7 @@ describe("an actor in memory", () => {
     );
     const life = fc.array(fc.tuple(fc.nat(20_000), fc.array(envelope, { maxLength: 4 })), { maxLength: 20 });
 
-    it("is the same as the one that lived, from the first entry or from any snapshot", () => {
+    it("equals the live actor, from the first entry or from any snapshot", () => {
       fc.assert(
         fc.property(life, fc.nat(20), (turns, cut) => {
           const box = new Mailbox();
@@ -238,7 +238,7 @@ describe("an actor in memory", () => {
           expect(counter.save(copy.state as CounterState)).to.deep.equal(
             counter.save(live.state as CounterState),
           );
-          // Both forget the same: the next messages find the same memory.
+          // Both have forgotten the same answers, so the next messages have the same results.
           const next = ["a", "b", "c", "d"].map((name) => ask(name, { kind: "add", n: 1 }));
           const messages = box.of(...next, from("market:s", 10, 1));
           expect(copy.run(messages, now + 60_000).change).to.deep.equal(
@@ -249,14 +249,14 @@ describe("an actor in memory", () => {
       );
     });
 
-    it("does not fold an entry that is not the next, or that cannot be read", () => {
+    it("does not fold an entry that is not the next, or is unreadable", () => {
       const turn = run(100, ask("x", { kind: "add", n: 2 }));
       const body = turn.change.entry ?? "";
       expect(() => Instance.create(counter, id).fold({ seq: 2, body })).to.throw(CorruptLog);
       expect(() => Instance.create(counter, id).fold({ seq: 1, body: body.slice(1) })).to.throw(CorruptLog);
     });
 
-    it("does not start from a snapshot that is not what was saved", () => {
+    it("does not start from a snapshot that does not match its hash", () => {
       run(100, ask("x", { kind: "add", n: 2 }));
       const snapshot = instance.snapshot();
       expect(value(Instance.restore(counter, id, snapshot))).to.equal(2);
@@ -268,7 +268,7 @@ describe("an actor in memory", () => {
 });
 
 describe("an inbox", () => {
-  it("forgets answers in the order of giving, and never one whose time is not over", () => {
+  it("forgets answers in the order in which they were given, and never a valid one", () => {
     const inbox = new Inbox();
     inbox.remember({ id: "short", reply: 1, untilMs: 10 });
     inbox.remember({ id: "long", reply: 2, untilMs: 100 });
@@ -280,7 +280,7 @@ describe("an inbox", () => {
     expect(inbox.save(50).answers).to.deep.equal([["long", 2, 100]]);
   });
 
-  it("starts with nothing known", () => {
+  it("starts empty", () => {
     const inbox = new Inbox();
     expect([inbox.hasApplied(other, 0), inbox.hasApplied(other, 1), inbox.lastSeqOf(other)]).to.deep.equal([
       true,

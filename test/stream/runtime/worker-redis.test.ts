@@ -3,7 +3,7 @@ import type { LogExchange } from "../../../stream/log/exchange.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
 import type { Worker } from "../../../stream/runtime/worker.js";
 import { type FreshRedis, freshRedis } from "../../support/servers.js";
-import { a, b, Deployment, tell } from "./deployment.js";
+import { a, b, Deployment, sendCommand } from "./deployment.js";
 import { cutConnections, Proxy } from "../redis/redis-faults.js";
 import { counterInLog, eventually } from "../log/support.js";
 
@@ -29,13 +29,13 @@ describe("workers on Redis", () => {
     return log;
   }
 
-  it("share the partitions, send to each other and answer", async () => {
+  it("share the partitions, relay messages and answer", async () => {
     const [one, two] = [deployment.worker(await connect()), deployment.worker(await connect())];
     await Promise.all([one.start(), two.start()]);
     const exchange = await deployment.exchange(await connect());
     for (let n = 1; n <= 20; n += 1) {
-      await tell(exchange, a, { kind: "send", to: b, numbers: [n] });
-      await tell(exchange, b, { kind: "send", to: a, numbers: [n] });
+      await sendCommand(exchange, a, { kind: "send", to: b, numbers: [n] });
+      await sendCommand(exchange, b, { kind: "send", to: a, numbers: [n] });
     }
     await eventually(() =>
       expect([[...one.held.keys()], [...two.held.keys()]]).to.deep.equal([["l1"], ["l2"]]),
@@ -46,88 +46,88 @@ describe("workers on Redis", () => {
     await eventually(async () => expect((await counterInLog(log, a)).received).to.deep.equal({ [b]: all }));
   });
 
-  it("take over within a second from one that died, and nothing is lost or repeated", async () => {
+  it("take over from a dead worker within a second, and lose or repeat no command", async () => {
     const dying = await connect();
     const first = deployment.worker(dying);
     await first.start();
     const exchange = await deployment.exchange(await connect());
-    await tell(exchange, a, { kind: "add", n: 1 });
+    await sendCommand(exchange, a, { kind: "add", n: 1 });
     await deployment.worker(await connect()).start();
     await eventually(() => expect([...first.held.keys()]).to.deep.equal(["l1"]));
-    // Its connections end and its heartbeats with them, as in a kill.
+    // Closing the connections ends the heartbeats, as a kill does.
     await dying.close();
     const began = Date.now();
     const values = await Promise.all([
-      tell(exchange, a, { kind: "add", n: 1 }),
-      tell(exchange, b, { kind: "add", n: 1 }),
+      sendCommand(exchange, a, { kind: "add", n: 1 }),
+      sendCommand(exchange, b, { kind: "add", n: 1 }),
     ]);
     expect(Date.now() - began, "ms to the first answers").to.be.below(1_200);
     expect(values).to.deep.equal([2, 1]);
   });
 
-  it("hand over at once when they are told to stop", async () => {
+  it("hand over at once when they stop", async () => {
     const first = deployment.worker(await connect());
     await first.start();
     const exchange = await deployment.exchange(await connect());
-    await tell(exchange, a, { kind: "add", n: 1 });
+    await sendCommand(exchange, a, { kind: "add", n: 1 });
     const second = deployment.worker(await connect());
     await second.start();
     await first.stop();
     const began = Date.now();
-    expect(await tell(exchange, a, { kind: "add", n: 1 })).to.equal(2);
+    expect(await sendCommand(exchange, a, { kind: "add", n: 1 })).to.equal(2);
     expect(Date.now() - began, "ms to the first answer").to.be.below(300);
     expect(second.held.size).to.equal(2);
   });
 
-  it("go on after the connection was cut, with every command once", async () => {
+  it("execute every command once while their connections are cut", async () => {
     const worker = deployment.worker(await connect());
     await worker.start();
     const exchange = await deployment.exchange(await connect());
-    const asks: Promise<number>[] = [];
+    const answers: Promise<number>[] = [];
     for (let round = 0; round < 5; round += 1) {
-      for (let i = 0; i < 20; i += 1) asks.push(tell(exchange, a, { kind: "add", n: 1 }));
+      for (let i = 0; i < 20; i += 1) answers.push(sendCommand(exchange, a, { kind: "add", n: 1 }));
       await new Promise((resolve) => setTimeout(resolve, 30));
       await cutConnections(redis.url);
     }
-    const values = await Promise.all(asks);
+    const values = await Promise.all(answers);
     expect(values.sort((x, y) => x - y)).to.deep.equal(Array.from({ length: 100 }, (_, index) => index + 1));
   }).timeout(20_000);
 
-  describe("whose answers from Redis are swallowed", () => {
+  describe("whose replies from Redis are lost", () => {
     let proxy: Proxy;
     let exchange: LogExchange;
     let worker: Worker;
 
     beforeEach(async () => {
-      const road = await Proxy.open(redis.url);
-      proxy = road.proxy;
-      const log = await RedisLog.open({ url: road.url, prefix: redis.prefix });
+      const opened = await Proxy.open(redis.url);
+      proxy = opened.proxy;
+      const log = await RedisLog.open({ url: opened.url, prefix: redis.prefix });
       logs.push(log);
       worker = deployment.worker(log);
       await worker.start();
       exchange = await deployment.exchange(await connect());
-      await tell(exchange, a, { kind: "add", n: 1 });
+      await sendCommand(exchange, a, { kind: "add", n: 1 });
     });
 
     afterEach(() => proxy.close());
 
-    it("look at the log when the connection breaks, and carry out everything once", async () => {
+    it("recover from the log when the connection breaks, and execute every command once", async () => {
       for (let round = 1; round <= 5; round += 1) {
         proxy.silence();
-        const asks = Promise.all([1, 2, 3].map(() => tell(exchange, a, { kind: "add", n: 1 })));
+        const answers = Promise.all([1, 2, 3].map(() => sendCommand(exchange, a, { kind: "add", n: 1 })));
         await new Promise((resolve) => setTimeout(resolve, 60));
         proxy.cut();
-        const values = await asks;
+        const values = await answers;
         expect(values.sort((x, y) => x - y)).to.deep.equal([3 * round - 1, 3 * round, 3 * round + 1]);
       }
     });
 
-    it("give up a connection that stays silent, and begin anew", async () => {
+    it("close a connection that stays silent, and recover from the log", async () => {
       proxy.silence();
-      const ask = tell(exchange, a, { kind: "add", n: 1 }, { timeoutMs: 15_000 });
+      const answer = sendCommand(exchange, a, { kind: "add", n: 1 }, { timeoutMs: 15_000 });
       await eventually(() => expect(worker.held.size).to.equal(0), 10_000);
-      expect(await ask).to.equal(2);
-      expect(await tell(exchange, a, { kind: "read" })).to.equal(2);
+      expect(await answer).to.equal(2);
+      expect(await sendCommand(exchange, a, { kind: "read" })).to.equal(2);
     });
   }).timeout(30_000);
 });

@@ -6,7 +6,7 @@ import { packEntry, packEnvelope } from "../../../stream/log/packing.js";
 import { type Worker } from "../../../stream/runtime/worker.js";
 import { counter } from "./counter.js";
 import { a, b, Deployment, FaultyGate, partitionOfWorker, post, step } from "./deployment.js";
-import { commitIn, counterInLog, eventually, ManualClock, settled } from "../log/support.js";
+import { commitIn, counterInLog, eventually, ManualClock, microtasksDone } from "../log/support.js";
 
 describe("a worker", () => {
   let deployment: Deployment;
@@ -29,7 +29,7 @@ describe("a worker", () => {
       await worker.beat();
     });
 
-    it("commits what waits, once", async () => {
+    it("commits a waiting message once", async () => {
       await post(log, a, { kind: "add", n: 3 });
       const partition = partitionOfWorker(worker, "l1");
       expect(partition.hasWork(0)).to.equal(true);
@@ -40,7 +40,7 @@ describe("a worker", () => {
       expect((await log.heads("l1", [a]))[0]).to.include({ seq: 1, cursor: "0-1" });
     });
 
-    it("cannot commit after it was paused past its lease, and gives the partition up", async () => {
+    it("is fenced after a pause longer than its lease, and its ownership ends", async () => {
       await post(log, a, { kind: "add", n: 1 });
       await step(worker, "l1");
       await post(log, a, { kind: "add", n: 3 });
@@ -63,15 +63,15 @@ describe("a worker", () => {
       expect((await counterInLog(log, a)).value).to.equal(9);
     });
 
-    for (const appended of [true, false]) {
-      it(`looks at the log after an unknown commit that ${appended ? "happened" : "did not happen"}`, async () => {
+    for (const written of [true, false]) {
+      it(`recovers from the log after an unknown commit that ${written ? "was" : "was not"} written`, async () => {
         await post(log, a, { kind: "add", n: 3 });
-        if (appended) faults.loseAnswer("commit");
+        if (written) faults.loseAnswer("commit");
         else faults.lose("commit");
         const partition = partitionOfWorker(worker, "l1");
         await step(worker, "l1");
         expect(partition.ended).to.equal(true);
-        expect((await counterInLog(log, a)).value).to.equal(appended ? 3 : 0);
+        expect((await counterInLog(log, a)).value).to.equal(written ? 3 : 0);
         await worker.beat();
         expect(partitionOfWorker(worker, "l1").epoch).to.equal(partition.epoch + 1);
         await step(worker, "l1");
@@ -81,7 +81,7 @@ describe("a worker", () => {
     }
 
     for (const fault of ["before the relay", "after the relay", "with the relay unknown"] as const) {
-      it(`sends to other actors once when it dies ${fault}`, async () => {
+      it(`relays messages once when it dies ${fault}`, async () => {
         await post(log, a, { kind: "send", to: b, numbers: [1, 2] });
         await post(log, a, { kind: "send", to: b, numbers: [3] });
         await step(worker, "l1");
@@ -100,7 +100,7 @@ describe("a worker", () => {
       });
     }
 
-    it("stops an actor whose invariant broke, tells, and lets the others go on", async () => {
+    it("halts an actor with a broken invariant, records the reason, and continues with the others", async () => {
       await post(log, a, { kind: "add", n: 1 });
       await post(log, a, { kind: "break" });
       await post(log, a, { kind: "add", n: 1 });
@@ -116,11 +116,11 @@ describe("a worker", () => {
         [1, "0-1"],
       ]);
       expect([...(await log.halted()).keys()]).to.deep.equal([a]);
-      expect((await log.halted()).get(a)).to.match(/told to break/);
+      expect((await log.halted()).get(a)).to.match(/broken on request/);
 
-      // The next tenure gives it another chance; a mended program takes it.
+      // The next owner runs the actor again; a repaired program succeeds.
       await worker.stop();
-      const mended = {
+      const repaired = {
         ...counter,
         decide: ((state, command, now) =>
           counter.decide(
@@ -129,14 +129,14 @@ describe("a worker", () => {
             now,
           )) as typeof counter.decide,
       };
-      const successor = deployment.worker(deployment.connect(), systemClock, mended);
+      const successor = deployment.worker(deployment.connect(), systemClock, repaired);
       await successor.beat();
       await step(successor, "l1");
       expect((await counterInLog(log, a)).value).to.equal(2);
       await eventually(async () => expect([...(await log.halted())]).to.deep.equal([]));
     });
 
-    it("stops nobody when it is a former owner whose state is old", async () => {
+    it("halts no actor as a former owner with an old state", async () => {
       await post(log, a, { kind: "break" });
       const successor = deployment.worker(deployment.connect());
       await log.leave(worker.id);
@@ -147,25 +147,25 @@ describe("a worker", () => {
       expect([...(await log.halted())]).to.deep.equal([]);
     });
 
-    const unroutable: typeof counter = {
+    const withoutRoutes: typeof counter = {
       ...counter,
       route: (id, batch) => {
-        if (id === a) throw new Error("no way");
+        if (id === a) throw new Error("routing fails");
         return counter.route(id, batch);
       },
     };
-    const untimely: typeof counter = {
+    const withoutDeadline: typeof counter = {
       ...counter,
       deadline: (state) => {
-        if (state.id === a && state.value > 0) throw new Error("no time");
+        if (state.id === a && state.value > 0) throw new Error("the deadline fails");
         return counter.deadline(state);
       },
     };
-    for (const [what, actor, seq] of [
-      ["cannot be routed", unroutable, 1],
-      ["has no deadline to tell", untimely, 0],
+    for (const [failure, actor, seq] of [
+      ["fails to return its messages", withoutRoutes, 1],
+      ["fails to return its deadline", withoutDeadline, 0],
     ] as const) {
-      it(`stops an actor that ${what}, in this tenure and the next, and no other`, async () => {
+      it(`halts an actor that ${failure}, in this ownership and the next, and no other actor`, async () => {
         await worker.stop();
         for (const round of [1, 2]) {
           const broken = deployment.worker(deployment.connect(), systemClock, actor);
@@ -187,7 +187,7 @@ describe("a worker", () => {
       });
     }
 
-    it("notices that another had its partition meanwhile, though no command comes", async () => {
+    it("notices without a command that another worker had its partition", async () => {
       const partition = partitionOfWorker(worker, "l1");
       await partition.maintain();
       expect(partition.ended).to.equal(false);
@@ -202,7 +202,7 @@ describe("a worker", () => {
       await worker.beat();
       await worker.beat();
       await step(worker, "l1");
-      expect((await counterInLog(log, a)).rangMs).to.have.length(1);
+      expect((await counterInLog(log, a)).tickedMs).to.have.length(1);
     });
 
     it("skips a malformed message", async () => {
@@ -213,11 +213,11 @@ describe("a worker", () => {
       expect((await log.scan("l1"))[0]?.waiting).to.equal(0);
     });
 
-    it("gives the partition up when an actor is not where it believed", async () => {
+    it("ends its ownership when an actor is at another seq in the log", async () => {
       await post(log, a, { kind: "add", n: 1 });
       const partition = partitionOfWorker(worker, "l1");
       await step(worker, "l1");
-      // Nobody but the owner of the epoch can do this; it stands for whatever nobody thought of.
+      // Only the owner of the epoch can commit this entry; it stands for an error in the runtime.
       const entry = packEntry({
         actor: a,
         seq: 2,
@@ -237,7 +237,7 @@ describe("a worker", () => {
       expect((await counterInLog(log, a)).value).to.equal(111);
     });
 
-    it("begins anew from the log when the log has lost its tail", async () => {
+    it("recovers from the log after a power cut of the log", async () => {
       await post(log, a, { kind: "add", n: 1 });
       await step(worker, "l1");
       deployment.store.sync();
@@ -253,7 +253,7 @@ describe("a worker", () => {
       expect((await counterInLog(log, a)).value).to.equal(101);
     });
 
-    it("takes one batch after the other when much waits", async () => {
+    it("processes many waiting messages in several steps", async () => {
       const bodies = Array.from({ length: 5_000 }, () => packEnvelope({ commands: [{ kind: "add", n: 1 }] }));
       await log.append(
         "l1",
@@ -268,7 +268,7 @@ describe("a worker", () => {
   });
 
   describe("on a clock of the test", () => {
-    it("snapshots a busy actor, trims what nobody needs, and recovers from there", async () => {
+    it("writes snapshots of a busy actor, trims its old entries, and recovers it", async () => {
       const clock = new ManualClock();
       const log = deployment.connect(undefined, clock);
       const worker = deployment.worker(log, clock);
@@ -305,7 +305,7 @@ describe("a worker", () => {
       expect(after?.retained).to.be.within(601, 1_300);
       expect((await counterInLog(log, a)).value).to.equal(2_404);
 
-      // An actor that is let go leaves nothing but its snapshot and last entry.
+      // An evicted actor leaves only its snapshots and its last entry.
       clock.advance(1_000_000);
       await worker.relay.flush();
       await log.markProjected("l1", [{ actor: a, seq: 2_404 }]);
@@ -317,7 +317,7 @@ describe("a worker", () => {
       expect(partition.ended).to.equal(false);
     });
 
-    it("loads an actor that is being let go and trimmed meanwhile", async () => {
+    it("loads an actor while its eviction writes and trims", async () => {
       const clock = new ManualClock();
       const faults = new FaultyGate();
       const log = deployment.connect(faults.gate, clock);
@@ -334,13 +334,13 @@ describe("a worker", () => {
       await worker.relay.flush();
       await log.markProjected("l1", [{ actor: a, seq: 3 }]);
       const [writeSnapshot, readEntries] = [faults.hold("writeSnapshot"), faults.hold("readEntries")];
-      const tidying = partition.maintain();
+      const maintaining = partition.maintain();
       await post(log, a, { kind: "add", n: 10 });
       partition.markUnread(a);
       await group.step();
-      await settled();
+      await microtasksDone();
       writeSnapshot();
-      await tidying;
+      await maintaining;
       readEntries();
       await partition.loaded();
       await group.step();
@@ -348,7 +348,7 @@ describe("a worker", () => {
       expect((await counterInLog(log, a)).value).to.equal(13);
     });
 
-    it("does not let go of an actor that has a deadline", async () => {
+    it("does not evict an actor that has a deadline", async () => {
       const clock = new ManualClock();
       const log = deployment.connect(undefined, clock);
       const worker = deployment.worker(log, clock);
@@ -363,7 +363,7 @@ describe("a worker", () => {
       clock.advance(9_000_000);
       expect(partition.hasWork(clock.now())).to.equal(true);
       await step(worker, "l1");
-      expect((await counterInLog(log, a)).rangMs).to.deep.equal([12_000_000]);
+      expect((await counterInLog(log, a)).tickedMs).to.deep.equal([12_000_000]);
       expect(partition.nextDeadline()).to.equal(undefined);
     });
   });

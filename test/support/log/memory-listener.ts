@@ -1,4 +1,7 @@
-/** Listening to bells and feeds of a `MemoryStore`: told in a microtask after the operation that told them. */
+/**
+ * Notifications and feeds of a `MemoryStore`. A subscriber receives a message in a microtask after the operation that
+ * published it.
+ */
 
 import { parseNotification } from "../../../stream/log/notifications.js";
 import type { FeedReader, Listener, Notification, Subscription } from "../../../stream/log/log.js";
@@ -10,7 +13,7 @@ interface Ports {
 }
 
 export interface MemoryListenerPorts extends Ports {
-  /** The key of the bell that a partition rings. */
+  /** Returns the channel of the notifications of a partition. */
   readonly channelOf: (partition: string) => string;
   readonly onNotification: (notification: Notification) => void;
 }
@@ -23,18 +26,18 @@ export class MemoryListener implements Listener {
 
   constructor(ports: MemoryListenerPorts) {
     this.#ports = ports;
-    const stopHearing = ports.store.onPublished((channel, text) => {
+    const stopReceiving = ports.store.onPublished((channel, text) => {
       if (this.#channels.has(channel)) queueMicrotask(() => this.#received(text));
     });
     const stopLost = ports.onLost(() => this.#scanAll(this.#watched));
-    this.#stops = [stopHearing, stopLost];
+    this.#stops = [stopReceiving, stopLost];
   }
 
   watch(partitions: readonly string[]): void {
-    const fresh = partitions.filter((partition) => !this.#watched.has(partition));
+    const added = partitions.filter((partition) => !this.#watched.has(partition));
     this.#watched = new Set(partitions);
     this.#channels = new Set(partitions.map(this.#ports.channelOf));
-    this.#scanAll(fresh);
+    this.#scanAll(added);
   }
 
   #scanAll(partitions: Iterable<string>): void {
@@ -64,15 +67,15 @@ export class MemoryFeed implements Subscription {
   #closed = false;
 
   constructor({ store, onLost }: Ports, feed: string, reader: FeedReader) {
-    const later = (publish: () => void): void => {
+    const later = (call: () => void): void => {
       queueMicrotask(() => {
-        if (!this.#closed) publish();
+        if (!this.#closed) call();
       });
     };
-    const stopHearing = store.onPublished((channel, body) => {
+    const stopReceiving = store.onPublished((channel, body) => {
       if (channel === feed) later(() => reader.onBody(body));
     });
-    this.#stops = [stopHearing, onLost(() => later(() => reader.onMissed()))];
+    this.#stops = [stopReceiving, onLost(() => later(() => reader.onMissed()))];
   }
 
   close(): Promise<void> {

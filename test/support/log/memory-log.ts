@@ -1,6 +1,6 @@
 /**
- * The log in memory, for tests and simulations. Any number of `MemoryLog`s are the connections of so many processes
- * to one `MemoryStore`. What a network and a crash can do goes through the gate.
+ * The log in memory, for tests and simulations. Each `MemoryLog` is the connection of one process to a shared
+ * `MemoryStore`. The gate simulates the faults of a network and of crashes.
  */
 
 import type { ActorId } from "../../../actors/actor.js";
@@ -38,15 +38,16 @@ import type { MemoryStore } from "./memory-store.js";
 export type Operation = Exclude<keyof Log, "listen" | "onLost" | "close">;
 
 /**
- * Carries an operation to the store and its answer back. The plain one calls `apply` once and gives its result; a
- * simulated one may call it later, twice or never, and may reject or never settle whatever it did.
+ * Carries an operation to the store, and its result back. The default gate calls `apply` once and resolves with its
+ * result. A simulated gate may call `apply` later, twice or never, and in each case may resolve, reject or stay
+ * pending.
  */
 export type Gate = <T>(operation: Operation, apply: () => T) => Promise<T>;
 
 export interface MemoryLogOptions {
   readonly clock?: Clock | undefined;
   readonly gate?: Gate | undefined;
-  /** Whether all partitions are in one domain, as on a single server (default), or each in its own, as on a cluster. */
+  /** True (default) for one commit group, as on a single server; false for one group per partition, as on a cluster. */
   readonly oneGroup?: boolean | undefined;
 }
 
@@ -69,7 +70,7 @@ export class MemoryLog implements Log {
     this.#stopWatchingPowerCuts = store.onPowerCut(() => this.disconnect());
   }
 
-  /** The connection is cut and comes back at once. */
+  /** Cuts the connection, and reconnects at once. */
   disconnect(): void {
     for (const listener of this.#lostListeners) listener();
   }
@@ -98,7 +99,7 @@ export class MemoryLog implements Log {
   append(partition: string, deliveries: readonly Delivery[], capacity = 0): Promise<readonly boolean[]> {
     return this.#perform("append", () => {
       const appended: Appended[] = [];
-      const taken = deliveries.map(({ to, body }) => {
+      const results = deliveries.map(({ to, body }) => {
         const mailbox = KEYS.mailbox(partition, to);
         if (capacity > 0 && this.#store.stream(mailbox).entries.length >= capacity) return false;
         const position = this.#store.append(mailbox, body);
@@ -108,7 +109,7 @@ export class MemoryLog implements Log {
         return true;
       });
       this.#notify("commands", appended);
-      return taken;
+      return results;
     });
   }
 

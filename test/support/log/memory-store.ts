@@ -1,9 +1,9 @@
 /**
- * What `MemoryLog` keeps, as Redis would: streams, hashes, and a journal of what has not reached the disk. The
- * journal is what a power cut undoes.
+ * The data of a `MemoryLog`: streams and hashes as in Redis, and a journal of the operations that are not on disk. A
+ * power cut undoes operations of the journal.
  */
 
-/** A stream whose ids are whole numbers: `n` stands for `0-n` in mailboxes, `<n>-0` in deltas. */
+/** A stream with whole numbers as ids: `n` stands for `0-n` in a mailbox, and for `n-0` in a delta stream. */
 export interface MemoryStream {
   last: number;
   entries: { readonly id: number; readonly body: string }[];
@@ -12,14 +12,15 @@ export interface MemoryStream {
 export class MemoryStore {
   readonly #streams = new Map<string, MemoryStream>();
   readonly #hashes = new Map<string, Map<string, string>>();
-  /** How to take back each operation since the last sync, newest last. */
+  /** The undo steps of each operation since the last sync, newest last. */
   #journal: (() => void)[][] = [];
+  /** The undo steps of the current operation. */
   #operation: (() => void)[] | undefined;
   readonly #growth = new Set<(key: string) => void>();
   readonly #listeners = new Set<(channel: string, text: string) => void>();
   readonly #cuts = new Set<() => void>();
 
-  /** Runs one operation: everything it writes is kept, or lost in a power cut, together. */
+  /** Runs one operation. A power cut undoes all of its writes or none. */
   operate<T>(operation: () => T): T {
     const undo: (() => void)[] = [];
     this.#operation = undo;
@@ -31,17 +32,17 @@ export class MemoryStore {
     }
   }
 
-  /** Everything so far has reached the disk. */
+  /** Records that all operations so far are on disk. */
   sync(): void {
     this.#journal = [];
   }
 
-  /** The operations that a power cut could take, oldest first. */
+  /** Number of operations that a power cut can undo. */
   get unsynced(): number {
     return this.#journal.length;
   }
 
-  /** The power fails: of what was not synced only the first `kept` operations survive, and every connection is lost. */
+  /** Cuts the power: undoes all operations that are not on disk except the first `kept`, and cuts every connection. */
   powerCut(kept = 0): void {
     for (const operation of this.#journal.splice(kept).reverse()) {
       for (const undo of operation.reverse()) undo();
@@ -55,13 +56,13 @@ export class MemoryStore {
     return () => this.#cuts.delete(listener);
   }
 
-  /** Calls with the key of every stream that grows. */
+  /** Calls the listener with the key of each stream that grows. */
   onGrowth(listener: (key: string) => void): () => void {
     this.#growth.add(listener);
     return () => this.#growth.delete(listener);
   }
 
-  /** Tells those who listen now; nothing of it is kept. */
+  /** Publishes to the present listeners, and stores nothing. */
   publish(channel: string, text: string): void {
     for (const listener of this.#listeners) listener(channel, text);
   }
@@ -79,7 +80,7 @@ export class MemoryStore {
     return this.#streams.get(key) ?? { last: 0, entries: [] };
   }
 
-  /** Appends with the next id, or with an explicit one, which must be higher than the last. */
+  /** Appends with the next id, or with an explicit id, which must be above the last. */
   append(key: string, body: string, id?: number): number {
     let stream = this.#streams.get(key);
     if (stream === undefined) {
@@ -89,19 +90,19 @@ export class MemoryStore {
     }
     const { last } = stream;
     const next = id ?? last + 1;
-    if (next <= last) throw new Error(`${key}: id ${next} is not above ${last}`);
-    const grown = stream;
-    grown.last = next;
-    grown.entries.push({ id: next, body });
+    if (next <= last) throw new Error(`${key}: id ${next} is not above the last id ${last}`);
+    const appended = stream;
+    appended.last = next;
+    appended.entries.push({ id: next, body });
     this.#undoable(() => {
-      grown.last = last;
-      grown.entries.pop();
+      appended.last = last;
+      appended.entries.pop();
     });
     for (const listener of this.#growth) listener(key);
     return next;
   }
 
-  /** Forgets entries below an id. */
+  /** Removes the entries below an id. */
   trim(key: string, below: number): void {
     const stream = this.#streams.get(key);
     if (stream === undefined) return;
@@ -133,18 +134,18 @@ export class MemoryStore {
       hash = new Map();
       this.#hashes.set(key, hash);
     }
-    const known = hash;
-    const before = known.get(field);
+    const fields = hash;
+    const before = fields.get(field);
     const write = (to: string | undefined): void => {
-      if (to === undefined) known.delete(field);
-      else known.set(field, to);
+      if (to === undefined) fields.delete(field);
+      else fields.set(field, to);
     };
     write(value);
     this.#undoable(() => write(before));
   }
 }
 
-/** The index of the first entry whose id is above the given one. */
+/** Returns the index of the first entry whose id is above the given one. */
 function firstAbove(stream: Readonly<MemoryStream>, id: number): number {
   let low = 0;
   let high = stream.entries.length;
