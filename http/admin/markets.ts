@@ -11,6 +11,7 @@ import { findEvent, type EventRecord } from "../../db/queries/catalog/events.js"
 import { findMarket, listMarkets, type MarketRecord } from "../../db/queries/catalog/markets.js";
 import { UNDERWAY, type EventType } from "../../db/schema/catalog.js";
 import type { Exchange } from "../../stream/log/ports.js";
+import { retryAfter } from "../edge/headers.js";
 import { IDS } from "../docs/examples.js";
 import type { Changes } from "../reference/changes.js";
 import type { Reference } from "../reference/reference.js";
@@ -77,12 +78,7 @@ export async function caughtUpMarket(
   const market = await findMarket(db, marketId);
   if (market !== undefined) return market;
   if (guard) throw new Refused("MARKET_NOT_FOUND");
-  throw new Refused(
-    "UNAVAILABLE",
-    "the market is made, but not readable yet; try again",
-    {},
-    { "Retry-After": "1" },
-  );
+  throw new Refused("UNAVAILABLE", "the market is made, but not readable yet; try again", {}, retryAfter(1));
 }
 
 /** A refusal as an exception; anything else as it is. */

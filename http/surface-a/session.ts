@@ -12,6 +12,7 @@ import { revokeToken } from "../../db/queries/accounts/revoked-tokens.js";
 import { createTrader, findTrader, findTraderByEmail } from "../../db/queries/accounts/traders.js";
 import type { Exchange } from "../../stream/log/ports.js";
 import type { TokenBucket, TokenBuckets } from "../../stream/services/token-buckets.js";
+import { retryAfter } from "../edge/headers.js";
 import type { Passwords } from "../auth/passwords.js";
 import type { WebTokens } from "../auth/web-tokens.js";
 import type { Changes } from "../reference/changes.js";
@@ -53,9 +54,9 @@ export function sessionRoutes({ db, exchange, passwords, tokens, changes, bucket
   const spend = async (subject: string, bucket: TokenBucket): Promise<void> => {
     const spent = await buckets.spend(subject, [{ bucket, cost: 1 }]);
     if (spent.granted) return;
-    const seconds = String(retryAfterSeconds(spent));
+    const seconds = retryAfterSeconds(spent);
     const message = `too many attempts; wait ${seconds} s`;
-    throw new Refused("RATE_LIMIT_EXCEEDED", message, {}, { "Retry-After": seconds });
+    throw new Refused("RATE_LIMIT_EXCEEDED", message, {}, retryAfter(seconds));
   };
   const spendAttempt = (ip: string): Promise<void> => spend(`web-address:${ip}`, ATTEMPTS);
 

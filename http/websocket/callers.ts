@@ -7,6 +7,7 @@ import type { IncomingMessage } from "node:http";
 import { z } from "zod";
 import type { Tickets } from "../../stream/services/tickets.js";
 import type { Caller } from "../../stream/ws/ports.js";
+import { retryAfter } from "../edge/headers.js";
 import { refuseLocation } from "../geo/locations.js";
 import { refuseInactive } from "../request/account-state.js";
 import type { AdmissionParts } from "../request/admission.js";
@@ -66,7 +67,7 @@ export async function admitStreamCaller(request: IncomingMessage, parts: StreamC
   }
   const charge = await parts.throttle.charge(keyId, "stream", UPGRADE_COST);
   if (!charge.granted) {
-    throw new Refused("RATE_LIMIT_EXCEEDED", undefined, {}, { "Retry-After": String(charge.retryAfterS) });
+    throw new Refused("RATE_LIMIT_EXCEEDED", undefined, {}, retryAfter(charge.retryAfterS));
   }
   refuseInactive(key.state, false);
   await refuseLocation(parts.locations, { traderId, ip: address, purpose: "read", nowMs: receivedMs });

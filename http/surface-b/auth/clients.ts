@@ -5,6 +5,7 @@ import type { Response } from "express";
 import { LOWER_UUID } from "../../../actors/uuid.js";
 import type { EmmClient } from "../../../db/queries/accounts/emm-clients.js";
 import type { Spent, TokenBucket, TokenBuckets } from "../../../stream/services/token-buckets.js";
+import { RATE_LIMIT, retryAfter } from "../../edge/headers.js";
 import type { Passwords } from "../../auth/passwords.js";
 import { notesOf, REPEATED, type Incoming } from "../../edge/incoming.js";
 import type { ClientRules } from "../../request/access.js";
@@ -128,12 +129,7 @@ function unauthenticated(challenge: string): Refused {
 
 function tooOften(spent: Spent): Refused {
   const seconds = retryAfterSeconds(spent);
-  return new Refused(
-    "RATE_LIMIT_EXCEEDED",
-    `too many requests; wait ${seconds} s`,
-    {},
-    { "Retry-After": String(seconds) },
-  );
+  return new Refused("RATE_LIMIT_EXCEEDED", `too many requests; wait ${seconds} s`, {}, retryAfter(seconds));
 }
 
 /** Of several rates the one that has the least left is told. */
@@ -145,9 +141,9 @@ function announce(res: Response, rates: readonly TokenBucket[], spent: Spent): v
   const [tightest] = levels.toSorted((a, b) => a.remaining - b.remaining);
   if (tightest === undefined) return;
   res.set({
-    "X-RateLimit-Bucket": tightest.bucket.name,
-    "X-RateLimit-Limit": String(tightest.bucket.capacity),
-    "X-RateLimit-Cost": spent.granted ? "1" : "0",
-    "X-RateLimit-Remaining": String(tightest.remaining),
+    [RATE_LIMIT.bucket]: tightest.bucket.name,
+    [RATE_LIMIT.limit]: String(tightest.bucket.capacity),
+    [RATE_LIMIT.cost]: spent.granted ? "1" : "0",
+    [RATE_LIMIT.remaining]: String(tightest.remaining),
   });
 }
