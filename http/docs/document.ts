@@ -1,10 +1,11 @@
 /**
- * The OpenAPI 3.1 document: one operation per line of the route tables, made of the shapes that requests are read by
- * and answers are held against, the table of errors and the meters.
+ * OpenAPI 3.1 document: one operation per route, derived from its declaration, from the schemas that requests and
+ * answers are validated with, and from the table of errors.
  */
 
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { unreachable } from "../../actors/unreachable.js";
 import type { Access } from "../request/access.js";
 import type { Route } from "../request/route.js";
 import type { Documentation } from "./documentation.js";
@@ -18,11 +19,11 @@ import { Shapes } from "./shapes.js";
 export interface Described {
   readonly routes: readonly Route[];
   readonly brand: string;
-  /** The first segment of surface B's paths. */
+  /** First segment of the paths of surface B. */
   readonly prefix: string;
 }
 
-/** Makes the document. */
+/** Returns the document of the routes, and of the paths that are no routes. */
 export function openApi({ routes, brand, prefix }: Described): OpenApiDocument {
   const shapes = new Shapes();
   const shared = new Shared();
@@ -50,12 +51,12 @@ export function openApi({ routes, brand, prefix }: Described): OpenApiDocument {
   ) as OpenApiDocument;
 }
 
-/** A path of a table as OpenAPI writes it. */
+/** Returns a path in the notation of OpenAPI, such as `/v3/keys/{keyId}`. */
 function templateOf(path: string): string {
   return path.replaceAll(/:(\w+)/g, "{$1}");
 }
 
-/** Answers that many operations have, by a name: their status on their surface, and which of its kind they are. */
+/** Answers that operations share, named by surface and status, such as `A400.2`. */
 class Shared {
   readonly #names = new Map<string, string>();
   readonly responses: Record<string, Json> = {};
@@ -96,7 +97,7 @@ function operationOf(route: Route, prefix: string, shapes: Shapes, shared: Share
   } satisfies Operation;
 }
 
-/** What operators do, by what they do it to; the rest is about the exchange as a whole. */
+/** Tags of the operator's routes by their first segment; every other route has the tag of the exchange. */
 const OPERATED: Readonly<Record<string, string>> = {
   events: "markets",
   markets: "markets",
@@ -124,18 +125,20 @@ function tagOf(path: string, prefix: string): string {
 function reachOf(access: Access): string {
   switch (access.kind) {
     case "public":
-      return "For anybody, without credentials.";
+      return "Authentication: none.";
     case "session":
-      return access.role === undefined ? "For web sessions." : `For web sessions of the role ${access.role}.`;
+      return access.role === undefined
+        ? "Authentication: a web session."
+        : `Authentication: a web session with the role \`${access.role}\`.`;
     case "key":
     case "keyOrSession": {
-      const either = access.kind === "keyOrSession" ? ", and web sessions" : "";
-      return `Scopes: ${access.scopes.map((scope) => `\`${scope}\``).join(", ")}${either}.`;
+      const either = access.kind === "keyOrSession" ? ", or a web session of a trader" : "";
+      return `Authentication: a key with the scope ${access.scopes.map((scope) => `\`${scope}\``).join(" or ")}${either}.`;
     }
     case "client":
-      return "For clients of surface B.";
+      return "Authentication: the bearer token of a client.";
     default:
-      return access satisfies never;
+      return unreachable(access);
   }
 }
 
@@ -154,7 +157,7 @@ function securityOf(access: Access): readonly Json[] {
     case "client":
       return [{ clientCredentials: [] }];
     default:
-      return access satisfies never;
+      return unreachable(access);
   }
 }
 
@@ -180,7 +183,7 @@ function queryParameters({ query, docs }: Route, shapes: Shapes): Json[] {
   }));
 }
 
-/** Whether a parameter may be left out. */
+/** Returns whether a parameter may be left out. */
 function mayBeAbsent(shape: z.core.$ZodType): boolean {
   return z.safeParse(shape, undefined).success;
 }
@@ -197,7 +200,7 @@ function bodyOf(
   return { required, content: { "application/json": { schema: shapes.of(body), ...example } } };
 }
 
-/** The headers of every answer of a route, by name. */
+/** Returns the headers of every answer of a route, by name. */
 function headersOf({ access, metering, method }: Route, more: readonly string[]): Json {
   const client = access.kind === "client";
   const names = [
@@ -216,12 +219,12 @@ function headersOf({ access, metering, method }: Route, more: readonly string[])
   );
 }
 
-/** Returns whether the answer is any bytes, like the body. */
+/** Returns whether the answer is any bytes instead of JSON. */
 function hasRawAnswer({ anyBody, answer }: Route): boolean {
   return anyBody && answer === undefined;
 }
 
-/** Answers to the examples, by operation and status, as a test had them. */
+/** Answers to the examples by operation and status, as a test recorded them. */
 const ANSWERS = JSON.parse(readFileSync(`${import.meta.dirname}/answers.json`, "utf8")) as Readonly<
   Record<string, Json>
 >;
@@ -243,7 +246,7 @@ function successesOf(route: Route, shapes: Shapes, prefix: string): Readonly<Rec
     const shape = { schema: shapes.of(answer), ...exampleOf(route, status, prefix) };
     return { content: { "application/json": shape } };
   };
-  const described = { [route.status]: FIRST[route.status] ?? "Done.", ...also };
+  const described = { [route.status]: FIRST[route.status] ?? "The request succeeded.", ...also };
   return Object.fromEntries(
     Object.entries(described).map(([status, description]) => [
       status,
@@ -253,13 +256,12 @@ function successesOf(route: Route, shapes: Shapes, prefix: string): Readonly<Rec
 }
 
 const FIRST: Readonly<Record<number, string>> = {
-  200: "Done.",
-  201: "Made.",
-  202: "Taken; it is done in the background.",
-  204: "Done; no body.",
+  201: "The resource is created.",
+  202: "The request is accepted; the work goes on in the background.",
+  204: "The request succeeded. The answer has no body.",
 };
 
-/** A status that is both a success of sorts and a refusal has either body. */
+/** Merges the answers by status: a status that is both a success and a refusal has either body. */
 function merge(
   successes: Readonly<Record<string, Json>>,
   refusals: Readonly<Record<string, Json>>,

@@ -1,4 +1,4 @@
-/** The parts of an OpenAPI 3.1 document that the code here looks into again. */
+/** Parts of an OpenAPI 3.1 document that the code reads after it has built them. */
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -19,11 +19,11 @@ export interface Operation {
   readonly security: readonly Json[];
   readonly parameters: readonly Json[];
   readonly requestBody?: Json;
-  /** By status. */
+  /** Answers by status. */
   readonly responses: Readonly<Record<string, Json>>;
 }
 
-/** A reference to a component. */
+/** Returns a reference to a component. */
 export function ref(kind: "schemas" | "headers" | "responses", name: string): { readonly $ref: string } {
   return { $ref: `#/components/${kind}/${name}` };
 }

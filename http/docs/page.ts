@@ -1,4 +1,4 @@
-/** `/openapi.json`, and the page that shows it: everything on it comes from this service. */
+/** Serves `/openapi.json` and `/docs`, the page that shows it. The page loads every file from this service. */
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -21,7 +21,7 @@ const require = createRequire(import.meta.url);
 const own = (name: string): string => `${import.meta.dirname}/page/${name}`;
 const swagger = (name: string): string => require.resolve(`swagger-ui-dist/${name}`);
 
-/** What the page is made of: path, type, file. */
+/** Files of the page: path, content type, file. */
 const FILES = [
   ["/docs", "html", own("index.html")],
   ["/docs/start.js", "js", own("start.js")],
@@ -31,7 +31,7 @@ const FILES = [
   ["/docs/favicon.png", "png", swagger("favicon-32x32.png")],
 ] as const;
 
-/** Puts the document and its page into the app. Both are read, or made, when they are first asked for. */
+/** Mounts the document and its page. Both are built, or read, at the first request. */
 export function mountDocs(app: Express, described: Described): void {
   let document: string | undefined;
   app.get("/openapi.json", (_req, res) => {

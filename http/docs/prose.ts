@@ -1,4 +1,4 @@
-/** What the document says in words: about the whole, the price of a route, its parameters, headers and credentials. */
+/** Texts of the OpenAPI document: its front page, and the costs, parameters, headers and credentials of routes. */
 
 import type { TokenBucket } from "../../stream/services/token-buckets.js";
 import type { Access } from "../request/access.js";
@@ -12,7 +12,7 @@ function table(head: readonly string[], rows: readonly (readonly (string | numbe
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-/** The front page of the document. */
+/** Returns the front page of the document. */
 export function about(brand: string, prefix: string): string {
   const buckets = Object.entries(KEY_BUCKETS).map(([name, { capacity, refillPerSec }]) => [
     name,
@@ -26,119 +26,127 @@ export function about(brand: string, prefix: string): string {
     meaning,
     remedy,
   ]);
-  return `An exchange of contracts on outcomes. Surface A (\`/v3\`) takes signed requests, surface B (\`/${prefix}/v2/emm\`)
-bearer tokens of OAuth 2.0 client credentials, and \`/admin/v1\` is for operators. The stream, \`GET /v3/ws\`, is
-described by [/asyncapi.json](/asyncapi.json). This page is made of the schemas that requests are read by.
+  return `Overround is an exchange for contracts on the outcomes of sports events.
+
+- **Surface A** (\`/v3\`) is for traders and their programs. A key signs each request.
+- **Surface B** (\`/${prefix}/v2/emm\`) is for external market makers. It accepts bearer tokens of OAuth 2.0 client
+  credentials.
+- **Operators** use \`/admin/v1\` with a web session.
+- **The stream** (\`GET /v3/ws\`) is a websocket. [/asyncapi.json](/asyncapi.json) describes its messages.
+
+The service validates requests with the schemas that this page shows.
 
 ## Signing
-Headers \`${brand}-Key-Id\`, \`${brand}-Timestamp\` (Unix ms, at most 30 s off) and \`${brand}-Signature\`: the standard
-padded base64 of the signature of six lines, joined by LF without one at the end:
+Send three headers: \`${brand}-Key-Id\`, \`${brand}-Timestamp\` (Unix ms, within 30 s of the time of the service) and
+\`${brand}-Signature\` (standard base64 with padding). The signature is of these six lines, joined by LF, without a LF
+at the end:
 
     ${brand.toUpperCase()}-V3
-    the timestamp
-    the method, upper case
+    the timestamp, as in the header
+    the method in upper case
     the path as sent
     the canonical query: pairs re-encoded (A-Z a-z 0-9 - . _ ~ stay), sorted, joined by &
-    the lower-case hex SHA-256 of the body's bytes
+    the SHA-256 of the body in lower-case hex
 
-Ed25519 signs that text; P-256 is ECDSA with SHA-256 in DER. The same signed bytes are the same request: a POST or
-PATCH takes effect once, and a repeat gets the first answer with \`X-Replayed: true\`.
+An Ed25519 key signs the text itself. A P-256 key signs with ECDSA and SHA-256, in DER. The same signed bytes are the
+same request: a POST or PATCH takes effect once, and a repeat returns the first answer with \`X-Replayed: true\`.
 
-## Lists, money, time
-\`limit\` and \`after\` (the \`next\` of the page before; absent on the last). Money and prices of surface A are decimal
-strings, of surface B numbers. Times of surface A are Unix ms, of surface B ISO 8601.
+## Lists, money and times
+A list takes \`limit\` and \`after\`, which is the \`next\` of the previous page. The last page has no \`next\`. Surface A
+writes money and prices as decimal strings, surface B as numbers. Surface A writes times in Unix ms, surface B in
+ISO 8601.
 
 ## Buckets
-Per key; a request spends its cost and the bucket refills continuously. Over it: 429, and waiting \`Retry-After\` seconds is
-enough.
+Each key has the buckets below. A request takes its cost out of a bucket, and the bucket refills continuously. A request
+for more tokens than the bucket holds is refused with 429; retry after \`Retry-After\` seconds.
 
 ${table(["Bucket", "Capacity", "Tokens per second"], buckets)}
 
 ## Errors
-Surface A and the operator's routes answer \`{ code, message }\`, surface B \`{ statusCode, error, message, code }\`; the
-message names the field and the remedy where there is more to say than here. The edge answers 403 in HTML, without
-a code.
+Surface A and the operator's routes answer \`{ code, message }\`, surface B answers
+\`{ statusCode, error, message, code }\`. The message of an answer names the field and the remedy where it can be more
+specific than the table below. The edge, which limits requests per address, answers 403 in HTML without a code.
 
 <details><summary>Every code</summary>
 
-${table(["Status", "On B", "Code", "Means", "Remedy"], errors)}
+${table(["Status", "On surface B", "Code", "Meaning", "Remedy"], errors)}
 
 </details>`;
 }
 
-/** What a request costs. */
+/** Returns the sentence about the cost of a route. */
 export function costOf(access: Access, metering: Metering): string {
-  if (access.kind === "client") return `Rate per client: ${access.rates.map(rateOf).join(", and ")}.`;
-  if (access.kind === "public") return "Counted by the edge, per address.";
-  return metering.words === "free" ? "Free." : `Bucket and cost: ${metering.words}.`;
+  if (access.kind === "client") return `Rate per client: ${access.rates.map(rateOf).join(" and ")}.`;
+  if (access.kind === "public") return "Cost: free. The edge limits the requests of each address.";
+  return `Cost: ${metering.words}.`;
 }
 
 function rateOf({ capacity, refill, periodMs }: TokenBucket): string {
   const period =
-    periodMs === 1_000 ? "a second" : periodMs === 60_000 ? "a minute" : `per ${periodMs / 1_000} s`;
+    periodMs === 1_000 ? "per second" : periodMs === 60_000 ? "per minute" : `per ${periodMs / 1_000} s`;
   return capacity === refill ? `${refill} ${period}` : `${refill} ${period} in bursts of ${capacity}`;
 }
 
-/** What query parameters mean, wherever they appear. */
+/** Descriptions of query parameters: a name has one meaning, on whichever route it appears. */
 export const PARAMETERS: Readonly<Record<string, string>> = {
-  limit: "How many rows at most.",
-  after: "The cursor of the page before.",
-  offset: "How many rows to leave out.",
-  startsAfter: "Only later ones than this, Unix ms.",
-  startsBefore: "Only earlier ones than this, Unix ms.",
-  before: "Only earlier ones than this, ISO 8601.",
-  league: "Names of leagues, comma-separated.",
-  leagues: "Names of leagues, comma-separated.",
-  marketType: "Names of market types, comma-separated.",
-  marketTypes: "Names of market types, comma-separated.",
-  status: "Statuses, comma-separated.",
-  eventStatus: "Statuses of the event, comma-separated.",
-  type: "Event types, comma-separated.",
-  event: "Only of this event.",
-  market: "Only of this market.",
-  outcome: "Only of this outcome.",
-  order: "Only of this order.",
-  outcomeIds: "Only of these outcomes, comma-separated; empty: of none.",
-  currency: "The book, and the balance: CASH or COIN.",
-  clientId: "The order of this clientId.",
-  kind: "Only of this kind.",
-  view: "Order by order, or levels with implied asks.",
-  from: "From then on, Unix ms.",
-  to: "Before then, Unix ms.",
-  interval: "The length of a candle.",
-  preview: "Only show what would happen.",
-  email: "Only the account of this address.",
-  subject: "Only of this id.",
+  limit: "Maximum number of rows.",
+  after: "Cursor that the previous page returned.",
+  offset: "Number of rows to skip.",
+  startsAfter:
+    "Exclusive lower bound in Unix ms: of the event's start in the catalog, of the row's time elsewhere.",
+  startsBefore:
+    "Exclusive upper bound in Unix ms: of the event's start in the catalog, of the row's time elsewhere.",
+  before: "Exclusive upper bound of the row's time, in ISO 8601.",
+  league: "Names of leagues, separated by commas.",
+  leagues: "Names of leagues, separated by commas.",
+  marketType: "Names of market types, separated by commas.",
+  marketTypes: "Names of market types, separated by commas.",
+  status: "Statuses, separated by commas.",
+  eventStatus: "Statuses of events, separated by commas.",
+  type: "Event types, separated by commas.",
+  event: "Id of an event; returns or changes only what belongs to it.",
+  market: "Id of a market; returns or changes only what belongs to it.",
+  outcome: "Id of an outcome; returns or changes only what belongs to it.",
+  order: "Id of an order; returns only its fills.",
+  outcomeIds: "Ids of outcomes, separated by commas. An empty value matches nothing.",
+  currency: "Currency of the book and the wallet: `CASH` or `COIN`.",
+  clientId: "Client id of an order. The answer is that order instead of a page.",
+  kind: "Kind of transaction.",
+  view: "`ladder` returns every resting order, `simple` the price levels with implied asks.",
+  from: "Start of the range in Unix ms, inclusive.",
+  to: "End of the range in Unix ms, exclusive.",
+  interval: "Length of a candle.",
+  preview: "With `true` the request changes nothing and returns what it would pay or take back.",
+  email: "E-mail address of an account.",
+  subject: "Id that the records are about.",
 };
 
 const text = (description: string): Json => ({ description, schema: { type: "string" } });
 const whole = (description: string): Json => ({ description, schema: { type: "integer" } });
 
-/** The headers of answers. */
+/** Returns the headers of answers. */
 export function headerComponents(brand: string): Json {
   return {
-    "X-Request-Id": { ...text("Names the request in the logs."), required: true },
-    "X-Replayed": text("`true`: the first answer to these signed bytes, again."),
-    "X-RateLimit-Bucket": text("The bucket that was charged; on surface B the rate that has the least left."),
-    "X-RateLimit-Cost": whole("What was charged."),
-    "X-RateLimit-Remaining": whole("What is left."),
-    "X-RateLimit-Limit": whole("What the bucket holds."),
-    "Retry-After": { ...whole("Seconds to wait."), required: true },
-    "WWW-Authenticate": text("How to authenticate."),
-    ETag: text("Names this state of the answer, for If-None-Match."),
-    Link: text('The next page, `rel="next"`.'),
-    "X-Next-Cursor": text("The next page's `after`."),
-    "Sec-WebSocket-Version": text(
-      "The version of RFC 6455 that is spoken, when a handshake was for another.",
-    ),
-    Sunset: text("When the route ended."),
+    "X-Request-Id": { ...text("Identifies the request in the logs of the service."), required: true },
+    "X-Replayed": text("`true` when this is the first answer to the same signed bytes, sent again."),
+    "X-RateLimit-Bucket": text("Bucket that was charged; on surface B the rate with the fewest tokens left."),
+    "X-RateLimit-Cost": whole("Tokens that were charged."),
+    "X-RateLimit-Remaining": whole("Tokens that are left."),
+    "X-RateLimit-Limit": whole("Capacity of the bucket, in tokens."),
+    "Retry-After": { ...whole("Seconds to wait before the next attempt."), required: true },
+    "WWW-Authenticate": text("Scheme to authenticate with."),
+    ETag: text("Version of the answer; send it back in `If-None-Match`."),
+    Link: text('Address of the next page, with `rel="next"`.'),
+    "X-Next-Cursor": text("Cursor of the next page; send it as `after`."),
+    "Sec-WebSocket-Version": text("Version of the websocket protocol that the service supports."),
+    Sunset: text("Date on which the route was withdrawn."),
     Canonical: text(
-      `The text that the server built of the request, base64, for \`${brand}-Debug: canonical\`.`,
+      `Canonical text that the service built from the request, in base64; sent for \`${brand}-Debug: canonical\`.`,
     ),
   };
 }
 
-/** The ways to authenticate. */
+/** Returns the ways to authenticate. */
 export function securitySchemes(brand: string, prefix: string): Json {
   const header = (name: string, description: string): Json => ({
     type: "apiKey",
@@ -147,39 +155,39 @@ export function securitySchemes(brand: string, prefix: string): Json {
     description,
   });
   return {
-    keyId: header(`${brand}-Key-Id`, "The key's uuid"),
-    timestamp: header(`${brand}-Timestamp`, "Unix ms"),
-    signature: header(`${brand}-Signature`, "Base64; see Signing"),
+    keyId: header(`${brand}-Key-Id`, "UUID of the key"),
+    timestamp: header(`${brand}-Timestamp`, "Time of signing, in Unix ms"),
+    signature: header(`${brand}-Signature`, "Signature in base64; see Signing"),
     webSession: {
       type: "http",
       scheme: "bearer",
       bearerFormat: "JWT",
-      description: "The token of POST /v3/session",
+      description: "Token that `POST /v3/session` returned",
     },
     clientCredentials: {
       type: "oauth2",
       flows: { clientCredentials: { tokenUrl: `/${prefix}/v1/auth/emm-token`, scopes: {} } },
     },
-    client: { type: "http", scheme: "basic", description: "Client id and secret" },
+    client: { type: "http", scheme: "basic", description: "Client id and secret of a market maker" },
   };
 }
 
 const tag = (name: string, description: string): Json => ({ name, description });
-/** In the order of the page. */
+/** Groups of routes, in the order of the page. */
 export const TAGS: readonly Json[] = [
-  tag("service", "Limits, echo, health and documents"),
-  tag("sessions", "Accounts, logins and device check-ins"),
-  tag("keys", "Keys that sign"),
-  tag("subaccounts", "Wallets, their keys, transfers and transactions"),
-  tag("catalog", "Events, markets, books, trades and candles"),
-  tag("public", "The catalog without credentials"),
-  tag("orders", "Placing, changing, canceling and reading orders"),
-  tag("portfolio", "Open orders, positions and fills"),
-  tag("safety", "The dead-man switch and order groups"),
-  tag("stream", "The websocket"),
-  tag("market makers", "Surface B"),
-  tag("operator: markets", "Events, markets and their settlement"),
-  tag("operator: traders", "Verification, states and money of traders"),
-  tag("operator: market makers", "Clients of surface B and their strike requests"),
-  tag("operator: exchange", "Ticks, leagues, locations, maintenance, the audit log and the money report"),
+  tag("service", "Limits, the echo for signers, health checks and these documents."),
+  tag("sessions", "Accounts of traders, web sessions and device check-ins."),
+  tag("keys", "Keys that sign requests."),
+  tag("subaccounts", "Wallets with their keys, balances, transfers and transactions."),
+  tag("catalog", "Events, markets, books, trades and candles."),
+  tag("public", "The catalog and the changelog, without credentials."),
+  tag("orders", "Placing, previewing, changing, canceling and reading orders."),
+  tag("portfolio", "Open orders, positions and fills of a wallet."),
+  tag("safety", "The dead-man switch and order groups."),
+  tag("stream", "The websocket with market data and the orders of a wallet."),
+  tag("market makers", "Surface B: markets, books, orders and history for external market makers."),
+  tag("operator: markets", "Events and markets, their life cycle and their settlement."),
+  tag("operator: traders", "Identity, state and money of traders."),
+  tag("operator: market makers", "Clients of surface B and their strike requests."),
+  tag("operator: exchange", "Ticks, leagues, regions, maintenance, the audit log and the money report."),
 ];

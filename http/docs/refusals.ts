@@ -1,6 +1,7 @@
-/** Which errors a route can answer with, and how they read: what follows from how it is reached, and what it adds. */
+/** Error answers of a route: the codes that follow from its access and cost, and the codes of its own. */
 
 import { STATUS_CODES } from "node:http";
+import { unreachable } from "../../actors/unreachable.js";
 import type { Access } from "../request/access.js";
 import { ERRORS, statusOf, statusOnB, wireCode, type Code, type ErrorLine } from "../request/errors.js";
 import type { Route } from "../request/route.js";
@@ -14,7 +15,7 @@ const ALWAYS: readonly Code[] = [
   "INTERNAL",
   "UNAVAILABLE",
 ];
-/** What the location of a caller can refuse. */
+/** Codes of the location check. */
 export const LOCATION: readonly Code[] = [
   "ANONYMIZED_NETWORK",
   "RESTRICTED_NETWORK_REGION",
@@ -64,7 +65,7 @@ function ofAccess(access: Access, method: Route["method"]): readonly Code[] {
     case "client":
       return ["UNAUTHENTICATED", "RATE_LIMIT_EXCEEDED", ...ofTrading(access)];
     default:
-      return access satisfies never;
+      return unreachable(access);
   }
 }
 
@@ -76,7 +77,7 @@ function ofTrading({ kyc, cancel }: { readonly kyc: boolean; readonly cancel: bo
   ];
 }
 
-/** Every code that a route can refuse with; `more` are the ones of its own. */
+/** Returns every code that a route can refuse with; `more` holds the codes of its own. */
 export function codesOf({ access, method, path, metering }: Route, more: readonly Code[]): ReadonlySet<Code> {
   return new Set<Code>([
     ...ALWAYS,
@@ -89,11 +90,11 @@ export function codesOf({ access, method, path, metering }: Route, more: readonl
 
 const EDGE = {
   description:
-    "Refused by the edge: too many requests of one address, or a body over its cap. No code, no message.",
+    "The edge refuses the request: the address sends too many requests, or the body is too large. The answer has no code and no message.",
   schema: { type: "string" },
 } as const;
 
-/** The error answers of an operation by status. `rejected`: a refused batch says which orders it was for. */
+/** Returns the error answers of an operation by status. `rejected` adds the orders of a refused batch. */
 export function refusalsOf(
   codes: ReadonlySet<Code>,
   surface: "A" | "B",
@@ -101,7 +102,7 @@ export function refusalsOf(
   rejected: boolean,
 ): Readonly<Record<string, Json>> {
   const statusFor = surface === "A" ? statusOf : statusOnB;
-  // The edge stands in front of every route.
+  // The edge can answer 403 before every route.
   const byStatus = new Map<number, ErrorLine[]>([[403, []]]);
   for (const line of ERRORS) {
     const status = statusFor(line.code);

@@ -1,4 +1,4 @@
-/** The paths that no table lists: health, documents, the stream's upgrade, and the token of surface B. */
+/** Paths that are no routes: health, documents, the upgrade to the stream, and the token of surface B. */
 
 import { TOKEN_SECONDS } from "../surface-b/auth/tokens.js";
 import { ref, type Json } from "./json.js";
@@ -25,10 +25,14 @@ function reading(
       operationId: id,
       tags: ["service"],
       summary,
-      description: "For anybody, without credentials.",
+      description: "Authentication: none.",
       security: [],
       parameters,
-      responses: { 200: { description: "Done.", headers: HEADERS, content }, ...refusals(), ...more },
+      responses: {
+        200: { description: "The request succeeded.", headers: HEADERS, content },
+        ...refusals(),
+        ...more,
+      },
     },
   };
 }
@@ -48,15 +52,18 @@ const READINESS = object({
   ready: { type: "boolean" },
   redis: { type: "boolean" },
   postgres: { type: "boolean" },
-  ledgers: { type: "integer", description: "Ledger shards that answer." },
-  projectorLag: { type: ["integer", "null"], description: "Entries that are not in Postgres yet." },
+  ledgers: { type: "integer", description: "Number of ledger shards that answer." },
+  projectorLag: {
+    type: ["integer", "null"],
+    description: "Number of log entries that are not in Postgres yet.",
+  },
   projecting: { type: "boolean", description: "False while no projector writes to Postgres." },
-  halted: { ...texts, description: "Actors that were stopped." },
+  halted: { ...texts, description: "Ids of the actors that stopped after an error." },
 });
 
 const TOKEN_ERRORS = ["invalid_request", "invalid_client", "unsupported_grant_type", "too_many_requests"];
 
-/** The shape of RFC 6749, section 5.2. */
+/** Returns an error answer in the shape of RFC 6749, section 5.2. */
 function tokenRefusal(description: string, errors: readonly string[], headers: Json = {}): Json {
   return {
     description,
@@ -86,13 +93,13 @@ function tokenPaths(prefix: string): Readonly<Record<string, Json>> {
     operationId: `${method}OlderToken`,
     deprecated: true,
     tags,
-    summary: `Ended on 31 January 2026; use ${path}`,
-    description: "",
+    summary: "Create an access token (withdrawn)",
+    description: `This route ended on 31 January 2026. Use \`POST ${path}\`.`,
     security: [],
     parameters: [],
     responses: {
       ...before,
-      410: tokenRefusal("Gone.", [malformed], {
+      410: tokenRefusal("The route is withdrawn.", [malformed], {
         Sunset: ref("headers", "Sunset"),
         Link: ref("headers", "Link"),
       }),
@@ -103,9 +110,9 @@ function tokenPaths(prefix: string): Readonly<Record<string, Json>> {
       post: {
         operationId: "postEmmToken",
         tags,
-        summary: "A bearer token for client credentials, good for 30 minutes",
+        summary: "Create an access token",
         description:
-          "JSON as here, or a form and HTTP Basic as RFC 6749 has them. Wrong secrets are throttled, per client and address.",
+          "Exchanges client credentials for a bearer token that is valid for 30 minutes. Send the credentials as JSON, as a form, or with HTTP Basic as in RFC 6749. Attempts with a wrong secret are limited per client and per address.",
         security: [{}, { client: [] }],
         parameters: [],
         requestBody: {
@@ -118,7 +125,7 @@ function tokenPaths(prefix: string): Readonly<Record<string, Json>> {
         responses: {
           ...before,
           200: {
-            description: "Done.",
+            description: "The token is created.",
             headers: HEADERS,
             content: json(
               object({
@@ -128,9 +135,9 @@ function tokenPaths(prefix: string): Readonly<Record<string, Json>> {
               }),
             ),
           },
-          400: tokenRefusal("Malformed, or another grant.", [malformed, grant]),
-          401: tokenRefusal("An unknown client, or a wrong secret.", [unknownClient], challenge),
-          429: tokenRefusal("Too many tokens or wrong secrets.", [often], retry),
+          400: tokenRefusal("The request is malformed, or asks for another grant.", [malformed, grant]),
+          401: tokenRefusal("The client is unknown, or the secret is wrong.", [unknownClient], challenge),
+          429: tokenRefusal("Too many tokens were created, or too many secrets were wrong.", [often], retry),
         },
       },
     },
@@ -139,7 +146,7 @@ function tokenPaths(prefix: string): Readonly<Record<string, Json>> {
     ),
     "/.well-known/oauth-authorization-server": reading(
       "getAuthorizationServer",
-      "Where stock OAuth clients find the token route (RFC 8414)",
+      "Retrieve the metadata of the authorization server",
       json(
         object({
           issuer: uri,
@@ -153,31 +160,37 @@ function tokenPaths(prefix: string): Readonly<Record<string, Json>> {
   };
 }
 
-/** Every path that the route tables do not have. */
+/** Returns every path that is no route. */
 export function servicePaths(prefix: string): Readonly<Record<string, Record<string, unknown>>> {
-  const notReady = { description: "Some part is missing.", headers: HEADERS, content: json(READINESS) };
+  const notReady = {
+    description: "A dependency does not answer.",
+    headers: HEADERS,
+    content: json(READINESS),
+  };
   const html = { "text/html": { schema: text } };
   return {
-    "/healthz": reading("getHealth", "Whether this process runs", json(object({ ok: { const: true } }))),
-    "/readyz": reading("getReadiness", "Whether what it needs is there", json(READINESS), { 503: notReady }),
-    "/metrics": reading("getMetrics", "Prometheus metrics", { "text/plain": { schema: text } }),
-    "/openapi.json": reading("getOpenApi", "This document", json(ANY_OBJECT)),
-    "/asyncapi.json": reading("getAsyncApi", "The stream's document", json(ANY_OBJECT)),
-    "/docs": reading("getDocs", "This document as a page", html),
-    "/docs/{file}": reading("getDocsFile", "What the page is made of", { "*/*": {} }, {}, [
+    "/healthz": reading("getHealth", "Check that the process runs", json(object({ ok: { const: true } }))),
+    "/readyz": reading("getReadiness", "Check that the dependencies answer", json(READINESS), {
+      503: notReady,
+    }),
+    "/metrics": reading("getMetrics", "Retrieve the Prometheus metrics", { "text/plain": { schema: text } }),
+    "/openapi.json": reading("getOpenApi", "Retrieve this document", json(ANY_OBJECT)),
+    "/asyncapi.json": reading("getAsyncApi", "Retrieve the document of the stream", json(ANY_OBJECT)),
+    "/docs": reading("getDocs", "Open this document as a page", html),
+    "/docs/{file}": reading("getDocsFile", "Retrieve a file of the page", { "*/*": {} }, {}, [
       { name: "file", in: "path", required: true, schema: text, example: "start.js" },
     ]),
     "/v3/ws": {
       get: {
         operationId: "getV3Ws",
         tags: ["stream"],
-        summary: "The websocket; /asyncapi.json has its messages",
+        summary: "Open the stream",
         description:
-          "Signed as any GET, or with a ticket of POST /v3/ws/tickets.\n\nScopes: `trading`, `trading::read`.\n\nBucket and cost: stream 32.",
+          "Upgrades the connection to a websocket; [/asyncapi.json](/asyncapi.json) describes its messages. Sign the request like any GET, or send a ticket that `POST /v3/ws/tickets` returned.\n\nAuthentication: a key with the scope `trading` or `trading::read`, or a ticket.\n\nCost: `stream` 32.",
         security: [{ keyId: [], timestamp: [], signature: [] }, {}],
         parameters: [{ name: "ticket", in: "query", required: false, schema: text }],
         responses: {
-          101: { description: "The connection is a websocket from here on." },
+          101: { description: "The connection is a websocket." },
           ...refusals(
             [
               "INVALID_QUERY",

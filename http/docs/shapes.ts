@@ -1,4 +1,4 @@
-/** The JSON Schemas of the very shapes that requests are read by and answers are held against. */
+/** JSON Schemas of the Zod schemas that requests and answers are validated with. */
 
 import { z } from "zod";
 import { UUID } from "../../actors/uuid.js";
@@ -13,14 +13,14 @@ import { ref, type Json } from "./json.js";
 
 type Shape = z.core.$ZodType;
 
-/** Shapes that are worth a name, by the prefix that tells surfaces with the same names apart. */
+/** Schemas that become named components; the prefix keeps equal names of two surfaces apart. */
 const NAMED: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
   ["", { ...account, ...catalog, ...orders, ...safety }],
   ["Emm", emm],
   ["Operator", { ...operator, ...exchange }],
 ];
 
-/** Names and inlines shapes, and has in the end the named ones. */
+/** Collects the schemas that a document uses: named ones become components, the others stand where they are used. */
 export class Shapes {
   readonly #registry = z.registry<{ id: string }>();
   readonly #names = new Map<Shape, string>();
@@ -30,7 +30,7 @@ export class Shapes {
     for (const [prefix, shapes] of NAMED) {
       for (const [name, shape] of Object.entries(shapes)) {
         const isObject = shape instanceof z.ZodObject && !name.endsWith("Query");
-        // A surface may show a record of another as it is.
+        // A surface may export a schema of another one, which then keeps its first name.
         if (isObject && !this.#names.has(shape)) this.#add(`${prefix}${name}`, shape);
       }
     }
@@ -41,7 +41,7 @@ export class Shapes {
     this.#registry.add(shape, { id: name });
   }
 
-  /** Stands for a shape until `resolve` knows what it reads like. */
+  /** Returns a reference to a schema; `resolve` replaces it when the schema has no name. */
   of(shape: Shape): Json {
     const known = this.#names.get(shape);
     if (known !== undefined) return ref("schemas", known);
@@ -51,13 +51,13 @@ export class Shapes {
     return ref("schemas", name);
   }
 
-  /** The parameters of a query. */
+  /** Returns the parameters of a query. */
   parametersOf(query: Shape): readonly { readonly name: string; readonly shape: Shape }[] {
-    if (!(query instanceof z.ZodObject)) throw new Error("a query is an object");
+    if (!(query instanceof z.ZodObject)) throw new Error("the schema of a query must be an object");
     return Object.entries(query.shape).map(([name, shape]) => ({ name, shape: shape as Shape }));
   }
 
-  /** The named schemas, and a function that puts the others where they are used. */
+  /** Returns the named schemas, and a function that replaces references to the others by the schemas themselves. */
   resolve(): { readonly schemas: Json; readonly inline: (value: unknown) => unknown } {
     const { schemas } = z.toJSONSchema(this.#registry, {
       io: "input",
@@ -83,7 +83,7 @@ export class Shapes {
   }
 }
 
-/** Says in the format's own words what a pattern spells out, and leaves out bounds that are those of every number. */
+/** Replaces patterns by the formats that they spell out, and removes the bounds of every safe integer. */
 function simplify(schema: z.core.JSONSchema.BaseSchema): void {
   const isUuid = schema.format === "uuid" || schema.pattern === UUID.source;
   if (isUuid) schema.format = "uuid";

@@ -30,10 +30,10 @@ export const free: Metering = { price: () => undefined, words: "free" };
 
 /** Prices a request at a fixed cost, and one token of each bucket in `also`. */
 export function costs(bucket: Bucket, base: number, also?: readonly TokenBucket[]): Metering {
-  const limits = (also ?? []).map(({ name, capacity }) => `${capacity} ${name}`);
+  const limits = (also ?? []).map(({ name, capacity }) => `at most ${capacity} ${name}`);
   return {
     price: () => ({ bucket, base, perRows: undefined, expectedRows: 0, also }),
-    words: [`${bucket} ${base}`, ...limits].join(", "),
+    words: [`\`${bucket}\` ${base}`, ...limits].join(", "),
   };
 }
 
@@ -54,7 +54,7 @@ export function perRows(bucket: Bucket, base: number, rowsPerToken: number): Met
         Number(parameter(target.query, "limit") ?? DEFAULT_PAGE_ROWS) || 0,
       ),
     }),
-    words: `${bucket} ${base} + 1 per ${rowsPerToken} rows`,
+    words: `\`${bucket}\` ${base} + 1 per ${rowsPerToken} rows`,
   };
 }
 
@@ -65,7 +65,7 @@ export function perItem(bucket: Bucket, field: string): Metering {
       const items = itemsOf(body, field);
       return { bucket, base: Math.min(MAX_BATCH, Math.max(1, items)), perRows: undefined, expectedRows: 0 };
     },
-    words: `${bucket} 1 per item of ${field}`,
+    words: `\`${bucket}\` 1 per item of \`${field}\``,
   };
 }
 
@@ -76,7 +76,7 @@ export function byParameter(name: string, value: string, meter: Metering, otherw
       const given = parameter(request.target.query, name) ?? value;
       return (given === value ? meter : otherwise).price(request);
     },
-    words: `${meter.words} for ${name} ${value}, else ${otherwise.words}`,
+    words: `${meter.words} with \`${name}=${value}\`, else ${otherwise.words}`,
   };
 }
 

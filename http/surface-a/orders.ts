@@ -3,6 +3,7 @@
 import type { z } from "zod";
 import { ledgerOf } from "../../actors/actor.js";
 import type { Limits } from "../../actors/ledger/types.js";
+import { unreachable } from "../../actors/unreachable.js";
 import type { Database } from "../../db/database.js";
 import {
   findOrder,
@@ -78,7 +79,7 @@ function batchReply(placed: Placed): Reply<z.output<typeof BatchPlaced>> {
       throw new Refused(code, message, { rejected });
     }
     default:
-      return placed satisfies never;
+      return unreachable(placed);
   }
 }
 

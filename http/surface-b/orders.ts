@@ -1,6 +1,7 @@
 /** Placing and canceling on surface B: its own shapes, and the very same trading as on surface A (contract section 7). */
 
 import { randomUUID } from "node:crypto";
+import { unreachable } from "../../actors/unreachable.js";
 import { IDS } from "../docs/examples.js";
 import { BATCH_REFUSALS } from "../docs/refusals.js";
 import { Refused } from "../request/errors.js";
@@ -21,7 +22,7 @@ function placedOnB(placed: PlacedOrders) {
     case "none":
       throw new Refused(placed.code, placed.message, { rejected: placed.rejected });
     default:
-      return placed satisfies never;
+      return unreachable(placed);
   }
 }
 

@@ -10,10 +10,11 @@ import { login, startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
 import { bearerCalls, callsOf, eventually } from "../calls.js";
 import { consumedBy, idOf, resources, type Ids } from "../resources.js";
+import { RULES } from "../matrix/contract.js";
 import { askToken, newClient } from "../surface-b/client.js";
 import { send, signed, type Answer, type Raw } from "../requests.js";
 
-/** With `UPDATE_EXAMPLES` the answers become those of the document. */
+/** Answers of the document; with `UPDATE_EXAMPLES` the test writes them. */
 const ANSWERS = "http/docs/answers.json";
 const NOW_MS = 1_790_000_000_000;
 const SHOWN_ITEMS = 2;
@@ -26,7 +27,7 @@ const OPAQUE: Readonly<Record<string, string>> = {
   email: "trader@example.com",
 };
 
-/** Makes an answer the same at every run: ids, times and secrets are those of the document. */
+/** Replaces ids, times and secrets by fixed values, so that an answer is the same at every run. */
 class Illustration {
   readonly #ids = new Map<string, string>();
 
@@ -55,6 +56,11 @@ class Illustration {
   }
 }
 
+/** Returns a line of the document in the notation of the routes, such as `GET /v3/keys/:keyId`. */
+function routeOf(line: string): string {
+  return line.replaceAll(/\{(\w+)\}/g, ":$1");
+}
+
 /** Requests that are sent after all others, because they remove what the others need. */
 const LAST = [
   "DELETE /v3/orders",
@@ -79,7 +85,7 @@ describe("the examples of the OpenAPI document", function () {
 
   /** Returns the resource that the example of a route uses up, or has to find in some state. */
   const freshFor = async (line: string): Promise<Partial<Ids>> => {
-    const route = line.replaceAll(/\{(\w+)\}/g, ":$1");
+    const route = routeOf(line);
     if (route.includes("/settlement")) return create.graded();
     if (route === "GET /v3/keys/:keyId") return { keyId: trader.management.key.keyId };
     const resource = consumedBy(route);
@@ -152,7 +158,7 @@ describe("the examples of the OpenAPI document", function () {
 
   after(() => stack.stop());
 
-  /** A text of the document with what is real here. */
+  /** Replaces the ids, key and secret of the examples by real ones. */
   const real = (text: string, known: Ids): string => {
     const pairs = Object.entries(IDS).map(([name, id]): [string, string] => [id, known[name as keyof Ids]]);
     return [
@@ -181,14 +187,14 @@ describe("the examples of the OpenAPI document", function () {
     };
   };
 
-  const sendAs = (line: string, { security, description }: Operation, raw: Raw): Promise<Answer> => {
+  const sendAs = (line: string, { security }: Operation, raw: Raw): Promise<Answer> => {
     const bearer = (token: string): Promise<Answer> =>
       send(stack.url, { ...raw, headers: { ...type, Authorization: `Bearer ${token}` } });
     const type = raw.body === undefined ? {} : { "Content-Type": "application/json" };
     const [first = {}] = security;
     if ("signature" in first) {
-      const wantsTrading = description.includes("`trading`");
-      return send(stack.url, signed(wantsTrading ? trader.trading : trader.management, raw));
+      const takesTrading = RULES.get(routeOf(line))?.callers.includes("trading") === true;
+      return send(stack.url, signed(takesTrading ? trader.trading : trader.management, raw));
     }
     if ("clientCredentials" in first) return bearer(tokens.client);
     if (!("webSession" in first)) return send(stack.url, { ...raw, headers: type });
@@ -196,7 +202,7 @@ describe("the examples of the OpenAPI document", function () {
     return bearer(line.includes("/admin/") ? tokens.operator : tokens.trader);
   };
 
-  it("are sent, and answered as documented", async () => {
+  it("of requests are answered as the document says", async () => {
     const lines = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(
         ([method, operation]) => [`${method.toUpperCase()} ${path}`, operation] as const,
@@ -208,7 +214,7 @@ describe("the examples of the OpenAPI document", function () {
     const shown: Record<string, unknown> = {};
     let sent = 0;
     for (const [line, operation] of inOrder) {
-      // A websocket is not an answer.
+      // The stream is a websocket and has no answer.
       if (line === "GET /v3/ws") continue;
       const known = { ...ids, ...(await freshFor(line)) };
       const raw = requestOf(line, operation, known);
@@ -246,7 +252,7 @@ describe("the examples of the OpenAPI document", function () {
     expect(sent).to.equal(lines.length - 1);
   });
 
-  it("of answers are as documented themselves", () => {
+  it("of answers match the document", () => {
     const answers = Object.entries(JSON.parse(readFileSync(ANSWERS, "utf8")) as Json);
     expect(answers.length).to.be.greaterThan(90);
     for (const [line, byStatus] of answers) {
@@ -264,7 +270,7 @@ describe("the examples of the OpenAPI document", function () {
     }
   });
 
-  it("send a body wherever one is needed", () => {
+  it("have every required body and parameter", () => {
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const [method, { requestBody, parameters }] of Object.entries(methods)) {
         const content = (requestBody?.["content"] ?? {}) as Readonly<Record<string, Json>>;

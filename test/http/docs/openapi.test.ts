@@ -42,22 +42,22 @@ for (const { signatureBrand, servicePrefix } of BRANDS) {
       expect(document.openapi).to.equal("3.1.0");
     });
 
-    it("says of every operation what it is for, what it costs and who may call it", () => {
+    it("has a summary, the authentication and the cost of every operation", () => {
       const operations = operationsOf(document);
       expect(operations.length).to.be.greaterThan(110);
       for (const [line, { summary, description, tags }] of operations) {
         expect(summary, line).not.to.equal("");
         expect(tags, line).to.have.lengthOf(1);
         if (!/\/v3\/|\/admin\/|emm\//.test(line)) continue;
-        expect(description, line).to.match(/Scopes: |For (?:web|clients|anybody)/);
-        expect(description, line).to.match(/cost: \w+ \d|Rate per client: |Free|edge/);
+        expect(description, line).to.contain("Authentication: ");
+        expect(description, line).to.match(/Cost: (?:`\w+` \d|free)|Rate per client: \d/);
       }
       expect(new Set(operations.map(([, { operationId }]) => operationId))).to.have.lengthOf(
         operations.length,
       );
     });
 
-    it("names brand and prefix as they are configured", () => {
+    it("contains the configured brand and prefix, and no other", () => {
       const text = JSON.stringify(document);
       const other = BRANDS.find((one) => one.signatureBrand !== signatureBrand);
       expect(text).to.contain(`${signatureBrand}-Signature`);
@@ -68,19 +68,19 @@ for (const { signatureBrand, servicePrefix } of BRANDS) {
       expect(text).not.to.contain("{brand}");
     });
 
-    it("prints every code with its status, and names each at some operation", () => {
+    it("lists every code with its status, and has each code at an operation", () => {
       const { description } = document.info as { description: string };
       const { responses } = document.components as { responses: unknown };
-      const told = JSON.stringify(responses);
+      const text = JSON.stringify(responses);
       for (const { code, status } of ERRORS) {
         expect(description)
           .to.contain(`| ${status} |`)
           .and.to.contain(`\`${wireCode(code)}\``);
-        expect(told, code).to.contain(`"${wireCode(code)}"`);
+        expect(text, code).to.contain(`"${wireCode(code)}"`);
       }
     });
 
-    it("refers to nothing that is not there", () => {
+    it("has no reference to a missing component", () => {
       const text = JSON.stringify(document);
       const refs = new Set(
         [...text.matchAll(/"\$ref":"#\/components\/(\w+)\/([^"]+)"/g)].map(([whole]) => whole),
@@ -94,7 +94,7 @@ for (const { signatureBrand, servicePrefix } of BRANDS) {
   });
 }
 
-describe("answers held against the document", () => {
+describe("answers validated with the document", () => {
   let stack: Stack;
   let contract: Contract;
   const good: Sent = {
@@ -112,13 +112,13 @@ describe("answers held against the document", () => {
 
   after(() => stack.stop());
 
-  it("pass when they are as documented", () => {
+  it("pass when they match it", () => {
     expect(contract.fault(good)).to.equal(undefined);
   });
 
   const wrong: readonly (readonly [string, Partial<Sent>, RegExp])[] = [
     ["a status that is not declared", { status: 418 }, /status is not declared/],
-    ["a path that is not declared", { target: "/v3/public/types/colours" }, /no such operation/],
+    ["a path that is not declared", { target: "/v3/public/types/colors" }, /no such operation/],
     ["a method that is not declared", { method: "POST" }, /no such operation/],
     ["another shape", { body: Buffer.from('[{"name":"FOOTBALL"}]') }, /must be string/],
     [
@@ -131,7 +131,7 @@ describe("answers held against the document", () => {
       { headers: { ...good.headers, "content-type": "text/html" } },
       /type text\/html is not declared/,
     ],
-    ["a header too many", { headers: { ...good.headers, "x-colour": "red" } }, /x-colour is not declared/],
+    ["a header too many", { headers: { ...good.headers, "x-color": "red" } }, /x-color is not declared/],
     [
       "a header too few",
       { headers: { "content-type": "application/json" } },
@@ -172,7 +172,7 @@ describe("the page of the document", () => {
 
   after(() => stack.stop());
 
-  it("loads nothing from elsewhere, and allows no inline script", async () => {
+  it("loads no file of another origin, and allows no inline script", async () => {
     const page = await fetch(`${stack.url}/docs`);
     expect(page.status).to.equal(200);
     const policy = page.headers.get("content-security-policy") ?? "";
