@@ -1,4 +1,4 @@
-/** Events, markets, books, trades and names, signed and public alike (contract section 5). */
+/** Events, markets, books, trades and candles, for signed requests and for the public (contract section 5). */
 
 import type { z } from "zod";
 import { marketActor } from "../../actors/actor.js";
@@ -41,7 +41,7 @@ import {
 } from "./schemas/catalog.js";
 import { coin, eventOnWire, marketOnWire, outcomeIdOf, tradeOnWire } from "./wire.js";
 
-/** Live books. */
+/** Books of the markets as the market actors last published them. */
 export interface Books {
   book(marketId: string, currency: Currency): Promise<MarketBook | undefined>;
 }
@@ -114,8 +114,9 @@ function routesBelow(
     query: EventsQuery,
     answer: pageOf(CatalogEvent),
     docs: {
-      summary: "Events, by their start",
-      description: "Visible ones that are not over, unless `status` asks for others.",
+      summary: "List events",
+      description:
+        "Returns the visible events that are not over, by their scheduled start. Name other statuses with `status`.",
       exampleQuery: { league: "NFL", status: "OPEN_PREGAME,OPEN_INGAME", limit: "100" },
     },
     run: async ({ query }) => ({ body: await eventsPage(query) }),
@@ -126,7 +127,8 @@ function routesBelow(
     metering,
     answer: CatalogEventWithMarkets,
     docs: {
-      summary: "One event, with its markets' ids",
+      summary: "Retrieve an event",
+      description: "Returns the event with the ids of its markets.",
       refuses: ["EVENT_NOT_FOUND"],
     },
     run: async ({ id }) => {
@@ -144,7 +146,9 @@ function routesBelow(
     query: MarketsQuery,
     answer: pageOf(Market),
     docs: {
-      summary: "Markets of the events that are not over",
+      summary: "List markets",
+      description:
+        "Returns the markets of visible events that are not over. Name other statuses with `eventStatus`, or one event with `event`.",
       exampleQuery: { league: "NFL", marketType: "MONEY", event: IDS.eventId, limit: "100" },
     },
     run: async ({ query }) => ({ body: await marketsPage(query) }),
@@ -155,7 +159,7 @@ function routesBelow(
     metering,
     answer: Market,
     docs: {
-      summary: "One market",
+      summary: "Retrieve a market",
       refuses: ["MARKET_NOT_FOUND"],
     },
     run: async ({ id }) => {
@@ -172,7 +176,9 @@ function routesBelow(
     query: CurrencyQuery,
     answer: Book.optional(),
     docs: {
-      summary: "The resting orders of a market, best first, then in queue order",
+      summary: "Retrieve the book of a market",
+      description:
+        "Returns the resting orders of each outcome: the best price first, and orders of one price in queue order.",
       refuses: ["MARKET_NOT_FOUND"],
       also: UNCHANGED,
       exampleQuery: { currency: "CASH" },
@@ -208,7 +214,8 @@ function routesBelow(
     query: TradesQuery,
     answer: pageOf(PublicTrade),
     docs: {
-      summary: "The public trades of a market, newest first",
+      summary: "List public trades of a market",
+      description: "Returns the executions in the market, newest first.",
       refuses: ["MARKET_NOT_FOUND"],
       exampleQuery: { limit: "100" },
     },
@@ -228,7 +235,9 @@ function routesBelow(
     query: CandlesQuery,
     answer: Candles,
     docs: {
-      summary: "Prices and volume of an outcome over time",
+      summary: "List candles of an outcome",
+      description:
+        "Returns prices and volume of each interval in the range, oldest first. Intervals without a trade are left out.",
       refuses: ["MARKET_NOT_FOUND", "OUTCOME_NOT_FOUND"],
       exampleQuery: { outcome: IDS.outcomeId, interval: "5m", from: "1790000000000", to: "1790003600000" },
     },
@@ -237,9 +246,9 @@ function routesBelow(
       const place = await reference.outcome(query.outcome);
       if (place?.marketId !== marketId) throw new Refused("OUTCOME_NOT_FOUND");
       const intervalMs = CANDLE_INTERVALS_MS[query.interval];
-      if (query.to <= query.from) throw new Refused("INVALID_QUERY", "to must be later than from");
+      if (query.to <= query.from) throw new Refused("INVALID_QUERY", "to: must be later than from");
       if ((query.to - query.from) / intervalMs > MAX_CANDLES) {
-        throw new Refused("INVALID_QUERY", `from and to span more than ${MAX_CANDLES} candles; ask for less`);
+        throw new Refused("INVALID_QUERY", `from and to span more than ${MAX_CANDLES} candles; send a shorter range`);
       }
       await freshness.reach(marketActor(marketId));
       const found = await listCandles(db, {
@@ -271,7 +280,8 @@ function historyRoute({ db }: CatalogParts): Route {
     query: HistoryQuery,
     answer: pageOf(Market),
     docs: {
-      summary: "Settled markets, newest first",
+      summary: "List settled markets",
+      description: "Returns the settled markets, newest first.",
       exampleQuery: { limit: "100" },
     },
     run: async ({ query }) => {

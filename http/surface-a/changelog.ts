@@ -18,7 +18,8 @@ export function changelogRoutes({ db }: { readonly db: Database }) {
     query: PageOnly,
     answer: pageOf(Change),
     docs: {
-      summary: "What changed and what will, newest first",
+      summary: "List announcements",
+      description: "Returns the announced changes of the exchange, newest first.",
       exampleQuery: { limit: "20" },
     },
     run: async ({ query }) => {

@@ -1,4 +1,4 @@
-/** Keys of the management family, and the revocation of any (contract section 5; key life cycle of the specification). */
+/** Keys of the management scopes, and the revocation of any key (contract section 5; key life cycle of the specification). */
 
 import { randomUUID } from "node:crypto";
 import { violatedUnique, type Database } from "../../db/database.js";
@@ -43,26 +43,26 @@ function keyOnWire(key: KeyRecord, label: string | null) {
   };
 }
 
-/** Judges a submitted public key, or refuses `INVALID_BODY` with the reason. */
+/** Returns a submitted public key, checked. Refuses `INVALID_BODY` with the reason when it is not acceptable. */
 export function requireKey(body: { publicKey: string; algorithm: KeyAlgorithm }): AcceptedKey {
   const judged = acceptKey(body.publicKey, body.algorithm);
   if (!judged.ok) throw new Refused("INVALID_BODY", judged.message);
   return judged;
 }
 
-/** An expiry must lie ahead. */
+/** Refuses an expiry that is not in the future. */
 export function requireFuture(expiresAt: number | undefined, nowMs: number): void {
   if (expiresAt !== undefined && expiresAt <= nowMs) {
     throw new Refused("INVALID_BODY", "expiresAt must be in the future");
   }
 }
 
-/** The id of a thing that a request makes: a repeat of the same signed bytes makes the same one. */
+/** Returns the id of a resource that a request creates. The same signed bytes always give the same id. */
 export function newId(caller: KeyCaller | SessionCaller, name: string): string {
   return caller.kind === "key" ? idFrom(caller.commandId, name) : randomUUID();
 }
 
-/** The columns of a new key. */
+/** Returns the row of a new key. */
 export function keyRow(
   accepted: AcceptedKey,
   fields: Pick<NewKey, "keyId" | "traderId" | "subaccountId" | "scope" | "name" | "createdTs"> & {
@@ -80,19 +80,19 @@ export function keyRow(
   };
 }
 
-/** A refusal of the key tables as the answer to the request. */
+/** Returns the answer to a refusal of the key tables. */
 export function refusedKey(refusal: KeyRefusal | "TOO_MANY_SUBACCOUNTS"): Refused {
   switch (refusal) {
     case "TOO_MANY_KEYS":
-      return new Refused("INVALID_REQUEST", "128 keys of this scope are live; revoke one first");
+      return new Refused("INVALID_REQUEST", "128 keys of this scope are live; revoke one before creating another");
     case "TOO_MANY_SUBACCOUNTS":
-      return new Refused("INVALID_REQUEST", "a trader has at most 5 subaccounts");
+      return new Refused("INVALID_REQUEST", "the trader has 5 subaccounts, which is the maximum; use one of them");
     default:
       return new Refused(refusal);
   }
 }
 
-/** Writes a key unless this very request had written it before. */
+/** Writes a key, unless the same request has written it before. */
 export async function mintOnce(
   db: Database,
   row: NewKey,
@@ -125,7 +125,8 @@ export function keyRoutes({ db, changes }: KeyRouteParts) {
     metering: ACCOUNT,
     answer: Keys,
     docs: {
-      summary: "The trader's live keys",
+      summary: "List keys",
+      description: "Returns the live keys of the trader, of every scope.",
     },
     run: async ({ caller, incoming }) => {
       const keys = await liveKeys(db, traderOf(caller), incoming.receivedMs);
@@ -138,7 +139,7 @@ export function keyRoutes({ db, changes }: KeyRouteParts) {
     metering: ACCOUNT,
     answer: Key,
     docs: {
-      summary: "One live key",
+      summary: "Retrieve a key",
       refuses: ["KEY_NOT_FOUND"],
     },
     run: async ({ caller, id, incoming }) => {
@@ -156,14 +157,14 @@ export function keyRoutes({ db, changes }: KeyRouteParts) {
     docs: {
       summary: "Create a key",
       description:
-        "A management key makes a `management::read` key; a web session makes the `management` key, of which one lives at a time and which never expires.",
+        "A management key creates a `management::read` key. A web session creates the `management` key; a trader has one at a time, and it never expires. The private key stays with the caller.",
       refuses: ["KEY_EXISTS", "MANAGEMENT_KEY_EXISTS", "KYC_REQUIRED"],
       exampleBody: { name: "laptop", publicKey: PUBLIC_KEY, algorithm: "Ed25519" },
     },
     run: async ({ caller, body, incoming }) => {
       const scope = caller.kind === "session" ? "management" : "management::read";
       if (scope === "management" && body.expiresAt !== undefined) {
-        throw new Refused("INVALID_REQUEST", "a management key never expires; leave expiresAt out");
+        throw new Refused("INVALID_REQUEST", "expiresAt: a management key never expires; leave it out");
       }
       requireFuture(body.expiresAt, incoming.receivedMs);
       const accepted = requireKey(body);
@@ -187,9 +188,9 @@ export function keyRoutes({ db, changes }: KeyRouteParts) {
     metering: ACCOUNT,
     status: 204,
     docs: {
-      summary: "Revoke a key, for good",
+      summary: "Revoke a key",
       description:
-        "In force everywhere within 5 s; its sockets close. Its resting orders stay on the book until canceled.",
+        "Revokes a key for ever. The revocation takes effect within 5 s, and the open sockets of the key are closed. Resting orders stay on the book until they are canceled.",
       refuses: ["KEY_NOT_FOUND"],
     },
     run: async ({ caller, id, incoming }) => {

@@ -55,20 +55,20 @@ export interface OrderParts {
   readonly limits: Limits;
 }
 
-/** The wallet that a trading key speaks for. */
+/** Returns the wallet of a trading key. */
 export function walletOf({ key }: KeyCaller): Trader {
   if (key.subaccountId === undefined) throw new Error(`the ${key.scope} key has no wallet`);
   return { traderId: key.traderId, wallet: key.subaccountId };
 }
 
-/** A batch's answer: 201 for all, 207 for some, else the status of the first refusal. */
+/** Returns the answer to a batch: 201 when all orders are accepted, 207 when some are, else the first refusal. */
 function batchReply(placed: Placed): Reply<z.output<typeof BatchPlaced>> {
   switch (placed.kind) {
     case "all":
       return { status: placed.repeated ? 200 : 201, body: { accepted: [...placed.accepted] } };
     case "some": {
       const { accepted, rejected } = placed;
-      const message = `${rejected.length} of ${rejected.length + accepted.length} orders were refused`;
+      const message = `${rejected.length} of ${rejected.length + accepted.length} orders were refused; rejected names them`;
       return {
         status: 207,
         body: { code: "BATCH_PARTIALLY_REJECTED", message, accepted: [...accepted], rejected: [...rejected] },
@@ -85,7 +85,7 @@ function batchReply(placed: Placed): Reply<z.output<typeof BatchPlaced>> {
 
 const SETTLED = perRows("history", 4, 100);
 const ORDER = { outcomeId: IDS.outcomeId, price: "0.665", qty: 100, tif: "GTC" };
-const REPEATED = "The same clientId with the same body: the first acceptance again, and no second order.";
+const REPEATED = "The `clientId` was accepted before with the same body. The answer is the first acceptance, and no second order is placed.";
 
 export function orderRoutes(parts: OrderParts) {
   const { db, reference, freshness, trading } = parts;
@@ -99,7 +99,7 @@ export function orderRoutes(parts: OrderParts) {
     docs: {
       summary: "Place an order",
       description:
-        "201 says that it is queued; the stream and the reads say what became of it. A `clientId` is unique per wallet for 24 hours.",
+        "Queues an order for its market: the money is reserved and the order is on its way to the book. Read the result from the stream or retrieve the order. A `clientId` is unique in the wallet for 24 hours.",
       refuses: ORDER_REFUSALS,
       also: { 200: REPEATED },
       exampleBody: ORDER,
@@ -123,9 +123,9 @@ export function orderRoutes(parts: OrderParts) {
     docs: {
       summary: `Place up to ${MAX_BATCH} orders`,
       description:
-        "Each is judged for itself. With `atomic` all are accepted or none. When none was accepted, the answer is the first refusal's, with `rejected`.",
+        "Judges each order by itself; with `atomic: true`, either all orders are accepted or none. When no order is accepted, the answer is the first refusal, and `rejected` lists all of them.",
       refuses: BATCH_REFUSALS,
-      also: { 200: REPEATED, 207: "Some were accepted; `rejected` says which were not." },
+      also: { 200: REPEATED, 207: "Some orders are accepted; `rejected` lists the others." },
       rejected: true,
       exampleBody: { orders: [ORDER, { ...ORDER, price: "0.660", tif: "PO" }], atomic: false },
     },
@@ -141,7 +141,9 @@ export function orderRoutes(parts: OrderParts) {
     body: PlaceOrder,
     answer: OrderPreview,
     docs: {
-      summary: "What an order would do now; changes nothing",
+      summary: "Preview an order",
+      description:
+        "Returns what the order would do now: the money that it would reserve, its fee, its fills and its place in the queue. A preview changes nothing.",
       refuses: ORDER_REFUSALS,
       exampleBody: ORDER,
     },
@@ -156,9 +158,9 @@ export function orderRoutes(parts: OrderParts) {
     body: AmendBody,
     answer: Amended,
     docs: {
-      summary: "Change an open order",
+      summary: "Change an order",
       description:
-        "Less quantity keeps the place in the queue and the id; anything else is one atomic cancel-and-replace with a new id.",
+        "A smaller quantity at the same price keeps the id and the place in the queue. Any other change is one atomic cancel-and-replace, and the answer has the new id.",
       refuses: [...ORDER_REFUSALS, "ORDER_NOT_FOUND"],
       exampleBody: { qty: 50 },
     },
@@ -175,9 +177,10 @@ export function orderRoutes(parts: OrderParts) {
     answer: BatchCancelResult,
     docs: {
       summary: `Cancel up to ${MAX_BATCH} orders`,
-      description: "An id that cannot be canceled does not stop the rest.",
+      description:
+        "Cancels the orders by id. An id that cannot be canceled does not stop the others; `notCanceled` gives its reason.",
       refuses: ["EMPTY_BATCH", "BATCH_TOO_LARGE"],
-      also: { 207: "Some were canceled.", 404: "None was canceled." },
+      also: { 207: "Some orders are canceled.", 404: "No order is canceled." },
       exampleBody: { orderIds: [IDS.orderId] },
     },
     run: async ({ caller, body }) => {
@@ -197,7 +200,9 @@ export function orderRoutes(parts: OrderParts) {
     query: CancelAllQuery,
     answer: CancelAllResult,
     docs: {
-      summary: "Cancel all of the wallet's orders, or those of an event, a market or an outcome",
+      summary: "Cancel all orders",
+      description:
+        "Cancels every open order of the wallet, or only the orders of one event, market or outcome. Returns the number of cancels that were queued.",
       exampleQuery: { market: IDS.marketId },
     },
     run: async ({ caller, query }) => ({
@@ -210,7 +215,8 @@ export function orderRoutes(parts: OrderParts) {
     metering: costs("cancel", 1),
     answer: CancelResult,
     docs: {
-      summary: "Cancel one order",
+      summary: "Cancel an order",
+      description: "Returns the status of the order at that moment. A cancel skips the location checks.",
       refuses: ["ORDER_NOT_FOUND"],
     },
     run: async ({ caller, id }) => {
@@ -231,7 +237,8 @@ export function orderRoutes(parts: OrderParts) {
     metering: READ,
     answer: Order,
     docs: {
-      summary: "One order, for ever",
+      summary: "Retrieve an order",
+      description: "Returns an order of the wallet, also long after it has ended.",
       refuses: ["ORDER_NOT_FOUND"],
     },
     run: async ({ caller, id }) => {
@@ -247,8 +254,9 @@ export function orderRoutes(parts: OrderParts) {
     query: OrdersQuery,
     answer: OrderOrPage,
     docs: {
-      summary: "The wallet's orders, newest first; open ones unless `status` asks for others",
-      description: "With `clientId` the answer is that one order instead of a page.",
+      summary: "List orders",
+      description:
+        "Returns the open orders of the wallet, newest first. Name other statuses with `status`. With `clientId`, the answer is that one order instead of a page.",
       refuses: ["ORDER_NOT_FOUND"],
       exampleQuery: { market: IDS.marketId, status: "OPEN" },
     },

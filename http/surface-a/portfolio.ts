@@ -1,4 +1,4 @@
-/** What a wallet has open, holds and has traded (contract section 5). */
+/** Open orders, positions and fills of a wallet (contract section 5). */
 
 import { ledgerOf } from "../../actors/actor.js";
 import type { Database } from "../../db/database.js";
@@ -33,7 +33,7 @@ export interface PortfolioParts {
   readonly freshness: Freshness;
 }
 
-/** Positions are answered whole, so this bounds the answer and not what a wallet may hold. */
+/** Bound of the answer, which has no pages. A wallet may hold more positions. */
 const MAX_POSITIONS = 100_000;
 
 export function portfolioRoutes({ db, exchange, reference, freshness }: PortfolioParts) {
@@ -42,13 +42,14 @@ export function portfolioRoutes({ db, exchange, reference, freshness }: Portfoli
     metering: ACCOUNT,
     answer: AccountOrders.optional(),
     docs: {
-      summary: "The wallet's open orders, as the stream's snapshot has them",
+      summary: "Retrieve the open orders of the wallet",
+      description: "Returns the same orders as the snapshot of the stream, with the `seq` at which its deltas continue.",
       also: UNCHANGED,
     },
     run: async ({ caller, incoming }) => {
       const { traderId, wallet } = walletOf(caller);
       const { seq, open } = (await readWallet(exchange, traderId, wallet)).orders;
-      // An order that is accepted and not in its book yet counts as open, so the seq alone is no version.
+      // Accepted orders count as open before the book has them, so the seq alone does not identify a version.
       const etag = etagOf(wallet, "orders", seq, ...open.flatMap(({ orderId, qty }) => [orderId, qty]));
       const headers = { ETag: etag, "Cache-Control": "no-cache" };
       if (isCurrent(incoming.header("if-none-match"), etag)) return { status: 304, headers, body: undefined };
@@ -63,7 +64,8 @@ export function portfolioRoutes({ db, exchange, reference, freshness }: Portfoli
     metering: ACCOUNT,
     answer: AccountPositions.optional(),
     docs: {
-      summary: "The wallet's positions, as the stream's snapshot has them",
+      summary: "Retrieve the open positions of the wallet",
+      description: "Returns the same positions as the snapshot of the stream, with the `seq` at which its deltas continue.",
       also: UNCHANGED,
     },
     run: async ({ caller, incoming }) => {
@@ -86,7 +88,8 @@ export function portfolioRoutes({ db, exchange, reference, freshness }: Portfoli
     query: FillsQuery,
     answer: pageOf(Fill),
     docs: {
-      summary: "The wallet's fills, newest first",
+      summary: "List fills",
+      description: "Returns the fills of the wallet, newest first.",
       exampleQuery: { market: IDS.marketId, limit: "100" },
     },
     run: async ({ caller, query }) => {
@@ -108,7 +111,8 @@ export function portfolioRoutes({ db, exchange, reference, freshness }: Portfoli
     query: PositionsQuery,
     answer: Position.array(),
     docs: {
-      summary: "The wallet's positions",
+      summary: "List positions",
+      description: "Returns the positions of the wallet, each with the contracts held and their cost.",
       exampleQuery: { event: IDS.eventId },
     },
     run: async ({ caller, query }) => {

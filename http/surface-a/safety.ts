@@ -13,7 +13,7 @@ import { askLedger, sendToLedger } from "../trading/ledger-client.js";
 import { walletOf } from "./orders.js";
 import { Group, GroupBody, Groups, GroupsRemoved, Heartbeat, HeartbeatBody } from "./schemas/safety.js";
 
-/** Groups that a wallet may have. */
+/** Maximum number of order groups of a wallet. */
 const MAX_GROUPS = 100;
 
 export function safetyRoutes({ exchange }: { readonly exchange: Exchange }) {
@@ -33,8 +33,9 @@ export function safetyRoutes({ exchange }: { readonly exchange: Exchange }) {
     body: HeartbeatBody,
     answer: Heartbeat,
     docs: {
-      summary: "Arm the dead-man switch: without another call in time all the wallet's orders are canceled",
-      description: "`timeoutMs` 0 disarms it.",
+      summary: "Arm the dead-man switch",
+      description:
+        "Cancels all orders of the wallet unless another call follows within `timeoutMs`. A `timeoutMs` of 0 disarms the switch.",
       exampleBody: { timeoutMs: 30_000 },
     },
     run: async ({ caller, body }) => {
@@ -53,9 +54,9 @@ export function safetyRoutes({ exchange }: { readonly exchange: Exchange }) {
     body: GroupBody,
     answer: Group,
     docs: {
-      summary: "Create an order group, or change its bounds",
+      summary: "Create an order group",
       description:
-        "More than `maxFilledQty` filled within `windowMs` cancels the group's orders and refuses new ones.",
+        "Creates a group of orders, or changes the bounds of an existing one. When more than `maxFilledQty` contracts fill within `windowMs`, the orders of the group are canceled and further ones are refused until the group is reset.",
       exampleBody: { groupId: IDS.groupId, maxFilledQty: 1_000, windowMs: 10_000 },
     },
     run: async ({ caller, body }) => {
@@ -63,7 +64,7 @@ export function safetyRoutes({ exchange }: { readonly exchange: Exchange }) {
       const { maxFilledQty, windowMs, groupId = idFrom(caller.commandId, "group") } = body;
       const others = (await groupsOf(caller)).filter((group) => group.groupId !== groupId);
       if (others.length >= MAX_GROUPS) {
-        throw new Refused("INVALID_REQUEST", `a wallet has at most ${MAX_GROUPS} groups; remove one first`);
+        throw new Refused("INVALID_REQUEST", `the wallet has ${MAX_GROUPS} groups, which is the maximum; remove one first`);
       }
       const bounds = { groupId, maxFilledQty: contracts(maxFilledQty), windowMs };
       const command = { kind: "setGroup", wallet, trader: traderId, ...bounds } as const;
@@ -77,7 +78,7 @@ export function safetyRoutes({ exchange }: { readonly exchange: Exchange }) {
     metering: ACCOUNT,
     answer: Groups,
     docs: {
-      summary: "The wallet's order groups",
+      summary: "List order groups",
     },
     run: async ({ caller }) => ({ body: [...(await groupsOf(caller))] }),
   });
@@ -87,7 +88,7 @@ export function safetyRoutes({ exchange }: { readonly exchange: Exchange }) {
     metering: ACCOUNT,
     answer: Group,
     docs: {
-      summary: "One order group",
+      summary: "Retrieve an order group",
       refuses: ["GROUP_NOT_FOUND"],
     },
     run: async ({ caller, id }) => ({ body: await groupOf(caller, id("groupId")) }),
@@ -98,7 +99,8 @@ export function safetyRoutes({ exchange }: { readonly exchange: Exchange }) {
     metering: ACCOUNT,
     answer: Group,
     docs: {
-      summary: "Let a group that was breached place again",
+      summary: "Reset an order group",
+      description: "Accepts orders of the group again after it has reached its limit.",
       refuses: ["GROUP_NOT_FOUND"],
     },
     run: async ({ caller, id }) => {
@@ -116,6 +118,7 @@ export function safetyRoutes({ exchange }: { readonly exchange: Exchange }) {
     status: 204,
     docs: {
       summary: "Remove an order group",
+      description: "Removes the group. Its orders stay on the book.",
       refuses: ["GROUP_NOT_FOUND"],
     },
     run: async ({ caller, id }) => {
@@ -132,6 +135,7 @@ export function safetyRoutes({ exchange }: { readonly exchange: Exchange }) {
     answer: GroupsRemoved,
     docs: {
       summary: "Remove all order groups",
+      description: "Removes every group of the wallet, and returns their number.",
       refuses: ["GROUP_NOT_FOUND"],
     },
     run: async ({ caller }) => {

@@ -1,4 +1,4 @@
-/** The two routes that are about the service itself: echo and limits (contract section 5). */
+/** Routes about the service itself: the echo and the limits (contract section 5). */
 
 import { MAX_WATCHED_MARKETS } from "../../stream/ws/socket/protocol.js";
 import type { Signatures } from "../auth/signatures.js";
@@ -16,9 +16,9 @@ export function serviceRoutes(parts: { throttle: Throttle; signatures: Signature
     pure: true,
     headers: (incoming) => canonicalHeader(signatures, incoming, debug),
     docs: {
-      summary: "Answers the body byte for byte",
+      summary: "Echo a request",
       description:
-        "With the header `{brand}-Debug: canonical`, outside production, its 200 and its 401 carry the canonical text that the server built in `{brand}-Canonical` (base64), so that a signer can be mended by a diff.",
+        "Returns the body byte for byte, so that a signer can be tested. Outside production, a request with the header `{brand}-Debug: canonical` is answered with the header `{brand}-Canonical`, on success and on 401: the canonical text that the service built, in base64. Compare it with the text that was signed.",
       headers: ["Canonical"],
       exampleBody: { hello: "world" },
     },
@@ -39,7 +39,9 @@ export function serviceRoutes(parts: { throttle: Throttle; signatures: Signature
     access: signedBy(ANY_SCOPE),
     answer: Limits,
     docs: {
-      summary: "Every bucket's numbers and level, and how many markets may be watched at once",
+      summary: "Retrieve the limits",
+      description:
+        "Returns the capacity, refill rate and level of each bucket of the key, and the number of markets that one connection may watch.",
     },
     run: async ({ caller }) => {
       const state = async (bucket: Bucket) => ({
@@ -63,7 +65,7 @@ export function serviceRoutes(parts: { throttle: Throttle; signatures: Signature
   return [echo, limits];
 }
 
-/** The canonical text that the server built, for whoever asks with `Svc-Debug: canonical` outside production. */
+/** Returns the header with the canonical text that the server built, for `Svc-Debug: canonical` outside production. */
 function canonicalHeader(
   signatures: Signatures,
   incoming: Parameters<Signatures["canonicalTextOf"]>[0],

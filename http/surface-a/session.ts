@@ -1,4 +1,4 @@
-/** Web sessions: registering, signing in and out, the device check-in (contract section 8). */
+/** Web sessions: registration, sign-in, sign-out and the device check-in (contract section 8). */
 
 import { createHash, randomUUID } from "node:crypto";
 import { formatMoney } from "../../actors/units.js";
@@ -40,7 +40,7 @@ export interface SessionParts {
   readonly buckets: Pick<TokenBuckets, "spend">;
 }
 
-/** Failed logins of one account, and logins and registrations of one address, at all gateways together. */
+/** Rates over all gateways: failed sign-ins of one account, and sign-ins and registrations of one address. */
 const FAILURES: TokenBucket = { name: "failures", capacity: 10, refill: 2, periodMs: 60_000 };
 const ATTEMPTS: TokenBucket = { name: "attempts", capacity: 300, refill: 5, periodMs: 1_000 };
 
@@ -66,7 +66,7 @@ export function sessionRoutes({ db, exchange, passwords, tokens, changes, bucket
     body: RegisterBody,
     answer: Registered,
     docs: {
-      summary: "Open an account",
+      summary: "Register an account",
       refuses: ["EMAIL_TAKEN", "RATE_LIMIT_EXCEEDED"],
       exampleBody: { email: "trader@example.com", password: "a long password" },
     },
@@ -90,15 +90,16 @@ export function sessionRoutes({ db, exchange, passwords, tokens, changes, bucket
     body: CredentialsBody,
     answer: SessionToken,
     docs: {
-      summary: "Sign in: a bearer token for 12 hours",
+      summary: "Sign in",
+      description: "Returns a bearer token that is valid for 12 hours.",
       refuses: ["INVALID_CREDENTIALS", "RATE_LIMIT_EXCEEDED"],
       exampleBody: { email: "trader@example.com", password: "a long password" },
     },
     run: async ({ body, incoming }) => {
-      // Whatever somebody calls an account, the name of its bucket is as long.
+      // A hash keeps the name of the bucket short, however long the given address is.
       const account = `web-account:${createHash("sha256").update(body.email.toLowerCase()).digest("base64url")}`;
       await spendAttempt(incoming.ip);
-      // Paid before the password is looked at, so that guesses made at once count too; given back on success.
+      // The token is taken before the password is checked, so that parallel guesses count; a success returns it.
       await spend(account, FAILURES);
       const trader = await findTraderByEmail(db, body.email);
       const matches = await passwords.matches(body.password, trader?.passwordHash);
@@ -114,6 +115,7 @@ export function sessionRoutes({ db, exchange, passwords, tokens, changes, bucket
     status: 204,
     docs: {
       summary: "Sign out",
+      description: "Ends the session and its token.",
     },
     run: async ({ caller, incoming }) => {
       const { sessionId, expiresAt } = caller;
@@ -127,7 +129,8 @@ export function sessionRoutes({ db, exchange, passwords, tokens, changes, bucket
     access: WEB_SESSION,
     answer: SessionAnswer,
     docs: {
-      summary: "Who is signed in",
+      summary: "Retrieve the session",
+      description: "Returns the account that is signed in, its own wallet and its last device check-in.",
     },
     run: async ({ caller }) => {
       const trader = await findTrader(db, caller.accountId);
@@ -145,8 +148,9 @@ export function sessionRoutes({ db, exchange, passwords, tokens, changes, bucket
     body: LocationBody,
     answer: LocationAnswer,
     docs: {
-      summary: "The device's check-in; placements need one of the last 3 days",
-      description: "`{ region }` in ISO 3166-2, `{ failed: true }`, or `{}` when the device knows no region.",
+      summary: "Check in a device",
+      description:
+        "Records where the device is: `{ region }` in ISO 3166-2, `{ failed: true }` when it could not locate itself, or `{}` when it knows no region. A placement needs a check-in of the last 3 days.",
       exampleBody: { region: "US-NY" },
     },
     run: async ({ caller, body, incoming }) => {
@@ -169,7 +173,7 @@ export function sessionRoutes({ db, exchange, passwords, tokens, changes, bucket
     access: WEB_SESSION,
     answer: LocationAnswer,
     docs: {
-      summary: "The last check-in",
+      summary: "Retrieve the last check-in",
     },
     run: async ({ caller }) => ({ body: locationOnWire(await findLocation(db, caller.accountId)) }),
   });

@@ -1,4 +1,4 @@
-/** Subaccounts: a wallet and its keys each (contract section 5). */
+/** Subaccounts: each is a wallet with its own keys (contract section 5). */
 
 import { formatMoney, subtract } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
@@ -42,8 +42,8 @@ export interface SubaccountParts {
 export const SUBACCOUNT_REFUSALS = ["SUBACCOUNT_NOT_FOUND", "NOT_A_SUBACCOUNT_KEY"] as const;
 
 /**
- * The subaccount that the key in the path reaches, for its own trader and, when the caller holds a trading key, only
- * their own. Refuses `SUBACCOUNT_NOT_FOUND`, `NOT_A_SUBACCOUNT_KEY`, and 403 for another subaccount.
+ * Returns the subaccount that the key in the path reaches. A management key reaches every subaccount of its trader, a
+ * trading key only its own. Refuses `SUBACCOUNT_NOT_FOUND`, `NOT_A_SUBACCOUNT_KEY`, and 403 for another subaccount.
  */
 export async function requireSubaccount(
   db: Database,
@@ -54,7 +54,7 @@ export async function requireSubaccount(
   if (found === undefined) throw new Refused("SUBACCOUNT_NOT_FOUND");
   if (found === "NOT_A_SUBACCOUNT_KEY") throw new Refused("NOT_A_SUBACCOUNT_KEY");
   if (key.subaccountId !== undefined && key.subaccountId !== found.subaccountId) {
-    throw new Refused("SCOPE_REJECTED", "a trading key reaches its own subaccount only");
+    throw new Refused("SCOPE_REJECTED", "a trading key reaches its own subaccount only; use a management key");
   }
   return found;
 }
@@ -76,7 +76,8 @@ export function subaccountRoutes({ db, exchange, changes }: SubaccountParts) {
     body: NewSubaccountBody,
     answer: Subaccount,
     docs: {
-      summary: "Open a subaccount with its trading key",
+      summary: "Open a subaccount",
+      description: "Opens a wallet together with its trading key, so that no wallet is without a key. A trader has at most 5 subaccounts.",
       refuses: ["KEY_EXISTS"],
       exampleBody: { label: "main", publicKey: PUBLIC_KEY, algorithm: "Ed25519" },
     },
@@ -111,7 +112,8 @@ export function subaccountRoutes({ db, exchange, changes }: SubaccountParts) {
     metering: ACCOUNT,
     answer: Subaccounts,
     docs: {
-      summary: "The trader's subaccounts",
+      summary: "List subaccounts",
+      description: "Returns each subaccount with its balance and its oldest live key.",
     },
     run: async ({ caller, incoming }) => {
       const subaccounts = await listSubaccounts(db, caller.key.traderId, incoming.receivedMs);
@@ -127,7 +129,7 @@ export function subaccountRoutes({ db, exchange, changes }: SubaccountParts) {
     body: RelabelBody,
     answer: Subaccount,
     docs: {
-      summary: "Label a subaccount",
+      summary: "Change the label of a subaccount",
       refuses: SUBACCOUNT_REFUSALS,
       exampleBody: { label: "spreads" },
     },
@@ -145,8 +147,9 @@ export function subaccountRoutes({ db, exchange, changes }: SubaccountParts) {
     query: CurrencyOnly,
     answer: Balance,
     docs: {
-      summary: "What a subaccount holds",
-      description: "A trading key reaches its own subaccount only.",
+      summary: "Retrieve the balance of a subaccount",
+      description:
+        "Returns the balance, the part that is available, and the part that open orders reserve. A trading key reaches its own subaccount only.",
       refuses: SUBACCOUNT_REFUSALS,
     },
     run: async ({ caller, query, id }) => {
@@ -173,8 +176,9 @@ export function subaccountRoutes({ db, exchange, changes }: SubaccountParts) {
     body: NewSubaccountKeyBody,
     answer: MintedKey,
     docs: {
-      summary: "Issue a key for a subaccount",
-      description: "While the trading key is live only `trading::read` keys are made.",
+      summary: "Create a key for a subaccount",
+      description:
+        "Creates a `trading::read` key, or another `trading` key once the previous one is revoked. A subaccount has one live `trading` key at a time.",
       refuses: [...SUBACCOUNT_REFUSALS, "KEY_EXISTS", "TRADING_KEY_EXISTS"],
       exampleBody: { name: "laptop", publicKey: PUBLIC_KEY, algorithm: "Ed25519", scope: "trading::read" },
     },

@@ -1,4 +1,4 @@
-/** Tickets for browsers, which cannot sign an upgrade (contract section 6). */
+/** Tickets for browsers, which cannot sign the upgrade to a websocket (contract section 6). */
 
 import type { Database } from "../../db/database.js";
 import { liveKeys } from "../../db/queries/accounts/keys.js";
@@ -21,7 +21,7 @@ export interface TicketParts {
 const LIFE_MS = 30_000;
 
 export function ticketRoutes({ db, tickets }: TicketParts) {
-  /** The live key that a session streams by: the one it names, or the trading key of its only subaccount. */
+  /** Returns the live key that a session streams with: the named one, or the trading key of its only subaccount. */
   const keyOf = async (caller: SessionCaller, named: string | undefined, nowMs: number): Promise<string> => {
     const live = (await liveKeys(db, traderOf(caller), nowMs)).map(({ key }) => key);
     if (named === undefined) {
@@ -46,7 +46,7 @@ export function ticketRoutes({ db, tickets }: TicketParts) {
     }
     const { keyId } = caller.key;
     if (named !== undefined && named !== keyId) {
-      throw new Refused("INVALID_BODY", "keyId: a key gets tickets for itself only; leave it out");
+      throw new Refused("INVALID_BODY", "keyId: a signed request gets tickets for its own key only; leave it out");
     }
     return { keyId };
   };
@@ -57,14 +57,15 @@ export function ticketRoutes({ db, tickets }: TicketParts) {
     anyBody: true,
     answer: Ticket,
     docs: {
-      summary: "A ticket for the stream, good once within 30 s: GET /v3/ws?ticket=",
-      description: "A web session names the key to stream by, unless the trader has one subaccount only.",
+      summary: "Create a ticket for the stream",
+      description:
+        "Returns a ticket for one upgrade at `GET /v3/ws?ticket=` within 30 s. A web session names the key to stream with; a trader with one subaccount may leave it out.",
       refuses: ["KEY_NOT_FOUND", "NOT_A_SUBACCOUNT_KEY"],
       optionalBody: TicketBody,
       exampleBody: { keyId: IDS.keyId },
     },
     run: async ({ caller, incoming }) => {
-      // A key has nothing to say in the body, so it may leave it out.
+      // The body names the key of a session; a signed request may leave it out.
       const named = incoming.body.length === 0 ? undefined : readBody(TicketBody, incoming)?.keyId;
       const meaning = await meaningOf(caller, named, incoming.receivedMs);
       const expiresAt = Date.now() + LIFE_MS;

@@ -1,4 +1,4 @@
-/** Money between a trader's own wallet and a subaccount, and the list of what moved (contract section 5). */
+/** Transfers between a trader's own wallet and a subaccount, and the transactions of a wallet (contract section 5). */
 
 import { ledgerOf } from "../../actors/actor.js";
 import type { Transfer as LedgerTransfer } from "../../actors/ledger/types.js";
@@ -66,9 +66,9 @@ export function transferRoutes({ db, exchange, freshness }: TransferParts) {
     body: TransferBody,
     answer: Transfer,
     docs: {
-      summary: "Move money between the trader's own wallet and a subaccount",
+      summary: "Create a transfer",
       description:
-        "Too much is not an error: the transfer then ends `Rejected`. At most 5 a second and 60 a minute.",
+        "Moves money from the trader's own wallet to the subaccount (`fund`), or back (`defund`). A transfer of more than is available is accepted and ends with the status `Rejected`. Each `clientTransferId` takes effect once.",
       refuses: [...SUBACCOUNT_REFUSALS, "TRANSFER_ID_REUSED"],
       exampleBody: { direction: "fund", amount: "12.50", clientTransferId: "monday" },
     },
@@ -95,7 +95,7 @@ export function transferRoutes({ db, exchange, freshness }: TransferParts) {
     metering: ACCOUNT,
     answer: AccountTransfer,
     docs: {
-      summary: "One transfer",
+      summary: "Retrieve a transfer",
       refuses: [...SUBACCOUNT_REFUSALS, "TRANSFER_NOT_FOUND"],
     },
     run: async ({ caller, id, incoming }) => {
@@ -114,7 +114,8 @@ export function transferRoutes({ db, exchange, freshness }: TransferParts) {
     query: TransactionsQuery,
     answer: pageOf(Transaction),
     docs: {
-      summary: "What moved a subaccount's money, newest first",
+      summary: "List transactions",
+      description: "Returns every movement of money in the wallet of the subaccount, newest first.",
       refuses: SUBACCOUNT_REFUSALS,
       exampleQuery: { kind: "TRANSFER_IN", limit: "100" },
     },

@@ -1,4 +1,4 @@
-/** Names that filters of the catalog accept, signed and public alike (contract section 5, `/v3/types`). */
+/** Names that the filters of the catalog accept, for signed requests and for the public (contract section 5, `/v3/types`). */
 
 import type { Database } from "../../db/database.js";
 import { listLeagues, listMarketTypes, listSports } from "../../db/queries/catalog/classification.js";
@@ -36,9 +36,9 @@ function routesBelow(
       run: async () => ({ body: await read() }),
     });
   return [
-    names("sports", "The sports", () => listSports(db)),
-    names("leagues", "The leagues", async () => (await listLeagues(db)).map(({ name }) => name)),
-    names("markets", "The market types", () => listMarketTypes(db, { qa })),
-    names("event-statuses", "The statuses of events", () => Promise.resolve([...EVENT_STATUSES])),
+    names("sports", "List sports", () => listSports(db)),
+    names("leagues", "List leagues", async () => (await listLeagues(db)).map(({ name }) => name)),
+    names("markets", "List market types", () => listMarketTypes(db, { qa })),
+    names("event-statuses", "List event statuses", () => Promise.resolve([...EVENT_STATUSES])),
   ];
 }

@@ -1,4 +1,4 @@
-/** How records look on surface A: outcomes by uuid, prices and money as decimal strings, `currency` only on COIN. */
+/** Records as surface A writes them: outcomes by UUID, prices and money as decimal strings, `currency` only for COIN. */
 
 import type { OpenOrder, WalletPosition } from "../../actors/ledger/types.js";
 import type { Currency, FeeSchedule } from "../../actors/market/types.js";
@@ -11,12 +11,12 @@ import type { TradeRecord } from "../../db/queries/trading/trades.js";
 import type { TransactionRecord } from "../../db/queries/trading/transactions.js";
 import type { Preview } from "../trading/previewing.js";
 
-/** `{ currency: "COIN" }`, or nothing for CASH. */
+/** Returns `{ currency: "COIN" }`, or `{}` for CASH. */
 export function coin(currency: Currency): { currency?: "COIN" } {
   return currency === "COIN" ? { currency } : {};
 }
 
-/** `{ name: value }`, or nothing for `null` and `undefined`. */
+/** Returns `{ name: value }`, or `{}` for `null` and `undefined`. */
 function present<Name extends string, Value>(
   name: Name,
   value: Value | null | undefined,
@@ -24,16 +24,16 @@ function present<Name extends string, Value>(
   return value === null || value === undefined ? {} : ({ [name]: value } as Record<Name, Value>);
 }
 
-/** The id of an outcome by its place. */
+/** Returns the id of an outcome by its index in the market. */
 export function outcomeIdOf(market: MarketRecord | undefined, outcome: number): string {
   const found = market?.outcomes[outcome];
-  if (found === undefined) throw new Error(`no market is known that has the outcome ${outcome}`);
+  if (found === undefined) throw new Error(`the market is unknown, or has no outcome ${outcome}`);
   return found.outcomeId;
 }
 
 const MILLION = 1_000_000;
 
-/** Millionths as a decimal string without needless zeros, such as `0.03`. */
+/** Formats millionths as a decimal string without trailing zeros, such as `0.03`. */
 export function formatShare(ppm: number): string {
   const fraction = String(ppm % MILLION)
     .padStart(6, "0")
