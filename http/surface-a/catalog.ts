@@ -248,7 +248,10 @@ function routesBelow(
       const intervalMs = CANDLE_INTERVALS_MS[query.interval];
       if (query.to <= query.from) throw new Refused("INVALID_QUERY", "to: must be later than from");
       if ((query.to - query.from) / intervalMs > MAX_CANDLES) {
-        throw new Refused("INVALID_QUERY", `from and to span more than ${MAX_CANDLES} candles; send a shorter range`);
+        throw new Refused(
+          "INVALID_QUERY",
+          `from and to span more than ${MAX_CANDLES} candles; send a shorter range`,
+        );
       }
       await freshness.reach(marketActor(marketId));
       const found = await listCandles(db, {

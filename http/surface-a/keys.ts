@@ -84,9 +84,15 @@ export function keyRow(
 export function refusedKey(refusal: KeyRefusal | "TOO_MANY_SUBACCOUNTS"): Refused {
   switch (refusal) {
     case "TOO_MANY_KEYS":
-      return new Refused("INVALID_REQUEST", "128 keys of this scope are live; revoke one before creating another");
+      return new Refused(
+        "INVALID_REQUEST",
+        "128 keys of this scope are live; revoke one before creating another",
+      );
     case "TOO_MANY_SUBACCOUNTS":
-      return new Refused("INVALID_REQUEST", "the trader has 5 subaccounts, which is the maximum; use one of them");
+      return new Refused(
+        "INVALID_REQUEST",
+        "the trader has 5 subaccounts, which is the maximum; use one of them",
+      );
     default:
       return new Refused(refusal);
   }

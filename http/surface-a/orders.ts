@@ -85,7 +85,8 @@ function batchReply(placed: Placed): Reply<z.output<typeof BatchPlaced>> {
 
 const SETTLED = perRows("history", 4, 100);
 const ORDER = { outcomeId: IDS.outcomeId, price: "0.665", qty: 100, tif: "GTC" };
-const REPEATED = "The `clientId` was accepted before with the same body. The answer is the first acceptance, and no second order is placed.";
+const REPEATED =
+  "The `clientId` was accepted before with the same body. The answer is the first acceptance, and no second order is placed.";
 
 export function orderRoutes(parts: OrderParts) {
   const { db, reference, freshness, trading } = parts;

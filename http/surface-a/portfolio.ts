@@ -43,7 +43,8 @@ export function portfolioRoutes({ db, exchange, reference, freshness }: Portfoli
     answer: AccountOrders.optional(),
     docs: {
       summary: "Retrieve the open orders of the wallet",
-      description: "Returns the same orders as the snapshot of the stream, with the `seq` at which its deltas continue.",
+      description:
+        "Returns the same orders as the snapshot of the stream, with the `seq` at which its deltas continue.",
       also: UNCHANGED,
     },
     run: async ({ caller, incoming }) => {
@@ -65,7 +66,8 @@ export function portfolioRoutes({ db, exchange, reference, freshness }: Portfoli
     answer: AccountPositions.optional(),
     docs: {
       summary: "Retrieve the open positions of the wallet",
-      description: "Returns the same positions as the snapshot of the stream, with the `seq` at which its deltas continue.",
+      description:
+        "Returns the same positions as the snapshot of the stream, with the `seq` at which its deltas continue.",
       also: UNCHANGED,
     },
     run: async ({ caller, incoming }) => {

@@ -64,7 +64,10 @@ export function safetyRoutes({ exchange }: { readonly exchange: Exchange }) {
       const { maxFilledQty, windowMs, groupId = idFrom(caller.commandId, "group") } = body;
       const others = (await groupsOf(caller)).filter((group) => group.groupId !== groupId);
       if (others.length >= MAX_GROUPS) {
-        throw new Refused("INVALID_REQUEST", `the wallet has ${MAX_GROUPS} groups, which is the maximum; remove one first`);
+        throw new Refused(
+          "INVALID_REQUEST",
+          `the wallet has ${MAX_GROUPS} groups, which is the maximum; remove one first`,
+        );
       }
       const bounds = { groupId, maxFilledQty: contracts(maxFilledQty), windowMs };
       const command = { kind: "setGroup", wallet, trader: traderId, ...bounds } as const;

@@ -54,7 +54,10 @@ export async function requireSubaccount(
   if (found === undefined) throw new Refused("SUBACCOUNT_NOT_FOUND");
   if (found === "NOT_A_SUBACCOUNT_KEY") throw new Refused("NOT_A_SUBACCOUNT_KEY");
   if (key.subaccountId !== undefined && key.subaccountId !== found.subaccountId) {
-    throw new Refused("SCOPE_REJECTED", "a trading key reaches its own subaccount only; use a management key");
+    throw new Refused(
+      "SCOPE_REJECTED",
+      "a trading key reaches its own subaccount only; use a management key",
+    );
   }
   return found;
 }
@@ -77,7 +80,8 @@ export function subaccountRoutes({ db, exchange, changes }: SubaccountParts) {
     answer: Subaccount,
     docs: {
       summary: "Open a subaccount",
-      description: "Opens a wallet together with its trading key, so that no wallet is without a key. A trader has at most 5 subaccounts.",
+      description:
+        "Opens a wallet together with its trading key, so that no wallet is without a key. A trader has at most 5 subaccounts.",
       refuses: ["KEY_EXISTS"],
       exampleBody: { label: "main", publicKey: PUBLIC_KEY, algorithm: "Ed25519" },
     },

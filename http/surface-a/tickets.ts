@@ -46,7 +46,10 @@ export function ticketRoutes({ db, tickets }: TicketParts) {
     }
     const { keyId } = caller.key;
     if (named !== undefined && named !== keyId) {
-      throw new Refused("INVALID_BODY", "keyId: a signed request gets tickets for its own key only; leave it out");
+      throw new Refused(
+        "INVALID_BODY",
+        "keyId: a signed request gets tickets for its own key only; leave it out",
+      );
     }
     return { keyId };
   };
