@@ -95,6 +95,9 @@ export function parseMoney(text: string): Millicents | undefined {
   return millicents(sign === "-" && value !== 0 ? -value : value);
 }
 
+/** Form of an amount as `formatMoney` prints it. */
+export const MONEY_TEXT = /^-?\d+\.\d{5}$/;
+
 /** Prints an amount with exactly five decimals. */
 export function formatMoney(amount: Millicents): string {
   const magnitude = Math.abs(amount);
@@ -111,6 +114,9 @@ export function parsePrice(text: string): Ticks | undefined {
   const value = Number((match[1] ?? "").padEnd(3, "0"));
   return value === 0 ? undefined : ticks(value);
 }
+
+/** Form of a price as `formatPrice` prints it. */
+export const PRICE_TEXT = /^0\.\d{3}$/;
 
 /** Prints a price with three decimals. */
 export function formatPrice(price: Ticks): string {

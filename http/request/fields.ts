@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { CURRENCIES } from "../../actors/market/types.js";
-import { parseMoney, parsePrice } from "../../actors/units.js";
+import { MONEY_TEXT, parseMoney, parsePrice, PRICE_TEXT } from "../../actors/units.js";
 import { UUID } from "../../actors/uuid.js";
 import { DEFAULT_PAGE_ROWS, MAX_PAGE_ROWS } from "./limits.js";
 
@@ -79,6 +79,17 @@ export const PageOnly = z.strictObject(PageQuery);
 /** Exclusive time bounds of a list, in Unix ms. */
 export const BoundsQuery = { startsAfter: QueryMs.optional(), startsBefore: QueryMs.optional() };
 
+/** Name in a filter, such as that of a league. */
+export const Name = z
+  .string()
+  .min(1, "must not have an empty value")
+  .max(100, "must have at most 100 characters");
+
+/** Region: ISO 3166-2, or ISO 3166-1 for a whole country. */
+export const Region = z
+  .string("must be a string")
+  .regex(/^[A-Z]{2}(-[A-Z0-9]{1,3})?$/, "must be an ISO 3166 code, such as US-NY or US");
+
 /** Returns the schema of a comma list with 1 to 200 items. */
 export function commaList<Item extends z.core.$ZodType<unknown, string>>(item: Item) {
   return z
@@ -87,8 +98,8 @@ export function commaList<Item extends z.core.$ZodType<unknown, string>>(item: I
     .pipe(z.array(item).min(1).max(200, "must have at most 200 values"));
 }
 
-export const MoneyText = z.string().regex(/^-?\d+\.\d{5}$/);
-export const WirePrice = z.string().regex(/^0\.\d{3}$/);
+export const MoneyText = z.string().regex(MONEY_TEXT);
+export const WirePrice = z.string().regex(PRICE_TEXT);
 export const Ms = z.int().nonnegative();
 
 /** Returns the schema of one page of a list. */

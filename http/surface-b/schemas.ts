@@ -1,21 +1,19 @@
 /** Queries, bodies and answers of surface B (specification, Surface B resources; contract section 7). */
 
 import { z } from "zod";
+import { ORDER_STATUSES, TRANSACTION_KINDS } from "../../actors/ledger/types.js";
+import { TIMES_IN_FORCE } from "../../actors/market/time-in-force.js";
+import { MARKET_STATUSES } from "../../actors/market/types.js";
 import { EVENT_STATUSES, EVENT_TYPES } from "../../db/schema/catalog.js";
-import { commaList, Currency, Uuid, oneOf } from "../request/fields.js";
+import { commaList, Currency, Name, oneOf, Uuid } from "../request/fields.js";
 import {
   BatchCancelResult,
   BatchOrderError,
   CancelAllResult,
   OrderAccepted,
 } from "../surface-a/schemas/orders.js";
-import { TIMES_IN_FORCE } from "../../actors/market/time-in-force.js";
-import { MARKET_STATUSES } from "../../actors/market/types.js";
-import { TRANSACTION_KINDS, ORDER_STATUSES } from "../../actors/ledger/types.js";
 
-const Name = z.string().min(1, "names an empty value").max(100, "is too long");
-
-/** A whole number in a query, within its bounds. */
+/** Returns the schema of a whole number in a query, with its bounds and default. */
 function whole(min: number, max: number, fallback: number) {
   const message = `must be a whole number from ${min} to ${max}`;
   return z
@@ -24,10 +22,10 @@ function whole(min: number, max: number, fallback: number) {
     .transform(Number)
     .refine((value) => value >= min && value <= max, message)
     .default(fallback)
-    .meta({ type: "integer", minimum: min, maximum: max, description: `${fallback} without it.` });
+    .meta({ type: "integer", minimum: min, maximum: max, description: `The default is ${fallback}.` });
 }
 
-/** A moment in a query, in Unix ms inside. */
+/** Instant in a query: ISO 8601 on the wire, Unix ms inside. */
 const Instant = z
   .string()
   .refine((text) => z.iso.datetime({ offset: true }).safeParse(text).success, "must be an ISO 8601 time")
@@ -35,7 +33,7 @@ const Instant = z
 
 export const MarketsByEventQuery = z.strictObject({
   currency: Currency,
-  view: z.enum(["ladder", "simple"], "must be ladder or simple").default("ladder"),
+  view: oneOf(["ladder", "simple"]).default("ladder"),
 });
 export const OpenMarketsQuery = z.strictObject({
   leagues: commaList(Name).optional(),
@@ -43,18 +41,18 @@ export const OpenMarketsQuery = z.strictObject({
 });
 export const EventsQuery = z.strictObject({
   league: commaList(Name).optional(),
-  type: commaList(z.enum(EVENT_TYPES, `must be one of ${EVENT_TYPES.join(", ")}`)).optional(),
-  status: commaList(z.enum(EVENT_STATUSES, `must be one of ${EVENT_STATUSES.join(", ")}`)).optional(),
+  type: commaList(oneOf(EVENT_TYPES)).optional(),
+  status: commaList(oneOf(EVENT_STATUSES)).optional(),
   limit: whole(1, 100, 100),
   offset: whole(0, 999_999_999, 0),
 });
-/** `outcomeIds` that name nothing ask for nothing; without them everything in open markets is meant. */
+/** Query of positions: an empty `outcomeIds` matches nothing, and without it the positions of all open markets match. */
 export const PositionsQuery = z.strictObject({
   currency: Currency.optional(),
   outcomeIds: z
     .string()
     .transform((text) => (text === "" ? [] : text.split(",")))
-    .pipe(z.array(Uuid).max(1_000, "names too many outcomes"))
+    .pipe(z.array(Uuid).max(1_000, "must have at most 1000 outcomes"))
     .optional(),
   limit: whole(1, 1_000, 100),
   offset: whole(0, 999_999_999, 0),
@@ -65,17 +63,17 @@ const History = {
   after: z
     .string()
     .min(1, "must be the cursor of a previous page")
-    .max(512, "is no cursor of ours")
+    .max(512, "must be the cursor of a previous page")
     .optional(),
   currency: Currency.optional(),
 };
 export const HistoryQuery = z.strictObject(History);
 export const TransactionsQuery = z.strictObject({
   ...History,
-  kind: z.enum(TRANSACTION_KINDS, `must be one of ${TRANSACTION_KINDS.join(", ")}`).optional(),
+  kind: oneOf(TRANSACTION_KINDS).optional(),
 });
 
-/** The price is judged by the rules of trading, like the quantity and `ttl`. */
+/** Shape of an order. The rules of trading judge price, quantity and `ttl`. */
 const Placing = z.strictObject({
   outcomeId: Uuid,
   price: z.number("must be a number, such as 0.665"),
@@ -92,9 +90,9 @@ export const StrikeRequestBody = z.strictObject({
   marketId: Uuid,
   strike: z
     .number("must be a number")
-    .min(-1_000_000, "is out of range")
-    .max(1_000_000, "is out of range")
-    .refine((strike) => Number.isInteger(Math.round(strike * 1e6) / 1e3), "has at most three decimals"),
+    .min(-1_000_000, "must be from -1000000 to 1000000")
+    .max(1_000_000, "must be from -1000000 to 1000000")
+    .refine((strike) => Number.isInteger(Math.round(strike * 1e6) / 1e3), "must have at most three decimals"),
 });
 
 export const Competitor = z.strictObject({
@@ -151,12 +149,12 @@ export const OUTCOME_TYPES = [
   "OTHER",
 ] as const;
 
-/** `last` is absent until there was a trade. */
+/** Outcome of a market; `last` is absent before its first trade. */
 const Outcome = z.strictObject({
   id: z.uuid(),
   description: z.string(),
   type: z.enum(OUTCOME_TYPES),
-  /** `TBD`, `WIN`, `LOSS`, `PUSH` or a price such as `0.700`. */
+  /** Status: `TBD`, `WIN`, `LOSS`, `PUSH` or a price such as `0.700`. */
   status: z.string(),
   index: z.int(),
   last: z.number().optional(),

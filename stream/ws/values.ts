@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { type Currency, type Level, MARKET_STATUSES } from "../../actors/market/types.js";
-import { assert, formatPrice } from "../../actors/units.js";
+import { assert, formatPrice, PRICE_TEXT } from "../../actors/units.js";
 import { CHANNELS } from "./channels.js";
 import type { MarketIdentity } from "./ports.js";
 
@@ -12,10 +12,7 @@ export const seq = z
   .min(0)
   .describe("Number of the batch in its channel: one more than the number of the batch before.");
 export const ts = z.int().min(0).describe("Unix time, ms.");
-export const price = z
-  .string()
-  .regex(/^0\.\d{3}$/)
-  .describe("Probability with three decimals.");
+export const price = z.string().regex(PRICE_TEXT).describe("Probability with three decimals.");
 export const qty = z.int().min(0).describe("Number of contracts.");
 export const nonce = z.int().min(1).describe("Nonce of the request that this frame answers.");
 export const currency = z.literal("COIN").optional().describe("Present only in the COIN book.");

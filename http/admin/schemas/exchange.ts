@@ -1,11 +1,11 @@
-/** What operators do to the exchange as a whole: maintenance, the changelog, from where it may be used (contract section 8). */
+/** Bodies and answers about maintenance, the changelog, and regions and networks (contract section 8). */
 
 import { z } from "zod";
 import { NETWORK_KINDS } from "../../../db/schema/exchange.js";
-import { Ms, Text } from "../../request/fields.js";
+import { Ms, oneOf, Region, Text } from "../../request/fields.js";
 
 export const MaintenanceBody = z.strictObject({
-  action: z.enum(["begin", "end"], "must be begin or end"),
+  action: oneOf(["begin", "end"]),
   message: Text(500).optional(),
 });
 export const Maintenance = z.strictObject({
@@ -16,7 +16,11 @@ export const Maintenance = z.strictObject({
 
 export const ChangeBody = z.strictObject({
   title: Text(200),
-  body: z.string("must be a string").trim().min(1, "must not be empty").max(10_000, "is too long"),
+  body: z
+    .string("must be a string")
+    .trim()
+    .min(1, "must not be empty")
+    .max(10_000, "must have at most 10000 characters"),
   effectiveTs: z.int("must be a time in Unix ms").nonnegative("must be a time in Unix ms"),
 });
 export const Change = z.strictObject({
@@ -27,18 +31,15 @@ export const Change = z.strictObject({
   createdTs: Ms,
 });
 
-/** ISO 3166-2, or ISO 3166-1 for a country as a whole. */
-const Region = z
-  .string("must be a string")
-  .regex(/^[A-Z]{2}(-[A-Z0-9]{1,3})?$/, "must be an ISO 3166 code, such as US-WA or US");
-
 const NetworkRule = z.strictObject({
   cidr: z.union([z.cidrv4(), z.cidrv6()], "must be a network in CIDR notation, such as 192.0.2.0/24"),
-  kind: z.enum(NETWORK_KINDS, `must be one of ${NETWORK_KINDS.join(", ")}`),
+  kind: oneOf(NETWORK_KINDS),
   region: Region.optional(),
 });
 export const GeoBody = z.strictObject({
-  restrictedRegions: z.array(Region, "must be a list of regions").max(1_000, "names too many regions"),
+  restrictedRegions: z
+    .array(Region, "must be a list of regions")
+    .max(1_000, "must have at most 1000 regions"),
   networks: z.array(NetworkRule, "must be a list of networks"),
 });
 export const Geo = z.strictObject({

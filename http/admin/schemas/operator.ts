@@ -8,20 +8,20 @@ import { FEE_PERIODS, MARKET_STATUSES, VOID_KINDS } from "../../../actors/market
 import { KYC_STATUSES, ROLES, TRADER_STATES } from "../../../db/schema/accounts.js";
 import { EVENT_STATUSES, EVENT_TYPES } from "../../../db/schema/catalog.js";
 import { STRIKE_REQUEST_STATUSES } from "../../../db/schema/emm.js";
+import { EVENT_ACTIONS } from "../../../stream/jobs/event-actions.js";
 import {
   Amount,
   commaList,
-  oneOf,
   Currency,
   MoneyText,
   Ms,
+  oneOf,
   PageQuery,
   PriceText,
   Text,
   Uuid,
 } from "../../request/fields.js";
 import { CatalogEvent, Market, MarketOutcome } from "../../surface-a/schemas/catalog.js";
-import { EVENT_ACTIONS } from "../../../stream/jobs/event-actions.js";
 
 const Team = z.strictObject({
   name: Text(100),
@@ -33,7 +33,7 @@ const Team = z.strictObject({
 export const NewEventBody = z.strictObject({
   sport: Text(50),
   league: Text(100),
-  type: z.enum(EVENT_TYPES, "must be Game or Future"),
+  type: oneOf(EVENT_TYPES),
   description: Text(500),
   startsTs: z.int("must be a time in Unix ms").nonnegative("must be a time in Unix ms"),
   visible: z.boolean("must be true or false").default(true),
@@ -59,13 +59,13 @@ export const AdminEventWithMarkets = AdminEvent.extend({ marketIds: z.array(z.uu
 export const AdminEventsQuery = z.strictObject({
   ...PageQuery,
   league: commaList(z.string()).optional(),
-  status: commaList(z.enum(EVENT_STATUSES, `must be one of ${EVENT_STATUSES.join(", ")}`)).optional(),
+  status: commaList(oneOf(EVENT_STATUSES)).optional(),
 });
 export const EventStatusBody = z.strictObject({
-  action: z.enum(EVENT_ACTIONS, `must be one of ${EVENT_ACTIONS.join(", ")}`),
+  action: oneOf(EVENT_ACTIONS),
 });
 
-/** A share between 0 and 1 as a decimal string, in millionths inside. */
+/** Share from 0 to 1: a decimal string on the wire, millionths inside. */
 const Share = z
   .string("must be a decimal string")
   .regex(
@@ -84,7 +84,7 @@ export type FeeBody = z.output<typeof FeeBody>;
 const LiveDelay = z
   .int("must be a whole number of ms")
   .min(0, "must not be negative")
-  .max(MAX_LIVE_DELAY_MS, `is at most ${MAX_LIVE_DELAY_MS}`);
+  .max(MAX_LIVE_DELAY_MS, `must be at most ${MAX_LIVE_DELAY_MS} ms`);
 
 export const NewMarketBody = z.strictObject({
   eventId: Uuid,
@@ -114,7 +114,7 @@ export const MarketPatchBody = z
     liveDelayMs: LiveDelay.optional(),
     description: Text(500).optional(),
   })
-  .refine((patch) => Object.keys(patch).length > 0, "must change something");
+  .refine((patch) => Object.keys(patch).length > 0, "must have at least one field");
 export const MarketStatusBody = z.strictObject({
   action: oneOf(OPERATOR_ACTIONS),
 });
@@ -135,7 +135,7 @@ export const AdminMarketsQuery = z.strictObject({
   status: commaList(oneOf(MARKET_STATUSES)).optional(),
 });
 
-/** A settlement price: thousandths from 0 to 1000. */
+/** Settlement price from 0 to 1: a decimal string on the wire, thousandths inside. */
 const SettlementPrice = z
   .string("must be a decimal string")
   .regex(/^(?:0(?:\.[0-9]{1,3})?|1(?:\.0{1,3})?)$/, "must be a price from 0 to 1 with at most three decimals")
@@ -147,7 +147,7 @@ export const GradeBody = z.union(
     z.strictObject({ push: z.literal(true) }),
     z.strictObject({ prices: z.record(z.string(), SettlementPrice) }),
   ],
-  "must be one of { winner }, { push: true } and { prices }",
+  "must be { winner }, { push: true } or { prices }",
 );
 export const RemediateBody = z.strictObject({ reason: Text(500) });
 const SettlementStatus = z.enum(["PENDING_APPROVAL", "SETTLING", "SETTLED", "REVERSING"]);
@@ -156,7 +156,7 @@ export const SettlementStarted = z.strictObject({
   marketId: z.uuid(),
   status: SettlementStatus,
 });
-/** What would be paid, or with a minus taken back; `keyId` names the subaccount, `null` the trader's own wallet. */
+/** Amounts that would be paid, or with a minus sign taken back. A `keyId` of `null` is the trader's own wallet. */
 export const PayoutPreview = z.strictObject({
   payouts: z.array(
     z.strictObject({
@@ -168,20 +168,19 @@ export const PayoutPreview = z.strictObject({
   ),
   totals: z.strictObject({ CASH: MoneyText, COIN: MoneyText }),
 });
-/** With `preview=true` the payouts, else what was started. */
+/** Payouts with `preview=true`, else the settlement that was started. */
 export const GradeAnswer = z.union([SettlementStarted, PayoutPreview]);
 export const PreviewQuery = z.strictObject({
-  preview: z
-    .enum(["true", "false"], "must be true or false")
+  preview: oneOf(["true", "false"])
     .default("false")
     .transform((text) => text === "true"),
 });
-/** `paid` of `wallets` have been paid, or taken back from while `REVERSING`. */
+/** Progress: `paid` of `wallets` are paid, or reversed while the status is `REVERSING`. */
 export const SettlementProgress = SettlementStarted.extend({ paid: z.int(), wallets: z.int() });
 
 export const TradersQuery = z.strictObject({
   ...PageQuery,
-  email: z.string().max(254, "is too long").optional(),
+  email: z.string().max(254, "must have at most 254 characters").optional(),
 });
 export const AdminTrader = z.strictObject({
   traderId: z.uuid(),
@@ -204,10 +203,10 @@ export const AdminTraderWithWallets = AdminTrader.extend({
   ),
 });
 export const KycBody = z.strictObject({
-  status: z.enum(["VERIFIED", "REJECTED", "PENDING"], "must be VERIFIED, REJECTED or PENDING"),
+  status: oneOf(["VERIFIED", "REJECTED", "PENDING"]),
 });
 export const StateBody = z.strictObject({
-  state: z.enum(TRADER_STATES, `must be one of ${TRADER_STATES.join(", ")}`),
+  state: oneOf(TRADER_STATES),
   reason: Text(500),
 });
 export const CollateralBody = z.strictObject({
@@ -239,7 +238,7 @@ export const MarketTypeBody = z.strictObject({
 export const MarketType = z.strictObject({ name: z.string(), qaOnly: z.boolean() });
 
 export const EmmClientBody = z.strictObject({ subaccountKeyId: Uuid, name: Text(100) });
-/** The only time that a secret is shown. */
+/** Credentials of a client. The secret is shown in this answer only. */
 export const EmmClientSecret = z.strictObject({ clientId: z.uuid(), clientSecret: z.string() });
 export const EmmClient = z.strictObject({
   clientId: z.uuid(),
@@ -253,9 +252,7 @@ export const EmmClient = z.strictObject({
 
 export const StrikeRequestsQuery = z.strictObject({
   ...PageQuery,
-  status: commaList(
-    z.enum(STRIKE_REQUEST_STATUSES, `must be one of ${STRIKE_REQUEST_STATUSES.join(", ")}`),
-  ).optional(),
+  status: commaList(oneOf(STRIKE_REQUEST_STATUSES)).optional(),
 });
 export const StrikeDecisionBody = z.strictObject({ approve: z.boolean("must be true or false") });
 export const StrikeRequest = z.strictObject({
@@ -287,7 +284,7 @@ export const Player = z.strictObject({
 
 export const AuditQuery = z.strictObject({
   ...PageQuery,
-  subject: z.string().max(200, "is too long").optional(),
+  subject: z.string().max(200, "must have at most 200 characters").optional(),
 });
 export const AuditRecord = z.strictObject({
   auditId: z.int(),

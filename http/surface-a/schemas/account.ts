@@ -1,6 +1,7 @@
 /** Keys, subaccounts, transfers, limits and web sessions (contract sections 5 and 8). */
 
 import { z } from "zod";
+import { TRANSACTION_KINDS, TRANSFER_DIRECTIONS, TRANSFER_STATUSES } from "../../../actors/ledger/types.js";
 import {
   ALGORITHMS,
   KYC_STATUSES,
@@ -15,20 +16,22 @@ import {
   Currency,
   MoneyText,
   Ms,
+  oneOf,
   PageQuery,
+  Region,
   Text,
   Uuid,
-  oneOf,
 } from "../../request/fields.js";
-import { TRANSFER_DIRECTIONS, TRANSFER_STATUSES, TRANSACTION_KINDS } from "../../../actors/ledger/types.js";
 
-const Algorithm = z.enum(ALGORITHMS, "must be Ed25519 or P-256");
-const PublicKey = z.string("must be an SPKI PEM, newlines included").max(4_096, "is too long for a key");
+const Algorithm = oneOf(ALGORITHMS);
+const PublicKey = z
+  .string("must be an SPKI PEM, newlines included")
+  .max(4_096, "must have at most 4096 characters");
 
-/** A moment in the future: Unix ms or an ISO 8601 string. It is judged against the clock by the route. */
+/** Instant in Unix ms or ISO 8601. The route checks that it is in the future. */
 const Instant = z.union(
   [z.int().positive(), z.iso.datetime({ offset: true }).transform((text) => Date.parse(text))],
-  "must be an instant: Unix ms or ISO 8601",
+  "must be a time in Unix ms or ISO 8601",
 );
 
 const NewKeyFields = { publicKey: PublicKey, algorithm: Algorithm, expiresAt: Instant.optional() };
@@ -87,7 +90,7 @@ export const AccountTransfer = Transfer.extend({ subaccountKeyId: z.uuid() });
 export const TransactionsQuery = z.strictObject({
   ...PageQuery,
   ...BoundsQuery,
-  kind: z.enum(TRANSACTION_KINDS, `must be one of ${TRANSACTION_KINDS.join(", ")}`).optional(),
+  kind: oneOf(TRANSACTION_KINDS).optional(),
   currency: Currency.default("CASH"),
 });
 export const Transaction = z.strictObject({
@@ -110,12 +113,12 @@ export const Limits = z.strictObject({
   maxWatchedMarkets: z.int(),
 });
 
-const Email = z.email("must be an e-mail address").max(254, "is too long");
+const Email = z.email("must be an e-mail address").max(254, "must have at most 254 characters");
 export const CredentialsBody = z.strictObject({
-  // Looser than at the registration: the first operator of a development set is operator@localhost.
+  // A sign-in accepts more than a registration: the first operator in development is operator@localhost.
   email: z
     .string("must be a string")
-    .max(254, "is too long")
+    .max(254, "must have at most 254 characters")
     .regex(/^[^\s@]+@[^\s@]+$/, "must be an e-mail address"),
   password: z.string("must be a string").max(256, "must have at most 256 characters"),
 });
@@ -132,16 +135,15 @@ export const SessionToken = z.strictObject({ token: z.string(), expiresAt: Ms })
 export const TicketBody = z.strictObject({ keyId: Uuid.optional() });
 export const Ticket = z.strictObject({ ticket: z.string(), expiresAt: Ms });
 
-const Degrees = (limit: number) =>
-  z.number().min(-limit, "is out of range").max(limit, "is out of range").optional();
+function Degrees(limit: number) {
+  const message = `must be from -${limit} to ${limit}`;
+  return z.number().min(-limit, message).max(limit, message).optional();
+}
 export const LocationBody = z.strictObject({
-  region: z
-    .string()
-    .regex(/^[A-Z]{2}(-[A-Z0-9]{1,3})?$/, "must be an ISO 3166-2 code, such as US-NY")
-    .optional(),
+  region: Region.optional(),
   latitude: Degrees(90),
   longitude: Degrees(180),
-  accuracy: z.number().nonnegative("must not be negative").max(1e8, "is out of range").optional(),
+  accuracy: z.number().nonnegative("must not be negative").max(1e8, "must be at most 100000000").optional(),
   failed: z.boolean("must be true or false").optional(),
 });
 export const DeviceLocation = z.strictObject({

@@ -1,21 +1,22 @@
-/** Events, markets, books and trades as surface A shows them (specification, Resources; contract section 5). */
+/** Queries and answers about events, markets, books and trades on surface A (specification, Resources; contract section 5). */
 
 import { z } from "zod";
+import { FEE_PERIODS, MARKET_STATUSES, VOID_KINDS } from "../../../actors/market/types.js";
 import { EVENT_STATUSES } from "../../../db/schema/catalog.js";
 import {
   BoundsQuery,
   commaList,
   Currency,
   Ms,
+  Name,
+  oneOf,
   PageQuery,
   QueryMs,
   Uuid,
   WirePrice,
 } from "../../request/fields.js";
-import { FEE_PERIODS, MARKET_STATUSES, VOID_KINDS } from "../../../actors/market/types.js";
 
-const EventStatus = z.enum(EVENT_STATUSES, `must be one of ${EVENT_STATUSES.join(", ")}`);
-const Name = z.string().min(1, "names an empty value").max(100, "is too long");
+const EventStatus = oneOf(EVENT_STATUSES);
 
 export const EventsQuery = z.strictObject({
   ...PageQuery,
@@ -49,7 +50,7 @@ export const CANDLE_INTERVALS_MS = {
 
 export const CandlesQuery = z.strictObject({
   outcome: Uuid,
-  interval: z.enum(["1m", "5m", "1h", "1d"], "must be 1m, 5m, 1h or 1d"),
+  interval: oneOf(Object.keys(CANDLE_INTERVALS_MS) as (keyof typeof CANDLE_INTERVALS_MS)[]),
   from: QueryMs,
   to: QueryMs,
   currency: Currency.default("CASH"),
@@ -68,7 +69,7 @@ export const CatalogEvent = z.strictObject({
 export type CatalogEvent = z.output<typeof CatalogEvent>;
 export const CatalogEventWithMarkets = CatalogEvent.extend({ marketIds: z.array(z.uuid()) });
 
-/** A decimal string of a share, such as `0.03`. */
+/** Share as a decimal string, such as `0.03`. */
 const Share = z.string().regex(/^\d+(\.\d{1,6})?$/);
 
 export const Fee = z.strictObject({

@@ -1,27 +1,27 @@
-/** Orders, cancels and what is answered about them (contract section 5). */
+/** Bodies, queries and answers about orders, cancels, positions and fills (contract section 5). */
 
 import { z } from "zod";
+import { ORDER_STATUSES } from "../../../actors/ledger/types.js";
+import { TIMES_IN_FORCE } from "../../../actors/market/time-in-force.js";
+import { SELF_TRADE_MODES } from "../../../actors/market/types.js";
 import {
-  Currency,
-  Ms,
-  PageQuery,
   BoundsQuery,
-  Uuid,
-  WirePrice,
-  MoneyText,
   commaList,
+  Currency,
+  MoneyText,
+  Ms,
   oneOf,
   pageOf,
+  PageQuery,
+  Uuid,
+  WirePrice,
 } from "../../request/fields.js";
-import { SELF_TRADE_MODES } from "../../../actors/market/types.js";
-import { TIMES_IN_FORCE } from "../../../actors/market/time-in-force.js";
-import { ORDER_STATUSES } from "../../../actors/ledger/types.js";
 
 const TimeInForce = oneOf(TIMES_IN_FORCE);
 
 /**
- * The shape of an order. Its price, quantity and `ttl` are judged by the rules of trading, order by order, so that one
- * bad price does not make a whole batch malformed.
+ * Shape of an order. The rules of trading judge price, quantity and `ttl` of each order, so that one bad price does not
+ * make a whole batch malformed.
  */
 export const PlaceOrder = z.strictObject({
   outcomeId: Uuid,
@@ -64,7 +64,7 @@ export const Amended = z.strictObject({ orderId: z.uuid() });
 export const OrderAccepted = z.strictObject({ orderId: z.uuid(), clientId: z.uuid().optional() });
 export const BatchOrderError = z.strictObject({ index: z.int(), outcomeId: z.string(), reason: z.string() });
 
-/** Both a full and a partial acceptance; the latter has `code`, `message` and `rejected`. */
+/** Answer to a full or a partial acceptance; a partial one has `code`, `message` and `rejected`. */
 export const BatchPlaced = z.strictObject({
   code: z.literal("BATCH_PARTIALLY_REJECTED").optional(),
   message: z.string().optional(),
@@ -83,7 +83,7 @@ export const BatchCancelResult = z.strictObject({
 export const CancelAllResult = z.strictObject({ canceled: z.int() });
 export const CancelResult = z.strictObject({ orderId: z.uuid(), status: z.enum(ORDER_STATUSES) });
 
-/** The filters `event`, `market` and `outcome` of lists and of the cancel of all. */
+/** Filters `event`, `market` and `outcome` of lists and of the cancel of all orders. */
 export const ScopeQuery = {
   event: Uuid.optional(),
   market: Uuid.optional(),
@@ -98,7 +98,7 @@ export const OrdersQuery = z.strictObject({
   ...BoundsQuery,
   currency: Currency.optional(),
   clientId: Uuid.optional(),
-  status: commaList(z.enum(ORDER_STATUSES, `must be one of ${ORDER_STATUSES.join(", ")}`)).optional(),
+  status: commaList(oneOf(ORDER_STATUSES)).optional(),
 });
 
 const Coin = { currency: z.literal("COIN").optional() };

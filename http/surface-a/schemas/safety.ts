@@ -1,4 +1,4 @@
-/** What protects a wallet from itself: the dead-man switch and order groups (contract section 5). */
+/** Bodies and answers of the dead-man switch and of order groups (contract section 5). */
 
 import { z } from "zod";
 import { MAX_CONTRACTS } from "../../../actors/units.js";
@@ -15,11 +15,11 @@ export const GroupBody = z.strictObject({
   maxFilledQty: z
     .int("must be a whole number of contracts")
     .min(1, "must be at least 1")
-    .max(MAX_CONTRACTS, `is at most ${MAX_CONTRACTS}`),
+    .max(MAX_CONTRACTS, `must be at most ${MAX_CONTRACTS}`),
   windowMs: z
     .int("must be a whole number of ms")
     .min(100, "must be at least 100 ms")
-    .max(3_600_000, "is at most an hour"),
+    .max(3_600_000, "must be at most 3600000 ms"),
 });
 export const Group = z.strictObject({
   groupId: z.uuid(),

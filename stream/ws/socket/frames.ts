@@ -9,6 +9,7 @@ import { PRIVATE_CHANNELS } from "../channels.js";
 import { CHANNEL_DELTAS } from "../market/public-deltas.js";
 import { channel, currency, id, level, nonce, price, qty, seq, status, ts } from "../values.js";
 import { TIMES_IN_FORCE } from "../../../actors/market/time-in-force.js";
+import { MONEY_TEXT } from "../../../actors/units.js";
 
 export const OpenOrder = z.strictObject({
   orderId: id,
@@ -58,7 +59,7 @@ export const Position = z.strictObject({
   qty,
   cost: z
     .string()
-    .regex(/^-?\d+\.\d{5}$/)
+    .regex(MONEY_TEXT)
     .describe("Net dollars paid. The average entry price is 100 x cost / qty."),
   currency,
 });
