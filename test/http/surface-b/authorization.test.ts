@@ -1,7 +1,8 @@
-import { expect } from "chai";
 import { generateKeyPairSync } from "node:crypto";
+import { expect } from "chai";
 import * as openid from "openid-client";
 import { ClientCredentials } from "simple-oauth2";
+import { meaningOf } from "../../../http/request/errors.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
 import {
@@ -239,8 +240,7 @@ describe("the token route of surface B", function () {
       expect(none.body).to.deep.equal({
         statusCode: 401,
         error: "Unauthorized",
-        message:
-          "the bearer token is missing, malformed or expired; get a new token and send it in the header Authorization: Bearer",
+        message: meaningOf("UNAUTHENTICATED"),
         code: "UNAUTHENTICATED",
       });
       const bad = await withToken("a.b.c");
