@@ -14,7 +14,7 @@ export interface EveryActorOptions {
   /** The last seq that the read model has of each actor; an actor without a cursor begins at 0. */
   readonly cursors: ReadonlyMap<ActorId, number>;
   /**
-   * Stores the next entries. The call after it waits for its promise; when the promise rejects, the same entries are
+   * Stores the next entries. The next call waits for the promise; when the promise rejects, the same entries are
    * delivered again after a pause.
    */
   readonly onEntries: (entries: readonly Entry[]) => Promise<void>;

@@ -96,7 +96,7 @@ export interface Change {
   readonly actor: ActorId;
   /** Seq of the actor before the change; at any other seq the commit is a conflict. */
   readonly expectedSeq: number;
-  /** Id of the last applied message. It and the messages before it leave the mailbox. */
+  /** Id of the last applied message. All messages up to this id leave the mailbox. */
   readonly cursor: string;
   /** Packed entry `expectedSeq + 1`; absent when only the cursor moves. */
   readonly entry?: string | undefined;

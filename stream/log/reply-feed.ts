@@ -1,4 +1,7 @@
-/** Feeds of answers to commands, one for each process that sends commands. A lost answer is asked for again. */
+/**
+ * Feeds of answers to commands, one for each process that sends commands. When an answer is lost, the process sends the
+ * command again, and the actor repeats the answer.
+ */
 
 import type { Publication } from "./log.js";
 import { packReplies, type Reply } from "./packing.js";

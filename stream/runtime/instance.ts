@@ -34,7 +34,7 @@ export type AnyActor = Actor<unknown, unknown, unknown, unknown, AnyOutgoing>;
 export type ActorOf = (id: ActorId) => AnyActor;
 
 /** Time for which an answer is remembered by default, in ms. */
-export const DEFAULT_REMEMBER_MS = 10_000;
+const DEFAULT_REMEMBER_MS = 10_000;
 
 /** A message from the mailbox; or, without an id, one that was handed over in memory. */
 export interface Incoming {
@@ -166,7 +166,7 @@ export class Instance {
     this.#deadlineInLog = deadlineMs ?? null;
   }
 
-  /** Applies the tick, if it is due, and then the messages, all at the same time. That time never goes back. */
+  /** Applies the tick, if it is due, and then the messages, all at `nowMs` or, if that is later, at the last time. */
   run(messages: readonly Incoming[], nowMs: number): Turn {
     const [expectedSeq, cursorBefore] = [this.#seq, this.#cursor];
     const now = Math.max(nowMs, this.#lastTs);

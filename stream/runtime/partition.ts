@@ -33,7 +33,10 @@ export interface ReadyActor {
   readonly inline: readonly InlineRecord[] | undefined;
 }
 
-/** Ends an ownership that another worker took over or this worker gave up. The log is sound. */
+/**
+ * Reason of an ended ownership when the log is sound: another worker took over, or this worker handed over, lost its
+ * connection or was ahead of the log.
+ */
 export class OwnershipLost extends Error {
   override readonly name = "OwnershipLost";
 }

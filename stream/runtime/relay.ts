@@ -143,7 +143,7 @@ export class Relay {
     await Promise.all([...this.#progress.keys()].map((sender) => this.flushOf(sender)));
   }
 
-  /** Does what `flush` does, for one sender. A failure ends the ownership of the sender. */
+  /** Records the progress of the actors of one sender. A failure ends the ownership of the sender. */
   async flushOf(sender: Sender): Promise<void> {
     const actors = this.#progress.get(sender);
     if (actors === undefined) return;
