@@ -4,7 +4,8 @@
  */
 
 import type { CancelReason, Currency, Order, RejectReason, Voids } from "../market/types.js";
-import type { Contracts, Millicents, Ticks } from "../units.js";
+import type { FillFacts } from "../market/deltas.js";
+import type { Contracts, Millicents } from "../units.js";
 import type { CollateralPolicy, TransactionKind, Transfer } from "./types.js";
 import { unreachable } from "../unreachable.js";
 
@@ -58,21 +59,7 @@ export type WalletOrderDelta = {
   readonly orderId: string;
 } & (
   | { readonly kind: "open"; readonly qty: Contracts }
-  | {
-      readonly kind: "fill";
-      readonly outcome: number;
-      readonly fillId: string;
-      readonly matchId: string;
-      readonly price: Ticks;
-      readonly qty: Contracts;
-      readonly remaining: Contracts;
-      readonly cost: Millicents;
-      readonly payout: Millicents;
-      readonly fee: Millicents;
-      readonly credit: Millicents;
-      readonly taker: boolean;
-      readonly wash: boolean;
-    }
+  | ({ readonly kind: "fill" } & FillFacts)
   | { readonly kind: "reduce"; readonly remaining: Contracts }
   | { readonly kind: "cancel"; readonly remaining: Contracts; readonly reason?: CancelReason | undefined }
   | { readonly kind: "reject"; readonly reason: RejectReason }

@@ -49,33 +49,41 @@ export interface LifecycleDelta {
   readonly status: MarketStatus;
 }
 
+/** The facts of one side of an execution: the same for the market, the ledger, the private channel and the tables. */
+export interface FillFacts {
+  readonly outcome: number;
+  readonly fillId: string;
+  readonly matchId: string;
+  /** What this side pays per contract. */
+  readonly price: Ticks;
+  readonly qty: Contracts;
+  /** What is left of the order. */
+  readonly remaining: Contracts;
+  readonly cost: Millicents;
+  /** What closing complete sets paid at once. */
+  readonly payout: Millicents;
+  /** Never negative. */
+  readonly fee: Millicents;
+  /** The maker's share of the taker's fee. Never negative. */
+  readonly credit: Millicents;
+  readonly taker: boolean;
+  /** Own orders met: the quantity is lost on both sides and nothing else happens. */
+  readonly wash: boolean;
+}
+
 /** What becomes of orders. Every one goes to the owner's ledger. */
 export type OrderDelta =
   /** Waits out the in-play delay until `untilMs`. */
   | { readonly type: "order"; readonly kind: "hold"; readonly order: Order; readonly untilMs: number }
   /** Rests in the book with `qty` left. */
   | { readonly type: "order"; readonly kind: "open"; readonly order: Order; readonly qty: Contracts }
-  /** One execution. `payout` is what closing complete sets paid at once; `fee` and `credit` are never negative. */
   | ({
       readonly type: "order";
       readonly kind: "fill";
       readonly orderId: string;
       readonly currency: Currency;
-      readonly outcome: number;
-      readonly fillId: string;
-      readonly matchId: string;
-      /** What this side pays per contract. */
-      readonly price: Ticks;
-      readonly qty: Contracts;
-      readonly remaining: Contracts;
-      readonly cost: Millicents;
-      readonly payout: Millicents;
-      readonly fee: Millicents;
-      readonly credit: Millicents;
-      readonly taker: boolean;
-      /** Own orders met: the quantity is lost on both sides and nothing else happens. */
-      readonly wash: boolean;
-    } & Owner)
+    } & Owner &
+      FillFacts)
   /** Amended to less, keeping its place. */
   | ({
       readonly type: "order";

@@ -5,7 +5,7 @@
 
 import type { Contracts } from "../units.js";
 import type { MarketDelta } from "./deltas.js";
-import type { RestingOrder } from "./ladder.js";
+import type { RestingOrder } from "./book/ladder.js";
 import { evolveMarket, type MarketState } from "./state.js";
 import { type CancelReason, type Currency, type LifecycleKind, type MarketStatus } from "./types.js";
 

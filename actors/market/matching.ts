@@ -2,12 +2,13 @@
 
 import type { DerivedIds } from "../ids.js";
 import { MAX_OUTCOMES } from "../limits.js";
-import { contracts, type Contracts, cost, type Millicents, type Ticks, ZERO } from "../units.js";
+import { contracts, type Contracts, cost, ZERO } from "../units.js";
+import type { FillFacts } from "./deltas.js";
 import type { Emitter } from "./emitter.js";
 import { isCharged, makerCredit, takerFee } from "./fees.js";
-import type { RestingOrder } from "./ladder.js";
+import type { RestingOrder } from "./book/ladder.js";
 import { acquire } from "./positions.js";
-import { nearestTick, type Step } from "./sweep.js";
+import { nearestTick, type Step } from "./book/sweep.js";
 import type { MarketDefinition, Order } from "./types.js";
 import { unreachable } from "../unreachable.js";
 
@@ -125,16 +126,8 @@ function fillIdOf(ids: DerivedIds, matchNumber: number, outcome: number): string
   return ids.of("fill", matchNumber * MAX_OUTCOMES + outcome);
 }
 
-interface Execution {
-  readonly fillId: string;
-  readonly matchId: string;
-  readonly price: Ticks;
-  readonly qty: Contracts;
-  readonly remaining: Contracts;
-  readonly fee: Millicents;
-  readonly credit: Millicents;
-  readonly taker: boolean;
-}
+/** The facts of an execution that do not depend on the position of its side. */
+type Execution = Omit<FillFacts, "outcome" | "cost" | "payout" | "wash">;
 
 /** One side of a match: the fill, and what it makes of the wallet's position. */
 function fill(emitter: Emitter, definition: MarketDefinition, order: Order, execution: Execution): void {

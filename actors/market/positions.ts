@@ -11,7 +11,6 @@
 
 import {
   add,
-  CONTRACT_TICKS,
   contracts,
   type Contracts,
   fullValue,
@@ -125,12 +124,4 @@ export function openPositions(
 
 export function isFlat(position: Position): boolean {
   return position.win === 0 && position.push === 0 && position.holdings.every((holding) => holding.qty === 0);
-}
-
-/** The prices of a fair-value grade: one per outcome, each 0 to 1000 ticks, 1000 in all. */
-export function arePrices(prices: readonly number[], outcomes: number): boolean {
-  const whole = prices.every((price) => Number.isInteger(price) && price >= 0 && price <= CONTRACT_TICKS);
-  return (
-    whole && prices.length === outcomes && prices.reduce((sum, price) => sum + price, 0) === CONTRACT_TICKS
-  );
 }

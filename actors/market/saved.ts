@@ -3,7 +3,7 @@
 import type { ActorId } from "../actor.js";
 import type { Contracts, Millicents, Ticks } from "../units.js";
 import { openPositions, type Position } from "./positions.js";
-import { RestingOrders } from "./resting.js";
+import { RestingOrders } from "./book/resting.js";
 import {
   type Book,
   createMarket,

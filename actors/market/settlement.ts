@@ -3,11 +3,12 @@
 import { ZERO } from "../units.js";
 import type { LifecycleAction, MarketRefusal, PreviewedPayout } from "./commands.js";
 import type { Emitter } from "./emitter.js";
-import { arePrices, settlementOf, type OpenPosition, openPositions } from "./positions.js";
+import { settlementOf, type OpenPosition, openPositions } from "./positions.js";
 import { type MarketState, type Settlement, settlementKey } from "./state.js";
 import { clear } from "./trading.js";
 import { type Grade, type MarketDefinition } from "./types.js";
 import { unreachable } from "../unreachable.js";
+import { refusalOfGrade, sameGrade } from "./grade.js";
 
 /** Takes the steps in order; stops at the first that the market's status does not allow. */
 export function runLifecycle(
@@ -81,39 +82,6 @@ export function grade(
   if (emitter.state.status === "OPEN") close(emitter);
   emitter.emit({ type: "graded", settlementId, grade: asked });
   return undefined;
-}
-
-/** Why a market cannot end this way, whatever its status. */
-export function refusalOfGrade(definition: MarketDefinition, asked: Grade): MarketRefusal | undefined {
-  const outcomes = definition.outcomes.length;
-  switch (asked.kind) {
-    case "WINNER":
-      return asked.outcome >= 0 && asked.outcome < outcomes ? undefined : "OUTCOME_NOT_FOUND";
-    case "PUSH":
-      return definition.voids === "PUSH" ? undefined : "VOID_KIND";
-    case "FMV":
-      if (definition.voids !== "FMV") return "VOID_KIND";
-      return arePrices(asked.prices, outcomes) ? undefined : "INVALID_PRICES";
-    default:
-      return unreachable(asked);
-  }
-}
-
-function sameGrade(a: Grade, b: Grade): boolean {
-  return JSON.stringify(canonical(a)) === JSON.stringify(canonical(b));
-}
-
-function canonical(asked: Grade): readonly unknown[] {
-  switch (asked.kind) {
-    case "WINNER":
-      return [asked.kind, asked.outcome];
-    case "PUSH":
-      return [asked.kind];
-    case "FMV":
-      return [asked.kind, ...asked.prices];
-    default:
-      return unreachable(asked);
-  }
 }
 
 /** Begins to take back a finished settlement. */

@@ -16,7 +16,7 @@ import {
 } from "../units.js";
 import type { MarketDelta, OrderDelta } from "./deltas.js";
 import { isFlat, type OpenPosition, openPositions, type Position } from "./positions.js";
-import { RestingOrders } from "./resting.js";
+import { RestingOrders } from "./book/resting.js";
 import {
   type Currency,
   type Grade,

@@ -6,7 +6,7 @@ import type { Emitter } from "./emitter.js";
 import { isCharged, takerFee } from "./fees.js";
 import { take } from "./matching.js";
 import type { MarketState } from "./state.js";
-import { type Sweep, sweep } from "./sweep.js";
+import { type Sweep, sweep } from "./book/sweep.js";
 import { rulesOf } from "./time-in-force.js";
 import { CURRENCIES, type CancelReason, type Order, type RejectReason } from "./types.js";
 

@@ -3,16 +3,15 @@
 import type pg from "pg";
 import type { ActorId } from "../../actors/actor.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
-import type { MarketDelta, OrderDelta } from "../../actors/market/deltas.js";
-import { negate, subtract } from "../../actors/units.js";
+import type { MarketDelta } from "../../actors/market/deltas.js";
+import { negate } from "../../actors/units.js";
 import { unreachable } from "../../actors/unreachable.js";
 import type { AnyDelta, Entry } from "../../stream/log/ports.js";
 import { projectorCursors } from "../schema/wallets.js";
-import { DefinitionRows } from "./definitions.js";
+import { MarketRows } from "./markets.js";
 import { OrderRows } from "./orders.js";
 import { placeOf, projectDelta, type Origin } from "./origin.js";
 import { insertInto, writeRows } from "./rows.js";
-import { TradingRows } from "./trading.js";
 import { marketOf, WalletRows } from "./wallets.js";
 
 const ADVANCE_CURSORS = insertInto(projectorCursors, "replace");
@@ -25,8 +24,7 @@ export class ProjectionGap extends Error {
 export class ProjectionBatch {
   readonly #projected: ReadonlyMap<ActorId, number>;
   readonly #cursors = new Map<ActorId, number>();
-  readonly #definitions = new DefinitionRows();
-  readonly #trading = new TradingRows();
+  readonly #markets = new MarketRows();
   readonly #orders = new OrderRows();
   readonly #wallets = new WalletRows();
 
@@ -42,7 +40,7 @@ export class ProjectionBatch {
 
   /** Markets whose definition, status or grade this batch changes. */
   get changedMarkets(): readonly string[] {
-    return this.#definitions.marketIds;
+    return this.#markets.changed;
   }
 
   /** Adds an entry; skips one at or below the cursor. Throws `ProjectionGap` and `UnprojectableDelta`. */
@@ -66,60 +64,9 @@ export class ProjectionBatch {
   #takeDelta(delta: AnyDelta, origin: Origin): void {
     const { actor } = origin;
     const id = actor.slice(actor.indexOf(":") + 1);
-    if (actor.startsWith("market:")) this.#takeMarket(id, delta as MarketDelta, origin);
+    if (actor.startsWith("market:")) this.#markets.take(id, delta as MarketDelta, origin);
     else if (actor.startsWith("ledger:")) this.#takeLedger(Number(id), delta as LedgerDelta, origin);
     else throw new Error("its actor is of an unknown kind");
-  }
-
-  #takeMarket(marketId: string, delta: MarketDelta, origin: Origin): void {
-    switch (delta.type) {
-      case "created":
-      case "configured":
-      case "lifecycle":
-      case "graded":
-      case "remediating":
-        this.#definitions.add(marketId, delta, origin);
-        return;
-      case "trade":
-        this.#trading.trade(marketId, delta, origin);
-        return;
-      case "match":
-        this.#trading.match(marketId, delta, origin);
-        return;
-      case "order":
-        this.#takeOrder(marketId, delta);
-        return;
-      case "payout":
-        this.#trading.escrow(marketId, delta.currency, negate(delta.amount));
-        return;
-      case "reversal":
-        this.#trading.escrow(marketId, delta.currency, delta.amount);
-        return;
-      case "book":
-      case "bbo":
-      case "position":
-      case "locked":
-        return;
-      default:
-        unreachable(delta);
-    }
-  }
-
-  /** Adds a fill to the escrow of the market. The order itself is projected from its ledger's deltas. */
-  #takeOrder(marketId: string, delta: OrderDelta): void {
-    switch (delta.kind) {
-      case "fill":
-        this.#trading.escrow(marketId, delta.currency, subtract(delta.cost, delta.payout));
-        return;
-      case "hold":
-      case "open":
-      case "reduce":
-      case "cancel":
-      case "reject":
-        return;
-      default:
-        unreachable(delta);
-    }
   }
 
   #takeLedger(shard: number, delta: LedgerDelta, origin: Origin): void {
@@ -142,7 +89,7 @@ export class ProjectionBatch {
       case "entry": {
         this.#wallets.entry(delta, shard, origin);
         const marketId = marketOf(delta.counterparty);
-        if (marketId !== undefined) this.#trading.book(marketId, delta.currency, negate(delta.amount));
+        if (marketId !== undefined) this.#markets.book(marketId, delta.currency, negate(delta.amount));
         return;
       }
       case "transfer":
@@ -163,10 +110,9 @@ export class ProjectionBatch {
   async write(client: pg.Client): Promise<void> {
     await client.query("begin");
     try {
-      await this.#definitions.write(client);
+      await this.#markets.write(client);
       await this.#orders.write(client);
       await this.#wallets.write(client);
-      await this.#trading.write(client);
       const cursors = [...this.#cursors].map(([actor, seq]) => ({ actor, seq }));
       await writeRows(client, ADVANCE_CURSORS, cursors);
       await client.query("commit");

@@ -29,6 +29,7 @@ import {
   SettlementStarted,
 } from "./schemas/operator.js";
 import { previewPayouts } from "./settlement-preview.js";
+import { sameGrade } from "../../actors/market/grade.js";
 
 export interface SettlementParts extends Pick<AdminMarketParts, "db" | "exchange" | "freshness" | "changes"> {
   /** How many operators a settlement takes: 1, or 2. */
@@ -65,14 +66,6 @@ function gradeOf(market: MarketRecord, body: (typeof GradeBody)["_output"]): Gra
   if (!prices.every((price) => price !== undefined) || named.size !== prices.length)
     throw new Refused("INVALID_PRICES", "prices must name every outcome of the market and nothing else");
   return { kind: "FMV", prices };
-}
-
-/** Whether two grades say the same; their fields come in one order. */
-function sameGrade(one: Grade, other: Grade): boolean {
-  return one.kind === "FMV" && other.kind === "FMV"
-    ? one.prices.join() === other.prices.join()
-    : one.kind === other.kind &&
-        (one.kind !== "WINNER" || other.kind !== "WINNER" || one.outcome === other.outcome);
 }
 
 export function settlementRoutes(parts: SettlementParts) {

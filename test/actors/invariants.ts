@@ -4,7 +4,7 @@ import type { ActorId, Batch } from "../../actors/actor.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
 import type { LedgerState, Wallet } from "../../actors/ledger/state.js";
 import type { MarketDelta } from "../../actors/market/deltas.js";
-import type { RestingOrder } from "../../actors/market/ladder.js";
+import type { RestingOrder } from "../../actors/market/book/ladder.js";
 import type { MarketState } from "../../actors/market/state.js";
 import { CURRENCIES, type Currency } from "../../actors/market/types.js";
 import { feeFor, mostFees } from "./naive/arithmetic.js";

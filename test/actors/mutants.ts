@@ -13,7 +13,7 @@ import { ledger } from "../../actors/ledger/ledger.js";
 import type { LedgerState } from "../../actors/ledger/state.js";
 import type { MarketCommand } from "../../actors/market/commands.js";
 import type { MarketDelta } from "../../actors/market/deltas.js";
-import { Ladder, type RestingOrder } from "../../actors/market/ladder.js";
+import { Ladder, type RestingOrder } from "../../actors/market/book/ladder.js";
 import { market } from "../../actors/market/market.js";
 import type { MarketState } from "../../actors/market/state.js";
 import type { Order } from "../../actors/market/types.js";

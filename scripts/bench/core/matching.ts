@@ -7,8 +7,8 @@
 import { OrderBook as HftBook } from "hft-limit-order-book";
 import { OrderBook as NodejsBook, Side } from "nodejs-order-book";
 import { market } from "../../../actors/market/market.js";
-import { RestingOrders } from "../../../actors/market/resting.js";
-import { sweep } from "../../../actors/market/sweep.js";
+import { RestingOrders } from "../../../actors/market/book/resting.js";
+import { sweep } from "../../../actors/market/book/sweep.js";
 import type { Order } from "../../../actors/market/types.js";
 import { contracts } from "../../../actors/units.js";
 import { commandOf, GRID, openMarket, orderOf } from "./actor.js";

@@ -1,8 +1,8 @@
 /** The orders that rest in a market, and all that matching does to them. */
 
-import { assert, type Contracts } from "../units.js";
+import { assert, type Contracts } from "../../units.js";
 import { Ladder, type RestingOrder } from "./ladder.js";
-import type { Currency, Order } from "./types.js";
+import type { Currency, Order } from "../types.js";
 
 export class RestingOrders {
   /** The books: one ladder an outcome in each currency. */

@@ -6,9 +6,9 @@
  * outcomes that is the best bid of the other side; with more, one resting order of every other outcome.
  */
 
-import { assert, contracts, type Contracts, CONTRACT_TICKS, NONE, ticks, type Ticks } from "../units.js";
+import { assert, contracts, type Contracts, CONTRACT_TICKS, NONE, ticks, type Ticks } from "../../units.js";
 import type { Ladder, RestingOrder } from "./ladder.js";
-import type { Order } from "./types.js";
+import type { Order } from "../types.js";
 
 /** A resting order in a match and what it pays per contract: its own price, or less when the match improves it. */
 export interface Leg {

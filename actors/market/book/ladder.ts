@@ -1,7 +1,7 @@
 /** One outcome's resting bids: price levels, best last, and within a level the orders in time order. */
 
-import { contracts, type Contracts, NONE, type Ticks } from "../units.js";
-import type { Order } from "./types.js";
+import { contracts, type Contracts, NONE, type Ticks } from "../../units.js";
+import type { Order } from "../types.js";
 
 /** An order in the book. `arrival` numbers the market's orders in the order they came to rest. */
 export interface RestingOrder {
