@@ -37,8 +37,9 @@ function problemOf(issue: Issue): string {
 }
 
 function amountOf(origin: string, bound: string, amount: number | bigint): string {
-  if (origin === "array") return `have ${bound} ${amount} items`;
-  return origin === "string" ? `have ${bound} ${amount} characters` : `be ${bound} ${amount}`;
+  const plural = Number(amount) === 1 ? "" : "s";
+  if (origin === "array") return `have ${bound} ${amount} item${plural}`;
+  return origin === "string" ? `have ${bound} ${amount} character${plural}` : `be ${bound} ${amount}`;
 }
 
 /** Returns the message for an issue: the name of the field or parameter, and the remedy. */
