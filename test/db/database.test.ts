@@ -27,7 +27,7 @@ describe("database", () => {
       (error: unknown) => error,
     );
 
-  it("calls a server unavailable that is not there, hangs up or takes too long", async () => {
+  it("recognizes as unavailable a server that is absent, closes connections or is too slow", async () => {
     expect(isUnavailable(await failureOf(db.execute(sql`select pg_sleep(2)`))), "a slow query").to.equal(
       true,
     );
@@ -38,13 +38,15 @@ describe("database", () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as AddressInfo;
     const elsewhere = connect(`postgres://nobody@127.0.0.1:${port}/none`);
-    expect(isUnavailable(await failureOf(elsewhere.execute(sql`select 1`))), "hangs up").to.equal(true);
+    expect(isUnavailable(await failureOf(elsewhere.execute(sql`select 1`))), "closes connections").to.equal(
+      true,
+    );
     await new Promise((resolve) => server.close(resolve));
-    expect(isUnavailable(await failureOf(elsewhere.execute(sql`select 1`))), "nobody there").to.equal(true);
+    expect(isUnavailable(await failureOf(elsewhere.execute(sql`select 1`))), "absent").to.equal(true);
     await disconnect(elsewhere);
   });
 
-  it("does not call a mistake of ours unavailable", async () => {
+  it("does not take an error in a query for an unavailable server", async () => {
     expect(isUnavailable(await failureOf(db.execute(sql`select nonsense`)))).to.equal(false);
     const twice = await failureOf(db.insert(sports).values({ name: "FOOTBALL" }));
     expect(isUnavailable(twice)).to.equal(false);
@@ -52,7 +54,7 @@ describe("database", () => {
     expect(isUnavailable(new Error("something else"))).to.equal(false);
   });
 
-  it("refuses to read money that a number cannot hold", async () => {
+  it("refuses to read money beyond the safe integers", async () => {
     await db.execute(sql`
       insert into balances (wallet, currency, total, reserved, updated_ts)
       values (gen_random_uuid(), 'CASH', 9007199254740993, 0, 0)`);

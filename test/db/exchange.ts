@@ -1,4 +1,4 @@
-/** The real actors, joined in memory, and their journals as entries: what a projector is fed in these tests. */
+/** The real actors, connected in memory, and their deltas as log entries, which tests project. */
 
 import { randomUUID } from "node:crypto";
 import {
@@ -32,10 +32,10 @@ const GRID: readonly Ticks[] = [
   ...Array.from({ length: 50 }, (_, i) => 950 + i),
 ].map(ticks);
 
-/** An actor with all that it has said. */
-class Seat<State, Command, Delta, Reply> {
+/** An actor with its state and all batches that it has emitted. */
+class LocalActor<State, Command, Delta, Reply> {
   readonly state: State;
-  readonly journal: Batch<Delta>[] = [];
+  readonly emitted: Batch<Delta>[] = [];
 
   constructor(
     readonly id: ActorId,
@@ -44,53 +44,53 @@ class Seat<State, Command, Delta, Reply> {
     this.state = actor.create(id);
   }
 
-  tell(command: Command, now: number): { reply: Reply | undefined; outgoing: readonly Outgoing[] } {
+  apply(command: Command, now: number): { reply: Reply | undefined; outgoing: readonly Outgoing[] } {
     const { deltas, reply } = this.actor.decide(this.state, command, now);
     const batch = JSON.parse(JSON.stringify({ ts: now, deltas })) as Batch<Delta>;
-    this.journal.push(batch);
+    this.emitted.push(batch);
     return { reply, outgoing: this.actor.route(this.id, batch) };
   }
 }
 
-/** Markets and ledgers whose messages wait to be delivered, first in first out between any two. */
-class Joined {
+/** Markets and ledgers. Their messages wait for delivery, in order between any two of them. */
+class Network {
   now = 1_700_000_000_000;
-  readonly markets = new Map<string, Seat<MarketState, MarketCommand, MarketDelta, MarketReply>>();
-  readonly ledgers = new Map<number, Seat<LedgerState, LedgerCommand, LedgerDelta, LedgerReply>>();
-  readonly travelling: (Outgoing & { readonly from: ActorId })[] = [];
+  readonly markets = new Map<string, LocalActor<MarketState, MarketCommand, MarketDelta, MarketReply>>();
+  readonly ledgers = new Map<number, LocalActor<LedgerState, LedgerCommand, LedgerDelta, LedgerReply>>();
+  readonly undelivered: (Outgoing & { readonly from: ActorId })[] = [];
 
-  marketSeat(marketId: string) {
-    const found = this.markets.get(marketId) ?? new Seat(marketActor(marketId), market);
+  marketOf(marketId: string) {
+    const found = this.markets.get(marketId) ?? new LocalActor(marketActor(marketId), market);
     this.markets.set(marketId, found);
     return found;
   }
 
-  ledgerSeat(shard: number) {
-    const found = this.ledgers.get(shard) ?? new Seat(ledgerActor(shard), ledger);
+  ledgerOf(shard: number) {
+    const found = this.ledgers.get(shard) ?? new LocalActor(ledgerActor(shard), ledger);
     this.ledgers.set(shard, found);
     return found;
   }
 
   market(marketId: string, command: MarketCommand): MarketReply | undefined {
-    const seat = this.marketSeat(marketId);
-    const { reply, outgoing } = seat.tell(command, this.now);
-    this.travelling.push(...outgoing.map((message) => ({ ...message, from: seat.id })));
+    const actor = this.marketOf(marketId);
+    const { reply, outgoing } = actor.apply(command, this.now);
+    this.undelivered.push(...outgoing.map((message) => ({ ...message, from: actor.id })));
     return reply;
   }
 
   ledger(shard: number, command: LedgerCommand): LedgerReply | undefined {
-    const seat = this.ledgerSeat(shard);
-    const { reply, outgoing } = seat.tell(command, this.now);
-    this.travelling.push(...outgoing.map((message) => ({ ...message, from: seat.id })));
+    const actor = this.ledgerOf(shard);
+    const { reply, outgoing } = actor.apply(command, this.now);
+    this.undelivered.push(...outgoing.map((message) => ({ ...message, from: actor.id })));
     return reply;
   }
 
-  /** Delivers the oldest message between some pair of actors, the pair chosen by `choice`. */
+  /** Delivers the oldest message between one pair of actors, which `choice` selects. */
   deliver(choice: number): void {
-    const pairs = [...new Set(this.travelling.map(({ from, to }) => `${from} ${to}`))];
+    const pairs = [...new Set(this.undelivered.map(({ from, to }) => `${from} ${to}`))];
     const pair = pairs[choice % pairs.length];
-    const index = this.travelling.findIndex(({ from, to }) => `${from} ${to}` === pair);
-    const [message] = index === -1 ? [] : this.travelling.splice(index, 1);
+    const index = this.undelivered.findIndex(({ from, to }) => `${from} ${to}` === pair);
+    const [message] = index === -1 ? [] : this.undelivered.splice(index, 1);
     if (message === undefined) return;
     const [kind, id = ""] = message.to.split(":");
     if (kind === "market") this.market(id, message.command as MarketCommand);
@@ -98,13 +98,13 @@ class Joined {
   }
 
   deliverAll(): void {
-    while (this.travelling.length > 0) this.deliver(0);
+    while (this.undelivered.length > 0) this.deliver(0);
   }
 
-  /** What undelivered messages bring to wallets, less what they take. */
+  /** Sums what undelivered messages pay to wallets, less what they take from wallets. */
   inFlight(currency: Currency): number {
     let sum = 0;
-    for (const { command } of this.travelling) {
+    for (const { command } of this.undelivered) {
       const { kind, deltas } = command as { kind: string; deltas: readonly EffectDelta[] };
       if (kind !== "effects") continue;
       for (const delta of deltas) {
@@ -133,7 +133,7 @@ export interface PlaceOptions {
 }
 
 export class SmallExchange {
-  readonly joined = new Joined();
+  readonly network = new Network();
   readonly markets: MarketIds[] = [];
   readonly #logs = new Map<ActorId, Entry[]>();
   readonly #newId: () => string;
@@ -171,8 +171,8 @@ export class SmallExchange {
   }
 
   command(marketId: string, command: MarketCommand): MarketReply | undefined {
-    this.joined.now += 1;
-    return this.joined.market(marketId, command);
+    this.network.now += 1;
+    return this.network.market(marketId, command);
   }
 
   lifecycle(market: MarketIds, ...actions: LifecycleAction[]): void {
@@ -192,8 +192,8 @@ export class SmallExchange {
     amount: number,
     options: { kind?: OperatorTransactionKind; currency?: Currency } = {},
   ): LedgerReply | undefined {
-    this.joined.now += 1;
-    return this.joined.ledger(ledgerShardOf(trader), {
+    this.network.now += 1;
+    return this.network.ledger(ledgerShardOf(trader), {
       kind: "transact",
       transactionId: this.#newId(),
       transaction: options.kind ?? "DEPOSIT",
@@ -206,9 +206,9 @@ export class SmallExchange {
   }
 
   fund(trader: string, wallet: string, amount: number, clientTransferId?: string): string {
-    this.joined.now += 1;
+    this.network.now += 1;
     const transferId = this.#newId();
-    this.joined.ledger(ledgerShardOf(trader), {
+    this.network.ledger(ledgerShardOf(trader), {
       kind: "transfer",
       transferId,
       direction: "fund",
@@ -228,9 +228,9 @@ export class SmallExchange {
     qty: number,
     options: PlaceOptions = {},
   ): string {
-    this.joined.now += 1;
+    this.network.now += 1;
     const orderId = this.#newId();
-    this.joined.ledger(ledgerShardOf(trader), {
+    this.network.ledger(ledgerShardOf(trader), {
       kind: "place",
       wallet: options.wallet ?? trader,
       trader,
@@ -253,13 +253,13 @@ export class SmallExchange {
   }
 
   cancelAll(trader: string): void {
-    this.joined.now += 1;
-    this.joined.ledger(ledgerShardOf(trader), { kind: "cancelAll", wallet: trader, filter: {} });
+    this.network.now += 1;
+    this.network.ledger(ledgerShardOf(trader), { kind: "cancelAll", wallet: trader, filter: {} });
   }
 
   amend(trader: string, orderId: string, qty: number): void {
-    this.joined.now += 1;
-    this.joined.ledger(ledgerShardOf(trader), {
+    this.network.now += 1;
+    this.network.ledger(ledgerShardOf(trader), {
       kind: "amend",
       wallet: trader,
       orderId,
@@ -267,10 +267,10 @@ export class SmallExchange {
     });
   }
 
-  /** Replaces an order by one at another price. */
+  /** Replaces an order by an order at another price. */
   reprice(trader: string, market: MarketIds, orderId: string, price: number): void {
-    this.joined.now += 1;
-    this.joined.ledger(ledgerShardOf(trader), {
+    this.network.now += 1;
+    this.network.ledger(ledgerShardOf(trader), {
       kind: "amend",
       wallet: trader,
       orderId,
@@ -280,27 +280,27 @@ export class SmallExchange {
   }
 
   deliverAll(): void {
-    this.joined.deliverAll();
+    this.network.deliverAll();
   }
 
-  /** Everything said so far, actor by actor; what is new is put `batchesPerEntry` commands to an entry. */
+  /** Returns the entries of each actor so far. New batches go into entries of `batchesPerEntry` batches each. */
   entries(batchesPerEntry = 1): Entry[] {
-    for (const [marketId, seat] of this.joined.markets) {
-      this.#write(marketActor(marketId), seat.journal, batchesPerEntry);
+    for (const [marketId, { emitted }] of this.network.markets) {
+      this.#write(marketActor(marketId), emitted, batchesPerEntry);
     }
-    for (const [shard, seat] of this.joined.ledgers) {
-      this.#write(ledgerActor(shard), seat.journal, batchesPerEntry);
+    for (const [shard, { emitted }] of this.network.ledgers) {
+      this.#write(ledgerActor(shard), emitted, batchesPerEntry);
     }
     return [...this.#logs.values()].flat();
   }
 
-  #write(actor: ActorId, journal: readonly Batch<AnyDelta>[], batchesPerEntry: number): void {
+  #write(actor: ActorId, emitted: readonly Batch<AnyDelta>[], batchesPerEntry: number): void {
     const log = this.#logs.get(actor) ?? [];
     this.#logs.set(actor, log);
     const written = log.reduce((sum, { batches }) => sum + batches.length, 0);
-    const said = journal.filter(({ deltas }) => deltas.length > 0).slice(written);
-    for (let start = 0; start < said.length; start += batchesPerEntry) {
-      log.push(entry(actor, log.length + 1, said.slice(start, start + batchesPerEntry)));
+    const fresh = emitted.filter(({ deltas }) => deltas.length > 0).slice(written);
+    for (let start = 0; start < fresh.length; start += batchesPerEntry) {
+      log.push(entry(actor, log.length + 1, fresh.slice(start, start + batchesPerEntry)));
     }
   }
 }
@@ -313,7 +313,7 @@ export function entry(actor: ActorId, seq: number, batches: Entry["batches"]): E
   return { actor, seq, batches, cursor: "0-0", sources: {}, answers: [] };
 }
 
-/** Numbers from 0 up to `below`, the same for the same seed. */
+/** Returns a function that returns pseudo-random integers from 0 up to but not including `below`. */
 export function dice(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {
@@ -322,13 +322,13 @@ export function dice(seed: number): (below: number) => number {
   };
 }
 
-/** Ids that are the same for the same dice. */
+/** Returns a function that derives ids from the dice, so that the same seed gives the same ids. */
 export function idsOf(roll: (below: number) => number): () => string {
   const digits = (count: number) => Array.from({ length: count }, () => roll(16).toString(16)).join("");
   return () => `${digits(8)}-${digits(4)}-4${digits(3)}-8${digits(3)}-${digits(12)}`;
 }
 
-/** Mixes the entries of different actors, keeping each actor's in order. */
+/** Mixes the entries of different actors at random, and keeps those of each actor in order. */
 export function interleave(entries: readonly Entry[], roll: (below: number) => number): Entry[] {
   const byActor = new Map<ActorId, Entry[]>();
   for (const entry of entries) byActor.set(entry.actor, [...(byActor.get(entry.actor) ?? []), entry]);

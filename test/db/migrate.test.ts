@@ -20,7 +20,7 @@ describe("migrate", () => {
     await database.drop();
   });
 
-  it("brings an empty database to the schema once, however many processes start", async () => {
+  it("applies each migration once when several processes start together", async () => {
     await Promise.all([migrate(database.url), migrate(database.url), migrate(database.url)]);
     await migrate(database.url);
     const applied = await db.execute(sql`select count(*)::int as n from drizzle.__drizzle_migrations`);

@@ -1,4 +1,4 @@
-/** Feeding and reading the read model in tests. */
+/** Writes and reads the read model in tests. */
 
 import { sql } from "drizzle-orm";
 import type { ActorId } from "../../actors/actor.js";
@@ -25,7 +25,7 @@ const PROJECTED = [
   "wallets",
 ];
 
-/** Writes entries as the projector does, `perBatch` of them to a transaction; gives the cursors afterwards. */
+/** Writes entries as the projector does, `perBatch` in each transaction, and returns the new cursors. */
 export async function project(
   databaseUrl: string,
   entries: readonly Entry[],
@@ -44,7 +44,7 @@ export async function project(
   }
 }
 
-/** Every row of every projected table, in an order of its own. */
+/** Returns every row of every projected table as text, sorted. */
 export async function dump(db: Database): Promise<Record<string, string[]>> {
   const tables: Record<string, string[]> = {};
   for (const table of PROJECTED) {

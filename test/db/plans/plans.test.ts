@@ -19,9 +19,9 @@ import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
 import { fillTables, ITS_MARKET, MARKET, WALLET } from "./rows.js";
 
 const LIMIT = 50;
-/** How far in the second page that is looked at lies. */
+/** Position in the list of the second page that is examined. */
 const DEEP = 10_000;
-/** Rows that may be read for each that is answered: joined ones, and some that a filter leaves out. */
+/** Limit of rows read for each row of a page: rows of joined tables, and rows that a filter removes. */
 const READ_PER_ROW = 10;
 
 type List = (db: Database, page: PageRequest) => Promise<Page<unknown>>;
@@ -73,7 +73,7 @@ function nodesOf(plan: Plan): Plan[] {
   return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 }
 
-/** Rows that the leaves of a plan read, whether they were of use or not. */
+/** Counts the rows that the leaves of a plan read, including rows that a filter removes. */
 function rowsRead(plan: Plan): number {
   return nodesOf(plan)
     .filter(({ Plans }) => Plans === undefined)
@@ -83,7 +83,7 @@ function rowsRead(plan: Plan): number {
     }, 0);
 }
 
-describe("the plans of lists over long tables", function () {
+describe("query plans of lists over long tables", function () {
   this.timeout(120_000);
   let database: FreshDatabase;
   let db: Database;
@@ -97,32 +97,32 @@ describe("the plans of lists over long tables", function () {
       config: { text: string },
       values: unknown[],
     ) => unknown;
-    const listening = (config: { text: string }, values: unknown[]): unknown => {
+    const recording = (config: { text: string }, values: unknown[]): unknown => {
       statements.push({ text: config.text, values });
       return query(config, values);
     };
-    Object.assign(db.$client, { query: listening });
+    Object.assign(db.$client, { query: recording });
   });
   after(async () => {
     await disconnect(db);
     await database.drop();
   });
 
-  /** The plan of the statement that reads the page itself, as it runs. */
+  /** Runs a list, and returns the plan of the statement that reads its page. */
   async function planOf(list: List, page: PageRequest): Promise<{ plan: Plan; next: string | undefined }> {
     statements.length = 0;
     const { next } = await list(db, page);
     const [first] = statements;
-    if (first === undefined) throw new Error("the list asked nothing");
+    if (first === undefined) throw new Error("the list ran no statement");
     const { rows } = (await db.$client.query({ text: `explain (analyze, format json) ${first.text}` }, [
       ...first.values,
     ])) as unknown as { rows: readonly { "QUERY PLAN": readonly { Plan: Plan }[] }[] };
     const plan = rows[0]?.["QUERY PLAN"][0]?.Plan;
-    if (plan === undefined) throw new Error("there is no plan");
+    if (plan === undefined) throw new Error("Postgres returned no plan");
     return { plan, next };
   }
 
-  function shown(plan: Plan): string {
+  function formatPlan(plan: Plan): string {
     return nodesOf(plan)
       .map(
         (node) =>
@@ -137,9 +137,9 @@ describe("the plans of lists over long tables", function () {
       for (const after of [undefined, next]) {
         const { plan } = await planOf(list, { limit: LIMIT, after });
         const kinds = nodesOf(plan).map((node) => node["Node Type"]);
-        expect(kinds, shown(plan)).to.not.include("Seq Scan");
-        if (rowsRead(plan) > LIMIT + 1) expect(kinds, shown(plan)).to.not.include("Sort");
-        expect(rowsRead(plan), shown(plan)).to.be.at.most(READ_PER_ROW * (LIMIT + 1));
+        expect(kinds, formatPlan(plan)).to.not.include("Seq Scan");
+        if (rowsRead(plan) > LIMIT + 1) expect(kinds, formatPlan(plan)).to.not.include("Sort");
+        expect(rowsRead(plan), formatPlan(plan)).to.be.at.most(READ_PER_ROW * (LIMIT + 1));
         if (next === undefined) break;
       }
     });

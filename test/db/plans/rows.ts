@@ -1,24 +1,24 @@
-/** Tables with a long history, filled by the server itself in seconds: what lists meet after years. */
+/** Fills the tables with a long history, in seconds, by statements that generate rows in the server. */
 
 import { createHash } from "node:crypto";
 import pg from "pg";
 
 export const ROWS = 100_000;
-/** A wallet and a market with half of the history. */
+/** The wallet and the market of half of the rows. */
 export const WALLET = "00000000-0000-4000-8000-000000000001";
 export const MARKET = "00000000-0000-4000-8000-000000000002";
 const START = 1_700_000_000_000;
 
-/** A market that the wallet has traded in a little. */
+/** A market with a few trades of the wallet. */
 export const ITS_MARKET = createHash("md5").update("market12").digest("hex");
 
-/** A uuid that follows from a kind and the row. */
+/** Derives a UUID from a kind and the row. */
 const id = (kind: string, row = "i"): string => `md5('${kind}' || ${row})::uuid`;
 const busy = (one: string, others: string): string =>
   `case when i % 2 = 0 then '${one}'::uuid else ${id(others, "(i % 997)")} end`;
 const ts = `${START} + i * 1000`;
 
-/** Most events are over, and every one has two markets. */
+/** Statements that fill the tables. Most events are over, and each has two markets. */
 const FILLS: readonly string[] = [
   `insert into traders select ${id("trader")}, 'u' || i || '@example.com', 'x', 'trader', 'NONE', 'ACTIVE', null,
      ${ts}, ${ts} from generate_series(1, ${ROWS}) i`,
@@ -71,12 +71,12 @@ const FILLS: readonly string[] = [
      case when i % 200 = 0 then 'PENDING' else 'APPROVED' end, ${ts} from generate_series(1, ${ROWS / 4}) i`,
 ];
 
-/** Fills every table that a list reads, and has the planner look at them. */
+/** Fills every table that a list reads, and updates the statistics of the planner. */
 export async function fillTables(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
-    // The rows name each other as the foreign keys want it; checking half a million of them takes longer.
+    // The role `replica` skips the check of foreign keys, which takes long for half a million rows.
     await client.query("set session_replication_role = replica");
     for (const statement of FILLS) await client.query(statement);
     await client.query("vacuum analyze");

@@ -15,7 +15,7 @@ import { project } from "../read-model.js";
 
 const PAGE = { limit: 1_000 };
 
-describe("projection of a random life", () => {
+describe("projection of random commands", () => {
   let database: FreshDatabase;
   let db: Database;
   let exchange: SmallExchange;
@@ -31,7 +31,7 @@ describe("projection of a random life", () => {
   });
 
   for (const seed of [1, 2, 3, 4]) {
-    it(`agrees with the actors at every moment of a random life (seed ${seed})`, async () => {
+    it(`agrees with the actors after every round (seed ${seed})`, async () => {
       const roll = dice(seed);
       const newId = idsOf(roll);
       exchange = new SmallExchange(newId);
@@ -47,19 +47,19 @@ describe("projection of a random life", () => {
       }
       const placed: { trader: string; market: MarketIds; orderId: string }[] = [];
       for (let round = 0; round < 6; round += 1) {
-        for (let step = 0; step < 40; step += 1) live(roll, traders, markets, placed);
-        // Messages that are still on their way are in flight in the report.
+        for (let step = 0; step < 40; step += 1) command(roll, traders, markets, placed);
+        // The report counts undelivered messages as in flight.
         await project(database.url, interleave(exchange.entries(2), roll), 1 + roll(20));
-        await agrees(traders, markets);
+        await expectAgreement(traders, markets);
       }
       exchange.deliverAll();
       await project(database.url, exchange.entries(2));
-      await agrees(traders, markets);
+      await expectAgreement(traders, markets);
       expect((await money(db)).CASH.inFlight).to.equal(0);
     });
   }
 
-  function live(
+  function command(
     roll: (below: number) => number,
     traders: readonly string[],
     markets: readonly MarketIds[],
@@ -68,8 +68,8 @@ describe("projection of a random life", () => {
     const trader = traders[roll(traders.length)] ?? randomUUID();
     const market = markets[roll(markets.length)];
     if (market === undefined) return;
-    const what = roll(20);
-    if (what < 12) {
+    const choice = roll(20);
+    if (choice < 12) {
       const outcome = roll(market.outcomeIds.length);
       const price = (1 + roll(189)) * 5 + 50;
       const tif = (["GTC", "GTC", "IOC", "PO", "FOK"] as const)[roll(5)] ?? "GTC";
@@ -80,31 +80,31 @@ describe("projection of a random life", () => {
         market,
         orderId: exchange.place(trader, market, outcome, snapped, 1 + roll(300), { tif, currency }),
       });
-    } else if (what < 14) {
+    } else if (choice < 14) {
       const order = placed[roll(placed.length)];
       if (order === undefined) return;
-      if (what === 12) exchange.amend(order.trader, order.orderId, 1 + roll(5));
+      if (choice === 12) exchange.amend(order.trader, order.orderId, 1 + roll(5));
       else exchange.reprice(order.trader, order.market, order.orderId, 55 + 5 * roll(179));
-    } else if (what === 14) exchange.cancelAll(trader);
-    else if (what === 15) exchange.transact(trader, 1 + roll(1_000), { kind: "WITHDRAWAL" });
-    else if (what === 16) exchange.lifecycle(market, roll(2) === 0 ? "golive" : "unlive");
-    else if (what === 17) exchange.lifecycle(market, roll(3) === 0 ? "close" : "open");
-    else if (what === 18 && roll(3) === 0) {
+    } else if (choice === 14) exchange.cancelAll(trader);
+    else if (choice === 15) exchange.transact(trader, 1 + roll(1_000), { kind: "WITHDRAWAL" });
+    else if (choice === 16) exchange.lifecycle(market, roll(2) === 0 ? "golive" : "unlive");
+    else if (choice === 17) exchange.lifecycle(market, roll(3) === 0 ? "close" : "open");
+    else if (choice === 18 && roll(3) === 0) {
       const outcome = roll(market.outcomeIds.length);
       exchange.grade(market, { kind: "WINNER", outcome });
-    } else if (what === 19) {
+    } else if (choice === 19) {
       exchange.settle(market, 2);
       if (roll(4) === 0) exchange.command(market.marketId, { kind: "remediate", reason: "a test" });
     }
     for (let n = roll(5); n > 0; n -= 1)
-      if (exchange.joined.travelling.length > 0) exchange.joined.deliver(roll(9));
+      if (exchange.network.undelivered.length > 0) exchange.network.deliver(roll(9));
   }
 
-  async function agrees(traders: readonly string[], markets: readonly MarketIds[]): Promise<void> {
+  async function expectAgreement(traders: readonly string[], markets: readonly MarketIds[]): Promise<void> {
     const balances = await findBalances(db, traders);
     for (const trader of traders) {
-      const seat = exchange.joined.ledgerSeat(ledgerShardOf(trader));
-      const wallet = walletSnapshot(seat.state, trader);
+      const ledger = exchange.network.ledgerOf(ledgerShardOf(trader));
+      const wallet = walletSnapshot(ledger.state, trader);
       expect(balances.get(trader)).to.deep.equal(wallet.balances);
       const open = (await listOrders(db, { wallet: trader, statuses: ["PENDING", "OPEN"] }, PAGE)).items;
       const short = (orders: readonly { orderId: string; status: string; qty: number }[]) =>
@@ -126,16 +126,14 @@ describe("projection of a random life", () => {
       "select market_id, status, paused, live from markets",
     );
     for (const { marketId } of markets) {
-      const { status, paused, live: inPlay } = exchange.joined.marketSeat(marketId).state;
+      const { status, paused, live: inPlay } = exchange.network.marketOf(marketId).state;
       expect(rows).to.deep.include({ market_id: marketId, status, paused, live: inPlay });
     }
     const report = await money(db);
     for (const currency of CURRENCIES) {
-      const states = markets.map(
-        ({ marketId }) => exchange.joined.marketSeat(marketId).state.books[currency],
-      );
+      const states = markets.map(({ marketId }) => exchange.network.marketOf(marketId).state.books[currency]);
       const escrow = states.reduce((sum, book) => sum + book.escrow, 0);
-      const inFlight = exchange.joined.inFlight(currency);
+      const inFlight = exchange.network.inFlight(currency);
       expect(report[currency]).to.include({ escrow, inFlight, difference: 0 });
     }
   }

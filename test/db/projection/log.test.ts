@@ -102,7 +102,7 @@ describe("projector on the real log", () => {
     return orderId;
   }
 
-  it("shows what was acknowledged, before and after a restart, and lets the log trim", async () => {
+  it("shows acknowledged orders before and after a restart, and reports its progress to the log", async () => {
     const [ann, bob, marketId] = [randomUUID(), randomUUID(), randomUUID()];
     await exchange.market(marketId, {
       kind: "create",
@@ -130,7 +130,7 @@ describe("projector on the real log", () => {
 
     const endMs = Date.now() + 8_000;
     while ((await findOrder(db, ann, resting))?.status !== "FILLED") {
-      expect(Date.now(), "the fill shows").to.be.lessThan(endMs);
+      expect(Date.now(), "the fill is in the tables").to.be.lessThan(endMs);
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     for (const actor of [ledgerOf(ann), ledgerOf(bob), marketActor(marketId)]) {
@@ -143,7 +143,7 @@ describe("projector on the real log", () => {
     for (;;) {
       const [head] = await log.heads(partitionOf(actor), [actor]);
       if (head?.projected === head?.seq) break;
-      expect(Date.now(), "the log is told").to.be.lessThan(endMs);
+      expect(Date.now(), "the progress is reported").to.be.lessThan(endMs);
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   });

@@ -51,7 +51,7 @@ describe("projection", () => {
     });
   }
 
-  /** Ann bids YES at 0.600, Bob takes with NO at 0.450: Ann pays 0.600, Bob 0.400. */
+  /** Trades YES: Ann bids 0.600, Bob takes with NO at 0.450, so that Ann pays 0.600 and Bob 0.400. */
   function trade(market: MarketIds): { maker: string; taker: string } {
     exchange.transact(ann, 10_000_000);
     exchange.transact(bob, 10_000_000);
@@ -62,7 +62,7 @@ describe("projection", () => {
     return { maker, taker };
   }
 
-  it("keeps an order's whole life in one row", async () => {
+  it("keeps the whole life of an order in one row", async () => {
     const market = exchange.createMarket();
     exchange.transact(ann, 10_000_000);
     const orderId = exchange.place(ann, market, 0, 600, 10, { clientId: '{"odd", id\\}' });
@@ -99,7 +99,7 @@ describe("projection", () => {
     expect(await findOrder(db, bob, orderId), "another wallet's order").to.equal(undefined);
   });
 
-  it("tells FILLED from OPEN, and a reject with its reason", async () => {
+  it("shows filled, open and rejected orders, and the reason of a reject", async () => {
     const market = exchange.createMarket();
     const { maker, taker } = trade(market);
     const rejected = exchange.place(bob, market, 1, 100, 1, { tif: "IOC" });
@@ -145,7 +145,7 @@ describe("projection", () => {
     expect(prints.items).to.have.length(1);
     expect(prints.items[0]).to.include({ outcome: 0, price: 600, qty: 4, matchId: annFill?.matchId });
 
-    // The fee of 4 at 0.400: 0.06 x 0.4 x 0.6 x 4 cents is 57.6 millicents, half up 58; half of it is the maker's.
+    // The fee for 4 contracts at 0.400 is 0.06 x 0.4 x 0.6 x 4 cents = 57.6 millicents, rounded to 58; the maker gets half.
     const bobs = (await listTransactions(db, { wallet: bob }, PAGE)).items;
     expect(bobs.map(({ kind, amount }) => [kind, amount])).to.deep.equal([
       ["FEE", -58],
@@ -174,7 +174,7 @@ describe("projection", () => {
     });
   });
 
-  it("settles and un-settles a market with its outcomes", async () => {
+  it("settles a market and its outcomes, and takes the settlement back", async () => {
     const market = exchange.createMarket();
     await eventOf(market);
     trade(market);
@@ -192,7 +192,7 @@ describe("projection", () => {
     await project(database.url, exchange.entries());
     const settled = await findMarket(db, market.marketId);
     expect(settled?.outcomes.map(({ status }) => status)).to.deep.equal(["LOSS", "WIN"]);
-    expect(settled).to.include({ status: "SETTLED", settledTs: exchange.joined.now });
+    expect(settled).to.include({ status: "SETTLED", settledTs: exchange.network.now });
     expect(await unsettledMarkets(db)).to.deep.equal([]);
     expect((await money(db)).CASH).to.include({ escrow: 0, inFlight: 0, difference: 0 });
     expect(await listPositions(db, { wallet: bob }, { limit: 10, offset: 0 })).to.deep.equal([]);
@@ -220,7 +220,7 @@ describe("projection", () => {
     expect(fair?.outcomes.map(({ status }) => status)).to.deep.equal(["1.000", "0.000"]);
   });
 
-  it("shows a market's configuration and the fee schedules it has had", async () => {
+  it("shows the configuration of a market and its earlier fee schedules", async () => {
     const market = exchange.createMarket({ open: false });
     await eventOf(market);
     exchange.lifecycle(market, "golive", "open", "pause");
@@ -240,7 +240,7 @@ describe("projection", () => {
     expect(rows).to.deep.equal([{ fee_charged: "ALWAYS" }, { fee_charged: "WHEN_LIVE" }]);
   });
 
-  it("lists transfers by either id, applied or rejected", async () => {
+  it("finds applied and rejected transfers by either id", async () => {
     const wallet = randomUUID();
     exchange.transact(ann, 500);
     const applied = exchange.fund(ann, wallet, 400, "first");
@@ -254,15 +254,15 @@ describe("projection", () => {
     expect(kinds).to.deep.equal(["TRANSFER_IN"]);
   });
 
-  it("counts what a market took and the ledgers do not show yet as in flight", async () => {
+  it("counts as in flight the money that a market took and no ledger entry shows yet", async () => {
     const market = exchange.createMarket();
     exchange.transact(ann, 10_000_000);
     exchange.transact(bob, 10_000_000);
     exchange.place(ann, market, 0, 600, 10);
     exchange.deliverAll();
     exchange.place(bob, market, 1, 400, 10);
-    exchange.joined.deliver(0);
-    expect(exchange.joined.inFlight("CASH")).to.equal(-10_000);
+    exchange.network.deliver(0);
+    expect(exchange.network.inFlight("CASH")).to.equal(-10_000);
     await project(database.url, exchange.entries());
     expect((await money(db)).CASH).to.include({ escrow: 10_000, inFlight: -10_000, difference: 0 });
     expect(await marketsInFlight(db)).to.deep.equal([
@@ -270,7 +270,7 @@ describe("projection", () => {
     ]);
   });
 
-  it("signs every kind of operator transaction as the report needs it", async () => {
+  it("counts each kind of operator transaction as a deposit, a withdrawal or an adjustment", async () => {
     exchange.transact(ann, 1_000);
     exchange.transact(ann, 100, { kind: "CREDIT" });
     exchange.transact(ann, 10, { kind: "FORWARDING" });

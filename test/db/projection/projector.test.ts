@@ -121,7 +121,7 @@ describe("projector", () => {
   }
 
   /** Makes every kind of actor emit deltas, and appends them to the log. */
-  function aDay(): void {
+  function appendActivity(): void {
     const [ann, bob] = [randomUUID(), randomUUID()];
     const market = exchange.createMarket();
     exchange.transact(ann, 1_000_000);
@@ -161,10 +161,10 @@ describe("projector", () => {
   }
 
   it("writes old and new entries, invalidates caches of markets, and reports its progress to the log", async () => {
-    aDay();
+    appendActivity();
     startProjector();
     await caughtUp();
-    aDay();
+    appendActivity();
     await caughtUp();
     await expectOnce();
     expect(new Set(changes)).to.deep.equal(new Set(exchange.markets.map(({ marketId }) => marketId)));
@@ -175,13 +175,13 @@ describe("projector", () => {
     const first = startProjector();
     await until(() => first.active);
     const second = startProjector();
-    aDay();
+    appendActivity();
     await caughtUp();
     expect([first.active, second.active]).to.deep.equal([true, false]);
 
     await first.stop();
     await until(() => second.active);
-    aDay();
+    appendActivity();
     await caughtUp();
     await expectOnce();
   });
@@ -189,7 +189,7 @@ describe("projector", () => {
   it("continues after Postgres ends its connection many times, and repeats nothing", async () => {
     startProjector();
     for (let round = 0; round < 8; round += 1) {
-      aDay();
+      appendActivity();
       await db.execute(sql`
         select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and application_name = 'exchange projector'`);
@@ -202,7 +202,7 @@ describe("projector", () => {
     startProjector();
     startProjector();
     for (let round = 0; round < 12; round += 1) {
-      aDay();
+      appendActivity();
       await db.execute(sql`
         select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and application_name = 'exchange projector' and random() < 0.5`);
@@ -213,7 +213,7 @@ describe("projector", () => {
   });
 
   it("loses its connection when it hangs, and cannot write any more", async () => {
-    aDay();
+    appendActivity();
     const hanging = await ProjectionSession.open(database.url, 150);
     expect(await hanging.tryLock()).to.equal(true);
     const batch = new ProjectionBatch(await hanging.cursors());
@@ -231,12 +231,12 @@ describe("projector", () => {
   it("stops at a gap in a log", async () => {
     journal.gapAt = "market:gone";
     startProjector();
-    aDay();
+    appendActivity();
     expect(await firstFailure()).to.be.instanceOf(ProjectionGap);
   });
 
   it("stops at a log that ends before its cursor", async () => {
-    aDay();
+    appendActivity();
     await project(database.url, exchange.entries());
     journal = new MemoryJournal();
     startProjector();
@@ -261,9 +261,9 @@ describe("projector", () => {
     });
   }
 
-  /** Projects a day, then appends an entry of a newer build to the log of a market. Returns the entry before it. */
+  /** Projects some activity, then appends an entry of a newer build to the log of a market. Returns the entry before it. */
   async function appendUnknown(...emitted: object[]): Promise<{ actor: ActorId; seq: number }> {
-    aDay();
+    appendActivity();
     startProjector();
     await caughtUp();
     const last = exchange.entries().findLast(({ actor }) => actor.startsWith("market:"));

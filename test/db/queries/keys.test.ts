@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { connect, disconnect, type Database } from "../../db/database.js";
-import { migrate } from "../../db/migrate.js";
+import { connect, disconnect, type Database } from "../../../db/database.js";
+import { migrate } from "../../../db/migrate.js";
 import {
   findKey,
   hasLiveKey,
@@ -11,16 +11,16 @@ import {
   revokeKey,
   touchKeys,
   type NewKey,
-} from "../../db/queries/accounts/keys.js";
+} from "../../../db/queries/accounts/keys.js";
 import {
   findSubaccountByKey,
   listSubaccounts,
   openSubaccount,
   relabelSubaccount,
   type Subaccount,
-} from "../../db/queries/accounts/subaccounts.js";
-import { createTrader, findTraderByEmail, setTraderState } from "../../db/queries/accounts/traders.js";
-import { freshDatabase, type FreshDatabase } from "../support/servers.js";
+} from "../../../db/queries/accounts/subaccounts.js";
+import { createTrader, findTraderByEmail, setTraderState } from "../../../db/queries/accounts/traders.js";
+import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
 
 const NOW = 1_700_000_000_000;
 
@@ -76,7 +76,7 @@ describe("keys and subaccounts", () => {
     return { subaccount, trading };
   }
 
-  it("keeps one live management key per trader, also when many are minted at once", async () => {
+  it("keeps one live management key per trader when several are created at once", async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => mintKey(db, key("management"))));
     expect(answers.filter(({ ok }) => ok)).to.have.length(1);
     expect(answers).to.deep.include({ ok: false, refusal: "MANAGEMENT_KEY_EXISTS" });
@@ -86,7 +86,7 @@ describe("keys and subaccounts", () => {
     expect(await mintKey(db, key("management"))).to.deep.equal({ ok: true });
   });
 
-  it("keeps one live trading key per subaccount and any number of subaccounts apart", async () => {
+  it("keeps one live trading key in each subaccount", async () => {
     const { subaccount, trading } = await open("first");
     await open("second");
     const again = key("trading", { subaccountId: subaccount.subaccountId });
@@ -97,7 +97,7 @@ describe("keys and subaccounts", () => {
     expect(await mintKey(db, again)).to.deep.equal({ ok: true });
   });
 
-  it("refuses a public key that is live anywhere, and takes it again once it is revoked or expired", async () => {
+  it("refuses a public key that is live anywhere, and accepts it again after it has expired", async () => {
     const first = key("management::read", { expiresTs: NOW + 1_000 });
     await mintKey(db, first);
     const other = await newTrader();
@@ -108,14 +108,14 @@ describe("keys and subaccounts", () => {
     expect((await findKey(db, first.keyId))?.key.revokedTs).to.equal(NOW + 1_000);
   });
 
-  it("caps read keys", async () => {
+  it("limits the number of read keys", async () => {
     for (let n = 0; n < MAX_LIVE_READ_KEYS; n += 1) await mintKey(db, key("management::read"));
     expect(await mintKey(db, key("management::read"))).to.deep.equal({ ok: false, refusal: "TOO_MANY_KEYS" });
     expect(await liveKeys(db, traderId, NOW)).to.have.length(MAX_LIVE_READ_KEYS);
     expect(await mintKey(db, key("management"))).to.deep.equal({ ok: true });
   });
 
-  it("opens five subaccounts at most, also at once, and none without its key", async () => {
+  it("opens at most five subaccounts when several are opened at once, each with its key", async () => {
     const opening = Array.from({ length: 7 }, (_, n) => {
       const subaccount = { subaccountId: randomUUID(), traderId, label: `${n}`, createdTs: NOW + n };
       return openSubaccount(db, subaccount, key("trading", { subaccountId: subaccount.subaccountId }));
@@ -127,7 +127,7 @@ describe("keys and subaccounts", () => {
     expect(await liveKeys(db, traderId, NOW)).to.have.length(5);
   });
 
-  it("does not open a subaccount whose key is live already", async () => {
+  it("does not open a subaccount whose key is already live", async () => {
     const { trading } = await open("first");
     const subaccount = { subaccountId: randomUUID(), traderId, label: "second", createdTs: NOW };
     const copy = { ...trading, keyId: randomUUID(), subaccountId: subaccount.subaccountId };
@@ -135,7 +135,7 @@ describe("keys and subaccounts", () => {
     expect(await listSubaccounts(db, traderId, NOW)).to.have.length(1);
   });
 
-  it("names a subaccount by its oldest live key, and reaches it by any", async () => {
+  it("names a subaccount by its oldest live key, and finds it by any key", async () => {
     const { subaccount, trading } = await open("first");
     const { subaccountId } = subaccount;
     const reading = key("trading::read", { subaccountId, createdTs: NOW + 1 });
@@ -159,7 +159,7 @@ describe("keys and subaccounts", () => {
     expect((await findKey(db, reading.keyId))?.label).to.equal("renamed");
   });
 
-  it("finds a key with what decides about its use, and notes when it was used", async () => {
+  it("finds a key with the state of its trader, and records the time of its last use", async () => {
     const management = key("management");
     await mintKey(db, management);
     await setTraderState(db, traderId, { state: "LOCKED", reason: "a test", nowTs: NOW + 1 });
@@ -172,7 +172,7 @@ describe("keys and subaccounts", () => {
     expect(await findKey(db, randomUUID())).to.equal(undefined);
   });
 
-  it("has one trader per e-mail address, however it is written", async () => {
+  it("allows one trader per e-mail address, ignoring case and spaces", async () => {
     const email = "Some.One@Example.org";
     const fields = { email, passwordHash: "hash", role: "operator", nowTs: NOW } as const;
     expect(await createTrader(db, { ...fields, traderId: randomUUID() })).to.include({ kyc: "NONE" });

@@ -1,0 +1,137 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { ticks } from "../../../actors/units.js";
+import { type Database, connect, disconnect } from "../../../db/database.js";
+import { migrate } from "../../../db/migrate.js";
+import {
+  finishEventAction,
+  listEvents,
+  listEventsByOffset,
+  marketIdsOfEvents,
+  settleFinalEvents,
+  stepEvent,
+  unfinishedEventActions,
+} from "../../../db/queries/catalog/events.js";
+import { allMarkets, findOutcome, listMarkets, settledMarkets } from "../../../db/queries/catalog/markets.js";
+import { currentTicks, publishTicks } from "../../../db/queries/catalog/ticks.js";
+import { type FreshDatabase, freshDatabase } from "../../support/servers.js";
+import { SmallExchange } from "../exchange.js";
+import { project } from "../read-model.js";
+import { readAll } from "../read-all.js";
+import { newEvent } from "./events.js";
+
+const NOW = 1_700_000_000_000;
+
+describe("queries of the catalog", () => {
+  let database: FreshDatabase;
+  let db: Database;
+  let exchange: SmallExchange;
+
+  beforeEach(async () => {
+    database = await freshDatabase(migrate);
+    db = connect(database.url);
+    exchange = new SmallExchange();
+  });
+
+  afterEach(async () => {
+    await disconnect(db);
+    await database.drop();
+  });
+
+  it("lists events by start with filters, teams and markets", async () => {
+    const late = await newEvent(db, 300);
+    const early = await newEvent(db, 100, { league: "NBA" });
+    const hidden = await newEvent(db, 200, { visible: false });
+    const ids = (items: readonly { eventId: string }[]) => items.map(({ eventId }) => eventId);
+    expect(ids((await listEvents(db, {}, { limit: 10 })).items)).to.deep.equal([early, hidden, late]);
+    expect(ids((await listEvents(db, { visible: true }, { limit: 10 })).items)).to.deep.equal([early, late]);
+    expect(ids((await listEvents(db, { leagues: ["NBA"] }, { limit: 10 })).items)).to.deep.equal([early]);
+    expect(
+      ids((await listEvents(db, { startsAfter: 100, startsBefore: 300 }, { limit: 10 })).items),
+    ).to.deep.equal([hidden]);
+    expect(ids((await listEvents(db, { statuses: ["FINAL"] }, { limit: 10 })).items)).to.deep.equal([]);
+    expect(ids(await listEventsByOffset(db, {}, { limit: 2, offset: 1 }))).to.deep.equal([hidden, late]);
+    expect(ids(await readAll((after) => listEvents(db, {}, { limit: 1, after })))).to.deep.equal([
+      early,
+      hidden,
+      late,
+    ]);
+    const [first] = (await listEvents(db, { leagues: ["NFL"] }, { limit: 1 })).items;
+    expect(first?.game?.homeTeam).to.include({ name: "A", symbol: "AAA" });
+
+    const market = exchange.createMarket({ eventId: late });
+    await project(database.url, exchange.entries());
+    expect((await marketIdsOfEvents(db, [late, early])).get(late)).to.deep.equal([market.marketId]);
+    expect((await marketIdsOfEvents(db, [late, early])).get(early)).to.deep.equal([]);
+  });
+
+  it("lists markets by the start of their events, and settled markets newest first", async () => {
+    const [late, early] = [await newEvent(db, 300), await newEvent(db, 100, { league: "NBA" })];
+    const markets = [late, early, late].map((eventId) => exchange.createMarket({ eventId }));
+    const ids = (items: readonly { marketId: string }[]) => items.map(({ marketId }) => marketId);
+    for (const market of markets) {
+      exchange.grade(market, { kind: "WINNER", outcome: 0 });
+      if (market !== markets[1]) exchange.settle(market);
+    }
+    await project(database.url, exchange.entries());
+    const all = await readAll((after) => listMarkets(db, {}, { limit: 1, after }));
+    expect(ids(all)[0]).to.equal(markets[1]?.marketId);
+    expect(ids(all).sort()).to.deep.equal(ids(markets).sort());
+    expect(ids(await allMarkets(db, { leagues: ["NBA"] }))).to.deep.equal([markets[1]?.marketId]);
+    expect(ids(await allMarkets(db, { statuses: ["SETTLED"], eventId: late })).sort()).to.deep.equal(
+      [markets[0]?.marketId, markets[2]?.marketId].sort(),
+    );
+    const settled = await readAll((after) => settledMarkets(db, { limit: 1, after }));
+    expect(ids(settled)).to.deep.equal([markets[2]?.marketId, markets[0]?.marketId]);
+    expect(await findOutcome(db, markets[1]?.outcomeIds[1] ?? "")).to.deep.equal({
+      marketId: markets[1]?.marketId,
+      outcome: 1,
+    });
+  });
+
+  it("takes no step of an event while the action of the last step is unfinished", async () => {
+    const eventId = await newEvent(db, 1);
+    const step = (action: "close" | "finalise", nowTs: number) =>
+      db.transaction((tx) =>
+        stepEvent(tx, {
+          eventId,
+          action,
+          from: action === "close" ? ["OPEN_PREGAME"] : ["CLOSED_PREGAME"],
+          to: action === "close" ? "CLOSED_PREGAME" : "FINAL",
+          nowTs,
+        }),
+      );
+    const answers = await Promise.all([step("close", NOW), step("close", NOW), step("close", NOW)]);
+    const taken = answers.filter((answer) => answer.ok);
+    expect(taken).to.have.length(1);
+    const actionId = taken[0]?.ok === true ? taken[0].pending.actionId : 0;
+    expect(await step("finalise", NOW)).to.deep.include({ ok: false, refusal: "ACTION_PENDING" });
+    expect(await unfinishedEventActions(db, NOW)).to.deep.equal([]);
+    expect((await unfinishedEventActions(db, NOW + 1)).map((action) => action.actionId)).to.deep.equal([
+      actionId,
+    ]);
+    await finishEventAction(db, actionId, NOW + 2);
+    expect(await step("close", NOW)).to.deep.include({ ok: false, refusal: "INVALID_TRANSITION" });
+
+    const market = exchange.createMarket({ eventId });
+    await project(database.url, exchange.entries());
+    const last = await step("finalise", NOW + 3);
+    expect(
+      await settleFinalEvents(db, { nowTs: NOW + 4 }),
+      "its markets have not finished the action",
+    ).to.deep.equal([]);
+    if (last.ok) await finishEventAction(db, last.pending.actionId, NOW + 5);
+    expect(await settleFinalEvents(db, { nowTs: NOW + 6 }), "a market is not settled").to.deep.equal([]);
+    exchange.grade(market, { kind: "WINNER", outcome: 0 });
+    exchange.settle(market);
+    await project(database.url, exchange.entries());
+    expect(await settleFinalEvents(db, { eventId: randomUUID(), nowTs: NOW + 7 })).to.deep.equal([]);
+    expect(await settleFinalEvents(db, { eventId, nowTs: NOW + 7 })).to.deep.equal([eventId]);
+    expect(await settleFinalEvents(db, { nowTs: NOW + 8 })).to.deep.equal([]);
+  });
+
+  it("replaces the tick table in force", async () => {
+    await publishTicks(db, { prices: [ticks(250), ticks(750)], publishedBy: randomUUID(), nowTs: NOW });
+    expect(await currentTicks(db)).to.deep.equal({ version: 2, prices: [250, 750], publishedTs: NOW });
+  });
+});

@@ -1,0 +1,69 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { type Database, connect, disconnect } from "../../../db/database.js";
+import { migrate } from "../../../db/migrate.js";
+import { listAudit, recordAudit } from "../../../db/queries/operator/audit.js";
+import {
+  approveSettlement,
+  findSettlement,
+  requestSettlement,
+} from "../../../db/queries/operator/settlements.js";
+import { type FreshDatabase, freshDatabase } from "../../support/servers.js";
+import { readAll } from "../read-all.js";
+
+const NOW = 1_700_000_000_000;
+
+describe("queries of operators", () => {
+  let database: FreshDatabase;
+  let db: Database;
+
+  beforeEach(async () => {
+    database = await freshDatabase(migrate);
+    db = connect(database.url);
+  });
+
+  afterEach(async () => {
+    await disconnect(db);
+    await database.drop();
+  });
+
+  it("lets only a second operator approve a settlement", async () => {
+    const [marketId, first, second] = [randomUUID(), randomUUID(), randomUUID()];
+    const grade = { kind: "WINNER", outcome: 1 } as const;
+    const request = {
+      settlementId: randomUUID(),
+      marketId,
+      grade,
+      operatorId: first,
+      approved: false,
+      nowTs: NOW,
+    };
+    expect(await requestSettlement(db, request)).to.include({ status: "PENDING_APPROVAL" });
+    expect(await requestSettlement(db, { ...request, settlementId: randomUUID() })).to.equal(undefined);
+    expect(await approveSettlement(db, { marketId, operatorId: first, nowTs: NOW })).to.equal(undefined);
+    expect(await approveSettlement(db, { marketId, operatorId: second, nowTs: NOW + 1 })).to.deep.include({
+      status: "APPROVED",
+      approvedBy: second,
+      grade,
+    });
+    expect(await approveSettlement(db, { marketId, operatorId: second, nowTs: NOW })).to.equal(undefined);
+    expect((await findSettlement(db, marketId))?.settlementId).to.equal(request.settlementId);
+  });
+
+  it("records audits, and lists them newest first", async () => {
+    const operatorId = randomUUID();
+    for (const subject of ["a", "b", "a"]) {
+      await recordAudit(db, {
+        ts: NOW,
+        operatorId,
+        action: "change",
+        subject,
+        before: { x: 1 },
+        after: { x: 2 },
+      });
+    }
+    const audits = await readAll((after) => listAudit(db, {}, { limit: 1, after }));
+    expect(audits.map(({ subject }) => subject)).to.deep.equal(["a", "b", "a"]);
+    expect((await listAudit(db, { subject: "a" }, { limit: 9 })).items).to.have.length(2);
+  });
+});

@@ -1,0 +1,82 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { type Database, connect, disconnect } from "../../../db/database.js";
+import { migrate } from "../../../db/migrate.js";
+import { findOrderByClientId, listOrders } from "../../../db/queries/trading/orders.js";
+import { listCandles, listTrades } from "../../../db/queries/trading/trades.js";
+import { type FreshDatabase, freshDatabase } from "../../support/servers.js";
+import { SmallExchange } from "../exchange.js";
+import { project } from "../read-model.js";
+import { readAll } from "../read-all.js";
+
+const NOW = 1_700_000_000_000;
+
+describe("queries of trading", () => {
+  let database: FreshDatabase;
+  let db: Database;
+  let exchange: SmallExchange;
+
+  beforeEach(async () => {
+    database = await freshDatabase(migrate);
+    db = connect(database.url);
+    exchange = new SmallExchange();
+  });
+
+  afterEach(async () => {
+    await disconnect(db);
+    await database.drop();
+  });
+
+  it("filters orders by status, market, outcome and event", async () => {
+    const wallet = randomUUID();
+    const [one, two] = [exchange.createMarket(), exchange.createMarket()];
+    exchange.transact(wallet, 10_000_000);
+    const first = exchange.place(wallet, one, 0, 100, 1, { clientId: "c" });
+    const second = exchange.place(wallet, one, 1, 100, 1);
+    const third = exchange.place(wallet, two, 1, 100, 1);
+    exchange.deliverAll();
+    exchange.lifecycle(two, "close");
+    exchange.deliverAll();
+    await project(database.url, exchange.entries());
+    const ids = async (filter: Omit<Parameters<typeof listOrders>[1], "wallet">) =>
+      (await listOrders(db, { wallet, ...filter }, { limit: 10 })).items.map(({ orderId }) => orderId);
+    expect(await ids({})).to.deep.equal([third, second, first]);
+    expect(await ids({ statuses: ["OPEN"] })).to.deep.equal([second, first]);
+    expect(await ids({ marketId: two.marketId })).to.deep.equal([third]);
+    expect(await ids({ outcome: { marketId: one.marketId, outcome: 0 } })).to.deep.equal([first]);
+    expect(await ids({ eventId: one.eventId })).to.deep.equal([second, first]);
+    expect(await ids({ currency: "COIN" })).to.deep.equal([]);
+    expect((await findOrderByClientId(db, wallet, "c"))?.orderId).to.equal(first);
+  });
+
+  it("builds candles from prints", async () => {
+    const [ann, bob] = [randomUUID(), randomUUID()];
+    const market = exchange.createMarket();
+    exchange.transact(ann, 10_000_000);
+    exchange.transact(bob, 10_000_000);
+    const print = (ts: number, price: number, qty: number): void => {
+      exchange.network.now = ts;
+      exchange.place(ann, market, 0, price, qty);
+      exchange.deliverAll();
+      exchange.place(bob, market, 1, 1_000 - price, qty);
+      exchange.deliverAll();
+    };
+    const minute = 60_000;
+    const start = NOW - (NOW % minute) + minute;
+    print(start + 1, 500, 2);
+    print(start + 5_000, 600, 1);
+    print(start + 50_000, 400, 4);
+    print(start + 3 * minute, 450, 1);
+    await project(database.url, exchange.entries());
+    const of = { marketId: market.marketId, currency: "CASH", outcome: 0, intervalMs: minute } as const;
+    expect(await listCandles(db, { ...of, fromTs: start, toTs: start + 4 * minute })).to.deep.equal([
+      { ts: start, open: 500, high: 600, low: 400, close: 400, volume: 7 },
+      { ts: start + 3 * minute, open: 450, high: 450, low: 450, close: 450, volume: 1 },
+    ]);
+    expect(await listCandles(db, { ...of, fromTs: start + minute, toTs: start + 3 * minute })).to.deep.equal(
+      [],
+    );
+    const read = await readAll((after) => listTrades(db, of, { limit: 1, after }));
+    expect(read.map(({ price }) => price)).to.deep.equal([450, 400, 600, 500]);
+  });
+});
