@@ -1,30 +1,32 @@
-/** Everything between a new e-mail address and a funded subaccount that can trade, by the public routes. */
+/** Opens accounts over the public routes, from an e-mail address to a funded subaccount that can trade. */
 
 import { ApiError, type Connection } from "./connection.js";
 import { RestClient } from "./rest.js";
 import { type OperatorClient, Session, type Credentials } from "./session.js";
 import { generateKey, Signer, type KeyAlgorithm, type SigningKey } from "./signer.js";
 
-/** A trader with one subaccount and both of its keys. Whoever holds this can trade its money. */
+/** A trader with one subaccount and their keys. It is secret: it can trade and move all money of the trader. */
 export interface Account extends Credentials {
   readonly traderId: string;
   readonly managementKey: SigningKey;
   readonly tradingKey: SigningKey;
 }
 
+/** Details of an account to open. */
 export interface NewAccount extends Credentials {
-  /** Of the subaccount. */
+  /** Label of the subaccount. */
   readonly label: string;
-  /** What the operator deposits and the subaccount receives, in dollars with at most five decimals. */
+  /** Amount that is deposited and moved to the subaccount, in dollars with at most five decimals. */
   readonly amount: string;
+  /** Algorithm of both keys (default Ed25519). */
   readonly algorithm?: KeyAlgorithm;
-  /** ISO 3166-2, where the trader's device checks in. */
+  /** Region in which the device of the trader checks in, in ISO 3166-2, such as `US-NY`. */
   readonly region: string;
 }
 
 /**
- * Registers a trader, has the operator verify and fund them, makes a management key, and opens a subaccount with its
- * trading key and all of the money. Throws `ApiError` for whatever the exchange refuses.
+ * Registers a trader, verifies and funds them as the operator, creates a management key, and opens a subaccount with a
+ * trading key and all of the money. Throws `ApiError` for any refusal.
  */
 export async function openAccount(
   connection: Connection,
@@ -60,7 +62,7 @@ export async function openAccount(
   };
 }
 
-/** Moves money from the trader's own wallet to a subaccount. Throws when the exchange rejects the transfer. */
+/** Moves money from the trader's own wallet to a subaccount. Throws an `Error` when the transfer ends `Rejected`. */
 export async function fund(
   manager: RestClient,
   keyId: string,
@@ -69,11 +71,13 @@ export async function fund(
 ): Promise<void> {
   const transfer = await manager.transfer(keyId, "fund", amount, clientTransferId);
   if (transfer.status === "Rejected") {
-    throw new Error(`the transfer of ${amount} was rejected: ${transfer.actualBalance ?? "less"} is there`);
+    throw new Error(
+      `the transfer of ${amount} was rejected: the wallet holds ${transfer.actualBalance ?? "less"}`,
+    );
   }
 }
 
-/** The trader's id; an account that a lost answer had made already is taken up. */
+/** Registers the trader and returns the id. Uses the existing account when the address is already registered. */
 async function registered(session: Session): Promise<string> {
   try {
     return (await session.register()).traderId;

@@ -1,6 +1,7 @@
-/** A market's book as a client folds it: bids per outcome, order by order (contract section 6). */
+/** Order book of one market, folded order by order from the stream (contract section 6.8). */
 
 import { crc32 } from "node:zlib";
+import { unreachable } from "../../actors/unreachable.js";
 import type { BookAnswer, BookDelta, BookOrder } from "./wire.js";
 
 interface RestingOrder {
@@ -9,16 +10,17 @@ interface RestingOrder {
   readonly qty: number;
 }
 
+/** Resting bids of one market by outcome. Prices are decimal strings with three decimals, quantities are contracts. */
 export class OrderBook {
-  /** The seq of the last batch that is in here. */
+  /** Seq of the last folded batch. */
   seq = 0;
-  /** In queue order, which is the order of a map. */
+  /** Orders by id; the map keeps their queue order. */
   readonly #orders = new Map<string, RestingOrder>();
-  /** In market order, once a snapshot has told it. */
+  /** Outcomes in market order; unknown until the first snapshot. */
   #outcomes: readonly string[] | undefined;
   readonly #levels = new Map<string, Map<string, number>>();
 
-  /** Starts anew from a snapshot. */
+  /** Replaces the book with a snapshot. */
   replace(snapshot: BookAnswer): void {
     this.#orders.clear();
     this.#levels.clear();
@@ -29,7 +31,7 @@ export class OrderBook {
     }
   }
 
-  /** Applies one batch. The caller has checked that `seq` is the next one. */
+  /** Folds one batch. The caller must have checked that `seq` is the next one. */
   apply(seq: number, deltas: readonly BookDelta[]): void {
     this.seq = seq;
     for (const delta of deltas) {
@@ -43,16 +45,18 @@ export class OrderBook {
         case "remove":
           this.#change(delta.orderId, 0);
           break;
+        default:
+          unreachable(delta);
       }
     }
   }
 
-  /** Contracts per price of an outcome's bids, in no order. */
+  /** Returns the resting contracts of an outcome by price, in no particular order. */
   levels(outcomeId: string): ReadonlyMap<string, number> {
     return this.#levels.get(outcomeId) ?? new Map<string, number>();
   }
 
-  /** The highest bid of an outcome with all that rests there. */
+  /** Returns the highest bid of an outcome with all contracts at that price; `undefined` when it has no bid. */
   best(outcomeId: string): { readonly price: string; readonly qty: number } | undefined {
     let best: { price: string; qty: number } | undefined;
     for (const [price, qty] of this.levels(outcomeId)) {
@@ -61,32 +65,33 @@ export class OrderBook {
     return best;
   }
 
-  /** The bids of an outcome, best first, then queue order. */
+  /** Returns the bids of an outcome: best price first, then queue order. */
   ladder(outcomeId: string): readonly BookOrder[] {
     const bids: BookOrder[] = [];
     for (const [orderId, order] of this.#orders) {
       if (order.outcomeId === outcomeId) bids.push({ orderId, price: order.price, qty: order.qty });
     }
-    // All prices have three decimals, and the sort keeps the queue.
+    // All prices have three decimals, so text order is price order. The sort is stable and keeps the queue order.
     return bids.sort((a, b) => (a.price < b.price ? 1 : a.price > b.price ? -1 : 0));
   }
 
   /**
-   * What the checksum of a heartbeat should be: CRC-32 of `orderId:price:qty` joined by `|`, outcomes in market order.
-   * `undefined` for a book that began without a snapshot, whose order of outcomes is not known.
+   * Returns the checksum that a heartbeat must carry (contract section 6.11): CRC-32 of `orderId:price:qty` joined by
+   * `|`. Returns `undefined` for a book without a snapshot, because the order of its outcomes is unknown.
    */
   checksum(): number | undefined {
     const orders = this.#outcomes?.flatMap((outcomeId) => this.ladder(outcomeId));
     return orders && crc32(orders.map(({ orderId, price, qty }) => `${orderId}:${price}:${qty}`).join("|"));
   }
 
+  /** Number of resting orders. */
   get size(): number {
     return this.#orders.size;
   }
 
   #add(outcomeId: string, { orderId, price, qty }: BookOrder): void {
     this.#orders.set(orderId, { outcomeId, price, qty });
-    this.#shift(outcomeId, price, qty);
+    this.#addQty(outcomeId, price, qty);
   }
 
   #change(orderId: string, remaining: number): void {
@@ -94,10 +99,10 @@ export class OrderBook {
     if (order === undefined) return;
     if (remaining === 0) this.#orders.delete(orderId);
     else this.#orders.set(orderId, { ...order, qty: remaining });
-    this.#shift(order.outcomeId, order.price, remaining - order.qty);
+    this.#addQty(order.outcomeId, order.price, remaining - order.qty);
   }
 
-  #shift(outcomeId: string, price: string, by: number): void {
+  #addQty(outcomeId: string, price: string, by: number): void {
     let levels = this.#levels.get(outcomeId);
     if (levels === undefined) {
       levels = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** `overround/client`: what programs that trade on an exchange import; how it is made inside may change. */
+/** Public interface of the package `overround/client`. Everything that is not exported here may change. */
 
 export { Connection, ApiError, UnknownOutcome } from "./connection.js";
 export { generateKey, Signer, type KeyAlgorithm, type KeyPair, type SigningKey } from "./signer.js";

@@ -1,20 +1,22 @@
-/** One market as a client folds it from a snapshot and the batches after it (contract section 6). */
+/** One market, folded from a snapshot and the batches after it (contract section 6.7). */
 
 import { OrderBook } from "./book.js";
 import type { Level, MarketBatches, MarketSnapshot } from "./wire.js";
 import { CHANNELS, type Channel } from "../../stream/ws/channels.js";
 
-/** What became of a batch: folded, known already, or not the next one. */
-export type Taken = "folded" | "known" | "gap";
+/** Result of folding a batch: folded, already known, or not the next one. */
+export type FoldResult = "folded" | "known" | "gap";
 
+/** State of one watched market. Fields of channels that are not watched stay empty. */
 export class MarketView {
   readonly book = new OrderBook();
-  /** By outcome, the best bid; `null`: there is none. */
+  /** Best bid by outcome id; `null` when the outcome has no bid. */
   readonly bbo = new Map<string, Level | null>();
+  /** Market status, `undefined` until it is received. */
   status: string | undefined;
   readonly #seqs = new Map<Channel, number>();
 
-  /** `channels` are those of a market that opened while its event was watched: it is known from its first delta on. */
+  /** `channels` start at seq 0: those of a market that appears in a watched event and is known from its first delta. */
   constructor(
     readonly eventId: string,
     channels: Iterable<Channel> = [],
@@ -22,16 +24,17 @@ export class MarketView {
     for (const channel of channels) this.#seqs.set(channel, 0);
   }
 
-  /** The last seq of every channel that is watched. */
+  /** Last seq of every watched channel. */
   get seqs(): Readonly<Partial<Record<Channel, number>>> {
     return Object.fromEntries(this.#seqs);
   }
 
+  /** Returns true when the channel is watched. */
   watches(channel: Channel): boolean {
     return this.#seqs.has(channel);
   }
 
-  /** Begins anew, with the channels that the snapshot has. */
+  /** Replaces the state of the channels that the snapshot has. */
   replace(snapshot: MarketSnapshot): void {
     const { lifecycle, bbo, book } = snapshot;
     for (const channel of CHANNELS) {
@@ -45,8 +48,8 @@ export class MarketView {
     for (const [outcomeId, level] of Object.entries(bbo.bbo)) this.bbo.set(outcomeId, level);
   }
 
-  /** Folds the batch of one channel, if it is the next. */
-  take(channel: Channel, { lifecycle, bbo, book, [channel]: batch }: MarketBatches): Taken {
+  /** Folds the batch of one channel if it is the next one. */
+  fold(channel: Channel, { lifecycle, bbo, book, [channel]: batch }: MarketBatches): FoldResult {
     const last = this.#seqs.get(channel);
     if (batch === undefined || last === undefined || batch.seq <= last) return "known";
     if (batch.seq > last + 1) return "gap";
@@ -59,7 +62,7 @@ export class MarketView {
     return "folded";
   }
 
-  /** Whether a heartbeat knows of batches that are missing here, or of another book at the same seq. */
+  /** Returns true when a heartbeat has a later seq, or another checksum of the book at the same seq. */
   differsFrom(heartbeat: Readonly<Record<string, number>>): boolean {
     for (const [channel, seq] of this.#seqs) if ((heartbeat[channel] ?? 0) > seq) return true;
     const { checksum } = heartbeat;

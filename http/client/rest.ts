@@ -1,4 +1,4 @@
-/** Surface A as a typed client: one signing key, one wallet or one trader behind it (contract section 5). */
+/** Typed client of surface A for one signing key (contract section 5). */
 
 import { z } from "zod";
 import {
@@ -33,16 +33,16 @@ import {
 } from "./wire.js";
 import type { TransferDirection } from "../../actors/ledger/types.js";
 
-/** Query parameters by name; absent values are left out. */
+/** Query parameters by name; `undefined` values are left out. */
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
-/** Which of the wallet's orders; absent fields do not narrow. */
+/** Filter of the orders of a wallet, by ids; an absent field does not narrow it. */
 export type OrderFilter = Readonly<{ event?: string; market?: string; outcome?: string }>;
 
-/** How long requests go on trying through restarts and throttles, unless told otherwise. */
+/** Default time that a request is retried during restarts and throttling, in ms. */
 export const PATIENCE_MS = 60_000;
 
-/** A query as it is sent; the exchange decodes `%XX` only, so nothing may become a `+`. */
+/** Encodes a query. Spaces become `%20`, never `+`, because the exchange decodes only `%XX`. */
 export function encodeQuery(query: Query): string {
   return Object.entries(query)
     .filter(([, value]) => value !== undefined)
@@ -50,47 +50,56 @@ export function encodeQuery(query: Query): string {
     .join("&");
 }
 
-/** Whether every order carries an id that makes its repeat safe. */
-function haveIds(orders: readonly PlaceOrder[]): boolean {
+/** Returns true when every order has a `clientId`, which makes a repeat safe. */
+function haveClientIds(orders: readonly PlaceOrder[]): boolean {
   return orders.every((order) => order.clientId !== undefined);
 }
 
+/**
+ * Surface A with one key: routes of trading need a trading key, routes of accounts a management key. Each call throws
+ * `ApiError` for a refusal, and `UnknownOutcome` when the exchange stayed out of reach for the retry time. Requests are
+ * repeated only in ways that take effect once.
+ */
 export class RestClient {
   readonly #connection: Connection;
   readonly #signer: Signer;
   readonly #patienceMs: number;
 
+  /** `patienceMs` is the time that a request is retried, in ms (default 60,000). */
   constructor(connection: Connection, signer: Signer, patienceMs = PATIENCE_MS) {
     this.#connection = connection;
     this.#signer = signer;
     this.#patienceMs = patienceMs;
   }
 
+  /** Id of the signing key. */
   get keyId(): string {
     return this.#signer.keyId;
   }
 
   /**
-   * Places one order and returns when it is accepted. On a lost connection the same order is asked for again until
-   * the answer is known, and takes effect once. Throws `ApiError` for a refusal; `UnknownOutcome` only when the
-   * exchange stayed out of reach.
+   * Places one order and returns its acceptance (contract section 5.15). After a lost connection the order is sent again
+   * and takes effect once. Throws `ApiError` for a refusal.
    */
   async placeOrder(order: PlaceOrder): Promise<OrderAccepted> {
-    const repeat = haveIds([order]) ? "anew" : "same bytes";
+    const repeat = haveClientIds([order]) ? "anew" : "same bytes";
     return readAnswer(await this.#send("POST", "/v3/orders", repeat, {}, order), OrderAccepted);
   }
 
   /**
-   * Places up to 256 orders. What was refused is in `rejected`, unless `atomic`: then any refusal throws `ApiError`
-   * and nothing is placed.
+   * Places up to 256 orders (contract section 5.15). Returns refused orders in `rejected`. With `atomic` any refusal
+   * throws `ApiError` and nothing is placed.
    */
   async placeOrders(orders: readonly PlaceOrder[], atomic = false): Promise<BatchPlaced> {
-    const repeat = haveIds(orders) ? "anew" : "same bytes";
+    const repeat = haveClientIds(orders) ? "anew" : "same bytes";
     const answer = await this.#send("POST", "/v3/orders/batch", repeat, {}, { orders, atomic });
     return readBatch(answer, atomic);
   }
 
-  /** Cancels up to 256 orders; an order that could not be canceled is told with the reason, never thrown. */
+  /**
+   * Cancels up to 256 orders (contract section 5.16). Returns orders that could not be canceled in `notCanceled` with
+   * their reason, and does not throw for them.
+   */
   async cancelOrders(orderIds: readonly string[]): Promise<CancelAnswer> {
     const answer = await this.#send("DELETE", "/v3/orders/batch", "anew", {}, { orderIds });
     if (answer.status !== 404) return readAnswer(answer, CancelAnswer);
@@ -99,60 +108,68 @@ export class RestClient {
     return parsed.data;
   }
 
-  /** Cancels all of the wallet's orders that the filter names; returns how many cancels were queued. */
+  /** Cancels all orders of the wallet that match the filter. Returns the number of cancels that were queued. */
   async cancelAll(filter: OrderFilter = {}): Promise<number> {
     const answer = await this.#send("DELETE", "/v3/orders", "anew", filter);
     return readAnswer(answer, CancelAllAnswer).canceled;
   }
 
+  /** Returns one own order, in any status. */
   order(orderId: string): Promise<OrderAnswer> {
     return this.#read(`/v3/orders/${orderId}`, OrderAnswer);
   }
 
-  /** The wallet's orders of one status (OPEN unless told), all pages. */
+  /** Returns the orders of the wallet in one status (default OPEN), from all pages. */
   orders(filter: OrderFilter & { readonly status?: string } = {}): Promise<OrderAnswer[]> {
     return this.#readAll("/v3/orders", OrderAnswer, filter);
   }
 
+  /** Returns the fills of the wallet, newest first, from all pages. */
   fills(filter: OrderFilter & { readonly order?: string } = {}): Promise<z.infer<typeof FillAnswer>[]> {
     return this.#readAll("/v3/portfolio/fills", FillAnswer, filter);
   }
 
+  /** Returns the positions of the wallet. */
   positions(filter: OrderFilter = {}): Promise<z.infer<typeof PositionAnswer>[]> {
     return this.#read("/v3/portfolio/positions", z.array(PositionAnswer), filter);
   }
 
+  /** Returns the events of the catalog from all pages; `league` and `status` are comma-separated lists. */
   events(filter: Readonly<{ league?: string; status?: string }> = {}): Promise<EventAnswer[]> {
     return this.#readAll("/v3/catalog/events", EventAnswer, filter);
   }
 
+  /** Returns the markets of the catalog from all pages. */
   markets(filter: Readonly<{ league?: string; event?: string }> = {}): Promise<MarketAnswer[]> {
     return this.#readAll("/v3/catalog/markets", MarketAnswer, filter);
   }
 
+  /** Returns one market of the catalog. */
   market(marketId: string): Promise<MarketAnswer> {
     return this.#read(`/v3/catalog/markets/${marketId}`, MarketAnswer);
   }
 
+  /** Returns the book of a market (default CASH). */
   book(marketId: string, currency?: "COIN"): Promise<BookAnswer> {
     return this.#read(`/v3/catalog/markets/${marketId}/book`, BookAnswer, { currency });
   }
 
-  /** The key's buckets as they are now. */
+  /** Returns the token buckets of the key. */
   limits(): Promise<z.infer<typeof LimitsAnswer>> {
     return this.#read("/v3/limits", LimitsAnswer);
   }
 
-  /** The wallet of the subaccount that `keyId` reaches; by default the one of this client's own key. */
+  /** Returns the balance of the subaccount of `keyId` (default: the key of this client), in dollars. */
   balance(keyId = this.keyId): Promise<BalanceAnswer> {
     return this.#read(`/v3/account/subaccounts/${keyId}/balance`, BalanceAnswer);
   }
 
+  /** Returns the transactions of the subaccount of `keyId`, newest first, from all pages. */
   transactions(keyId = this.keyId): Promise<z.infer<typeof TransactionAnswer>[]> {
     return this.#readAll(`/v3/account/subaccounts/${keyId}/transactions`, TransactionAnswer, {});
   }
 
-  /** Opens a subaccount with its trading key (management keys). */
+  /** Opens a subaccount with its trading key; `publicKey` is SPKI PEM. Needs a management key. */
   async openSubaccount(
     label: string,
     publicKey: string,
@@ -163,7 +180,7 @@ export class RestClient {
     return readAnswer(answer, SubaccountAnswer);
   }
 
-  /** Mints a key of an own subaccount (management keys). */
+  /** Issues a key for the subaccount of `keyId`; `publicKey` is SPKI PEM. Needs a management key. */
   async issueKey(
     keyId: string,
     key: Readonly<{ name: string; publicKey: string; algorithm: string; scope: "trading" | "trading::read" }>,
@@ -173,8 +190,9 @@ export class RestClient {
   }
 
   /**
-   * Moves money between the trader's own wallet and a subaccount (management keys). The `clientTransferId` makes a
-   * repeat safe. Too much is no error but a transfer that reads `Rejected`.
+   * Moves money between the trader's own wallet and a subaccount; `amount` is in dollars with at most five decimals. A
+   * repeat with the same `clientTransferId` takes effect once. A transfer of more than the wallet holds does not throw;
+   * it ends `Rejected`. Needs a management key (contract section 5.13).
    */
   async transfer(
     keyId: string,
@@ -187,6 +205,7 @@ export class RestClient {
     return readAnswer(answer, TransferAnswer);
   }
 
+  /** Returns one transfer of the subaccount of `keyId`. */
   readTransfer(keyId: string, transferId: string): Promise<TransferAnswer> {
     return this.#read(`/v3/account/subaccounts/${keyId}/transfers/${transferId}`, TransferAnswer);
   }
@@ -223,7 +242,7 @@ export class RestClient {
   }
 }
 
-/** What a batch answer says of each order. A refusal of the whole request, such as a bad signature, throws. */
+/** Returns the result of a batch placement. Throws `ApiError` when the whole request was refused. */
 function readBatch(answer: RawAnswer, atomic: boolean): BatchPlaced {
   if (answer.status === 201 || answer.status === 200 || answer.status === 207) {
     return readAnswer(answer, BatchAnswer);

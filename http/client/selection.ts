@@ -1,10 +1,10 @@
-/** What a stream client watches, and how it asks for it again where it left off (contract section 6). */
+/** Selections of a stream client, and the requests that resume them after a reconnect (contract section 6.4). */
 
 import { type MarketView } from "./market-view.js";
 import type { WalletView } from "./wallet-view.js";
 import { CHANNELS, type Channel, type PrivateChannel } from "../../stream/ws/channels.js";
 
-/** What to watch. An event stands for its markets, those that open later too. */
+/** Markets and events to watch, by channels, and private channels. An event includes markets that open later. */
 export interface Selection {
   readonly markets?: Readonly<Record<string, Channel | readonly Channel[]>>;
   readonly events?: Readonly<Record<string, Channel | readonly Channel[]>>;
@@ -13,15 +13,16 @@ export interface Selection {
 
 type Channels = Channel | readonly Channel[];
 
-/** A request may have 64 KiB, and a market takes some 200 bytes of it with all of its seqs. */
+/** Markets in one request: a request has at most 64 KiB, and a market with all its seqs takes about 200 bytes. */
 const MARKETS_PER_REQUEST = 150;
 
-/** Everything that is watched, added to as it is asked for. */
-export class Watched {
+/** All subjects that a client watches. */
+export class WatchedSubjects {
   readonly #markets = new Map<string, Channels>();
   readonly #events = new Map<string, Channels>();
   readonly #private = new Set<PrivateChannel>();
 
+  /** Adds the subjects of a selection. */
   add({ markets = {}, events = {}, private: channels = [] }: Selection): void {
     for (const [id, added] of Object.entries(markets))
       this.#markets.set(id, union(this.#markets.get(id), added));
@@ -38,11 +39,17 @@ export class Watched {
     return [...this.#private];
   }
 
-  /** The channels that a market of an event is watched by; none when neither is. */
+  /** Returns the channels that are watched of a market of an event; none when neither is watched. */
   channelsOf(marketId: string, eventId: string): readonly Channel[] {
-    return [...new Set([...listed(this.#markets.get(marketId)), ...listed(this.#events.get(eventId))])];
+    return [
+      ...new Set([
+        ...withLifecycle(this.#markets.get(marketId)),
+        ...withLifecycle(this.#events.get(eventId)),
+      ]),
+    ];
   }
 
+  /** Returns all subjects as one selection. */
   selection(): Selection {
     return {
       ...(this.#markets.size > 0 && { markets: Object.fromEntries(this.#markets) }),
@@ -52,8 +59,12 @@ export class Watched {
   }
 }
 
-/** A selection in requests of a size that the exchange takes: some markets each, and at most one event. */
-export function pieces({ markets = {}, events = {}, private: channels }: Selection): readonly Selection[] {
+/** Splits a selection into requests that fit the size limit: some markets each, and at most one event. */
+export function splitSelection({
+  markets = {},
+  events = {},
+  private: channels,
+}: Selection): readonly Selection[] {
   const ids = Object.keys(markets);
   const eventIds = Object.keys(events);
   const all: Selection[] = [];
@@ -69,7 +80,7 @@ export function pieces({ markets = {}, events = {}, private: channels }: Selecti
   return all;
 }
 
-/** Where a client left off, of what a piece selects. */
+/** Returns the `since` of a request (contract section 6.10): the last seqs of those of its subjects that are known. */
 export function sinceOf(
   { markets = {}, events = {}, private: channels = [] }: Selection,
   known: ReadonlyMap<string, MarketView>,
@@ -77,7 +88,7 @@ export function sinceOf(
 ): Record<string, unknown> {
   const seqs = [...known]
     .filter(([marketId, { eventId }]) => marketId in markets || eventId in events)
-    // Beyond that the exchange sends snapshots.
+    // Markets beyond the limit get a snapshot.
     .slice(0, 2 * MARKETS_PER_REQUEST)
     .map(([marketId, market]) => [`market:${marketId}`, market.seqs] as const);
   const own = channels.filter((channel) => wallet.seqs[channel] !== undefined);
@@ -91,8 +102,8 @@ function pick(from: Readonly<Record<string, Channels>>, ids: readonly string[]):
   return Object.fromEntries(ids.flatMap((id) => (from[id] === undefined ? [] : [[id, from[id]]])));
 }
 
-/** As a subscription has them: the lifecycle comes with every other channel. */
-function listed(channels: Channels | undefined): readonly Channel[] {
+/** Returns channels with the lifecycle, which every subscription includes. */
+function withLifecycle(channels: Channels | undefined): readonly Channel[] {
   if (channels === undefined) return [];
   return ["lifecycle", ...(typeof channels === "string" ? [channels] : channels)];
 }

@@ -1,4 +1,4 @@
-/** Web sessions of traders and of the operator (contract section 8). */
+/** Typed clients of web sessions and of the operator routes (contract section 8). */
 
 import { z } from "zod";
 import { ApiError, type Connection, readAnswer, type Prepare, type Repeat } from "./connection.js";
@@ -20,19 +20,20 @@ import type { Voids } from "../../actors/market/types.js";
 import type { OperatorAction } from "../../actors/market/commands.js";
 import type { EventAction } from "../../stream/jobs/event-actions.js";
 
+/** Login of a trader or an operator. */
 export interface Credentials {
   readonly email: string;
   readonly password: string;
 }
 
-/** What a request carries besides its path. Without `repeat` it is one that changes nothing when it is repeated. */
+/** Options of a request. `repeat` defaults to `anew`, so a request that must not be repeated must set it. */
 export interface SessionRequest {
   readonly query?: Query;
   readonly body?: unknown;
   readonly repeat?: Repeat;
 }
 
-/** A logged-in session that logs in again by itself when its token has run out. */
+/** A web session. It logs in at the first request, and again when its token has expired. */
 export class Session {
   readonly #connection: Connection;
   readonly #credentials: Credentials;
@@ -43,7 +44,7 @@ export class Session {
     this.#credentials = credentials;
   }
 
-  /** Makes the account. Throws `ApiError` `EMAIL_TAKEN` when there is one. */
+  /** Registers the account. Throws `ApiError` `EMAIL_TAKEN` when the address is registered already. */
   async register(): Promise<{ readonly traderId: string }> {
     return this.#call("POST", "/v3/session/register", RegisterAnswer, {
       body: this.#credentials,
@@ -51,21 +52,23 @@ export class Session {
     });
   }
 
+  /** Logs in. Throws `ApiError` for wrong credentials. */
   async login(): Promise<void> {
     const body = this.#credentials;
     this.#token = (await this.#call("POST", "/v3/session", LoginAnswer, { body, token: "" })).token;
   }
 
+  /** Returns the trader of the session. */
   me(): Promise<z.infer<typeof SessionAnswer>> {
     return this.request("GET", "/v3/session", SessionAnswer);
   }
 
-  /** Tells where the device is, an ISO 3166-2 region such as `US-NY`; placements ask for a fresh one. */
+  /** Checks the device in at a region in ISO 3166-2, such as `US-NY`. Placements require a check-in of the last 3 days. */
   async checkIn(region: string): Promise<void> {
     await this.request("POST", "/v3/session/location", z.unknown(), { body: { region } });
   }
 
-  /** Registers the trader's management key. */
+  /** Creates the management key of the trader; `publicKey` is SPKI PEM. */
   createManagementKey(name: string, publicKey: string, algorithm: string): Promise<z.infer<typeof NewKey>> {
     return this.request("POST", "/v3/keys", NewKey, {
       body: { name, publicKey, algorithm },
@@ -73,7 +76,7 @@ export class Session {
     });
   }
 
-  /** A request under the session's token; an expired token is renewed once. */
+  /** Sends a request with the token of the session. Logs in again once when the token has expired. */
   async request<T>(
     method: string,
     path: string,
@@ -114,7 +117,7 @@ export class Session {
   }
 }
 
-/** What an event is made of. */
+/** An event to create (contract section 8.7). `startsTs` is Unix ms. */
 export interface NewEvent {
   readonly sport: string;
   readonly league: string;
@@ -125,13 +128,14 @@ export interface NewEvent {
   readonly game?: { readonly homeTeam: Team; readonly awayTeam: Team };
 }
 
+/** A team of a game. */
 export interface Team {
   readonly name: string;
   readonly shortName?: string;
   readonly symbol?: string;
 }
 
-/** What a market is made of; its outcomes come back with their ids in the same order. */
+/** A market to create (contract section 8.8). The answer lists the outcomes with their ids in the same order. */
 export interface NewMarket {
   readonly eventId: string;
   readonly marketType: string;
@@ -142,9 +146,10 @@ export interface NewMarket {
   readonly outcomes: readonly { readonly name: string }[];
 }
 
+/** A grade: the winning outcome, or a push. */
 export type GradeRequest = { readonly winner: string } | { readonly push: true };
 
-/** Where an event stands once an action is through; a final one goes on by itself. */
+/** Statuses of an event after each action. A final event becomes settled by itself. */
 const EVENT_AFTER: Readonly<Record<EventAction, readonly string[]>> = {
   open: ["OPEN_PREGAME"],
   close: ["CLOSED_PREGAME"],
@@ -155,6 +160,7 @@ const EVENT_AFTER: Readonly<Record<EventAction, readonly string[]>> = {
   cancel: ["CANCELED"],
 };
 
+/** State of a market after each action. */
 const MARKET_AFTER: Readonly<Record<OperatorAction, (market: MarketAnswer) => boolean>> = {
   open: ({ status }) => status === "OPEN",
   close: ({ status }) => status === "CLOSED",
@@ -163,8 +169,9 @@ const MARKET_AFTER: Readonly<Record<OperatorAction, (market: MarketAnswer) => bo
 };
 
 /**
- * The operator's routes. What a repeat could double (a new event, a new market) is never repeated; a step whose
- * answer was lost is asked for again, and finding it taken is its success.
+ * Operator routes. Requests that a repeat would double, such as a new event or market, are never repeated. An action
+ * whose answer was lost is sent again, and succeeds when it has taken effect already. Each call throws `ApiError` for a
+ * refusal and `UnknownOutcome` when the exchange stayed out of reach.
  */
 export class OperatorClient {
   readonly #session: Session;
@@ -173,18 +180,22 @@ export class OperatorClient {
     this.#session = new Session(connection, credentials);
   }
 
+  /** Logs in. */
   login(): Promise<void> {
     return this.#session.login();
   }
 
+  /** Creates an event. */
   createEvent(event: NewEvent): Promise<EventAnswer> {
     return this.#session.request("POST", "/admin/v1/events", EventAnswer, { body: event, repeat: "never" });
   }
 
+  /** Returns one event. */
   event(eventId: string): Promise<EventAnswer> {
     return this.#session.request("GET", `/admin/v1/events/${eventId}`, EventAnswer);
   }
 
+  /** Creates a market. */
   createMarket(market: NewMarket): Promise<MarketAnswer> {
     return this.#session.request("POST", "/admin/v1/markets", MarketAnswer, {
       body: market,
@@ -192,13 +203,14 @@ export class OperatorClient {
     });
   }
 
+  /** Returns one market. */
   market(marketId: string): Promise<MarketAnswer> {
     return this.#session.request("GET", `/admin/v1/markets/${marketId}`, MarketAnswer);
   }
 
   /**
-   * Moves an event along; an event that stands there already is left alone. Throws `ApiError` `INVALID_TRANSITION`
-   * when its status does not allow the action.
+   * Applies an action to an event; does nothing when the event has the status already. Throws `ApiError`
+   * `INVALID_TRANSITION` when its status does not allow the action.
    */
   async setEventStatus(eventId: string, action: EventAction): Promise<EventAnswer> {
     const path = `/admin/v1/events/${eventId}/status`;
@@ -212,7 +224,7 @@ export class OperatorClient {
     }
   }
 
-  /** Opens, closes, pauses or resumes a market; one that stands there already is left alone. */
+  /** Opens, closes, pauses or resumes a market; does nothing when the market is in that state already. */
   async setMarketStatus(marketId: string, action: OperatorAction): Promise<MarketAnswer> {
     const path = `/admin/v1/markets/${marketId}/status`;
     try {
@@ -225,35 +237,38 @@ export class OperatorClient {
     }
   }
 
-  /** Grades a market; the same grade again answers the same settlement. */
+  /** Grades a market and returns the status of its settlement. The same grade again returns the same settlement. */
   async grade(marketId: string, grade: GradeRequest): Promise<string> {
     const path = `/admin/v1/markets/${marketId}/grade`;
     return (await this.#session.request("POST", path, SettlementAnswer, { body: grade })).status;
   }
 
+  /** Returns the status of the settlement of a market. */
   async settlementStatus(marketId: string): Promise<string> {
     return (await this.#session.request("GET", `/admin/v1/markets/${marketId}/settlement`, SettlementAnswer))
       .status;
   }
 
+  /** Marks the identity of a trader as verified. */
   async verifyTrader(traderId: string): Promise<void> {
     await this.#session.request("POST", `/admin/v1/traders/${traderId}/kyc`, z.unknown(), {
       body: { status: "VERIFIED" },
     });
   }
 
-  /** Puts money into a trader's own wallet; `clientRef` makes a repeat safe. */
+  /** Deposits dollars into a trader's own wallet. A repeat with the same `clientRef` takes effect once. */
   async deposit(traderId: string, amount: string, reason: string, clientRef: string): Promise<void> {
     await this.#session.request("POST", `/admin/v1/traders/${traderId}/transactions`, OperatorTransaction, {
       body: { kind: "DEPOSIT", amount, currency: "CASH", reason, clientRef },
     });
   }
 
+  /** Returns the money report. */
   money(): Promise<MoneyReport> {
     return this.#session.request("GET", "/admin/v1/money", MoneyReport);
   }
 
-  /** All events, or those of a comma list of statuses. */
+  /** Returns all events, or those with a status of the comma-separated list. */
   async events(status?: string): Promise<EventAnswer[]> {
     const events: EventAnswer[] = [];
     let after: string | undefined;
@@ -266,7 +281,7 @@ export class OperatorClient {
     return events;
   }
 
-  /** The submittable prices, rising. */
+  /** Returns the submittable prices, rising. */
   async ticks(): Promise<readonly string[]> {
     return (await this.#session.request("GET", "/admin/v1/ticks", TicksAnswer)).prices;
   }

@@ -1,11 +1,11 @@
-/** The caller's side of a signed request: a key pair, and the three headers it puts on a request. */
+/** Client side of a signed request: key pairs, and the three headers of a request (contract section 5.3). */
 
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { canonicalText, signText, type KeyAlgorithm } from "../auth/signing.js";
 
 export type { KeyAlgorithm } from "../auth/signing.js";
 
-/** A fresh key pair: the public half is sent to the exchange, the private half never leaves the caller. */
+/** A key pair. Send the public key to the exchange; the private key must never leave the client. */
 export interface KeyPair {
   readonly algorithm: KeyAlgorithm;
   /** SPKI PEM. */
@@ -14,7 +14,7 @@ export interface KeyPair {
   readonly privateKey: string;
 }
 
-/** Makes a key pair of one of the two algorithms of the specification. */
+/** Generates a key pair of one of the two algorithms of the exchange (contract section 5.3). */
 export function generateKey(algorithm: KeyAlgorithm = "Ed25519"): KeyPair {
   const publicKeyEncoding = { type: "spki", format: "pem" } as const;
   const privateKeyEncoding = { type: "pkcs8", format: "pem" } as const;
@@ -25,7 +25,7 @@ export function generateKey(algorithm: KeyAlgorithm = "Ed25519"): KeyPair {
   return { algorithm, publicKey, privateKey };
 }
 
-/** A key that the exchange knows, with its private half. */
+/** A key that is registered with the exchange, with its private key. */
 export interface SigningKey {
   readonly keyId: string;
   readonly algorithm: KeyAlgorithm;
@@ -33,16 +33,16 @@ export interface SigningKey {
   readonly privateKey: string;
 }
 
-/** Signs requests with one key (specification, Surface A: signed requests). */
+/** Signs requests with one key (contract section 5.3; specification, Surface A: signed requests). */
 export class Signer {
   readonly keyId: string;
   readonly #algorithm: KeyAlgorithm;
   readonly #privateKey: KeyObject;
   readonly #brand: string;
-  /** What was signed in the latest millisecond: the same text twice would be one request to the exchange. */
+  /** Texts signed for the latest timestamp. The exchange treats two requests with the same text as one. */
   readonly #signed = { atMs: 0, texts: new Set<string>() };
 
-  /** `brand` is the exchange's `SIGNATURE_BRAND`, which names the headers and the scheme. */
+  /** `brand` is the `SIGNATURE_BRAND` of the exchange, which names the headers and the scheme. */
   constructor(key: SigningKey, brand = "Svc") {
     this.keyId = key.keyId;
     this.#algorithm = key.algorithm;
@@ -51,8 +51,8 @@ export class Signer {
   }
 
   /**
-   * The headers that sign these bytes; `path` and `query` are the raw target as it will be sent. Two calls with the
-   * same bytes never give the same signed text, so they are two requests; to repeat a request, send its headers again.
+   * Returns the headers that sign a request. `path` and `query` must be the raw target as it is sent. Two calls never
+   * sign the same text, so two equal requests are two requests; to repeat a request, send the same headers again.
    */
   headers(
     method: string,

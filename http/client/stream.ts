@@ -1,7 +1,7 @@
 /**
- * The stream as a client: subscriptions that survive reconnects and go on where they left off, markets and the
- * caller's own orders and positions folded from deltas, and orders placed over the socket (contract section 6). A gap
- * in a seq, or a book that is not what its checksum says, leads to a new snapshot.
+ * Client of the stream (contract section 6): subscriptions that resume after reconnects, state of markets and of the own
+ * wallet folded from deltas, and trading over the socket. A gap in a seq or a wrong checksum of a book is repaired with a
+ * new snapshot.
  */
 
 import { z } from "zod";
@@ -9,7 +9,7 @@ import type { OrderBook } from "./book.js";
 import { pause, UnknownOutcome } from "./connection.js";
 import { MarketView } from "./market-view.js";
 import type { OrderFilter } from "./rest.js";
-import { pieces, sinceOf, Watched, type Selection } from "./selection.js";
+import { splitSelection, sinceOf, WatchedSubjects, type Selection } from "./selection.js";
 import type { Signer } from "./signer.js";
 import { ConnectionLost, RequestSocket, StreamError } from "./socket.js";
 import { WalletView } from "./wallet-view.js";
@@ -34,24 +34,36 @@ import {
 import type { Currency } from "../../actors/market/types.js";
 import { CHANNELS, PRIVATE_CHANNELS } from "../../stream/ws/channels.js";
 
-/** Hears what the stream says; each part is optional. After a gap, and where it cannot resume, snapshots come again. */
+/**
+ * Callbacks of a stream client, all optional. After a gap, and after a reconnect that cannot resume, the callbacks of
+ * snapshots are called again.
+ */
 export interface StreamListener {
+  /** Called with each batch of the private orders channel. */
   readonly orders?: (deltas: readonly OrdersDelta[]) => void;
-  /** All that is open at this moment; what was open before and is not in here has ended. */
+  /** Called with a snapshot of all resting orders. An order that rested before and is not in the snapshot has ended. */
   readonly openOrders?: (open: readonly OpenOrder[]) => void;
+  /** Called with changed positions, and with all positions of a snapshot. */
   readonly positions?: (positions: readonly PositionAnswer[]) => void;
+  /** Called when the book of a market changed; read it with `StreamClient.book`. */
   readonly book?: (marketId: string) => void;
+  /** Called with each batch of best bids. */
   readonly bbo?: (marketId: string, deltas: readonly BboDelta[]) => void;
+  /** Called with each batch of public trades. */
   readonly trades?: (marketId: string, trades: readonly TradeDelta[]) => void;
+  /** Called with lifecycle transitions; a snapshot is reported as one with the kind `SNAPSHOT`. */
   readonly lifecycle?: (marketId: string, deltas: readonly LifecycleDelta[]) => void;
+  /** Called when the connection is lost; the client reconnects by itself. */
   readonly lost?: (reason: string) => void;
+  /** Called when a new connection has caught up. */
   readonly reconnected?: () => void;
-  /** Something was missing or wrong of a market, or of `PRIVATE`, and a snapshot was asked for. */
+  /** Called with a market id or `PRIVATE` when data was missing or wrong and a snapshot is requested, or with an error. */
   readonly gap?: (subject: string) => void;
 }
 
+/** Options of a stream client. */
 export interface StreamOptions {
-  /** The books that are watched (default CASH). */
+  /** Currency of the watched books (default CASH). */
   readonly currency?: Currency | undefined;
 }
 
@@ -62,22 +74,27 @@ const PRIVATE = "PRIVATE";
 const RETRY_MS = 250;
 const PATIENCE_MS = 60_000;
 
-/** Refusals that may pass if asked again; nothing was placed, or the same ids make a repeat safe. */
-const PASSING: ReadonlySet<string> = new Set(["RATE_LIMIT_EXCEEDED", "UNAVAILABLE", "REQUEST_IN_PROGRESS"]);
+/** Refusals that a retry may change. Nothing was placed, or the `clientId`s make a repeat safe. */
+const TRANSIENT_CODES: ReadonlySet<string> = new Set([
+  "RATE_LIMIT_EXCEEDED",
+  "UNAVAILABLE",
+  "REQUEST_IN_PROGRESS",
+]);
 
+/** A connection to the stream with one key. It reconnects and resumes by itself until `close`. */
 export class StreamClient {
   readonly #socket: RequestSocket;
   readonly #listener: StreamListener;
   readonly #currency: Currency;
-  readonly #watched = new Watched();
+  readonly #watched = new WatchedSubjects();
   readonly #markets = new Map<string, MarketView>();
   readonly #wallet = new WalletView();
-  /** Subjects that wait for a snapshot: market ids, and `PRIVATE`. What comes of them before it is in it. */
-  readonly #stale = new Set<string>();
+  /** Subjects that wait for a snapshot: market ids and `PRIVATE`. Their deltas are ignored, because the snapshot has them. */
+  readonly #awaitingSnapshot = new Set<string>();
   #everOpened = false;
   #cancelOnDisconnect = false;
 
-  /** `url` is the origin of the exchange, such as `http://127.0.0.1:8080`. */
+  /** Does not connect yet; see `connect`. `url` is the origin of the exchange, such as `http://127.0.0.1:8080`. */
   constructor(url: string, signer: Signer, listener: StreamListener = {}, options: StreamOptions = {}) {
     const address = new URL("/v3/ws", url);
     address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
@@ -87,57 +104,59 @@ export class StreamClient {
       url: address,
       headers: () => signer.headers("GET", "/v3/ws", "", new Uint8Array(0)),
       onFrame: (frame) => this.#receive(frame),
-      onOpen: () => void this.#resume().catch((error: unknown) => this.#complain(error)),
+      onOpen: () => void this.#resume().catch((error: unknown) => this.#report(error)),
       onLost: (reason) => listener.lost?.(reason),
     });
   }
 
-  /** Connects, and stays connected until `close`. Rejects with `StreamError` when the exchange refuses the key. */
+  /** Connects, and reconnects after every loss until `close`. Rejects with `StreamError` when the exchange refuses the key. */
   connect(): Promise<void> {
     return this.#socket.connect();
   }
 
+  /** Closes the connection and does not reconnect. */
   close(): void {
     this.#socket.close();
   }
 
-  /** Whether a request would go out at once; when not, REST is quicker. */
+  /** True when a request would be sent at once. Otherwise REST is faster. */
   get ready(): boolean {
     return this.#socket.ready;
   }
 
-  /** Watches more, and returns when the snapshot is in. Throws `StreamError`, such as over the cap. */
+  /** Adds subscriptions. Resolves when their snapshots have arrived. Throws `StreamError`, for example over the cap. */
   async subscribe(selection: Selection): Promise<void> {
-    for (const piece of pieces(selection)) {
-      await this.#persist(() => this.#ask("subscribe", piece));
+    for (const piece of splitSelection(selection)) {
+      await this.#retry(() => this.#requestState("subscribe", piece));
       this.#watched.add(piece);
     }
   }
 
-  /** A watched market as it was last told; `undefined` while it waits for a snapshot. */
+  /** Returns the current state of a watched market; `undefined` while it waits for a snapshot. */
   market(marketId: string): MarketView | undefined {
-    return this.#stale.has(marketId) ? undefined : this.#markets.get(marketId);
+    return this.#awaitingSnapshot.has(marketId) ? undefined : this.#markets.get(marketId);
   }
 
-  /** The folded book of a watched market; `undefined` while it waits for a snapshot. */
+  /** Returns the current book of a market with the channel `book`; `undefined` while it waits for a snapshot. */
   book(marketId: string): OrderBook | undefined {
     const market = this.market(marketId);
     return market?.watches("book") === true ? market.book : undefined;
   }
 
-  /** The caller's own orders and positions as they were last told. */
+  /** Current own orders and positions, when the private channels are watched. */
   get wallet(): Pick<WalletView, "orders" | "positions" | "seqs"> {
     return this.#wallet;
   }
 
   /**
-   * Places up to 256 orders and returns when each is accepted or refused. Orders that all carry a `clientId` are
-   * repeated over lost connections; others throw `UnknownOutcome` then.
+   * Places up to 256 orders (contract section 6.13). Returns refused orders in `rejected`; with `atomic` any refusal
+   * throws `StreamError` and nothing is placed. After a lost connection the orders are sent again when all of them have a
+   * `clientId`; otherwise throws `UnknownOutcome`.
    */
   async place(orders: readonly PlaceOrder[], atomic = false): Promise<BatchPlaced> {
     const repeatable = orders.every((order) => order.clientId !== undefined);
     try {
-      const ack = await this.#persist(() => this.#socket.request({ place: { orders, atomic } }), repeatable);
+      const ack = await this.#retry(() => this.#socket.request({ place: { orders, atomic } }), repeatable);
       return { accepted: PlacedAck.parse(ack).placed, rejected: [] };
     } catch (error) {
       if (!(error instanceof StreamError) || atomic) throw error;
@@ -147,33 +166,33 @@ export class StreamClient {
     }
   }
 
-  /** Cancels up to 256 orders; repeated over lost connections. */
+  /** Cancels up to 256 orders. Sent again after a lost connection. */
   async cancel(orderIds: readonly string[]): Promise<CancelAnswer> {
-    const ack = await this.#persist(() => this.#socket.request({ cancel: { orderIds } }));
+    const ack = await this.#retry(() => this.#socket.request({ cancel: { orderIds } }));
     return CanceledAck.parse(ack).canceled;
   }
 
-  /** Cancels all of the wallet's orders that the filter names; returns how many cancels were queued. */
+  /** Cancels all orders of the wallet that match the filter. Returns the number of cancels that were queued. */
   async cancelAll(filter: OrderFilter = {}): Promise<number> {
-    const ack = CanceledAllAck.parse(await this.#persist(() => this.#socket.request({ cancel_all: filter })));
+    const ack = CanceledAllAck.parse(await this.#retry(() => this.#socket.request({ cancel_all: filter })));
     return ack.canceled_all;
   }
 
-  /** Whether all of the wallet's orders are to go with the connection. Asked for again on every new connection. */
+  /** Arms or disarms the cancel of all orders of the wallet when the connection closes. Armed again after a reconnect. */
   async cancelOnDisconnect(on: boolean): Promise<void> {
-    await this.#persist(() => this.#socket.request({ safety: { cancelOnDisconnect: on } }));
+    await this.#retry(() => this.#socket.request({ safety: { cancelOnDisconnect: on } }));
     this.#cancelOnDisconnect = on;
   }
 
-  /** Asks until there is an answer that repeating cannot change. */
-  async #persist<T>(ask: () => Promise<T>, repeatable = true): Promise<T> {
+  /** Repeats a request until its answer is final, at most 60 s. */
+  async #retry<T>(send: () => Promise<T>, repeatable = true): Promise<T> {
     const until = Date.now() + PATIENCE_MS;
     for (;;) {
       try {
-        return await ask();
+        return await send();
       } catch (error) {
         const lost = error instanceof ConnectionLost;
-        if (!lost && !(error instanceof StreamError && PASSING.has(error.code))) throw error;
+        if (!lost && !(error instanceof StreamError && TRANSIENT_CODES.has(error.code))) throw error;
         if (lost && !repeatable) throw new UnknownOutcome(error.message);
         if (Date.now() > until) throw error;
         await pause(RETRY_MS);
@@ -181,72 +200,77 @@ export class StreamClient {
     }
   }
 
-  /** A new connection knows nothing: what was watched is asked for again, from the last seqs on. */
+  /** Restores the subscriptions on a new connection, from the last seqs. */
   async #resume(): Promise<void> {
     if (!this.#everOpened) {
       this.#everOpened = true;
       return;
     }
-    for (const marketId of this.#markets.keys()) this.#stale.add(marketId);
-    this.#stale.add(PRIVATE);
-    await Promise.all([this.#armAgain(), this.#subscribeAgain()]);
-    this.#stale.clear();
+    for (const marketId of this.#markets.keys()) this.#awaitingSnapshot.add(marketId);
+    this.#awaitingSnapshot.add(PRIVATE);
+    await Promise.all([this.#rearm(), this.#resubscribe()]);
+    this.#awaitingSnapshot.clear();
     this.#listener.reconnected?.();
   }
 
-  async #armAgain(): Promise<void> {
+  async #rearm(): Promise<void> {
     if (this.#cancelOnDisconnect) await this.#onThisConnection(() => this.cancelOnDisconnect(true));
   }
 
-  async #subscribeAgain(): Promise<void> {
+  async #resubscribe(): Promise<void> {
     if (this.#watched.isEmpty) return;
-    for (const piece of pieces(this.#watched.selection())) {
+    for (const piece of splitSelection(this.#watched.selection())) {
       await this.#onThisConnection(() => {
         const since = sinceOf(piece, this.#markets, this.#wallet);
-        return this.#ask("subscribe", { ...piece, since });
+        return this.#requestState("subscribe", { ...piece, since });
       });
     }
   }
 
-  /** Asks until it is answered, or the connection goes: the next one does all of it again. */
-  async #onThisConnection(ask: () => Promise<unknown>): Promise<void> {
+  /** Repeats a request until its answer is final. Stops when the connection is lost: the next one restores everything. */
+  async #onThisConnection(send: () => Promise<unknown>): Promise<void> {
     for (;;) {
       try {
-        await ask();
+        await send();
         return;
       } catch (error) {
-        if (!(error instanceof StreamError) || !PASSING.has(error.code)) throw error;
+        if (!(error instanceof StreamError) || !TRANSIENT_CODES.has(error.code)) throw error;
         await pause(RETRY_MS);
       }
     }
   }
 
-  /** Subscribes or asks for a snapshot, and takes the answer in before anything that comes after it. */
-  #ask(verb: "subscribe" | "snapshot", selection: Selection & { readonly since?: object }): Promise<unknown> {
+  /** Sends a subscribe or a snapshot request, and applies the answer before any later frame. */
+  #requestState(
+    verb: "subscribe" | "snapshot",
+    selection: Selection & { readonly since?: object },
+  ): Promise<unknown> {
     const currency = this.#currency === "COIN" ? { currency: this.#currency } : {};
     return this.#socket.request({ [verb]: { ...selection, ...currency } }, (reply) =>
-      this.#adopt(SnapshotFrame.parse(reply)),
+      this.#applySnapshot(SnapshotFrame.parse(reply)),
     );
   }
 
-  #adopt(frame: SnapshotFrame): void {
+  #applySnapshot(frame: SnapshotFrame): void {
     for (const [marketId, snapshot] of Object.entries(frame.snapshot)) {
       const market = this.#markets.get(marketId) ?? new MarketView(snapshot.eventId);
       this.#markets.set(marketId, market);
       market.replace(snapshot);
-      this.#stale.delete(marketId);
-      this.#tellSnapshot(marketId, snapshot);
+      this.#awaitingSnapshot.delete(marketId);
+      this.#notifySnapshot(marketId, snapshot);
     }
     for (const subject of Object.keys(frame.resumed ?? {})) {
-      this.#stale.delete(subject.startsWith("market:") ? subject.slice("market:".length) : PRIVATE);
+      this.#awaitingSnapshot.delete(
+        subject.startsWith("market:") ? subject.slice("market:".length) : PRIVATE,
+      );
     }
-    if (frame.orders !== undefined || frame.positions !== undefined) this.#stale.delete(PRIVATE);
+    if (frame.orders !== undefined || frame.positions !== undefined) this.#awaitingSnapshot.delete(PRIVATE);
     this.#wallet.replace(frame);
     if (frame.orders !== undefined) this.#listener.openOrders?.(frame.orders.open);
     if (frame.positions !== undefined) this.#listener.positions?.(frame.positions.positions);
   }
 
-  #tellSnapshot(marketId: string, { lifecycle, book }: MarketSnapshot): void {
+  #notifySnapshot(marketId: string, { lifecycle, book }: MarketSnapshot): void {
     if (lifecycle !== undefined) {
       this.#listener.lifecycle?.(marketId, [{ kind: "SNAPSHOT", status: lifecycle.status }]);
     }
@@ -261,37 +285,37 @@ export class StreamClient {
     }
     const heartbeat = HeartbeatFrame.safeParse(frame);
     if (heartbeat.success) {
-      this.#compare(heartbeat.data);
+      this.#checkHeartbeat(heartbeat.data);
       return;
     }
-    // A market of a watched event that could not be told from its first delta on.
+    // Snapshot of a market that appeared in a watched event and whose first deltas are no longer available.
     const snapshot = SnapshotFrame.safeParse(frame);
-    if (snapshot.success) this.#adopt(snapshot.data);
+    if (snapshot.success) this.#applySnapshot(snapshot.data);
   }
 
   #fold(frame: DeltaFrame): void {
     for (const [marketId, batches] of Object.entries(frame.delta)) {
-      if (!this.#stale.has(marketId)) this.#foldMarket(marketId, batches);
+      if (!this.#awaitingSnapshot.has(marketId)) this.#foldMarket(marketId, batches);
     }
     for (const channel of PRIVATE_CHANNELS) {
-      if (this.#stale.has(PRIVATE)) return;
-      const taken = this.#wallet.take(channel, frame);
-      if (taken === "gap") this.#heal(PRIVATE);
-      else if (taken === "folded" && channel === "orders")
+      if (this.#awaitingSnapshot.has(PRIVATE)) return;
+      const result = this.#wallet.fold(channel, frame);
+      if (result === "gap") this.#refresh(PRIVATE);
+      else if (result === "folded" && channel === "orders")
         this.#listener.orders?.(frame.orders?.deltas ?? []);
-      else if (taken === "folded") this.#listener.positions?.(frame.positions?.deltas ?? []);
+      else if (result === "folded") this.#listener.positions?.(frame.positions?.deltas ?? []);
     }
   }
 
   #foldMarket(marketId: string, batches: MarketBatches): void {
-    const market = this.#markets.get(marketId) ?? this.#opened(marketId, batches.eventId);
+    const market = this.#markets.get(marketId) ?? this.#addAppeared(marketId, batches.eventId);
     for (const channel of CHANNELS) {
-      const taken = market.take(channel, batches);
-      if (taken === "gap") {
-        this.#heal(marketId);
+      const result = market.fold(channel, batches);
+      if (result === "gap") {
+        this.#refresh(marketId);
         return;
       }
-      if (taken === "known") continue;
+      if (result === "known") continue;
       if (channel === "lifecycle") this.#listener.lifecycle?.(marketId, batches.lifecycle?.deltas ?? []);
       if (channel === "trades") this.#listener.trades?.(marketId, batches.trades?.deltas ?? []);
       if (channel === "bbo") this.#listener.bbo?.(marketId, batches.bbo?.deltas ?? []);
@@ -299,35 +323,36 @@ export class StreamClient {
     }
   }
 
-  /** A market that opens in a watched event. */
-  #opened(marketId: string, eventId: string): MarketView {
+  /** Adds a market that appeared in a watched event. */
+  #addAppeared(marketId: string, eventId: string): MarketView {
     const market = new MarketView(eventId, this.#watched.channelsOf(marketId, eventId));
     this.#markets.set(marketId, market);
     return market;
   }
 
-  /** What a heartbeat knows of and this client does not has been lost on the way. */
-  #compare(frame: HeartbeatFrame): void {
-    if (!this.#stale.has(PRIVATE) && this.#wallet.differsFrom(frame)) this.#heal(PRIVATE);
+  /** Requests snapshots of subjects whose last seqs in a heartbeat this client has not received. */
+  #checkHeartbeat(frame: HeartbeatFrame): void {
+    if (!this.#awaitingSnapshot.has(PRIVATE) && this.#wallet.differsFrom(frame)) this.#refresh(PRIVATE);
     for (const [marketId, seqs] of Object.entries(frame.heartbeat.markets ?? {})) {
-      if (this.market(marketId)?.differsFrom(seqs) === true) this.#heal(marketId);
+      if (this.market(marketId)?.differsFrom(seqs) === true) this.#refresh(marketId);
     }
   }
 
-  #heal(subject: string): void {
-    this.#stale.add(subject);
+  /** Ignores the deltas of a subject until a new snapshot of it arrives. */
+  #refresh(subject: string): void {
+    this.#awaitingSnapshot.add(subject);
     this.#listener.gap?.(subject);
     const seqs = this.#markets.get(subject)?.seqs ?? {};
     const channels = CHANNELS.filter((channel) => seqs[channel] !== undefined);
     const selection: Selection =
       subject === PRIVATE ? { private: this.#watched.private } : { markets: { [subject]: channels } };
-    this.#onThisConnection(() => this.#ask("snapshot", selection)).catch((error: unknown) =>
-      this.#complain(error),
+    this.#onThisConnection(() => this.#requestState("snapshot", selection)).catch((error: unknown) =>
+      this.#report(error),
     );
   }
 
-  /** A lost connection heals everything when it stands again; another failure leaves a subject waiting. */
-  #complain(error: unknown): void {
+  /** Reports a failure after which a subject keeps waiting. A lost connection needs no report: the next one restores it. */
+  #report(error: unknown): void {
     if (error instanceof ConnectionLost) return;
     this.#listener.gap?.(error instanceof Error ? error.message : String(error));
   }

@@ -1,6 +1,7 @@
-/** The caller's own orders and positions as a client folds them (contract section 6). */
+/** Own orders and positions, folded from the private channels (contract section 6.9). */
 
-import type { Taken } from "./market-view.js";
+import { unreachable } from "../../actors/unreachable.js";
+import type { FoldResult } from "./market-view.js";
 import {
   OpenOrder,
   type DeltaFrame,
@@ -11,19 +12,20 @@ import {
 } from "./wire.js";
 import { PRIVATE_CHANNELS, type PrivateChannel } from "../../stream/ws/channels.js";
 
+/** State of the private channels of one wallet. */
 export class WalletView {
   /** Resting orders by id. */
   readonly orders = new Map<string, OpenOrder>();
-  /** What is held, by outcome id, followed by ` COIN` for a position in the COIN book. */
+  /** Positions by outcome id, with the suffix ` COIN` for positions in the COIN book. */
   readonly positions = new Map<string, PositionAnswer>();
   readonly #seqs = new Map<PrivateChannel, number>();
 
-  /** The last seq of each channel that is watched. */
+  /** Last seq of every watched channel. */
   get seqs(): Readonly<Partial<Record<PrivateChannel, number>>> {
     return Object.fromEntries(this.#seqs);
   }
 
-  /** Begins anew, with the channels that the snapshot has. */
+  /** Replaces the state of the channels that the snapshot has. */
   replace({ orders, positions }: Pick<SnapshotFrame, PrivateChannel>): void {
     if (orders !== undefined) {
       this.#seqs.set("orders", orders.seq);
@@ -37,25 +39,25 @@ export class WalletView {
     }
   }
 
-  /** Folds the batch of one channel, if it is the next. */
-  take(channel: PrivateChannel, { orders, positions, [channel]: batch }: DeltaFrame): Taken {
+  /** Folds the batch of one channel if it is the next one. */
+  fold(channel: PrivateChannel, { orders, positions, [channel]: batch }: DeltaFrame): FoldResult {
     const last = this.#seqs.get(channel);
     if (batch === undefined || last === undefined || batch.seq <= last) return "known";
     if (batch.seq > last + 1) return "gap";
     this.#seqs.set(channel, batch.seq);
-    if (channel === "orders") for (const delta of orders?.deltas ?? []) this.#takeOrder(delta);
-    else for (const position of positions?.deltas ?? []) this.#takePosition(position);
+    if (channel === "orders") for (const delta of orders?.deltas ?? []) this.#foldOrder(delta);
+    else for (const position of positions?.deltas ?? []) this.#foldPosition(position);
     return "folded";
   }
 
-  /** Whether a heartbeat knows of batches that are missing here. */
+  /** Returns true when a heartbeat has a later seq of a watched channel. */
   differsFrom({ heartbeat }: HeartbeatFrame): boolean {
     return PRIVATE_CHANNELS.some(
       (channel) => (heartbeat[channel] ?? 0) > (this.#seqs.get(channel) ?? Infinity),
     );
   }
 
-  #takeOrder(delta: OrdersDelta): void {
+  #foldOrder(delta: OrdersDelta): void {
     const known = this.orders.get(delta.orderId);
     switch (delta.kind) {
       case "open":
@@ -70,11 +72,11 @@ export class WalletView {
         this.orders.delete(delta.orderId);
         return;
       default:
-        delta satisfies never;
+        unreachable(delta);
     }
   }
 
-  #takePosition(position: PositionAnswer): void {
+  #foldPosition(position: PositionAnswer): void {
     if (position.qty === 0) this.positions.delete(keyOf(position));
     else this.positions.set(keyOf(position), position);
   }

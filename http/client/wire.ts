@@ -8,28 +8,39 @@ import { TRANSFER_STATUSES, ORDER_STATUSES } from "../../actors/ledger/types.js"
 const Text = z.string();
 const Whole = z.number().int();
 
+/** Times in force (contract section 2.6). */
 export const TimeInForce = z.enum(TIMES_IN_FORCE);
+/** Order statuses (contract section 2.8). */
 export const OrderStatus = z.enum(ORDER_STATUSES);
 export type OrderStatus = z.infer<typeof OrderStatus>;
 
-/** One order to place. Prices are decimal strings on the grid; `qty` counts contracts. */
+/** One order to place (contract section 5.15). */
 export interface PlaceOrder {
   readonly outcomeId: string;
+  /** Decimal string on the tick table, such as `"0.665"`. */
   readonly price: string;
+  /** Number of contracts. */
   readonly qty: number;
   readonly tif: z.infer<typeof TimeInForce>;
+  /** Time to live in ms, from 1,000 to 30 days; for GTT (required) and PO. */
   readonly ttl?: number;
-  /** A uuid that makes a repeat of the order safe for 24 hours. */
+  /** A uuid of your own. Within 24 hours the same order with the same id is placed once. */
   readonly clientId?: string;
+  /** Book of the order (default CASH). */
   readonly currency?: Currency;
+  /** Treatment of a match with an order of the same trader (default `wash`). */
   readonly selfTrade?: SelfTrade;
+  /** The market rejects the order when it arrives after this time, Unix ms. */
   readonly notAfter?: number;
+  /** Order group whose fill limit applies to the order. */
   readonly groupId?: string;
 }
 
+/** One accepted order of a placement. */
 export const OrderAccepted = z.object({ orderId: Text, clientId: Text.nullish() });
 export type OrderAccepted = z.infer<typeof OrderAccepted>;
 
+/** One refused order of a batch; `index` is its zero-based position in the request. */
 export const BatchOrderError = z.object({
   index: Whole,
   outcomeId: Text,
@@ -38,25 +49,29 @@ export const BatchOrderError = z.object({
 });
 export type BatchOrderError = z.infer<typeof BatchOrderError>;
 
-/** What became of a batch: every order is in one of the two lists. */
+/** Result of a batch placement: every order is in one of the two lists. */
 export interface BatchPlaced {
   readonly accepted: readonly OrderAccepted[];
   readonly rejected: readonly BatchOrderError[];
 }
 
+/** Answer to a batch placement (contract section 5.15). */
 export const BatchAnswer = z.object({
   accepted: z.array(OrderAccepted).default([]),
   rejected: z.array(BatchOrderError).default([]),
 });
 
+/** Answer to a cancel by ids (contract section 5.16). */
 export const CancelAnswer = z.object({
   canceled: z.array(Text),
   notCanceled: z.array(z.object({ orderId: Text, reason: Text })),
 });
 export type CancelAnswer = z.infer<typeof CancelAnswer>;
 
+/** Answer to a cancel of all orders: the number of cancels that were queued (contract section 5.16). */
 export const CancelAllAnswer = z.object({ canceled: Whole });
 
+/** An order in any status; `remaining` is its unfilled quantity (contract section 5.17). */
 export const OrderAnswer = z.object({
   orderId: Text,
   clientId: Text.nullish(),
@@ -71,6 +86,7 @@ export const OrderAnswer = z.object({
 });
 export type OrderAnswer = z.infer<typeof OrderAnswer>;
 
+/** A resting order; `qty` is the resting quantity, `expiresAt` is Unix ms (contract section 5.17). */
 export const OpenOrder = z.object({
   orderId: Text,
   clientId: Text.nullish(),
@@ -84,16 +100,19 @@ export const OpenOrder = z.object({
 });
 export type OpenOrder = z.infer<typeof OpenOrder>;
 
+/** One resting order of a book. */
 const BookOrder = z.object({ orderId: Text, price: Text, qty: Whole });
 export type BookOrder = z.infer<typeof BookOrder>;
 
-/** A book: per outcome the resting orders, best first, then queue order. */
+/** A book: resting orders by outcome, best price first, then queue order. */
 export const BookAnswer = z.object({ seq: Whole, orders: z.record(Text, z.array(BookOrder)) });
 export type BookAnswer = z.infer<typeof BookAnswer>;
 
+/** Balance of a subaccount in dollars: in all, available and reserved (contract section 5.13). */
 export const BalanceAnswer = z.object({ keyId: Text, balance: Text, available: Text, reserved: Text });
 export type BalanceAnswer = z.infer<typeof BalanceAnswer>;
 
+/** Contracts held of an outcome and their cost in dollars (contract section 5.17). */
 export const PositionAnswer = z.object({
   marketId: Text,
   outcomeId: Text,
@@ -103,6 +122,7 @@ export const PositionAnswer = z.object({
 });
 export type PositionAnswer = z.infer<typeof PositionAnswer>;
 
+/** One execution of an own order; `ts` is Unix ms (contract section 5.17). */
 export const FillAnswer = z.object({
   fillId: Text,
   orderId: Text,
@@ -115,6 +135,7 @@ export const FillAnswer = z.object({
   ts: Whole,
 });
 
+/** One movement of money; `amount` is signed, `ts` is Unix ms (contract section 5.13). */
 export const TransactionAnswer = z.object({
   transactionId: Text,
   kind: Text,
@@ -123,6 +144,7 @@ export const TransactionAnswer = z.object({
   ref: Text,
 });
 
+/** A transfer; `actualBalance` is set when it was rejected (contract section 5.13). */
 export const TransferAnswer = z.object({
   transferId: Text,
   status: z.enum(["Requested", ...TRANSFER_STATUSES]),
@@ -132,6 +154,7 @@ export const TransferAnswer = z.object({
 export type TransferAnswer = z.infer<typeof TransferAnswer>;
 
 const Bucket = z.object({ capacity: z.number(), refillPerSec: z.number(), remaining: z.number() });
+/** Token buckets of a key, and the cap on watched markets (contract section 5.11). */
 export const LimitsAnswer = z.object({
   read: Bucket,
   account: Bucket,
@@ -142,9 +165,12 @@ export const LimitsAnswer = z.object({
   maxWatchedMarkets: Whole,
 });
 
+/** A created key (contract section 5.12). */
 export const NewKey = z.object({ keyId: Text, fingerprint: Text });
+/** A subaccount with its balance in dollars (contract section 5.13). */
 export const SubaccountAnswer = z.object({ keyId: Text, label: Text, balance: Text });
 
+/** A market of the catalog (contract section 5.14). */
 export const MarketAnswer = z.object({
   marketId: Text,
   eventId: Text,
@@ -152,11 +178,12 @@ export const MarketAnswer = z.object({
   status: z.enum(MARKET_STATUSES),
   description: Text,
   outcomes: z.array(z.object({ outcomeId: Text, name: Text, status: Text })),
-  /** Only the operator is told. */
+  /** Present only in answers to the operator. */
   paused: z.boolean().optional(),
 });
 export type MarketAnswer = z.infer<typeof MarketAnswer>;
 
+/** An event of the catalog; `startsTs` is Unix ms (contract section 5.14). */
 export const EventAnswer = z.object({
   eventId: Text,
   sport: Text,
@@ -167,13 +194,16 @@ export const EventAnswer = z.object({
 });
 export type EventAnswer = z.infer<typeof EventAnswer>;
 
-/** One page of a list; `next` is absent on the last. */
+/** One page of a list; `next` is absent on the last page. */
 export function pageOf<T extends z.core.$ZodType>(item: T) {
   return z.object({ items: z.array(item), next: Text.nullish() });
 }
 
+/** Answer to a registration (contract section 8.1). */
 export const RegisterAnswer = z.object({ traderId: Text, email: Text });
+/** Answer to a login (contract section 8.1). */
 export const LoginAnswer = z.object({ token: Text });
+/** The trader of a web session, with the cash of their own wallet in dollars (contract section 8.1). */
 export const SessionAnswer = z.object({
   traderId: Text,
   email: Text,
@@ -182,8 +212,11 @@ export const SessionAnswer = z.object({
   cash: z.object({ CASH: Text, COIN: Text }),
 });
 
+/** Status of a settlement (contract section 8.9). */
 export const SettlementAnswer = z.object({ status: Text });
+/** A transaction that the operator posted (contract section 8.10). */
 export const OperatorTransaction = z.object({ transactionId: Text });
+/** The tick table: the submittable prices, rising (contract section 1.4). */
 export const TicksAnswer = z.object({ prices: z.array(Text) });
 
 const Money = z.object({
@@ -199,6 +232,7 @@ const Money = z.object({
 });
 export type Money = z.infer<typeof Money>;
 const MoneyByCurrency = z.object({ CASH: Money, COIN: Money });
+/** Money report, computed from the live actors and again from Postgres (contract section 8.17). */
 export const MoneyReport = z.object({
   agree: z.boolean(),
   actors: MoneyByCurrency,
@@ -208,6 +242,7 @@ export type MoneyReport = z.infer<typeof MoneyReport>;
 
 const Seq = { seq: Whole };
 
+/** One delta of the private orders channel (contract section 6.9). */
 export const OrdersDelta = z.discriminatedUnion("kind", [
   OpenOrder.extend({ kind: z.literal("open") }),
   z.object({
@@ -225,6 +260,7 @@ export const OrdersDelta = z.discriminatedUnion("kind", [
 ]);
 export type OrdersDelta = z.infer<typeof OrdersDelta>;
 
+/** One delta of a book (contract section 6.8). */
 export const BookDelta = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("add"), orderId: Text, outcomeId: Text, price: Text, qty: Whole }),
   z.object({ kind: z.literal("update"), orderId: Text, remaining: Whole }),
@@ -236,13 +272,15 @@ const Level = z.object({ price: Text, qty: Whole });
 /** A best bid level. */
 export type Level = z.infer<typeof Level>;
 
-/** The new best bid of an outcome; `null`, or absent: it has none. */
+/** The new best bid of an outcome; `null` or absent when it has no bid. */
 export const BboDelta = z.object({ outcomeId: Text, bbo: Level.nullish() });
 export type BboDelta = z.infer<typeof BboDelta>;
 
+/** One public trade; `ts` is Unix ms (contract section 6.8). */
 export const TradeDelta = z.object({ outcomeId: Text, price: Text, qty: Whole, tradeId: Text, ts: Whole });
 export type TradeDelta = z.infer<typeof TradeDelta>;
 
+/** One lifecycle transition, with the market status after it (contract section 6.8). */
 export const LifecycleDelta = z.object({ kind: Text, status: Text });
 export type LifecycleDelta = z.infer<typeof LifecycleDelta>;
 
@@ -250,7 +288,7 @@ function batchOf<T extends z.core.$ZodType>(delta: T) {
   return z.object({ ...Seq, deltas: z.array(delta) });
 }
 
-/** The public batches of one market in a frame. */
+/** Public batches of one market in a frame. */
 export const MarketBatches = z.object({
   eventId: Text,
   lifecycle: batchOf(LifecycleDelta).optional(),
@@ -260,7 +298,7 @@ export const MarketBatches = z.object({
 });
 export type MarketBatches = z.infer<typeof MarketBatches>;
 
-/** A frame with deltas of markets or of the caller's own channels. */
+/** A frame with deltas of markets or of private channels. */
 export const DeltaFrame = z.object({
   ts: Whole,
   delta: z.record(Text, MarketBatches),
@@ -269,7 +307,7 @@ export const DeltaFrame = z.object({
 });
 export type DeltaFrame = z.infer<typeof DeltaFrame>;
 
-/** A market at one moment, by the channels that were asked for. */
+/** Snapshot of a market, by requested channels. */
 export const MarketSnapshot = z.object({
   eventId: Text,
   lifecycle: z.object({ ...Seq, status: Text }).optional(),
@@ -279,7 +317,7 @@ export const MarketSnapshot = z.object({
 });
 export type MarketSnapshot = z.infer<typeof MarketSnapshot>;
 
-/** The state at one moment, as `subscribe` and `snapshot` answer it. `resumed` names what goes on where it was. */
+/** Answer to `subscribe` and `snapshot`. `resumed` names the channels that resume; the others have a snapshot. */
 export const SnapshotFrame = z.object({
   resumed: z.record(Text, z.unknown()).optional(),
   snapshot: z.record(Text, MarketSnapshot),
@@ -288,7 +326,7 @@ export const SnapshotFrame = z.object({
 });
 export type SnapshotFrame = z.infer<typeof SnapshotFrame>;
 
-/** The last seq of everything watched; books with their checksum. */
+/** Last seq of every watched channel, with the checksums of books. */
 export const HeartbeatFrame = z.object({
   heartbeat: z.object({
     orders: Whole.optional(),

@@ -8,7 +8,7 @@ import { generateKey, Signer } from "../../../http/client/signer.js";
 import { verifyText, canonicalText } from "../../../http/auth/signing.js";
 import { createPublicKey } from "node:crypto";
 
-interface Seen {
+interface ReceivedRequest {
   readonly method: string;
   readonly target: string;
   readonly signature: string;
@@ -16,7 +16,7 @@ interface Seen {
   readonly body: string;
 }
 
-type Respond = (seen: Seen, response: http.ServerResponse, attempt: number) => void;
+type Respond = (received: ReceivedRequest, response: http.ServerResponse, attempt: number) => void;
 
 const KEY_ID = "00000000-0000-4000-8000-000000000001";
 const ORDER = { outcomeId: KEY_ID, price: "0.500", qty: 1, tif: "GTC" } as const;
@@ -26,16 +26,16 @@ function answer(response: http.ServerResponse, status: number, body: object, hea
   response.end(JSON.stringify(body));
 }
 
-describe("client: what is repeated, and how", () => {
+describe("client: retries", () => {
   let server: http.Server;
   let connection: Connection;
   let client: RestClient;
-  let seen: Seen[];
+  let received: ReceivedRequest[];
   let respond: Respond;
   const pair = generateKey();
 
   beforeEach(async () => {
-    seen = [];
+    received = [];
     server = http.createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -47,8 +47,8 @@ describe("client: what is repeated, and how", () => {
           timestamp: String(request.headers["svc-timestamp"]),
           body: Buffer.concat(chunks).toString(),
         };
-        seen.push(one);
-        respond(one, response, seen.length);
+        received.push(one);
+        respond(one, response, received.length);
       });
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -62,26 +62,26 @@ describe("client: what is repeated, and how", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it("sends the very same signed bytes again when the answer to a placement is lost", async () => {
+  it("send the same signed bytes again when the answer to a placement is lost", async () => {
     respond = (_, response, attempt) => {
       if (attempt < 3) response.destroy();
       else answer(response, 201, { orderId: "o" });
     };
     expect(await client.placeOrder(ORDER)).to.deep.equal({ orderId: "o" });
-    expect(seen).to.have.length(3);
-    expect(new Set(seen.map(({ signature }) => signature)).size).to.equal(1);
+    expect(received).to.have.length(3);
+    expect(new Set(received.map(({ signature }) => signature)).size).to.equal(1);
   });
 
-  it("signs anew when the order carries its own id", async () => {
+  it("sign again when the order has a clientId", async () => {
     respond = (_, response, attempt) => {
       if (attempt < 2) response.destroy();
       else answer(response, 200, { orderId: "o", clientId: KEY_ID });
     };
     await client.placeOrder({ ...ORDER, clientId: KEY_ID });
-    expect(new Set(seen.map(({ timestamp }) => timestamp)).size).to.equal(2);
+    expect(new Set(received.map(({ timestamp }) => timestamp)).size).to.equal(2);
   });
 
-  it("waits for Retry-After, and repeats while the first request still runs", async () => {
+  it("wait for Retry-After, and continue while the first request is in progress", async () => {
     respond = (_, response, attempt) => {
       if (attempt === 1) answer(response, 503, { code: "UNAVAILABLE", message: "" }, { "Retry-After": "1" });
       else if (attempt === 2) answer(response, 409, { code: "REQUEST_IN_PROGRESS", message: "" });
@@ -90,17 +90,17 @@ describe("client: what is repeated, and how", () => {
     const began = Date.now();
     await client.placeOrder(ORDER);
     expect(Date.now() - began).to.be.at.least(1_000);
-    expect(seen).to.have.length(3);
+    expect(received).to.have.length(3);
   });
 
-  it("throws refusals with their code, and does not repeat them", async () => {
+  it("stop at refusals, which are thrown with their code", async () => {
     respond = (_, response) => answer(response, 422, { code: "INSUFFICIENT_BALANCE", message: "too little" });
     const problem = await client.placeOrder(ORDER).catch((error: unknown) => error);
     expect(problem).to.be.instanceOf(ApiError).and.include({ status: 422, code: "INSUFFICIENT_BALANCE" });
-    expect(seen).to.have.length(1);
+    expect(received).to.have.length(1);
   });
 
-  it("gives a name to refusals of the edge, which have no code", async () => {
+  it("stop at refusals of the edge, which get a code from their status", async () => {
     respond = (_, response) => {
       response.writeHead(403, { "Content-Type": "text/html" });
       response.end("<h1>no</h1>");
@@ -109,23 +109,23 @@ describe("client: what is repeated, and how", () => {
     expect(problem).to.include({ code: "HTTP_403" });
   });
 
-  it("says that an outcome is unknown when it cannot be found out", async () => {
+  it("end with UnknownOutcome when no answer arrives in time", async () => {
     respond = (_, response) => response.destroy();
-    const impatient = new RestClient(connection, new Signer({ keyId: KEY_ID, ...pair }), 200);
-    const problem = await impatient.placeOrder(ORDER).catch((error: unknown) => error);
+    const unreachableClient = new RestClient(connection, new Signer({ keyId: KEY_ID, ...pair }), 200);
+    const problem = await unreachableClient.placeOrder(ORDER).catch((error: unknown) => error);
     expect(problem).to.be.instanceOf(UnknownOutcome);
   });
 
-  it("never sends again what a repeat would double, unless nobody was listening", async () => {
+  it("never repeat a request that a repeat would double, unless it reached no server", async () => {
     respond = (_, response) => response.destroy();
     const request = { method: "POST", target: "/x", headers: {}, body: Buffer.from("{}") };
     const options = { repeat: "never", patienceMs: 1_000 } as const;
     const problem = await connection.send(() => request, options).catch((error: unknown) => error);
     expect(problem).to.be.instanceOf(UnknownOutcome);
-    expect(seen).to.have.length(1);
+    expect(received).to.have.length(1);
   });
 
-  it("tells the orders of a batch apart", async () => {
+  it("return accepted and refused orders of a batch", async () => {
     const rejected = [{ index: 1, outcomeId: KEY_ID, reason: "no" }];
     respond = (_, response) =>
       answer(response, 207, {
@@ -144,7 +144,7 @@ describe("client: what is repeated, and how", () => {
     expect(problem).to.include({ code: "MARKET_CLOSED" });
   });
 
-  it("reads all pages of a list", async () => {
+  it("read all pages of a list", async () => {
     const fill = {
       fillId: "f",
       orderId: "o",
@@ -162,10 +162,10 @@ describe("client: what is repeated, and how", () => {
         target.includes("after=p2") ? { items: [fill] } : { items: [fill, fill], next: "p2" },
       );
     expect(await client.fills({ market: "m" })).to.have.length(3);
-    expect(seen[1]?.target).to.equal("/v3/portfolio/fills?market=m&after=p2");
+    expect(received[1]?.target).to.equal("/v3/portfolio/fills?market=m&after=p2");
   });
 
-  it("answers with the shape that was asked for, or throws", async () => {
+  it("throw when an answer has another shape than expected", async () => {
     respond = (_, response) => answer(response, 200, { other: 1 });
     const request = { method: "GET", target: "/x", headers: {}, body: new Uint8Array(0) };
     const raw = await connection.send(() => request, { repeat: "anew", patienceMs: 1_000 });
@@ -175,7 +175,7 @@ describe("client: what is repeated, and how", () => {
 
 describe("client: signing", () => {
   for (const algorithm of ["Ed25519", "P-256"] as const) {
-    it(`signs with ${algorithm} what the server verifies`, () => {
+    it(`makes signatures with ${algorithm} that the server verifies`, () => {
       const pair = generateKey(algorithm);
       const signer = new Signer({ keyId: KEY_ID, ...pair }, "Acme");
       const headers = signer.headers("POST", "/v3/orders", "b=2&a=1", Buffer.from("{}"), 1_700_000_000_000);
@@ -193,12 +193,12 @@ describe("client: signing", () => {
     });
   }
 
-  it("never signs the same text twice, so two equal orders are two", () => {
+  it("never signs the same text twice, so two equal orders are two orders", () => {
     const signer = new Signer({ keyId: KEY_ID, ...generateKey() });
-    const times = Array.from({ length: 3 }, () =>
+    const headersOfThree = Array.from({ length: 3 }, () =>
       signer.headers("POST", "/v3/orders", "", Buffer.from("{}"), 5_000),
     );
-    expect(times.map((headers) => headers["Svc-Timestamp"])).to.deep.equal(["5000", "5001", "5002"]);
+    expect(headersOfThree.map((headers) => headers["Svc-Timestamp"])).to.deep.equal(["5000", "5001", "5002"]);
     const other = signer.headers("POST", "/v3/orders", "", Buffer.from("[]"), 5_002);
     expect(other["Svc-Timestamp"]).to.equal("5002");
   });

@@ -20,12 +20,12 @@ export function trade(connection: Connection, keyId: string, order: PlaceOrder):
   return new RestClient(connection, signer).placeOrder(order);
 }
 `;
-const MISTAKEN = PROGRAM.replace("placeOrder(order)", "placeOrder(order.price)");
+const WRONG_PROGRAM = PROGRAM.replace("placeOrder(order)", "placeOrder(order.price)");
 
 describe("client: the package", function () {
   this.timeout(60_000);
 
-  /** A directory of somebody else who has installed the package. `npm test` has compiled it. */
+  /** Runs `use` in a directory where the package is installed. `npm test` has compiled the package. */
   async function asInstalled<T>(use: (directory: string) => Promise<T>): Promise<T> {
     return inTemporaryDirectory(async (directory) => {
       fs.mkdirSync(path.join(directory, "node_modules"));
@@ -35,7 +35,7 @@ describe("client: the package", function () {
     });
   }
 
-  it("gives the clients to other programs, and nothing else", async () => {
+  it("exports the clients to other programs, and nothing else", async () => {
     await asInstalled(async (cwd) => {
       const script = `console.log(JSON.stringify(Object.keys(await import("overround/client"))))`;
       const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], { cwd });
@@ -55,7 +55,7 @@ describe("client: the package", function () {
     });
   });
 
-  it("has types", async () => {
+  it("exports types", async () => {
     await asInstalled(async (cwd) => {
       const options = [
         "--noEmit",
@@ -74,7 +74,7 @@ describe("client: the package", function () {
         );
       };
       expect(await check(PROGRAM)).to.equal("compiles");
-      expect(await check(MISTAKEN)).to.match(/program\.ts.*error TS2345/);
+      expect(await check(WRONG_PROGRAM)).to.match(/program\.ts.*error TS2345/);
     });
   });
 });

@@ -38,7 +38,7 @@ describe("client: the stream", () => {
   let sockets: WebSocket[];
   let answer: Answer;
   let orders: OrdersDelta[];
-  let open: (readonly OpenOrder[])[];
+  let snapshots: (readonly OpenOrder[])[];
   let gaps: string[];
 
   function send(frame: object): void {
@@ -46,7 +46,7 @@ describe("client: the stream", () => {
   }
 
   beforeEach(async () => {
-    [requests, sockets, orders, open, gaps] = [[], [], [], [], []];
+    [requests, sockets, orders, snapshots, gaps] = [[], [], [], [], []];
     server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
     server.on("connection", (socket) => {
       sockets.push(socket);
@@ -60,7 +60,7 @@ describe("client: the stream", () => {
     const { port } = server.address() as AddressInfo;
     client = new StreamClient(`http://127.0.0.1:${port}`, new Signer(KEY), {
       orders: (deltas) => orders.push(...deltas),
-      openOrders: (now) => open.push(now),
+      openOrders: (now) => snapshots.push(now),
       gap: (subject) => gaps.push(subject),
     });
     answer = ({ nonce }) =>
@@ -100,10 +100,10 @@ describe("client: the stream", () => {
     expect(requests.map(({ nonce }) => nonce)).to.deep.equal([1, 2]);
   });
 
-  it("asks for a snapshot when a seq is missing, and applies what came meanwhile", async () => {
+  it("requests a snapshot when a seq is missing, and applies the batches after it", async () => {
     await watchBook();
     answer = ({ nonce }) => {
-      // What comes before the snapshot is in it, and the next batch may come in one packet with it.
+      // A batch before the snapshot is contained in it, and the next batch may arrive in the same packet.
       send(bookDelta(7, add("7", A, "0.200", 2)));
       send(bookSnapshot(nonce, 7, { [A]: [{ orderId: "7", price: "0.200", qty: 2 }], [B]: [] }));
       send(bookDelta(8, add("8", A, "0.300", 1)));
@@ -118,7 +118,7 @@ describe("client: the stream", () => {
     ]);
   });
 
-  it("notices by the heartbeat that the last delta was lost", async () => {
+  it("detects by the heartbeat that the last delta was lost", async () => {
     await watchBook();
     const checksum = crc32("1:0.400:10");
     send({ heartbeat: { ts: 1, markets: { [MARKET]: { lifecycle: 1, book: 4, checksum } } } });
@@ -127,23 +127,23 @@ describe("client: the stream", () => {
     expect(gaps).to.deep.equal([MARKET]);
   });
 
-  it("keeps books in the order of their checksum, and asks anew for one that is not what it says", async () => {
+  it("keeps books in the order of their checksum, and requests a snapshot when a checksum differs", async () => {
     await watchBook();
     send(bookDelta(5, add("2", B, "0.300", 5), add("3", A, "0.400", 1), add("4", B, "0.550", 7)));
     send(bookDelta(6, { kind: "update", orderId: "1", remaining: 4 }, add("5", A, "0.450", 2)));
     await until(() => client.book(MARKET)?.seq === 6);
     const checksum = crc32("5:0.450:2|1:0.400:4|3:0.400:1|4:0.550:7|2:0.300:5");
     expect(client.book(MARKET)?.checksum()).to.equal(checksum);
-    const beat = (sum: number): void =>
+    const sendHeartbeat = (sum: number): void =>
       send({ heartbeat: { ts: 1, markets: { [MARKET]: { book: 6, checksum: sum } } } });
-    beat(checksum);
-    beat(checksum + 1);
+    sendHeartbeat(checksum);
+    sendHeartbeat(checksum + 1);
     await until(() => client.book(MARKET)?.seq === 4);
     expect(gaps).to.deep.equal([MARKET]);
     expect(requests).to.have.length(2);
   });
 
-  it("connects again by itself and asks for the same from where it was; what cannot resume is a snapshot", async () => {
+  it("reconnects by itself and resumes from its last seqs, or takes a snapshot", async () => {
     await watchBook();
     answer = ({ nonce }) =>
       send(bookSnapshot(nonce, 20, { [A]: [], [B]: [{ orderId: "9", price: "0.500", qty: 3 }] }));
@@ -157,7 +157,7 @@ describe("client: the stream", () => {
     expect(client.book(MARKET)?.best(B)?.qty).to.equal(3);
   });
 
-  it("goes on where it was when the exchange still has what it missed", async () => {
+  it("resumes without a snapshot when the exchange still has the missed batches", async () => {
     await watchBook();
     answer = ({ nonce }) => {
       send({ ts: 1, nonce, subscribed: {}, snapshot: {}, resumed: { [`market:${MARKET}`]: { book: true } } });
@@ -170,7 +170,7 @@ describe("client: the stream", () => {
     expect(gaps).to.deep.equal([]);
   });
 
-  it("knows a market that opens in a watched event from its first delta on", async () => {
+  it("adds a market that opens in a watched event from its first delta", async () => {
     answer = ({ nonce }) => send({ ts: 1, nonce, subscribed: {}, snapshot: {} });
     await client.connect();
     await client.subscribe({ events: { e: ["book", "bbo"] } });
@@ -191,7 +191,7 @@ describe("client: the stream", () => {
     });
   });
 
-  it("folds the caller's own orders and positions", async () => {
+  it("folds own orders and positions", async () => {
     const resting = { orderId: "o", marketId: MARKET, outcomeId: A, price: "0.400", qty: 3, tif: "GTC" };
     answer = ({ nonce }) =>
       send({
@@ -229,20 +229,20 @@ describe("client: the stream", () => {
     await until(() => client.wallet.orders.size === 1);
   });
 
-  it("asks for as much at once as a request may hold", async () => {
+  it("splits a large selection into requests that fit the size limit", async () => {
     answer = ({ nonce }) => send({ ts: 1, nonce, snapshot: {} });
     await client.connect();
     const markets = Object.fromEntries(
       Array.from({ length: 400 }, (_, i) => [`${MARKET} ${i}`, "book" as const]),
     );
     await client.subscribe({ markets, events: { e: "bbo", f: "bbo" }, private: ["orders"] });
-    const asked = requests.map(({ subscribe }) => subscribe as Record<string, object>);
-    expect(asked.map((one) => Object.keys(one["markets"] ?? {}).length)).to.deep.equal([150, 150, 100]);
-    expect(asked.map((one) => Object.keys(one["events"] ?? {}))).to.deep.equal([["e"], ["f"], []]);
-    expect(asked.map((one) => one["private"])).to.deep.equal([["orders"], undefined, undefined]);
+    const selections = requests.map(({ subscribe }) => subscribe as Record<string, object>);
+    expect(selections.map((one) => Object.keys(one["markets"] ?? {}).length)).to.deep.equal([150, 150, 100]);
+    expect(selections.map((one) => Object.keys(one["events"] ?? {}))).to.deep.equal([["e"], ["f"], []]);
+    expect(selections.map((one) => one["private"])).to.deep.equal([["orders"], undefined, undefined]);
   });
 
-  it("orders its cancel on disconnect again on every connection", async () => {
+  it("arms cancel on disconnect again on every connection", async () => {
     answer = ({ nonce }) => send({ nonce, safety: { cancelOnDisconnect: true } });
     await client.connect();
     await client.cancelOnDisconnect(true);
@@ -251,7 +251,7 @@ describe("client: the stream", () => {
     expect(requests).to.deep.equal([1, 1].map((nonce) => ({ nonce, safety: { cancelOnDisconnect: true } })));
   });
 
-  it("passes private deltas on in order, drops repeats, and tells what is open after a gap", async () => {
+  it("passes private deltas on in order, drops repeats, and reports the open orders after a gap", async () => {
     const resting = { orderId: "o", marketId: MARKET, outcomeId: A, price: "0.400", qty: 3, tif: "GTC" };
     answer = ({ nonce }) => send({ ts: 1, nonce, snapshot: {}, orders: { seq: 1, open: [resting] } });
     await client.connect();
@@ -262,12 +262,12 @@ describe("client: the stream", () => {
     await until(() => orders.length > 0);
     answer = ({ nonce }) => send({ ts: 1, nonce, snapshot: {}, orders: { seq: 9, open: [] } });
     send({ ts: 1, delta: {}, orders: { seq: 4, deltas: [{ kind: "cancel", orderId: "o" }] } });
-    await until(() => open.length === 2);
+    await until(() => snapshots.length === 2);
     expect(orders.map(({ kind }) => kind)).to.deep.equal(["fill"]);
-    expect(open.map((one) => one.length)).to.deep.equal([1, 0]);
+    expect(snapshots.map((one) => one.length)).to.deep.equal([1, 0]);
   });
 
-  it("places again after a lost connection when the orders carry ids, and says unknown when they do not", async () => {
+  it("places again after a lost connection when the orders have ids, and throws UnknownOutcome otherwise", async () => {
     await client.connect();
     const order = { outcomeId: A, price: "0.400", qty: 1, tif: "GTC" } as const;
     answer = (request, socket) => {
@@ -282,7 +282,7 @@ describe("client: the stream", () => {
     expect(problem).to.have.property("name", "UnknownOutcome");
   });
 
-  it("tells the orders of a refused batch apart, and throws other refusals with their code", async () => {
+  it("returns refused orders of a batch, and throws other refusals with their code", async () => {
     await client.connect();
     const order = { outcomeId: A, price: "0.400", qty: 1, tif: "GTC", clientId: "c" } as const;
     const rejected = [{ index: 0, outcomeId: A, reason: "no" }];
