@@ -4,6 +4,8 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import * as client from "../../../http/client/client.js";
+import { startStack } from "../../support/stack.js";
+import { newMarket, newTrader } from "../../support/traders.js";
 import { inTemporaryDirectory } from "../../support/temporary.js";
 
 const run = promisify(execFile);
@@ -21,6 +23,14 @@ export function trade(connection: Connection, keyId: string, order: PlaceOrder):
 }
 `;
 const WRONG_PROGRAM = PROGRAM.replace("placeOrder(order)", "placeOrder(order.price)");
+
+/** Returns the program in the README of the client. */
+function exampleOfReadme(): string {
+  const readme = fs.readFileSync(path.join(ROOT, "http", "client", "README.md"), "utf8");
+  const [, example] = /```js\n(.*?)```/s.exec(readme) ?? [];
+  if (example === undefined) throw new Error("the README of the client has no example");
+  return example;
+}
 
 describe("client: the package", function () {
   this.timeout(60_000);
@@ -53,6 +63,28 @@ describe("client: the package", function () {
       );
       expect(refused).to.contain("ERR_PACKAGE_PATH_NOT_EXPORTED");
     });
+  });
+
+  it("runs the example of its README", async () => {
+    const stack = await startStack();
+    try {
+      await newMarket(stack);
+      const { trading } = await newTrader(stack);
+      await asInstalled(async (cwd) => {
+        const keys = path.join(cwd, "first-trade");
+        fs.mkdirSync(keys);
+        fs.writeFileSync(path.join(keys, "trade.id"), trading.key.keyId);
+        fs.writeFileSync(path.join(keys, "trade.pem"), trading.key.privateKey);
+        fs.writeFileSync(path.join(cwd, "example.js"), exampleOfReadme());
+        const env = { ...process.env, PORT: new URL(stack.url).port, DATA_DIR: cwd };
+        const { stdout } = await run(process.execPath, ["example.js"], { cwd, env, timeout: 20_000 });
+        const orderId = /^open (.+)$/m.exec(stdout)?.[1] ?? "";
+        expect(stdout).to.include("best bid { price: '0.010', qty: 10 }");
+        expect(stdout).to.include(`canceled: [ '${orderId}' ]`).and.include(`cancel ${orderId}`);
+      });
+    } finally {
+      await stack.stop();
+    }
   });
 
   it("exports types", async () => {
