@@ -72,8 +72,8 @@ export interface CancelAllFilter {
 }
 
 /**
- * Places and cancels for a caller, with the checks and answers of the REST batch routes (contract sections 5.15 and 5.16) except
- * throttling, which the bridge has done. Throws `Unavailable` when the exchange does not answer.
+ * Places and cancels for a caller, with the checks and answers of the REST batch routes (contract sections 5.15 and
+ * 5.16) except throttling, which the bridge has done. Throws `Unavailable` when the exchange does not answer.
  */
 export interface Trading {
   /** Judges each order by itself, or with `atomic` all orders as one; `orders` has the shape of the REST body. */
