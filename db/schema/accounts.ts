@@ -1,4 +1,6 @@
-/** Accounts: traders, subaccounts, keys, tokens, device check-ins, the audit log (contract sections 5 and 8). */
+/**
+ * Accounts: traders, subaccounts, keys, tokens, device check-ins, the audit log (contract sections 5.2, 5.13 and 8.1).
+ */
 
 import { sql } from "drizzle-orm";
 import {

@@ -1,4 +1,4 @@
-/** Bearer tokens of web sessions: JWT, HS256, `aud: web`, twelve hours (contract section 8). */
+/** Bearer tokens of web sessions: JWT, HS256, `aud: web`, twelve hours (contract section 8.1). */
 
 import { createSecretKey, randomUUID, type KeyObject } from "node:crypto";
 import jwt from "jsonwebtoken";

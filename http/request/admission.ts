@@ -103,7 +103,10 @@ async function admitKey(
   }
 }
 
-/** Returns whether a repeat needs the first answer (contract section 5); the other methods are idempotent by themselves. */
+/**
+ * Returns whether a repeat needs the first answer (contract section 5.6); the other methods are idempotent by
+ * themselves.
+ */
 function takesEffectOnce({ method }: Route): boolean {
   return method === "post" || method === "patch";
 }

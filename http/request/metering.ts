@@ -1,4 +1,4 @@
-/** Prices of the routes, in tokens of a bucket (contract section 5, the column "Bucket, cost"). */
+/** Prices of the routes, in tokens of a bucket (contract section 5.8, the column "Bucket, cost"). */
 
 import { readJson } from "../edge/json.js";
 import { readQuery } from "../edge/query.js";

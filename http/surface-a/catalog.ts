@@ -1,4 +1,4 @@
-/** Events, markets, books, trades and candles, for signed requests and for the public (contract section 5). */
+/** Events, markets, books, trades and candles, for signed requests and for the public (contract section 5.14). */
 
 import type { z } from "zod";
 import { marketActor } from "../../actors/actor.js";

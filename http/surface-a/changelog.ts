@@ -1,4 +1,4 @@
-/** Changelog of the exchange: operators announce changes, and everybody may read them (contract section 8). */
+/** Changelog of the exchange: operators announce changes, and everybody may read them (contract section 8.15). */
 
 import type { Database } from "../../db/database.js";
 import { listChanges, type Change as ChangeRecord } from "../../db/queries/operator/changelog.js";

@@ -1,4 +1,7 @@
-/** Keys of the management scopes, and the revocation of any key (contract section 5; key life cycle of the specification). */
+/**
+ * Keys of the management scopes, and the revocation of any key (contract section 5.12; key life cycle of the
+ * specification).
+ */
 
 import { randomUUID } from "node:crypto";
 import { violatedUnique, type Database } from "../../db/database.js";

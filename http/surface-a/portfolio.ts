@@ -1,4 +1,4 @@
-/** Open orders, positions and fills of a wallet (contract section 5). */
+/** Open orders, positions and fills of a wallet (contract section 5.17). */
 
 import { ledgerOf } from "../../actors/actor.js";
 import type { Database } from "../../db/database.js";

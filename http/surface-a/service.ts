@@ -1,4 +1,4 @@
-/** Routes about the service itself: the echo and the limits (contract section 5). */
+/** Routes about the service itself: the echo and the limits (contract section 5.11). */
 
 import { MAX_WATCHED_MARKETS } from "../../stream/ws/socket/protocol.js";
 import type { Signatures } from "../auth/signatures.js";

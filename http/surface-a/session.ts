@@ -1,4 +1,4 @@
-/** Web sessions: registration, sign-in, sign-out and the device check-in (contract section 8). */
+/** Web sessions: registration, sign-in, sign-out and the device check-in (contract sections 8.1 and 8.2). */
 
 import { createHash, randomUUID } from "node:crypto";
 import { formatMoney } from "../../actors/units.js";

@@ -1,4 +1,4 @@
-/** Subaccounts: each is a wallet with its own keys (contract section 5). */
+/** Subaccounts: each is a wallet with its own keys (contract section 5.13). */
 
 import { formatMoney, subtract } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";

@@ -1,4 +1,4 @@
-/** Tickets for browsers, which cannot sign the upgrade to a websocket (contract section 6). */
+/** Tickets for browsers, which cannot sign the upgrade to a websocket (contract section 6.1). */
 
 import type { Database } from "../../db/database.js";
 import { liveKeys } from "../../db/queries/accounts/keys.js";

@@ -1,4 +1,6 @@
-/** Transfers between a trader's own wallet and a subaccount, and the transactions of a wallet (contract section 5). */
+/**
+ * Transfers between a trader's own wallet and a subaccount, and the transactions of a wallet (contract section 5.13).
+ */
 
 import { ledgerOf } from "../../actors/actor.js";
 import type { Transfer as LedgerTransfer } from "../../actors/ledger/types.js";
@@ -52,7 +54,7 @@ function transferOnWire(transfer: Shown, ts: number) {
   };
 }
 
-/** Transfers have rates of their own besides the cost: 5 per second and 60 per minute (contract section 5). */
+/** Transfers have rates of their own besides the cost: 5 per second and 60 per minute (contract section 5.13). */
 const TRANSFER = costs("account", 1, [
   { name: "transfers a second", capacity: 5, refill: 5, periodMs: 1_000 },
   { name: "transfers a minute", capacity: 60, refill: 60, periodMs: 60_000 },

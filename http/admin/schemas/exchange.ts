@@ -1,4 +1,4 @@
-/** Bodies and answers about maintenance, the changelog, and regions and networks (contract section 8). */
+/** Bodies and answers about maintenance, the changelog, and regions and networks (contract sections 8.13 to 8.15). */
 
 import { z } from "zod";
 import { NETWORK_KINDS } from "../../../db/schema/exchange.js";

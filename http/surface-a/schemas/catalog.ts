@@ -1,4 +1,7 @@
-/** Queries and answers about events, markets, books and trades on surface A (specification, Resources; contract section 5). */
+/**
+ * Queries and answers about events, markets, books and trades on surface A (specification, Resources; contract section
+ * 5.14).
+ */
 
 import { z } from "zod";
 import { FEE_PERIODS, MARKET_STATUSES, VOID_KINDS } from "../../../actors/market/types.js";

@@ -1,4 +1,4 @@
-/** Bodies, queries and answers about orders, cancels, positions and fills (contract section 5). */
+/** Bodies, queries and answers about orders, cancels, positions and fills (contract sections 5.15 to 5.17). */
 
 import { z } from "zod";
 import { ORDER_STATUSES } from "../../../actors/ledger/types.js";

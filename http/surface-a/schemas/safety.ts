@@ -1,4 +1,4 @@
-/** Bodies and answers of the dead-man switch and of order groups (contract section 5). */
+/** Bodies and answers of the dead-man switch and of order groups (contract section 5.18). */
 
 import { z } from "zod";
 import { MAX_CONTRACTS } from "../../../actors/units.js";
