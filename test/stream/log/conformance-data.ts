@@ -294,18 +294,18 @@ export function dataConformance(fixture: Fixture): void {
 export function commitGroupConformance(fixture: Fixture): void {
   it("writes all partitions of a commit group or none", async () => {
     const [first, second] = ["l3", "l4"];
-    const neighbour = ledgerActor(4);
+    const neighbor = ledgerActor(4);
     const epoch = await fixture.take();
     const other = await fixture.log.take(second, "w1", [], false);
     const ownerships = [
       { partition: first, epoch },
       { partition: second, epoch: other.kind === "taken" ? other.epoch : 0 },
     ];
-    const changeAt = (seq: number): Change => ({ ...entryAt(seq), partition: second, actor: neighbour });
+    const changeAt = (seq: number): Change => ({ ...entryAt(seq), partition: second, actor: neighbor });
     const changes = [entryAt(1), changeAt(1), entryAt(2)];
     expect(await fixture.log.commit({ ownerships, changes })).to.deep.equal({ kind: "ok" });
     expect((await fixture.log.heads(first, [actor]))[0]?.seq).to.equal(2);
-    expect((await fixture.log.heads(second, [neighbour]))[0]?.seq).to.equal(1);
+    expect((await fixture.log.heads(second, [neighbor]))[0]?.seq).to.equal(1);
     await fixture.log.take(second, "w2", [], true);
     expect(await fixture.log.commit({ ownerships, changes: [entryAt(3), changeAt(2)] })).to.deep.equal({
       kind: "fenced",

@@ -17,7 +17,7 @@ describe("a worker", () => {
 
   afterEach(() => deployment.close());
 
-  describe("stepped by hand", () => {
+  describe("stepped by the test", () => {
     let log: MemoryLog;
     let faults: FaultyGate;
     let worker: Worker;
@@ -104,14 +104,14 @@ describe("a worker", () => {
       await post(log, a, { kind: "add", n: 1 });
       await post(log, a, { kind: "break" });
       await post(log, a, { kind: "add", n: 1 });
-      const neighbour = "ledger:01" as ActorId;
-      await log.append("l1", [{ to: neighbour, body: packEnvelope({ commands: [{ kind: "add", n: 7 }] }) }]);
+      const neighbor = "ledger:01" as ActorId;
+      await log.append("l1", [{ to: neighbor, body: packEnvelope({ commands: [{ kind: "add", n: 7 }] }) }]);
       const partition = partitionOfWorker(worker, "l1");
       await step(worker, "l1");
       partition.notify({ partition: "l1", notices: [], scanAll: true });
       await step(worker, "l1");
       expect(partition.ended).to.equal(false);
-      expect((await log.heads("l1", [a, neighbour])).map(({ seq, cursor }) => [seq, cursor])).to.deep.equal([
+      expect((await log.heads("l1", [a, neighbor])).map(({ seq, cursor }) => [seq, cursor])).to.deep.equal([
         [1, "0-1"],
         [1, "0-1"],
       ]);
@@ -267,7 +267,7 @@ describe("a worker", () => {
     });
   });
 
-  describe("on a clock of the test", () => {
+  describe("on a manual clock", () => {
     it("writes snapshots of a busy actor, trims its old entries, and recovers it", async () => {
       const clock = new ManualClock();
       const log = deployment.connect(undefined, clock);

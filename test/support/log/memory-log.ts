@@ -91,8 +91,8 @@ export class MemoryLog implements Log {
     const [first] = appended;
     if (first === undefined) return;
     const channel = this.#channelOf(first.partition, kind);
-    const number = this.#number(channel, "rings") + 1;
-    this.#store.set(channel, "rings", String(number));
+    const number = this.#number(channel, "count") + 1;
+    this.#store.set(channel, "count", String(number));
     this.#store.publish(channel, packNotification(number, appended));
   }
 
