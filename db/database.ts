@@ -70,7 +70,7 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /** Returns the unique index or constraint that an insert violated, or `undefined` for any other error. */
-export function violatedUnique(error: unknown): string | undefined {
+export function violatedConstraint(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof pg.DatabaseError && cause.code === "23505") return cause.constraint;
   }

@@ -1,4 +1,4 @@
-/** For `drizzle-kit generate --config db/drizzle.config.ts`, which writes the next migration from the schema. */
+/** Configuration of `drizzle-kit generate`, which writes the next migration from the schema (README.md). */
 export default {
   dialect: "postgresql",
   casing: "snake_case",

@@ -4,12 +4,14 @@ import { and, asc, desc, gt, lt, sql, type SQL } from "drizzle-orm";
 import type { PgColumn, PgSelect } from "drizzle-orm/pg-core";
 import { LOWER_UUID } from "../actors/uuid.js";
 
+/** A request for one page of a list. */
 export interface PageRequest {
   readonly limit: number;
   /** The `next` of the previous page. */
   readonly after?: string | undefined;
 }
 
+/** One page of a list. */
 export interface Page<Row> {
   readonly items: readonly Row[];
   /** Absent on the last page. */
@@ -22,7 +24,7 @@ export interface TimeBounds {
   readonly startsBefore?: number | undefined;
 }
 
-/** Reports a cursor that this list did not make. */
+/** Reports a cursor that the list did not issue. */
 export class InvalidCursor extends Error {
   override readonly name = "InvalidCursor";
 
@@ -36,7 +38,7 @@ type Key = readonly (string | number)[];
 /** The columns that order a list, and the direction of all of them. */
 export interface KeyOrder {
   readonly columns: readonly PgColumn[];
-  readonly direction: "rising" | "falling";
+  readonly direction: "ascending" | "descending";
 }
 
 /** The order of a list, and the values of the order's columns in one of its rows. */
@@ -67,10 +69,12 @@ export async function page<Query extends PgSelect>(
   return last === undefined ? { items } : { items, next: encodeCursor(keyset.keyOf(last)) };
 }
 
+/** Returns the order of a keyset, for `orderBy`. */
 export function keyOrder({ columns, direction }: KeyOrder): SQL[] {
-  return columns.map((column) => (direction === "rising" ? asc(column) : desc(column)));
+  return columns.map((column) => (direction === "ascending" ? asc(column) : desc(column)));
 }
 
+/** Returns the condition that a time lies within the bounds, or `undefined` if there are none. */
 export function within(column: PgColumn, bounds: TimeBounds): SQL | undefined {
   return and(
     bounds.startsAfter === undefined ? undefined : gt(column, bounds.startsAfter),
@@ -86,12 +90,12 @@ function afterCursor({ columns, direction }: KeyOrder, after: string | undefined
     key.map((value) => sql`${value}`),
     sql`, `,
   );
-  const rising = direction === "rising";
-  const beyond = rising ? sql`(${names}) > (${values})` : sql`(${names}) < (${values})`;
+  const ascending = direction === "ascending";
+  const beyond = ascending ? sql`(${names}) > (${values})` : sql`(${names}) < (${values})`;
   const [first] = columns;
   if (first === undefined || columns.every(({ table }) => table === first.table)) return beyond;
   // No index spans two tables, so a bound on the first column lets the scan of the first table start at the cursor.
-  return and(rising ? sql`${first} >= ${key[0]}` : sql`${first} <= ${key[0]}`, beyond);
+  return and(ascending ? sql`${first} >= ${key[0]}` : sql`${first} <= ${key[0]}`, beyond);
 }
 
 function encodeCursor(key: Key): string {

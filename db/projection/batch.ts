@@ -21,6 +21,7 @@ export class ProjectionGap extends Error {
   override readonly name = "ProjectionGap";
 }
 
+/** Collects entries, and writes their rows in one transaction. */
 export class ProjectionBatch {
   readonly #projected: ReadonlyMap<ActorId, number>;
   readonly #cursors = new Map<ActorId, number>();

@@ -17,6 +17,7 @@ import { projectDelta, type Origin } from "./origin.js";
 import { insertInto, replaceAll, storable, updateRows, writeRows } from "./rows.js";
 import { unreachable } from "../../actors/unreachable.js";
 
+/** The deltas that change a row of a market. */
 export type DefinitionDelta =
   CreatedDelta | ConfiguredDelta | LifecycleDelta | GradedDelta | RemediatingDelta;
 

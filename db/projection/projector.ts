@@ -30,6 +30,7 @@ const FAILURE_MS = { min: 1_000, max: 60_000 };
 /** Age of the market changes that a projector publishes again when it takes over. */
 const REPUBLISH_MS = 60_000;
 
+/** Writes the read model, or stands by while another projector writes it. */
 export class Projector {
   readonly #options: ProjectorOptions;
   readonly #stopping = new AbortController();

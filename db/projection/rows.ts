@@ -36,7 +36,7 @@ export type RowsOf<Statement> = Statement extends RowStatement<infer Row, unknow
 
 const casing = new CasingCache(CASING);
 
-/** The types of columns that can be written; within an array, the values of some are quoted. */
+/** Types of the columns that can be written, and whether an array quotes their values. */
 const QUOTED: Readonly<Record<string, boolean>> = {
   uuid: false,
   smallint: false,
@@ -121,7 +121,7 @@ export async function writeRows<Row extends object, Returned = never>(
   return decode(result.rows);
 }
 
-/** Every column outside the primary key, set to the value of the row that an insert could not add. */
+/** Returns the update of every column outside the primary key to its inserted value, for `onConflictDoUpdate`. */
 export function replaceAll(table: PgTable): Record<string, SQL> {
   return Object.fromEntries(
     otherColumns(table).map(({ key, column }) => [key, sql.raw(`excluded.${nameOf(column)}`)]),
@@ -161,7 +161,7 @@ function namesOf(columns: readonly RowColumn[]): string {
   return columns.map(({ column }) => nameOf(column)).join(", ");
 }
 
-/** Sets a column from its existing value and the value that `given` has for it. */
+/** Returns the assignment of a column, made from its existing value and its value in the row `given`. */
 function assignment(column: PgColumn, merge: Merge, given: string): string {
   const name = nameOf(column);
   const existing = `${getTableName(column.table)}.${name}`;
@@ -182,7 +182,7 @@ function unnest(columns: readonly RowColumn[]): string {
   return `unnest(${arrays.join(", ")})`;
 }
 
-/** The values of a column as the text of a Postgres array. */
+/** Returns the values of a column as the text of a Postgres array. */
 function arrayOf({ key, column }: RowColumn, rows: readonly object[]): string {
   const quote = QUOTED[column.getSQLType()] === true;
   let text = "{";

@@ -1,4 +1,4 @@
-/** The objects of trading, as operators describe them: leagues, teams, events, ticks (contract sections 4, 7 and 8). */
+/** Reference data that operators maintain: leagues, teams, events, ticks (contract sections 4, 7 and 8). */
 
 import { sql } from "drizzle-orm";
 import {

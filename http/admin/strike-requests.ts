@@ -4,7 +4,7 @@ import { findCompetitors } from "../../db/queries/catalog/competitors.js";
 import { allMarkets, findMarket } from "../../db/queries/catalog/markets.js";
 import {
   decideStrikeRequest,
-  holdStrikeRequest,
+  lockStrikeRequest,
   listStrikeRequests,
   type StrikeRequest as Request,
 } from "../../db/queries/operator/strike-requests.js";
@@ -86,7 +86,7 @@ export function strikeRequestRoutes(parts: AdminMarketParts) {
     },
     run: async ({ body: { approve }, id, ...call }) => {
       const decided = await db.transaction(async (tx) => {
-        const request = await holdStrikeRequest(tx, id("requestId"));
+        const request = await lockStrikeRequest(tx, id("requestId"));
         if (request === undefined) throw new Refused("STRIKE_REQUEST_NOT_FOUND");
         if (request.status !== "PENDING")
           throw new Refused("INVALID_TRANSITION", `the request is ${request.status} already`);

@@ -1,7 +1,7 @@
 /** Times of the last use of keys, collected and written every few seconds (contract section 5.12, `lastUsedAt`). */
 
 import type { Database } from "../../db/database.js";
-import { touchKeys } from "../../db/queries/accounts/keys.js";
+import { recordKeyUse } from "../../db/queries/accounts/keys.js";
 
 const WRITE_MS = 3_000;
 
@@ -32,7 +32,7 @@ export class KeyUse {
     const { used } = this;
     this.used = new Map();
     try {
-      await touchKeys(this.db, used);
+      await recordKeyUse(this.db, used);
     } catch (error) {
       // The times may be lost; every request that needs Postgres reports its outage by itself.
       this.onError(error);

@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { violatedUnique, type Database } from "../../db/database.js";
+import { violatedConstraint, type Database } from "../../db/database.js";
 import {
   findKey,
   liveKeys,
@@ -114,7 +114,7 @@ export async function mintOnce(
     const written = await write();
     if (!written.ok && !(await isRepeat())) throw refusedKey(written.refusal);
   } catch (error) {
-    if (violatedUnique(error) === undefined || !(await isRepeat())) throw error;
+    if (violatedConstraint(error) === undefined || !(await isRepeat())) throw error;
   }
 }
 

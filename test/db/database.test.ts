@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo } from "node:net";
 import { expect } from "chai";
 import { sql } from "drizzle-orm";
-import { connect, disconnect, isUnavailable, violatedUnique, type Database } from "../../db/database.js";
+import { connect, disconnect, isUnavailable, violatedConstraint, type Database } from "../../db/database.js";
 import { migrate } from "../../db/migrate.js";
 import { sports } from "../../db/schema/catalog.js";
 import { balances } from "../../db/schema/wallets.js";
@@ -50,7 +50,7 @@ describe("database", () => {
     expect(isUnavailable(await failureOf(db.execute(sql`select nonsense`)))).to.equal(false);
     const twice = await failureOf(db.insert(sports).values({ name: "FOOTBALL" }));
     expect(isUnavailable(twice)).to.equal(false);
-    expect(violatedUnique(twice)).to.equal("sports_pkey");
+    expect(violatedConstraint(twice)).to.equal("sports_pkey");
     expect(isUnavailable(new Error("something else"))).to.equal(false);
   });
 

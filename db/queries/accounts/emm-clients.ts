@@ -24,7 +24,7 @@ export interface EmmClient {
 
 const BY_CREATION: Keyset<EmmClient> = {
   columns: [emmClients.createdTs, emmClients.clientId],
-  direction: "rising",
+  direction: "ascending",
   keyOf: (client) => [client.createdTs, client.clientId],
 };
 

@@ -1,7 +1,7 @@
 /** Keys: creation, lookup and revocation (contract section 5.2; the key life cycle of the specification). */
 
 import { and, asc, count, eq, gt, isNotNull, isNull, lte, ne, or, sql } from "drizzle-orm";
-import { violatedUnique, type Database, type Queries } from "../../database.js";
+import { violatedConstraint, type Database, type Queries } from "../../database.js";
 import { deviceLocations, keys, subaccounts, traders, type Scope } from "../../schema/accounts.js";
 import type { Trader } from "./traders.js";
 
@@ -26,7 +26,7 @@ const REFUSAL_OF_INDEX: Readonly<Record<string, KeyRefusal>> = {
 
 /** Returns the refusal that the error of `insertKey` stands for; rethrows any other error. */
 export function keyRefusal(error: unknown): KeyRefusal {
-  const refusal = REFUSAL_OF_INDEX[violatedUnique(error) ?? ""];
+  const refusal = REFUSAL_OF_INDEX[violatedConstraint(error) ?? ""];
   if (refusal === undefined) throw error;
   return refusal;
 }
@@ -184,7 +184,7 @@ export async function keysToRecheck(
 }
 
 /** Records the times at which keys were last used, which a gateway collects for a few seconds. */
-export async function touchKeys(db: Queries, lastUsed: ReadonlyMap<string, number>): Promise<void> {
+export async function recordKeyUse(db: Queries, lastUsed: ReadonlyMap<string, number>): Promise<void> {
   if (lastUsed.size === 0) return;
   await db.execute(sql`
     update keys set last_used_ts = greatest(last_used_ts, used.ts)

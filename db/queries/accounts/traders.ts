@@ -1,7 +1,7 @@
 /** Traders and operators (contract section 8). */
 
 import { desc, eq } from "drizzle-orm";
-import { violatedUnique, type Queries } from "../../database.js";
+import { violatedConstraint, type Queries } from "../../database.js";
 import { page, type Keyset, type Page, type PageRequest } from "../../page.js";
 import { traders, type KycStatus, type Role, type TraderState } from "../../schema/accounts.js";
 
@@ -9,7 +9,7 @@ export type Trader = typeof traders.$inferSelect;
 
 const BY_CREATION: Keyset<Trader> = {
   columns: [traders.createdTs, traders.traderId],
-  direction: "falling",
+  direction: "descending",
   keyOf: (trader) => [trader.createdTs, trader.traderId],
 };
 
@@ -37,7 +37,7 @@ export async function createTrader(
       .returning();
     return row;
   } catch (error) {
-    if (violatedUnique(error) === "traders_email") return undefined;
+    if (violatedConstraint(error) === "traders_email") return undefined;
     throw error;
   }
 }

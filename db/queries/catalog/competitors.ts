@@ -49,7 +49,7 @@ export async function findPlayers(db: Queries, ids: readonly string[]): Promise<
 
 const BY_ID: Keyset<Player> = {
   columns: [players.playerId],
-  direction: "rising",
+  direction: "ascending",
   keyOf: (player) => [player.playerId],
 };
 

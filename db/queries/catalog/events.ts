@@ -90,7 +90,7 @@ type EventRow = Awaited<ReturnType<typeof selectEvents>>[number];
 
 const BY_START: Keyset<EventRow> = {
   columns: [events.startsTs, events.eventId],
-  direction: "rising",
+  direction: "ascending",
   keyOf: ({ event }) => [event.startsTs, event.eventId],
 };
 

@@ -83,12 +83,12 @@ interface JoinedRow {
 
 const BY_START: Keyset<JoinedRow> = {
   columns: [events.startsTs, markets.marketId],
-  direction: "rising",
+  direction: "ascending",
   keyOf: ({ market, event }) => [event.startsTs, market.marketId],
 };
 const BY_SETTLEMENT: Keyset<JoinedRow> = {
   columns: [markets.settledTs, markets.marketId],
-  direction: "falling",
+  direction: "descending",
   keyOf: ({ market }) => [market.settledTs ?? 0, market.marketId],
 };
 /** One contract counts as one cent of volume. */

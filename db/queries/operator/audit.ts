@@ -10,7 +10,7 @@ export type NewAuditRecord = Omit<typeof auditLog.$inferInsert, "auditId">;
 
 const BY_ID: Keyset<AuditRecord> = {
   columns: [auditLog.auditId],
-  direction: "falling",
+  direction: "descending",
   keyOf: (record) => [record.auditId],
 };
 

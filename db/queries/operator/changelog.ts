@@ -8,7 +8,7 @@ export type Change = typeof changelog.$inferSelect;
 
 const BY_EFFECT: Keyset<Change> = {
   columns: [changelog.effectiveTs, changelog.changeId],
-  direction: "falling",
+  direction: "descending",
   keyOf: (change) => [change.effectiveTs, change.changeId],
 };
 

@@ -1,7 +1,7 @@
 /** Maintenance of the exchange (contract section 8.14). */
 
 import { isNull } from "drizzle-orm";
-import { violatedUnique, type Queries } from "../../database.js";
+import { violatedConstraint, type Queries } from "../../database.js";
 import { maintenanceWindows } from "../../schema/exchange.js";
 
 export type MaintenanceWindow = typeof maintenanceWindows.$inferSelect;
@@ -21,7 +21,7 @@ export async function beginMaintenance(
     const [row] = await db.insert(maintenanceWindows).values(window).returning();
     return row;
   } catch (error) {
-    if (violatedUnique(error) === "maintenance_windows_current") return undefined;
+    if (violatedConstraint(error) === "maintenance_windows_current") return undefined;
     throw error;
   }
 }

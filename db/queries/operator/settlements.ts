@@ -2,7 +2,7 @@
 
 import { and, desc, eq, ne } from "drizzle-orm";
 import type { Grade } from "../../../actors/market/types.js";
-import { violatedUnique, type Queries } from "../../database.js";
+import { violatedConstraint, type Queries } from "../../database.js";
 import { settlements } from "../../schema/markets.js";
 
 export type SettlementRequest = typeof settlements.$inferSelect;
@@ -35,7 +35,7 @@ export async function requestSettlement(
       .returning();
     return row;
   } catch (error) {
-    if (violatedUnique(error) === "settlements_pending") return undefined;
+    if (violatedConstraint(error) === "settlements_pending") return undefined;
     throw error;
   }
 }

@@ -9,7 +9,7 @@ export type StrikeRequest = typeof strikeRequests.$inferSelect;
 
 const BY_REQUEST: Keyset<StrikeRequest> = {
   columns: [strikeRequests.requestedTs, strikeRequests.requestId],
-  direction: "rising",
+  direction: "ascending",
   keyOf: (request) => [request.requestedTs, request.requestId],
 };
 
@@ -46,7 +46,7 @@ export async function listStrikeRequests(
 }
 
 /** Returns a request, and locks it until the transaction ends, so that only one decision is made. */
-export async function holdStrikeRequest(tx: Queries, requestId: string): Promise<StrikeRequest | undefined> {
+export async function lockStrikeRequest(tx: Queries, requestId: string): Promise<StrikeRequest | undefined> {
   const [row] = await tx
     .select()
     .from(strikeRequests)

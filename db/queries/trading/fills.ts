@@ -18,7 +18,7 @@ export interface FillFilter extends MarketScope, TimeBounds {
 
 const BY_TIME: Keyset<FillRecord> = {
   columns: [fills.ts, fills.place],
-  direction: "falling",
+  direction: "descending",
   keyOf: (fill) => [fill.ts, fill.place],
 };
 

@@ -27,7 +27,7 @@ export interface OrderListFilter extends MarketScope, TimeBounds {
 
 const BY_ACCEPTANCE: Keyset<OrderRecord> = {
   columns: [orders.ts, orders.place],
-  direction: "falling",
+  direction: "descending",
   keyOf: (order) => [order.ts, order.place],
 };
 

@@ -22,7 +22,7 @@ export interface Candle {
 
 const BY_TIME: Keyset<TradeRecord> = {
   columns: [trades.ts, trades.place],
-  direction: "falling",
+  direction: "descending",
   keyOf: (trade) => [trade.ts, trade.place],
 };
 

@@ -18,7 +18,7 @@ export interface TransactionFilter extends TimeBounds {
 
 const BY_TIME: Keyset<TransactionRecord> = {
   columns: [entries.ts, entries.place],
-  direction: "falling",
+  direction: "descending",
   keyOf: (entry) => [entry.ts, entry.place],
 };
 

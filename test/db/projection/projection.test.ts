@@ -145,7 +145,7 @@ describe("projection", () => {
     expect(prints.items).to.have.length(1);
     expect(prints.items[0]).to.include({ outcome: 0, price: 600, qty: 4, matchId: annFill?.matchId });
 
-    // The fee for 4 contracts at 0.400 is 0.06 x 0.4 x 0.6 x 4 cents = 57.6 millicents, rounded to 58; the maker gets half.
+    // The fee for 4 contracts at 0.400: 0.06 x 0.4 x 0.6 x 4 cents = 57.6 millicents, rounded to 58. The maker gets half.
     const bobs = (await listTransactions(db, { wallet: bob }, PAGE)).items;
     expect(bobs.map(({ kind, amount }) => [kind, amount])).to.deep.equal([
       ["FEE", -58],

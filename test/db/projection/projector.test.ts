@@ -261,7 +261,7 @@ describe("projector", () => {
     });
   }
 
-  /** Projects some activity, then appends an entry of a newer build to the log of a market. Returns the entry before it. */
+  /** Projects some activity, appends an entry of a newer build to the log of a market, and returns the one before. */
   async function appendUnknown(...emitted: object[]): Promise<{ actor: ActorId; seq: number }> {
     appendActivity();
     startProjector();

@@ -9,7 +9,7 @@ import {
   MAX_LIVE_READ_KEYS,
   mintKey,
   revokeKey,
-  touchKeys,
+  recordKeyUse,
   type NewKey,
 } from "../../../db/queries/accounts/keys.js";
 import {
@@ -163,8 +163,8 @@ describe("keys and subaccounts", () => {
     const management = key("management");
     await mintKey(db, management);
     await setTraderState(db, traderId, { state: "LOCKED", reason: "a test", nowTs: NOW + 1 });
-    await touchKeys(db, new Map([[management.keyId, NOW + 50]]));
-    await touchKeys(db, new Map([[management.keyId, NOW + 20]]));
+    await recordKeyUse(db, new Map([[management.keyId, NOW + 50]]));
+    await recordKeyUse(db, new Map([[management.keyId, NOW + 20]]));
     const found = await findKey(db, management.keyId);
     expect(found?.trader).to.include({ traderId, state: "LOCKED", kyc: "NONE" });
     expect(found?.key.lastUsedTs).to.equal(NOW + 50);
