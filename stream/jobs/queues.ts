@@ -4,7 +4,9 @@ import { Queue } from "bullmq";
 import { connectJobs, JOBS_PREFIX } from "./connection.js";
 import type { SettlementJob } from "./settlement.js";
 
+/** Queue of settlements and remediations. */
 export const SETTLEMENT_QUEUE = "settlement";
+/** Queue of the periodic sweep. */
 export const SWEEP_QUEUE = "sweep";
 
 /** In effect a job is retried for ever. A job that has ended is removed, so that its market can get another one. */

@@ -36,6 +36,7 @@ export interface BridgePorts {
   readonly heartbeatMs?: number | undefined;
 }
 
+/** The open sockets of a gateway. */
 export interface Bridge {
   /** Serves a socket until it closes. Must be called as soon as the socket is open: earlier messages are lost. */
   open(socket: WebSocket, caller: Caller, connection: Socket): void;

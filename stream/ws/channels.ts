@@ -13,6 +13,7 @@ export type PrivateChannel = (typeof PRIVATE_CHANNELS)[number];
 /** Set of (channel, currency) pairs of one market, one bit each. The lifecycle has no currency. */
 export type Mask = number;
 
+/** Bit of the lifecycle channel. */
 export const LIFECYCLE: Mask = 1;
 
 const BITS: Readonly<Record<Currency, Readonly<Record<Channel, Mask>>>> = {

@@ -9,11 +9,13 @@ import type { Channel } from "../channels.js";
 import type { MarketIdentity } from "../ports.js";
 import { currency, currencyTag, id, outcomeId, price, qty, status, ts } from "../values.js";
 
+/** A lifecycle transition of a market. */
 export const LifecycleDelta = z.strictObject({
   kind: z.enum(LIFECYCLE_KINDS),
   status: status.describe("Market status after the transition."),
 });
 
+/** One public trade. */
 export const TradeDelta = z.strictObject({
   tradeId: id,
   matchId: id.describe("Shared by all prints of one match."),
@@ -24,6 +26,7 @@ export const TradeDelta = z.strictObject({
   currency,
 });
 
+/** The new best bid of an outcome. */
 export const BboDelta = z.strictObject({
   outcomeId: id,
   bbo: z
@@ -33,6 +36,7 @@ export const BboDelta = z.strictObject({
   currency,
 });
 
+/** One change of a resting order in the book. */
 export const BookDelta = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("add"), orderId: id, outcomeId: id, price, qty, currency }),
   z.strictObject({ kind: z.literal("update"), orderId: id, remaining: qty, currency }),

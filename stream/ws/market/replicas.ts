@@ -7,6 +7,7 @@ import { Replica, type ReplicaSource } from "./replica.js";
 
 const WARM_MS = 60_000;
 
+/** Sources of markets, and the time that unused replicas are kept. */
 export interface ReplicasSource extends ReplicaSource {
   /** Time that an unused replica is kept, in ms (default 60,000). */
   readonly warmMs?: number;

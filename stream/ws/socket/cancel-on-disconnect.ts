@@ -4,6 +4,7 @@ import type { Caller, Disconnects, Trading } from "../ports.js";
 
 const RETRY_MS = 1_000;
 
+/** Everything the switch depends on. */
 export interface CancelOnDisconnectPorts {
   readonly trading: Trading;
   readonly disconnects: Disconnects;

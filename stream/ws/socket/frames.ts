@@ -11,6 +11,7 @@ import { channel, currency, id, level, nonce, price, qty, seq, status, ts } from
 import { TIMES_IN_FORCE } from "../../../actors/market/time-in-force.js";
 import { MONEY_TEXT } from "../../../actors/units.js";
 
+/** A resting order (contract section 5.17). */
 export const OpenOrder = z.strictObject({
   orderId: id,
   clientId: id.optional(),
@@ -24,6 +25,7 @@ export const OpenOrder = z.strictObject({
 });
 
 const reason = z.string().regex(/^[A-Z_]+$/);
+/** One delta of the private orders channel (contract section 6.9). */
 export const OrdersDelta = z.discriminatedUnion("kind", [
   OpenOrder.extend({ kind: z.literal("open") }),
   z.strictObject({
@@ -53,6 +55,7 @@ export const OrdersDelta = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("reject"), orderId: id, marketId: id, reason }),
 ]);
 
+/** A position, which is also the delta of the private positions channel (contract section 6.9). */
 export const Position = z.strictObject({
   marketId: id,
   outcomeId: id,
@@ -68,8 +71,11 @@ function batchOf<Delta extends z.ZodType>(delta: Delta) {
   return z.strictObject({ seq: seq.min(1), currency, deltas: z.array(delta).min(1) });
 }
 
+/** One batch of the private orders channel. */
 export const OrdersBatch = batchOf(OrdersDelta);
+/** One batch of the private positions channel. */
 export const PositionsBatch = batchOf(Position);
+/** Public batches of one market, at most one per channel. */
 export const MarketBatches = z.strictObject({
   eventId: id,
   lifecycle: batchOf(CHANNEL_DELTAS.lifecycle).optional(),
@@ -78,6 +84,7 @@ export const MarketBatches = z.strictObject({
   book: batchOf(CHANNEL_DELTAS.book).optional(),
 });
 
+/** A frame with deltas of markets or of private channels (contract section 6.7). */
 export const Delta = z.strictObject({
   ts,
   delta: z.record(id, MarketBatches).describe("Batches by market id."),
@@ -85,6 +92,7 @@ export const Delta = z.strictObject({
   positions: PositionsBatch.optional(),
 });
 
+/** Snapshot of a market, by watched channels (contract section 6.6). */
 export const MarketSnapshot = z.strictObject({
   eventId: id,
   lifecycle: z.strictObject({ seq, status }).optional(),
@@ -124,7 +132,9 @@ const state = {
 };
 const subjects = z.record(z.string().regex(/^(?:(?:market|event):.+|PRIVATE)$/), z.array(z.string()));
 
+/** Answer to `snapshot`. */
 export const Snapshot = z.strictObject({ ts, nonce, ...state });
+/** Answer to `subscribe` (contract section 6.10 for `resumed`). */
 export const Subscribed = z.strictObject({
   ts,
   nonce,
@@ -151,6 +161,7 @@ const seqs = z.strictObject({
     .optional()
     .describe("CRC-32 of `orderId:price:qty` joined by `|`: outcomes in market order, then queue order."),
 });
+/** A heartbeat (contract section 6.11). */
 export const Heartbeat = z.strictObject({
   heartbeat: z.strictObject({
     ts,
@@ -162,7 +173,9 @@ export const Heartbeat = z.strictObject({
 });
 
 const watched = z.record(id, z.array(channel));
+/** Answer to `unsubscribe`. */
 export const Unsubscribed = z.strictObject({ nonce, unsubscribed: subjects });
+/** Answer to `status`. */
 export const Status = z.strictObject({
   nonce,
   status: z.strictObject({
@@ -178,10 +191,12 @@ export const Status = z.strictObject({
   }),
 });
 const page = z.strictObject({ items: z.array(z.unknown()), next: z.string().optional() });
+/** Answer to `query_markets`. */
 export const Markets = z.strictObject({
   nonce,
   markets: page.describe("A page as of GET /v3/catalog/markets."),
 });
+/** Answer to `query_events`. */
 export const Events = z.strictObject({
   nonce,
   events: page.describe("A page as of GET /v3/catalog/events."),
@@ -193,7 +208,9 @@ const rejected = z.strictObject({
   outcomeId: z.string(),
   reason: z.string().describe("Text for people; it may change."),
 });
+/** Answer to `place` when every order was accepted. */
 export const Placed = z.strictObject({ nonce, placed: z.array(accepted) });
+/** Answer to `cancel`. */
 export const Canceled = z.strictObject({
   nonce,
   canceled: z.strictObject({
@@ -203,16 +220,20 @@ export const Canceled = z.strictObject({
     ),
   }),
 });
+/** Answer to `cancel_all`. */
 export const CanceledAll = z.strictObject({
   nonce,
   canceled_all: z.int().min(0).describe("Number of cancels that were queued."),
 });
+/** Answer to `safety`. */
 export const SafetySet = z.strictObject({
   nonce,
   safety: z.strictObject({ cancelOnDisconnect: z.boolean() }),
 });
+/** Answer to `fault`. */
 export const FaultSet = z.strictObject({ nonce, fault: z.record(z.string(), z.number()) });
 
+/** A refusal. It has no nonce when none could be read, and `accepted` and `rejected` for a refused batch. */
 export const ErrorFrame = z.strictObject({
   nonce: nonce.optional(),
   code: z.string().regex(/^[A-Z_]+$/),

@@ -77,6 +77,7 @@ const fault = z.union(
   ],
   "must be one of { dropFrames: 0..1 }, { goLiveStorm: 1..20 } and { stall: 0..60000 }",
 );
+/** A fault that a client injects into its own socket. */
 export type Fault = z.infer<typeof fault>;
 
 const filters = z.record(z.string(), z.unknown());
@@ -100,6 +101,7 @@ export const VERBS = {
 };
 
 type Verbs = typeof VERBS;
+/** Name of a request. */
 export type Verb = keyof Verbs;
 
 /** A well-formed request; `verb` determines the type of `payload`. */
