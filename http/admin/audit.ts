@@ -1,4 +1,4 @@
-/** Every write of an operator leaves a record: who, when, what, before, after (contract section 8). */
+/** Audit log: every write of an operator is recorded with its author, time, subject, and the state before and after (contract section 8). */
 
 import type { Database } from "../../db/database.js";
 import { listAudit, recordAudit, type NewAuditRecord } from "../../db/queries/operator/audit.js";
@@ -10,7 +10,7 @@ import type { Call } from "../request/route.js";
 import { route } from "../request/route.js";
 import { AuditQuery, AuditRecord } from "./schemas/operator.js";
 
-/** What an operator does to what. `before` and `after` are whatever shows the change. */
+/** Write of an operator. `before` and `after` hold the values that show the change. */
 export interface AuditedAction {
   readonly action: string;
   readonly subject: string;
@@ -18,36 +18,39 @@ export interface AuditedAction {
   readonly after?: unknown;
 }
 
-/** The request that a deed is asked for with. */
+/** Request by which an operator makes a write. */
 export type ActionRequest = Pick<Call<SessionCaller, unknown, unknown>, "caller" | "incoming">;
 
-/** The record of a deed of the caller of this request. */
-export function auditedAction(call: ActionRequest, deed: AuditedAction): NewAuditRecord {
+/** Returns the audit record of a write by the caller of the request. */
+export function auditedAction(call: ActionRequest, record: AuditedAction): NewAuditRecord {
   return {
     ts: call.incoming.receivedMs,
     operatorId: call.caller.accountId,
     requestId: call.incoming.requestId,
-    action: deed.action,
-    subject: deed.subject,
-    before: deed.before ?? null,
-    after: deed.after ?? null,
+    action: record.action,
+    subject: record.subject,
+    before: record.before ?? null,
+    after: record.after ?? null,
   };
 }
 
 /**
- * Writes the record of a deed that an actor will do, before it is asked: nothing happens unrecorded, and a refusal is
- * told by a second record.
+ * Records a write before its actor is asked for it, so that no change is without a record. A refusal by the actor gets a
+ * second record.
  */
 export async function recordIntent<Result extends { readonly ok: boolean }>(
   db: Database,
   call: ActionRequest,
-  deed: AuditedAction,
+  record: AuditedAction,
   act: () => Promise<Result>,
 ): Promise<Result> {
-  await recordAudit(db, auditedAction(call, deed));
+  await recordAudit(db, auditedAction(call, record));
   const result = await act();
   if (!result.ok)
-    await recordAudit(db, auditedAction(call, { ...deed, action: `${deed.action} refused`, after: result }));
+    await recordAudit(
+      db,
+      auditedAction(call, { ...record, action: `${record.action} refused`, after: result }),
+    );
   return result;
 }
 
@@ -57,7 +60,8 @@ export function auditRoutes({ db }: { db: Database }) {
     query: AuditQuery,
     answer: pageOf(AuditRecord),
     docs: {
-      summary: "Every write of an operator, newest first",
+      summary: "List audit records",
+      description: "Returns every write of an operator, newest first.",
       exampleQuery: { subject: IDS.marketId },
     },
     run: async ({ query }) => {

@@ -18,6 +18,7 @@ export function announcementRoutes({ db }: { readonly db: Database }) {
     answer: Change,
     docs: {
       summary: "Announce a change",
+      description: "Publishes a change of the exchange in the changelog, which everybody may read.",
       exampleBody: {
         title: "New leagues",
         body: "NCAABSB and WBC are listed.",
@@ -33,8 +34,8 @@ export function announcementRoutes({ db }: { readonly db: Database }) {
         createdBy: caller.accountId,
       };
       await db.transaction(async (tx) => {
-        const deed = { action: "changelog.announce", subject: change.changeId, after: body };
-        await recordAudit(tx, auditedAction(call, deed));
+        const record = { action: "changelog.announce", subject: change.changeId, after: body };
+        await recordAudit(tx, auditedAction(call, record));
         await announceChange(tx, change);
       });
       return { body: changeOnWire(change) };

@@ -1,4 +1,4 @@
-/** OAuth clients of external market makers: who may call surface B, and for which subaccount (contract section 8). */
+/** OAuth clients of external market makers. Each client calls surface B for one subaccount (contract section 8). */
 
 import { randomBytes, randomUUID } from "node:crypto";
 import { z } from "zod";
@@ -29,7 +29,7 @@ export interface EmmClientParts {
   readonly passwords: Passwords;
 }
 
-/** 256 random bits, in characters that need no escaping in a form or a header. */
+/** Returns 256 random bits in characters that need no escaping in a form or a header. */
 function newSecret(): string {
   return randomBytes(32).toString("base64url");
 }
@@ -41,7 +41,8 @@ export function emmClientRoutes({ db, changes, passwords }: EmmClientParts) {
     body: EmmClientBody,
     answer: EmmClientSecret,
     docs: {
-      summary: "Create a client for a subaccount; its secret is shown this once",
+      summary: "Create a client",
+      description: "Creates a client of surface B for a subaccount. The secret is shown in this answer only.",
       refuses: ["SUBACCOUNT_NOT_FOUND", "NOT_A_SUBACCOUNT_KEY"],
       exampleBody: { subaccountKeyId: IDS.keyId, name: "maker" },
     },
@@ -76,7 +77,7 @@ export function emmClientRoutes({ db, changes, passwords }: EmmClientParts) {
     query: z.strictObject(PageQuery),
     answer: pageOf(EmmClient),
     docs: {
-      summary: "The clients of surface B",
+      summary: "List clients",
     },
     run: async ({ query, incoming }) => {
       const { items, next } = await listEmmClients(db, query);
@@ -99,7 +100,9 @@ export function emmClientRoutes({ db, changes, passwords }: EmmClientParts) {
     access: OPERATOR,
     answer: EmmClientSecret,
     docs: {
-      summary: "Give a client a new secret; the old one and its tokens end",
+      summary: "Rotate the secret of a client",
+      description:
+        "Returns a new secret. The old secret and the tokens that were created with it are no longer valid.",
       refuses: ["CLIENT_NOT_FOUND"],
     },
     run: async ({ id, ...call }) => {
@@ -121,7 +124,8 @@ export function emmClientRoutes({ db, changes, passwords }: EmmClientParts) {
     access: OPERATOR,
     status: 204,
     docs: {
-      summary: "End a client",
+      summary: "Delete a client",
+      description: "Deletes the client. Its tokens are no longer valid.",
       refuses: ["CLIENT_NOT_FOUND"],
     },
     run: async ({ id, ...call }) => {

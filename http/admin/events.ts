@@ -1,4 +1,4 @@
-/** Events: making them, and taking them through their life (contract sections 4 and 8). */
+/** Events: their creation, and the actions of their life cycle (contract sections 4 and 8). */
 
 import { randomUUID } from "node:crypto";
 import { marketActor } from "../../actors/actor.js";
@@ -42,7 +42,7 @@ export interface AdminEventParts {
   readonly exchange: Exchange;
   readonly freshness: Freshness;
   readonly changes: Changes;
-  /** Has a graded market settled soon; the sweep makes up for a failure. */
+  /** Queues the settlement of a graded market. After a failure, the sweep of the jobs queues it again. */
   readonly enqueueSettlement: (job: SettlementJob) => Promise<void>;
 }
 
@@ -73,7 +73,7 @@ export function adminEventOnWire(event: EventRecord) {
   return { ...eventOnWire(event), type, visible, game: shown, createdTs };
 }
 
-/** Has the markets of an event follow a step that is written down, and writes down that they did. */
+/** Applies a recorded step of an event to its markets, and records that the step is finished. */
 export async function followStep(parts: AdminEventParts, step: EventStep, nowMs: number): Promise<void> {
   const { db, exchange, freshness, changes } = parts;
   const markets = await allMarkets(db, { eventId: step.eventId });
@@ -118,7 +118,7 @@ export function adminEventRoutes(parts: AdminEventParts) {
           "league: there is no such league; add it with POST /admin/v1/leagues",
         );
       const event = await db.transaction(async (tx) => {
-        // The league is there; this makes sure of the sport, which a league alone need not have named.
+        // The league exists; this call adds its sport, which may be missing.
         await addLeague(tx, { name: league, sport });
         const created = await createEvent(tx, {
           ...body,
@@ -141,7 +141,8 @@ export function adminEventRoutes(parts: AdminEventParts) {
     query: AdminEventsQuery,
     answer: pageOf(AdminEvent),
     docs: {
-      summary: "Events, visible or not",
+      summary: "List events",
+      description: "Returns visible and hidden events.",
       exampleQuery: { league: "NFL", status: "OPEN_PREGAME" },
     },
     run: async ({ query }) => {
@@ -155,7 +156,8 @@ export function adminEventRoutes(parts: AdminEventParts) {
     access: OPERATOR,
     answer: AdminEventWithMarkets,
     docs: {
-      summary: "One event",
+      summary: "Retrieve an event",
+      description: "Returns the event with the ids of its markets.",
       refuses: ["EVENT_NOT_FOUND"],
     },
     run: async ({ id }) => {
@@ -172,7 +174,9 @@ export function adminEventRoutes(parts: AdminEventParts) {
     body: EventStatusBody,
     answer: AdminEvent,
     docs: {
-      summary: "Open, close, start, delay, end or cancel an event, and all its markets with it",
+      summary: "Change the status of an event",
+      description:
+        "Opens, closes, starts, delays, ends or cancels an event. Every market of the event has followed when the answer arrives.",
       refuses: ["EVENT_NOT_FOUND", "INVALID_TRANSITION", "ACTION_PENDING"],
       exampleBody: { action: "close" },
     },
@@ -185,19 +189,19 @@ export function adminEventRoutes(parts: AdminEventParts) {
           const before = await findEvent(tx, eventId);
           const outcome = await stepEvent(tx, { eventId, action, ...STEPS[action], nowTs });
           if (outcome.ok) {
-            const deed = {
+            const record = {
               action: `event.${action}`,
               subject: eventId,
               before: before?.status,
               after: outcome.event.status,
             };
-            await recordAudit(tx, auditedAction(call, deed));
+            await recordAudit(tx, auditedAction(call, record));
           }
           return outcome;
         });
       let outcome = await take();
       if (!outcome.ok && outcome.refusal === "ACTION_PENDING") {
-        // Whoever took the last step did not see it through. It is finished first, and then this one is taken.
+        // An earlier request did not finish its step. That step is finished first, then this one is taken.
         await followStep(parts, outcome.pending, nowTs);
         outcome = await take();
       }
@@ -216,5 +220,8 @@ function refusedStep(
   action: EventAction,
 ): Refused {
   if (refusal !== "INVALID_TRANSITION") return new Refused(refusal);
-  return new Refused(refusal, `${action} is allowed from ${STEPS[action].from.join(", ")}`);
+  return new Refused(
+    refusal,
+    `the event does not allow ${action} in its present status; it is allowed from ${STEPS[action].from.join(", ")}`,
+  );
 }

@@ -29,9 +29,9 @@ function rulesOf({ restrictedRegions, networks }: (typeof GeoBody)["_output"]): 
       const refuse = (reason: string): never => {
         throw new Refused("INVALID_BODY", `networks[${index}]${reason}`);
       };
-      if (rangeOf(cidr) === undefined) refuse(`.cidr: ${cidr} has bits beyond its prefix`);
-      if (kind === "REGION" && region === null) refuse(".region is missing: it is what the rule says");
-      if (kind !== "REGION" && region !== null) refuse(`.region: a ${kind} has none; leave it out`);
+      if (rangeOf(cidr) === undefined) refuse(`.cidr: ${cidr} has bits set after its prefix; clear them`);
+      if (kind === "REGION" && region === null) refuse(".region is missing; a REGION rule needs one");
+      if (kind !== "REGION" && region !== null) refuse(`.region: a ${kind} rule has no region; leave it out`);
       return { cidr, kind, region };
     }),
   };
@@ -42,7 +42,8 @@ export function geoRoutes({ db, changes }: { readonly db: Database; readonly cha
     access: OPERATOR,
     answer: Geo,
     docs: {
-      summary: "From where the exchange may be used",
+      summary: "Retrieve the location rules",
+      description: "Returns the restricted regions and the networks with a rule of their own.",
     },
     run: async () => ({ body: shown(await readGeoRules(db)) }),
   });
@@ -52,7 +53,9 @@ export function geoRoutes({ db, changes }: { readonly db: Database; readonly cha
     body: GeoBody,
     answer: Geo,
     docs: {
-      summary: "Change from where the exchange may be used",
+      summary: "Replace the location rules",
+      description:
+        "Replaces the restricted regions and the rules of networks. The rules take effect at every gateway.",
       exampleBody: { restrictedRegions: ["US-WA"], networks: [{ cidr: "192.0.2.0/24", kind: "VPN" }] },
     },
     run: async ({ body, ...call }) => {
@@ -61,8 +64,8 @@ export function geoRoutes({ db, changes }: { readonly db: Database; readonly cha
       await db.transaction(async (tx) => {
         const by = { publishedBy: caller.accountId, publishedTs: incoming.receivedMs };
         const before = shown(await publishGeoRules(tx, { ...rules, ...by }));
-        const deed = { action: "geo.publish", subject: "geo", before, after: shown(rules) };
-        await recordAudit(tx, auditedAction(call, deed));
+        const record = { action: "geo.publish", subject: "geo", before, after: shown(rules) };
+        await recordAudit(tx, auditedAction(call, record));
       });
       await changes.publish("geo", "current");
       return { body: shown(await readGeoRules(db)) };

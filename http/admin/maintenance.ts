@@ -1,4 +1,4 @@
-/** Maintenance: nothing is placed, and what rests is canceled (contract section 8; specification, Versioning). */
+/** Maintenance: the exchange takes no orders, and cancels the resting ones (contract section 8; specification, Versioning). */
 
 import { randomUUID } from "node:crypto";
 import { LEDGER_SHARDS } from "../../actors/actor.js";
@@ -51,14 +51,14 @@ export function maintenanceRoutes({ db, exchange, changes }: MaintenanceParts) {
     const begun = await db.transaction(async (tx) => {
       const made = await beginMaintenance(tx, window);
       if (made === undefined)
-        throw new Refused("INVALID_TRANSITION", "the exchange is in maintenance already");
-      const deed = { action: "maintenance.begin", subject: window.windowId, after: { message } };
-      await recordAudit(tx, auditedAction(call, deed));
+        throw new Refused("INVALID_TRANSITION", "the exchange is in maintenance already; end it first");
+      const record = { action: "maintenance.begin", subject: window.windowId, after: { message } };
+      await recordAudit(tx, auditedAction(call, record));
       return made;
     });
     await changes.publish("maintenance", "current");
     await cancelEveryone();
-    // A gateway that missed the announcement takes orders until what it knows is too old; then nobody does.
+    // A gateway that missed the announcement takes orders until its cached state expires; the second cancel covers them.
     await new Promise((resolve) => setTimeout(resolve, MAINTENANCE_TTL_MS));
     await cancelEveryone();
     return begun;
@@ -68,14 +68,15 @@ export function maintenanceRoutes({ db, exchange, changes }: MaintenanceParts) {
     const { caller, incoming } = call;
     await db.transaction(async (tx) => {
       const ended = await endMaintenance(tx, { endedBy: caller.accountId, endedTs: incoming.receivedMs });
-      if (ended === undefined) throw new Refused("INVALID_TRANSITION", "the exchange is not in maintenance");
-      const deed = {
+      if (ended === undefined)
+        throw new Refused("INVALID_TRANSITION", "the exchange is not in maintenance; begin it first");
+      const record = {
         action: "maintenance.end",
         subject: ended.windowId,
         before: shown(ended),
         after: { message },
       };
-      await recordAudit(tx, auditedAction(call, deed));
+      await recordAudit(tx, auditedAction(call, record));
     });
     await changes.publish("maintenance", "current");
   };
@@ -85,7 +86,8 @@ export function maintenanceRoutes({ db, exchange, changes }: MaintenanceParts) {
     body: MaintenanceBody,
     answer: Maintenance,
     docs: {
-      summary: "Begin maintenance, which cancels all open orders, or end it",
+      summary: "Begin or end maintenance",
+      description: "`begin` refuses new orders and cancels all open ones; `end` accepts orders again.",
       refuses: ["INVALID_TRANSITION"],
       exampleBody: { action: "begin", message: "back at noon" },
     },
@@ -100,7 +102,7 @@ export function maintenanceRoutes({ db, exchange, changes }: MaintenanceParts) {
     access: OPERATOR,
     answer: Maintenance,
     docs: {
-      summary: "Whether the exchange is in maintenance",
+      summary: "Retrieve the maintenance state",
     },
     run: async () => ({ body: shown(await currentMaintenance(db)) }),
   });

@@ -1,4 +1,4 @@
-/** Markets: making, opening, pausing and changing them (contract sections 4 and 8). */
+/** Markets: their creation, life cycle and settings (contract sections 4 and 8). */
 
 import { randomUUID } from "node:crypto";
 import { marketActor } from "../../actors/actor.js";
@@ -40,7 +40,7 @@ export interface AdminMarketParts {
   readonly qa: boolean;
 }
 
-/** The fees of a market whose operator names none, by the type of its event (contract section 3.7). */
+/** Fees of a market whose operator names none, by the type of its event (contract section 3.7). */
 const DEFAULT_FEES: Readonly<Record<EventType, FeeSchedule>> = {
   Game: { coefficientPpm: 30_000, makerCreditPpm: 500_000, charged: "WHEN_LIVE" },
   Future: { coefficientPpm: 60_000, makerCreditPpm: 700_000, charged: "ALWAYS" },
@@ -68,7 +68,7 @@ function adminMarketOnWire(market: MarketRecord) {
   };
 }
 
-/** The market as its actor left it, once Postgres has it. Throws 503 when the projector is too far behind. */
+/** Returns the market once Postgres has every change of its actor. Refuses 503 when the projector is too far behind. */
 export async function caughtUpMarket(
   { db, freshness, changes }: Pick<AdminMarketParts, "db" | "freshness" | "changes">,
   marketId: string,
@@ -78,10 +78,15 @@ export async function caughtUpMarket(
   const market = await findMarket(db, marketId);
   if (market !== undefined) return market;
   if (guard) throw new Refused("MARKET_NOT_FOUND");
-  throw new Refused("UNAVAILABLE", "the market is made, but not readable yet; try again", {}, retryAfter(1));
+  throw new Refused(
+    "UNAVAILABLE",
+    "the market is created, but cannot be read yet; try again",
+    {},
+    retryAfter(1),
+  );
 }
 
-/** A refusal as an exception; anything else as it is. */
+/** Returns a reply that is no refusal. Throws the refusal of any other. */
 export function accepted(reply: MarketReply): Extract<MarketReply, { ok: true }> {
   if (!reply.ok) throw refusedBy(reply.refusal);
   return reply;
@@ -102,7 +107,10 @@ async function requireEvent(db: Database, eventId: string): Promise<EventRecord>
   const event = await findEvent(db, eventId);
   if (event === undefined) throw new Refused("EVENT_NOT_FOUND");
   if (UNDERWAY.includes(event.status)) return event;
-  throw new Refused("INVALID_TRANSITION", `an event that is ${event.status} takes no more markets`);
+  throw new Refused(
+    "INVALID_TRANSITION",
+    `an event that is ${event.status} takes no more markets; choose an event that is not over`,
+  );
 }
 
 /** Applies to a new market the step that its event took while the market was created. */
@@ -161,8 +169,8 @@ export async function createMarket(
     open,
     live: event.status === "OPEN_INGAME",
   };
-  const deed = { action: "market.create", subject: marketId, after: body };
-  accepted(await recordIntent(db, call, deed, () => exchange.market(marketId, command, { id: marketId })));
+  const record = { action: "market.create", subject: marketId, after: body };
+  accepted(await recordIntent(db, call, record, () => exchange.market(marketId, command, { id: marketId })));
   await catchUpWithEvent(parts, marketId, event);
   return caughtUpMarket(parts, marketId);
 }
@@ -177,6 +185,7 @@ export function adminMarketRoutes(parts: AdminMarketParts) {
     answer: AdminMarket,
     docs: {
       summary: "Create a market",
+      description: "Creates a market of an event that is not over. It opens at once unless `open` is false.",
       refuses: ["EVENT_NOT_FOUND", "INVALID_TRANSITION", "MARKET_EXISTS"],
       exampleBody: {
         eventId: IDS.eventId,
@@ -196,7 +205,8 @@ export function adminMarketRoutes(parts: AdminMarketParts) {
     query: AdminMarketsQuery,
     answer: pageOf(AdminMarket),
     docs: {
-      summary: "Markets, newest first",
+      summary: "List markets",
+      description: "Returns the markets of visible and hidden events, newest first.",
       exampleQuery: { event: IDS.eventId, status: "OPEN" },
     },
     run: async ({ query }) => {
@@ -216,7 +226,7 @@ export function adminMarketRoutes(parts: AdminMarketParts) {
     access: OPERATOR,
     answer: AdminMarket,
     docs: {
-      summary: "One market",
+      summary: "Retrieve a market",
       refuses: ["MARKET_NOT_FOUND"],
     },
     run: async ({ id }) => {
@@ -231,16 +241,17 @@ export function adminMarketRoutes(parts: AdminMarketParts) {
     body: MarketStatusBody,
     answer: AdminMarket,
     docs: {
-      summary: "Open, close, pause or resume a market",
+      summary: "Change the status of a market",
+      description: "Opens, closes, pauses or resumes a market.",
       refuses: ["MARKET_NOT_FOUND", "INVALID_TRANSITION"],
       exampleBody: { action: "pause" },
     },
     run: async ({ body, id, ...call }) => {
       const { marketId, status, paused } = await known(id("marketId"));
       const { action } = body;
-      const deed = { action: `market.${action}`, subject: marketId, before: { status, paused } };
+      const record = { action: `market.${action}`, subject: marketId, before: { status, paused } };
       const command: MarketCommand = { kind: "lifecycle", actions: [action] };
-      accepted(await recordIntent(db, call, deed, () => exchange.market(marketId, command)));
+      accepted(await recordIntent(db, call, record, () => exchange.market(marketId, command)));
       return { body: adminMarketOnWire(await caughtUpMarket(parts, marketId)) };
     },
   });
@@ -250,7 +261,9 @@ export function adminMarketRoutes(parts: AdminMarketParts) {
     body: MarketPatchBody,
     answer: AdminMarket,
     docs: {
-      summary: "Change the fee, the placement delay or the description",
+      summary: "Change a market",
+      description:
+        "Changes the fee, the in-play delay or the description. A changed fee applies to orders that are accepted later.",
       refuses: ["MARKET_NOT_FOUND"],
       exampleBody: { liveDelayMs: 2_000 },
     },
@@ -262,13 +275,13 @@ export function adminMarketRoutes(parts: AdminMarketParts) {
         liveDelayMs: body.liveDelayMs,
         description: body.description,
       };
-      const deed = {
+      const record = {
         action: "market.change",
         subject: marketId,
         before: { fee, liveDelayMs, description },
         after: body,
       };
-      accepted(await recordIntent(db, call, deed, () => exchange.market(marketId, command)));
+      accepted(await recordIntent(db, call, record, () => exchange.market(marketId, command)));
       return { body: adminMarketOnWire(await caughtUpMarket(parts, marketId)) };
     },
   });

@@ -1,4 +1,4 @@
-/** Where all the money is, by the live actors and by Postgres (contract section 8, money report). */
+/** Money report: the sums of all money, computed from the live actors and again from Postgres (contract section 8.17). */
 
 import { LEDGER_SHARDS } from "../../actors/actor.js";
 import type { LedgerReport } from "../../actors/ledger/commands.js";
@@ -16,7 +16,7 @@ import { MoneyReport } from "./schemas/operator.js";
 
 type Side = Readonly<Record<Currency, Money>>;
 
-/** Looks again while money is on its way, or the projector is: for about two seconds. */
+/** Repeats the report while money is in flight or the projector is behind, for about two seconds. */
 const ATTEMPTS = 12;
 const PAUSE_MS = 160;
 const PARALLEL = 32;
@@ -33,7 +33,7 @@ const TERMS = [
   "difference",
 ] as const satisfies readonly (keyof Money)[];
 
-/** Runs tasks a few at a time. */
+/** Runs a task for every item, a few at a time, and returns the results in the order of the items. */
 async function inTurns<Item, Result>(
   items: readonly Item[],
   run: (item: Item) => Promise<Result>,
@@ -51,7 +51,7 @@ function sum<Item>(items: readonly Item[], of: (item: Item) => Millicents): Mill
   return items.reduce((total, item) => add(total, of(item)), ZERO);
 }
 
-/** The terms of one currency, from the reports of all ledgers and markets. */
+/** Returns the sums of one currency over the reports of all ledgers and markets. */
 export function moneyOf(
   currency: Currency,
   ledgers: readonly LedgerReport[],
@@ -112,13 +112,13 @@ function sideOnWire(side: Side) {
 export function moneyRoutes({ db, exchange }: { db: Database; exchange: Exchange }) {
   const askLedger = async (shard: number): Promise<LedgerReport> => {
     const reply = await exchange.ledger(shard, { kind: "report" }, READ_ONLY);
-    if (!reply.ok || reply.kind !== "report") throw new Error(`ledger ${shard} gave no report`);
+    if (!reply.ok || reply.kind !== "report") throw new Error(`ledger ${shard} answered without a report`);
     return reply.report;
   };
 
   const askMarket = async (marketId: string): Promise<MarketReport> => {
     const reply = await exchange.market(marketId, { kind: "report" }, READ_ONLY);
-    if (!reply.ok || reply.kind !== "report") throw new Error(`market ${marketId} gave no report`);
+    if (!reply.ok || reply.kind !== "report") throw new Error(`market ${marketId} answered without a report`);
     return reply.report;
   };
 
@@ -137,7 +137,9 @@ export function moneyRoutes({ db, exchange }: { db: Database; exchange: Exchange
     access: OPERATOR,
     answer: MoneyReport,
     docs: {
-      summary: "The sums of all money, of the live actors and again of Postgres",
+      summary: "Retrieve the money report",
+      description:
+        "Returns the sums of all money, computed from the live actors and again from Postgres. `agree` is true when both sides are equal and without a difference.",
     },
     run: async () => {
       let seen = await look();

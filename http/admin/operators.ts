@@ -1,4 +1,4 @@
-/** Further operators: a settlement may need the approval of a second one (contract section 8). */
+/** Accounts of further operators; a settlement may need the approval of a second one (contract section 8). */
 
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../db/database.js";
@@ -19,6 +19,7 @@ export function operatorRoutes({ db, passwords }: { readonly db: Database; reado
     answer: Registered,
     docs: {
       summary: "Create an operator",
+      description: "Creates an account with the role `operator`.",
       refuses: ["EMAIL_TAKEN"],
       exampleBody: { email: "second@example.com", password: "another long password" },
     },

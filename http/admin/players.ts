@@ -1,4 +1,4 @@
-/** Players, whom markets can be about (specification, Surface B resources). */
+/** Players that markets can be about (specification, Surface B resources). */
 
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../db/database.js";
@@ -61,7 +61,7 @@ export function playerRoutes({ db }: { readonly db: Database }) {
     query: PlayersQuery,
     answer: pageOf(Player),
     docs: {
-      summary: "Players",
+      summary: "List players",
     },
     run: async ({ query }) => {
       const { items, next } = await listPlayers(db, query);

@@ -1,4 +1,4 @@
-/** Data that operators keep: the tick table, leagues, market types (contract sections 1 and 8). */
+/** Reference data that operators maintain: the tick table, leagues and market types (contract sections 1 and 8). */
 
 import { CONTRACT_TICKS, formatPrice, type Ticks as Price } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
@@ -20,21 +20,27 @@ export interface ReferenceDataParts {
   readonly changes: Changes;
 }
 
-/** Markets told of a new table at once. */
+/** Number of markets that receive a new table at the same time. */
 const PARALLEL = 16;
 
-/** A table rises strictly, and has the complement of every price: a bid on one side is an offer on the other. */
+/** Refuses a table that does not rise strictly or lacks a complement: a bid on one outcome is an offer on the other. */
 function requireTable(prices: readonly Price[]): void {
   prices.forEach((price, index) => {
     const last = prices[index - 1];
     if (last !== undefined && last >= price) {
-      throw new Refused("INVALID_BODY", `prices: must rise strictly; ${formatPrice(price)} does not`);
+      throw new Refused(
+        "INVALID_BODY",
+        `prices: must rise strictly; ${formatPrice(price)} is not greater than the price before it`,
+      );
     }
   });
   const known = new Set<number>(prices);
   const lonely = prices.find((price) => !known.has(CONTRACT_TICKS - price));
   if (lonely !== undefined) {
-    throw new Refused("INVALID_BODY", `prices: the complement of ${formatPrice(lonely)} is missing`);
+    throw new Refused(
+      "INVALID_BODY",
+      `prices: the complement of ${formatPrice(lonely)} is missing; add it, or leave the price out`,
+    );
   }
 }
 
@@ -43,21 +49,21 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
     access: OPERATOR,
     answer: Ticks,
     docs: {
-      summary: "The tick table",
+      summary: "Retrieve the tick table",
     },
     run: async () => ({ body: { prices: (await currentTicks(db)).prices.map(formatPrice) } }),
   });
 
-  /** Markets price the takers of overshooting matches and the prints by the table, so each is told. */
-  const tellMarkets = async (prices: readonly Price[]): Promise<void> => {
+  /** Sends the table to every market, which prices the takers of overshooting matches and the prints by it. */
+  const sendToMarkets = async (prices: readonly Price[]): Promise<void> => {
     const open = await allMarkets(db, { statuses: ["OPEN", "CLOSED"] });
     const waiting = open.map(({ marketId }) => marketId);
-    const tell = async (): Promise<void> => {
+    const sendNext = async (): Promise<void> => {
       for (let marketId = waiting.pop(); marketId !== undefined; marketId = waiting.pop()) {
         await exchange.market(marketId, { kind: "configure", ticks: prices });
       }
     };
-    await Promise.all(Array.from({ length: PARALLEL }, tell));
+    await Promise.all(Array.from({ length: PARALLEL }, sendNext));
   };
 
   const putTicks = route("PUT /admin/v1/ticks", {
@@ -65,8 +71,9 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
     body: TicksBody,
     answer: Ticks,
     docs: {
-      summary: "Publish a tick table",
-      description: "Strictly rising, each price with its complement. Resting orders keep resting.",
+      summary: "Replace the tick table",
+      description:
+        "Publishes the valid prices: they rise strictly, and each has its complement to 1. Orders that rest at another price keep resting.",
       exampleBody: { prices: ["0.250", "0.500", "0.750"] },
     },
     run: async ({ body, caller, incoming }) => {
@@ -74,13 +81,18 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
       const shown = { prices: body.prices.map(formatPrice) };
       await db.transaction(async (tx) => {
         const before = (await currentTicks(tx)).prices.map(formatPrice);
-        const deed = { action: "ticks.publish", subject: "ticks", before: { prices: before }, after: shown };
-        await recordAudit(tx, auditedAction({ caller, incoming }, deed));
+        const record = {
+          action: "ticks.publish",
+          subject: "ticks",
+          before: { prices: before },
+          after: shown,
+        };
+        await recordAudit(tx, auditedAction({ caller, incoming }, record));
         const table = { prices: body.prices, publishedBy: caller.accountId, nowTs: incoming.receivedMs };
         await publishTicks(tx, table);
       });
       await changes.publish("ticks", "current");
-      await tellMarkets(body.prices);
+      await sendToMarkets(body.prices);
       return { body: shown };
     },
   });
@@ -99,7 +111,10 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
       const league = { name: body.name, sport: body.sport ?? body.name };
       await db.transaction(async (tx) => {
         if (!(await addLeague(tx, league)))
-          throw new Refused("ALREADY_EXISTS", `the league ${league.name} exists`);
+          throw new Refused(
+            "ALREADY_EXISTS",
+            `name: the league ${league.name} exists already; choose another name`,
+          );
         await recordAudit(
           tx,
           auditedAction(call, { action: "league.create", subject: league.name, after: league }),
@@ -115,14 +130,18 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
     body: MarketTypeBody,
     answer: MarketType,
     docs: {
-      summary: "Create a market type; with `qaOnly` it exists where EXCHANGE_ENV is qa",
+      summary: "Create a market type",
+      description: "With `qaOnly` the type exists only where the environment is `qa`.",
       refuses: ["ALREADY_EXISTS"],
       exampleBody: { name: "WINGSPAN", qaOnly: false },
     },
     run: async ({ body, ...call }) => {
       await db.transaction(async (tx) => {
         if (!(await addMarketType(tx, body)))
-          throw new Refused("ALREADY_EXISTS", `the type ${body.name} exists`);
+          throw new Refused(
+            "ALREADY_EXISTS",
+            `name: the market type ${body.name} exists already; choose another name`,
+          );
         await recordAudit(
           tx,
           auditedAction(call, { action: "market-type.create", subject: body.name, after: body }),

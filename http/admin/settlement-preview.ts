@@ -1,4 +1,4 @@
-/** What a grade would pay, or a remediation take back, and to whom (contract section 8, `?preview=true`). */
+/** Payouts of a grade or a remediation before it takes effect (contract section 8, `?preview=true`). */
 
 import type { PreviewedPayout } from "../../actors/market/commands.js";
 import { CURRENCIES, type Currency, type Grade } from "../../actors/market/types.js";
@@ -14,10 +14,10 @@ export interface PreviewParts {
   readonly exchange: Exchange;
 }
 
-/** Wallets that are named at once. */
+/** Number of wallets whose owners are read by one query. */
 const NAMES = 5_000;
 
-/** The payouts by wallet, and their sums; `reversed` with the sign of taking them back. Changes nothing. */
+/** Returns the payouts by wallet, and their sums. `reversed` gives them the sign of a remediation. Changes nothing. */
 export async function previewPayouts(
   parts: PreviewParts,
   marketId: string,

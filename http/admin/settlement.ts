@@ -1,7 +1,8 @@
-/** Grading a market, watching it settle, and taking a settlement back (contract sections 4 and 8). */
+/** Grades of markets, their approval, the progress of settlements, and remediation (contract sections 4 and 8). */
 
 import { randomUUID } from "node:crypto";
 import type { MarketReply } from "../../actors/market/commands.js";
+import { sameGrade } from "../../actors/market/grade.js";
 import type { Grade } from "../../actors/market/types.js";
 import { findMarket, type MarketRecord } from "../../db/queries/catalog/markets.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";
@@ -29,10 +30,9 @@ import {
   SettlementStarted,
 } from "./schemas/operator.js";
 import { previewPayouts } from "./settlement-preview.js";
-import { sameGrade } from "../../actors/market/grade.js";
 
 export interface SettlementParts extends Pick<AdminMarketParts, "db" | "exchange" | "freshness" | "changes"> {
-  /** How many operators a settlement takes: 1, or 2. */
+  /** Number of operators that a settlement takes: 1 or 2. */
   readonly settlementApprovals: number;
   readonly enqueueSettlement: (job: SettlementJob) => Promise<void>;
   readonly onError: (error: unknown) => void;
@@ -46,7 +46,7 @@ function settlementOf(reply: MarketReply): Settlement {
   return settled;
 }
 
-/** The grade that a body means for this market. */
+/** Returns the grade that a body names for the market. */
 function gradeOf(market: MarketRecord, body: (typeof GradeBody)["_output"]): Grade {
   if ("push" in body) return { kind: "PUSH" };
   const places = new Map(market.outcomes.map(({ outcomeId, outcome }) => [outcomeId, outcome]));
@@ -55,7 +55,7 @@ function gradeOf(market: MarketRecord, body: (typeof GradeBody)["_output"]): Gra
     if (outcome === undefined)
       throw new Refused(
         "OUTCOME_NOT_FOUND",
-        "winner: the market has no such outcome; take one of its outcomeIds",
+        "winner: the market has no such outcome; send one of its outcomeIds",
       );
     return { kind: "WINNER", outcome };
   }
@@ -64,7 +64,7 @@ function gradeOf(market: MarketRecord, body: (typeof GradeBody)["_output"]): Gra
   );
   const prices = market.outcomes.map(({ outcomeId }) => named.get(outcomeId));
   if (!prices.every((price) => price !== undefined) || named.size !== prices.length)
-    throw new Refused("INVALID_PRICES", "prices must name every outcome of the market and nothing else");
+    throw new Refused("INVALID_PRICES", "prices: must name every outcome of the market and nothing else");
   return { kind: "FMV", prices };
 }
 
@@ -77,7 +77,7 @@ export function settlementRoutes(parts: SettlementParts) {
     return market;
   };
 
-  /** Sets the payouts going. Should Redis fail here, the sweep of the jobs finds the market. */
+  /** Queues the payouts. If Redis fails here, the sweep of the jobs finds the market later. */
   const start = async (job: SettlementJob): Promise<void> => {
     try {
       await enqueueSettlement(job);
@@ -86,7 +86,7 @@ export function settlementRoutes(parts: SettlementParts) {
     }
   };
 
-  /** How far the settlement in force is; `undefined` when the market has no grade. */
+  /** Returns the settlement in force, with its progress; `undefined` when the market has no grade. */
   const settlementInForce = async (marketId: string): Promise<Settlement | undefined> => {
     const reply = await exchange.market(marketId, { kind: "settlement" }, READ_ONLY);
     return !reply.ok && reply.refusal === "NOT_GRADED" ? undefined : settlementOf(reply);
@@ -97,7 +97,7 @@ export function settlementRoutes(parts: SettlementParts) {
     return request?.status === "PENDING_APPROVAL" ? request : undefined;
   };
 
-  /** Puts a grade in force, which pays; a market that is open is closed first. */
+  /** Puts a grade in force, which starts the payouts. The actor closes an open market first. */
   const settle = async (
     call: ActionRequest,
     market: MarketRecord,
@@ -106,15 +106,15 @@ export function settlementRoutes(parts: SettlementParts) {
   ) => {
     const { marketId, eventId } = market;
     const command = { kind: "grade", ...asked } as const;
-    const deed = { action, subject: marketId, before: market.grade, after: asked.grade };
-    const reply = await recordIntent(db, call, deed, () => exchange.market(marketId, command));
+    const record = { action, subject: marketId, before: market.grade, after: asked.grade };
+    const reply = await recordIntent(db, call, record, () => exchange.market(marketId, command));
     const { settlementId, done } = settlementOf(reply);
     if (!done) await start({ marketId, eventId, settlementId, remediating: false });
     await caughtUpMarket(parts, marketId);
     return { settlementId, marketId, status: done ? ("SETTLED" as const) : ("SETTLING" as const) };
   };
 
-  /** Keeps a grade until a second operator approves it. The result is known by now, so trading ends at once. */
+  /** Stores a grade until a second operator approves it. The market closes at once, because its result is known. */
   const requestApproval = async (call: ActionRequest, market: MarketRecord, asked: Grade) => {
     const { marketId } = market;
     accepted(await exchange.market(marketId, { kind: "previewGrade", grade: asked }, READ_ONLY));
@@ -134,13 +134,18 @@ export function settlementRoutes(parts: SettlementParts) {
       approved: false,
       nowTs: call.incoming.receivedMs,
     };
-    const deed = { action: "market.grade requested", subject: marketId, before: market.grade, after: asked };
-    await recordAudit(db, auditedAction(call, deed));
+    const record = {
+      action: "market.grade requested",
+      subject: marketId,
+      before: market.grade,
+      after: asked,
+    };
+    await recordAudit(db, auditedAction(call, record));
     const kept = (await requestSettlement(db, request)) ?? (await waiting(marketId));
     if (kept === undefined || !sameGrade(kept.grade, asked)) {
       throw new Refused(
         "ALREADY_GRADED",
-        "another grade of the market waits for its approval; withdraw that one first",
+        "another grade of the market waits for its approval; withdraw it first",
       );
     }
     await caughtUpMarket(parts, marketId);
@@ -154,8 +159,9 @@ export function settlementRoutes(parts: SettlementParts) {
     body: GradeBody,
     answer: GradeAnswer,
     docs: {
-      summary: "Grade a market and settle it; with `preview=true` only show the payouts",
-      description: "`{ winner }`, `{ push: true }` on a PUSH market, or `{ prices }` on an FMV one.",
+      summary: "Grade a market",
+      description:
+        "Grades every outcome of the market and starts its settlement. Send `{ winner }`, `{ push: true }` on a PUSH market, or `{ prices }` on an FMV market. An open market is closed first.",
       refuses: [
         "MARKET_NOT_FOUND",
         "OUTCOME_NOT_FOUND",
@@ -164,7 +170,7 @@ export function settlementRoutes(parts: SettlementParts) {
         "ALREADY_GRADED",
         "INVALID_TRANSITION",
       ],
-      also: { 200: "With `preview=true`: what would be paid. Nothing has changed." },
+      also: { 200: "With `preview=true`: the payouts of the grade. Nothing has changed." },
       exampleQuery: { preview: "true" },
       exampleBody: { winner: IDS.outcomeId },
     },
@@ -186,7 +192,9 @@ export function settlementRoutes(parts: SettlementParts) {
     status: 202,
     answer: SettlementStarted,
     docs: {
-      summary: "Approve a grade as the second operator",
+      summary: "Approve a grade",
+      description:
+        "Puts a grade in force that waits for a second operator. The operator who graded the market cannot approve it.",
       refuses: ["MARKET_NOT_FOUND", "NOT_GRADED", "ALREADY_GRADED", "VOID_KIND", "INVALID_TRANSITION"],
     },
     run: async ({ id, ...call }) => {
@@ -194,12 +202,18 @@ export function settlementRoutes(parts: SettlementParts) {
       const { marketId } = market;
       const request = await waiting(marketId);
       if (request === undefined)
-        throw new Refused("NOT_GRADED", "no grade of the market waits for its approval; grade it first");
+        throw new Refused(
+          "NOT_GRADED",
+          "no grade of the market waits for its approval; grade the market first",
+        );
       const operatorId = call.caller.accountId;
       if (request.requestedBy === operatorId) {
-        throw new Refused("FORBIDDEN", "another operator than the one who graded has to approve");
+        throw new Refused(
+          "FORBIDDEN",
+          "the operator who graded the market cannot approve the grade; ask another operator",
+        );
       }
-      // The grade comes before its record: should this stop in between, the approval can be given again.
+      // The grade comes before its record: after a crash in between, the approval can be repeated.
       const { settlementId, grade: asked } = request;
       const started = await settle(call, market, { settlementId, grade: asked }, "market.grade approved");
       await approveSettlement(db, { marketId, operatorId, nowTs: call.incoming.receivedMs });
@@ -211,17 +225,21 @@ export function settlementRoutes(parts: SettlementParts) {
     access: OPERATOR,
     status: 204,
     docs: {
-      summary: "Withdraw a grade that waits for its approval",
+      summary: "Withdraw a grade",
+      description: "Withdraws a grade that waits for its approval.",
       refuses: ["MARKET_NOT_FOUND", "NOT_GRADED"],
     },
     run: async ({ id, ...call }) => {
       const { marketId } = await known(id("marketId"));
       const request = await waiting(marketId);
       if (request === undefined)
-        throw new Refused("NOT_GRADED", "no grade of the market waits for its approval; grade it first");
+        throw new Refused(
+          "NOT_GRADED",
+          "no grade of the market waits for its approval; grade the market first",
+        );
       await db.transaction(async (tx) => {
-        const deed = { action: "market.grade withdrawn", subject: marketId, before: request.grade };
-        await recordAudit(tx, auditedAction(call, deed));
+        const record = { action: "market.grade withdrawn", subject: marketId, before: request.grade };
+        await recordAudit(tx, auditedAction(call, record));
         await withdrawSettlement(tx, marketId);
       });
       return { body: undefined };
@@ -232,7 +250,7 @@ export function settlementRoutes(parts: SettlementParts) {
     access: OPERATOR,
     answer: SettlementProgress,
     docs: {
-      summary: "How far a settlement is",
+      summary: "Retrieve the settlement of a market",
       refuses: ["MARKET_NOT_FOUND", "NOT_GRADED"],
     },
     run: async ({ id }) => {
@@ -258,9 +276,10 @@ export function settlementRoutes(parts: SettlementParts) {
     body: RemediateBody,
     answer: GradeAnswer,
     docs: {
-      summary: "Take a settlement back, so that the market can be graded again",
+      summary: "Reverse a settlement",
+      description: "Takes back exactly what the settlement paid, so that the market can be graded again.",
       refuses: ["MARKET_NOT_FOUND", "NOT_SETTLED", "NOT_GRADED", "INVALID_TRANSITION"],
-      also: { 200: "With `preview=true`: what would be taken back. Nothing has changed." },
+      also: { 200: "With `preview=true`: the amounts that would be taken back. Nothing has changed." },
       exampleQuery: { preview: "true" },
       exampleBody: { reason: "the score was corrected" },
     },
@@ -273,10 +292,10 @@ export function settlementRoutes(parts: SettlementParts) {
         const reversed = await previewPayouts(parts, marketId, paid, call.incoming.receivedMs, "reversed");
         return { status: 200, body: reversed };
       }
-      const deed = { action: "market.remediate", subject: marketId, before: market.grade, after: body };
+      const record = { action: "market.remediate", subject: marketId, before: market.grade, after: body };
       const command = { kind: "remediate", reason: body.reason } as const;
       const { settlementId } = settlementOf(
-        await recordIntent(db, call, deed, () => exchange.market(marketId, command)),
+        await recordIntent(db, call, record, () => exchange.market(marketId, command)),
       );
       await start({ marketId, eventId, settlementId, remediating: true });
       await caughtUpMarket(parts, marketId);

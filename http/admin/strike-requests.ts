@@ -1,4 +1,4 @@
-/** Strikes that market makers ask for: approving one makes the market (contract section 8). */
+/** Strike requests of market makers: an approval creates the market (contract section 8). */
 
 import { findCompetitors } from "../../db/queries/catalog/competitors.js";
 import { allMarkets, findMarket } from "../../db/queries/catalog/markets.js";
@@ -21,7 +21,7 @@ import { StrikeDecisionBody, StrikeRequest, StrikeRequestsQuery } from "./schema
 export function strikeRequestRoutes(parts: AdminMarketParts) {
   const { db } = parts;
 
-  /** The market that was asked for: made like the one it was asked about, or found, if it is there by now. */
+  /** Returns the market of a request: an existing one, or a new one like the market that the request names. */
   const marketFor = async (call: ActionRequest, { marketId, strike }: Request): Promise<string> => {
     const model = await findMarket(db, marketId);
     if (model === undefined) throw new Refused("MARKET_NOT_FOUND");
@@ -60,7 +60,8 @@ export function strikeRequestRoutes(parts: AdminMarketParts) {
     query: StrikeRequestsQuery,
     answer: pageOf(StrikeRequest),
     docs: {
-      summary: "Strike requests",
+      summary: "List strike requests",
+      description: "Returns the requests of market makers for other strikes, oldest first.",
       exampleQuery: { status: "PENDING" },
     },
     run: async ({ query: { status, ...page } }) => {
@@ -74,7 +75,8 @@ export function strikeRequestRoutes(parts: AdminMarketParts) {
     body: StrikeDecisionBody,
     answer: StrikeRequest,
     docs: {
-      summary: "Approve a strike request, which creates the market, or reject it",
+      summary: "Decide a strike request",
+      description: "Approves or rejects a request. An approval creates the market.",
       refuses: [
         "STRIKE_REQUEST_NOT_FOUND",
         "MARKET_NOT_FOUND",
@@ -89,7 +91,10 @@ export function strikeRequestRoutes(parts: AdminMarketParts) {
         const request = await lockStrikeRequest(tx, id("requestId"));
         if (request === undefined) throw new Refused("STRIKE_REQUEST_NOT_FOUND");
         if (request.status !== "PENDING")
-          throw new Refused("INVALID_TRANSITION", `the request is ${request.status} already`);
+          throw new Refused(
+            "INVALID_TRANSITION",
+            `the request is ${request.status} already; decide a pending one`,
+          );
         const after = await decideStrikeRequest(tx, {
           requestId: request.requestId,
           status: approve ? "APPROVED" : "REJECTED",

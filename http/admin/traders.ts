@@ -1,4 +1,4 @@
-/** Traders: finding them, their identity and state, and the money an operator moves (contract section 8). */
+/** Traders: their identity, state and wallets, and the transactions that operators post (contract section 8). */
 
 import { randomUUID } from "node:crypto";
 import { ledgerOf, ledgerShardOf } from "../../actors/actor.js";
@@ -59,7 +59,8 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
     query: TradersQuery,
     answer: pageOf(AdminTrader),
     docs: {
-      summary: "Traders",
+      summary: "List traders",
+      description: "Returns all accounts, newest first.",
       exampleQuery: { email: "trader@example.com" },
     },
     run: async ({ query }) => {
@@ -73,7 +74,8 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
     access: OPERATOR,
     answer: AdminTraderWithWallets,
     docs: {
-      summary: "One trader, with what they hold",
+      summary: "Retrieve a trader",
+      description: "Returns the trader with the balances of every wallet.",
       refuses: ["TRADER_NOT_FOUND"],
     },
     run: async ({ id, incoming }) => {
@@ -95,7 +97,8 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
     body: KycBody,
     answer: AdminTrader,
     docs: {
-      summary: "Tell what came of identity verification",
+      summary: "Set the identity status of a trader",
+      description: "Records the result of the identity verification.",
       refuses: ["TRADER_NOT_FOUND"],
       exampleBody: { status: "VERIFIED" },
     },
@@ -103,8 +106,8 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
       const before = await known(id("traderId"));
       const { traderId } = before;
       const after = await db.transaction(async (tx) => {
-        const deed = { action: "trader.kyc", subject: traderId, before: before.kyc, after: body.status };
-        await recordAudit(tx, auditedAction(call, deed));
+        const record = { action: "trader.kyc", subject: traderId, before: before.kyc, after: body.status };
+        await recordAudit(tx, auditedAction(call, record));
         return setKyc(tx, traderId, body.status, call.incoming.receivedMs);
       });
       if (after === undefined) throw new Refused("TRADER_NOT_FOUND");
@@ -118,7 +121,8 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
     body: StateBody,
     answer: AdminTrader,
     docs: {
-      summary: "Lock, exclude or free a trader",
+      summary: "Set the state of a trader",
+      description: "Locks, excludes or reactivates a trader.",
       refuses: ["TRADER_NOT_FOUND"],
       exampleBody: { state: "ACTIVE", reason: "all is well" },
     },
@@ -153,9 +157,9 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
     body: TransactionBody,
     answer: Transacted,
     docs: {
-      summary: "Credit or debit a wallet",
+      summary: "Post a transaction",
       description:
-        "Without `subaccountKeyId` the trader's own wallet. The same `clientRef` takes effect once.",
+        "Credits or debits the trader's own wallet, or a subaccount with `subaccountKeyId`. Each `clientRef` takes effect once.",
       refuses: [
         "TRADER_NOT_FOUND",
         "SUBACCOUNT_NOT_FOUND",
@@ -175,10 +179,7 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
       const { traderId } = await known(id("traderId"));
       const { kind, amount, currency, reason, subaccountKeyId, clientRef } = body;
       if (amount < 0 && kind !== "ADJUSTMENT") {
-        throw new Refused(
-          "INVALID_BODY",
-          `amount: must be positive; the kind ${kind} says which way it goes`,
-        );
+        throw new Refused("INVALID_BODY", `amount: must be positive; the kind ${kind} gives its sign`);
       }
       const wallet = await walletOf(traderId, subaccountKeyId);
       const transactionId = randomUUID();
@@ -193,8 +194,8 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
         ref: reason,
         clientRef,
       };
-      const deed = { action: "trader.transaction", subject: traderId, after: { ...body, transactionId } };
-      const reply = await recordIntent(db, call, deed, () =>
+      const record = { action: "trader.transaction", subject: traderId, after: { ...body, transactionId } };
+      const reply = await recordIntent(db, call, record, () =>
         exchange.ledger(ledgerShardOf(traderId), command, { id: transactionId }),
       );
       if (!reply.ok) throw refusedBy(reply.refusal);
@@ -209,10 +210,9 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
     body: CollateralBody,
     answer: Collateral,
     docs: {
-      summary: "Choose how a subaccount's open orders hold money",
+      summary: "Set the collateral policy of a subaccount",
       description:
-        "`hold`: each by itself. `net`: in markets of two outcomes only the worst case of both sides. Refused while the " +
-        "open orders would then hold more than is there.",
+        "With `hold`, each open order reserves its own money. With `net`, orders on both sides of a market with two outcomes reserve the worst case of both. A change is refused while the open orders would reserve more than the wallet holds.",
       refuses: ["TRADER_NOT_FOUND", "SUBACCOUNT_NOT_FOUND", "NOT_A_SUBACCOUNT_KEY", "INSUFFICIENT_BALANCE"],
       exampleBody: { policy: "net", subaccountKeyId: IDS.keyId },
     },
@@ -221,8 +221,8 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
       const { policy, subaccountKeyId } = body;
       const wallet = await walletOf(traderId, subaccountKeyId);
       const command = { kind: "setPolicy", wallet, trader: traderId, policy } as const;
-      const deed = { action: "trader.collateral", subject: traderId, after: body };
-      const reply = await recordIntent(db, call, deed, () =>
+      const record = { action: "trader.collateral", subject: traderId, after: body };
+      const reply = await recordIntent(db, call, record, () =>
         exchange.ledger(ledgerShardOf(traderId), command),
       );
       if (!reply.ok) throw refusedBy(reply.refusal);
