@@ -3,12 +3,12 @@
 import type { TokenBucket } from "../../stream/services/token-buckets.js";
 import type { ClientRules } from "../request/access.js";
 
-/** `count` requests a second, all of them at once if need be. */
+/** Returns a rate of `count` requests per second, which may come all at once. */
 export function perSecond(name: string, count: number): readonly TokenBucket[] {
   return [{ name, capacity: count, refill: count, periodMs: 1_000 }];
 }
 
-/** What a route gets that has no rate of its own. */
+/** Returns the rate of a route that has none of its own. */
 export function ordinary(name: string): readonly TokenBucket[] {
   return perSecond(name, 64);
 }
@@ -16,7 +16,7 @@ export function ordinary(name: string): readonly TokenBucket[] {
 export const MARKETS_BY_EVENT = perSecond("markets-by-event", 512);
 export const OPEN_MARKETS = perSecond("open-markets", 128);
 export const POSITIONS = perSecond("positions", 128);
-/** Fills, orders and transactions together: bursts of 16 a second, and 256 a minute over time. */
+/** Rates that fills, orders and transactions share: bursts of 16 per second, and 256 per minute over time. */
 export const HISTORY: readonly TokenBucket[] = [
   { name: "history-burst", capacity: 16, refill: 16, periodMs: 1_000 },
   { name: "history", capacity: 256, refill: 256, periodMs: 60_000 },

@@ -1,4 +1,4 @@
-/** What the client's subaccount holds and has done (specification, Surface B table; contract section 7). */
+/** Positions, fills, orders and transactions of the client's subaccount (specification, Surface B table; contract section 7). */
 
 import { ledgerOf } from "../../actors/actor.js";
 import type { Database } from "../../db/database.js";
@@ -30,7 +30,7 @@ export interface EmmAccountParts {
   readonly freshness: Freshness;
 }
 
-/** Where the next page is, for clients that follow links and for those that do not. */
+/** Returns the headers of the next page: a link to follow, and its cursor. */
 export function nextPage(target: Incoming["target"], next: string | undefined): Record<string, string> {
   if (next === undefined) return {};
   const query = new URLSearchParams({ ...readQuery(target.query), after: next });
@@ -46,8 +46,9 @@ export function emmAccountRoutes(base: string, { db, reference, freshness }: Emm
     query: PositionsQuery,
     answer: Position.array(),
     docs: {
-      summary: "The client's positions",
-      description: "Without `outcomeIds` those of all open markets; with an empty one none.",
+      summary: "List positions",
+      description:
+        "Returns the positions of the client in all open markets, or in the outcomes that `outcomeIds` names.",
       exampleQuery: { currency: "CASH", outcomeIds: IDS.outcomeId, limit: "100" },
     },
     run: async ({ caller: { traderId, wallet }, query: { currency, outcomeIds, ...page } }) => {
@@ -64,7 +65,8 @@ export function emmAccountRoutes(base: string, { db, reference, freshness }: Emm
     query: HistoryQuery,
     answer: Fill.array(),
     docs: {
-      summary: "The client's fills, newest first",
+      summary: "List fills",
+      description: "Returns the fills of the client, newest first.",
       headers: NEXT_PAGE,
       exampleQuery: { limit: "256" },
     },
@@ -85,7 +87,8 @@ export function emmAccountRoutes(base: string, { db, reference, freshness }: Emm
     query: HistoryQuery,
     answer: Order.array(),
     docs: {
-      summary: "The client's orders, newest first",
+      summary: "List orders",
+      description: "Returns the orders of the client, newest first.",
       headers: NEXT_PAGE,
       exampleQuery: { limit: "256" },
     },
@@ -106,7 +109,8 @@ export function emmAccountRoutes(base: string, { db, reference, freshness }: Emm
     query: TransactionsQuery,
     answer: Transaction.array(),
     docs: {
-      summary: "What moved the client's money, newest first",
+      summary: "List transactions",
+      description: "Returns every movement of the client's money, newest first.",
       headers: NEXT_PAGE,
       exampleQuery: { kind: "TRANSFER_IN", limit: "256" },
     },

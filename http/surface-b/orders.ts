@@ -1,4 +1,4 @@
-/** Placing and canceling on surface B: its own shapes, and the very same trading as on surface A (contract section 7). */
+/** Placing and canceling on surface B: other shapes than on surface A, and the same rules of trading (contract section 7). */
 
 import { randomUUID } from "node:crypto";
 import { unreachable } from "../../actors/unreachable.js";
@@ -12,7 +12,7 @@ import { CANCEL, canceling, KILL_SWITCH, PLACING } from "./access.js";
 import { CancelBody, Canceled, CanceledAll, KillSwitchQuery, PlaceBody, Placed } from "./schemas.js";
 import { MAX_BATCH } from "../../actors/limits.js";
 
-/** 201 when all were accepted, 207 when some; with none accepted the first refusal is the answer. */
+/** Returns the answer to a batch: 201 when all orders are accepted, 207 when some are, else the first refusal. */
 function placedOnB(placed: PlacedOrders) {
   switch (placed.kind) {
     case "all":
@@ -34,17 +34,18 @@ export function emmOrderRoutes(base: string, { trading }: { readonly trading: Tr
     answer: Placed,
     docs: {
       summary: `Place up to ${MAX_BATCH} orders`,
-      description: "When none was accepted, the answer is the first refusal's, with `rejected`.",
+      description:
+        "Judges each order by itself. When no order is accepted, the answer is the first refusal, and `rejected` lists all of them.",
       refuses: [...BATCH_REFUSALS, "SYSTEM_LOCKED"],
       also: {
-        200: "The same clientIds with the same orders: the first acceptance again, and no second order.",
-        207: "Some were accepted; `rejected` says which were not.",
+        200: "Every `clientId` was accepted before with the same order. The answer is the first acceptance, and no order is placed.",
+        207: "Some orders are accepted; `rejected` lists the others.",
       },
       rejected: true,
       exampleBody: [{ outcomeId: IDS.outcomeId, price: 0.665, qty: 100, currency: "CASH" }],
     },
     run: async ({ caller, body }) => {
-      // The shortest text of a number is what the client wrote, so a price off the grid is not rounded onto it.
+      // The shortest text of a number is the text of the client, so a price off the grid is not rounded onto it.
       const orders = body.map(({ price, ...order }) => ({
         ...order,
         price: String(price),
@@ -61,7 +62,7 @@ export function emmOrderRoutes(base: string, { trading }: { readonly trading: Tr
     docs: {
       summary: `Cancel up to ${MAX_BATCH} orders`,
       refuses: ["EMPTY_BATCH", "BATCH_TOO_LARGE"],
-      also: { 207: "Some were not canceled; `notCanceled` says why." },
+      also: { 207: "Some orders are not canceled; `notCanceled` gives the reasons." },
       exampleBody: { orderIds: [IDS.orderId] },
     },
     run: async ({ caller, body }) => {
@@ -76,14 +77,16 @@ export function emmOrderRoutes(base: string, { trading }: { readonly trading: Tr
     query: KillSwitchQuery,
     answer: CanceledAll,
     docs: {
-      summary: "The kill switch: cancel all of the client's orders",
+      summary: "Cancel all orders",
+      description:
+        "Cancels every open order of the client, as a kill switch. Returns the number of cancels that were queued.",
       exampleQuery: { currency: "CASH" },
     },
     run: async ({ caller, query }) => {
       try {
         return { body: { canceled: await trading.cancelAll(caller, query, randomUUID()) } };
       } catch (error) {
-        // Nobody shall wait half a minute to try again what did not work.
+        // A cancel that failed returns its token, so that it can be repeated at once.
         await caller.giveBack();
         throw error;
       }

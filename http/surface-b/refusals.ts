@@ -1,4 +1,4 @@
-/** How surface B refuses: `{ statusCode, error, message, code }` (contract section 7). */
+/** Refusals in the shape of surface B: `{ statusCode, error, message, code }` (contract section 7). */
 
 import { STATUS_CODES } from "node:http";
 import type { Response } from "express";

@@ -1,4 +1,4 @@
-/** Strike requests, and what a market with another strike is called (contract sections 7 and 8). */
+/** Strike requests, and the texts of a market with another strike (contract sections 7 and 8). */
 
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../db/database.js";
@@ -10,14 +10,14 @@ import { route } from "../request/route.js";
 import { ordinary, reading } from "./access.js";
 import { StrikeRequestBody, StrikeRequested } from "./schemas.js";
 
-/** A whole strike could end in a draw with the result, so it becomes a half point: `n` is `n + 0.5`. */
+/** Returns the half point above a whole strike, so that no result can equal it: `n` becomes `n + 0.5`. */
 export function halfPoint(strike: number): number {
   return Number.isInteger(strike) ? strike + 0.5 : strike;
 }
 
 /**
- * A text about one strike, rewritten for another: a number that is the strike becomes the new one, and one that is its
- * opposite (the other side of a spread) the opposite; a sign that was written out stays written out.
+ * Rewrites a text about one strike for another. The strike becomes the new one, and its opposite (the other side of a
+ * spread) becomes the new opposite. A sign that the text writes out stays written out.
  */
 export function restrike(text: string, from: number, to: number): string {
   return text.replace(
@@ -43,9 +43,9 @@ export function emmStrikeRoutes(
     body: StrikeRequestBody,
     answer: StrikeRequested,
     docs: {
-      summary: "Ask for a market with another strike",
+      summary: "Create a strike request",
       description:
-        "A whole strike becomes the half point above. That it was taken does not promise the market.",
+        "Requests a market like this one with another strike. A whole strike becomes the half point above it. An accepted request does not promise the market: an operator decides.",
       refuses: ["MARKET_NOT_FOUND"],
       exampleBody: { marketId: IDS.marketId, strike: 47 },
     },

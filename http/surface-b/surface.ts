@@ -1,4 +1,4 @@
-/** Puts surface B together. */
+/** Surface B: its routes and the parts that they share. */
 
 import type { Database } from "../../db/database.js";
 import type { Tail } from "../../stream/log/ports.js";
@@ -36,11 +36,11 @@ export interface EmmParts {
 export interface EmmSurface {
   readonly clients: Clients;
   readonly routes: readonly Route[];
-  /** Lets go of the replicas. */
+  /** Releases the replicas. */
   close(): void;
 }
 
-/** Throws `UnusableServiceKey`. */
+/** Creates surface B. Throws `UnusableServiceKey` for a key that cannot be used. */
 export function createEmmSurface(parts: EmmParts): EmmSurface {
   const { db, reference, passwords, buckets } = parts;
   const tokens = new ServiceTokens(parts.serviceKeys);

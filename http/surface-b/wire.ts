@@ -1,4 +1,4 @@
-/** How records look on surface B: numbers instead of decimal strings, ISO 8601 times, teams and players in full. */
+/** Records as surface B writes them: numbers instead of decimal strings, ISO 8601 times, teams and players in full. */
 
 import type { Ticks } from "../../actors/units.js";
 import { CONTRACT_TICKS, type Millicents } from "../../actors/units.js";
@@ -19,7 +19,7 @@ import type { Competitor, Event, GAME_STATUSES, Market, OUTCOME_TYPES, Player } 
 
 const MILLICENTS_PER_UNIT = 100_000;
 
-/** Money as a number: the double nearest to it, which prints as it. */
+/** Returns money as the nearest double, which prints as the exact decimal. */
 export function amountOnB(amount: Millicents): number {
   return amount / MILLICENTS_PER_UNIT;
 }
@@ -32,7 +32,7 @@ export function isoOnB(ts: number): string {
   return new Date(ts).toISOString();
 }
 
-/** A team; what is not known of it reads as its name, but for the mascot. */
+/** Returns a team. The name stands for a short name or symbol that is unknown; an unknown mascot is empty. */
 export function competitorOnB(team: CompetitorRecord): Competitor {
   const shortName = team.shortName ?? team.name;
   return {
@@ -83,24 +83,24 @@ export function eventOnB(event: EventRecord): Event {
   };
 }
 
-/** A market with everything that is shown of it and kept in other tables. */
+/** Market with the records of other tables that surface B shows with it. */
 export interface DescribedMarket {
   readonly record: MarketRecord;
   readonly event: EventRecord;
-  /** Of the market's outcomes and of its player, by id. */
+  /** Competitors of the outcomes and of the player, by id. */
   readonly competitors: ReadonlyMap<string, CompetitorRecord>;
   readonly player: PlayerRecord | undefined;
 }
 
-/** What moves about a market: from its replica where there is one, else from the read model. */
+/** Changing part of a market, from its replica where there is one, else from the read model. */
 export interface LiveMarket {
   readonly status: MarketRecord["status"];
   readonly last: readonly (Ticks | null | undefined)[];
-  /** Contracts minted x $0.01 of the CASH book, in millicents. */
+  /** Contracts minted in the CASH book x $0.01, in millicents. */
   readonly volume: Millicents;
 }
 
-/** What moves about a market, as the read model has it. */
+/** Returns the changing part of a market as the read model has it. */
 export function projected(record: MarketRecord, currency: Currency): LiveMarket {
   const { status, outcomes, volume } = record;
   return { status, last: outcomes.map(({ last }) => last[currency]), volume: volume.CASH };
@@ -114,7 +114,7 @@ const BY_NAME: readonly (readonly [RegExp, (typeof OUTCOME_TYPES)[number]])[] = 
   [/^no$/i, "NO"],
 ];
 
-/** What kind of outcome it is: by its team where it has one, else by its name. */
+/** Returns the type of an outcome: by its name for totals, draws, and yes or no; else by its team. */
 function outcomeType({ name, competitorId }: OutcomeRecord, { game }: EventRecord) {
   const named = BY_NAME.find(([pattern]) => pattern.test(name))?.[1];
   if (named !== undefined) return named;
@@ -123,7 +123,7 @@ function outcomeType({ name, competitorId }: OutcomeRecord, { game }: EventRecor
   return competitorId === game?.awayTeam.competitorId ? "AWAY" : "COMPETITOR";
 }
 
-/** Whom the whole market is about: its player's team, or the one team that all outcomes are of. */
+/** Returns the team of the whole market: the team of its player, or the one team that all outcomes share. */
 function competitorOf({ record, competitors, player }: DescribedMarket): CompetitorRecord | undefined {
   const [first = null, ...others] = record.outcomes.map(({ competitorId }) => competitorId);
   const shared = others.every((other) => other === first) ? first : null;

@@ -1,4 +1,4 @@
-/** Who calls surface B: secrets are checked here for a token, and tokens for everything else (contract section 7). */
+/** Clients of surface B: checks secrets to create tokens, and tokens on every other route (contract section 7). */
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Response } from "express";
@@ -23,23 +23,23 @@ export interface ClientParts {
   readonly buckets: Pick<TokenBuckets, "spend">;
 }
 
-/** Wrong secrets: of one client from one address, and of all clients from one address. */
+/** Rates of wrong secrets: of one client from one address, and of all clients from one address. */
 const FAILURES: TokenBucket = { name: "failures", capacity: 10, refill: 10, periodMs: 60_000 };
 const FAILURES_OF_ADDRESS: TokenBucket = { ...FAILURES, capacity: 60, refill: 60 };
 const TOKEN_RATE = ordinary("token");
 const MAX_SECRET_LENGTH = 256;
 
 export class Clients {
-  /** Secrets that were good, as digests under a key of this process, by client. They save the slow hash. */
+  /** Digests of verified secrets by client, under a key of this process. A match saves the slow hash. */
   readonly #verified = new Map<string, { readonly digest: Buffer; readonly secretVersion: number }>();
   readonly #digestKey = randomBytes(32);
 
   constructor(private readonly parts: ClientParts) {}
 
   /**
-   * A token for whoever knows the client's secret; `undefined` for everybody else. A wrong secret, an unknown client
-   * and a deleted one take as long. Refuses `RATE_LIMIT_EXCEEDED` after too many failures, which do not shut out a
-   * secret that was good here before, and after too many tokens.
+   * Returns a token for the right secret of a client, else `undefined`. A wrong secret, an unknown client and a deleted
+   * one take equally long. Refuses `RATE_LIMIT_EXCEEDED` after too many tokens, and after too many failures; failures do
+   * not lock out a secret that this gateway has verified before.
    */
   async token(clientId: string, secret: string, ip: string): Promise<string | undefined> {
     const digest = createHmac("sha256", this.#digestKey).update(`${clientId}\n${secret}`).digest();
@@ -51,7 +51,7 @@ export class Clients {
     return this.parts.tokens.mint(client);
   }
 
-  /** The client, when this very secret was good here before and is not an old one by now. */
+  /** Returns the client when this gateway has verified the same secret before and the secret is still current. */
   async #recall(clientId: string, digest: Buffer): Promise<EmmClient | undefined> {
     const verified = this.#verified.get(clientId);
     if (verified === undefined || !timingSafeEqual(verified.digest, digest)) return undefined;
@@ -59,12 +59,12 @@ export class Clients {
     return client?.secretVersion === verified.secretVersion ? client : undefined;
   }
 
-  /** Compares with the hash at rest. It is paid for beforehand, so that guesses made at once count too. */
+  /** Compares a secret with the stored hash. The token is taken before, so that parallel guesses count too. */
   async #verify(clientId: string, secret: string, ip: string): Promise<EmmClient | undefined> {
     const { buckets, directory, passwords } = this.parts;
     const named = LOWER_UUID.test(clientId) ? clientId : "unknown";
     const pay = async (cost: number): Promise<Spent> => {
-      // Two subjects, so two steps; the first refusal is enough.
+      // The two rates have different subjects, so they are charged one after the other.
       const address = await buckets.spend(`emm-address:${ip}`, [{ bucket: FAILURES_OF_ADDRESS, cost }]);
       if (!address.granted) return address;
       return buckets.spend(`emm-attempt:${ip}:${named}`, [{ bucket: FAILURES, cost }]);
@@ -86,8 +86,8 @@ export class Clients {
   }
 
   /**
-   * Lets a request with a good token in: the rate of its route, then the account's state, then KYC. Every answer says
-   * what is left of the rate.
+   * Admits a request with a valid token: checks the rate of the route, the state of the account and its identity, in
+   * this order. Every answer reports the rest of the rate.
    */
   async admit(rules: ClientRules, request: Incoming, res: Response): Promise<ClientCaller> {
     const client = await this.#identify(request);
@@ -132,7 +132,7 @@ function tooOften(spent: Spent): Refused {
   return new Refused("RATE_LIMIT_EXCEEDED", `too many requests; wait ${seconds} s`, {}, retryAfter(seconds));
 }
 
-/** Of several rates the one that has the least left is told. */
+/** Reports the rate with the fewest tokens left. */
 function announce(res: Response, rates: readonly TokenBucket[], spent: Spent): void {
   const levels = rates.map((bucket, index) => ({
     bucket,

@@ -1,6 +1,6 @@
 /**
- * The routes of OAuth 2.0 client credentials (contract section 7): the token, its description for stock clients, and
- * the answer of the route that was before it. Their refusals have the shape of RFC 6749.
+ * Routes of OAuth 2.0 client credentials (contract section 7): the token, the metadata for stock clients, and the
+ * withdrawn token route. Refusals have the shape of RFC 6749.
  */
 
 import type { Express, RequestHandler, Response } from "express";
@@ -13,13 +13,13 @@ import { TOKEN_SECONDS } from "./tokens.js";
 
 export interface TokenRouteParts {
   readonly clients: Clients;
-  /** The first segment of surface B's paths. */
+  /** First segment of the paths of surface B. */
   readonly prefix: string;
-  /** How the outside reaches this service, without a trailing slash; absent: as the request was addressed. */
+  /** URL at which clients reach this service, without a trailing slash; absent: the URL of the request. */
   readonly publicUrl: string | undefined;
 }
 
-/** A refusal of RFC 6749, section 5.2. */
+/** Refusal in the shape of RFC 6749, section 5.2. */
 class TokenRefused extends Error {
   constructor(
     readonly status: number,
@@ -31,7 +31,7 @@ class TokenRefused extends Error {
   }
 }
 
-/** When the older route ended (specification, Versioning). */
+/** Date on which the older route was withdrawn (specification, Versioning). */
 const SUNSET = "Sat, 31 Jan 2026 00:00:00 GMT";
 const PRIVATE = { "Cache-Control": "no-store", Pragma: "no-cache" };
 
@@ -43,14 +43,17 @@ const invalidClient = (description: string): TokenRefused =>
 type Fields = Readonly<Partial<Record<"grant_type" | "client_id" | "client_secret", string>>>;
 const FIELDS = ["grant_type", "client_id", "client_secret"] as const;
 
-/** The parameters of a JSON or form body. Those that the grant does not know are ignored, as RFC 6749 has it. */
+/** Reads the parameters of a JSON or form body. Unknown parameters are ignored, as RFC 6749 requires. */
 function readFields(request: Incoming): Fields {
   const header = request.header("content-type");
   const type = typeof header === "string" ? header.split(";", 1)[0]?.trim().toLowerCase() : undefined;
-  if (request.header("content-encoding") !== undefined) throw malformed("the body must be sent plain");
+  if (request.header("content-encoding") !== undefined)
+    throw malformed("the body must be sent without Content-Encoding");
   if (type === "application/json") return readJsonFields(request.body);
   if (type === "application/x-www-form-urlencoded") return readFormFields(request.body);
-  throw malformed("the body must be application/json or application/x-www-form-urlencoded");
+  throw malformed(
+    "the body must have the Content-Type application/json or application/x-www-form-urlencoded",
+  );
 }
 
 function readJsonFields(body: Buffer): Fields {
@@ -62,7 +65,7 @@ function readJsonFields(body: Buffer): Fields {
     throw error;
   }
   if (value === null || typeof value !== "object" || Array.isArray(value))
-    throw malformed("the body must be an object");
+    throw malformed("the body must be a JSON object");
   const given = value as Readonly<Record<string, unknown>>;
   const fields: Partial<Record<(typeof FIELDS)[number], string>> = {};
   for (const name of FIELDS) {
@@ -90,12 +93,12 @@ interface Credentials {
   readonly secret: string;
 }
 
-/** RFC 6749, section 2.3.1: both halves are form-encoded before they are joined. */
+/** Reads Basic credentials, whose halves are form-encoded before they are joined (RFC 6749, section 2.3.1). */
 function readBasic(header: string): Credentials {
   const encoded = /^Basic ([A-Za-z0-9+/]+={0,2})$/i.exec(header)?.[1];
   const text = encoded === undefined ? "" : Buffer.from(encoded, "base64").toString("utf8");
   const colon = text.indexOf(":");
-  if (colon === -1) throw invalidClient("the Authorization header is no Basic credentials");
+  if (colon === -1) throw invalidClient("the Authorization header has no valid Basic credentials");
   const decode = (half: string): string => decodeURIComponent(half.replaceAll("+", "%20"));
   try {
     return { id: decode(text.slice(0, colon)), secret: decode(text.slice(colon + 1)) };
@@ -115,13 +118,14 @@ function readCredentials(request: Incoming, fields: Fields): Credentials {
   }
   const basic = readBasic(header);
   if (secret !== undefined || (id !== undefined && id !== basic.id))
-    throw malformed("the client authenticates in two ways; use one");
+    throw malformed("the client authenticates in two ways; use the Authorization header or the body");
   return basic;
 }
 
 function tokenRoute({ clients }: TokenRouteParts): RequestHandler {
   const answer = async (request: Incoming): Promise<object> => {
-    if (request.target.query !== "") throw malformed("the parameters belong into the body");
+    if (request.target.query !== "")
+      throw malformed("the query must be empty; send the parameters in the body");
     const fields = readFields(request);
     if (fields.grant_type === undefined) throw malformed("grant_type is required");
     if (fields.grant_type !== "client_credentials") {
@@ -150,7 +154,7 @@ function refuseToken(res: Response, { status, error, description, headers }: Tok
   res.status(status).set(headers).json({ error, error_description: description });
 }
 
-/** Puts the routes into the app. */
+/** Mounts the routes. */
 export function mountTokenRoutes(app: Express, parts: TokenRouteParts): void {
   const { prefix, publicUrl } = parts;
   const tokenPath = `/${prefix}/v1/auth/emm-token`;
@@ -182,7 +186,7 @@ export function mountTokenRoutes(app: Express, parts: TokenRouteParts): void {
   app.all(
     older,
     named(`POST ${older}`, (_req, res) => {
-      const description = `this route has ended; use ${tokenPath}`;
+      const description = `this route is withdrawn; use ${tokenPath}`;
       refuseToken(
         res.set(PRIVATE),
         new TokenRefused(410, "invalid_request", description, {

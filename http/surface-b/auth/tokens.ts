@@ -1,6 +1,6 @@
 /**
- * The bearer tokens of surface B (contract section 7): JWT, `aud: emm`, thirty minutes, signed with HS256 or EdDSA by
- * the kind of key that is configured. Every token names its key, so keys can be changed while tokens are about.
+ * Bearer tokens of surface B (contract section 7): a JWT with `aud: emm`, valid for 30 minutes, signed with HS256 or
+ * EdDSA by the configured key. Each token names its key, so keys can be changed while older tokens are in use.
  */
 
 import {
@@ -17,15 +17,15 @@ import {
 } from "node:crypto";
 import { z } from "zod";
 
-/** Keys as they are configured: text of at least 32 characters for HS256, an Ed25519 key in PEM for EdDSA. */
+/** Configured keys: a text of at least 32 characters for HS256, or an Ed25519 key in PEM for EdDSA. */
 export interface ServiceKeys {
-  /** Signs new tokens; for EdDSA the private key in PKCS#8. */
+  /** Key that signs new tokens; for EdDSA a private key in PKCS#8. */
   readonly signing: string;
-  /** Further keys whose tokens are good: the last one and the next one, while keys change. Public keys will do. */
+  /** Further keys whose tokens are accepted, such as the previous and the next key. Public keys are enough. */
   readonly accepted: readonly string[];
 }
 
-/** Whom a token speaks for. A token ends with the secret that it was got with. */
+/** Client of a token. The token is valid only while the version of the secret is current. */
 export interface ServiceToken {
   readonly clientId: string;
   readonly secretVersion: number;
@@ -40,7 +40,7 @@ const MIN_SECRET = 32;
 interface ServiceKey {
   readonly kid: string;
   readonly alg: "HS256" | "EdDSA";
-  /** Absent for a public key. */
+  /** Signs a text; absent for a public key. */
   readonly sign: ((text: string) => Buffer) | undefined;
   readonly verify: (text: string, signature: Buffer) => boolean;
 }
@@ -56,7 +56,7 @@ const Claims = z.strictObject({
   exp: z.int(),
 });
 
-/** A key that cannot be used; the message does not show it. */
+/** Reports a key that cannot be used. The message does not contain the key. */
 export class UnusableServiceKey extends Error {
   override readonly name = "UnusableServiceKey";
 }
@@ -88,9 +88,10 @@ function ed25519Key(pem: string): ServiceKey {
     own = pem.includes("PRIVATE KEY") ? createPrivateKey(pem) : undefined;
     open = createPublicKey(own ?? pem);
   } catch {
-    throw new UnusableServiceKey("is no key in PEM that can be read");
+    throw new UnusableServiceKey("cannot be read as a key in PEM");
   }
-  if (open.asymmetricKeyType !== "ed25519") throw new UnusableServiceKey("is a key in PEM, but not Ed25519");
+  if (open.asymmetricKeyType !== "ed25519")
+    throw new UnusableServiceKey("is a key in PEM, but not an Ed25519 key");
   const der = open.export({ format: "der", type: "spki" });
   return {
     kid: createHash("sha256").update(der).digest("base64url").slice(0, 16),
@@ -104,7 +105,7 @@ function encode(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString("base64url");
 }
 
-/** The bytes of a part, or `undefined` when these characters are not how the bytes are written. */
+/** Decodes a part of a token. Returns `undefined` for characters that are not the canonical encoding. */
 function decode(part: string): Buffer | undefined {
   const bytes = Buffer.from(part, "base64url");
   return bytes.toString("base64url") === part ? bytes : undefined;
@@ -116,12 +117,12 @@ function parse<T>(schema: z.core.$ZodType<T>, part: string): T | undefined {
   try {
     return z.safeParse(schema, JSON.parse(bytes.toString("utf8"))).data;
   } catch {
-    // Not JSON, and so no token of ours.
+    // The part is not JSON, so this service did not create the token.
     return undefined;
   }
 }
 
-/** Mints and reads tokens. Throws `UnusableServiceKey` when made with a key that is none. */
+/** Creates and reads tokens. The constructor throws `UnusableServiceKey` for a key that cannot be used. */
 export class ServiceTokens {
   readonly #signing: ServiceKey;
   readonly #sign: (text: string) => Buffer;
@@ -137,12 +138,12 @@ export class ServiceTokens {
     this.#nowMs = nowMs;
   }
 
-  /** The algorithm of new tokens. */
+  /** Algorithm of new tokens. */
   get algorithm(): "HS256" | "EdDSA" {
     return this.#signing.alg;
   }
 
-  /** A new token, good for `TOKEN_SECONDS`. */
+  /** Creates a token that is valid for `TOKEN_SECONDS`. */
   mint({ clientId, secretVersion }: ServiceToken): string {
     const { alg, kid } = this.#signing;
     const iat = Math.floor(this.#nowMs() / 1_000);
@@ -160,8 +161,8 @@ export class ServiceTokens {
   }
 
   /**
-   * Reads a token, or gives `undefined` for one that is not ours, not for surface B or no longer good. The key decides
-   * the algorithm: a header that names another is refused, and so is one with more in it than we write.
+   * Reads a token. Returns `undefined` for a token of another service or audience and for an expired one. The key
+   * decides the algorithm: a header with another algorithm, or with further fields, is refused.
    */
   read(token: string): ServiceToken | undefined {
     const [header = "", payload = "", signature = "", ...more] = token.split(".");

@@ -1,13 +1,13 @@
 /**
- * A large JSON answer that many requests get, put together of pieces that change one by one. It is compressed piece by
- * piece too: a change costs the compression of its own piece, and the result is one gzip stream of the whole.
+ * Large JSON answer that many requests share, assembled from pieces that change one by one. Each piece is compressed by
+ * itself, so a change costs the compression of one piece; the answer is one gzip stream of all pieces.
  */
 
 import { randomUUID } from "node:crypto";
 import { constants, crc32, deflateRawSync } from "node:zlib";
 import { joinCrc } from "./crc.js";
 
-/** Bytes with what they come to in a gzip stream; both are made when they are first asked for. */
+/** Bytes and their compressed form, which is built at its first use. */
 class Part {
   #packed: { readonly deflated: Buffer; readonly crc: number } | undefined;
 
@@ -18,20 +18,20 @@ class Part {
     return this.#packed;
   }
 
-  /** What is kept in memory. */
+  /** Size in memory, in bytes. */
   get bytes(): number {
     return this.plain.length + (this.#packed?.deflated.length ?? 0);
   }
 }
 
-/** One item of an answer. */
+/** Item of an answer. */
 export class Piece extends Part {
   constructor(value: unknown) {
     super(Buffer.from(JSON.stringify(value)));
   }
 }
 
-/** Ends on a byte and leaves nothing behind that what follows could refer to, so such streams can be joined. */
+/** Compresses bytes. The result ends on a byte boundary and holds no references, so that results can be joined. */
 function deflate(bytes: Buffer): Buffer {
   return deflateRawSync(bytes, { level: constants.Z_BEST_SPEED, finishFlush: constants.Z_FULL_FLUSH });
 }
@@ -39,16 +39,16 @@ function deflate(bytes: Buffer): Buffer {
 const OPEN = new Part(Buffer.from("["));
 const COMMA = new Part(Buffer.from(","));
 const CLOSE = new Part(Buffer.from("]"));
-/** RFC 1952: deflate, no name, no time, no particular system. */
+/** Header of RFC 1952: deflate, without name, time and operating system. */
 const GZIP_HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
-/** An empty last block. */
+/** Empty last block. */
 const LAST_BLOCK = Buffer.from([3, 0]);
 
-/** Tells the answers of this process from those of others. */
+/** Prefix of the entity tags of this process. */
 const ORIGIN = randomUUID().slice(0, 8);
 let made = 0;
 
-/** A JSON array of pieces. */
+/** JSON array of pieces. */
 export class Answer {
   readonly etag: string;
   #json: Buffer | undefined;
@@ -59,7 +59,7 @@ export class Answer {
     this.etag = `"${ORIGIN}-${made}"`;
   }
 
-  /** Whether an answer of these very pieces would be this one. */
+  /** Returns whether the answer consists of exactly these pieces. */
   consistsOf(pieces: readonly Piece[]): boolean {
     return (
       this.pieces.length === pieces.length && this.pieces.every((piece, index) => piece === pieces[index])
@@ -71,13 +71,13 @@ export class Answer {
     return this.#json;
   }
 
-  /** The same, compressed. */
+  /** Compressed JSON. */
   get gzip(): Buffer {
     this.#gzip ??= this.#compress();
     return this.#gzip;
   }
 
-  /** What is kept in memory besides the pieces. */
+  /** Size in memory without the pieces, in bytes. */
   get bytes(): number {
     return (this.#json?.length ?? 0) + (this.#gzip?.length ?? 0);
   }
@@ -98,7 +98,7 @@ export class Answer {
   }
 }
 
-/** Whether a client takes gzip, by its `Accept-Encoding`. */
+/** Returns whether an `Accept-Encoding` header accepts gzip. */
 export function takesGzip(accepted: unknown): boolean {
   if (typeof accepted !== "string") return false;
   return accepted.split(",").some((encoding) => {

@@ -1,4 +1,4 @@
-/** Books of surface B: order by order, or as levels with the asks that the other ladders imply (contract section 7). */
+/** Books of surface B: order by order, or as price levels with the asks that the other ladders imply (contract section 7). */
 
 import type { Currency } from "../../../actors/market/types.js";
 import { CONTRACT_TICKS, contracts, ticks, type Contracts, type Ticks } from "../../../actors/units.js";
@@ -14,7 +14,7 @@ interface PriceLevel {
   readonly qty: Contracts;
 }
 
-/** Orders of one price together; best first, as they come. */
+/** Merges neighboring orders of one price into levels, in the order of the ladder. */
 export function levelsOf(ladder: readonly { price: Ticks; qty: Contracts }[]): PriceLevel[] {
   const levels: { price: Ticks; qty: Contracts }[] = [];
   for (const { price, qty } of ladder) {
@@ -26,8 +26,8 @@ export function levelsOf(ladder: readonly { price: Ticks; qty: Contracts }[]): P
 }
 
 /**
- * What an outcome can be bought for: with the best bids of all other outcomes a bid makes complete sets, so it costs
- * what they leave of 1, and at least a thousandth. The cheapest first; nothing when another ladder is empty.
+ * Returns the prices at which an outcome can be bought, cheapest first. A bid forms complete sets with the best bids of
+ * all other outcomes, so it costs 1 less their sum, and at least one thousandth. Empty when another ladder is empty.
  */
 export function impliedAsks(others: readonly (readonly PriceLevel[])[]): PriceLevel[] {
   const places = others.map((levels) => ({ levels, at: 0, left: levels[0]?.qty ?? 0 }));
@@ -52,7 +52,7 @@ export function impliedAsks(others: readonly (readonly PriceLevel[])[]): PriceLe
 
 const levelOnB = ({ price, qty }: PriceLevel): Level => ({ price: priceOnB(price), qty });
 
-/** The book of a market as its replica has it: outcomes in market order. */
+/** Returns the book of a market from the ladders of its replica, with outcomes in market order. */
 export function bookOnB(
   record: MarketRecord,
   ladders: readonly (readonly LadderOrder[])[],

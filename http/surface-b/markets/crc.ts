@@ -1,9 +1,9 @@
-/** The CRC-32 of bytes put together of parts, from the parts' own: polynomials over two elements, modulo that of the CRC. */
+/** CRC-32 of joined parts, computed from the CRCs of the parts: arithmetic of polynomials over GF(2) modulo the CRC polynomial. */
 
-/** Coefficients in reflected order, as everywhere here: the highest bit is that of x^0. */
+/** Polynomial of the CRC with reflected coefficients, as all polynomials here: the highest bit belongs to x^0. */
 const POLYNOMIAL = 0xedb88320;
 const ONE = 0x80000000;
-/** x^8, by which one more byte multiplies. */
+/** Polynomial x^8: one more byte multiplies a CRC by it. */
 const BYTE = 0x00800000;
 
 function multiply(a: number, b: number): number {
@@ -16,7 +16,7 @@ function multiply(a: number, b: number): number {
   return product >>> 0;
 }
 
-/** What a CRC is multiplied by when so many bytes follow. */
+/** Returns the factor of a CRC that is followed by a number of bytes. */
 function shiftBy(bytes: number): number {
   let power = ONE;
   let square = BYTE;
@@ -27,7 +27,7 @@ function shiftBy(bytes: number): number {
   return power;
 }
 
-/** The CRC of two parts together. */
+/** Returns the CRC of two parts joined. */
 export function joinCrc(first: number, second: number, secondBytes: number): number {
   return (multiply(first, shiftBy(secondBytes)) ^ second) >>> 0;
 }

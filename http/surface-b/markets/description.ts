@@ -1,4 +1,4 @@
-/** Gathers what surface B shows of markets besides the markets themselves. */
+/** Reads the events, players and competitors that surface B shows with markets. */
 
 import type { Queries } from "../../../db/database.js";
 import { findCompetitors, findPlayers } from "../../../db/queries/catalog/competitors.js";
@@ -10,7 +10,7 @@ function present(ids: readonly (string | null)[]): string[] {
   return [...new Set(ids.filter((id) => id !== null))];
 }
 
-/** The markets, in the order they came in. */
+/** Returns the markets with their related records, in the order of the input. A market without an event is left out. */
 export async function describeMarkets(
   db: Queries,
   records: readonly MarketRecord[],

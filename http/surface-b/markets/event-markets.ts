@@ -1,7 +1,7 @@
 /**
- * Markets by event: what never or seldom changes about them is kept, their books come from the replicas of this
- * gateway, and the JSON of a market is made once for everybody until the market changes. A request asks neither
- * Postgres nor Redis for anything, unless something changed.
+ * Markets by event. Descriptions, which change seldom, are cached; books come from the replicas of this gateway; the JSON
+ * of a market is built once and serves every request until the market changes. A request reads Postgres and Redis only
+ * after a change.
  */
 
 import { marketActor } from "../../../actors/actor.js";
@@ -31,32 +31,32 @@ export interface EventMarketsParts {
   readonly onError: (error: unknown) => void;
 }
 
-/** A market and, as text, all that is shown of it but for what its replica tells. */
+/** Market with a text of everything that an answer shows of it, except the part from its replica. */
 interface Shown extends DescribedMarket {
-  readonly still: string;
+  readonly fixedPart: string;
 }
 
-/** The markets of an event, oldest first. */
+/** Markets of an event, oldest first. */
 interface Description {
   readonly eventId: string;
   readonly markets: readonly Shown[];
 }
 
-/** One market as JSON, and what it was made of: while all of it stands, so does the JSON. */
+/** JSON of a market and the inputs that it was built from. The JSON is valid while the inputs stay the same. */
 interface Rendered {
-  readonly still: string;
+  readonly fixedPart: string;
   readonly replica: PublicMarket | undefined;
   readonly seqs: string;
   readonly piece: Piece;
 }
 
-/** What is kept for an event while it is asked for. */
-interface Warm {
+/** Cache of one event that clients request. */
+interface CachedEvent {
   description: Description | undefined;
   readonly replicas: Map<string, Replica>;
-  /** One at a time: taking the replicas of another description, or comparing them with the log. */
-  working: Promise<void> | undefined;
-  /** The replicas have all that the log had then, Unix ms. */
+  /** Work in progress: acquiring the replicas of a new description, or comparing them with the log. */
+  refreshing: Promise<void> | undefined;
+  /** Time in Unix ms up to which the replicas hold everything that the log held. */
   comparedMs: number;
   usedMs: number;
   readonly rendered: Map<string, Rendered>;
@@ -64,22 +64,22 @@ interface Warm {
 }
 
 const DESCRIPTION_TTL_MS = 30_000;
-/** A replica hears of commits within a millisecond or two; this is how often it is held against the log besides. */
+/** Interval at which replicas are compared with the log, in ms. They usually receive a commit within 2 ms. */
 const FRESH_MS = 250;
 const IDLE_MS = 120_000;
 const SWEEP_MS = 15_000;
-const MAX_WARM = 500;
-/** What the JSON that is kept may come to. */
+const MAX_CACHED = 500;
+/** Maximum size of the cached JSON. */
 const MAX_BYTES = 256 * 1024 * 1024;
-/** A description may change while the replicas of the last one are taken. */
+/** Maximum number of attempts: a description may change while the replicas of the previous one are acquired. */
 const MAX_TRIES = 5;
 
 export class EventMarkets {
   readonly #parts: EventMarketsParts;
   readonly #descriptions: Cache<Description>;
-  readonly #warm = new Map<string, Warm>();
-  /** Changed markets that may be new, until it is known which event they are of. */
-  readonly #unplaced = new Set<Promise<void>>();
+  readonly #cached = new Map<string, CachedEvent>();
+  /** Lookups of the events of changed markets that may be new. */
+  readonly #lookups = new Set<Promise<void>>();
   readonly #stopListening: () => void;
   readonly #sweeping: ReturnType<typeof setInterval>;
   readonly #nowMs: () => number;
@@ -89,48 +89,48 @@ export class EventMarkets {
     this.#nowMs = nowMs;
     this.#descriptions = new Cache((eventId) => this.#describe(eventId), {
       ttlMs: DESCRIPTION_TTL_MS,
-      maxEntries: 2 * MAX_WARM,
+      maxEntries: 2 * MAX_CACHED,
       unreachable: isUnavailable,
     });
-    this.#stopListening = parts.reference.onChange((change) => this.#drop(change));
+    this.#stopListening = parts.reference.onChange((change) => this.#invalidate(change));
     this.#sweeping = setInterval(() => this.#sweep(), SWEEP_MS);
     this.#sweeping.unref();
   }
 
-  /** The markets of an event with their books. Refuses `EVENT_NOT_FOUND`; throws `Unavailable`. */
+  /** Returns the markets of an event with their books. Refuses `EVENT_NOT_FOUND`; throws `Unavailable`. */
   async markets(eventId: string, currency: Currency, view: View): Promise<Answer> {
     const beganMs = this.#nowMs();
-    if (this.#unplaced.size > 0) await Promise.all(this.#unplaced);
+    if (this.#lookups.size > 0) await Promise.all(this.#lookups);
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const description = await this.#descriptions.get(eventId);
       if (description === undefined) throw new Refused("EVENT_NOT_FOUND");
-      const warm = this.#warmFor(eventId);
-      const isCurrent = warm.description === description && warm.comparedMs > beganMs - FRESH_MS;
-      if (isCurrent) return this.#answer(warm, description, currency, view);
-      warm.working ??= this.#bringUp(eventId, warm).finally(() => (warm.working = undefined));
-      await warm.working;
+      const cached = this.#cachedEvent(eventId);
+      const isCurrent = cached.description === description && cached.comparedMs > beganMs - FRESH_MS;
+      if (isCurrent) return this.#answer(cached, description, currency, view);
+      cached.refreshing ??= this.#refresh(eventId, cached).finally(() => (cached.refreshing = undefined));
+      await cached.refreshing;
     }
-    throw new Unavailable("the event changes faster than it can be read");
+    throw new Unavailable("the event changes faster than it can be read; try again");
   }
 
-  #warmFor(eventId: string): Warm {
-    const known = this.#warm.get(eventId);
+  #cachedEvent(eventId: string): CachedEvent {
+    const known = this.#cached.get(eventId);
     if (known !== undefined) {
       known.usedMs = this.#nowMs();
       return known;
     }
-    const warm: Warm = {
+    const cached: CachedEvent = {
       description: undefined,
       replicas: new Map(),
-      working: undefined,
+      refreshing: undefined,
       comparedMs: -Infinity,
       usedMs: this.#nowMs(),
       rendered: new Map(),
       answers: new Map(),
     };
-    this.#warm.set(eventId, warm);
-    if (this.#warm.size > MAX_WARM) this.#sweep();
-    return warm;
+    this.#cached.set(eventId, cached);
+    if (this.#cached.size > MAX_CACHED) this.#sweep();
+    return cached;
   }
 
   async #describe(eventId: string): Promise<Description | undefined> {
@@ -142,90 +142,91 @@ export class EventMarkets {
     );
     const markets = (await describeMarkets(db, oldestFirst)).map((market) => ({
       ...market,
-      still: stillOf(market),
+      fixedPart: fixedPartOf(market),
     }));
     return { eventId, markets };
   }
 
-  /** Has the replicas that the event needs, as new as the log was a moment ago. */
-  async #bringUp(eventId: string, warm: Warm): Promise<void> {
+  /** Acquires the replicas that the event needs, and waits until they hold everything that the log holds. */
+  async #refresh(eventId: string, cached: CachedEvent): Promise<void> {
     const { replicas, tail } = this.#parts;
     const description = await this.#descriptions.get(eventId);
-    if (description !== warm.description) {
-      await this.#takeReplicas(warm, description);
-      warm.description = description;
+    if (description !== cached.description) {
+      await this.#acquireReplicas(cached, description);
+      cached.description = description;
     }
     const askedMs = this.#nowMs();
     await Promise.all(
-      [...warm.replicas].map(async ([marketId, replica]) =>
+      [...cached.replicas].map(async ([marketId, replica]) =>
         replica.waitForSeq(await tail.head(marketActor(marketId))),
       ),
     );
-    warm.comparedMs = askedMs;
-    // It was forgotten meanwhile, and nobody else would give these back.
-    if (this.#warm.get(eventId) !== warm) {
-      for (const marketId of warm.replicas.keys()) replicas.release(marketId);
-      warm.replicas.clear();
+    cached.comparedMs = askedMs;
+    // The cache dropped the event in the meantime, so the replicas are released here.
+    if (this.#cached.get(eventId) !== cached) {
+      for (const marketId of cached.replicas.keys()) replicas.release(marketId);
+      cached.replicas.clear();
     }
   }
 
-  /** Settled markets have no books, and need none. */
-  async #takeReplicas(warm: Warm, description: Description | undefined): Promise<void> {
+  /** Acquires the replicas of a description and releases the others. Settled markets have no book and no replica. */
+  async #acquireReplicas(cached: CachedEvent, description: Description | undefined): Promise<void> {
     const { replicas } = this.#parts;
     const needed = new Set(
       description?.markets.flatMap(({ record }) => (record.status === "SETTLED" ? [] : [record.marketId])),
     );
-    for (const marketId of [...warm.replicas.keys()]) {
+    for (const marketId of [...cached.replicas.keys()]) {
       if (needed.has(marketId)) continue;
-      warm.replicas.delete(marketId);
+      cached.replicas.delete(marketId);
       replicas.release(marketId);
     }
     await Promise.all(
       [...needed].map(async (marketId) => {
-        if (warm.replicas.has(marketId)) return;
+        if (cached.replicas.has(marketId)) return;
         const replica = await replicas.acquire(marketId);
-        if (replica !== undefined) warm.replicas.set(marketId, replica);
+        if (replica !== undefined) cached.replicas.set(marketId, replica);
       }),
     );
   }
 
-  #answer(warm: Warm, { markets }: Description, currency: Currency, view: View): Answer {
-    const pieces = markets.map((market) => this.#render(warm, market, currency, view));
+  #answer(cached: CachedEvent, { markets }: Description, currency: Currency, view: View): Answer {
+    const pieces = markets.map((market) => this.#render(cached, market, currency, view));
     const kind = `${currency} ${view}`;
-    const last = warm.answers.get(kind);
+    const last = cached.answers.get(kind);
     if (last?.consistsOf(pieces)) return last;
     const answer = new Answer(pieces);
-    warm.answers.set(kind, answer);
+    cached.answers.set(kind, answer);
     return answer;
   }
 
-  #render(warm: Warm, market: Shown, currency: Currency, view: View): Piece {
+  #render(cached: CachedEvent, market: Shown, currency: Currency, view: View): Piece {
     const { marketId } = market.record;
-    const replica = warm.replicas.get(marketId)?.market;
+    const replica = cached.replicas.get(marketId)?.market;
     const seqs =
       replica === undefined
         ? ""
         : `${replica.seq("lifecycle", currency)} ${replica.seq("book", currency)} ${replica.seq("trades", "CASH")} ${replica.seq("trades", "COIN")}`;
     const key = `${marketId} ${currency} ${view}`;
-    const known = warm.rendered.get(key);
-    const { still } = market;
-    if (known?.still === still && known.replica === replica && known.seqs === seqs) return known.piece;
+    const known = cached.rendered.get(key);
+    const { fixedPart } = market;
+    if (known?.fixedPart === fixedPart && known.replica === replica && known.seqs === seqs)
+      return known.piece;
     const shown: MarketWithBook = {
       ...marketOnB(market, liveOf(market, replica, currency)),
       book: bookOnB(market.record, replica?.ladders(currency) ?? [], currency, view),
     };
     const piece = new Piece(shown);
-    warm.rendered.set(key, { still, replica, seqs, piece });
+    cached.rendered.set(key, { fixedPart, replica, seqs, piece });
     return piece;
   }
 
-  #drop(change: Change): void {
+  #invalidate(change: Change): void {
     if (change.kind === "all") this.#descriptions.clear();
     else if (change.kind === "event") this.#descriptions.drop(change.id);
-    else if (change.kind === "market") this.#dropMarket(change.id);
+    else if (change.kind === "market") this.#invalidateMarket(change.id);
   }
 
-  #dropMarket(marketId: string): void {
+  #invalidateMarket(marketId: string): void {
     const showing: string[] = [];
     this.#descriptions.dropWhere(({ eventId, markets }) => {
       const shows = markets.some(({ record }) => record.marketId === marketId);
@@ -239,61 +240,61 @@ export class EventMarkets {
       .then((market) => {
         if (market !== undefined) this.#descriptions.drop(market.event.eventId);
       })
-      // Which event is stale cannot be told, so all are.
+      // The event of the market is unknown, so every description is dropped.
       .catch((error: unknown) => {
         this.#descriptions.clear();
         onError(error);
       })
-      .finally(() => this.#unplaced.delete(placing));
-    this.#unplaced.add(placing);
+      .finally(() => this.#lookups.delete(placing));
+    this.#lookups.add(placing);
   }
 
-  /** Forgets events that nobody asks for, and of the others the longest unasked while there is too much. */
+  /** Drops idle events, and the least recently used ones while the cache is too large. */
   #sweep(): void {
-    const byUse = [...this.#warm].toSorted(([, a], [, b]) => a.usedMs - b.usedMs);
-    let bytes = byUse.reduce((sum, [, warm]) => sum + bytesOf(warm), 0);
-    for (const [eventId, warm] of byUse) {
-      const idle = this.#nowMs() - warm.usedMs > IDLE_MS;
-      if (!idle && bytes <= MAX_BYTES && this.#warm.size <= MAX_WARM) return;
-      bytes -= bytesOf(warm);
-      this.#forget(eventId, warm);
+    const byUse = [...this.#cached].toSorted(([, a], [, b]) => a.usedMs - b.usedMs);
+    let bytes = byUse.reduce((sum, [, cached]) => sum + bytesOf(cached), 0);
+    for (const [eventId, cached] of byUse) {
+      const idle = this.#nowMs() - cached.usedMs > IDLE_MS;
+      if (!idle && bytes <= MAX_BYTES && this.#cached.size <= MAX_CACHED) return;
+      bytes -= bytesOf(cached);
+      this.#evict(eventId, cached);
     }
   }
 
-  #forget(eventId: string, warm: Warm): void {
-    this.#warm.delete(eventId);
-    if (warm.working !== undefined) return;
-    for (const marketId of warm.replicas.keys()) this.#parts.replicas.release(marketId);
-    warm.replicas.clear();
+  #evict(eventId: string, cached: CachedEvent): void {
+    this.#cached.delete(eventId);
+    if (cached.refreshing !== undefined) return;
+    for (const marketId of cached.replicas.keys()) this.#parts.replicas.release(marketId);
+    cached.replicas.clear();
   }
 
-  /** Lets go of the replicas. */
+  /** Releases the replicas. */
   close(): void {
     clearInterval(this.#sweeping);
     this.#stopListening();
-    for (const [eventId, warm] of [...this.#warm]) this.#forget(eventId, warm);
+    for (const [eventId, cached] of [...this.#cached]) this.#evict(eventId, cached);
   }
 }
 
-function bytesOf({ rendered, answers }: Warm): number {
+function bytesOf({ rendered, answers }: CachedEvent): number {
   const pieces = [...rendered.values()].map(({ piece }) => piece);
   return [...pieces, ...answers.values()].reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** A settled market has no replica, so what moved about it is still by now. */
-function stillOf(market: DescribedMarket): string {
+/** Returns the unchanging part of a market as text. A settled market has no replica, so all of it is unchanging. */
+function fixedPartOf(market: DescribedMarket): string {
   const { record } = market;
-  const still: LiveMarket = { status: record.status, last: [], volume: ZERO };
+  const nothing: LiveMarket = { status: record.status, last: [], volume: ZERO };
   return JSON.stringify(
     CURRENCIES.map((currency) =>
-      marketOnB(market, record.status === "SETTLED" ? projected(record, currency) : still),
+      marketOnB(market, record.status === "SETTLED" ? projected(record, currency) : nothing),
     ),
   );
 }
 
 /**
- * What moves, as the replica has it. That a market is settled is told together with who won, which the read model
- * knows a moment later; until then it reads closed.
+ * Returns the changing part of a market as its replica has it. The status SETTLED appears together with the results,
+ * which the read model receives a moment later; until then the market reads CLOSED.
  */
 function liveOf(
   { record }: DescribedMarket,

@@ -1,4 +1,4 @@
-/** Markets, events and what they are priced and named by (specification, Surface B table). */
+/** Markets, events, ticks and the names of leagues, types and statuses (specification, Surface B table). */
 
 import { marketActor } from "../../../actors/actor.js";
 import type { Database } from "../../../db/database.js";
@@ -40,7 +40,7 @@ export interface EmmMarketParts {
   readonly openMarkets: OpenMarkets;
 }
 
-/** An answer in the encoding that the client takes, or that it has not changed since. */
+/** Returns an answer in an encoding that the client accepts, or 304 when the client has its current version. */
 function served<Items>(answer: Answer, incoming: Incoming): Reply<Items | undefined> {
   const headers = { ETag: answer.etag, "Cache-Control": "no-cache", Vary: "Accept-Encoding" };
   if (isCurrent(incoming.header("if-none-match"), answer.etag))
@@ -63,9 +63,9 @@ export function emmMarketRoutes(base: string, parts: EmmMarketParts) {
     query: MarketsByEventQuery,
     answer: MarketsWithBooks.optional(),
     docs: {
-      summary: "An event's markets with their books",
+      summary: "List the markets of an event with their books",
       description:
-        "`view=ladder` shows every resting order, `view=simple` levels with the asks that the other ladders imply. Sends gzip to those who take it.",
+        "Returns the markets of the event, oldest first. `view=ladder` shows every resting order; `view=simple` shows price levels, with the asks that the ladders of the other outcomes imply. The answer is compressed for clients that accept gzip.",
       refuses: ["EVENT_NOT_FOUND"],
       also: UNCHANGED,
       exampleQuery: { currency: "CASH", view: "ladder" },
@@ -79,7 +79,8 @@ export function emmMarketRoutes(base: string, parts: EmmMarketParts) {
     query: OpenMarketsQuery,
     answer: Markets.optional(),
     docs: {
-      summary: "Open markets",
+      summary: "List open markets",
+      description: "Returns the open markets, at most 1 s old.",
       also: UNCHANGED,
       exampleQuery: { leagues: "NFL,NBA", marketTypes: "MONEY,SPREAD" },
     },
@@ -90,7 +91,8 @@ export function emmMarketRoutes(base: string, parts: EmmMarketParts) {
     access: reading(ordinary("market")),
     answer: Market,
     docs: {
-      summary: "One market; once settled with settledAt, and WIN or LOSS",
+      summary: "Retrieve a market",
+      description: "Returns a market. A settled one has `settledAt`, and its outcomes are `WIN` or `LOSS`.",
       refuses: ["MARKET_NOT_FOUND"],
     },
     run: async ({ id }) => {
@@ -109,7 +111,8 @@ export function emmMarketRoutes(base: string, parts: EmmMarketParts) {
     query: EventsQuery,
     answer: EventWithMarkets.array(),
     docs: {
-      summary: "Events with their markets' ids, whether visible or not",
+      summary: "List events",
+      description: "Returns visible and hidden events with the ids of their markets.",
       exampleQuery: { league: "NFL", type: "Game", status: "OPEN_PREGAME", limit: "100", offset: "0" },
     },
     run: async ({ query: { league, type, status, ...page } }) => {
@@ -130,7 +133,8 @@ export function emmMarketRoutes(base: string, parts: EmmMarketParts) {
     access: reading(ordinary("event")),
     answer: EventWithMarkets,
     docs: {
-      summary: "One event with its markets' ids",
+      summary: "Retrieve an event",
+      description: "Returns the event with the ids of its markets.",
       refuses: ["EVENT_NOT_FOUND"],
     },
     run: async ({ id }) => {
@@ -146,7 +150,8 @@ export function emmMarketRoutes(base: string, parts: EmmMarketParts) {
     access: reading(ordinary("ticks")),
     answer: Ticks,
     docs: {
-      summary: "Every valid price",
+      summary: "List ticks",
+      description: "Returns every valid price. The table may change; fetch it regularly.",
     },
     run: async () => ({ body: (await reference.ticks()).prices.map(priceOnB) }),
   });
@@ -166,8 +171,8 @@ export function emmMarketRoutes(base: string, parts: EmmMarketParts) {
     ticks,
     events,
     event,
-    names("leagues", "The leagues", async () => (await listLeagues(db)).map(({ name }) => name)),
-    names("types", "The event types", () => Promise.resolve([...EVENT_TYPES])),
-    names("statuses", "The event statuses", () => Promise.resolve([...EVENT_STATUSES])),
+    names("leagues", "List leagues", async () => (await listLeagues(db)).map(({ name }) => name)),
+    names("types", "List event types", () => Promise.resolve([...EVENT_TYPES])),
+    names("statuses", "List event statuses", () => Promise.resolve([...EVENT_STATUSES])),
   ];
 }

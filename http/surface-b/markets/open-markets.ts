@@ -1,4 +1,4 @@
-/** The open markets of surface B: read at most once a second, and again at once when something was changed. */
+/** Open markets of surface B: read at most once per second, and again after every change. */
 
 import { isUnavailable, type Database } from "../../../db/database.js";
 import { allMarkets } from "../../../db/queries/catalog/markets.js";
@@ -21,7 +21,7 @@ interface Shown {
 
 interface Listing {
   readonly markets: readonly Shown[];
-  /** Whole answers by filter. */
+  /** Answers by filter. */
   readonly answers: Map<string, Answer>;
 }
 
@@ -47,10 +47,10 @@ export class OpenMarkets {
     });
   }
 
-  /** The open markets that match; absent fields do not narrow. */
+  /** Returns the open markets that match; an absent field matches every market. */
   async markets({ leagues, marketTypes }: OpenMarketsFilter): Promise<Answer> {
     const listing = await this.#listing.get(LISTING);
-    if (listing === undefined) throw new Error("there is always a list of open markets");
+    if (listing === undefined) throw new Error("the list of open markets is missing");
     const filter = JSON.stringify([leagues?.toSorted(), marketTypes?.toSorted()]);
     const known = listing.answers.get(filter);
     if (known !== undefined) return known;
