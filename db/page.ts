@@ -36,7 +36,7 @@ export class InvalidCursor extends Error {
 type Key = readonly (string | number)[];
 
 /** The columns that order a list, and the direction of all of them. */
-export interface KeyOrder {
+interface KeyOrder {
   readonly columns: readonly PgColumn[];
   readonly direction: "ascending" | "descending";
 }

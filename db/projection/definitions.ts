@@ -18,8 +18,7 @@ import { insertInto, replaceAll, storable, updateRows, writeRows } from "./rows.
 import { unreachable } from "../../actors/unreachable.js";
 
 /** The deltas that change a row of a market. */
-export type DefinitionDelta =
-  CreatedDelta | ConfiguredDelta | LifecycleDelta | GradedDelta | RemediatingDelta;
+type DefinitionDelta = CreatedDelta | ConfiguredDelta | LifecycleDelta | GradedDelta | RemediatingDelta;
 
 type MarketRow = typeof markets.$inferSelect;
 
@@ -220,7 +219,7 @@ function feeColumns(fee: FeeSchedule) {
 }
 
 /** Returns `TBD`, `WIN`, `LOSS`, `PUSH`, or the price at which the outcome settles (contract section 4.7). */
-export function outcomeStatus(grade: Grade | undefined, outcome: number): string {
+function outcomeStatus(grade: Grade | undefined, outcome: number): string {
   if (grade === undefined) return "TBD";
   switch (grade.kind) {
     case "WINNER":

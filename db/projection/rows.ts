@@ -23,7 +23,7 @@ interface RowColumn {
 }
 
 /** A statement that takes rows and may return others. Its name makes Postgres parse it once per connection. */
-export interface RowStatement<Row extends object, Returned = never> {
+interface RowStatement<Row extends object, Returned = never> {
   readonly name: string;
   readonly sql: string;
   /** Encodes rows as the parameters of the statement, one array per column. */

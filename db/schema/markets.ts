@@ -79,7 +79,7 @@ export const outcomes = pgTable(
   (table) => [uniqueIndex("outcomes_market_outcome").on(table.marketId, table.outcome)],
 );
 
-export const SETTLEMENT_STATUSES = ["PENDING_APPROVAL", "APPROVED", "REPLACED"] as const;
+const SETTLEMENT_STATUSES = ["PENDING_APPROVAL", "APPROVED", "REPLACED"] as const;
 export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number];
 
 /** Requests of operators to grade a market, and their approvals. A market has at most one pending request. */
