@@ -10,6 +10,7 @@ import type { Emitter } from "./emitter.js";
 import { accountOrder } from "./fold.js";
 import { accountKey, available, emptyWallet, type LedgerState, pairKey, type Wallet } from "./state.js";
 import type { LedgerRefusal, Limits, OrderRequest } from "./types.js";
+import { rulesOf } from "../market/time-in-force.js";
 
 type PlaceCommand = Extract<LedgerCommand, { kind: "place" }>;
 
@@ -124,7 +125,7 @@ export function orderOf(
     tif,
     selfTrade,
     acceptedTs: nowMs,
-    expiresAt: ttlMs === undefined ? undefined : nowMs + ttlMs,
+    expiresAt: rulesOf(tif).expiry?.(nowMs, ttlMs),
     notAfter,
     fee,
     feeReserved: fee.charged === "ALWAYS" || live,

@@ -9,14 +9,19 @@ export interface TimeInForceRules {
   readonly mayRest: boolean;
   /** Is rejected unless all of it fills on arrival. */
   readonly fillsWhole: boolean;
+  /** Returns the time at which the order expires, Unix ms, from its acceptance and its `ttl`; absent for never. */
+  readonly expiry?: (acceptedTs: number, ttlMs: number | undefined) => number | undefined;
 }
+
+const afterTtl = (acceptedTs: number, ttlMs: number | undefined): number | undefined =>
+  ttlMs === undefined ? undefined : acceptedTs + ttlMs;
 
 export const TIME_IN_FORCE_RULES = {
   GTC: { ttl: "refused", mayTake: true, mayRest: true, fillsWhole: false },
-  GTT: { ttl: "required", mayTake: true, mayRest: true, fillsWhole: false },
+  GTT: { ttl: "required", mayTake: true, mayRest: true, fillsWhole: false, expiry: afterTtl },
   IOC: { ttl: "refused", mayTake: true, mayRest: false, fillsWhole: false },
   FOK: { ttl: "refused", mayTake: true, mayRest: false, fillsWhole: true },
-  PO: { ttl: "optional", mayTake: false, mayRest: true, fillsWhole: false },
+  PO: { ttl: "optional", mayTake: false, mayRest: true, fillsWhole: false, expiry: afterTtl },
 } as const satisfies Readonly<Record<string, TimeInForceRules>>;
 
 export type TimeInForce = keyof typeof TIME_IN_FORCE_RULES;

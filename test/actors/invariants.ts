@@ -8,6 +8,7 @@ import type { RestingOrder } from "../../actors/market/book/ladder.js";
 import type { MarketState } from "../../actors/market/state.js";
 import { CURRENCIES, type Currency } from "../../actors/market/types.js";
 import { feeFor, mostFees } from "./naive/arithmetic.js";
+import { rulesOf } from "../../actors/market/time-in-force.js";
 
 /** Throws when a figure is not what it must be. Plain, because it is called after every step of every simulation. */
 function equal(actual: unknown, expected: unknown, what: string, of: string): void {
@@ -120,7 +121,7 @@ function reserveBounds(wallet: Wallet, currency: Currency): readonly [number, nu
     const orders = [...wallet.orders.values()].filter(
       (order) => order.marketId === account.marketId && order.currency === currency,
     );
-    const paying = orders.filter((order) => order.pending && order.feeReserved && order.tif !== "PO");
+    const paying = orders.filter((order) => order.pending && order.feeReserved && rulesOf(order.tif).mayTake);
     const costs = sum(orders, ({ price, remaining }) => price * remaining);
     const fees = sum(paying, ({ fee, price, remaining }) => feeFor(fee, Math.min(price, 500), remaining));
     most += costs + sum(paying, ({ fee, price, remaining }) => mostFees(fee, price, remaining));

@@ -4,12 +4,13 @@ import { expect } from "chai";
 import type { PlaceResult } from "../../actors/ledger/commands.js";
 import type { LedgerRefusal, OrderRequest } from "../../actors/ledger/types.js";
 import type { OrderPreview } from "../../actors/market/commands.js";
-import { CURRENCIES, type Order } from "../../actors/market/types.js";
+import { CURRENCIES, type Order, SELF_TRADE_MODES } from "../../actors/market/types.js";
 import { assert, contracts } from "../../actors/units.js";
 import type { Bench } from "./bench.js";
 import { feeFor, mostFees } from "./naive/arithmetic.js";
 import type { OrderStep, Step } from "./steps.js";
-import { pick, priceOf, SELF_TRADES, type TestWallet, TIFS, uuid } from "./world.js";
+import { pick, priceOf, type TestWallet, uuid } from "./world.js";
+import { rulesOf, TIMES_IN_FORCE } from "../../actors/market/time-in-force.js";
 
 type Of<Kind extends Step["do"]> = Extract<Step, { do: Kind }>;
 
@@ -42,8 +43,9 @@ export function place(bench: Bench, { wallet: n, atomic, orders }: Of<"place">):
 function requestOf(bench: Bench, step: OrderStep): OrderRequest {
   const terms = bench.terms(bench.marketId(step.market));
   const { ticks } = bench.naive.market(terms.marketId).definition;
-  const tif = pick(TIFS, step.tif);
-  const expires = tif === "GTT" || (tif === "PO" && step.ttlMs > 5_000);
+  const tif = pick(TIMES_IN_FORCE, step.tif);
+  const { ttl } = rulesOf(tif);
+  const expires = ttl === "required" || (ttl === "optional" && step.ttlMs > 5_000);
   return {
     orderId: bench.nextId(20),
     terms,
@@ -54,7 +56,7 @@ function requestOf(bench: Bench, step: OrderStep): OrderRequest {
     tif,
     ttlMs: expires ? step.ttlMs : undefined,
     clientId: step.clientId === undefined ? undefined : uuid(21, step.clientId),
-    selfTrade: pick(SELF_TRADES, step.selfTrade),
+    selfTrade: pick(SELF_TRADE_MODES, step.selfTrade),
     notAfter: step.late ? bench.real.now - 1 : undefined,
     groupId: step.group === undefined ? undefined : `group ${step.group}`,
   };
@@ -140,7 +142,7 @@ function judge(
   spare: number,
 ): void {
   const { terms, price, qty, tif, groupId } = request;
-  const pays = tif !== "PO" && (terms.fee.charged === "ALWAYS" || terms.live);
+  const pays = rulesOf(tif).mayTake && (terms.fee.charged === "ALWAYS" || terms.live);
   const cost = price * qty;
   const most = cost + (pays ? mostFees(terms.fee, price, qty) : 0) + uncovered(bench, wallet, request);
   const least = terms.outcomes === 2 ? 0 : cost + (pays ? feeFor(terms.fee, Math.min(price, 500), qty) : 0);

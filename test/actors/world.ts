@@ -2,11 +2,10 @@
 
 import { ledgerShardOf } from "../../actors/actor.js";
 import type { LifecycleAction } from "../../actors/market/commands.js";
-import type { FeeSchedule, Grade, MarketDefinition, SelfTrade } from "../../actors/market/types.js";
+import type { FeeSchedule, Grade, MarketDefinition } from "../../actors/market/types.js";
 import type { OperatorTransactionKind } from "../../actors/ledger/types.js";
 import { assert, ticks, type Ticks } from "../../actors/units.js";
 import type { MarketShape } from "./steps.js";
-import type { TimeInForce } from "../../actors/market/time-in-force.js";
 
 /** The `n`th id of a kind; no two agree in the part that derived ids keep. */
 export function uuid(kind: number, n: number): string {
@@ -59,8 +58,6 @@ export const ACTIONS: readonly LifecycleAction[] = [
   "clear",
   "end",
 ];
-export const TIFS: readonly TimeInForce[] = ["GTC", "GTT", "IOC", "FOK", "PO"];
-export const SELF_TRADES: readonly SelfTrade[] = ["wash", "cancel_taker", "cancel_maker"];
 export const TRANSACTIONS: readonly OperatorTransactionKind[] = [
   "DEPOSIT",
   "WITHDRAWAL",

@@ -4,7 +4,7 @@ import { ledgerActor, marketActor } from "../../actors/actor.js";
 import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
 import type { MarketTerms, OrderRequest } from "../../actors/ledger/types.js";
 import type { MarketCommand, MarketReply } from "../../actors/market/commands.js";
-import { CURRENCIES, type MarketDefinition } from "../../actors/market/types.js";
+import { CURRENCIES, type MarketDefinition, SELF_TRADE_MODES } from "../../actors/market/types.js";
 import { contracts, millicents } from "../../actors/units.js";
 import {
   ACTIONS,
@@ -13,14 +13,13 @@ import {
   GRID,
   gradeOf,
   priceOf,
-  SELF_TRADES,
   type TestWallet,
-  TIFS,
   TRANSACTIONS,
 } from "../actors/world.js";
 import type { Clients } from "./clients.js";
 import type { Journal } from "./journal.js";
 import type { Random } from "./random.js";
+import { rulesOf, TIMES_IN_FORCE } from "../../actors/market/time-in-force.js";
 
 export interface People {
   readonly clients: Clients;
@@ -152,8 +151,9 @@ export class Trading {
   #request(): OrderRequest {
     const { random, definitions, clients } = this.#people;
     const { marketId, outcomes } = random.pick(definitions);
-    const tif = random.pick(random.chance(0.5) ? ["GTC" as const] : TIFS);
-    const expires = tif === "GTT" || (tif === "PO" && random.chance(0.5));
+    const tif = random.pick(random.chance(0.5) ? ["GTC" as const] : TIMES_IN_FORCE);
+    const { ttl } = rulesOf(tif);
+    const expires = ttl === "required" || (ttl === "optional" && random.chance(0.5));
     return {
       orderId: random.uuid(),
       terms: this.#termsOf(marketId),
@@ -164,7 +164,7 @@ export class Trading {
       tif,
       ttlMs: expires ? random.between(1_000, 6_000) : undefined,
       clientId: random.chance(0.1) ? `client ${random.below(4)}` : undefined,
-      selfTrade: random.chance(0.7) ? "wash" : random.pick(SELF_TRADES),
+      selfTrade: random.chance(0.7) ? "wash" : random.pick(SELF_TRADE_MODES),
       notAfter: random.chance(0.1) ? clients.nowMs + random.between(0, 300) : undefined,
     };
   }
