@@ -11,6 +11,7 @@ import { feeFor, mostFees } from "./naive/arithmetic.js";
 import type { OrderStep, Step } from "./steps.js";
 import { pick, priceOf, type TestWallet, uuid } from "./world.js";
 import { rulesOf, TIMES_IN_FORCE } from "../../actors/market/time-in-force.js";
+import { expiryOf } from "./naive/market.js";
 
 type Of<Kind extends Step["do"]> = Extract<Step, { do: Kind }>;
 
@@ -95,9 +96,7 @@ function enter(
       qty: request.qty,
       feeReserved: request.terms.fee.charged === "ALWAYS" || request.terms.live,
     });
-    expect(order.expiresAt).to.equal(
-      request.ttlMs === undefined ? undefined : bench.real.now + request.ttlMs,
-    );
+    expect(order.expiresAt).to.equal(expiryOf(request, bench.real.now));
     bench.orders.push({ orderId: order.orderId, wallet });
     bench.naive.accepted(marketId, order, groupId);
   }

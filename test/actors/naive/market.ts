@@ -13,10 +13,19 @@ import type {
 import { creditFor, feeFor } from "./arithmetic.js";
 import { type NaivePosition, net } from "./netting.js";
 import { unreachable } from "../../../actors/unreachable.js";
+import type { OrderRequest } from "../../../actors/ledger/types.js";
 
 export interface NaiveOrder {
   readonly order: Order;
   remaining: number;
+}
+
+/** Returns the time at which an order expires by itself, by contract section 2.6. */
+export function expiryOf(
+  { ttlMs }: Pick<OrderRequest, "tif" | "ttlMs">,
+  acceptedTs: number,
+): number | undefined {
+  return ttlMs === undefined ? undefined : acceptedTs + ttlMs;
 }
 
 export type OrderEvent =
