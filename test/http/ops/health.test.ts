@@ -1,0 +1,72 @@
+import { expect } from "chai";
+import { ledger } from "../../../actors/ledger/ledger.js";
+import { connect, disconnect, type Database } from "../../../db/database.js";
+import { migrate } from "../../../db/migrate.js";
+import { ProjectionBatch } from "../../../db/projection/batch.js";
+import { ProjectionSession } from "../../../db/projection/session.js";
+import { readiness, type HealthParts } from "../../../http/ops/health.js";
+import { entry } from "../../db/exchange.js";
+import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
+
+const HEAD = 3;
+const SHARDS = 16;
+
+describe("readiness", () => {
+  let database: FreshDatabase;
+  let db: Database;
+  let parts: HealthParts;
+
+  beforeEach(async () => {
+    database = await freshDatabase(migrate);
+    db = connect(database.url);
+    const unused = (): never => {
+      throw new Error("readiness sends no command to a market");
+    };
+    parts = {
+      db,
+      exchange: {
+        market: unused,
+        ledger: (shard, command) => {
+          const { reply } = ledger.decide(ledger.create(`ledger:${shard}`), command, 0);
+          if (reply === undefined) throw new Error("a ledger gave no answer");
+          return Promise.resolve(reply);
+        },
+      },
+      tail: { head: () => Promise.resolve(HEAD) },
+      halted: () => Promise.resolve(new Map()),
+    };
+  });
+
+  afterEach(async () => {
+    await disconnect(db);
+    await database.drop();
+  });
+
+  it("shows a projector that works, and its lag", async () => {
+    const session = await ProjectionSession.open(database.url);
+    await session.tryLock();
+    const batch = new ProjectionBatch(new Map());
+    batch.take(entry("ledger:0", 1, []));
+    await session.write(batch);
+    expect(await readiness(parts)).to.deep.equal({
+      ready: true,
+      redis: true,
+      postgres: true,
+      ledgers: SHARDS,
+      projectorLag: SHARDS * HEAD - 1,
+      projecting: true,
+      halted: [],
+    });
+    await session.close();
+  });
+
+  it("shows a projector that has stopped, and stays ready until the lag is large", async () => {
+    expect(await readiness(parts)).to.include({
+      ready: true,
+      projecting: false,
+      projectorLag: SHARDS * HEAD,
+    });
+    const behind = { ...parts, tail: { head: () => Promise.resolve(10_000) } };
+    expect(await readiness(behind)).to.include({ ready: false, projecting: false });
+  });
+});
