@@ -1,12 +1,13 @@
 import path from "node:path";
 import { defineConfig } from "eslint/config";
 import tseslint from "typescript-eslint";
+import { openingProblem, wordProblem } from "./test/house/plain-prose.mjs";
 
 /**
- * The rooms of the house, left to right. A file may import its own room and every room to its left;
- * `packages` are the npm packages a room may import, `builtins` says whether it may import `node:*`.
+ * Folders of the code from left to right. A file may import its own folder and every folder to its left; `packages` are
+ * the npm packages that a folder may import, and `builtins` allows `node:*`.
  */
-const ROOMS = [
+const FOLDERS = [
   { name: "actors", packages: ["zod"], builtins: false },
   { name: "stream", packages: ["zod", "ioredis", "bullmq", "ws", "pino", "prom-client"], builtins: true },
   { name: "db", packages: ["zod", "ioredis", "drizzle-orm", "pg", "pino", "prom-client"], builtins: true },
@@ -19,23 +20,23 @@ function packageName(specifier) {
   return specifier.startsWith("@") ? parts.slice(0, 2).join("/") : parts[0];
 }
 
-/** Says why `specifier` may not be imported from `file`, or returns undefined when it may. */
+/** Returns why `file` may not import `specifier`, or undefined when it may. */
 function forbidden(root, file, specifier) {
   const here = path.relative(root, file).split(path.sep)[0];
-  const from = ROOMS.findIndex((room) => room.name === here);
-  const room = ROOMS[from];
-  if (room === undefined) return undefined;
+  const from = FOLDERS.findIndex((folder) => folder.name === here);
+  const folder = FOLDERS[from];
+  if (folder === undefined) return undefined;
   if (specifier.startsWith(".")) {
     const target = path.relative(root, path.resolve(path.dirname(file), specifier)).split(path.sep)[0];
-    const to = ROOMS.findIndex((other) => other.name === target);
-    if (to === -1) return `'${target}' is not a room that ${here}/ may import`;
+    const to = FOLDERS.findIndex((other) => other.name === target);
+    if (to === -1) return `'${target}' is not a folder that ${here}/ may import`;
     return to > from ? `${here}/ may not import ${target}/: an import may only point left` : undefined;
   }
   if (specifier.startsWith("node:")) {
-    return room.builtins ? undefined : `${here}/ is pure: no clock, randomness, I/O or node: module`;
+    return folder.builtins ? undefined : `${here}/ is pure: no clock, randomness, I/O or node: module`;
   }
-  if (room.packages === "any" || room.packages.includes(packageName(specifier))) return undefined;
-  return `${here}/ may only import these packages: ${room.packages.join(", ")}`;
+  if (folder.packages === "any" || folder.packages.includes(packageName(specifier))) return undefined;
+  return `${here}/ may only import these packages: ${folder.packages.join(", ")}`;
 }
 
 const importDirections = {
@@ -55,50 +56,24 @@ const importDirections = {
   },
 };
 
-/** Words that no comment may open with: they hide the subject of the sentence. */
-const OPENINGS = /^(What|Who|When|Whether|How|Those|That|Whatever|Whoever|It|They)\b/;
-
-/** Words that have a standard term in the field, and the term to use instead. */
-const PLAIN_WORDS = [
-  [/\b(told|tells|spoken of)\b/i, "'emitted', 'reported', 'named' or 'sent'"],
-  [/\b(heard|hears|hearing|hearer)\b/i, "'received' or 'subscribed'"],
-  [/\b(mend|mends|mended)\b/i, "'fix' or 'repair'"],
-  [/\b(wish|wishes)\b/i, "'request' or 'option'"],
-  [/\b(bells?|rung|rings|ringing|rang)\b/i, "'notification' or 'notified'"],
-  [/\btenures?\b/i, "'ownership'"],
-  [/\b(sightings?)\b/i, "'actor status'"],
-  [/\b(torment|goodbye|residents?|upkeep)\b/i, "the field's term (see the glossary in README.md)"],
-];
-
-function proseProblem(text) {
-  const opening = OPENINGS.exec(text);
-  if (opening) return `a comment opens with a verb or a noun phrase, not with '${opening[0]}'`;
-  const found = PLAIN_WORDS.find(([word]) => word.test(text));
-  return found && `use ${found[1]} instead of '${found[0].exec(text)[0]}'`;
-}
-
 /** Holds comments and messages to the rules of prose in .github/CONTRIBUTING.md. */
 const plainProse = {
   meta: { type: "suggestion", schema: [] },
   create(context) {
-    const checkWords = (node, text) => {
-      const found = PLAIN_WORDS.find(([word]) => word.test(text));
-      if (found) context.report({ node, message: `use ${found[1]} instead of '${found[0].exec(text)[0]}'` });
+    const checkText = (node, text) => {
+      const message = text.includes(" ") ? wordProblem(text) : undefined;
+      if (message !== undefined) context.report({ node, message });
     };
     return {
       Program() {
         for (const comment of context.sourceCode.getAllComments()) {
           const text = comment.value.replace(/^[\s*]+/, "").replace(/\n\s*\*/g, " ");
-          const message = proseProblem(text);
-          if (message) context.report({ loc: comment.loc, message });
+          const message = openingProblem(text) ?? wordProblem(text);
+          if (message !== undefined) context.report({ loc: comment.loc, message });
         }
       },
-      Literal(node) {
-        if (typeof node.value === "string" && node.value.includes(" ")) checkWords(node, node.value);
-      },
-      TemplateElement(node) {
-        if (node.value.raw.includes(" ")) checkWords(node, node.value.raw);
-      },
+      Literal: (node) => checkText(node, String(node.value)),
+      TemplateElement: (node) => checkText(node, node.value.raw),
     };
   },
 };

@@ -59,7 +59,7 @@ export function lineOf(text: string, index: number): number {
 const blank = (text: string): string => text.replace(/[^\n]/g, " ");
 
 /** Blanks code blocks and code spans, so that places stay as they were. */
-function withoutCode(text: string): string {
+export function withoutCode(text: string): string {
   return text.replace(/^(```|~~~)[\s\S]*?^\1[^\n]*$/gm, blank).replace(/(`+)(?!`)[^`]*?\1/g, blank);
 }
 
