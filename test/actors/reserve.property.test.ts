@@ -9,7 +9,7 @@ import type { Voids } from "../../actors/market/types.js";
 import { contracts, millicents, ticks } from "../../actors/units.js";
 import { feeFor } from "./naive/arithmetic.js";
 import { net } from "./naive/netting.js";
-import { FEES, pick, uuid } from "./world.js";
+import { FEES, pick, uuid } from "./differential/world.js";
 import { unreachable } from "../../actors/unreachable.js";
 
 const MARKET = uuid(3, 1);

@@ -3,8 +3,8 @@
 import type { ActorId } from "../../actors/actor.js";
 import { Unavailable } from "../../stream/log/ports.js";
 import type { Gateway } from "./deployment.js";
-import type { Random } from "./random.js";
-import type { Scheduler } from "./scheduler.js";
+import type { Random } from "./machine/random.js";
+import type { Scheduler } from "./machine/scheduler.js";
 
 /** Long enough for every repeat of a simulation. */
 const REMEMBER_MS = 3_600_000;

@@ -8,8 +8,8 @@ import type { Entry } from "../../stream/log/ports.js";
 import { Worker } from "../../stream/runtime/worker.js";
 import type { ActorOf } from "../../stream/runtime/instance.js";
 import { KEYS } from "./journal.js";
-import { type Machine, Process } from "./process.js";
-import type { Random } from "./random.js";
+import { type Machine, Process } from "./machine/process.js";
+import type { Random } from "./machine/random.js";
 
 interface RunningWorker {
   readonly process: Process;

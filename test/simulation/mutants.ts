@@ -10,7 +10,7 @@ import { MemoryLog } from "../support/log/memory-log.js";
 import { MemoryStore } from "../support/log/memory-store.js";
 import { Relay } from "../../stream/runtime/relay.js";
 import { KEYS } from "./journal.js";
-import type { Call } from "./network.js";
+import type { Call } from "./machine/network.js";
 import type { Sabotage } from "./simulation.js";
 
 export interface Mutant {

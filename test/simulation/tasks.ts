@@ -1,9 +1,9 @@
 /** The pieces of work of the command, each run by itself in a process of the pool. */
 
 import fc from "fast-check";
-import { Differential } from "../actors/differential.js";
-import { EXCHANGE_MUTANTS } from "../actors/mutants.js";
-import { type Scenario, scenario } from "../actors/steps.js";
+import { Differential } from "../actors/differential/differential.js";
+import { EXCHANGE_MUTANTS } from "../actors/differential/mutants.js";
+import { type Scenario, scenario } from "../actors/differential/steps.js";
 import { RUNTIME_MUTANTS } from "./mutants.js";
 import { type Outcome, Simulation } from "./simulation.js";
 import { unreachable } from "../../actors/unreachable.js";

@@ -15,10 +15,10 @@ import {
   priceOf,
   type TestWallet,
   TRANSACTIONS,
-} from "../actors/world.js";
+} from "../actors/differential/world.js";
 import type { Clients } from "./clients.js";
 import type { Journal } from "./journal.js";
-import type { Random } from "./random.js";
+import type { Random } from "./machine/random.js";
 import { rulesOf, TIMES_IN_FORCE } from "../../actors/market/time-in-force.js";
 
 export interface People {

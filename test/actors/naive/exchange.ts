@@ -1,6 +1,6 @@
 /**
  * Wallets and markets in plain arrays. It is told what the real ledger accepted (how much an order must hold back is
- * judged by bounds, in `../differential.ts`) and decides everything that follows by itself.
+ * judged by bounds, in `../differential/differential.ts`) and decides everything that follows by itself.
  */
 
 import { assert } from "../../../actors/units.js";

@@ -3,8 +3,8 @@ import { Ajv, type ValidateFunction } from "ajv";
 import { expect } from "chai";
 import { asyncApi } from "../../../http/docs/asyncapi.js";
 import { CHANNELS } from "../../../stream/ws/channels.js";
-import { type Json, serve, trader } from "../../stream/ws/client.js";
-import { ids, TestExchange } from "../../stream/ws/exchange.js";
+import { type Json, serve, trader } from "../../stream/ws/support/client.js";
+import { ids, TestExchange } from "../../stream/ws/support/exchange.js";
 import { startStack, type Stack } from "../../support/stack.js";
 
 interface Document {

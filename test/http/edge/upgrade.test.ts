@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { connect } from "node:net";
 import { WebSocket } from "ws";
 import { send, signed, type Raw } from "../requests.js";
-import { frameOf } from "../../stream/ws/client.js";
+import { frameOf } from "../../stream/ws/support/client.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestKey, type TestTrader } from "../../support/traders.js";
 

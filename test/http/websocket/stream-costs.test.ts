@@ -4,7 +4,7 @@ import { RestClient } from "../../../http/client/rest.js";
 import { Signer } from "../../../http/client/signer.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
-import { type Client, openStream } from "../../stream/ws/client.js";
+import { type Client, openStream } from "../../stream/ws/support/client.js";
 
 describe("costs of the stream", function () {
   this.timeout(60_000);

@@ -3,9 +3,9 @@ import { expect } from "chai";
 import { marketActor } from "../../../actors/actor.js";
 import type { MarketDelta } from "../../../actors/market/deltas.js";
 import { Unavailable } from "../../../stream/log/ports.js";
-import { type Json, type TestServer, deltasOf, Mirror, serve, trader } from "./client.js";
-import { ids, TestExchange } from "./exchange.js";
-import { order } from "./order.js";
+import { type Json, type TestServer, deltasOf, Mirror, serve, trader } from "./support/client.js";
+import { ids, TestExchange } from "./support/exchange.js";
+import { order } from "./support/order.js";
 import { until } from "../../support/until.js";
 
 const [ann = "", bob = ""] = ids(2);

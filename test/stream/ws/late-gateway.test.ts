@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Tail } from "../../../stream/log/ports.js";
-import { type Client, type Json, serve, type TestServer, trader } from "./client.js";
-import { ids, TestExchange } from "./exchange.js";
+import { type Client, type Json, serve, type TestServer, trader } from "./support/client.js";
+import { ids, TestExchange } from "./support/exchange.js";
 
 const LATE_MS = 150;
 const [ann = ""] = ids(1);

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { marketActor } from "../../../actors/actor.js";
 import { lookBack } from "../../../stream/ws/look-back.js";
-import { MemoryTail } from "./memory-tail.js";
+import { MemoryTail } from "./support/memory-tail.js";
 
 const ACTOR = marketActor("6f9619ff-8b86-4011-b42d-00c04fc964ff");
 

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import type { Currency } from "../../../actors/market/types.js";
-import { Random } from "../../simulation/random.js";
+import { Random } from "../../simulation/machine/random.js";
 import { startStack, type Stack } from "../../support/stack.js";
-import { expectSame, Trading, trueMarkets } from "./trading.js";
-import { Watcher } from "./watcher.js";
+import { expectSame, Trading, trueMarkets } from "./support/trading.js";
+import { Watcher } from "./support/watcher.js";
 
 /** Duration of the run; `STREAM_SECONDS=60 npm test -- test/stream/ws/reconnects.test.ts` makes a long one. */
 const SECONDS = Number(process.env["STREAM_SECONDS"] ?? "8");

@@ -4,7 +4,7 @@ import { Session } from "../../../http/client/session.js";
 import { generateKey, Signer } from "../../../http/client/signer.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import type { TestKey } from "../../support/traders.js";
-import { type Client, type Json, Mirror, openStream } from "./client.js";
+import { type Client, type Json, Mirror, openStream } from "./support/client.js";
 import { until } from "../../support/until.js";
 
 interface Trader {

@@ -17,8 +17,8 @@ import { bitOf, maskOf } from "../../../stream/ws/channels.js";
 import { Replicas } from "../../../stream/ws/market/replicas.js";
 import { Wallets } from "../../../stream/ws/wallet/wallets.js";
 import { FREE, GRID } from "../../actors/scenario.js";
-import { type Json, Mirror } from "./client.js";
-import { ids } from "./exchange.js";
+import { type Json, Mirror } from "./support/client.js";
+import { ids } from "./support/exchange.js";
 import { until } from "../../support/until.js";
 
 const [ann = "", bob = ""] = ids(2);

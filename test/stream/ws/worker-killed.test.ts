@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { Random } from "../../simulation/random.js";
+import { Random } from "../../simulation/machine/random.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { WorkerProcess } from "../../support/worker-process.js";
-import { expectSame, Trading, trueMarkets } from "./trading.js";
-import { Watcher } from "./watcher.js";
+import { expectSame, Trading, trueMarkets } from "./support/trading.js";
+import { Watcher } from "./support/watcher.js";
 
 const KILLS = 3;
 const MARKETS = 8;

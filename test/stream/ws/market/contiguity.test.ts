@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { formatPrice } from "../../../../actors/units.js";
-import { type Client, Mirror, serve, type TestServer, trader } from "../client.js";
-import { TestExchange } from "../exchange.js";
-import { flow, type Step, take, TRADERS } from "../flow.js";
-import { randomOf } from "../random.js";
+import { type Client, Mirror, serve, type TestServer, trader } from "../support/client.js";
+import { TestExchange } from "../support/exchange.js";
+import { flow, type Step, take, TRADERS } from "../support/flow.js";
+import { randomOf } from "../support/random.js";
 import { until } from "../../../support/until.js";
 
 const [ann = ""] = TRADERS;

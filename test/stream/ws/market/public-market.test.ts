@@ -9,8 +9,8 @@ import { formatPrice } from "../../../../actors/units.js";
 import { PublicMarket } from "../../../../stream/ws/market/public-market.js";
 import { publicBatch } from "../../../../stream/ws/wire.js";
 import { maskOf } from "../../../../stream/ws/channels.js";
-import { flow, FLOW_LENGTH, play } from "../flow.js";
-import { TestExchange } from "../exchange.js";
+import { flow, FLOW_LENGTH, play } from "../support/flow.js";
+import { TestExchange } from "../support/exchange.js";
 import type { Entry } from "../../../../stream/log/ports.js";
 import type { MarketDelta } from "../../../../actors/market/deltas.js";
 

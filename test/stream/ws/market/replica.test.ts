@@ -3,9 +3,9 @@ import { marketActor } from "../../../../actors/actor.js";
 import type { MarketDelta } from "../../../../actors/market/deltas.js";
 import { bitOf } from "../../../../stream/ws/channels.js";
 import { Replicas } from "../../../../stream/ws/market/replicas.js";
-import { trader } from "../client.js";
-import { TestExchange } from "../exchange.js";
-import { TRADERS } from "../flow.js";
+import { trader } from "../support/client.js";
+import { TestExchange } from "../support/exchange.js";
+import { TRADERS } from "../support/flow.js";
 import { until } from "../../../support/until.js";
 
 const BOOK = bitOf("book", "CASH");

@@ -3,7 +3,7 @@ import { maskOf } from "../../../../stream/ws/channels.js";
 import { FlushScheduler } from "../../../../stream/ws/socket/flush-scheduler.js";
 import { Replicas } from "../../../../stream/ws/market/replicas.js";
 import { type Member, Rooms } from "../../../../stream/ws/market/rooms.js";
-import { TestExchange } from "../exchange.js";
+import { TestExchange } from "../support/exchange.js";
 
 const LIFECYCLE = maskOf(["lifecycle"], "CASH");
 const BOOK = maskOf(["book"], "CASH");

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { parseRequest } from "../../../../stream/ws/socket/protocol.js";
-import { type Client, type Json, Mirror, serve, type TestServer, trader } from "../client.js";
-import { ids, TestExchange } from "../exchange.js";
+import { type Client, type Json, Mirror, serve, type TestServer, trader } from "../support/client.js";
+import { ids, TestExchange } from "../support/exchange.js";
 import { until } from "../../../support/until.js";
 
 const [ann = ""] = ids(1);

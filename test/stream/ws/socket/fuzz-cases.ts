@@ -1,7 +1,7 @@
 /** Messages for the fuzz of the stream, each with the answer that the contract requires. */
 
 import { randomUUID } from "node:crypto";
-import type { Random } from "../../../simulation/random.js";
+import type { Random } from "../../../simulation/machine/random.js";
 
 /** Ids of the exchange that the messages name. */
 export interface World {

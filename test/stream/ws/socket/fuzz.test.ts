@@ -3,10 +3,10 @@ import { runInNewContext } from "node:vm";
 import { expect } from "chai";
 import { RestClient } from "../../../../http/client/rest.js";
 import { generateKey, Signer } from "../../../../http/client/signer.js";
-import { Random } from "../../../simulation/random.js";
+import { Random } from "../../../simulation/machine/random.js";
 import { startStack, type Stack } from "../../../support/stack.js";
 import { newMarket, newTrader, type TestKey } from "../../../support/traders.js";
-import { openStream } from "../client.js";
+import { openStream } from "../support/client.js";
 import { type Case, randomCase, type World } from "./fuzz-cases.js";
 import { until } from "../../../support/until.js";
 

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { mock } from "node:test";
 import { expect } from "chai";
 import { WebSocket } from "ws";
-import { Client, serve, type TestServer, trader } from "../client.js";
-import { ids, TestExchange } from "../exchange.js";
+import { Client, serve, type TestServer, trader } from "../support/client.js";
+import { ids, TestExchange } from "../support/exchange.js";
 import { until } from "../../../support/until.js";
 
 const [ann = ""] = ids(1);

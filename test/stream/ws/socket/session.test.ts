@@ -2,8 +2,8 @@ import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import fc from "fast-check";
 import { WebSocket } from "ws";
-import { Client, type Json, serve, type TestServer, trader } from "../client.js";
-import { ids, TestExchange } from "../exchange.js";
+import { Client, type Json, serve, type TestServer, trader } from "../support/client.js";
+import { ids, TestExchange } from "../support/exchange.js";
 import { until } from "../../../support/until.js";
 
 const [ann = ""] = ids(1);

@@ -1,8 +1,8 @@
 import { runInNewContext } from "node:vm";
 import { setFlagsFromString } from "node:v8";
 import { expect } from "chai";
-import { type Client, serve, type TestServer, trader } from "../client.js";
-import { ids, TestExchange } from "../exchange.js";
+import { type Client, serve, type TestServer, trader } from "../support/client.js";
+import { ids, TestExchange } from "../support/exchange.js";
 import { until } from "../../../support/until.js";
 
 const CROWD = 200;

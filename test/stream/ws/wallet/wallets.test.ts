@@ -4,10 +4,10 @@ import { ledgerActor, ledgerShardOf } from "../../../../actors/actor.js";
 import type { LedgerDelta } from "../../../../actors/ledger/deltas.js";
 import { Wallets } from "../../../../stream/ws/wallet/wallets.js";
 import type { PrivateBatch } from "../../../../stream/ws/wallet/fold.js";
-import { type Json, Mirror, trader } from "../client.js";
-import { TestExchange } from "../exchange.js";
-import { flow, play, take, TRADERS } from "../flow.js";
-import { randomOf } from "../random.js";
+import { type Json, Mirror, trader } from "../support/client.js";
+import { TestExchange } from "../support/exchange.js";
+import { flow, play, take, TRADERS } from "../support/flow.js";
+import { randomOf } from "../support/random.js";
 import { until } from "../../../support/until.js";
 
 const [ann = "", bob = ""] = TRADERS;

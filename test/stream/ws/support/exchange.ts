@@ -8,17 +8,17 @@ import {
   ledgerShardOf,
   marketActor,
   type Outgoing,
-} from "../../../actors/actor.js";
-import type { LedgerCommand, LedgerReply } from "../../../actors/ledger/commands.js";
-import { ledger, walletSnapshot } from "../../../actors/ledger/ledger.js";
-import type { LedgerState } from "../../../actors/ledger/state.js";
-import type { OrderRequest, WalletSnapshot } from "../../../actors/ledger/types.js";
-import type { MarketCommand } from "../../../actors/market/commands.js";
-import { market } from "../../../actors/market/market.js";
-import type { MarketState } from "../../../actors/market/state.js";
-import type { Currency, MarketDefinition } from "../../../actors/market/types.js";
-import { contracts, millicents, parsePrice } from "../../../actors/units.js";
-import type { AnyDelta } from "../../../stream/log/ports.js";
+} from "../../../../actors/actor.js";
+import type { LedgerCommand, LedgerReply } from "../../../../actors/ledger/commands.js";
+import { ledger, walletSnapshot } from "../../../../actors/ledger/ledger.js";
+import type { LedgerState } from "../../../../actors/ledger/state.js";
+import type { OrderRequest, WalletSnapshot } from "../../../../actors/ledger/types.js";
+import type { MarketCommand } from "../../../../actors/market/commands.js";
+import { market } from "../../../../actors/market/market.js";
+import type { MarketState } from "../../../../actors/market/state.js";
+import type { Currency, MarketDefinition } from "../../../../actors/market/types.js";
+import { contracts, millicents, parsePrice } from "../../../../actors/units.js";
+import type { AnyDelta } from "../../../../stream/log/ports.js";
 import type {
   CancelAllAnswer,
   CancelAnswer,
@@ -27,9 +27,9 @@ import type {
   MarketIdentity,
   PlaceAnswer,
   Trading,
-} from "../../../stream/ws/ports.js";
-import type { LoadMarket } from "../../../stream/ws/market/replica.js";
-import { FREE, GRID } from "../../actors/scenario.js";
+} from "../../../../stream/ws/ports.js";
+import type { LoadMarket } from "../../../../stream/ws/market/replica.js";
+import { FREE, GRID } from "../../../actors/scenario.js";
 import { MemoryTail, type Random } from "./memory-tail.js";
 
 export const ids = (count: number): string[] => Array.from({ length: count }, () => randomUUID());

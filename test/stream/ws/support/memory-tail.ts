@@ -1,7 +1,7 @@
 /** Delta streams in memory, delivered at times that the randomness of the test decides. */
 
-import type { ActorId, Batch } from "../../../actors/actor.js";
-import type { AnyDelta, Entry, Tail } from "../../../stream/log/ports.js";
+import type { ActorId, Batch } from "../../../../actors/actor.js";
+import type { AnyDelta, Entry, Tail } from "../../../../stream/log/ports.js";
 
 /** Returns a whole number below `n`. */
 export type Random = (n: number) => number;

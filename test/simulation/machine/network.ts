@@ -4,9 +4,9 @@
  * reached its disk; a power cut takes the rest, and every connection.
  */
 
-import type { Commit } from "../../stream/log/log.js";
-import type { Operation } from "../support/log/memory-log.js";
-import type { MemoryStore } from "../support/log/memory-store.js";
+import type { Commit } from "../../../stream/log/log.js";
+import type { Operation } from "../../support/log/memory-log.js";
+import type { MemoryStore } from "../../support/log/memory-store.js";
 import type { Random } from "./random.js";
 import type { Scheduler } from "./scheduler.js";
 

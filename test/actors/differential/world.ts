@@ -1,10 +1,10 @@
 /** What random steps refer to: traders with two wallets each, tick tables, fee schedules and markets. */
 
-import { ledgerShardOf } from "../../actors/actor.js";
-import type { LifecycleAction } from "../../actors/market/commands.js";
-import type { FeeSchedule, Grade, MarketDefinition } from "../../actors/market/types.js";
-import type { OperatorTransactionKind } from "../../actors/ledger/types.js";
-import { assert, ticks, type Ticks } from "../../actors/units.js";
+import { ledgerShardOf } from "../../../actors/actor.js";
+import type { LifecycleAction } from "../../../actors/market/commands.js";
+import type { FeeSchedule, Grade, MarketDefinition } from "../../../actors/market/types.js";
+import type { OperatorTransactionKind } from "../../../actors/ledger/types.js";
+import { assert, ticks, type Ticks } from "../../../actors/units.js";
 import type { MarketShape } from "./steps.js";
 
 /** The `n`th id of a kind; no two agree in the part that derived ids keep. */

@@ -1,6 +1,6 @@
 /** The only time there is in a simulation: events in order, each carried to where everything waits again. */
 
-import { Deadlines } from "../../actors/deadlines.js";
+import { Deadlines } from "../../../actors/deadlines.js";
 
 interface Event {
   readonly call: () => void;

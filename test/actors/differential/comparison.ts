@@ -1,17 +1,17 @@
 /** Compares the real exchange, when it is quiet, with the naive one: orders, books, positions, money, prints. */
 
 import { expect } from "chai";
-import type { PlaceResult } from "../../actors/ledger/commands.js";
-import type { WalletOrderDelta } from "../../actors/ledger/deltas.js";
-import type { OrderRequest } from "../../actors/ledger/types.js";
-import type { MarketState } from "../../actors/market/state.js";
-import { CURRENCIES } from "../../actors/market/types.js";
-import { checkLedger, checkMarket, checkMoney, Seqs, sum } from "./invariants.js";
+import type { PlaceResult } from "../../../actors/ledger/commands.js";
+import type { WalletOrderDelta } from "../../../actors/ledger/deltas.js";
+import type { OrderRequest } from "../../../actors/ledger/types.js";
+import type { MarketState } from "../../../actors/market/state.js";
+import { CURRENCIES } from "../../../actors/market/types.js";
+import { checkLedger, checkMarket, checkMoney, Seqs, sum } from "../invariants.js";
 import type { Bench } from "./bench.js";
-import type { Joined } from "./joined.js";
-import type { NaiveExchange } from "./naive/exchange.js";
-import type { NaiveMarket, OrderEvent, Print } from "./naive/market.js";
-import { unreachable } from "../../actors/unreachable.js";
+import type { Joined } from "../joined.js";
+import type { NaiveExchange } from "../naive/exchange.js";
+import type { NaiveMarket, OrderEvent, Print } from "../naive/market.js";
+import { unreachable } from "../../../actors/unreachable.js";
 
 export class Comparison {
   readonly #bench: Bench;

@@ -1,6 +1,6 @@
 /** A process of the simulated deployment: its own clock, its own connection, and the ways it can fail. */
 
-import type { Clock } from "../../stream/log/clock.js";
+import type { Clock } from "../../../stream/log/clock.js";
 import type {
   NotificationKind,
   Commit,
@@ -10,9 +10,9 @@ import type {
   Notification,
   Subscription,
   TakeOutcome,
-} from "../../stream/log/log.js";
-import { MemoryLog, type Operation } from "../support/log/memory-log.js";
-import type { MemoryStore } from "../support/log/memory-store.js";
+} from "../../../stream/log/log.js";
+import { MemoryLog, type Operation } from "../../support/log/memory-log.js";
+import type { MemoryStore } from "../../support/log/memory-store.js";
 import type { Call, Caller, Network } from "./network.js";
 import type { Scheduler } from "./scheduler.js";
 

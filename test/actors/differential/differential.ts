@@ -1,15 +1,15 @@
 /** Runs random steps against the real actors and the naive exchange together, and compares all that both know. */
 
 import { expect } from "chai";
-import { CURRENCIES } from "../../actors/market/types.js";
+import { CURRENCIES } from "../../../actors/market/types.js";
 import { Bench, type Tally } from "./bench.js";
 import { Comparison } from "./comparison.js";
-import type { Actors } from "./joined.js";
+import type { Actors } from "../joined.js";
 import { amend, cancel, cancelAll, place } from "./order-steps.js";
 import { configure, grade, guard, lifecycle, post, remediate, transact, transfer } from "./other-steps.js";
 import type { Scenario, Step } from "./steps.js";
 import { definitionOf } from "./world.js";
-import { unreachable } from "../../actors/unreachable.js";
+import { unreachable } from "../../../actors/unreachable.js";
 
 const START_MILLICENTS = 50_000;
 

@@ -1,7 +1,7 @@
 /** Random trading of a few wallets in one market. */
 
 import fc from "fast-check";
-import type { Caller } from "../../../stream/ws/ports.js";
+import type { Caller } from "../../../../stream/ws/ports.js";
 import { trader } from "./client.js";
 import { ids, type TestExchange } from "./exchange.js";
 

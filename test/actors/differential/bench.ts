@@ -1,14 +1,14 @@
 /** The real actors and the naive exchange side by side, and what the steps of a scenario need to know of both. */
 
 import { expect } from "chai";
-import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
-import type { LedgerDelta } from "../../actors/ledger/deltas.js";
-import type { MarketTerms } from "../../actors/ledger/types.js";
-import type { Currency } from "../../actors/market/types.js";
-import { assert } from "../../actors/units.js";
+import type { LedgerCommand, LedgerReply } from "../../../actors/ledger/commands.js";
+import type { LedgerDelta } from "../../../actors/ledger/deltas.js";
+import type { MarketTerms } from "../../../actors/ledger/types.js";
+import type { Currency } from "../../../actors/market/types.js";
+import { assert } from "../../../actors/units.js";
 import { ClientIds } from "./comparison.js";
-import { type Actors, Joined } from "./joined.js";
-import { NaiveExchange, type OrderHistory } from "./naive/exchange.js";
+import { type Actors, Joined } from "../joined.js";
+import { NaiveExchange, type OrderHistory } from "../naive/exchange.js";
 import { pick, type TestWallet, uuid, walletsOf } from "./world.js";
 
 const TRADERS = 5;

@@ -4,22 +4,22 @@
  * naive exchange or an invariant must notice each within some scenarios.
  */
 
-import type { Actor, ActorId } from "../../actors/actor.js";
-import { ledgerActor, marketActor } from "../../actors/actor.js";
-import { Account } from "../../actors/ledger/account.js";
-import type { LedgerCommand } from "../../actors/ledger/commands.js";
-import type { LedgerDelta } from "../../actors/ledger/deltas.js";
-import { ledger } from "../../actors/ledger/ledger.js";
-import type { LedgerState } from "../../actors/ledger/state.js";
-import type { MarketCommand } from "../../actors/market/commands.js";
-import type { MarketDelta } from "../../actors/market/deltas.js";
-import { Ladder, type RestingOrder } from "../../actors/market/book/ladder.js";
-import { market } from "../../actors/market/market.js";
-import type { MarketState } from "../../actors/market/state.js";
-import type { Order } from "../../actors/market/types.js";
-import { contracts, millicents } from "../../actors/units.js";
-import type { Actors, Ledger, Market } from "./joined.js";
-import { feeFor } from "./naive/arithmetic.js";
+import type { Actor, ActorId } from "../../../actors/actor.js";
+import { ledgerActor, marketActor } from "../../../actors/actor.js";
+import { Account } from "../../../actors/ledger/account.js";
+import type { LedgerCommand } from "../../../actors/ledger/commands.js";
+import type { LedgerDelta } from "../../../actors/ledger/deltas.js";
+import { ledger } from "../../../actors/ledger/ledger.js";
+import type { LedgerState } from "../../../actors/ledger/state.js";
+import type { MarketCommand } from "../../../actors/market/commands.js";
+import type { MarketDelta } from "../../../actors/market/deltas.js";
+import { Ladder, type RestingOrder } from "../../../actors/market/book/ladder.js";
+import { market } from "../../../actors/market/market.js";
+import type { MarketState } from "../../../actors/market/state.js";
+import type { Order } from "../../../actors/market/types.js";
+import { contracts, millicents } from "../../../actors/units.js";
+import type { Actors, Ledger, Market } from "../joined.js";
+import { feeFor } from "../naive/arithmetic.js";
 
 export interface ExchangeMutant {
   readonly name: string;

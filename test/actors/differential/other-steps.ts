@@ -1,13 +1,13 @@
 /** Steps that move money, guard wallets, and run and end markets, in the real exchange and in the naive one. */
 
 import { expect } from "chai";
-import type { OperatorTransactionKind } from "../../actors/ledger/types.js";
-import { CURRENCIES, type Currency } from "../../actors/market/types.js";
-import { assert, contracts, millicents } from "../../actors/units.js";
+import type { OperatorTransactionKind } from "../../../actors/ledger/types.js";
+import { CURRENCIES, type Currency } from "../../../actors/market/types.js";
+import { assert, contracts, millicents } from "../../../actors/units.js";
 import type { Bench } from "./bench.js";
 import type { Step } from "./steps.js";
 import { ACTIONS, COARSE, FEES, GRID, gradeOf, pick, type TestWallet, TRANSACTIONS, uuid } from "./world.js";
-import { unreachable } from "../../actors/unreachable.js";
+import { unreachable } from "../../../actors/unreachable.js";
 
 type Of<Kind extends Step["do"]> = Extract<Step, { do: Kind }>;
 

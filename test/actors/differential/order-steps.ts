@@ -1,17 +1,17 @@
 /** Steps that place, amend and cancel orders, in the real exchange and in the naive one. */
 
 import { expect } from "chai";
-import type { PlaceResult } from "../../actors/ledger/commands.js";
-import type { LedgerRefusal, OrderRequest } from "../../actors/ledger/types.js";
-import type { OrderPreview } from "../../actors/market/commands.js";
-import { CURRENCIES, type Order, SELF_TRADE_MODES } from "../../actors/market/types.js";
-import { assert, contracts } from "../../actors/units.js";
+import type { PlaceResult } from "../../../actors/ledger/commands.js";
+import type { LedgerRefusal, OrderRequest } from "../../../actors/ledger/types.js";
+import type { OrderPreview } from "../../../actors/market/commands.js";
+import { CURRENCIES, type Order, SELF_TRADE_MODES } from "../../../actors/market/types.js";
+import { assert, contracts } from "../../../actors/units.js";
 import type { Bench } from "./bench.js";
-import { feeFor, mostFees } from "./naive/arithmetic.js";
+import { feeFor, mostFees } from "../naive/arithmetic.js";
 import type { OrderStep, Step } from "./steps.js";
 import { pick, priceOf, type TestWallet, uuid } from "./world.js";
-import { rulesOf, TIMES_IN_FORCE } from "../../actors/market/time-in-force.js";
-import { expiryOf } from "./naive/market.js";
+import { rulesOf, TIMES_IN_FORCE } from "../../../actors/market/time-in-force.js";
+import { expiryOf } from "../naive/market.js";
 
 type Of<Kind extends Step["do"]> = Extract<Step, { do: Kind }>;
 

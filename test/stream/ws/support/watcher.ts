@@ -2,9 +2,9 @@
 
 import { expect } from "chai";
 import { WebSocket } from "ws";
-import type { TestKey } from "../../support/traders.js";
+import type { TestKey } from "../../../support/traders.js";
 import { type Client, type Json, Mirror, openStream } from "./client.js";
-import { until } from "../../support/until.js";
+import { until } from "../../../support/until.js";
 
 interface Channel {
   last: number;

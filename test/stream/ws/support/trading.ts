@@ -2,21 +2,21 @@
 
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { marketActor } from "../../../actors/actor.js";
-import type { MarketState } from "../../../actors/market/state.js";
-import type { Currency } from "../../../actors/market/types.js";
-import { formatPrice } from "../../../actors/units.js";
-import { RestClient } from "../../../http/client/rest.js";
-import { Signer } from "../../../http/client/signer.js";
-import type { PlaceOrder } from "../../../http/client/wire.js";
-import { actorOf } from "../../../stream/runtime/actors.js";
-import { silentLogger } from "../../../stream/log/logger.js";
-import { RedisLog } from "../../../stream/redis/redis-log.js";
-import { loadState } from "../../../stream/runtime/recovery.js";
-import { send, signed } from "../../http/requests.js";
-import { type Random } from "../../simulation/random.js";
-import type { Stack } from "../../support/stack.js";
-import { newTrader, type TestTrader } from "../../support/traders.js";
+import { marketActor } from "../../../../actors/actor.js";
+import type { MarketState } from "../../../../actors/market/state.js";
+import type { Currency } from "../../../../actors/market/types.js";
+import { formatPrice } from "../../../../actors/units.js";
+import { RestClient } from "../../../../http/client/rest.js";
+import { Signer } from "../../../../http/client/signer.js";
+import type { PlaceOrder } from "../../../../http/client/wire.js";
+import { actorOf } from "../../../../stream/runtime/actors.js";
+import { silentLogger } from "../../../../stream/log/logger.js";
+import { RedisLog } from "../../../../stream/redis/redis-log.js";
+import { loadState } from "../../../../stream/runtime/recovery.js";
+import { send, signed } from "../../../http/requests.js";
+import { type Random } from "../../../simulation/machine/random.js";
+import type { Stack } from "../../../support/stack.js";
+import { newTrader, type TestTrader } from "../../../support/traders.js";
 import type { Json } from "./client.js";
 import type { Watcher } from "./watcher.js";
 

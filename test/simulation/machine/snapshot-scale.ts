@@ -3,7 +3,7 @@
  * when to take one, and how much to keep for readers that resume, is made on a small scale.
  */
 
-import { SnapshotPolicy } from "../../stream/runtime/snapshot-policy.js";
+import { SnapshotPolicy } from "../../../stream/runtime/snapshot-policy.js";
 
 const SNAPSHOT_ENTRIES = 12;
 const RESUME_ENTRIES = 10;
