@@ -4,6 +4,7 @@ import { z } from "zod";
 import { CURRENCIES } from "../../actors/market/types.js";
 import { MONEY_TEXT, parseMoney, parsePrice, PRICE_TEXT } from "../../actors/units.js";
 import { UUID } from "../../actors/uuid.js";
+import { InvalidCursor } from "../../db/page.js";
 import { DEFAULT_PAGE_ROWS, MAX_PAGE_ROWS } from "./limits.js";
 
 /** UUID in either letter case, read as lower case. */
@@ -56,6 +57,8 @@ const Whole = z
 /** Time in a query, in Unix ms. */
 export const QueryMs = Whole;
 
+const NOT_A_CURSOR = new InvalidCursor().message;
+
 /** Parameters `limit` and `after` of every list of surface A. */
 export const PageQuery = {
   limit: Whole.default(DEFAULT_PAGE_ROWS)
@@ -66,11 +69,7 @@ export const PageQuery = {
       maximum: MAX_PAGE_ROWS,
       description: `The default is ${DEFAULT_PAGE_ROWS}.`,
     }),
-  after: z
-    .string()
-    .min(1, "must be the next of a previous page")
-    .max(512, "must be the next of a previous page")
-    .optional(),
+  after: z.string().min(1, NOT_A_CURSOR).max(512, NOT_A_CURSOR).optional(),
 };
 
 /** Query of a list without filters. */

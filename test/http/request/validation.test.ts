@@ -65,7 +65,12 @@ describe("the refusal of a query parameter", () => {
   const cases: [string, z.core.$ZodType | undefined, string, string][] = [
     ["a limit", PageOnly, "limit=0", "INVALID_REQUEST: limit must be from 1 to 5000"],
     ["a limit that is not a number", PageOnly, "limit=x", "INVALID_REQUEST: limit must be a whole number"],
-    ["an empty cursor", PageOnly, "after=", "INVALID_QUERY: after must be the next of a previous page"],
+    [
+      "an empty cursor",
+      PageOnly,
+      "after=",
+      "INVALID_QUERY: after must be a cursor: the 'next' of an earlier page of this list",
+    ],
     [
       "an unknown one",
       PageOnly,
