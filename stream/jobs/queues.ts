@@ -26,7 +26,7 @@ export function retryPauseMs(attempt: number): number {
 }
 
 /** Returns the id of a job: one per settlement and one per remediation of it, however often it is enqueued. */
-export function settlementJobId({ settlementId, remediating }: SettlementJob): string {
+function settlementJobId({ settlementId, remediating }: SettlementJob): string {
   return remediating ? `${settlementId}-remediation` : settlementId;
 }
 

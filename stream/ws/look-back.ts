@@ -7,7 +7,7 @@ import { Unavailable } from "../log/ports.js";
 const FIRST_WINDOW = 256;
 const WINDOW_GROWTH = 8;
 /** Maximum number of entries that are read back. A resume from before them is answered with a snapshot. */
-export const MAX_ENTRIES_BACK = 20_000;
+const MAX_ENTRIES_BACK = 20_000;
 const READ_TIMEOUT_MS = 5_000;
 
 /**
