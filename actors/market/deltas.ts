@@ -236,15 +236,19 @@ export type MarketDelta =
   | PayoutDelta
   | ReversalDelta;
 
-/** Who reads each kind of delta besides the fold and the tables: the owner's ledger, the public, or nobody. */
+/** The public channels, in the order in which answers list them (contract section 6). */
+export const PUBLIC_CHANNELS = ["lifecycle", "trades", "bbo", "book"] as const;
+export type PublicChannel = (typeof PUBLIC_CHANNELS)[number];
+
+/** Who reads each kind of delta besides the fold and the tables: a public channel, the owner's ledger, or nobody. */
 export const MARKET_DELTA_READERS = {
   created: "nobody",
   configured: "nobody",
-  lifecycle: "public",
+  lifecycle: "lifecycle",
   order: "ledger",
-  book: "public",
-  bbo: "public",
-  trade: "public",
+  book: "book",
+  bbo: "bbo",
+  trade: "trades",
   match: "nobody",
   position: "ledger",
   locked: "nobody",
@@ -252,7 +256,7 @@ export const MARKET_DELTA_READERS = {
   remediating: "nobody",
   payout: "ledger",
   reversal: "ledger",
-} as const satisfies Readonly<Record<MarketDelta["type"], "ledger" | "public" | "nobody">>;
+} as const satisfies Readonly<Record<MarketDelta["type"], PublicChannel | "ledger" | "nobody">>;
 
 type Readers = typeof MARKET_DELTA_READERS;
 type ReadBy<Reader> = { [T in keyof Readers]: Readers[T] extends Reader ? T : never }[keyof Readers];
@@ -260,7 +264,7 @@ type ReadBy<Reader> = { [T in keyof Readers]: Readers[T] extends Reader ? T : ne
 /** The market's deltas that the owner's ledger acts on. */
 export type EffectDelta = Extract<MarketDelta, { type: ReadBy<"ledger"> }>;
 /** The market's deltas that go out on the public channels. */
-export type PublicDelta = Extract<MarketDelta, { type: ReadBy<"public"> }>;
+export type PublicDelta = Extract<MarketDelta, { type: ReadBy<PublicChannel> }>;
 
 /** Returns true for a delta that the owner's ledger acts on. Throws on an unknown kind. */
 export function isEffect(delta: MarketDelta): delta is EffectDelta {
@@ -269,7 +273,13 @@ export function isEffect(delta: MarketDelta): delta is EffectDelta {
 
 /** Returns true for a delta of a public channel. Throws on an unknown kind. */
 export function isPublic(delta: MarketDelta): delta is PublicDelta {
-  return readerOf(delta) === "public";
+  const reader = readerOf(delta);
+  return reader !== "ledger" && reader !== "nobody";
+}
+
+/** Returns the channel of a public delta. */
+export function channelOf(delta: PublicDelta): PublicChannel {
+  return MARKET_DELTA_READERS[delta.type];
 }
 
 function readerOf(delta: MarketDelta): Readers[keyof Readers] {

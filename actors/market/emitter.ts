@@ -4,12 +4,13 @@
  */
 
 import type { Contracts } from "../units.js";
-import type { MarketDelta } from "./deltas.js";
+import type { MarketDelta, PublicChannel } from "./deltas.js";
 import type { RestingOrder } from "./book/ladder.js";
 import { evolveMarket, type MarketState } from "./state.js";
 import { type CancelReason, type Currency, type LifecycleKind, type MarketStatus } from "./types.js";
 
-type Channel = "book" | "bbo" | "trades";
+/** The channels that number their batches by currency. */
+type Channel = Exclude<PublicChannel, "lifecycle">;
 type Seqs = Readonly<Record<Channel, number>>;
 
 export class Emitter {

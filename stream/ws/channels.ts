@@ -1,10 +1,11 @@
 /** Public channels of a market, and sets of them as bit masks: one number says which channels a socket watches. */
 
 import { CURRENCIES, type Currency } from "../../actors/market/types.js";
+import { PUBLIC_CHANNELS, type PublicChannel } from "../../actors/market/deltas.js";
 
 /** Public channels in the order in which answers list them (contract section 6). */
-export const CHANNELS = ["lifecycle", "trades", "bbo", "book"] as const;
-export type Channel = (typeof CHANNELS)[number];
+export const CHANNELS = PUBLIC_CHANNELS;
+export type Channel = PublicChannel;
 
 /** Private channels of a wallet (contract section 6). */
 export const PRIVATE_CHANNELS = ["orders", "positions"] as const;

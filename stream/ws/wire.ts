@@ -6,7 +6,7 @@
 import type { Batch } from "../../actors/actor.js";
 import type { WalletOrderDelta, WalletPositionDelta } from "../../actors/ledger/deltas.js";
 import type { OpenOrder, WalletPosition } from "../../actors/ledger/types.js";
-import { isPublic, type MarketDelta } from "../../actors/market/deltas.js";
+import { channelOf, isPublic, type MarketDelta } from "../../actors/market/deltas.js";
 import type { Currency } from "../../actors/market/types.js";
 import { assert, formatMoney, formatPrice } from "../../actors/units.js";
 import { bitOf, type Channel, LIFECYCLE, type Mask } from "./channels.js";
@@ -36,12 +36,14 @@ export function publicBatch(market: MarketIdentity, batch: Batch<MarketDelta>): 
   const byKey = new Map<string, { channel: Channel; currency: Currency; seq: number; deltas: string[] }>();
   for (const delta of batch.deltas) {
     if (!isPublic(delta)) continue;
-    const wire = publicOnWire(market, delta, batch.ts);
-    const { channel, currency, seq } = wire;
+    const { seq } = delta;
+    const channel = channelOf(delta);
+    const currency = "currency" in delta ? delta.currency : "CASH";
+    const body = JSON.stringify(publicOnWire(market, delta, batch.ts));
     const key = `${channel} ${currency} ${seq}`;
     const part = byKey.get(key);
-    if (part === undefined) byKey.set(key, { channel, currency, seq, deltas: [JSON.stringify(wire.body)] });
-    else part.deltas.push(JSON.stringify(wire.body));
+    if (part === undefined) byKey.set(key, { channel, currency, seq, deltas: [body] });
+    else part.deltas.push(body);
   }
   const parts = [...byKey.values()].map(({ channel, currency, seq, deltas }) => {
     const coin = currency === "COIN" ? `,"currency":"COIN"` : "";

@@ -3,7 +3,7 @@
 import type { ActorId, Batch } from "../../actors/actor.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
 import type { LedgerState, Wallet } from "../../actors/ledger/state.js";
-import type { MarketDelta } from "../../actors/market/deltas.js";
+import { channelOf as publicChannelOf, type MarketDelta } from "../../actors/market/deltas.js";
 import type { RestingOrder } from "../../actors/market/book/ladder.js";
 import type { MarketState } from "../../actors/market/state.js";
 import { CURRENCIES, type Currency } from "../../actors/market/types.js";
@@ -173,7 +173,7 @@ export class Seqs {
       if (!("seq" in delta)) continue;
       const channel = `${actor} ${channelOf(delta)}`;
       const last = this.#last.get(channel) ?? 0;
-      if (delta.type === "lifecycle" || !next.has(channel)) {
+      if (channel.endsWith(" lifecycle") || !next.has(channel)) {
         equal(delta.seq, (next.get(channel) ?? last) + 1, "the next seq", channel);
         next.set(channel, delta.seq);
       } else equal(delta.seq, next.get(channel), "the seq of the whole command", channel);
@@ -183,8 +183,8 @@ export class Seqs {
 }
 
 function channelOf(delta: Extract<MarketDelta | LedgerDelta, { seq: number }>): string {
-  if (delta.type === "lifecycle") return "lifecycle";
-  return "wallet" in delta ? `${delta.wallet} ${delta.type}` : `${delta.currency} ${delta.type}`;
+  if ("wallet" in delta) return `${delta.wallet} ${delta.type}`;
+  return "currency" in delta ? `${delta.currency} ${publicChannelOf(delta)}` : publicChannelOf(delta);
 }
 
 export function sum<Item>(items: readonly Item[], amount: (item: Item) => number): number {

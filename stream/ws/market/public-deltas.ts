@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import type { BookDelta as MarketBookDelta, PublicDelta } from "../../../actors/market/deltas.js";
-import { type Currency, LIFECYCLE_KINDS } from "../../../actors/market/types.js";
+import { LIFECYCLE_KINDS } from "../../../actors/market/types.js";
 import { formatPrice } from "../../../actors/units.js";
 import { unreachable } from "../../../actors/unreachable.js";
 import type { Channel } from "../channels.js";
@@ -51,34 +51,19 @@ export const CHANNEL_DELTAS = {
   book: BookDelta,
 } as const satisfies Readonly<Record<Channel, z.ZodType>>;
 
-/** A delta as it goes out: its channel, its seq there, and its body. */
-export interface DeltaOnWire {
-  readonly channel: Channel;
-  readonly currency: Currency;
-  readonly seq: number;
-  readonly body: object;
-}
-
-/** Returns the wire form of a public delta. `ts` is the engine time of its batch. */
-export function publicOnWire(market: MarketIdentity, delta: PublicDelta, ts: number): DeltaOnWire {
-  const { seq } = delta;
+/** Returns the body of a public delta as it goes out. `ts` is the engine time of its batch. */
+export function publicOnWire(market: MarketIdentity, delta: PublicDelta, ts: number): object {
   switch (delta.type) {
     case "lifecycle":
-      return {
-        channel: "lifecycle",
-        currency: "CASH",
-        seq,
-        body: { kind: delta.kind, status: delta.status },
-      };
+      return { kind: delta.kind, status: delta.status };
     case "book":
-      return { channel: "book", currency: delta.currency, seq, body: bookOnWire(market, delta) };
+      return bookOnWire(market, delta);
     case "bbo": {
       const bbo = delta.bbo === null ? null : { price: formatPrice(delta.bbo.price), qty: delta.bbo.qty };
-      const body = { outcomeId: outcomeId(market, delta.outcome), bbo, ...currencyTag(delta.currency) };
-      return { channel: "bbo", currency: delta.currency, seq, body };
+      return { outcomeId: outcomeId(market, delta.outcome), bbo, ...currencyTag(delta.currency) };
     }
-    case "trade": {
-      const body = {
+    case "trade":
+      return {
         tradeId: delta.tradeId,
         matchId: delta.matchId,
         outcomeId: outcomeId(market, delta.outcome),
@@ -87,8 +72,6 @@ export function publicOnWire(market: MarketIdentity, delta: PublicDelta, ts: num
         ts,
         ...currencyTag(delta.currency),
       };
-      return { channel: "trades", currency: delta.currency, seq, body };
-    }
     default:
       return unreachable(delta);
   }
