@@ -1,4 +1,5 @@
 import path from "node:path";
+import proxyAddr from "proxy-addr";
 import { z } from "zod";
 import { listing } from "./command-line.mjs";
 import { StartError } from "./supervisor/start-error.js";
@@ -34,11 +35,22 @@ function urlOf(protocols: readonly string[]) {
   }, `must be a URL such as ${example}`);
 }
 
+/** Returns whether `text` is an address or a network that the gateway can trust. */
+function isNetwork(text: string): boolean {
+  if (!/[.:]/.test(text)) return false;
+  try {
+    proxyAddr.compile([text]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** `TRUST_PROXY`: the number of proxies in front, or their networks. No value trusts every address. */
 const trustProxy = z.string().transform((value, context): number | readonly string[] => {
   if (/^[1-9]$/.test(value)) return Number(value);
   const networks = value.split(",").map((network) => network.trim());
-  if (networks.every((network) => /^[0-9a-f.:]*[.:][0-9a-f.:]*(\/\d{1,3})?$/i.test(network))) return networks;
+  if (networks.every(isNetwork)) return networks;
   context.addIssue("must be a number of proxies (1 to 9) or a comma list of addresses and networks");
   return z.NEVER;
 });

@@ -53,7 +53,7 @@ describe("the configuration", () => {
   it("accepts a number of proxies or their networks, but nothing that trusts every address", () => {
     expect(loadConfig({ TRUST_PROXY: "2" }).trustProxy).to.equal(2);
     expect(loadConfig({ TRUST_PROXY: "10.0.0.0/8, ::1" }).trustProxy).to.deep.equal(["10.0.0.0/8", "::1"]);
-    for (const wrong of ["true", "0", "all", "loopback"]) {
+    for (const wrong of ["true", "0", "all", "loopback", "0.0.0.0/0", "999.1.1.1"]) {
       expect(problemsOf({ TRUST_PROXY: wrong }), wrong).to.match(/^TRUST_PROXY: must be a number of proxies/);
     }
   });
