@@ -23,7 +23,7 @@ async function until(holds: () => Promise<boolean>, what: string): Promise<void>
   }
 }
 
-describe("the operator", function () {
+describe("the operator's routes", function () {
   this.timeout(60_000);
   let stack: Stack;
   let trader: TestTrader;
@@ -58,7 +58,7 @@ describe("the operator", function () {
   });
   after(() => stack.stop());
 
-  it("takes an event through its life, and its markets follow", async () => {
+  it("change the status of an event, and its markets follow", async () => {
     const { eventId, marketId, outcomes } = await newMarket(stack);
     const rest = clientOf(trader);
     const order = { outcomeId: outcomes[0], price: "0.500", qty: 10, tif: "GTC" } as const;
@@ -104,7 +104,7 @@ describe("the operator", function () {
     );
   });
 
-  it("a cancelled event pushes its markets, which gives everybody their money back", async () => {
+  it("push the markets of a canceled event, which returns every stake", async () => {
     const { eventId, marketId, outcomes } = await newMarket(stack);
     const [a, b] = [clientOf(trader), clientOf(other)];
     const before = [await a.balance(), await b.balance()].map(({ balance }) => balance);
@@ -126,7 +126,7 @@ describe("the operator", function () {
     expect(shown.map(({ status }) => status)).to.deep.equal(["PUSH", "PUSH"]);
   });
 
-  it("grades by fair prices, once, and takes it back", async () => {
+  it("grade a market by fair prices once, and reverse the settlement", async () => {
     const { marketId, outcomes } = await newMarket(stack, "FMV");
     const grade = (body: object): Promise<Answer> => call("POST", `/markets/${marketId}/grade`, body);
     expect(said(await grade({ push: true }))).to.equal("409 VOID_KIND");
@@ -155,7 +155,7 @@ describe("the operator", function () {
     await until(async () => (await progress()).json["status"] === "SETTLED", "the second settlement");
   });
 
-  it("shows how far a settlement is without a change to the market", async () => {
+  it("show the progress of a settlement without changing the market", async () => {
     const { marketId, outcomes } = await newMarket(stack);
     const actor = marketActor(marketId);
     const connection = connectJobs(stack.redisUrl, "enqueue");
@@ -183,7 +183,7 @@ describe("the operator", function () {
     await until(async () => (await progress()).json["status"] === "SETTLED", "the settlement");
   });
 
-  it("changes a market's fee for the orders that come after", async () => {
+  it("change the fee of a market for later orders", async () => {
     const { marketId } = await newMarket(stack);
     const fee = { coefficient: "0.04", makerCredit: "0.25", charged: "ALWAYS" };
     const changed = await call("PATCH", `/markets/${marketId}`, { fee, description: "Who wins it" });
@@ -192,7 +192,7 @@ describe("the operator", function () {
     expect(said(await call("PATCH", `/markets/${MISSING}`, { fee }))).to.equal("404 MARKET_NOT_FOUND");
   });
 
-  it("posts money by kind, with the client's reference as its idempotency", async () => {
+  it("post transactions of each kind, once per client reference", async () => {
     const { traderId } = trader.account;
     const post = (body: object): Promise<Answer> =>
       call("POST", `/traders/${traderId}/transactions`, { currency: "COIN", reason: "test", ...body });
@@ -206,7 +206,7 @@ describe("the operator", function () {
     expect((await post({ kind: "WITHDRAWAL", amount: "9.5" })).json["balance"]).to.equal("0.00000");
   });
 
-  it("has a subaccount's orders hold only the worst case of both sides, and takes that back while the money is there", async () => {
+  it("set the collateral policy of a subaccount, and set it back while the wallet holds enough", async () => {
     const maker = await newTrader(stack, "0.08");
     const { account, trading } = maker;
     const collateral = (policy: string): Promise<Answer> =>
@@ -224,7 +224,7 @@ describe("the operator", function () {
     expect(said(await collateral("both"))).to.equal("400 INVALID_BODY");
   });
 
-  it("publishes a tick table, which must rise and be symmetric, and is in force at once", async () => {
+  it("replace the tick table by one that rises and is symmetric, with immediate effect", async () => {
     const before = (await call("GET", "/ticks")).json["prices"] as string[];
     expect(before).to.have.length(279);
     expect(said(await call("PUT", "/ticks", { prices: ["0.400", "0.300"] }))).to.equal("400 INVALID_BODY");
@@ -237,7 +237,7 @@ describe("the operator", function () {
     expect(await codeOf(clientOf(trader).placeOrder(order))).to.equal("accepted");
   });
 
-  it("refuses what is not in the lists, until it is", async () => {
+  it("refuse leagues, types and players that do not exist, and accept them once they are created", async () => {
     const event = { sport: "CURLING", type: "Game", description: "x", startsTs: 1 };
     expect(said(await call("POST", "/events", { ...event, league: "WCT" }))).to.equal("400 INVALID_BODY");
     expect((await call("POST", "/leagues", { name: "WCT", sport: "CURLING" })).status).to.equal(201);
@@ -263,7 +263,7 @@ describe("the operator", function () {
     expect(closed.json["status"]).to.equal("CLOSED");
   });
 
-  it("a batch is judged order by order; atomic, as one", async () => {
+  it("leave each order of a batch to be judged by itself, and an atomic batch as one", async () => {
     const { outcomes, marketId } = await newMarket(stack);
     const rest = clientOf(trader);
     const good = { outcomeId: outcomes[0], price: "0.500", qty: 1, tif: "GTC" } as const;
@@ -286,7 +286,7 @@ describe("the operator", function () {
     expect(await codeOf(rest.cancelAll({ market: MISSING }))).to.equal("400 INVALID_QUERY");
   });
 
-  it("everything that was written is in the audit log, newest first", async () => {
+  it("record every write in the audit log, newest first", async () => {
     const { json } = await call("GET", "/audit-log?limit=1000");
     const records = json["items"] as {
       auditId: number;
@@ -325,7 +325,7 @@ describe("the operator", function () {
     expect(rest[0]?.auditId).to.equal(ids[2]);
   });
 
-  it("and all the money is still there", async () => {
+  it("keep all the money", async () => {
     const report = await stack.operator.money();
     expect(report.agree).to.equal(true);
     expect(report.actors.CASH.difference).to.equal("0.00000");

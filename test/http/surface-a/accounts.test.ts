@@ -32,7 +32,7 @@ describe("web sessions", function () {
   });
   after(() => stack.stop());
 
-  it("begin with a registration, once per address whatever its letter case", async () => {
+  it("need a registration, which an address has once in any letter case", async () => {
     const first = await post("/v3/session/register", CREDENTIALS);
     expect(first.status).to.equal(201);
     expect(first.json["email"]).to.equal("ann@example.com");
@@ -47,7 +47,7 @@ describe("web sessions", function () {
     ).to.equal("400 INVALID_BODY");
   });
 
-  it("show who one is, and end everywhere with the sign-out", async () => {
+  it("show the account, and end at every gateway with the sign-out", async () => {
     const token = await login(stack.url, CREDENTIALS);
     const me = await send(stack.url, bearing(token, { target: "/v3/session" }));
     expect(me.json).to.deep.include({
@@ -71,14 +71,14 @@ describe("web sessions", function () {
     );
   });
 
-  it("are not to be had with a wrong password, nor for an unknown address, and both answer alike", async () => {
+  it("are refused alike for a wrong password and for an unknown address", async () => {
     const wrong = await post("/v3/session", { ...CREDENTIALS, password: "another password" });
     const unknown = await post("/v3/session", { email: "nobody@example.com", password: "another password" });
     expect(said(wrong)).to.equal("401 INVALID_CREDENTIALS");
     expect(unknown.text).to.equal(wrong.text);
   });
 
-  it("take a device check-in", async () => {
+  it("record a device check-in", async () => {
     const token = await login(stack.url, CREDENTIALS);
     const body = JSON.stringify({ region: "US-NY", latitude: 40.7, longitude: -74 });
     const raw = bearing(token, { method: "POST", target: "/v3/session/location", body });
@@ -91,7 +91,7 @@ describe("web sessions", function () {
     expect(kept.json["region"]).to.equal("US-NY");
   });
 
-  it("of a trader do not open the operator's routes; forged ones open nothing", async () => {
+  it("of a trader do not reach the operator's routes, and forged tokens reach no route", async () => {
     const token = await login(stack.url, CREDENTIALS);
     const claims = jwt.decode(token) as jwt.JwtPayload;
     expect(said(await send(stack.url, bearing(token, { target: "/admin/v1/money" })))).to.equal(
@@ -134,7 +134,7 @@ describe("keys, subaccounts and transfers", function () {
   });
   after(() => stack.stop());
 
-  it("lists the live keys", async () => {
+  it("list the live keys", async () => {
     const keys = (await manage("GET", "/v3/keys")).json as unknown as {
       scope: string;
       restriction: string | null;
@@ -145,7 +145,7 @@ describe("keys, subaccounts and transfers", function () {
     ]);
   });
 
-  it("a management key mints readers, with an expiry ahead; a second management key is refused", async () => {
+  it("let a management key create read keys with a future expiry, and refuse a second management key", async () => {
     const minted = await manage("POST", "/v3/keys", { name: "reader", ...key() });
     expect(minted.status).to.equal(201);
     const one = await manage("GET", `/v3/keys/${String(minted.json["keyId"])}`);
@@ -164,7 +164,7 @@ describe("keys, subaccounts and transfers", function () {
     expect(said(refused)).to.equal("400 INVALID_REQUEST");
   });
 
-  it("a live public key is not taken twice; the same signed bytes are one key", async () => {
+  it("refuse a public key that is live already, and create one key from the same signed bytes", async () => {
     const material = key();
     const raw = signed(trader.management, {
       method: "POST",
@@ -177,7 +177,7 @@ describe("keys, subaccounts and transfers", function () {
     expect(said(await manage("POST", "/v3/keys", { name: "again", ...material }))).to.equal("409 KEY_EXISTS");
   });
 
-  it("a subaccount's trading key is replaced by revoking it first", async () => {
+  it("replace the trading key of a subaccount after its revocation", async () => {
     const { keyId } = trader.account.tradingKey;
     const mint = (scope: string): Promise<Answer> =>
       manage("POST", `/v3/account/subaccounts/${keyId}/keys`, { name: scope, scope, ...key() });
@@ -192,7 +192,7 @@ describe("keys, subaccounts and transfers", function () {
     expect(said(wrong)).to.equal("400 NOT_A_SUBACCOUNT_KEY");
   });
 
-  it("at most five subaccounts; another trader's reads like none", async () => {
+  it("allow five subaccounts, and answer for another trader's as for a missing one", async () => {
     for (let i = 2; i <= 5; i += 1) {
       expect((await manage("POST", "/v3/account/subaccounts", { label: `s${i}`, ...key() })).status).to.equal(
         201,
@@ -210,7 +210,7 @@ describe("keys, subaccounts and transfers", function () {
     expect(foreign.text).to.equal(missing.text);
   });
 
-  it("a label changes; a trading key reaches its own subaccount only", async () => {
+  it("change a label, and let a trading key reach its own subaccount only", async () => {
     const { keyId } = trader.account.tradingKey;
     const relabelled = await manage("PATCH", `/v3/account/subaccounts/${keyId}`, { label: "renamed" });
     expect(relabelled.json).to.deep.equal({ keyId, label: "renamed", balance: "100.00000" });
@@ -223,7 +223,7 @@ describe("keys, subaccounts and transfers", function () {
     expect(said(await send(stack.url, raw))).to.equal("403 SIGNATURE_REJECTED");
   });
 
-  it("transfers move exactly what they say, or end Rejected, and repeat by their client id", async () => {
+  it("move exactly the amount of a transfer or reject it, once per client id", async () => {
     const { keyId } = trader.account.tradingKey;
     const target = `/v3/account/subaccounts/${keyId}/transfer`;
     const first = await manage("POST", target, {
@@ -262,7 +262,7 @@ describe("buckets of a key", function () {
   });
   after(() => stack.stop());
 
-  it("grant their capacity and then say when to come again", async () => {
+  it("grant their capacity, and then refuse with the time to wait", async () => {
     const trader = await newTrader(stack);
     const read = (): Promise<Answer> =>
       send(stack.url, signed(trader.trading, { target: "/v3/types/sports" }));
@@ -277,7 +277,7 @@ describe("buckets of a key", function () {
     expect(refused?.headers.get("x-ratelimit-cost")).to.equal("0");
   });
 
-  it("are checked before the account's state and after the scope", async () => {
+  it("are charged after the check of the scope and before the check of the account", async () => {
     const trader = await newTrader(stack);
     const target = "/v3/types/sports";
     await Promise.all(Array.from({ length: 90 }, () => send(stack.url, signed(trader.trading, { target }))));

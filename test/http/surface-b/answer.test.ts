@@ -4,10 +4,10 @@ import fc from "fast-check";
 import { Answer, Piece, takesGzip } from "../../../http/surface-b/markets/answer.js";
 import { joinCrc } from "../../../http/surface-b/markets/crc.js";
 
-describe("answers put together of pieces", () => {
+describe("answers assembled from pieces", () => {
   const values = fc.array(fc.jsonValue(), { maxLength: 6 });
 
-  it("are a JSON array of them, and the same when unpacked", () => {
+  it("are a JSON array of the pieces, also after compression", () => {
     fc.assert(
       fc.property(values, (items) => {
         const answer = new Answer(items.map((item) => new Piece(item)));
@@ -17,7 +17,7 @@ describe("answers put together of pieces", () => {
     );
   });
 
-  it("of large pieces that repeat each other are unpacked in one go", () => {
+  it("of large and repetitive pieces decompress as one stream", () => {
     const items = Array.from({ length: 20 }, (_, i) => ({
       i,
       text: "the same again and again ".repeat(5_000),
@@ -28,7 +28,7 @@ describe("answers put together of pieces", () => {
     expect(JSON.parse(gunzipSync(answer.gzip).toString())).to.deep.equal(items);
   });
 
-  it("have a tag of their own, and know what they consist of", () => {
+  it("have an entity tag each, and compare by their pieces", () => {
     const [one, two] = [new Piece(1), new Piece(2)];
     const answer = new Answer([one, two]);
     expect(answer.consistsOf([one, two])).to.equal(true);
@@ -38,7 +38,7 @@ describe("answers put together of pieces", () => {
     expect(new Answer([one, two]).etag).to.not.equal(answer.etag);
   });
 
-  it("join the CRCs of parts into that of the whole", () => {
+  it("join the CRCs of parts into the CRC of the whole", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), fc.uint8Array({ maxLength: 300 }), (first, second) => {
         const whole = crc32(Buffer.concat([first, second]));
@@ -49,7 +49,7 @@ describe("answers put together of pieces", () => {
     expect(joinCrc(crc32(large), crc32(large), large.length)).to.equal(crc32(Buffer.concat([large, large])));
   });
 
-  it("go out packed to those who take it", () => {
+  it("are compressed for clients that accept gzip", () => {
     for (const accepted of ["gzip", "br, gzip, deflate", "gzip;q=0.5", "GZIP", "deflate;q=0, gzip"]) {
       expect(takesGzip(accepted), accepted).to.equal(true);
     }

@@ -47,7 +47,7 @@ describe("the token route of surface B", function () {
     });
 
   describe("serves", () => {
-    it("a bare client with a JSON body", async () => {
+    it("a plain client with a JSON body", async () => {
       const { status, headers, body } = await askToken(stack.url, credentials);
       expect(status).to.equal(200);
       expect(headers.get("cache-control")).to.equal("no-store");
@@ -78,7 +78,7 @@ describe("the token route of surface B", function () {
     };
     for (const [name, method] of Object.entries(methods)) {
       it(`openid-client, which discovers it, with ${name}`, async () => {
-        // As behind a proxy that ends TLS, since the client speaks to no other addresses.
+        // A proxy that ends TLS stands in front, because the client accepts https addresses only.
         const outside = new URL(stack.url.replace("http:", "https:"));
         const viaProxy: openid.CustomFetch = (target, options) =>
           fetch(target.replace("https:", "http:"), {
@@ -203,7 +203,7 @@ describe("the token route of surface B", function () {
       });
     }
 
-    it("guessing, without shutting out a secret that was good before", async () => {
+    it("further guesses, without locking out a secret that was verified before", async () => {
       const target = await newClient(stack, trader);
       expect((await askToken(stack.url, target)).status).to.equal(200);
       const guesses = [];
@@ -220,7 +220,7 @@ describe("the token route of surface B", function () {
       expect((await askToken(stack.url, fresh)).status).to.equal(429);
     });
 
-    it("the older route, for good", async () => {
+    it("the withdrawn route", async () => {
       const older = await call(`${stack.url}/${stack.prefix}/v1/auth/token`, "POST", {}, {});
       expect(older.status).to.equal(410);
       expect((older.body as { error: string }).error).to.equal("invalid_request");
@@ -229,11 +229,11 @@ describe("the token route of surface B", function () {
     });
   });
 
-  describe("gives tokens that", () => {
+  describe("creates tokens that", () => {
     const withToken = (token: string) =>
       call(`${stack.url}/${stack.prefix}/v2/emm/ticks`, "GET", { Authorization: `Bearer ${token}` });
 
-    it("are needed everywhere else", async () => {
+    it("every other route requires", async () => {
       const none = await call(`${stack.url}/${stack.prefix}/v2/emm/ticks`, "GET");
       expect(none.status).to.equal(401);
       expect(none.headers.get("www-authenticate")).to.equal("Bearer");
@@ -248,14 +248,14 @@ describe("the token route of surface B", function () {
       expect(bad.headers.get("www-authenticate")).to.equal('Bearer error="invalid_token"');
     });
 
-    it("are not those of web sessions, nor good for them", async () => {
+    it("web sessions do not accept, and that differ from session tokens", async () => {
       expect((await withToken(await stack.operatorToken())).status).to.equal(401);
       const token = await new EmmClient(stack.url, credentials).token();
       const session = await call(`${stack.url}/v3/session`, "GET", { Authorization: `Bearer ${token}` });
       expect(session.status).to.equal(401);
     });
 
-    it("end with their secret, and with their client", async () => {
+    it("end with their secret and with their client", async () => {
       const target = await newClient(stack, trader);
       const client = new EmmClient(stack.url, target);
       expect((await client.call("GET /ticks")).status).to.equal(200);
@@ -277,7 +277,7 @@ describe("the token route of surface B", function () {
     });
   });
 
-  it("keeps secrets only as hashes, and lists clients without them", async () => {
+  it("stores secrets as hashes, and lists clients without them", async () => {
     const listed = await operate(stack, "GET /emm-clients?limit=5000");
     expect(listed.status).to.equal(200);
     const { items } = listed.body as { items: Record<string, unknown>[] };
@@ -313,7 +313,7 @@ describe("surface B under another prefix, with EdDSA, while keys change", functi
     };
   };
 
-  it("answers there and nowhere else, with tokens that name their key", async () => {
+  it("answers under that prefix only, with tokens that name their key", async () => {
     const [now, next] = [pem(), pem()];
     const stack = await startStack({
       servicePrefix: "xyz",

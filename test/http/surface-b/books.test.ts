@@ -9,7 +9,7 @@ const told = (levels: readonly { price: number; qty: number }[]): string[] =>
   levels.map(({ price, qty }) => `${price} x ${qty}`);
 
 describe("books of surface B", () => {
-  it("put orders of one price together", () => {
+  it("merge orders of one price into a level", () => {
     const orders = [level(600, 5), level(600, 7), level(590, 1)];
     expect(told(levelsOf(orders))).to.deep.equal(["600 x 12", "590 x 1"]);
     expect(orders.map(({ qty }) => qty)).to.deep.equal([5, 7, 1]);
@@ -20,7 +20,7 @@ describe("books of surface B", () => {
     expect(impliedAsks([[]])).to.deep.equal([]);
   });
 
-  it("imply asks of three outcomes from both other ladders, as deep as the shallower", () => {
+  it("imply asks of three outcomes from both other ladders, as deep as the shallower one", () => {
     const others = [
       [level(400, 10), level(300, 10)],
       [level(350, 4), level(340, 20)],
@@ -29,11 +29,11 @@ describe("books of surface B", () => {
     expect(impliedAsks([[level(400, 10)], []])).to.deep.equal([]);
   });
 
-  it("never ask less than the lowest tick, even where the others overshoot", () => {
+  it("imply no ask below the lowest tick, even when the other bids sum to more than 1", () => {
     expect(told(impliedAsks([[level(600, 1)], [level(500, 1)]]))).to.deep.equal(["1 x 1"]);
   });
 
-  it("ask rising prices for as much as the shallowest ladder has", () => {
+  it("imply rising asks up to the depth of the shallowest ladder", () => {
     const ladder = fc.array(fc.tuple(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 9 })), {
       maxLength: 8,
     });

@@ -1,4 +1,4 @@
-/** A bare client of surface B, and the operator's part of making one. */
+/** Plain client of surface B, and its creation by an operator. */
 
 import { PREFIX, type Stack } from "../../support/stack.js";
 import type { TestTrader } from "../../support/traders.js";
@@ -20,7 +20,7 @@ async function answerOf(response: Response): Promise<EmmAnswer> {
   return { status: response.status, headers: response.headers, body };
 }
 
-/** Calls a route with whatever headers; a `body` goes as JSON. */
+/** Calls a route with the headers, and with `body` as JSON. */
 export async function call(
   url: string,
   method: string,
@@ -32,7 +32,7 @@ export async function call(
   return answerOf(await fetch(url, { method, headers: { ...json, ...headers }, ...payload }));
 }
 
-/** Calls an operator's route. */
+/** Calls a route of the operator. */
 export async function operate(stack: Stack, line: string, body?: unknown): Promise<EmmAnswer> {
   const [method = "", path = ""] = line.split(" ");
   return call(
@@ -43,7 +43,7 @@ export async function operate(stack: Stack, line: string, body?: unknown): Promi
   );
 }
 
-/** Has the operator make a client for the trader's subaccount. */
+/** Creates a client for the subaccount of a trader. */
 export async function newClient(stack: Stack, trader: TestTrader): Promise<ClientCredentials> {
   const { keyId } = trader.account.tradingKey;
   const made = await operate(stack, "POST /emm-clients", { subaccountKeyId: keyId, name: "maker" });
@@ -51,7 +51,7 @@ export async function newClient(stack: Stack, trader: TestTrader): Promise<Clien
   return made.body as ClientCredentials;
 }
 
-/** Asks for a token with a JSON body. */
+/** Requests a token with a JSON body. */
 export function askToken(
   url: string,
   credentials: ClientCredentials,
@@ -65,7 +65,7 @@ export function askToken(
   });
 }
 
-/** Calls surface B as one client, with a token got at the first call. */
+/** Calls surface B as one client; the first call creates its token. */
 export class EmmClient {
   #token: Promise<string> | undefined;
 
@@ -83,14 +83,14 @@ export class EmmClient {
     return this.#token;
   }
 
-  /** `line` is a method and a path below `/svc/v2/emm`. */
+  /** Calls a route; `line` is a method and a path below `/svc/v2/emm`. */
   async call(line: string, body?: unknown): Promise<EmmAnswer> {
     const [method = "", path = ""] = line.split(" ");
     const headers = { Authorization: `Bearer ${await this.token()}` };
     return call(`${this.url}/${this.prefix}/v2/emm${path}`, method, headers, body);
   }
 
-  /** The body of a GET that succeeds, when the rate has to be waited for, later. */
+  /** Returns the body of a successful GET, after the rate allows it. */
   async read<T>(path: string): Promise<T> {
     const { status, headers, body } = await this.call(`GET ${path}`);
     if (status === 429) {
@@ -102,7 +102,7 @@ export class EmmClient {
   }
 }
 
-/** Repeats a read until it holds. */
+/** Repeats a read until its result satisfies a condition. */
 export async function until<T>(read: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
   const deadline = Date.now() + 10_000;
   for (;;) {

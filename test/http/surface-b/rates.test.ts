@@ -86,7 +86,7 @@ describe("the rates of surface B, over two gateways", function () {
     const [rate] = rates;
     if (rate === undefined) throw new Error("a route without a rate");
     it(`${what}: ${rate.refill} in ${rate.periodMs / 1_000} s`, async () => {
-      // So that a slow machine does not refill what is being spent, all but a few tokens are taken beforehand.
+      // All but a few tokens are taken before, so that a slow machine does not refill the bucket during the test.
       const left = Math.min(5, rate.capacity);
       const began = performance.now();
       await drain(rate, left);
@@ -114,7 +114,7 @@ describe("the rates of surface B, over two gateways", function () {
     });
   }
 
-  it("let the whole burst of history through, and not one more", async () => {
+  it("grant the whole burst of history requests, and no further one", async () => {
     const { granted, refused, ms } = await burst("GET /orders/all", 40);
     expect(granted.length).to.be.within(16, Math.min(40, 16 + Math.ceil((ms / 1_000) * 16)));
     expect(granted.length + refused.length).to.equal(40);
@@ -124,7 +124,7 @@ describe("the rates of surface B, over two gateways", function () {
     expect((await at(0).call("GET /orders/all")).status).to.equal(200);
   });
 
-  it("are of a client, whichever its token", async () => {
+  it("belong to a client, whichever its token", async () => {
     await drain(KILL_SWITCH[0] ?? expect.fail(), 1);
     expect((await at(0).call("DELETE /orders")).status).to.equal(200);
     const again = new EmmClient(stack.url, credentials);
@@ -133,7 +133,7 @@ describe("the rates of surface B, over two gateways", function () {
     expect((await sibling.call("DELETE /orders")).status).to.equal(200);
   });
 
-  it("limit tokens too", async () => {
+  it("limit the creation of tokens too", async () => {
     await drain(ordinary("token")[0] ?? expect.fail(), 2);
     const began = performance.now();
     const answers = await Promise.all(

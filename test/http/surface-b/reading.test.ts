@@ -25,7 +25,7 @@ describe("the hot routes of surface B", function () {
     await database.close();
   });
 
-  it("ask Postgres for nothing: they answer, with what changes, while it is gone", async () => {
+  it("answer without Postgres, with every change of the books", async () => {
     const hot = [`/events/getMarketsByEvent/${eventId}?currency=CASH`, "/markets/open"];
     const before = await Promise.all(hot.map((path) => emm.read<unknown[]>(path)));
     expect(before.map((markets) => markets.length)).to.deep.equal([1, 1]);
@@ -48,7 +48,7 @@ describe("the hot routes of surface B", function () {
   });
 });
 
-describe("market types that are for QA only", function () {
+describe("market types flagged qaOnly", function () {
   this.timeout(60_000);
 
   for (const exchangeEnv of ["dev", "qa", "production"] as const) {

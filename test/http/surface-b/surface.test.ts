@@ -102,7 +102,7 @@ describe("surface B", function () {
       expect(mine?.createdAt).to.equal(order?.created_at);
     });
 
-    it("what moves: sizes, the last price, the volume, the status", async () => {
+    it("the changing part of a market: sizes, last price, volume and status", async () => {
       const { eventId, marketId, over, under } = await newFixture();
       await place(emm, { outcomeId: over, price: 0.6, qty: 100, currency: "CASH" });
       await until(
@@ -133,7 +133,7 @@ describe("surface B", function () {
       expect(bids(closed, over)).to.deep.equal([]);
     });
 
-    it("currencies apart, and books as levels with the asks that they imply", async () => {
+    it("each currency by itself, and books as levels with their implied asks", async () => {
       const { eventId, over, under } = await newFixture();
       await operate(stack, `POST /traders/${maker.account.traderId}/transactions`, {
         kind: "DEPOSIT",
@@ -183,7 +183,7 @@ describe("surface B", function () {
       expect(Book.safeParse(coin?.book).success).to.equal(true);
     });
 
-    it("an answer packed or plain, as the client takes it, and none when nothing changed", async () => {
+    it("an answer compressed or plain as the client accepts, and 304 while nothing has changed", async () => {
       const { eventId, over } = await newFixture();
       const url = `${stack.url}/${stack.prefix}/v2/emm/events/getMarketsByEvent/${eventId}?currency=CASH`;
       const Authorization = `Bearer ${await emm.token()}`;
@@ -207,7 +207,7 @@ describe("surface B", function () {
       );
     });
 
-    it("new markets of an event as soon as they are made", async () => {
+    it("new markets of an event at once", async () => {
       const { eventId, marketId } = await newFixture();
       expect(await booked(eventId)).to.have.length(1);
       for (let i = 0; i < 5; i += 1) {
@@ -243,7 +243,7 @@ describe("surface B", function () {
       expect(await ids("")).to.not.include(marketId);
     });
 
-    it("events, hidden ones too, by offset, and one by one", async () => {
+    it("visible and hidden events by offset, and one by one", async () => {
       const { eventId, marketId } = await newFixture();
       const all = EventWithMarkets.array().parse(await emm.read("/events"));
       const found = all.find(({ id }) => id === eventId);
@@ -259,7 +259,7 @@ describe("surface B", function () {
       expect(await emm.read("/events?status=FINAL,CANCELED")).to.deep.equal([]);
     });
 
-    it("the ticks, and the names of things", async () => {
+    it("the ticks, and the names of leagues, types and statuses", async () => {
       const ticks = Ticks.parse(await emm.read("/ticks"));
       expect(ticks).to.have.length(279);
       expect([ticks[0], ticks[49], ticks[50], ticks.at(-1)]).to.deep.equal([0.001, 0.05, 0.055, 0.999]);
@@ -276,7 +276,7 @@ describe("surface B", function () {
     });
   });
 
-  it("takes strike requests, and an approval makes the market", async () => {
+  it("accepts strike requests, and an approval creates the market", async () => {
     const { eventId, marketId } = await newFixture();
     const asked = await emm.call("POST /strike-requests", { marketId, strike: 24 });
     expect(asked.status).to.equal(202);

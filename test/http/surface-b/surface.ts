@@ -1,4 +1,4 @@
-/** A running exchange with two clients of surface B, and what its tests make and read. */
+/** Running exchange with two clients of surface B, and the calls of its tests. */
 
 import type { z } from "zod";
 import { RestClient } from "../../../http/client/rest.js";
@@ -8,7 +8,7 @@ import { startStack, type Stack } from "../../support/stack.js";
 import { newTrader, type TestTrader } from "../../support/traders.js";
 import { EmmClient, newClient, operate, type EmmAnswer } from "./client.js";
 
-/** An id that nothing has. */
+/** Id of no resource. */
 export const NOWHERE = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
 
 type Booked = z.output<typeof MarketWithBook>;
@@ -24,13 +24,13 @@ export interface Surface {
   readonly stack: Stack;
   readonly maker: TestTrader;
   readonly taker: TestTrader;
-  /** The maker's client. */
+  /** Client of the maker. */
   readonly emm: EmmClient;
-  /** The taker's. */
+  /** Client of the taker. */
   readonly other: EmmClient;
-  /** The taker on surface A. */
+  /** Calls of the taker on surface A. */
   readonly onA: RestClient;
-  /** A game with a market about a player's points, in which nothing has been traded. */
+  /** Game with a market about the points of a player, without a trade. */
   readonly newFixture: (visible?: boolean) => Promise<Fixture>;
   readonly booked: (eventId: string, currency?: string, view?: string) => Promise<Booked[]>;
 }

@@ -34,14 +34,14 @@ describe("the tokens of surface B", () => {
     describe(alg, () => {
       let nowMs = 1_700_000_000_000;
       const tokens = new ServiceTokens({ signing: kind.signing, accepted: [] }, () => nowMs);
-      /** A token with other header fields or claims, with a good signature. */
+      /** Creates a token with changed header fields or claims and a valid signature. */
       const forged = (header: Parts, claims: Parts): string => {
         const good = tokens.mint(WHO);
         const text = `${part({ ...read(good, 0), ...header })}.${part({ ...read(good, 1), ...claims })}`;
         return `${text}.${kind.sign(text).toString("base64url")}`;
       };
 
-      it("speak for their client for half an hour", () => {
+      it("are valid for their client for half an hour", () => {
         const token = tokens.mint(WHO);
         expect(read(token, 0)).to.include({ alg, typ: "emm+jwt" });
         expect(read(token, 1)).to.include({ iss: "overround", aud: "emm", sub: WHO.clientId, ver: 3 });
@@ -54,7 +54,7 @@ describe("the tokens of surface B", () => {
         nowMs = before;
       });
 
-      it("forging works at all, so that what follows is refused for its own reason", () => {
+      it("are accepted when forged without a change, so that the cases below fail for their own reason", () => {
         expect(tokens.read(forged({}, {}))).to.deep.equal(WHO);
       });
 
@@ -88,7 +88,7 @@ describe("the tokens of surface B", () => {
         });
       }
 
-      it("that were changed anywhere are refused, and so are other ways to write them", () => {
+      it("with any changed character are refused, and so are other encodings of the same bytes", () => {
         const token = tokens.mint(WHO);
         fc.assert(
           fc.property(
@@ -106,7 +106,7 @@ describe("the tokens of surface B", () => {
         }
       });
 
-      it("of any text are no failure", () => {
+      it("of arbitrary text are refused without an error", () => {
         fc.assert(
           fc.property(fc.string({ unit: "binary" }), (text) => {
             expect(tokens.read(text)).to.equal(undefined);
@@ -116,7 +116,7 @@ describe("the tokens of surface B", () => {
     });
   }
 
-  it("survive a change of keys, when each gateway accepts the other's", () => {
+  it("survive a change of keys when each gateway accepts the key of the other", () => {
     const next = ed25519();
     const old = new ServiceTokens({ signing: SECRET, accepted: [next.open] });
     const changed = new ServiceTokens({ signing: next.own, accepted: [SECRET] });
@@ -130,7 +130,7 @@ describe("the tokens of surface B", () => {
     expect(over.read(second)).to.deep.equal(WHO);
   });
 
-  it("a public key cannot stand in for the secret of its own", () => {
+  it("are refused when a public key was used as the secret", () => {
     const tokens = new ServiceTokens({ signing: pair.own, accepted: [] });
     const good = tokens.mint(WHO);
     const text = `${part({ ...read(good, 0), alg: "HS256" })}.${good.split(".")[1] ?? ""}`;
@@ -138,7 +138,7 @@ describe("the tokens of surface B", () => {
     expect(tokens.read(`${text}.${mac}`)).to.equal(undefined);
   });
 
-  it("need a key that can sign them", () => {
+  it("need a key that can sign", () => {
     const p256 = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const unusable = [
       "short",

@@ -31,8 +31,8 @@ describe("trading on surface B", function () {
   });
   after(() => stack.stop());
 
-  describe("tells the same truth as surface A", () => {
-    it("what is placed on A is read on B, and what is placed on B is streamed on A", async () => {
+  describe("agrees with surface A", () => {
+    it("on orders placed on A and read on B, and on orders placed on B and streamed on A", async () => {
       const { eventId, marketId, over, under } = await newFixture();
       const private_: string[] = [];
       const stream = new StreamClient(stack.url, new Signer(taker.trading.key, stack.brand), {
@@ -78,7 +78,7 @@ describe("trading on surface B", function () {
       }
     });
 
-    it("while both sides change the books at once, and when they are done", async () => {
+    it("while both sides change the books, and afterwards", async () => {
       const fixtures = await Promise.all([newFixture(true), newFixture(true)]);
       const stop = Date.now() + 2_000;
       let read = 0;
@@ -87,7 +87,7 @@ describe("trading on surface B", function () {
           const outcomeId = i % 2 === 0 ? over : under;
           const price = (40 + (i % 12)) / 100;
           const placed = await place(who, { outcomeId, price, qty: 1 + (i % 5), currency: "CASH" });
-          // What is over the rate is not placed.
+          // An order above the rate is not placed.
           if (i % 3 === 0 && placed.status === 201)
             await who.call("POST /orders/cancel", { orderIds: [idOf(placed)] });
         }
@@ -95,7 +95,7 @@ describe("trading on surface B", function () {
       const watch = async ({ eventId }: Fixture): Promise<void> => {
         while (Date.now() < stop) {
           const [market] = await booked(eventId);
-          // A book that was put together of two moments would cross, or show an order twice.
+          // A book of two different moments would be crossed, or show an order twice.
           const ladders = market?.book.outcomeLadders.map(({ bids: found }) => found) ?? [];
           const best = ladders.reduce((sum, [first]) => sum + (first?.price ?? 0), 0);
           if (ladders.every(({ length }) => length > 0)) expect(best).to.be.lessThan(1);
@@ -129,7 +129,7 @@ describe("trading on surface B", function () {
       }
     });
 
-    it("a settled market reads right, and a remediated one is open again to be graded", async () => {
+    it("on a settled market, and on a reversed one that can be graded again", async () => {
       const { eventId, marketId, over, under } = await newFixture();
       await place(emm, { outcomeId: over, price: 0.6, qty: 10, currency: "CASH" });
       await until(
@@ -178,7 +178,7 @@ describe("trading on surface B", function () {
   });
 
   describe("trades", () => {
-    it("each order of a list by itself, and says which were refused", async () => {
+    it("each order of a list by itself, and names the refused ones", async () => {
       const { over } = await newFixture();
       const good = { outcomeId: over, price: 0.6, qty: 1, currency: "CASH" };
       const some = await place(
@@ -216,7 +216,7 @@ describe("trading on surface B", function () {
       });
     });
 
-    it("cancels by id, and everything at once, once in half a minute", async () => {
+    it("until an order is canceled by id, or by the kill switch once per half minute", async () => {
       const { eventId, over } = await newFixture();
       const order = { outcomeId: over, price: 0.2, qty: 1, currency: "CASH" };
       const [first = "", second = ""] = Placed.parse((await place(emm, order, order)).body).accepted.map(
@@ -248,12 +248,12 @@ describe("trading on surface B", function () {
       const again = await emm.call("DELETE /orders");
       expect(again.status).to.equal(429);
       expect(Number(again.headers.get("retry-after"))).to.be.within(20, 30);
-      // Another client of another subaccount has a switch of its own, and sees nothing of this one's orders.
+      // A client of another subaccount has its own kill switch and does not see these orders.
       expect((await other.call("DELETE /orders")).status).to.equal(200);
       expect((await other.read<{ id: string }[]>("/orders/all")).map(({ id }) => id)).to.not.include(second);
     });
 
-    it("not for an account that may not", async () => {
+    it("no order of an account that may not trade", async () => {
       const { over } = await newFixture();
       const locked = await newTrader(stack);
       const client = new EmmClient(stack.url, await newClient(stack, locked));
@@ -280,7 +280,7 @@ describe("trading on surface B", function () {
   });
 
   describe("lists", () => {
-    it("positions by the rules of outcomeIds", async () => {
+    it("positions as outcomeIds selects them", async () => {
       const fixture = await newFixture();
       const { eventId, marketId, over, under } = fixture;
       await place(emm, { outcomeId: over, price: 0.6, qty: 10, currency: "CASH" });
@@ -309,7 +309,7 @@ describe("trading on surface B", function () {
       expect(await positions(`?currency=CASH&outcomeIds=${over}`)).to.deep.equal([mine]);
     });
 
-    it("history in pages that lose and repeat nothing", async () => {
+    it("history in pages without a lost or repeated row", async () => {
       const page = await newTrader(stack);
       const client = new EmmClient(stack.url, await newClient(stack, page));
       const { over } = await newFixture();
