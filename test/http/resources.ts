@@ -120,3 +120,18 @@ export function consumedBy(line: string): Resource | undefined {
   const deleted = /^DELETE .*\/:(\w+)Id$/.exec(line)?.[1];
   return deleted === undefined ? CONSUMES[line] : DELETED[deleted];
 }
+
+/** Requests that remove what other requests need. */
+const LAST: readonly string[] = [
+  "DELETE /v3/orders",
+  "DELETE /svc/v2/emm/orders",
+  "DELETE /v3/safety/groups",
+  "PUT /admin/v1/ticks",
+  "POST /admin/v1/maintenance",
+  "DELETE /v3/session",
+];
+
+/** Returns a rank to sort by, so that the requests that remove what others need are sent last. */
+export function sentLast(line: string): number {
+  return LAST.indexOf(line);
+}

@@ -3,6 +3,7 @@ import { WebSocket } from "ws";
 import { startStack, type Stack } from "../../support/stack.js";
 import { resultOf } from "../calls.js";
 import { send, type Answer, type Raw } from "../requests.js";
+import { sentLast } from "../resources.js";
 import {
   answerOf,
   chargeOf,
@@ -78,7 +79,7 @@ describe("every route, by every credential, for resources of every owner", funct
   });
 
   describe("serves", () => {
-    for (const line of ROUTES.keys()) {
+    for (const line of [...ROUTES.keys()].toSorted((a, b) => sentLast(a) - sentLast(b))) {
       it(line, async () => {
         const rule = ruleFor(line);
         const [answers, expected]: [Cells, Cells] = [{}, {}];
