@@ -6,6 +6,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { unreachable } from "../../actors/unreachable.js";
+import { SCOPES } from "../../db/schema/accounts.js";
 import type { Access } from "../request/access.js";
 import type { Route } from "../request/route.js";
 import type { Documentation } from "./documentation.js";
@@ -133,7 +134,10 @@ function reachOf(access: Access): string {
     case "key":
     case "keyOrSession": {
       const either = access.kind === "keyOrSession" ? ", or a web session of a trader" : "";
-      return `Authentication: a key with the scope ${access.scopes.map((scope) => `\`${scope}\``).join(" or ")}${either}.`;
+      const scopes = access.scopes.map((scope) => `\`${scope}\``).join(" or ");
+      const key =
+        access.scopes.length === SCOPES.length ? "a key of any scope" : `a key with the scope ${scopes}`;
+      return `Authentication: ${key}${either}.`;
     }
     case "client":
       return "Authentication: the bearer token of a client.";

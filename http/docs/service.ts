@@ -186,7 +186,7 @@ export function servicePaths(prefix: string): Readonly<Record<string, Record<str
         tags: ["stream"],
         summary: "Open the stream",
         description:
-          "Upgrades the connection to a websocket; [/asyncapi.json](/asyncapi.json) describes its messages. Sign the request like any GET, or send a ticket that `POST /v3/ws/tickets` returned.\n\nAuthentication: a key with the scope `trading` or `trading::read`, or a ticket.\n\nCost: `stream` 32.",
+          "Upgrades the connection to a websocket; [/asyncapi.json](/asyncapi.json) describes its messages. Sign the request like any GET, or send a ticket that `POST /v3/ws/tickets` returned.\n\nAuthentication: a key with the scope `trading` or `trading::read`, or a ticket.\n\nCost: 32 tokens of `stream`.",
         security: [{ keyId: [], timestamp: [], signature: [] }, {}],
         parameters: [{ name: "ticket", in: "query", required: false, schema: text }],
         responses: {

@@ -26,6 +26,10 @@ export interface Metering {
   readonly words: string;
 }
 
+function tokens(count: number): string {
+  return count === 1 ? "1 token" : `${count} tokens`;
+}
+
 export const free: Metering = { price: () => undefined, words: "free" };
 
 /** Prices a request at a fixed cost, and one token of each bucket in `also`. */
@@ -33,7 +37,7 @@ export function costs(bucket: Bucket, base: number, also?: readonly TokenBucket[
   const limits = (also ?? []).map(({ name, capacity }) => `at most ${capacity} ${name}`);
   return {
     price: () => ({ bucket, base, perRows: undefined, expectedRows: 0, also }),
-    words: [`\`${bucket}\` ${base}`, ...limits].join(", "),
+    words: [`${tokens(base)} of \`${bucket}\``, ...limits].join(", "),
   };
 }
 
@@ -54,7 +58,7 @@ export function perRows(bucket: Bucket, base: number, rowsPerToken: number): Met
         Number(parameter(target.query, "limit") ?? DEFAULT_PAGE_ROWS) || 0,
       ),
     }),
-    words: `\`${bucket}\` ${base} + 1 per ${rowsPerToken} rows`,
+    words: `${tokens(base)} of \`${bucket}\` and 1 per ${rowsPerToken} rows`,
   };
 }
 
@@ -65,7 +69,7 @@ export function perItem(bucket: Bucket, field: string): Metering {
       const items = itemsOf(body, field);
       return { bucket, base: Math.min(MAX_BATCH, Math.max(1, items)), perRows: undefined, expectedRows: 0 };
     },
-    words: `\`${bucket}\` 1 per item of \`${field}\``,
+    words: `1 token of \`${bucket}\` per item of \`${field}\``,
   };
 }
 

@@ -8,20 +8,22 @@ import { violatedConstraint, type Database } from "../../db/database.js";
 import {
   findKey,
   liveKeys,
+  MAX_LIVE_READ_KEYS,
   mintKey,
   revokeKey,
   type Key as KeyRecord,
   type KeyRefusal,
   type NewKey,
 } from "../../db/queries/accounts/keys.js";
+import { MAX_SUBACCOUNTS } from "../../db/queries/accounts/subaccounts.js";
 import { acceptKey, type AcceptedKey } from "../auth/keys.js";
-import { idFrom } from "../request/command-ids.js";
 import type { KeyAlgorithm } from "../auth/signing.js";
 import { PUBLIC_KEY } from "../docs/examples.js";
 import type { Changes } from "../reference/changes.js";
 import { MANAGING, signedOrSession } from "../request/access.js";
 import type { KeyCaller, SessionCaller } from "../request/callers.js";
 import { traderOf } from "../request/callers.js";
+import { idFrom } from "../request/command-ids.js";
 import { Refused } from "../request/errors.js";
 import { ACCOUNT } from "../request/metering.js";
 import { route } from "../request/route.js";
@@ -89,12 +91,12 @@ export function refusedKey(refusal: KeyRefusal | "TOO_MANY_SUBACCOUNTS"): Refuse
     case "TOO_MANY_KEYS":
       return new Refused(
         "INVALID_REQUEST",
-        "128 keys of this scope are live; revoke one before creating another",
+        `${MAX_LIVE_READ_KEYS} keys of this scope are live; revoke one before creating another`,
       );
     case "TOO_MANY_SUBACCOUNTS":
       return new Refused(
         "INVALID_REQUEST",
-        "the trader has 5 subaccounts, which is the maximum; use one of them",
+        `the trader has ${MAX_SUBACCOUNTS} subaccounts, which is the maximum; use one of them`,
       );
     default:
       return new Refused(refusal);

@@ -44,7 +44,7 @@ import {
   PlaceOrder,
 } from "./schemas/orders.js";
 import { orderOnWire, previewOnWire } from "./wire.js";
-import { MAX_BATCH } from "../../actors/limits.js";
+import { CLIENT_ID_MS, MAX_BATCH } from "../../actors/limits.js";
 
 export interface OrderParts {
   readonly db: Database;
@@ -83,6 +83,7 @@ function batchReply(placed: Placed): Reply<z.output<typeof BatchPlaced>> {
   }
 }
 
+const HOUR_MS = 60 * 60 * 1_000;
 const SETTLED = perRows("history", 4, 100);
 const ORDER = { outcomeId: IDS.outcomeId, price: "0.665", qty: 100, tif: "GTC" };
 const REPEATED =
@@ -99,8 +100,7 @@ export function orderRoutes(parts: OrderParts) {
     answer: OrderAccepted,
     docs: {
       summary: "Place an order",
-      description:
-        "Queues an order for its market: the money is reserved and the order is on its way to the book. Read the result from the stream or retrieve the order. A `clientId` is unique in the wallet for 24 hours.",
+      description: `Queues an order for its market: the money is reserved and the order is on its way to the book. Read the result from the stream or retrieve the order. A \`clientId\` is unique in the wallet for ${CLIENT_ID_MS / HOUR_MS} hours.`,
       refuses: ORDER_REFUSALS,
       also: { 200: REPEATED },
       exampleBody: ORDER,

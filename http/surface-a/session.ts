@@ -12,12 +12,13 @@ import { revokeToken } from "../../db/queries/accounts/revoked-tokens.js";
 import { createTrader, findTrader, findTraderByEmail } from "../../db/queries/accounts/traders.js";
 import type { Exchange } from "../../stream/log/ports.js";
 import type { TokenBucket, TokenBuckets } from "../../stream/services/token-buckets.js";
-import { retryAfter } from "../edge/headers.js";
 import type { Passwords } from "../auth/passwords.js";
 import type { WebTokens } from "../auth/web-tokens.js";
+import { retryAfter } from "../edge/headers.js";
 import type { Changes } from "../reference/changes.js";
 import { ANYBODY, WEB_SESSION } from "../request/access.js";
 import { Refused } from "../request/errors.js";
+import { MAX_CHECK_IN_DAYS } from "../request/limits.js";
 import { route } from "../request/route.js";
 import { retryAfterSeconds } from "../request/throttle.js";
 import { readWallet } from "../trading/ledger-client.js";
@@ -149,8 +150,7 @@ export function sessionRoutes({ db, exchange, passwords, tokens, changes, bucket
     answer: LocationAnswer,
     docs: {
       summary: "Check in a device",
-      description:
-        "Records where the device is: `{ region }` in ISO 3166-2, `{ failed: true }` when it could not locate itself, or `{}` when it knows no region. A placement needs a check-in of the last 3 days.",
+      description: `Records where the device is: \`{ region }\` in ISO 3166-2, \`{ failed: true }\` when it could not locate itself, or \`{}\` when it knows no region. A placement needs a check-in of the last ${MAX_CHECK_IN_DAYS} days.`,
       exampleBody: { region: "US-NY" },
     },
     run: async ({ caller, body, incoming }) => {

@@ -6,6 +6,7 @@ import { hasLiveKey, mintKey } from "../../db/queries/accounts/keys.js";
 import {
   findSubaccountByKey,
   listSubaccounts,
+  MAX_SUBACCOUNTS,
   openSubaccount,
   relabelSubaccount,
   type Subaccount as SubaccountRecord,
@@ -80,8 +81,7 @@ export function subaccountRoutes({ db, exchange, changes }: SubaccountParts) {
     answer: Subaccount,
     docs: {
       summary: "Open a subaccount",
-      description:
-        "Opens a wallet together with its trading key, so that no wallet is without a key. A trader has at most 5 subaccounts.",
+      description: `Opens a wallet together with its trading key, so that no wallet is without a key. A trader has at most ${MAX_SUBACCOUNTS} subaccounts.`,
       refuses: ["KEY_EXISTS"],
       exampleBody: { label: "main", publicKey: PUBLIC_KEY, algorithm: "Ed25519" },
     },

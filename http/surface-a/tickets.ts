@@ -61,8 +61,7 @@ export function ticketRoutes({ db, tickets }: TicketParts) {
     answer: Ticket,
     docs: {
       summary: "Create a ticket for the stream",
-      description:
-        "Returns a ticket for one upgrade at `GET /v3/ws?ticket=` within 30 s. A web session names the key to stream with; a trader with one subaccount may leave it out.",
+      description: `Returns a ticket for one upgrade at \`GET /v3/ws?ticket=\` within ${LIFE_MS / 1_000} s. A web session names the key to stream with; a trader with one subaccount may leave it out.`,
       refuses: ["KEY_NOT_FOUND", "NOT_A_SUBACCOUNT_KEY"],
       optionalBody: TicketBody,
       exampleBody: { keyId: IDS.keyId },

@@ -10,7 +10,7 @@ export type Subaccount = typeof subaccounts.$inferSelect;
 /** A subaccount with the key that names it on the wire: its oldest live key, or else its newest key. */
 export type NamedSubaccount = Subaccount & { readonly keyId: string };
 
-const MAX_SUBACCOUNTS = 5;
+export const MAX_SUBACCOUNTS = 5;
 
 class TooManySubaccounts extends Error {}
 

@@ -50,7 +50,7 @@ for (const { signatureBrand, servicePrefix } of BRANDS) {
         expect(tags, line).to.have.lengthOf(1);
         if (!/\/v3\/|\/admin\/|emm\//.test(line)) continue;
         expect(description, line).to.contain("Authentication: ");
-        expect(description, line).to.match(/Cost: (?:`\w+` \d|free)|Rate per client: \d/);
+        expect(description, line).to.match(/Cost: (?:\d+ tokens? of `\w+`|free)|Rate per client: \d/);
       }
       expect(new Set(operations.map(([, { operationId }]) => operationId))).to.have.lengthOf(
         operations.length,
