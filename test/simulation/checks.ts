@@ -1,4 +1,4 @@
-/** What must hold when everything has come to rest: invariants 1, 5, 6, 8 and 9 of `README.md`. */
+/** Checks of the final state: invariants 1, 5, 6, 8 and 9 of `test/simulation/README.md`. */
 
 import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
@@ -14,8 +14,8 @@ import type { Invocation } from "./clients.js";
 import type { Deployment } from "./deployment.js";
 import { isMarket, type Journal } from "./journal.js";
 
-/** Nothing that was due before `beforeMs` is still waiting for its time. */
-export function checkPunctual(journal: Journal, beforeMs: number): void {
+/** Checks that everything due before `beforeMs` has happened. */
+export function checkNothingOverdue(journal: Journal, beforeMs: number): void {
   for (const { marketId, held, resting } of journal.markets) {
     for (const { order, untilMs } of held.values())
       must(untilMs > beforeMs, `order ${order.orderId} is still held in ${marketId}`);
@@ -24,31 +24,31 @@ export function checkPunctual(journal: Journal, beforeMs: number): void {
   }
   for (const { wallets } of journal.ledgers) {
     for (const { wallet, deadman } of wallets.values())
-      must((deadman?.dueMs ?? Infinity) > beforeMs, `the dead-man switch of ${wallet} has not gone off`);
+      must((deadman?.dueMs ?? Infinity) > beforeMs, `the dead-man switch of ${wallet} has not fired`);
   }
 }
 
-/** Every market is settled and empty, no order is open, nothing is in flight. */
-export function checkRest(journal: Journal): void {
+/** Checks that every market is settled and empty, that no order is open, and that nothing is in flight. */
+export function checkFinalState(journal: Journal): void {
   for (const { marketId, status, books } of journal.markets) {
-    must(status === "SETTLED", `market ${marketId} is ${status} in the end`);
+    must(status === "SETTLED", `market ${marketId} is ${status} at the end`);
     for (const currency of CURRENCIES)
       must(books[currency].escrow === 0, `market ${marketId} keeps ${books[currency].escrow} ${currency}`);
   }
   for (const { wallets } of journal.ledgers) {
     for (const { wallet, orders, accounts, funds } of wallets.values()) {
-      must(orders.size === 0, `wallet ${wallet} has ${orders.size} open orders in the end`);
-      must(accounts.size === 0, `wallet ${wallet} holds something in the end`);
+      must(orders.size === 0, `wallet ${wallet} has ${orders.size} open orders at the end`);
+      must(accounts.size === 0, `wallet ${wallet} holds contracts at the end`);
       for (const currency of CURRENCIES)
-        must(funds[currency].reserved === 0, `wallet ${wallet} reserves ${currency} in the end`);
+        must(funds[currency].reserved === 0, `wallet ${wallet} reserves ${currency} at the end`);
     }
   }
   for (const currency of CURRENCIES)
-    must(journal.inFlight(currency) === 0, `${currency} is in flight in the end`);
-  must(journal.messagesUnderWay === 0, "messages between actors are under way in the end");
+    must(journal.inFlight(currency) === 0, `${currency} is in flight at the end`);
+  must(journal.messagesInFlight === 0, "messages between actors are in flight at the end");
 }
 
-/** The log gives back what the fold of the whole journal gives, and the projector has all of it. */
+/** Checks that recovery from the log gives the fold of the whole journal, and that the projector has every entry. */
 export async function checkRecovery(
   store: MemoryStore,
   journal: Journal,
@@ -61,19 +61,19 @@ export async function checkRecovery(
     const entries = journal.entries(actor);
     must(seq === entries.length, `${actor} is at ${seq}, and its journal at ${entries.length}`);
     const recovered = JSON.stringify(actorOf(actor).save(state));
-    must(recovered === journal.saved(actor), `${actor}: what is recovered is not the fold of the journal`);
+    must(recovered === journal.saved(actor), `${actor}: the recovered state is not the fold of the journal`);
     const rows = deployment.projected.get(actor) ?? [];
     must(
       rows.length === entries.length,
       `${actor}: the read model has ${rows.length} of ${entries.length} entries`,
     );
     for (const [i, entry] of entries.entries())
-      must(sameEntry(rows[i], entry), `${actor}: the read model has another entry ${entry.seq}`);
+      must(sameEntry(rows[i], entry), `${actor}: the read model has a different entry ${entry.seq}`);
   }
   await log.close();
 }
 
-/** Whether two entries were written by the same commit: no two apply the same messages at the same time. */
+/** Returns true for two entries of the same commit. No two commits apply the same messages at the same time. */
 function sameEntry(a: Entry | undefined, b: Entry): boolean {
   const [x, y] = [a?.batches.at(-1), b.batches.at(-1)];
   return (
@@ -81,7 +81,7 @@ function sameEntry(a: Entry | undefined, b: Entry): boolean {
   );
 }
 
-/** How often things are in the journals, by their ids. */
+/** Counts the effects in the journals by their ids. */
 class Effects {
   readonly #counts = new Map<string, number>();
 
@@ -91,9 +91,9 @@ class Effects {
     }
   }
 
-  must(id: string, times: number): void {
+  mustOccur(id: string, times: number): void {
     const count = this.#counts.get(id) ?? 0;
-    must(count === times, `${id} is in the log ${count} times, and should be ${times} times`);
+    must(count === times, `${id} is in the log ${count} times, but must be there ${times} times`);
   }
 
   get all(): ReadonlyMap<string, number> {
@@ -123,13 +123,13 @@ function idsOf(delta: MarketDelta | LedgerDelta): readonly string[] {
   }
 }
 
-/** What was answered is in the log exactly once, what was refused is not, and no id is there twice. */
+/** Checks that each acknowledged effect is in the log exactly once, each refused one is not, and no id is there twice. */
 export function checkAnswers(journal: Journal, invocations: readonly Invocation[]): void {
   const effects = new Effects(journal.deltas);
   for (const [id, count] of effects.all) must(count === 1, `${id} is in the log ${count} times`);
-  for (const [id] of effects.all) if (id.startsWith("fill ")) effects.must(`private ${id}`, 1);
+  for (const [id] of effects.all) if (id.startsWith("fill ")) effects.mustOccur(`private ${id}`, 1);
   for (const { actor, command, answer, answered, id } of invocations) {
-    must(answered, `command ${id} has no answer in the end`);
+    must(answered, `command ${id} has no answer at the end`);
     if (isMarket(actor)) continue;
     checkLedgerAnswer(effects, command as LedgerCommand, answer as LedgerReply);
   }
@@ -144,7 +144,7 @@ function checkLedgerAnswer(effects: Effects, command: LedgerCommand, answer: Led
       command.orders.forEach(({ orderId }, i) => {
         const result = answer.results[i];
         const accepted = result?.ok === true && !result.repeated && !refused;
-        effects.must(`order ${orderId}`, accepted ? 1 : 0);
+        effects.mustOccur(`order ${orderId}`, accepted ? 1 : 0);
       });
       return;
     }
@@ -152,26 +152,26 @@ function checkLedgerAnswer(effects: Effects, command: LedgerCommand, answer: Led
       const { replacement } = command;
       if (replacement === undefined) return;
       const replaced = answer.ok && answer.kind === "amended" && answer.orderId === replacement.orderId;
-      effects.must(`order ${replacement.orderId}`, replaced ? 1 : 0);
+      effects.mustOccur(`order ${replacement.orderId}`, replaced ? 1 : 0);
       return;
     }
     case "transact": {
       const first = answer.ok && answer.kind === "transaction" ? answer.transactionId : undefined;
-      if (first !== undefined) effects.must(`transaction ${first}`, 1);
-      if (first !== command.transactionId) effects.must(`transaction ${command.transactionId}`, 0);
+      if (first !== undefined) effects.mustOccur(`transaction ${first}`, 1);
+      if (first !== command.transactionId) effects.mustOccur(`transaction ${command.transactionId}`, 0);
       return;
     }
     case "transfer": {
       const first = answer.ok && answer.kind === "transfer" ? answer.transfer.transferId : undefined;
-      if (first !== undefined) effects.must(`transfer ${first}`, 1);
-      if (first !== command.transferId) effects.must(`transfer ${command.transferId}`, 0);
+      if (first !== undefined) effects.mustOccur(`transfer ${first}`, 1);
+      if (first !== command.transferId) effects.mustOccur(`transfer ${command.transferId}`, 0);
       return;
     }
     default:
   }
 }
 
-/** Says what is wrong, when it is. */
+/** Throws an error with the text `otherwise` when a condition does not hold. */
 export function must(holds: boolean, otherwise: string): asserts holds {
   if (!holds) throw new Error(otherwise);
 }

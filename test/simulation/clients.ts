@@ -1,4 +1,4 @@
-/** Whoever asks: keeps what was asked and answered, and asks again with the same id when the outcome is unknown. */
+/** Clients of the exchange. Record every command and answer, and retry with the same id when the outcome is unknown. */
 
 import type { ActorId } from "../../actors/actor.js";
 import { Unavailable } from "../../stream/log/ports.js";
@@ -6,15 +6,15 @@ import type { Gateway } from "./deployment.js";
 import type { Random } from "./machine/random.js";
 import type { Scheduler } from "./machine/scheduler.js";
 
-/** Long enough for every repeat of a simulation. */
-const REMEMBER_MS = 3_600_000;
-const PATIENCE_MS = 7_000;
+/** Retention of first answers, in ms: longer than every retry of a simulation. */
+const RETENTION_MS = 3_600_000;
+const CLIENT_TIMEOUT_MS = 7_000;
 
 export interface Invocation {
   readonly id: string;
   readonly actor: ActorId;
   readonly command: unknown;
-  /** The answer, once there is one; a refusal is an answer too. */
+  /** First answer to the command. A refusal is an answer too. */
   answer: unknown;
   answered: boolean;
 }
@@ -24,13 +24,13 @@ export class Clients {
   readonly #scheduler: Scheduler;
   readonly #random: Random;
   readonly #gateways: () => readonly Gateway[];
-  readonly #count: (what: string) => void;
+  readonly #count: (name: string) => void;
 
   constructor(
     scheduler: Scheduler,
     random: Random,
     gateways: () => readonly Gateway[],
-    count: (what: string) => void,
+    count: (name: string) => void,
   ) {
     this.#scheduler = scheduler;
     this.#random = random;
@@ -46,20 +46,20 @@ export class Clients {
     return new Promise((resolve) => this.#scheduler.after(ms, resolve));
   }
 
-  /** Asks, up to `tries` times; `undefined` when the outcome stays unknown. */
+  /** Sends a command up to `tries` times. Returns `undefined` when the outcome stays unknown. */
   async ask(actor: ActorId, command: unknown, tries = 3): Promise<unknown> {
     const id = this.#random.uuid();
     const invocation: Invocation = { id, actor, command, answer: undefined, answered: false };
     this.invocations.push(invocation);
-    return this.#insist(invocation, tries);
+    return this.#askUntilAnswered(invocation, tries);
   }
 
-  async #insist(invocation: Invocation, tries: number): Promise<unknown> {
+  async #askUntilAnswered(invocation: Invocation, tries: number): Promise<unknown> {
     for (let left = tries; left > 0; left -= 1) {
-      const answer = await this.#once(invocation);
+      const answer = await this.#tryOnce(invocation);
       if (answer !== undefined) {
-        this.#take(invocation, answer.value);
-        // Some ask again although they know: the answer must be the same.
+        this.#recordAnswer(invocation, answer.value);
+        // Some clients retry although they have the answer: the second answer must be the same.
         if (!this.#random.chance(0.1)) return answer.value;
       } else {
         this.#count("outcome unknown");
@@ -69,7 +69,7 @@ export class Clients {
     return invocation.answered ? invocation.answer : undefined;
   }
 
-  #take(invocation: Invocation, answer: unknown): void {
+  #recordAnswer(invocation: Invocation, answer: unknown): void {
     if (!invocation.answered) {
       invocation.answered = true;
       invocation.answer = answer;
@@ -81,19 +81,19 @@ export class Clients {
       this.#scheduler.fail(new Error(`command ${invocation.id} was answered ${first}, then ${again}`));
   }
 
-  /** One try at some gateway; `undefined` when there was no answer in time. */
-  #once({ actor, command, id }: Invocation): Promise<{ readonly value: unknown } | undefined> {
+  /** Sends a command once, to a random gateway. Returns `undefined` when no answer comes in time. */
+  #tryOnce({ actor, command, id }: Invocation): Promise<{ readonly value: unknown } | undefined> {
     const gateways = this.#gateways();
     if (gateways.length === 0) return this.sleep(100).then(() => undefined);
     const { exchange } = this.#random.pick(gateways);
     const timeoutMs = this.#random.pick([300, 2_000, 5_000]);
     return new Promise((resolve) => {
-      const cancel = this.#scheduler.after(PATIENCE_MS, () => resolve(undefined));
+      const cancel = this.#scheduler.after(CLIENT_TIMEOUT_MS, () => resolve(undefined));
       const done = (answer: { readonly value: unknown } | undefined): void => {
         cancel();
         resolve(answer);
       };
-      exchange.ask(actor, command, { id, rememberMs: REMEMBER_MS, timeoutMs }).then(
+      exchange.ask(actor, command, { id, rememberMs: RETENTION_MS, timeoutMs }).then(
         (value) => done({ value }),
         (error: unknown) => {
           if (!(error instanceof Unavailable)) this.#scheduler.fail(error);
@@ -103,10 +103,10 @@ export class Clients {
     });
   }
 
-  /** Asks everything again whose outcome is unknown, until it is not. */
+  /** Retries every command whose outcome is unknown until it has an answer. */
   async resolveUnknown(): Promise<void> {
     for (const invocation of this.invocations) {
-      while (!invocation.answered) await this.#insist(invocation, 3);
+      while (!invocation.answered) await this.#askUntilAnswered(invocation, 3);
     }
   }
 }

@@ -1,4 +1,4 @@
-/** The processes of an exchange: workers, gateways and a projector, and everything that can befall them. */
+/** Runs the processes of the simulated exchange (workers, gateways and a projector) and injects their faults. */
 
 import { type ActorId, partitionOf } from "../../actors/actor.js";
 import { LogExchange } from "../../stream/log/exchange.js";
@@ -27,7 +27,7 @@ export interface DeploymentPorts {
   readonly actorOf: ActorOf;
   readonly random: Random;
   readonly onFault: (kind: string) => void;
-  /** Something that must never happen has. */
+  /** Called when a process reports something that must never happen. */
   readonly onViolation: (error: Error) => void;
 }
 
@@ -39,9 +39,9 @@ export class Deployment {
   readonly #workers = new Set<RunningWorker>();
   readonly #gateways = new Set<Gateway>();
   #projector: Process | undefined;
-  /** What the projector has written: rows and cursors together, as one transaction does. */
+  /** Entries the projector has written. The last entry is also its cursor, as in one transaction. */
   readonly projected = new Map<ActorId, Entry[]>();
-  readonly #spoiled = new Set<ActorId>();
+  readonly #damaged = new Set<ActorId>();
   readonly #logger: Logger;
   #started = 0;
 
@@ -76,10 +76,10 @@ export class Deployment {
     const worker = new Worker({ ...options, partitions: this.#partitions });
     const running = { process, worker };
     this.#workers.add(running);
-    worker.start().catch(() => this.#bury(running));
+    worker.start().catch(() => this.#killWorker(running));
   }
 
-  #bury(running: RunningWorker): void {
+  #killWorker(running: RunningWorker): void {
     running.process.crash();
     this.#workers.delete(running);
   }
@@ -95,7 +95,7 @@ export class Deployment {
     );
   }
 
-  /** A projector goes on from what was written last. */
+  /** Starts a projector after the last entry that was projected. */
   startProjector(): void {
     const process = this.#process("projector");
     this.#projector = process;
@@ -114,10 +114,11 @@ export class Deployment {
         }
         for (const entry of entries) this.#project(entry);
         if (random.chance(0.1)) return;
-        const marks = entries.map(({ actor, seq }) => [actor, seq] as const);
-        tail.projected(marks).catch(() => undefined);
+        const projected = entries.map(({ actor, seq }) => [actor, seq] as const);
+        tail.projected(projected).catch(() => undefined);
       },
-      onGap: (actor, seq) => onViolation(new Error(`the projector misses what follows ${seq} of ${actor}`)),
+      onGap: (actor, seq) =>
+        onViolation(new Error(`the projector misses the entries of ${actor} after ${seq}`)),
     });
   }
 
@@ -132,8 +133,8 @@ export class Deployment {
       );
   }
 
-  /** One thing goes wrong. */
-  misfortune(): void {
+  /** Injects one random fault into a process. */
+  injectFault(): void {
     this.#ports.random.pick([
       () => this.#crashWorker(),
       () => this.#crashWorker(),
@@ -141,34 +142,34 @@ export class Deployment {
       () => this.#pauseWorker(),
       () => this.#stopWorker(),
       () => this.#addWorker(),
-      () => this.#gatewayFails(),
-      () => this.#projectorFails(),
-      () => this.#spoilSnapshot(),
+      () => this.#failGateway(),
+      () => this.#failProjector(),
+      () => this.#damageSnapshot(),
       () => this.#slowDown(),
     ])();
   }
 
-  #someWorker(): RunningWorker | undefined {
+  #pickWorker(): RunningWorker | undefined {
     return this.#workers.size === 0 ? undefined : this.#ports.random.pick([...this.#workers]);
   }
 
   #crashWorker(): void {
-    const worker = this.#someWorker();
+    const worker = this.#pickWorker();
     if (worker === undefined) return;
     this.#ports.onFault("worker crash");
-    this.#bury(worker);
-    this.#refillWithin(1_000);
+    this.#killWorker(worker);
+    this.#startMissingWorkersWithin(1_000);
   }
 
   #pauseWorker(): void {
     this.#ports.onFault("worker pause");
-    this.#someWorker()?.process.pause(this.#ports.random.between(50, 1_500));
+    this.#pickWorker()?.process.pause(this.#ports.random.between(50, 1_500));
   }
 
   #stopWorker(): void {
-    const worker = this.#someWorker();
+    const worker = this.#pickWorker();
     if (worker !== undefined) this.#stop(worker);
-    this.#refillWithin(500);
+    this.#startMissingWorkersWithin(500);
   }
 
   #addWorker(): void {
@@ -181,19 +182,19 @@ export class Deployment {
     machine.network.slowUntilMs = machine.scheduler.nowMs + 1_500;
   }
 
-  #refillWithin(ms: number): void {
+  #startMissingWorkersWithin(ms: number): void {
     const { machine, random } = this.#ports;
-    machine.scheduler.after(random.between(0, ms), () => this.#refill(2));
+    machine.scheduler.after(random.between(0, ms), () => this.#startMissingWorkers(2));
   }
 
-  #refill(least: number): void {
+  #startMissingWorkers(least: number): void {
     while (this.#workers.size < least) this.startWorker();
   }
 
-  /** Ends a worker as SIGTERM does; one that takes too long is killed. */
+  /** Ends a worker as SIGTERM does, and kills the worker if its hand-over takes too long. */
   #stop(running: RunningWorker): void {
     this.#ports.onFault("hand-over");
-    const cancel = this.#ports.machine.scheduler.after(3_000, () => this.#bury(running));
+    const cancel = this.#ports.machine.scheduler.after(3_000, () => this.#killWorker(running));
     this.#workers.delete(running);
     void running.worker.stop().then(() => {
       cancel();
@@ -201,7 +202,7 @@ export class Deployment {
     });
   }
 
-  #gatewayFails(): void {
+  #failGateway(): void {
     const { random, onFault } = this.#ports;
     if (this.#gateways.size === 0) return;
     const gateway = random.pick([...this.#gateways]);
@@ -216,7 +217,7 @@ export class Deployment {
     this.startGateway();
   }
 
-  #projectorFails(): void {
+  #failProjector(): void {
     const { machine, random, onFault } = this.#ports;
     onFault("projector crash");
     this.#projector?.crash();
@@ -228,11 +229,11 @@ export class Deployment {
     if (this.#projector === undefined) this.startProjector();
   }
 
-  /** A snapshot is damaged on the disk: its hash tells, and the one before it has to do. Only two are kept. */
-  #spoilSnapshot(): void {
+  /** Damages the latest snapshot of an actor. Its hash must reveal the damage, so that the previous one is used. */
+  #damageSnapshot(): void {
     const { random, machine, actors, onFault } = this.#ports;
     const actor = random.pick(actors);
-    if (this.#spoiled.has(actor)) return;
+    if (this.#damaged.has(actor)) return;
     const key = KEYS.snapshot(partitionOf(actor), actor, "latest");
     const body = machine.store.get(key, "body");
     if (
@@ -241,29 +242,29 @@ export class Deployment {
     )
       return;
     onFault("snapshot damaged");
-    this.#spoiled.add(actor);
+    this.#damaged.add(actor);
     machine.store.set(key, "body", `${body} `);
   }
 
-  /** The log loses power, and with it everybody a connection; sometimes all workers die too. */
+  /** Cuts the power of the log and every connection to it. Sometimes kills all workers too. */
   powerCut(): void {
     const { machine, random, onFault } = this.#ports;
     onFault("power cut");
     machine.network.powerCut();
     if (!random.chance(0.5)) return;
-    for (const worker of [...this.#workers]) this.#bury(worker);
-    this.#refillWithin(500);
+    for (const worker of [...this.#workers]) this.#killWorker(worker);
+    this.#startMissingWorkersWithin(500);
   }
 
-  /** Nobody fails any more: enough of everything runs. */
+  /** Ends the faults and starts every process that is missing. */
   heal(): void {
     this.#ports.machine.network.slowUntilMs = 0;
-    this.#refill(2);
+    this.#startMissingWorkers(2);
     this.#startMissingProjector();
     if (this.#gateways.size === 0) this.startGateway();
   }
 
-  /** Whether nothing waits: every mailbox empty, everything relayed, everything projected. */
+  /** True when every mailbox is empty and every entry is relayed and projected. */
   get isQuiet(): boolean {
     const { store } = this.#ports.machine;
     return this.#ports.actors.every((actor) => {
@@ -277,16 +278,16 @@ export class Deployment {
     });
   }
 
-  /** What waits, for a message. */
-  get waiting(): string {
+  /** Describes the work that is left, for an error message. */
+  get backlog(): string {
     const { store } = this.#ports.machine;
     return this.#ports.actors
       .map((actor) => {
         const partition = partitionOf(actor);
         const head = KEYS.head(partition, actor);
         const mailbox = store.stream(KEYS.mailbox(partition, actor)).entries.length;
-        const seen = this.projected.get(actor)?.length ?? 0;
-        return `${actor}: ${mailbox} waiting, at ${store.get(head, "seq") ?? 0}, relayed ${store.get(head, "relayed") ?? 0}, projected ${seen}`;
+        const projected = this.projected.get(actor)?.length ?? 0;
+        return `${actor}: ${mailbox} messages waiting, at ${store.get(head, "seq") ?? 0}, relayed ${store.get(head, "relayed") ?? 0}, projected ${projected}`;
       })
       .join("; ");
   }

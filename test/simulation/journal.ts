@@ -1,6 +1,6 @@
 /**
- * Sees every commit as it reaches the log, folds it, and checks at once what must hold of the exchange: invariants 1
- * to 4 and 7 of `README.md`. It keeps all entries, also those that the log has trimmed.
+ * Folds every commit as it reaches the log, and checks invariants 1 to 4 and 7 of `test/simulation/README.md` at once.
+ * The journal keeps all entries, including the entries that the log has trimmed.
  */
 
 import { type ActorId, partitionOf } from "../../actors/actor.js";
@@ -20,16 +20,16 @@ export const KEYS = new Keys("");
 
 type AnyEntry = Entry<MarketDelta | LedgerDelta>;
 
-interface Kept {
+interface ActorJournal {
   readonly actor: ActorId;
   readonly entries: AnyEntry[];
   state: MarketState | LedgerState;
-  /** The last message applied of each sender. */
+  /** Last message applied from each sender. */
   readonly sources: Map<string, number>;
 }
 
-/** Messages that follow from a committed entry and are not applied yet, with the money in them. */
-interface UnderWay {
+/** Messages of one committed entry that their receiver has not applied, with the money in them. */
+interface MessagesInFlight {
   readonly seq: number;
   readonly money: Readonly<Record<Currency, number>>;
 }
@@ -37,15 +37,15 @@ interface UnderWay {
 export class Journal {
   readonly #store: MemoryStore;
   readonly #actors: Actors;
-  readonly #kept = new Map<ActorId, Kept>();
+  readonly #journals = new Map<ActorId, ActorJournal>();
   readonly #actorOfKey = new Map<string, ActorId>();
-  /** By sender and receiver. */
-  readonly #underWay = new Map<string, UnderWay[]>();
+  /** Messages in flight by sender and receiver, such as `"market:1 ledger:2"`. */
+  readonly #messagesInFlight = new Map<string, MessagesInFlight[]>();
   #seqs = new Seqs();
-  /** Whose entries have been written, in order, and are not taken over yet. */
+  /** Actors of the written entries that the journal has not read, in order. */
   #unread: ActorId[] = [];
-  readonly #mayOwe = new Set<string>();
-  /** Called with each delta that is new. */
+  readonly #mayBeNegative = new Set<string>();
+  /** Called with each new delta. */
   readonly #onDelta: (delta: MarketDelta | LedgerDelta) => void;
 
   constructor(
@@ -59,7 +59,7 @@ export class Journal {
     this.#onDelta = onDelta;
     for (const actor of ids) {
       this.#actorOfKey.set(KEYS.deltas(partitionOf(actor), actor), actor);
-      this.#kept.set(actor, this.#blank(actor));
+      this.#journals.set(actor, this.#newJournal(actor));
     }
     store.onGrowth((key) => {
       const actor = this.#actorOfKey.get(key);
@@ -67,13 +67,13 @@ export class Journal {
     });
   }
 
-  #blank(actor: ActorId): Kept {
+  #newJournal(actor: ActorId): ActorJournal {
     const state = isMarket(actor) ? this.#actors.market.create(actor) : this.#actors.ledger.create(actor);
     return { actor, entries: [], state, sources: new Map() };
   }
 
   get actors(): readonly ActorId[] {
-    return [...this.#kept.keys()];
+    return [...this.#journals.keys()];
   }
 
   entries(actor: ActorId): readonly AnyEntry[] {
@@ -81,7 +81,7 @@ export class Journal {
   }
 
   get deltas(): readonly (MarketDelta | LedgerDelta)[] {
-    return [...this.#kept.values()].flatMap(({ entries }) =>
+    return [...this.#journals.values()].flatMap(({ entries }) =>
       entries.flatMap(({ batches }) => batches.flatMap(({ deltas }) => deltas)),
     );
   }
@@ -91,18 +91,18 @@ export class Journal {
   }
 
   get markets(): readonly MarketState[] {
-    return [...this.#kept.values()].flatMap(({ actor, state }) =>
+    return [...this.#journals.values()].flatMap(({ actor, state }) =>
       isMarket(actor) ? [state as MarketState] : [],
     );
   }
 
   get ledgers(): readonly LedgerState[] {
-    return [...this.#kept.values()].flatMap(({ actor, state }) =>
+    return [...this.#journals.values()].flatMap(({ actor, state }) =>
       isMarket(actor) ? [] : [state as LedgerState],
     );
   }
 
-  /** What an actor's state is by the fold, as JSON. */
+  /** Returns the folded state of an actor as JSON. */
   saved(actor: ActorId): string {
     const { state } = this.#of(actor);
     return JSON.stringify(
@@ -112,85 +112,86 @@ export class Journal {
     );
   }
 
-  #of(actor: ActorId): Kept {
-    const kept = this.#kept.get(actor);
-    if (kept === undefined) throw new Error(`nobody expected ${actor}`);
-    return kept;
+  #of(actor: ActorId): ActorJournal {
+    const journal = this.#journals.get(actor);
+    if (journal === undefined) throw new Error(`the simulation has no actor ${actor}`);
+    return journal;
   }
 
-  /** Takes over what an operation has written. */
-  read(): void {
+  /** Reads, folds and checks the entries that the last operation has written. */
+  readNewEntries(): void {
     if (this.#unread.length === 0) return;
     const unread = this.#unread;
     this.#unread = [];
     for (const actor of unread) {
-      const kept = this.#of(actor);
-      const after = kept.entries.length;
-      for (const { id, body } of this.#store.after(KEYS.deltas(partitionOf(actor), actor), after, 1)) {
+      const journal = this.#of(actor);
+      const readSeq = journal.entries.length;
+      for (const { id, body } of this.#store.after(KEYS.deltas(partitionOf(actor), actor), readSeq, 1)) {
         const entry = parseEntry(actor, { seq: id, body }) as AnyEntry;
-        this.#take(kept, entry);
+        this.#append(journal, entry);
         for (const { deltas } of entry.batches) for (const delta of deltas) this.#onDelta(delta);
-        this.#check(kept);
+        this.#check(journal);
       }
     }
     for (const currency of CURRENCIES)
       checkMoney(this.markets, this.ledgers, currency, this.inFlight(currency));
   }
 
-  /** The log has lost what was not on its disk: so does the journal. */
-  cut(): void {
-    const entries = [...this.#kept.values()].flatMap((kept) => {
-      const { last } = this.#store.stream(KEYS.deltas(partitionOf(kept.actor), kept.actor));
-      return kept.entries.filter(({ seq }) => seq <= last);
+  /** Drops the entries that a power cut has removed from the log, and folds the others again. */
+  losePower(): void {
+    const entries = [...this.#journals.values()].flatMap((journal) => {
+      const { last } = this.#store.stream(KEYS.deltas(partitionOf(journal.actor), journal.actor));
+      return journal.entries.filter(({ seq }) => seq <= last);
     });
-    this.#underWay.clear();
+    this.#messagesInFlight.clear();
     this.#unread = [];
     this.#seqs = new Seqs();
-    for (const actor of [...this.#kept.keys()]) this.#kept.set(actor, this.#blank(actor));
-    for (const entry of entries) this.#take(this.#of(entry.actor), entry, true);
-    for (const [pair, waiting] of this.#underWay) {
+    for (const actor of [...this.#journals.keys()]) this.#journals.set(actor, this.#newJournal(actor));
+    for (const entry of entries) this.#append(this.#of(entry.actor), entry, true);
+    for (const [pair, waiting] of this.#messagesInFlight) {
       const [from = "", to = ""] = pair.split(" ");
       const applied = this.#of(to as ActorId).sources.get(from) ?? 0;
-      this.#underWay.set(
+      this.#messagesInFlight.set(
         pair,
         waiting.filter(({ seq }) => seq > applied),
       );
     }
-    for (const kept of this.#kept.values()) this.#check(kept);
+    for (const journal of this.#journals.values()) this.#check(journal);
   }
 
-  #take(kept: Kept, entry: AnyEntry, again = false): void {
-    const { actor, entries, sources } = kept;
+  #append(journal: ActorJournal, entry: AnyEntry, replaying = false): void {
+    const { actor, entries, sources } = journal;
     if (entry.seq !== entries.length + 1)
       throw new Error(`${actor}: entry ${entry.seq} after ${entries.length}`);
     entries.push(entry);
-    for (const [source, seq] of Object.entries(entry.sources)) this.#applied(kept, source, seq, again);
+    for (const [source, seq] of Object.entries(entry.sources))
+      this.#checkApplied(journal, source, seq, replaying);
     for (const batch of entry.batches) {
       this.#seqs.check(actor, batch);
-      for (const delta of batch.deltas) this.#evolve(kept, delta, batch.ts);
+      for (const delta of batch.deltas) this.#evolve(journal, delta, batch.ts);
     }
     for (const [source, seq] of Object.entries(entry.sources)) sources.set(source, seq);
-    this.#sent(entry);
+    this.#recordSent(entry);
   }
 
-  #evolve({ actor, state }: Kept, delta: MarketDelta | LedgerDelta, ts: number): void {
-    if (delta.type === "reversal") this.#mayOwe.add(delta.wallet);
+  #evolve({ actor, state }: ActorJournal, delta: MarketDelta | LedgerDelta, ts: number): void {
+    if (delta.type === "reversal") this.#mayBeNegative.add(delta.wallet);
     if (isMarket(actor)) this.#actors.market.evolve(state as MarketState, delta as MarketDelta, ts);
     else this.#actors.ledger.evolve(state as LedgerState, delta as LedgerDelta, ts);
   }
 
-  /** A message is applied: it must have been sent, and not applied before. */
-  #applied({ actor, sources }: Kept, source: string, seq: number, again: boolean): void {
+  /** Checks that an applied message was sent, and was not applied before. */
+  #checkApplied({ actor, sources }: ActorJournal, source: string, seq: number, replaying: boolean): void {
     const last = sources.get(source) ?? 0;
     if (seq <= last) throw new Error(`${actor}: message ${seq} of ${source} after ${last}`);
-    const waiting = this.#underWay.get(`${source} ${actor}`);
-    if (again) return;
+    const waiting = this.#messagesInFlight.get(`${source} ${actor}`);
+    if (replaying) return;
     if (waiting?.some((message) => message.seq === seq) !== true)
       throw new Error(`${actor}: message ${seq} of ${source} was never sent`);
     while ((waiting[0]?.seq ?? Infinity) <= seq) waiting.shift();
   }
 
-  #sent(entry: AnyEntry): void {
+  #recordSent(entry: AnyEntry): void {
     const { actor, seq, batches } = entry;
     const byActor = new Map<ActorId, { CASH: number; COIN: number }>();
     for (const batch of batches) {
@@ -206,27 +207,28 @@ export class Journal {
     }
     for (const [to, money] of byActor) {
       const pair = `${actor} ${to}`;
-      const waiting = this.#underWay.get(pair);
-      if (waiting === undefined) this.#underWay.set(pair, [{ seq, money }]);
+      const waiting = this.#messagesInFlight.get(pair);
+      if (waiting === undefined) this.#messagesInFlight.set(pair, [{ seq, money }]);
       else waiting.push({ seq, money });
     }
   }
 
-  #check({ actor, state }: Kept): void {
+  #check({ actor, state }: ActorJournal): void {
     if (isMarket(actor)) checkMarket(state as MarketState);
-    else checkLedger(state as LedgerState, this.#mayOwe);
+    else checkLedger(state as LedgerState, this.#mayBeNegative);
   }
 
-  /** Money that markets have sent and ledgers have not received. */
+  /** Returns the money that markets have sent and ledgers have not received. */
   inFlight(currency: Currency): number {
     let sum = 0;
-    for (const waiting of this.#underWay.values()) for (const { money } of waiting) sum += money[currency];
+    for (const waiting of this.#messagesInFlight.values())
+      for (const { money } of waiting) sum += money[currency];
     return sum;
   }
 
-  /** Messages between actors that are not applied. */
-  get messagesUnderWay(): number {
-    return [...this.#underWay.values()].reduce((sum, waiting) => sum + waiting.length, 0);
+  /** Returns the number of messages between actors that are not applied. */
+  get messagesInFlight(): number {
+    return [...this.#messagesInFlight.values()].reduce((sum, waiting) => sum + waiting.length, 0);
   }
 }
 

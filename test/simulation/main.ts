@@ -1,10 +1,10 @@
-/** `npm run simulate`: runs seeds of the simulation, one seed again with a trace, or the planted bugs. */
+/** Command `npm run simulate`. Runs seeds of the simulation, one seed with a trace, or the planted bugs. */
 
 import { fileURLToPath } from "node:url";
 import { config } from "chai";
 import { readCommandLine, UsageError, type CommandLine } from "../../scripts/command-line.mjs";
 import { inParallel, POOLED } from "./pool.js";
-import { carryOut, MUTANT_NAMES, type Report, type Task } from "./tasks.js";
+import { runTask, MUTANT_NAMES, type Report, type Task } from "./tasks.js";
 
 const MAIN = fileURLToPath(import.meta.url);
 const PROGRESS_MS = 1_000;
@@ -13,8 +13,8 @@ const SIMULATE = {
   name: "simulate",
   call: "npm run simulate --",
   summary:
-    "Simulates the exchange under faults: many seeds, one seed again, or the planted bugs, each of which must be " +
-    "caught. Ends with 1 when an invariant breaks or a planted bug is not caught.",
+    "Simulates the exchange under faults. Runs many seeds, one seed, or the planted bugs, each of which must be " +
+    "caught. Exits with 1 when an invariant breaks or a planted bug is not caught.",
   options: {
     seeds: { value: "N", default: "100", description: "Number of seeds to run." },
     from: { value: "S", default: "1", description: "First of these seeds." },
@@ -30,18 +30,18 @@ function numberOf(text: string, name: string): number {
   return number;
 }
 
-/** One process of the pool: a task comes, its report goes. */
+/** Runs as one process of the pool: receives a task, sends its report. */
 function serve(): void {
-  // They catch misspelled assertions, which the types do as well, for a quarter of the time.
+  // The proxies take a quarter of the time, and the types catch misspelled assertions as well.
   config.useProxy = false;
   process.on("message", (task: Task) => {
-    void carryOut(task).then((report) => process.send?.(report));
+    void runTask(task).then((report) => process.send?.(report));
   });
 }
 
 async function runOne(seed: number, isTraced: boolean): Promise<boolean> {
   const trace = isTraced ? (line: string): void => console.log(line) : undefined;
-  const report = await carryOut({ kind: "seed", seed }, trace);
+  const report = await runTask({ kind: "seed", seed }, trace);
   if (report.kind !== "seed") return false;
   console.log(`seed ${seed}: ${report.events} events, trace ${report.hash}`);
   printReached(report.reached);
@@ -56,29 +56,29 @@ async function runSeeds(from: number, count: number): Promise<boolean> {
   const began = Date.now();
   let events = 0;
   let done = 0;
-  const say = (): void => {
+  const printProgress = (): void => {
     const seconds = ((Date.now() - began) / 1_000).toFixed(0);
     console.log(`${done} of ${count} seeds, ${failed.length} failed, ${events} events, ${seconds} s`);
   };
-  const progress = setInterval(say, PROGRESS_MS * 5);
+  const progress = setInterval(printProgress, PROGRESS_MS * 5);
   await inParallel(MAIN, tasks, (report) => {
     if (report.kind !== "seed") return;
     done += 1;
     events += report.events;
-    for (const [what, times] of report.reached) reached.set(what, (reached.get(what) ?? 0) + times);
+    for (const [name, times] of report.reached) reached.set(name, (reached.get(name) ?? 0) + times);
     if (report.failure === undefined) return;
     failed.push(report.seed);
     console.log(`seed ${report.seed} FAILED ${report.failure}`);
-    console.log(`  again with: npm run simulate -- --seed ${report.seed} --trace`);
+    console.log(`repeat with: npm run simulate -- --seed ${report.seed} --trace`);
   }).finally(() => clearInterval(progress));
   console.log("reached:");
   printReached([...reached]);
-  say();
+  printProgress();
   return failed.length === 0;
 }
 
 function printReached(reached: Extract<Report, { kind: "seed" }>["reached"]): void {
-  const lines = reached.map(([what, times]) => `${String(times).padStart(9)} ${what}`).sort(byName);
+  const lines = reached.map(([name, times]) => `${String(times).padStart(9)} ${name}`).sort(byName);
   const rows = Math.ceil(lines.length / 2);
   for (let row = 0; row < rows; row += 1)
     console.log(`${(lines[row] ?? "").padEnd(58)} ${lines[row + rows] ?? ""}`);
@@ -123,8 +123,8 @@ if (process.argv.includes(POOLED)) serve();
 else {
   const run = readCommandLine(SIMULATE, runOf);
   run().then(
-    (isWell) => {
-      process.exitCode = isWell ? 0 : 1;
+    (passed) => {
+      process.exitCode = passed ? 0 : 1;
     },
     (error: unknown) => {
       console.error(error instanceof Error ? error.message : error);

@@ -1,6 +1,6 @@
 /**
- * Bugs planted in the runtime, from outside: by a store that lies, by a connection that tampers, or by a method that
- * is replaced for the time of one simulation. Each must be caught within some seeds.
+ * Bugs planted in the runtime from outside: by a store that returns or writes wrong values, by a connection that changes
+ * commits, or by a method that is replaced during one simulation. Each must be caught within some seeds.
  */
 
 import { HandOverGuard } from "../../stream/runtime/hand-over-guard.js";
@@ -11,18 +11,18 @@ import { MemoryStore } from "../support/log/memory-store.js";
 import { Relay } from "../../stream/runtime/relay.js";
 import { KEYS } from "./journal.js";
 import type { Call } from "./machine/network.js";
-import type { Sabotage } from "./simulation.js";
+import type { Mutation } from "./simulation.js";
 
 export interface Mutant {
   readonly name: string;
-  readonly sabotage: Sabotage;
+  readonly mutation: Mutation;
 }
 
 type Current = () => Call | undefined;
 
-/** A store whose answer to one question is wrong, for some operations. */
-function lying(answer: (call: Call, key: string, field: string) => string | undefined): Sabotage {
-  class LyingStore extends MemoryStore {
+/** Makes the store return a wrong value for one field during some operations. */
+function wrongRead(answer: (call: Call, key: string, field: string) => string | undefined): Mutation {
+  class WrongReadStore extends MemoryStore {
     readonly #current: Current;
 
     constructor(current: Current) {
@@ -35,14 +35,14 @@ function lying(answer: (call: Call, key: string, field: string) => string | unde
       return (call === undefined ? undefined : answer(call, key, field)) ?? super.get(key, field);
     }
   }
-  return { store: (current) => new LyingStore(current) };
+  return { store: (current) => new WrongReadStore(current) };
 }
 
 function epochOf(store: MemoryStore, key: string): string | undefined {
   return MemoryStore.prototype.get.call(store, key, "epoch");
 }
 
-/** Writes an entry whatever the seq is, at the end. */
+/** Appends an entry without checking its seq. */
 class UncheckedStore extends MemoryStore {
   readonly #current: Current;
 
@@ -62,7 +62,7 @@ class UncheckedStore extends MemoryStore {
   }
 }
 
-/** Never raises an epoch after the first. */
+/** Ignores every change of an epoch after the first. */
 class OneEpochStore extends MemoryStore {
   override set(key: string, field: string, value: string | undefined): void {
     if (field === "epoch" && epochOf(this, key) !== undefined) return;
@@ -70,8 +70,8 @@ class OneEpochStore extends MemoryStore {
   }
 }
 
-/** Holds every entry for relayed as soon as it is written. */
-class HastyStore extends MemoryStore {
+/** Marks every entry as relayed as soon as it is written. */
+class EarlyRelayedStore extends MemoryStore {
   readonly #current: Current;
 
   constructor(current: Current) {
@@ -85,28 +85,30 @@ class HastyStore extends MemoryStore {
   }
 }
 
-function changing(change: (change: Change) => Change): Sabotage {
+function changingCommits(change: (change: Change) => Change): Mutation {
   return {
-    tamper: (commit: Commit) => ({ ...commit, changes: commit.changes.map(change) }),
+    changeCommit: (commit: Commit) => ({ ...commit, changes: commit.changes.map(change) }),
   };
 }
 
-/** Replaces methods of a class for the time of a simulation. */
-function replacing<Class extends object>(prototype: Class, methods: Partial<Class>): Sabotage {
+/** Replaces methods of a class during a simulation. */
+function replacingMethods<Class extends object>(prototype: Class, methods: Partial<Class>): Mutation {
   return {
     patch: () => {
       const names = Object.keys(methods);
-      const plain = names.map((name) => [name, Object.getOwnPropertyDescriptor(prototype, name)] as const);
+      const originals = names.map(
+        (name) => [name, Object.getOwnPropertyDescriptor(prototype, name)] as const,
+      );
       Object.assign(prototype, methods);
       return () => {
-        for (const [name, descriptor] of plain)
+        for (const [name, descriptor] of originals)
           if (descriptor !== undefined) Object.defineProperty(prototype, name, descriptor);
       };
     },
   };
 }
 
-/** The whole of an append, so that a replaced one can still call it. */
+/** Original methods, for the replacements that call them. */
 const append = Object.getOwnPropertyDescriptor(MemoryLog.prototype, "append")?.value as MemoryLog["append"];
 const save = Object.getOwnPropertyDescriptor(Inbox.prototype, "save")?.value as Inbox["save"];
 
@@ -114,119 +116,119 @@ const isHead = (key: string): boolean => key.includes(":head:");
 
 export const RUNTIME_MUTANTS: readonly Mutant[] = [
   {
-    name: "the fence removed",
-    sabotage: lying(({ commit }, key, field) => {
+    name: "a commit is not fenced by its epoch",
+    mutation: wrongRead(({ commit }, key, field) => {
       const ownership = commit?.ownerships.find(({ partition }) => key === KEYS.lease(partition));
       return ownership !== undefined && field === "epoch" ? String(ownership.epoch) : undefined;
     }),
   },
   {
-    name: "the dedupe by (source, seq) removed",
-    sabotage: replacing(Inbox.prototype, { hasApplied: () => false }),
+    name: "a message is not deduplicated by source and seq",
+    mutation: replacingMethods(Inbox.prototype, { hasApplied: () => false }),
   },
   {
-    name: "the sequence check removed",
-    sabotage: { store: (current) => new UncheckedStore(current) },
+    name: "an entry is appended without a check of its seq",
+    mutation: { store: (current) => new UncheckedStore(current) },
   },
   {
-    name: "the dedupe by command id removed",
-    sabotage: replacing(Inbox.prototype, { answerTo: () => undefined }),
+    name: "a command is not deduplicated by its id",
+    mutation: replacingMethods(Inbox.prototype, { answerTo: () => undefined }),
   },
-  { name: "a tenure without an epoch of its own", sabotage: { store: () => new OneEpochStore() } },
+  { name: "a new owner does not raise the epoch", mutation: { store: () => new OneEpochStore() } },
   {
-    name: "the relay cursor advanced before sending",
-    sabotage: { store: (current) => new HastyStore(current) },
+    name: "the relay cursor advances before messages are sent",
+    mutation: { store: (current) => new EarlyRelayedStore(current) },
   },
   {
-    name: "what the last owner left is not relayed",
-    sabotage: lying(({ operation }, key, field) =>
+    name: "the entries of the previous owner are not relayed",
+    mutation: wrongRead(({ operation }, key, field) =>
       operation === "scan" && isHead(key) && field === "relayed" ? "1000000" : undefined,
     ),
   },
   {
-    name: "a snapshot without the inbox",
-    sabotage: replacing(Inbox.prototype, { save: () => ({ sources: {}, answers: [] }) }),
+    name: "a snapshot lacks the inbox",
+    mutation: replacingMethods(Inbox.prototype, { save: () => ({ sources: {}, answers: [] }) }),
   },
   {
-    name: "a snapshot without the answers",
-    sabotage: replacing(Inbox.prototype, {
+    name: "a snapshot lacks the answers",
+    mutation: replacingMethods(Inbox.prototype, {
       save(this: Inbox, nowMs: number) {
         return { ...save.call(this, nowMs), answers: [] };
       },
     }),
   },
   {
-    name: "the inbox not folded from entries",
-    sabotage: replacing(Inbox.prototype, { fold: () => undefined }),
+    name: "the inbox is not folded from the entries",
+    mutation: replacingMethods(Inbox.prototype, { fold: () => undefined }),
   },
   {
-    name: "the cursor of applied messages not advanced",
-    sabotage: changing((change) => ({ ...change, cursor: cursorAt(0) })),
+    name: "the cursor of applied messages does not advance",
+    mutation: changingCommits((change) => ({ ...change, cursor: cursorAt(0) })),
   },
   {
-    name: "the cursor of applied messages one too far",
-    sabotage: changing((change) => ({ ...change, cursor: cursorAt(positionOf(change.cursor) + 1) })),
+    name: "the cursor of applied messages is one too far",
+    mutation: changingCommits((change) => ({ ...change, cursor: cursorAt(positionOf(change.cursor) + 1) })),
   },
   {
-    name: "the deadline not written with the commit",
-    sabotage: changing(({ deadlineMs: _deadlineMs, ...change }) => change),
+    name: "a commit does not write the deadline",
+    mutation: changingCommits(({ deadlineMs: _deadlineMs, ...change }) => change),
   },
   {
-    name: "a trim that forgets the projector",
-    sabotage: lying(({ operation }, key, field) =>
+    name: "a trim removes entries that are not projected",
+    mutation: wrongRead(({ operation }, key, field) =>
       operation === "trim" && isHead(key) && field === "projected" ? "1000000" : undefined,
     ),
   },
   {
-    name: "a trim that forgets the relay",
-    sabotage: lying(({ operation }, key, field) =>
+    name: "a trim removes entries that are not relayed",
+    mutation: wrongRead(({ operation }, key, field) =>
       operation === "trim" && isHead(key) && field === "relayed" ? "1000000" : undefined,
     ),
   },
   {
-    name: "a trim that forgets the snapshot before the latest",
-    sabotage: lying(({ operation }, key, field) =>
+    name: "a trim removes entries that the previous snapshot needs",
+    mutation: wrongRead(({ operation }, key, field) =>
       operation === "trim" && isHead(key) && field === "previous" ? "1000000" : undefined,
     ),
   },
-  { name: "answers before the disk has it", sabotage: { answersEarly: true } },
+  { name: "the log answers before its writes are on the disk", mutation: { answersEarly: true } },
   {
-    name: "answers before the commit is through",
-    sabotage: {
-      believe: (outcome) => {
+    name: "a commit is acknowledged before its outcome is known",
+    mutation: {
+      changeOutcome: (outcome) => {
         outcome.catch(() => undefined);
         return Promise.resolve({ kind: "ok" });
       },
     },
   },
   {
-    name: "messages to one partition in the wrong order",
-    sabotage: replacing(MemoryLog.prototype, {
+    name: "messages to one partition are sent in reverse order",
+    mutation: replacingMethods(MemoryLog.prototype, {
       append(this: MemoryLog, partition, deliveries, capacity) {
         return append.call(this, partition, deliveries.toReversed(), capacity);
       },
     }),
   },
   {
-    name: "a hand-over past what the last owner left in the mailbox",
-    sabotage: replacing(HandOverGuard.prototype, { reset: () => undefined }),
+    name: "a hand-over ignores the messages that the previous owner left in the mailbox",
+    mutation: replacingMethods(HandOverGuard.prototype, { reset: () => undefined }),
   },
   {
-    name: "a hand-over past whatever is in the mailbox",
-    sabotage: replacing(HandOverGuard.prototype, { allows: () => true }),
+    name: "a hand-over ignores all messages in the mailbox",
+    mutation: replacingMethods(HandOverGuard.prototype, { allows: () => true }),
   },
   {
-    name: "a mailbox read before what was relayed is in it",
-    sabotage: replacing(Relay.prototype, { isWaiting: () => false }),
+    name: "a mailbox is read before the relayed messages are in it",
+    mutation: replacingMethods(Relay.prototype, { isWaiting: () => false }),
   },
   {
-    name: "what was handed over held for all there was to relay",
-    sabotage: replacing(Relay.prototype, { isRelayed: () => true }),
+    name: "a hand-over counts as the end of the relay",
+    mutation: replacingMethods(Relay.prototype, { isRelayed: () => true }),
   },
   {
-    name: "a commit of a part of its partitions",
-    sabotage: {
-      tamper: ({ ownerships, changes, ...rest }) => ({
+    name: "a commit writes to only one of its partitions",
+    mutation: {
+      changeCommit: ({ ownerships, changes, ...rest }) => ({
         ...rest,
         ownerships,
         changes: changes.filter(({ partition }) => partition === ownerships[0]?.partition),
@@ -234,8 +236,8 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: "a lost relay taken for a success",
-    sabotage: replacing(MemoryLog.prototype, {
+    name: "a failed relay counts as a success",
+    mutation: replacingMethods(MemoryLog.prototype, {
       append(this: MemoryLog, partition, deliveries, capacity) {
         const sent = append.call(this, partition, deliveries, capacity);
         return capacity === undefined ? sent.catch(() => deliveries.map(() => true)) : sent;

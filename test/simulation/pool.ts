@@ -1,13 +1,13 @@
-/** Carries out tasks in as many processes as there are cores; each takes the next when it is done with one. */
+/** Runs tasks in as many processes as there are cores. Each process takes the next task when one is done. */
 
 import { type ChildProcess, fork } from "node:child_process";
 import { availableParallelism } from "node:os";
 import type { Report, Task } from "./tasks.js";
 
-/** The argument by which `main.ts` knows that it is one of the pool. */
+/** Argument that makes `main.ts` run as a process of the pool. */
 export const POOLED = "--pooled";
 
-/** Resolves when all are done. A process that dies ends everything with an error. */
+/** Runs all tasks. Rejects when a process dies. */
 export async function inParallel(
   main: string,
   tasks: readonly Task[],
@@ -17,13 +17,13 @@ export async function inParallel(
   const processes = Math.min(availableParallelism(), tasks.length);
   const children = Array.from({ length: processes }, () => fork(main, [POOLED]));
   try {
-    await Promise.all(children.map((child) => work(child, waiting, onReport)));
+    await Promise.all(children.map((child) => runTasks(child, waiting, onReport)));
   } finally {
     for (const child of children) child.kill();
   }
 }
 
-function work(child: ChildProcess, waiting: Task[], onReport: (report: Report) => void): Promise<void> {
+function runTasks(child: ChildProcess, waiting: Task[], onReport: (report: Report) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     let task: Task | undefined;
     const next = (): void => {
@@ -38,7 +38,11 @@ function work(child: ChildProcess, waiting: Task[], onReport: (report: Report) =
     child.on("error", reject);
     child.on("exit", (code, signal) => {
       if (task === undefined) return;
-      reject(new Error(`a process ended by ${signal ?? `code ${String(code)}`} at ${JSON.stringify(task)}`));
+      reject(
+        new Error(
+          `a process ended with ${signal ?? `code ${String(code)}`} while it ran ${JSON.stringify(task)}`,
+        ),
+      );
     });
     next();
   });

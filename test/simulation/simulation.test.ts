@@ -1,7 +1,7 @@
 import path from "node:path";
 import { expect } from "chai";
 import { inParallel } from "./pool.js";
-import { carryOut, MUTANT_NAMES, type Report, type Task } from "./tasks.js";
+import { runTask, MUTANT_NAMES, type Report, type Task } from "./tasks.js";
 
 const MAIN = path.join(import.meta.dirname, "main.ts");
 const SEEDS = 2_000;
@@ -22,19 +22,19 @@ async function reports<Kind extends Report["kind"]>(kind: Kind, tasks: readonly 
 }
 
 async function traceOf(seed: number): Promise<string> {
-  const report = await carryOut({ kind: "seed", seed });
+  const report = await runTask({ kind: "seed", seed });
   return isOf(report, "seed") ? report.hash : "";
 }
 
 describe("the simulated exchange", function () {
   this.timeout(1_200_000);
 
-  it(`keeps every invariant through all faults, and reaches them, from ${SEEDS} seeds`, async () => {
+  it(`keeps every invariant over ${SEEDS} seeds, which reach every kind of fault`, async () => {
     const seeds = Array.from({ length: SEEDS }, (_, i): Task => ({ kind: "seed", seed: i + 1 }));
     const reached = new Map<string, number>();
     const failed: string[] = [];
     for (const { seed, failure, reached: counts } of await reports("seed", seeds)) {
-      for (const [what, times] of counts) reached.set(what, (reached.get(what) ?? 0) + times);
+      for (const [name, times] of counts) reached.set(name, (reached.get(name) ?? 0) + times);
       if (failure !== undefined) failed.push(`npm run simulate -- --seed ${seed} --trace: ${failure}`);
     }
     expect(failed).to.deep.equal([]);
@@ -50,17 +50,17 @@ describe("the simulated exchange", function () {
       "market REMEDIATE",
     ];
     const tifs = ["order GTC", "order GTT", "order IOC", "order FOK", "order PO"];
-    for (const what of [...faults, ...losses, ...recoveries, ...trading, ...tifs])
-      expect(reached.get(what), `times that ${what} was reached`).to.be.above(0);
+    for (const name of [...faults, ...losses, ...recoveries, ...trading, ...tifs])
+      expect(reached.get(name), `number of times that ${name} was reached`).to.be.above(0);
   });
 
-  it("takes the same way again from the same seed, and another from another", async () => {
+  it("gives the same trace for the same seed, and another trace for another seed", async () => {
     const [first, again, other] = [await traceOf(3), await traceOf(3), await traceOf(4)];
     expect(again).to.equal(first);
     expect(other).to.not.equal(first);
   });
 
-  it(`catches ${MUTANT_NAMES.length} planted bugs, each of them`, async () => {
+  it(`catches each of the ${MUTANT_NAMES.length} planted bugs`, async () => {
     const planted = MUTANT_NAMES.map((name): Task => ({ kind: "mutant", name }));
     const missed = (await reports("mutant", planted)).filter(({ caught }) => caught === undefined);
     expect(missed.map(({ name }) => name)).to.deep.equal([]);

@@ -1,7 +1,7 @@
 /**
- * The whole exchange in one process and on one clock, from one seed: the real actors, the real runtime on the log in
- * memory, gateways, workers and a projector that fail in every way there is. Three phases: faults, then healing and
- * liveness, then everything is compared with everything.
+ * Simulates the whole exchange in one process, on one clock and from one seed. The real actors and the real runtime run
+ * on the log in memory, in gateways, workers and a projector that fail. A run has three phases: faults; then healing
+ * and liveness; then the comparison of all copies of the state.
  */
 
 import { createHash } from "node:crypto";
@@ -14,40 +14,40 @@ import { actorOf } from "../../stream/runtime/actors.js";
 import type { Commit, CommitOutcome } from "../../stream/log/log.js";
 import { MemoryStore } from "../support/log/memory-store.js";
 import { definitionOf, walletsOf } from "../actors/differential/world.js";
-import { checkAnswers, checkPunctual, checkRecovery, checkRest, must } from "./checks.js";
+import { checkAnswers, checkNothingOverdue, checkRecovery, checkFinalState, must } from "./checks.js";
 import { Clients } from "./clients.js";
 import { Deployment } from "./deployment.js";
 import { Journal, KEYS } from "./journal.js";
-import { type Call, type Faults, Network, NO_FAULTS, type Wire } from "./machine/network.js";
+import { type Call, type Faults, Network, NO_FAULTS, type NetworkObserver } from "./machine/network.js";
 import { Random } from "./machine/random.js";
 import { Scheduler } from "./machine/scheduler.js";
 import { Trading } from "./trading.js";
-import { onSmallScale } from "./machine/snapshot-scale.js";
+import { scaleDownSnapshots } from "./machine/snapshot-scale.js";
 
 const TRADERS = 4;
-const KEYBOARDS = 4;
+const TRADER_LOOPS = 4;
 const START_MS = 1_700_000_000_000;
-/** Simulated time: of the faults, and within which the healed exchange has to come to rest. */
-const TROUBLE_MS = 3_000;
+/** Duration of the faults, and time limit of each later step of a run, both in simulated ms. */
+const FAULTS_MS = 3_000;
 const REST_MS = 120_000;
-/** How long what is due may take when nothing fails. */
+/** Time within which due work must happen when nothing fails. */
 const PUNCTUAL_MS = 2_000;
 
-/** What a planted bug changes. */
-export interface Sabotage {
-  /** The store, which can ask which operation is being carried out. */
+/** Changes that a planted bug makes to one simulation. */
+export interface Mutation {
+  /** Creates the store. The store may ask which operation is being applied. */
   readonly store?: (current: () => Call | undefined) => MemoryStore;
-  readonly tamper?: (commit: Commit) => Commit;
-  readonly believe?: (outcome: Promise<CommitOutcome>) => Promise<CommitOutcome>;
-  /** The log answers before what it wrote is on the disk. */
+  readonly changeCommit?: (commit: Commit) => Commit;
+  readonly changeOutcome?: (outcome: Promise<CommitOutcome>) => Promise<CommitOutcome>;
+  /** Lets the log answer before its writes are on the disk. */
   readonly answersEarly?: boolean;
-  /** Changes the code itself; the result changes it back. */
+  /** Changes the code itself. Returns the function that restores it. */
   readonly patch?: () => () => void;
 }
 
 export interface Outcome {
   readonly seed: number;
-  /** Of everything that happened, in order. */
+  /** Hash of all trace lines and committed entries, in order. */
   readonly hash: string;
   readonly events: number;
   readonly reached: ReadonlyMap<string, number>;
@@ -56,7 +56,7 @@ export interface Outcome {
 
 export class Simulation {
   readonly #seed: number;
-  readonly #trace: (line: string) => void;
+  readonly #onTrace: (line: string) => void;
   readonly #hash = createHash("sha256");
   readonly #reached = new Map<string, number>();
   readonly #random: Random;
@@ -68,19 +68,19 @@ export class Simulation {
   readonly #clients: Clients;
   readonly #trading: Trading;
   readonly #patch: () => () => void;
-  /** The operation that is reaching the log. */
+  /** Operation that the log is applying. */
   #current: Call | undefined;
-  /** The epoch of each partition's tenure, and the highest it has had. */
+  /** Current epoch of each partition's ownership, and the highest epoch so far. */
   readonly #epochs = new Map<string, number>();
-  readonly #highest = new Map<string, number>();
-  #isOver = false;
+  readonly #highestEpochs = new Map<string, number>();
+  #isHealing = false;
 
-  constructor(seed: number, sabotage: Sabotage = {}, trace: (line: string) => void = () => undefined) {
+  constructor(seed: number, mutation: Mutation = {}, trace: (line: string) => void = () => undefined) {
     this.#seed = seed;
-    this.#trace = trace;
+    this.#onTrace = trace;
     this.#random = new Random(seed);
-    this.#store = sabotage.store?.(() => this.#current) ?? new MemoryStore();
-    this.#patch = sabotage.patch ?? (() => () => undefined);
+    this.#store = mutation.store?.(() => this.#current) ?? new MemoryStore();
+    this.#patch = mutation.patch ?? (() => () => undefined);
     const random = new Random(seed, 1);
     const wallets = walletsOf(TRADERS);
     const definitions = Array.from({ length: random.between(1, 3) }, (_, n) =>
@@ -96,48 +96,57 @@ export class Simulation {
       ...new Set(wallets.map(({ shard }) => ledgerActor(shard))),
       ...definitions.map(({ marketId }) => marketActor(marketId)),
     ];
-    this.#journal = new Journal(this.#store, { market, ledger }, ids, (delta) => this.#reach(delta));
+    this.#journal = new Journal(this.#store, { market, ledger }, ids, (delta) => this.#countDelta(delta));
     const scheduler = this.#scheduler;
-    this.#network = new Network(this.#store, scheduler, new Random(seed, 2), this.#wire());
-    const together = random.chance(0.5);
-    this.#network.answersEarly = sabotage.answersEarly ?? false;
-    const { tamper = (commit: Commit) => commit, believe = (outcome: Promise<CommitOutcome>) => outcome } =
-      sabotage;
+    this.#network = new Network(this.#store, scheduler, new Random(seed, 2), this.#observer());
+    const oneGroup = random.chance(0.5);
+    this.#network.answersEarly = mutation.answersEarly ?? false;
+    const {
+      changeCommit = (commit: Commit) => commit,
+      changeOutcome = (outcome: Promise<CommitOutcome>) => outcome,
+    } = mutation;
     this.#deployment = new Deployment({
-      machine: { store: this.#store, scheduler, network: this.#network, together, tamper, believe },
+      machine: {
+        store: this.#store,
+        scheduler,
+        network: this.#network,
+        oneGroup,
+        changeCommit,
+        changeOutcome,
+      },
       actors: ids,
       actorOf,
       random: new Random(seed, 3),
-      onFault: (kind) => this.#told(kind),
+      onFault: (kind) => this.#recordFault(kind),
       onViolation: (error) => scheduler.fail(error),
     });
-    const count = (what: string): void => this.#count(what);
+    const count = (name: string): void => this.#count(name);
     const gateways = (): Deployment["gateways"] => this.#deployment.gateways;
     this.#clients = new Clients(scheduler, new Random(seed, 4), gateways, count);
     const { clients, journal } = { clients: this.#clients, journal: this.#journal };
-    const isOver = (): boolean => this.#isOver;
+    const isHealing = (): boolean => this.#isHealing;
     this.#trading = new Trading({
       clients,
       journal,
       random: new Random(seed, 5),
       wallets,
       definitions,
-      isOver,
+      isHealing,
     });
   }
 
-  /** Runs to the end, or to the first thing that must not be. */
+  /** Runs the seed to its end, or to the first violation. */
   async run(): Promise<Outcome> {
-    const undo = [onSmallScale(), this.#patch()];
+    const undo = [scaleDownSnapshots(), this.#patch()];
     let failure: Error | undefined;
     try {
       await this.#phases();
     } catch (error) {
       failure = error instanceof Error ? error : new Error(String(error));
-      this.#say(`FAILED ${failure.message}`);
+      this.#traceLine(`FAILED ${failure.message}`);
     } finally {
       this.#deployment.stopAll();
-      for (const one of undo.reverse()) one();
+      for (const restore of undo.reverse()) restore();
     }
     const { events } = this.#scheduler;
     return { seed: this.#seed, hash: this.#hash.digest("hex"), events, reached: this.#reached, failure };
@@ -152,31 +161,31 @@ export class Simulation {
     deployment.startProjector();
     await this.#until(this.#trading.open(), "the exchange does not open");
 
-    this.#network.faults = this.#someFaults();
-    const people = [this.#trading.operate()];
-    for (let n = 0; n < KEYBOARDS; n += 1) people.push(this.#trading.trade());
-    const endMs = this.#scheduler.nowMs + TROUBLE_MS;
-    const trouble = this.#makeTrouble(endMs);
-    await this.#until(trouble, "trouble does not end");
+    this.#network.faults = this.#pickFaultRates();
+    const loops = [this.#trading.operate()];
+    for (let n = 0; n < TRADER_LOOPS; n += 1) loops.push(this.#trading.trade());
+    const endMs = this.#scheduler.nowMs + FAULTS_MS;
+    const faultsDone = this.#injectFaults(endMs);
+    await this.#until(faultsDone, "the faults do not end");
 
-    this.#say("healing");
-    this.#isOver = true;
+    this.#traceLine("healing");
+    this.#isHealing = true;
     this.#network.faults = NO_FAULTS;
     deployment.heal();
-    const answers = Promise.all(people).then(() => this.#clients.resolveUnknown());
-    await this.#until(answers, "an answer does not come");
-    await this.#until(this.#clients.sleep(PUNCTUAL_MS), "time stands still");
-    checkPunctual(this.#journal, this.#scheduler.nowMs - PUNCTUAL_MS / 2);
+    const answers = Promise.all(loops).then(() => this.#clients.resolveUnknown());
+    await this.#until(answers, "a command gets no answer");
+    await this.#until(this.#clients.sleep(PUNCTUAL_MS), "the clock does not advance");
+    checkNothingOverdue(this.#journal, this.#scheduler.nowMs - PUNCTUAL_MS / 2);
     await this.#until(this.#trading.close(), "a settlement does not end");
-    await this.#until(this.#quiet(), "the exchange does not come to rest");
+    await this.#until(this.#untilQuiet(), "the exchange does not come to rest");
 
-    checkRest(this.#journal);
+    checkFinalState(this.#journal);
     checkAnswers(this.#journal, this.#clients.invocations);
     await checkRecovery(this.#store, this.#journal, actorOf, deployment);
   }
 
-  /** Most runs have a bit of everything, some have none of some. */
-  #someFaults(): Faults {
+  /** Picks the rate of each fault. Some runs have none of one kind. */
+  #pickFaultRates(): Faults {
     const random = this.#random;
     const often = random.pick([0, 0.002, 0.01]);
     return {
@@ -188,32 +197,32 @@ export class Simulation {
     };
   }
 
-  async #makeTrouble(endMs: number): Promise<void> {
+  async #injectFaults(endMs: number): Promise<void> {
     const random = this.#random;
     const powerFails = random.chance(0.5);
     while (this.#scheduler.nowMs < endMs) {
       await this.#clients.sleep(random.between(50, 900));
       if (powerFails && random.chance(0.25)) {
         this.#powerCut();
-      } else this.#deployment.misfortune();
+      } else this.#deployment.injectFault();
     }
   }
 
   #powerCut(): void {
     this.#deployment.powerCut();
-    this.#journal.cut();
-    for (const partition of this.#highest.keys()) {
+    this.#journal.losePower();
+    for (const partition of this.#highestEpochs.keys()) {
       const epoch = Number(this.#store.get(KEYS.lease(partition), "epoch") ?? 0);
-      this.#highest.set(partition, epoch);
+      this.#highestEpochs.set(partition, epoch);
       this.#epochs.set(partition, epoch);
     }
   }
 
-  async #quiet(): Promise<void> {
-    while (!this.#deployment.isQuiet || this.#journal.messagesUnderWay > 0) await this.#clients.sleep(20);
+  async #untilQuiet(): Promise<void> {
+    while (!this.#deployment.isQuiet || this.#journal.messagesInFlight > 0) await this.#clients.sleep(20);
   }
 
-  /** Lets the simulation run until a piece of work is done. */
+  /** Advances the simulation until the promise resolves. Fails with `otherwise` after the time limit. */
   async #until(result: Promise<unknown>, otherwise: string): Promise<void> {
     let done = false;
     result.then(
@@ -221,18 +230,18 @@ export class Simulation {
       (error: unknown) => this.#scheduler.fail(error),
     );
     const ended = await this.#scheduler.run(() => done, REST_MS);
-    must(ended, ended ? "" : `${otherwise} (${this.#deployment.waiting})`);
+    must(ended, ended ? "" : `${otherwise} (${this.#deployment.backlog})`);
   }
 
-  #wire(): Wire {
+  #observer(): NetworkObserver {
     return {
-      onArrival: (call) => this.#arrives(call),
-      onResult: (call, result, repeated) => this.#arrived(call, result, repeated),
-      onFault: (kind) => this.#told(kind),
+      onArrival: (call) => this.#onArrival(call),
+      onResult: (call, result, repeated) => this.#onResult(call, result, repeated),
+      onFault: (kind) => this.#recordFault(kind),
     };
   }
 
-  #arrives(call: Call): void {
+  #onArrival(call: Call): void {
     const { caller, operation, commit } = call;
     this.#current = call;
     if (commit === undefined) return;
@@ -241,68 +250,68 @@ export class Simulation {
     if (!caller.isAlive) this.#count(`${operation} of a dead process`);
   }
 
-  #arrived({ caller, operation, partition = "", commit }: Call, result: unknown, repeated: boolean): void {
+  #onResult({ caller, operation, partition = "", commit }: Call, result: unknown, repeated: boolean): void {
     this.#current = undefined;
     const kind = kindOf(result);
-    this.#say(`${caller.name} ${operation}${repeated ? " again" : ""} ${kind}`);
+    this.#traceLine(`${caller.name} ${operation}${repeated ? " again" : ""} ${kind}`);
     this.#count(kind === "" ? operation : `${operation} ${kind}`);
     try {
       if (commit !== undefined && kind === "ok") this.#checkCommit(caller.name, commit);
-      if (operation === "take" && kind === "taken") this.#checkTenure(partition, result as { epoch: number });
-      this.#journal.read();
+      if (operation === "take" && kind === "taken") this.#checkEpoch(partition, result as { epoch: number });
+      this.#journal.readNewEntries();
     } catch (error) {
       this.#scheduler.fail(error);
     }
   }
 
-  /** Only the owner of a partition writes, and each entry takes the place it was meant for. */
+  /** Checks that only the owner of a partition writes, and that each entry gets its expected seq. */
   #checkCommit(name: string, { ownerships, changes }: Commit): void {
     for (const { partition, epoch } of ownerships) {
       const current = this.#epochs.get(partition) ?? 0;
       must(
         epoch === current,
-        `${name} wrote to ${partition} in tenure ${epoch}, and it is in tenure ${current}`,
+        `${name} wrote to ${partition} with epoch ${epoch}, but the current epoch is ${current}`,
       );
     }
-    const lasts = new Map<ActorId, number>();
+    const lastSeqs = new Map<ActorId, number>();
     for (const { actor, expectedSeq, entry } of changes) {
       if (entry === undefined) continue;
-      if (lasts.has(actor)) this.#count("several entries in one commit");
-      lasts.set(actor, expectedSeq + 1);
+      if (lastSeqs.has(actor)) this.#count("several entries in one commit");
+      lastSeqs.set(actor, expectedSeq + 1);
       this.#hash.update(entry);
     }
-    if (ownerships.length > 1 && lasts.size > 1) this.#count("commit of several partitions");
-    for (const [actor, meant] of lasts) {
+    if (ownerships.length > 1 && lastSeqs.size > 1) this.#count("commit of several partitions");
+    for (const [actor, expected] of lastSeqs) {
       const { last } = this.#store.stream(KEYS.deltas(partitionOf(actor), actor));
-      must(last === meant, `${actor}: entry ${meant} was written as ${last}`);
+      must(last === expected, `${actor}: entry ${expected} was written as ${last}`);
     }
   }
 
-  /** Every tenure has an epoch of its own, higher than all before. */
-  #checkTenure(partition: string, { epoch }: { readonly epoch: number }): void {
-    const highest = this.#highest.get(partition) ?? 0;
+  /** Checks that a new ownership has a higher epoch than all before. */
+  #checkEpoch(partition: string, { epoch }: { readonly epoch: number }): void {
+    const highest = this.#highestEpochs.get(partition) ?? 0;
     must(epoch > highest, `${partition} is taken with epoch ${epoch} after ${highest}`);
     if (highest > 0) this.#count("takeover");
-    this.#highest.set(partition, epoch);
+    this.#highestEpochs.set(partition, epoch);
     this.#epochs.set(partition, epoch);
   }
 
-  #told(kind: string): void {
-    this.#say(kind);
+  #recordFault(kind: string): void {
+    this.#traceLine(kind);
     this.#count(kind);
   }
 
-  #say(what: string): void {
-    const line = `${this.#scheduler.nowMs - START_MS} ${what}`;
+  #traceLine(text: string): void {
+    const line = `${this.#scheduler.nowMs - START_MS} ${text}`;
     this.#hash.update(line);
-    this.#trace(line);
+    this.#onTrace(line);
   }
 
-  #count(what: string): void {
-    this.#reached.set(what, (this.#reached.get(what) ?? 0) + 1);
+  #count(name: string): void {
+    this.#reached.set(name, (this.#reached.get(name) ?? 0) + 1);
   }
 
-  #reach(delta: MarketDelta | LedgerDelta): void {
+  #countDelta(delta: MarketDelta | LedgerDelta): void {
     switch (delta.type) {
       case "accepted":
         this.#count(`order ${delta.order.tif}`);

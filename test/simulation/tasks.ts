@@ -1,4 +1,4 @@
-/** The pieces of work of the command, each run by itself in a process of the pool. */
+/** Tasks of `npm run simulate`. A process of the pool runs one task at a time. */
 
 import fc from "fast-check";
 import { Differential } from "../actors/differential/differential.js";
@@ -11,7 +11,7 @@ import { unreachable } from "../../actors/unreachable.js";
 const STEPS = 40;
 
 export type Task =
-  /** One seed: the simulation, then a scenario beside the naive exchange. */
+  /** Runs the simulation of one seed, then one scenario against the naive exchange. */
   { readonly kind: "seed"; readonly seed: number } | { readonly kind: "mutant"; readonly name: string };
 
 export type Report =
@@ -27,21 +27,21 @@ export type Report =
 
 export interface Caught {
   readonly seed: number;
-  /** Events of the simulation, or steps of the scenario. */
+  /** Number of events of the simulation, or of steps of the scenario. */
   readonly steps: number;
   readonly by: string;
 }
 
-/** Within how many seeds a planted bug has to be caught. */
+/** Number of seeds within which a planted bug must be caught. */
 const RUNTIME_SEEDS = 400;
 const EXCHANGE_SEEDS = 300;
 
-export async function carryOut(task: Task, trace?: (line: string) => void): Promise<Report> {
+export async function runTask(task: Task, trace?: (line: string) => void): Promise<Report> {
   switch (task.kind) {
     case "seed":
       return seedReport(await runSeed(task.seed, trace));
     case "mutant":
-      return { ...task, caught: (await huntInRuntime(task.name)) ?? huntInExchange(task.name) };
+      return { ...task, caught: (await searchRuntimeBug(task.name)) ?? searchExchangeBug(task.name) };
     default:
       return unreachable(task);
   }
@@ -62,31 +62,31 @@ async function runSeed(seed: number, trace?: (line: string) => void): Promise<Ou
     failure = error instanceof Error ? error : new Error(String(error));
   }
   const reached = new Map(outcome.reached);
-  for (const [what, count] of tally) reached.set(`beside the naive: ${what}`, count);
+  for (const [name, count] of tally) reached.set(`against the naive exchange: ${name}`, count);
   return { ...outcome, reached, failure };
 }
 
 function scenarioOf(seed: number): Scenario {
-  const [found] = fc.sample(scenario(STEPS), { seed, numRuns: 1 });
-  if (found === undefined) throw new Error("no scenario");
-  return found;
+  const [sampled] = fc.sample(scenario(STEPS), { seed, numRuns: 1 });
+  if (sampled === undefined) throw new Error("the generator returned no scenario");
+  return sampled;
 }
 
 export const MUTANT_NAMES: readonly string[] = [...RUNTIME_MUTANTS, ...EXCHANGE_MUTANTS].map(
   ({ name }) => name,
 );
 
-async function huntInRuntime(name: string): Promise<Caught | undefined> {
+async function searchRuntimeBug(name: string): Promise<Caught | undefined> {
   const mutant = RUNTIME_MUTANTS.find((one) => one.name === name);
   if (mutant === undefined) return undefined;
   for (let seed = 1; seed <= RUNTIME_SEEDS; seed += 1) {
-    const { events, failure } = await new Simulation(seed, mutant.sabotage).run();
+    const { events, failure } = await new Simulation(seed, mutant.mutation).run();
     if (failure !== undefined) return { seed, steps: events, by: failure.message };
   }
   return undefined;
 }
 
-function huntInExchange(name: string): Caught | undefined {
+function searchExchangeBug(name: string): Caught | undefined {
   const mutant = EXCHANGE_MUTANTS.find((one) => one.name === name);
   if (mutant === undefined) return undefined;
   const undo = mutant.patch?.();

@@ -1,4 +1,4 @@
-/** What the people of a simulation do: traders trade, operators open, pause, grade and take back. */
+/** Commands of a simulation. Traders trade; operators open, pause, grade and remediate markets. */
 
 import { ledgerActor, marketActor } from "../../actors/actor.js";
 import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
@@ -21,39 +21,39 @@ import type { Journal } from "./journal.js";
 import type { Random } from "./machine/random.js";
 import { rulesOf, TIMES_IN_FORCE } from "../../actors/market/time-in-force.js";
 
-export interface People {
+export interface TradingPorts {
   readonly clients: Clients;
   readonly journal: Journal;
   readonly random: Random;
   readonly wallets: readonly TestWallet[];
   readonly definitions: readonly MarketDefinition[];
-  /** No new commands once the deployment is being healed. */
-  readonly isOver: () => boolean;
+  /** True once the deployment is being healed. No loop sends a new command after that. */
+  readonly isHealing: () => boolean;
 }
 
 export class Trading {
-  readonly #people: People;
+  readonly #ports: TradingPorts;
   readonly #orders: { readonly orderId: string; readonly wallet: TestWallet }[] = [];
-  /** What a gateway's cache last knew of each market; it may be out of date. */
+  /** Cached terms of each market. Like the cache of a gateway, these may be out of date. */
   readonly #terms = new Map<string, MarketTerms>();
 
-  constructor(people: People) {
-    this.#people = people;
+  constructor(ports: TradingPorts) {
+    this.#ports = ports;
   }
 
   #ledger(wallet: TestWallet, command: LedgerCommand, tries?: number): Promise<LedgerReply | undefined> {
-    const { clients } = this.#people;
+    const { clients } = this.#ports;
     return clients.ask(ledgerActor(wallet.shard), command, tries) as Promise<LedgerReply | undefined>;
   }
 
   #market(marketId: string, command: MarketCommand, tries?: number): Promise<MarketReply | undefined> {
-    const { clients } = this.#people;
+    const { clients } = this.#ports;
     return clients.ask(marketActor(marketId), command, tries) as Promise<MarketReply | undefined>;
   }
 
-  /** Markets exist and everybody has money. */
+  /** Creates the markets and funds every wallet. */
   async open(): Promise<void> {
-    const { definitions, wallets, random } = this.#people;
+    const { definitions, wallets, random } = this.#ports;
     await Promise.all(
       definitions.map((definition) => {
         const live = random.chance(0.3);
@@ -71,9 +71,9 @@ export class Trading {
     wallet: TestWallet,
     transaction: (typeof TRANSACTIONS)[number],
     amount: number,
-    currency = this.#people.random.pick(CURRENCIES),
+    currency = this.#ports.random.pick(CURRENCIES),
   ): Promise<LedgerReply | undefined> {
-    const { random } = this.#people;
+    const { random } = this.#ports;
     return this.#ledger(wallet, {
       kind: "transact",
       transactionId: random.uuid(),
@@ -87,27 +87,27 @@ export class Trading {
     });
   }
 
-  /** One trader at a keyboard. */
+  /** Sends one trading command after another until the deployment is healed. */
   async trade(): Promise<void> {
-    const { random, clients, isOver } = this.#people;
-    while (!isOver()) {
+    const { random, clients, isHealing } = this.#ports;
+    while (!isHealing()) {
       await clients.sleep(random.between(1, 120));
-      await this.#act(random.pick(this.#people.wallets));
+      await this.#act(random.pick(this.#ports.wallets));
     }
   }
 
   async #act(wallet: TestWallet): Promise<void> {
-    const { random } = this.#people;
-    const dice = random.below(100);
-    if (dice < 70) await this.#place(wallet);
-    else if (dice < 80) await this.#cancelOrAmend();
-    else if (dice < 84) {
+    const { random } = this.#ports;
+    const roll = random.below(100);
+    if (roll < 70) await this.#place(wallet);
+    else if (roll < 80) await this.#cancelOrAmend();
+    else if (roll < 84) {
       const { wallet: id } = wallet;
       const reason = random.chance(0.5) ? "MAINTENANCE" : undefined;
       await this.#ledger(wallet, { kind: "cancelAll", wallet: id, filter: {}, reason });
-    } else if (dice < 88) await this.#transact(wallet, random.pick(TRANSACTIONS), random.between(1, 30_000));
-    else if (dice < 92) await this.#transfer(wallet);
-    else if (dice < 95) {
+    } else if (roll < 88) await this.#transact(wallet, random.pick(TRANSACTIONS), random.between(1, 30_000));
+    else if (roll < 92) await this.#transfer(wallet);
+    else if (roll < 95) {
       const timeoutMs = random.pick([0, 500, 3_000]);
       await this.#ledger(wallet, {
         kind: "deadman",
@@ -115,14 +115,14 @@ export class Trading {
         trader: wallet.trader,
         timeoutMs,
       });
-    } else if (dice < 97) {
+    } else if (roll < 97) {
       const policy = random.pick(["hold", "net"] as const);
       await this.#ledger(wallet, { kind: "setPolicy", wallet: wallet.wallet, trader: wallet.trader, policy });
     } else await this.#ledger(wallet, { kind: "wallet", wallet: wallet.wallet });
   }
 
   async #place(wallet: TestWallet): Promise<void> {
-    const { random } = this.#people;
+    const { random } = this.#ports;
     const orders = Array.from({ length: random.pick([1, 1, 1, 2, 4]) }, () => this.#request());
     const { wallet: id, trader } = wallet;
     const reply = await this.#ledger(wallet, {
@@ -137,9 +137,9 @@ export class Trading {
   }
 
   #termsOf(marketId: string): MarketTerms {
-    const { random, journal } = this.#people;
-    const known = this.#terms.get(marketId);
-    if (known !== undefined && random.chance(0.9)) return known;
+    const { random, journal } = this.#ports;
+    const cached = this.#terms.get(marketId);
+    if (cached !== undefined && random.chance(0.9)) return cached;
     const { definition, live } = journal.market(marketActor(marketId));
     if (definition === undefined) throw new Error(`market ${marketId} does not exist`);
     const { voids, fee, outcomes } = definition;
@@ -149,7 +149,7 @@ export class Trading {
   }
 
   #request(): OrderRequest {
-    const { random, definitions, clients } = this.#people;
+    const { random, definitions, clients } = this.#ports;
     const { marketId, outcomes } = random.pick(definitions);
     const tif = random.pick(random.chance(0.5) ? ["GTC" as const] : TIMES_IN_FORCE);
     const { ttl } = rulesOf(tif);
@@ -170,7 +170,7 @@ export class Trading {
   }
 
   async #cancelOrAmend(): Promise<void> {
-    const { random } = this.#people;
+    const { random } = this.#ports;
     if (this.#orders.length === 0) return;
     const { orderId, wallet } = random.pick(this.#orders.slice(-20));
     if (random.chance(0.5)) {
@@ -189,9 +189,9 @@ export class Trading {
     });
   }
 
-  /** The terms of the market that an order is in. */
+  /** Returns the terms of the market that an open order is in. */
   #termsOfOrder(orderId: string): MarketTerms | undefined {
-    for (const { wallets } of this.#people.journal.ledgers) {
+    for (const { wallets } of this.#ports.journal.ledgers) {
       for (const { orders } of wallets.values()) {
         const order = orders.get(orderId);
         if (order !== undefined) return this.#termsOf(order.marketId);
@@ -201,7 +201,7 @@ export class Trading {
   }
 
   async #transfer({ trader, shard }: TestWallet): Promise<void> {
-    const { random, wallets } = this.#people;
+    const { random, wallets } = this.#ports;
     const sub = wallets.find((wallet) => wallet.trader === trader && wallet.wallet !== trader);
     if (sub === undefined) return;
     await this.#ledger(
@@ -218,16 +218,16 @@ export class Trading {
     );
   }
 
-  /** An operator who is not always sure. */
+  /** Sends random operator commands until the deployment is healed. */
   async operate(): Promise<void> {
-    const { random, clients, definitions, isOver } = this.#people;
-    while (!isOver()) {
+    const { random, clients, definitions, isHealing } = this.#ports;
+    while (!isHealing()) {
       await clients.sleep(random.between(100, 1_200));
       const { marketId, outcomes } = random.pick(definitions);
-      const dice = random.below(100);
-      if (dice < 50) await this.#market(marketId, { kind: "lifecycle", actions: [random.pick(ACTIONS)] });
-      else if (dice < 70) await this.#market(marketId, { kind: "lifecycle", actions: ["open", "resume"] });
-      else if (dice < 80) {
+      const roll = random.below(100);
+      if (roll < 50) await this.#market(marketId, { kind: "lifecycle", actions: [random.pick(ACTIONS)] });
+      else if (roll < 70) await this.#market(marketId, { kind: "lifecycle", actions: ["open", "resume"] });
+      else if (roll < 80) {
         const ticks = random.chance(0.3) ? COARSE : GRID;
         const liveDelayMs = random.pick([0, 0, 400]);
         await this.#market(marketId, { kind: "configure", fee: random.pick(FEES), liveDelayMs, ticks });
@@ -238,33 +238,33 @@ export class Trading {
   }
 
   async #gradeAndSettle(marketId: string, outcomes: number): Promise<void> {
-    const { random } = this.#people;
+    const { random } = this.#ports;
     const grade = gradeOf(random.below(3), random.below(outcomes), outcomes);
     await this.#market(marketId, { kind: "grade", settlementId: random.uuid(), grade });
-    await this.#drive(marketId, 6);
+    await this.#settleInBatches(marketId, 6);
     if (random.chance(0.5)) return;
     await this.#market(marketId, { kind: "remediate", reason: "wrong result" });
-    await this.#drive(marketId, 6);
+    await this.#settleInBatches(marketId, 6);
   }
 
-  /** Settles in batches, as the job does: any batch may be asked for twice. */
-  async #drive(marketId: string, rounds: number): Promise<void> {
-    const { random } = this.#people;
+  /** Settles in batches, as the settlement job does. A batch may be requested twice. */
+  async #settleInBatches(marketId: string, rounds: number): Promise<void> {
+    const { random } = this.#ports;
     for (let round = 0; round < rounds; round += 1) {
       const reply = await this.#market(marketId, { kind: "settle", limit: random.between(1, 3) });
       if (reply !== undefined && (!reply.ok || (reply.kind === "settlement" && reply.done))) return;
     }
   }
 
-  /** Brings every market to its end. */
+  /** Settles every market. */
   async close(): Promise<void> {
     await Promise.all(
-      this.#people.definitions.map(async ({ marketId, voids, outcomes }) => {
+      this.#ports.definitions.map(async ({ marketId, voids, outcomes }) => {
         const grade = gradeOf(voids === "PUSH" ? 1 : 2, 1, outcomes.length);
-        // A settlement under way is finished first, and one that is being taken back.
-        await this.#drive(marketId, Infinity);
+        // A settlement or a remediation in progress must finish before the last grade.
+        await this.#settleInBatches(marketId, Infinity);
         await this.#market(marketId, { kind: "grade", settlementId: `last ${marketId}`, grade }, Infinity);
-        await this.#drive(marketId, Infinity);
+        await this.#settleInBatches(marketId, Infinity);
       }),
     );
   }

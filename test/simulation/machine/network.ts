@@ -1,7 +1,7 @@
 /**
- * Between the processes and the log: everything takes time, may get lost on the way there or back, may arrive twice,
- * and may arrive long after whoever sent it has been paused, has given up or is dead. The log answers only what has
- * reached its disk; a power cut takes the rest, and every connection.
+ * Simulates the network between the processes and the log. Operations and answers take time, may be lost, and may
+ * arrive twice, or long after their sender has paused, has given up or has died. The log answers an operation only once
+ * its writes are on the disk. A power cut loses the other writes, and every connection.
  */
 
 import type { Commit } from "../../../stream/log/log.js";
@@ -10,31 +10,31 @@ import type { MemoryStore } from "../../support/log/memory-store.js";
 import type { Random } from "./random.js";
 import type { Scheduler } from "./scheduler.js";
 
-/** Probabilities per operation, and nothing at all once healed. */
+/** Probabilities of the faults of one operation. All are 0 after the healing. */
 export interface Faults {
   readonly lostRequest: number;
   readonly lostAnswer: number;
   readonly repeated: number;
-  /** An operation that takes longer than a lease. */
+  /** Probability of an operation that takes longer than a lease. */
   readonly late: number;
   readonly disconnected: number;
 }
 
 export const NO_FAULTS: Faults = { lostRequest: 0, lostAnswer: 0, repeated: 0, late: 0, disconnected: 0 };
 
-/** The end of a connection that the network sees. */
+/** Process at the other end of a connection, as the network sees it. */
 export interface Caller {
   readonly name: string;
   readonly isAlive: boolean;
   readonly pausedUntilMs: number;
-  /** Whether it carries messages between actors. */
+  /** True for a process that relays messages between actors. */
   readonly relays: boolean;
-  /** Runs something in the process, once it is not paused; never when it is dead. */
+  /** Runs a call in the process as soon as the process is not paused. Ignores the call if the process is dead. */
   run(call: () => void): void;
   disconnect(): void;
 }
 
-/** An operation on its way; of a take also the partition, of a commit what it is to write. */
+/** Operation in flight, with the partition of a `take` and the content of a `commit`. */
 export interface Call {
   readonly caller: Caller;
   readonly operation: Operation;
@@ -42,75 +42,75 @@ export interface Call {
   readonly commit: Commit | undefined;
 }
 
-/** Who watches the operations as they reach the log. */
-export interface Wire {
+/** Observes the operations as they reach the log. */
+export interface NetworkObserver {
   onArrival(call: Call): void;
   onResult(call: Call, result: unknown, repeated: boolean): void;
   onFault(kind: string): void;
 }
 
-interface UnderWay {
+interface InFlight {
   readonly caller: Caller;
-  /** The caller does not learn what became of it. */
+  /** Rejects the operation, so that its caller does not learn the outcome. */
   readonly fail: (error: Error) => void;
-  /** It has not arrived at the log and never will. */
+  /** True when the operation never reaches the log. */
   dropped: boolean;
 }
 
-/** Operations of a process that only begins; without them there is nothing to simulate. */
-const SPARED: ReadonlySet<Operation> = new Set<Operation>(["subscribe", "installation", "memoryUse"]);
+/** Operations that never fail, because a process cannot start without them. */
+const FAULT_FREE: ReadonlySet<Operation> = new Set<Operation>(["subscribe", "installation", "memoryUse"]);
 
 export class Network {
   faults: Faults = NO_FAULTS;
-  /** Until then, messages between actors take seconds. */
+  /** Time until which messages between actors take seconds. */
   slowUntilMs = 0;
-  /** A planted bug: answers before what was written is on the disk. */
+  /** Planted bug: the log answers before its writes are on the disk. */
   answersEarly = false;
   readonly #store: MemoryStore;
   readonly #scheduler: Scheduler;
   readonly #random: Random;
-  readonly #wire: Wire;
-  readonly #underWay = new Set<UnderWay>();
+  readonly #observer: NetworkObserver;
+  readonly #inFlight = new Set<InFlight>();
   #unsynced: (() => void)[] = [];
   #syncing = false;
 
-  constructor(store: MemoryStore, scheduler: Scheduler, random: Random, wire: Wire) {
+  constructor(store: MemoryStore, scheduler: Scheduler, random: Random, observer: NetworkObserver) {
     this.#store = store;
     this.#scheduler = scheduler;
     this.#random = random;
-    this.#wire = wire;
+    this.#observer = observer;
   }
 
-  /** Carries one operation of a process to the log and its answer back. */
+  /** Carries one operation of a process to the log, and carries the answer back. */
   carry<T>(call: Call, apply: () => T): Promise<T> {
     const { caller, operation } = call;
     const random = this.#random;
-    const faults = SPARED.has(operation) ? NO_FAULTS : this.faults;
+    const faults = FAULT_FREE.has(operation) ? NO_FAULTS : this.faults;
     return new Promise<T>((resolve, reject) => {
-      let settled = false;
-      const settle = (how: () => void): void => {
-        if (settled) return;
-        settled = true;
-        this.#underWay.delete(underWay);
-        caller.run(how);
+      let finished = false;
+      const finish = (answer: () => void): void => {
+        if (finished) return;
+        finished = true;
+        this.#inFlight.delete(inFlight);
+        caller.run(answer);
       };
-      const fail = (error: Error): void => settle(() => reject(error));
-      const underWay: UnderWay = { caller, dropped: false, fail };
-      this.#underWay.add(underWay);
+      const fail = (error: Error): void => finish(() => reject(error));
+      const inFlight: InFlight = { caller, dropped: false, fail };
+      this.#inFlight.add(inFlight);
 
       if (random.chance(faults.disconnected)) {
-        this.#wire.onFault("disconnect");
+        this.#observer.onFault("disconnect");
         this.#scheduler.after(random.between(0, 3), () => this.disconnect(caller));
       }
       if (random.chance(faults.lostRequest)) {
-        this.#wire.onFault("lost request");
+        this.#observer.onFault("lost request");
         this.#scheduler.after(random.between(1, 300), () => fail(new Error("time-out")));
         return;
       }
       const losesAnswer = random.chance(faults.lostAnswer);
       const arrive = (): void => {
-        if (underWay.dropped) return;
-        // What a paused process has not sent yet waits with it, and may come when it is no longer wanted.
+        if (inFlight.dropped) return;
+        // A paused process sends its operation after the pause, perhaps when nobody needs it any more.
         if (caller.isAlive && caller.pausedUntilMs > this.#scheduler.nowMs) {
           this.#scheduler.at(caller.pausedUntilMs + random.between(0, 2), arrive);
           return;
@@ -118,24 +118,24 @@ export class Network {
         const answer = this.#apply(call, apply, false);
         this.#whenSynced(() => {
           if (losesAnswer) {
-            this.#wire.onFault("lost answer");
+            this.#observer.onFault("lost answer");
             this.#scheduler.after(random.between(1, 300), () => fail(new Error("time-out")));
             return;
           }
           this.#scheduler.after(random.between(0, 2), () => {
-            settle(() => ("error" in answer ? reject(answer.error) : resolve(answer.result)));
+            finish(() => ("error" in answer ? reject(answer.error) : resolve(answer.result)));
           });
         });
       };
       const isLate = random.chance(faults.late);
-      if (isLate) this.#wire.onFault("late request");
+      if (isLate) this.#observer.onFault("late request");
       const isSlow = operation === "append" && caller.relays && this.slowUntilMs > this.#scheduler.nowMs;
       const [least, most] = isSlow ? [500, 2_500] : isLate ? [200, 1_500] : [0, 2];
       this.#scheduler.after(random.between(least, most), arrive);
       if (random.chance(faults.repeated)) {
-        this.#wire.onFault("repeated request");
+        this.#observer.onFault("repeated request");
         this.#scheduler.after(random.between(1, 800), () => {
-          if (!underWay.dropped) this.#apply(call, apply, true);
+          if (!inFlight.dropped) this.#apply(call, apply, true);
         });
       }
     });
@@ -146,20 +146,20 @@ export class Network {
     apply: () => T,
     repeated: boolean,
   ): { readonly result: T } | { readonly error: Error } {
-    this.#wire.onArrival(call);
+    this.#observer.onArrival(call);
     let result: T;
     try {
       result = apply();
     } catch (error) {
       return { error: error instanceof Error ? error : new Error(String(error)) };
     }
-    this.#wire.onResult(call, result, repeated);
+    this.#observer.onResult(call, result, repeated);
     return { result };
   }
 
-  /** Brings what the log tells of itself to whoever hears it, when it is on the disk. */
-  bring(caller: Caller, hear: () => void): void {
-    this.#whenSynced(() => caller.run(hear));
+  /** Delivers a notification of the log to a process, once the writes before it are on the disk. */
+  deliver(caller: Caller, call: () => void): void {
+    this.#whenSynced(() => caller.run(call));
   }
 
   #whenSynced(answer: () => void): void {
@@ -178,25 +178,25 @@ export class Network {
     });
   }
 
-  /** The connection of a process is cut: what was under way may or may not happen, and it does not learn which. */
+  /** Cuts the connection of a process. Its operations in flight may or may not happen; the process does not learn which. */
   disconnect(caller: Caller): void {
-    for (const one of [...this.#underWay]) if (one.caller === caller) this.#abandon(one);
+    for (const one of [...this.#inFlight]) if (one.caller === caller) this.#abandon(one);
     caller.run(() => caller.disconnect());
   }
 
-  /** A process is gone: some of what it had sent still arrives. */
-  forget(caller: Caller): void {
-    for (const one of [...this.#underWay]) if (one.caller === caller) this.#abandon(one);
+  /** Drops a dead process. Some of its operations in flight still arrive. */
+  abandonAll(caller: Caller): void {
+    for (const one of [...this.#inFlight]) if (one.caller === caller) this.#abandon(one);
   }
 
-  #abandon(one: UnderWay): void {
+  #abandon(one: InFlight): void {
     if (this.#random.chance(0.5)) one.dropped = true;
     one.fail(new Error("connection lost"));
   }
 
-  /** The log loses power: what was not on the disk is gone in part, and all that was under way. */
+  /** Cuts the power of the log. A random part of the unsynced writes is lost, and all operations in flight. */
   powerCut(): void {
-    for (const one of [...this.#underWay]) {
+    for (const one of [...this.#inFlight]) {
       one.dropped = true;
       one.fail(new Error("connection lost"));
     }

@@ -1,4 +1,4 @@
-/** A process of the simulated deployment: its own clock, its own connection, and the ways it can fail. */
+/** Process of the simulated deployment, with its own clock, its own connection, and methods that make it fail. */
 
 import type { Clock } from "../../../stream/log/clock.js";
 import type {
@@ -16,20 +16,20 @@ import type { MemoryStore } from "../../support/log/memory-store.js";
 import type { Call, Caller, Network } from "./network.js";
 import type { Scheduler } from "./scheduler.js";
 
-/** What a process runs on. */
+/** Store, time and network that the processes run on. */
 export interface Machine {
   readonly store: MemoryStore;
   readonly scheduler: Scheduler;
   readonly network: Network;
-  /** Whether all partitions are in one domain. */
-  readonly together: boolean;
-  /** What a planted bug makes of a commit on its way out, and of the answer to it. */
-  readonly tamper: (commit: Commit) => Commit;
-  readonly believe: (outcome: Promise<CommitOutcome>) => Promise<CommitOutcome>;
+  /** True when all partitions form one commit group. */
+  readonly oneGroup: boolean;
+  /** Change that a planted bug makes to each outgoing commit, and to the answer. */
+  readonly changeCommit: (commit: Commit) => Commit;
+  readonly changeOutcome: (outcome: Promise<CommitOutcome>) => Promise<CommitOutcome>;
 }
 
-/** What is being handed to the network. */
-type Handed = Pick<Call, "partition" | "commit">;
+/** Details of the operation that the network carries next. */
+type CallDetails = Pick<Call, "partition" | "commit">;
 
 export class Process implements Caller {
   readonly name: string;
@@ -38,9 +38,9 @@ export class Process implements Caller {
   readonly #machine: Machine;
   #isAlive = true;
   #pausedUntilMs = 0;
-  #handed: Handed = NOTHING;
+  #details: CallDetails = NO_DETAILS;
 
-  /** `skewMs`: how far its clock is from the log's. */
+  /** `skewMs` is the difference between the clock of the process and the clock of the log. */
   constructor(name: string, machine: Machine, skewMs: number) {
     const { scheduler } = machine;
     this.name = name;
@@ -82,15 +82,15 @@ export class Process implements Caller {
     else call();
   }
 
-  /** Stands still for a while, as a stopped process or a long collection of garbage does. */
+  /** Pauses the process, as SIGSTOP or a long garbage collection does. */
   pause(ms: number): void {
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#machine.scheduler.nowMs + ms);
   }
 
-  /** Dies between two awaits: nothing of it runs any more, and only what it has sent may still arrive. */
+  /** Kills the process between two awaits. No call of it runs any more; only operations in flight may still arrive. */
   crash(): void {
     this.#isAlive = false;
-    this.#machine.network.forget(this);
+    this.#machine.network.abandonAll(this);
     void this.log.close();
   }
 
@@ -99,23 +99,23 @@ export class Process implements Caller {
   }
 
   carry<T>(operation: Operation, apply: () => T): Promise<T> {
-    return this.#machine.network.carry({ caller: this, operation, ...this.#handed }, apply);
+    return this.#machine.network.carry({ caller: this, operation, ...this.#details }, apply);
   }
 
-  /** Runs `hand`, which carries an operation, so that the network is told more about it. */
-  handOver<T>(handed: Handed, hand: () => T): T {
-    this.#handed = handed;
+  /** Runs `call`, which carries an operation, and attaches the details to that operation. */
+  withDetails<T>(details: CallDetails, call: () => T): T {
+    this.#details = details;
     try {
-      return hand();
+      return call();
     } finally {
-      this.#handed = NOTHING;
+      this.#details = NO_DETAILS;
     }
   }
 }
 
-const NOTHING: Handed = { partition: undefined, commit: undefined };
+const NO_DETAILS: CallDetails = { partition: undefined, commit: undefined };
 
-/** The process's connection. What it hears, it hears when it runs. */
+/** Connection of a process to the log. Notifications reach the process only while it runs. */
 class ProcessLog extends MemoryLog {
   readonly #process: Process;
   readonly #machine: Machine;
@@ -124,17 +124,17 @@ class ProcessLog extends MemoryLog {
     super(machine.store, {
       clock: { now: () => scheduler.nowMs, after: (ms, call) => scheduler.after(ms, call) },
       gate: (operation, apply) => process.carry(operation, apply),
-      oneGroup: machine.together,
+      oneGroup: machine.oneGroup,
     });
     this.#process = process;
     this.#machine = machine;
   }
 
   override commit(commit: Commit): Promise<CommitOutcome> {
-    const { tamper, believe } = this.#machine;
-    const sent = tamper(commit);
-    const handed = { partition: undefined, commit: sent };
-    return believe(this.#process.handOver(handed, () => super.commit(sent)));
+    const { changeCommit, changeOutcome } = this.#machine;
+    const sent = changeCommit(commit);
+    const details = { partition: undefined, commit: sent };
+    return changeOutcome(this.#process.withDetails(details, () => super.commit(sent)));
   }
 
   override take(
@@ -143,20 +143,20 @@ class ProcessLog extends MemoryLog {
     live: readonly string[],
     force: boolean,
   ): Promise<TakeOutcome> {
-    return this.#process.handOver({ partition, commit: undefined }, () =>
+    return this.#process.withDetails({ partition, commit: undefined }, () =>
       super.take(partition, worker, live, force),
     );
   }
 
   override listen(kind: NotificationKind, onNotification: (notification: Notification) => void): Listener {
     return super.listen(kind, (notification) =>
-      this.#machine.network.bring(this.#process, () => onNotification(notification)),
+      this.#machine.network.deliver(this.#process, () => onNotification(notification)),
     );
   }
 
   override subscribe(feed: string, reader: FeedReader): Promise<Subscription> {
     return super.subscribe(feed, {
-      onBody: (body) => this.#machine.network.bring(this.#process, () => reader.onBody(body)),
+      onBody: (body) => this.#machine.network.deliver(this.#process, () => reader.onBody(body)),
       onMissed: () => this.#process.run(() => reader.onMissed()),
     });
   }

@@ -1,4 +1,4 @@
-/** All chance in a simulation comes from one seed through here: the same seed, the same numbers (sfc32). */
+/** Deterministic random numbers (sfc32). The same seed gives the same numbers, and a simulation uses no others. */
 
 export class Random {
   #a: number;
@@ -22,12 +22,12 @@ export class Random {
     return sum >>> 0;
   }
 
-  /** A whole number from 0 to `below - 1`. */
+  /** Returns an integer from 0 to `below - 1`. */
   below(below: number): number {
     return Math.floor((this.#next() / 2 ** 32) * below);
   }
 
-  /** A whole number from `from` to `to`, both possible. */
+  /** Returns an integer from `from` to `to`, both included. */
   between(from: number, to: number): number {
     return from + this.below(to - from + 1);
   }
@@ -42,7 +42,7 @@ export class Random {
     return item;
   }
 
-  /** No two are the same, and any one tells nothing. */
+  /** Returns a unique UUID that carries no information. */
   uuid(): string {
     const a = this.#next().toString(16).padStart(8, "0");
     const b = this.#next().toString(16).padStart(8, "0");

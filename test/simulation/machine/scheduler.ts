@@ -1,4 +1,4 @@
-/** The only time there is in a simulation: events in order, each carried to where everything waits again. */
+/** Clock of a simulation. Runs the events in order, and after each event every promise that can continue. */
 
 import { Deadlines } from "../../../actors/deadlines.js";
 
@@ -7,8 +7,8 @@ interface Event {
   canceled: boolean;
 }
 
-/** Lets every promise that is settled run on. */
-function everythingWaits(): Promise<void> {
+/** Resolves after every promise that can continue has run. */
+function runPromises(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
@@ -22,7 +22,7 @@ export class Scheduler {
     this.nowMs = startMs;
   }
 
-  /** Calls at a time of the future; the returned function cancels it. */
+  /** Schedules a call at a time in the future. The returned function cancels the call. */
   at(atMs: number, call: () => void): () => void {
     const event = { call, canceled: false };
     this.#due.push(Math.max(atMs, this.nowMs), 0, event);
@@ -35,16 +35,16 @@ export class Scheduler {
     return this.at(this.nowMs + ms, call);
   }
 
-  /** The simulation has failed: `run` throws this. */
+  /** Fails the simulation: `run` throws the first error passed here. */
   fail(error: unknown): void {
     this.#failure ??= { error };
   }
 
-  /** Carries out events until `isOver`, or until `limitMs` of simulated time have passed: then it gives false. */
-  async run(isOver: () => boolean, limitMs: number): Promise<boolean> {
+  /** Runs events until `isDone`. Returns false when `limitMs` of simulated time pass first. */
+  async run(isDone: () => boolean, limitMs: number): Promise<boolean> {
     const untilMs = this.nowMs + limitMs;
-    await everythingWaits();
-    while (!isOver()) {
+    await runPromises();
+    while (!isDone()) {
       const due = this.#due.pop();
       if (due === undefined || due.at > untilMs) return false;
       const { at, what: event } = due;
@@ -52,7 +52,7 @@ export class Scheduler {
       this.nowMs = at;
       this.events += 1;
       event.call();
-      await everythingWaits();
+      await runPromises();
       if (this.#failure !== undefined) throw this.#failure.error;
     }
     return true;
