@@ -1,4 +1,7 @@
-/** Audit log: every write of an operator is recorded with its author, time, subject, and the state before and after (contract section 8). */
+/**
+ * Audit log: every write of an operator is recorded with its author, time, subject, and the state before and after
+ * (contract section 8.16).
+ */
 
 import type { Database } from "../../db/database.js";
 import { listAudit, recordAudit, type NewAuditRecord } from "../../db/queries/operator/audit.js";

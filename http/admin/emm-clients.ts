@@ -1,4 +1,4 @@
-/** OAuth clients of external market makers. Each client calls surface B for one subaccount (contract section 8). */
+/** OAuth clients of external market makers. Each client calls surface B for one subaccount (contract section 8.11). */
 
 import { randomBytes, randomUUID } from "node:crypto";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-/** Events: their creation, and the actions of their life cycle (contract sections 4 and 8). */
+/** Events: their creation, and the actions of their life cycle (contract sections 4.2 and 8.7). */
 
 import { randomUUID } from "node:crypto";
 import { marketActor } from "../../actors/actor.js";

@@ -1,4 +1,7 @@
-/** Maintenance: the exchange takes no orders, and cancels the resting ones (contract section 8; specification, Versioning). */
+/**
+ * Maintenance: the exchange takes no orders, and cancels the resting ones (contract section 8.14; specification,
+ * Versioning).
+ */
 
 import { randomUUID } from "node:crypto";
 import { LEDGER_SHARDS } from "../../actors/actor.js";

@@ -1,4 +1,4 @@
-/** Markets: their creation, life cycle and settings (contract sections 4 and 8). */
+/** Markets: their creation, life cycle and settings (contract sections 4.1 and 8.8). */
 
 import { randomUUID } from "node:crypto";
 import { marketActor } from "../../actors/actor.js";

@@ -1,4 +1,4 @@
-/** Accounts of further operators; a settlement may need the approval of a second one (contract section 8). */
+/** Accounts of further operators; a settlement may need the approval of a second one (contract section 8.5). */
 
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../db/database.js";

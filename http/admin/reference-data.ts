@@ -1,4 +1,6 @@
-/** Reference data that operators maintain: the tick table, leagues and market types (contract sections 1 and 8). */
+/**
+ * Reference data that operators maintain: the tick table, leagues and market types (contract sections 1.4 and 8.12).
+ */
 
 import { CONTRACT_TICKS, formatPrice, type Ticks as Price } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";

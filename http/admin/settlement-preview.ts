@@ -1,4 +1,4 @@
-/** Payouts of a grade or a remediation before it takes effect (contract section 8, `?preview=true`). */
+/** Payouts of a grade or a remediation before it takes effect (contract section 8.9, `?preview=true`). */
 
 import type { PreviewedPayout } from "../../actors/market/commands.js";
 import { CURRENCIES, type Currency, type Grade } from "../../actors/market/types.js";

@@ -1,4 +1,4 @@
-/** Grades of markets, their approval, the progress of settlements, and remediation (contract sections 4 and 8). */
+/** Grades of markets, their approval, the progress of settlements, and remediation (contract sections 4.8 and 8.9). */
 
 import { randomUUID } from "node:crypto";
 import type { MarketReply } from "../../actors/market/commands.js";

@@ -1,4 +1,4 @@
-/** Strike requests of market makers: an approval creates the market (contract section 8). */
+/** Strike requests of market makers: an approval creates the market (contract section 8.11). */
 
 import { findCompetitors } from "../../db/queries/catalog/competitors.js";
 import { allMarkets, findMarket } from "../../db/queries/catalog/markets.js";

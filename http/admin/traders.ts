@@ -1,4 +1,4 @@
-/** Traders: their identity, state and wallets, and the transactions that operators post (contract section 8). */
+/** Traders: their identity, state and wallets, and the transactions that operators post (contract section 8.10). */
 
 import { randomUUID } from "node:crypto";
 import { ledgerOf, ledgerShardOf } from "../../actors/actor.js";

@@ -1,4 +1,7 @@
-/** Positions, fills, orders and transactions of the client's subaccount (specification, Surface B table; contract section 7). */
+/**
+ * Positions, fills, orders and transactions of the client's subaccount (specification, Surface B table; contract
+ * section 7.8).
+ */
 
 import { ledgerOf } from "../../actors/actor.js";
 import type { Database } from "../../db/database.js";

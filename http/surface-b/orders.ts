@@ -1,4 +1,7 @@
-/** Placing and canceling on surface B: other shapes than on surface A, and the same rules of trading (contract section 7). */
+/**
+ * Placing and canceling on surface B: other shapes than on surface A, and the same rules of trading (contract section
+ * 7.9).
+ */
 
 import { randomUUID } from "node:crypto";
 import { unreachable } from "../../actors/unreachable.js";

@@ -1,4 +1,4 @@
-/** Refusals in the shape of surface B: `{ statusCode, error, message, code }` (contract section 7). */
+/** Refusals in the shape of surface B: `{ statusCode, error, message, code }` (contract section 7.3). */
 
 import { STATUS_CODES } from "node:http";
 import type { Response } from "express";

@@ -1,4 +1,4 @@
-/** Strike requests, and the texts of a market with another strike (contract sections 7 and 8). */
+/** Strike requests, and the texts of a market with another strike (contract sections 7.10 and 8.11). */
 
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../db/database.js";

@@ -1,4 +1,4 @@
-/** Clients of surface B: checks secrets to create tokens, and tokens on every other route (contract section 7). */
+/** Clients of surface B: checks secrets to create tokens, and tokens on every other route (contract section 7.2). */
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Response } from "express";

@@ -1,5 +1,5 @@
 /**
- * Routes of OAuth 2.0 client credentials (contract section 7): the token, the metadata for stock clients, and the
+ * Routes of OAuth 2.0 client credentials (contract section 7.2): the token, the metadata for stock clients, and the
  * withdrawn token route. Refusals have the shape of RFC 6749.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Bearer tokens of surface B (contract section 7): a JWT with `aud: emm`, valid for 30 minutes, signed with HS256 or
+ * Bearer tokens of surface B (contract section 7.2): a JWT with `aud: emm`, valid for 30 minutes, signed with HS256 or
  * EdDSA by the configured key. Each token names its key, so keys can be changed while older tokens are in use.
  */
 

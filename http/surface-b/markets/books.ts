@@ -1,4 +1,7 @@
-/** Books of surface B: order by order, or as price levels with the asks that the other ladders imply (contract section 7). */
+/**
+ * Books of surface B: order by order, or as price levels with the asks that the other ladders imply (contract section
+ * 7.7).
+ */
 
 import type { Currency } from "../../../actors/market/types.js";
 import { CONTRACT_TICKS, contracts, ticks, type Contracts, type Ticks } from "../../../actors/units.js";
