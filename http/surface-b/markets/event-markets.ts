@@ -1,5 +1,5 @@
 /**
- * Markets by event. Descriptions, which change seldom, are cached; books come from the replicas of this gateway; the JSON
+ * Markets by event. Descriptions, which seldom change, are cached; books come from the replicas of this gateway; the JSON
  * of a market is built once and serves every request until the market changes. A request reads Postgres and Redis only
  * after a change.
  */
@@ -97,7 +97,10 @@ export class EventMarkets {
     this.#sweeping.unref();
   }
 
-  /** Returns the markets of an event with their books. Refuses `EVENT_NOT_FOUND`; throws `Unavailable`. */
+  /**
+   * Returns the markets of an event with their books. Refuses `EVENT_NOT_FOUND`. Throws `Unavailable` while a replica that
+   * lost deltas cannot be reloaded, because its book is old.
+   */
   async markets(eventId: string, currency: Currency, view: View): Promise<Answer> {
     const beganMs = this.#nowMs();
     if (this.#lookups.size > 0) await Promise.all(this.#lookups);
@@ -105,8 +108,8 @@ export class EventMarkets {
       const description = await this.#descriptions.get(eventId);
       if (description === undefined) throw new Refused("EVENT_NOT_FOUND");
       const cached = this.#cachedEvent(eventId);
-      const isCurrent = cached.description === description && cached.comparedMs > beganMs - FRESH_MS;
-      if (isCurrent) return this.#answer(cached, description, currency, view);
+      if (cached.description === description && isFresh(cached, beganMs))
+        return this.#answer(cached, description, currency, view);
       cached.refreshing ??= this.#refresh(eventId, cached).finally(() => (cached.refreshing = undefined));
       await cached.refreshing;
     }
@@ -147,26 +150,36 @@ export class EventMarkets {
     return { eventId, markets };
   }
 
-  /** Acquires the replicas that the event needs, and waits until they hold everything that the log holds. */
+  /**
+   * Acquires the replicas that the event needs, and waits until they hold everything that the log holds. Throws
+   * `Unavailable` when a replica that lost deltas cannot be reloaded.
+   */
   async #refresh(eventId: string, cached: CachedEvent): Promise<void> {
-    const { replicas, tail } = this.#parts;
-    const description = await this.#descriptions.get(eventId);
-    if (description !== cached.description) {
-      await this.#acquireReplicas(cached, description);
-      cached.description = description;
+    try {
+      const description = await this.#descriptions.get(eventId);
+      if (description !== cached.description) {
+        await this.#acquireReplicas(cached, description);
+        cached.description = description;
+      }
+      const askedMs = this.#nowMs();
+      await Promise.all([...cached.replicas].map(([marketId, replica]) => this.#catchUp(marketId, replica)));
+      cached.comparedMs = askedMs;
+    } finally {
+      // The cache dropped the event in the meantime, so the replicas are released here.
+      if (this.#cached.get(eventId) !== cached) this.#releaseReplicas(cached);
     }
-    const askedMs = this.#nowMs();
-    await Promise.all(
-      [...cached.replicas].map(async ([marketId, replica]) =>
-        replica.waitForSeq(await tail.head(marketActor(marketId))),
-      ),
-    );
-    cached.comparedMs = askedMs;
-    // The cache dropped the event in the meantime, so the replicas are released here.
-    if (this.#cached.get(eventId) !== cached) {
-      for (const marketId of cached.replicas.keys()) replicas.release(marketId);
-      cached.replicas.clear();
-    }
+  }
+
+  async #catchUp(marketId: string, replica: Replica): Promise<void> {
+    await replica.whenCurrent();
+    await replica.waitForSeq(await this.#parts.tail.head(marketActor(marketId)));
+    // The replica may find that it lost deltas while it reads them.
+    await replica.whenCurrent();
+  }
+
+  #releaseReplicas(cached: CachedEvent): void {
+    for (const marketId of cached.replicas.keys()) this.#parts.replicas.release(marketId);
+    cached.replicas.clear();
   }
 
   /** Acquires the replicas of a description and releases the others. Settled markets have no book and no replica. */
@@ -263,9 +276,7 @@ export class EventMarkets {
 
   #evict(eventId: string, cached: CachedEvent): void {
     this.#cached.delete(eventId);
-    if (cached.refreshing !== undefined) return;
-    for (const marketId of cached.replicas.keys()) this.#parts.replicas.release(marketId);
-    cached.replicas.clear();
+    if (cached.refreshing === undefined) this.#releaseReplicas(cached);
   }
 
   /** Releases the replicas. */
@@ -274,6 +285,11 @@ export class EventMarkets {
     this.#stopListening();
     for (const [eventId, cached] of [...this.#cached]) this.#evict(eventId, cached);
   }
+}
+
+/** Returns whether the replicas were compared with the log lately, and none of them has lost deltas since. */
+function isFresh({ comparedMs, replicas }: CachedEvent, beganMs: number): boolean {
+  return comparedMs > beganMs - FRESH_MS && [...replicas.values()].every(({ isCurrent }) => isCurrent);
 }
 
 function bytesOf({ rendered, answers }: CachedEvent): number {
