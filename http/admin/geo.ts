@@ -1,4 +1,4 @@
-/** The rules about regions and networks (contract section 8, `/admin/v1/geo`). */
+/** The rules about regions and networks (contract section 8.13). */
 
 import type { Database } from "../../db/database.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";

@@ -1,4 +1,4 @@
-/** The kinds of callers that a route admits, and the checks that each kind has to pass (contract section 5). */
+/** The kinds of callers that a route admits, and the checks that each kind has to pass (contract section 5.5). */
 
 import {
   MANAGEMENT_SCOPES,

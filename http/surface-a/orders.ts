@@ -1,4 +1,4 @@
-/** Placing, canceling and reading orders (contract section 5). */
+/** Placing, canceling and reading orders (contract sections 5.15 to 5.17). */
 
 import type { z } from "zod";
 import { ledgerOf } from "../../actors/actor.js";

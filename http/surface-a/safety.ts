@@ -1,4 +1,4 @@
-/** The dead-man switch and order groups of a wallet (contract section 5, `/v3/safety`). */
+/** The dead-man switch and order groups of a wallet (contract section 5.18). */
 
 import { contracts } from "../../actors/units.js";
 import type { Exchange } from "../../stream/log/ports.js";

@@ -1,4 +1,4 @@
-/** Names that the filters of the catalog accept, for signed requests and for the public (contract section 5, `/v3/types`). */
+/** Names that the filters of the catalog accept, for signed requests and for the public (contract section 5.14). */
 
 import type { Database } from "../../db/database.js";
 import { listLeagues, listMarketTypes, listSports } from "../../db/queries/catalog/classification.js";

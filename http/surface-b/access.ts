@@ -1,4 +1,6 @@
-/** Clients that each route of surface B admits, and their rates (specification, Surface B rates; contract section 7). */
+/**
+ * Clients that each route of surface B admits, and their rates (specification, Surface B rates; contract section 7.4).
+ */
 
 import type { TokenBucket } from "../../stream/services/token-buckets.js";
 import type { ClientRules } from "../request/access.js";

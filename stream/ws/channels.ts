@@ -3,11 +3,11 @@
 import { CURRENCIES, type Currency } from "../../actors/market/types.js";
 import { PUBLIC_CHANNELS, type PublicChannel } from "../../actors/market/deltas.js";
 
-/** Public channels in the order in which answers list them (contract section 6). */
+/** Public channels in the order in which answers list them (contract section 6.8). */
 export const CHANNELS = PUBLIC_CHANNELS;
 export type Channel = PublicChannel;
 
-/** Private channels of a wallet (contract section 6). */
+/** Private channels of a wallet (contract section 6.9). */
 export const PRIVATE_CHANNELS = ["orders", "positions"] as const;
 export type PrivateChannel = (typeof PRIVATE_CHANNELS)[number];
 
@@ -22,7 +22,7 @@ const BITS: Readonly<Record<Currency, Readonly<Record<Channel, Mask>>>> = {
   COIN: { lifecycle: LIFECYCLE, trades: 16, bbo: 32, book: 64 },
 };
 
-/** Cost of subscribing to one pair, in tokens of the `stream` bucket (contract section 6). */
+/** Cost of subscribing to one pair, in tokens of the `stream` bucket (contract section 6.5). */
 const COSTS: Readonly<Record<Channel, number>> = { lifecycle: 1, trades: 4, bbo: 8, book: 16 };
 
 /** Returns the bit of a pair. */

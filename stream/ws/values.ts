@@ -1,4 +1,4 @@
-/** Single values on the stream: their shapes, and their wire form (contract section 6). */
+/** Single values on the stream: their shapes, and their wire form (contract sections 6.6 to 6.9). */
 
 import { z } from "zod";
 import { type Currency, type Level, MARKET_STATUSES } from "../../actors/market/types.js";

@@ -1,4 +1,4 @@
-/** Clients of surface B (contract sections 7 and 8). */
+/** Clients of surface B (contract sections 7.1 and 8.11). */
 
 import { and, eq, getTableColumns, isNull, sql } from "drizzle-orm";
 import type { Queries } from "../../database.js";

@@ -1,4 +1,4 @@
-/** Traders and operators (contract section 8). */
+/** Traders and operators (contract sections 8.1 and 8.10). */
 
 import { desc, eq } from "drizzle-orm";
 import { violatedConstraint, type Queries } from "../../database.js";

@@ -1,4 +1,4 @@
-/** Events and their life cycle (contract sections 4, 5, 7 and 8). */
+/** Events and their life cycle (contract sections 4.2, 5.14, 7.5 and 8.7). */
 
 import { randomUUID } from "node:crypto";
 import { and, asc, eq, getTableColumns, inArray, isNull, lt, ne, notExists, sql } from "drizzle-orm";

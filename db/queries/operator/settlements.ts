@@ -1,4 +1,4 @@
-/** Requests to grade a market, and their approval by a second operator (contract section 8). */
+/** Requests to grade a market, and their approval by a second operator (contract section 8.9). */
 
 import { and, desc, eq, ne } from "drizzle-orm";
 import type { Grade } from "../../../actors/market/types.js";

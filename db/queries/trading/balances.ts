@@ -1,4 +1,4 @@
-/** Balances of wallets (contract section 5). */
+/** Balances of wallets (contract section 5.13). */
 
 import { inArray } from "drizzle-orm";
 import type { Balance } from "../../../actors/ledger/types.js";

@@ -1,4 +1,4 @@
-/** Transfers between a trader's own wallet and a subaccount (contract section 5). */
+/** Transfers between a trader's own wallet and a subaccount (contract section 5.13). */
 
 import { and, desc, eq } from "drizzle-orm";
 import type { Queries } from "../../database.js";

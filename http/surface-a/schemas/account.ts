@@ -1,4 +1,4 @@
-/** Keys, subaccounts, transfers, limits and web sessions (contract sections 5 and 8). */
+/** Keys, subaccounts, transfers, limits and web sessions (contract sections 5.12, 5.13 and 8.1). */
 
 import { z } from "zod";
 import { TRANSACTION_KINDS, TRANSFER_DIRECTIONS, TRANSFER_STATUSES } from "../../../actors/ledger/types.js";

@@ -1,4 +1,4 @@
-/** Public deltas of a market: their shapes by channel, and the function that writes them (contract section 6). */
+/** Public deltas of a market: their shapes by channel, and the function that writes them (contract section 6.8). */
 
 import { z } from "zod";
 import type { BookDelta as MarketBookDelta, PublicDelta } from "../../../actors/market/deltas.js";
