@@ -14,7 +14,7 @@ import { route } from "../request/route.js";
 import { AuditQuery, AuditRecord } from "./schemas/operator.js";
 
 /** Write of an operator. `before` and `after` hold the values that show the change. */
-export interface AuditedAction {
+interface AuditedAction {
   readonly action: string;
   readonly subject: string;
   readonly before?: unknown;

@@ -23,7 +23,7 @@ import { route } from "../request/route.js";
 import { auditedAction } from "./audit.js";
 import { EmmClient, EmmClientBody, EmmClientSecret } from "./schemas/operator.js";
 
-export interface EmmClientParts {
+interface EmmClientParts {
   readonly db: Database;
   readonly changes: Changes;
   readonly passwords: Passwords;

@@ -37,7 +37,7 @@ import {
   NewEventBody,
 } from "./schemas/operator.js";
 
-export interface AdminEventParts {
+interface AdminEventParts {
   readonly db: Database;
   readonly exchange: Exchange;
   readonly freshness: Freshness;
@@ -63,7 +63,7 @@ function teamOnWire({ competitorId, name, shortName, symbol, mascot }: Competito
   return { id: competitorId, name, shortName, symbol, mascot };
 }
 
-export function adminEventOnWire(event: EventRecord) {
+function adminEventOnWire(event: EventRecord) {
   const { type, visible, createdTs, game } = event;
   const shown = game && {
     gameId: game.gameId,
@@ -74,7 +74,7 @@ export function adminEventOnWire(event: EventRecord) {
 }
 
 /** Applies a recorded step of an event to its markets, and records that the step is finished. */
-export async function followStep(parts: AdminEventParts, step: EventStep, nowMs: number): Promise<void> {
+async function followStep(parts: AdminEventParts, step: EventStep, nowMs: number): Promise<void> {
   const { db, exchange, freshness, changes } = parts;
   const markets = await allMarkets(db, { eventId: step.eventId });
   const graded = await driveEventStep(exchange, step, markets);

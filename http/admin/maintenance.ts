@@ -22,7 +22,7 @@ import { route } from "../request/route.js";
 import { auditedAction, type ActionRequest } from "./audit.js";
 import { Maintenance, MaintenanceBody } from "./schemas/exchange.js";
 
-export interface MaintenanceParts {
+interface MaintenanceParts {
   readonly db: Database;
   readonly exchange: Exchange;
   readonly changes: Changes;

@@ -16,7 +16,7 @@ import { route } from "../request/route.js";
 import { auditedAction } from "./audit.js";
 import { League, LeagueBody, MarketType, MarketTypeBody, Ticks, TicksBody } from "./schemas/operator.js";
 
-export interface ReferenceDataParts {
+interface ReferenceDataParts {
   readonly db: Database;
   readonly exchange: Exchange;
   readonly changes: Changes;

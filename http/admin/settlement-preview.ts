@@ -9,7 +9,7 @@ import type { Exchange } from "../../stream/log/ports.js";
 import { READ_ONLY } from "../trading/ledger-client.js";
 import { accepted } from "./markets.js";
 
-export interface PreviewParts {
+interface PreviewParts {
   readonly db: Database;
   readonly exchange: Exchange;
 }

@@ -31,7 +31,7 @@ import {
 } from "./schemas/operator.js";
 import { previewPayouts } from "./settlement-preview.js";
 
-export interface SettlementParts extends Pick<AdminMarketParts, "db" | "exchange" | "freshness" | "changes"> {
+interface SettlementParts extends Pick<AdminMarketParts, "db" | "exchange" | "freshness" | "changes"> {
   /** Number of operators that a settlement takes: 1 or 2. */
   readonly settlementApprovals: number;
   readonly enqueueSettlement: (job: SettlementJob) => Promise<void>;

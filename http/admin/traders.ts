@@ -36,7 +36,7 @@ import {
   TransactionBody,
 } from "./schemas/operator.js";
 
-export interface AdminTraderParts {
+interface AdminTraderParts {
   readonly db: Database;
   readonly exchange: Exchange;
   readonly freshness: Freshness;

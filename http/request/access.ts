@@ -19,7 +19,7 @@ export type Access =
   | ({ readonly kind: "client" } & ClientRules);
 
 /** Checks of a signed request. */
-export interface KeyRules {
+interface KeyRules {
   readonly scopes: readonly Scope[];
   /** Location check: `placing` also refuses an old check-in, `exempt` skips the check. */
   readonly location: "read" | "placing" | "exempt";

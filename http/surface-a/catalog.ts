@@ -46,7 +46,7 @@ export interface Books {
   book(marketId: string, currency: Currency): Promise<MarketBook | undefined>;
 }
 
-export interface CatalogParts {
+interface CatalogParts {
   readonly db: Database;
   readonly reference: Reference;
   readonly freshness: Freshness;

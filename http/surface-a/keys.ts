@@ -29,7 +29,7 @@ import { ACCOUNT } from "../request/metering.js";
 import { route } from "../request/route.js";
 import { Key, Keys, MintedKey, NewKeyBody } from "./schemas/account.js";
 
-export interface KeyRouteParts {
+interface KeyRouteParts {
   readonly db: Database;
   readonly changes: Changes;
 }

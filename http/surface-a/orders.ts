@@ -46,7 +46,7 @@ import {
 import { orderOnWire, previewOnWire } from "./wire.js";
 import { CLIENT_ID_MS, MAX_BATCH } from "../../actors/limits.js";
 
-export interface OrderParts {
+interface OrderParts {
   readonly db: Database;
   readonly reference: Reference;
   readonly exchange: Exchange;

@@ -26,7 +26,7 @@ import {
 } from "./schemas/orders.js";
 import { fillOnWire, openOrderOnWire, outcomeIdOf, positionOnWire } from "./wire.js";
 
-export interface PortfolioParts {
+interface PortfolioParts {
   readonly db: Database;
   readonly exchange: Exchange;
   readonly reference: Reference;

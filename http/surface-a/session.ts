@@ -32,7 +32,7 @@ import {
   SessionToken,
 } from "./schemas/account.js";
 
-export interface SessionParts {
+interface SessionParts {
   readonly db: Database;
   readonly exchange: Exchange;
   readonly passwords: Passwords;

@@ -33,7 +33,7 @@ import {
 } from "./schemas/account.js";
 import { coin } from "./wire.js";
 
-export interface SubaccountParts {
+interface SubaccountParts {
   readonly db: Database;
   readonly exchange: Exchange;
   readonly changes: Changes;

@@ -13,7 +13,7 @@ import { readBody } from "../request/validation.js";
 import type { StreamTicket } from "../websocket/callers.js";
 import { Ticket, TicketBody } from "./schemas/account.js";
 
-export interface TicketParts {
+interface TicketParts {
   readonly db: Database;
   readonly tickets: Pick<Tickets, "issue">;
 }

@@ -28,7 +28,7 @@ import {
 import { requireSubaccount, SUBACCOUNT_REFUSALS } from "./subaccounts.js";
 import { transactionOnWire } from "./wire.js";
 
-export interface TransferParts {
+interface TransferParts {
   readonly db: Database;
   readonly exchange: Exchange;
   readonly freshness: Freshness;

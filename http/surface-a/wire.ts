@@ -34,7 +34,7 @@ export function outcomeIdOf(market: MarketRecord | undefined, outcome: number): 
 const MILLION = 1_000_000;
 
 /** Formats millionths as a decimal string without trailing zeros, such as `0.03`. */
-export function formatShare(ppm: number): string {
+function formatShare(ppm: number): string {
   const fraction = String(ppm % MILLION)
     .padStart(6, "0")
     .replace(/0+$/, "");
@@ -42,7 +42,7 @@ export function formatShare(ppm: number): string {
   return fraction === "" ? String(whole) : `${whole}.${fraction}`;
 }
 
-export function feeOnWire(fee: FeeSchedule) {
+function feeOnWire(fee: FeeSchedule) {
   return {
     coefficient: formatShare(fee.coefficientPpm),
     makerCredit: formatShare(fee.makerCreditPpm),

@@ -27,14 +27,14 @@ import {
 } from "./schemas.js";
 import { fillOnB, orderOnB, positionOnB, transactionOnB } from "./wire.js";
 
-export interface EmmAccountParts {
+interface EmmAccountParts {
   readonly db: Database;
   readonly reference: Reference;
   readonly freshness: Freshness;
 }
 
 /** Returns the headers of the next page: a link to follow, and its cursor. */
-export function nextPage(target: Incoming["target"], next: string | undefined): Record<string, string> {
+function nextPage(target: Incoming["target"], next: string | undefined): Record<string, string> {
   if (next === undefined) return {};
   const query = new URLSearchParams({ ...readQuery(target.query), after: next });
   return { Link: `<${target.path}?${query.toString()}>; rel="next"`, "X-Next-Cursor": next };

@@ -18,7 +18,7 @@ import { OpenMarkets } from "./markets/open-markets.js";
 import { emmOrderRoutes } from "./orders.js";
 import { emmStrikeRoutes } from "./strikes.js";
 
-export interface EmmParts {
+interface EmmParts {
   readonly db: Database;
   readonly tail: Pick<Tail, "head">;
   readonly replicas: Replicas;
@@ -33,7 +33,7 @@ export interface EmmParts {
   readonly onError: (error: unknown) => void;
 }
 
-export interface EmmSurface {
+interface EmmSurface {
   readonly clients: Clients;
   readonly routes: readonly Route[];
   /** Releases the replicas. */

@@ -20,7 +20,7 @@ import type { Competitor, Event, GAME_STATUSES, Market, OUTCOME_TYPES, Player } 
 const MILLICENTS_PER_UNIT = 100_000;
 
 /** Returns money as the nearest double, which prints as the exact decimal. */
-export function amountOnB(amount: Millicents): number {
+function amountOnB(amount: Millicents): number {
   return amount / MILLICENTS_PER_UNIT;
 }
 
@@ -33,7 +33,7 @@ export function isoOnB(ts: number): string {
 }
 
 /** Returns a team. The name stands for a short name or symbol that is unknown; an unknown mascot is empty. */
-export function competitorOnB(team: CompetitorRecord): Competitor {
+function competitorOnB(team: CompetitorRecord): Competitor {
   const shortName = team.shortName ?? team.name;
   return {
     id: team.competitorId,

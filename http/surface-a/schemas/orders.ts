@@ -84,7 +84,7 @@ export const CancelAllResult = z.strictObject({ canceled: z.int() });
 export const CancelResult = z.strictObject({ orderId: z.uuid(), status: z.enum(ORDER_STATUSES) });
 
 /** Filters `event`, `market` and `outcome` of lists and of the cancel of all orders. */
-export const ScopeQuery = {
+const ScopeQuery = {
   event: Uuid.optional(),
   market: Uuid.optional(),
   outcome: Uuid.optional(),

@@ -16,7 +16,7 @@ import { retryAfterSeconds } from "../../request/throttle.js";
 import { ordinary } from "../access.js";
 import type { ServiceTokens } from "./tokens.js";
 
-export interface ClientParts {
+interface ClientParts {
   readonly directory: { client(clientId: string): Promise<EmmClient | undefined> };
   readonly tokens: ServiceTokens;
   readonly passwords: Passwords;

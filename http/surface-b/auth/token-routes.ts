@@ -11,7 +11,7 @@ import { JsonError, readJson } from "../../edge/json.js";
 import type { Clients } from "./clients.js";
 import { TOKEN_SECONDS } from "./tokens.js";
 
-export interface TokenRouteParts {
+interface TokenRouteParts {
   readonly clients: Clients;
   /** First segment of the paths of surface B. */
   readonly prefix: string;

@@ -26,7 +26,7 @@ export interface ServiceKeys {
 }
 
 /** Client of a token. The token is valid only while the version of the secret is current. */
-export interface ServiceToken {
+interface ServiceToken {
   readonly clientId: string;
   readonly secretVersion: number;
 }

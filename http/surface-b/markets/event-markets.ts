@@ -23,7 +23,7 @@ import { describeMarkets } from "./description.js";
 import type { MarketWithBook } from "../schemas.js";
 import { marketOnB, projected, type DescribedMarket, type LiveMarket } from "../wire.js";
 
-export interface EventMarketsParts {
+interface EventMarketsParts {
   readonly db: Database;
   readonly reference: Pick<Reference, "market" | "onChange">;
   readonly replicas: Pick<Replicas, "acquire" | "release">;

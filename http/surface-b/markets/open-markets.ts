@@ -8,7 +8,7 @@ import { Answer, Piece } from "./answer.js";
 import { describeMarkets } from "./description.js";
 import { marketOnB, projected } from "../wire.js";
 
-export interface OpenMarketsFilter {
+interface OpenMarketsFilter {
   readonly leagues?: readonly string[] | undefined;
   readonly marketTypes?: readonly string[] | undefined;
 }
