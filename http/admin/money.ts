@@ -34,7 +34,7 @@ const TERMS = [
 ] as const satisfies readonly (keyof Money)[];
 
 /** Runs a task for every item, a few at a time, and returns the results in the order of the items. */
-async function inTurns<Item, Result>(
+async function mapInParallel<Item, Result>(
   items: readonly Item[],
   run: (item: Item) => Promise<Result>,
 ): Promise<Result[]> {
@@ -122,11 +122,11 @@ export function moneyRoutes({ db, exchange }: { db: Database; exchange: Exchange
     return reply.report;
   };
 
-  const look = async (): Promise<{ actors: Side; postgres: Side }> => {
+  const readSides = async (): Promise<{ actors: Side; postgres: Side }> => {
     const marketIds = (await allMarkets(db, {})).map(({ marketId }) => marketId);
-    const markets = await inTurns(marketIds, askMarket);
+    const markets = await mapInParallel(marketIds, askMarket);
     const shards = Array.from({ length: LEDGER_SHARDS }, (_, shard) => shard);
-    const ledgers = await inTurns(shards, askLedger);
+    const ledgers = await mapInParallel(shards, askLedger);
     return {
       actors: byCurrency((currency) => moneyOf(currency, ledgers, markets)),
       postgres: await money(db),
@@ -142,13 +142,13 @@ export function moneyRoutes({ db, exchange }: { db: Database; exchange: Exchange
         "Returns the sums of all money, computed from the live actors and again from Postgres. `agree` is true when both sides are equal and without a difference.",
     },
     run: async () => {
-      let seen = await look();
+      let sides = await readSides();
       for (let attempt = 1; attempt < ATTEMPTS; attempt += 1) {
-        if (agree(seen.actors, seen.postgres) && quiet(seen.actors)) break;
+        if (agree(sides.actors, sides.postgres) && quiet(sides.actors)) break;
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-        seen = await look();
+        sides = await readSides();
       }
-      const { actors, postgres } = seen;
+      const { actors, postgres } = sides;
       const body = {
         agree: agree(actors, postgres),
         actors: sideOnWire(actors),

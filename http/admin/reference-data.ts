@@ -37,11 +37,11 @@ function requireTable(prices: readonly Price[]): void {
     }
   });
   const known = new Set<number>(prices);
-  const lonely = prices.find((price) => !known.has(CONTRACT_TICKS - price));
-  if (lonely !== undefined) {
+  const unpaired = prices.find((price) => !known.has(CONTRACT_TICKS - price));
+  if (unpaired !== undefined) {
     throw new Refused(
       "INVALID_BODY",
-      `prices: the complement of ${formatPrice(lonely)} is missing; add it, or leave the price out`,
+      `prices: the complement of ${formatPrice(unpaired)} is missing; add it, or leave the price out`,
     );
   }
 }

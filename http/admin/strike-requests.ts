@@ -31,8 +31,8 @@ export function strikeRequestRoutes(parts: AdminMarketParts) {
     const rewritten = rewrite(model.description);
     const description = rewritten === model.description ? `${rewritten} (${strike})` : rewritten;
     const ofEvent = await allMarkets(db, { eventId: model.eventId, marketTypes: [model.marketType] });
-    const there = ofEvent.find((market) => market.strike === strike && market.description === description);
-    if (there !== undefined) return there.marketId;
+    const existing = ofEvent.find((market) => market.strike === strike && market.description === description);
+    if (existing !== undefined) return existing.marketId;
 
     const ids = model.outcomes.flatMap(({ competitorId }) => (competitorId === null ? [] : [competitorId]));
     const teams = new Map((await findCompetitors(db, ids)).map((team) => [team.competitorId, team.name]));

@@ -47,7 +47,7 @@ export class Clients {
     if (client === undefined) return undefined;
     this.#verified.set(clientId, { digest, secretVersion: client.secretVersion });
     const spent = await this.#spend(clientId, TOKEN_RATE);
-    if (!spent.granted) throw tooOften(spent);
+    if (!spent.granted) throw rateExceeded(spent);
     return this.parts.tokens.mint(client);
   }
 
@@ -70,7 +70,7 @@ export class Clients {
       return buckets.spend(`emm-attempt:${ip}:${named}`, [{ bucket: FAILURES, cost }]);
     };
     const paid = await pay(1);
-    if (!paid.granted) throw tooOften(paid);
+    if (!paid.granted) throw rateExceeded(paid);
     const client = LOWER_UUID.test(clientId) ? await directory.client(clientId) : undefined;
     const matches = await passwords.matches(secret.slice(0, MAX_SECRET_LENGTH), client?.secretHash);
     if (!matches) return undefined;
@@ -95,7 +95,7 @@ export class Clients {
     notesOf(res).clientId = clientId;
     const spent = await this.#spend(clientId, rules.rates);
     announce(res, rules.rates, spent);
-    if (!spent.granted) throw tooOften(spent);
+    if (!spent.granted) throw rateExceeded(spent);
     refuseInactive(client.state, rules.cancel);
     if (rules.kyc) refuseUnverified(client.kyc);
     return {
@@ -127,7 +127,7 @@ function unauthenticated(challenge: string): Refused {
   return new Refused("UNAUTHENTICATED", undefined, {}, { "WWW-Authenticate": challenge });
 }
 
-function tooOften(spent: Spent): Refused {
+function rateExceeded(spent: Spent): Refused {
   const seconds = retryAfterSeconds(spent);
   return new Refused("RATE_LIMIT_EXCEEDED", `too many requests; wait ${seconds} s`, {}, retryAfter(seconds));
 }

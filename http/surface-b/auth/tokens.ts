@@ -82,22 +82,22 @@ function keyOf(text: string): ServiceKey {
 }
 
 function ed25519Key(pem: string): ServiceKey {
-  let own: KeyObject | undefined;
-  let open: KeyObject;
+  let privateKey: KeyObject | undefined;
+  let publicKey: KeyObject;
   try {
-    own = pem.includes("PRIVATE KEY") ? createPrivateKey(pem) : undefined;
-    open = createPublicKey(own ?? pem);
+    privateKey = pem.includes("PRIVATE KEY") ? createPrivateKey(pem) : undefined;
+    publicKey = createPublicKey(privateKey ?? pem);
   } catch {
     throw new UnusableServiceKey("cannot be read as a key in PEM");
   }
-  if (open.asymmetricKeyType !== "ed25519")
+  if (publicKey.asymmetricKeyType !== "ed25519")
     throw new UnusableServiceKey("is a key in PEM, but not an Ed25519 key");
-  const der = open.export({ format: "der", type: "spki" });
+  const der = publicKey.export({ format: "der", type: "spki" });
   return {
     kid: createHash("sha256").update(der).digest("base64url").slice(0, 16),
     alg: "EdDSA",
-    sign: own && ((message) => sign(null, Buffer.from(message), own)),
-    verify: (message, signature) => verify(null, Buffer.from(message), open, signature),
+    sign: privateKey && ((message) => sign(null, Buffer.from(message), privateKey)),
+    verify: (message, signature) => verify(null, Buffer.from(message), publicKey, signature),
   };
 }
 
