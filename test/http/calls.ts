@@ -47,16 +47,3 @@ export function resultOf({ status, json }: Answer): string {
   const { code } = json;
   return typeof code === "string" ? `${status} ${code}` : String(status);
 }
-
-/** Repeats a request until its answer satisfies `holds`, for at most two seconds; returns the last answer. */
-export async function eventually(
-  ask: () => Promise<Answer>,
-  holds: (answer: Answer) => boolean,
-): Promise<Answer> {
-  const until = Date.now() + 2_000;
-  for (;;) {
-    const answer = await ask();
-    if (holds(answer) || Date.now() > until) return answer;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}

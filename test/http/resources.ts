@@ -4,7 +4,8 @@ import type { IDS } from "../../http/docs/examples.js";
 import { generateKey } from "../../http/client/signer.js";
 import type { Stack } from "../support/stack.js";
 import { newMarket } from "../support/traders.js";
-import { eventually, type Calls } from "./calls.js";
+import type { Calls } from "./calls.js";
+import { until } from "../support/until.js";
 
 export type Ids = { -readonly [Name in keyof typeof IDS]: string };
 
@@ -55,7 +56,7 @@ export function resources(parts: ResourceParts) {
       const made = await graded();
       const path = `/admin/v1/markets/${made.marketId}`;
       if (second !== undefined) idOf(await second(`POST ${path}/settlement/approve`), "marketId");
-      await eventually(
+      await until(
         () => operator(`GET ${path}`),
         ({ json }) => json["status"] === "SETTLED",
       );
@@ -70,7 +71,7 @@ export function resources(parts: ResourceParts) {
     order: async () => {
       const body = { outcomeId, price: "0.100", qty: 100, tif: "GTC" };
       const orderId = idOf(await trading("POST /v3/orders", body), "orderId");
-      await eventually(
+      await until(
         () => trading(`GET /v3/orders/${orderId}`),
         ({ json }) => json["status"] === "OPEN",
       );

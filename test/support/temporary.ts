@@ -11,12 +11,3 @@ export async function inTemporaryDirectory<T>(use: (directory: string) => T | Pr
     fs.rmSync(directory, { recursive: true, force: true });
   }
 }
-
-/** Resolves when `condition` holds; fails with `what` when it does not within `timeoutMs`. */
-export async function eventually(what: string, condition: () => boolean, timeoutMs = 10_000): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import { until } from "../../support/until.js";
 import { ledgerOf, ledgerShardOf, marketActor, partitionOf } from "../../../actors/actor.js";
 import { contracts, millicents, ticks } from "../../../actors/units.js";
 import { connect, disconnect, type Database } from "../../../db/database.js";
@@ -128,11 +129,7 @@ describe("projector on the real log", () => {
     await place(bob, marketId, 1, 400);
     projector = startProjector();
 
-    const endMs = Date.now() + 8_000;
-    while ((await findOrder(db, ann, resting))?.status !== "FILLED") {
-      expect(Date.now(), "the fill is in the tables").to.be.lessThan(endMs);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    await until(async () => (await findOrder(db, ann, resting))?.status === "FILLED");
     for (const actor of [ledgerOf(ann), ledgerOf(bob), marketActor(marketId)]) {
       expect(await waitProjected(db, actor, await tail.head(actor), 5_000), actor).to.equal(true);
     }
@@ -140,11 +137,9 @@ describe("projector on the real log", () => {
     expect((await money(db)).CASH).to.include({ escrow: 10_000, inFlight: 0, difference: 0 });
 
     const actor = ledgerOf(bob);
-    for (;;) {
+    await until(async () => {
       const [head] = await log.heads(partitionOf(actor), [actor]);
-      if (head?.projected === head?.seq) break;
-      expect(Date.now(), "the progress is reported").to.be.lessThan(endMs);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+      return head?.projected === head?.seq;
+    });
   });
 });

@@ -15,6 +15,7 @@ import type { AnyDelta, Entry } from "../../../stream/log/ports.js";
 import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
 import { entry, SmallExchange } from "../exchange.js";
 import { dump, project } from "../read-model.js";
+import { until } from "../../support/until.js";
 
 /** A log in memory, which emits the appended entries to its followers. */
 class MemoryJournal implements Journal {
@@ -137,14 +138,6 @@ describe("projector", () => {
     for (const { actor, seq } of exchange.entries()) heads.set(actor, seq);
     for (const [actor, seq] of heads) {
       expect(await waitProjected(db, actor, seq, 8_000), `${actor} up to ${seq}`).to.equal(true);
-    }
-  }
-
-  async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 5_000): Promise<void> {
-    const endMs = Date.now() + timeoutMs;
-    while (!(await condition())) {
-      if (Date.now() > endMs) throw new Error(`not within ${timeoutMs} ms: ${condition.toString()}`);
-      await new Promise((resolve) => setTimeout(resolve, 5));
     }
   }
 

@@ -1,9 +1,10 @@
 import { expect } from "chai";
 import { Redis } from "ioredis";
-import { callsOf, eventually, operatorCalls, resultOf } from "../calls.js";
+import { callsOf, operatorCalls, resultOf } from "../calls.js";
 import { send, signed, type Answer } from "../requests.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
+import { until } from "../../support/until.js";
 
 describe("the same signed bytes at two gateways", function () {
   this.timeout(60_000);
@@ -71,14 +72,14 @@ describe("the same signed bytes at two gateways", function () {
     const operator = await operatorCalls(stack);
     await operator(`POST /admin/v1/markets/${marketId}/status`, { action: "pause" });
     const raw = place(outcomes[0]);
-    const refused = await eventually(
+    const refused = await until(
       () => send(at(0), place(outcomes[0])),
       ({ status }) => status === 409,
     );
     expect(resultOf(refused)).to.equal("409 MARKET_PAUSED");
     const first = await send(at(0), raw);
     await operator(`POST /admin/v1/markets/${marketId}/status`, { action: "resume" });
-    const fresh = await eventually(
+    const fresh = await until(
       () => send(at(1), place(outcomes[0], { qty: 6 })),
       ({ status }) => status === 201,
     );
@@ -94,13 +95,13 @@ describe("the same signed bytes at two gateways", function () {
     const path = `POST /admin/v1/traders/${trader.account.traderId}/state`;
     await operator(path, { state: "LOCKED", reason: "test" });
     const raw = place(outcomes[0]);
-    await eventually(
+    await until(
       () => send(at(1), place(outcomes[0])),
       ({ status }) => status === 423,
     );
     expect(resultOf(await send(at(1), raw))).to.equal("423 ACCOUNT_LOCKED");
     await operator(path, { state: "ACTIVE", reason: "test" });
-    const placed = await eventually(
+    const placed = await until(
       () => send(at(1), raw),
       ({ status }) => status === 201,
     );

@@ -8,11 +8,12 @@ import { IDS, PUBLIC_KEY } from "../../../http/docs/examples.js";
 import { Contract } from "../../support/documented.js";
 import { login, startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
-import { bearerCalls, callsOf, eventually } from "../calls.js";
+import { bearerCalls, callsOf } from "../calls.js";
 import { consumedBy, idOf, resources, sentLast, type Ids } from "../resources.js";
 import { RULES } from "../matrix/contract.js";
 import { askToken, newClient } from "../surface-b/client.js";
 import { send, signed, type Answer, type Raw } from "../requests.js";
+import { until } from "../../support/until.js";
 
 /**
  * Recorded answers, which the document shows. With `UPDATE_EXAMPLES=1` the test records the answers that are missing or
@@ -146,7 +147,7 @@ describe("the examples of the OpenAPI document", function () {
     idOf(await operator(`POST /admin/v1/traders/${traderId}/transactions`, deposit), "transactionId");
     const taker = callsOf(stack.url, (await newTrader(stack)).trading);
     await taker("POST /v3/orders", { outcomeId: outcomes[1], price: "0.300", qty: 40, tif: "IOC" });
-    const filled = await eventually(
+    const filled = await until(
       () => trading("GET /v3/portfolio/fills"),
       ({ json }) => (json["items"] as unknown[]).length > 0,
     );

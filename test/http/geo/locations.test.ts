@@ -5,11 +5,12 @@ import path from "node:path";
 import { eq } from "drizzle-orm";
 import { connect, disconnect } from "../../../db/database.js";
 import { deviceLocations } from "../../../db/schema/accounts.js";
-import { bearerCalls, callsOf, eventually, operatorCalls, resultOf, type Calls } from "../calls.js";
+import { bearerCalls, callsOf, operatorCalls, resultOf, type Calls } from "../calls.js";
 import { send, signed } from "../requests.js";
 import { mmdb } from "../../support/mmdb.js";
 import { login, startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestKey, type TestTrader } from "../../support/traders.js";
+import { until } from "../../support/until.js";
 
 const DAY_MS = 86_400_000;
 
@@ -64,7 +65,7 @@ describe("a location check", function () {
     await geo([]);
     await device("POST /v3/session/location", { region: "US-NY" });
     const calls = callsOf(stack.urls[1] ?? "", trader.trading);
-    await eventually(
+    await until(
       () => calls("GET /v3/limits"),
       ({ status }) => status === 200,
     );
@@ -83,7 +84,7 @@ describe("a location check", function () {
         expect(resultOf(await device("POST /v3/session/location", checkIn))).to.equal("200");
         for (const url of stack.urls) {
           const calls = callsOf(url, trader.trading);
-          const refused = await eventually(
+          const refused = await until(
             () => calls("GET /v3/limits"),
             ({ status }) => status === 451,
           );
@@ -159,7 +160,7 @@ describe("a location check", function () {
       );
       const limits = async (ip: string): Promise<string> =>
         resultOf(await from(ip, trader.trading, "GET /v3/limits"));
-      await eventually(
+      await until(
         () => from("10.1.2.3", trader.trading, "GET /v3/limits"),
         ({ status }) => status === 451,
       );
@@ -170,7 +171,7 @@ describe("a location check", function () {
       expect(await limits("203.0.113.200")).to.equal("451 RESTRICTED_NETWORK_REGION");
       expect(await limits("11.0.0.1")).to.equal("200");
       await geo([]);
-      const free = await eventually(
+      const free = await until(
         () => from("10.1.2.3", trader.trading, "GET /v3/limits"),
         ({ status }) => status === 200,
       );

@@ -1,15 +1,8 @@
 import { expect } from "chai";
-import {
-  bearerCalls,
-  callsOf,
-  eventually,
-  openCalls,
-  operatorCalls,
-  resultOf,
-  type Calls,
-} from "../calls.js";
+import { bearerCalls, callsOf, openCalls, operatorCalls, resultOf, type Calls } from "../calls.js";
 import { login, startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
+import { until } from "../../support/until.js";
 
 describe("maintenance and the changelog at two gateways", function () {
   this.timeout(60_000);
@@ -45,7 +38,7 @@ describe("maintenance and the changelog at two gateways", function () {
     expect(resultOf(await surfaceB(`POST /${stack.prefix}/v2/emm/orders/place`, onB))).to.equal("201");
 
     const beginning = operator("POST /admin/v1/maintenance", { action: "begin", message: "back at noon" });
-    const locked = await eventually(
+    const locked = await until(
       () => second("POST /v3/orders/preview", order).then(() => second("POST /v3/orders", order)),
       ({ status }) => status === 423,
     );
@@ -61,7 +54,7 @@ describe("maintenance and the changelog at two gateways", function () {
     expect((await surfaceB(`POST /${stack.prefix}/v2/emm/orders/place`, onB)).json).to.include({
       code: "SYSTEM_LOCKED",
     });
-    const after = await eventually(
+    const after = await until(
       () => first(`GET /v3/orders/${orderId}`),
       ({ json }) => json["status"] === "CANCELED",
     );
@@ -79,7 +72,7 @@ describe("maintenance and the changelog at two gateways", function () {
       "409 INVALID_TRANSITION",
     );
     for (const calls of [first, second]) {
-      const free = await eventually(
+      const free = await until(
         () => calls("POST /v3/orders", order),
         ({ status }) => status === 201,
       );
@@ -140,7 +133,7 @@ describe("a settlement that two operators approve", function () {
       qty: 100,
       tif: "GTC",
     });
-    const holding = await eventually(
+    const holding = await until(
       () => callsOf(stack.url, ann.trading)("GET /v3/portfolio/positions"),
       ({ text }) => text.includes('"qty":100'),
     );
@@ -176,7 +169,7 @@ describe("a settlement that two operators approve", function () {
     expect((await second(`GET ${base}/settlement`)).json).to.include({ status: "PENDING_APPROVAL", paid: 0 });
     const approved = await second(`POST ${base}/settlement/approve`);
     expect(approved.status, approved.text).to.equal(202);
-    await eventually(
+    await until(
       () => first(`GET ${base}/settlement`),
       ({ json }) => json["status"] === "SETTLED",
     );
@@ -196,7 +189,7 @@ describe("a settlement that two operators approve", function () {
     });
     expect(
       (
-        await eventually(
+        await until(
           () => first("GET /admin/v1/money"),
           ({ json }) => json["agree"] === true,
         )

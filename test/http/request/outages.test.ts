@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { send, signed, type Answer, type Raw } from "../requests.js";
 import { startProxy, type Proxy } from "../../support/proxy.js";
+import { untilWithin } from "../../support/until.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
 
@@ -40,11 +41,7 @@ describe("an outage", function () {
   };
 
   async function healthy(): Promise<void> {
-    const deadline = Date.now() + 15_000;
-    while ((await send(stack.url, { target: "/readyz" })).status !== 200) {
-      if (Date.now() > deadline) throw new Error("the service does not recover");
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
+    await untilWithin(15_000, async () => (await send(stack.url, { target: "/readyz" })).status === 200);
   }
 
   it("of Postgres leaves trading as it is, and routes that need Postgres answer 503", async () => {

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { startProxy, type Proxy } from "../../support/proxy.js";
+import { until } from "../../support/until.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader } from "../../support/traders.js";
 import { EmmClient, newClient, operate } from "./client.js";
@@ -36,12 +37,10 @@ describe("the hot routes of surface B", function () {
       for (const path of hot) expect((await emm.call(`GET ${path}`)).status, path).to.equal(200);
     }
     expect((await emm.call("POST /orders/place", [{ ...order, qty: 8 }])).status).to.equal(201);
-    const deadline = Date.now() + 5_000;
-    let text = "";
-    while (!text.includes('"qty":8') && Date.now() < deadline) {
-      text = JSON.stringify((await emm.call(`GET ${hot[0] ?? ""}`)).body);
-    }
-    expect(text).to.contain('"qty":7').and.to.contain('"qty":8');
+    await until(async () => {
+      const text = JSON.stringify((await emm.call(`GET ${hot[0] ?? ""}`)).body);
+      expect(text).to.contain('"qty":7').and.to.contain('"qty":8');
+    });
     const cold = await emm.call("GET /fills/all");
     expect(cold.status).to.equal(503);
     expect(cold.body).to.include({ statusCode: 503, code: "UNAVAILABLE" });

@@ -11,8 +11,9 @@ import {
   StrikeRequested,
   Ticks,
 } from "../../../http/surface-b/schemas.js";
-import { operate, until } from "./client.js";
+import { operate } from "./client.js";
 import { bids, created, idOf, NOWHERE, place, startSurface, type Surface } from "./surface.js";
+import { until } from "../../support/until.js";
 
 const Book = MarketWithBook.shape.book;
 

@@ -13,8 +13,9 @@ import {
   Transaction,
 } from "../../../http/surface-b/schemas.js";
 import { newTrader } from "../../support/traders.js";
-import { EmmClient, newClient, operate, until } from "./client.js";
+import { EmmClient, newClient, operate } from "./client.js";
 import { bids, idOf, NOWHERE, place, startSurface, type Surface, type Fixture } from "./surface.js";
+import { until } from "../../support/until.js";
 
 describe("trading on surface B", function () {
   this.timeout(60_000);

@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader } from "../../support/traders.js";
-import { callsOf, eventually, resultOf, type Calls } from "../calls.js";
+import { callsOf, resultOf, type Calls } from "../calls.js";
+import { until } from "../../support/until.js";
 
 type Market = Awaited<ReturnType<typeof newMarket>>;
 
@@ -24,7 +25,7 @@ describe("the cancel of all orders", function () {
   const open = async (atMost = 4): Promise<string[]> => {
     const ordersOf = (json: Readonly<Record<string, unknown>>) =>
       json["open"] as readonly { readonly outcomeId: string }[];
-    const { json } = await eventually(
+    const { json } = await until(
       () => calls("GET /v3/account/orders"),
       (answer) => ordersOf(answer.json).length <= atMost,
     );
@@ -39,7 +40,7 @@ describe("the cancel of all orders", function () {
     const outcomes = [...one.outcomes, ...other.outcomes];
     const orders = outcomes.map((outcomeId) => ({ outcomeId, price: "0.010", qty: 1, tif: "GTC" }));
     expect(resultOf(await calls("POST /v3/orders/batch", { orders }))).to.equal("201");
-    await eventually(
+    await until(
       () => calls("GET /v3/orders"),
       ({ json }) => (json["items"] as unknown[]).length === outcomes.length,
     );

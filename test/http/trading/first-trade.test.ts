@@ -4,6 +4,7 @@ import { RestClient } from "../../../http/client/rest.js";
 import { Session } from "../../../http/client/session.js";
 import { generateKey, Signer } from "../../../http/client/signer.js";
 import { startStack, type Stack } from "../../support/stack.js";
+import { until } from "../../support/until.js";
 
 interface Trader {
   readonly traderId: string;
@@ -11,16 +12,6 @@ interface Trader {
   readonly manager: RestClient;
   readonly rest: RestClient;
   readonly keyId: string;
-}
-
-async function until<T>(read: () => Promise<T>, holds: (value: T) => boolean, what: string): Promise<T> {
-  const deadline = Date.now() + 10_000;
-  for (;;) {
-    const value = await read();
-    if (holds(value)) return value;
-    if (Date.now() > deadline) throw new Error(`${what}: still ${JSON.stringify(value)}`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
 }
 
 describe("the first trade through HTTP alone", function () {
@@ -96,7 +87,6 @@ describe("the first trade through HTTP alone", function () {
     await until(
       () => makers.rest.book(marketId),
       (book) => book.orders[ants]?.length === 1,
-      "the order rests",
     );
     expect((await makers.rest.order(resting.orderId)).status).to.equal("OPEN");
     expect(await makers.rest.balance()).to.include({ balance: "60.00000", reserved: "0.60000" });
@@ -105,7 +95,6 @@ describe("the first trade through HTTP alone", function () {
     const order = await until(
       () => takers.rest.order(taking.orderId),
       ({ status }) => status !== "PENDING" && status !== "OPEN",
-      "the order fills",
     );
     expect(order).to.include({ status: "FILLED", remaining: 0 });
     const [fill] = await takers.rest.fills();
@@ -119,7 +108,6 @@ describe("the first trade through HTTP alone", function () {
     const [own] = await until(
       () => makers.rest.fills({ order: resting.orderId }),
       (fills) => fills.length === 1,
-      "the maker has the fill",
     );
     expect(own).to.include({ outcomeId: ants, qty: 40, cost: "0.24000", taker: false });
     expect(await makers.rest.positions()).to.deep.equal([
@@ -148,12 +136,10 @@ describe("the first trade through HTTP alone", function () {
     await until(
       () => stack.operator.settlementStatus(marketId),
       (now) => now === "SETTLED",
-      "the market settles",
     );
     await until(
       () => makers.rest.balance(),
       ({ balance }) => balance === "60.16000",
-      "the winner is paid",
     );
     expect(await takers.rest.balance()).to.include({ balance: "59.84000" });
     expect((await stack.operator.market(marketId)).outcomes.map((outcome) => outcome.status)).to.deep.equal([

@@ -1,7 +1,8 @@
 import { expect } from "chai";
-import { callsOf, eventually, operatorCalls, resultOf, type Calls } from "../calls.js";
+import { callsOf, operatorCalls, resultOf, type Calls } from "../calls.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader } from "../../support/traders.js";
+import { until } from "../../support/until.js";
 
 interface Trading {
   readonly calls: Calls;
@@ -30,7 +31,7 @@ describe("orders", function () {
     };
   };
   const whenOpen = (trader: Trading, orderId: string) =>
-    eventually(
+    until(
       () => trader.calls(`GET /v3/orders/${orderId}`),
       ({ json }) => json["status"] === "OPEN",
     );
@@ -94,7 +95,7 @@ describe("orders", function () {
       await whenOpen(bob, second);
       const amended = await ann.calls(`PATCH /v3/orders/${first}`, { qty: 10 });
       expect(`${amended.status} ${amended.text}`).to.equal(`200 {"orderId":"${first}"}`);
-      await eventually(
+      await until(
         () => ann.calls(`GET /v3/orders/${first}`),
         ({ json }) => json["remaining"] === 10,
       );
@@ -167,7 +168,7 @@ describe("orders", function () {
       const resting = await ann.place(yes, "0.200", 5, { groupId });
       await whenOpen(ann, resting);
       await bob.place(no, "0.500", 15);
-      const canceled = await eventually(
+      const canceled = await until(
         () => ann.calls(`GET /v3/orders/${resting}`),
         ({ json }) => json["status"] === "CANCELED",
       );
@@ -214,7 +215,7 @@ describe("orders", function () {
     await new Promise((resolve) => setTimeout(resolve, 4_500));
     expect(await ann.order(order)).to.include({ status: "OPEN" });
     await new Promise((resolve) => setTimeout(resolve, 600));
-    const gone = await eventually(
+    const gone = await until(
       () => ann.calls(`GET /v3/orders/${order}`),
       ({ json }) => json["status"] === "CANCELED",
     );

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { keepRunning, type Running } from "../../../scripts/supervisor/keep.js";
-import { eventually } from "../../support/temporary.js";
+import { until } from "../../support/until.js";
 
 /** A process that lives until `end` is called or it is stopped. */
 class FakeProcess implements Running {
@@ -50,9 +50,9 @@ describe("a kept process", () => {
     await worker.ready;
     const startedMs = Date.now();
     lives[0]?.end("SIGKILL");
-    await eventually("the second life", () => lives.length === 2);
+    await until(() => lives.length === 2);
     lives[1]?.end("exit code 1");
-    await eventually("the third life", () => lives.length === 3);
+    await until(() => lives.length === 3);
     expect(Date.now() - startedMs).to.be.within(280, 2_000);
     expect(said[0]).to.match(/^worker \(process \d+\) ended: SIGKILL; starting it again$/);
     expect(said[1]).to.match(/^worker runs again \(process \d+\)$/);

@@ -9,7 +9,8 @@ import { isRunning, markOf } from "../../../scripts/supervisor/identity.js";
 import { openLog } from "../../../scripts/supervisor/log.js";
 import { type ProcessSet, type Server, startSet } from "../../../scripts/supervisor/supervisor.js";
 import { cacheDir } from "../../support/servers.js";
-import { eventually, inTemporaryDirectory } from "../../support/temporary.js";
+import { inTemporaryDirectory } from "../../support/temporary.js";
+import { until } from "../../support/until.js";
 
 const FIXTURES = path.join(import.meta.dirname, "fixtures");
 const ROLE = path.join(FIXTURES, "role.mjs");
@@ -87,7 +88,7 @@ describe("a supervised set", () => {
       await set.ready;
       const first = set.pids().get("worker") ?? 0;
       process.kill(first, "SIGKILL");
-      await eventually("the worker runs again", () => said.some((line) => line.includes("runs again")));
+      await until(() => said.some((line) => line.includes("runs again")));
       const second = set.pids().get("worker");
       expect(second).not.to.equal(first);
       expect(said).to.deep.equal([
@@ -108,7 +109,7 @@ describe("a supervised set", () => {
       async ({ set }) => {
         await set.ready;
         process.kill(set.pids().get("redis") ?? 0, "SIGKILL");
-        await eventually("Redis runs again", () => urls.length === 2);
+        await until(() => urls.length === 2);
         expect(urls[1]).to.equal(urls[0]);
       },
       redis,
@@ -128,7 +129,7 @@ describe("a supervised set", () => {
       await set.ready;
       const env = { NAME: "demo", MODE: "finish", JOURNAL: path.join(directory, "journal") };
       await set.add({ name: "demo", entry: ROLE, env, mayFinish: true });
-      await eventually("the demo has ended", () => set.pids().size === 0);
+      await until(() => set.pids().size === 0);
       expect(journal().filter((line) => line.startsWith("demo started"))).to.have.length(1);
     }));
 
@@ -137,7 +138,7 @@ describe("a supervised set", () => {
       await set.ready;
       const mark = markOf(set.pids().get("gateway") ?? 0);
       set.kill();
-      await eventually("the gateway is gone", () => !isRunning(mark));
+      await until(() => !isRunning(mark));
     }));
 });
 
@@ -161,7 +162,7 @@ describe("a supervisor that is killed", () => {
       const marks = [markOf(pids.redis), markOf(pids.role)];
       expect(marks.map(isRunning)).to.deep.equal([true, true]);
       supervisor.kill("SIGKILL");
-      await eventually("both are gone", () => !marks.some(isRunning));
+      await until(() => !marks.some(isRunning));
     }));
 });
 

@@ -6,8 +6,8 @@ import { Unavailable, type AskOptions, type Exchange } from "../../../stream/log
 import { startJobs, type JobsOptions, type RunningJobs } from "../../../stream/jobs/jobs.js";
 import { openSettlementQueue, retryPauseMs, type SettlementQueue } from "../../../stream/jobs/queues.js";
 import type { SettlementJob } from "../../../stream/jobs/settlement.js";
-import { until } from "../../support/until.js";
 import { freshRedis, type FreshRedis } from "../../support/servers.js";
+import { until } from "../../support/until.js";
 
 /** A market with wallets to pay, which remembers its payments as the real market does. */
 class PayingMarket implements Exchange {

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { type ActorId, ledgerActor } from "../../../actors/actor.js";
 import type { Change, Snapshot } from "../../../stream/log/log.js";
 import { actor, deliveries, entryAt, type Fixture, partition, untouched } from "./conformance.js";
-import { eventually } from "./support.js";
+import { until } from "../../support/until.js";
 
 const rest = { retained: 0, deadlineMs: undefined };
 
@@ -124,7 +124,7 @@ export function dataConformance(fixture: Fixture): void {
       expect(await fixture.log.commit({ ownerships, changes, publications })).to.deep.equal({ kind: "ok" });
       expect(await fixture.seqs(0)).to.deep.equal({ seqs: [1, 2, 3], gap: false });
       expect((await fixture.log.heads(partition, [actor]))[0]).to.include({ seq: 3, relayed: 2 });
-      await eventually(() => expect(published).to.deep.equal(["done"]));
+      await until(() => expect(published).to.deep.equal(["done"]));
       const late = { ownerships: [{ partition, epoch: epoch - 1 }], changes: [entryAt(4)], publications };
       expect(await fixture.log.commit(late)).to.deep.equal({ kind: "fenced", partition });
       expect(await fixture.log.commit({ ownerships, changes: [entryAt(4), entryAt(4)] })).to.deep.equal({

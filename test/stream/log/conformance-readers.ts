@@ -4,7 +4,8 @@ import { expect } from "chai";
 import { type ActorId, PARTITIONS } from "../../../actors/actor.js";
 import type { FeedReader, Notification } from "../../../stream/log/log.js";
 import { actor, deliveries, entryAt, type Fixture, partition } from "./conformance.js";
-import { commitIn, eventually } from "./support.js";
+import { commitIn } from "./support.js";
+import { until } from "../../support/until.js";
 
 export function readerConformance(fixture: Fixture): void {
   describe("leases", () => {
@@ -48,7 +49,7 @@ export function readerConformance(fixture: Fixture): void {
 
     it("do not count a worker without a recent heartbeat as live", async () => {
       await fixture.log.heartbeat("w1", 60_000);
-      await eventually(async () => {
+      await until(async () => {
         expect(await fixture.log.heartbeat("w2", 20)).to.deep.equal(["w2"]);
       });
     });
@@ -63,7 +64,7 @@ export function readerConformance(fixture: Fixture): void {
     ): Promise<Notification[]> {
       const notifications: Notification[] = [];
       from.listen(kind, (notification) => notifications.push(notification)).watch(partitions);
-      await eventually(() =>
+      await until(() =>
         expect(notifications.filter(({ scanAll }) => scanAll)).to.have.length(partitions.length),
       );
       notifications.length = 0;
@@ -77,7 +78,7 @@ export function readerConformance(fixture: Fixture): void {
       const notifications = await listen("commands");
       const other = "market:other" as ActorId;
       await fixture.log.append(partition, [...deliveries(2), ...deliveries(1, other)]);
-      await eventually(() => expect(actorsIn(notifications)).to.deep.equal([actor, actor, other]));
+      await until(() => expect(actorsIn(notifications)).to.deep.equal([actor, actor, other]));
       expect(notifications).to.have.length(1);
       expect(notifications[0]).to.deep.include({ partition, scanAll: false });
       expect(notifications[0]?.notices[1]).to.deep.equal({
@@ -92,7 +93,7 @@ export function readerConformance(fixture: Fixture): void {
       const other = "market:other" as ActorId;
       await fixture.log.append(partition, deliveries(1), 1);
       await fixture.log.append(partition, deliveries(1, other), 1);
-      await eventually(() => expect(actorsIn(notifications)).to.deep.equal([other]));
+      await until(() => expect(actorsIn(notifications)).to.deep.equal([other]));
     });
 
     it("name the actors that committed entries", async () => {
@@ -101,19 +102,17 @@ export function readerConformance(fixture: Fixture): void {
       const other = "market:other" as ActorId;
       await fixture.commit(epoch, [entryAt(1), { actor: other, expectedSeq: 0, cursor: "0-0" }]);
       await fixture.commit(epoch, [{ actor: other, expectedSeq: 0, cursor: "0-0", entry: "x" }]);
-      await eventually(() => expect(actorsIn(notifications)).to.deep.equal([actor, other]));
+      await until(() => expect(actorsIn(notifications)).to.deep.equal([actor, other]));
     });
 
     it("arrive for the watched partitions, also for those added later", async () => {
       const notifications: Notification[] = [];
       const listener = fixture.log.listen("commands", (notification) => notifications.push(notification));
       listener.watch([partition]);
-      await eventually(() =>
-        expect(notifications).to.deep.equal([{ partition, notices: [], scanAll: true }]),
-      );
+      await until(() => expect(notifications).to.deep.equal([{ partition, notices: [], scanAll: true }]));
       const began = Date.now();
       listener.watch([partition, "m9"]);
-      await eventually(() =>
+      await until(() =>
         expect(notifications.at(-1)).to.deep.equal({ partition: "m9", notices: [], scanAll: true }),
       );
       expect(Date.now() - began, "ms until a new partition is watched").to.be.below(2_000);
@@ -121,7 +120,7 @@ export function readerConformance(fixture: Fixture): void {
       notifications.length = 0;
       await fixture.log.append(partition, deliveries(1));
       await fixture.log.append("m9", deliveries(1, "market:nine"));
-      await eventually(() => expect(actorsIn(notifications)).to.deep.equal(["market:nine"]));
+      await until(() => expect(actorsIn(notifications)).to.deep.equal(["market:nine"]));
     });
 
     it("arrive for all partitions at once", async () => {
@@ -133,7 +132,7 @@ export function readerConformance(fixture: Fixture): void {
           { actor: `market:${name}`, expectedSeq: 0, cursor: "0-0", entry: "x" },
         ]);
       }
-      await eventually(() =>
+      await until(() =>
         expect(actorsIn(notifications)).to.have.members(["market:l0", "market:m0", "market:m63"]),
       );
     });
@@ -141,9 +140,9 @@ export function readerConformance(fixture: Fixture): void {
     it("request a scan after a lost connection", async () => {
       const notifications = await listen("commands");
       await fixture.subject.cut(fixture.log);
-      await eventually(() => expect(notifications.some(({ scanAll }) => scanAll)).to.equal(true));
+      await until(() => expect(notifications.some(({ scanAll }) => scanAll)).to.equal(true));
       notifications.length = 0;
-      await eventually(async () => {
+      await until(async () => {
         await (await fixture.subject.open()).append(partition, deliveries(1));
         expect(actorsIn(notifications)).to.include(actor);
       });
@@ -171,7 +170,7 @@ export function readerConformance(fixture: Fixture): void {
       await fixture.log.publish({ feed: "f", body: "2" });
       await fixture.log.publish({ feed: "g", body: "in another feed" });
       await fixture.log.publish({ feed: "f", body: "3" });
-      await eventually(() => {
+      await until(() => {
         // On a cluster, messages of one publisher can take different ways and lose their order.
         expect(one.bodies).to.have.members(["1", "2", "3"]);
         expect(two.bodies).to.have.members(["2", "3"]);
@@ -185,7 +184,7 @@ export function readerConformance(fixture: Fixture): void {
       await fixture.log.subscribe("f", two);
       await subscription.close();
       await fixture.log.publish({ feed: "f", body: "1" });
-      await eventually(() => expect(two.bodies).to.deep.equal(["1"]));
+      await until(() => expect(two.bodies).to.deep.equal(["1"]));
       expect(one.bodies).to.deep.equal([]);
     });
   });
@@ -214,8 +213,8 @@ export function readerConformance(fixture: Fixture): void {
         lost += 1;
       });
       await fixture.subject.cut(fixture.log);
-      await eventually(() => expect(lost).to.be.above(0));
-      await eventually(async () => {
+      await until(() => expect(lost).to.be.above(0));
+      await until(async () => {
         expect(await fixture.log.installation({})).to.deep.equal({});
       });
     });

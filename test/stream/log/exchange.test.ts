@@ -8,7 +8,8 @@ import {
   unavailableMessage,
   sendCommand,
 } from "../runtime/deployment.js";
-import { counterInLog, eventually } from "./support.js";
+import { counterInLog } from "./support.js";
+import { until } from "../../support/until.js";
 
 describe("an exchange", () => {
   let deployment: Deployment;
@@ -92,7 +93,7 @@ describe("an exchange", () => {
     const exchange = await deployment.exchange();
     const atMs = Date.now() + 60;
     await sendCommand(exchange, a, { kind: "alarm", atMs });
-    await eventually(async () => {
+    await until(async () => {
       const { tickedMs: tickedMs } = await counterInLog(deployment.connect(), a);
       expect(tickedMs).to.have.length(1);
       expect((tickedMs[0] ?? 0) - atMs).to.be.within(0, 40);

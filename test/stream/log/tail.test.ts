@@ -16,7 +16,8 @@ import type { Entry } from "../../../stream/log/ports.js";
 import { freshRedis } from "../../support/servers.js";
 import { counter, type CounterState } from "../runtime/counter.js";
 import { RecordingFollower, Writer } from "./followers.js";
-import { commitIn, eventually, microtasksDone } from "./support.js";
+import { commitIn, microtasksDone } from "./support.js";
+import { until } from "../../support/until.js";
 
 const a = marketActor("a");
 const b = ledgerActor(2);
@@ -69,9 +70,9 @@ for (const [name, create] of Object.entries(subjects)) {
       await writer.add(a, 5);
       const follower = new RecordingFollower();
       tail.follow(a, 2, follower.onEntries, follower.onGap);
-      await eventually(() => expect(follower.seqs).to.deep.equal([3, 4, 5]));
+      await until(() => expect(follower.seqs).to.deep.equal([3, 4, 5]));
       await writer.add(a, 1_200);
-      await eventually(() => expect(follower.seqs).to.deep.equal(upTo(1_205, 3)));
+      await until(() => expect(follower.seqs).to.deep.equal(upTo(1_205, 3)));
       expect(follower.gaps).to.equal(0);
     });
 
@@ -84,7 +85,7 @@ for (const [name, create] of Object.entries(subjects)) {
         (entries) => received.push(...entries),
         () => undefined,
       );
-      await eventually(() =>
+      await until(() =>
         expect(received).to.deep.equal([
           {
             actor: a,
@@ -107,13 +108,13 @@ for (const [name, create] of Object.entries(subjects)) {
         new RecordingFollower(),
       ];
       tail.follow(a, 0, early.onEntries, early.onGap);
-      await eventually(() => expect(early.seqs).to.deep.equal([1, 2, 3, 4]));
+      await until(() => expect(early.seqs).to.deep.equal([1, 2, 3, 4]));
       tail.follow(a, 1, late.onEntries, late.onGap);
       tail.follow(a, 6, ahead.onEntries, ahead.onGap);
       tail.follow(b, 0, other.onEntries, other.onGap);
       await writer.add(a, 4);
       await writer.add(b, 2);
-      await eventually(() => {
+      await until(() => {
         expect(early.seqs).to.deep.equal(upTo(8));
         expect(late.seqs).to.deep.equal(upTo(8, 2));
         expect(ahead.seqs).to.deep.equal([7, 8]);
@@ -135,14 +136,14 @@ for (const [name, create] of Object.entries(subjects)) {
       );
       const stop = tail.follow(a, 0, follower.onEntries, follower.onGap);
       await writer.add(a, 1);
-      await eventually(() => expect(follower.seqs).to.deep.equal([1]));
+      await until(() => expect(follower.seqs).to.deep.equal([1]));
       await writer.add(a, 1);
-      await eventually(() => expect(follower.seqs).to.deep.equal([1, 2]));
+      await until(() => expect(follower.seqs).to.deep.equal([1, 2]));
       stop();
       await writer.add(a, 1);
       const next = new RecordingFollower();
       tail.follow(a, 0, next.onEntries, next.onGap);
-      await eventually(() => expect(next.seqs).to.deep.equal([1, 2, 3]));
+      await until(() => expect(next.seqs).to.deep.equal([1, 2, 3]));
       expect([follower.seqs, once.seqs]).to.deep.equal([[1, 2], [1]]);
     });
 
@@ -152,9 +153,9 @@ for (const [name, create] of Object.entries(subjects)) {
       const [lost, just] = [new RecordingFollower(), new RecordingFollower()];
       tail.follow(a, 6, lost.onEntries, lost.onGap);
       tail.follow(a, 7, just.onEntries, just.onGap);
-      await eventually(() => expect(just.seqs).to.deep.equal([8, 9, 10]));
+      await until(() => expect(just.seqs).to.deep.equal([8, 9, 10]));
       await writer.add(a, 1);
-      await eventually(() => expect(just.seqs).to.deep.equal([8, 9, 10, 11]));
+      await until(() => expect(just.seqs).to.deep.equal([8, 9, 10, 11]));
       expect([lost.seqs, lost.gaps, just.gaps]).to.deep.equal([[], 1, 0]);
     });
 
@@ -201,11 +202,11 @@ for (const [name, create] of Object.entries(subjects)) {
           for (const { actor, seq } of entries) seqs.set(actor, [...(seqs.get(actor) ?? []), seq]);
           return Promise.resolve();
         });
-        await eventually(() => expect(seqs.get(a)).to.deep.equal([3, 4]));
+        await until(() => expect(seqs.get(a)).to.deep.equal([3, 4]));
         await writer.add(b, 3);
         await writer.add(a, 700);
         await writer.add(marketActor("new"), 1);
-        await eventually(() => {
+        await until(() => {
           expect(seqs.get(a)).to.deep.equal(upTo(704, 3));
           expect(seqs.get(b)).to.deep.equal([1, 2, 3]);
           expect(seqs.get(marketActor("new"))).to.deep.equal([1]);
@@ -226,9 +227,9 @@ for (const [name, create] of Object.entries(subjects)) {
           stored.push(...entries.map(({ seq }) => seq));
         });
         await writer.add(a, 1);
-        await eventually(() => expect(stored).to.deep.equal([1]));
+        await until(() => expect(stored).to.deep.equal([1]));
         await writer.add(a, 30);
-        await eventually(() => expect(stored).to.deep.equal(upTo(31)));
+        await until(() => expect(stored).to.deep.equal(upTo(31)));
       });
 
       it("records what the read model has stored, so that the log can trim it", async () => {
@@ -245,9 +246,9 @@ for (const [name, create] of Object.entries(subjects)) {
           delivered.push(...entries.map(({ actor }) => actor));
           return Promise.resolve();
         });
-        await eventually(() => expect(gaps).to.deep.equal([[a, 1]]));
+        await until(() => expect(gaps).to.deep.equal([[a, 1]]));
         await writer.add(b, 1);
-        await eventually(() => expect(delivered).to.deep.equal([b]));
+        await until(() => expect(delivered).to.deep.equal([b]));
       });
     });
 
@@ -261,7 +262,7 @@ for (const [name, create] of Object.entries(subjects)) {
         );
         await two.publish("key", "1");
         await one.publish("market", "2");
-        await eventually(() => expect(received).to.deep.equal(["key 1", "market 2"]));
+        await until(() => expect(received).to.deep.equal(["key 1", "market 2"]));
         await subscription.close();
       });
 
@@ -293,10 +294,10 @@ describe("the tail of a log after a power cut", () => {
     await writer.add(a, 2);
     const [ahead, behind] = [new RecordingFollower(), new RecordingFollower()];
     tail.follow(a, 0, ahead.onEntries, ahead.onGap);
-    await eventually(() => expect(ahead.seqs).to.deep.equal([1, 2, 3, 4]));
+    await until(() => expect(ahead.seqs).to.deep.equal([1, 2, 3, 4]));
     tail.follow(b, 0, behind.onEntries, behind.onGap);
     store.powerCut();
-    await eventually(() => expect(ahead.gaps).to.equal(1));
+    await until(() => expect(ahead.gaps).to.equal(1));
     expect(behind.gaps).to.equal(0);
     await tail.close();
   });
@@ -319,7 +320,7 @@ describe("the tail of a log after a power cut", () => {
     await writer.add(a, 2);
     const ahead = new RecordingFollower();
     tail.follow(a, 0, ahead.onEntries, ahead.onGap);
-    await eventually(() => expect(ahead.seqs).to.deep.equal([1, 2, 3, 4]));
+    await until(() => expect(ahead.seqs).to.deep.equal([1, 2, 3, 4]));
     let sendHeads: () => void = () => undefined;
     headsHeld = new Promise((resolve) => {
       sendHeads = resolve;
@@ -332,7 +333,7 @@ describe("the tail of a log after a power cut", () => {
     await commitIn(other, { partition, epoch }, changes);
     for (let i = 0; i < 3; i += 1) await microtasksDone();
     sendHeads();
-    await eventually(() => expect(ahead.gaps).to.equal(1));
+    await until(() => expect(ahead.gaps).to.equal(1));
     expect(ahead.seqs).to.deep.equal([1, 2, 3, 4]);
     await tail.close();
   });

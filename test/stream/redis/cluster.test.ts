@@ -5,7 +5,8 @@ import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { type RunningCluster, startCluster } from "./cluster.js";
 import { conformance } from "../log/conformance.js";
 import { Deployment, sendCommand } from "../runtime/deployment.js";
-import { counterInLog, eventually } from "../log/support.js";
+import { counterInLog } from "../log/support.js";
+import { until } from "../../support/until.js";
 
 describe("the log on a Redis Cluster", () => {
   let cluster: RunningCluster;
@@ -62,7 +63,7 @@ describe("the log on a Redis Cluster", () => {
       for (let n = 1; n <= 10; n += 1) await sendCommand(exchange, a, { kind: "send", to: b, numbers: [n] });
       const log = await open();
       const all = Array.from({ length: 10 }, (_, index) => index + 1);
-      await eventually(async () => expect((await counterInLog(log, b)).received).to.deep.equal({ [a]: all }));
+      await until(async () => expect((await counterInLog(log, b)).received).to.deep.equal({ [a]: all }));
     } finally {
       await deployment.close();
       await closeAll();

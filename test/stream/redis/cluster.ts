@@ -9,7 +9,7 @@ import { programPath } from "../../../scripts/config.js";
 import { freePort } from "../../../scripts/embedded/ports.js";
 import { findRedis } from "../../../scripts/embedded/redis-binary.js";
 import { cacheDir } from "../../support/servers.js";
-import { eventually } from "../log/support.js";
+import { untilWithin } from "../../support/until.js";
 
 const SLOTS = 16_384;
 const NODES = 3;
@@ -86,11 +86,11 @@ async function join(admins: readonly Redis[], ports: readonly (readonly [number,
     await admin.call("CLUSTER", "SET-CONFIG-EPOCH", node + 1);
   }
   for (const [port, bus] of ports.slice(1)) await admins[0]?.call("CLUSTER", "MEET", "127.0.0.1", port, bus);
-  await eventually(async () => {
+  await untilWithin(15_000, async () => {
     for (const admin of admins) {
       const info = String(await admin.call("CLUSTER", "INFO"));
       if (!info.includes("cluster_state:ok") || !info.includes(`cluster_known_nodes:${NODES}`))
         throw new Error(info);
     }
-  }, 15_000);
+  });
 }

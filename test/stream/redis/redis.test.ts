@@ -6,7 +6,8 @@ import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { type FreshRedis, freshRedis } from "../../support/servers.js";
 import { conformance } from "../log/conformance.js";
 import { cutConnections } from "./redis-faults.js";
-import { commitIn, eventually } from "../log/support.js";
+import { commitIn } from "../log/support.js";
+import { until } from "../../support/until.js";
 
 const actor = ledgerActor(0);
 
@@ -80,7 +81,7 @@ describe("the log on Redis", () => {
       expect(await append).to.equal("rejected");
       expect(Date.now() - began).to.be.below(2_000);
       await admin.client("UNPAUSE").catch(() => undefined);
-      await eventually(async () => {
+      await until(async () => {
         const mailboxes = await log.readMailboxes([{ partition: "l0", actor, after: "0-0" }], 9);
         expect(mailboxes.get(actor)?.map(({ body }) => body)).to.deep.equal(["1"]);
       });
@@ -90,27 +91,27 @@ describe("the log on Redis", () => {
       const log = await open();
       const scans: boolean[] = [];
       log.listen("commands", ({ scanAll }) => scans.push(scanAll)).watch(["l0"]);
-      await eventually(() => expect(scans).to.deep.equal([true]));
+      await until(() => expect(scans).to.deep.equal([true]));
       const channel = `${redis.prefix}{all}:rings:commands`;
       await admin.incr(channel);
       await log.append("l0", [{ to: actor, body: "x" }]);
-      await eventually(() => expect(scans).to.deep.equal([true, false, true]));
+      await until(() => expect(scans).to.deep.equal([true, false, true]));
       await log.append("l0", [{ to: actor, body: "x" }]);
-      await eventually(() => expect(scans).to.deep.equal([true, false, true, false]));
+      await until(() => expect(scans).to.deep.equal([true, false, true, false]));
       await admin.incr(channel);
-      await eventually(() => expect(scans).to.deep.equal([true, false, true, false, true]));
+      await until(() => expect(scans).to.deep.equal([true, false, true, false, true]));
       await log.append("l0", [{ to: actor, body: "x" }]);
-      await eventually(() => expect(scans).to.deep.equal([true, false, true, false, true, false]));
+      await until(() => expect(scans).to.deep.equal([true, false, true, false, true, false]));
     });
 
     it("includes short bodies in a notification, and names only the actors of long ones", async () => {
       const log = await open();
       const notifications: Notification[] = [];
       log.listen("commands", (notification) => notifications.push(notification)).watch(["l0"]);
-      await eventually(() => expect(notifications).to.have.length(1));
+      await until(() => expect(notifications).to.have.length(1));
       const bodies = ["short", "two\nlines", "€".repeat(6_000)];
       for (const body of bodies) await log.append("l0", [{ to: actor, body }]);
-      await eventually(() =>
+      await until(() =>
         expect(notifications.slice(1).map(({ notices }) => notices)).to.deep.equal([
           [{ actor, inline: { position: 1, body: "short" } }],
           [{ actor, inline: undefined }],

@@ -4,7 +4,8 @@ import type { MemoryLog } from "../../support/log/memory-log.js";
 import type { Worker } from "../../../stream/runtime/worker.js";
 import { counter } from "./counter.js";
 import { a, b, Deployment, partitionOfWorker, post, step } from "./deployment.js";
-import { counterInLog, eventually } from "../log/support.js";
+import { counterInLog } from "../log/support.js";
+import { until } from "../../support/until.js";
 
 describe("a commit group", () => {
   let deployment: Deployment;
@@ -112,7 +113,7 @@ describe("a commit group", () => {
     await worker.beat();
     for (let i = 0; i < 3; i += 1) await step(worker, "l1");
     expect(await received()).to.deep.equal({ [a]: [1, 13, 14] });
-    await eventually(async () => expect([...(await log.halted())]).to.deep.equal([]));
+    await until(async () => expect([...(await log.halted())]).to.deep.equal([]));
   });
 
   it("runs on the messages in notifications, and reads the mailbox when one is missing", async () => {

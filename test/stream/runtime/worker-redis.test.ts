@@ -5,7 +5,8 @@ import type { Worker } from "../../../stream/runtime/worker.js";
 import { type FreshRedis, freshRedis } from "../../support/servers.js";
 import { a, b, Deployment, sendCommand } from "./deployment.js";
 import { cutConnections, Proxy } from "../redis/redis-faults.js";
-import { counterInLog, eventually } from "../log/support.js";
+import { counterInLog } from "../log/support.js";
+import { until, untilWithin } from "../../support/until.js";
 
 describe("workers on Redis", () => {
   let redis: FreshRedis;
@@ -37,13 +38,11 @@ describe("workers on Redis", () => {
       await sendCommand(exchange, a, { kind: "send", to: b, numbers: [n] });
       await sendCommand(exchange, b, { kind: "send", to: a, numbers: [n] });
     }
-    await eventually(() =>
-      expect([[...one.held.keys()], [...two.held.keys()]]).to.deep.equal([["l1"], ["l2"]]),
-    );
+    await until(() => expect([[...one.held.keys()], [...two.held.keys()]]).to.deep.equal([["l1"], ["l2"]]));
     const all = Array.from({ length: 20 }, (_, index) => index + 1);
     const log = await connect();
-    await eventually(async () => expect((await counterInLog(log, b)).received).to.deep.equal({ [a]: all }));
-    await eventually(async () => expect((await counterInLog(log, a)).received).to.deep.equal({ [b]: all }));
+    await until(async () => expect((await counterInLog(log, b)).received).to.deep.equal({ [a]: all }));
+    await until(async () => expect((await counterInLog(log, a)).received).to.deep.equal({ [b]: all }));
   });
 
   it("take over from a dead worker within a second, and lose or repeat no command", async () => {
@@ -53,7 +52,7 @@ describe("workers on Redis", () => {
     const exchange = await deployment.exchange(await connect());
     await sendCommand(exchange, a, { kind: "add", n: 1 });
     await deployment.worker(await connect()).start();
-    await eventually(() => expect([...first.held.keys()]).to.deep.equal(["l1"]));
+    await until(() => expect([...first.held.keys()]).to.deep.equal(["l1"]));
     // Closing the connections ends the heartbeats, as a kill does.
     await dying.close();
     const began = Date.now();
@@ -125,7 +124,7 @@ describe("workers on Redis", () => {
     it("close a connection that stays silent, and recover from the log", async () => {
       proxy.silence();
       const answer = sendCommand(exchange, a, { kind: "add", n: 1 }, { timeoutMs: 15_000 });
-      await eventually(() => expect(worker.held.size).to.equal(0), 10_000);
+      await untilWithin(10_000, () => expect(worker.held.size).to.equal(0));
       expect(await answer).to.equal(2);
       expect(await sendCommand(exchange, a, { kind: "read" })).to.equal(2);
     });

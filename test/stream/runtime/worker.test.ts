@@ -6,7 +6,8 @@ import { packEntry, packEnvelope } from "../../../stream/log/packing.js";
 import { type Worker } from "../../../stream/runtime/worker.js";
 import { counter } from "./counter.js";
 import { a, b, Deployment, FaultyGate, partitionOfWorker, post, step } from "./deployment.js";
-import { commitIn, counterInLog, eventually, ManualClock, microtasksDone } from "../log/support.js";
+import { commitIn, counterInLog, ManualClock, microtasksDone } from "../log/support.js";
+import { until } from "../../support/until.js";
 
 describe("a worker", () => {
   let deployment: Deployment;
@@ -133,7 +134,7 @@ describe("a worker", () => {
       await successor.beat();
       await step(successor, "l1");
       expect((await counterInLog(log, a)).value).to.equal(2);
-      await eventually(async () => expect([...(await log.halted())]).to.deep.equal([]));
+      await until(async () => expect([...(await log.halted())]).to.deep.equal([]));
     });
 
     it("halts no actor as a former owner with an old state", async () => {

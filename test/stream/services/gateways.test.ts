@@ -7,6 +7,7 @@ import { ServiceConnection } from "../../../stream/services/connection.js";
 import { ExpiredGateways, GatewayLease } from "../../../stream/services/gateways.js";
 import { type Exchange, Unavailable } from "../../../stream/log/ports.js";
 import { freshRedis, type FreshRedis } from "../../support/servers.js";
+import { untilWithin } from "../../support/until.js";
 
 /** A `cancelAll` that the exchange received. */
 interface Cancel {
@@ -72,15 +73,6 @@ describe("cancel on disconnect of a gateway that dies", function () {
     closing.push(() => expired.stop());
   }
 
-  async function until(condition: () => boolean | Promise<boolean>, withinMs: number): Promise<number> {
-    const began = Date.now();
-    while (!(await condition())) {
-      if (Date.now() - began > withinMs) throw new Error(`the condition is false after ${withinMs} ms`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-    return Date.now() - began;
-  }
-
   it("cancels for the armed wallets within five seconds, once for all processes that check", async () => {
     startChecks();
     startChecks();
@@ -92,9 +84,10 @@ describe("cancel on disconnect of a gateway that dies", function () {
     // Both checks must have reached Redis for a lease time before they judge a lease.
     await new Promise((resolve) => setTimeout(resolve, 3_500));
     await dying.close();
-    const took = await until(() => canceled.length > 0, 5_000);
-    expect(took).to.be.above(1_900);
-    await until(async () => (await client.keys(`${redis.prefix}*`)).length === 2, 3_000);
+    const closedMs = Date.now();
+    await untilWithin(5_000, () => canceled.length > 0);
+    expect(Date.now() - closedMs).to.be.above(1_900);
+    await untilWithin(3_000, async () => (await client.keys(`${redis.prefix}*`)).length === 2);
     expect(new Set(canceled.map(({ wallet }) => wallet))).to.deep.equal(new Set(["wallet of ann"]));
     expect(new Set(canceled.map(({ id }) => id)).size).to.equal(1);
     expect(canceled[0]?.shard).to.equal(ledgerShardOf(ann));
@@ -120,11 +113,11 @@ describe("cancel on disconnect of a gateway that dies", function () {
     const ids = ["first", "second"];
     const slow = lease(() => ids.shift() ?? "another");
     await slow.arm("w", ann);
-    await until(async () => {
+    await untilWithin(8_000, async () => {
       await client.zadd(new Keys(redis.prefix).gateways(), "XX", 0, "first");
       return canceled.length > 0;
-    }, 8_000);
-    await until(() => lost === 1, 3_000);
+    });
+    await untilWithin(3_000, () => lost === 1);
     await slow.arm("v", bob);
     expect(await client.hgetall(new Keys(redis.prefix).armed("second"))).to.deep.equal({ v: bob });
     await slow.disarm("w");
@@ -137,8 +130,8 @@ describe("cancel on disconnect of a gateway that dies", function () {
     await dying.arm("w", ann);
     await dying.close();
     startChecks();
-    await until(() => canceled.length === 1, 12_000);
+    await untilWithin(12_000, () => canceled.length === 1);
     expect(errors).to.have.length(1);
-    await until(async () => (await client.keys(`${redis.prefix}*`)).length === 0, 3_000);
+    await untilWithin(3_000, async () => (await client.keys(`${redis.prefix}*`)).length === 0);
   });
 });

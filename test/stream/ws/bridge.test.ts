@@ -265,12 +265,10 @@ describe("the bridge", () => {
     exchange.loadFailures = 0;
     await until(() => server.errors.length >= 2);
     await order(exchange, ann, outcomes[0]?.outcomeId, "0.400", 3);
-    const reload = async (): Promise<Json> => again.request("subscribe", { markets: { [marketId]: "book" } });
-    let answer = await reload();
-    for (const end = Date.now() + 2_000; answer["code"] !== undefined && Date.now() < end;) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      answer = await reload();
-    }
+    const answer = await until(
+      () => again.request("subscribe", { markets: { [marketId]: "book" } }),
+      ({ code }) => code === undefined,
+    );
     expect(answer).to.have.nested.property(`snapshot.${marketId}.book.seq`, 1);
     await order(exchange, ann, outcomes[0]?.outcomeId, "0.450", 1);
     await until(() => deltasOf(again).length === 1);

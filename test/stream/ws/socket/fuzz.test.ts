@@ -8,7 +8,7 @@ import { startStack, type Stack } from "../../../support/stack.js";
 import { newMarket, newTrader, type TestKey } from "../../../support/traders.js";
 import { openStream } from "../support/client.js";
 import { type Case, randomCase, type World } from "./fuzz-cases.js";
-import { until } from "../../../support/until.js";
+import { untilWithin } from "../../../support/until.js";
 
 const FRAMES = 10_000;
 const WARM_UP = 2_000;
@@ -63,7 +63,7 @@ describe("messages of every kind", function () {
     cases.push({ text: JSON.stringify({ nonce: last + 1, status: {} }), nonce: last + 1, answer: "status" });
     for (const { text } of cases) client.sendRaw(text);
     const answers = () => client.frames.filter((frame) => frame["delta"] === undefined);
-    await until(() => answers().length >= cases.length, 30_000).catch(() => undefined);
+    await untilWithin(30_000, () => answers().length >= cases.length).catch(() => undefined);
     const name = (nonce: number | undefined, answer: string): string => `${nonce ?? "none"} ${answer}`;
     const wanted = cases.map(({ nonce, answer }) => name(nonce, answer)).sort();
     const got = answers()

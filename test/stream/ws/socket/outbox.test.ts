@@ -9,8 +9,8 @@ import {
   Outbox,
   textFrame,
 } from "../../../../stream/ws/socket/outbox.js";
-import { until } from "../../../support/until.js";
 import { FlushScheduler } from "../../../../stream/ws/socket/flush-scheduler.js";
+import { until } from "../../../support/until.js";
 
 interface Pair {
   readonly outbox: Outbox;

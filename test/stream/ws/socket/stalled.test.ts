@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { expect } from "chai";
 import { type Client, serve, type TestServer, trader } from "../support/client.js";
 import { ids, TestExchange } from "../support/exchange.js";
-import { until } from "../../../support/until.js";
+import { untilWithin } from "../../../support/until.js";
 
 const CROWD = 200;
 const ATTENTIVE = 3;
@@ -80,7 +80,9 @@ describe("200 readers that stop reading", function () {
           const began = performance.now();
           await act();
           exchange.commit();
-          await until(() => attentive.every(({ frames }, index) => frames > (before[index] ?? 0)), 20_000);
+          await untilWithin(20_000, () =>
+            attentive.every(({ frames }, index) => frames > (before[index] ?? 0)),
+          );
           latenciesMs.push(performance.now() - began);
         }
       }

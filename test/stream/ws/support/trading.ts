@@ -214,7 +214,7 @@ export async function expectSame(
     for (const [channel, seq] of Object.entries(truth.get(marketId)?.seqs[currency] ?? {}))
       seqs[`${marketId} ${channel}`] = seq;
   }
-  await watcher.reach(seqs, 10_000);
+  await watcher.reach(seqs);
   watcher.seqRecord.check();
   const { mirror } = watcher;
   for (const { marketId, outcomeIds } of markets) {

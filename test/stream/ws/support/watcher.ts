@@ -130,12 +130,12 @@ export class Watcher {
   }
 
   /** Waits until every one of these seqs has arrived. */
-  async reach(seqs: Readonly<Record<string, number>>, timeoutMs: number): Promise<void> {
+  async reach(seqs: Readonly<Record<string, number>>): Promise<void> {
     const behind = (): string[] =>
       Object.entries(seqs)
         .filter(([stream, seq]) => seq > 0 && this.seqRecord.seqs[stream] !== seq)
         .map(([stream, seq]) => `${stream} is at ${this.seqRecord.seqs[stream] ?? 0} of ${seq}`);
-    await until(() => behind().length === 0, timeoutMs).catch(() => {
+    await until(() => behind().length === 0).catch(() => {
       throw new Error(`the watcher did not receive all seqs: ${behind().slice(0, 10).join(", ")}`);
     });
   }
