@@ -6,7 +6,7 @@ import { loadSecrets } from "../../scripts/secrets.js";
 import { inTemporaryDirectory } from "../support/temporary.js";
 
 describe("the signing secrets", () => {
-  it("are generated once, kept for their owner only, and differ from each other", () =>
+  it("are generated once, readable by their owner only, and different from each other", () =>
     inTemporaryDirectory((DATA_DIR) => {
       const first = loadSecrets(loadConfig({ DATA_DIR }));
       expect(first.jwtWebSecret).to.have.length.at.least(32).and.not.to.equal(first.jwtServiceSecret);
@@ -21,14 +21,14 @@ describe("the signing secrets", () => {
     expect(loadSecrets(loadConfig({ ...env, EXCHANGE_ENV: "production" }))).to.deep.equal(secrets);
   });
 
-  it("are never made up in production", () => {
+  it("are never generated in production", () => {
     const config = loadConfig({ EXCHANGE_ENV: "production", JWT_WEB_SECRET: "w".repeat(32) });
     expect(() => loadSecrets(config)).to.throw(
       "JWT_SERVICE_SECRET must be set when EXCHANGE_ENV is production",
     );
   });
 
-  it("are not replaced silently when their file is damaged", () =>
+  it("are not replaced when their file is damaged", () =>
     inTemporaryDirectory((DATA_DIR) => {
       fs.writeFileSync(path.join(DATA_DIR, "secrets.json"), "{}");
       expect(() => loadSecrets(loadConfig({ DATA_DIR }))).to.throw(

@@ -1,6 +1,6 @@
 /**
- * Holds every answer of the gateways in this process against the OpenAPI document that they serve: status, headers and
- * body. What is not declared fails the run.
+ * Checks every answer of the gateways in this process against the OpenAPI document that they serve: status, headers and
+ * body. An undeclared part fails the run.
  */
 
 import { subscribe } from "node:diagnostics_channel";
@@ -10,10 +10,10 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import type { Json, OpenApiDocument, Operation } from "../../http/docs/json.js";
 
-/** An answer as it was sent. */
+/** Sent answer. */
 export interface Sent {
   readonly method: string;
-  /** Path and query as they came. */
+  /** Raw path and query. */
   readonly target: string;
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
@@ -26,14 +26,14 @@ interface Documented {
   readonly operation: Operation;
 }
 
-/** What HTTP, the security headers and CORS add to everything. */
+/** Headers that HTTP, the security headers and CORS add to every answer. */
 const EVERYWHERE =
   /^(?:access-control-.*|cache-control|connection|content-.*|cross-origin-.*|date|keep-alive|origin-agent-cluster|pragma|referrer-policy|strict-transport-security|transfer-encoding|vary|x-content-type-options|x-dns-prefetch-control|x-download-options|x-frame-options|x-permitted-cross-domain-policies|x-xss-protection)$/;
 
-/** What a request gets that reaches no route. */
+/** Answers to requests that reach no route. */
 const NO_ROUTE = new Set(["400 INVALID_REQUEST", "404 ROUTE_NOT_FOUND", "413 PAYLOAD_TOO_LARGE"]);
 
-/** An OpenAPI document that answers can be held against. */
+/** OpenAPI document against which answers are checked. */
 export class Contract {
   readonly #ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: true });
   readonly #compiled = new Map<string, ValidateFunction>();
@@ -44,7 +44,7 @@ export class Contract {
     this.#ajv.addFormat("cidrv4", true).addFormat("cidrv6", true);
     this.#ajv.addSchema(document, "document");
     this.#operations = Object.entries(document.paths)
-      // A path without parameters is meant before one with some.
+      // A path without parameters takes precedence over one with parameters.
       .toSorted(([a], [b]) => Number(a.includes("{")) - Number(b.includes("{")))
       .flatMap(([path, methods]) =>
         Object.entries(methods).map(([method, operation]) => {
@@ -54,17 +54,17 @@ export class Contract {
       );
   }
 
-  /** The operation that a request is for. */
+  /** Returns the operation of a request. */
   find(method: string, path: string): Documented | undefined {
-    const asked = method === "HEAD" ? "get" : method.toLowerCase();
-    return this.#operations.find((one) => one.method === asked && one.pattern.test(path));
+    const declaredMethod = method === "HEAD" ? "get" : method.toLowerCase();
+    return this.#operations.find((one) => one.method === declaredMethod && one.pattern.test(path));
   }
 
-  /** What is wrong with an answer, or `undefined`. */
+  /** Returns the fault of an answer, or `undefined`. */
   fault(sent: Sent): string | undefined {
     const { method, target, status } = sent;
     const [path = ""] = target.split("?", 1);
-    // A target holds no fragment, so one that does reaches no route.
+    // A target with a fragment is malformed and reaches no route.
     const found = target.includes("#") ? undefined : this.find(method, path);
     const fault = found === undefined ? this.#faultOfNoRoute(sent) : this.#faultOf(found, sent);
     if (fault === undefined) return undefined;
@@ -149,7 +149,7 @@ const contracts = new Map<number, Contract>();
 const byText = new Map<string, Contract>();
 const faults: string[] = [];
 
-/** From now on what the gateway on this port sends is held against the document that it serves. */
+/** Starts to check the answers of the gateway on this port against the document that it serves. */
 export async function holdToDocument(port: number): Promise<void> {
   const text = await (await fetch(`http://127.0.0.1:${port}/openapi.json`)).text();
   const contract = byText.get(text) ?? new Contract(JSON.parse(text) as OpenApiDocument);
@@ -157,13 +157,13 @@ export async function holdToDocument(port: number): Promise<void> {
   contracts.set(port, contract);
 }
 
-/** Holds an answer that came without a `ServerResponse`, such as that to an upgrade, against the document. */
+/** Checks an answer without a `ServerResponse`, such as that to an upgrade, against the document. */
 export function holdAnswer(url: string, sent: Sent): void {
   const fault = contracts.get(Number(new URL(url).port))?.fault(sent);
   if (fault !== undefined) faults.push(fault);
 }
 
-/** The faults since it was asked last. */
+/** Returns the faults since the last call. */
 export function takeFaults(): string[] {
   return faults.splice(0);
 }
@@ -175,9 +175,9 @@ subscribe("http.server.request.start", (message) => {
 });
 
 function watch(contract: Contract, request: IncomingMessage, response: ServerResponse): void {
-  // Express takes the prefix off within what is mounted on one.
+  // Express removes the prefix of a mounted router from the URL, so the target is read first.
   const target = request.url ?? "";
-  // Without a host Node answers by itself.
+  // Node itself answers a request without a host.
   if (request.headers.host === undefined) return;
   const chunks: Buffer[] = [];
   const keep = (chunk: unknown): void => {
@@ -206,10 +206,7 @@ function watch(contract: Contract, request: IncomingMessage, response: ServerRes
 const SHOWN = 30;
 const found: string[] = [];
 
-/**
- * Mocha fails the run at its end, with everything that was not as documented: a hook that fails earlier would keep the
- * tests after it from running.
- */
+/** Fails the run at its end with every fault; a hook that fails earlier would keep later tests from running. */
 export const mochaHooks = {
   afterEach(this: Mocha.Context): void {
     found.push(...takeFaults().map((fault) => `${this.currentTest?.fullTitle() ?? ""}: ${fault}`));
@@ -218,6 +215,6 @@ export const mochaHooks = {
     found.push(...takeFaults());
     if (found.length === 0) return;
     const shown = found.slice(0, SHOWN).join("\n\n");
-    throw new Error(`${found.length} answers were not as /openapi.json has them:\n\n${shown}`);
+    throw new Error(`${found.length} answers differ from /openapi.json:\n\n${shown}`);
   },
 };

@@ -1,4 +1,4 @@
-/** Writes small files in MaxMind's format, for tests: a search tree of 24-bit records over 128 bits, then the data. */
+/** Writes small files in MaxMind's format: a search tree of 24-bit records over 128 bits, then the data. */
 
 import { rangeOf } from "../../http/geo/addresses.js";
 
@@ -10,7 +10,7 @@ const UINT32 = 6;
 const MAP = 7;
 const ARRAY = 11;
 const BOOLEAN = 14;
-/** Types above 7 are written as 0, and their number less 7 in a byte of its own. */
+/** Encodes the type of a field: a type above 7 is 0, followed by a byte with its number less 7. */
 const LAST_PLAIN = 7;
 const METADATA = Buffer.concat([Buffer.from([0xab, 0xcd, 0xef]), Buffer.from("MaxMind.com")]);
 
@@ -46,7 +46,7 @@ function encode(value: Value): Buffer {
 type Leaf = { readonly data: number };
 type Node = [Node | Leaf | undefined, Node | Leaf | undefined];
 
-/** A file that knows these networks, IPv4 ones in the place that such files have for them. */
+/** Returns a file with these networks; IPv4 networks are at ::/96, as the format requires. */
 export function mmdb(networks: Readonly<Record<string, Value>>): Buffer {
   const root: Node = [undefined, undefined];
   const data: Buffer[] = [];

@@ -1,17 +1,17 @@
-/** A TCP proxy in this process, to cut a connection without touching the server behind it. */
+/** TCP proxy in this process, which cuts connections without a change of the server behind it. */
 
 import { createServer, connect, type AddressInfo, type Socket } from "node:net";
 
 export interface Proxy {
-  /** The given URL with the proxy's address in place of the server's. */
+  /** URL of the server with the address of the proxy. */
   readonly url: string;
-  /** Breaks what is open and refuses what comes, until `heal`. */
+  /** Closes every connection and refuses new ones until `heal`. */
   cut(): void;
   heal(): void;
   close(): Promise<void>;
 }
 
-/** Stands in front of the server that a URL names. */
+/** Starts a proxy in front of the server that a URL names. */
 export async function startProxy(url: string): Promise<Proxy> {
   const target = new URL(url);
   const open = new Set<Socket>();

@@ -1,4 +1,4 @@
-/** Makes small recorded markets in the format of the replay: two runners, trades, a suspension, in play, a result. */
+/** Generates small recorded markets for the replay: two runners, trades, a suspension, in play, a result. */
 
 import { randomFrom, type Random } from "../../scripts/replay/random.js";
 
@@ -11,9 +11,9 @@ interface Runner {
 
 export interface RecordingOptions {
   readonly seed: number;
-  /** Messages before and after the market goes in play. */
+  /** Messages before, and again after, the market goes in play. */
   readonly messages: number;
-  /** Index of the winner, or none for a file that ends in the middle. */
+  /** Index of the winner; undefined for a file that ends before the result. */
   readonly winner?: 0 | 1;
 }
 
@@ -36,7 +36,7 @@ function definition(status: string, inPlay: boolean, winner?: number): object {
   };
 }
 
-/** The lines of a recording; the same seed gives the same lines. */
+/** Returns the lines of a recording; the same seed gives the same lines. */
 export function makeRecording({ seed, messages, winner }: RecordingOptions): string[] {
   const random = randomFrom(seed);
   const runners: Runner[] = RUNNER_IDS.map((id) => ({
@@ -66,7 +66,7 @@ export function makeRecording({ seed, messages, winner }: RecordingOptions): str
   return lines;
 }
 
-/** Odds near evens, two decimals, backs of a runner always shorter than its lays so that nothing crosses. */
+/** Returns a level near evens; backs of a runner are always shorter than its lays, so that no levels cross. */
 function change(random: Random, runners: readonly Runner[]): object {
   const runner = random.pick(runners);
   const side = random.next() < 0.5 ? "atb" : "atl";

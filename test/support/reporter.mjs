@@ -1,9 +1,8 @@
 import Mocha from "mocha";
 
 /**
- * Mocha's spec reporter with one more line, the very last of the run: `N passed, N failed`, with
- * `, N skipped` when there were any. It is printed at process exit so that nothing a teardown says
- * comes after it.
+ * Mocha's spec reporter with a last line: `N passed, N failed`, and `, N skipped` when tests were skipped. The line is
+ * printed at process exit, after the output of every teardown.
  */
 export default class ClosingLineReporter extends Mocha.reporters.Spec {
   constructor(runner, options) {

@@ -1,7 +1,7 @@
 /**
- * The real Redis and Postgres of the integration tests: started when the first test asks, shared by the whole
- * run, stopped at its end. Each test takes a database of its own from them. `TEST_REDIS_URL` and
- * `TEST_DATABASE_URL` name servers to use instead; the test run sets both, for tests that start processes.
+ * Redis and Postgres of the integration tests: started for the first test that needs them, shared by the whole run, and
+ * stopped at its end. Each test takes a database of its own. `TEST_REDIS_URL` and `TEST_DATABASE_URL` name servers to use
+ * instead; the test run sets both for the processes that it starts.
  */
 import fs from "node:fs";
 import os from "node:os";
@@ -32,10 +32,10 @@ async function keep(server: Promise<RunningServer>): Promise<string> {
   return running.url;
 }
 
-/** Where downloaded programs are kept between runs, the same place as for `npm start`. */
+/** Directory of downloaded programs, the same as for `npm start`. */
 export const cacheDir = path.resolve(import.meta.dirname, "..", "..", ".cache");
 
-/** The URL of the shared Redis, without a database number. */
+/** Returns the URL of the shared Redis, without a database number. */
 export function redisUrl(): Promise<string> {
   redisServer ??= (async () => {
     const url =
@@ -56,7 +56,7 @@ export function redisUrl(): Promise<string> {
   return redisServer;
 }
 
-/** The URL of the shared Postgres. */
+/** Returns the URL of the shared Postgres. */
 export function databaseUrl(): Promise<string> {
   postgresServer ??= (async () => {
     const url =
@@ -68,17 +68,17 @@ export function databaseUrl(): Promise<string> {
   return postgresServer;
 }
 
-/** An empty Redis for one test. */
+/** Empty Redis for one test. */
 export interface FreshRedis {
-  /** Names a numbered database which no other test uses, so whole key spaces can be looked at. */
+  /** URL with the number of a database that no other test uses, so that a test may read every key. */
   readonly url: string;
-  /** Unique in this run, for names that go beyond a database: channels, and keys on a cluster. */
+  /** Prefix that is unique in this run, for names beyond one database: channels, and keys on a cluster. */
   readonly prefix: string;
-  /** Forgets everything in it. */
+  /** Deletes every key. */
   drop(): Promise<void>;
 }
 
-/** Hands out an empty Redis database; call `drop` in `afterEach`, after closing the test's own connections. */
+/** Returns an empty Redis database; call `drop` in `afterEach`, after closing the connections of the test. */
 export async function freshRedis(): Promise<FreshRedis> {
   count += 1;
   const prefix = `t${process.pid.toString(36)}-${count}:`;
@@ -94,10 +94,10 @@ export async function freshRedis(): Promise<FreshRedis> {
   return { url: url.href, prefix, drop: flush };
 }
 
-/** A database for one test. */
+/** Postgres database for one test. */
 export interface FreshDatabase {
   readonly url: string;
-  /** Removes it, closing whatever is still connected. */
+  /** Removes the database and closes its connections. */
   drop(): Promise<void>;
 }
 
@@ -105,8 +105,8 @@ type Prepare = (databaseUrl: string) => Promise<void>;
 const templates = new Map<Prepare, Promise<string>>();
 
 /**
- * Hands out a database of its own: empty, or as `prepare` (such as `migrate`) leaves one. `prepare` runs once
- * for the whole run; the databases are copies of what it made. Call `drop` in `afterEach`.
+ * Returns a database: an empty one, or a copy of the one that `prepare` (such as `migrate`) has set up, which runs once
+ * in the whole run. Call `drop` in `afterEach`.
  */
 export async function freshDatabase(prepare?: Prepare): Promise<FreshDatabase> {
   return createDatabase(prepare === undefined ? undefined : await templateOf(prepare));
@@ -144,7 +144,7 @@ async function command(url: string, sql: string): Promise<void> {
   }
 }
 
-/** Mocha calls this when the run is over. */
+/** Stops the servers; Mocha calls this at the end of the run. */
 export async function mochaGlobalTeardown(): Promise<void> {
   await Promise.all(started.map((server) => server.stop()));
   if (dataDir !== undefined) fs.rmSync(dataDir, { recursive: true, force: true });

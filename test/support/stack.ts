@@ -1,6 +1,6 @@
 /**
- * The whole exchange in this process, for tests: worker, projector, jobs and gateway on a Redis and a database of their
- * own and a free port. Everything is real but the process boundaries and the cost of a password.
+ * Starts a whole exchange in this process: worker, projector, jobs and gateways on a Redis and a database of their own
+ * and on free ports. Only the process boundaries and the cost of a password differ from production.
  */
 
 import { randomUUID } from "node:crypto";
@@ -44,7 +44,7 @@ import { MAX_OPEN_ORDERS } from "../../actors/limits.js";
 import { MAX_CONTRACTS } from "../../actors/units.js";
 
 export interface StackOptions {
-  /** Whether keys have their published buckets (default: every request is granted). */
+  /** True: the published rate limits of keys apply; default: every request is granted. */
   readonly metered?: boolean;
   readonly edge?: Partial<EdgeLimits>;
   readonly exchangeEnv?: GatewaySettings["exchangeEnv"];
@@ -57,39 +57,39 @@ export interface StackOptions {
   readonly geoIpFiles?: GatewaySettings["geoIpFiles"];
   readonly settlementApprovals?: number;
   readonly wsOrigins?: readonly string[];
-  /** Whether the actors run in here (the default), or in processes that the test starts on the stack's Redis. */
+  /** Place of the actors: this process (the default), or processes that the test starts on the Redis of the stack. */
   readonly actors?: "here" | "elsewhere";
-  /** How many gateways share the exchange (default 1). */
+  /** Number of gateways (default 1). */
   readonly gateways?: number;
-  /** Puts something between the gateways and a server, such as a proxy: gets its URL, gives another. */
+  /** Replaces the URLs of the servers for the gateways, for example by the URL of a proxy. */
   readonly via?: { redis?(url: string): Promise<string>; database?(url: string): Promise<string> };
-  /** Where the gateways' log lines go (default nowhere). */
+  /** Receives the log lines of the gateways. */
   readonly logTo?: (line: string) => void;
 }
 
 export interface Stack {
-  /** Of the first gateway, such as `http://127.0.0.1:40123`. */
+  /** URL of the first gateway, such as `http://127.0.0.1:40123`. */
   readonly url: string;
-  /** Of all gateways. */
+  /** URLs of all gateways. */
   readonly urls: readonly string[];
   readonly brand: string;
-  /** The first segment of surface B's paths. */
+  /** First segment of the paths of surface B. */
   readonly prefix: string;
   readonly redisUrl: string;
   readonly databaseUrl: string;
-  /** The first operator's login. */
+  /** Login of the first operator. */
   readonly operatorLogin: Credentials;
-  /** The operator's routes, logged in. */
+  /** Client of the operator's routes. */
   readonly operator: OperatorClient;
-  /** A bearer token of the operator. */
+  /** Returns a bearer token of the operator. */
   operatorToken(): Promise<string>;
-  /** A typed connection to the first gateway; the stack closes it. */
+  /** Opens a connection to the first gateway; the stack closes it. */
   connect(): Connection;
-  /** Stops everything and removes its data. */
+  /** Stops the exchange and removes its data. */
   stop(): Promise<void>;
 }
 
-/** What the tests run with: `SIGNATURE_BRAND` and `SERVICE_PREFIX` of the environment, as the service itself does. */
+/** Brand and prefix of the tests: `SIGNATURE_BRAND` and `SERVICE_PREFIX` of the environment. */
 export const BRAND = process.env["SIGNATURE_BRAND"] ?? "Svc";
 export const PREFIX = process.env["SERVICE_PREFIX"] ?? "svc";
 
@@ -103,7 +103,7 @@ const EDGE: EdgeLimits = {
 };
 const SWEEP_MS = 500;
 
-/** Starts an exchange; call `stop` when the test is over. */
+/** Starts an exchange; the caller calls `stop`. */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const redis = await freshRedis();
   const database = await freshDatabase(migrate);
@@ -151,7 +151,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   }
 }
 
-/** Signs in over HTTP; the answer is the bearer token. */
+/** Signs in over HTTP and returns the bearer token. */
 export async function login(url: string, { email, password }: Credentials): Promise<string> {
   const response = await fetch(`${url}/v3/session`, {
     method: "POST",
@@ -196,7 +196,7 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
   };
 }
 
-/** Everything but the gateway, as the roles `worker`, `projector` and `jobs` put it together. */
+/** Starts what the roles `worker`, `projector` and `jobs` run. */
 async function startBackground(
   redisUrl: string,
   databaseUrl: string,

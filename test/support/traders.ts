@@ -1,37 +1,37 @@
-/** Traders of the tests, made by the public routes. */
+/** Creates traders and markets of the tests through the public routes. */
 
 import { openAccount, type Account } from "../../http/client/accounts.js";
 import type { SigningKey } from "../../http/client/signer.js";
 import type { Stack } from "./stack.js";
 
-let made = 0;
+let created = 0;
 
-/** A verified trader with a funded subaccount, and both of its keys. */
+/** Verified trader with a funded subaccount and both of its keys. */
 export interface TestTrader {
   readonly account: Account;
   readonly management: TestKey;
   readonly trading: TestKey;
 }
 
-/** A key with the brand that its signatures carry. */
+/** Key with the brand of its signatures. */
 export interface TestKey {
   readonly key: SigningKey;
   readonly brand: string;
 }
 
 export async function newTrader(stack: Stack, amount = "100"): Promise<TestTrader> {
-  made += 1;
+  created += 1;
   const account = await openAccount(
     stack.connect(),
     stack.operator,
-    { email: `t${made}@example.com`, password: "a long password", label: "main", amount, region: "US-NY" },
+    { email: `t${created}@example.com`, password: "a long password", label: "main", amount, region: "US-NY" },
     stack.brand,
   );
   const held = (key: SigningKey): TestKey => ({ key, brand: stack.brand });
   return { account, management: held(account.managementKey), trading: held(account.tradingKey) };
 }
 
-/** An open market of two outcomes, whose ids come in order, in an event of its own. */
+/** Creates an open market in an event of its own, and returns the ids of its two outcomes in order. */
 export async function newMarket(
   stack: Stack,
   voids: "PUSH" | "FMV" = "PUSH",

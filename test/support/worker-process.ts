@@ -1,11 +1,11 @@
-/** The role `worker` in a process of its own, so that a test can stop it, or kill it. */
+/** Runs the role `worker` in a process of its own, which a test can stop or kill. */
 
 import { type ChildProcess, fork } from "node:child_process";
 import path from "node:path";
 
 const ENTRY = path.resolve(import.meta.dirname, "..", "..", "scripts", "worker.ts");
 
-/** A worker as its supervisor starts it. */
+/** Worker that runs as under a supervisor. */
 export class WorkerProcess {
   readonly child: ChildProcess;
   readonly ready: Promise<void>;

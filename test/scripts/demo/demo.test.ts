@@ -13,7 +13,7 @@ import { randomFrom } from "../../../scripts/replay/random.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { GRID } from "../replay/grid.js";
 
-describe("demo: what it keeps", () => {
+describe("demo: its file", () => {
   let folder: string;
   const key = { keyId: "k", algorithm: "Ed25519", privateKey: "p" } as const;
   const account = { email: "q@x", password: "p", traderId: "t", managementKey: key, tradingKey: key };
@@ -32,7 +32,7 @@ describe("demo: what it keeps", () => {
     rmSync(folder, { recursive: true });
   });
 
-  it("is for its owner's eyes only, and comes back as it was", () => {
+  it("is readable by its owner only, and is read back unchanged", () => {
     expect(readDemoFile(folder)).to.equal(undefined);
     writeDemoFile(folder, content);
     expect(statSync(path.join(folder, "demo.json")).mode & 0o777).to.equal(0o600);
@@ -40,7 +40,7 @@ describe("demo: what it keeps", () => {
     expect(demoLogin(folder)).to.deep.equal(content.login);
   });
 
-  it("replaces a file that others could read by one that they cannot", () => {
+  it("replaces a file that other users can read by one that they cannot read", () => {
     const file = path.join(folder, "demo.json");
     writeFileSync(file, "{}");
     chmodSync(file, 0o644);
@@ -48,7 +48,7 @@ describe("demo: what it keeps", () => {
     expect(statSync(file).mode & 0o777).to.equal(0o600);
   });
 
-  it("says what to do about a damaged file, which shows no login", () => {
+  it("names the remedy for a damaged file, which has no login to show", () => {
     writeFileSync(path.join(folder, "demo.json"), "{");
     expect(() => readDemoFile(folder)).to.throw("remove it");
     expect(demoLogin(folder)).to.equal(undefined);
@@ -60,7 +60,7 @@ describe("demo: on the real exchange", function () {
   let stack: Stack;
 
   before(async () => {
-    // With the buckets on: the demo has to live within what a key may do.
+    // The rate limits apply, because the demo must stay within those of a key.
     stack = await startStack({ metered: true });
   });
 
@@ -101,7 +101,7 @@ describe("demo: on the real exchange", function () {
       const book = await rest.book(markets[0]?.marketId ?? "");
       const sizes = Object.values(book.orders).map((orders) => orders.length);
       expect(Math.min(...sizes)).to.be.greaterThan(0);
-      // A quote replaces what an earlier one left.
+      // A quote replaces the orders of an earlier one.
       expect(Math.max(...sizes)).to.be.at.most(style.levels);
     } finally {
       quoter.stop();

@@ -8,7 +8,7 @@ const OUTCOMES = ["a", "b"] as const;
 const fair = fc.double({ min: 0.06, max: 0.94, noNaN: true });
 
 describe("demo: quotes", () => {
-  it("are on the grid, cannot match each other and have one order a price", () => {
+  it("are on the grid, cannot match each other, and have one order per price", () => {
     const style = fc.record({
       edge: fc.double({ min: 0.001, max: 0.05, noNaN: true }),
       levels: fc.integer({ min: 1, max: 5 }),
@@ -35,7 +35,7 @@ describe("demo: quotes", () => {
     );
   });
 
-  it("wander for ever without deciding the game", () => {
+  it("move without end and never drift to a certain result", () => {
     fc.assert(
       fc.property(fair, fc.integer(), (anchor, seed) => {
         const random = randomFrom(seed);

@@ -13,6 +13,7 @@ import type { RunningServer } from "../../../scripts/embedded/server.js";
 import { isRunning, markOf } from "../../../scripts/supervisor/identity.js";
 import { cacheDir } from "../../support/servers.js";
 import { inTemporaryDirectory } from "../../support/temporary.js";
+import { until } from "../../support/until.js";
 
 const quiet = (): void => undefined;
 
@@ -61,7 +62,7 @@ describe("the embedded Postgres", () => {
   const start = (dataDir: string, more: Partial<Parameters<typeof startPostgres>[0]> = {}) =>
     startPostgres({ dataDir, log: quiet, durable: false, ...more });
 
-  it("is the same server at the next start, also after a kill -9", () =>
+  it("keeps its address and its data over a restart, also after a kill -9", () =>
     inTemporaryDirectory(async (dataDir) => {
       const first = await start(dataDir);
       await query(first.url, "CREATE TABLE bets AS SELECT 7 AS id");
@@ -69,14 +70,14 @@ describe("the embedded Postgres", () => {
       const second = await start(dataDir);
       expect(second.url).to.equal(first.url);
       expect(await killed(second)).to.equal("SIGKILL");
-      const third = await startAgain(() => start(dataDir, { keepPort: true }));
+      const third = await restart(() => start(dataDir, { keepPort: true }));
       expect(third.url).to.equal(first.url);
       expect(await query(third.url, "SELECT id FROM bets")).to.deep.equal([{ id: 7 }]);
       await third.stop();
       expect(isRunning(markOf(third.pid))).to.equal(false);
     }));
 
-  it("listens on loopback only and wants its password", () =>
+  it("listens on loopback only and requires its password", () =>
     inTemporaryDirectory(async (dataDir) => {
       const server = await start(dataDir);
       const url = new URL(server.url);
@@ -89,7 +90,7 @@ describe("the embedded Postgres", () => {
       await server.stop();
     }));
 
-  it("moves to another port when a stranger has its own, but not under running roles", () =>
+  it("moves to another port when a program uses its own, but not under running roles", () =>
     inTemporaryDirectory(async (dataDir) => {
       const first = await start(dataDir);
       await first.stop();
@@ -118,7 +119,7 @@ describe("the embedded Postgres", () => {
       await server.stop();
     }));
 
-  it("removes a pid file whose process id belongs to another program by now", () =>
+  it("removes a pid file whose process id now belongs to another program", () =>
     inTemporaryDirectory(async (dataDir) => {
       await (await start(dataDir)).stop();
       fs.writeFileSync(path.join(dataDir, "postgres", "postmaster.pid"), `${process.pid}\n`);
@@ -129,7 +130,7 @@ describe("the embedded Postgres", () => {
       );
     }));
 
-  it("tells when the kept password does not fit the cluster", () =>
+  it("names the remedy when the kept password is not that of the cluster", () =>
     inTemporaryDirectory(async (dataDir) => {
       await (await start(dataDir)).stop();
       fs.rmSync(path.join(dataDir, "postgres.json"));
@@ -140,7 +141,7 @@ describe("the embedded Postgres", () => {
       expect(left !== undefined && isRunning(left)).to.equal(false);
     }));
 
-  it("keeps its data elsewhere when root's data directory is below a private home", function () {
+  it("keeps the data in another directory when that of root is below a private home", function () {
     if (!isRoot()) this.skip();
     return inTemporaryDirectory(async (home) => {
       fs.chmodSync(home, 0o700);
@@ -166,7 +167,7 @@ describe("the embedded Redis", () => {
   const start = (dataDir: string, more: Partial<Parameters<typeof startRedis>[0]> = {}) =>
     startRedis({ dataDir, cacheDir, log: quiet, fsync: "always", ...more });
 
-  it("is the same server at the next start and loses nothing by a kill -9", () =>
+  it("keeps its address and its data over a restart, and loses nothing in a kill -9", () =>
     inTemporaryDirectory(async (dataDir) => {
       const first = await start(dataDir);
       await onRedis(first.url, (client) => client.set("order", "7"));
@@ -178,7 +179,7 @@ describe("the embedded Redis", () => {
       expect(isRunning(markOf(second.pid))).to.equal(false);
     }));
 
-  it("never evicts, appends before it answers, listens on loopback and wants its password", () =>
+  it("never evicts, appends before it answers, listens on loopback and requires its password", () =>
     inTemporaryDirectory(async (dataDir) => {
       const server = await start(dataDir);
       const setting = (name: string) => onRedis(server.url, (client) => client.call("CONFIG", "GET", name));
@@ -194,7 +195,7 @@ describe("the embedded Redis", () => {
       await server.stop();
     }));
 
-  it("moves to another port when a stranger has its own, but not under running roles", () =>
+  it("moves to another port when a program uses its own, but not under running roles", () =>
     inTemporaryDirectory(async (dataDir) => {
       const first = await start(dataDir);
       await first.stop();
@@ -208,7 +209,7 @@ describe("the embedded Redis", () => {
       stranger.close();
     }));
 
-  it("tells that its append-only file is damaged, and how to mend it", () =>
+  it("names the remedy for a damaged append-only file", () =>
     inTemporaryDirectory(async (dataDir) => {
       const server = await start(dataDir);
       await onRedis(server.url, (client) => client.set("order", "7"));
@@ -220,7 +221,7 @@ describe("the embedded Redis", () => {
       );
     }));
 
-  it("refuses a configured program that is no Redis or too old", () =>
+  it("refuses a configured program that is not a Redis, or too old", () =>
     inTemporaryDirectory(async (directory) => {
       const old = path.join(directory, "redis-server");
       fs.writeFileSync(old, "#!/bin/sh\necho 'Redis server v=6.0.16 sha=0'\n", { mode: 0o755 });
@@ -231,7 +232,7 @@ describe("the embedded Redis", () => {
       }
     }));
 
-  it("passes over a program on PATH that is too old", () =>
+  it("skips a program on PATH that is too old", () =>
     inTemporaryDirectory((directory) => {
       for (const [folder, version] of [
         ["old", "6.0.16"],
@@ -247,16 +248,7 @@ describe("the embedded Redis", () => {
     }));
 });
 
-/** Backends of a killed Postgres need a moment to notice; the supervisor tries again in the same way. */
-async function startAgain(start: () => Promise<RunningServer>): Promise<RunningServer> {
-  let server: RunningServer | undefined;
-  for (let attempt = 1; server === undefined; attempt++) {
-    try {
-      server = await start();
-    } catch (error) {
-      if (attempt === 10) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-  }
-  return server;
+/** Restarts a killed Postgres; retries as the supervisor does, because its backends need a moment to end. */
+function restart(start: () => Promise<RunningServer>): Promise<RunningServer> {
+  return until(start);
 }

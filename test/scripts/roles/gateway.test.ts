@@ -35,7 +35,7 @@ describe("the role gateway", function () {
     fs.rmSync(dataDir, { recursive: true, force: true });
   });
 
-  it("takes the orders of a socket with it when it is killed, where the client asked for that", async () => {
+  it("when it is killed, loses the orders of the sockets that asked for cancel on disconnect", async () => {
     const port = await freePort();
     const env = {
       ...process.env,

@@ -39,7 +39,7 @@ describe("the role worker", () => {
     return worker;
   }
 
-  /** Pays one unit into a wallet; asks with the same id until it is answered, as a careful client does. */
+  /** Pays one unit into a wallet; repeats the command with the same id until it is answered, as a client does. */
   async function deposit(wallet: string): Promise<void> {
     const id = randomUUID();
     for (;;) {
@@ -72,16 +72,16 @@ describe("the role worker", () => {
     return formatMoney(reply.wallet.balances.CASH.total);
   }
 
-  /** Deposits into all wallets, again and again, while something is done to the workers. */
-  async function depositDuring(what: () => Promise<unknown>): Promise<number> {
-    let going = true;
+  /** Pays into all wallets repeatedly while `disturb` runs. */
+  async function depositWhile(disturb: () => Promise<unknown>): Promise<number> {
+    let running = true;
     const clients = wallets.map(async (wallet) => {
       let deposits = 0;
-      for (; going; deposits += 1) await deposit(wallet);
+      for (; running; deposits += 1) await deposit(wallet);
       return deposits;
     });
-    await what();
-    going = false;
+    await disturb();
+    running = false;
     const counts = await Promise.all(clients);
     for (const [index, wallet] of wallets.entries()) {
       expect(await balance(wallet), ledgerOf(wallet)).to.equal(
@@ -93,10 +93,10 @@ describe("the role worker", () => {
 
   const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-  it("hands over when it is told to stop, and nothing is lost or repeated", async () => {
+  it("hands its partitions over at a stop, and no effect is lost or repeated", async () => {
     const first = await start();
     let second: WorkerProcess | undefined;
-    const deposits = await depositDuring(async () => {
+    const deposits = await depositWhile(async () => {
       await pause(100);
       second = await start();
       await pause(500);
@@ -108,9 +108,9 @@ describe("the role worker", () => {
     expect(second?.child.exitCode).to.equal(null);
   });
 
-  it("is replaced when it is killed or stands still, and nothing is lost or repeated", async () => {
+  it("is replaced when it is killed or suspended, and no effect is lost or repeated", async () => {
     const [first, second] = await Promise.all([start(), start()]);
-    const deposits = await depositDuring(async () => {
+    const deposits = await depositWhile(async () => {
       await pause(300);
       second.child.kill("SIGSTOP");
       await pause(1_500);
@@ -123,7 +123,7 @@ describe("the role worker", () => {
     expect(second.child.exitCode).to.equal(null);
   });
 
-  it("ends when its supervisor is gone", async () => {
+  it("ends when its supervisor has ended", async () => {
     const worker = await start();
     worker.child.disconnect();
     expect(await worker.exited).to.equal(0);

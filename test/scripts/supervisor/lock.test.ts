@@ -15,7 +15,7 @@ async function failure(work: Promise<unknown>): Promise<string> {
 }
 
 describe("the lock of a data directory", () => {
-  it("is held by one set at a time and free after its release", () =>
+  it("belongs to one set at a time, and is free after its release", () =>
     inTemporaryDirectory(async (directory) => {
       const lock = await lockDataDir(directory);
       expect(await failure(lockDataDir(directory))).to.include(
@@ -26,7 +26,7 @@ describe("the lock of a data directory", () => {
       expect(fs.readdirSync(directory)).to.deep.equal([]);
     }));
 
-  it("is taken over from a process that is gone", () =>
+  it("is taken over from a process that has ended", () =>
     inTemporaryDirectory(async (directory) => {
       const child = spawn(process.execPath, ["-e", "setInterval(() => 0, 1000)"]);
       await once(child, "spawn");
@@ -46,25 +46,25 @@ describe("the lock of a data directory", () => {
       (await lockDataDir(directory)).release();
     }));
 
-  it("is taken over when its file was cut off", () =>
+  it("is taken over when its file is truncated", () =>
     inTemporaryDirectory(async (directory) => {
       fs.writeFileSync(path.join(directory, "lock"), "");
       (await lockDataDir(directory)).release();
     }));
 
-  it("goes to exactly one of two who take it over at once", () =>
+  it("goes to exactly one of two processes that take it over at once", () =>
     inTemporaryDirectory(async (directory) => {
       fs.writeFileSync(path.join(directory, "lock"), JSON.stringify({ pid: 1, started: "long ago" }));
       const taken = await Promise.allSettled([lockDataDir(directory), lockDataDir(directory)]);
       expect(taken.filter(({ status }) => status === "fulfilled")).to.have.length(1);
     }));
 
-  it("tells a directory that cannot be written", () =>
+  it("names a directory that cannot be written", () =>
     inTemporaryDirectory(async (directory) => {
       const file = path.join(directory, "file");
       fs.writeFileSync(file, "");
       expect(await failure(lockDataDir(path.join(file, "data")))).to.match(
-        /cannot write to .*data .*set DATA_DIR to a directory of yours/,
+        /cannot write to .*data .*set DATA_DIR to a directory that you own/,
       );
     }));
 });

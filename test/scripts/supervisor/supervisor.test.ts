@@ -16,24 +16,24 @@ const FIXTURES = path.join(import.meta.dirname, "fixtures");
 const ROLE = path.join(FIXTURES, "role.mjs");
 const quiet = (): void => undefined;
 
-interface Stage {
+interface TestSet {
   readonly set: ProcessSet;
-  readonly said: string[];
+  readonly printed: string[];
   readonly directory: string;
-  /** What the roles did, a line each. */
+  /** Returns what the roles did, one line for each event. */
   readonly journal: () => string[];
-  /** What the log file holds. */
+  /** Returns the lines of the log file. */
   readonly log: () => string[];
 }
 
-/** A set of stand-in roles, by name and mode, on servers that exist in name only. */
+/** Runs `use` with a set of stand-in roles, given by name and mode, on servers that do not exist. */
 async function withSet(
   modes: Readonly<Record<string, string>>,
-  use: (stage: Stage) => Promise<void>,
+  use: (parts: TestSet) => Promise<void>,
   redis?: (again: boolean, dataDir: string) => Promise<Server>,
 ): Promise<void> {
   await inTemporaryDirectory(async (directory) => {
-    const said: string[] = [];
+    const printed: string[] = [];
     const journal = path.join(directory, "journal");
     fs.writeFileSync(journal, "");
     const log = openLog(path.join(directory, "overround.log"));
@@ -51,11 +51,11 @@ async function withSet(
         env: { NAME: name, MODE: mode, JOURNAL: journal },
       })),
       log,
-      say: (line) => said.push(line),
+      say: (line) => printed.push(line),
     });
     const lines = (file: string): string[] => fs.readFileSync(file, "utf8").trim().split("\n");
     try {
-      await use({ set, said, directory, journal: () => lines(journal), log: () => lines(log.path) });
+      await use({ set, printed, directory, journal: () => lines(journal), log: () => lines(log.path) });
     } finally {
       await set.stop();
       log.close();
@@ -65,7 +65,7 @@ async function withSet(
 
 describe("a supervised set", () => {
   it("migrates, starts the roles in order, and stops them in the opposite order", () =>
-    withSet({ worker: "", gateway: "" }, async ({ set, said, journal, log }) => {
+    withSet({ worker: "", gateway: "" }, async ({ set, printed, journal, log }) => {
       await set.ready;
       const [worker, gateway] = [set.pids().get("worker"), set.pids().get("gateway")];
       await set.stop();
@@ -76,28 +76,28 @@ describe("a supervised set", () => {
         "gateway stopped",
         "worker stopped",
       ]);
-      expect(said).to.deep.equal(["stopping gateway", "stopping worker"]);
+      expect(printed).to.deep.equal(["stopping gateway", "stopping worker"]);
       expect(log().map((line) => (JSON.parse(line) as { msg: string }).msg)).to.deep.equal([
         "hello from worker",
         "hello from gateway",
       ]);
     }));
 
-  it("starts a killed role again", () =>
-    withSet({ worker: "" }, async ({ set, said }) => {
+  it("restarts a killed role", () =>
+    withSet({ worker: "" }, async ({ set, printed }) => {
       await set.ready;
       const first = set.pids().get("worker") ?? 0;
       process.kill(first, "SIGKILL");
-      await until(() => said.some((line) => line.includes("runs again")));
+      await until(() => printed.some((line) => line.includes("is running again")));
       const second = set.pids().get("worker");
       expect(second).not.to.equal(first);
-      expect(said).to.deep.equal([
-        `worker (process ${first}) ended: SIGKILL; starting it again`,
-        `worker runs again (process ${second ?? ""})`,
+      expect(printed).to.deep.equal([
+        `worker (process ${first}) ended: SIGKILL; restarting it`,
+        `worker is running again (process ${second ?? ""})`,
       ]);
     }));
 
-  it("starts a killed Redis again on the same address, with what was acknowledged", () => {
+  it("restarts a killed Redis on the same address", () => {
     const urls: string[] = [];
     const redis = async (again: boolean, dataDir: string): Promise<Server> => {
       const server = await startRedis({ dataDir, cacheDir, fsync: "always", log: quiet, keepPort: again });
@@ -116,7 +116,7 @@ describe("a supervised set", () => {
     );
   });
 
-  it("gives up a role that never becomes ready, and tells its reason", () =>
+  it("rejects with the reason when a role never becomes ready", () =>
     withSet({ worker: "", gateway: "crash" }, async ({ set }) => {
       const outcome = await set.ready.then(String, String);
       expect(outcome).to.match(
@@ -124,7 +124,7 @@ describe("a supervised set", () => {
       );
     }));
 
-  it("runs a role that finishes only once", () =>
+  it("runs a role that finishes once", () =>
     withSet({}, async ({ set, directory, journal }) => {
       await set.ready;
       const env = { NAME: "demo", MODE: "finish", JOURNAL: path.join(directory, "journal") };
@@ -133,7 +133,7 @@ describe("a supervised set", () => {
       expect(journal().filter((line) => line.startsWith("demo started"))).to.have.length(1);
     }));
 
-  it("ends at once when it must, also a role that does not listen", () =>
+  it("kills every role at once, also one that ignores SIGTERM", () =>
     withSet({ gateway: "stubborn" }, async ({ set }) => {
       await set.ready;
       const mark = markOf(set.pids().get("gateway") ?? 0);
@@ -142,8 +142,8 @@ describe("a supervised set", () => {
     }));
 });
 
-describe("a supervisor that is killed", () => {
-  it("leaves neither roles nor servers behind", () =>
+describe("a killed supervisor", () => {
+  it("leaves no role and no server running", () =>
     inTemporaryDirectory(async (directory) => {
       const supervisor = spawn(
         process.execPath,
@@ -167,7 +167,7 @@ describe("a supervisor that is killed", () => {
 });
 
 describe("the log file", () => {
-  it("wraps plain lines and keeps JSON lines as they are", () =>
+  it("wraps plain lines and leaves JSON lines unchanged", () =>
     inTemporaryDirectory((directory) => {
       const log = openLog(path.join(directory, "log"));
       log.from("redis")("Ready to accept connections");
@@ -178,7 +178,7 @@ describe("the log file", () => {
       expect(lines[1]).to.equal('{"msg":"up"}');
     }));
 
-  it("begins anew when it has grown large", () =>
+  it("starts a new file when the old one is large", () =>
     inTemporaryDirectory((directory) => {
       const file = path.join(directory, "log");
       fs.writeFileSync(file, Buffer.alloc(51 * 1024 * 1024, "x"));
