@@ -10,7 +10,7 @@ import { projectorCursors } from "../schema/wallets.js";
 const POLL_MS = 5;
 
 /** Returns the seq of the last entry of the actor's log that is in the tables, 0 before any. */
-export async function projectedSeq(db: Queries, actor: ActorId): Promise<number> {
+async function projectedSeq(db: Queries, actor: ActorId): Promise<number> {
   const [row] = await db.select().from(projectorCursors).where(eq(projectorCursors.actor, actor));
   return row?.seq ?? 0;
 }

@@ -1,10 +1,14 @@
 /** Writes and reads the read model in tests. */
 
-import { sql } from "drizzle-orm";
+import { inArray, sql } from "drizzle-orm";
 import type { ActorId } from "../../actors/actor.js";
+import type { Balance } from "../../actors/ledger/types.js";
+import type { Currency } from "../../actors/market/types.js";
+import { ZERO } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
 import { ProjectionBatch } from "../../db/projection/batch.js";
 import { ProjectionSession } from "../../db/projection/session.js";
+import { balances } from "../../db/schema/wallets.js";
 import type { Entry } from "../../stream/log/ports.js";
 
 const PROJECTED = [
@@ -55,4 +59,22 @@ export async function dump(db: Database): Promise<Record<string, string[]>> {
     tables[table] = rows.map(({ row }) => row);
   }
   return tables;
+}
+
+/** Returns the balances of each given wallet; those of a wallet without rows are zero. */
+export async function balancesOf(
+  db: Database,
+  wallets: readonly string[],
+): Promise<ReadonlyMap<string, Readonly<Record<Currency, Balance>>>> {
+  const nothing: Balance = { total: ZERO, reserved: ZERO };
+  const found = new Map(wallets.map((wallet) => [wallet, { CASH: nothing, COIN: nothing }]));
+  const rows = await db
+    .select()
+    .from(balances)
+    .where(inArray(balances.wallet, [...wallets]));
+  for (const { wallet, currency, total, reserved } of rows) {
+    const held = found.get(wallet);
+    if (held !== undefined) held[currency] = { total, reserved };
+  }
+  return found;
 }

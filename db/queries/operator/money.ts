@@ -3,7 +3,7 @@
 import { sql } from "drizzle-orm";
 import type { TransactionKind } from "../../../actors/ledger/types.js";
 import { CURRENCIES, type Currency } from "../../../actors/market/types.js";
-import { add, millicents, negate, subtract, ZERO, type Millicents } from "../../../actors/units.js";
+import { add, millicents, subtract, ZERO, type Millicents } from "../../../actors/units.js";
 import type { Database, Queries } from "../../database.js";
 import { marketTotals } from "../../schema/markets.js";
 import { balances, entryTotals } from "../../schema/wallets.js";
@@ -88,19 +88,4 @@ async function readMoney(db: Queries): Promise<Record<Currency, Money>> {
   const [cash, coin] = CURRENCIES.map(report);
   if (cash === undefined || coin === undefined) throw new Error("a currency without a report");
   return { CASH: cash, COIN: coin };
-}
-
-/** Returns the markets whose escrow differs from the ledgers' entries, with the amount in flight. */
-export async function marketsInFlight(
-  db: Queries,
-): Promise<{ marketId: string; currency: Currency; amount: Millicents }[]> {
-  const rows = await db
-    .select()
-    .from(marketTotals)
-    .where(sql`${marketTotals.booked} <> ${marketTotals.escrow}`);
-  return rows.map(({ marketId, currency, booked, escrow }) => ({
-    marketId,
-    currency,
-    amount: add(booked, negate(escrow)),
-  }));
 }

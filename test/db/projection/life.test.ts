@@ -5,13 +5,12 @@ import { walletSnapshot } from "../../../actors/ledger/ledger.js";
 import { CURRENCIES } from "../../../actors/market/types.js";
 import { connect, disconnect, type Database } from "../../../db/database.js";
 import { migrate } from "../../../db/migrate.js";
-import { findBalances } from "../../../db/queries/trading/balances.js";
 import { money } from "../../../db/queries/operator/money.js";
 import { listOrders } from "../../../db/queries/trading/orders.js";
 import { listPositions } from "../../../db/queries/trading/positions.js";
 import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
 import { dice, idsOf, interleave, SmallExchange, type MarketIds } from "../exchange.js";
-import { project } from "../read-model.js";
+import { balancesOf, project } from "../read-model.js";
 
 const PAGE = { limit: 1_000 };
 
@@ -101,7 +100,7 @@ describe("projection of random commands", () => {
   }
 
   async function expectAgreement(traders: readonly string[], markets: readonly MarketIds[]): Promise<void> {
-    const balances = await findBalances(db, traders);
+    const balances = await balancesOf(db, traders);
     for (const trader of traders) {
       const ledger = exchange.network.ledgerOf(ledgerShardOf(trader));
       const wallet = walletSnapshot(ledger.state, trader);

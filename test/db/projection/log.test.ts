@@ -7,7 +7,6 @@ import { connect, disconnect, type Database } from "../../../db/database.js";
 import { journalOf } from "../../../db/projection/journal.js";
 import { migrate } from "../../../db/migrate.js";
 import { Projector } from "../../../db/projection/projector.js";
-import { findBalances } from "../../../db/queries/trading/balances.js";
 import { money } from "../../../db/queries/operator/money.js";
 import { findOrder } from "../../../db/queries/trading/orders.js";
 import { waitProjected } from "../../../db/queries/projected.js";
@@ -20,6 +19,7 @@ import { LogTail } from "../../../stream/log/tail.js";
 import { Worker } from "../../../stream/runtime/worker.js";
 import { freshDatabase, freshRedis, type FreshDatabase, type FreshRedis } from "../../support/servers.js";
 import { FEE } from "../exchange.js";
+import { balancesOf } from "../read-model.js";
 
 describe("projector on the real log", () => {
   let redis: FreshRedis;
@@ -133,7 +133,7 @@ describe("projector on the real log", () => {
     for (const actor of [ledgerOf(ann), ledgerOf(bob), marketActor(marketId)]) {
       expect(await waitProjected(db, actor, await tail.head(actor), 5_000), actor).to.equal(true);
     }
-    expect((await findBalances(db, [ann])).get(ann)?.CASH.reserved).to.equal(0);
+    expect((await balancesOf(db, [ann])).get(ann)?.CASH.reserved).to.equal(0);
     expect((await money(db)).CASH).to.include({ escrow: 10_000, inFlight: 0, difference: 0 });
 
     const actor = ledgerOf(bob);

@@ -7,19 +7,6 @@ import { silentLogger } from "../../../stream/log/logger.js";
 import { loadState } from "../../../stream/runtime/recovery.js";
 import { counter, type CounterState } from "../runtime/counter.js";
 
-/** Repeats an expectation until it holds. Throws its last failure after `timeoutMs`. */
-export async function eventually<T>(expectation: () => T | Promise<T>, timeoutMs = 5_000): Promise<T> {
-  const deadline = Date.now() + timeoutMs;
-  for (;;) {
-    try {
-      return await expectation();
-    } catch (error) {
-      if (Date.now() > deadline) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-  }
-}
-
 /** A clock that the test advances. */
 export class ManualClock implements Clock {
   #nowMs: number;
