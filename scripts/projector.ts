@@ -28,9 +28,9 @@ async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<Runni
       databaseUrl,
       journal: journalOf(log, tail),
       marketChanged: (marketId) => invalidations.publish("market", marketId),
-      log: logger,
+      logger,
     });
-    // An error that a retry cannot fix rejects here, and ends the process as any unhandled rejection does.
+    // `run` tries again after every error. If it rejects nevertheless, the unhandled rejection ends the process.
     void projector.run();
     return {
       async stop() {

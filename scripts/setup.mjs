@@ -2,7 +2,7 @@
  * Brings a fresh clone to the point where a command can run, then runs it: installs the dependencies
  * when `node_modules` is missing or differs from the lock file, compiles when a source has changed,
  * and imports the compiled entry. It imports nothing but Node's own modules, because it runs
- * before anything is installed. Every npm script goes through it.
+ * before anything is installed. Every npm script that runs code of this repository goes through it.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";

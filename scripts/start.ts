@@ -57,10 +57,10 @@ async function main(): Promise<void> {
 
 async function run(config: Config, log: LogFile): Promise<number> {
   await checkHttpPort(config);
-  const set = plannedSet(config, log);
+  const set = startProcesses(config, log);
   const stopRequested = stopSignal(set);
   try {
-    await Promise.race([bringUp(config, set, log), stopRequested]);
+    await Promise.race([waitAndPresent(config, set, log), stopRequested]);
     await stopRequested;
     return 0;
   } catch (error) {
@@ -73,7 +73,8 @@ async function run(config: Config, log: LogFile): Promise<number> {
   }
 }
 
-function plannedSet(config: Config, log: LogFile): ProcessSet {
+/** Starts the servers and the roles; `ready` of the set resolves when all of them run. */
+function startProcesses(config: Config, log: LogFile): ProcessSet {
   const { dataDir, redisUrl, databaseUrl } = config;
   const secrets = loadSecrets(config);
   const gatewayEnv = { JWT_WEB_SECRET: secrets.jwtWebSecret, JWT_SERVICE_SECRET: secrets.jwtServiceSecret };
@@ -111,8 +112,8 @@ function plannedSet(config: Config, log: LogFile): ProcessSet {
   });
 }
 
-/** Starts the set and the demo, then prints the addresses. */
-async function bringUp(config: Config, set: ProcessSet, log: LogFile): Promise<void> {
+/** Waits for the set, starts the demo, and prints the addresses. */
+async function waitAndPresent(config: Config, set: ProcessSet, log: LogFile): Promise<void> {
   const begunMs = Date.now();
   say(`starting ${ROLES.join(", ")}; data in ${config.dataDir}`);
   await set.ready;

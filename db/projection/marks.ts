@@ -10,14 +10,18 @@ const MARK_MS = 100;
 /** Sends the latest seq of each actor to the log a few times a second, rather than at each commit. */
 export class ProgressMarks {
   readonly #journal: Pick<Journal, "markProjected">;
-  readonly #log: Logger;
+  readonly #logger: Logger;
   #pending: Map<ActorId, number>;
   #sending: Promise<void> | undefined;
   #closed = false;
 
-  constructor(journal: Pick<Journal, "markProjected">, log: Logger, projected: ReadonlyMap<ActorId, number>) {
+  constructor(
+    journal: Pick<Journal, "markProjected">,
+    logger: Logger,
+    projected: ReadonlyMap<ActorId, number>,
+  ) {
     this.#journal = journal;
-    this.#log = log;
+    this.#logger = logger;
     this.#pending = new Map(projected);
     this.#send();
   }
@@ -47,7 +51,7 @@ export class ProgressMarks {
         await this.#journal.markProjected(marks);
       } catch (error) {
         // The log only trims later; these marks are sent with the next ones.
-        this.#log.warn(
+        this.#logger.warn(
           { err: error },
           "cannot report the progress of the projection to the log; trying again",
         );

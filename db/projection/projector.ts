@@ -16,7 +16,7 @@ export interface ProjectorOptions {
   readonly journal: Journal;
   /** Invalidates caches of a market whose definition, status or grade has changed. */
   readonly marketChanged: (marketId: string) => Promise<void>;
-  readonly log: Logger;
+  readonly logger: Logger;
 }
 
 const STAND_BY_MS = 250;
@@ -63,7 +63,7 @@ export class Projector {
   }
 
   async #run(): Promise<void> {
-    const { log } = this.#options;
+    const { logger } = this.#options;
     let reconnectMs = RECONNECT_MS.min;
     let failureMs = FAILURE_MS.min;
     let reported: string | undefined;
@@ -79,14 +79,14 @@ export class Projector {
         if (isUnavailable(error) || session?.broken === true) {
           pauseMs = reconnectMs;
           reconnectMs = Math.min(reconnectMs * 2, RECONNECT_MS.max);
-          log.warn({ err: error, pauseMs }, "cannot reach Postgres; trying again");
+          logger.warn({ err: error, pauseMs }, "cannot reach Postgres; trying again");
         } else {
-          // A failure after a long time of work is not a repeat of the one before.
+          // A failure after a long run is a new one, even when it has the same message.
           const isRepeat = String(error) === reported && performance.now() - began < FAILURE_MS.max;
           failureMs = isRepeat ? Math.min(failureMs * 2, FAILURE_MS.max) : FAILURE_MS.min;
           pauseMs = failureMs;
           reported = String(error);
-          if (!isRepeat) log.error({ err: error }, "the projector stopped; it tries again with back-off");
+          if (!isRepeat) logger.error({ err: error }, "the projector stopped; it tries again with back-off");
         }
       } finally {
         this.#active = false;
@@ -106,13 +106,13 @@ export class Projector {
   }
 
   async #project(session: ProjectionSession): Promise<void> {
-    const { journal, log } = this.#options;
+    const { journal, logger } = this.#options;
     const cursors = await session.cursors();
     if (!(await this.#checkHeads(session, cursors))) return;
     const changed = await session.marketsChangedSince(Date.now() - REPUBLISH_MS);
     for (const marketId of changed) this.#publishChange(marketId);
     const queue = new EntryQueue();
-    const marks = new ProgressMarks(journal, log, cursors);
+    const marks = new ProgressMarks(journal, logger, cursors);
     const feed = journal.followAll(
       new Map(cursors),
       (entries) => queue.put(entries),
@@ -125,7 +125,7 @@ export class Projector {
     this.#stopping.signal.addEventListener("abort", closeQueue);
     if (this.#stopping.signal.aborted) closeQueue();
     this.#active = true;
-    log.info({ actors: cursors.size }, "projecting");
+    logger.info({ actors: cursors.size }, "projecting");
     try {
       for (;;) {
         const entries = await queue.take(KEEP_ALIVE_MS);
@@ -153,7 +153,7 @@ export class Projector {
       try {
         heads = await this.#options.journal.heads([...cursors.keys()]);
       } catch (error) {
-        this.#options.log.warn({ err: error }, "the log does not answer; trying again");
+        this.#options.logger.warn({ err: error }, "the log does not answer; trying again");
         await this.#pause(STAND_BY_MS);
         await session.keepAlive();
         continue;
@@ -187,7 +187,7 @@ export class Projector {
   /** Does not wait: a lost invalidation costs a cache some seconds of age, and must not hold up the projection. */
   #publishChange(marketId: string): void {
     this.#options.marketChanged(marketId).catch((error: unknown) => {
-      this.#options.log.warn({ err: error, marketId }, "cannot publish the change of a market to caches");
+      this.#options.logger.warn({ err: error, marketId }, "cannot publish the change of a market to caches");
     });
   }
 

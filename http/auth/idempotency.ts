@@ -64,7 +64,7 @@ export class Idempotency {
           );
         return { kind: "repeat", answer: JSON.parse(opened) as KeptAnswer };
       }
-      case "mine":
+      case "claimed":
         return { kind: "first", resumed: known.resumed, first: this.firstRun(known, commandId) };
       default:
         return unreachable(known);

@@ -50,7 +50,7 @@ const POLL_MS = 20;
 /**
  * Shell script that starts a watcher and then replaces itself by the server, which keeps the process id. The watcher
  * reads a pipe from the supervisor: when the pipe closes without a line, the supervisor was killed, and the watcher
- * stops the server after two seconds, in which the roles finish first. The double fork keeps the watcher from being a
+ * stops the server two seconds later, so that the roles can finish before it. The double fork keeps the watcher from being a
  * child of the server.
  */
 const WATCHED = `(({ read -r _ || { sleep 2; kill -"$1" "$$"; } ; } <&3 >/dev/null 2>&1 &) 3<&3); shift; exec "$@" 3<&-`;

@@ -14,9 +14,9 @@ import type { Progress } from "./progress.js";
 import type { Segment, Transition, Wave } from "./recording/waves.js";
 
 export interface RunOptions {
-  /** Recorded time per real time; Infinity: without pauses. */
+  /** Ratio of recorded time to real time; Infinity plays without pauses. */
   readonly speed: number;
-  /** Recorded messages between two checks. */
+  /** Number of recorded messages between two checks. */
   readonly checkEvery: number;
   /** Ends the replay early when it aborts. */
   readonly stopped: AbortSignal | undefined;
@@ -207,14 +207,14 @@ export class Run {
     if (due > Date.now()) await this.#sleep(due - Date.now());
   }
 
-  /** Sleeps until a stop at most, because a recording has pauses of hours. */
+  /** Sleeps; a stop ends the sleep early, because a recording has pauses of hours. */
   async #sleep(ms: number): Promise<void> {
     const { stopped } = this.options;
     await setTimeout(ms, undefined, stopped === undefined ? {} : { signal: stopped }).catch(() => undefined);
   }
 }
 
-/** Writes the final balances by the names of the traders, so that `diff` compares two runs. */
+/** Writes the final balances under the names of the traders, so that `diff` can compare two runs. */
 export function writeBalances(file: string, { balances }: Outcome): void {
   writeFileSync(file, `${JSON.stringify(balances, undefined, 2)}\n`);
 }

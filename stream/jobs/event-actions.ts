@@ -1,4 +1,4 @@
-/** Carries an action on an event out in the markets of the event (contract section 4.2). */
+/** Sends an action on an event to the markets of the event (contract section 4.2). */
 
 import { randomUUID } from "node:crypto";
 import type { LifecycleAction, MarketCommand, MarketReply } from "../../actors/market/commands.js";

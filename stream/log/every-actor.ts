@@ -113,7 +113,7 @@ export class EveryActor {
         await this.#scan();
         await this.#read();
       } catch (error) {
-        this.#ports.logger.warn({ err: error }, "reading the deltas of all actors failed; it is tried again");
+        this.#ports.logger.warn({ err: error }, "cannot read the deltas of all actors; trying again");
         await sleep(this.#ports.clock, RETRY_MS);
       }
       const entries = this.#gathered;

@@ -50,6 +50,7 @@ export class LogExchange implements Exchange {
   readonly #listeners = new Map<string, Set<(reply: unknown) => void>>();
   /** Commands to append, by partition. */
   readonly #queues = new Map<string, QueuedCommand[]>();
+  /** Partitions to which commands are being appended. */
   readonly #sending = new Set<string>();
   #subscription: Subscription | undefined;
   #cancelMemory: () => void = () => undefined;
@@ -76,7 +77,7 @@ export class LogExchange implements Exchange {
     try {
       this.#memoryUse = await log.memoryUse();
     } catch (error) {
-      logger.warn({ err: error }, "reading the memory use of the log failed; it is tried again");
+      logger.warn({ err: error }, "cannot read the memory use of the log; trying again");
     }
     if (this.#closed) return;
     this.#cancelMemory = clock.after(MEMORY_MS, () => {

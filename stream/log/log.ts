@@ -11,8 +11,8 @@
  * Bodies of messages and entries are opaque strings here; `packing.ts` defines their content. `redis/redis-log.ts`
  * implements the log on Redis, `test/support/log/memory-log.ts` in memory, and one conformance suite tests both.
  *
- * A rejected promise means that the outcome is unknown: the operation may have taken effect, may take effect later, or
- * never. No operation repeats itself. Reads have no effect and are safe to repeat.
+ * A rejected promise means that the outcome is unknown: the operation may have taken effect, may still take effect, or
+ * may never do so. The log repeats no operation by itself. Reads have no effect and are safe to repeat.
  */
 
 import type { ActorId } from "../../actors/actor.js";
@@ -272,7 +272,7 @@ export interface Log {
   markHalted(actor: ActorId, reason: string | undefined): Promise<void>;
   /** Returns the reasons of all halted actors. */
   halted(): Promise<ReadonlyMap<ActorId, string>>;
-  /** Records the facts of the installation that are not recorded yet. Returns all recorded facts. */
+  /** Records those facts of the installation that have no value yet. Returns the recorded value of every fact. */
   installation(facts: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>>;
   /** Returns the used share of the memory limit, from 0 to 1; 0 without a limit. */
   memoryUse(): Promise<number>;

@@ -26,8 +26,8 @@ interface Follower {
   readonly onGap: () => void;
 }
 
-/** The followers of an actor. */
-class Followed {
+/** The followers of one actor. */
+class ActorFollowers {
   readonly followers = new Set<Follower>();
 
   /** Seq of the follower that is furthest behind. */
@@ -38,7 +38,7 @@ class Followed {
 
 export class LogTail implements Tail {
   readonly #options: TailOptions;
-  readonly #followed = new Map<string, Map<ActorId, Followed>>();
+  readonly #followed = new Map<string, Map<ActorId, ActorFollowers>>();
   /** Actors with entries to read, by commit group. */
   readonly #dirty = new Map<string, Set<ActorId>>();
   /** Partitions in which a crash of the log may have undone entries. */
@@ -72,7 +72,7 @@ export class LogTail implements Tail {
     }
     let followed = actors.get(actor);
     if (followed === undefined) {
-      followed = new Followed();
+      followed = new ActorFollowers();
       actors.set(actor, followed);
     }
     followed.followers.add(follower);
@@ -83,7 +83,7 @@ export class LogTail implements Tail {
   /** Passes an entry from a notification to the followers. Returns false when it must be read from the log instead. */
   #deliverInline(
     partition: string,
-    followed: Followed,
+    followed: ActorFollowers,
     actor: ActorId,
     { position: seq, body }: InlineRecord,
   ): boolean {
@@ -163,10 +163,7 @@ export class LogTail implements Tail {
         await this.#read(dirty);
       } catch (error) {
         for (const actor of dirty) this.#dirty.get(group)?.add(actor);
-        this.#options.logger.warn(
-          { err: error, commitGroup: group },
-          "reading deltas failed; it is tried again",
-        );
+        this.#options.logger.warn({ err: error, commitGroup: group }, "cannot read deltas; trying again");
         await sleep(this.#options.clock, RETRY_MS);
       }
     }
@@ -224,7 +221,10 @@ export class LogTail implements Tail {
     try {
       call();
     } catch (error) {
-      this.#options.logger.error({ err: error, actor }, "a follower failed");
+      this.#options.logger.error(
+        { err: error, actor },
+        "a follower of an actor threw an error; the other followers continue",
+      );
     }
   }
 

@@ -60,14 +60,14 @@ export class RedisListener implements Listener {
       stop();
       this.#channels.delete(channel);
     }
-    for (const [channel, watched] of byChannel) {
+    for (const [channel, wanted] of byChannel) {
       const known = this.#channels.get(channel);
       if (known === undefined) {
-        this.#subscribe(channel, watched);
+        this.#subscribe(channel, wanted);
         continue;
       }
-      const added = [...watched].filter((partition) => !known.partitions.has(partition));
-      known.partitions = watched;
+      const added = [...wanted].filter((partition) => !known.partitions.has(partition));
+      known.partitions = wanted;
       if (known.isCounting) this.#scanAll(added);
     }
   }
@@ -116,7 +116,10 @@ export class RedisListener implements Listener {
     for (const partition of partitions) this.#ports.onNotification({ partition, notices: [], scanAll: true });
   }
 
-  /** Finds lost notifications that no later one has revealed: the number is below the counter of the previous check. */
+  /**
+   * Finds lost notifications that no later notification has revealed: the last received number is below the counter
+   * that the previous check read.
+   */
   async #check(): Promise<void> {
     for (const [channel, watched] of this.#channels) {
       if (!watched.isCounting) {

@@ -112,7 +112,7 @@ export class Subscriber {
       await redis.subscribe(...added.map(([channel]) => channel));
     } catch (error) {
       if (this.#closed || this.#redis !== redis) return;
-      this.#logger.warn({ err: error }, "subscribing failed; it is tried again");
+      this.#logger.warn({ err: error }, "cannot subscribe; trying again");
       redis.disconnect();
       return;
     }

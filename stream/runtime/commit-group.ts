@@ -217,14 +217,15 @@ export class CommitGroup {
   }
 
   async #commit(results: readonly StepResult[]): Promise<void> {
-    // A fault is committed too, although it writes nothing, so that a former owner with an old state halts no actor.
+    // A turn with a fault is committed even if it writes nothing. The commit of a former owner is fenced, so that its old
+    // state halts no actor.
     const toCommit = results.filter(({ turn }) => turn.changed || turn.fault !== undefined);
-    const relayed = this.#withoutRelay(toCommit);
+    const relayed = this.#fullyRelayed(toCommit);
     if (toCommit.length > 0 && !(await this.#write(toCommit, relayed))) return;
     const committed = new Map<Partition, ActorId[]>();
     for (const result of results) {
       const { partition, instance } = result;
-      // A lost connection can undo this commit in the log too; the next owner relays the entries that it finds.
+      // The ownership ended meanwhile, and the log may have lost this commit. The next owner relays what it finds there.
       if (partition.ended) continue;
       this.#complete(result, relayed.has(result));
       const actors = committed.get(partition);
@@ -234,8 +235,8 @@ export class CommitGroup {
     for (const [partition, actors] of committed) partition.captureSnapshot(actors);
   }
 
-  /** Returns the results after which their actor has no message left to relay. */
-  #withoutRelay(results: readonly StepResult[]): ReadonlySet<StepResult> {
+  /** Returns each result whose actor has no message left to relay, up to and including that result. */
+  #fullyRelayed(results: readonly StepResult[]): ReadonlySet<StepResult> {
     const behind = new Set<ActorId>();
     const relayed = new Set<StepResult>();
     for (const result of results) {

@@ -42,7 +42,7 @@ export class OwnershipLost extends Error {
 }
 
 const RELAY_PAGE_ENTRIES = 200;
-/** A new owner loads an actor with more entries than this once, so that they get trimmed. */
+/** Number of retained entries above which a new owner loads an actor once, so that the old entries get trimmed. */
 const MAX_LEFTOVER_ENTRIES = 100;
 
 export class Partition implements Sender {
@@ -242,7 +242,7 @@ export class Partition implements Sender {
     return this.#cache.hold(actor);
   }
 
-  /** Ends the step. */
+  /** Releases the actors that the step held. */
   release(): void {
     this.#cache.release();
   }
@@ -292,8 +292,8 @@ export class Partition implements Sender {
   }
 
   /**
-   * Confirms the ownership, writes the captured snapshot, trims old entries and evicts an idle actor. Runs beside
-   * `step`. Never rejects; a failure ends the ownership.
+   * Confirms the ownership, writes the captured snapshot, trims old entries and evicts an idle actor. Runs beside the
+   * steps of the group. Never rejects; a failure ends the ownership.
    */
   async maintain(): Promise<void> {
     try {
@@ -312,8 +312,9 @@ export class Partition implements Sender {
   }
 
   /**
-   * Commits nothing, and ends the ownership when that is fenced. Without this check, a worker that paused while another
-   * one took the partition and released it would neither tick nor relay until the next command.
+   * Makes an empty commit, and ends the ownership when that commit is fenced. While this worker was paused, another one
+   * may have taken the partition and released it. Without this check, this worker would learn that only at the next
+   * command, and until then no worker would tick the actors or relay their messages.
    */
   async #confirmOwnership(): Promise<void> {
     const ownerships = [{ partition: this.name, epoch: this.epoch }];

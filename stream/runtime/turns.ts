@@ -1,5 +1,6 @@
 /**
- * The turns of one step: each selected actor runs on its messages, and so do the actors that receive messages in turn.
+ * The turns of one step. In a turn, one actor runs on some messages; a message that follows from the turn causes a turn
+ * of its receiver.
  */
 
 import type { ActorId } from "../../actors/actor.js";
@@ -13,7 +14,7 @@ export interface Slot {
   readonly instance: Instance;
 }
 
-/** The turn of an actor, and the messages that follow from it. */
+/** One turn of an actor in a step, with the messages that could not be handed over. */
 export interface StepResult extends Slot {
   readonly turn: Turn;
   /** False when the actor failed to return the messages that follow from the turn. */
@@ -33,7 +34,7 @@ interface RoutedMessage {
 const MAX_ROUNDS = 8;
 
 export class Turns {
-  /** The results of all turns, in the order in which they follow from each other. */
+  /** The results of all turns; a cause comes before its effects. */
   readonly results: StepResult[] = [];
   readonly #nowMs: number;
   readonly #slotOf: (actor: ActorId) => Slot | undefined;

@@ -1,7 +1,7 @@
 /**
  * One worker process: takes its share of the partitions, steps their commit groups, and hands the partitions over when
- * it stops. `CommitGroup` processes the commands; this file schedules it. A simulation calls `beat`, `step` and the
- * other parts itself instead of `start`.
+ * it stops. `CommitGroup` processes the commands; this file schedules it. A simulation does not call `start`; it
+ * calls `beat`, `CommitGroup.step` and the other parts itself.
  */
 
 import { PARTITIONS } from "../../actors/actor.js";
@@ -37,8 +37,9 @@ const FLUSH_MS = 100;
 const MAINTAIN_MS = 1_000;
 /** Longest time that a hand-over waits for the relay; the next owner relays the rest. */
 const HAND_OVER_MS = 1_000;
+/** Interval at which a hand-over checks the relay. */
 const POLL_MS = 2;
-/** A JavaScript timer cannot be longer than 2^31 ms. */
+/** Longest wait for a deadline; a JavaScript timer cannot be longer than 2^31 ms. */
 const MAX_TIMER_MS = 3_600_000;
 /** A worker takes an assigned partition by force when a live owner has kept it for this many leases. */
 const FORCE_AFTER_LEASES = 4;

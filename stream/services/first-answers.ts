@@ -16,11 +16,11 @@ export interface RequestName {
 }
 
 /**
- * The state of a request. `mine`: the caller must carry the request out and resolve the claim; `resumed` says that an
+ * The state of a request. `claimed`: the caller must carry the request out and resolve the claim; `resumed` says that an
  * earlier claim ended without an answer, after an unknown part of the work. `running`: another claim is open.
  */
 export type ClaimResult =
-  | { readonly kind: "mine"; readonly resumed: boolean; readonly claim: Claim }
+  | { readonly kind: "claimed"; readonly resumed: boolean; readonly claim: Claim }
   | { readonly kind: "running" }
   | { readonly kind: "answered"; readonly answer: string };
 
@@ -65,7 +65,7 @@ export class FirstAnswers {
         return { kind, answer };
       case "new":
       case "resumed":
-        return { kind: "mine", resumed: kind === "resumed", claim: this.#hold(key, owner) };
+        return { kind: "claimed", resumed: kind === "resumed", claim: this.#hold(key, owner) };
       default:
         throw new Error(`claim.lua returned ${kind ?? "nothing"}`);
     }

@@ -215,7 +215,7 @@ async function startBackground(
     databaseUrl,
     journal: journalOf(log, tail),
     marketChanged: (marketId) => invalidations.publish("market", marketId),
-    log: logger,
+    logger,
   });
   void projector.run();
   const db = connect(databaseUrl, { maxConnections: 4 });

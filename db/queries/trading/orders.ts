@@ -54,7 +54,7 @@ export async function findOrder(
   return row;
 }
 
-/** Returns those of the orders that the wallet has, in no order. */
+/** Returns the orders with these ids that belong to the wallet, in any sequence. */
 export async function findOrders(
   db: Queries,
   wallet: string,

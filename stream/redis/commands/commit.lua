@@ -14,6 +14,7 @@ local actors = 3 + 2 * ownerships
 local publications = actors + 2 * tonumber(ARGV[actors]) + 1
 local first = publications + 2 * tonumber(ARGV[publications]) + 1
 local function after(seq) return string.format('%.0f', tonumber(seq) + 1) end
+-- Checks the seq of every change before the first write. `seqs` has the seq of each actor after its changes so far.
 local seqs = {}
 for c = first, #ARGV, 7 do
   local a = tonumber(ARGV[c])
@@ -21,6 +22,7 @@ for c = first, #ARGV, 7 do
   if seq ~= ARGV[c + 1] then return 'conflict ' .. ARGV[actors + 2 * a] end
   seqs[a] = ARGV[c + 4] == '' and seq or after(seq)
 end
+-- Writes the changes. A notification has `entryLines` if they are short enough, else only `actorLines`.
 local isListed = {}
 local actorLines = {}
 local entryLines = {}
@@ -40,6 +42,7 @@ for c = first, #ARGV, 7 do
       isListed[a] = true
       actorLines[#actorLines + 1] = name .. '\n'
     end
+    -- The lines of a notification end at a newline, so an entry that contains one is too long for any notification.
     bytes = bytes + (string.find(entry, '\n', 1, true) and math.huge or #entry)
     if bytes <= maxBytes then entryLines[#entryLines + 1] = name .. ' ' .. seq .. '\n' .. entry end
   end

@@ -98,7 +98,7 @@ export class Replica {
    * called; it returns the batches up to that moment, so that the next batch follows them.
    */
   async missed(since: ReadonlyMap<Mask, number>): Promise<PendingResume> {
-    // The watcher received later seqs from another gateway; an answer as of now would take the watcher back in time.
+    // The watcher has later seqs from another gateway; an answer from the present state would be older than these.
     if ([...since].some(([bit, seq]) => seq > this.#market.seqOf(bit))) await this.catchUp();
     const recorded: PublicBatch[] = [];
     const stop = this.onBatch((batch) => recorded.push(batch));
@@ -179,8 +179,8 @@ export class Replica {
   }
 
   /**
-   * Starts again from the state of the market. Called when entries were trimmed unread, when a crash of the log took
-   * back entries that were folded, and when an entry cannot be folded, as one with a delta of a newer build cannot.
+   * Starts again from the state of the market. Called when entries were trimmed unread, when a crash of the log undid
+   * entries that were folded, and when an entry cannot be folded, such as one with a delta of a newer build.
    */
   async #reload(): Promise<void> {
     this.#stop();
@@ -209,6 +209,7 @@ export class Replica {
     if (!this.#isClosed()) this.#follow();
   }
 
+  /** A method, because the compiler takes `#closed` to be unchanged after an `await`. */
   #isClosed(): boolean {
     return this.#closed;
   }
@@ -257,7 +258,7 @@ function contains(batches: readonly PublicBatch[], bit: Mask, seq: number): bool
   return batches.some((batch) => batch.parts.some((part) => part.bit === bit && part.seq === seq));
 }
 
-/** Resumes those channels of which every batch between the seq of the watcher and the current seq is present. */
+/** Resumes each channel for which every batch after the seq of the watcher, up to the current seq, is present. */
 function resume(
   batches: readonly PublicBatch[],
   since: ReadonlyMap<Mask, number>,

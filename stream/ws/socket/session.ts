@@ -9,14 +9,14 @@ import { Unavailable } from "../../log/ports.js";
 import { injectFault } from "./faults.js";
 import type { FlushScheduler } from "./flush-scheduler.js";
 import { Outbox } from "./outbox.js";
-import type { Bucket, Caller, CancelAllFilter, Queries, QueryAnswer, Refused } from "../ports.js";
+import type { Bucket, Caller, CancelAllFilter, Queries, QueryAnswer } from "../ports.js";
 import { CancelOnDisconnect, type CancelOnDisconnectPorts } from "./cancel-on-disconnect.js";
 import { type Shared, Subscriptions } from "./subscriptions.js";
 import { unreachable } from "../../../actors/unreachable.js";
 import { MAX_BATCH } from "../../../actors/limits.js";
 
 const REQUESTS_PER_SECOND = 50;
-/** Requests refused for the rate after which a socket is closed; each request within the rate takes one off. */
+/** Count of requests above the rate at which a socket is closed. Each request within the rate lowers the count by one. */
 const MAX_REFUSED = 200;
 /** Requests of one queue that may wait; further ones are refused. */
 const MAX_WAITING = 128;
@@ -99,7 +99,7 @@ export class Session {
     socket.on("message", (data: Buffer, isBinary) => this.#receive(data, isBinary));
   }
 
-  /** True while the orders of the wallet are canceled when this socket closes. */
+  /** True while the end of this socket cancels the orders of the wallet. */
   get armed(): boolean {
     return this.#cancelOnDisconnect.armed;
   }
@@ -270,7 +270,7 @@ export class Session {
     await this.#charge("cancel", orderIds.length);
     const answer = await this.#ports.trading.cancel(this.caller, orderIds);
     if (!answer.ok) {
-      this.#fail(nonce, answer);
+      this.#refuse(nonce, answer.code, answer.message);
       return;
     }
     const { canceled, notCanceled } = answer;
@@ -282,7 +282,7 @@ export class Session {
     await this.#charge("cancel", 1);
     const answer = await this.#ports.trading.cancelAll(this.caller, filter);
     if (answer.ok) this.#acknowledge(nonce, "canceled_all", answer.canceled);
-    else this.#fail(nonce, answer);
+    else this.#refuse(nonce, answer.code, answer.message);
   }
 
   #requireTradingScope(): void {
@@ -305,15 +305,11 @@ export class Session {
 
   #page(nonce: number, name: string, answer: QueryAnswer): void {
     if (answer.ok) this.#acknowledge(nonce, name, answer.page);
-    else this.#fail(nonce, answer);
+    else this.#refuse(nonce, answer.code, answer.message);
   }
 
   #acknowledge(nonce: number, name: string, result: unknown): void {
     this.#outbox.reply(JSON.stringify({ nonce, [name]: result }));
-  }
-
-  #fail(nonce: number, { code, message }: Refused): void {
-    this.#outbox.reply(JSON.stringify({ nonce, code, message }));
   }
 
   #refuse(nonce: number | undefined, code: string, message: string): void {

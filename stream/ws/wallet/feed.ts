@@ -115,7 +115,7 @@ export class WalletFeed {
     this.#draining = false;
   }
 
-  /** Loads markets, with retries, then drains. Batches must wait, because frames need the market and their order. */
+  /** Loads markets, with retries, then drains. The batches wait, because a frame needs its market, and in order. */
   async #loadMarketsAndDrain(marketIds: readonly string[]): Promise<void> {
     while (!this.#closed) {
       try {

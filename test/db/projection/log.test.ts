@@ -61,7 +61,7 @@ describe("projector on the real log", () => {
       databaseUrl: database.url,
       journal: journalOf(log, tail),
       marketChanged: () => Promise.resolve(),
-      log: silentLogger,
+      logger: silentLogger,
     });
     void started.run();
     return started;

@@ -101,7 +101,7 @@ describe("projector", () => {
     const projector = new Projector({
       databaseUrl: database.url,
       journal,
-      log: {
+      logger: {
         ...silentLogger,
         error: (fields) => failures.push("err" in fields ? fields.err : fields),
       },

@@ -35,8 +35,8 @@ describe("the connection of the services", () => {
     expect((await new TokenBuckets(connection).spend("subject", spending)).granted).to.equal(true);
     expect(await new Tickets(connection).issue("a session", 1_000)).to.be.a("string");
     const claimed = await answers.claim({ subject: "a key", id: newId() });
-    if (claimed.kind === "mine") await claimed.claim.noEffect();
-    expect(claimed).to.include({ kind: "mine" });
+    if (claimed.kind === "claimed") await claimed.claim.noEffect();
+    expect(claimed).to.include({ kind: "claimed" });
     await lease.arm("wallet", newId());
     await lease.disarm("wallet");
     await lease.close();

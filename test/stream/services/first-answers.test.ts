@@ -9,7 +9,7 @@ import { freshRedis, type FreshRedis } from "../../support/servers.js";
 const NAME = { subject: "a key", id: "a request" };
 
 function claimOf(known: ClaimResult): Claim {
-  if (known.kind !== "mine") throw new Error(`the request is ${known.kind}`);
+  if (known.kind !== "claimed") throw new Error(`the request is ${known.kind}`);
   return known.claim;
 }
 
@@ -50,7 +50,7 @@ describe("first answers", () => {
   it("give one of many concurrent claims, and its answer to the others", async () => {
     const claims = Array.from({ length: 40 }, (_, index) => (index % 2 ? first : second).claim(NAME));
     const known = await Promise.all(claims);
-    const mine = known.filter(({ kind }) => kind === "mine");
+    const mine = known.filter(({ kind }) => kind === "claimed");
     expect(mine).to.have.length(1);
     expect(known.filter(({ kind }) => kind === "running")).to.have.length(39);
     const [own] = mine;
@@ -60,22 +60,22 @@ describe("first answers", () => {
     for (const process of [first, second]) {
       expect(await process.claim(NAME)).to.deep.equal({ kind: "answered", answer: "the answer" });
     }
-    expect((await second.claim({ ...NAME, id: "another" })).kind).to.equal("mine");
-    expect((await second.claim({ ...NAME, subject: "another" })).kind).to.equal("mine");
+    expect((await second.claim({ ...NAME, id: "another" })).kind).to.equal("claimed");
+    expect((await second.claim({ ...NAME, subject: "another" })).kind).to.equal("claimed");
   });
 
   it("treat the repeat of a request without effect as the first", async () => {
     await claimOf(await first.claim(NAME)).noEffect();
-    expect(await second.claim(NAME)).to.include({ kind: "mine", resumed: false });
+    expect(await second.claim(NAME)).to.include({ kind: "claimed", resumed: false });
   });
 
   it("resume a request with an unknown effect, and one whose process has died", async () => {
     await claimOf(await first.claim(NAME)).outcomeUnknown();
     const known = await second.claim(NAME);
-    expect(known).to.include({ kind: "mine", resumed: true });
+    expect(known).to.include({ kind: "claimed", resumed: true });
     await expireClaim();
     const third = await first.claim(NAME);
-    expect(third).to.include({ kind: "mine", resumed: true });
+    expect(third).to.include({ kind: "claimed", resumed: true });
     await claimOf(known).answer("of the expired claim");
     await claimOf(third).answer("too late");
     expect(await second.claim(NAME)).to.deep.equal({ kind: "answered", answer: "of the expired claim" });
