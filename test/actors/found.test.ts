@@ -6,12 +6,12 @@ import { Scenario, type ScenarioOptions } from "./scenario.js";
 function funded(options: ScenarioOptions = {}): Scenario {
   const scenario = new Scenario(options);
   for (const trader of ["ann", "bob", "cat"]) scenario.fund(trader, 10_000_000);
-  scenario.said();
+  scenario.takeDeltas();
   return scenario;
 }
 
-describe("what random runs found", () => {
-  it("carries a position across from one outcome to the other in one fill", () => {
+describe("regressions found by random runs", () => {
+  it("moves a position from one outcome to the other in one fill", () => {
     const exchange = funded();
     exchange.place("ann", "YES 0.500 x 2");
     exchange.place("bob", "NO 0.500 x 2");
@@ -21,7 +21,7 @@ describe("what random runs found", () => {
     expect(exchange.positions("bob")).to.equal("YES 3 @ 0.01500");
   });
 
-  it("cancels in the order of arrival, restored or not", () => {
+  it("cancels orders in order of arrival, also after a restore", () => {
     const exchange = funded();
     exchange.place("ann", "NO 0.300 x 1");
     exchange.place("ann", "YES 0.300 x 1");
@@ -33,7 +33,7 @@ describe("what random runs found", () => {
     expect(market.decide(restored, close, exchange.nowMs)).to.deep.equal(expected);
   });
 
-  it("expires what is due before a held order enters, restored or not", () => {
+  it("expires due orders before a held order enters, also after a restore", () => {
     for (const restoring of [false, true]) {
       const exchange = funded({ liveDelayMs: 1_000 });
       exchange.lifecycle("golive");
@@ -43,12 +43,12 @@ describe("what random runs found", () => {
         ? market.restore(exchange.id, JSON.parse(JSON.stringify(market.save(exchange.market))) as unknown)
         : exchange.market;
       const { deltas } = market.decide(state, { kind: "tick" }, exchange.nowMs + 1_000);
-      const told = deltas.flatMap((delta) => (delta.type === "order" ? [delta.kind] : []));
-      expect(told).to.deep.equal(["cancel", "open"]);
+      const kinds = deltas.flatMap((delta) => (delta.type === "order" ? [delta.kind] : []));
+      expect(kinds).to.deep.equal(["cancel", "open"]);
     }
   });
 
-  it("charges no more than the limit when the tick table has lost its low end meanwhile", () => {
+  it("charges at most the limit when the tick table loses its lowest ticks while an order is held", () => {
     const exchange = funded({ liveDelayMs: 1_000 });
     exchange.lifecycle("golive");
     exchange.place("ann", "YES 0.999 x 10", { tif: "PO" });

@@ -1,4 +1,4 @@
-/** What must hold of the exchange after every command, computed from the states by other means than theirs. */
+/** Invariants that hold after every command, computed from the states independently of the actors. */
 
 import type { ActorId, Batch } from "../../actors/actor.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
@@ -7,13 +7,13 @@ import { channelOf as publicChannelOf, type MarketDelta } from "../../actors/mar
 import type { RestingOrder } from "../../actors/market/book/ladder.js";
 import type { MarketState } from "../../actors/market/state.js";
 import { CURRENCIES, type Currency } from "../../actors/market/types.js";
-import { feeFor, mostFees } from "./naive/arithmetic.js";
+import { feeFor, feesUpperBound } from "./naive/arithmetic.js";
 import { rulesOf } from "../../actors/market/time-in-force.js";
 
-/** Throws when a figure is not what it must be. Plain, because it is called after every step of every simulation. */
-function equal(actual: unknown, expected: unknown, what: string, of: string): void {
+/** Throws when a figure has the wrong value. Avoids chai, because every step of every simulation calls this function. */
+function equal(actual: unknown, expected: unknown, figure: string, subject: string): void {
   if (actual !== expected)
-    throw new Error(`${what} (${of}): ${String(actual)}, and must be ${String(expected)}`);
+    throw new Error(`${figure} (${subject}): ${String(actual)}, but must be ${String(expected)}`);
 }
 
 /** Invariants 2 and 4 of `test/simulation/README.md`: contracts, escrow and the resting book of a market. */
@@ -38,30 +38,30 @@ function checkEscrow(state: MarketState, currency: Currency, outstanding: number
   const { escrow, positions } = state.books[currency];
   const all = [...positions.values()];
   const { settlement, definition, marketId } = state;
-  let gone = 0;
+  let paidOut = 0;
   if (settlement !== undefined) {
     const paid = [...settlement.paid].filter(([key]) => key.startsWith(`${currency}:`));
-    if (settlement.direction === "paying") gone = sum(paid, ([, amount]) => amount);
+    if (settlement.direction === "paying") paidOut = sum(paid, ([, amount]) => amount);
     else if (settlement.done > 0) return;
-    else gone = escrowOf(all, outstanding);
+    else paidOut = escrowOf(all, outstanding);
   }
   if (state.status === "SETTLED") equal(escrow, 0, `${currency} escrow once settled`, marketId);
   equal(
     escrow,
-    escrowOf(all, outstanding) - gone,
-    `${currency} escrow, by what any winner is paid`,
+    escrowOf(all, outstanding) - paidOut,
+    `${currency} escrow, from the payout of each winner`,
     marketId,
   );
   if (definition?.voids !== "PUSH") return;
   const refunds = sum(all, ({ holdings, push }) => push + sum(holdings, ({ cost }) => cost));
-  equal(escrow, refunds - gone, `${currency} escrow, by what a push refunds`, marketId);
+  equal(escrow, refunds - paidOut, `${currency} escrow, from the refunds of a push`, marketId);
 }
 
 function escrowOf(positions: readonly { readonly win: number }[], outstanding: number): number {
   return 1_000 * outstanding + sum(positions, ({ win }) => win);
 }
 
-/** Gives how many orders rest in it. */
+/** Checks one resting book. Returns the number of its orders. */
 function checkBook({ marketId, books, resting: orders }: MarketState, currency: Currency): number {
   const book = books[currency];
   const ladders = orders.ladders[currency];
@@ -79,40 +79,40 @@ function checkBook({ marketId, books, resting: orders }: MarketState, currency: 
       else {
         const inOrder =
           ahead.order.price > price || (ahead.order.price === price && ahead.arrival < order.arrival);
-        equal(inOrder, true, "price, then time", marketId);
+        equal(inOrder, true, "order by price, then time", marketId);
       }
       if (price === best) qty += order.remaining;
-      equal(order.remaining > 0, true, "a resting order has something left", marketId);
+      equal(order.remaining > 0, true, "a resting order has a remaining quantity", marketId);
       ahead = order;
     }
-    const told = book.bbo[outcome];
-    equal(told?.price ?? 0, best, "the best bid told", marketId);
-    equal(told?.qty ?? 0, qty, "the quantity of the best bid told", marketId);
+    const published = book.bbo[outcome];
+    equal(published?.price ?? 0, best, "the published best bid", marketId);
+    equal(published?.qty ?? 0, qty, "the quantity of the published best bid", marketId);
     together += best;
     complete &&= best > 0;
   });
-  if (complete) equal(together < 1_000, true, "the best bids stay below 1 together", marketId);
+  if (complete) equal(together < 1_000, true, "the best bids sum to less than 1", marketId);
   return resting;
 }
 
 /**
- * Invariant 3: what is reserved follows from the open orders, and nothing available is below zero. `mayOwe` names the
- * wallets that a remediation may have left negative.
+ * Invariant 3: the reserve of a wallet follows from its open orders, and no available balance is below zero. The set
+ * `mayBeNegative` holds the wallets that a remediation may have left negative.
  */
-export function checkLedger(state: LedgerState, mayOwe: ReadonlySet<string>): void {
+export function checkLedger(state: LedgerState, mayBeNegative: ReadonlySet<string>): void {
   for (const wallet of state.wallets.values()) {
     for (const currency of CURRENCIES) {
       const { total, reserved } = wallet.funds[currency];
       const [least, most] = reserveBounds(wallet, currency);
       if (reserved < least || reserved > most)
         equal(reserved, `from ${least} to ${most}`, `${currency} reserved`, wallet.wallet);
-      if (total - reserved < 0 && !mayOwe.has(wallet.wallet))
+      if (total - reserved < 0 && !mayBeNegative.has(wallet.wallet))
         equal(total - reserved, "not below 0", `${currency} available`, wallet.wallet);
     }
   }
 }
 
-/** The least and the most that the open orders of a wallet can hold back. Equal but for roundings without holdings. */
+/** Returns bounds of the reserve of a wallet's open orders. Without holdings the bounds differ only by rounding. */
 function reserveBounds(wallet: Wallet, currency: Currency): readonly [number, number] {
   let least = 0;
   let most = 0;
@@ -124,7 +124,7 @@ function reserveBounds(wallet: Wallet, currency: Currency): readonly [number, nu
     const paying = orders.filter((order) => order.pending && order.feeReserved && rulesOf(order.tif).mayTake);
     const costs = sum(orders, ({ price, remaining }) => price * remaining);
     const fees = sum(paying, ({ fee, price, remaining }) => feeFor(fee, Math.min(price, 500), remaining));
-    most += costs + sum(paying, ({ fee, price, remaining }) => mostFees(fee, price, remaining));
+    most += costs + sum(paying, ({ fee, price, remaining }) => feesUpperBound(fee, price, remaining));
     if (account.outcomes !== 2) least += costs + fees;
     if (account.outcomes !== 2 || wallet.policy === "net") continue;
     const beyond = [0, 1].map((outcome) => {
@@ -152,18 +152,18 @@ export function checkMoney(
   const wallets = sum(ledgers, (state) =>
     sum([...state.wallets.values()], (wallet) => wallet.funds[currency].total),
   );
-  const broughtIn = sum(
+  const deposited = sum(
     totals,
     ({ deposits, withdrawals, adjustments }) => deposits - withdrawals + adjustments,
   );
   const house = sum(totals, (total) => total.house);
-  equal(wallets + escrow + house + inFlight, broughtIn, `all ${currency} there is`, "the exchange");
+  equal(wallets + escrow + house + inFlight, deposited, `total ${currency}`, "the exchange");
   const sent = 0 - escrow;
   const received = sum(totals, (total) => total.received);
-  equal(sent - received, inFlight, `${currency} in flight, as the reports have it`, "the exchange");
+  equal(sent - received, inFlight, `${currency} in flight, by the reports`, "the exchange");
 }
 
-/** Invariant 7: every batch of a channel carries the next number. */
+/** Invariant 7: every batch of a channel carries the next seq. */
 export class Seqs {
   readonly #last = new Map<string, number>();
 

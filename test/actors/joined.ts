@@ -1,7 +1,7 @@
 /**
- * Markets and ledgers joined directly: what one sends, the other gets, first in first out between any two. No
- * runtime, no log. Every decision is also folded by a follower and made by a twin that was saved and restored just
- * before, and all three must agree.
+ * Joins markets and ledgers directly, without a runtime or a log. Messages between any two actors arrive in order. A
+ * follower folds the deltas of every decision, and a twin, saved and restored just before, makes the same decision. The
+ * states of all three must agree.
  */
 
 import { expect } from "chai";
@@ -22,8 +22,8 @@ export interface Actors {
   readonly ledger: Ledger;
 }
 
-/** One actor's state and what checks it. */
-class Seat<State, Command, Delta, Reply> {
+/** State of one actor, and the copies that check it. */
+class ActorSlot<State, Command, Delta, Reply> {
   readonly id: ActorId;
   readonly actor: Actor<State, Command, Delta, Reply>;
   readonly state: State;
@@ -37,31 +37,31 @@ class Seat<State, Command, Delta, Reply> {
     this.#follower = actor.create(id);
   }
 
-  tell(command: Command, now: number): { reply: Reply | undefined; batch: Batch<Delta> } {
+  decide(command: Command, now: number): { reply: Reply | undefined; batch: Batch<Delta> } {
     const { actor, id, state } = this;
     const twin = actor.restore(id, throughJson(actor.save(state)));
     const { deltas, reply } = actor.decide(state, command, now);
     const again = actor.decide(twin, command, now);
-    expect(throughJson(again), "a restored actor decides otherwise").to.deep.equal(
+    expect(throughJson(again), "the decision of a restored actor").to.deep.equal(
       throughJson({ deltas, reply }),
     );
     const batch = { ts: now, deltas: throughJson(deltas) as Delta[] };
     this.journal.push(batch);
     for (const delta of batch.deltas) actor.evolve(this.#follower, delta, now);
     const saved = JSON.stringify(actor.save(state));
-    expect(JSON.stringify(actor.save(twin)), "a restored actor ends otherwise").to.equal(saved);
-    expect(JSON.stringify(actor.save(this.#follower)), "the fold of the deltas is not the state").to.equal(
+    expect(JSON.stringify(actor.save(twin)), "the state of a restored actor after the decision").to.equal(
       saved,
     );
+    expect(JSON.stringify(actor.save(this.#follower)), "the fold of the deltas").to.equal(saved);
     return { reply, batch };
   }
 
-  /** The whole journal folded from nothing must be the state. */
+  /** Checks that the fold of the whole journal is the state. */
   checkFold(): void {
     const folded = this.actor.create(this.id);
     for (const { ts, deltas } of this.journal)
       for (const delta of deltas) this.actor.evolve(folded, delta, ts);
-    expect(JSON.stringify(this.actor.save(folded)), "the journal does not fold to the state").to.equal(
+    expect(JSON.stringify(this.actor.save(folded)), "the fold of the journal").to.equal(
       JSON.stringify(this.actor.save(this.state)),
     );
   }
@@ -71,82 +71,82 @@ function throughJson(value: unknown): unknown {
   return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as unknown);
 }
 
-interface Travelling {
+interface Message {
   readonly from: ActorId;
   readonly to: ActorId;
   readonly command: unknown;
 }
 
-export class Joined {
+export class JoinedActors {
   now = 1_700_000_000_000;
-  readonly markets = new Map<string, Seat<MarketState, MarketCommand, MarketDelta, MarketReply>>();
-  readonly ledgers = new Map<number, Seat<LedgerState, LedgerCommand, LedgerDelta, LedgerReply>>();
+  readonly markets = new Map<string, ActorSlot<MarketState, MarketCommand, MarketDelta, MarketReply>>();
+  readonly ledgers = new Map<number, ActorSlot<LedgerState, LedgerCommand, LedgerDelta, LedgerReply>>();
   readonly #actors: Actors;
-  #travelling: Travelling[] = [];
+  #undelivered: Message[] = [];
 
   constructor(actors: Actors = { market, ledger }) {
     this.#actors = actors;
   }
 
-  get travelling(): readonly Travelling[] {
-    return this.#travelling;
+  get undelivered(): readonly Message[] {
+    return this.#undelivered;
   }
 
-  marketSeat(marketId: string): Seat<MarketState, MarketCommand, MarketDelta, MarketReply> {
-    const found = this.markets.get(marketId) ?? new Seat(marketActor(marketId), this.#actors.market);
+  marketSlot(marketId: string): ActorSlot<MarketState, MarketCommand, MarketDelta, MarketReply> {
+    const found = this.markets.get(marketId) ?? new ActorSlot(marketActor(marketId), this.#actors.market);
     this.markets.set(marketId, found);
     return found;
   }
 
-  ledgerSeat(shard: number): Seat<LedgerState, LedgerCommand, LedgerDelta, LedgerReply> {
-    const found = this.ledgers.get(shard) ?? new Seat(ledgerActor(shard), this.#actors.ledger);
+  ledgerSlot(shard: number): ActorSlot<LedgerState, LedgerCommand, LedgerDelta, LedgerReply> {
+    const found = this.ledgers.get(shard) ?? new ActorSlot(ledgerActor(shard), this.#actors.ledger);
     this.ledgers.set(shard, found);
     return found;
   }
 
   market(marketId: string, command: MarketCommand): MarketReply | undefined {
-    const seat = this.marketSeat(marketId);
-    const { reply, batch } = seat.tell(command, this.now);
-    this.#send(seat.id, this.#actors.market.route(seat.id, batch));
+    const slot = this.marketSlot(marketId);
+    const { reply, batch } = slot.decide(command, this.now);
+    this.#send(slot.id, this.#actors.market.route(slot.id, batch));
     return reply;
   }
 
   ledger(shard: number, command: LedgerCommand): LedgerReply | undefined {
-    const seat = this.ledgerSeat(shard);
-    const { reply, batch } = seat.tell(command, this.now);
-    this.#send(seat.id, this.#actors.ledger.route(seat.id, batch));
+    const slot = this.ledgerSlot(shard);
+    const { reply, batch } = slot.decide(command, this.now);
+    this.#send(slot.id, this.#actors.ledger.route(slot.id, batch));
     return reply;
   }
 
   #send(from: ActorId, outgoing: readonly { readonly to: ActorId; readonly command: unknown }[]): void {
     for (const { to, command } of outgoing)
-      this.#travelling.push({ from, to, command: throughJson(command) });
+      this.#undelivered.push({ from, to, command: throughJson(command) });
   }
 
-  /** Delivers one message: the oldest between some pair of actors, the pair chosen by `choice`. */
+  /** Delivers the oldest message between two actors. `choice` selects the pair of actors. */
   deliver(choice: number): void {
-    const pairs = [...new Set(this.#travelling.map(({ from, to }) => `${from} ${to}`))];
+    const pairs = [...new Set(this.#undelivered.map(({ from, to }) => `${from} ${to}`))];
     const pair = pairs[choice % pairs.length];
-    const index = this.#travelling.findIndex(({ from, to }) => `${from} ${to}` === pair);
-    const [message] = index === -1 ? [] : this.#travelling.splice(index, 1);
+    const index = this.#undelivered.findIndex(({ from, to }) => `${from} ${to}` === pair);
+    const [message] = index === -1 ? [] : this.#undelivered.splice(index, 1);
     if (message === undefined) return;
     const [kind = "", id = ""] = message.to.split(":");
     if (kind === "market") this.market(id, message.command as MarketCommand);
     else this.ledger(Number(id), message.command as LedgerCommand);
   }
 
-  /** What a shard said in its last decision. */
+  /** Returns the deltas of a shard's last decision. */
   lastBatch(shard: number): readonly LedgerDelta[] {
-    return this.ledgerSeat(shard).journal.at(-1)?.deltas ?? [];
+    return this.ledgerSlot(shard).journal.at(-1)?.deltas ?? [];
   }
 
   deliverAll(): void {
-    while (this.#travelling.length > 0) this.deliver(0);
+    while (this.#undelivered.length > 0) this.deliver(0);
   }
 
   /**
-   * Moves the clock on, giving each actor its tick whenever one is due; tells when that was, and for a market which. At
-   * the same moment markets come first.
+   * Advances the clock, and ticks each actor whenever its deadline comes; markets come first at the same time. Calls
+   * `onTick` after each tick, with the time and the id of a market.
    */
   wait(ms: number, onTick: (now: number, marketId: string | undefined) => void): void {
     const until = this.now + ms;
@@ -170,16 +170,16 @@ export class Joined {
     this.now = until;
   }
 
-  /** Money that left a market and has not reached its ledger, per currency; below zero when it goes the other way. */
+  /** Returns the money in flight from markets to ledgers in one currency. Negative when it flows the other way. */
   inFlight(currency: "CASH" | "COIN"): number {
-    return this.#travelling.reduce((sum, { command }) => {
+    return this.#undelivered.reduce((sum, { command }) => {
       const { kind, deltas } = command as { kind: string; deltas: readonly EffectDelta[] };
       return kind === "effects" ? sum + moneyOf(deltas, currency) : sum;
     }, 0);
   }
 }
 
-/** What a market's effects bring to wallets, less what they take. */
+/** Returns the money that effects of a market add to wallets, less the money that they take. */
 export function moneyOf(deltas: readonly EffectDelta[], currency: "CASH" | "COIN"): number {
   return deltas.reduce((sum, delta) => {
     if (!("currency" in delta) || delta.currency !== currency) return sum;

@@ -6,12 +6,12 @@ const GAME = { coefficientPpm: 30_000, makerCreditPpm: 500_000, charged: "ALWAYS
 function funded(amount: number, options: ConstructorParameters<typeof Scenario>[0] = {}): Scenario {
   const exchange = new Scenario(options);
   for (const trader of ["ann", "bob"]) exchange.fund(trader, amount);
-  exchange.said();
+  exchange.takeDeltas();
   return exchange;
 }
 
 describe("collateral", () => {
-  it("reserves price x qty, refuses more than is available, and frees on cancel", () => {
+  it("reserves price x qty, rejects an order beyond the available balance, and releases the reserve on cancel", () => {
     const exchange = funded(6_000);
     exchange.place("ann", "YES 0.600 x 10");
     expect(exchange.wallet("ann")).to.equal("0.06000 0.00000");
@@ -20,7 +20,7 @@ describe("collateral", () => {
     expect(exchange.wallet("ann")).to.equal("0.06000 0.06000");
   });
 
-  it("holds the highest taker fee until the order rests", () => {
+  it("reserves the highest taker fee until the order rests", () => {
     const exchange = funded(6_000, { fee: GAME });
     expect(exchange.place("ann", "YES 0.600 x 10")).to.equal("INSUFFICIENT_BALANCE");
     exchange.fund("bob", 1_000);
@@ -28,11 +28,11 @@ describe("collateral", () => {
     expect(exchange.wallet("bob")).to.equal("0.07000 0.01000");
   });
 
-  it("charges the taker half up and credits the maker its share", () => {
+  it("rounds the taker's fee half up, and credits the maker its share", () => {
     const exchange = funded(1_000_000, { fee: GAME });
     exchange.place("ann", "YES 0.600 x 10");
     exchange.place("bob", "NO 0.400 x 10");
-    // 0.03 x 0.4 x 0.6 x 10 contracts x 1 cent = $0.00072; half of it to the maker.
+    // 0.03 x 0.4 x 0.6 x 10 contracts x 1 cent = $0.00072. The maker is credited half of it.
     expect(exchange.wallet("ann")).to.equal("9.94036 9.94036");
     expect(exchange.wallet("bob")).to.equal("9.95928 9.95928");
     expect(exchange.ledger("ann").totals.CASH.house + exchange.ledger("bob").totals.CASH.house).to.equal(
@@ -41,7 +41,7 @@ describe("collateral", () => {
   });
 
   for (const voids of ["PUSH", "FMV"] as const) {
-    it(`closing needs no cash on a ${voids} market, fee included`, () => {
+    it(`needs no cash to close a position on a ${voids} market, including the fee`, () => {
       const exchange = funded(6_100, { voids, fee: GAME });
       exchange.place("ann", "YES 0.600 x 10", { tif: "PO" });
       exchange.place("bob", "NO 0.400 x 10");
@@ -76,7 +76,7 @@ describe("netting", () => {
     expect(exchange.wallet("ann")).to.equal("9.95200 9.95200");
   });
 
-  it("on a PUSH market pays the cost of a cheap set now and the rest to a winner at settlement", () => {
+  it("pays the cost of a cheap set at once on a PUSH market, and the rest to a winner at settlement", () => {
     const exchange = funded(1_000_000, { voids: "PUSH" });
     exchange.place("ann", "YES 0.400 x 10");
     exchange.place("bob", "NO 0.600 x 10");
@@ -91,7 +91,7 @@ describe("netting", () => {
 });
 
 describe("idempotency", () => {
-  it("answers the same clientId and body with the first order, another body with CLIENT_ID_REUSED", () => {
+  it("answers a repeated clientId with the first order, or with CLIENT_ID_REUSED when the body differs", () => {
     const exchange = funded(1_000_000);
     expect(exchange.place("ann", "YES 0.600 x 10", { clientId: "c" })).to.equal("o1");
     expect(exchange.place("ann", "YES 0.600 x 10", { clientId: "c" })).to.equal("o1");
@@ -109,7 +109,7 @@ describe("idempotency", () => {
 });
 
 describe("an atomic placement", () => {
-  it("places all or none, and none leaves no trace", () => {
+  it("places all orders, or none without a delta", () => {
     const exchange = funded(10_000);
     const place = (...texts: string[]): unknown =>
       exchange.ask("ann", {
@@ -125,15 +125,15 @@ describe("an atomic placement", () => {
         { ok: false, refusal: "INSUFFICIENT_BALANCE" },
       ],
     });
-    expect(exchange.said().ledger).to.deep.equal([]);
+    expect(exchange.takeDeltas().ledger).to.deep.equal([]);
     expect(exchange.wallet("ann")).to.equal("0.10000 0.10000");
     place("YES 0.600 x 10", "YES 0.400 x 10");
     expect(exchange.wallet("ann")).to.equal("0.10000 0.00000");
   });
 });
 
-describe("money from outside", () => {
-  it("moves between a trader's wallets, rejects too much, and repeats by clientTransferId", () => {
+describe("transfers and transactions", () => {
+  it("transfers money between a trader's wallets, rejects more than is available, and repeats by clientTransferId", () => {
     const exchange = funded(10_000);
     const transfer = (
       transferId: string,
@@ -161,7 +161,7 @@ describe("money from outside", () => {
     expect(exchange.wallet("ann")).to.equal("0.06000 0.06000");
   });
 
-  it("refuses to take out more than is available", () => {
+  it("rejects a withdrawal of more than is available", () => {
     const exchange = funded(10_000);
     const withdraw = {
       kind: "transact",

@@ -2,50 +2,50 @@ import { expect } from "chai";
 import { market } from "../../actors/market/market.js";
 import { Scenario } from "./scenario.js";
 
-const RICH = 10_000_000;
+const DEPOSIT_MILLICENTS = 10_000_000;
 
-function two(options: ConstructorParameters<typeof Scenario>[0] = {}): Scenario {
+function funded(options: ConstructorParameters<typeof Scenario>[0] = {}): Scenario {
   const scenario = new Scenario(options);
-  for (const trader of ["ann", "bob", "cat"]) scenario.fund(trader, RICH);
-  scenario.said();
+  for (const trader of ["ann", "bob", "cat"]) scenario.fund(trader, DEPOSIT_MILLICENTS);
+  scenario.takeDeltas();
   return scenario;
 }
 
 describe("a market of two outcomes", () => {
-  it("rests what does not match, best price first and then in time order", () => {
-    const exchange = two();
+  it("rests orders that do not match, by best price and then by time", () => {
+    const exchange = funded();
     exchange.place("ann", "YES 0.400 x 5");
     exchange.place("bob", "YES 0.500 x 6");
     exchange.place("cat", "YES 0.400 x 7");
     expect(exchange.book()).to.equal("YES: 0.500 x 6 bob, 0.400 x 5 ann, 0.400 x 7 cat\nNO: -");
   });
 
-  it("matches when two bids reach 1 together; the taker gets the improvement", () => {
-    const exchange = two();
+  it("matches two bids that sum to at least 1; the taker gets the price improvement", () => {
+    const exchange = funded();
     exchange.place("ann", "YES 0.600 x 10");
     exchange.place("bob", "NO 0.450 x 4");
     expect(exchange.book()).to.equal("YES: 0.600 x 6 ann\nNO: -");
     expect(exchange.positions("ann")).to.equal("YES 4 @ 0.02400");
     expect(exchange.positions("bob")).to.equal("NO 4 @ 0.01600");
-    expect(exchange.ends()).to.include.members(["o1 fill 0.600 x 4", "o2 fill 0.400 x 4"]);
+    expect(exchange.orderEvents()).to.include.members(["o1 fill 0.600 x 4", "o2 fill 0.400 x 4"]);
   });
 
   it("takes the best price first, then the oldest order, and rests the remainder", () => {
-    const exchange = two();
+    const exchange = funded();
     exchange.place("ann", "YES 0.500 x 1");
     exchange.place("bob", "YES 0.550 x 1");
     exchange.place("ann", "YES 0.550 x 1");
     exchange.place("cat", "NO 0.500 x 4");
-    const fills = exchange.ends().filter((end) => end.startsWith("o4"));
+    const fills = exchange.orderEvents().filter((event) => event.startsWith("o4"));
     expect(fills).to.deep.equal(["o4 fill 0.450 x 1", "o4 fill 0.450 x 1", "o4 fill 0.500 x 1", "o4 open 1"]);
     expect(exchange.book()).to.equal("YES: -\nNO: 0.500 x 1 cat");
   });
 
-  it("prints the resting side, and tells the best bids that changed", () => {
-    const exchange = two();
+  it("prints the resting side, and publishes the best bids that changed", () => {
+    const exchange = funded();
     exchange.place("ann", "YES 0.600 x 10");
     exchange.place("bob", "NO 0.400 x 10");
-    const { market } = exchange.said();
+    const { market } = exchange.takeDeltas();
     const prints = market.flatMap((delta) =>
       delta.type === "trade" ? [[delta.seq, delta.outcome, delta.price, delta.qty]] : [],
     );
@@ -60,7 +60,7 @@ describe("a market of two outcomes", () => {
     expect(exchange.market.books.CASH.last).to.deep.equal([600, 400]);
   });
 
-  for (const [tif, text, end] of [
+  for (const [tif, text, events] of [
     ["IOC", "NO 0.400 x 15", ["o2 fill 0.400 x 10", "o2 cancel"]],
     ["IOC", "NO 0.300 x 15", ["o2 reject NO_MATCH"]],
     ["FOK", "NO 0.400 x 15", ["o2 reject NOT_FILLABLE"]],
@@ -68,35 +68,35 @@ describe("a market of two outcomes", () => {
     ["PO", "NO 0.400 x 1", ["o2 reject WOULD_MATCH"]],
     ["PO", "NO 0.395 x 1", ["o2 open 1"]],
   ] as const) {
-    it(`${tif} ${text} against YES 0.600 x 10: ${end.join(", ")}`, () => {
-      const exchange = two();
+    it(`${tif} ${text} against YES 0.600 x 10: ${events.join(", ")}`, () => {
+      const exchange = funded();
       exchange.place("ann", "YES 0.600 x 10");
       exchange.place("bob", text, { tif });
-      expect(exchange.ends().filter((told) => told.startsWith("o2"))).to.deep.equal(end);
+      expect(exchange.orderEvents().filter((event) => event.startsWith("o2"))).to.deep.equal(events);
     });
   }
 
-  it("expires a GTT order when it is due, and gives its money back", () => {
-    const exchange = two();
+  it("expires a GTT order when it is due, and releases its reserve", () => {
+    const exchange = funded();
     exchange.place("ann", "YES 0.600 x 10", { tif: "GTT", ttlMs: 1_000 });
     exchange.wait(999);
     expect(exchange.book()).to.contain("0.600 x 10 ann");
     exchange.wait(1);
     expect(exchange.book()).to.equal("YES: -\nNO: -");
-    expect(exchange.ends()).to.deep.equal(["o1 open 10", "o1 cancel"]);
+    expect(exchange.orderEvents()).to.deep.equal(["o1 open 10", "o1 cancel"]);
     expect(exchange.wallet("ann")).to.equal("100.00000 100.00000");
   });
 
   it("rejects an order that reaches the book after its notAfter", () => {
-    const exchange = two();
+    const exchange = funded();
     exchange.place("ann", "YES 0.600 x 10", { notAfter: exchange.nowMs - 1 });
-    expect(exchange.ends()).to.deep.equal(["o1 reject EXPIRED_IN_FLIGHT"]);
+    expect(exchange.orderEvents()).to.deep.equal(["o1 reject EXPIRED_IN_FLIGHT"]);
     expect(exchange.wallet("ann")).to.equal("100.00000 100.00000");
   });
 
   it("keeps CASH and COIN apart", () => {
-    const exchange = two();
-    exchange.fund("bob", RICH, { currency: "COIN" });
+    const exchange = funded();
+    exchange.fund("bob", DEPOSIT_MILLICENTS, { currency: "COIN" });
     exchange.place("ann", "YES 0.600 x 10");
     exchange.place("bob", "NO 0.500 x 10", { currency: "COIN" });
     expect(exchange.book("CASH")).to.equal("YES: 0.600 x 10 ann\nNO: -");
@@ -105,12 +105,12 @@ describe("a market of two outcomes", () => {
 });
 
 describe("a market of three outcomes", () => {
-  it("matches complete sets by the smallest order; each maker pays its own price", () => {
-    const exchange = two({ outcomes: ["HOME", "DRAW", "AWAY"] });
+  it("matches complete sets in the quantity of the smallest order; each maker pays its own price", () => {
+    const exchange = funded({ outcomes: ["HOME", "DRAW", "AWAY"] });
     exchange.place("ann", "HOME 0.500 x 10");
     exchange.place("bob", "DRAW 0.300 x 4");
     exchange.place("cat", "AWAY 0.250 x 10");
-    expect(exchange.ends()).to.include.members([
+    expect(exchange.orderEvents()).to.include.members([
       "o1 fill 0.500 x 4",
       "o2 fill 0.300 x 4",
       "o3 fill 0.200 x 4",
@@ -119,40 +119,46 @@ describe("a market of three outcomes", () => {
     expect(exchange.market.books.CASH.escrow).to.equal(4_000);
   });
 
-  it("improves the dearest maker when the others overshoot, and prints the nearest tick", () => {
-    const exchange = two({ outcomes: ["HOME", "DRAW", "AWAY"] });
+  it("improves the price of the dearest maker when the bids sum to more than 1, and prints the nearest tick", () => {
+    const exchange = funded({ outcomes: ["HOME", "DRAW", "AWAY"] });
     exchange.place("ann", "HOME 0.700 x 2");
     exchange.place("bob", "DRAW 0.400 x 2");
     exchange.place("cat", "AWAY 0.010 x 2");
-    // 0.700 + 0.400 overshoot; the taker pays 0.001, so 0.101 comes off: HOME down by twenty steps of 0.005, then 0.001.
-    expect(exchange.ends()).to.include.members([
+    // HOME and DRAW sum to 1.100 and the taker pays 0.001, so HOME falls by 0.101: twenty ticks of 0.005, then 0.001.
+    expect(exchange.orderEvents()).to.include.members([
       "o1 fill 0.599 x 2",
       "o2 fill 0.400 x 2",
       "o3 fill 0.001 x 2",
     ]);
-    const prints = exchange.said().market.flatMap((delta) => (delta.type === "trade" ? [delta.price] : []));
+    const prints = exchange
+      .takeDeltas()
+      .market.flatMap((delta) => (delta.type === "trade" ? [delta.price] : []));
     expect(prints).to.deep.equal([600, 400]);
     expect(exchange.market.books.CASH.escrow).to.equal(2_000);
   });
 });
 
 describe("self-trade", () => {
-  it("washes: both lose the quantity and nothing else happens", () => {
-    const exchange = two();
+  it("washes: both orders lose the quantity, and nothing else changes", () => {
+    const exchange = funded();
     exchange.place("ann", "YES 0.600 x 10");
     exchange.place("ann", "NO 0.500 x 4");
-    expect(exchange.ends()).to.deep.equal(["o1 open 10", "o1 fill 0.600 x 4 wash", "o2 fill 0.500 x 4 wash"]);
+    expect(exchange.orderEvents()).to.deep.equal([
+      "o1 open 10",
+      "o1 fill 0.600 x 4 wash",
+      "o2 fill 0.500 x 4 wash",
+    ]);
     expect(exchange.book()).to.equal("YES: 0.600 x 6 ann\nNO: -");
     expect(exchange.positions("ann")).to.equal("");
     expect(exchange.wallet("ann")).to.equal("100.00000 99.96400");
   });
 
-  it("cancel_taker ends the taker, cancel_maker the maker", () => {
-    const exchange = two();
+  it("cancels the taker under cancel_taker, and the maker under cancel_maker", () => {
+    const exchange = funded();
     exchange.place("ann", "YES 0.600 x 10");
     exchange.place("ann", "NO 0.500 x 4", { selfTrade: "cancel_taker" });
     exchange.place("ann", "NO 0.500 x 4", { selfTrade: "cancel_maker" });
-    expect(exchange.ends()).to.deep.equal([
+    expect(exchange.orderEvents()).to.deep.equal([
       "o1 open 10",
       "o2 reject SELF_TRADE",
       "o1 cancel SELF_TRADE",
@@ -162,26 +168,26 @@ describe("self-trade", () => {
 });
 
 describe("life cycle", () => {
-  it("closing cancels what rests and refuses what comes", () => {
-    const exchange = two();
+  it("cancels resting orders and rejects new ones when the market closes", () => {
+    const exchange = funded();
     exchange.place("ann", "YES 0.600 x 10");
     exchange.lifecycle("close");
     exchange.place("bob", "NO 0.500 x 4");
-    expect(exchange.ends()).to.deep.equal([
+    expect(exchange.orderEvents()).to.deep.equal([
       "o1 open 10",
       "o1 cancel MARKET_CLOSED",
       "o2 reject MARKET_CLOSED",
     ]);
   });
 
-  it("going live empties the books after a START, the first time only", () => {
-    const exchange = two();
+  it("empties the books when the market goes live, and emits START the first time only", () => {
+    const exchange = funded();
     exchange.place("ann", "YES 0.600 x 10");
     exchange.lifecycle("golive");
     exchange.lifecycle("unlive");
     exchange.lifecycle("golive");
     const steps = exchange
-      .said()
+      .takeDeltas()
       .market.flatMap((delta) =>
         delta.type === "lifecycle" ? [`${delta.seq} ${delta.kind} ${delta.status}`] : [],
       );
@@ -189,15 +195,15 @@ describe("life cycle", () => {
     expect(exchange.book()).to.equal("YES: -\nNO: -");
   });
 
-  it("a pause keeps the book, lets cancels through and refuses placements", () => {
-    const exchange = two();
+  it("keeps the book, accepts cancels and rejects placements during a pause", () => {
+    const exchange = funded();
     exchange.place("ann", "YES 0.600 x 10");
     exchange.lifecycle("pause");
     exchange.place("bob", "NO 0.500 x 4");
     exchange.cancel("ann", "o1");
     exchange.lifecycle("resume");
     exchange.place("bob", "NO 0.500 x 4");
-    expect(exchange.ends()).to.deep.equal([
+    expect(exchange.orderEvents()).to.deep.equal([
       "o1 open 10",
       "o2 reject MARKET_PAUSED",
       "o1 cancel",
@@ -205,23 +211,23 @@ describe("life cycle", () => {
     ]);
   });
 
-  it("in play, an order that could take waits out the delay; post-only and cancels do not", () => {
-    const exchange = two({ liveDelayMs: 5_000 });
+  it("delays orders that could take in play, but neither post-only orders nor cancels", () => {
+    const exchange = funded({ liveDelayMs: 5_000 });
     exchange.lifecycle("golive");
     exchange.place("ann", "YES 0.600 x 10", { tif: "PO" });
     exchange.place("bob", "NO 0.500 x 4");
     exchange.place("cat", "NO 0.500 x 4");
     exchange.cancel("cat", "o3");
     exchange.wait(4_999);
-    expect(exchange.ends()).to.deep.equal(["o1 open 10", "o3 cancel"]);
+    expect(exchange.orderEvents()).to.deep.equal(["o1 open 10", "o3 cancel"]);
     exchange.wait(1);
-    expect(exchange.ends()).to.include("o2 fill 0.400 x 4");
+    expect(exchange.orderEvents()).to.include("o2 fill 0.400 x 4");
   });
 });
 
 describe("settlement", () => {
   function traded(voids: "PUSH" | "FMV"): Scenario {
-    const exchange = two({ voids });
+    const exchange = funded({ voids });
     exchange.place("ann", "YES 0.600 x 10");
     exchange.place("bob", "NO 0.400 x 10");
     return exchange;
@@ -237,7 +243,7 @@ describe("settlement", () => {
     expect(exchange.positions("ann")).to.equal("");
   });
 
-  it("pushes every fill back at its cost, also after netting", () => {
+  it("refunds the cost of every fill on a push, also after netting", () => {
     const exchange = traded("PUSH");
     exchange.place("cat", "YES 0.700 x 4");
     exchange.place("ann", "NO 0.300 x 4");
@@ -253,7 +259,7 @@ describe("settlement", () => {
     expect(exchange.wallet("bob")).to.equal("99.99000 99.99000");
   });
 
-  it("refuses the other kind of void, and a second different grade", () => {
+  it("rejects the other kind of void, and a second, different grade", () => {
     const exchange = traded("PUSH");
     const settlementId = "again";
     expect(
@@ -268,7 +274,7 @@ describe("settlement", () => {
     expect(exchange.wallet("ann")).to.equal("100.04000 100.04000");
   });
 
-  it("answers how far it is without a delta, and goes on after a restart where it was", () => {
+  it("reports its progress without a delta, and continues after a restart", () => {
     const exchange = traded("PUSH");
     const { market: state, id, nowMs } = exchange;
     const ask = { kind: "settlement" } as const;
@@ -286,11 +292,11 @@ describe("settlement", () => {
     expect(market.decide(state, settle, nowMs)).to.deep.equal(rest);
   });
 
-  it("remediation takes back exactly what was paid, and another grade pays anew", () => {
+  it("takes back exactly the payouts on remediation, and pays again on another grade", () => {
     const exchange = traded("PUSH");
     exchange.settle({ kind: "WINNER", outcome: 0 });
     exchange.operate({ kind: "remediate", reason: "wrong result" });
-    exchange.drive();
+    exchange.settleInBatches();
     expect(exchange.market.status).to.equal("CLOSED");
     expect(exchange.wallet("ann")).to.equal("99.94000 99.94000");
     expect(exchange.positions("ann")).to.equal("YES 10 @ 0.06000");

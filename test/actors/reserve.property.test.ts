@@ -14,9 +14,9 @@ import { unreachable } from "../../actors/unreachable.js";
 
 const MARKET = uuid(3, 1);
 const WALLET = uuid(1, 1);
-const RICH = 1_000_000_000;
+const DEPOSIT_MILLICENTS = 1_000_000_000;
 
-/** What the market may do to a wallet's orders, and the wallet itself in between. */
+/** Action of the market on a wallet's orders, or of the wallet itself. */
 type Move =
   | {
       readonly do: "place";
@@ -45,8 +45,8 @@ interface Open {
   pending: boolean;
 }
 
-/** One wallet whose market is played by the test: it fills any order at any time, at its limit or better. */
-class Played {
+/** Wallet in a market that the test plays. That market fills any order at any time, at its limit or better. */
+class WalletUnderTest {
   readonly #setting: Setting;
   #state = ledger.create(ledgerActor(0));
   readonly #open: Open[] = [];
@@ -57,7 +57,7 @@ class Played {
     this.#setting = setting;
     const holdings = Array.from({ length: setting.outcomes }, () => ({ qty: 0, cost: 0 }));
     this.#position = { holdings, win: 0, push: 0 };
-    this.#transact("DEPOSIT", RICH);
+    this.#transact("DEPOSIT", DEPOSIT_MILLICENTS);
     this.#ask({ kind: "setPolicy", wallet: WALLET, trader: WALLET, policy: setting.policy });
   }
 
@@ -76,7 +76,7 @@ class Played {
     return funds === undefined ? 0 : funds.total - funds.reserved;
   }
 
-  /** What is reserved, and what the same wallet would reserve if it had only now been restored. */
+  /** Returns the current reserve, and the reserve of the same wallet after a restore. */
   get reserved(): readonly [number, number] {
     const funds = this.#state.wallets.get(WALLET)?.funds.CASH;
     const saved = JSON.stringify(ledger.save(this.#state));
@@ -187,7 +187,7 @@ class Played {
     this.#ids += 1;
     const common = { orderId, wallet: WALLET, ledger: 0, currency: "CASH", outcome } as const;
     const ids = { fillId: uuid(11, this.#ids), matchId: uuid(12, this.#ids) };
-    const told = holdings
+    const positions = holdings
       .map((holding, i) => ({ i, ...holding }))
       .sort((a, b) => Number(b.qty > 0) - Number(a.qty > 0));
     this.#effects(
@@ -206,7 +206,7 @@ class Played {
         taker,
         wash: false,
       },
-      ...told.map(({ i, qty: held, cost }): EffectDelta => ({
+      ...positions.map(({ i, qty: held, cost }): EffectDelta => ({
         type: "position",
         ...common,
         outcome: i,
@@ -247,45 +247,45 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   },
 );
 
-describe("what open orders hold back", () => {
-  it("of several closing orders, each pays its own fee out of what itself closes", () => {
-    const played = new Played({ outcomes: 2, voids: "PUSH", policy: "hold", fee: 3 });
+describe("the reserve of open orders", () => {
+  it("lets each closing order pay its fee from the sets that this order closes", () => {
+    const wallet = new WalletUnderTest({ outcomes: 2, voids: "PUSH", policy: "hold", fee: 3 });
     const place = { do: "place", qty: 1, postOnly: false } as const;
     for (const price of [100, 1]) {
-      played.play({ ...place, outcome: 0, price });
-      played.play({ do: "fill", order: 0, qty: 1, better: 0 });
+      wallet.play({ ...place, outcome: 0, price });
+      wallet.play({ do: "fill", order: 0, qty: 1, better: 0 });
     }
-    for (const price of [1, 900]) played.play({ ...place, outcome: 1, price });
-    played.play({ do: "spend" });
-    played.play({ do: "fill", order: 1, qty: 1, better: 400 });
-    expect(played.available).to.be.at.least(0);
+    for (const price of [1, 900]) wallet.play({ ...place, outcome: 1, price });
+    wallet.play({ do: "spend" });
+    wallet.play({ do: "fill", order: 1, qty: 1, better: 400 });
+    expect(wallet.available).to.be.at.least(0);
   });
 
-  it("counts, under net on a PUSH market, the cost of what is held as coming back", () => {
-    const played = new Played({ outcomes: 2, voids: "PUSH", policy: "net", fee: 2 });
+  it("counts the cost of held contracts as refunded under net on a PUSH market", () => {
+    const wallet = new WalletUnderTest({ outcomes: 2, voids: "PUSH", policy: "net", fee: 2 });
     const place = { do: "place", qty: 1, postOnly: false } as const;
-    for (const price of [500, 100]) played.play({ ...place, outcome: 0, price });
-    for (const price of [500, 400]) played.play({ ...place, outcome: 1, price });
-    played.play({ do: "spend" });
-    played.play({ do: "fill", order: 0, qty: 1, better: 0 });
-    expect(played.available).to.be.at.least(0);
+    for (const price of [500, 100]) wallet.play({ ...place, outcome: 0, price });
+    for (const price of [500, 400]) wallet.play({ ...place, outcome: 1, price });
+    wallet.play({ do: "spend" });
+    wallet.play({ do: "fill", order: 0, qty: 1, better: 0 });
+    expect(wallet.available).to.be.at.least(0);
   });
 
   for (const policy of ["hold", "net"] as const) {
     for (const voids of ["PUSH", "FMV"] as const) {
-      it(`is enough for whatever fills, at the limit or better, under ${policy} on a ${voids} market`, () => {
+      it(`covers every fill, at the limit or better, under ${policy} on a ${voids} market`, () => {
         fc.assert(
           fc.property(
             fc.constantFrom(2, 2, 2, 3),
             fc.nat(4),
             fc.array(move, { minLength: 4, maxLength: 24, size: "max" }),
             (outcomes, fee, moves) => {
-              const played = new Played({ outcomes, voids, policy, fee });
+              const wallet = new WalletUnderTest({ outcomes, voids, policy, fee });
               for (const [i, one] of moves.entries()) {
-                played.play(one);
-                expect(played.available, `available after move ${i}`).to.be.at.least(0);
-                const [reserved, restored] = played.reserved;
-                expect(reserved, `reserved after move ${i}, restored or not`).to.equal(restored);
+                wallet.play(one);
+                expect(wallet.available, `available after move ${i}`).to.be.at.least(0);
+                const [reserved, restored] = wallet.reserved;
+                expect(reserved, `reserved after move ${i}, before and after a restore`).to.equal(restored);
               }
             },
           ),

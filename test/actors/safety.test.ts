@@ -10,7 +10,7 @@ import { FREE, MARKET_ID, Scenario } from "./scenario.js";
 function funded(amount: number, options: ConstructorParameters<typeof Scenario>[0] = {}): Scenario {
   const exchange = new Scenario(options);
   for (const trader of ["ann", "bob"]) exchange.fund(trader, amount);
-  exchange.said();
+  exchange.takeDeltas();
   return exchange;
 }
 
@@ -34,7 +34,7 @@ function amend(
 }
 
 describe("amending", () => {
-  it("to less keeps the place in the queue", () => {
+  it("keeps the place in the queue when the quantity decreases", () => {
     const exchange = funded(1_000_000);
     exchange.place("ann", "YES 0.600 x 10");
     exchange.place("bob", "YES 0.600 x 10");
@@ -43,41 +43,41 @@ describe("amending", () => {
     expect(exchange.wallet("ann")).to.equal("10.00000 9.97600");
   });
 
-  it("to more, or to another price, is one step of cancel and new order", () => {
+  it("replaces the order in one step when the quantity increases or the price changes", () => {
     const exchange = funded(1_000_000);
     exchange.place("ann", "YES 0.600 x 10");
     expect(amend(exchange, "o1", { qty: 12, price: "0.550" })).to.deep.include({ orderId: "new" });
-    expect(exchange.ends()).to.deep.equal(["o1 open 10", "o1 cancel", "new open 12"]);
+    expect(exchange.orderEvents()).to.deep.equal(["o1 open 10", "o1 cancel", "new open 12"]);
     expect(exchange.book()).to.equal("YES: 0.550 x 12 ann\nNO: -");
     expect(exchange.wallet("ann")).to.equal("10.00000 9.93400");
   });
 
-  it("takes what filled on the way off the replacement", () => {
+  it("reduces the replacement by the quantity that filled in the meantime", () => {
     const exchange = funded(1_000_000);
     exchange.place("ann", "YES 0.600 x 10");
     exchange.place("bob", "NO 0.400 x 3");
-    exchange.said();
+    exchange.takeDeltas();
     const order = exchange.market.resting.get("o1")?.order;
     if (order === undefined) throw new Error("o1 does not rest");
-    // The ledger had seen ten left when it passed the replacement on; three have gone since.
+    // The ledger sent the replacement when 10 contracts remained; 3 of them have filled since.
     const replacement = { ...order, orderId: "new", price: ticks(650) };
     const { deltas } = market.decide(
       exchange.market,
       { kind: "replace", order: replacement, orderId: "o1", remaining: contracts(10) },
       exchange.nowMs,
     );
-    const told = deltas.flatMap((delta) => (delta.type === "order" ? [delta.kind] : []));
-    expect(told).to.deep.equal(["cancel", "reduce", "open"]);
+    const kinds = deltas.flatMap((delta) => (delta.type === "order" ? [delta.kind] : []));
+    expect(kinds).to.deep.equal(["cancel", "reduce", "open"]);
     expect(exchange.book()).to.equal("YES: 0.650 x 7 ann\nNO: -");
   });
 
-  it("refuses an order that is not open", () => {
+  it("rejects an order that is not open", () => {
     expect(amend(funded(1_000), "o9", { qty: 1 })).to.deep.equal({ ok: false, refusal: "ORDER_NOT_FOUND" });
   });
 });
 
 describe("the dead-man switch", () => {
-  it("cancels all the wallet's orders when nobody called in time, once", () => {
+  it("cancels all orders of the wallet, once, when it is not renewed in time", () => {
     const exchange = funded(1_000_000);
     exchange.ask("ann", { kind: "deadman", wallet: "ann", trader: "ann", timeoutMs: 5_000 });
     exchange.place("ann", "YES 0.600 x 10");
@@ -86,13 +86,13 @@ describe("the dead-man switch", () => {
     exchange.wait(4_999);
     expect(exchange.book()).to.contain("ann");
     exchange.wait(1);
-    expect(exchange.ends()).to.deep.equal(["o1 open 10", "o1 cancel DISCONNECTED"]);
+    expect(exchange.orderEvents()).to.deep.equal(["o1 open 10", "o1 cancel DISCONNECTED"]);
     exchange.place("ann", "YES 0.600 x 10");
     exchange.wait(60_000);
     expect(exchange.book()).to.contain("ann");
   });
 
-  it("0 turns it off", () => {
+  it("is turned off by a timeout of 0", () => {
     const exchange = funded(1_000_000);
     exchange.ask("ann", { kind: "deadman", wallet: "ann", trader: "ann", timeoutMs: 5_000 });
     exchange.ask("ann", { kind: "deadman", wallet: "ann", trader: "ann", timeoutMs: 0 });
@@ -103,7 +103,7 @@ describe("the dead-man switch", () => {
 });
 
 describe("an order group", () => {
-  it("beyond its bound within the window loses its orders and takes no new ones until it is reset", () => {
+  it("is canceled when it fills more than its limit within the window, and rejects new orders until its reset", () => {
     const exchange = funded(1_000_000);
     const wallet = "ann";
     const group = { wallet, groupId: "g" } as const;
@@ -124,7 +124,7 @@ describe("an order group", () => {
     expect(exchange.book()).to.equal("YES: 0.500 x 4 ann, 0.400 x 9 ann\nNO: -");
     exchange.place("bob", "NO 0.500 x 1");
     expect(exchange.book()).to.equal("YES: 0.400 x 9 ann\nNO: -");
-    expect(exchange.ends()).to.include("o3 cancel GROUP_LIMIT");
+    expect(exchange.orderEvents()).to.include("o3 cancel GROUP_LIMIT");
     expect(exchange.place("ann", "YES 0.300 x 1", { groupId: "g" })).to.equal("GROUP_LIMIT");
     exchange.ask("ann", { kind: "resetGroup", ...group });
     expect(exchange.place("ann", "YES 0.300 x 1", { groupId: "g" })).to.match(/^o/);
@@ -132,7 +132,7 @@ describe("an order group", () => {
 });
 
 describe("net collateral", () => {
-  it("holds only the worst case of both sides", () => {
+  it("reserves only the worst case of both sides", () => {
     const exchange = funded(1_000_000, { voids: "FMV" });
     exchange.ask("ann", { kind: "setPolicy", wallet: "ann", trader: "ann", policy: "net" });
     exchange.place("ann", "YES 0.600 x 10");
@@ -144,7 +144,7 @@ describe("net collateral", () => {
     expect(exchange.wallet("ann")).to.equal("10.00000 9.91000");
   });
 
-  it("cannot be left for hold without the money", () => {
+  it("cannot be changed to hold without enough money", () => {
     const exchange = funded(6_000, { voids: "PUSH" });
     exchange.ask("ann", { kind: "setPolicy", wallet: "ann", trader: "ann", policy: "net" });
     exchange.place("ann", "YES 0.600 x 10");
@@ -155,7 +155,7 @@ describe("net collateral", () => {
   });
 });
 
-describe("whatever fills, no wallet goes below zero", () => {
+describe("the available balance of a wallet never falls below zero", () => {
   const step = fc.record({
     side: fc.constantFrom("YES", "NO"),
     price: fc.integer({ min: 1, max: 199 }),
@@ -193,7 +193,7 @@ describe("whatever fills, no wallet goes below zero", () => {
 });
 
 describe("previews", () => {
-  it("an order's fills, fee, rest and queue, from the sweep that executes", () => {
+  it("return the fills, fee, resting quantity and queue of an order, from the sweep that executes orders", () => {
     const fee = { coefficientPpm: 30_000, makerCreditPpm: 0, charged: "ALWAYS" } as const;
     const exchange = funded(1_000_000, { fee });
     exchange.place("ann", "YES 0.600 x 10");
@@ -207,7 +207,7 @@ describe("previews", () => {
       feeReserved: true,
       acceptedTs: 0,
     };
-    const before = exchange.said();
+    const before = exchange.takeDeltas();
     const reply = exchange.operate({ kind: "preview", order });
     expect(reply).to.deep.equal({
       ok: true,
@@ -215,10 +215,10 @@ describe("previews", () => {
       preview: { fills: [{ price: 400, qty: 10 }], fee: 72, rests: 5, queueAhead: 0 },
     });
     expect(before.market.length).to.be.greaterThan(0);
-    expect(exchange.said().market).to.deep.equal([]);
+    expect(exchange.takeDeltas().market).to.deep.equal([]);
   });
 
-  it("a grade's payouts, changing nothing", () => {
+  it("return the payouts of a grade, and change nothing", () => {
     const exchange = funded(1_000_000);
     exchange.place("ann", "YES 0.600 x 10");
     exchange.place("bob", "NO 0.400 x 10");

@@ -1,6 +1,6 @@
 /**
- * One market and the ledgers around it, joined without a runtime, spoken to in the exchange's own words:
- * `place("ann", "YES 0.600 x 10")`. Every command's effects are carried to their end before the next.
+ * One market and its ledgers, joined without a runtime. Tests send commands in the notation of the exchange, such as
+ * `place("ann", "YES 0.600 x 10")`. Every command and all its effects are processed before the next command.
  */
 
 import { type ActorId, ledgerOf, marketActor, type Outgoing } from "../../actors/actor.js";
@@ -52,9 +52,9 @@ export class Scenario {
   readonly id = marketActor(MARKET_ID);
   readonly market: MarketState = market.create(this.id);
   readonly ledgers = new Map<ActorId, LedgerState>();
-  /** Everything the market and the ledgers said since the last `said()`. */
-  #marketSaid: MarketDelta[] = [];
-  #ledgerSaid: LedgerDelta[] = [];
+  /** Deltas of the market and the ledgers since the last call of `takeDeltas`. */
+  #marketDeltas: MarketDelta[] = [];
+  #ledgerDeltas: LedgerDelta[] = [];
   readonly definition: MarketDefinition;
   #orders = 0;
 
@@ -75,8 +75,8 @@ export class Scenario {
 
   operate(command: MarketCommand): MarketReply | undefined {
     const { deltas, reply } = market.decide(this.market, command, this.nowMs);
-    this.#marketSaid.push(...deltas);
-    this.#carry(market.route(this.id, { ts: this.nowMs, deltas }));
+    this.#marketDeltas.push(...deltas);
+    this.#deliver(market.route(this.id, { ts: this.nowMs, deltas }));
     return reply;
   }
 
@@ -87,10 +87,10 @@ export class Scenario {
   /** Grades and settles in batches of `limit`. */
   settle(grade: Grade, limit = 1): void {
     this.operate({ kind: "grade", settlementId: "settlement", grade });
-    this.drive(limit);
+    this.settleInBatches(limit);
   }
 
-  drive(limit = 1): void {
+  settleInBatches(limit = 1): void {
     for (;;) {
       const reply = this.operate({ kind: "settle", limit });
       if (reply?.ok !== true || reply.kind !== "settlement" || reply.done) return;
@@ -101,8 +101,8 @@ export class Scenario {
     const id = ledgerOf(trader);
     const state = this.ledger(trader);
     const { deltas, reply } = ledger.decide(state, command, this.nowMs);
-    this.#ledgerSaid.push(...deltas);
-    this.#carry(ledger.route(id, { ts: this.nowMs, deltas }));
+    this.#ledgerDeltas.push(...deltas);
+    this.#deliver(ledger.route(id, { ts: this.nowMs, deltas }));
     return reply;
   }
 
@@ -145,7 +145,7 @@ export class Scenario {
     };
   }
 
-  /** Places `"YES 0.600 x 10"`; gives the order's id, or the code it was refused with. */
+  /** Places an order such as `"YES 0.600 x 10"`. Returns the order's id, or the code of the refusal. */
   place(trader: string, text: string, options: PlaceOptions = {}): string {
     const order = this.request(text, options);
     const reply = this.ask(trader, {
@@ -164,7 +164,7 @@ export class Scenario {
     this.ask(trader, { kind: "cancel", wallet: trader, orderIds });
   }
 
-  /** Lets time pass, with the ticks that fall due. */
+  /** Advances the clock, and ticks every actor whose deadline has come. */
   wait(ms: number): void {
     this.nowMs += ms;
     for (
@@ -178,8 +178,8 @@ export class Scenario {
       const due = ledger.deadline(state);
       if (due === undefined || due > this.nowMs) continue;
       const { deltas } = ledger.decide(state, ledger.tick, this.nowMs);
-      this.#ledgerSaid.push(...deltas);
-      this.#carry(ledger.route(id, { ts: this.nowMs, deltas }));
+      this.#ledgerDeltas.push(...deltas);
+      this.#deliver(ledger.route(id, { ts: this.nowMs, deltas }));
     }
   }
 
@@ -189,14 +189,14 @@ export class Scenario {
 
   ledger(trader: string): LedgerState {
     const id = ledgerOf(trader);
-    const known = this.ledgers.get(id);
-    if (known !== undefined) return known;
+    const existing = this.ledgers.get(id);
+    if (existing !== undefined) return existing;
     const state = ledger.create(id);
     this.ledgers.set(id, state);
     return state;
   }
 
-  /** The resting book: a line per outcome, best first, `price x qty owner` per order. */
+  /** Prints the resting book: one line per outcome, and `price x qty owner` per order, best price first. */
   book(currency: Currency = "CASH"): string {
     return this.market.resting.ladders[currency]
       .map((ladder, outcome) => {
@@ -208,14 +208,14 @@ export class Scenario {
       .join("\n");
   }
 
-  /** `total available`, each with five decimals. */
+  /** Prints `total available` of a wallet, each with five decimals. */
   wallet(wallet: string, currency: Currency = "CASH"): string {
     const { balances } = walletSnapshot(this.ledger(wallet), wallet);
     const { total, reserved } = balances[currency];
     return `${formatMoney(total)} ${formatMoney(millicents(total - reserved))}`;
   }
 
-  /** `"YES 10 @ 0.00600"` per outcome held, with the cost. */
+  /** Prints each position as `"YES 10 @ 0.00600"`, with its total cost. */
   positions(wallet: string): string {
     return walletSnapshot(this.ledger(wallet), wallet)
       .positions.positions.map(
@@ -225,16 +225,17 @@ export class Scenario {
       .join(", ");
   }
 
-  said(): { market: MarketDelta[]; ledger: LedgerDelta[] } {
-    const said = { market: this.#marketSaid, ledger: this.#ledgerSaid };
-    this.#marketSaid = [];
-    this.#ledgerSaid = [];
-    return said;
+  /** Returns the deltas since the last call, and forgets them. */
+  takeDeltas(): { market: MarketDelta[]; ledger: LedgerDelta[] } {
+    const taken = { market: this.#marketDeltas, ledger: this.#ledgerDeltas };
+    this.#marketDeltas = [];
+    this.#ledgerDeltas = [];
+    return taken;
   }
 
-  /** How each order of a wallet ended, as its private channel told it. */
-  ends(): string[] {
-    return this.#ledgerSaid.flatMap((delta) => {
+  /** Prints the order events of the private channels. */
+  orderEvents(): string[] {
+    return this.#ledgerDeltas.flatMap((delta) => {
       if (delta.type !== "order") return [];
       switch (delta.kind) {
         case "fill":
@@ -253,16 +254,16 @@ export class Scenario {
     });
   }
 
-  #carry(outgoing: readonly Outgoing[]): void {
+  #deliver(outgoing: readonly Outgoing[]): void {
     for (const { to, command } of outgoing) {
       if (to === this.id) {
         this.operate(command);
       } else {
         const state = [...this.ledgers].find(([id]) => id === to)?.[1];
-        if (state === undefined) throw new Error(`nobody has a wallet in ${to}`);
+        if (state === undefined) throw new Error(`no wallet exists in ${to}`);
         const { deltas } = ledger.decide(state, command as LedgerCommand, this.nowMs);
-        this.#ledgerSaid.push(...deltas);
-        this.#carry(ledger.route(to, { ts: this.nowMs, deltas }));
+        this.#ledgerDeltas.push(...deltas);
+        this.#deliver(ledger.route(to, { ts: this.nowMs, deltas }));
       }
     }
   }

@@ -23,7 +23,7 @@ describe("money", () => {
     );
   });
 
-  it("refuses what is not a plain decimal of at most five decimals", () => {
+  it("rejects text that is not a plain decimal with at most five decimals", () => {
     for (const text of [
       "",
       "1.",
@@ -68,21 +68,21 @@ describe("fees", () => {
     expect(makerCredit(schedule, millicents(7), 2)).to.equal(1);
   });
 
-  it("never exceed what was reserved, however an order is split and improved", () => {
+  it("never exceed the reserve, for every split of an order and every better price", () => {
     const fills = fc.array(fc.tuple(fc.integer({ min: 1, max: 999 }), fc.integer({ min: 1, max: 50 })), {
       minLength: 1,
       maxLength: 20,
     });
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1_000_000 }), fills, (coefficientPpm, parts) => {
-        const asked = { ...schedule, coefficientPpm };
+        const fees = { ...schedule, coefficientPpm };
         const limit = Math.max(...parts.map(([price]) => price));
         const qty = parts.reduce((sum, [, part]) => sum + part, 0);
         const charged = parts.reduce(
-          (sum, [price, part]) => sum + takerFee(asked, ticks(price), contracts(part)),
+          (sum, [price, part]) => sum + takerFee(fees, ticks(price), contracts(part)),
           0,
         );
-        expect(charged).to.be.at.most(highestTakerFee(asked, ticks(limit), contracts(qty)));
+        expect(charged).to.be.at.most(highestTakerFee(fees, ticks(limit), contracts(qty)));
       }),
     );
   });

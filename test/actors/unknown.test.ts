@@ -1,4 +1,4 @@
-/** Commands and deltas of a newer build: actors reject the first and stop at the second. */
+/** Commands and deltas of a newer build. Actors reject unknown commands and stop at unknown deltas. */
 
 import { expect } from "chai";
 import { ledgerActor, MalformedCommand, marketActor, type Outgoing } from "../../actors/actor.js";
@@ -34,7 +34,7 @@ describe("unreachable", () => {
   });
 });
 
-describe("an actor given a message that is no command", () => {
+describe("an actor that receives a message that is not a command", () => {
   for (const body of NO_COMMANDS) {
     it(`throws MalformedCommand and changes nothing: ${JSON.stringify(body)}`, () => {
       const exchange = traded();
@@ -49,13 +49,13 @@ describe("an actor given a message that is no command", () => {
     });
   }
 
-  it("rejects an unknown kind before it looks for the market", () => {
+  it("rejects an unknown kind before it checks that the market exists", () => {
     const state = market.create(marketActor(MARKET_ID));
     expect(() => market.decide(state, { kind: "future" } as never, TS)).to.throw(MalformedCommand);
   });
 
   for (const id of [marketActor(MARKET_ID), "ledger:3"] as const) {
-    it(`is skipped by the runtime, and ${id} goes on with the next message`, () => {
+    it(`is skipped by the runtime, and ${id} processes the next message`, () => {
       const instance = Instance.create(actorOf(id), id);
       const bodies = [{ kind: "future" }, null, { kind: "report" }].map((command) =>
         packEnvelope({ id: "ask", replyTo: "feed", commands: [command] }),
@@ -83,16 +83,16 @@ describe("a message from one actor to another", () => {
       { to: ledgerActor(3), command: toLedger },
     ];
     const wrong: readonly Outgoing[] = [
-      // @ts-expect-error A market takes no command of a ledger.
+      // @ts-expect-error A market accepts no command of a ledger.
       { to: marketActor(MARKET_ID), command: toLedger },
-      // @ts-expect-error A ledger takes no command of a market.
+      // @ts-expect-error A ledger accepts no command of a market.
       { to: ledgerActor(3), command: toMarket },
     ];
     expect([...right, ...wrong]).to.have.length(4);
   });
 });
 
-describe("a fold given an unknown delta", () => {
+describe("a fold that reads an unknown delta", () => {
   const marketDeltas: readonly unknown[] = [
     FUTURE,
     { type: "order", kind: "future", orderId: "o1" },
@@ -112,7 +112,7 @@ describe("a fold given an unknown delta", () => {
     expect(() => ledger.route("ledger:3", ofLedger)).to.throw("unexpected value");
   });
 
-  it("stops the ledger, also at an unknown kind of an order or an entry", () => {
+  it("stops the ledger, also at an unknown kind of order or entry", () => {
     const exchange = traded();
     const [shard] = [...exchange.ledgers.values()].filter(({ wallets }) => wallets.has("ann"));
     if (shard === undefined) throw new Error("no shard has the wallet of ann");
@@ -125,7 +125,7 @@ describe("a fold given an unknown delta", () => {
       expect(() => ledger.evolve(shard, delta as LedgerDelta, TS)).to.throw("unexpected value");
   });
 
-  it("stops the ledger at an unknown effect of a market, instead of skipping money", () => {
+  it("stops the ledger at an unknown effect of a market, so that no money is skipped", () => {
     const state = ledger.create("ledger:3");
     for (const effect of [FUTURE, { type: "order", kind: "future" }]) {
       const deltas = [effect as unknown as EffectDelta];

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { config } from "chai";
 import { readCommandLine, UsageError, type CommandLine } from "../../scripts/command-line.mjs";
 import { inParallel, POOLED } from "./pool.js";
-import { runTask, MUTANT_NAMES, type Report, type Task } from "./tasks.js";
+import { MUTANT_NAMES, runTask, type Report, type Task } from "./tasks.js";
 
 const MAIN = fileURLToPath(import.meta.url);
 const PROGRESS_MS = 1_000;
@@ -69,7 +69,7 @@ async function runSeeds(from: number, count: number): Promise<boolean> {
     if (report.failure === undefined) return;
     failed.push(report.seed);
     console.log(`seed ${report.seed} FAILED ${report.failure}`);
-    console.log(`repeat with: npm run simulate -- --seed ${report.seed} --trace`);
+    console.log(`  repeat with: npm run simulate -- --seed ${report.seed} --trace`);
   }).finally(() => clearInterval(progress));
   console.log("reached:");
   printReached([...reached]);

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { expect } from "chai";
 import { inParallel } from "./pool.js";
-import { runTask, MUTANT_NAMES, type Report, type Task } from "./tasks.js";
+import { MUTANT_NAMES, runTask, type Report, type Task } from "./tasks.js";
 
 const MAIN = path.join(import.meta.dirname, "main.ts");
 const SEEDS = 2_000;

@@ -97,7 +97,7 @@ function searchExchangeBug(name: string): Caught | undefined {
         differential.run(scenarioOf(seed));
       } catch (error) {
         const by = error instanceof Error ? error.message : String(error);
-        return { seed, steps: differential.taken, by };
+        return { seed, steps: differential.stepsTaken, by };
       }
     }
     return undefined;

@@ -1,4 +1,4 @@
-/** The real actors and the naive exchange side by side, and what the steps of a scenario need to know of both. */
+/** Runs the real actors and the naive exchange side by side, and keeps the ids that the steps of a scenario refer to. */
 
 import { expect } from "chai";
 import type { LedgerCommand, LedgerReply } from "../../../actors/ledger/commands.js";
@@ -7,37 +7,37 @@ import type { MarketTerms } from "../../../actors/ledger/types.js";
 import type { Currency } from "../../../actors/market/types.js";
 import { assert } from "../../../actors/units.js";
 import { ClientIds } from "./comparison.js";
-import { type Actors, Joined } from "../joined.js";
+import { type Actors, JoinedActors } from "../joined.js";
 import { NaiveExchange, type OrderHistory } from "../naive/exchange.js";
 import { pick, type TestWallet, uuid, walletsOf } from "./world.js";
 
 const TRADERS = 5;
 
-/** How often things happened, for a look at what a run has reached. */
+/** Number of times that each event occurred in a run. */
 export type Tally = Map<string, number>;
 
 export class Bench {
-  readonly real: Joined;
+  readonly real: JoinedActors;
   readonly naive = new NaiveExchange();
   readonly wallets = walletsOf(TRADERS);
   readonly marketIds: string[] = [];
   readonly orders: { readonly orderId: string; readonly wallet: TestWallet }[] = [];
   readonly clientIds = new ClientIds();
-  /** The first transaction with each `clientRef` of a trader. */
+  /** First transaction with each `clientRef` of a trader. */
   readonly transactions = new Map<string, string>();
   /** Wallets that a remediation may have left negative. */
-  readonly mayOwe = new Set<string>();
+  readonly mayBeNegative = new Set<string>();
   readonly #tally: Tally;
   #ids = 0;
 
   constructor(actors: Actors | undefined, tally: Tally) {
-    this.real = new Joined(actors);
+    this.real = new JoinedActors(actors);
     this.naive.now = this.real.now;
     this.#tally = tally;
   }
 
-  count(what: string): void {
-    this.#tally.set(what, (this.#tally.get(what) ?? 0) + 1);
+  count(name: string): void {
+    this.#tally.set(name, (this.#tally.get(name) ?? 0) + 1);
   }
 
   nextId(kind: number): string {
@@ -53,26 +53,26 @@ export class Bench {
     return pick(this.marketIds, n);
   }
 
-  /** Asks the ledger of a wallet; what follows is not delivered yet. */
+  /** Sends a command to the ledger of a wallet. The messages that follow are not delivered yet. */
   ask(wallet: TestWallet, command: LedgerCommand): LedgerReply {
     const reply = this.real.ledger(wallet.shard, command);
-    assert(reply !== undefined, "a ledger does not answer");
+    assert(reply !== undefined, "a ledger gave no answer");
     return reply;
   }
 
-  /** Orders that the last answer of a wallet's ledger accepted. */
+  /** Returns the orders that the last decision of a wallet's ledger accepted. */
   accepted(wallet: TestWallet): readonly Extract<LedgerDelta, { type: "accepted" }>[] {
     return this.real.lastBatch(wallet.shard).flatMap((delta) => (delta.type === "accepted" ? [delta] : []));
   }
 
-  /** Lets everything under way arrive; then what the naive ledger wants canceled in consequence is canceled. */
-  settle(): void {
+  /** Delivers all messages; then cancels the orders of tripped groups in the naive exchange. */
+  deliverAll(): void {
     this.real.deliverAll();
     this.naive.cancelTripped();
   }
 
-  spare({ wallet, shard }: TestWallet, currency: Currency): number {
-    const funds = this.real.ledgerSeat(shard).state.wallets.get(wallet)?.funds[currency];
+  available({ wallet, shard }: TestWallet, currency: Currency): number {
+    const funds = this.real.ledgerSlot(shard).state.wallets.get(wallet)?.funds[currency];
     return funds === undefined ? 0 : funds.total - funds.reserved;
   }
 
@@ -82,35 +82,35 @@ export class Bench {
     return { marketId, outcomes: definition.outcomes.length, voids, fee, live };
   }
 
-  /** The open orders of a wallet, as the naive exchange knows them. */
+  /** Returns the open orders of a wallet in the naive exchange. */
   open({ wallet }: TestWallet): readonly OrderHistory[] {
     return this.naive.orders.filter(({ order, remaining }) => order.wallet === wallet && remaining > 0);
   }
 
   order(
     n: number,
-  ): { readonly orderId: string; readonly wallet: TestWallet; readonly known: OrderHistory } | undefined {
+  ): { readonly orderId: string; readonly wallet: TestWallet; readonly history: OrderHistory } | undefined {
     if (this.orders.length === 0) return undefined;
     const chosen = pick(this.orders, n);
-    const known = this.naive.orders.find(({ order }) => order.orderId === chosen.orderId);
-    assert(known !== undefined, "an order was placed that nobody knows");
-    return { ...chosen, known };
+    const history = this.naive.orders.find(({ order }) => order.orderId === chosen.orderId);
+    assert(history !== undefined, "the naive exchange does not know a placed order");
+    return { ...chosen, history };
   }
 
-  /** Lets time pass in both. */
+  /** Advances the clock of both exchanges. */
   wait(ms: number): void {
     const until = this.real.now + ms;
     this.real.wait(ms, (now, marketId) => {
       this.naive.now = now;
       if (marketId === undefined) this.naive.runDeadmen(now);
-      else this.naive.market(marketId).passTime(now);
-      this.settle();
+      else this.naive.market(marketId).advanceTo(now);
+      this.deliverAll();
     });
     this.naive.now = until;
-    // Whatever else is due by now was forgotten by the real one.
-    for (const market of this.naive.markets) market.passTime(until);
+    // Deadlines that are still due at this point are ones that the real actors have missed.
+    for (const market of this.naive.markets) market.advanceTo(until);
     this.naive.runDeadmen(until);
-    this.settle();
-    expect(this.real.travelling).to.have.length(0);
+    this.deliverAll();
+    expect(this.real.undelivered).to.have.length(0);
   }
 }

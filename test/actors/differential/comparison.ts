@@ -1,4 +1,4 @@
-/** Compares the real exchange, when it is quiet, with the naive one: orders, books, positions, money, prints. */
+/** Compares orders, books, positions, money and prints of the two exchanges when no message is in flight. */
 
 import { expect } from "chai";
 import type { PlaceResult } from "../../../actors/ledger/commands.js";
@@ -8,7 +8,7 @@ import type { MarketState } from "../../../actors/market/state.js";
 import { CURRENCIES } from "../../../actors/market/types.js";
 import { checkLedger, checkMarket, checkMoney, Seqs, sum } from "../invariants.js";
 import type { Bench } from "./bench.js";
-import type { Joined } from "../joined.js";
+import type { JoinedActors } from "../joined.js";
 import type { NaiveExchange } from "../naive/exchange.js";
 import type { NaiveMarket, OrderEvent, Print } from "../naive/market.js";
 import { unreachable } from "../../../actors/unreachable.js";
@@ -16,9 +16,9 @@ import { unreachable } from "../../../actors/unreachable.js";
 export class Comparison {
   readonly #bench: Bench;
   readonly #seqs = new Seqs();
-  /** How much of each actor's journal has been read. */
+  /** Number of batches of each actor's journal that have been read. */
   readonly #read = new Map<string, number>();
-  /** What the ledgers told about each order, and the markets about each print. */
+  /** Order events that the ledgers emitted, and prints that the markets emitted. */
   readonly #events = new Map<string, OrderEvent[]>();
   readonly #prints = new Map<string, Print[]>();
   readonly #ids = new Set<string>();
@@ -27,7 +27,7 @@ export class Comparison {
     this.#bench = bench;
   }
 
-  get #real(): Joined {
+  get #real(): JoinedActors {
     return this.#bench.real;
   }
 
@@ -35,30 +35,28 @@ export class Comparison {
     return this.#bench.naive;
   }
 
-  #count(what: string): void {
-    this.#bench.count(what);
+  #count(name: string): void {
+    this.#bench.count(name);
   }
 
   check(): void {
-    expect(this.#real.travelling, "messages under way").to.have.length(0);
+    expect(this.#real.undelivered, "messages in flight").to.have.length(0);
     this.#readJournals();
     for (const { state } of this.#real.markets.values()) {
       checkMarket(state);
       this.#compareMarket(state, this.#naive.market(state.marketId));
     }
-    for (const { state } of this.#real.ledgers.values()) checkLedger(state, this.#bench.mayOwe);
+    for (const { state } of this.#real.ledgers.values()) checkLedger(state, this.#bench.mayBeNegative);
     const markets = [...this.#real.markets.values()].map(({ state }) => state);
     const ledgers = [...this.#real.ledgers.values()].map(({ state }) => state);
     for (const currency of CURRENCIES) {
       checkMoney(markets, ledgers, currency, 0);
       const house = sum(ledgers, ({ totals }) => totals[currency].house);
-      expect(house, `what the house has of ${currency}`).to.equal(this.#naive.house[currency]);
+      expect(house, `${currency} of the house`).to.equal(this.#naive.house[currency]);
     }
     this.#compareWallets();
     for (const { order, events } of this.#naive.orders)
-      expect(this.#events.get(order.orderId) ?? [], `what became of order ${order.orderId}`).to.deep.equal(
-        events,
-      );
+      expect(this.#events.get(order.orderId) ?? [], `events of order ${order.orderId}`).to.deep.equal(events);
   }
 
   #readJournals(): void {
@@ -68,7 +66,7 @@ export class Comparison {
         for (const delta of batch.deltas) {
           if (delta.type === "lifecycle") this.#count(delta.kind);
           if (delta.type !== "trade") continue;
-          this.#unique(delta.tradeId);
+          this.#checkUnique(delta.tradeId);
           const { currency, outcome, price, qty } = delta;
           listOf(this.#prints, id).push({ currency, outcome, price, qty });
         }
@@ -80,7 +78,7 @@ export class Comparison {
         this.#seqs.check(id, batch);
         for (const delta of batch.deltas) {
           if (delta.type === "order") this.#readOrder(delta);
-          if (delta.type === "entry") this.#unique(delta.transactionId);
+          if (delta.type === "entry") this.#checkUnique(delta.transactionId);
         }
       }
       this.#read.set(id, journal.length);
@@ -95,18 +93,18 @@ export class Comparison {
     else if (event.kind !== "fill") this.#count(event.kind);
     else {
       this.#count(event.wash ? "wash" : event.payout > 0 ? "netting" : "fill");
-      if (delta.kind === "fill") this.#unique(delta.fillId);
+      if (delta.kind === "fill") this.#checkUnique(delta.fillId);
     }
   }
 
-  #unique(id: string): void {
-    expect(this.#ids.has(id), `id ${id} twice`).to.equal(false);
+  #checkUnique(id: string): void {
+    expect(this.#ids.has(id), `id ${id} is used twice`).to.equal(false);
     this.#ids.add(id);
   }
 
   #compareMarket(real: MarketState, naive: NaiveMarket): void {
     const where = `market ${real.marketId}`;
-    expect([real.status, real.paused, real.live], `${where}: its state`).to.deep.equal([
+    expect([real.status, real.paused, real.live], `${where}: status`).to.deep.equal([
       naive.status,
       naive.paused,
       naive.live,
@@ -114,9 +112,7 @@ export class Comparison {
     expect([...real.held.values()].map(({ order, remaining }) => [order.orderId, remaining])).to.deep.equal(
       naive.held.map(({ order, remaining }) => [order.orderId, remaining]),
     );
-    expect(this.#prints.get(`market:${real.marketId}`) ?? [], `${where}: its prints`).to.deep.equal(
-      naive.prints,
-    );
+    expect(this.#prints.get(`market:${real.marketId}`) ?? [], `${where}: prints`).to.deep.equal(naive.prints);
     for (const currency of CURRENCIES) {
       const book = real.books[currency];
       expect([book.escrow, book.volume], `${where}: escrow and volume of ${currency}`).to.deep.equal([
@@ -197,19 +193,19 @@ function eventOf(delta: WalletOrderDelta): OrderEvent {
   }
 }
 
-/** What each wallet's client ids stand for, and whether the ledger answers repeats of them as it should. */
+/** Records the order of each client id, and checks the ledger's answers to repeated client ids. */
 export class ClientIds {
   readonly #known = new Map<string, { readonly orderId: string; readonly body: string }>();
 
-  /** True when the id had been used, so that the answer says nothing about the order itself. */
-  check(wallet: string, request: OrderRequest, result: PlaceResult, nothingPlaced: boolean): boolean {
+  /** Returns true when the client id was used before, so that the result does not depend on the order itself. */
+  check(wallet: string, request: OrderRequest, result: PlaceResult, nonePlaced: boolean): boolean {
     const { clientId, orderId, terms, ...rest } = request;
     if (clientId === undefined) return false;
     const key = `${wallet} ${clientId}`;
     const body = JSON.stringify([terms.marketId, rest]);
     const known = this.#known.get(key);
     if (known === undefined) {
-      if (result.ok && !nothingPlaced) this.#known.set(key, { orderId, body });
+      if (result.ok && !nonePlaced) this.#known.set(key, { orderId, body });
       return !result.ok && result.refusal === "CLIENT_ID_REUSED";
     }
     if (known.body === body)

@@ -1,4 +1,4 @@
-/** Runs random steps against the real actors and the naive exchange together, and compares all that both know. */
+/** Runs random steps against the real actors and the naive exchange, and compares their states after each step. */
 
 import { expect } from "chai";
 import { CURRENCIES } from "../../../actors/market/types.js";
@@ -16,8 +16,8 @@ const START_MILLICENTS = 50_000;
 export class Differential {
   readonly #bench: Bench;
   readonly #comparison: Comparison;
-  /** Steps taken so far. */
-  taken = 0;
+  /** Number of steps taken so far. */
+  stepsTaken = 0;
 
   constructor(actors?: Actors, tally: Tally = new Map()) {
     this.#bench = new Bench(actors, tally);
@@ -36,11 +36,11 @@ export class Differential {
     });
     bench.wallets.forEach((wallet, n) => {
       for (const currency of CURRENCIES) post(bench, wallet, "DEPOSIT", START_MILLICENTS, currency);
-      guard(bench, { do: "guard", what: "group", wallet: n, group: 0, bound: 4 });
+      guard(bench, { do: "guard", setting: "group", wallet: n, group: 0, bound: 4 });
     });
     for (const step of steps) {
-      this.taken += 1;
-      this.#take(step);
+      this.stepsTaken += 1;
+      this.#apply(step);
       this.#comparison.check();
     }
     this.#finish();
@@ -52,15 +52,15 @@ export class Differential {
     for (const [n, marketId] of marketIds.entries()) {
       for (const kind of [n, 0])
         if (naive.market(marketId).grade === undefined)
-          this.#take({ do: "grade", market: n, kind, outcome: n, batch: 2 });
+          this.#apply({ do: "grade", market: n, kind, outcome: n, batch: 2 });
       this.#comparison.check();
       expect(naive.market(marketId).status).to.equal("SETTLED");
     }
-    for (const seat of real.markets.values()) seat.checkFold();
-    for (const seat of real.ledgers.values()) seat.checkFold();
+    for (const slot of real.markets.values()) slot.checkFold();
+    for (const slot of real.ledgers.values()) slot.checkFold();
   }
 
-  #take(step: Step): void {
+  #apply(step: Step): void {
     const bench = this.#bench;
     bench.count(step.do);
     switch (step.do) {

@@ -1,7 +1,7 @@
 /**
- * Bugs planted in the rules of the exchange, from outside: commands that are changed on their way in, deltas that are
- * changed on their way out (the state then follows the changed ones), or a method that is replaced for a while. The
- * naive exchange or an invariant must notice each within some scenarios.
+ * Bugs planted in the rules of the exchange from outside: by commands that are changed before a decision, by deltas that
+ * are changed after a decision (the state then follows the changed deltas), or by a method that is replaced. The naive
+ * exchange or an invariant must catch each bug within some scenarios.
  */
 
 import type { Actor, ActorId } from "../../../actors/actor.js";
@@ -24,7 +24,7 @@ import { feeFor } from "../naive/arithmetic.js";
 export interface ExchangeMutant {
   readonly name: string;
   readonly actors: Actors;
-  /** Changes the code itself; the result changes it back. */
+  /** Changes the code itself. Returns the function that restores it. */
   readonly patch?: () => () => void;
 }
 
@@ -33,8 +33,8 @@ interface Change<Command, Delta> {
   readonly deltas?: (deltas: readonly Delta[], command: Command) => readonly Delta[];
 }
 
-/** An actor that is told something else, or says something else, than the real one. */
-function changed<State, Command, Delta, Reply>(
+/** Returns an actor that decides on changed commands, or emits changed deltas. */
+function changedActor<State, Command, Delta, Reply>(
   actor: Actor<State, Command, Delta, Reply>,
   idOf: (state: State) => ActorId,
   { command: change = (command) => command, deltas: rewrite }: Change<Command, Delta>,
@@ -55,17 +55,17 @@ function changed<State, Command, Delta, Reply>(
 
 function inMarket(name: string, change: Change<MarketCommand, MarketDelta>): ExchangeMutant {
   const idOf = (state: MarketState): ActorId => marketActor(state.marketId);
-  const mutant: Market = changed(market, idOf, change);
+  const mutant: Market = changedActor(market, idOf, change);
   return { name, actors: { market: mutant, ledger } };
 }
 
 function inLedger(name: string, change: Change<LedgerCommand, LedgerDelta>): ExchangeMutant {
   const idOf = (state: LedgerState): ActorId => ledgerActor(state.shard);
-  const mutant: Ledger = changed(ledger, idOf, change);
+  const mutant: Ledger = changedActor(ledger, idOf, change);
   return { name, actors: { market, ledger: mutant } };
 }
 
-/** An order that is another when it enters. */
+/** Changes each order as it enters the market. */
 function entering(name: string, change: (order: Order) => Order): ExchangeMutant {
   return inMarket(name, {
     command: (command) => (command.kind === "enter" ? { ...command, order: change(command.order) } : command),
@@ -87,7 +87,7 @@ function without(name: string, isDropped: (delta: MarketDelta) => boolean): Exch
   return inMarket(name, { deltas: (deltas) => deltas.filter((delta) => !isDropped(delta)) });
 }
 
-/** Replaces a method of a class while the mutant runs. */
+/** Replaces methods of a class while the mutant runs. */
 function replacing<Class extends object>(
   name: string,
   prototype: Class,
@@ -98,10 +98,10 @@ function replacing<Class extends object>(
     actors: { market, ledger },
     patch: () => {
       const names = Object.keys(methods);
-      const plain = names.map((one) => [one, Object.getOwnPropertyDescriptor(prototype, one)] as const);
+      const originals = names.map((one) => [one, Object.getOwnPropertyDescriptor(prototype, one)] as const);
       Object.assign(prototype, methods);
       return () => {
-        for (const [one, descriptor] of plain)
+        for (const [one, descriptor] of originals)
           if (descriptor !== undefined) Object.defineProperty(prototype, one, descriptor);
       };
     },
@@ -113,7 +113,7 @@ const take = Object.getOwnPropertyDescriptor(Account.prototype, "take")?.value a
 const append = Object.getOwnPropertyDescriptor(Ladder.prototype, "append")?.value as Ladder["append"];
 
 export const EXCHANGE_MUTANTS: readonly ExchangeMutant[] = [
-  filling("a fee rounded down", (fill, command) => {
+  filling("a fee is rounded down", (fill, command) => {
     if (command.kind !== "enter" || fill.fee === 0) return fill;
     const exact = feeFor(
       { ...command.order.fee, coefficientPpm: command.order.fee.coefficientPpm * 2 },
@@ -122,56 +122,54 @@ export const EXCHANGE_MUTANTS: readonly ExchangeMutant[] = [
     );
     return { ...fill, fee: millicents(Math.min(fill.fee, Math.floor(exact / 2))) };
   }),
-  filling("a fee of the maker", (fill) => ({
+  filling("the maker pays the taker's fee", (fill) => ({
     ...fill,
     fee: millicents(fill.credit),
     credit: millicents(fill.fee),
   })),
-  filling("a maker's credit kept by the house", (fill) => ({ ...fill, credit: millicents(0) })),
-  filling("netting that pays the full value on PUSH", (fill) =>
+  filling("the house keeps the maker's credit", (fill) => ({ ...fill, credit: millicents(0) })),
+  filling("netting pays the full value on a PUSH market", (fill) =>
     fill.payout === 0 ? fill : { ...fill, payout: millicents(Math.ceil(fill.payout / 1_000) * 1_000) },
   ),
-  filling("netting that pays nothing", (fill) => ({ ...fill, payout: millicents(0) })),
-  filling("a wash that costs", (fill) =>
+  filling("netting pays nothing", (fill) => ({ ...fill, payout: millicents(0) })),
+  filling("a wash has a cost", (fill) =>
     fill.wash ? { ...fill, cost: millicents(fill.price * fill.qty) } : fill,
   ),
-  filling("a taker that pays its limit", (fill, command) =>
+  filling("a taker pays its limit price", (fill, command) =>
     command.kind === "enter" && fill.taker && !fill.wash
       ? { ...fill, price: command.order.price, cost: millicents(command.order.price * fill.qty) }
       : fill,
   ),
-  entering("post-only orders that take", (order) => (order.tif === "PO" ? { ...order, tif: "GTC" } : order)),
-  entering("IOC orders that rest", (order) => (order.tif === "IOC" ? { ...order, tif: "GTC" } : order)),
-  entering("FOK orders that fill in part", (order) =>
-    order.tif === "FOK" ? { ...order, tif: "IOC" } : order,
-  ),
-  entering("orders that never expire", ({ expiresAt: _expiresAt, ...order }) => order),
-  entering("a notAfter that is not looked at", ({ notAfter: _notAfter, ...order }) => order),
-  entering("own orders that trade with each other", (order) => ({ ...order, trader: order.orderId })),
-  entering("selfTrade always washes", (order) => ({ ...order, selfTrade: "wash" })),
-  inMarket("a pause that changes nothing", {
+  entering("a post-only order takes", (order) => (order.tif === "PO" ? { ...order, tif: "GTC" } : order)),
+  entering("an IOC order rests", (order) => (order.tif === "IOC" ? { ...order, tif: "GTC" } : order)),
+  entering("a FOK order fills in part", (order) => (order.tif === "FOK" ? { ...order, tif: "IOC" } : order)),
+  entering("an order never expires", ({ expiresAt: _expiresAt, ...order }) => order),
+  entering("the notAfter of an order is ignored", ({ notAfter: _notAfter, ...order }) => order),
+  entering("orders of one trader match each other", (order) => ({ ...order, trader: order.orderId })),
+  entering("every self-trade is a wash", (order) => ({ ...order, selfTrade: "wash" })),
+  inMarket("a pause changes nothing", {
     command: (command) =>
       command.kind === "lifecycle"
         ? { ...command, actions: command.actions.filter((action) => action !== "pause") }
         : command,
   }),
-  inMarket("going live leaves the book as it was", {
+  inMarket("going live keeps the book", {
     deltas: (deltas, command) =>
       command.kind === "lifecycle" &&
       deltas.some((delta) => delta.type === "lifecycle" && delta.kind === "GOLIVE")
         ? deltas.filter((delta) => delta.type === "lifecycle")
         : deltas,
   }),
-  without("a best bid that is not told", (delta) => delta.type === "bbo" && delta.bbo === null),
-  without("a print missing", (delta) => delta.type === "trade" && delta.outcome === 1),
-  without("what netting left is not kept for settlement", (delta) => delta.type === "locked"),
-  inMarket("losers are paid their cost", {
+  without("the end of a best bid is not published", (delta) => delta.type === "bbo" && delta.bbo === null),
+  without("a print is missing", (delta) => delta.type === "trade" && delta.outcome === 1),
+  without("the rest of a netted set is not kept for settlement", (delta) => delta.type === "locked"),
+  inMarket("losers are paid 1 millicent", {
     deltas: (deltas) =>
       deltas.map((delta) =>
         delta.type === "payout" && delta.amount === 0 ? { ...delta, amount: millicents(1) } : delta,
       ),
   }),
-  inMarket("a remediation takes back one less", {
+  inMarket("a remediation takes back 1 millicent less", {
     deltas: (deltas) =>
       deltas.map((delta) =>
         delta.type === "reversal" && delta.amount > 0
@@ -179,37 +177,37 @@ export const EXCHANGE_MUTANTS: readonly ExchangeMutant[] = [
           : delta,
       ),
   }),
-  inMarket("an amendment loses its place", {
+  inMarket("an amendment cancels the order", {
     command: (command) =>
       command.kind === "amend" ? { kind: "cancel", orderIds: [command.orderId] } : command,
   }),
-  inLedger("a transfer with one leg", {
+  inLedger("a transfer has only one leg", {
     deltas: (deltas) => deltas.filter((delta) => delta.type !== "entry" || delta.kind !== "TRANSFER_IN"),
   }),
-  inLedger("a clientId forgotten", {
+  inLedger("a clientId is not recorded", {
     deltas: (deltas) =>
       deltas.map((delta) => (delta.type === "accepted" ? { ...delta, clientId: undefined } : delta)),
   }),
-  inLedger("a private seq told twice", {
+  inLedger("a private seq is used twice", {
     deltas: (deltas) =>
       deltas.map((delta) =>
         delta.type === "order" && delta.kind === "cancel" ? { ...delta, seq: delta.seq - 1 } : delta,
       ),
   }),
-  inLedger("a cancel that does not go on to its market", {
+  inLedger("a cancel is not sent to its market", {
     deltas: (deltas) => deltas.filter((delta) => delta.type !== "canceling"),
   }),
-  replacing("a reservation that is not released", Account.prototype, {
+  replacing("a reserve is not released", Account.prototype, {
     take(this: Account, order) {
       if (order.pending) take.call(this, order);
     },
   }),
-  replacing("half of what an order needs reserved", Account.prototype, {
+  replacing("an account reserves half of the required amount", Account.prototype, {
     reserve(this: Account, policy) {
       return millicents(Math.floor(reserve.call(this, policy) / 2));
     },
   }),
-  replacing("time priority reversed", Ladder.prototype, {
+  replacing("time priority is reversed", Ladder.prototype, {
     append(this: Ladder, resting: RestingOrder) {
       append.call(this, resting);
       const { level } = resting;
@@ -223,7 +221,7 @@ export const EXCHANGE_MUTANTS: readonly ExchangeMutant[] = [
       level.first = resting;
     },
   }),
-  replacing("an amended order that keeps its quantity in the level", Ladder.prototype, {
+  replacing("an amended order keeps its quantity in the level", Ladder.prototype, {
     shrink(this: Ladder, resting: RestingOrder, remaining) {
       resting.remaining = contracts(remaining);
     },

@@ -7,7 +7,7 @@ import type { OrderPreview } from "../../../actors/market/commands.js";
 import { CURRENCIES, type Order, SELF_TRADE_MODES } from "../../../actors/market/types.js";
 import { assert, contracts } from "../../../actors/units.js";
 import type { Bench } from "./bench.js";
-import { feeFor, mostFees } from "../naive/arithmetic.js";
+import { feeFor, feesUpperBound } from "../naive/arithmetic.js";
 import type { OrderStep, Step } from "./steps.js";
 import { pick, priceOf, type TestWallet, uuid } from "./world.js";
 import { rulesOf, TIMES_IN_FORCE } from "../../../actors/market/time-in-force.js";
@@ -18,27 +18,29 @@ type Of<Kind extends Step["do"]> = Extract<Step, { do: Kind }>;
 export function place(bench: Bench, { wallet: n, atomic, orders }: Of<"place">): void {
   const wallet = bench.wallet(n);
   const requests = orders.map((order) => requestOf(bench, order));
-  const spare = requests.map(({ currency }) => bench.spare(wallet, currency));
-  const foreseen = foresee(bench, wallet, requests);
+  const available = requests.map(({ currency }) => bench.available(wallet, currency));
+  const preview = previewOrder(bench, wallet, requests);
   const { wallet: id, trader } = wallet;
   const reply = bench.ask(wallet, { kind: "place", wallet: id, trader, orders: requests, atomic });
-  assert(reply.ok && reply.kind === "placed", "a place is not answered by its results");
+  assert(reply.ok && reply.kind === "placed", "the answer to a place has another kind");
   const { results } = reply;
   expect(results).to.have.length(requests.length);
-  const nothing = atomic && results.some((result) => !result.ok);
+  const nonePlaced = atomic && results.some((result) => !result.ok);
   const expected: string[] = [];
   requests.forEach((request, i) => {
     const result = results[i];
-    assert(result !== undefined, "an order has no answer");
+    assert(result !== undefined, "an order has no result");
     bench.count(result.ok ? (result.repeated ? "repeated" : "accepted") : result.refusal);
-    const known = bench.clientIds.check(wallet.wallet, request, result, nothing);
-    if (!known && requests.length === 1) {
-      judge(bench, wallet, request, result, spare[i] ?? 0);
-      expect(result.ok ? undefined : result.refusal, "what the preview foresaw").to.equal(foreseen?.refusal);
+    const repeatsId = bench.clientIds.check(wallet.wallet, request, result, nonePlaced);
+    if (!repeatsId && requests.length === 1) {
+      checkAcceptance(bench, wallet, request, result, available[i] ?? 0);
+      expect(result.ok ? undefined : result.refusal, "the refusal that the preview returned").to.equal(
+        preview?.refusal,
+      );
     }
-    if (result.ok && !result.repeated && !nothing) expected.push(request.orderId);
+    if (result.ok && !result.repeated && !nonePlaced) expected.push(request.orderId);
   });
-  enter(bench, wallet, requests, expected);
+  enterAccepted(bench, wallet, requests, expected);
 }
 
 function requestOf(bench: Bench, step: OrderStep): OrderRequest {
@@ -63,21 +65,21 @@ function requestOf(bench: Bench, step: OrderStep): OrderRequest {
   };
 }
 
-/** What the ledger's preview says of an order that stands alone; it must change nothing. */
-function foresee(
+/** Returns the ledger's preview of a single order. A preview must change nothing. */
+function previewOrder(
   bench: Bench,
   wallet: TestWallet,
   [order, ...more]: readonly OrderRequest[],
 ): { readonly refusal: LedgerRefusal | undefined } | undefined {
   if (order === undefined || more.length > 0) return undefined;
   const reply = bench.ask(wallet, { kind: "preview", wallet: wallet.wallet, trader: wallet.trader, order });
-  assert(reply.ok && reply.kind === "preview", "a preview is not answered");
-  expect(bench.real.lastBatch(wallet.shard), "what a preview changes").to.deep.equal([]);
+  assert(reply.ok && reply.kind === "preview", "the answer to a preview has another kind");
+  expect(bench.real.lastBatch(wallet.shard), "the deltas of a preview").to.deep.equal([]);
   return { refusal: reply.refusal };
 }
 
-/** What the ledger accepted goes to the markets, both real and naive. */
-function enter(
+/** Enters the orders that the ledger accepted into the real and the naive markets. */
+function enterAccepted(
   bench: Bench,
   wallet: TestWallet,
   requests: readonly OrderRequest[],
@@ -87,7 +89,7 @@ function enter(
   expect(accepted.map(({ order }) => order.orderId)).to.deep.equal(expected);
   for (const { order, marketId, groupId } of accepted) {
     const request = requests.find(({ orderId }) => orderId === order.orderId);
-    assert(request !== undefined, "an order is accepted that nobody asked for");
+    assert(request !== undefined, "the ledger accepted an order that was not requested");
     expect(order).to.deep.include({
       wallet: wallet.wallet,
       trader: wallet.trader,
@@ -101,26 +103,26 @@ function enter(
     bench.naive.accepted(marketId, order, groupId);
   }
   const [only, ...more] = accepted;
-  const foreseen = only === undefined || more.length > 0 ? undefined : foreseeMarket(bench, only);
+  const preview = only === undefined || more.length > 0 ? undefined : previewInMarket(bench, only);
   bench.real.deliverAll();
   for (const { order, marketId } of accepted) bench.naive.market(marketId).enter(order, bench.real.now);
-  if (only !== undefined && foreseen !== undefined) checkForeseen(bench, only.order, foreseen);
-  bench.settle();
+  if (only !== undefined && preview !== undefined) checkMarketPreview(bench, only.order, preview);
+  bench.deliverAll();
 }
 
-function foreseeMarket(
+function previewInMarket(
   bench: Bench,
   { order, marketId }: { readonly order: Order; readonly marketId: string },
 ): OrderPreview | undefined {
   const { live, definition } = bench.naive.market(marketId);
   if (live && definition.liveDelayMs > 0) return undefined;
   const reply = bench.real.market(marketId, { kind: "preview", order });
-  assert(reply?.ok === true && reply.kind === "preview", "a market's preview is not answered");
+  assert(reply?.ok === true && reply.kind === "preview", "the answer to a market's preview has another kind");
   return reply.preview;
 }
 
-/** What the market's preview said must be what became of the order. */
-function checkForeseen(bench: Bench, { orderId }: Order, foreseen: OrderPreview): void {
+/** Checks that the order filled, rested or was rejected as the market's preview predicted. */
+function checkMarketPreview(bench: Bench, { orderId }: Order, preview: OrderPreview): void {
   const events = bench.naive.orders.find(({ order }) => order.orderId === orderId)?.events ?? [];
   const fills = events.flatMap((event) =>
     event.kind === "fill" && !event.wash ? [{ price: event.price, qty: event.qty }] : [],
@@ -128,37 +130,40 @@ function checkForeseen(bench: Bench, { orderId }: Order, foreseen: OrderPreview)
   const fee = events.reduce((sum, event) => sum + (event.kind === "fill" ? event.fee : 0), 0);
   const rests = events.find((event) => event.kind === "open")?.qty ?? 0;
   const reject = events.find((event) => event.kind === "reject")?.reason;
-  const told = { fills: foreseen.fills, fee: foreseen.fee, rests: foreseen.rests, reject: foreseen.reject };
-  expect(told, "the preview").to.deep.equal({ fills, fee, rests, reject });
+  const predicted = { fills: preview.fills, fee: preview.fee, rests: preview.rests, reject: preview.reject };
+  expect(predicted, "the preview").to.deep.equal({ fills, fee, rests, reject });
 }
 
-/** Whether an order that stands alone had to be accepted, or had to be refused, by bounds on what it holds back. */
-function judge(
+/** Checks that a single order was rightly accepted or refused, by bounds on its reserve. */
+function checkAcceptance(
   bench: Bench,
   wallet: TestWallet,
   request: OrderRequest,
   result: PlaceResult,
-  spare: number,
+  available: number,
 ): void {
   const { terms, price, qty, tif, groupId } = request;
   const pays = rulesOf(tif).mayTake && (terms.fee.charged === "ALWAYS" || terms.live);
   const cost = price * qty;
-  const most = cost + (pays ? mostFees(terms.fee, price, qty) : 0) + uncovered(bench, wallet, request);
-  const least = terms.outcomes === 2 ? 0 : cost + (pays ? feeFor(terms.fee, Math.min(price, 500), qty) : 0);
+  const upperBound =
+    cost + (pays ? feesUpperBound(terms.fee, price, qty) : 0) + addedReserve(bench, wallet, request);
+  const lowerBound =
+    terms.outcomes === 2 ? 0 : cost + (pays ? feeFor(terms.fee, Math.min(price, 500), qty) : 0);
   const group = groupId === undefined ? "none" : bench.naive.groupState(wallet.wallet, groupId);
   if (group === "unknown") expect(result).to.include({ ok: false, refusal: "GROUP_NOT_FOUND" });
   else if (group === "tripped") expect(result).to.include({ ok: false, refusal: "GROUP_LIMIT" });
-  else if (result.ok) expect(spare, "available to an accepted order").to.be.at.least(least);
+  else if (result.ok) expect(available, "available to an accepted order").to.be.at.least(lowerBound);
   else if (result.refusal === "INSUFFICIENT_BALANCE")
-    expect(spare, "available to an order refused for want of it").to.be.below(Math.max(most, 1));
+    expect(available, "available to a refused order").to.be.below(Math.max(upperBound, 1));
   else throw new Error(`an order is refused with ${result.refusal}`);
 }
 
 /**
- * What the wallet's open orders may have to hold because of one more: what is held closes the cheapest contracts first,
- * so a cheaper order takes that from dearer ones, and one that opens ends the cover of the others' fees.
+ * Returns an upper bound of the increase that one more order causes in the reserves of the wallet's open orders. Holdings
+ * cover the cheapest orders first, so a cheaper order takes this cover from dearer ones; and an order that opens a
+ * position ends the cover of the others' fees.
  */
-function uncovered(
+function addedReserve(
   bench: Bench,
   wallet: TestWallet,
   { terms, currency, outcome, price }: OrderRequest,
@@ -166,7 +171,7 @@ function uncovered(
   let sum = 0;
   for (const { order, marketId, remaining } of bench.open(wallet)) {
     if (marketId !== terms.marketId || order.currency !== currency) continue;
-    sum += mostFees(order.fee, order.price, remaining);
+    sum += feesUpperBound(order.fee, order.price, remaining);
     if (order.outcome === outcome) sum += Math.max(0, order.price - price) * remaining;
   }
   return sum;
@@ -177,14 +182,14 @@ export function cancel(bench: Bench, { orders }: Of<"cancel">): void {
   const [first] = chosen;
   if (first === undefined) return;
   const orderIds = [...new Set(chosen.map(({ orderId }) => orderId))];
-  const mine = bench.open(first.wallet).map(({ order }) => order.orderId);
-  const open = orderIds.filter((orderId) => mine.includes(orderId));
+  const openIds = bench.open(first.wallet).map(({ order }) => order.orderId);
+  const open = orderIds.filter((orderId) => openIds.includes(orderId));
   const reply = bench.ask(first.wallet, { kind: "cancel", wallet: first.wallet.wallet, orderIds });
-  assert(reply.ok && reply.kind === "cancels", "a cancel is not answered");
+  assert(reply.ok && reply.kind === "cancels", "the answer to a cancel has another kind");
   expect(reply.queued.map(({ orderId }) => orderId)).to.have.members(open);
   expect(reply.unknown).to.have.members(orderIds.filter((orderId) => !open.includes(orderId)));
   for (const market of bench.naive.markets) market.cancel(open, undefined);
-  bench.settle();
+  bench.deliverAll();
 }
 
 export function cancelAll(bench: Bench, { wallet: n, market }: Of<"cancelAll">): void {
@@ -196,15 +201,15 @@ export function cancelAll(bench: Bench, { wallet: n, market }: Of<"cancelAll">):
   for (const one of bench.naive.markets) {
     if (marketIds?.includes(one.definition.marketId) ?? true) one.cancel(open, reason);
   }
-  bench.settle();
+  bench.deliverAll();
 }
 
-/** Less alone keeps the place; another price, or more, cancels the order and enters another in one step. */
+/** Amends an order. A lower quantity keeps the place; another price or a higher quantity replaces the order in one step. */
 export function amend(bench: Bench, { order: n, qty, price }: Of<"amend">): void {
   const chosen = bench.order(n);
   if (chosen === undefined) return;
-  const { orderId, wallet, known } = chosen;
-  const { order, marketId, remaining } = known;
+  const { orderId, wallet, history } = chosen;
+  const { order, marketId, remaining } = history;
   const terms = bench.terms(marketId);
   const wanted =
     price === undefined
@@ -230,12 +235,12 @@ export function amend(bench: Bench, { order: n, qty, price }: Of<"amend">): void
     bench.count("replaced");
     replace(bench, wallet, orderId, replacement.orderId);
   } else expect(reply.refusal).to.be.oneOf(["INSUFFICIENT_BALANCE", "GROUP_LIMIT", "GROUP_NOT_FOUND"]);
-  bench.settle();
+  bench.deliverAll();
 }
 
 function replace(bench: Bench, wallet: TestWallet, orderId: string, replacementId: string): void {
   const [accepted, ...more] = bench.accepted(wallet);
-  assert(accepted !== undefined && more.length === 0, "a replacement is not accepted");
+  assert(accepted !== undefined && more.length === 0, "the ledger did not accept a replacement");
   const { order, marketId, groupId } = accepted;
   expect(order.orderId).to.equal(replacementId);
   bench.orders.push({ orderId: replacementId, wallet });

@@ -1,4 +1,4 @@
-/** Steps that move money, guard wallets, and run and end markets, in the real exchange and in the naive one. */
+/** Steps that move money, protect wallets, and operate and settle markets, in the real and in the naive exchange. */
 
 import { expect } from "chai";
 import type { OperatorTransactionKind } from "../../../actors/ledger/types.js";
@@ -26,9 +26,9 @@ export function post(
   currency: Currency,
   clientRef?: string,
 ): void {
-  const takes = transaction === "WITHDRAWAL" || transaction === "CREDIT_RECLAIM";
-  const signed = takes ? -amount : amount;
-  const fits = signed >= 0 || bench.spare(wallet, currency) + signed >= 0;
+  const isDebit = transaction === "WITHDRAWAL" || transaction === "CREDIT_RECLAIM";
+  const signed = isDebit ? -amount : amount;
+  const fits = signed >= 0 || bench.available(wallet, currency) + signed >= 0;
   const transactionId = bench.nextId(22);
   const reply = bench.ask(wallet, {
     kind: "transact",
@@ -42,12 +42,12 @@ export function post(
     clientRef,
   });
   const key = `${wallet.trader} ${clientRef ?? transactionId}`;
-  const known = bench.transactions.get(key);
-  expect(reply.ok, `${transaction} of ${amount}`).to.equal(known !== undefined || fits);
+  const firstId = bench.transactions.get(key);
+  expect(reply.ok, `${transaction} of ${amount}`).to.equal(firstId !== undefined || fits);
   if (!reply.ok) return;
-  assert(reply.kind === "transaction", "a transaction is not answered as one");
-  expect(reply.transactionId).to.equal(known ?? transactionId);
-  if (known !== undefined) return;
+  assert(reply.kind === "transaction", "the answer to a transaction has another kind");
+  expect(reply.transactionId).to.equal(firstId ?? transactionId);
+  if (firstId !== undefined) return;
   bench.transactions.set(key, transactionId);
   bench.naive.move(wallet.wallet, currency, signed);
 }
@@ -57,7 +57,7 @@ export function transfer(bench: Bench, { trader: n, fund, amount }: Of<"transfer
   const [own, sub] = bench.wallets.filter((wallet) => wallet.trader === trader);
   assert(own !== undefined && sub !== undefined, "a trader has two wallets");
   const [from, to] = fund ? [own, sub] : [sub, own];
-  const fits = amount <= bench.spare(from, "CASH");
+  const fits = amount <= bench.available(from, "CASH");
   const reply = bench.ask(own, {
     kind: "transfer",
     transferId: bench.nextId(23),
@@ -66,7 +66,7 @@ export function transfer(bench: Bench, { trader: n, fund, amount }: Of<"transfer
     wallet: sub.wallet,
     amount: millicents(amount),
   });
-  assert(reply.ok && reply.kind === "transfer", "a transfer is not answered");
+  assert(reply.ok && reply.kind === "transfer", "the answer to a transfer has another kind");
   expect(reply.transfer.status).to.equal(fits ? "Applied" : "Rejected");
   if (!fits) return;
   bench.naive.move(from.wallet, "CASH", -amount);
@@ -77,7 +77,7 @@ export function guard(bench: Bench, step: Of<"guard">): void {
   const wallet = bench.wallet(step.wallet);
   const { wallet: id, trader } = wallet;
   const groupId = `group ${step.group}`;
-  switch (step.what) {
+  switch (step.setting) {
     case "deadman":
       bench.ask(wallet, { kind: "deadman", wallet: id, trader, timeoutMs: step.bound * 1_000 });
       bench.naive.setDeadman(id, step.bound === 0 ? undefined : bench.real.now + step.bound * 1_000);
@@ -103,7 +103,7 @@ export function guard(bench: Bench, step: Of<"guard">): void {
       return;
     }
     default:
-      unreachable(step.what);
+      unreachable(step.setting);
   }
 }
 
@@ -112,7 +112,7 @@ export function lifecycle(bench: Bench, step: Of<"lifecycle">): void {
   const actions = step.actions.map((n) => pick(ACTIONS, n));
   bench.real.market(marketId, { kind: "lifecycle", actions });
   bench.naive.lifecycle(marketId, actions);
-  bench.settle();
+  bench.deliverAll();
 }
 
 export function configure(bench: Bench, step: Of<"configure">): void {
@@ -127,24 +127,24 @@ export function configure(bench: Bench, step: Of<"configure">): void {
 
 export function grade(bench: Bench, { market: n, kind, outcome, batch }: Of<"grade">): void {
   const marketId = bench.marketId(n);
-  const asked = gradeOf(kind, outcome, bench.naive.market(marketId).outcomes);
-  const reply = bench.real.market(marketId, { kind: "grade", settlementId: uuid(24, n), grade: asked });
-  expect(reply?.ok, "a grade").to.equal(bench.naive.grade(marketId, asked));
-  bench.settle();
+  const requested = gradeOf(kind, outcome, bench.naive.market(marketId).outcomes);
+  const reply = bench.real.market(marketId, { kind: "grade", settlementId: uuid(24, n), grade: requested });
+  expect(reply?.ok, "a grade").to.equal(bench.naive.grade(marketId, requested));
+  bench.deliverAll();
   settleAll(bench, marketId, batch);
   bench.naive.settle(marketId);
 }
 
-/** Settles in batches to the end. Twice, because a repeat must change nothing. */
+/** Settles in batches to the end, and then once more, because a repeat must change nothing. */
 function settleAll(bench: Bench, marketId: string, limit: number): void {
   for (let rounds = 0, done = false; !done; rounds += 1) {
     const reply = bench.real.market(marketId, { kind: "settle", limit });
-    bench.settle();
+    bench.deliverAll();
     done = reply === undefined || !reply.ok || (reply.kind === "settlement" && reply.done);
     expect(rounds, "rounds of a settlement").to.be.below(50);
   }
   bench.real.market(marketId, { kind: "settle", limit });
-  bench.settle();
+  bench.deliverAll();
 }
 
 export function remediate(bench: Bench, { market: n, batch }: Of<"remediate">): void {
@@ -153,7 +153,7 @@ export function remediate(bench: Bench, { market: n, batch }: Of<"remediate">): 
   const allowed = bench.naive.remediate(marketId);
   expect(reply?.ok, "a remediation").to.equal(allowed);
   if (!allowed) return;
-  for (const { wallet } of bench.wallets) bench.mayOwe.add(wallet);
-  bench.settle();
+  for (const { wallet } of bench.wallets) bench.mayBeNegative.add(wallet);
+  bench.deliverAll();
   settleAll(bench, marketId, batch);
 }

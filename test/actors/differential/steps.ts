@@ -1,4 +1,4 @@
-/** Random things to do to an exchange, as plain numbers that any exchange can read its own meaning into. */
+/** Random steps of a scenario, as plain numbers that each exchange maps to its own orders, wallets and markets. */
 
 import fc from "fast-check";
 
@@ -33,7 +33,7 @@ export type Step =
     }
   | {
       readonly do: "guard";
-      readonly what: "deadman" | "policy" | "group" | "reset";
+      readonly setting: "deadman" | "policy" | "group" | "reset";
       readonly wallet: number;
       readonly group: number;
       readonly bound: number;
@@ -109,7 +109,7 @@ const rare: fc.Arbitrary<Step> = fc.oneof(
   }),
   fc.record({
     do: fc.constant("guard" as const),
-    what: fc.constantFrom("deadman" as const, "policy" as const, "group" as const, "reset" as const),
+    setting: fc.constantFrom("deadman" as const, "policy" as const, "group" as const, "reset" as const),
     wallet: small,
     group: fc.nat(1),
     bound: fc.nat(9),
@@ -165,7 +165,7 @@ const reopen: fc.Arbitrary<Step> = fc.record({
   actions: fc.constantFrom([0], [0, 3], [3]),
 });
 
-/** One step: mostly orders, now and then all else. */
+/** Generates one step: mostly placements, sometimes another step. */
 export const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 30, arbitrary: place },
   { weight: 8, arbitrary: rare },

@@ -1,4 +1,4 @@
-/** What random steps refer to: traders with two wallets each, tick tables, fee schedules and markets. */
+/** Fixtures of random steps: traders with two wallets each, tick tables, fee schedules and markets. */
 
 import { ledgerShardOf } from "../../../actors/actor.js";
 import type { LifecycleAction } from "../../../actors/market/commands.js";
@@ -7,7 +7,7 @@ import type { OperatorTransactionKind } from "../../../actors/ledger/types.js";
 import { assert, ticks, type Ticks } from "../../../actors/units.js";
 import type { MarketShape } from "./steps.js";
 
-/** The `n`th id of a kind; no two agree in the part that derived ids keep. */
+/** Returns the `n`th id of a kind. No two ids agree in the part that derived ids keep. */
 export function uuid(kind: number, n: number): string {
   return `${n.toString(16).padStart(8, "0")}-${kind.toString(16).padStart(4, "0")}-4000-8000-000000000000`;
 }
@@ -18,7 +18,7 @@ export interface TestWallet {
   readonly shard: number;
 }
 
-/** Each trader's own wallet, then its subaccount's. */
+/** Returns two wallets for each trader: the trader's own, then the wallet of a subaccount. */
 export function walletsOf(traders: number): readonly TestWallet[] {
   return Array.from({ length: traders }, (_, n) => {
     const trader = uuid(1, n);
@@ -33,11 +33,11 @@ export function walletsOf(traders: number): readonly TestWallet[] {
 const range = (from: number, to: number, step: number): number[] =>
   Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, i) => from + i * step);
 
-/** The tick table of the specification. */
+/** Tick table of the specification. */
 export const GRID: readonly Ticks[] = [...range(1, 50, 1), ...range(55, 945, 5), ...range(950, 999, 1)].map(
   ticks,
 );
-/** A table without the ends: what had been the lowest ticks is off it. */
+/** Tick table without both ends: the lowest ticks of `GRID` are not in it. */
 export const COARSE: readonly Ticks[] = range(20, 980, 20).map(ticks);
 
 export const FEES: readonly FeeSchedule[] = [
@@ -67,7 +67,7 @@ export const TRANSACTIONS: readonly OperatorTransactionKind[] = [
   "FORWARDING",
 ];
 
-/** The item a step's number stands for. */
+/** Returns the item that a step's number selects. */
 export function pick<Item>(items: readonly Item[], n: number): Item {
   const item = items[n % items.length];
   assert(item !== undefined, "nothing to pick from");
@@ -91,7 +91,7 @@ export function definitionOf(n: number, shape: MarketShape): MarketDefinition {
   };
 }
 
-/** A price of the table: mostly near an even one, so that orders meet, now and then anywhere. */
+/** Returns a price of the table: mostly near an even price, so that orders match, and sometimes any price. */
 export function priceOf(n: number, outcomes: number, grid: readonly Ticks[]): Ticks {
   if (n > 800) return pick(grid, n * 7);
   const wanted = 1_000 / outcomes + ((n % 11) - 5) * 20 + 5;

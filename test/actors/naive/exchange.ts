@@ -1,6 +1,6 @@
 /**
- * Wallets and markets in plain arrays. It is told what the real ledger accepted (how much an order must hold back is
- * judged by bounds, in `../differential/differential.ts`) and decides everything that follows by itself.
+ * Wallets and markets in plain arrays. The naive exchange receives the orders that the real ledger accepted, because
+ * `../differential/order-steps.ts` checks reserves only by bounds. All later events follow from its own rules.
  */
 
 import { assert } from "../../../actors/units.js";
@@ -14,7 +14,7 @@ export interface OrderHistory {
   readonly marketId: string;
   readonly groupId: string | undefined;
   readonly events: OrderEvent[];
-  /** What is left; 0 once the order is at its end. */
+  /** Remaining quantity; 0 after the order has ended. */
   remaining: number;
 }
 
@@ -28,21 +28,21 @@ interface NaiveGroup {
 }
 
 export class NaiveExchange {
-  /** The clock of everything that happens. */
+  /** Clock of the exchange, in ms. */
   now = 0;
   readonly #groups: NaiveGroup[] = [];
-  /** Groups whose orders are still to be canceled. */
+  /** Tripped groups whose orders are not canceled yet. */
   #tripped: NaiveGroup[] = [];
   #deadmen: { readonly wallet: string; readonly at: number }[] = [];
   readonly markets: NaiveMarket[] = [];
   readonly orders: OrderHistory[] = [];
   readonly #totals: { readonly wallet: string; readonly currency: Currency; total: number }[] = [];
   readonly house: Record<Currency, number> = { CASH: 0, COIN: 0 };
-  /** What every wallet got at the last settlement of each market. */
-  readonly #paid: { marketId: string; wallet: string; currency: Currency; amount: number }[] = [];
+  /** Payouts to every wallet at the last settlement of each market. */
+  readonly #payouts: { marketId: string; wallet: string; currency: Currency; amount: number }[] = [];
 
   create(definition: MarketDefinition): void {
-    const market = new NaiveMarket(definition, (order, event) => this.#happened(order, event));
+    const market = new NaiveMarket(definition, (order, event) => this.#recordEvent(order, event));
     this.markets.push(market);
   }
 
@@ -62,7 +62,7 @@ export class NaiveExchange {
     else found.total += amount;
   }
 
-  /** The ledger accepted the order; it is on its way to its market. */
+  /** Records an order that the ledger accepted and sent to its market. */
   accepted(marketId: string, order: Order, groupId: string | undefined): void {
     this.orders.push({ order, marketId, groupId, events: [], remaining: order.qty });
   }
@@ -102,7 +102,7 @@ export class NaiveExchange {
     this.#tripped.push(group);
   }
 
-  /** The orders of groups that filled too much go. */
+  /** Cancels the orders of the groups that filled more than their limit. */
   cancelTripped(): void {
     const tripped = this.#tripped;
     this.#tripped = [];
@@ -114,28 +114,28 @@ export class NaiveExchange {
     }
   }
 
-  /** Arms the dead-man switch of a wallet anew, or turns it off. */
+  /** Restarts the dead-man switch of a wallet, or turns the switch off. */
   setDeadman(wallet: string, at: number | undefined): void {
     this.#deadmen = this.#deadmen.filter((one) => one.wallet !== wallet);
     if (at !== undefined) this.#deadmen.push({ wallet, at });
   }
 
-  /** All orders go of the wallets whose switch is due. */
+  /** Cancels all orders of each wallet whose dead-man switch is due. */
   runDeadmen(now: number): void {
     for (const { wallet } of this.#deadmen.filter(({ at }) => at <= now)) {
       this.setDeadman(wallet, undefined);
-      const mine = this.orders.filter(({ order }) => order.wallet === wallet);
+      const ofWallet = this.orders.filter(({ order }) => order.wallet === wallet);
       for (const market of this.markets)
         market.cancel(
-          mine.map(({ order }) => order.orderId),
+          ofWallet.map(({ order }) => order.orderId),
           "DISCONNECTED",
         );
     }
   }
 
-  #happened(order: Order, event: OrderEvent): void {
+  #recordEvent(order: Order, event: OrderEvent): void {
     const history = this.orders.find((one) => one.order.orderId === order.orderId);
-    assert(history !== undefined, `something happened to order ${order.orderId} that nobody accepted`);
+    assert(history !== undefined, `order ${order.orderId} has an event but was not accepted`);
     history.events.push(event);
     switch (event.kind) {
       case "open":
@@ -160,7 +160,7 @@ export class NaiveExchange {
     }
   }
 
-  /** Takes the steps in order, stopping at one that the market's status does not allow. */
+  /** Takes the actions in order, and stops at the first that the market's status does not allow. */
   lifecycle(marketId: string, actions: readonly LifecycleAction[]): void {
     const market = this.market(marketId);
     for (const action of actions) {
@@ -204,7 +204,7 @@ export class NaiveExchange {
     }
   }
 
-  /** Puts a grade in force, unless another one is or the kind of void does not fit. */
+  /** Puts a grade in force. Returns false if another grade is in force or the kind of void does not fit. */
   grade(marketId: string, grade: Grade): boolean {
     const market = this.market(marketId);
     if (grade.kind !== "WINNER" && grade.kind !== market.definition.voids) return false;
@@ -214,37 +214,37 @@ export class NaiveExchange {
     return true;
   }
 
-  /** Pays the grade in force to everybody. */
+  /** Pays every position by the grade in force. */
   settle(marketId: string): void {
     const market = this.market(marketId);
     const { grade } = market;
     if (grade === undefined || market.status === "SETTLED") return;
     for (const position of market.positions) {
-      const amount = market.paid(position, grade);
+      const amount = market.payoutOf(position, grade);
       const { wallet, currency } = position;
       this.move(wallet, currency, amount);
       market.escrow[currency] -= amount;
-      this.#paid.push({ marketId, wallet, currency, amount });
+      this.#payouts.push({ marketId, wallet, currency, amount });
     }
     market.status = "SETTLED";
   }
 
-  /** Takes back what was paid. */
+  /** Takes back the payouts of a settled market. */
   remediate(marketId: string): boolean {
     const market = this.market(marketId);
     if (market.status !== "SETTLED") return false;
-    for (const { wallet, currency, amount } of this.#paid.filter((one) => one.marketId === marketId)) {
+    for (const { wallet, currency, amount } of this.#payouts.filter((one) => one.marketId === marketId)) {
       this.move(wallet, currency, -amount);
       market.escrow[currency] += amount;
     }
-    const kept = this.#paid.filter((one) => one.marketId !== marketId);
-    this.#paid.splice(0, this.#paid.length, ...kept);
+    const kept = this.#payouts.filter((one) => one.marketId !== marketId);
+    this.#payouts.splice(0, this.#payouts.length, ...kept);
     market.grade = undefined;
     market.status = "CLOSED";
     return true;
   }
 
-  /** What a wallet holds of an outcome in the eyes of its owner: nothing once the market has paid. */
+  /** Returns the holding of a wallet in an outcome, as its owner sees it: nothing once the market is settled. */
   held(wallet: string, marketId: string, currency: Currency, outcome: number): { qty: number; cost: number } {
     const market = this.market(marketId);
     if (market.status === "SETTLED") return { qty: 0, cost: 0 };

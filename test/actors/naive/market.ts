@@ -1,4 +1,4 @@
-/** A market in plain arrays: matching, netting, life cycle and settlement as contract sections 2 to 4 word them. */
+/** Market in plain arrays: matching, netting, life cycle and settlement by contract sections 2 to 4. */
 
 import { assert } from "../../../actors/units.js";
 import type {
@@ -65,18 +65,18 @@ export class NaiveMarket {
   paused = false;
   live = false;
   grade: Grade | undefined;
-  /** Resting orders of both books, in the order they came to rest. */
+  /** Resting orders of both books, in the order in which they came to rest. */
   resting: NaiveOrder[] = [];
   held: (NaiveOrder & { readonly untilMs: number })[] = [];
   readonly positions: NaivePosition[] = [];
   readonly escrow: Record<Currency, number> = { CASH: 0, COIN: 0 };
   readonly volume: Record<Currency, number> = { CASH: 0, COIN: 0 };
   readonly prints: Print[] = [];
-  readonly #tell: (order: Order, event: OrderEvent) => void;
+  readonly #onEvent: (order: Order, event: OrderEvent) => void;
 
-  constructor(definition: MarketDefinition, tell: (order: Order, event: OrderEvent) => void) {
+  constructor(definition: MarketDefinition, onEvent: (order: Order, event: OrderEvent) => void) {
     this.definition = definition;
-    this.#tell = tell;
+    this.#onEvent = onEvent;
   }
 
   get outcomes(): number {
@@ -84,14 +84,14 @@ export class NaiveMarket {
   }
 
   enter(order: Order, now: number): void {
-    const reason = this.#whyNot(order, now);
-    if (reason !== undefined) this.#tell(order, { kind: "reject", reason });
+    const reason = this.#rejectReason(order, now);
+    if (reason !== undefined) this.#onEvent(order, { kind: "reject", reason });
     else if (this.live && this.definition.liveDelayMs > 0 && order.tif !== "PO")
       this.held.push({ order, remaining: order.qty, untilMs: now + this.definition.liveDelayMs });
     else this.#execute(order, order.qty);
   }
 
-  #whyNot(order: Order, now: number): RejectReason | undefined {
+  #rejectReason(order: Order, now: number): RejectReason | undefined {
     if (this.status !== "OPEN") return "MARKET_CLOSED";
     if (order.outcome >= this.outcomes) return "UNKNOWN_OUTCOME";
     if (this.paused) return "MARKET_PAUSED";
@@ -101,13 +101,13 @@ export class NaiveMarket {
     return charged && !order.feeReserved ? "GO_LIVE" : undefined;
   }
 
-  /** Bids of one book and outcome, best price first, then the one that came to rest first. */
+  /** Returns the bids of one book and outcome, by best price and then by the time of resting. */
   ladder(currency: Currency, outcome: number): NaiveOrder[] {
     const bids = this.resting.filter(({ order }) => order.currency === currency && order.outcome === outcome);
     return bids.sort((a, b) => b.order.price - a.order.price);
   }
 
-  /** The best order of every other outcome, if together with the taker's price they reach 1. */
+  /** Returns the best order of every other outcome, if their prices and the taker's sum to at least 1. */
   #opposite(order: Order): NaiveOrder[] | undefined {
     const legs: NaiveOrder[] = [];
     let sum: number = order.price;
@@ -123,15 +123,15 @@ export class NaiveMarket {
 
   #execute(order: Order, qty: number): void {
     if (order.tif === "PO" && this.#opposite(order) !== undefined) {
-      this.#tell(order, { kind: "reject", reason: "WOULD_MATCH" });
+      this.#onEvent(order, { kind: "reject", reason: "WOULD_MATCH" });
       return;
     }
     if (order.tif === "FOK" && !this.#fillsWhole(order, qty)) {
-      this.#tell(order, { kind: "reject", reason: "NOT_FILLABLE" });
+      this.#onEvent(order, { kind: "reject", reason: "NOT_FILLABLE" });
       return;
     }
     let left = qty;
-    let metOwn = false;
+    let stoppedByOwnOrder = false;
     while (left > 0) {
       const legs = this.#opposite(order);
       if (legs === undefined) break;
@@ -140,22 +140,28 @@ export class NaiveMarket {
       else if (order.selfTrade === "cancel_maker") this.#cancel(own, "SELF_TRADE");
       else if (order.selfTrade === "wash") left -= this.#wash(order, own, left);
       else {
-        metOwn = true;
+        stoppedByOwnOrder = true;
         break;
       }
     }
     if (left === 0) return;
-    if (!metOwn && order.tif !== "IOC") {
+    if (!stoppedByOwnOrder && order.tif !== "IOC") {
       this.resting.push({ order: { ...order, qty: order.qty }, remaining: left });
-      this.#tell(order, { kind: "open", qty: left });
+      this.#onEvent(order, { kind: "open", qty: left });
       return;
     }
     const untouched = left === qty;
-    if (untouched) this.#tell(order, { kind: "reject", reason: metOwn ? "SELF_TRADE" : "NO_MATCH" });
-    else this.#tell(order, { kind: "cancel", remaining: left, reason: metOwn ? "SELF_TRADE" : undefined });
+    if (untouched)
+      this.#onEvent(order, { kind: "reject", reason: stoppedByOwnOrder ? "SELF_TRADE" : "NO_MATCH" });
+    else
+      this.#onEvent(order, {
+        kind: "cancel",
+        remaining: left,
+        reason: stoppedByOwnOrder ? "SELF_TRADE" : undefined,
+      });
   }
 
-  /** Tries the whole order on a copy of the book. */
+  /** Returns true if the whole order fills on a copy of the book. */
   #fillsWhole(order: Order, qty: number): boolean {
     let filled = 0;
     const copy = new NaiveMarket(this.definition, (about, event) => {
@@ -173,7 +179,7 @@ export class NaiveMarket {
     const qty = Math.min(left, own.remaining);
     const nothing = { cost: 0, payout: 0, fee: 0, credit: 0, wash: true } as const;
     own.remaining -= qty;
-    this.#tell(own.order, {
+    this.#onEvent(own.order, {
       kind: "fill",
       price: own.order.price,
       qty,
@@ -181,7 +187,7 @@ export class NaiveMarket {
       taker: false,
       ...nothing,
     });
-    this.#tell(order, {
+    this.#onEvent(order, {
       kind: "fill",
       price: order.price,
       qty,
@@ -189,7 +195,7 @@ export class NaiveMarket {
       taker: true,
       ...nothing,
     });
-    this.#sweepEmpty();
+    this.#removeFilled();
     return qty;
   }
 
@@ -202,11 +208,11 @@ export class NaiveMarket {
       leg.maker.remaining -= qty;
       const { outcome, currency } = leg.maker.order;
       this.#fill(leg.maker.order, leg.price, qty, leg.maker.remaining, { fee: 0, credit, taker: false });
-      this.prints.push({ currency, outcome, price: this.snapped(leg.price), qty });
+      this.prints.push({ currency, outcome, price: this.nearestTick(leg.price), qty });
     }
     this.#fill(order, price, qty, left - qty, { fee, credit: 0, taker: true });
     this.volume[order.currency] += qty;
-    this.#sweepEmpty();
+    this.#removeFilled();
     return qty;
   }
 
@@ -219,7 +225,7 @@ export class NaiveMarket {
     while (sum() + price > 1_000) {
       const top = Math.max(...legs.map((leg) => leg.price));
       const dearest = legs.filter((leg) => leg.price === top);
-      const [youngest] = dearest.sort((a, b) => this.#age(b.maker) - this.#age(a.maker));
+      const [youngest] = dearest.sort((a, b) => this.#restingRank(b.maker) - this.#restingRank(a.maker));
       assert(youngest !== undefined, "a match has no maker");
       const below = this.definition.ticks.filter((tick) => tick < top).at(-1) ?? 1;
       youngest.price -= Math.min(top - below, sum() + price - 1_000);
@@ -227,11 +233,11 @@ export class NaiveMarket {
     return { price, qty, legs };
   }
 
-  #age(order: NaiveOrder): number {
+  #restingRank(order: NaiveOrder): number {
     return this.resting.indexOf(order);
   }
 
-  snapped(price: number): number {
+  nearestTick(price: number): number {
     const distance = (tick: number): number => Math.abs(tick - price);
     const [nearest] = [...this.definition.ticks].sort((a, b) => distance(a) - distance(b) || a - b);
     return nearest ?? price;
@@ -252,26 +258,26 @@ export class NaiveMarket {
     bought.cost += cost;
     const payout = net(position, this.definition.voids);
     this.escrow[order.currency] += cost - payout;
-    this.#tell(order, { kind: "fill", price, qty, remaining, cost, payout, ...rest, wash: false });
+    this.#onEvent(order, { kind: "fill", price, qty, remaining, cost, payout, ...rest, wash: false });
   }
 
   positionOf(wallet: string, currency: Currency): NaivePosition {
     const found = this.positions.find((one) => one.wallet === wallet && one.currency === currency);
     if (found !== undefined) return found;
     const holdings = this.definition.outcomes.map(() => ({ qty: 0, cost: 0 }));
-    const made: NaivePosition = { wallet, currency, holdings, win: 0, push: 0 };
-    this.positions.push(made);
-    return made;
+    const created: NaivePosition = { wallet, currency, holdings, win: 0, push: 0 };
+    this.positions.push(created);
+    return created;
   }
 
-  #sweepEmpty(): void {
+  #removeFilled(): void {
     this.resting = this.resting.filter(({ remaining }) => remaining > 0);
   }
 
   #cancel(order: NaiveOrder, reason: CancelReason | undefined): void {
     this.resting = this.resting.filter((other) => other !== order);
     this.held = this.held.filter((other) => other !== order);
-    this.#tell(order.order, { kind: "cancel", remaining: order.remaining, reason });
+    this.#onEvent(order.order, { kind: "cancel", remaining: order.remaining, reason });
   }
 
   #find(orderId: string): NaiveOrder | undefined {
@@ -293,11 +299,11 @@ export class NaiveMarket {
     const found = this.#find(orderId);
     if (found === undefined || found.remaining <= qty) return;
     found.remaining = qty;
-    this.#tell(found.order, { kind: "reduce", remaining: qty });
+    this.#onEvent(found.order, { kind: "reduce", remaining: qty });
   }
 
-  /** Carries out all that is due by `now`, in order of time. */
-  passTime(now: number): void {
+  /** Expires and enters every order that is due by `now`, in order of time. */
+  advanceTo(now: number): void {
     for (;;) {
       const due = [
         ...this.resting.map((order) => ({ order, at: order.order.expiresAt ?? Infinity, held: false })),
@@ -311,14 +317,14 @@ export class NaiveMarket {
         continue;
       }
       this.held = this.held.filter((other) => other !== order);
-      const reason = this.#whyNot(order.order, now);
+      const reason = this.#rejectReason(order.order, now);
       if (reason === undefined) this.#execute(order.order, order.remaining);
-      else this.#tell(order.order, { kind: "reject", reason });
+      else this.#onEvent(order.order, { kind: "reject", reason });
     }
   }
 
-  /** What a position is paid under a grade. */
-  paid(position: NaivePosition, grade: Grade): number {
+  /** Returns the payout of a position under a grade. */
+  payoutOf(position: NaivePosition, grade: Grade): number {
     const { holdings, win, push } = position;
     switch (grade.kind) {
       case "WINNER":

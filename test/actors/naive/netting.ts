@@ -1,4 +1,4 @@
-/** Positions, and the closing of complete sets in them (contract section 3). */
+/** Positions, and the netting of their complete sets (contract section 3). */
 
 import type { Currency, Voids } from "../../../actors/market/types.js";
 
@@ -6,12 +6,12 @@ export interface NaivePosition {
   readonly wallet: string;
   readonly currency: Currency;
   readonly holdings: { qty: number; cost: number }[];
-  /** What closing sets left to be paid if the market is graded to a winner, or pushed. */
+  /** Rest of the value of closed sets, due if the market is graded to a winner (`win`) or pushed (`push`). */
   win: number;
   push: number;
 }
 
-/** Closes the complete sets in a position; gives what the wallet receives for them. */
+/** Closes the complete sets in a position. Returns the money that the wallet receives for them. */
 export function net(position: Pick<NaivePosition, "holdings" | "win" | "push">, voids: Voids): number {
   const sets = Math.min(...position.holdings.map(({ qty }) => qty));
   if (sets === 0) return 0;
