@@ -138,7 +138,9 @@ const EnvironmentVariables = z.object({
   EDGE_PUBLIC_BURST: wholeNumber(1, 1_000_000)
     .default(200)
     .describe("Requests to /v3/public/ that one client may send at once."),
-  EDGE_BODY_BYTES: wholeNumber(1_024, 16_777_216).default(65_536).describe("Largest request body, in bytes."),
+  EDGE_BODY_BYTES: wholeNumber(1_024, 16_777_216)
+    .default(65_536)
+    .describe("Largest request body that passes the edge, in bytes; the routes accept at most 102,400."),
   EDGE_CONNECTIONS: wholeNumber(1, 1_000_000)
     .default(20_000)
     .describe("TCP connections that one gateway keeps open."),
