@@ -1,6 +1,6 @@
 /**
- * What an actor is. An actor is a pure decider: same state, same command, same time in; same deltas out.
- * The runtime (`stream/log/`) feeds it commands one at a time, makes its deltas durable and delivers them.
+ * The contract of an actor. An actor is a pure decider: the same state, command and time give the same deltas. The
+ * runtime (`stream/runtime/`) gives it one command at a time, makes its deltas durable and delivers its messages.
  */
 
 import type { LedgerCommand } from "./ledger/commands.js";
@@ -13,9 +13,9 @@ export type MarketActorId = `market:${string}`;
 export type LedgerActorId = `ledger:${number}`;
 export type ActorId = MarketActorId | LedgerActorId;
 
-/** Ledger shards; the number is fixed at the first start of an installation. */
+/** Number of ledger shards, fixed at the first start of an installation. */
 export const LEDGER_SHARDS = 16;
-/** Partitions that markets are spread over; fixed at the first start of an installation. */
+/** Number of partitions that hold the markets, fixed at the first start of an installation. */
 export const MARKET_PARTITIONS = 64;
 
 export function marketActor(marketId: string): MarketActorId {
@@ -26,7 +26,7 @@ export function ledgerActor(shard: number): LedgerActorId {
   return `ledger:${shard}`;
 }
 
-/** Every wallet of a trader lives in the same shard, so transfers between them are one step. */
+/** Returns the shard of a trader. All wallets of a trader are in one shard, so a transfer between them is one step. */
 export function ledgerShardOf(traderId: string): number {
   return fnv1a(traderId) % LEDGER_SHARDS;
 }
@@ -35,7 +35,7 @@ export function ledgerOf(traderId: string): LedgerActorId {
   return ledgerActor(ledgerShardOf(traderId));
 }
 
-/** The partition of an actor: `m0`..`m63` or `l0`..`l15`. Everything atomic happens within one partition. */
+/** Returns the partition of an actor: `m0`..`m63` or `l0`..`l15`. Every atomic operation is within one partition. */
 export function partitionOf(actor: ActorId): string {
   const id = actor.slice(actor.indexOf(":") + 1);
   return actor.startsWith("ledger:") ? `l${id}` : `m${fnv1a(id) % MARKET_PARTITIONS}`;
@@ -53,63 +53,63 @@ function fnv1a(text: string): number {
 }
 
 /**
- * Thrown by `decide`, before it has changed anything, on a command that is not one. The runtime skips the command;
- * any other exception is a bug and stops the actor.
+ * Error of `decide` on a message that is no command. Nothing has changed, and the runtime skips the message. Any other
+ * exception is a bug and stops the actor.
  */
 export class MalformedCommand extends Error {
   override readonly name = "MalformedCommand";
 }
 
-/** Rejects a message that is no command of the actor: its kind is unknown, or it is no object at all. */
+/** Rejects a message that is no command of the actor, because its kind is unknown or because it is no object. */
 export function malformed(command: unknown): never {
   throw new MalformedCommand(`not a command of this actor: ${shown(command)}`);
 }
 
-/** Rejects a message that is no object. The switch over its `kind` rejects the rest with `malformed`. */
+/** Rejects a message that is no object. The switch over `kind` rejects unknown kinds with `malformed`. */
 export function checkCommand(command: unknown): void {
   if (typeof command !== "object" || command === null) malformed(command);
 }
 
-/** What came of one command: its deltas, in order, and the answer for whoever asked. */
+/** The result of one command: its deltas in order, and the answer to the sender. */
 export interface Decision<Delta, Reply> {
   readonly deltas: readonly Delta[];
   readonly reply: Reply | undefined;
 }
 
-/** The deltas of one command, with the engine time they were decided at (Unix ms). */
+/** The deltas of one command, with the engine time of the decision (Unix ms). */
 export interface Batch<Delta> {
   readonly ts: number;
   readonly deltas: readonly Delta[];
 }
 
-/** A command for another actor that follows from a batch; the destination decides which commands fit. */
+/** A command for another actor that follows from a batch. The type of the destination limits the commands. */
 export type Outgoing =
   | { readonly to: MarketActorId; readonly command: MarketCommand }
   | { readonly to: LedgerActorId; readonly command: LedgerCommand };
 
-/** A command for another actor of any kind, as the runtime carries it. */
+/** A command for an actor of any kind, as the runtime carries it. */
 export interface AnyOutgoing {
   readonly to: ActorId;
   readonly command: unknown;
 }
 
 /**
- * The contract between an actor and the runtime.
- * `decide` applies each delta to the state as it emits it, through the same `evolve` that recovery uses, so the
- * state is the fold of the deltas by construction; when a commit fails the runtime throws the state away.
+ * The contract between an actor and the runtime. `decide` applies each delta to the state as it emits it, through the
+ * same `evolve` that recovery uses, so the state is always the fold of the deltas. The runtime discards the state when a
+ * commit fails.
  */
 export interface Actor<State, Command, Delta, Reply, Message extends AnyOutgoing = Outgoing> {
-  /** The state before any delta. */
+  /** Returns the state before the first delta. */
   create(id: ActorId): State;
   decide(state: State, command: Command, nowMs: number): Decision<Delta, Reply>;
   evolve(state: State, delta: Delta, ts: number): void;
-  /** When the next `tick` is due (Unix ms), if at all. */
+  /** Returns the time at which the next `tick` is due (Unix ms), if one is. */
   deadline(state: State): number | undefined;
-  /** The command that the runtime gives when a deadline is due. */
+  /** The command that the runtime sends when a deadline is due. */
   readonly tick: Command;
-  /** The commands for other actors that follow from a batch, in order. A pure function of the batch. */
+  /** Returns the commands for other actors that follow from a batch, in order. Depends on the batch alone. */
   route(id: ActorId, batch: Batch<Delta>): readonly Message[];
-  /** A value that survives JSON, and back. `restore(save(s))` behaves as `s` does. */
+  /** Returns the state as a value that JSON can carry. `restore(save(s))` behaves as `s` does. */
   save(state: State): unknown;
   restore(id: ActorId, saved: unknown): State;
 }

@@ -1,25 +1,25 @@
 /**
- * What is due when: a binary heap by time, then by rank (lower first), then by insertion. Stale entries are the caller's
- * to skip.
+ * Deadlines in a binary heap: by time, then by rank (lower first), then by insertion. The heap keeps deadlines that no
+ * longer apply; the caller skips them.
  */
 
-export interface Deadline<What> {
+export interface Deadline<Subject> {
   readonly at: number;
-  readonly what: What;
+  readonly subject: Subject;
 }
 
-interface Numbered<What> extends Deadline<What> {
+interface Numbered<Subject> extends Deadline<Subject> {
   readonly rank: number;
   readonly n: number;
 }
 
-export class Deadlines<What> {
-  readonly #heap: Numbered<What>[] = [];
+export class Deadlines<Subject> {
+  readonly #heap: Numbered<Subject>[] = [];
   #inserted = 0;
 
-  push(at: number, rank: number, what: What): void {
+  push(at: number, rank: number, subject: Subject): void {
     const heap = this.#heap;
-    const entry = { at, what, rank, n: this.#inserted };
+    const entry = { at, subject, rank, n: this.#inserted };
     this.#inserted += 1;
     heap.push(entry);
     let i = heap.length - 1;
@@ -33,11 +33,11 @@ export class Deadlines<What> {
     heap[i] = entry;
   }
 
-  first(): Deadline<What> | undefined {
+  first(): Deadline<Subject> | undefined {
     return this.#heap[0];
   }
 
-  pop(): Deadline<What> | undefined {
+  pop(): Deadline<Subject> | undefined {
     const heap = this.#heap;
     const first = heap[0];
     const last = heap.pop();
@@ -57,7 +57,7 @@ export class Deadlines<What> {
   }
 }
 
-function before<What>(a: Numbered<What>, b: Numbered<What>): boolean {
+function before<Subject>(a: Numbered<Subject>, b: Numbered<Subject>): boolean {
   if (a.at !== b.at) return a.at < b.at;
   return a.rank < b.rank || (a.rank === b.rank && a.n < b.n);
 }

@@ -1,7 +1,7 @@
 /**
- * The integer units of the exchange and the only arithmetic on them (contract section 1).
- * A contract pays 1 cent, a price counts thousandths, and so `price x qty` is a whole number of millicents
- * ($0.00001). Nothing here is ever a float; a result outside the safe integer range is a bug and throws.
+ * The integer units of the exchange and the only arithmetic on them (contract section 1). A contract pays 1 cent and a
+ * price counts thousandths, so `price x qty` is a whole number of millicents ($0.00001). No value here is a float. A
+ * result outside the safe integer range is a bug and throws.
  */
 
 declare const unit: unique symbol;
@@ -10,17 +10,17 @@ declare const unit: unique symbol;
 export type Millicents = number & { readonly [unit]: "millicents" };
 /** A price in thousandths of a contract's value, 1 to 999. */
 export type Ticks = number & { readonly [unit]: "ticks" };
-/** A number of contracts, at least 0. What one order or position may hold is int32, a price level may hold more. */
+/** A number of contracts, at least 0. An order or a position holds at most int32; a price level may hold more. */
 export type Contracts = number & { readonly [unit]: "contracts" };
 
-/** What one contract pays when its outcome wins. */
+/** Payout of one contract when its outcome wins. */
 export const CONTRACT_TICKS = 1_000;
-/** The largest quantity of one order or position: int32. */
+/** Maximum quantity of one order or position: int32. */
 export const MAX_CONTRACTS = 2_147_483_647;
 
 /**
- * Fails on a broken invariant. An assert is a bug: the runtime stops the actor, nothing is committed.
- * What it is about is told apart from the message, which is only put together when it fails.
+ * Throws on a broken invariant, which is a bug: the runtime stops the actor and commits nothing. `about` is the value
+ * that the message concerns; the two are joined only on failure, because joining them on every call is slow.
  */
 export function assert(condition: boolean, message: string, about?: string | number): asserts condition {
   if (!condition) throw new Error(`invariant broken: ${message}${about === undefined ? "" : ` (${about})`}`);
@@ -28,19 +28,27 @@ export function assert(condition: boolean, message: string, about?: string | num
 
 /** Marks an integer as money. Throws when it is not a safe integer. */
 export function millicents(value: number): Millicents {
-  assert(Number.isSafeInteger(value), "not a whole number of millicents", value);
+  assert(Number.isSafeInteger(value), "the amount is not a whole number of millicents", value);
   return value as Millicents;
 }
 
 /** Marks an integer as a price. Throws outside 1 to 999. */
 export function ticks(value: number): Ticks {
-  assert(Number.isInteger(value) && value > 0 && value < CONTRACT_TICKS, "not a price in ticks", value);
+  assert(
+    Number.isInteger(value) && value > 0 && value < CONTRACT_TICKS,
+    "the price is not from 1 to 999 ticks",
+    value,
+  );
   return value as Ticks;
 }
 
 /** Marks an integer as a quantity. Throws below zero. */
 export function contracts(value: number): Contracts {
-  assert(Number.isSafeInteger(value) && value >= 0, "not a quantity", value);
+  assert(
+    Number.isSafeInteger(value) && value >= 0,
+    "the quantity is not a whole number of at least 0",
+    value,
+  );
   return value as Contracts;
 }
 
@@ -59,24 +67,24 @@ export function negate(a: Millicents): Millicents {
   return subtract(ZERO, a);
 }
 
-/** What `qty` contracts cost at `price`. */
+/** Returns the cost of `qty` contracts at `price`. */
 export function cost(price: Ticks, qty: Contracts): Millicents {
   return millicents(price * qty);
 }
 
-/** What `qty` contracts of a winning outcome, or `qty` complete sets, are worth. */
+/** Returns the payout of `qty` contracts of the winning outcome, which is also the value of `qty` complete sets. */
 export function fullValue(qty: Contracts): Millicents {
   return millicents(CONTRACT_TICKS * qty);
 }
 
-/** `floor(amount x part / whole)` without losing precision; amounts and parts are not negative. */
+/** Returns `floor(amount x part / whole)` without loss of precision. The amount and the part are not negative. */
 export function share(amount: Millicents, part: number, whole: number): Millicents {
   return floorOfProduct(amount, part, 0, whole);
 }
 
 /**
- * `floor((a x b + c) / divisor)`, exactly; all are whole and not negative. The remainder of two safe integers is exact
- * where their quotient, rounded to a float, might not be.
+ * Returns `floor((a x b + c) / divisor)` exactly, for whole numbers that are not negative. The remainder of two safe
+ * integers is exact, whereas their quotient is rounded to a float.
  */
 export function floorOfProduct(a: number, b: number, c: number, divisor: number): Millicents {
   const dividend = a * b + c;
@@ -86,7 +94,7 @@ export function floorOfProduct(a: number, b: number, c: number, divisor: number)
 
 const MONEY = /^(-?)(0|[1-9][0-9]{0,10})(?:\.([0-9]{1,5}))?$/;
 
-/** Reads a decimal string of at most five decimals. Anything else gives `undefined`; it never rounds. */
+/** Parses a decimal string with at most five decimals, without rounding. Returns `undefined` for any other text. */
 export function parseMoney(text: string): Millicents | undefined {
   const match = MONEY.exec(text);
   if (match === null) return undefined;
@@ -95,10 +103,10 @@ export function parseMoney(text: string): Millicents | undefined {
   return millicents(sign === "-" && value !== 0 ? -value : value);
 }
 
-/** Form of an amount as `formatMoney` prints it. */
+/** Form of an amount as `formatMoney` writes it. */
 export const MONEY_TEXT = /^-?\d+\.\d{5}$/;
 
-/** Prints an amount with exactly five decimals. */
+/** Formats an amount with exactly five decimals. */
 export function formatMoney(amount: Millicents): string {
   const magnitude = Math.abs(amount);
   const fraction = String(magnitude % 100_000).padStart(5, "0");
@@ -107,7 +115,7 @@ export function formatMoney(amount: Millicents): string {
 
 const PRICE = /^0?\.([0-9]{1,3})$/;
 
-/** Reads a price such as `"0.665"`, strictly between 0 and 1. Anything else gives `undefined`. */
+/** Parses a price strictly between 0 and 1, such as `"0.665"`. Returns `undefined` for any other text. */
 export function parsePrice(text: string): Ticks | undefined {
   const match = PRICE.exec(text);
   if (match === null) return undefined;
@@ -115,10 +123,10 @@ export function parsePrice(text: string): Ticks | undefined {
   return value === 0 ? undefined : ticks(value);
 }
 
-/** Form of a price as `formatPrice` prints it. */
+/** Form of a price as `formatPrice` writes it. */
 export const PRICE_TEXT = /^0\.\d{3}$/;
 
-/** Prints a price with three decimals. */
+/** Formats a price with three decimals. */
 export function formatPrice(price: Ticks): string {
   return `0.${String(price).padStart(3, "0")}`;
 }

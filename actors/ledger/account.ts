@@ -1,27 +1,29 @@
 /**
- * What one wallet has at stake in one market and currency, and how much cash that must hold back (contract section 3).
+ * Open orders and holdings of one wallet in one market and currency, and the money that they hold back (contract
+ * sections 3.2 to 3.4).
  *
- * The reserve is a pure function of the open orders and the holdings. It is enough because of one property, which
- * the tests enumerate: whatever fills, at its limit or better, the cash that leaves is at most what the reserve
- * drops by. So available money never falls by trading, and a wallet that starts at zero or above stays there.
+ * The reserve is a pure function of the open orders and the holdings. It is enough because of one property, which the
+ * tests enumerate: whatever orders fill, at their limits or better, the cash that leaves is at most the decrease of the
+ * reserve. So trading never lowers the available money, and a wallet that starts at zero or above stays there.
  *
- * - Every open contract holds its limit price; an order that may still take liquidity holds its highest fee.
- * - Two outcomes: an order on one closes what is held of the other, and a closed set pays at least the price that
- *   completed it. So up to the quantity held, contracts are free, the cheapest ones first: when a dearer one fills
- *   first it frees its own price, which covers the cheaper contract that now is no longer closing.
- * - When all that is open only closes, the fee comes out of what closing pays: always enough on FMV (a set pays 1);
- *   on PUSH a set pays what it cost, less at most a millicent a contract lost to each of two roundings. Every order
- *   by itself, because any of them may be the only one that fills.
+ * - Every open contract holds its limit price. An order that may still take liquidity also holds its highest fee.
+ * - Two outcomes: an order on one outcome closes holdings of the other, and a closed set pays at least the price that
+ *   completed it. So contracts up to the held quantity hold nothing, the cheapest ones first. If a dearer contract fills
+ *   first, it frees its own price, which covers the cheaper contract that then no longer closes.
+ * - If all open orders only close, the payout of closing pays the fee. On FMV this is always enough, because a set pays 1.
+ *   On PUSH a set pays its cost, less at most a millicent per contract for each of two roundings. The rule applies to
+ *   every order by itself, because any one may be the only one that fills.
  *
- * A wallet may choose `net` (two outcomes): all its open orders of a market hold together what the worst set of fills
- * would take. What a set of fills takes is its cost less what the sets it completes pay; more of one side costs more
- * beyond what the other side completes and gives back below it, so the worst set fills each side wholly or not at all.
+ * With the policy `net` (two outcomes), all open orders of a market together hold the cost of the worst set of fills. The
+ * cost of a set of fills is the cost of its contracts, less the payout of the sets that it completes. More of one side
+ * costs more beyond the quantity that the other side completes, and gives back below it, so in the worst set each side
+ * fills wholly or not at all.
  * - FMV: a set pays 1, so the worst of the four corners is exact.
- * - PUSH: a set that costs no more than 1 pays back exactly what it cost, so what has left in the end is the cost of
- *   what is then held less the cost of what is held now: at worst all open on the side that is held, or all open on
- *   the other, of which the cheapest complete sets and the dearest stay. Where a set could cost more than 1, which
- *   fills never bring about but only orders do, the orders hold singly, as under `hold`.
- * `net` never holds more than `hold` would: each by itself falls by at least the cash that leaves, so the lesser does.
+ * - PUSH: a set that costs no more than 1 pays back exactly its cost. So the net cost is the cost of the later holdings
+ *   less the cost of the present ones. The worst case is either all open orders on the held side, or all on the other
+ *   side, of which the cheapest complete sets and the dearest stay. Where a set could cost more than 1, which fills never
+ *   cause but orders can, each order holds its own money, as under `hold`.
+ * `net` never holds more than `hold`. Each of the two falls by at least the cash that leaves, so the lesser does too.
  */
 
 import { highestTakerFee } from "../market/fees.js";
@@ -44,7 +46,7 @@ import {
 } from "../units.js";
 import type { CollateralPolicy } from "./types.js";
 
-/** An order of the wallet that is not at its end yet. `pending`: on its way to the market or held there. */
+/** An open order of the wallet. `pending` is true while it is on its way to the market or held there. */
 export interface AccountOrder {
   readonly orderId: string;
   readonly wallet: string;
@@ -68,12 +70,12 @@ interface OpenLevel {
   qty: Contracts;
 }
 
-/** The open orders on one outcome, by price rising, and their sums. */
+/** The open orders on one outcome by rising price, and their sums. */
 class Side {
   readonly levels: OpenLevel[] = [];
   qty: Contracts = NONE;
   cost: Millicents = ZERO;
-  /** The orders that may still take liquidity, and the highest fees they could pay. */
+  /** Orders that may still take liquidity. */
   readonly pending = new Map<string, AccountOrder>();
   pendingFees: Millicents = ZERO;
 
@@ -90,19 +92,19 @@ class Side {
     }
   }
 
-  /** Counts an order in (1) or out (-1) of those that may still take liquidity. */
+  /** Adds an order (1) to the orders that may still take liquidity, or removes it (-1). */
   pend(sign: 1 | -1, order: AccountOrder): void {
     if (sign === 1) this.pending.set(order.orderId, order);
     else this.pending.delete(order.orderId);
     this.pendingFees = millicents(this.pendingFees + sign * feeOf(order));
   }
 
-  /** The dearest price open, 0 for none. */
+  /** Highest open price, 0 for none. */
   get highest(): number {
     return this.levels[this.levels.length - 1]?.price ?? 0;
   }
 
-  /** What the cheapest `qty` open contracts cost. */
+  /** Returns the cost of the cheapest `qty` open contracts. */
   cheapest(qty: Contracts): Millicents {
     if (qty >= this.qty) return this.cost;
     let left: number = qty;
@@ -126,11 +128,11 @@ export class Account {
   readonly outcomes: number;
   readonly #holdings: Holding[];
   readonly #sides: Side[];
-  /** What the wallet holds back for this account now. */
+  /** Money that the wallet holds back for this account. */
   reserved: Millicents = ZERO;
   /**
-   * Its market has paid for what was held, and so takes no order until it has taken that back. An order on its way there
-   * closes nothing any more, but can cost nothing either.
+   * True after the market has paid for the holdings. The market then takes no order until a remediation, so an order on
+   * its way there closes nothing, but cannot cost anything either.
    */
   settled = false;
 
@@ -152,7 +154,7 @@ export class Account {
     this.#holdings[outcome] = holding;
   }
 
-  /** Held and open together: what the position in an outcome could grow to. */
+  /** Returns the held and open quantity of an outcome: the size to which the position could grow. */
   exposure(outcome: number): number {
     return this.holding(outcome).qty + this.#side(outcome).qty;
   }
@@ -171,14 +173,14 @@ export class Account {
     if (order.pending) side.pend(1, order);
   }
 
-  /** Takes an order out as it stands; to change an order, take it out, change it and add it again. */
+  /** Removes an order in its present state. To change an order, remove it, change it and add it again. */
   take(order: AccountOrder): void {
     const side = this.#side(order.outcome);
     side.change(order.price, 0 - order.remaining);
     if (order.pending) side.pend(-1, order);
   }
 
-  /** What open orders and holdings must hold back now. */
+  /** Returns the money that the open orders must hold back now. */
   reserve(policy: CollateralPolicy): Millicents {
     if (this.settled) return ZERO;
     const singly = this.#singly();
@@ -217,7 +219,7 @@ export class Account {
     return subtract(sum, add(this.#relief(0, 1), this.#relief(1, 0)));
   }
 
-  /** What orders on `outcome` need not hold, because `other` is held and they close it. */
+  /** Returns the money that orders on `outcome` need not hold, because they close holdings of `other`. */
   #relief(outcome: number, other: number): Millicents {
     const held = this.holding(other);
     const side = this.#side(outcome);

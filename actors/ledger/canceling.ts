@@ -1,4 +1,4 @@
-/** Cancels at the ledger: which orders they concern, and their way to the markets. */
+/** Cancels at the ledger: selects the orders, and passes the cancels on to the markets. */
 
 import type { Currency } from "../market/types.js";
 import type { AccountOrder } from "./account.js";
@@ -8,20 +8,20 @@ import type { Emitter } from "./emitter.js";
 import type { Wallet } from "./state.js";
 import type { OpenOrder } from "./types.js";
 
-/** An open order as clients see it. */
+/** Returns an open order in the form that clients see. */
 export function openOrder(order: AccountOrder): OpenOrder {
   const { orderId, clientId, marketId, outcome, currency, price, remaining, tif, pending, expiresAt } = order;
   const status = pending ? "PENDING" : "OPEN";
   return { orderId, clientId, marketId, outcome, currency, price, qty: remaining, tif, status, expiresAt };
 }
 
-/** All open orders of a wallet in a currency, oldest first. */
+/** Returns the open orders of a wallet, oldest first; with a currency, only those in it. */
 export function openOrders(wallet: Wallet, currency?: Currency): readonly OpenOrder[] {
   const orders = [...wallet.orders.values()];
   return orders.filter((order) => currency === undefined || order.currency === currency).map(openOrder);
 }
 
-/** Passes cancels on to the markets of those orders that are open. */
+/** Passes cancels on to the markets of the orders that are open. */
 export function cancel(emitter: Emitter, walletId: string, orderIds: readonly string[]): LedgerReply {
   const open = emitter.state.wallets.get(walletId)?.orders;
   const queued: AccountOrder[] = [];
@@ -35,7 +35,7 @@ export function cancel(emitter: Emitter, walletId: string, orderIds: readonly st
   return { ok: true, kind: "cancels", queued: queued.map(openOrder), unknown };
 }
 
-/** Cancels all of a wallet's orders that the filter lets through. */
+/** Cancels the orders of a wallet that match the filter. */
 export function cancelAll(
   emitter: Emitter,
   walletId: string,
@@ -52,7 +52,7 @@ export function cancelEveryone(emitter: Emitter, reason: CancelingDelta["reason"
   return { ok: true, kind: "done" };
 }
 
-/** Passes on the cancels of a wallet's orders that are chosen; gives those. */
+/** Passes on the cancels of the chosen orders of a wallet, and returns these orders. */
 export function cancelWhere(
   emitter: Emitter,
   walletId: string,

@@ -1,4 +1,4 @@
-/** What a ledger can be told, and what it answers. */
+/** Commands of a ledger and its answers. */
 
 import type { EffectDelta } from "../market/deltas.js";
 import type { Currency } from "../market/types.js";
@@ -18,7 +18,7 @@ import type {
   WalletSnapshot,
 } from "./types.js";
 
-/** Which of a wallet's orders; absent fields do not narrow. */
+/** Selection of a wallet's orders. An absent field does not narrow it. */
 export interface OrderFilter {
   readonly marketIds?: readonly string[] | undefined;
   readonly outcome?: { readonly marketId: string; readonly outcome: number } | undefined;
@@ -26,7 +26,7 @@ export interface OrderFilter {
 }
 
 export type LedgerCommand =
-  /** Judges each order by itself, or with `atomic` all of them as one. */
+  /** Accepts or refuses each order by itself, or with `atomic` all of them as one. */
   | {
       readonly kind: "place";
       readonly wallet: string;
@@ -35,7 +35,7 @@ export type LedgerCommand =
       readonly atomic: boolean;
       readonly limits?: Limits | undefined;
     }
-  /** What placing the order would hold back, or why it would be refused; changes nothing. */
+  /** Asks for the reserve of an order, or for its refusal; changes nothing. */
   | {
       readonly kind: "preview";
       readonly wallet: string;
@@ -53,8 +53,8 @@ export type LedgerCommand =
   /** Cancels every order of every wallet of the shard. */
   | { readonly kind: "cancelEveryone"; readonly reason: "MAINTENANCE" }
   /**
-   * Less `qty` alone keeps the order's place. Anything else needs a `replacement`: the market cancels the order and
-   * enters the replacement in one step; what fills of the old one on the way is taken off the new one.
+   * Amends an order. A lower `qty` alone keeps the place of the order. Any other change needs a `replacement`: the market
+   * cancels the order and enters the replacement in one step. Fills of the old order on the way reduce the new one.
    */
   | {
       readonly kind: "amend";
@@ -65,7 +65,7 @@ export type LedgerCommand =
       readonly replacement?: { readonly orderId: string; readonly terms: MarketTerms } | undefined;
       readonly limits?: Limits | undefined;
     }
-  /** The dead-man switch: unless it is told again within `timeoutMs`, all the wallet's orders go; 0 turns it off. */
+  /** Arms the dead-man switch: all orders are canceled unless the command is repeated within `timeoutMs`; 0 turns it off. */
   | { readonly kind: "deadman"; readonly wallet: string; readonly trader: string; readonly timeoutMs: number }
   | {
       readonly kind: "setGroup";
@@ -83,7 +83,7 @@ export type LedgerCommand =
       readonly trader: string;
       readonly policy: CollateralPolicy;
     }
-  /** Amount signed by kind: positive, except that an ADJUSTMENT may be negative. `clientRef` makes it idempotent. */
+  /** Posts money. The amount is positive; that of an ADJUSTMENT may be negative. `clientRef` makes it idempotent. */
   | {
       readonly kind: "transact";
       readonly transactionId: string;
@@ -104,7 +104,7 @@ export type LedgerCommand =
       readonly amount: Millicents;
       readonly clientTransferId?: string | undefined;
     }
-  /** A market's effects on wallets of this shard: one batch of the market. */
+  /** Applies one batch of effects of a market on wallets of this shard. */
   | {
       readonly kind: "effects";
       readonly marketId: string;
@@ -115,7 +115,7 @@ export type LedgerCommand =
   | { readonly kind: "report" }
   | { readonly kind: "tick" };
 
-/** One order's answer, by its place in the request. `repeated`: the same `clientId` and body had been accepted before. */
+/** Answer to one order of a request. `repeated` is true if the same `clientId` and body were accepted before. */
 export type PlaceResult =
   | {
       readonly ok: true;
@@ -126,7 +126,7 @@ export type PlaceResult =
   | { readonly ok: false; readonly refusal: LedgerRefusal };
 
 export type LedgerReply =
-  /** `orderId` is the order's own when it kept its place, else its replacement's. */
+  /** `orderId` is that of the order if it kept its place, else that of its replacement. */
   | { readonly ok: true; readonly kind: "amended"; readonly orderId: string }
   | {
       readonly ok: true;
@@ -137,7 +137,7 @@ export type LedgerReply =
   | { readonly ok: true; readonly kind: "groups"; readonly groups: readonly OrderGroup[] }
   | { readonly ok: true; readonly kind: "done" }
   | { readonly ok: true; readonly kind: "placed"; readonly results: readonly PlaceResult[] }
-  /** `queued`: cancels on their way to the market; `unknown`: not open in this wallet. */
+  /** `queued`: orders whose cancels are on their way to the market. `unknown`: ids that are not open in this wallet. */
   | {
       readonly ok: true;
       readonly kind: "cancels";
@@ -155,7 +155,7 @@ export type LedgerReply =
   | { readonly ok: true; readonly kind: "report"; readonly report: LedgerReport }
   | { readonly ok: false; readonly refusal: LedgerRefusal };
 
-/** The money of one shard, per currency; `received` is what markets paid it less what they took. */
+/** The money of one shard by currency. `received` is the sum of payments from markets, less the sum that they took. */
 export interface LedgerReport {
   readonly shard: number;
   readonly money: Readonly<

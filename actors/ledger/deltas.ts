@@ -1,6 +1,6 @@
 /**
- * Everything a ledger says. `seq` numbers the batches of a wallet's private channels (orders, positions): all
- * deltas of one command on one channel of one wallet carry the same `seq`.
+ * The deltas of a ledger. `seq` numbers the batches of a wallet's private channels (orders, positions): all deltas of one
+ * command on one channel of one wallet have the same `seq`.
  */
 
 import type { CancelReason, Currency, Order, RejectReason, Voids } from "../market/types.js";
@@ -9,14 +9,14 @@ import type { Contracts, Millicents } from "../units.js";
 import type { CollateralPolicy, TransactionKind, Transfer } from "./types.js";
 import { unreachable } from "../unreachable.js";
 
-/** A wallet exists from here on. */
+/** Creation of a wallet. */
 export interface WalletDelta {
   readonly type: "wallet";
   readonly wallet: string;
   readonly trader: string;
 }
 
-/** Accepted and reserved for; on its way to the market. Not on the private channel. */
+/** Acceptance of an order, whose money is reserved and which goes to its market. Not on the private channel. */
 export interface AcceptedDelta {
   readonly type: "accepted";
   readonly wallet: string;
@@ -25,14 +25,14 @@ export interface AcceptedDelta {
   readonly outcomes: number;
   readonly voids: Voids;
   readonly clientId?: string | undefined;
-  /** The request's fields as one string: the same `clientId` with another digest is refused. */
+  /** Fields of the request as one string. The same `clientId` with another digest is refused. */
   readonly digest?: string | undefined;
   readonly groupId?: string | undefined;
-  /** The order that this one replaces, and what was left of it as the ledger knew it. */
+  /** The order that this one replaces, and its remainder as the ledger knew it. */
   readonly replaces?: { readonly orderId: string; readonly remaining: Contracts } | undefined;
 }
 
-/** Cancels on their way to a market. */
+/** Cancels that go to a market. */
 export interface CancelingDelta {
   readonly type: "canceling";
   readonly wallet: string;
@@ -41,7 +41,7 @@ export interface CancelingDelta {
   readonly reason?: "DISCONNECTED" | "MAINTENANCE" | "GROUP_LIMIT" | undefined;
 }
 
-/** An amendment to less on its way to a market. */
+/** Amendment to a lower quantity that goes to a market. */
 export interface AmendingDelta {
   readonly type: "amending";
   readonly wallet: string;
@@ -50,7 +50,7 @@ export interface AmendingDelta {
   readonly qty: Contracts;
 }
 
-/** The private orders channel. Fees are told apart from prices. */
+/** Progress of an order, on the private orders channel. Fees are separate from prices. */
 export type WalletOrderDelta = {
   readonly type: "order";
   readonly wallet: string;
@@ -65,7 +65,7 @@ export type WalletOrderDelta = {
   | { readonly kind: "reject"; readonly reason: RejectReason }
 );
 
-/** The private positions channel: what the wallet holds of an outcome from now on. */
+/** New holding of the wallet in an outcome, on the private positions channel. */
 export interface WalletPositionDelta {
   readonly type: "position";
   readonly wallet: string;
@@ -75,16 +75,16 @@ export interface WalletPositionDelta {
   readonly outcome: number;
   readonly qty: Contracts;
   readonly cost: Millicents;
-  /** Set when a settlement closes it: orders still on their way to the market hold nothing any more. */
+  /** Set when a settlement closes the position. Orders on their way to the market then hold nothing. */
   readonly settled?: true | undefined;
-  /** Set when a remediation brings a closed position back. */
+  /** Set when a remediation restores a closed position. */
   readonly terms?: { readonly voids: Voids; readonly outcomes: number } | undefined;
 }
 
-/** The other side of a ledger entry. */
+/** Other side of a ledger entry. */
 export type Counterparty = `market:${string}` | `wallet:${string}` | "house" | "external";
 
-/** A double entry: `amount` into the wallet (out of it when negative), and its opposite into the counterparty. */
+/** Double entry: `amount` into the wallet, or out of it when negative, and the opposite for the counterparty. */
 export interface EntryDelta {
   readonly type: "entry";
   readonly transactionId: string;
@@ -94,11 +94,11 @@ export interface EntryDelta {
   readonly currency: Currency;
   readonly amount: Millicents;
   readonly ref: string;
-  /** Set on an operator's transaction, whose repeat gives the first answer. */
+  /** Set on a transaction of an operator, whose repeat gets the first answer. */
   readonly clientRef?: string | undefined;
 }
 
-/** Where a wallet stands after the command; recovery checks it against the fold. */
+/** Balance of a wallet after the command. Every fold checks it. */
 export interface BalanceDelta {
   readonly type: "balance";
   readonly wallet: string;
@@ -107,7 +107,7 @@ export interface BalanceDelta {
   readonly reserved: Millicents;
 }
 
-/** The wallet's dead-man switch: armed until `dueMs`, or off. */
+/** State of the dead-man switch of a wallet: armed until `dueMs`, or off when that is absent. */
 export interface DeadmanDelta {
   readonly type: "deadman";
   readonly wallet: string;
@@ -115,7 +115,7 @@ export interface DeadmanDelta {
   readonly dueMs?: number | undefined;
 }
 
-/** An order group as it stands from now on, what it has counted forgotten unless it was tripped by this; or removed. */
+/** New state of an order group, whose count of fills starts again; without `group`, its removal. */
 export interface GroupDelta {
   readonly type: "group";
   readonly wallet: string;
@@ -124,14 +124,14 @@ export interface GroupDelta {
     { readonly maxFilledQty: Contracts; readonly windowMs: number; readonly tripped: boolean } | undefined;
 }
 
-/** How the wallet's orders hold money from now on. */
+/** New collateral policy of a wallet. */
 export interface PolicyDelta {
   readonly type: "policy";
   readonly wallet: string;
   readonly policy: CollateralPolicy;
 }
 
-/** A transfer reached its end. */
+/** End of a transfer. */
 export interface TransferDelta {
   readonly type: "transfer";
   readonly transfer: Transfer;
@@ -151,7 +151,7 @@ export type LedgerDelta =
   | PolicyDelta
   | TransferDelta;
 
-/** Who reads each kind of delta besides the fold and the tables: a market, the wallet's owner, or nobody. */
+/** Reader of each kind of delta besides the fold and the tables: a market, the owner of the wallet, or nobody. */
 export const LEDGER_DELTA_READERS = {
   wallet: "nobody",
   accepted: "market",
@@ -170,9 +170,9 @@ export const LEDGER_DELTA_READERS = {
 type Readers = typeof LEDGER_DELTA_READERS;
 type ReadBy<Reader> = { [T in keyof Readers]: Readers[T] extends Reader ? T : never }[keyof Readers];
 
-/** The ledger's deltas that lead to a command for a market. */
+/** Deltas of a ledger that lead to a command for a market. */
 export type RequestDelta = Extract<LedgerDelta, { type: ReadBy<"market"> }>;
-/** The ledger's deltas that go out on a wallet's private channels. */
+/** Deltas of a ledger that go out on the private channels of a wallet. */
 export type PrivateDelta = Extract<LedgerDelta, { type: ReadBy<"owner"> }>;
 
 /** Returns true for a delta that leads to a command for a market. Throws on an unknown kind. */

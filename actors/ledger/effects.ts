@@ -1,4 +1,4 @@
-/** What markets did to wallets: money moves here, and the private channels are told (contract sections 3 and 6). */
+/** Effects of markets on wallets: moves the money, and emits the private channels (contract sections 3 and 6). */
 
 import type { EffectDelta, OrderDelta } from "../market/deltas.js";
 import { negate, NONE, subtract, ZERO } from "../units.js";
@@ -157,7 +157,7 @@ function emitFill(emitter: Emitter, marketId: string, delta: Fill): void {
   if (credit > 0) emitter.entry({ ...common, counterparty: "house", kind: "MAKER_CREDIT", amount: credit });
 }
 
-/** A market is settled for a wallet: it is paid, and its positions there are closed. */
+/** Pays a wallet its part of a settlement, and closes its positions in the market. */
 function applyPayout(
   emitter: Emitter,
   marketId: string,
@@ -192,7 +192,7 @@ function applyPayout(
   }
 }
 
-/** A settlement is taken back: exactly what was paid goes, and the positions come back. */
+/** Reverses the payout of a wallet by exactly the amount paid, and restores its positions. */
 function applyReversal(emitter: Emitter, marketId: string, delta: Of<"reversal">): void {
   const { wallet, currency, amount, settlementId, holdings, voids, outcomes } = delta;
   if (amount > 0) {

@@ -1,6 +1,6 @@
 /**
- * What one command says, as it says it: each delta is applied to the state at once, every wallet's private channels
- * get one `seq` each for the whole command, and every wallet touched ends with its balance.
+ * The deltas of one command. Each delta is applied to the state as it is emitted, each private channel of a wallet gets one
+ * `seq` for the whole command, and the command ends with the balance of every wallet that it changed.
  */
 
 import { CURRENCIES, type Currency } from "../market/types.js";
@@ -44,13 +44,13 @@ export class Emitter {
     evolveLedger(this.state, delta, this.nowMs);
   }
 
-  /** The wallet, made first when nobody has spoken of it before; its balance is told when the command is over. */
+  /** Returns the wallet, and creates it if it does not exist. Its new balance is emitted after the command. */
   wallet(walletId: string, trader: string): Wallet {
     if (!this.state.wallets.has(walletId)) this.emit({ type: "wallet", wallet: walletId, trader });
     return this.touch(walletId).wallet;
   }
 
-  /** The number of this command's batch on a private channel of a wallet. */
+  /** Returns the `seq` of this command on a private channel of a wallet. */
   seq(walletId: string, channel: "orders" | "positions"): number {
     const touched = this.touch(walletId);
     return (touched[channel] ??= touched.wallet.seqs[channel] + 1);
@@ -73,7 +73,7 @@ export class Emitter {
     return touched;
   }
 
-  /** Tells the balances that this command changed. */
+  /** Emits the balances that this command changed. Called once, after the command. */
   finish(): void {
     for (const { wallet, before } of this.#touched.values()) {
       for (const currency of CURRENCIES) {

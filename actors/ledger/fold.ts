@@ -1,4 +1,4 @@
-/** How a ledger shard folds from its deltas. Everything that moves money moves it here. */
+/** Fold of a ledger shard from its deltas. Only this fold moves money. */
 
 import { CLIENT_ID_MS } from "../limits.js";
 import { add, assert, contracts, type Contracts, subtract } from "../units.js";
@@ -91,7 +91,7 @@ function evolveAccepted(state: LedgerState, delta: AcceptedDelta, ts: number): v
   }
 }
 
-/** The wallet's side of an order that is being accepted. */
+/** Returns an accepted order as its wallet keeps it. */
 export function accountOrder({ order, marketId, clientId, groupId }: AcceptedDelta): AccountOrder {
   const { orderId, wallet, currency, outcome, price, tif, fee, feeReserved, selfTrade, expiresAt, qty } =
     order;
@@ -151,7 +151,7 @@ function evolveOrder(state: LedgerState, delta: WalletOrderDelta, ts: number): v
   if (order.remaining > 0) account.add(order);
   else wallet.orders.delete(order.orderId);
   rebalance(wallet, account);
-  // A fill is followed by the position it made, which needs the account.
+  // The position of a fill follows it and needs the account.
   if (delta.kind !== "fill" || delta.wash) dropIfEmpty(wallet, account);
 }
 
@@ -195,7 +195,7 @@ function evolvePosition(state: LedgerState, delta: WalletPositionDelta): void {
   dropIfEmpty(wallet, account);
 }
 
-/** Brings the wallet's reserved money in line with an account that changed. */
+/** Updates the reserved money of the wallet after a change of an account. */
 function rebalance(wallet: Wallet, account: Account): void {
   const funds = wallet.funds[account.currency];
   const reserve = account.reserve(wallet.policy);
@@ -244,7 +244,7 @@ function evolveEntry(state: LedgerState, delta: EntryDelta): void {
   }
 }
 
-/** A command is over for this wallet: what it told must be what the fold gives. */
+/** Checks the emitted balance against the fold. */
 function checkBalance(state: LedgerState, delta: BalanceDelta): void {
   const { total, reserved } = walletOf(state, delta.wallet).funds[delta.currency];
   const agrees = total === delta.total && reserved === delta.reserved;

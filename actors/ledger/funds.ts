@@ -1,4 +1,4 @@
-/** Money that does not come from trading: the operator's transactions and transfers between a trader's wallets. */
+/** Money from outside trading: transactions of operators, and transfers between the wallets of a trader. */
 
 import { negate } from "../units.js";
 import type { LedgerCommand, LedgerReply } from "./commands.js";
@@ -6,7 +6,7 @@ import type { Emitter } from "./emitter.js";
 import { available, emptyWallet, pairKey } from "./state.js";
 import type { OperatorTransactionKind, Transfer } from "./types.js";
 
-/** Whether a kind takes money out; an ADJUSTMENT carries its own sign. */
+/** True for the kinds that take money out. An ADJUSTMENT has its own sign. */
 const TAKES: Readonly<Record<OperatorTransactionKind, boolean>> = {
   DEPOSIT: false,
   CREDIT: false,
@@ -16,7 +16,7 @@ const TAKES: Readonly<Record<OperatorTransactionKind, boolean>> = {
   CREDIT_RECLAIM: true,
 };
 
-/** Posts an operator's transaction. More than is available is refused; the same `clientRef` gives the first answer. */
+/** Posts a transaction of an operator. Refuses more than is available; a repeated `clientRef` gets the first answer. */
 export function transact(
   emitter: Emitter,
   command: Extract<LedgerCommand, { kind: "transact" }>,
@@ -47,8 +47,8 @@ export function transact(
 }
 
 /**
- * Moves CASH between a trader's own wallet and a subaccount. Too much is not an error: the transfer ends `Rejected`.
- * The same `clientTransferId` on the same subaccount gives the first transfer, on another one a refusal.
+ * Moves CASH between the own wallet of a trader and a subaccount. A transfer of more than is available ends `Rejected`. A
+ * repeated `clientTransferId` gets the first transfer on the same subaccount, and a refusal on another one.
  */
 export function transfer(
   emitter: Emitter,

@@ -1,6 +1,6 @@
 /**
- * The ledger actor: the only place where money changes hands (contract section 3). It accepts orders against what a
- * wallet has, passes them to their markets, and applies what the markets made of them. Read `decide` first.
+ * The ledger actor: the only place where money changes hands (contract section 3). It accepts orders against the funds of
+ * a wallet, passes them to their markets, and applies the effects of the markets. Read `decide` first.
  */
 
 import {
@@ -86,7 +86,7 @@ function run(emitter: Emitter, command: LedgerCommand): LedgerReply | undefined 
   }
 }
 
-/** A wallet as its private channels start from; one that nobody spoke of yet is empty. */
+/** Returns the snapshot of a wallet from which its private channels start. An unknown wallet is empty. */
 export function walletSnapshot(state: LedgerState, walletId: string): WalletSnapshot {
   const wallet = state.wallets.get(walletId) ?? emptyWallet(walletId, "");
   const { funds, seqs, policy } = wallet;
@@ -119,7 +119,7 @@ function report(state: LedgerState): LedgerReport {
   return { shard: state.shard, money: { CASH, COIN } };
 }
 
-/** Orders, cancels and amendments go on to their markets, in the order they were accepted. */
+/** Sends orders, cancels and amendments to their markets, in the order of their acceptance. */
 function route(_id: ActorId, batch: Batch<LedgerDelta>): readonly Outgoing[] {
   return batch.deltas
     .filter(isRequest)

@@ -1,4 +1,4 @@
-/** Orders at the ledger: acceptance against what the wallet has, amendments, previews (contract sections 2, 3 and 5). */
+/** Orders at the ledger: acceptance, amendments, previews (contract sections 2, 3 and 5). */
 
 import { MAX_OPEN_ORDERS } from "../limits.js";
 import type { Order } from "../market/types.js";
@@ -14,11 +14,11 @@ import { rulesOf } from "../market/time-in-force.js";
 
 type PlaceCommand = Extract<LedgerCommand, { kind: "place" }>;
 
-/** Judges the orders one by one; with `atomic`, accepts all of them or none. */
+/** Accepts or refuses the orders one by one; with `atomic`, accepts all of them or none. */
 export function place(emitter: Emitter, command: PlaceCommand): LedgerReply {
   if (command.atomic) {
-    const refusals = checkAll(emitter, command);
-    if (refusals.some((result) => !result.ok)) return { ok: true, kind: "placed", results: refusals };
+    const results = checkAll(emitter, command);
+    if (results.some((result) => !result.ok)) return { ok: true, kind: "placed", results };
   }
   return {
     ok: true,
@@ -40,7 +40,7 @@ function placeOne(emitter: Emitter, command: PlaceCommand, request: OrderRequest
   return { ok: true, orderId: request.orderId, clientId: request.clientId, repeated: false };
 }
 
-/** What each order of an atomic request would get after those before it; afterwards nothing has changed. */
+/** Returns the answer to each order of an atomic request, given the orders before it. Changes nothing in the end. */
 function checkAll(emitter: Emitter, command: PlaceCommand): readonly PlaceResult[] {
   const { state } = emitter;
   const wallet = state.wallets.get(command.wallet) ?? emptyWallet(command.wallet, command.trader);
@@ -62,7 +62,7 @@ function checkAll(emitter: Emitter, command: PlaceCommand): readonly PlaceResult
   return results;
 }
 
-/** Holds the order's money back in the state as if it had been accepted; the result takes that back. */
+/** Reserves the money of an order as if it were accepted. Returns a function that undoes this. */
 function reserve(wallet: Wallet, accepted: AcceptedDelta): () => void {
   const order = accountOrder(accepted);
   const { account, isNew } = accountFor(wallet, accepted);
@@ -83,7 +83,7 @@ function reserve(wallet: Wallet, accepted: AcceptedDelta): () => void {
   };
 }
 
-/** The first answer to the same `clientId`, or the refusal of it with another body. */
+/** Returns the first answer to the same `clientId`, or a refusal if the body differs. */
 function repeatOf(
   state: LedgerState,
   wallet: Wallet,
@@ -98,13 +98,13 @@ function repeatOf(
   return { ok: true, orderId: known.orderId, clientId, repeated: true };
 }
 
-/** All that the caller chose about an order, as one string. */
+/** Returns all fields of an order that the caller chose, as one string. */
 function digestOf(request: OrderRequest): string {
   const { terms, currency, outcome, price, qty, tif, ttlMs, selfTrade, notAfter, groupId } = request;
   return [terms.marketId, currency, outcome, price, qty, tif, ttlMs, selfTrade, notAfter, groupId].join(" ");
 }
 
-/** A request's order as its market gets it. */
+/** Returns the order of a request in the form that its market gets. */
 export function orderOf(
   request: OrderRequest,
   owner: Pick<Order, "wallet" | "trader" | "ledger">,
@@ -132,7 +132,7 @@ export function orderOf(
   };
 }
 
-/** The delta that accepts a request, should it be accepted. */
+/** Returns the delta that would accept a request. */
 function acceptance(
   { shard }: LedgerState,
   { wallet, trader }: Wallet,
@@ -179,7 +179,7 @@ function accountFor(
     : { account: found, isNew: false };
 }
 
-/** How much more an account must hold back with one order more. */
+/** Returns the money that an account must hold back in addition for one more order. */
 function reserveFor(wallet: Wallet, account: Account, order: AccountOrder): Millicents {
   account.add(order);
   const reserve = account.reserve(wallet.policy);
@@ -187,7 +187,7 @@ function reserveFor(wallet: Wallet, account: Account, order: AccountOrder): Mill
   return subtract(reserve, account.reserved);
 }
 
-/** What an order would hold back, or why it would be refused. */
+/** Returns the reserve of an order, and its refusal if it would be refused. */
 export function preview(emitter: Emitter, command: Extract<LedgerCommand, { kind: "preview" }>): LedgerReply {
   const { state, nowMs } = emitter;
   const wallet = state.wallets.get(command.wallet) ?? emptyWallet(command.wallet, command.trader);
@@ -197,17 +197,17 @@ export function preview(emitter: Emitter, command: Extract<LedgerCommand, { kind
   return { ok: true, kind: "preview", reserve, refusal: judge(wallet, accepted, command.limits) };
 }
 
-/** Passes an amendment on: less alone keeps the place, anything else is a cancel and a new order in one step. */
+/** Passes an amendment on. A lower quantity keeps the place; any other change is a cancel and a new order in one step. */
 export function amend(emitter: Emitter, command: Extract<LedgerCommand, { kind: "amend" }>): LedgerReply {
   const { wallet: walletId, orderId, price, qty, replacement } = command;
   const wallet = emitter.state.wallets.get(walletId);
   const order = wallet?.orders.get(orderId);
   if (wallet === undefined || order === undefined) return { ok: false, refusal: "ORDER_NOT_FOUND" };
-  const asked = qty ?? order.remaining;
-  if (asked === 0 || asked > MAX_CONTRACTS) return { ok: false, refusal: "QTY_OUT_OF_RANGE" };
-  if ((price ?? order.price) === order.price && asked <= order.remaining) {
-    if (asked < order.remaining)
-      emitter.emit({ type: "amending", wallet: walletId, marketId: order.marketId, orderId, qty: asked });
+  const newQty = qty ?? order.remaining;
+  if (newQty === 0 || newQty > MAX_CONTRACTS) return { ok: false, refusal: "QTY_OUT_OF_RANGE" };
+  if ((price ?? order.price) === order.price && newQty <= order.remaining) {
+    if (newQty < order.remaining)
+      emitter.emit({ type: "amending", wallet: walletId, marketId: order.marketId, orderId, qty: newQty });
     return { ok: true, kind: "amended", orderId };
   }
   if (replacement === undefined) return { ok: false, refusal: "QTY_OUT_OF_RANGE" };
@@ -217,7 +217,7 @@ export function amend(emitter: Emitter, command: Extract<LedgerCommand, { kind: 
     currency,
     outcome,
     price: price ?? order.price,
-    qty: asked,
+    qty: newQty,
     tif,
     selfTrade,
     groupId,

@@ -1,4 +1,4 @@
-/** What protects a wallet from itself: the dead-man switch, order groups, and how its orders hold money (contract sections 3 and 5). */
+/** Safety of a wallet: the dead-man switch, order groups, collateral policies (contract sections 3 and 5). */
 
 import { CURRENCIES } from "../market/types.js";
 import { contracts, type Contracts } from "../units.js";
@@ -12,7 +12,7 @@ type Of<Kind extends LedgerCommand["kind"]> = Extract<LedgerCommand, { kind: Kin
 
 const DONE: LedgerReply = { ok: true, kind: "done" };
 
-/** Arms the switch anew, or turns it off with a time-out of 0. */
+/** Arms the dead-man switch, or turns it off with a time-out of 0. */
 export function setDeadman(emitter: Emitter, { wallet, trader, timeoutMs }: Of<"deadman">): LedgerReply {
   emitter.wallet(wallet, trader);
   const dueMs = timeoutMs === 0 ? undefined : emitter.nowMs + timeoutMs;
@@ -20,7 +20,7 @@ export function setDeadman(emitter: Emitter, { wallet, trader, timeoutMs }: Of<"
   return DONE;
 }
 
-/** Cancels the orders of all wallets whose switch is due; a switch that went off is off until it is armed again. */
+/** Cancels the orders of all wallets whose dead-man switch is due, and turns these switches off. */
 export function runDeadmen(emitter: Emitter): void {
   const { state, nowMs } = emitter;
   for (
@@ -29,14 +29,14 @@ export function runDeadmen(emitter: Emitter): void {
     due = state.deadlines.first()
   ) {
     state.deadlines.pop();
-    const wallet = due.what;
+    const wallet = due.subject;
     if (state.wallets.get(wallet)?.deadman?.dueMs !== due.at) continue;
     emitter.emit({ type: "deadman", wallet, timeoutMs: 0 });
     cancelWhere(emitter, wallet, () => true, "DISCONNECTED");
   }
 }
 
-/** Makes a group, or gives it new bounds; what it had counted is forgotten. */
+/** Creates a group, or changes its bounds. The count of fills starts again. */
 export function setGroup(emitter: Emitter, command: Of<"setGroup">): LedgerReply {
   const { wallet, trader, groupId, maxFilledQty, windowMs } = command;
   emitter.wallet(wallet, trader);
@@ -44,7 +44,7 @@ export function setGroup(emitter: Emitter, command: Of<"setGroup">): LedgerReply
   return DONE;
 }
 
-/** Takes a group away (its orders stay), or lets a tripped one place again. */
+/** Removes a group but not its orders, or resets a tripped group so that it takes orders again. */
 export function changeGroup(
   emitter: Emitter,
   { kind, wallet, groupId }: Of<"removeGroup" | "resetGroup">,
@@ -60,7 +60,7 @@ export function changeGroup(
   return DONE;
 }
 
-/** A fill was counted: beyond the group's bound all its orders go, and it takes no new ones until it is reset. */
+/** Trips a group whose fills exceed its bound: cancels its orders. It takes no new ones until it is reset. */
 export function checkGroup(emitter: Emitter, wallet: string, groupId: string): void {
   const group = emitter.state.wallets.get(wallet)?.groups.get(groupId);
   if (group === undefined || group.tripped) return;
@@ -83,7 +83,7 @@ export function listGroups(emitter: Emitter, wallet: string): LedgerReply {
   };
 }
 
-/** Changes how the wallet's orders hold money; refused when the new way needs more than there is. */
+/** Changes the collateral policy of a wallet. Refuses a policy that needs more money than is available. */
 export function setPolicy(
   emitter: Emitter,
   { wallet: walletId, trader, policy }: Of<"setPolicy">,

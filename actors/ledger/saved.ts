@@ -1,4 +1,4 @@
-/** A ledger shard as plain data and back. A restored shard behaves exactly as the saved one. */
+/** Conversion of a ledger shard to plain data and back. A restored shard behaves exactly as the saved one. */
 
 import type { ActorId } from "../actor.js";
 import type { Currency, Holding, Voids } from "../market/types.js";

@@ -1,4 +1,4 @@
-/** The state of a ledger shard; `fold.ts` has how it folds from deltas. */
+/** The state of a ledger shard. `fold.ts` folds it from deltas. */
 
 import type { ActorId } from "../actor.js";
 import { Deadlines } from "../deadlines.js";
@@ -20,14 +20,14 @@ export interface Wallet {
   readonly seqs: { orders: number; positions: number };
   readonly orders: Map<string, AccountOrder>;
   policy: CollateralPolicy;
-  /** The dead-man switch; due when nobody told it again. */
+  /** Dead-man switch, if it is armed. */
   deadman: { readonly timeoutMs: number; readonly dueMs: number } | undefined;
   readonly groups: Map<string, Group>;
-  /** By market and currency; see `accountKey`. */
+  /** Accounts by market and currency; see `accountKey`. */
   readonly accounts: Map<string, Account>;
 }
 
-/** An order group and what it counted within its window, oldest first. */
+/** An order group, and its fills within the window, oldest first. */
 export interface Group {
   readonly maxFilledQty: Contracts;
   readonly windowMs: number;
@@ -35,13 +35,13 @@ export interface Group {
   readonly fills: { readonly ts: number; readonly qty: Contracts }[];
 }
 
-/** What one shard has taken in and given out in all, per currency. */
+/** Sums of all money that moved in and out of one shard, in one currency. */
 export interface Totals {
   deposits: Millicents;
   withdrawals: Millicents;
   adjustments: Millicents;
   house: Millicents;
-  /** From markets, less what they took. */
+  /** Payments from markets, less payments to them. */
   received: Millicents;
 }
 
@@ -55,16 +55,16 @@ export interface LedgerState {
   readonly shard: number;
   readonly ids: DerivedIds;
   readonly wallets: Map<string, Wallet>;
-  /** By wallet and clientId, oldest first. */
+  /** Accepted client ids by wallet and clientId, oldest first. */
   readonly clientIds: Map<string, AcceptedClientId>;
-  /** Operator transactions by trader and clientRef, giving the transaction's id. */
+  /** Ids of operator transactions, by trader and clientRef. */
   readonly clientRefs: Map<string, string>;
   /** Transfers by trader and clientTransferId. */
   readonly transfers: Map<string, Transfer>;
   readonly totals: Readonly<Record<Currency, Totals>>;
-  /** Wallets whose dead-man switch may be due. */
+  /** Wallets with a dead-man switch, by its deadline. */
   readonly deadlines: Deadlines<string>;
-  /** Entries ever made; gives them their ids. */
+  /** Count of all entries, from which new ones get their ids. */
   entries: number;
 }
 
@@ -109,7 +109,7 @@ export function pairKey(owner: string, clientId: string): string {
   return `${owner}:${clientId}`;
 }
 
-/** What can be spent: all that is not reserved. Negative only after a remediation. */
+/** Returns the money that is not reserved. It is negative only after a remediation. */
 export function available(wallet: Wallet, currency: Currency): Millicents {
   const { total, reserved } = wallet.funds[currency];
   return subtract(total, reserved);
@@ -121,16 +121,16 @@ export function walletOf(state: LedgerState, wallet: string): Wallet {
   return found;
 }
 
-/** When the next dead-man switch is due, Unix ms. Times that were told again or turned off are skipped. */
+/** Returns the time of the next due dead-man switch, Unix ms. Removes deadlines that were replaced or turned off. */
 export function nextDeadline(state: LedgerState): number | undefined {
   for (let first = state.deadlines.first(); first !== undefined; first = state.deadlines.first()) {
-    if (state.wallets.get(first.what)?.deadman?.dueMs === first.at) return first.at;
+    if (state.wallets.get(first.subject)?.deadman?.dueMs === first.at) return first.at;
     state.deadlines.pop();
   }
   return undefined;
 }
 
-/** Money as the report has it: what is available and reserved in all wallets of the shard. */
+/** Returns the available and the reserved money of all wallets of the shard. */
 export function sumFunds(
   state: LedgerState,
   currency: Currency,

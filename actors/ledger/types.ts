@@ -1,10 +1,10 @@
-/** The nouns of a ledger: wallets, what may be asked of them, and why they may refuse (contract sections 3, 5 and 8). */
+/** The terms of a ledger: wallets, requests, refusals, balances, transfers (contract sections 3, 5 and 8). */
 
 import type { TimeInForce } from "../market/time-in-force.js";
 import type { Currency, FeeSchedule, Holding, SelfTrade, Voids } from "../market/types.js";
 import type { Contracts, Millicents, Ticks } from "../units.js";
 
-/** The kinds an operator can post. */
+/** Transaction kinds that an operator can post. */
 export const OPERATOR_TRANSACTION_KINDS = [
   "DEPOSIT",
   "WITHDRAWAL",
@@ -15,7 +15,7 @@ export const OPERATOR_TRANSACTION_KINDS = [
 ] as const;
 export type OperatorTransactionKind = (typeof OPERATOR_TRANSACTION_KINDS)[number];
 
-/** Transaction kinds of the specification. */
+/** All transaction kinds of the specification. */
 export const TRANSACTION_KINDS = [
   "FILL",
   "FEE",
@@ -27,17 +27,17 @@ export const TRANSACTION_KINDS = [
 ] as const;
 export type TransactionKind = (typeof TRANSACTION_KINDS)[number];
 
-/** What the gateway knows of a market when it passes an order on, and the reservation depends on. */
+/** Terms of a market that the reserve depends on, as the gateway knows them when it passes an order on. */
 export interface MarketTerms {
   readonly marketId: string;
   readonly outcomes: number;
   readonly voids: Voids;
   readonly fee: FeeSchedule;
-  /** Whether the market's event was in play. */
+  /** True if the event of the market was in play. */
   readonly live: boolean;
 }
 
-/** One order as the gateway asks for it. Ids come from the gateway; `outcome` is the index in the market. */
+/** One order as the gateway requests it. The gateway assigns the ids; `outcome` is the index in the market. */
 export interface OrderRequest {
   readonly orderId: string;
   readonly terms: MarketTerms;
@@ -53,7 +53,7 @@ export interface OrderRequest {
   readonly groupId?: string | undefined;
 }
 
-/** Why a ledger refuses; nothing changed. */
+/** Refusals of a ledger. A refused command changes nothing. */
 export type LedgerRefusal =
   | "INSUFFICIENT_BALANCE"
   | "CLIENT_ID_REUSED"
@@ -65,11 +65,11 @@ export type LedgerRefusal =
   | "GROUP_LIMIT"
   | "TRANSFER_ID_REUSED";
 
-/** `hold`: every order holds its own money. `net`: orders on both sides of a market hold only the worst case. */
+/** Collateral policies. `hold`: every order holds its own money. `net`: the orders of a market hold only the worst case. */
 export const COLLATERAL_POLICIES = ["hold", "net"] as const;
 export type CollateralPolicy = (typeof COLLATERAL_POLICIES)[number];
 
-/** More than `maxFilledQty` contracts filled within `windowMs` cancels the group's orders and bars new ones. */
+/** Group of orders: if more than `maxFilledQty` contracts fill within `windowMs`, all are canceled and new ones refused. */
 export interface OrderGroup {
   readonly groupId: string;
   readonly maxFilledQty: Contracts;
@@ -77,18 +77,18 @@ export interface OrderGroup {
   readonly tripped: boolean;
 }
 
-/** What a wallet may have at once; absent fields are unlimited but for the units. */
+/** Limits of a wallet. An absent field means the limit of the exchange. */
 export interface Limits {
   readonly openOrders?: number | undefined;
-  /** Held and open together, per outcome. */
+  /** Maximum of held and open contracts together, per outcome. */
   readonly positionContracts?: number | undefined;
 }
 
-/** The stages of an order: on its way or held, resting, and its three ends. */
+/** Statuses of an order: on its way or held, resting, and three terminal ones (contract section 2.8). */
 export const ORDER_STATUSES = ["PENDING", "OPEN", "FILLED", "CANCELED", "REJECTED"] as const;
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
-/** An order the wallet has in a market, or on its way to it. */
+/** An order of a wallet in a market, or on its way to it. */
 export interface OpenOrder {
   readonly orderId: string;
   readonly clientId?: string | undefined;
@@ -96,7 +96,7 @@ export interface OpenOrder {
   readonly outcome: number;
   readonly currency: Currency;
   readonly price: Ticks;
-  /** What is left. */
+  /** Remaining quantity. */
   readonly qty: Contracts;
   readonly tif: TimeInForce;
   readonly status: Extract<OrderStatus, "PENDING" | "OPEN">;
@@ -110,12 +110,12 @@ export interface WalletPosition extends Holding {
 }
 
 export interface Balance {
-  /** All of the wallet's money, reserved or not. */
+  /** All money of the wallet, reserved or not. */
   readonly total: Millicents;
   readonly reserved: Millicents;
 }
 
-/** The whole of a wallet at one moment; the seqs are those of its private channels. */
+/** State of a wallet at one moment, with the seqs of its private channels. */
 export interface WalletSnapshot {
   readonly wallet: string;
   readonly policy: CollateralPolicy;
@@ -124,7 +124,7 @@ export interface WalletSnapshot {
   readonly positions: { readonly seq: number; readonly positions: readonly WalletPosition[] };
 }
 
-/** `fund` pays from the trader's own wallet into a subaccount, `defund` back. */
+/** Directions of a transfer: `fund` pays from the trader's own wallet into a subaccount, `defund` pays back. */
 export const TRANSFER_DIRECTIONS = ["fund", "defund"] as const;
 export type TransferDirection = (typeof TRANSFER_DIRECTIONS)[number];
 
@@ -135,11 +135,11 @@ export interface Transfer {
   readonly transferId: string;
   readonly direction: TransferDirection;
   readonly trader: string;
-  /** The subaccount's wallet; the other side is the trader's own wallet, whose id is the trader's. */
+  /** Wallet of the subaccount. The other side is the trader's own wallet, which has the id of the trader. */
   readonly wallet: string;
   readonly amount: Millicents;
   readonly status: TransferStatus;
-  /** What the paying wallet had available, when rejected. */
+  /** Available money of the paying wallet, if the transfer was rejected. */
   readonly available?: Millicents | undefined;
   readonly clientTransferId?: string | undefined;
 }

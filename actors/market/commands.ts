@@ -1,4 +1,4 @@
-/** What a market can be told, and what it answers. Orders and cancels come from ledgers, the rest from operators and jobs. */
+/** Commands of a market and its answers. Orders and cancels come from ledgers, all else from operators and jobs. */
 
 import type { Contracts, Millicents, Ticks } from "../units.js";
 import type {
@@ -12,8 +12,8 @@ import type {
 } from "./types.js";
 
 /**
- * A life-cycle step an operator or an event asks for. `golive` announces `START` by itself the first time, `end` only
- * announces, `clear` only empties the books. A step that is already taken changes nothing and is no error.
+ * A life-cycle step that an operator or an event requests. The first `golive` also announces `START`, `end` only makes
+ * an announcement, and `clear` only empties the books. A step that has already been taken changes nothing.
  */
 export type LifecycleAction = OperatorAction | "end" | "golive" | "unlive" | "clear";
 
@@ -42,29 +42,29 @@ export type MarketCommand =
       readonly orderIds: readonly string[];
       readonly reason?: "DISCONNECTED" | "MAINTENANCE" | "GROUP_LIMIT" | undefined;
     }
-  /** Cancels an order and enters another in one step; `remaining` is what the ledger knew to be left of the first. */
+  /** Cancels an order and enters another in one step. `remaining` is the remainder of the first as its ledger knew it. */
   | {
       readonly kind: "replace";
       readonly order: Order;
       readonly orderId: string;
       readonly remaining: Contracts;
     }
-  /** What the order would do now; changes nothing. */
+  /** Asks for the fills that an order would get now; changes nothing. */
   | { readonly kind: "preview"; readonly order: Order }
   | { readonly kind: "amend"; readonly orderId: string; readonly qty: Contracts }
-  /** What a grade would pay; changes nothing. */
+  /** Asks for the payouts of a grade; changes nothing. */
   | { readonly kind: "previewGrade"; readonly grade: Grade }
   | { readonly kind: "grade"; readonly settlementId: string; readonly grade: Grade }
-  /** Takes a settlement back, so that the market can be graded again. */
+  /** Starts to reverse a settlement, so that the market can be graded again. */
   | { readonly kind: "remediate"; readonly reason: string }
-  /** Pays the next `limit` wallets of the grade in force, or takes back from them. Repeat until `done`. */
+  /** Pays the next `limit` wallets, or reverses their payouts. The sender repeats it until the answer is `done`. */
   | { readonly kind: "settle"; readonly limit: number }
-  /** Asks how far the settlement in force is; changes nothing. */
+  /** Asks for the progress of the settlement; changes nothing. */
   | { readonly kind: "settlement" }
   | { readonly kind: "report" }
   | { readonly kind: "tick" };
 
-/** Why a market refuses what an operator or a job asked; nothing changed. */
+/** Refusals of a market to an operator or a job. A refused command changes nothing. */
 export type MarketRefusal =
   | "MARKET_NOT_FOUND"
   | "MARKET_EXISTS"
@@ -92,7 +92,7 @@ export type MarketReply =
   | { readonly ok: true; readonly kind: "report"; readonly report: MarketReport }
   | { readonly ok: false; readonly refusal: MarketRefusal };
 
-/** What an order would do now: its fills, the fee on them, what would rest and how much would be ahead of that. */
+/** Preview of an order: its fills and their fee, the quantity that would rest, and the quantity ahead of it. */
 export interface OrderPreview {
   readonly fills: readonly { readonly price: Ticks; readonly qty: Contracts }[];
   readonly fee: Millicents;
@@ -107,7 +107,7 @@ export interface PreviewedPayout {
   readonly amount: Millicents;
 }
 
-/** The money of one market, per currency; `sent` is what it paid to all ledgers less what it took from them. */
+/** The money of one market by currency. `sent` is the sum of its payments to ledgers, less the sum it took from them. */
 export interface MarketReport {
   readonly marketId: string;
   readonly money: Readonly<Record<Currency, { readonly escrow: Millicents; readonly sent: Millicents }>>;

@@ -1,8 +1,8 @@
 /**
- * Everything a market says. The state of a market is the fold of these; gateways, ledgers and the projector read
- * nothing else. `seq` numbers the batches of a public channel, per market and currency: all deltas of one command
- * on one channel carry the same `seq`, and the next command that touches the channel carries the next. Life-cycle
- * steps are a batch each, also when one command takes several.
+ * The deltas of a market. The state of a market is the fold of its deltas, and gateways, ledgers and the projector read
+ * nothing else of it. `seq` numbers the batches of a public channel by market and currency: all deltas of one command on
+ * one channel have the same `seq`, and the next command that touches the channel has the next. Each life-cycle step is a
+ * batch of its own, even when one command takes several.
  */
 
 import type { Contracts, Millicents, Ticks } from "../units.js";
@@ -20,19 +20,19 @@ import type {
 } from "./types.js";
 import { unreachable } from "../unreachable.js";
 
-/** The owner of an order or a position: enough to send its effects home. */
+/** The owner of an order or a position: the wallet, and the ledger shard that receives its effects. */
 export interface Owner {
   readonly wallet: string;
   readonly ledger: number;
 }
 
-/** The market exists from here on. */
+/** Creation of the market. */
 export interface CreatedDelta {
   readonly type: "created";
   readonly definition: MarketDefinition;
 }
 
-/** Configuration changed; absent fields did not. */
+/** Change of the configuration. Absent fields stay as they are. */
 export interface ConfiguredDelta {
   readonly type: "configured";
   readonly fee?: FeeSchedule | undefined;
@@ -41,7 +41,7 @@ export interface ConfiguredDelta {
   readonly ticks?: readonly Ticks[] | undefined;
 }
 
-/** One life-cycle step and where the market stands after it. */
+/** One life-cycle step, and the status of the market after it. */
 export interface LifecycleDelta {
   readonly type: "lifecycle";
   readonly seq: number;
@@ -49,33 +49,33 @@ export interface LifecycleDelta {
   readonly status: MarketStatus;
 }
 
-/** The facts of one side of an execution: the same for the market, the ledger, the private channel and the tables. */
+/** Facts of one side of an execution, shared by the deltas of the market and of the ledger, and by the tables. */
 export interface FillFacts {
   readonly outcome: number;
   readonly fillId: string;
   readonly matchId: string;
-  /** What this side pays per contract. */
+  /** Price that this side pays for a contract. */
   readonly price: Ticks;
   readonly qty: Contracts;
-  /** What is left of the order. */
+  /** Unfilled quantity of the order after the execution. */
   readonly remaining: Contracts;
   readonly cost: Millicents;
-  /** What closing complete sets paid at once. */
+  /** Amount that closing complete sets pays at once. */
   readonly payout: Millicents;
-  /** Never negative. */
+  /** Fee of the taker, never negative. */
   readonly fee: Millicents;
-  /** The maker's share of the taker's fee. Never negative. */
+  /** Share of the taker's fee that this maker receives, never negative. */
   readonly credit: Millicents;
   readonly taker: boolean;
-  /** Own orders met: the quantity is lost on both sides and nothing else happens. */
+  /** True when two orders of one trader met: both lose the quantity, and no money moves. */
   readonly wash: boolean;
 }
 
-/** What becomes of orders. Every one goes to the owner's ledger. */
+/** Progress of an order. Every kind goes to the owner's ledger. */
 export type OrderDelta =
-  /** Waits out the in-play delay until `untilMs`. */
+  /** The order waits for the in-play delay until `untilMs`. */
   | { readonly type: "order"; readonly kind: "hold"; readonly order: Order; readonly untilMs: number }
-  /** Rests in the book with `qty` left. */
+  /** The order rests in the book with `qty`. */
   | { readonly type: "order"; readonly kind: "open"; readonly order: Order; readonly qty: Contracts }
   | ({
       readonly type: "order";
@@ -84,7 +84,7 @@ export type OrderDelta =
       readonly currency: Currency;
     } & Owner &
       FillFacts)
-  /** Amended to less, keeping its place. */
+  /** The order is amended to a lower quantity and keeps its place. */
   | ({
       readonly type: "order";
       readonly kind: "reduce";
@@ -105,7 +105,7 @@ export type OrderDelta =
       readonly reason: RejectReason;
     } & Owner);
 
-/** The resting book, order by order. */
+/** Change of one order in the resting book. */
 export type BookDelta =
   | {
       readonly type: "book";
@@ -134,7 +134,7 @@ export type BookDelta =
       readonly reason: "fill" | "cancel";
     };
 
-/** The best bid level of an outcome changed; `null`: it has none. */
+/** Change of the best bid level of an outcome; `null` when it has no bid. */
 export interface BboDelta {
   readonly type: "bbo";
   readonly seq: number;
@@ -143,7 +143,7 @@ export interface BboDelta {
   readonly bbo: { readonly price: Ticks; readonly qty: Contracts } | null;
 }
 
-/** One public print per resting order executed, priced on the grid. */
+/** Public print of one resting order that was executed, with a price on the grid. */
 export interface TradeDelta {
   readonly type: "trade";
   readonly seq: number;
@@ -155,7 +155,7 @@ export interface TradeDelta {
   readonly qty: Contracts;
 }
 
-/** A match minted `qty` complete sets; `outcome` and `price` are the taker's, snapped to the grid. */
+/** Minting of `qty` complete sets by a match. `outcome` and `price` are the taker's, with the price on the grid. */
 export interface MatchDelta {
   readonly type: "match";
   readonly currency: Currency;
@@ -164,7 +164,7 @@ export interface MatchDelta {
   readonly qty: Contracts;
 }
 
-/** What a wallet holds of an outcome from now on. Goes to the owner's ledger. */
+/** New holding of a wallet in an outcome. Goes to the owner's ledger. */
 export interface PositionDelta extends Owner {
   readonly type: "position";
   readonly currency: Currency;
@@ -174,8 +174,8 @@ export interface PositionDelta extends Owner {
 }
 
 /**
- * What netting on a PUSH market left for settlement, from now on: `win` is paid if the market is graded to a
- * winner, `push` if it is pushed (contract section 3).
+ * New amounts that netting on a PUSH market leaves for settlement: `win` is paid if an outcome wins, `push` if the market
+ * is pushed (contract section 3.5).
  */
 export interface LockedDelta extends Owner {
   readonly type: "locked";
@@ -184,20 +184,20 @@ export interface LockedDelta extends Owner {
   readonly push: Millicents;
 }
 
-/** The grade is in force; payouts follow. */
+/** Start of a grade. Payouts follow. */
 export interface GradedDelta {
   readonly type: "graded";
   readonly settlementId: string;
   readonly grade: Grade;
 }
 
-/** The settlement is being taken back; reversals follow. */
+/** Start of a remediation. Reversals follow. */
 export interface RemediatingDelta {
   readonly type: "remediating";
   readonly reason: string;
 }
 
-/** A wallet's part of the settlement. Goes to the owner's ledger, which credits it and closes the positions. */
+/** Payout of a wallet. Goes to the owner's ledger, which credits it and closes the positions. */
 export interface PayoutDelta extends Owner {
   readonly type: "payout";
   readonly settlementId: string;
@@ -205,7 +205,7 @@ export interface PayoutDelta extends Owner {
   readonly amount: Millicents;
 }
 
-/** A payout taken back by remediation, with the holdings that it had closed, by outcome. */
+/** Reversal of a payout by remediation, with the holdings that the payout had closed, by outcome. */
 export interface ReversalDelta extends Owner {
   readonly type: "reversal";
   readonly settlementId: string;
@@ -240,7 +240,7 @@ export type MarketDelta =
 export const PUBLIC_CHANNELS = ["lifecycle", "trades", "bbo", "book"] as const;
 export type PublicChannel = (typeof PUBLIC_CHANNELS)[number];
 
-/** Who reads each kind of delta besides the fold and the tables: a public channel, the owner's ledger, or nobody. */
+/** Reader of each kind of delta besides the fold and the tables: a public channel, the owner's ledger, or nobody. */
 export const MARKET_DELTA_READERS = {
   created: "nobody",
   configured: "nobody",
@@ -261,12 +261,12 @@ export const MARKET_DELTA_READERS = {
 type Readers = typeof MARKET_DELTA_READERS;
 type ReadBy<Reader> = { [T in keyof Readers]: Readers[T] extends Reader ? T : never }[keyof Readers];
 
-/** The market's deltas that the owner's ledger acts on. */
+/** Deltas of a market that the owner's ledger applies. */
 export type EffectDelta = Extract<MarketDelta, { type: ReadBy<"ledger"> }>;
-/** The market's deltas that go out on the public channels. */
+/** Deltas of a market that go out on the public channels. */
 export type PublicDelta = Extract<MarketDelta, { type: ReadBy<PublicChannel> }>;
 
-/** Returns true for a delta that the owner's ledger acts on. Throws on an unknown kind. */
+/** Returns true for a delta that the owner's ledger applies. Throws on an unknown kind. */
 export function isEffect(delta: MarketDelta): delta is EffectDelta {
   return readerOf(delta) === "ledger";
 }

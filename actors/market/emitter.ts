@@ -1,6 +1,6 @@
 /**
- * What one command says, as it says it: each delta is applied to the state at once, and the public channels get
- * one `seq` each for the whole command.
+ * The deltas of one command. Each delta is applied to the state as it is emitted, and each public channel gets one `seq`
+ * for the whole command.
  */
 
 import type { Contracts } from "../units.js";
@@ -30,17 +30,17 @@ export class Emitter {
     evolveMarket(this.state, delta);
   }
 
-  /** The number of this command's batch on a channel. */
+  /** Returns the `seq` of this command on a channel. */
   seq(currency: Currency, channel: Channel): number {
     return this.#seqs(currency)[channel];
   }
 
-  /** Lifecycle steps are told one by one: a batch each. */
+  /** Emits a life-cycle step, which is a batch of its own. */
   lifecycle(kind: LifecycleKind, status: MarketStatus): void {
     this.emit({ type: "lifecycle", seq: this.state.lifecycleSeq + 1, kind, status });
   }
 
-  /** Takes a quantity off a resting order in the book; gone when nothing is left. */
+  /** Reduces a resting order in the book to `remaining`, and removes it at 0. */
   executeResting(resting: RestingOrder, remaining: Contracts): void {
     const { orderId, currency } = resting.order;
     const seq = this.seq(currency, "book");
@@ -62,7 +62,7 @@ export class Emitter {
     this.emit({ type: "order", kind: "cancel", orderId, wallet, ledger, remaining, reason });
   }
 
-  /** Tells the best bids that this command changed. */
+  /** Emits the best bids that this command changed. Called once, after the command. */
   finish(): void {
     if (this.#cash !== undefined) this.#emitBbo("CASH", this.#cash);
     if (this.#coin !== undefined) this.#emitBbo("COIN", this.#coin);
@@ -74,8 +74,8 @@ export class Emitter {
     const { bbo } = books[currency];
     for (let outcome = 0; outcome < ladders.length; outcome += 1) {
       const best = ladders[outcome]?.best;
-      const told = bbo[outcome];
-      if (best?.price === told?.price && best?.qty === told?.qty) continue;
+      const last = bbo[outcome];
+      if (best?.price === last?.price && best?.qty === last?.qty) continue;
       const level = best === undefined ? null : { price: best.price, qty: best.qty };
       this.emit({ type: "bbo", seq, currency, outcome, bbo: level });
     }

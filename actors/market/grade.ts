@@ -1,11 +1,11 @@
-/** Grades: whether a market can end this way, and whether two grades are the same (contract section 4). */
+/** Checks and comparison of grades (contract section 4.7). */
 
 import { CONTRACT_TICKS } from "../units.js";
 import { unreachable } from "../unreachable.js";
 import type { MarketRefusal } from "./commands.js";
 import type { Grade, MarketDefinition } from "./types.js";
 
-/** Returns the refusal of a grade that the market cannot end with, whatever its status. */
+/** Returns the refusal of a grade that does not fit the market, whatever the status of the market. */
 export function refusalOfGrade(definition: MarketDefinition, grade: Grade): MarketRefusal | undefined {
   const outcomes = definition.outcomes.length;
   switch (grade.kind) {

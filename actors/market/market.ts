@@ -1,4 +1,4 @@
-/** The market actor: one command in, its deltas out (contract sections 2 to 4). Read `decide` first. */
+/** The market actor: turns one command into deltas (contract sections 2 to 4). Read `decide` first. */
 
 import {
   type Actor,
@@ -133,7 +133,7 @@ function answer(state: MarketState, refusal: MarketRefusal | undefined): MarketR
 function settlementAnswer(state: MarketState, refusal: MarketRefusal | undefined): MarketReply {
   if (refusal !== undefined) return { ok: false, refusal };
   const { settlement, status } = state;
-  // A remediation that is through leaves no settlement behind.
+  // A finished remediation has removed the settlement.
   if (settlement === undefined)
     return { ok: true, kind: "settlement", status, settlementId: "", paid: 0, wallets: 0, done: true };
   const { settlementId, direction } = settlement;
@@ -148,7 +148,7 @@ function settlementAnswer(state: MarketState, refusal: MarketRefusal | undefined
   };
 }
 
-/** The effects of a batch go to the ledgers of the wallets they touch, in order. */
+/** Sends the effects of a batch, in order, to the ledgers of the wallets that they concern. */
 function route(id: ActorId, batch: Batch<MarketDelta>): readonly Outgoing[] {
   const byLedger = new Map<number, EffectDelta[]>();
   for (const delta of batch.deltas) {

@@ -1,4 +1,4 @@
-/** What the steps of a sweep do: fills on both sides, prints, positions, fees (contract sections 2 and 3). */
+/** Execution of the steps of a sweep: fills on both sides, prints, positions, fees (contract sections 2 and 3). */
 
 import type { DerivedIds } from "../ids.js";
 import { MAX_OUTCOMES } from "../limits.js";
@@ -12,7 +12,7 @@ import { nearestTick, type Step } from "./book/sweep.js";
 import type { MarketDefinition, Order } from "./types.js";
 import { unreachable } from "../unreachable.js";
 
-/** Carries out one step of a sweep; gives what is left of the taker's order after it. */
+/** Executes one step of a sweep. Returns the remainder of the taker's order after it. */
 export function take(
   emitter: Emitter,
   definition: MarketDefinition,
@@ -121,15 +121,15 @@ function match(
   return remaining;
 }
 
-/** A match has one fill per outcome, so the match's number and the outcome name it. */
+/** Returns the id of a fill. A match has one fill per outcome, so its number and the outcome identify the fill. */
 function fillIdOf(ids: DerivedIds, matchNumber: number, outcome: number): string {
   return ids.of("fill", matchNumber * MAX_OUTCOMES + outcome);
 }
 
-/** The facts of an execution that do not depend on the position of its side. */
+/** The facts of an execution that do not depend on the position of the wallet. */
 type Execution = Omit<FillFacts, "outcome" | "cost" | "payout" | "wash">;
 
-/** One side of a match: the fill, and what it makes of the wallet's position. */
+/** Emits one side of a match: the fill, and the new position of its wallet. */
 function fill(emitter: Emitter, definition: MarketDefinition, order: Order, execution: Execution): void {
   const { orderId, wallet, ledger, currency, outcome } = order;
   const { positions } = emitter.state.books[currency];

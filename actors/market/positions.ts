@@ -1,12 +1,12 @@
 /**
- * Who holds what in one market and currency, and what closing complete sets pays (contract section 3).
+ * Positions of wallets in one market and currency, and the payout of closing complete sets (contract section 3).
  *
- * Escrow covers every way the market can end, always. A match pays in exactly the value of the sets it mints, so
- * `escrow = 1000 x contracts of any outcome = sum of costs`. Closing `k` sets that cost `c`:
- * - FMV: pays `1000k`, the value of the contracts that go.
- * - PUSH: pays `min(c, 1000k)`. Below full value, `1000k - c` stays locked for a winner, whose claims shrank by
- *   `1000k`; above it, `c - 1000k` stays locked for a push, whose refunds shrank by `c`. Both ways the claims of a
- *   winner and of a push go down by exactly what was paid.
+ * Escrow always covers every possible grade. A match pays in exactly the value of the sets that it mints, so
+ * `escrow = 1000 x contracts of any outcome = sum of costs`. Closing `k` sets that cost `c` pays:
+ * - FMV: `1000k`, the value of the closed contracts.
+ * - PUSH: `min(c, 1000k)`. If `c` is lower, `1000k - c` stays locked for a winner, because the claims of winners shrink by
+ *   `1000k`. If `c` is higher, `c - 1000k` stays locked for a push, because refunds shrink by `c`. In both cases the claims
+ *   of a winner and of a push shrink by exactly the payout.
  */
 
 import {
@@ -26,7 +26,7 @@ import { unreachable } from "../unreachable.js";
 
 const NOTHING: Holding = { qty: NONE, cost: ZERO };
 
-/** One wallet's holdings by outcome, and what netting left for settlement. */
+/** Holdings of one wallet by outcome, and the amounts that netting leaves for settlement. */
 export interface Position {
   readonly wallet: string;
   readonly ledger: number;
@@ -36,9 +36,9 @@ export interface Position {
 }
 
 /**
- * What a fill makes of a position: the holdings that change, and the cash that closing sets pays. Holdings that
- * something is left of come first, so that a position which goes from one outcome to another is never told as empty
- * in between: its ledger forgets an account that is.
+ * Effect of a fill on a position: the holdings that change, and the payout of closing sets. Holdings that are not empty
+ * come first, so that a position that moves from one outcome to another is never empty in between. A ledger forgets an
+ * empty account.
  */
 export interface Acquisition {
   readonly holdings: readonly { readonly outcome: number; readonly holding: Holding }[];
@@ -47,13 +47,13 @@ export interface Acquisition {
   readonly push: Millicents;
 }
 
-/** Takes `qty` contracts out of a holding at average cost: `floor(cost x qty / held)`. */
+/** Removes `qty` contracts from a holding at average cost: `floor(cost x qty / held)`. */
 function close(holding: Holding, qty: Contracts): { rest: Holding; cost: Millicents } {
   const cost = share(holding.cost, qty, holding.qty);
   return { rest: { qty: contracts(holding.qty - qty), cost: subtract(holding.cost, cost) }, cost };
 }
 
-/** What buying `qty` of an outcome for `paid` does to a position (or to none), netting included. */
+/** Returns the effect of buying `qty` of an outcome for `paid`, netting included. */
 export function acquire(
   position: Position | undefined,
   outcomes: number,
@@ -90,7 +90,7 @@ export function acquire(
     : { holdings, payout: value, win, push: add(push, subtract(setCost, value)) };
 }
 
-/** What a position is paid when the market ends this way. */
+/** Returns the payout of a position under a grade. */
 export function settlementOf(position: Position, grade: Grade): Millicents {
   switch (grade.kind) {
     case "WINNER":
@@ -107,7 +107,7 @@ export function settlementOf(position: Position, grade: Grade): Millicents {
   }
 }
 
-/** One position that a settlement pays, and the currency it is paid in. */
+/** One position that a settlement pays, and its currency. */
 export interface OpenPosition {
   readonly currency: Currency;
   readonly position: Position;

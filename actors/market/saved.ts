@@ -1,4 +1,4 @@
-/** A market as plain data and back. A restored market behaves exactly as the saved one. */
+/** Conversion of a market to plain data and back. A restored market behaves exactly as the saved one. */
 
 import type { ActorId } from "../actor.js";
 import type { Contracts, Millicents, Ticks } from "../units.js";
@@ -7,7 +7,7 @@ import { RestingOrders } from "./book/resting.js";
 import {
   type Book,
   createMarket,
-  DUE_AFTER_EXPIRIES,
+  ENTRY_RANK,
   emptyBook,
   type MarketState,
   rest,
@@ -23,7 +23,7 @@ import {
 } from "./types.js";
 
 interface SavedBook {
-  /** Every resting order, ladder by ladder, best first and then in time order. */
+  /** Every resting order by ladder: best price first, then time order. */
   readonly orders: readonly {
     readonly order: Order;
     readonly remaining: Contracts;
@@ -74,7 +74,7 @@ export function saveMarket(state: MarketState): SavedMarket {
   };
 }
 
-/** Leaves out the positions, which the books have. */
+/** Converts a settlement without its positions, which are in the books. */
 function saveSettlement(settlement: Settlement): SavedMarket["settlement"] {
   const { settlementId, grade, direction, done, paid } = settlement;
   return { settlementId, grade, direction, done, paid: [...paid] };
@@ -114,9 +114,9 @@ export function restoreMarket(id: ActorId, data: unknown): MarketState {
   };
   for (const held of saved.held) {
     state.held.set(held.order.orderId, held);
-    state.deadlines.push(held.untilMs, DUE_AFTER_EXPIRIES, held.order.orderId);
+    state.deadlines.push(held.untilMs, ENTRY_RANK, held.order.orderId);
   }
-  // In the order they came to rest, which is the order they are canceled in together.
+  // The order of arrival is the order in which `clear` cancels them.
   const orders = CURRENCIES.flatMap((currency) => saved.books[currency].orders);
   for (const { order, remaining, arrival } of orders.toSorted((a, b) => a.arrival - b.arrival))
     rest(state, order, remaining, arrival);

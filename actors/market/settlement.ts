@@ -1,4 +1,4 @@
-/** How a market ends: life cycle, grades, payouts in batches, remediation (contract section 4). */
+/** Life cycle, grades, payouts in batches, remediation (contract section 4). */
 
 import { ZERO } from "../units.js";
 import type { LifecycleAction, MarketRefusal, PreviewedPayout } from "./commands.js";
@@ -10,7 +10,7 @@ import { type Grade, type MarketDefinition } from "./types.js";
 import { unreachable } from "../unreachable.js";
 import { refusalOfGrade, sameGrade } from "./grade.js";
 
-/** Takes the steps in order; stops at the first that the market's status does not allow. */
+/** Takes the steps in order. Stops at the first step that the status of the market does not allow, and returns why. */
 export function runLifecycle(
   emitter: Emitter,
   actions: readonly LifecycleAction[],
@@ -68,23 +68,23 @@ function close(emitter: Emitter): void {
   emitter.lifecycle("CLOSE", "CLOSED");
 }
 
-/** Puts a grade in force. The same grade again changes nothing; another one is refused until remediation. */
+/** Puts a grade in force. The same grade again changes nothing; a different grade is refused until remediation. */
 export function grade(
   emitter: Emitter,
   definition: MarketDefinition,
   settlementId: string,
-  asked: Grade,
+  requested: Grade,
 ): MarketRefusal | undefined {
-  const refusal = refusalOfGrade(definition, asked);
+  const refusal = refusalOfGrade(definition, requested);
   if (refusal !== undefined) return refusal;
   const { settlement } = emitter.state;
-  if (settlement !== undefined) return sameGrade(settlement.grade, asked) ? undefined : "ALREADY_GRADED";
+  if (settlement !== undefined) return sameGrade(settlement.grade, requested) ? undefined : "ALREADY_GRADED";
   if (emitter.state.status === "OPEN") close(emitter);
-  emitter.emit({ type: "graded", settlementId, grade: asked });
+  emitter.emit({ type: "graded", settlementId, grade: requested });
   return undefined;
 }
 
-/** Begins to take back a finished settlement. */
+/** Starts to reverse a finished settlement. */
 export function remediate(emitter: Emitter, reason: string): MarketRefusal | undefined {
   const { status, settlement } = emitter.state;
   if (settlement === undefined) return "NOT_SETTLED";
@@ -94,7 +94,7 @@ export function remediate(emitter: Emitter, reason: string): MarketRefusal | und
   return undefined;
 }
 
-/** Pays (or takes back from) the next `limit` wallets; with the last one the market reaches its new status. */
+/** Pays the next `limit` wallets, or reverses their payouts. The last wallet moves the market to its new status. */
 export function payNextWallets(
   emitter: Emitter,
   definition: MarketDefinition,
@@ -147,11 +147,11 @@ function reverse(
   });
 }
 
-/** What a grade would pay, without putting it in force. */
-export function previewGrade(state: MarketState, asked: Grade): readonly PreviewedPayout[] {
+/** Returns the payouts of a grade without putting it in force. */
+export function previewGrade(state: MarketState, requested: Grade): readonly PreviewedPayout[] {
   return openPositions(state.books).map(({ currency, position }) => ({
     wallet: position.wallet,
     currency,
-    amount: settlementOf(position, asked),
+    amount: settlementOf(position, requested),
   }));
 }

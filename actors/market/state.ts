@@ -1,4 +1,4 @@
-/** The state of a market and how it folds from deltas. Everything that changes a market changes it here. */
+/** The state of a market and its fold from deltas. Only `evolveMarket` changes the state. */
 
 import type { ActorId } from "../actor.js";
 import { Deadlines } from "../deadlines.js";
@@ -28,34 +28,34 @@ import {
 } from "./types.js";
 import { unreachable } from "../unreachable.js";
 
-/** What is counted and held in one currency. */
+/** Counts and positions of a market in one currency. */
 export interface Book {
-  /** The best bid last told, by outcome. */
+  /** Last emitted best bid, by outcome. */
   readonly bbo: (Level | null)[];
-  /** The price of the last print, by outcome. */
+  /** Price of the last print, by outcome. */
   readonly last: (Ticks | undefined)[];
-  /** By wallet; those that are flat are forgotten. */
+  /** Positions by wallet, without the flat ones. */
   readonly positions: Map<string, Position>;
   readonly seqs: { book: number; bbo: number; trades: number };
   escrow: Millicents;
-  /** Contracts minted. */
+  /** Complete sets minted. */
   volume: Contracts;
 }
 
-/** Among what is due at one moment, expired orders go before held ones enter, so that nobody meets them. */
-export const DUE_FIRST = 0;
-export const DUE_AFTER_EXPIRIES = 1;
+/** Ranks of deadlines at one moment: orders expire before held orders enter, so that no order matches an expired one. */
+export const EXPIRY_RANK = 0;
+export const ENTRY_RANK = 1;
 
 export interface Settlement {
   readonly settlementId: string;
   readonly grade: Grade;
-  /** Whether payouts are being made or, after a remediation, taken back. */
+  /** `paying` until a remediation starts, then `reversing`. */
   direction: "paying" | "reversing";
-  /** Wallets done in this direction. */
+  /** Number of wallets that are done in this direction. */
   done: number;
-  /** Every position that it pays, in order. Positions do not change while a market has a settlement. */
+  /** Every position that the settlement pays, in order. Positions do not change while a market has a settlement. */
   readonly positions: readonly OpenPosition[];
-  /** The amount that each wallet was paid, by `settlementKey`. */
+  /** Amount paid to each wallet, by `settlementKey`. */
   readonly paid: Map<string, Millicents>;
 }
 
@@ -70,13 +70,13 @@ export interface MarketState {
   lifecycleSeq: number;
   books: Readonly<Record<Currency, Book>>;
   resting: RestingOrders;
-  /** Orders that wait out the in-play delay, in order. */
+  /** Orders that wait for the in-play delay, in order. */
   readonly held: Map<
     string,
     { readonly order: Order; readonly remaining: Contracts; readonly untilMs: number }
   >;
   readonly deadlines: Deadlines<string>;
-  /** Orders that ever came to rest, and matches ever made: both give things their numbers. */
+  /** Counts of all orders that have rested and of all matches, from which new ones get their numbers. */
   arrivals: number;
   matches: number;
   settlement: Settlement | undefined;
@@ -116,7 +116,7 @@ export function createMarket(id: ActorId): MarketState {
 
 const NO_HOLDING: Holding = { qty: NONE, cost: ZERO };
 
-/** The key of a wallet in a settlement, which pays both currencies. */
+/** Returns the key of a wallet in a settlement, which pays both currencies. */
 export function settlementKey(currency: Currency, wallet: string): string {
   return `${currency}:${wallet}`;
 }
@@ -127,7 +127,7 @@ export function evolveMarket(state: MarketState, delta: MarketDelta): void {
       evolveOrder(state, delta);
       return;
     case "book":
-      // What it tells, its order's own delta has done.
+      // The delta of the order itself has changed the book.
       state.books[delta.currency].seqs.book = delta.seq;
       return;
     case "bbo": {
@@ -169,7 +169,7 @@ export function evolveMarket(state: MarketState, delta: MarketDelta): void {
       };
       return;
     case "configured":
-      assert(state.definition !== undefined, "a market is configured before it exists");
+      assert(state.definition !== undefined, "the market is configured before it exists");
       state.definition = {
         ...state.definition,
         fee: delta.fee ?? state.definition.fee,
@@ -194,13 +194,13 @@ export function evolveMarket(state: MarketState, delta: MarketDelta): void {
       };
       return;
     case "remediating":
-      assert(state.settlement !== undefined, "a market is remediated that was never graded");
+      assert(state.settlement !== undefined, "the market is remediated without a grade");
       state.settlement.direction = "reversing";
       state.settlement.done = 0;
       return;
     case "payout": {
       const book = state.books[delta.currency];
-      assert(state.settlement !== undefined, "a payout without a grade");
+      assert(state.settlement !== undefined, "the market pays out without a grade");
       state.settlement.paid.set(settlementKey(delta.currency, delta.wallet), delta.amount);
       state.settlement.done += 1;
       book.escrow = subtract(book.escrow, delta.amount);
@@ -208,7 +208,7 @@ export function evolveMarket(state: MarketState, delta: MarketDelta): void {
     }
     case "reversal": {
       const book = state.books[delta.currency];
-      assert(state.settlement !== undefined, "a reversal without a grade");
+      assert(state.settlement !== undefined, "the market reverses a payout without a grade");
       state.settlement.done += 1;
       book.escrow = add(book.escrow, delta.amount);
       return;
@@ -259,7 +259,7 @@ function evolveOrder(state: MarketState, delta: OrderDelta): void {
         remaining: delta.order.qty,
         untilMs: delta.untilMs,
       });
-      state.deadlines.push(delta.untilMs, DUE_AFTER_EXPIRIES, delta.order.orderId);
+      state.deadlines.push(delta.untilMs, ENTRY_RANK, delta.order.orderId);
       return;
     case "open": {
       const { order } = delta;
@@ -302,10 +302,10 @@ function evolveOrder(state: MarketState, delta: OrderDelta): void {
   }
 }
 
-/** An order comes to rest, and may expire there. */
+/** Adds a resting order, and its expiry if it has one. */
 export function rest(state: MarketState, order: Order, remaining: Contracts, arrival: number): void {
   state.resting.add(order, remaining, arrival);
-  if (order.expiresAt !== undefined) state.deadlines.push(order.expiresAt, DUE_FIRST, order.orderId);
+  if (order.expiresAt !== undefined) state.deadlines.push(order.expiresAt, EXPIRY_RANK, order.orderId);
 }
 
 function positionOf(state: MarketState, currency: Currency, wallet: string, ledger: number): Position {
@@ -318,10 +318,10 @@ function positionOf(state: MarketState, currency: Currency, wallet: string, ledg
   return position;
 }
 
-/** When something is due next, Unix ms. Orders that are gone by other ways are skipped. */
+/** Returns the time of the next deadline, Unix ms. Removes deadlines of orders that have already ended. */
 export function nextDeadline(state: MarketState): number | undefined {
   for (let first = state.deadlines.first(); first !== undefined; first = state.deadlines.first()) {
-    if (isDue(state, first.what, first.at)) return first.at;
+    if (isDue(state, first.subject, first.at)) return first.at;
     state.deadlines.pop();
   }
   return undefined;

@@ -1,15 +1,15 @@
-/** The times in force of an order and their rules (contract sections 2 and 5). Every room derives from this table. */
+/** Times in force of an order and their rules (contract section 2.6). Every room derives from this table. */
 
 export interface TimeInForceRules {
-  /** Whether the order carries a `ttl`: always, if its owner wants one, or never. */
+  /** Use of `ttl`: every order has one, may have one, or must not have one. */
   readonly ttl: "required" | "optional" | "refused";
-  /** May match on arrival. An order that may not is rejected when it would, pays no taker fee and is never held. */
+  /** True if the order may match on arrival. If not, it is rejected instead, pays no taker fee and is never held. */
   readonly mayTake: boolean;
-  /** May rest in the book. The remainder of an order that may not is canceled. */
+  /** True if the order may rest in the book. If not, its remainder is canceled. */
   readonly mayRest: boolean;
-  /** Is rejected unless all of it fills on arrival. */
+  /** True if the order is rejected unless all of it fills on arrival. */
   readonly fillsWhole: boolean;
-  /** Returns the time at which the order expires, Unix ms, from its acceptance and its `ttl`; absent for never. */
+  /** Returns the time at which the order expires, Unix ms. Absent if it never expires. */
   readonly expiry?: (acceptedTs: number, ttlMs: number | undefined) => number | undefined;
 }
 
@@ -26,7 +26,7 @@ export const TIME_IN_FORCE_RULES = {
 
 export type TimeInForce = keyof typeof TIME_IN_FORCE_RULES;
 
-/** Every time in force, in the order of the specification. */
+/** All times in force, in the order of the specification. */
 export const TIMES_IN_FORCE = Object.keys(TIME_IN_FORCE_RULES) as readonly TimeInForce[];
 
 /** Returns the rules of a time in force. */

@@ -1,4 +1,4 @@
-/** Orders in a market: entering, matching, resting, canceling, expiring (contract sections 2 to 4). */
+/** Orders in a market: entry, matching, resting, cancels, expiry (contract sections 2 to 4). */
 
 import { add, assert, contracts, type Contracts, ZERO } from "../units.js";
 import type { OrderPreview } from "./commands.js";
@@ -10,7 +10,7 @@ import { type Sweep, sweep } from "./book/sweep.js";
 import { rulesOf } from "./time-in-force.js";
 import { CURRENCIES, type CancelReason, type Order, type RejectReason } from "./types.js";
 
-/** An order arrives from its ledger: it is rejected, held for the in-play delay, or executed. */
+/** Takes an order from its ledger: rejects it, holds it for the in-play delay, or executes it. */
 export function enter(emitter: Emitter, order: Order): void {
   const { state, nowMs } = emitter;
   const refusal = refusalOf(state, order, nowMs);
@@ -32,7 +32,7 @@ function refusalOf(state: MarketState, order: Order, nowMs: number): RejectReaso
   if (state.paused) return "MARKET_PAUSED";
   if (order.notAfter !== undefined && nowMs > order.notAfter) return "EXPIRED_IN_FLIGHT";
   if (order.expiresAt !== undefined && nowMs >= order.expiresAt) return "EXPIRED";
-  // Accepted before the event went live, so no fee was reserved: it goes the way of the orders that were resting.
+  // No fee was reserved, because the event was not yet live. The order ends as the resting orders did.
   if (!order.feeReserved && isCharged(order.fee, state.live)) return "GO_LIVE";
   return undefined;
 }
@@ -44,11 +44,11 @@ function reject(emitter: Emitter, order: Order, reason: RejectReason): void {
 
 function execute(emitter: Emitter, order: Order): void {
   const { definition, resting } = emitter.state;
-  assert(definition !== undefined, "an order executes in a market that does not exist");
+  assert(definition !== undefined, "the market of the order does not exist");
   const found = sweep(resting.ladders[order.currency], order, definition.ticks);
   const refusal = refusalOfSweep(order, found);
   if (refusal !== undefined) {
-    // An order that cancels its trader's own does so even when nothing else is there for it.
+    // The order cancels its trader's own orders even if it finds no other.
     if (refusal === "NO_MATCH")
       for (const step of found.steps) take(emitter, definition, order, step, order.qty);
     reject(emitter, order, refusal);
@@ -64,7 +64,7 @@ function execute(emitter: Emitter, order: Order): void {
   else end(emitter, order, left, undefined);
 }
 
-/** Why an order that finds this in the book is rejected whole: only orders that may not rest, or may only rest, are. */
+/** Returns the reason to reject an order whole, by its sweep. An order that may both take and rest is never rejected here. */
 function refusalOfSweep({ tif }: Order, found: Sweep): RejectReason | undefined {
   const { mayTake, mayRest, fillsWhole } = rulesOf(tif);
   const untouched = !found.steps.some((step) => step.kind !== "cancelOwn");
@@ -75,7 +75,7 @@ function refusalOfSweep({ tif }: Order, found: Sweep): RejectReason | undefined 
   return mayRest ? undefined : "NO_MATCH";
 }
 
-/** What is left of an order that does not rest goes. */
+/** Cancels the remainder of an order that may not rest. */
 function end(emitter: Emitter, order: Order, remaining: Contracts, reason: CancelReason | undefined): void {
   const { orderId, wallet, ledger } = order;
   emitter.emit({ type: "order", kind: "cancel", orderId, wallet, ledger, remaining, reason });
@@ -96,7 +96,7 @@ function rest(emitter: Emitter, order: Order, qty: Contracts): void {
   });
 }
 
-/** Cancels the orders that are still here, wherever they wait; the others reached their end before. */
+/** Cancels orders that rest or are held. Skips orders that have already ended. */
 export function cancel(
   emitter: Emitter,
   orderIds: readonly string[],
@@ -116,7 +116,7 @@ function cancelOne(emitter: Emitter, orderId: string, reason: CancelReason | und
   if (held !== undefined) end(emitter, held.order, held.remaining, reason);
 }
 
-/** Cancels everything in both books and everything held. */
+/** Cancels all orders of both books, and all held orders. */
 export function clear(emitter: Emitter, reason: CancelReason): void {
   const { state } = emitter;
   const all = [...state.resting.values()];
@@ -127,7 +127,7 @@ export function clear(emitter: Emitter, reason: CancelReason): void {
   cancel(emitter, [...state.held.keys()], reason);
 }
 
-/** Brings an order down to `qty` left, keeping its place. An order that is gone or has less left is left alone. */
+/** Reduces an order to `qty`, in its place. Skips an order that has ended or has less left. */
 export function amend(emitter: Emitter, orderId: string, qty: Contracts): void {
   const { state } = emitter;
   const resting = state.resting.get(orderId);
@@ -151,8 +151,8 @@ export function amend(emitter: Emitter, orderId: string, qty: Contracts): void {
 }
 
 /**
- * Cancels an order and enters another in its stead. What filled of the first since the ledger looked comes off the
- * second; when the first is gone, or nothing is left for the second, the second is rejected.
+ * Cancels an order and enters a replacement. Fills of the first order that its ledger did not know of reduce the
+ * replacement. The replacement is rejected if the first order has ended, or if nothing is left for the replacement.
  */
 export function replace(emitter: Emitter, order: Order, orderId: string, remaining: Contracts): void {
   const left = remainingOf(emitter.state, orderId);
@@ -180,7 +180,7 @@ function remainingOf(state: MarketState, orderId: string): Contracts | undefined
   return (state.resting.get(orderId) ?? state.held.get(orderId))?.remaining;
 }
 
-/** What an order would do now, by the same sweep that executes. */
+/** Returns the preview of an order, from the same sweep that executes orders. */
 export function preview(state: MarketState, order: Order, nowMs: number): OrderPreview {
   const nothing = { fills: [], fee: ZERO, rests: contracts(0), queueAhead: contracts(0) };
   const refusal = refusalOf(state, order, nowMs);
@@ -202,7 +202,7 @@ export function preview(state: MarketState, order: Order, nowMs: number): OrderP
   return { fills: matches.map(({ price, qty }) => ({ price, qty })), fee, rests, queueAhead };
 }
 
-/** What is due by now: held orders enter, expired ones are canceled. */
+/** Runs the deadlines that are due: cancels expired orders and enters held ones. */
 export function runDeadlines(emitter: Emitter): void {
   const { state, nowMs } = emitter;
   for (
@@ -211,9 +211,9 @@ export function runDeadlines(emitter: Emitter): void {
     due = state.deadlines.first()
   ) {
     state.deadlines.pop();
-    const held = state.held.get(due.what);
+    const held = state.held.get(due.subject);
     if (held === undefined) {
-      if (isExpired(state, due.what, nowMs)) cancelOne(emitter, due.what, undefined);
+      if (isExpired(state, due.subject, nowMs)) cancelOne(emitter, due.subject, undefined);
     } else if (held.untilMs <= nowMs) {
       const order = { ...held.order, qty: held.remaining };
       const refusal = refusalOf(state, order, nowMs);

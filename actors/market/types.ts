@@ -1,4 +1,4 @@
-/** The nouns of a market: what it is, how it may end, what it charges (contract sections 2 to 4). */
+/** The terms of a market: statuses, definition, fees, grades, orders (contract sections 2 to 4). */
 
 import type { Contracts, Millicents, Ticks } from "../units.js";
 import type { TimeInForce } from "./time-in-force.js";
@@ -23,15 +23,15 @@ export const LIFECYCLE_KINDS = [
 ] as const;
 export type LifecycleKind = (typeof LIFECYCLE_KINDS)[number];
 
-/** How a market is voided: every fill is refunded at its cost, or each outcome pays a fair price. */
+/** Ways to void a market: refund every fill at its cost, or pay a fair price for each outcome. */
 export const VOID_KINDS = ["PUSH", "FMV"] as const;
 export type Voids = (typeof VOID_KINDS)[number];
 
-/** When a fee applies: to every match, or only while the market is live. */
+/** Period of a fee: always, or only while the market is live. */
 export const FEE_PERIODS = ["ALWAYS", "WHEN_LIVE"] as const;
 export type FeePeriod = (typeof FEE_PERIODS)[number];
 
-/** `c` and the maker's share in millionths; `charged` says when the fee applies at all (contract section 3). */
+/** Fee schedule: `c` and the maker's share in millionths, and the period in which the fee applies (contract section 3.7). */
 export interface FeeSchedule {
   readonly coefficientPpm: number;
   readonly makerCreditPpm: number;
@@ -44,7 +44,7 @@ export interface OutcomeDefinition {
   readonly competitorId?: string | undefined;
 }
 
-/** All that is fixed or configured about a market. Outcomes are referred to by their index everywhere else. */
+/** Definition and configuration of a market. All other data refer to an outcome by its index here. */
 export interface MarketDefinition {
   readonly marketId: string;
   readonly eventId: string;
@@ -56,26 +56,26 @@ export interface MarketDefinition {
   readonly outcomes: readonly OutcomeDefinition[];
   readonly fee: FeeSchedule;
   readonly liveDelayMs: number;
-  /** The tick table: the submittable prices, rising. */
+  /** The tick table: the allowed prices, rising. */
   readonly ticks: readonly Ticks[];
 }
 
-/** How a market ends: one winner (its outcome index), everything refunded, or a price per outcome in ticks 0..1000. */
+/** Result of a market: the index of the winning outcome, a refund of all fills, or a price per outcome in ticks 0..1000. */
 export type Grade =
   | { readonly kind: "WINNER"; readonly outcome: number }
   | { readonly kind: "PUSH" }
   | { readonly kind: "FMV"; readonly prices: readonly number[] };
 
-/** What happens when an order meets another of its own trader. */
+/** Effects of an order that meets another order of its trader (contract section 2.7). */
 export const SELF_TRADE_MODES = ["wash", "cancel_taker", "cancel_maker"] as const;
 export type SelfTrade = (typeof SELF_TRADE_MODES)[number];
 
-/** An order as it travels from its ledger to its market. */
+/** An order as its ledger sends it to its market. */
 export interface Order {
   readonly orderId: string;
   readonly wallet: string;
   readonly trader: string;
-  /** The ledger shard of the wallet, where the order's effects go. */
+  /** Ledger shard of the wallet, which receives the effects of the order. */
   readonly ledger: number;
   readonly currency: Currency;
   /** Index of the outcome in the market. */
@@ -84,19 +84,19 @@ export interface Order {
   readonly qty: Contracts;
   readonly tif: TimeInForce;
   readonly selfTrade: SelfTrade;
-  /** When its ledger accepted it, Unix ms. */
+  /** Time at which its ledger accepted it, Unix ms. */
   readonly acceptedTs: number;
-  /** When a GTT or PO order expires, Unix ms. */
+  /** Time at which the order expires, Unix ms. */
   readonly expiresAt?: number | undefined;
-  /** An order that reaches the book later than this is rejected, Unix ms. */
+  /** Time after which the market rejects the order, Unix ms. */
   readonly notAfter?: number | undefined;
-  /** The schedule in force when the order was accepted. */
+  /** Fee schedule at the time of acceptance. */
   readonly fee: FeeSchedule;
-  /** Whether a taker fee was reserved: always for ALWAYS, for WHEN_LIVE only when the event was in play. */
+  /** True if a taker fee is reserved: with ALWAYS in any case, with WHEN_LIVE only if the event was in play. */
   readonly feeReserved: boolean;
 }
 
-/** Why an order never rested and filled nothing. */
+/** Reasons to reject an order, which then never rests and fills nothing. */
 export type RejectReason =
   | "MARKET_CLOSED"
   | "MARKET_PAUSED"
@@ -111,7 +111,7 @@ export type RejectReason =
   | "POSITION_LIMIT_EXCEEDED"
   | "UNKNOWN_OUTCOME";
 
-/** Why an order was canceled; absent for its owner, for expiry and for an admin (contract section 4). */
+/** Reasons of cancels. A cancel by the owner, by expiry or by an operator has none (contract section 4.9). */
 export type CancelReason =
   | "GO_LIVE"
   | "MARKET_CLOSED"
@@ -127,7 +127,7 @@ export interface Level {
   readonly qty: Contracts;
 }
 
-/** What one wallet holds of one outcome. */
+/** Holding of one wallet in one outcome. */
 export interface Holding {
   readonly qty: Contracts;
   readonly cost: Millicents;

@@ -27,7 +27,7 @@ export class ActorDeadlines {
   next(): number | undefined {
     for (;;) {
       const first = this.#heap.first();
-      if (first === undefined || this.#current.get(first.what) === first.at) return first?.at;
+      if (first === undefined || this.#current.get(first.subject) === first.at) return first?.at;
       this.#heap.pop();
     }
   }
@@ -41,12 +41,12 @@ export class ActorDeadlines {
       if (atMs === undefined || atMs > nowMs) break;
       const first = this.#heap.pop();
       if (first === undefined) break;
-      if (!actors.includes(first.what)) {
-        actors.push(first.what);
+      if (!actors.includes(first.subject)) {
+        actors.push(first.subject);
         popped.push(first);
       }
     }
-    for (const { at, what } of popped) this.#heap.push(at, 0, what);
+    for (const { at, subject } of popped) this.#heap.push(at, 0, subject);
     return actors;
   }
 }

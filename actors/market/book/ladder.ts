@@ -1,9 +1,9 @@
-/** One outcome's resting bids: price levels, best last, and within a level the orders in time order. */
+/** Resting bids of one outcome: price levels with the best last, and in each level the orders in time order. */
 
 import { contracts, type Contracts, NONE, type Ticks } from "../../units.js";
 import type { Order } from "../types.js";
 
-/** An order in the book. `arrival` numbers the market's orders in the order they came to rest. */
+/** An order in the book. `arrival` numbers the resting orders of the market by their arrival. */
 export interface RestingOrder {
   readonly order: Order;
   remaining: Contracts;
@@ -21,14 +21,14 @@ export interface PriceLevel {
 }
 
 export class Ladder {
-  /** Rising by price, so the best bid is the last. */
+  /** Levels by rising price, so the best bid is the last. */
   readonly levels: PriceLevel[] = [];
 
   get best(): PriceLevel | undefined {
     return this.levels[this.levels.length - 1];
   }
 
-  /** Puts an order at the end of its price level. */
+  /** Adds an order at the end of its price level. */
   append(resting: RestingOrder): void {
     const level = this.#levelAt(resting.order.price);
     resting.level = level;
@@ -40,7 +40,7 @@ export class Ladder {
     level.qty = contracts(level.qty + resting.remaining);
   }
 
-  /** Sets what is left of an order; it keeps its place. */
+  /** Sets the remaining quantity of an order, which keeps its place. */
   shrink(resting: RestingOrder, remaining: Contracts): void {
     const { level } = resting;
     if (level === undefined) return;
@@ -62,7 +62,7 @@ export class Ladder {
     resting.behind = undefined;
   }
 
-  /** Best price first, then time. */
+  /** Yields the orders: best price first, then time order. */
   *orders(): Generator<RestingOrder> {
     for (let i = this.levels.length - 1; i >= 0; i -= 1) {
       for (let resting = this.levels[i]?.first; resting !== undefined; resting = resting.behind)
@@ -80,7 +80,7 @@ export class Ladder {
     return level;
   }
 
-  /** Where the level of a price is, or would be. */
+  /** Returns the index of the level of a price, or the index at which to insert it. */
   #indexOf(price: Ticks): number {
     const { levels } = this;
     let low = 0;

@@ -1,13 +1,13 @@
-/** The orders that rest in a market, and all that matching does to them. */
+/** The resting orders of a market, by id and by ladder. */
 
 import { assert, type Contracts } from "../../units.js";
 import { Ladder, type RestingOrder } from "./ladder.js";
 import type { Currency, Order } from "../types.js";
 
 export class RestingOrders {
-  /** The books: one ladder an outcome in each currency. */
+  /** Books: one ladder for each outcome and currency. */
   readonly ladders: Readonly<Record<Currency, readonly Ladder[]>>;
-  /** In the order they came to rest. */
+  /** Orders by id, in the order of their arrival. */
   readonly #byId = new Map<string, RestingOrder>();
 
   constructor(outcomes: number) {
@@ -23,19 +23,19 @@ export class RestingOrders {
     return this.#byId.get(orderId);
   }
 
-  /** In the order they came to rest. */
+  /** Yields the orders in the order of their arrival. */
   values(): IterableIterator<RestingOrder> {
     return this.#byId.values();
   }
 
-  /** Puts an order at the end of its price level. */
+  /** Adds an order at the end of its price level. */
   add(order: Order, remaining: Contracts, arrival: number): void {
     const resting = { order, remaining, arrival, level: undefined, ahead: undefined, behind: undefined };
     this.#byId.set(order.orderId, resting);
     this.#ladderOf(order).append(resting);
   }
 
-  /** Sets what is left of an order: with something left it keeps its place, with nothing it goes. */
+  /** Sets the remaining quantity of an order, which keeps its place; removes the order at 0. */
   reduce(resting: RestingOrder, remaining: Contracts): void {
     if (remaining === 0) this.remove(resting);
     else this.#ladderOf(resting.order).shrink(resting, remaining);

@@ -1,16 +1,16 @@
 /**
- * What an incoming bid would do to the book, found without touching it (contract section 2). Placement, FOK,
- * post-only and preview all read the same sweep.
+ * The sweep: finds the matches of an incoming bid without changing the book (contract section 2). Placement, FOK, post-only
+ * and preview all use the same sweep.
  *
- * A bid at `p` on one outcome matches while `p` and the best bids of all other outcomes reach 1 together. With two
- * outcomes that is the best bid of the other side; with more, one resting order of every other outcome.
+ * A bid at `p` on one outcome matches while `p` plus the best bids of all other outcomes is at least 1. With two outcomes
+ * the bid matches the best bid of the other outcome; with more, one resting order of every other outcome.
  */
 
 import { assert, contracts, type Contracts, CONTRACT_TICKS, NONE, ticks, type Ticks } from "../../units.js";
 import type { Ladder, RestingOrder } from "./ladder.js";
 import type { Order } from "../types.js";
 
-/** A resting order in a match and what it pays per contract: its own price, or less when the match improves it. */
+/** A resting order in a match, and the price it pays: its own, or a lower one if the match improves it. */
 export interface Leg {
   readonly resting: RestingOrder;
   readonly price: Ticks;
@@ -18,20 +18,20 @@ export interface Leg {
 
 export type Step =
   | { readonly kind: "match"; readonly qty: Contracts; readonly price: Ticks; readonly legs: readonly Leg[] }
-  /** Both orders are one trader's: both lose the quantity, nothing else happens. */
+  /** Both orders are of one trader: both lose the quantity, and no money moves. */
   | { readonly kind: "wash"; readonly qty: Contracts; readonly own: RestingOrder }
-  /** The trader's own resting order makes way. */
+  /** The resting order is of the same trader and is canceled. */
   | { readonly kind: "cancelOwn"; readonly own: RestingOrder };
 
 export interface Sweep {
   readonly steps: readonly Step[];
-  /** What of the order no step takes. */
+  /** Quantity of the order that no step takes. */
   readonly left: Contracts;
-  /** The order met its trader's own and asked to be canceled then. */
+  /** True if the order met an order of its own trader and is to be canceled for that. */
   readonly metOwn: boolean;
 }
 
-/** A place in one ladder: the order a sweep has come to, and what earlier steps have left of it. */
+/** Position of a sweep in one ladder: an order, and the quantity that earlier steps have left of it. */
 class Cursor {
   #ladder: Ladder;
   #level: number;
@@ -59,7 +59,7 @@ class Cursor {
 
 const NOTHING: readonly Step[] = [];
 
-/** Whether anything in the book would meet the order at all; cheap, for the common order that only rests. */
+/** Returns true if the order would match at all. A cheap check for the common order that only rests. */
 function reaches(ladders: readonly Ladder[], order: Order): boolean {
   let sum: number = order.price;
   for (let outcome = 0; outcome < ladders.length; outcome += 1) {
@@ -71,7 +71,7 @@ function reaches(ladders: readonly Ladder[], order: Order): boolean {
   return sum >= CONTRACT_TICKS;
 }
 
-/** The steps an order would take, in order, until it is used up or no longer reaches. `grid` is the tick table. */
+/** Returns the steps of an order, until it is filled or no longer matches. `grid` is the tick table. */
 export function sweep(ladders: readonly Ladder[], order: Order, grid: readonly Ticks[]): Sweep {
   if (!reaches(ladders, order)) return { steps: NOTHING, left: order.qty, metOwn: false };
 
@@ -125,7 +125,7 @@ function match(
   grid: readonly Ticks[],
   limit: Ticks,
 ): Step {
-  // The tick table may have changed since the order was accepted; it still pays no more than its limit.
+  // The tick table may have changed since the order was accepted. The order still pays at most its limit.
   const lowest = ticks(Math.min(grid[0] ?? limit, limit));
   const price = CONTRACT_TICKS - sum;
   if (price >= lowest) {
@@ -140,8 +140,8 @@ function match(
 }
 
 /**
- * The other outcomes overshoot: the makers' prices come down by `excess` in all, tick by tick, always the dearest
- * (of equals the youngest order), the last step by exactly what is left.
+ * Lowers the prices of the makers by `excess` in all, because together they exceed the value of a set. Each step lowers
+ * the highest price by one tick (of equal prices, that of the youngest order); the last step lowers it by the rest.
  */
 function improved(legs: readonly RestingOrder[], excess: number, grid: readonly Ticks[]): Leg[] {
   const prices = legs.map((resting) => resting.order.price as number);
@@ -155,7 +155,7 @@ function improved(legs: readonly RestingOrder[], excess: number, grid: readonly 
     }
     const price = prices[dearest] ?? 0;
     const step = Math.min(left, price - tickBelow(grid, price));
-    assert(step > 0, "a match overshoots although its makers pay the lowest tick");
+    assert(step > 0, "the makers of a match pay the lowest tick, and still too much");
     prices[dearest] = price - step;
     left -= step;
   }
@@ -166,7 +166,7 @@ function tickBelow(grid: readonly Ticks[], price: number): number {
   return grid[rank(grid, price) - 1] ?? grid[0] ?? 1;
 }
 
-/** The tick nearest to a price; of two equally near the lower. */
+/** Returns the tick nearest to a price; of two equally near ticks, the lower. */
 export function nearestTick(grid: readonly Ticks[], price: Ticks): Ticks {
   const at = rank(grid, price);
   const above = grid[at];
@@ -175,7 +175,7 @@ export function nearestTick(grid: readonly Ticks[], price: Ticks): Ticks {
   return below !== undefined && price - below <= above - price ? below : above;
 }
 
-/** How many ticks of the grid are below a price. */
+/** Returns the number of ticks of the grid below a price. */
 function rank(grid: readonly Ticks[], price: number): number {
   let low = 0;
   let high = grid.length;

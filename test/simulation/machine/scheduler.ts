@@ -47,7 +47,7 @@ export class Scheduler {
     while (!isDone()) {
       const due = this.#due.pop();
       if (due === undefined || due.at > untilMs) return false;
-      const { at, what: event } = due;
+      const { at, subject: event } = due;
       if (event.canceled) continue;
       this.nowMs = at;
       this.events += 1;
