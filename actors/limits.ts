@@ -3,9 +3,9 @@
 const SECOND_MS = 1_000;
 const DAY_MS = 24 * 60 * 60 * SECOND_MS;
 
-/** Maximum number of orders, or of order ids, in one request (contract section 5). */
+/** Maximum number of orders, or of order ids, in one request (contract section 5.15). */
 export const MAX_BATCH = 256;
-/** Time for which a `clientId` belongs to its order (contract section 5). */
+/** Time for which a `clientId` belongs to its order (contract section 5.7). */
 export const CLIENT_ID_MS = DAY_MS;
 /** Minimum `ttl` of an order (contract section 2.6). */
 export const MIN_TTL_MS = SECOND_MS;

@@ -1,6 +1,6 @@
 /**
- * The ledger actor: the only place where money changes hands (contract section 3). It accepts orders against the funds of
- * a wallet, passes them to their markets, and applies the effects of the markets. Read `decide` first.
+ * The ledger actor: the only place where money changes hands (contract section 3.1). It accepts orders against the
+ * funds of a wallet, passes them to their markets, and applies the effects of the markets. Read `decide` first.
  */
 
 import {

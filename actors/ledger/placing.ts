@@ -1,4 +1,4 @@
-/** Orders at the ledger: acceptance, amendments, previews (contract sections 2, 3 and 5). */
+/** Orders at the ledger: acceptance, amendments, previews (contract sections 3.2, 5.15 and 5.16). */
 
 import { MAX_OPEN_ORDERS } from "../limits.js";
 import type { Order } from "../market/types.js";

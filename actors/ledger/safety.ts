@@ -1,4 +1,4 @@
-/** Safety of a wallet: the dead-man switch, order groups, collateral policies (contract sections 3 and 5). */
+/** Safety of a wallet: the dead-man switch, order groups, collateral policies (contract sections 3.4 and 5.18). */
 
 import { CURRENCIES } from "../market/types.js";
 import { contracts, type Contracts } from "../units.js";

@@ -1,4 +1,4 @@
-/** The terms of a ledger: wallets, requests, refusals, balances, transfers (contract sections 3, 5 and 8). */
+/** The terms of a ledger: wallets, requests, refusals, balances, transfers (contract sections 3.1, 3.4 and 5.13). */
 
 import type { TimeInForce } from "../market/time-in-force.js";
 import type { Currency, FeeSchedule, Holding, SelfTrade, Voids } from "../market/types.js";

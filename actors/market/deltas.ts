@@ -236,7 +236,7 @@ export type MarketDelta =
   | PayoutDelta
   | ReversalDelta;
 
-/** The public channels, in the order in which answers list them (contract section 6). */
+/** The public channels, in the order in which answers list them (contract section 6.8). */
 export const PUBLIC_CHANNELS = ["lifecycle", "trades", "bbo", "book"] as const;
 export type PublicChannel = (typeof PUBLIC_CHANNELS)[number];
 

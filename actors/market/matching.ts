@@ -1,4 +1,7 @@
-/** Execution of the steps of a sweep: fills on both sides, prints, positions, fees (contract sections 2 and 3). */
+/**
+ * Execution of the steps of a sweep: fills on both sides, prints, positions, fees (contract sections 2.2 to 2.7, 3.5
+ * and 3.7).
+ */
 
 import type { DerivedIds } from "../ids.js";
 import { MAX_OUTCOMES } from "../limits.js";

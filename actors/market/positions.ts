@@ -1,5 +1,6 @@
 /**
- * Positions of wallets in one market and currency, and the payout of closing complete sets (contract section 3).
+ * Positions of wallets in one market and currency, and the payout of closing complete sets (contract sections 3.5 and
+ * 3.6).
  *
  * Escrow always covers every possible grade. A match pays in exactly the value of the sets that it mints, so
  * `escrow = 1000 x contracts of any outcome = sum of costs`. Closing `k` sets that cost `c` pays:

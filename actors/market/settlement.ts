@@ -1,4 +1,4 @@
-/** Life cycle, grades, payouts in batches, remediation (contract section 4). */
+/** Life cycle, grades, payouts in batches, remediation (contract sections 4.4 to 4.8). */
 
 import { ZERO } from "../units.js";
 import type { LifecycleAction, MarketRefusal, PreviewedPayout } from "./commands.js";

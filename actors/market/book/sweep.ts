@@ -1,6 +1,6 @@
 /**
- * The sweep: finds the matches of an incoming bid without changing the book (contract section 2). Placement, FOK, post-only
- * and preview all use the same sweep.
+ * The sweep: finds the matches of an incoming bid without changing the book (contract sections 2.2 to 2.7). Placement,
+ * FOK, post-only and preview all use the same sweep.
  *
  * A bid at `p` on one outcome matches while `p` plus the best bids of all other outcomes is at least 1. With two outcomes
  * the bid matches the best bid of the other outcome; with more, one resting order of every other outcome.

@@ -1,4 +1,4 @@
-/** Fees by contract section 3, in exact integer arithmetic. All results are whole millicents. */
+/** Fees by contract section 3.7, in exact integer arithmetic. All results are whole millicents. */
 
 import type { FeeSchedule } from "../../../actors/market/types.js";
 

@@ -1,4 +1,4 @@
-/** Positions, and the netting of their complete sets (contract section 3). */
+/** Positions, and the netting of their complete sets (contract sections 3.5 and 3.6). */
 
 import type { Currency, Voids } from "../../../actors/market/types.js";
 
