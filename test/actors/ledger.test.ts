@@ -109,7 +109,7 @@ describe("idempotency", () => {
 });
 
 describe("an atomic placement", () => {
-  it("places all orders, or none without a delta", () => {
+  it("places all orders, or places none and emits no delta", () => {
     const exchange = funded(10_000);
     const place = (...texts: string[]): unknown =>
       exchange.ask("ann", {

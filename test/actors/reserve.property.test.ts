@@ -168,10 +168,10 @@ class WalletUnderTest {
     this.#effects({ type: "order", kind: "cancel", ...common, remaining: contracts(remaining) });
   }
 
-  #fill(order: Open, asked: number, better: number): void {
+  #fill(order: Open, maxQty: number, better: number): void {
     const { outcome, orderId } = order;
     const { voids, fee } = this.#setting;
-    const qty = Math.min(asked, order.remaining);
+    const qty = Math.min(maxQty, order.remaining);
     const taker = order.pending && !order.postOnly;
     if (order.pending && order.postOnly) this.#rest(order);
     const price = Math.max(1, order.price - better);

@@ -77,7 +77,7 @@ export const MUTANT_NAMES: readonly string[] = [...RUNTIME_MUTANTS, ...EXCHANGE_
 );
 
 async function searchRuntimeBug(name: string): Promise<Caught | undefined> {
-  const mutant = RUNTIME_MUTANTS.find((one) => one.name === name);
+  const mutant = RUNTIME_MUTANTS.find((candidate) => candidate.name === name);
   if (mutant === undefined) return undefined;
   for (let seed = 1; seed <= RUNTIME_SEEDS; seed += 1) {
     const { events, failure } = await new Simulation(seed, mutant.mutation).run();
@@ -87,7 +87,7 @@ async function searchRuntimeBug(name: string): Promise<Caught | undefined> {
 }
 
 function searchExchangeBug(name: string): Caught | undefined {
-  const mutant = EXCHANGE_MUTANTS.find((one) => one.name === name);
+  const mutant = EXCHANGE_MUTANTS.find((candidate) => candidate.name === name);
   if (mutant === undefined) return undefined;
   const undo = mutant.patch?.();
   try {

@@ -148,7 +148,9 @@ export class Comparison {
           expect(funds[currency].total, `${currency} of wallet ${wallet}`).to.equal(
             this.#naive.total(wallet, currency),
           );
-        const open = this.#naive.orders.filter((one) => one.order.wallet === wallet && one.remaining > 0);
+        const open = this.#naive.orders.filter(
+          (history) => history.order.wallet === wallet && history.remaining > 0,
+        );
         expect(
           [...orders.values()].map(({ orderId, remaining }) => [orderId, remaining]),
         ).to.have.deep.members(open.map(({ order, remaining }) => [order.orderId, remaining]));

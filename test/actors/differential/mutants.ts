@@ -97,12 +97,14 @@ function replacing<Class extends object>(
     name,
     actors: { market, ledger },
     patch: () => {
-      const names = Object.keys(methods);
-      const originals = names.map((one) => [one, Object.getOwnPropertyDescriptor(prototype, one)] as const);
+      const methodNames = Object.keys(methods);
+      const originals = methodNames.map(
+        (method) => [method, Object.getOwnPropertyDescriptor(prototype, method)] as const,
+      );
       Object.assign(prototype, methods);
       return () => {
-        for (const [one, descriptor] of originals)
-          if (descriptor !== undefined) Object.defineProperty(prototype, one, descriptor);
+        for (const [method, descriptor] of originals)
+          if (descriptor !== undefined) Object.defineProperty(prototype, method, descriptor);
       };
     },
   };

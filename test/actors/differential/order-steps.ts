@@ -198,8 +198,8 @@ export function cancelAll(bench: Bench, { wallet: n, market }: Of<"cancelAll">):
   const reason = n > 14 ? "MAINTENANCE" : undefined;
   bench.ask(wallet, { kind: "cancelAll", wallet: wallet.wallet, filter: { marketIds }, reason });
   const open = bench.open(wallet).map(({ order }) => order.orderId);
-  for (const one of bench.naive.markets) {
-    if (marketIds?.includes(one.definition.marketId) ?? true) one.cancel(open, reason);
+  for (const naiveMarket of bench.naive.markets) {
+    if (marketIds?.includes(naiveMarket.definition.marketId) ?? true) naiveMarket.cancel(open, reason);
   }
   bench.deliverAll();
 }
@@ -216,8 +216,8 @@ export function amend(bench: Bench, { order: n, qty, price }: Of<"amend">): void
       ? undefined
       : priceOf(price, terms.outcomes, bench.naive.market(marketId).definition.ticks);
   const replacement = { orderId: bench.nextId(20), terms };
-  const asked = { qty: contracts(qty), price: wanted, replacement };
-  const reply = bench.ask(wallet, { kind: "amend", wallet: wallet.wallet, orderId, ...asked });
+  const requested = { qty: contracts(qty), price: wanted, replacement };
+  const reply = bench.ask(wallet, { kind: "amend", wallet: wallet.wallet, orderId, ...requested });
   if (remaining === 0) {
     expect(reply).to.deep.equal({ ok: false, refusal: "ORDER_NOT_FOUND" });
     return;

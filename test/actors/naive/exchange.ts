@@ -53,11 +53,13 @@ export class NaiveExchange {
   }
 
   total(wallet: string, currency: Currency): number {
-    return this.#totals.find((one) => one.wallet === wallet && one.currency === currency)?.total ?? 0;
+    return (
+      this.#totals.find((balance) => balance.wallet === wallet && balance.currency === currency)?.total ?? 0
+    );
   }
 
   move(wallet: string, currency: Currency, amount: number): void {
-    const found = this.#totals.find((one) => one.wallet === wallet && one.currency === currency);
+    const found = this.#totals.find((balance) => balance.wallet === wallet && balance.currency === currency);
     if (found === undefined) this.#totals.push({ wallet, currency, total: amount });
     else found.total += amount;
   }
@@ -72,14 +74,14 @@ export class NaiveExchange {
     groupId: string,
     bounds: { readonly maxFilledQty: number; readonly windowMs: number },
   ): void {
-    const index = this.#groups.findIndex((one) => one.wallet === wallet && one.groupId === groupId);
+    const index = this.#groups.findIndex((group) => group.wallet === wallet && group.groupId === groupId);
     const group = { wallet, groupId, ...bounds, tripped: false, fills: [] };
     if (index === -1) this.#groups.push(group);
     else this.#groups[index] = group;
   }
 
   #group(wallet: string, groupId: string): NaiveGroup | undefined {
-    return this.#groups.find((one) => one.wallet === wallet && one.groupId === groupId);
+    return this.#groups.find((group) => group.wallet === wallet && group.groupId === groupId);
   }
 
   groupState(wallet: string, groupId: string): "unknown" | "tripped" | "open" {
@@ -108,7 +110,7 @@ export class NaiveExchange {
     this.#tripped = [];
     for (const { wallet, groupId } of tripped) {
       const ids = this.orders
-        .filter((one) => one.order.wallet === wallet && one.groupId === groupId)
+        .filter((history) => history.order.wallet === wallet && history.groupId === groupId)
         .map(({ order }) => order.orderId);
       for (const market of this.markets) market.cancel(ids, "GROUP_LIMIT");
     }
@@ -116,7 +118,7 @@ export class NaiveExchange {
 
   /** Restarts the dead-man switch of a wallet, or turns the switch off. */
   setDeadman(wallet: string, at: number | undefined): void {
-    this.#deadmen = this.#deadmen.filter((one) => one.wallet !== wallet);
+    this.#deadmen = this.#deadmen.filter((timer) => timer.wallet !== wallet);
     if (at !== undefined) this.#deadmen.push({ wallet, at });
   }
 
@@ -134,7 +136,7 @@ export class NaiveExchange {
   }
 
   #recordEvent(order: Order, event: OrderEvent): void {
-    const history = this.orders.find((one) => one.order.orderId === order.orderId);
+    const history = this.orders.find(({ order: { orderId } }) => orderId === order.orderId);
     assert(history !== undefined, `order ${order.orderId} has an event but was not accepted`);
     history.events.push(event);
     switch (event.kind) {
@@ -233,11 +235,13 @@ export class NaiveExchange {
   remediate(marketId: string): boolean {
     const market = this.market(marketId);
     if (market.status !== "SETTLED") return false;
-    for (const { wallet, currency, amount } of this.#payouts.filter((one) => one.marketId === marketId)) {
+    for (const { wallet, currency, amount } of this.#payouts.filter(
+      (payout) => payout.marketId === marketId,
+    )) {
       this.move(wallet, currency, -amount);
       market.escrow[currency] += amount;
     }
-    const kept = this.#payouts.filter((one) => one.marketId !== marketId);
+    const kept = this.#payouts.filter((payout) => payout.marketId !== marketId);
     this.#payouts.splice(0, this.#payouts.length, ...kept);
     market.grade = undefined;
     market.status = "CLOSED";
@@ -248,7 +252,7 @@ export class NaiveExchange {
   held(wallet: string, marketId: string, currency: Currency, outcome: number): { qty: number; cost: number } {
     const market = this.market(marketId);
     if (market.status === "SETTLED") return { qty: 0, cost: 0 };
-    const position = market.positions.find((one) => one.wallet === wallet && one.currency === currency);
+    const position = market.positions.find((other) => other.wallet === wallet && other.currency === currency);
     return position?.holdings[outcome] ?? { qty: 0, cost: 0 };
   }
 }

@@ -262,7 +262,9 @@ export class NaiveMarket {
   }
 
   positionOf(wallet: string, currency: Currency): NaivePosition {
-    const found = this.positions.find((one) => one.wallet === wallet && one.currency === currency);
+    const found = this.positions.find(
+      (position) => position.wallet === wallet && position.currency === currency,
+    );
     if (found !== undefined) return found;
     const holdings = this.definition.outcomes.map(() => ({ qty: 0, cost: 0 }));
     const created: NaivePosition = { wallet, currency, holdings, win: 0, push: 0 };

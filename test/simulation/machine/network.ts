@@ -110,7 +110,7 @@ export class Network {
       const losesAnswer = random.chance(faults.lostAnswer);
       const arrive = (): void => {
         if (inFlight.dropped) return;
-        // A paused process sends its operation after the pause, perhaps when nobody needs it any more.
+        // A paused process sends its operation after the pause, perhaps when its result is no longer needed.
         if (caller.isAlive && caller.pausedUntilMs > this.#scheduler.nowMs) {
           this.#scheduler.at(caller.pausedUntilMs + random.between(0, 2), arrive);
           return;
@@ -174,31 +174,31 @@ export class Network {
       this.#store.sync();
       const answers = this.#unsynced;
       this.#unsynced = [];
-      for (const one of answers) one();
+      for (const answer of answers) answer();
     });
   }
 
   /** Cuts the connection of a process. Its operations in flight may or may not happen; the process does not learn which. */
   disconnect(caller: Caller): void {
-    for (const one of [...this.#inFlight]) if (one.caller === caller) this.#abandon(one);
+    for (const operation of [...this.#inFlight]) if (operation.caller === caller) this.#abandon(operation);
     caller.run(() => caller.disconnect());
   }
 
   /** Drops a dead process. Some of its operations in flight still arrive. */
   abandonAll(caller: Caller): void {
-    for (const one of [...this.#inFlight]) if (one.caller === caller) this.#abandon(one);
+    for (const operation of [...this.#inFlight]) if (operation.caller === caller) this.#abandon(operation);
   }
 
-  #abandon(one: InFlight): void {
-    if (this.#random.chance(0.5)) one.dropped = true;
-    one.fail(new Error("connection lost"));
+  #abandon(operation: InFlight): void {
+    if (this.#random.chance(0.5)) operation.dropped = true;
+    operation.fail(new Error("connection lost"));
   }
 
   /** Cuts the power of the log. A random part of the unsynced writes is lost, and all operations in flight. */
   powerCut(): void {
-    for (const one of [...this.#inFlight]) {
-      one.dropped = true;
-      one.fail(new Error("connection lost"));
+    for (const operation of [...this.#inFlight]) {
+      operation.dropped = true;
+      operation.fail(new Error("connection lost"));
     }
     this.#unsynced = [];
     this.#store.powerCut(this.#random.between(0, this.#store.unsynced));
