@@ -10,6 +10,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { listing, readCommandLine } from "./command-line.mjs";
+import { exclusively, LockHeld } from "./supervisor/setup-lock.mjs";
 
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const BUILD = path.join(ROOT, ".build");
@@ -231,48 +232,6 @@ function build() {
   fs.writeFileSync(BUILD_STAMP, stamp);
 }
 
-function isAlive(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error.code === "EPERM";
-  }
-}
-
-/** Runs `work` under a lock, so that two commands started together do not install or compile at the same time. */
-function exclusively(work) {
-  fs.mkdirSync(path.dirname(SETUP_LOCK), { recursive: true });
-  const deadline = Date.now() + LOCK_WAIT_MS;
-  let announced = false;
-  for (;;) {
-    try {
-      fs.writeFileSync(SETUP_LOCK, String(process.pid), { flag: "wx" });
-      break;
-    } catch (error) {
-      if (error.code !== "EEXIST") throw error;
-    }
-    const holder = Number(fs.readFileSync(SETUP_LOCK, { encoding: "utf8", flag: "a+" }));
-    if (holder > 0 && !isAlive(holder)) {
-      fs.rmSync(SETUP_LOCK, { force: true });
-      continue;
-    }
-    if (Date.now() > deadline) {
-      throw new SetupError(
-        `another set-up (process ${holder}) has not ended; stop it or remove ${SETUP_LOCK}`,
-      );
-    }
-    if (!announced) say(`waiting for another set-up (process ${holder}) to finish`);
-    announced = true;
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
-  }
-  try {
-    work();
-  } finally {
-    fs.rmSync(SETUP_LOCK, { force: true });
-  }
-}
-
 function tool(...location) {
   return path.join(ROOT, "node_modules", ...location);
 }
@@ -342,7 +301,8 @@ async function runEntry(name, args) {
 function prepare({ compile }) {
   checkNode();
   process.chdir(ROOT);
-  exclusively(() => {
+  const onWait = (holder) => say(`waiting for another set-up (process ${holder}) to finish`);
+  exclusively(SETUP_LOCK, { waitMs: LOCK_WAIT_MS, onWait }, () => {
     install();
     if (compile) build();
   });
@@ -363,6 +323,7 @@ async function main([command = "start", ...args]) {
 }
 
 main(process.argv.slice(2)).catch((error) => {
-  console.error(error instanceof SetupError ? `setup: ${error.message}` : error);
+  const isExpected = error instanceof SetupError || error instanceof LockHeld;
+  console.error(isExpected ? `setup: ${error.message}` : error);
   process.exitCode = 1;
 });
