@@ -7,7 +7,7 @@ import { migrate } from "../../../db/migrate.js";
 import { ProjectionGap } from "../../../db/projection/batch.js";
 import { findOrder, listOrders } from "../../../db/queries/trading/orders.js";
 import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
-import { dice, entry, interleave, SmallExchange, type MarketIds } from "../exchange.js";
+import { dice, entry, interleave, SmallExchange, type TestMarket } from "../exchange.js";
 import { dump, project } from "../read-model.js";
 
 const PAGE = { limit: 1_000 };
@@ -33,7 +33,7 @@ describe("projection of batches", () => {
   });
 
   /** Trades YES: Ann bids 0.600, Bob takes with NO at 0.450, so that Ann pays 0.600 and Bob 0.400. */
-  function trade(market: MarketIds): { maker: string; taker: string } {
+  function trade(market: TestMarket): { maker: string; taker: string } {
     exchange.transact(ann, 10_000_000);
     exchange.transact(bob, 10_000_000);
     const maker = exchange.place(ann, market, 0, 600, 10, { clientId: "mine" });

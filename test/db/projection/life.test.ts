@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { ledgerShardOf } from "../../../actors/actor.js";
-import { walletSnapshot } from "../../../actors/ledger/ledger.js";
 import { CURRENCIES } from "../../../actors/market/types.js";
 import { connect, disconnect, type Database } from "../../../db/database.js";
 import { migrate } from "../../../db/migrate.js";
@@ -9,7 +8,7 @@ import { money } from "../../../db/queries/operator/money.js";
 import { listOrders } from "../../../db/queries/trading/orders.js";
 import { listPositions } from "../../../db/queries/trading/positions.js";
 import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
-import { dice, idsOf, interleave, SmallExchange, type MarketIds } from "../exchange.js";
+import { dice, idsOf, interleave, SmallExchange, type TestMarket } from "../exchange.js";
 import { balancesOf, project } from "../read-model.js";
 
 const PAGE = { limit: 1_000 };
@@ -44,7 +43,7 @@ describe("projection of random commands", () => {
         exchange.transact(trader, 3_000_000);
         exchange.transact(trader, 3_000_000, { currency: "COIN" });
       }
-      const placed: { trader: string; market: MarketIds; orderId: string }[] = [];
+      const placed: { trader: string; market: TestMarket; orderId: string }[] = [];
       for (let round = 0; round < 6; round += 1) {
         for (let step = 0; step < 40; step += 1) command(roll, traders, markets, placed);
         // The report counts undelivered messages as in flight.
@@ -61,8 +60,8 @@ describe("projection of random commands", () => {
   function command(
     roll: (below: number) => number,
     traders: readonly string[],
-    markets: readonly MarketIds[],
-    placed: { trader: string; market: MarketIds; orderId: string }[],
+    markets: readonly TestMarket[],
+    placed: { trader: string; market: TestMarket; orderId: string }[],
   ): void {
     const trader = traders[roll(traders.length)] ?? randomUUID();
     const market = markets[roll(markets.length)];
@@ -99,11 +98,10 @@ describe("projection of random commands", () => {
       if (exchange.network.undelivered.length > 0) exchange.network.deliver(roll(9));
   }
 
-  async function expectAgreement(traders: readonly string[], markets: readonly MarketIds[]): Promise<void> {
+  async function expectAgreement(traders: readonly string[], markets: readonly TestMarket[]): Promise<void> {
     const balances = await balancesOf(db, traders);
     for (const trader of traders) {
-      const ledger = exchange.network.ledgerOf(ledgerShardOf(trader));
-      const wallet = walletSnapshot(ledger.state, trader);
+      const wallet = exchange.network.wallet(ledgerShardOf(trader), trader);
       expect(balances.get(trader)).to.deep.equal(wallet.balances);
       const open = (await listOrders(db, { wallet: trader, statuses: ["PENDING", "OPEN"] }, PAGE)).items;
       const short = (orders: readonly { orderId: string; status: string; qty: number }[]) =>

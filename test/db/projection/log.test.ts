@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { until } from "../../support/until.js";
 import { ledgerOf, ledgerShardOf, marketActor, partitionOf } from "../../../actors/actor.js";
-import { contracts, millicents, ticks } from "../../../actors/units.js";
+import type { MarketDefinition } from "../../../actors/market/types.js";
 import { connect, disconnect, type Database } from "../../../db/database.js";
 import { journalOf } from "../../../db/projection/journal.js";
 import { migrate } from "../../../db/migrate.js";
@@ -18,7 +18,14 @@ import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { LogTail } from "../../../stream/log/tail.js";
 import { Worker } from "../../../stream/runtime/worker.js";
 import { freshDatabase, freshRedis, type FreshDatabase, type FreshRedis } from "../../support/servers.js";
-import { FEE } from "../exchange.js";
+import {
+  createMarket,
+  deposit,
+  FEE,
+  marketDefinition,
+  orderRequest,
+  placement,
+} from "../../support/exchange/commands.js";
 import { balancesOf } from "../read-model.js";
 
 describe("projector on the real log", () => {
@@ -67,66 +74,30 @@ describe("projector on the real log", () => {
     return started;
   }
 
-  async function deposit(trader: string): Promise<void> {
-    await exchange.ledger(ledgerShardOf(trader), {
-      kind: "transact",
-      transactionId: randomUUID(),
-      transaction: "DEPOSIT",
-      wallet: trader,
-      trader,
-      currency: "CASH",
-      amount: millicents(1_000_000),
-      ref: "a test",
-    });
-  }
-
-  async function place(trader: string, marketId: string, outcome: number, price: number): Promise<string> {
-    const orderId = randomUUID();
-    await exchange.ledger(ledgerShardOf(trader), {
-      kind: "place",
-      wallet: trader,
-      trader,
-      atomic: false,
-      orders: [
-        {
-          orderId,
-          terms: { marketId, outcomes: 2, voids: "FMV", fee: FEE, live: false },
-          currency: "CASH",
-          outcome,
-          price: ticks(price),
-          qty: contracts(10),
-          tif: "GTC",
-          selfTrade: "wash",
-        },
-      ],
-    });
-    return orderId;
+  async function place(
+    trader: string,
+    market: MarketDefinition,
+    outcome: number,
+    price: number,
+  ): Promise<string> {
+    const order = orderRequest(market, { outcome, price, qty: 10 });
+    await exchange.ledger(ledgerShardOf(trader), placement(trader, order));
+    return order.orderId;
   }
 
   it("shows acknowledged orders before and after a restart, and reports its progress to the log", async () => {
-    const [ann, bob, marketId] = [randomUUID(), randomUUID(), randomUUID()];
-    await exchange.market(marketId, {
-      kind: "create",
-      open: true,
-      live: false,
-      definition: {
-        marketId,
-        eventId: randomUUID(),
-        marketType: "MONEY",
-        description: "who wins",
-        voids: "FMV",
-        outcomes: ["A", "B"].map((name) => ({ outcomeId: randomUUID(), name })),
-        fee: FEE,
-        liveDelayMs: 0,
-        ticks: [ticks(400), ticks(600)],
-      },
-    });
-    await Promise.all([deposit(ann), deposit(bob)]);
-    const resting = await place(ann, marketId, 0, 600);
+    const [ann, bob] = [randomUUID(), randomUUID()];
+    const market = marketDefinition({ fee: FEE });
+    const { marketId } = market;
+    await exchange.market(marketId, createMarket(market));
+    for (const trader of [ann, bob]) {
+      await exchange.ledger(ledgerShardOf(trader), deposit(trader, 1_000_000));
+    }
+    const resting = await place(ann, market, 0, 600);
     await waitProjected(db, ledgerOf(ann), await tail.head(ledgerOf(ann)), 5_000);
     expect(await findOrder(db, ann, resting)).to.include({ qty: 10 });
     await projector.stop();
-    await place(bob, marketId, 1, 400);
+    await place(bob, market, 1, 400);
     projector = startProjector();
 
     await until(async () => (await findOrder(db, ann, resting))?.status === "FILLED");

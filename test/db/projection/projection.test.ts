@@ -12,7 +12,7 @@ import { listTrades } from "../../../db/queries/trading/trades.js";
 import { listTransactions } from "../../../db/queries/trading/transactions.js";
 import { findTransfer } from "../../../db/queries/trading/transfers.js";
 import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
-import { SmallExchange, type MarketIds } from "../exchange.js";
+import { SmallExchange, type TestMarket } from "../exchange.js";
 import { balancesOf, project } from "../read-model.js";
 
 const PAGE = { limit: 1_000 };
@@ -37,7 +37,7 @@ describe("projection", () => {
     await database.drop();
   });
 
-  async function eventOf(market: MarketIds): Promise<void> {
+  async function eventOf(market: TestMarket): Promise<void> {
     await createEvent(db, {
       eventId: market.eventId,
       type: "Game",
@@ -51,7 +51,7 @@ describe("projection", () => {
   }
 
   /** Trades YES: Ann bids 0.600, Bob takes with NO at 0.450, so that Ann pays 0.600 and Bob 0.400. */
-  function trade(market: MarketIds): { maker: string; taker: string } {
+  function trade(market: TestMarket): { maker: string; taker: string } {
     exchange.transact(ann, 10_000_000);
     exchange.transact(bob, 10_000_000);
     const maker = exchange.place(ann, market, 0, 600, 10, { clientId: "mine" });

@@ -1,58 +1,37 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { marketActor } from "../../../actors/actor.js";
 import type { MarketCommand, MarketReply } from "../../../actors/market/commands.js";
-import { market as actor } from "../../../actors/market/market.js";
 import type { Voids } from "../../../actors/market/types.js";
-import { ticks } from "../../../actors/units.js";
 import { driveEventStep, type EventAction, type EventMarket } from "../../../stream/jobs/event-actions.js";
 import { Unavailable, type AskOptions, type Exchange } from "../../../stream/log/ports.js";
+import { createMarket, marketDefinition } from "../../support/exchange/commands.js";
+import { ActorNetwork } from "../../support/exchange/network.js";
 
 /** Real market actors in memory, which answer a repeated command id with the first answer. */
 class Markets implements Exchange {
-  readonly #states = new Map<string, ReturnType<typeof actor.create>>();
-  readonly #answers = new Map<string, MarketReply>();
   /** Kinds of the lifecycle deltas so far. */
   readonly transitions: string[] = [];
   failing: string | undefined;
+  readonly #answers = new Map<string, MarketReply>();
+  readonly #network = new ActorNetwork({
+    onBatch: (_actor, { deltas }) => {
+      for (const delta of deltas) if (delta.type === "lifecycle") this.transitions.push(delta.kind);
+    },
+  });
 
   add(voids: Voids, open = true): EventMarket {
-    const marketId = randomUUID();
-    this.#states.set(marketId, actor.create(marketActor(marketId)));
-    this.#decide(marketId, {
-      kind: "create",
-      open,
-      live: false,
-      definition: {
-        marketId,
-        eventId: randomUUID(),
-        marketType: "MONEY",
-        description: "A against B",
-        voids,
-        outcomes: [
-          { outcomeId: randomUUID(), name: "A" },
-          { outcomeId: randomUUID(), name: "B" },
-        ],
-        fee: { coefficientPpm: 30_000, makerCreditPpm: 500_000, charged: "WHEN_LIVE" },
-        liveDelayMs: 0,
-        ticks: [ticks(500)],
-      },
-    });
+    const definition = marketDefinition({ voids });
+    this.#decide(definition.marketId, createMarket(definition, open));
     this.transitions.length = 0;
-    return { marketId, voids };
+    return definition;
   }
 
-  state(market: EventMarket) {
-    const state = this.#states.get(market.marketId);
-    if (state === undefined) throw new Error("no such market");
-    return state;
+  state({ marketId }: EventMarket) {
+    return this.#network.marketOf(marketId).state;
   }
 
   #decide(marketId: string, command: MarketCommand): MarketReply {
-    const state = this.#states.get(marketId);
-    if (state === undefined) throw new Error("no such market");
-    const { deltas, reply } = actor.decide(state, command, 1_000);
-    for (const delta of deltas) if (delta.type === "lifecycle") this.transitions.push(delta.kind);
+    const reply = this.#network.market(marketId, command);
     if (reply === undefined) throw new Error("no answer");
     return reply;
   }

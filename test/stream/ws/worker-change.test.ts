@@ -2,8 +2,6 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { ledgerShardOf, marketActor } from "../../../actors/actor.js";
 import type { MarketState } from "../../../actors/market/state.js";
-import type { MarketDefinition } from "../../../actors/market/types.js";
-import { contracts, millicents, ticks } from "../../../actors/units.js";
 import { actorOf } from "../../../stream/runtime/actors.js";
 import { systemClock } from "../../../stream/log/clock.js";
 import { LogExchange } from "../../../stream/log/exchange.js";
@@ -16,7 +14,13 @@ import { Worker } from "../../../stream/runtime/worker.js";
 import { bitOf, maskOf } from "../../../stream/ws/channels.js";
 import { Replicas } from "../../../stream/ws/market/replicas.js";
 import { Wallets } from "../../../stream/ws/wallet/wallets.js";
-import { FREE, GRID } from "../../actors/scenario.js";
+import {
+  createMarket,
+  deposit,
+  marketDefinition,
+  orderRequest,
+  placement,
+} from "../../support/exchange/commands.js";
 import { type Json, Mirror } from "./support/client.js";
 import { ids } from "./support/exchange.js";
 import { until } from "../../support/until.js";
@@ -52,17 +56,7 @@ describe("replicas and private feeds on a log", function () {
     await exchange.start();
     closing.push(() => exchange.close());
 
-    const definition: MarketDefinition = {
-      marketId: randomUUID(),
-      eventId: randomUUID(),
-      marketType: "MONEY",
-      description: "who wins",
-      voids: "FMV",
-      outcomes: ids(2).map((outcomeId, index) => ({ outcomeId, name: `outcome ${index}` })),
-      fee: FREE,
-      liveDelayMs: 0,
-      ticks: GRID,
-    };
+    const definition = marketDefinition();
     const { marketId } = definition;
     const errors: unknown[] = [];
     const onError = (error: unknown): void => void errors.push(error);
@@ -82,40 +76,14 @@ describe("replicas and private feeds on a log", function () {
 
     const first = await startWorker("first");
     expect(await replicas.acquire(marketId)).to.equal(undefined);
-    await exchange.market(marketId, { kind: "create", definition, open: true, live: false });
+    await exchange.market(marketId, createMarket(definition));
     for (const traderId of [ann, bob]) {
-      await exchange.ledger(ledgerShardOf(traderId), {
-        kind: "transact",
-        transactionId: randomUUID(),
-        transaction: "DEPOSIT",
-        wallet: traderId,
-        trader: traderId,
-        currency: "CASH",
-        amount: millicents(10_000_000),
-        ref: "test",
-      });
+      await exchange.ledger(ledgerShardOf(traderId), deposit(traderId, 10_000_000));
     }
     const place = async (trader: string, outcome: number, price: number): Promise<string> => {
-      const orderId = randomUUID();
-      const terms = { marketId, outcomes: 2, voids: definition.voids, fee: FREE, live: false };
-      const order = {
-        orderId,
-        terms,
-        currency: "CASH",
-        outcome,
-        price: ticks(price),
-        qty: contracts(2),
-        tif: "GTC",
-        selfTrade: "wash",
-      } as const;
-      await exchange.ledger(ledgerShardOf(trader), {
-        kind: "place",
-        wallet: trader,
-        trader,
-        orders: [order],
-        atomic: false,
-      });
-      return orderId;
+      const order = orderRequest(definition, { outcome, price, qty: 2 });
+      await exchange.ledger(ledgerShardOf(trader), placement(trader, order));
+      return order.orderId;
     };
     await place(ann, 0, 400);
     const replica = await replicas.acquire(marketId);

@@ -1,23 +1,14 @@
 /** Real markets and ledgers in one process, connected by a `MemoryTail`; implements the ports of the bridge in tests. */
 
 import { randomUUID } from "node:crypto";
-import {
-  type ActorId,
-  type Batch,
-  ledgerActor,
-  ledgerShardOf,
-  marketActor,
-  type Outgoing,
-} from "../../../../actors/actor.js";
+import { type ActorId, type Batch, ledgerShardOf, marketActor } from "../../../../actors/actor.js";
 import type { LedgerCommand, LedgerReply } from "../../../../actors/ledger/commands.js";
-import { ledger, walletSnapshot } from "../../../../actors/ledger/ledger.js";
-import type { LedgerState } from "../../../../actors/ledger/state.js";
 import type { OrderRequest, WalletSnapshot } from "../../../../actors/ledger/types.js";
 import type { MarketCommand } from "../../../../actors/market/commands.js";
 import { market } from "../../../../actors/market/market.js";
 import type { MarketState } from "../../../../actors/market/state.js";
 import type { Currency, MarketDefinition } from "../../../../actors/market/types.js";
-import { contracts, millicents, parsePrice } from "../../../../actors/units.js";
+import { contracts, parsePrice } from "../../../../actors/units.js";
 import type { AnyDelta } from "../../../../stream/log/ports.js";
 import type {
   CancelAllAnswer,
@@ -29,7 +20,8 @@ import type {
   Trading,
 } from "../../../../stream/ws/ports.js";
 import type { LoadMarket } from "../../../../stream/ws/market/replica.js";
-import { FREE, GRID } from "../../../actors/scenario.js";
+import { createMarket, deposit, marketDefinition, orderRequest } from "../../../support/exchange/commands.js";
+import { ActorNetwork } from "../../../support/exchange/network.js";
 import { MemoryTail, type Random } from "./memory-tail.js";
 
 export const ids = (count: number): string[] => Array.from({ length: count }, () => randomUUID());
@@ -46,10 +38,9 @@ export interface WireOrder {
 
 export class TestExchange implements Catalog, Trading {
   readonly tail: MemoryTail;
-  nowMs = 1_700_000_000_000;
   readonly #random: Random;
-  readonly #markets = new Map<string, MarketState>();
-  readonly #ledgers = new Map<number, LedgerState>();
+  readonly #network: ActorNetwork;
+  readonly #definitions = new Map<string, MarketDefinition>();
   /** Batches that are decided but not committed; several commands may share an entry. */
   readonly #open = new Map<ActorId, Batch<AnyDelta>[]>();
   readonly #listeners = new Set<(marketId: string) => void>();
@@ -64,24 +55,15 @@ export class TestExchange implements Catalog, Trading {
   constructor(random: Random = () => 0) {
     this.#random = random;
     this.tail = new MemoryTail(random);
+    this.#network = new ActorNetwork({ onBatch: (actor, batch) => this.#emit(actor, batch) });
   }
 
   /** Opens a market, in a new event unless one is given, and notifies the listeners of the catalog. */
   createMarket(outcomes = 2, eventId: string = randomUUID()): MarketDefinition {
-    const marketId = randomUUID();
-    const definition: MarketDefinition = {
-      marketId,
-      eventId,
-      marketType: "MONEY",
-      description: "who wins",
-      voids: "FMV",
-      outcomes: ids(outcomes).map((outcomeId, index) => ({ outcomeId, name: `outcome ${index}` })),
-      fee: FREE,
-      liveDelayMs: 0,
-      ticks: GRID,
-    };
-    this.#markets.set(marketId, market.create(marketActor(marketId)));
-    this.operate(marketId, { kind: "create", definition, open: true, live: false });
+    const definition = marketDefinition({ eventId, outcomes });
+    const { marketId } = definition;
+    this.#definitions.set(marketId, definition);
+    this.operate(marketId, createMarket(definition));
     this.#events.set(eventId, [...(this.#events.get(eventId) ?? []), marketId]);
     this.announce(marketId);
     return definition;
@@ -92,48 +74,35 @@ export class TestExchange implements Catalog, Trading {
   }
 
   state(marketId: string): MarketState {
-    const state = this.#markets.get(marketId);
-    if (state === undefined) throw new Error(`no market ${marketId}`);
-    return state;
+    return this.#network.marketOf(marketId).state;
   }
 
   wallet(traderId: string, wallet = traderId): WalletSnapshot {
-    return walletSnapshot(this.#ledger(ledgerShardOf(traderId)), wallet);
+    return this.#network.wallet(ledgerShardOf(traderId), wallet);
   }
 
   operate(marketId: string, command: MarketCommand): void {
-    this.#run({ to: marketActor(marketId), command });
+    this.#network.now += 1;
+    this.#network.market(marketId, command);
+    this.#deliver();
   }
 
   fund(traderId: string, currency: Currency = "CASH", wallet = traderId): void {
-    this.#run({
-      to: ledgerActor(ledgerShardOf(traderId)),
-      command: {
-        kind: "transact",
-        transactionId: randomUUID(),
-        transaction: "DEPOSIT",
-        wallet,
-        trader: traderId,
-        currency,
-        amount: millicents(1_000_000_000),
-        ref: "test",
-      } satisfies LedgerCommand,
-    });
+    this.#run(traderId, deposit(traderId, 1_000_000_000, { currency, wallet }));
   }
 
-  amend(caller: Caller, orderId: string, qty: number): void {
-    const { wallet, traderId } = caller;
-    this.#run({
-      to: ledgerActor(ledgerShardOf(traderId)),
-      command: { kind: "amend", wallet, orderId, qty: contracts(qty) } satisfies LedgerCommand,
-    });
+  amend({ wallet, traderId }: Caller, orderId: string, qty: number): void {
+    this.#run(traderId, { kind: "amend", wallet, orderId, qty: contracts(qty) });
   }
 
   /** Behaves like `Exchange.ledger`: the answer is delayed, and deltas may arrive before it. */
   readonly ledger = async (shard: number, command: LedgerCommand): Promise<LedgerReply> => {
     await this.#pause();
-    const reply = this.#run({ to: ledgerActor(shard), command }) as LedgerReply;
+    this.#network.now += 1;
+    const reply = this.#network.ledger(shard, command);
+    this.#deliver();
     await this.#pause();
+    if (reply === undefined) throw new Error(`a ledger does not answer ${command.kind}`);
     return reply;
   };
 
@@ -143,11 +112,10 @@ export class TestExchange implements Catalog, Trading {
       this.loadFailures -= 1;
       throw new Error("the state cannot be read");
     }
-    const state = this.#markets.get(marketId);
-    if (state === undefined) return undefined;
+    if (!this.#definitions.has(marketId)) return undefined;
     const actor = marketActor(marketId);
     this.commit();
-    const copy: unknown = JSON.parse(JSON.stringify(market.save(state)));
+    const copy: unknown = JSON.parse(JSON.stringify(market.save(this.state(marketId))));
     const loaded = { seq: this.tail.last(actor), state: market.restore(actor, copy) };
     await this.#pause();
     return loaded;
@@ -165,7 +133,7 @@ export class TestExchange implements Catalog, Trading {
       this.catalogFailures -= 1;
       throw new Error("the catalog is down");
     }
-    return this.#markets.get(marketId)?.definition;
+    return this.#definitions.get(marketId);
   }
 
   async marketsOf(eventId: string): Promise<readonly string[] | undefined> {
@@ -230,52 +198,34 @@ export class TestExchange implements Catalog, Trading {
     return { ok: true, canceled: reply.queued.length };
   }
 
-  #request(order: WireOrder): OrderRequest | undefined {
-    for (const [marketId, state] of this.#markets) {
-      const { definition } = state;
-      const outcome = definition?.outcomes.findIndex(({ outcomeId }) => outcomeId === order.outcomeId) ?? -1;
-      const price = parsePrice(order.price);
-      if (definition === undefined || outcome < 0 || price === undefined) continue;
-      const { outcomes, voids, fee } = definition;
-      return {
-        orderId: randomUUID(),
-        terms: { marketId, outcomes: outcomes.length, voids, fee, live: state.live },
-        currency: order.currency ?? "CASH",
-        outcome,
-        price,
-        qty: contracts(order.qty),
-        tif: order.tif,
-        clientId: order.clientId,
-        selfTrade: "wash",
-      };
+  #request({ outcomeId, price: text, ...order }: WireOrder): OrderRequest | undefined {
+    for (const definition of this.#definitions.values()) {
+      const outcome = definition.outcomes.findIndex((one) => one.outcomeId === outcomeId);
+      const price = parsePrice(text);
+      if (outcome < 0 || price === undefined) continue;
+      const request = orderRequest(definition, { ...order, outcome, price });
+      return { ...request, terms: { ...request.terms, live: this.state(definition.marketId).live } };
     }
     return undefined;
   }
 
-  /** Runs a command and every message that follows from it. */
-  #run({ to, command }: Outgoing): unknown {
-    this.nowMs += 1;
-    const shard = to.startsWith("ledger:") ? Number(to.slice("ledger:".length)) : undefined;
-    const { deltas, reply } =
-      shard === undefined
-        ? market.decide(this.state(to.slice("market:".length)), command as MarketCommand, this.nowMs)
-        : ledger.decide(this.#ledger(shard), command as LedgerCommand, this.nowMs);
-    if (deltas.length === 0) return reply;
-    const batch = { ts: this.nowMs, deltas } as Batch<AnyDelta>;
-    this.#open.set(to, [...(this.#open.get(to) ?? []), batch]);
-    const outgoing =
-      shard === undefined
-        ? market.route(to, batch as Parameters<typeof market.route>[1])
-        : ledger.route(to, batch as Parameters<typeof ledger.route>[1]);
-    for (const message of outgoing) this.#run(message);
-    if (this.#random(3) === 0) this.commit();
-    return reply;
+  #run(traderId: string, command: LedgerCommand): void {
+    this.#network.now += 1;
+    this.#network.ledger(ledgerShardOf(traderId), command);
+    this.#deliver();
   }
 
-  #ledger(shard: number): LedgerState {
-    const state = this.#ledgers.get(shard) ?? ledger.create(ledgerActor(shard));
-    this.#ledgers.set(shard, state);
-    return state;
+  /** Delivers every message; the clock moves with each of them. */
+  #deliver(): void {
+    while (this.#network.undelivered.length > 0) {
+      this.#network.now += 1;
+      this.#network.deliver(0);
+    }
+  }
+
+  #emit(actor: ActorId, batch: Batch<AnyDelta>): void {
+    this.#open.set(actor, [...(this.#open.get(actor) ?? []), batch]);
+    if (this.#random(3) === 0) this.commit();
   }
 
   async #pause(): Promise<void> {
