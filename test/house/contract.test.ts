@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { canonicalQuery, canonicalText } from "../../http/auth/signing.js";
 import { ERRORS, wireCode } from "../../http/request/errors.js";
 import { KEY_BUCKETS } from "../../http/request/throttle.js";
+import { describeVariables } from "../../scripts/config.js";
 import { VERBS } from "../../stream/ws/socket/protocol.js";
 import { RULES } from "../http/matrix/contract.js";
 import { ROUTES } from "../http/matrix/routes.js";
@@ -212,11 +213,25 @@ describe("the contract", () => {
     expect(listed.toSorted()).to.deep.equal([...new Set(marked)].toSorted());
   });
 
-  it("names every environment variable", () => {
-    const config = CODE.find(({ file }) => file === "scripts/config.ts")?.text ?? "";
-    const names = [...config.matchAll(/^ {2}([A-Z][A-Z_]+): /gm)].flatMap(([, name = ""]) => [name]);
-    expect(names).to.include("PORT");
-    expect(missing(names)).to.deep.equal([]);
+  it("gives each environment variable its default, and no others", () => {
+    const [, ...help] = describeVariables().split(/\n {2}(?=[A-Z])/);
+    const declared = help.map((entry) => {
+      const [, name = "", initial = "none"] =
+        /^([A-Z_]+)[^]*?(?:Default:\s+(\S+)\.)?$/.exec(entry.trim()) ?? [];
+      return `${name} ${initial}`;
+    });
+    const listed = rows
+      .filter(([names = ""]) => /^[A-Z]+(?:_[A-Z]+)*(?:, [A-Z_]+)*$/.test(names))
+      .flatMap(([names = "", initial = ""]) => {
+        const variables = names
+          .split(", ")
+          .filter((name) => declared.some((line) => line.startsWith(`${name} `)));
+        const defaults = initial.split(", ");
+        return variables.map((name, index) => `${name} ${defaults[index] ?? defaults[0] ?? ""}`);
+      });
+    const withoutDefault = /(?: none| embedded| generated| found| as requested)$/;
+    const plain = (line: string): string => line.replace(withoutDefault, " none");
+    expect(listed.map(plain).toSorted()).to.deep.equal(declared.map(plain).toSorted());
   });
 });
 
