@@ -3,11 +3,11 @@
  * command on one channel of one wallet have the same `seq`.
  */
 
-import type { CancelReason, Currency, Order, RejectReason, Voids } from "../market/types.js";
 import type { FillFacts } from "../market/deltas.js";
+import type { CancelReason, Currency, Order, RejectReason, Voids } from "../market/types.js";
 import type { Contracts, Millicents } from "../units.js";
-import type { CollateralPolicy, TransactionKind, Transfer } from "./types.js";
 import { unreachable } from "../unreachable.js";
+import type { CollateralPolicy, TransactionKind, Transfer } from "./types.js";
 
 /** Creation of a wallet. */
 export interface WalletDelta {

@@ -4,10 +4,10 @@
 
 import type { EffectDelta, OrderDelta } from "../market/deltas.js";
 import { negate, NONE, subtract, ZERO } from "../units.js";
+import { unreachable } from "../unreachable.js";
 import type { Emitter } from "./emitter.js";
 import { checkGroup } from "./safety.js";
 import { accountKey, walletOf } from "./state.js";
-import { unreachable } from "../unreachable.js";
 
 type Of<Type extends EffectDelta["type"]> = Extract<EffectDelta, { type: Type }>;
 type Fill = Extract<OrderDelta, { kind: "fill" }>;

@@ -2,6 +2,7 @@
 
 import { CLIENT_ID_MS } from "../limits.js";
 import { add, assert, contracts, type Contracts, subtract } from "../units.js";
+import { unreachable } from "../unreachable.js";
 import { Account, type AccountOrder } from "./account.js";
 import type {
   AcceptedDelta,
@@ -23,7 +24,6 @@ import {
   type Wallet,
   walletOf,
 } from "./state.js";
-import { unreachable } from "../unreachable.js";
 
 export function evolveLedger(state: LedgerState, delta: LedgerDelta, ts: number): void {
   switch (delta.type) {

@@ -15,19 +15,19 @@ import {
 } from "../actor.js";
 import type { MarketCommand } from "../market/commands.js";
 import { CURRENCIES } from "../market/types.js";
+import { unreachable } from "../unreachable.js";
+import { cancel, cancelAll, cancelEveryone, openOrders } from "./canceling.js";
 import type { LedgerCommand, LedgerReply, LedgerReport } from "./commands.js";
 import { isRequest, type LedgerDelta, type RequestDelta } from "./deltas.js";
 import { applyEffects } from "./effects.js";
 import { Emitter } from "./emitter.js";
 import { evolveLedger } from "./fold.js";
 import { transact, transfer } from "./funds.js";
-import { cancel, cancelAll, cancelEveryone, openOrders } from "./canceling.js";
 import { amend, place, preview } from "./placing.js";
 import { changeGroup, listGroups, runDeadmen, setDeadman, setGroup, setPolicy } from "./safety.js";
 import { restoreLedger, saveLedger } from "./saved.js";
 import { createLedger, emptyWallet, type LedgerState, nextDeadline, sumFunds, type Wallet } from "./state.js";
 import type { WalletPosition, WalletSnapshot } from "./types.js";
-import { unreachable } from "../unreachable.js";
 
 function decide(
   state: LedgerState,

@@ -1,6 +1,7 @@
 /** Orders at the ledger: acceptance, amendments, previews (contract sections 3.2, 5.15 and 5.16). */
 
 import { MAX_OPEN_ORDERS } from "../limits.js";
+import { rulesOf } from "../market/time-in-force.js";
 import type { Order } from "../market/types.js";
 import { add, MAX_CONTRACTS, type Millicents, subtract } from "../units.js";
 import { Account, type AccountOrder } from "./account.js";
@@ -10,7 +11,6 @@ import type { Emitter } from "./emitter.js";
 import { accountOrder } from "./fold.js";
 import { accountKey, available, emptyWallet, type LedgerState, pairKey, type Wallet } from "./state.js";
 import type { LedgerRefusal, Limits, OrderRequest } from "./types.js";
-import { rulesOf } from "../market/time-in-force.js";
 
 type PlaceCommand = Extract<LedgerCommand, { kind: "place" }>;
 

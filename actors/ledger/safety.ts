@@ -2,10 +2,10 @@
 
 import { CURRENCIES } from "../market/types.js";
 import { contracts, type Contracts } from "../units.js";
-import { available } from "./state.js";
 import { cancelWhere } from "./canceling.js";
 import type { LedgerCommand, LedgerReply } from "./commands.js";
 import type { Emitter } from "./emitter.js";
+import { available } from "./state.js";
 import type { Group } from "./state.js";
 
 type Of<Kind extends LedgerCommand["kind"]> = Extract<LedgerCommand, { kind: Kind }>;

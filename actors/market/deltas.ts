@@ -6,6 +6,7 @@
  */
 
 import type { Contracts, Millicents, Ticks } from "../units.js";
+import { unreachable } from "../unreachable.js";
 import type {
   CancelReason,
   Currency,
@@ -18,7 +19,6 @@ import type {
   RejectReason,
   Voids,
 } from "./types.js";
-import { unreachable } from "../unreachable.js";
 
 /** The owner of an order or a position: the wallet, and the ledger shard that receives its effects. */
 export interface Owner {

@@ -4,8 +4,8 @@
  */
 
 import type { Contracts } from "../units.js";
-import type { MarketDelta, PublicChannel } from "./deltas.js";
 import type { RestingOrder } from "./book/ladder.js";
+import type { MarketDelta, PublicChannel } from "./deltas.js";
 import { evolveMarket, type MarketState } from "./state.js";
 import { type CancelReason, type Currency, type LifecycleKind, type MarketStatus } from "./types.js";
 

@@ -11,15 +11,15 @@ import {
   type Outgoing,
 } from "../actor.js";
 import { negate } from "../units.js";
+import { unreachable } from "../unreachable.js";
 import type { MarketCommand, MarketRefusal, MarketReply } from "./commands.js";
 import { type EffectDelta, isEffect, type MarketDelta } from "./deltas.js";
 import { Emitter } from "./emitter.js";
+import { refusalOfGrade } from "./grade.js";
 import { restoreMarket, saveMarket } from "./saved.js";
 import { grade, previewGrade, remediate, runLifecycle, payNextWallets } from "./settlement.js";
 import { createMarket, evolveMarket, type MarketState, nextDeadline } from "./state.js";
 import { amend, cancel, enter, preview, replace, runDeadlines } from "./trading.js";
-import { unreachable } from "../unreachable.js";
-import { refusalOfGrade } from "./grade.js";
 
 function decide(
   state: MarketState,

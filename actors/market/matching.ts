@@ -6,14 +6,14 @@
 import type { DerivedIds } from "../ids.js";
 import { MAX_OUTCOMES } from "../limits.js";
 import { contracts, type Contracts, cost, ZERO } from "../units.js";
+import { unreachable } from "../unreachable.js";
+import type { RestingOrder } from "./book/ladder.js";
+import { nearestTick, type Step } from "./book/sweep.js";
 import type { FillFacts } from "./deltas.js";
 import type { Emitter } from "./emitter.js";
 import { isCharged, makerCredit, takerFee } from "./fees.js";
-import type { RestingOrder } from "./book/ladder.js";
 import { acquire } from "./positions.js";
-import { nearestTick, type Step } from "./book/sweep.js";
 import type { MarketDefinition, Order } from "./types.js";
-import { unreachable } from "../unreachable.js";
 
 /** Executes one step of a sweep. Returns the remainder of the taker's order after it. */
 export function take(

@@ -22,8 +22,8 @@ import {
   subtract,
   ZERO,
 } from "../units.js";
-import { CURRENCIES, type Currency, type Grade, type Holding, type Voids } from "./types.js";
 import { unreachable } from "../unreachable.js";
+import { CURRENCIES, type Currency, type Grade, type Holding, type Voids } from "./types.js";
 
 const NOTHING: Holding = { qty: NONE, cost: ZERO };
 

@@ -2,8 +2,8 @@
 
 import type { ActorId } from "../actor.js";
 import type { Contracts, Millicents, Ticks } from "../units.js";
-import { openPositions, type Position } from "./positions.js";
 import { RestingOrders } from "./book/resting.js";
+import { openPositions, type Position } from "./positions.js";
 import {
   type Book,
   createMarket,

@@ -1,14 +1,14 @@
 /** Life cycle, grades, payouts in batches, remediation (contract sections 4.4 to 4.8). */
 
 import { ZERO } from "../units.js";
+import { unreachable } from "../unreachable.js";
 import type { LifecycleAction, MarketRefusal, PreviewedPayout } from "./commands.js";
 import type { Emitter } from "./emitter.js";
+import { refusalOfGrade, sameGrade } from "./grade.js";
 import { settlementOf, type OpenPosition, openPositions } from "./positions.js";
 import { type MarketState, type Settlement, settlementKey } from "./state.js";
 import { clear } from "./trading.js";
 import { type Grade, type MarketDefinition } from "./types.js";
-import { unreachable } from "../unreachable.js";
-import { refusalOfGrade, sameGrade } from "./grade.js";
 
 /** Takes the steps in order. Stops at the first step that the status of the market does not allow, and returns why. */
 export function runLifecycle(

@@ -14,9 +14,10 @@ import {
   type Ticks,
   ZERO,
 } from "../units.js";
+import { unreachable } from "../unreachable.js";
+import { RestingOrders } from "./book/resting.js";
 import type { MarketDelta, OrderDelta } from "./deltas.js";
 import { isFlat, type OpenPosition, openPositions, type Position } from "./positions.js";
-import { RestingOrders } from "./book/resting.js";
 import {
   type Currency,
   type Grade,
@@ -26,7 +27,6 @@ import {
   type Order,
   type Holding,
 } from "./types.js";
-import { unreachable } from "../unreachable.js";
 
 /** Counts and positions of a market in one currency. */
 export interface Book {

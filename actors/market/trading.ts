@@ -1,12 +1,12 @@
 /** Orders in a market: entry, matching, resting, cancels, expiry (contract sections 2 to 4). */
 
 import { add, assert, contracts, type Contracts, ZERO } from "../units.js";
+import { type Sweep, sweep } from "./book/sweep.js";
 import type { OrderPreview } from "./commands.js";
 import type { Emitter } from "./emitter.js";
 import { isCharged, takerFee } from "./fees.js";
 import { take } from "./matching.js";
 import type { MarketState } from "./state.js";
-import { type Sweep, sweep } from "./book/sweep.js";
 import { rulesOf } from "./time-in-force.js";
 import { CURRENCIES, type CancelReason, type Order, type RejectReason } from "./types.js";
 

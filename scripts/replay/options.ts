@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { UsageError, type Command, type CommandLine } from "../command-line.mjs";
 import { VICTIMS } from "./faults.js";
+import { VOID_KINDS } from "../../actors/market/types.js";
 
 const OPTIONS = {
   speed: { value: "N|max", default: "max", description: "N times real time, or as fast as possible." },
@@ -62,7 +63,7 @@ const Options = z.object({
   seed: z.coerce.number({ error: "--seed takes a whole number" }).int(),
   takers: whole.max(50),
   scale: positive,
-  voids: z.enum(["PUSH", "FMV"], { error: "--voids takes PUSH or FMV" }),
+  voids: z.enum(VOID_KINDS, { error: "--voids takes PUSH or FMV" }),
   checkEvery: whole,
   writeBalances: z.string().optional(),
   kill: z

@@ -9,6 +9,7 @@ import type { EventAnswer, MarketAnswer } from "../../http/client/wire.js";
 import type { MarketDefinition } from "./recording/recording.js";
 import type { Survey } from "./recording/survey.js";
 import { Trader } from "./makers/trader.js";
+import type { Voids } from "../../actors/market/types.js";
 
 export interface ReplaySetUp {
   readonly event: EventAnswer;
@@ -24,7 +25,7 @@ export interface SetUpOptions {
   readonly operator: OperatorClient;
   readonly brand: string;
   readonly survey: Survey;
-  readonly voids: "PUSH" | "FMV";
+  readonly voids: Voids;
   readonly takers: number;
 }
 
@@ -100,7 +101,7 @@ export async function setUpReplay(options: SetUpOptions): Promise<ReplaySetUp> {
 async function createMarket(
   operator: OperatorClient,
   definition: MarketDefinition,
-  voids: "PUSH" | "FMV",
+  voids: Voids,
 ): Promise<[EventAnswer, MarketAnswer]> {
   const runners = definition.runners.filter(({ status }) => status !== "REMOVED");
   const names = runners.map(({ id, name }) => name ?? `Runner ${id}`);

@@ -14,6 +14,7 @@ import type { MarketCommand, MarketReply } from "../../actors/market/commands.js
 import type { EffectDelta, MarketDelta } from "../../actors/market/deltas.js";
 import { market } from "../../actors/market/market.js";
 import type { MarketState } from "../../actors/market/state.js";
+import type { Currency } from "../../actors/market/types.js";
 
 export type Market = Actor<MarketState, MarketCommand, MarketDelta, MarketReply>;
 export type Ledger = Actor<LedgerState, LedgerCommand, LedgerDelta, LedgerReply>;
@@ -171,7 +172,7 @@ export class JoinedActors {
   }
 
   /** Returns the money in flight from markets to ledgers in one currency. Negative when it flows the other way. */
-  inFlight(currency: "CASH" | "COIN"): number {
+  inFlight(currency: Currency): number {
     return this.#undelivered.reduce((sum, { command }) => {
       const { kind, deltas } = command as { kind: string; deltas: readonly EffectDelta[] };
       return kind === "effects" ? sum + moneyOf(deltas, currency) : sum;
@@ -180,7 +181,7 @@ export class JoinedActors {
 }
 
 /** Returns the money that effects of a market add to wallets, less the money that they take. */
-export function moneyOf(deltas: readonly EffectDelta[], currency: "CASH" | "COIN"): number {
+export function moneyOf(deltas: readonly EffectDelta[], currency: Currency): number {
   return deltas.reduce((sum, delta) => {
     if (!("currency" in delta) || delta.currency !== currency) return sum;
     if (delta.type === "payout") return sum + delta.amount;

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { Scenario } from "./scenario.js";
+import { VOID_KINDS } from "../../actors/market/types.js";
 
 const GAME = { coefficientPpm: 30_000, makerCreditPpm: 500_000, charged: "ALWAYS" } as const;
 
@@ -40,7 +41,7 @@ describe("collateral", () => {
     );
   });
 
-  for (const voids of ["PUSH", "FMV"] as const) {
+  for (const voids of VOID_KINDS) {
     it(`needs no cash to close a position on a ${voids} market, including the fee`, () => {
       const exchange = funded(6_100, { voids, fee: GAME });
       exchange.place("ann", "YES 0.600 x 10", { tif: "PO" });

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { market } from "../../actors/market/market.js";
 import { Scenario } from "./scenario.js";
+import type { Voids } from "../../actors/market/types.js";
 
 const DEPOSIT_MILLICENTS = 10_000_000;
 
@@ -226,7 +227,7 @@ describe("life cycle", () => {
 });
 
 describe("settlement", () => {
-  function traded(voids: "PUSH" | "FMV"): Scenario {
+  function traded(voids: Voids): Scenario {
     const exchange = funded({ voids });
     exchange.place("ann", "YES 0.600 x 10");
     exchange.place("bob", "NO 0.400 x 10");

@@ -5,7 +5,7 @@ import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js
 import { ledger } from "../../actors/ledger/ledger.js";
 import type { CollateralPolicy } from "../../actors/ledger/types.js";
 import type { EffectDelta } from "../../actors/market/deltas.js";
-import type { Voids } from "../../actors/market/types.js";
+import { type Voids, VOID_KINDS } from "../../actors/market/types.js";
 import { contracts, millicents, ticks } from "../../actors/units.js";
 import { feeFor } from "./naive/arithmetic.js";
 import { net } from "./naive/netting.js";
@@ -272,7 +272,7 @@ describe("the reserve of open orders", () => {
   });
 
   for (const policy of ["hold", "net"] as const) {
-    for (const voids of ["PUSH", "FMV"] as const) {
+    for (const voids of VOID_KINDS) {
       it(`covers every fill, at the limit or better, under ${policy} on a ${voids} market`, () => {
         fc.assert(
           fc.property(

@@ -6,6 +6,7 @@ import { available } from "../../actors/ledger/state.js";
 import { market } from "../../actors/market/market.js";
 import { contracts, formatMoney, parsePrice, ticks } from "../../actors/units.js";
 import { FREE, MARKET_ID, Scenario } from "./scenario.js";
+import { VOID_KINDS } from "../../actors/market/types.js";
 
 function funded(amount: number, options: ConstructorParameters<typeof Scenario>[0] = {}): Scenario {
   const exchange = new Scenario(options);
@@ -164,7 +165,7 @@ describe("the available balance of a wallet never falls below zero", () => {
     cancel: fc.nat({ max: 9 }),
   });
   for (const policy of ["hold", "net"] satisfies CollateralPolicy[]) {
-    for (const voids of ["PUSH", "FMV"] as const) {
+    for (const voids of VOID_KINDS) {
       it(`under ${policy} on a ${voids} market with fees always charged`, () => {
         const fee = { coefficientPpm: 60_000, makerCreditPpm: 0, charged: "ALWAYS" } as const;
         fc.assert(

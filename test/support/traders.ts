@@ -3,6 +3,7 @@
 import { openAccount, type Account } from "../../http/client/accounts.js";
 import type { SigningKey } from "../../http/client/signer.js";
 import type { Stack } from "./stack.js";
+import type { Voids } from "../../actors/market/types.js";
 
 let created = 0;
 
@@ -34,7 +35,7 @@ export async function newTrader(stack: Stack, amount = "100"): Promise<TestTrade
 /** Creates an open market in an event of its own, and returns the ids of its two outcomes in order. */
 export async function newMarket(
   stack: Stack,
-  voids: "PUSH" | "FMV" = "PUSH",
+  voids: Voids = "PUSH",
   visible = true,
 ): Promise<{
   readonly eventId: string;

@@ -1,8 +1,8 @@
 /** The resting orders of a market, by id and by ladder. */
 
 import { assert, type Contracts } from "../../units.js";
-import { Ladder, type RestingOrder } from "./ladder.js";
 import type { Currency, Order } from "../types.js";
+import { Ladder, type RestingOrder } from "./ladder.js";
 
 export class RestingOrders {
   /** Books: one ladder for each outcome and currency. */

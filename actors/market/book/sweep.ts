@@ -7,8 +7,8 @@
  */
 
 import { assert, contracts, type Contracts, CONTRACT_TICKS, NONE, ticks, type Ticks } from "../../units.js";
-import type { Ladder, RestingOrder } from "./ladder.js";
 import type { Order } from "../types.js";
+import type { Ladder, RestingOrder } from "./ladder.js";
 
 /** A resting order in a match, and the price it pays: its own, or a lower one if the match improves it. */
 export interface Leg {

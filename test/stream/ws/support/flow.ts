@@ -1,6 +1,7 @@
 /** Random trading of a few wallets in one market. */
 
 import fc from "fast-check";
+import { unreachable } from "../../../../actors/unreachable.js";
 import type { Caller } from "../../../../stream/ws/ports.js";
 import { trader } from "./client.js";
 import { ids, type TestExchange } from "./exchange.js";
@@ -95,6 +96,6 @@ export async function take(exchange: TestExchange, marketId: string, step: Step)
       return;
     }
     default:
-      step satisfies never;
+      unreachable(step);
   }
 }
