@@ -80,17 +80,17 @@ export function createApp(parts: AppParts): Express {
   const admission = createAdmission(parts);
   mountTokenRoutes(app, { ...emm, clients });
   mountDocs(app, { routes, brand, prefix: emm.prefix });
-  // A map finds the paths without parameters at once, where Express would try its routes in turn.
-  const plain = new Map<string, RequestHandler>();
+  // Most requests have a path without parameters. A map finds its handler at once; Express would try all routes in turn.
+  const handlers = new Map<string, RequestHandler>();
   app.use(async (req, res, next) => {
-    const handle = plain.get(`${req.method} ${localsOf(res).target?.path ?? ""}`);
+    const handle = handlers.get(`${req.method} ${localsOf(res).target?.path ?? ""}`);
     if (handle === undefined) next();
     else await handle(req, res, next);
   });
   for (const route of routes) {
     const handle = serve(route, admission, parts.checkAnswers);
     app[route.method](route.path, handle);
-    if (!route.path.includes(":")) plain.set(`${route.method.toUpperCase()} ${route.path}`, handle);
+    if (!route.path.includes(":")) handlers.set(`${route.method.toUpperCase()} ${route.path}`, handle);
   }
 
   app.use(() => {

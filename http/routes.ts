@@ -1,7 +1,4 @@
-/**
- * Every route of surface A, of web sessions and of operators. `surface-b/surface.ts` lists the routes of surface B, and
- * `ROUTES.md` shows all routes on one page.
- */
+/** Every route of surface A, of web sessions and of operators. `surface-b/surface.ts` lists the routes of surface B. */
 
 import type { Limits } from "../actors/ledger/types.js";
 import type { Database } from "../db/database.js";

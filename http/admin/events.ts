@@ -115,7 +115,7 @@ export function adminEventRoutes(parts: AdminEventParts) {
       if (!known)
         throw new Refused(
           "INVALID_BODY",
-          "league: there is no such league; add it with POST /admin/v1/leagues",
+          "league is not the name of a league; add it with POST /admin/v1/leagues",
         );
       const event = await db.transaction(async (tx) => {
         // The league exists; this call adds its sport, which may be missing.

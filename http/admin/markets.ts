@@ -68,16 +68,19 @@ function adminMarketOnWire(market: MarketRecord) {
   };
 }
 
-/** Returns the market once Postgres has every change of its actor. Refuses 503 when the projector is too far behind. */
-export async function caughtUpMarket(
+/**
+ * Announces a change of a market, and reads the market from Postgres, which has every change of its actor or is more than
+ * a second behind. Refuses `UNAVAILABLE` when a new market is not in Postgres yet.
+ */
+export async function readBackMarket(
   { db, freshness, changes }: Pick<AdminMarketParts, "db" | "freshness" | "changes">,
   marketId: string,
 ): Promise<MarketRecord> {
-  const guard = await freshness.reach(marketActor(marketId));
+  const isCaughtUp = await freshness.reach(marketActor(marketId));
   await changes.publish("market", marketId);
   const market = await findMarket(db, marketId);
   if (market !== undefined) return market;
-  if (guard) throw new Refused("MARKET_NOT_FOUND");
+  if (isCaughtUp) throw new Refused("MARKET_NOT_FOUND");
   throw new Refused(
     "UNAVAILABLE",
     "the market is created, but cannot be read yet; try again",
@@ -86,7 +89,7 @@ export async function caughtUpMarket(
   );
 }
 
-/** Returns a reply that is no refusal. Throws the refusal of any other. */
+/** Returns the reply of a market when it accepted the command, and throws the refusal otherwise. */
 export function accepted(reply: MarketReply): Extract<MarketReply, { ok: true }> {
   if (!reply.ok) throw refusedBy(reply.refusal);
   return reply;
@@ -99,7 +102,7 @@ async function requireType(
   if ((await listMarketTypes(db, { qa })).includes(marketType)) return;
   throw new Refused(
     "INVALID_BODY",
-    "marketType: there is no such type; add it with POST /admin/v1/market-types",
+    "marketType is not the name of a market type; add it with POST /admin/v1/market-types",
   );
 }
 
@@ -139,7 +142,7 @@ export async function createMarket(
   if (playerId !== undefined && (await findPlayers(db, [playerId])).length === 0) {
     throw new Refused(
       "INVALID_BODY",
-      "playerId: there is no such player; add it with POST /admin/v1/players",
+      "playerId is not the id of a player; add the player with POST /admin/v1/players",
     );
   }
   const outcomes: OutcomeDefinition[] = [];
@@ -172,7 +175,7 @@ export async function createMarket(
   const record = { action: "market.create", subject: marketId, after: body };
   accepted(await recordIntent(db, call, record, () => exchange.market(marketId, command, { id: marketId })));
   await catchUpWithEvent(parts, marketId, event);
-  return caughtUpMarket(parts, marketId);
+  return readBackMarket(parts, marketId);
 }
 
 export function adminMarketRoutes(parts: AdminMarketParts) {
@@ -232,7 +235,7 @@ export function adminMarketRoutes(parts: AdminMarketParts) {
     run: async ({ id }) => {
       const marketId = id("marketId");
       await known(marketId);
-      return { body: adminMarketOnWire(await caughtUpMarket(parts, marketId)) };
+      return { body: adminMarketOnWire(await readBackMarket(parts, marketId)) };
     },
   });
 
@@ -252,7 +255,7 @@ export function adminMarketRoutes(parts: AdminMarketParts) {
       const record = { action: `market.${action}`, subject: marketId, before: { status, paused } };
       const command: MarketCommand = { kind: "lifecycle", actions: [action] };
       accepted(await recordIntent(db, call, record, () => exchange.market(marketId, command)));
-      return { body: adminMarketOnWire(await caughtUpMarket(parts, marketId)) };
+      return { body: adminMarketOnWire(await readBackMarket(parts, marketId)) };
     },
   });
 
@@ -282,7 +285,7 @@ export function adminMarketRoutes(parts: AdminMarketParts) {
         after: body,
       };
       accepted(await recordIntent(db, call, record, () => exchange.market(marketId, command)));
-      return { body: adminMarketOnWire(await caughtUpMarket(parts, marketId)) };
+      return { body: adminMarketOnWire(await readBackMarket(parts, marketId)) };
     },
   });
 

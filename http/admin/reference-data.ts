@@ -32,7 +32,7 @@ function requireTable(prices: readonly Price[]): void {
     if (last !== undefined && last >= price) {
       throw new Refused(
         "INVALID_BODY",
-        `prices: must rise strictly; ${formatPrice(price)} is not greater than the price before it`,
+        `prices must rise strictly; ${formatPrice(price)} is not greater than the price before it`,
       );
     }
   });
@@ -41,7 +41,7 @@ function requireTable(prices: readonly Price[]): void {
   if (unpaired !== undefined) {
     throw new Refused(
       "INVALID_BODY",
-      `prices: the complement of ${formatPrice(unpaired)} is missing; add it, or leave the price out`,
+      `prices lacks the complement of ${formatPrice(unpaired)}; add it, or leave the price out`,
     );
   }
 }
@@ -115,7 +115,7 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
         if (!(await addLeague(tx, league)))
           throw new Refused(
             "ALREADY_EXISTS",
-            `name: the league ${league.name} exists already; choose another name`,
+            `name belongs to the league ${league.name}, which exists already; choose another name`,
           );
         await recordAudit(
           tx,
@@ -142,7 +142,7 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
         if (!(await addMarketType(tx, body)))
           throw new Refused(
             "ALREADY_EXISTS",
-            `name: the market type ${body.name} exists already; choose another name`,
+            `name belongs to the market type ${body.name}, which exists already; choose another name`,
           );
         await recordAudit(
           tx,

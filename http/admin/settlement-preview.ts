@@ -15,7 +15,7 @@ interface PreviewParts {
 }
 
 /** Number of wallets whose owners are read by one query. */
-const NAMES = 5_000;
+const WALLETS_PER_QUERY = 5_000;
 
 /** Returns the payouts by wallet, and their sums. `reversed` gives them the sign of a remediation. Changes nothing. */
 export async function previewPayouts(
@@ -53,8 +53,12 @@ function sumOf(payouts: readonly PreviewedPayout[], currency: Currency) {
 async function ownersOf(db: Database, payouts: readonly PreviewedPayout[], nowMs: number) {
   const wallets = [...new Set(payouts.map(({ wallet }) => wallet))];
   const owners = new Map<string, { readonly traderId: string; readonly keyId: string | undefined }>();
-  for (let from = 0; from < wallets.length; from += NAMES) {
-    for (const [wallet, owner] of await walletOwners(db, wallets.slice(from, from + NAMES), nowMs)) {
+  for (let from = 0; from < wallets.length; from += WALLETS_PER_QUERY) {
+    for (const [wallet, owner] of await walletOwners(
+      db,
+      wallets.slice(from, from + WALLETS_PER_QUERY),
+      nowMs,
+    )) {
       owners.set(wallet, owner);
     }
   }

@@ -20,7 +20,7 @@ import { Refused } from "../request/errors.js";
 import { route } from "../request/route.js";
 import { READ_ONLY } from "../trading/ledger-client.js";
 import { auditedAction, recordIntent, type ActionRequest } from "./audit.js";
-import { accepted, caughtUpMarket, type AdminMarketParts } from "./markets.js";
+import { accepted, readBackMarket, type AdminMarketParts } from "./markets.js";
 import {
   GradeAnswer,
   GradeBody,
@@ -49,13 +49,13 @@ function settlementOf(reply: MarketReply): Settlement {
 /** Returns the grade that a body names for the market. */
 function gradeOf(market: MarketRecord, body: (typeof GradeBody)["_output"]): Grade {
   if ("push" in body) return { kind: "PUSH" };
-  const places = new Map(market.outcomes.map(({ outcomeId, outcome }) => [outcomeId, outcome]));
+  const indexes = new Map(market.outcomes.map(({ outcomeId, outcome }) => [outcomeId, outcome]));
   if ("winner" in body) {
-    const outcome = places.get(body.winner);
+    const outcome = indexes.get(body.winner);
     if (outcome === undefined)
       throw new Refused(
         "OUTCOME_NOT_FOUND",
-        "winner: the market has no such outcome; send one of its outcomeIds",
+        "winner is not an outcome of the market; send the outcomeId of one of its outcomes",
       );
     return { kind: "WINNER", outcome };
   }
@@ -64,14 +64,14 @@ function gradeOf(market: MarketRecord, body: (typeof GradeBody)["_output"]): Gra
   );
   const prices = market.outcomes.map(({ outcomeId }) => named.get(outcomeId));
   if (!prices.every((price) => price !== undefined) || named.size !== prices.length)
-    throw new Refused("INVALID_PRICES", "prices: must name every outcome of the market and nothing else");
+    throw new Refused("INVALID_PRICES", "prices must name every outcome of the market and nothing else");
   return { kind: "FMV", prices };
 }
 
 export function settlementRoutes(parts: SettlementParts) {
   const { db, exchange, enqueueSettlement, onError } = parts;
 
-  const known = async (marketId: string): Promise<MarketRecord> => {
+  const existingMarket = async (marketId: string): Promise<MarketRecord> => {
     const market = await findMarket(db, marketId);
     if (market === undefined) throw new Refused("MARKET_NOT_FOUND");
     return market;
@@ -86,13 +86,13 @@ export function settlementRoutes(parts: SettlementParts) {
     }
   };
 
-  /** Returns the settlement in force, with its progress; `undefined` when the market has no grade. */
+  /** Returns the settlement of the grade in force, with its progress; `undefined` when the market has no grade. */
   const settlementInForce = async (marketId: string): Promise<Settlement | undefined> => {
     const reply = await exchange.market(marketId, { kind: "settlement" }, READ_ONLY);
     return !reply.ok && reply.refusal === "NOT_GRADED" ? undefined : settlementOf(reply);
   };
 
-  const waiting = async (marketId: string): Promise<SettlementRequest | undefined> => {
+  const pendingRequest = async (marketId: string): Promise<SettlementRequest | undefined> => {
     const request = await findSettlement(db, marketId);
     return request?.status === "PENDING_APPROVAL" ? request : undefined;
   };
@@ -110,7 +110,7 @@ export function settlementRoutes(parts: SettlementParts) {
     const reply = await recordIntent(db, call, record, () => exchange.market(marketId, command));
     const { settlementId, done } = settlementOf(reply);
     if (!done) await start({ marketId, eventId, settlementId, remediating: false });
-    await caughtUpMarket(parts, marketId);
+    await readBackMarket(parts, marketId);
     return { settlementId, marketId, status: done ? ("SETTLED" as const) : ("SETTLING" as const) };
   };
 
@@ -120,7 +120,7 @@ export function settlementRoutes(parts: SettlementParts) {
     accepted(await exchange.market(marketId, { kind: "previewGrade", grade: asked }, READ_ONLY));
     const inForce = await settlementInForce(marketId);
     if (inForce !== undefined) {
-      const { grade } = await caughtUpMarket(parts, marketId);
+      const { grade } = await readBackMarket(parts, marketId);
       if (grade === null || !sameGrade(grade, asked)) throw new Refused("ALREADY_GRADED");
       const status = inForce.done ? ("SETTLED" as const) : ("SETTLING" as const);
       return { settlementId: inForce.settlementId, marketId, status };
@@ -141,14 +141,14 @@ export function settlementRoutes(parts: SettlementParts) {
       after: asked,
     };
     await recordAudit(db, auditedAction(call, record));
-    const kept = (await requestSettlement(db, request)) ?? (await waiting(marketId));
+    const kept = (await requestSettlement(db, request)) ?? (await pendingRequest(marketId));
     if (kept === undefined || !sameGrade(kept.grade, asked)) {
       throw new Refused(
         "ALREADY_GRADED",
         "another grade of the market waits for its approval; withdraw it first",
       );
     }
-    await caughtUpMarket(parts, marketId);
+    await readBackMarket(parts, marketId);
     return { settlementId: kept.settlementId, marketId, status: "PENDING_APPROVAL" as const };
   };
 
@@ -175,7 +175,7 @@ export function settlementRoutes(parts: SettlementParts) {
       exampleBody: { winner: IDS.outcomeId },
     },
     run: async ({ body, query, id, ...call }) => {
-      const market = await known(id("marketId"));
+      const market = await existingMarket(id("marketId"));
       const asked = gradeOf(market, body);
       if (query.preview) {
         const previewed = await previewPayouts(parts, market.marketId, asked, call.incoming.receivedMs);
@@ -198,9 +198,9 @@ export function settlementRoutes(parts: SettlementParts) {
       refuses: ["MARKET_NOT_FOUND", "NOT_GRADED", "ALREADY_GRADED", "VOID_KIND", "INVALID_TRANSITION"],
     },
     run: async ({ id, ...call }) => {
-      const market = await known(id("marketId"));
+      const market = await existingMarket(id("marketId"));
       const { marketId } = market;
-      const request = await waiting(marketId);
+      const request = await pendingRequest(marketId);
       if (request === undefined)
         throw new Refused(
           "NOT_GRADED",
@@ -230,12 +230,12 @@ export function settlementRoutes(parts: SettlementParts) {
       refuses: ["MARKET_NOT_FOUND", "NOT_GRADED"],
     },
     run: async ({ id, ...call }) => {
-      const { marketId } = await known(id("marketId"));
-      const request = await waiting(marketId);
+      const { marketId } = await existingMarket(id("marketId"));
+      const request = await pendingRequest(marketId);
       if (request === undefined)
         throw new Refused(
           "NOT_GRADED",
-          "no grade of the market waits for its approval; grade the market first",
+          "no grade of the market waits for its approval, so there is none to withdraw; read the settlement",
         );
       await db.transaction(async (tx) => {
         const record = { action: "market.grade withdrawn", subject: marketId, before: request.grade };
@@ -254,15 +254,15 @@ export function settlementRoutes(parts: SettlementParts) {
       refuses: ["MARKET_NOT_FOUND", "NOT_GRADED"],
     },
     run: async ({ id }) => {
-      const { marketId } = await known(id("marketId"));
+      const { marketId } = await existingMarket(id("marketId"));
       const inForce = await settlementInForce(marketId);
       if (inForce !== undefined) {
         const { settlementId, paid, wallets, done } = inForce;
-        const market = await caughtUpMarket(parts, marketId);
+        const market = await readBackMarket(parts, marketId);
         const status = done ? "SETTLED" : market.remediating ? "REVERSING" : "SETTLING";
         return { body: { settlementId, marketId, status, paid, wallets } as const };
       }
-      const request = await waiting(marketId);
+      const request = await pendingRequest(marketId);
       if (request === undefined) throw new Refused("NOT_GRADED");
       const { settlementId } = request;
       return { body: { settlementId, marketId, status: "PENDING_APPROVAL", paid: 0, wallets: 0 } as const };
@@ -284,10 +284,10 @@ export function settlementRoutes(parts: SettlementParts) {
       exampleBody: { reason: "the score was corrected" },
     },
     run: async ({ body, query, id, ...call }) => {
-      const market = await known(id("marketId"));
+      const market = await existingMarket(id("marketId"));
       const { marketId, eventId } = market;
       if (query.preview) {
-        const { grade: paid, status } = await caughtUpMarket(parts, marketId);
+        const { grade: paid, status } = await readBackMarket(parts, marketId);
         if (paid === null || status !== "SETTLED") throw new Refused("NOT_SETTLED");
         const reversed = await previewPayouts(parts, marketId, paid, call.incoming.receivedMs, "reversed");
         return { status: 200, body: reversed };
@@ -298,7 +298,7 @@ export function settlementRoutes(parts: SettlementParts) {
         await recordIntent(db, call, record, () => exchange.market(marketId, command)),
       );
       await start({ marketId, eventId, settlementId, remediating: true });
-      await caughtUpMarket(parts, marketId);
+      await readBackMarket(parts, marketId);
       return { body: { settlementId, marketId, status: "REVERSING" } as const };
     },
   });

@@ -48,7 +48,7 @@ function traderOnWire({ traderId, email, role, kyc, state, stateReason, createdT
 }
 
 export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTraderParts) {
-  const known = async (traderId: string): Promise<Trader> => {
+  const existingTrader = async (traderId: string): Promise<Trader> => {
     const trader = await findTrader(db, traderId);
     if (trader === undefined) throw new Refused("TRADER_NOT_FOUND");
     return trader;
@@ -79,7 +79,7 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
       refuses: ["TRADER_NOT_FOUND"],
     },
     run: async ({ id, incoming }) => {
-      const trader = await known(id("traderId"));
+      const trader = await existingTrader(id("traderId"));
       const { traderId } = trader;
       const own = (await readWallet(exchange, traderId, traderId)).balances;
       const subaccounts = await listSubaccounts(db, traderId, incoming.receivedMs);
@@ -103,7 +103,7 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
       exampleBody: { status: "VERIFIED" },
     },
     run: async ({ body, id, ...call }) => {
-      const before = await known(id("traderId"));
+      const before = await existingTrader(id("traderId"));
       const { traderId } = before;
       const after = await db.transaction(async (tx) => {
         const record = { action: "trader.kyc", subject: traderId, before: before.kyc, after: body.status };
@@ -124,10 +124,10 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
       summary: "Set the state of a trader",
       description: "Locks, excludes or reactivates a trader.",
       refuses: ["TRADER_NOT_FOUND"],
-      exampleBody: { state: "ACTIVE", reason: "all is well" },
+      exampleBody: { state: "ACTIVE", reason: "the review is complete" },
     },
     run: async ({ body, id, ...call }) => {
-      const before = await known(id("traderId"));
+      const before = await existingTrader(id("traderId"));
       const { traderId } = before;
       const after = await db.transaction(async (tx) => {
         const was = { state: before.state, reason: before.stateReason };
@@ -176,10 +176,10 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
       },
     },
     run: async ({ body, id, ...call }) => {
-      const { traderId } = await known(id("traderId"));
+      const { traderId } = await existingTrader(id("traderId"));
       const { kind, amount, currency, reason, subaccountKeyId, clientRef } = body;
       if (amount < 0 && kind !== "ADJUSTMENT") {
-        throw new Refused("INVALID_BODY", `amount: must be positive; the kind ${kind} gives its sign`);
+        throw new Refused("INVALID_BODY", `amount must be positive; the kind ${kind} gives its sign`);
       }
       const wallet = await walletOf(traderId, subaccountKeyId);
       const transactionId = randomUUID();
@@ -217,7 +217,7 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
       exampleBody: { policy: "net", subaccountKeyId: IDS.keyId },
     },
     run: async ({ body, id, ...call }) => {
-      const { traderId } = await known(id("traderId"));
+      const { traderId } = await existingTrader(id("traderId"));
       const { policy, subaccountKeyId } = body;
       const wallet = await walletOf(traderId, subaccountKeyId);
       const command = { kind: "setPolicy", wallet, trader: traderId, policy } as const;

@@ -25,12 +25,15 @@ export interface KeptAnswer {
 /** Text kept for a request whose answer follows from its own bytes, such as an echo. */
 const COMPUTED = "";
 
-/** Attempt of a signed request: its first run, or a repeat of an answered one. A computed answer is absent. */
+/**
+ * Attempt of a signed request: its first run, or a repeat of an answered one. A repeat has no `answer` when its route
+ * computes the answer again from the same bytes.
+ */
 export type Attempt =
   | { readonly kind: "first"; readonly resumed: boolean; readonly first: FirstRun }
   | { readonly kind: "repeat"; readonly answer: KeptAnswer | undefined };
 
-/** Run of a request whose answer is kept. Its methods do not throw, because the effect is committed already. */
+/** Run of a request whose answer is kept. Its methods never throw: the effect of the request is committed by then. */
 export interface FirstRun {
   /** Keeps the answer; `undefined` for an answer that follows from the request. */
   keep(answer: KeptAnswer | undefined): Promise<void>;

@@ -119,7 +119,7 @@ export class RevocationWatch {
       .finally(() => (this.#isSweeping = false));
   }
 
-  /** Invalidates the cached facts about callers that may have been revoked, which has them checked again. */
+  /** Invalidates the cached facts about callers that may have been revoked, so that these callers are checked again. */
   async #invalidateRevoked(): Promise<void> {
     const { db, reference, sockets } = this.#parts;
     const keyIds = new Set<string>();

@@ -15,7 +15,7 @@ export interface KeyDirectory {
 const TIMESTAMP = /^(?:0|[1-9][0-9]{0,15})$/;
 /** Greatest difference between a timestamp and the clock of the gateway, in either direction. */
 export const TIMESTAMP_WINDOW_MS = 30_000;
-/** Time for which a signed request can be repeated: the whole window of its timestamp, and 5 s for clocks that differ. */
+/** Time in ms for which a signed request can be repeated: the window of its timestamp, and 5 s for clocks that differ. */
 export const REMEMBER_MS = 2 * TIMESTAMP_WINDOW_MS + 5_000;
 
 /** Parts of a request that a signature covers, and its headers; a websocket upgrade has the same ones. */

@@ -57,7 +57,10 @@ export interface StreamListener {
   readonly lost?: (reason: string) => void;
   /** Called when a new connection has caught up. */
   readonly reconnected?: () => void;
-  /** Called with a market id or `PRIVATE` when data was missing or wrong and a snapshot is requested, or with an error. */
+  /**
+   * Called with a market id or `PRIVATE` when its data was missing or wrong and the client requests a snapshot. Called with
+   * the message of the error when that request fails.
+   */
   readonly gap?: (subject: string) => void;
 }
 
@@ -351,7 +354,10 @@ export class StreamClient {
     );
   }
 
-  /** Reports a failure after which a subject keeps waiting. A lost connection needs no report: the next one restores it. */
+  /**
+   * Reports an error that leaves a subject without a snapshot. A lost connection needs no report, because the next
+   * connection restores all subjects.
+   */
   #report(error: unknown): void {
     if (error instanceof ConnectionLost) return;
     this.#listener.gap?.(error instanceof Error ? error.message : String(error));

@@ -64,8 +64,8 @@ ${table(["Bucket", "Capacity", "Tokens per second"], buckets)}
 
 ## Errors
 Surface A and the operator's routes answer \`{ code, message }\`, surface B answers
-\`{ statusCode, error, message, code }\`. The message of an answer names the field and the remedy where it can be more
-specific than the table below. The edge, which limits requests per address, answers 403 in HTML without a code.
+\`{ statusCode, error, message, code }\`. The message of an answer is often more specific than the table below: it names
+the field and the remedy. The edge, which limits requests per address, answers 403 in HTML without a code.
 
 <details><summary>Every code</summary>
 

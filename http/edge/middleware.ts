@@ -23,7 +23,7 @@ export interface EdgeLimits {
 /** Header that closes the connection, because its next bytes are the rest of a body that nobody reads. */
 const CLOSE = { Connection: "close" };
 
-/** Gives the request a new id, by which its log line is found, and stores its address. An id of the client is ignored. */
+/** Gives the request a new id, which its log line has, and stores its address. An id that the client sent is ignored. */
 export const requestId: RequestHandler = (req, res, next) => {
   const id = randomUUID();
   const locals = localsOf(res);
@@ -36,11 +36,14 @@ export const requestId: RequestHandler = (req, res, next) => {
 /** Refuses requests over the rates of their subscriber; the public routes have a further rate of their own. */
 export function edgeRate(limits: EdgeLimits): RequestHandler {
   const all = new MemoryBuckets({ capacity: limits.burst, refillPerSec: limits.ratePerSecond });
-  const open = new MemoryBuckets({ capacity: limits.publicBurst, refillPerSec: limits.publicRatePerSecond });
+  const publicOnly = new MemoryBuckets({
+    capacity: limits.publicBurst,
+    refillPerSec: limits.publicRatePerSecond,
+  });
   return (req, res, next) => {
     const ip = subscriberOf(localsOf(res).ip ?? "");
-    const isOpen = req.url.startsWith("/v3/public/");
-    const granted = all.charge(ip, 1).granted && (!isOpen || open.charge(ip, 1).granted);
+    const isPublic = req.url.startsWith("/v3/public/");
+    const granted = all.charge(ip, 1).granted && (!isPublic || publicOnly.charge(ip, 1).granted);
     if (granted) next();
     else refuseAtEdge(res);
   };

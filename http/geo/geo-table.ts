@@ -23,9 +23,10 @@ export interface GeoTable {
 
 /** Facts about an address that no rule and no file names. */
 export const NO_FACTS: AddressFacts = { anonymous: false, region: undefined };
+
 /**
- * Rising ranges that do not overlap, each with the value that holds in it. A search by halves finds one among a hundred
- * thousand in microseconds; a library would compare the address with every network.
+ * Sorted ranges that do not overlap, each with the value that holds in it. A binary search finds one of a hundred thousand
+ * in microseconds; a library would compare the address with every network.
  */
 class Segments<Value> {
   readonly #starts: bigint[] = [];

@@ -166,7 +166,7 @@ async function requireLocation(
   await refuseLocation(parts.locations, { traderId: key.traderId, ip, purpose: access.location, nowMs });
 }
 
-/** Charges a request ahead; the function that it returns gives back what the answered rows did not cost. */
+/** Charges a request in advance. The returned function gives back the tokens for rows that the answer does not have. */
 async function meter(
   { throttle }: AdmissionParts,
   route: Route,
@@ -177,20 +177,20 @@ async function meter(
   const price = route.metering.price(request);
   if (price === undefined) return () => Promise.resolve();
   const subject = caller.kind === "key" ? caller.key.keyId : traderOf(caller);
-  const ahead = price.base + rowTokens(price, price.expectedRows);
-  const charge = await throttle.charge(subject, price.bucket, ahead, price.also);
-  setRateLimit(res, price, charge.granted ? ahead : 0, charge);
+  const advance = price.base + rowTokens(price, price.expectedRows);
+  const charge = await throttle.charge(subject, price.bucket, advance, price.also);
+  setRateLimit(res, price, charge.granted ? advance : 0, charge);
   if (!charge.granted) {
     const message =
-      charge.remaining < ahead
-        ? `the request costs ${ahead} tokens and the ${price.bucket} bucket has ${charge.remaining}; wait ${charge.retryAfterS} s`
+      charge.remaining < advance
+        ? `the request costs ${advance} tokens and the ${price.bucket} bucket has ${charge.remaining}; wait ${charge.retryAfterS} s`
         : `this route is called too often; wait ${charge.retryAfterS} s`;
     throw new Refused("RATE_LIMIT_EXCEEDED", message, {}, retryAfter(charge.retryAfterS));
   }
   return async (rows) => {
     const cost = price.base + rowTokens(price, rows);
-    if (cost >= ahead) return;
-    setRateLimit(res, price, cost, await throttle.charge(subject, price.bucket, cost - ahead));
+    if (cost >= advance) return;
+    setRateLimit(res, price, cost, await throttle.charge(subject, price.bucket, cost - advance));
   };
 }
 

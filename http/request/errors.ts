@@ -31,7 +31,7 @@ const TABLE = {
   INVALID_PRICE: [
     400,
     "price is not on the tick table",
-    "send a price that the route GET ticks of surface B lists",
+    "send a price of the tick table, which surface B serves at GET .../ticks",
   ],
   QTY_OUT_OF_RANGE: [
     400,
@@ -85,7 +85,7 @@ const TABLE = {
   SCOPE_REJECTED: [
     403,
     "the scope of the key does not allow this route",
-    "use a key with a scope that the message names",
+    "use a key with a scope that this route accepts",
   ],
   FORBIDDEN: [
     403,
@@ -195,18 +195,18 @@ const TABLE = {
   ],
   RATE_LIMIT_EXCEEDED: [
     429,
-    "the bucket has too few tokens for this request",
+    "the bucket holds fewer tokens than this request costs",
     "wait for the number of seconds in the header Retry-After",
   ],
   ANONYMIZED_NETWORK: [
     451,
     "the request came through a VPN, a proxy or Tor",
-    "turn it off and send the request again",
+    "connect without it and send the request again",
   ],
   RESTRICTED_NETWORK_REGION: [
     451,
     "the request came from a network in a restricted region",
-    "send it from a region that is not restricted",
+    "send the request from a region that is not restricted",
   ],
   GEOLOCATION_NOT_FOUND: [
     451,
@@ -297,7 +297,7 @@ export class Refused extends Error {
   }
 }
 
-/** Returns an actor's refusal as the answer to a request; its type makes sure that each has a line in the table. */
+/** Returns the refusal of an actor as that of a request. The types ensure that every code of an actor is in the table. */
 export function refusedBy(refusal: LedgerRefusal | MarketRefusal, message?: string): Refused {
   return new Refused(refusal, message);
 }

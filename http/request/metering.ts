@@ -1,4 +1,4 @@
-/** Prices of the routes, in tokens of a bucket (contract section 5.8, the column "Bucket, cost"). */
+/** Prices of the routes, in tokens of a bucket (contract section 5.8). */
 
 import { readJson } from "../edge/json.js";
 import { readQuery } from "../edge/query.js";
@@ -8,7 +8,7 @@ import { DEFAULT_PAGE_ROWS, MAX_PAGE_ROWS } from "./limits.js";
 import type { Bucket } from "./throttle.js";
 import { MAX_BATCH } from "../../actors/limits.js";
 
-/** Price of a request: `base`, and one token per `perRows` rows of the answer. `expectedRows` rows are charged ahead. */
+/** Price of a request: `base`, and one token per `perRows` rows of the answer. `expectedRows` rows are charged in advance. */
 export interface Price {
   readonly bucket: Bucket;
   readonly base: number;
@@ -73,7 +73,10 @@ export function perItem(bucket: Bucket, field: string): Metering {
   };
 }
 
-/** Prices a request by `meter` when a query parameter is absent or has the value, such as open orders; else by `otherwise`. */
+/**
+ * Prices a request by `meter` when a query parameter has the value or is absent, and by `otherwise` when it has another
+ * value. Open orders, for example, cost less than orders that have ended.
+ */
 export function byParameter(name: string, value: string, meter: Metering, otherwise: Metering): Metering {
   return {
     price: (request) => {

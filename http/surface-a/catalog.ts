@@ -246,7 +246,7 @@ function routesBelow(
       const place = await reference.outcome(query.outcome);
       if (place?.marketId !== marketId) throw new Refused("OUTCOME_NOT_FOUND");
       const intervalMs = CANDLE_INTERVALS_MS[query.interval];
-      if (query.to <= query.from) throw new Refused("INVALID_QUERY", "to: must be later than from");
+      if (query.to <= query.from) throw new Refused("INVALID_QUERY", "to must be later than from");
       if ((query.to - query.from) / intervalMs > MAX_CANDLES) {
         throw new Refused(
           "INVALID_QUERY",

@@ -175,7 +175,10 @@ export function keyRoutes({ db, changes }: KeyRouteParts) {
     run: async ({ caller, body, incoming }) => {
       const scope = caller.kind === "session" ? "management" : "management::read";
       if (scope === "management" && body.expiresAt !== undefined) {
-        throw new Refused("INVALID_REQUEST", "expiresAt: a management key never expires; leave it out");
+        throw new Refused(
+          "INVALID_REQUEST",
+          "expiresAt is not allowed for a management key, which never expires; leave it out",
+        );
       }
       requireFuture(body.expiresAt, incoming.receivedMs);
       const accepted = requireKey(body);

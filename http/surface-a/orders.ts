@@ -68,7 +68,7 @@ function batchReply(placed: Placed): Reply<z.output<typeof BatchPlaced>> {
       return { status: placed.repeated ? 200 : 201, body: { accepted: [...placed.accepted] } };
     case "some": {
       const { accepted, rejected } = placed;
-      const message = `${rejected.length} of ${rejected.length + accepted.length} orders were refused; rejected names them`;
+      const message = `${rejected.length} of ${rejected.length + accepted.length} orders were refused; the field rejected lists them`;
       return {
         status: 207,
         body: { code: "BATCH_PARTIALLY_REJECTED", message, accepted: [...accepted], rejected: [...rejected] },
@@ -84,7 +84,8 @@ function batchReply(placed: Placed): Reply<z.output<typeof BatchPlaced>> {
 }
 
 const HOUR_MS = 60 * 60 * 1_000;
-const SETTLED = perRows("history", 4, 100);
+/** Cost of orders that have ended, which take a search of the history. */
+const ENDED = perRows("history", 4, 100);
 const ORDER = { outcomeId: IDS.outcomeId, price: "0.665", qty: 100, tif: "GTC" };
 const REPEATED =
   "The `clientId` was accepted before with the same body. The answer is the first acceptance, and no second order is placed.";
@@ -251,7 +252,7 @@ export function orderRoutes(parts: OrderParts) {
 
   const list = route("GET /v3/orders", {
     access: signedBy(TRADING),
-    metering: byParameter("status", "OPEN", READ, SETTLED),
+    metering: byParameter("status", "OPEN", READ, ENDED),
     query: OrdersQuery,
     answer: OrderOrPage,
     docs: {

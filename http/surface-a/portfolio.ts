@@ -44,7 +44,7 @@ export function portfolioRoutes({ db, exchange, reference, freshness }: Portfoli
     docs: {
       summary: "Retrieve the open orders of the wallet",
       description:
-        "Returns the same orders as the snapshot of the stream, with the `seq` at which its deltas continue.",
+        "Returns the open orders of the wallet, those on their way to the book included, with the `seq` of the private orders channel of the stream.",
       also: UNCHANGED,
     },
     run: async ({ caller, incoming }) => {
@@ -67,7 +67,7 @@ export function portfolioRoutes({ db, exchange, reference, freshness }: Portfoli
     docs: {
       summary: "Retrieve the open positions of the wallet",
       description:
-        "Returns the same positions as the snapshot of the stream, with the `seq` at which its deltas continue.",
+        "Returns the same positions as the snapshot of the stream, with the `seq` of the private positions channel.",
       also: UNCHANGED,
     },
     run: async ({ caller, incoming }) => {

@@ -48,7 +48,7 @@ export function ticketRoutes({ db, tickets }: TicketParts) {
     if (named !== undefined && named !== keyId) {
       throw new Refused(
         "INVALID_BODY",
-        "keyId: a signed request gets tickets for its own key only; leave it out",
+        "keyId is not allowed in a signed request, which gets tickets for its own key only; leave it out",
       );
     }
     return { keyId };

@@ -22,7 +22,7 @@ export interface OrderRefusal {
 /** Market of an order, and the outcome of the order in it. */
 export interface Market {
   readonly record: MarketRecord;
-  readonly place: OutcomeRef;
+  readonly outcomeRef: OutcomeRef;
 }
 
 const TRADABLE: ReadonlySet<EventStatus> = new Set(["OPEN_PREGAME", "OPEN_INGAME"]);
@@ -32,9 +32,9 @@ export async function marketOf(
   reference: Pick<Reference, "outcome" | "market">,
   outcomeId: string,
 ): Promise<Market | undefined> {
-  const place = await reference.outcome(outcomeId);
-  const record = place === undefined ? undefined : await reference.market(place.marketId);
-  return place === undefined || record === undefined ? undefined : { place, record };
+  const outcomeRef = await reference.outcome(outcomeId);
+  const record = outcomeRef === undefined ? undefined : await reference.market(outcomeRef.marketId);
+  return outcomeRef === undefined || record === undefined ? undefined : { outcomeRef, record };
 }
 
 /** Checks an order, and returns the request to the ledger or the refusal. */
@@ -50,7 +50,7 @@ export function checkOrder(
       `no outcome has the outcomeId ${order.outcomeId}; send the outcomeId of one of the market's outcomes`,
     );
   }
-  const { record, place } = market;
+  const { record, outcomeRef } = market;
   const closed = refuseMarket(record);
   if (closed !== undefined) return closed;
   const read = readOrderPrice(order.price, grid);
@@ -63,7 +63,7 @@ export function checkOrder(
     orderId,
     terms: termsOf(record),
     currency: order.currency,
-    outcome: place.outcome,
+    outcome: outcomeRef.outcome,
     price: read.price,
     qty: contracts(order.qty),
     tif: order.tif,
@@ -85,7 +85,7 @@ export function readOrderPrice(text: string, grid: Grid): { readonly price: Tick
   if (price !== undefined && grid.allowed.has(price)) return { price };
   return refuse(
     "INVALID_PRICE",
-    `price ${text.slice(0, 20)} is not on the tick table; send the nearest price that is`,
+    `price ${text.slice(0, 20)} is not on the tick table; send the nearest price on the table`,
   );
 }
 

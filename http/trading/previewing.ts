@@ -26,8 +26,8 @@ export interface Preview {
 
 export type PreviewingParts = Pick<TradingParts, "reference" | "exchange" | "limits">;
 
-/** Refusals that depend on the moment, which a preview reports. All others are errors of the request. */
-const MOMENTARY: ReadonlySet<Code> = new Set(["MARKET_CLOSED", "MARKET_PAUSED", "EVENT_NOT_TRADABLE"]);
+/** Refusals that end without a change of the order. A preview reports them; it throws all others. */
+const TEMPORARY: ReadonlySet<Code> = new Set(["MARKET_CLOSED", "MARKET_PAUSED", "EVENT_NOT_TRADABLE"]);
 /** Id of the order in a preview, which is never entered; all previews share it. */
 const NO_ORDER = "00000000-0000-0000-0000-000000000000";
 
@@ -46,7 +46,7 @@ export async function previewOrder(
   const market = await marketOf(reference, order.outcomeId);
   const checked: OrderRequest | OrderRefusal = checkOrder(order, NO_ORDER, market, await reference.ticks());
   if ("code" in checked) {
-    if (MOMENTARY.has(checked.code)) return withoutEffect(ZERO, checked.code);
+    if (TEMPORARY.has(checked.code)) return withoutEffect(ZERO, checked.code);
     throw new Refused(checked.code, checked.reason);
   }
   const query = { kind: "preview", wallet, trader: traderId, order: checked, limits } as const;

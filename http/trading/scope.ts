@@ -15,12 +15,12 @@ export async function scopeOf(
   reference: Reference,
   { event, market, outcome }: Filters,
 ): Promise<MarketScope> {
-  const place = outcome === undefined ? undefined : await reference.outcome(outcome);
-  if (outcome !== undefined && place === undefined) {
+  const outcomeRef = outcome === undefined ? undefined : await reference.outcome(outcome);
+  if (outcome !== undefined && outcomeRef === undefined) {
     throw new Refused(
       "INVALID_QUERY",
       "outcome is not the outcomeId of any outcome; send one of the market's outcomes",
     );
   }
-  return { eventId: event, marketId: market, outcome: place };
+  return { eventId: event, marketId: market, outcome: outcomeRef };
 }

@@ -32,7 +32,7 @@ import type { PlaceOrder } from "../surface-a/schemas/orders.js";
 import { idFrom } from "../request/command-ids.js";
 import { askLedger, sendToLedger } from "./ledger-client.js";
 
-/** Owner of orders: a wallet, and its trader, whose ledger shard holds the wallet. */
+/** Owner of orders: a wallet, and the trader of that wallet. The trader's ledger shard holds the wallet. */
 export interface Trader {
   readonly traderId: string;
   readonly wallet: string;
@@ -107,8 +107,9 @@ export class Trading {
   }
 
   /**
-   * Returns the answer of the run that was cut off, if it placed any order: markets may have changed since, but accepted
-   * orders stay accepted. The query waits in the ledger's mailbox behind all that the earlier run has sent.
+   * Returns the answer of the run that was cut off, if that run placed any order. Accepted orders stay accepted, even when
+   * their markets have changed since. The query to the ledger comes first: its answer shows that the ledger has applied
+   * every command that the earlier run sent.
    */
   private async placedBefore(
     { traderId, wallet }: Trader,
@@ -195,14 +196,14 @@ export class Trading {
   private async recall(
     { traderId, wallet }: Trader,
     order: PlaceOrder,
-    { place }: Market,
+    { outcomeRef }: Market,
   ): Promise<Recalled | undefined> {
     if (order.clientId === undefined) return undefined;
     await this.parts.freshness.reach(ledgerOf(traderId));
     const first = await findOrderByClientId(this.parts.db, wallet, order.clientId);
     const same =
-      first?.marketId === place.marketId &&
-      first.outcome === place.outcome &&
+      first?.marketId === outcomeRef.marketId &&
+      first.outcome === outcomeRef.outcome &&
       first.currency === order.currency &&
       first.price === parsePrice(order.price) &&
       first.qty === order.qty &&
@@ -270,13 +271,13 @@ export class Trading {
     const refuse = (message: string): never => {
       throw new Refused("INVALID_QUERY", message);
     };
-    const place = scope.outcome === undefined ? undefined : await reference.outcome(scope.outcome);
-    if (scope.outcome !== undefined && place === undefined)
+    const outcomeRef = scope.outcome === undefined ? undefined : await reference.outcome(scope.outcome);
+    if (scope.outcome !== undefined && outcomeRef === undefined)
       refuse("outcome is not the outcomeId of any outcome; send one of the market's outcomes");
-    if (place !== undefined && scope.market !== undefined && place.marketId !== scope.market) {
+    if (outcomeRef !== undefined && scope.market !== undefined && outcomeRef.marketId !== scope.market) {
       refuse("outcome does not belong to market; leave one of the two out");
     }
-    const marketId = scope.market ?? place?.marketId;
+    const marketId = scope.market ?? outcomeRef?.marketId;
     const market = marketId === undefined ? undefined : await reference.market(marketId);
     if (marketId !== undefined && market === undefined)
       refuse("market is not the marketId of any market; send one from the catalog");
@@ -288,13 +289,13 @@ export class Trading {
       refuse("event is not the eventId of any event; send one from the catalog");
     return {
       marketIds: marketId === undefined ? ofEvent : [marketId],
-      outcome: place,
+      outcome: outcomeRef,
       currency: scope.currency,
     };
   }
 }
 
-/** Returns the id of an order of a request, made of the identity of the request, so that a repeat makes the same one. */
+/** Returns the id of an order of a request. It derives from the identity of the request, so a repeat yields the same id. */
 function orderIdOf(commandId: string, index: number): string {
   return idFrom(commandId, `order ${index}`);
 }

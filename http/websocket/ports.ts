@@ -47,7 +47,12 @@ export function streamTrading({ reference, trading, locations }: StreamPortParts
     const key = await reference.find(caller.keyId);
     if (key === undefined)
       throw new Refused("SIGNATURE_REJECTED", "the key has been revoked or has expired; use a live key");
-    if (key.scope !== "trading") throw new Refused("SCOPE_REJECTED");
+    if (key.scope !== "trading") {
+      throw new Refused(
+        "SCOPE_REJECTED",
+        `the scope ${key.scope} does not allow trading; use a key with the scope trading`,
+      );
+    }
     refuseInactive(key.state, purpose === "canceling");
     if (purpose === "canceling") return;
     const { traderId, address } = caller;
@@ -65,7 +70,7 @@ export function streamTrading({ reference, trading, locations }: StreamPortParts
             return { ok: true, accepted: placed.accepted };
           case "some": {
             const { accepted, rejected } = placed;
-            const message = `${rejected.length} of ${rejected.length + accepted.length} orders were refused`;
+            const message = `${rejected.length} of ${rejected.length + accepted.length} orders were refused; the field rejected lists them`;
             return { ok: false, code: "BATCH_PARTIALLY_REJECTED", message, accepted, rejected };
           }
           case "none":

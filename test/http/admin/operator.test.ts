@@ -255,7 +255,7 @@ describe("the operator's routes", function () {
       {
         index: 1,
         outcomeId: outcomes[0],
-        reason: "price 0.501 is not on the tick table; send the nearest price that is",
+        reason: "price 0.501 is not on the tick table; send the nearest price on the table",
       },
     ]);
     expect(await codeOf(rest.placeOrders([good, bad], true))).to.equal("400 INVALID_PRICE");
