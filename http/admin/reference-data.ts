@@ -56,7 +56,7 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
     run: async () => ({ body: { prices: (await currentTicks(db)).prices.map(formatPrice) } }),
   });
 
-  /** Sends the table to every market, which prices the takers of overshooting matches and the prints by it. */
+  /** Sends the table to every market that is not settled. Markets need it to price overshooting matches and prints. */
   const sendToMarkets = async (prices: readonly Price[]): Promise<void> => {
     const open = await allMarkets(db, { statuses: ["OPEN", "CLOSED"] });
     const waiting = open.map(({ marketId }) => marketId);

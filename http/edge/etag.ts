@@ -8,7 +8,7 @@ export function etagOf(...parts: readonly (string | number)[]): string {
 }
 
 /** Returns whether an `If-None-Match` header names the tag. */
-export function isCurrent(condition: unknown, etag: string): boolean {
+export function matchesEtag(condition: unknown, etag: string): boolean {
   return (
     typeof condition === "string" &&
     condition.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag)

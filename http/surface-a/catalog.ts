@@ -16,7 +16,7 @@ import { listCandles, listTrades } from "../../db/queries/trading/trades.js";
 import { UNDERWAY } from "../../db/schema/catalog.js";
 import type { MarketBook } from "../../stream/ws/market/public-market.js";
 import { IDS, UNCHANGED } from "../docs/examples.js";
-import { etagOf, isCurrent } from "../edge/etag.js";
+import { etagOf, matchesEtag } from "../edge/etag.js";
 import type { Reference } from "../reference/reference.js";
 import { ANYBODY, signedBy, TRADING, type Access } from "../request/access.js";
 import { Refused } from "../request/errors.js";
@@ -190,7 +190,8 @@ function routesBelow(
       if (found === undefined) throw new Refused("MARKET_NOT_FOUND");
       const etag = etagOf(marketId, query.currency, found.seq);
       const headers = { ETag: etag, "Cache-Control": "no-cache" };
-      if (isCurrent(incoming.header("if-none-match"), etag)) return { status: 304, headers, body: undefined };
+      if (matchesEtag(incoming.header("if-none-match"), etag))
+        return { status: 304, headers, body: undefined };
       const orders = found.orders.map((ladder, outcome): [string, object[]] => [
         outcomeIdOf(record, outcome),
         ladder.map(({ orderId, price, qty }) => ({ orderId, price: formatPrice(price), qty })),

@@ -6,7 +6,7 @@ import { listFills } from "../../db/queries/trading/fills.js";
 import { listPositions } from "../../db/queries/trading/positions.js";
 import type { Exchange } from "../../stream/log/ports.js";
 import { IDS, UNCHANGED } from "../docs/examples.js";
-import { etagOf, isCurrent } from "../edge/etag.js";
+import { etagOf, matchesEtag } from "../edge/etag.js";
 import type { Reference } from "../reference/reference.js";
 import { signedBy, TRADING } from "../request/access.js";
 import { pageOf } from "../request/fields.js";
@@ -53,7 +53,8 @@ export function portfolioRoutes({ db, exchange, reference, freshness }: Portfoli
       // Accepted orders count as open before the book has them, so the seq alone does not identify a version.
       const etag = etagOf(wallet, "orders", seq, ...open.flatMap(({ orderId, qty }) => [orderId, qty]));
       const headers = { ETag: etag, "Cache-Control": "no-cache" };
-      if (isCurrent(incoming.header("if-none-match"), etag)) return { status: 304, headers, body: undefined };
+      if (matchesEtag(incoming.header("if-none-match"), etag))
+        return { status: 304, headers, body: undefined };
       const markets = await reference.marketsById(open.map(({ marketId }) => marketId));
       const body = { seq, open: open.map((order) => openOrderOnWire(markets.get(order.marketId), order)) };
       return { headers, body };
@@ -75,7 +76,8 @@ export function portfolioRoutes({ db, exchange, reference, freshness }: Portfoli
       const { seq, positions } = (await readWallet(exchange, traderId, wallet)).positions;
       const etag = etagOf(wallet, "positions", seq);
       const headers = { ETag: etag, "Cache-Control": "no-cache" };
-      if (isCurrent(incoming.header("if-none-match"), etag)) return { status: 304, headers, body: undefined };
+      if (matchesEtag(incoming.header("if-none-match"), etag))
+        return { status: 304, headers, body: undefined };
       const markets = await reference.marketsById(positions.map(({ marketId }) => marketId));
       const shown = positions.map((position) =>
         positionOnWire(outcomeIdOf(markets.get(position.marketId), position.outcome), position),

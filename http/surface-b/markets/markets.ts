@@ -7,7 +7,7 @@ import { findEvent, listEventsByOffset, marketIdsOfEvents } from "../../../db/qu
 import { findMarket } from "../../../db/queries/catalog/markets.js";
 import { EVENT_STATUSES, EVENT_TYPES } from "../../../db/schema/catalog.js";
 import { UNCHANGED } from "../../docs/examples.js";
-import { isCurrent } from "../../edge/etag.js";
+import { matchesEtag } from "../../edge/etag.js";
 import type { Incoming } from "../../edge/incoming.js";
 import type { Reference } from "../../reference/reference.js";
 import { Refused } from "../../request/errors.js";
@@ -43,7 +43,7 @@ export interface EmmMarketParts {
 /** Returns an answer in an encoding that the client accepts, or 304 when the client has its current version. */
 function served<Items>(answer: Answer, incoming: Incoming): Reply<Items | undefined> {
   const headers = { ETag: answer.etag, "Cache-Control": "no-cache", Vary: "Accept-Encoding" };
-  if (isCurrent(incoming.header("if-none-match"), answer.etag))
+  if (matchesEtag(incoming.header("if-none-match"), answer.etag))
     return { status: 304, headers, body: undefined };
   const json = (): Buffer => answer.json;
   if (!takesGzip(incoming.header("accept-encoding"))) {
