@@ -32,7 +32,7 @@ describe("the signing secrets", () => {
     inTemporaryDirectory((DATA_DIR) => {
       fs.writeFileSync(path.join(DATA_DIR, "secrets.json"), "{}");
       expect(() => loadSecrets(loadConfig({ DATA_DIR }))).to.throw(
-        /secrets\.json: it is incomplete\. Remove it/,
+        /secrets\.json: the file is incomplete\. Remove the file to generate new secrets/,
       );
     }));
 });

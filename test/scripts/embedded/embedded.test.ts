@@ -112,9 +112,7 @@ describe("the embedded Postgres", () => {
       const leftover = await start(dataDir);
       const said: string[] = [];
       const server = await start(dataDir, { say: (line) => said.push(line) });
-      expect(said[0]).to.equal(
-        `postgres: a server of an earlier run (process ${leftover.pid}) still runs; stopping it`,
-      );
+      expect(said[0]).to.equal(`postgres: stopping a server of an earlier run (process ${leftover.pid})`);
       expect(server.url).to.equal(leftover.url);
       await server.stop();
     }));
@@ -125,9 +123,7 @@ describe("the embedded Postgres", () => {
       fs.writeFileSync(path.join(dataDir, "postgres", "postmaster.pid"), `${process.pid}\n`);
       const said: string[] = [];
       await (await start(dataDir, { say: (line) => said.push(line) })).stop();
-      expect(said[0]).to.match(
-        /removing a stale .*postmaster\.pid; its process \d+ is another program by now/,
-      );
+      expect(said[0]).to.match(/removing a stale .*postmaster\.pid; its process \d+ is now another program/);
     }));
 
   it("names the remedy when the kept password is not that of the cluster", () =>
@@ -135,7 +131,7 @@ describe("the embedded Postgres", () => {
       await (await start(dataDir)).stop();
       fs.rmSync(path.join(dataDir, "postgres.json"));
       expect(await failure(start(dataDir))).to.match(
-        /^postgres: the password in postgres\.json does not fit/,
+        /^postgres: the password in postgres\.json is not the password of this cluster: restore that file/,
       );
       const left = readRecord(dataDir, "postgres")?.process;
       expect(left !== undefined && isRunning(left)).to.equal(false);
@@ -227,7 +223,7 @@ describe("the embedded Redis", () => {
       fs.writeFileSync(old, "#!/bin/sh\necho 'Redis server v=6.0.16 sha=0'\n", { mode: 0o755 });
       for (const serverBin of [old, path.join(directory, "missing")]) {
         expect(await failure(start(directory, { serverBin }))).to.equal(
-          `redis: REDIS_SERVER_BIN ${serverBin} is not a Redis 7 or newer that runs here`,
+          `redis: REDIS_SERVER_BIN ${serverBin} is not a Redis server of version 7 or newer that runs on this machine; correct the path, or unset it`,
         );
       }
     }));
