@@ -5,8 +5,9 @@ import type { CollateralPolicy } from "../../actors/ledger/types.js";
 import { available } from "../../actors/ledger/state.js";
 import { market } from "../../actors/market/market.js";
 import { contracts, formatMoney, parsePrice, ticks } from "../../actors/units.js";
-import { FREE, MARKET_ID, Scenario } from "./scenario.js";
+import { FREE } from "../support/exchange/commands.js";
 import { VOID_KINDS } from "../../actors/market/types.js";
+import { MARKET_ID, Scenario } from "./scenario.js";
 
 function funded(amount: number, options: ConstructorParameters<typeof Scenario>[0] = {}): Scenario {
   const exchange = new Scenario(options);

@@ -14,7 +14,7 @@ import type { MemoryStore } from "../support/log/memory-store.js";
 import { parseEntry } from "../../stream/log/packing.js";
 import type { Entry } from "../../stream/log/ports.js";
 import { checkLedger, checkMarket, checkMoney, Seqs } from "../actors/invariants.js";
-import { type Actors, moneyOf } from "../actors/joined.js";
+import { type Actors, moneyOf } from "../support/exchange/network.js";
 
 export const KEYS = new Keys("");
 

@@ -10,12 +10,12 @@ import {
   ACTIONS,
   COARSE,
   FEES,
-  GRID,
   gradeOf,
   priceOf,
   type TestWallet,
   TRANSACTIONS,
 } from "../actors/differential/world.js";
+import { GRID } from "../support/exchange/commands.js";
 import type { Clients } from "./clients.js";
 import type { Journal } from "./journal.js";
 import type { Random } from "./machine/random.js";

@@ -7,7 +7,8 @@ import type { MarketTerms } from "../../../actors/ledger/types.js";
 import type { Currency } from "../../../actors/market/types.js";
 import { assert } from "../../../actors/units.js";
 import { ClientIds } from "./comparison.js";
-import { type Actors, JoinedActors } from "../joined.js";
+import { ActorNetwork, type Actors } from "../../support/exchange/network.js";
+import { CheckedActor } from "./checked-actor.js";
 import { NaiveExchange, type OrderHistory } from "../naive/exchange.js";
 import { pick, type TestWallet, uuid, walletsOf } from "./world.js";
 
@@ -17,7 +18,7 @@ const TRADERS = 5;
 export type Tally = Map<string, number>;
 
 export class Bench {
-  readonly real: JoinedActors;
+  readonly real: ActorNetwork;
   readonly naive = new NaiveExchange();
   readonly wallets = walletsOf(TRADERS);
   readonly marketIds: string[] = [];
@@ -31,7 +32,7 @@ export class Bench {
   #ids = 0;
 
   constructor(actors: Actors | undefined, tally: Tally) {
-    this.real = new JoinedActors(actors);
+    this.real = new ActorNetwork({ actors, actorClass: CheckedActor });
     this.naive.now = this.real.now;
     this.#tally = tally;
   }
@@ -60,9 +61,14 @@ export class Bench {
     return reply;
   }
 
+  /** Returns the deltas of the last decision of a wallet's ledger. */
+  lastDeltas({ shard }: TestWallet): readonly LedgerDelta[] {
+    return this.real.ledgerOf(shard).emitted.at(-1)?.deltas ?? [];
+  }
+
   /** Returns the orders that the last decision of a wallet's ledger accepted. */
   accepted(wallet: TestWallet): readonly Extract<LedgerDelta, { type: "accepted" }>[] {
-    return this.real.lastBatch(wallet.shard).flatMap((delta) => (delta.type === "accepted" ? [delta] : []));
+    return this.lastDeltas(wallet).flatMap((delta) => (delta.type === "accepted" ? [delta] : []));
   }
 
   /** Delivers all messages; then cancels the orders of tripped groups in the naive exchange. */
@@ -72,7 +78,7 @@ export class Bench {
   }
 
   available({ wallet, shard }: TestWallet, currency: Currency): number {
-    const funds = this.real.ledgerSlot(shard).state.wallets.get(wallet)?.funds[currency];
+    const funds = this.real.ledgerOf(shard).state.wallets.get(wallet)?.funds[currency];
     return funds === undefined ? 0 : funds.total - funds.reserved;
   }
 

@@ -8,7 +8,7 @@ import type { MarketState } from "../../../actors/market/state.js";
 import { CURRENCIES } from "../../../actors/market/types.js";
 import { checkLedger, checkMarket, checkMoney, Seqs, sum } from "../invariants.js";
 import type { Bench } from "./bench.js";
-import type { JoinedActors } from "../joined.js";
+import type { ActorNetwork } from "../../support/exchange/network.js";
 import type { NaiveExchange } from "../naive/exchange.js";
 import type { NaiveMarket, OrderEvent, Print } from "../naive/market.js";
 import { unreachable } from "../../../actors/unreachable.js";
@@ -16,7 +16,7 @@ import { unreachable } from "../../../actors/unreachable.js";
 export class Comparison {
   readonly #bench: Bench;
   readonly #seqs = new Seqs();
-  /** Number of batches of each actor's journal that have been read. */
+  /** Number of batches of each actor that have been read. */
   readonly #read = new Map<string, number>();
   /** Order events that the ledgers emitted, and prints that the markets emitted. */
   readonly #events = new Map<string, OrderEvent[]>();
@@ -27,7 +27,7 @@ export class Comparison {
     this.#bench = bench;
   }
 
-  get #real(): JoinedActors {
+  get #real(): ActorNetwork {
     return this.#bench.real;
   }
 
@@ -60,8 +60,8 @@ export class Comparison {
   }
 
   #readJournals(): void {
-    for (const { id, journal } of this.#real.markets.values()) {
-      for (const batch of journal.slice(this.#read.get(id) ?? 0)) {
+    for (const { id, emitted } of this.#real.markets.values()) {
+      for (const batch of emitted.slice(this.#read.get(id) ?? 0)) {
         this.#seqs.check(id, batch);
         for (const delta of batch.deltas) {
           if (delta.type === "lifecycle") this.#count(delta.kind);
@@ -71,17 +71,17 @@ export class Comparison {
           listOf(this.#prints, id).push({ currency, outcome, price, qty });
         }
       }
-      this.#read.set(id, journal.length);
+      this.#read.set(id, emitted.length);
     }
-    for (const { id, journal } of this.#real.ledgers.values()) {
-      for (const batch of journal.slice(this.#read.get(id) ?? 0)) {
+    for (const { id, emitted } of this.#real.ledgers.values()) {
+      for (const batch of emitted.slice(this.#read.get(id) ?? 0)) {
         this.#seqs.check(id, batch);
         for (const delta of batch.deltas) {
           if (delta.type === "order") this.#readOrder(delta);
           if (delta.type === "entry") this.#checkUnique(delta.transactionId);
         }
       }
-      this.#read.set(id, journal.length);
+      this.#read.set(id, emitted.length);
     }
   }
 

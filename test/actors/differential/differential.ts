@@ -4,7 +4,8 @@ import { expect } from "chai";
 import { CURRENCIES } from "../../../actors/market/types.js";
 import { Bench, type Tally } from "./bench.js";
 import { Comparison } from "./comparison.js";
-import type { Actors } from "../joined.js";
+import type { Actors } from "../../support/exchange/network.js";
+import { expectFold } from "./checked-actor.js";
 import { amend, cancel, cancelAll, place } from "./order-steps.js";
 import { configure, grade, guard, lifecycle, post, remediate, transact, transfer } from "./other-steps.js";
 import type { Scenario, Step } from "./steps.js";
@@ -56,8 +57,8 @@ export class Differential {
       this.#comparison.check();
       expect(naive.market(marketId).status).to.equal("SETTLED");
     }
-    for (const slot of real.markets.values()) slot.checkFold();
-    for (const slot of real.ledgers.values()) slot.checkFold();
+    for (const market of real.markets.values()) expectFold(market);
+    for (const ledger of real.ledgers.values()) expectFold(ledger);
   }
 
   #apply(step: Step): void {

@@ -18,7 +18,7 @@ import { market } from "../../../actors/market/market.js";
 import type { MarketState } from "../../../actors/market/state.js";
 import type { Order } from "../../../actors/market/types.js";
 import { contracts, millicents } from "../../../actors/units.js";
-import type { Actors, Ledger, Market } from "../joined.js";
+import type { Actors, Ledger, Market } from "../../support/exchange/network.js";
 import { feeFor } from "../naive/arithmetic.js";
 
 export interface ExchangeMutant {

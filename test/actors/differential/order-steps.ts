@@ -74,7 +74,7 @@ function previewOrder(
   if (order === undefined || more.length > 0) return undefined;
   const reply = bench.ask(wallet, { kind: "preview", wallet: wallet.wallet, trader: wallet.trader, order });
   assert(reply.ok && reply.kind === "preview", "the answer to a preview has another kind");
-  expect(bench.real.lastBatch(wallet.shard), "the deltas of a preview").to.deep.equal([]);
+  expect(bench.lastDeltas(wallet), "the deltas of a preview").to.deep.equal([]);
   return { refusal: reply.refusal };
 }
 

@@ -6,7 +6,8 @@ import { CURRENCIES, type Currency } from "../../../actors/market/types.js";
 import { assert, contracts, millicents } from "../../../actors/units.js";
 import type { Bench } from "./bench.js";
 import type { Step } from "./steps.js";
-import { ACTIONS, COARSE, FEES, GRID, gradeOf, pick, type TestWallet, TRANSACTIONS, uuid } from "./world.js";
+import { GRID } from "../../support/exchange/commands.js";
+import { ACTIONS, COARSE, FEES, gradeOf, pick, type TestWallet, TRANSACTIONS, uuid } from "./world.js";
 import { unreachable } from "../../../actors/unreachable.js";
 
 type Of<Kind extends Step["do"]> = Extract<Step, { do: Kind }>;

@@ -5,6 +5,7 @@ import type { LifecycleAction } from "../../../actors/market/commands.js";
 import type { FeeSchedule, Grade, MarketDefinition } from "../../../actors/market/types.js";
 import type { OperatorTransactionKind } from "../../../actors/ledger/types.js";
 import { assert, ticks, type Ticks } from "../../../actors/units.js";
+import { marketDefinition } from "../../support/exchange/commands.js";
 import type { MarketShape } from "./steps.js";
 
 /** Returns the `n`th id of a kind. No two ids agree in the part that derived ids keep. */
@@ -33,10 +34,6 @@ export function walletsOf(traders: number): readonly TestWallet[] {
 const range = (from: number, to: number, step: number): number[] =>
   Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, i) => from + i * step);
 
-/** Tick table of the specification. */
-export const GRID: readonly Ticks[] = [...range(1, 50, 1), ...range(55, 945, 5), ...range(950, 999, 1)].map(
-  ticks,
-);
 /** Tick table without both ends: the lowest ticks of `GRID` are not in it. */
 export const COARSE: readonly Ticks[] = range(20, 980, 20).map(ticks);
 
@@ -75,20 +72,17 @@ export function pick<Item>(items: readonly Item[], n: number): Item {
 }
 
 export function definitionOf(n: number, shape: MarketShape): MarketDefinition {
-  return {
-    marketId: uuid(3, n),
-    eventId: uuid(4, 0),
-    marketType: "MONEY",
-    description: `market ${n}`,
-    voids: shape.push ? "PUSH" : "FMV",
-    outcomes: Array.from({ length: shape.outcomes }, (_, outcome) => ({
-      outcomeId: uuid(5 + outcome, n),
-      name: `outcome ${outcome}`,
-    })),
-    fee: pick(FEES, shape.fee),
-    liveDelayMs: shape.delay * 1_500,
-    ticks: GRID,
-  };
+  const ids = [uuid(3, n), uuid(4, 0), ...Array.from({ length: shape.outcomes }, (_, k) => uuid(5 + k, n))];
+  return marketDefinition(
+    {
+      description: `market ${n}`,
+      voids: shape.push ? "PUSH" : "FMV",
+      outcomes: shape.outcomes,
+      fee: pick(FEES, shape.fee),
+      liveDelayMs: shape.delay * 1_500,
+    },
+    () => ids.shift() ?? "",
+  );
 }
 
 /** Returns a price of the table: mostly near an even price, so that orders match, and sometimes any price. */

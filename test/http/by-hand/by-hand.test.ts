@@ -9,7 +9,7 @@ import type { DemoFile } from "../../../scripts/demo/credentials.js";
 import { seed } from "../../../scripts/demo/seed.js";
 import { randomFrom } from "../../../scripts/replay/random.js";
 import { startStack, type Stack } from "../../support/stack.js";
-import { GRID } from "../../scripts/replay/grid.js";
+import { GRID } from "../../support/exchange/commands.js";
 
 const run = promisify(execFile);
 const ROOT = path.resolve(import.meta.dirname, "..", "..", "..");

@@ -11,7 +11,7 @@ import { EVENTS } from "../../../scripts/demo/fixtures.js";
 import { seed } from "../../../scripts/demo/seed.js";
 import { randomFrom } from "../../../scripts/replay/random.js";
 import { startStack, type Stack } from "../../support/stack.js";
-import { GRID } from "../replay/grid.js";
+import { GRID } from "../../support/exchange/commands.js";
 
 describe("demo: its file", () => {
   let folder: string;

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { quotesAround, wander } from "../../../scripts/demo/quotes.js";
 import { randomFrom } from "../../../scripts/replay/random.js";
-import { GRID } from "../replay/grid.js";
+import { GRID } from "../../support/exchange/commands.js";
 
 const OUTCOMES = ["a", "b"] as const;
 const fair = fc.double({ min: 0.06, max: 0.94, noNaN: true });

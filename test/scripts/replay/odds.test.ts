@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { contractsOf, snapDown, thousandthsOf } from "../../../scripts/replay/recording/odds.js";
-import { GRID } from "./grid.js";
+import { GRID } from "../../support/exchange/commands.js";
 
 const odds = fc.integer({ min: 101, max: 100_000 }).map((hundredths) => hundredths / 100);
 

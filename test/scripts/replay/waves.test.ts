@@ -10,7 +10,7 @@ import { readLine, type Line } from "../../../scripts/replay/recording/recording
 import { survey } from "../../../scripts/replay/recording/survey.js";
 import { cutWaves, type Segment, type Wave } from "../../../scripts/replay/recording/waves.js";
 import { makeRecording } from "../../support/recording.js";
-import { GRID } from "./grid.js";
+import { GRID } from "../../support/exchange/commands.js";
 
 const OPTIONS = { grid: GRID, scale: 1, windowMs: Infinity };
 

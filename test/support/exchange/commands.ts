@@ -17,8 +17,10 @@ export const GRID: readonly Ticks[] = [
 export const FREE: FeeSchedule = { coefficientPpm: 0, makerCreditPpm: 0, charged: "ALWAYS" };
 export const FEE: FeeSchedule = { coefficientPpm: 60_000, makerCreditPpm: 500_000, charged: "ALWAYS" };
 
-/** Changes of a market; `outcomes` is their number, two by default. */
-export type MarketChanges = Partial<Omit<MarketDefinition, "outcomes">> & { readonly outcomes?: number };
+/** Changes of a market; `outcomes` are their names, or their number, which is two by default. */
+export type MarketChanges = Partial<Omit<MarketDefinition, "outcomes">> & {
+  readonly outcomes?: number | readonly string[];
+};
 
 /** Returns a market without fees on the tick table of the specification, with new ids. */
 export function marketDefinition(
@@ -26,20 +28,19 @@ export function marketDefinition(
   newId: () => string = randomUUID,
 ): MarketDefinition {
   const { marketId = newId(), eventId = newId() } = changes;
+  const names =
+    typeof outcomes === "number" ? Array.from({ length: outcomes }, (_, n) => `outcome ${n}`) : outcomes;
   return {
+    marketId,
+    eventId,
     marketType: "MONEY",
     description: "who wins",
     voids: "FMV",
-    outcomes: Array.from({ length: outcomes }, (_, index) => ({
-      outcomeId: newId(),
-      name: `outcome ${index}`,
-    })),
+    outcomes: names.map((name) => ({ outcomeId: newId(), name })),
     fee: FREE,
     liveDelayMs: 0,
     ticks: GRID,
     ...changes,
-    marketId,
-    eventId,
   };
 }
 

@@ -54,7 +54,7 @@ type LocalLedger = LocalActor<LedgerState, LedgerCommand, LedgerDelta, LedgerRep
 type Undelivered = Outgoing & { readonly from: ActorId };
 
 export interface NetworkOptions {
-  readonly actors?: Actors;
+  readonly actors?: Actors | undefined;
   /** Class of the actors; a subclass may check every decision. */
   readonly actorClass?: typeof LocalActor;
   /** Called with every batch that is not empty, before its messages are delivered. */
@@ -133,6 +133,32 @@ export class ActorNetwork {
     while (this.undelivered.length > 0) this.deliver(0);
   }
 
+  /**
+   * Advances the clock, and ticks each actor whenever its deadline comes; markets come first at the same time. Calls
+   * `onTick` after each tick, with the time and the id of a market.
+   */
+  wait(ms: number, onTick: (now: number, marketId: string | undefined) => void = () => undefined): void {
+    const end = this.now + ms;
+    for (;;) {
+      const markets = [...this.markets].map(([marketId, { actor, state }]) => ({
+        at: actor.deadline(state) ?? Infinity,
+        marketId,
+        tick: (): unknown => this.market(marketId, actor.tick),
+      }));
+      const ledgers = [...this.ledgers].map(([shard, { actor, state }]) => ({
+        at: actor.deadline(state) ?? Infinity,
+        marketId: undefined,
+        tick: (): unknown => this.ledger(shard, actor.tick),
+      }));
+      const [due] = [...markets, ...ledgers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
+      if (due === undefined) break;
+      this.now = Math.max(this.now, due.at);
+      due.tick();
+      onTick(this.now, due.marketId);
+    }
+    this.now = end;
+  }
+
   /** Sums what undelivered messages pay to wallets, less what they take from wallets. */
   inFlight(currency: Currency): number {
     return this.undelivered.reduce(
@@ -157,6 +183,7 @@ export function moneyOf(deltas: readonly EffectDelta[], currency: Currency): num
   }, 0);
 }
 
-function throughJson(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value));
+/** Returns a copy of a value as its JSON says it. */
+export function throughJson(value: unknown): unknown {
+  return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as unknown);
 }
