@@ -35,7 +35,7 @@ export function ledgerOf(traderId: string): LedgerActorId {
   return ledgerActor(ledgerShardOf(traderId));
 }
 
-/** Returns the partition of an actor: `m0`..`m63` or `l0`..`l15`. Every atomic operation is within one partition. */
+/** Returns the partition of an actor: `m0`..`m63` or `l0`..`l15`. One worker owns a partition, and its keys share one slot. */
 export function partitionOf(actor: ActorId): string {
   const id = actor.slice(actor.indexOf(":") + 1);
   return actor.startsWith("ledger:") ? `l${id}` : `m${fnv1a(id) % MARKET_PARTITIONS}`;
