@@ -57,8 +57,5 @@ export function readCommandLine<const Options extends Readonly<Record<string, Op
   interpret: (line: CommandLine<Options>) => Result,
 ): Result;
 
-/** Returns the help of a command. */
-export function helpOf(command: Command): string;
-
 /** Returns terms with their descriptions as two columns. */
 export function listing(rows: readonly (readonly [term: string, description: string])[]): string;

@@ -50,7 +50,7 @@ export function readCommandLine(command, interpret = (line) => line) {
   }
 }
 
-export function helpOf({ call, operands, summary, options, notes }) {
+function helpOf({ call, operands, summary, options, notes }) {
   const usage = [call, operands?.usage, "[options]"].filter((part) => part !== undefined).join(" ");
   const rows = Object.entries({ ...options, help: HELP_OPTION }).map(([name, option]) => [
     [option.short === undefined ? "" : `-${option.short}, `, `--${name}`, option.value && ` ${option.value}`]

@@ -276,6 +276,7 @@ async function check() {
     [["eslint", tool("eslint", "bin", "eslint.js"), ".", "--max-warnings", "0"]],
     [
       ["types", tool("@typescript", "native", "bin", "tsc"), "-p", "test/tsconfig.json"],
+      ["dead code", tool("knip", "bin", "knip.js"), "--no-progress"],
       ["prettier", tool("prettier", "bin", "prettier.cjs"), "--check", ".", "--log-level", "warn"],
       ["unit tests", tool("mocha", "bin", "mocha.js"), ...UNIT_TESTS, "--reporter", "dot"],
     ],

@@ -9,7 +9,7 @@ import type { Wallet } from "./state.js";
 import type { OpenOrder } from "./types.js";
 
 /** Returns an open order in the form that clients see. */
-export function openOrder(order: AccountOrder): OpenOrder {
+function openOrder(order: AccountOrder): OpenOrder {
   const { orderId, clientId, marketId, outcome, currency, price, remaining, tif, pending, expiresAt } = order;
   const status = pending ? "PENDING" : "OPEN";
   return { orderId, clientId, marketId, outcome, currency, price, qty: remaining, tif, status, expiresAt };

@@ -42,7 +42,7 @@ export interface CancelingDelta {
 }
 
 /** Amendment to a lower quantity that goes to a market. */
-export interface AmendingDelta {
+interface AmendingDelta {
   readonly type: "amending";
   readonly wallet: string;
   readonly marketId: string;
@@ -152,7 +152,7 @@ export type LedgerDelta =
   | TransferDelta;
 
 /** Reader of each kind of delta besides the fold and the tables: a market, the owner of the wallet, or nobody. */
-export const LEDGER_DELTA_READERS = {
+const LEDGER_DELTA_READERS = {
   wallet: "nobody",
   accepted: "market",
   canceling: "market",

@@ -87,7 +87,7 @@ function run(emitter: Emitter, command: LedgerCommand): LedgerReply | undefined 
 }
 
 /** Returns the snapshot of a wallet from which its private channels start. An unknown wallet is empty. */
-export function walletSnapshot(state: LedgerState, walletId: string): WalletSnapshot {
+function walletSnapshot(state: LedgerState, walletId: string): WalletSnapshot {
   const wallet = state.wallets.get(walletId) ?? emptyWallet(walletId, "");
   const { funds, seqs, policy } = wallet;
   return {

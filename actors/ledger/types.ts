@@ -129,7 +129,7 @@ export const TRANSFER_DIRECTIONS = ["fund", "defund"] as const;
 export type TransferDirection = (typeof TRANSFER_DIRECTIONS)[number];
 
 export const TRANSFER_STATUSES = ["Applied", "Rejected"] as const;
-export type TransferStatus = (typeof TRANSFER_STATUSES)[number];
+type TransferStatus = (typeof TRANSFER_STATUSES)[number];
 
 export interface Transfer {
   readonly transferId: string;

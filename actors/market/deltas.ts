@@ -21,7 +21,7 @@ import type {
 } from "./types.js";
 
 /** The owner of an order or a position: the wallet, and the ledger shard that receives its effects. */
-export interface Owner {
+interface Owner {
   readonly wallet: string;
   readonly ledger: number;
 }
@@ -165,7 +165,7 @@ export interface MatchDelta {
 }
 
 /** New holding of a wallet in an outcome. Goes to the owner's ledger. */
-export interface PositionDelta extends Owner {
+interface PositionDelta extends Owner {
   readonly type: "position";
   readonly currency: Currency;
   readonly outcome: number;
@@ -177,7 +177,7 @@ export interface PositionDelta extends Owner {
  * New amounts that netting on a PUSH market leaves for settlement: `win` is paid if an outcome wins, `push` if the market
  * is pushed (contract section 3.5).
  */
-export interface LockedDelta extends Owner {
+interface LockedDelta extends Owner {
   readonly type: "locked";
   readonly currency: Currency;
   readonly win: Millicents;
@@ -198,7 +198,7 @@ export interface RemediatingDelta {
 }
 
 /** Payout of a wallet. Goes to the owner's ledger, which credits it and closes the positions. */
-export interface PayoutDelta extends Owner {
+interface PayoutDelta extends Owner {
   readonly type: "payout";
   readonly settlementId: string;
   readonly currency: Currency;
@@ -206,7 +206,7 @@ export interface PayoutDelta extends Owner {
 }
 
 /** Reversal of a payout by remediation, with the holdings that the payout had closed, by outcome. */
-export interface ReversalDelta extends Owner {
+interface ReversalDelta extends Owner {
   readonly type: "reversal";
   readonly settlementId: string;
   readonly currency: Currency;
@@ -241,7 +241,7 @@ export const PUBLIC_CHANNELS = ["lifecycle", "trades", "bbo", "book"] as const;
 export type PublicChannel = (typeof PUBLIC_CHANNELS)[number];
 
 /** Reader of each kind of delta besides the fold and the tables: a public channel, the owner's ledger, or nobody. */
-export const MARKET_DELTA_READERS = {
+const MARKET_DELTA_READERS = {
   created: "nobody",
   configured: "nobody",
   lifecycle: "lifecycle",

@@ -43,7 +43,7 @@ export interface Book {
 }
 
 /** Ranks of deadlines at one moment: orders expire before held orders enter, so that no order matches an expired one. */
-export const EXPIRY_RANK = 0;
+const EXPIRY_RANK = 0;
 export const ENTRY_RANK = 1;
 
 export interface Settlement {

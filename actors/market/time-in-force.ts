@@ -16,7 +16,7 @@ export interface TimeInForceRules {
 const afterTtl = (acceptedTs: number, ttlMs: number | undefined): number | undefined =>
   ttlMs === undefined ? undefined : acceptedTs + ttlMs;
 
-export const TIME_IN_FORCE_RULES = {
+const TIME_IN_FORCE_RULES = {
   GTC: { ttl: "refused", mayTake: true, mayRest: true, fillsWhole: false },
   GTT: { ttl: "required", mayTake: true, mayRest: true, fillsWhole: false, expiry: afterTtl },
   IOC: { ttl: "refused", mayTake: true, mayRest: false, fillsWhole: false },

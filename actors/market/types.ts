@@ -29,7 +29,7 @@ export type Voids = (typeof VOID_KINDS)[number];
 
 /** Period of a fee: always, or only while the market is live. */
 export const FEE_PERIODS = ["ALWAYS", "WHEN_LIVE"] as const;
-export type FeePeriod = (typeof FEE_PERIODS)[number];
+type FeePeriod = (typeof FEE_PERIODS)[number];
 
 /** Fee schedule: `c` and the maker's share in millionths, and the period in which the fee applies (contract section 3.7). */
 export interface FeeSchedule {

@@ -52,7 +52,7 @@ function sum<Item>(items: readonly Item[], of: (item: Item) => Millicents): Mill
 }
 
 /** Returns the sums of one currency over the reports of all ledgers and markets. */
-export function moneyOf(
+function moneyOf(
   currency: Currency,
   ledgers: readonly LedgerReport[],
   markets: readonly MarketReport[],

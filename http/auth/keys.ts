@@ -113,6 +113,6 @@ export function acceptKey(pem: string, algorithm: KeyAlgorithm): AcceptedKey | R
 }
 
 /** Returns the fingerprint of a key: `sha256:` and the hex digest of its SPKI DER. */
-export function fingerprintOf(spki: Uint8Array): string {
+function fingerprintOf(spki: Uint8Array): string {
   return `sha256:${createHash("sha256").update(spki).digest("hex")}`;
 }

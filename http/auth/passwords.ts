@@ -11,7 +11,7 @@ export interface PasswordCost {
 }
 
 /** Cost of new hashes: 32 MiB and three passes. */
-export const PASSWORD_COST: PasswordCost = { log2N: 15, p: 3 };
+const PASSWORD_COST: PasswordCost = { log2N: 15, p: 3 };
 
 const BLOCK = 8;
 const HASH_BYTES = 32;

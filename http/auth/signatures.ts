@@ -14,7 +14,7 @@ export interface KeyDirectory {
 
 const TIMESTAMP = /^(?:0|[1-9][0-9]{0,15})$/;
 /** Greatest difference between a timestamp and the clock of the gateway, in either direction. */
-export const TIMESTAMP_WINDOW_MS = 30_000;
+const TIMESTAMP_WINDOW_MS = 30_000;
 /** Time in ms for which a signed request can be repeated: the window of its timestamp, and 5 s for clocks that differ. */
 export const REMEMBER_MS = 2 * TIMESTAMP_WINDOW_MS + 5_000;
 

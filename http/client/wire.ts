@@ -9,7 +9,7 @@ const Text = z.string();
 const Whole = z.number().int();
 
 /** Times in force (contract section 2.6). */
-export const TimeInForce = z.enum(TIMES_IN_FORCE);
+const TimeInForce = z.enum(TIMES_IN_FORCE);
 /** Order statuses (contract section 2.8). */
 export const OrderStatus = z.enum(ORDER_STATUSES);
 export type OrderStatus = z.infer<typeof OrderStatus>;
@@ -41,13 +41,13 @@ export const OrderAccepted = z.object({ orderId: Text, clientId: Text.nullish() 
 export type OrderAccepted = z.infer<typeof OrderAccepted>;
 
 /** One refused order of a batch; `index` is its zero-based position in the request. */
-export const BatchOrderError = z.object({
+const BatchOrderError = z.object({
   index: Whole,
   outcomeId: Text,
   reason: Text,
   code: Text.optional(),
 });
-export type BatchOrderError = z.infer<typeof BatchOrderError>;
+type BatchOrderError = z.infer<typeof BatchOrderError>;
 
 /** Result of a batch placement: every order is in one of the two lists. */
 export interface BatchPlaced {
@@ -230,7 +230,7 @@ const Money = z.object({
   inFlight: Text,
   difference: Text,
 });
-export type Money = z.infer<typeof Money>;
+type Money = z.infer<typeof Money>;
 const MoneyByCurrency = z.object({ CASH: Money, COIN: Money });
 /** Money report, computed from the live actors and again from Postgres (contract section 8.17). */
 export const MoneyReport = z.object({

@@ -50,7 +50,7 @@ export function notesOf(res: Response): LogNotes {
 }
 
 /** Returns a header that may be sent once: its value, `undefined` when it is absent, and `REPEATED` otherwise. */
-export function soleHeader(req: Request, name: string): string | undefined | typeof REPEATED {
+function soleHeader(req: Request, name: string): string | undefined | typeof REPEATED {
   const values = req.headersDistinct[name.toLowerCase()];
   if (values === undefined || values.length === 0) return undefined;
   return values.length === 1 ? values[0] : REPEATED;

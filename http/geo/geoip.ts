@@ -46,7 +46,7 @@ function regionOf({ country, subdivisions }: AddressRecord): string | undefined 
 }
 
 /** Returns a directory of files: the region is that of the first file that has one, and each file may mark an address anonymous. */
-export function directoryOf(files: () => readonly Pick<Reader<Response>, "get">[]): AddressDirectory {
+function directoryOf(files: () => readonly Pick<Reader<Response>, "get">[]): AddressDirectory {
   return {
     find: (text) => {
       const ip = plainAddress(text);

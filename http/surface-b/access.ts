@@ -6,7 +6,7 @@ import type { TokenBucket } from "../../stream/services/token-buckets.js";
 import type { ClientRules } from "../request/access.js";
 
 /** Returns a rate of `count` requests per second, which may come all at once. */
-export function perSecond(name: string, count: number): readonly TokenBucket[] {
+function perSecond(name: string, count: number): readonly TokenBucket[] {
   return [{ name, capacity: count, refill: count, periodMs: 1_000 }];
 }
 

@@ -7,13 +7,13 @@ import type { OrderRefusal } from "./order-rules.js";
 import type { PlaceOrder } from "../surface-a/schemas/orders.js";
 
 /** Order that its ledger has accepted. */
-export interface Accepted {
+interface Accepted {
   readonly orderId: string;
   readonly clientId?: string;
 }
 
 /** Refused order; `index` is its position in the request. */
-export interface Rejected {
+interface Rejected {
   readonly index: number;
   readonly outcomeId: string;
   readonly reason: string;

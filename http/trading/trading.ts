@@ -56,7 +56,7 @@ export interface CancelScope {
 }
 
 /** Source of the terminal states of orders, as their ledger emits them. */
-export interface TerminalOrders {
+interface TerminalOrders {
   waitForTerminal(
     wallet: string,
     orderIds: readonly string[],

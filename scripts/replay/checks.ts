@@ -28,7 +28,7 @@ const CATCH_UP_MS = 10_000;
 const POLL_MS = 20;
 
 /** Returns the level at which the two ladders differ most. */
-export function largestDifference(recorded: Ladder, found: Ladder): Difference {
+function largestDifference(recorded: Ladder, found: Ladder): Difference {
   let largest = SAME;
   recorded.forEach((bids, outcome) => {
     const own: Bids = found[outcome] ?? new Map<number, number>();
@@ -44,14 +44,14 @@ export function largestDifference(recorded: Ladder, found: Ladder): Difference {
 }
 
 /** Returns the ladder of a book that is folded from the stream. */
-export function ladderOfBook(book: OrderBook, outcomeIds: readonly [string, string]): Ladder {
+function ladderOfBook(book: OrderBook, outcomeIds: readonly [string, string]): Ladder {
   const bids = (outcomeId: string): Bids =>
     new Map([...book.levels(outcomeId)].map(([price, qty]) => [parsePrice(price) ?? 0, qty]));
   return [bids(outcomeIds[0]), bids(outcomeIds[1])];
 }
 
 /** Returns the ladder of an answer of `GET /book`. */
-export function ladderOfAnswer(answer: BookAnswer, outcomeIds: readonly [string, string]): Ladder {
+function ladderOfAnswer(answer: BookAnswer, outcomeIds: readonly [string, string]): Ladder {
   const bids = (outcomeId: string): Bids => {
     const levels = new Map<number, number>();
     for (const { price, qty } of answer.orders[outcomeId] ?? []) {

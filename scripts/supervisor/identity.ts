@@ -11,7 +11,7 @@ export interface ProcessMark {
  * Returns the start of the process as an opaque text, or undefined when there is no such process. The text
  * distinguishes a process from a later one with the same id, which is common in containers, where ids restart at 1.
  */
-export function startOf(pid: number): string | undefined {
+function startOf(pid: number): string | undefined {
   if (process.platform === "linux") {
     try {
       const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");

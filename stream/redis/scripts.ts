@@ -19,7 +19,7 @@ const NAMES = [
   "trim",
 ] as const;
 
-export type ScriptName = (typeof NAMES)[number];
+type ScriptName = (typeof NAMES)[number];
 
 type Run = (keyCount: number, ...keysAndArguments: (string | number)[][]) => Promise<unknown>;
 

@@ -59,7 +59,7 @@ export interface Turn {
   readonly fault: Error | undefined;
 }
 
-export interface Skipped {
+interface Skipped {
   readonly message: Incoming;
   readonly error: Error;
 }

@@ -14,7 +14,7 @@ const READ_TIMEOUT_MS = 5_000;
  * Returns the entries after `afterSeq` through `throughSeq`, or `undefined` when some were trimmed. Throws
  * `Unavailable` after 5 s.
  */
-export function readEntries<Delta extends AnyDelta>(
+function readEntries<Delta extends AnyDelta>(
   tail: Tail,
   actor: ActorId,
   afterSeq: number,

@@ -29,13 +29,13 @@ export interface Refused {
 }
 
 /** One accepted order of a placement. */
-export interface OrderAccepted {
+interface OrderAccepted {
   readonly orderId: string;
   readonly clientId?: string | undefined;
 }
 
 /** One refused order of a batch; `index` is its zero-based position in the request. */
-export interface OrderRejected {
+interface OrderRejected {
   readonly index: number;
   readonly outcomeId: string;
   readonly reason: string;
@@ -51,7 +51,7 @@ export type PlaceAnswer =
     });
 
 /** An order that a cancel by ids did not cancel, and why. */
-export interface NotCanceled {
+interface NotCanceled {
   readonly orderId: string;
   readonly reason: "FILLED" | "CANCELED" | "NOT_FOUND";
 }
@@ -105,7 +105,7 @@ export interface Catalog {
 export type Bucket = "stream" | "place" | "cancel" | "read";
 
 /** Outcome of a charge. */
-export interface Charge {
+interface Charge {
   readonly granted: boolean;
   /** Tokens left in the bucket. */
   readonly remaining: number;

@@ -25,7 +25,7 @@ export type Report =
     }
   | { readonly kind: "mutant"; readonly name: string; readonly caught: Caught | undefined };
 
-export interface Caught {
+interface Caught {
   readonly seed: number;
   /** Number of events of the simulation, or of steps of the scenario. */
   readonly steps: number;

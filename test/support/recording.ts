@@ -17,7 +17,7 @@ export interface RecordingOptions {
   readonly winner?: 0 | 1;
 }
 
-export const RUNNER_IDS = [101, 202] as const;
+const RUNNER_IDS = [101, 202] as const;
 const BASE_MS = 1_700_000_000_000;
 
 function definition(status: string, inPlay: boolean, winner?: number): object {

@@ -11,7 +11,7 @@ import type { Order } from "../types.js";
 import type { Ladder, RestingOrder } from "./ladder.js";
 
 /** A resting order in a match, and the price it pays: its own, or a lower one if the match improves it. */
-export interface Leg {
+interface Leg {
   readonly resting: RestingOrder;
   readonly price: Ticks;
 }

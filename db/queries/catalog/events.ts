@@ -25,7 +25,7 @@ import { markets } from "../../schema/markets.js";
 import { upsertCompetitor, type Competitor, type Team } from "./competitors.js";
 import type { EventAction } from "../../../stream/jobs/event-actions.js";
 
-export interface Game {
+interface Game {
   readonly gameId: string;
   readonly homeTeam: Competitor;
   readonly awayTeam: Competitor;

@@ -12,7 +12,7 @@ export interface Add {
   readonly crosses: boolean;
 }
 
-export interface Cancel {
+interface Cancel {
   readonly kind: "cancel";
   readonly orderId: string;
 }

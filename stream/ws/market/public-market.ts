@@ -21,7 +21,7 @@ import { unreachable } from "../../../actors/unreachable.js";
 export const TRADE_BATCHES = 50;
 
 /** A resting order; `qty` is the remaining quantity. */
-export interface RestingOrder {
+interface RestingOrder {
   readonly orderId: string;
   readonly price: Ticks;
   readonly qty: Contracts;

@@ -20,7 +20,7 @@ export interface Sources {
 }
 
 /** One market of a prepared selection. */
-export interface PreparedMarket {
+interface PreparedMarket {
   readonly replica: Replica;
   readonly mask: Mask;
   /** Set when some channels of the market are to be resumed. */

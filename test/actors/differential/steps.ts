@@ -166,7 +166,7 @@ const reopen: fc.Arbitrary<Step> = fc.record({
 });
 
 /** Generates one step: mostly placements, sometimes another step. */
-export const step: fc.Arbitrary<Step> = fc.oneof(
+const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 30, arbitrary: place },
   { weight: 8, arbitrary: rare },
   { weight: 1, arbitrary: ending },
@@ -181,7 +181,7 @@ export interface MarketShape {
   readonly live: boolean;
 }
 
-export const shape: fc.Arbitrary<MarketShape> = fc.record({
+const shape: fc.Arbitrary<MarketShape> = fc.record({
   outcomes: fc.constantFrom(2, 2, 2, 3, 3, 4),
   push: fc.boolean(),
   fee: fc.nat(4),

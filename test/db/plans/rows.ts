@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import pg from "pg";
 
-export const ROWS = 100_000;
+const ROWS = 100_000;
 /** The wallet and the market of half of the rows. */
 export const WALLET = "00000000-0000-4000-8000-000000000001";
 export const MARKET = "00000000-0000-4000-8000-000000000002";

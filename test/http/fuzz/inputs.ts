@@ -65,7 +65,7 @@ const text = fc.oneof(
 );
 
 /** Generator of JSON, and of texts that only resemble it. */
-export const jsonText: fc.Arbitrary<string> = fc.oneof(
+const jsonText: fc.Arbitrary<string> = fc.oneof(
   text.map((value) => JSON.stringify(value)),
   fc.constantFrom(
     ...[

@@ -13,9 +13,9 @@ import { idOf, resources } from "../resources.js";
 import type { Credential, Whose } from "./contract.js";
 
 /** Adds a credential to a request. */
-export type Bearer = (raw: Raw) => Raw;
+type Bearer = (raw: Raw) => Raw;
 
-export const MISSING = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
+const MISSING = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
 const OTHER_SECRET = "the secret of another environment, long enough";
 /** Lifetime of the key that is expired when the tests begin. */
 const SHORT_MS = 1_000;

@@ -15,7 +15,7 @@ interface Channel {
 }
 
 /** Record of each channel over all connections. Throws when a seq arrives twice or is missing. */
-export class SeqRecord {
+class SeqRecord {
   readonly #channels = new Map<string, Channel>();
   /** Number of channels that resumed. */
   resumed = 0;
