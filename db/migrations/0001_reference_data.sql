@@ -36,7 +36,7 @@ INSERT INTO "market_types" ("name") VALUES
   ('DROTY'), ('TO_ADVANCE'), ('PLAYER_GAMES_WON'), ('BOTH_TEAMS_TO_SCORE'), ('FOULS'),
   ('GOALS_ASSISTS'), ('SAVES'), ('SHOTS_ON_TARGET'), ('TEAM_TOTAL_CORNERS'), ('TOTAL_CORNERS');
 --> statement-breakpoint
--- The grid of the specification: steps of 0.001 up to 0.050 and from 0.950 on, steps of 0.005 between.
+-- The grid of the specification: thousandths at both ends, half hundredths between.
 INSERT INTO "tick_tables" ("prices", "published_ts")
 SELECT array_agg("price" ORDER BY "price")::smallint[], 0
 FROM (
@@ -45,7 +45,7 @@ FROM (
   UNION ALL SELECT generate_series(950, 999)
 ) AS "grid";
 --> statement-breakpoint
--- Rows of these tables are updated often. Free space in a page lets an update leave the indexes alone.
+-- Rows of these tables are updated over and over: room in the page lets an update stay off the indexes.
 ALTER TABLE "orders" SET (fillfactor = 80);
 --> statement-breakpoint
 ALTER TABLE "positions" SET (fillfactor = 70);
