@@ -35,7 +35,10 @@ export function ledgerOf(traderId: string): LedgerActorId {
   return ledgerActor(ledgerShardOf(traderId));
 }
 
-/** Returns the partition of an actor: `m0`..`m63` or `l0`..`l15`. One worker owns a partition, and its keys share one slot. */
+/**
+ * Returns the partition of an actor: `m0`..`m63` or `l0`..`l15`. One worker owns a partition, and its keys share one
+ * hash slot.
+ */
 export function partitionOf(actor: ActorId): string {
   const id = actor.slice(actor.indexOf(":") + 1);
   return actor.startsWith("ledger:") ? `l${id}` : `m${fnv1a(id) % MARKET_PARTITIONS}`;
@@ -53,19 +56,19 @@ function fnv1a(text: string): number {
 }
 
 /**
- * Error of `decide` on a message that is no command. Nothing has changed, and the runtime skips the message. Any other
- * exception is a bug and stops the actor.
+ * Error of `decide` on a message that is not a command. Nothing has changed, and the runtime skips the message. Any
+ * other exception is a bug and stops the actor.
  */
 export class MalformedCommand extends Error {
   override readonly name = "MalformedCommand";
 }
 
-/** Rejects a message that is no command of the actor, because its kind is unknown or because it is no object. */
+/** Rejects a message that is not a command of the actor: its kind is unknown, or it is not an object. */
 export function malformed(command: unknown): never {
   throw new MalformedCommand(`not a command of this actor: ${shown(command)}`);
 }
 
-/** Rejects a message that is no object. The switch over `kind` rejects unknown kinds with `malformed`. */
+/** Rejects a message that is not an object. The switch over `kind` rejects unknown kinds with `malformed`. */
 export function checkCommand(command: unknown): void {
   if (typeof command !== "object" || command === null) malformed(command);
 }

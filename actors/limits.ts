@@ -1,4 +1,4 @@
-/** Limits on requests, used by every room. The limits on money, prices and quantities are in `units.ts`. */
+/** Limits on requests, checked in every folder. The limits on money, prices and quantities are in `units.ts`. */
 
 const SECOND_MS = 1_000;
 const DAY_MS = 24 * 60 * 60 * SECOND_MS;

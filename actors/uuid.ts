@@ -1,4 +1,4 @@
-/** The one definition of the text of a UUID; every id of the exchange is one. */
+/** The only definition of the text of a UUID. Every id of the exchange is a UUID. */
 
 function uuidOf(hexDigit: string): string {
   return [8, 4, 4, 4, 12].map((length) => `${hexDigit}{${length}}`).join("-");

@@ -3,27 +3,29 @@
  * sections 3.2 to 3.4).
  *
  * The reserve is a pure function of the open orders and the holdings. It is enough because of one property, which the
- * tests enumerate: whatever orders fill, at their limits or better, the cash that leaves is at most the decrease of the
- * reserve. So trading never lowers the available money, and a wallet that starts at zero or above stays there.
+ * tests enumerate: whichever orders fill, at their limits or better, the wallet pays at most the amount by which the
+ * reserve falls. So trading never lowers the available money, and a wallet that starts at zero or above stays there.
  *
  * - Every open contract holds its limit price. An order that may still take liquidity also holds its highest fee.
  * - Two outcomes: an order on one outcome closes holdings of the other, and a closed set pays at least the price that
- *   completed it. So contracts up to the held quantity hold nothing, the cheapest ones first. If a dearer contract fills
- *   first, it frees its own price, which covers the cheaper contract that then no longer closes.
- * - If all open orders only close, the payout of closing pays the fee. On FMV this is always enough, because a set pays 1.
- *   On PUSH a set pays its cost, less at most a millicent per contract for each of two roundings. The rule applies to
- *   every order by itself, because any one may be the only one that fills.
+ *   completed it. So contracts up to the held quantity hold nothing, the cheapest ones first. If a dearer contract
+ *   fills first, its price is no longer reserved. That money covers the cheaper contract, which then closes nothing.
+ * - If all open orders only close, the payout of closing pays the fee. This is always enough on FMV, where a set pays
+ *   1. On PUSH a set pays its cost, less at most a millicent per contract for each of two roundings. The fee of each
+ *   order is checked by itself, because that order may be the only one that fills.
  *
- * With the policy `net` (two outcomes), all open orders of a market together hold the cost of the worst set of fills. The
- * cost of a set of fills is the cost of its contracts, less the payout of the sets that it completes. More of one side
- * costs more beyond the quantity that the other side completes, and gives back below it, so in the worst set each side
- * fills wholly or not at all.
- * - FMV: a set pays 1, so the worst of the four corners is exact.
- * - PUSH: a set that costs no more than 1 pays back exactly its cost. So the net cost is the cost of the later holdings
- *   less the cost of the present ones. The worst case is either all open orders on the held side, or all on the other
- *   side, of which the cheapest complete sets and the dearest stay. Where a set could cost more than 1, which fills never
- *   cause but orders can, each order holds its own money, as under `hold`.
- * `net` never holds more than `hold`. Each of the two falls by at least the cash that leaves, so the lesser does too.
+ * With the policy `net` (two outcomes), all open orders of a market together hold the cost of the worst set of fills.
+ * The cost of a set of fills is the cost of its contracts, less the payout of the sets that it completes. As one side
+ * fills, the cost first falls, while each contract completes a set, and then rises. So in the worst case each side
+ * fills wholly or not at all, which leaves four cases.
+ * - FMV: a set pays 1, so the worst of the four cases is exact.
+ * - PUSH: a set that costs no more than 1 pays back exactly its cost. So the net cost of fills is the cost of the
+ *   holdings after them less the cost of the present holdings. In the worst case, all open orders on the held side
+ *   fill, or all on the other side. On the other side the cheapest contracts complete sets, and the dearest ones stay
+ *   as holdings. If a set could cost more than 1, each order holds its own money, as under `hold`. A new order can
+ *   bring an account into that case; a fill cannot.
+ * `net` holds the lesser of this amount and the amount under `hold`. Each of the two falls by at least the money that
+ * the wallet pays for a fill, so the lesser does too.
  */
 
 import { highestTakerFee } from "../market/fees.js";
@@ -92,8 +94,8 @@ class Side {
     }
   }
 
-  /** Adds an order (1) to the orders that may still take liquidity, or removes it (-1). */
-  pend(sign: 1 | -1, order: AccountOrder): void {
+  /** Adds an order (1) to the pending orders, or removes it (-1). */
+  changePending(sign: 1 | -1, order: AccountOrder): void {
     if (sign === 1) this.pending.set(order.orderId, order);
     else this.pending.delete(order.orderId);
     this.pendingFees = millicents(this.pendingFees + sign * feeOf(order));
@@ -131,8 +133,8 @@ export class Account {
   /** Money that the wallet holds back for this account. */
   reserved: Millicents = ZERO;
   /**
-   * True after the market has paid for the holdings. The market then takes no order until a remediation, so an order on
-   * its way there closes nothing, but cannot cost anything either.
+   * True after a settlement has paid for the holdings. The market then rejects every order until a remediation, so an
+   * order on its way to the market costs nothing and needs no reserve.
    */
   settled = false;
 
@@ -170,36 +172,36 @@ export class Account {
   add(order: AccountOrder): void {
     const side = this.#side(order.outcome);
     side.change(order.price, order.remaining);
-    if (order.pending) side.pend(1, order);
+    if (order.pending) side.changePending(1, order);
   }
 
   /** Removes an order in its present state. To change an order, remove it, change it and add it again. */
-  take(order: AccountOrder): void {
+  remove(order: AccountOrder): void {
     const side = this.#side(order.outcome);
     side.change(order.price, 0 - order.remaining);
-    if (order.pending) side.pend(-1, order);
+    if (order.pending) side.changePending(-1, order);
   }
 
   /** Returns the money that the open orders must hold back now. */
   reserve(policy: CollateralPolicy): Millicents {
     if (this.settled) return ZERO;
-    const singly = this.#singly();
-    if (policy === "hold" || this.outcomes !== 2) return singly;
+    const sumOfOrders = this.#sumOfOrders();
+    if (policy === "hold" || this.outcomes !== 2) return sumOfOrders;
     const [first, second] = [this.#side(0), this.#side(1)];
     const worst = this.voids === "FMV" ? this.#worstFmv(first, second) : this.#worstPush(first, second);
-    if (worst === undefined) return singly;
+    if (worst === undefined) return sumOfOrders;
     const together = add(worst, add(first.pendingFees, second.pendingFees));
-    return together < singly ? together : singly;
+    return together < sumOfOrders ? together : sumOfOrders;
   }
 
   #worstFmv(first: Side, second: Side): Millicents {
     const held = [this.holding(0).qty, this.holding(1).qty] as const;
-    const corner = (a: number, b: number): number =>
+    const costIf = (a: number, b: number): number =>
       (a === 0 ? 0 : first.cost) +
       (b === 0 ? 0 : second.cost) -
       CONTRACT_TICKS * Math.min(held[0] + a, held[1] + b);
-    const corners = [corner(first.qty, 0), corner(0, second.qty), corner(first.qty, second.qty)];
-    return millicents(Math.max(0, ...corners));
+    const costs = [costIf(first.qty, 0), costIf(0, second.qty), costIf(first.qty, second.qty)];
+    return millicents(Math.max(0, ...costs));
   }
 
   #worstPush(first: Side, second: Side): Millicents | undefined {
@@ -212,15 +214,15 @@ export class Account {
     return millicents(Math.max(same.cost, beyond));
   }
 
-  #singly(): Millicents {
+  #sumOfOrders(): Millicents {
     let sum = ZERO;
     for (const side of this.#sides) sum = add(sum, add(side.cost, side.pendingFees));
     if (this.outcomes !== 2) return sum;
-    return subtract(sum, add(this.#relief(0, 1), this.#relief(1, 0)));
+    return subtract(sum, add(this.#freeToClose(0, 1), this.#freeToClose(1, 0)));
   }
 
   /** Returns the money that orders on `outcome` need not hold, because they close holdings of `other`. */
-  #relief(outcome: number, other: number): Millicents {
+  #freeToClose(outcome: number, other: number): Millicents {
     const held = this.holding(other);
     const side = this.#side(outcome);
     if (held.qty === 0 || side.qty === 0) return ZERO;
@@ -242,7 +244,7 @@ export class Account {
   }
 }
 
-/** Returns the highest fee an order could pay by taking: none, when its time in force lets it only rest. */
+/** Returns the highest taker fee that an order could pay: zero if its time in force does not let it take. */
 function feeOf(order: AccountOrder): Millicents {
   return order.feeReserved && rulesOf(order.tif).mayTake
     ? highestTakerFee(order.fee, order.price, order.remaining)

@@ -18,7 +18,7 @@ import type {
   WalletSnapshot,
 } from "./types.js";
 
-/** Selection of a wallet's orders. An absent field does not narrow it. */
+/** Selection of a wallet's orders. An absent field selects every value. */
 export interface OrderFilter {
   readonly marketIds?: readonly string[] | undefined;
   readonly outcome?: { readonly marketId: string; readonly outcome: number } | undefined;
@@ -53,8 +53,9 @@ export type LedgerCommand =
   /** Cancels every order of every wallet of the shard. */
   | { readonly kind: "cancelEveryone"; readonly reason: "MAINTENANCE" }
   /**
-   * Amends an order. A lower `qty` alone keeps the place of the order. Any other change needs a `replacement`: the market
-   * cancels the order and enters the replacement in one step. Fills of the old order on the way reduce the new one.
+   * Amends an order. A lower `qty` alone keeps the place of the order. Any other change needs a `replacement`: the
+   * market cancels the order and enters the replacement in one step. Fills of the order in the meantime reduce its
+   * replacement.
    */
   | {
       readonly kind: "amend";
@@ -126,7 +127,7 @@ export type PlaceResult =
   | { readonly ok: false; readonly refusal: LedgerRefusal };
 
 export type LedgerReply =
-  /** `orderId` is that of the order if it kept its place, else that of its replacement. */
+  /** `orderId` names the order if it kept its place, else its replacement. */
   | { readonly ok: true; readonly kind: "amended"; readonly orderId: string }
   | {
       readonly ok: true;

@@ -16,7 +16,7 @@ export interface WalletDelta {
   readonly trader: string;
 }
 
-/** Acceptance of an order, whose money is reserved and which goes to its market. Not on the private channel. */
+/** Acceptance of an order: its money is reserved, and it goes to its market. The private channel does not show it. */
 export interface AcceptedDelta {
   readonly type: "accepted";
   readonly wallet: string;
@@ -94,7 +94,7 @@ export interface EntryDelta {
   readonly currency: Currency;
   readonly amount: Millicents;
   readonly ref: string;
-  /** Set on a transaction of an operator, whose repeat gets the first answer. */
+  /** Set on a transaction of an operator. A repeat with the same value gets the first answer. */
   readonly clientRef?: string | undefined;
 }
 
@@ -115,7 +115,7 @@ export interface DeadmanDelta {
   readonly dueMs?: number | undefined;
 }
 
-/** New state of an order group, whose count of fills starts again; without `group`, its removal. */
+/** New state of an order group, with a count of fills that starts at zero. Without `group`: removal of the group. */
 export interface GroupDelta {
   readonly type: "group";
   readonly wallet: string;

@@ -1,5 +1,6 @@
 /**
- * Effects of markets on wallets: moves the money, and emits the private channels (contract sections 3.5, 4.8 and 6.9).
+ * Effects of markets on wallets: moves the money, and emits the deltas of the private channels (contract sections 3.5,
+ * 4.8 and 6.9).
  */
 
 import type { EffectDelta, OrderDelta } from "../market/deltas.js";

@@ -80,7 +80,7 @@ function evolveAccepted(state: LedgerState, delta: AcceptedDelta, ts: number): v
   account.add(accepted);
   rebalance(wallet, account);
   if (delta.clientId !== undefined && delta.digest !== undefined) {
-    forgetClientIds(state, ts);
+    dropExpiredClientIds(state, ts);
     const clientKey = pairKey(delta.wallet, delta.clientId);
     state.clientIds.delete(clientKey);
     state.clientIds.set(clientKey, {
@@ -114,7 +114,7 @@ export function accountOrder({ order, marketId, clientId, groupId }: AcceptedDel
   };
 }
 
-function forgetClientIds(state: LedgerState, ts: number): void {
+function dropExpiredClientIds(state: LedgerState, ts: number): void {
   for (const [key, { untilMs }] of state.clientIds) {
     if (untilMs > ts) return;
     state.clientIds.delete(key);
@@ -128,7 +128,7 @@ function evolveOrder(state: LedgerState, delta: WalletOrderDelta, ts: number): v
   const account = wallet.accounts.get(accountKey(order.marketId, order.currency));
   assert(account !== undefined, "the order has no account", delta.orderId);
   wallet.seqs.orders = delta.seq;
-  account.take(order);
+  account.remove(order);
   switch (delta.kind) {
     case "open":
       order.pending = false;
@@ -151,7 +151,7 @@ function evolveOrder(state: LedgerState, delta: WalletOrderDelta, ts: number): v
   if (order.remaining > 0) account.add(order);
   else wallet.orders.delete(order.orderId);
   rebalance(wallet, account);
-  // The position of a fill follows it and needs the account.
+  // The `position` delta that follows a fill needs the account.
   if (delta.kind !== "fill" || delta.wash) dropIfEmpty(wallet, account);
 }
 
@@ -248,5 +248,5 @@ function evolveEntry(state: LedgerState, delta: EntryDelta): void {
 function checkBalance(state: LedgerState, delta: BalanceDelta): void {
   const { total, reserved } = walletOf(state, delta.wallet).funds[delta.currency];
   const agrees = total === delta.total && reserved === delta.reserved;
-  assert(agrees, "the balance does not agree with its fold", delta.wallet);
+  assert(agrees, "the emitted balance differs from the folded balance", delta.wallet);
 }

@@ -6,7 +6,7 @@ import type { Emitter } from "./emitter.js";
 import { available, emptyWallet, pairKey } from "./state.js";
 import type { OperatorTransactionKind, Transfer } from "./types.js";
 
-/** True for the kinds that take money out. An ADJUSTMENT has its own sign. */
+/** True for the kinds that take money out. The amount of an ADJUSTMENT has a sign. */
 const TAKES: Readonly<Record<OperatorTransactionKind, boolean>> = {
   DEPOSIT: false,
   CREDIT: false,

@@ -24,7 +24,7 @@ import { Emitter } from "./emitter.js";
 import { evolveLedger } from "./fold.js";
 import { transact, transfer } from "./funds.js";
 import { amend, place, preview } from "./placing.js";
-import { changeGroup, listGroups, runDeadmen, setDeadman, setGroup, setPolicy } from "./safety.js";
+import { changeGroup, listGroups, runDeadmanSwitches, setDeadman, setGroup, setPolicy } from "./safety.js";
 import { restoreLedger, saveLedger } from "./saved.js";
 import { createLedger, emptyWallet, type LedgerState, nextDeadline, sumFunds, type Wallet } from "./state.js";
 import type { WalletPosition, WalletSnapshot } from "./types.js";
@@ -79,7 +79,7 @@ function run(emitter: Emitter, command: LedgerCommand): LedgerReply | undefined 
     case "report":
       return { ok: true, kind: "report", report: report(state) };
     case "tick":
-      runDeadmen(emitter);
+      runDeadmanSwitches(emitter);
       return undefined;
     default:
       return malformed(command satisfies never);

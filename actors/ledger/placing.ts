@@ -33,14 +33,16 @@ function placeOne(emitter: Emitter, command: PlaceCommand, request: OrderRequest
   const repeated = repeatOf(state, wallet, request, emitter.nowMs);
   if (repeated !== undefined) return repeated;
   const accepted = acceptance(state, wallet, request, emitter.nowMs);
-  const refusal = judge(wallet, accepted, command.limits);
+  const refusal = refusalOf(wallet, accepted, command.limits);
   if (refusal !== undefined) return { ok: false, refusal };
   emitter.wallet(command.wallet, command.trader);
   emitter.emit(accepted);
   return { ok: true, orderId: request.orderId, clientId: request.clientId, repeated: false };
 }
 
-/** Returns the answer to each order of an atomic request, given the orders before it. Changes nothing in the end. */
+/**
+ * Returns the answer to each order of an atomic request, as if the orders before it were accepted. Undoes its changes.
+ */
 function checkAll(emitter: Emitter, command: PlaceCommand): readonly PlaceResult[] {
   const { state } = emitter;
   const wallet = state.wallets.get(command.wallet) ?? emptyWallet(command.wallet, command.trader);
@@ -53,7 +55,7 @@ function checkAll(emitter: Emitter, command: PlaceCommand): readonly PlaceResult
       return { ok: false, refusal: "CLIENT_ID_REUSED" };
     if (request.clientId !== undefined) clientIds.add(request.clientId);
     const accepted = acceptance(state, wallet, request, emitter.nowMs);
-    const refusal = judge(wallet, accepted, command.limits);
+    const refusal = refusalOf(wallet, accepted, command.limits);
     if (refusal !== undefined) return { ok: false, refusal };
     undo.push(reserve(wallet, accepted));
     return { ok: true, orderId: request.orderId, clientId: request.clientId, repeated: false };
@@ -76,7 +78,7 @@ function reserve(wallet: Wallet, accepted: AcceptedDelta): () => void {
   funds.reserved = add(funds.reserved, subtract(account.reserved, before.accountReserved));
   return () => {
     wallet.orders.delete(order.orderId);
-    account.take(order);
+    account.remove(order);
     account.reserved = before.accountReserved;
     funds.reserved = before.walletReserved;
     if (isNew) wallet.accounts.delete(key);
@@ -104,7 +106,7 @@ function digestOf(request: OrderRequest): string {
   return [terms.marketId, currency, outcome, price, qty, tif, ttlMs, selfTrade, notAfter, groupId].join(" ");
 }
 
-/** Returns the order of a request in the form that its market gets. */
+/** Returns the order of a request in the form that its market receives. */
 export function orderOf(
   request: OrderRequest,
   owner: Pick<Order, "wallet" | "trader" | "ledger">,
@@ -153,7 +155,7 @@ function acceptance(
   };
 }
 
-function judge(wallet: Wallet, accepted: AcceptedDelta, limits: Limits = {}): LedgerRefusal | undefined {
+function refusalOf(wallet: Wallet, accepted: AcceptedDelta, limits: Limits = {}): LedgerRefusal | undefined {
   const { order, groupId } = accepted;
   const { openOrders = MAX_OPEN_ORDERS, positionContracts = MAX_CONTRACTS } = limits;
   if (groupId !== undefined) {
@@ -179,11 +181,11 @@ function accountFor(
     : { account: found, isNew: false };
 }
 
-/** Returns the money that an account must hold back in addition for one more order. */
+/** Returns the amount by which one more order would raise the reserve of an account. */
 function reserveFor(wallet: Wallet, account: Account, order: AccountOrder): Millicents {
   account.add(order);
   const reserve = account.reserve(wallet.policy);
-  account.take(order);
+  account.remove(order);
   return subtract(reserve, account.reserved);
 }
 
@@ -194,10 +196,10 @@ export function preview(emitter: Emitter, command: Extract<LedgerCommand, { kind
   const accepted = acceptance(state, wallet, command.order, nowMs);
   const { account } = accountFor(wallet, accepted);
   const reserve = reserveFor(wallet, account, accountOrder(accepted));
-  return { ok: true, kind: "preview", reserve, refusal: judge(wallet, accepted, command.limits) };
+  return { ok: true, kind: "preview", reserve, refusal: refusalOf(wallet, accepted, command.limits) };
 }
 
-/** Passes an amendment on. A lower quantity keeps the place; any other change is a cancel and a new order in one step. */
+/** Passes an amendment to the market. A lower quantity alone keeps the place; any other change replaces the order. */
 export function amend(emitter: Emitter, command: Extract<LedgerCommand, { kind: "amend" }>): LedgerReply {
   const { wallet: walletId, orderId, price, qty, replacement } = command;
   const wallet = emitter.state.wallets.get(walletId);
@@ -229,7 +231,7 @@ export function amend(emitter: Emitter, command: Extract<LedgerCommand, { kind: 
     order: { ...accepted.order, expiresAt },
     replaces: { orderId, remaining },
   };
-  const refusal = judge(wallet, replacing, command.limits);
+  const refusal = refusalOf(wallet, replacing, command.limits);
   if (refusal !== undefined) return { ok: false, refusal };
   emitter.touch(walletId);
   emitter.emit(replacing);

@@ -21,7 +21,7 @@ export function setDeadman(emitter: Emitter, { wallet, trader, timeoutMs }: Of<"
 }
 
 /** Cancels the orders of all wallets whose dead-man switch is due, and turns these switches off. */
-export function runDeadmen(emitter: Emitter): void {
+export function runDeadmanSwitches(emitter: Emitter): void {
   const { state, nowMs } = emitter;
   for (
     let due = state.deadlines.first();
@@ -60,7 +60,7 @@ export function changeGroup(
   return DONE;
 }
 
-/** Trips a group whose fills exceed its bound: cancels its orders. It takes no new ones until it is reset. */
+/** Trips a group whose fills exceed its bound: cancels its orders, and refuses new ones until the group is reset. */
 export function checkGroup(emitter: Emitter, wallet: string, groupId: string): void {
   const group = emitter.state.wallets.get(wallet)?.groups.get(groupId);
   if (group === undefined || group.tripped) return;

@@ -1,8 +1,8 @@
 /**
  * The deltas of a market. The state of a market is the fold of its deltas, and gateways, ledgers and the projector read
- * nothing else of it. `seq` numbers the batches of a public channel by market and currency: all deltas of one command on
- * one channel have the same `seq`, and the next command that touches the channel has the next. Each life-cycle step is a
- * batch of its own, even when one command takes several.
+ * only these deltas. `seq` numbers the batches of a public channel by market and currency: all deltas of one command on
+ * one channel have the same `seq`, and the next command with a delta on that channel has the next number. Each
+ * life-cycle step is a batch of its own, even when one command takes several.
  */
 
 import type { Contracts, Millicents, Ticks } from "../units.js";

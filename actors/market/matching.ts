@@ -16,7 +16,7 @@ import { acquire } from "./positions.js";
 import type { MarketDefinition, Order } from "./types.js";
 
 /** Executes one step of a sweep. Returns the remainder of the taker's order after it. */
-export function take(
+export function executeStep(
   emitter: Emitter,
   definition: MarketDefinition,
   order: Order,

@@ -38,7 +38,7 @@ export interface Position {
 
 /**
  * Effect of a fill on a position: the holdings that change, and the payout of closing sets. Holdings that are not empty
- * come first, so that a position that moves from one outcome to another is never empty in between. A ledger forgets an
+ * come first, so that a position that moves from one outcome to another is never empty in between: a ledger drops an
  * empty account.
  */
 export interface Acquisition {

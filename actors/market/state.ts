@@ -127,7 +127,7 @@ export function evolveMarket(state: MarketState, delta: MarketDelta): void {
       evolveOrder(state, delta);
       return;
     case "book":
-      // The delta of the order itself has changed the book.
+      // The `order` delta of the same change has already changed the book.
       state.books[delta.currency].seqs.book = delta.seq;
       return;
     case "bbo": {

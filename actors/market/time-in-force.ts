@@ -1,4 +1,4 @@
-/** Times in force of an order and their rules (contract section 2.6). Every room derives from this table. */
+/** Times in force of an order and their rules (contract section 2.6). Every folder derives its rules from this table. */
 
 export interface TimeInForceRules {
   /** Use of `ttl`: every order has one, may have one, or must not have one. */

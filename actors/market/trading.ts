@@ -5,12 +5,12 @@ import { type Sweep, sweep } from "./book/sweep.js";
 import type { OrderPreview } from "./commands.js";
 import type { Emitter } from "./emitter.js";
 import { isCharged, takerFee } from "./fees.js";
-import { take } from "./matching.js";
+import { executeStep } from "./matching.js";
 import type { MarketState } from "./state.js";
 import { rulesOf } from "./time-in-force.js";
 import { CURRENCIES, type CancelReason, type Order, type RejectReason } from "./types.js";
 
-/** Takes an order from its ledger: rejects it, holds it for the in-play delay, or executes it. */
+/** Receives an order from its ledger: rejects it, holds it for the in-play delay, or executes it. */
 export function enter(emitter: Emitter, order: Order): void {
   const { state, nowMs } = emitter;
   const refusal = refusalOf(state, order, nowMs);
@@ -32,7 +32,8 @@ function refusalOf(state: MarketState, order: Order, nowMs: number): RejectReaso
   if (state.paused) return "MARKET_PAUSED";
   if (order.notAfter !== undefined && nowMs > order.notAfter) return "EXPIRED_IN_FLIGHT";
   if (order.expiresAt !== undefined && nowMs >= order.expiresAt) return "EXPIRED";
-  // No fee was reserved, because the event was not yet live. The order ends as the resting orders did.
+  // The order was accepted before the event went live, so it has no reserve for the fee. Going live also canceled the
+  // resting orders.
   if (!order.feeReserved && isCharged(order.fee, state.live)) return "GO_LIVE";
   return undefined;
 }
@@ -48,35 +49,43 @@ function execute(emitter: Emitter, order: Order): void {
   const found = sweep(resting.ladders[order.currency], order, definition.ticks);
   const refusal = refusalOfSweep(order, found);
   if (refusal !== undefined) {
-    // The order cancels its trader's own orders even if it finds no other.
+    // With `cancel_maker`, the order cancels resting orders of its own trader even if it matches no other order.
     if (refusal === "NO_MATCH")
-      for (const step of found.steps) take(emitter, definition, order, step, order.qty);
+      for (const step of found.steps) executeStep(emitter, definition, order, step, order.qty);
     reject(emitter, order, refusal);
     return;
   }
 
   let left = order.qty;
-  for (const step of found.steps) left = take(emitter, definition, order, step, left);
+  for (const step of found.steps) left = executeStep(emitter, definition, order, step, left);
 
   if (left === 0) return;
-  if (found.metOwn) end(emitter, order, left, "SELF_TRADE");
+  if (found.metOwn) cancelRemainder(emitter, order, left, "SELF_TRADE");
   else if (rulesOf(order.tif).mayRest) rest(emitter, order, left);
-  else end(emitter, order, left, undefined);
+  else cancelRemainder(emitter, order, left, undefined);
 }
 
-/** Returns the reason to reject an order whole, by its sweep. An order that may both take and rest is never rejected here. */
+/**
+ * Returns the reason to reject the whole order after its sweep. A `GTC` or `GTT` order is rejected only for
+ * `SELF_TRADE`.
+ */
 function refusalOfSweep({ tif }: Order, found: Sweep): RejectReason | undefined {
   const { mayTake, mayRest, fillsWhole } = rulesOf(tif);
-  const untouched = !found.steps.some((step) => step.kind !== "cancelOwn");
+  const fillsNothing = found.steps.every((step) => step.kind === "cancelOwn");
   if (!mayTake) return found.steps.length > 0 || found.metOwn ? "WOULD_MATCH" : undefined;
   if (fillsWhole && found.left > 0) return "NOT_FILLABLE";
-  if (!untouched) return undefined;
+  if (!fillsNothing) return undefined;
   if (found.metOwn) return "SELF_TRADE";
   return mayRest ? undefined : "NO_MATCH";
 }
 
-/** Cancels the remainder of an order that may not rest. */
-function end(emitter: Emitter, order: Order, remaining: Contracts, reason: CancelReason | undefined): void {
+/** Cancels the remainder of an order that is not in the book. */
+function cancelRemainder(
+  emitter: Emitter,
+  order: Order,
+  remaining: Contracts,
+  reason: CancelReason | undefined,
+): void {
   const { orderId, wallet, ledger } = order;
   emitter.emit({ type: "order", kind: "cancel", orderId, wallet, ledger, remaining, reason });
 }
@@ -113,7 +122,7 @@ function cancelOne(emitter: Emitter, orderId: string, reason: CancelReason | und
     return;
   }
   const held = state.held.get(orderId);
-  if (held !== undefined) end(emitter, held.order, held.remaining, reason);
+  if (held !== undefined) cancelRemainder(emitter, held.order, held.remaining, reason);
 }
 
 /** Cancels all orders of both books, and all held orders. */
@@ -127,7 +136,10 @@ export function clear(emitter: Emitter, reason: CancelReason): void {
   cancel(emitter, [...state.held.keys()], reason);
 }
 
-/** Reduces an order to `qty`, in its place. Skips an order that has ended or has less left. */
+/**
+ * Reduces the remaining quantity of an order to `qty`. The order keeps its place. Skips an order that has ended, and
+ * one that already has no more than `qty` left.
+ */
 export function amend(emitter: Emitter, orderId: string, qty: Contracts): void {
   const { state } = emitter;
   const resting = state.resting.get(orderId);

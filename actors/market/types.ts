@@ -44,7 +44,7 @@ export interface OutcomeDefinition {
   readonly competitorId?: string | undefined;
 }
 
-/** Definition and configuration of a market. All other data refer to an outcome by its index here. */
+/** Definition and configuration of a market. All other data refer to an outcome by its index in `outcomes`. */
 export interface MarketDefinition {
   readonly marketId: string;
   readonly eventId: string;

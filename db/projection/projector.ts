@@ -25,9 +25,9 @@ const KEEP_ALIVE_MS = 2_000;
 const BATCH_MS = 50;
 /** Pauses before an attempt to reach Postgres again. */
 const RECONNECT_MS = { min: 50, max: 2_000 };
-/** Pauses before an attempt to project again what could not be projected. */
+/** Pauses before another attempt to project an entry that failed. */
 const FAILURE_MS = { min: 1_000, max: 60_000 };
-/** Age of the market changes that a projector publishes again when it takes over. */
+/** Maximum age of the market changes that a projector publishes again when it takes over. */
 const REPUBLISH_MS = 60_000;
 
 /** Writes the read model, or stands by while another projector writes it. */
@@ -184,7 +184,7 @@ export class Projector {
     for (const marketId of batch.changedMarkets) this.#publishChange(marketId);
   }
 
-  /** Does not wait: a lost invalidation costs a cache some seconds of age, and must not hold up the projection. */
+  /** Publishes without waiting, because a lost invalidation only leaves a cache stale for some seconds. */
   #publishChange(marketId: string): void {
     this.#options.marketChanged(marketId).catch((error: unknown) => {
       this.#options.logger.warn({ err: error, marketId }, "cannot publish the change of a market to caches");

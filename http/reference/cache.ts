@@ -11,18 +11,21 @@ export interface CacheOptions {
   readonly ttlMs: number;
   readonly maxEntries: number;
   /**
-   * Returns whether an error of a load means that the source is out of reach. The old value is then served on, because a
-   * source that cannot be read cannot be changed either, and trading goes on while Postgres is down.
+   * Returns true for an error of a load that means that the source cannot be reached. The cache then keeps serving the
+   * old value: a source that cannot be read cannot be changed either, and trading continues while Postgres is down.
    */
   readonly unreachable: (error: unknown) => boolean;
 }
 
-/** Time that a reader with an old value waits for the new one, in ms; after it the source counts as out of reach. */
+/** Longest wait for a new value while an old one is cached, in ms. After it the old value is served. */
 const RELOAD_WAIT_MS = 500;
-/** Time for which an old value is served before a source that is out of reach is tried again, in ms. */
+/** Time for which the old value is served before another attempt to reach the source, in ms. */
 const RETRY_MS = 1_000;
 
-/** Loads each key once at a time. A missing value is never cached, so a value is found as soon as it is created. */
+/**
+ * Runs at most one load of a key at a time. A missing value is never cached, so a value is found as soon as it is
+ * created.
+ */
 export class Cache<Value> {
   private readonly entries = new Map<string, Entry<Value>>();
   private readonly loading = new Map<string, Promise<Value | undefined>>();

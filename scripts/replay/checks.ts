@@ -73,8 +73,8 @@ export function streamedDifference(
 }
 
 /**
- * Waits until both the stream and REST show the recorded ladder, or until the time for that is over, and returns the
- * remaining difference. Every order is acknowledged before the call, so the books have only to catch up.
+ * Waits until both the stream and REST show the recorded ladder, at most for `CATCH_UP_MS`, and returns the remaining
+ * difference. Every order is acknowledged before the call, so the books only have to catch up.
  */
 export async function check(recorded: Ladder, setUp: ReplaySetUp, line: number): Promise<Check> {
   const { makers, market, outcomeIds } = setUp;

@@ -217,15 +217,15 @@ export class CommitGroup {
   }
 
   async #commit(results: readonly StepResult[]): Promise<void> {
-    // A turn with a fault is committed even if it writes nothing. The commit of a former owner is fenced, so that its old
-    // state halts no actor.
+    // A turn with a fault is committed even if it writes nothing: the log rejects the commit of a former owner, so
+    // that a fault in its outdated state does not halt the actor.
     const toCommit = results.filter(({ turn }) => turn.changed || turn.fault !== undefined);
     const relayed = this.#fullyRelayed(toCommit);
     if (toCommit.length > 0 && !(await this.#write(toCommit, relayed))) return;
     const committed = new Map<Partition, ActorId[]>();
     for (const result of results) {
       const { partition, instance } = result;
-      // The ownership ended meanwhile, and the log may have lost this commit. The next owner relays what it finds there.
+      // The ownership ended meanwhile, and the log may have lost this commit. The next owner relays the messages in the log.
       if (partition.ended) continue;
       this.#complete(result, relayed.has(result));
       const actors = committed.get(partition);

@@ -2,7 +2,7 @@
 
 import { connect } from "node:net";
 import { Signer } from "../../http/client/signer.js";
-import { holdAnswer } from "../support/documented.js";
+import { checkAnswer } from "../support/documented.js";
 import type { TestKey } from "../support/traders.js";
 
 export interface Raw {
@@ -44,7 +44,7 @@ export function send(url: string, raw: Raw): Promise<Answer> {
       if (isUpgrade && /^\/v3\/ws(?:\?|$)/.test(raw.target) && answer.headers.has("content-length")) {
         const { status, headers, text } = answer;
         const sent = { method: raw.method ?? "GET", target: raw.target, status, body: Buffer.from(text) };
-        holdAnswer(url, { ...sent, headers: Object.fromEntries(headers) });
+        checkAnswer(url, { ...sent, headers: Object.fromEntries(headers) });
       }
       resolve(answer);
     });

@@ -10,7 +10,7 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import type { Json, OpenApiDocument, Operation } from "../../http/docs/json.js";
 
-/** Sent answer. */
+/** An answer as it was sent. */
 export interface Sent {
   readonly method: string;
   /** Raw path and query. */
@@ -150,7 +150,7 @@ const byText = new Map<string, Contract>();
 const faults: string[] = [];
 
 /** Starts to check the answers of the gateway on this port against the document that it serves. */
-export async function holdToDocument(port: number): Promise<void> {
+export async function checkAgainstDocument(port: number): Promise<void> {
   const text = await (await fetch(`http://127.0.0.1:${port}/openapi.json`)).text();
   const contract = byText.get(text) ?? new Contract(JSON.parse(text) as OpenApiDocument);
   byText.set(text, contract);
@@ -158,7 +158,7 @@ export async function holdToDocument(port: number): Promise<void> {
 }
 
 /** Checks an answer without a `ServerResponse`, such as that to an upgrade, against the document. */
-export function holdAnswer(url: string, sent: Sent): void {
+export function checkAnswer(url: string, sent: Sent): void {
   const fault = contracts.get(Number(new URL(url).port))?.fault(sent);
   if (fault !== undefined) faults.push(fault);
 }

@@ -54,7 +54,7 @@ export function mmdb(networks: Readonly<Record<string, Value>>): Buffer {
   for (const [cidr, value] of Object.entries(networks)) {
     const [address = "", prefix = ""] = cidr.split("/");
     const range = rangeOf(cidr);
-    if (range === undefined) throw new Error(`${cidr} is no network`);
+    if (range === undefined) throw new Error(`${cidr} is not a network`);
     const isV4 = !address.includes(":");
     // IPv4 is kept at ::/96, not in the mapped form.
     const start = isV4 ? range.start & 0xffff_ffffn : range.start;

@@ -38,7 +38,7 @@ import { silentLogger } from "../../stream/log/logger.js";
 import { RedisLog } from "../../stream/redis/redis-log.js";
 import { LogTail } from "../../stream/log/tail.js";
 import { Worker } from "../../stream/runtime/worker.js";
-import { holdToDocument } from "./documented.js";
+import { checkAgainstDocument } from "./documented.js";
 import { freshDatabase, freshRedis } from "./servers.js";
 import { MAX_OPEN_ORDERS } from "../../actors/limits.js";
 import { MAX_CONTRACTS } from "../../actors/units.js";
@@ -119,7 +119,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     for (let i = 0; i < (options.gateways ?? 1); i += 1) {
       const gateway = await startGateway(settingsOf(options, redisUrl, databaseUrl));
       stops.push(() => gateway.stop());
-      await holdToDocument(gateway.port);
+      await checkAgainstDocument(gateway.port);
       gateways.push(gateway);
     }
     const urls = gateways.map(({ port }) => `http://127.0.0.1:${port}`);

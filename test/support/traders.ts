@@ -58,6 +58,6 @@ export async function newMarket(
     outcomes: [{ name: "Ants" }, { name: "Bees" }],
   });
   const [first, second] = market.outcomes;
-  if (first === undefined || second === undefined) throw new Error("the market has no two outcomes");
+  if (first === undefined || second === undefined) throw new Error("the market does not have two outcomes");
   return { eventId: event.eventId, marketId: market.marketId, outcomes: [first.outcomeId, second.outcomeId] };
 }

@@ -31,7 +31,7 @@ export interface Sweep {
   readonly metOwn: boolean;
 }
 
-/** Position of a sweep in one ladder: an order, and the quantity that earlier steps have left of it. */
+/** Position of a sweep in one ladder: an order, and the part of its quantity that no earlier step takes. */
 class Cursor {
   #ladder: Ladder;
   #level: number;
@@ -60,7 +60,7 @@ class Cursor {
 const NOTHING: readonly Step[] = [];
 
 /** Returns true if the order would match at all. A cheap check for the common order that only rests. */
-function reaches(ladders: readonly Ladder[], order: Order): boolean {
+function crosses(ladders: readonly Ladder[], order: Order): boolean {
   let sum: number = order.price;
   for (let outcome = 0; outcome < ladders.length; outcome += 1) {
     if (outcome === order.outcome) continue;
@@ -73,7 +73,7 @@ function reaches(ladders: readonly Ladder[], order: Order): boolean {
 
 /** Returns the steps of an order, until it is filled or no longer matches. `grid` is the tick table. */
 export function sweep(ladders: readonly Ladder[], order: Order, grid: readonly Ticks[]): Sweep {
-  if (!reaches(ladders, order)) return { steps: NOTHING, left: order.qty, metOwn: false };
+  if (!crosses(ladders, order)) return { steps: NOTHING, left: order.qty, metOwn: false };
 
   const cursors: Cursor[] = [];
   ladders.forEach((ladder, outcome) => {
@@ -140,8 +140,9 @@ function match(
 }
 
 /**
- * Lowers the prices of the makers by `excess` in all, because together they exceed the value of a set. Each step lowers
- * the highest price by one tick (of equal prices, that of the youngest order); the last step lowers it by the rest.
+ * Lowers the prices of the makers by `excess` in total, so that all prices of the match sum to 1. Each step lowers the
+ * highest price by one tick; of equal prices, that of the youngest order. The last step may lower it by less than a
+ * tick.
  */
 function improved(legs: readonly RestingOrder[], excess: number, grid: readonly Ticks[]): Leg[] {
   const prices = legs.map((resting) => resting.order.price as number);
@@ -155,7 +156,7 @@ function improved(legs: readonly RestingOrder[], excess: number, grid: readonly 
     }
     const price = prices[dearest] ?? 0;
     const step = Math.min(left, price - tickBelow(grid, price));
-    assert(step > 0, "the makers of a match pay the lowest tick, and still too much");
+    assert(step > 0, "each maker of the match pays the lowest tick, and the sum is still too high");
     prices[dearest] = price - step;
     left -= step;
   }

@@ -59,7 +59,10 @@ export class Clients {
     return client?.secretVersion === verified.secretVersion ? client : undefined;
   }
 
-  /** Compares a secret with the stored hash. The token is taken before, so that parallel guesses count too. */
+  /**
+   * Compares a secret with the stored hash. The attempt is charged before the comparison, so that parallel guesses
+   * count too.
+   */
   async #verify(clientId: string, secret: string, ip: string): Promise<EmmClient | undefined> {
     const { buckets, directory, passwords } = this.parts;
     const named = LOWER_UUID.test(clientId) ? clientId : "unknown";
@@ -87,7 +90,7 @@ export class Clients {
 
   /**
    * Admits a request with a valid token: checks the rate of the route, the state of the account and its identity, in
-   * this order. Every answer reports the rest of the rate.
+   * this order. Every answer reports how much of the rate is left.
    */
   async admit(rules: ClientRules, request: Incoming, res: Response): Promise<ClientCaller> {
     const client = await this.#identify(request);

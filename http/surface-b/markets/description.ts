@@ -6,7 +6,7 @@ import { findEvents } from "../../../db/queries/catalog/events.js";
 import type { MarketRecord } from "../../../db/queries/catalog/markets.js";
 import type { DescribedMarket } from "../wire.js";
 
-function present(ids: readonly (string | null)[]): string[] {
+function distinctIds(ids: readonly (string | null)[]): string[] {
   return [...new Set(ids.filter((id) => id !== null))];
 }
 
@@ -16,8 +16,8 @@ export async function describeMarkets(
   records: readonly MarketRecord[],
 ): Promise<DescribedMarket[]> {
   const events = await findEvents(db, [...new Set(records.map(({ eventId }) => eventId))]);
-  const players = await findPlayers(db, present(records.map(({ playerId }) => playerId)));
-  const teams = present([
+  const players = await findPlayers(db, distinctIds(records.map(({ playerId }) => playerId)));
+  const teams = distinctIds([
     ...records.flatMap(({ outcomes }) => outcomes.map(({ competitorId }) => competitorId)),
     ...players.map(({ competitorId }) => competitorId),
   ]);

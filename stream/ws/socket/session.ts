@@ -16,7 +16,9 @@ import { unreachable } from "../../../actors/unreachable.js";
 import { MAX_BATCH } from "../../../actors/limits.js";
 
 const REQUESTS_PER_SECOND = 50;
-/** Count of requests above the rate at which a socket is closed. Each request within the rate lowers the count by one. */
+/**
+ * Requests above the rate that a socket may send before it is closed. Each request within the rate lowers their count.
+ */
 const MAX_REFUSED = 200;
 /** Requests of one queue that may wait; further ones are refused. */
 const MAX_WAITING = 128;
@@ -193,7 +195,7 @@ export class Session {
 
   /**
    * Starts watching a market that appeared in a watched event. Closes the socket when that fails, because the client
-   * could not know of the market; after a reconnect its snapshot has it.
+   * would not learn of the market. The snapshot after a reconnect contains the market.
    */
   async #showAppeared(marketId: string): Promise<void> {
     try {
@@ -245,7 +247,7 @@ export class Session {
     }
   }
 
-  /** Answers after the last frames of the subjects, so that no frame of them follows the answer. */
+  /** Answers after the last frames of the subjects, so that none of their frames follows the answer. */
   async #unsubscribe(nonce: number, subjects: readonly string[]): Promise<void> {
     const unsubscribed = await this.#subscriptions.unsubscribe(subjects);
     this.#outbox.answer([JSON.stringify({ nonce, unsubscribed })]);

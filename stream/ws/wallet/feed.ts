@@ -43,7 +43,7 @@ export class WalletFeed {
     this.ready = this.#start();
   }
 
-  /** Adds the wallet's part of a batch of its ledger. */
+  /** Adds the deltas of this wallet from one batch of its ledger. */
   push(batch: Batch<WalletDelta>): void {
     this.#pending.push(batch);
     if (!this.#draining) this.#drainOrFail();
@@ -115,7 +115,7 @@ export class WalletFeed {
     this.#draining = false;
   }
 
-  /** Loads markets, with retries, then drains. The batches wait, because a frame needs its market, and in order. */
+  /** Loads markets, with retries, then drains. The batches wait in order, because each frame needs its market. */
   async #loadMarketsAndDrain(marketIds: readonly string[]): Promise<void> {
     while (!this.#closed) {
       try {

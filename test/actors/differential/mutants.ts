@@ -111,7 +111,7 @@ function replacing<Class extends object>(
 }
 
 const reserve = Object.getOwnPropertyDescriptor(Account.prototype, "reserve")?.value as Account["reserve"];
-const take = Object.getOwnPropertyDescriptor(Account.prototype, "take")?.value as Account["take"];
+const remove = Object.getOwnPropertyDescriptor(Account.prototype, "remove")?.value as Account["remove"];
 const append = Object.getOwnPropertyDescriptor(Ladder.prototype, "append")?.value as Ladder["append"];
 
 export const EXCHANGE_MUTANTS: readonly ExchangeMutant[] = [
@@ -200,8 +200,8 @@ export const EXCHANGE_MUTANTS: readonly ExchangeMutant[] = [
     deltas: (deltas) => deltas.filter((delta) => delta.type !== "canceling"),
   }),
   replacing("a reserve is not released", Account.prototype, {
-    take(this: Account, order) {
-      if (order.pending) take.call(this, order);
+    remove(this: Account, order) {
+      if (order.pending) remove.call(this, order);
     },
   }),
   replacing("an account reserves half of the required amount", Account.prototype, {

@@ -109,11 +109,12 @@ export class ActorNetwork {
     return reply;
   }
 
-  /** Returns a wallet as its ledger answers it. */
+  /** Returns the snapshot of a wallet from its ledger. */
   wallet(shard: number, wallet: string): WalletSnapshot {
     const { actor, state } = this.ledgerOf(shard);
     const { reply } = actor.decide(state, { kind: "wallet", wallet }, this.now);
-    if (reply?.ok !== true || reply.kind !== "wallet") throw new Error(`${wallet} has no answer`);
+    if (reply?.ok !== true || reply.kind !== "wallet")
+      throw new Error(`the ledger has no snapshot of ${wallet}`);
     return reply.wallet;
   }
 
@@ -183,7 +184,7 @@ export function moneyOf(deltas: readonly EffectDelta[], currency: Currency): num
   }, 0);
 }
 
-/** Returns a copy of a value as its JSON says it. */
+/** Returns a value after conversion to JSON and back. */
 export function throughJson(value: unknown): unknown {
   return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as unknown);
 }
