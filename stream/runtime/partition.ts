@@ -79,7 +79,7 @@ export class Partition implements Sender {
     return this.#ended;
   }
 
-  /** Why the ownership ended. */
+  /** Reason for the end of the ownership. */
   get endReason(): unknown {
     return this.#endReason;
   }

@@ -19,7 +19,7 @@ export interface StepResult extends Slot {
   readonly turn: Turn;
   /** False when the actor failed to return the messages that follow from the turn. */
   readonly isRouted: boolean;
-  /** Why the actor must be halted, if it must. */
+  /** Error for which the actor must be halted, if any. */
   readonly fault: Error | undefined;
   /** The messages that were not handed over, and are left to the relay. */
   readonly unsent: Delivery[];

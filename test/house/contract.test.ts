@@ -67,7 +67,7 @@ function problemOfCode(citation: Citation): string | undefined {
   return missing === undefined ? undefined : `the contract has no section ${missing}`;
 }
 
-/** Where a link of a page leads: a path below the root, and an anchor. */
+/** Target of a link of a page: a path below the root, and an anchor. */
 function destinationOf(file: string, target: string): { readonly page: string; readonly anchor: string } {
   const [relative = "", anchor = ""] = target.split("#");
   const page = relative === "" ? file : path.posix.join(path.posix.dirname(file), decodeURI(relative));
