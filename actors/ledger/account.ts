@@ -11,8 +11,8 @@
  *   completed it. So contracts up to the held quantity hold nothing, the cheapest ones first. If a dearer contract
  *   fills first, its price is no longer reserved. That money covers the cheaper contract, which then closes nothing.
  * - If all open orders only close, the payout of closing pays the fee. This is always enough on FMV, where a set pays
- *   1. On PUSH a set pays its cost, less at most a millicent per contract for each of two roundings. The fee of each
- *   order is checked by itself, because that order may be the only one that fills.
+ *   its full value. On PUSH a set pays its cost, less at most a millicent per contract for each of two roundings. The
+ *   fee of each order is checked by itself, because that order may be the only one that fills.
  *
  * With the policy `net` (two outcomes), all open orders of a market together hold the cost of the worst set of fills.
  * The cost of a set of fills is the cost of its contracts, less the payout of the sets that it completes. As one side

@@ -82,7 +82,7 @@ describe("demo: on the real exchange", function () {
     for (const [marketId, fair] of Object.entries(file.fair)) {
       const [first, second] = (await rest.market(marketId)).outcomes;
       if (first === undefined || second === undefined)
-        throw new Error("a market of the demo has no two outcomes");
+        throw new Error("a market of the demo does not have two outcomes");
       markets.push({ marketId, outcomeIds: [first.outcomeId, second.outcomeId], anchor: fair, fair });
     }
     const random = randomFrom(1);
