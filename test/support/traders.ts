@@ -1,7 +1,9 @@
 /** Creates traders and markets of the tests through the public routes. */
 
 import { openAccount, type Account } from "../../http/client/accounts.js";
+import type { NewEvent, NewMarket } from "../../http/client/session.js";
 import type { SigningKey } from "../../http/client/signer.js";
+import type { EventAnswer, MarketAnswer } from "../../http/client/wire.js";
 import type { Stack } from "./stack.js";
 import type { Voids } from "../../actors/market/types.js";
 
@@ -32,6 +34,34 @@ export async function newTrader(stack: Stack, amount = "100"): Promise<TestTrade
   return { account, management: held(account.managementKey), trading: held(account.tradingKey) };
 }
 
+/** Creates a game that begins in an hour. */
+export function newEvent(stack: Stack, changes: Partial<NewEvent> = {}): Promise<EventAnswer> {
+  return stack.operator.createEvent({
+    sport: "FOOTBALL",
+    league: "NFL",
+    type: "Game",
+    description: "Ants at Bees",
+    startsTs: Date.now() + 3_600_000,
+    ...changes,
+  });
+}
+
+/** Creates an open market of two outcomes in an event. */
+export function addMarket(
+  stack: Stack,
+  eventId: string,
+  changes: Partial<NewMarket> = {},
+): Promise<MarketAnswer> {
+  return stack.operator.createMarket({
+    eventId,
+    marketType: "MONEY",
+    description: "Who wins",
+    voids: "PUSH",
+    outcomes: [{ name: "Ants" }, { name: "Bees" }],
+    ...changes,
+  });
+}
+
 /** Creates an open market in an event of its own, and returns the ids of its two outcomes in order. */
 export async function newMarket(
   stack: Stack,
@@ -42,22 +72,9 @@ export async function newMarket(
   readonly marketId: string;
   readonly outcomes: readonly [string, string];
 }> {
-  const event = await stack.operator.createEvent({
-    sport: "FOOTBALL",
-    league: "NFL",
-    type: "Game",
-    description: "Ants at Bees",
-    startsTs: Date.now() + 3_600_000,
-    visible,
-  });
-  const market = await stack.operator.createMarket({
-    eventId: event.eventId,
-    marketType: "MONEY",
-    description: "Who wins",
-    voids,
-    outcomes: [{ name: "Ants" }, { name: "Bees" }],
-  });
-  const [first, second] = market.outcomes;
+  const { eventId } = await newEvent(stack, { visible });
+  const { marketId, outcomes } = await addMarket(stack, eventId, { voids });
+  const [first, second] = outcomes;
   if (first === undefined || second === undefined) throw new Error("the market does not have two outcomes");
-  return { eventId: event.eventId, marketId: market.marketId, outcomes: [first.outcomeId, second.outcomeId] };
+  return { eventId, marketId, outcomes: [first.outcomeId, second.outcomeId] };
 }

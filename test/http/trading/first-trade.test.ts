@@ -3,6 +3,7 @@ import type { Connection } from "../../../http/client/connection.js";
 import { RestClient } from "../../../http/client/rest.js";
 import { Session } from "../../../http/client/session.js";
 import { generateKey, Signer } from "../../../http/client/signer.js";
+import { addMarket, newEvent } from "../../support/traders.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { until } from "../../support/until.js";
 
@@ -54,22 +55,9 @@ describe("the first trade through HTTP alone", function () {
   after(() => stack.stop());
 
   it("begins with an event and a market of an operator", async () => {
-    const event = await stack.operator.createEvent({
-      sport: "FOOTBALL",
-      league: "NFL",
-      type: "Game",
-      description: "Ants at Bees",
-      startsTs: Date.now() + 3_600_000,
-      game: { homeTeam: { name: "Bees" }, awayTeam: { name: "Ants" } },
-    });
+    const event = await newEvent(stack);
     expect(event.status).to.equal("OPEN_PREGAME");
-    const market = await stack.operator.createMarket({
-      eventId: event.eventId,
-      marketType: "MONEY",
-      description: "Who wins",
-      voids: "PUSH",
-      outcomes: [{ name: "Ants" }, { name: "Bees" }],
-    });
+    const market = await addMarket(stack, event.eventId);
     expect(market.status).to.equal("OPEN");
     expect(market.outcomes.map(({ name }) => name)).to.deep.equal(["Ants", "Bees"]);
     marketId = market.marketId;

@@ -3,7 +3,7 @@ import { RestClient } from "../../../http/client/rest.js";
 import { Session } from "../../../http/client/session.js";
 import { generateKey, Signer } from "../../../http/client/signer.js";
 import { startStack, type Stack } from "../../support/stack.js";
-import type { TestKey } from "../../support/traders.js";
+import { addMarket, newEvent, type TestKey } from "../../support/traders.js";
 import { type Client, type Json, Mirror, openStream } from "./support/client.js";
 import { until } from "../../support/until.js";
 
@@ -52,29 +52,8 @@ describe("the stream of a whole exchange", function () {
     return client;
   }
 
-  function openEvent(): ReturnType<Stack["operator"]["createEvent"]> {
-    return stack.operator.createEvent({
-      sport: "FOOTBALL",
-      league: "NFL",
-      type: "Game",
-      description: "Ants at Bees",
-      startsTs: Date.now() + 3_600_000,
-      game: { homeTeam: { name: "Bees" }, awayTeam: { name: "Ants" } },
-    });
-  }
-
-  function openMarket(eventId: string): ReturnType<Stack["operator"]["createMarket"]> {
-    return stack.operator.createMarket({
-      eventId,
-      marketType: "MONEY",
-      description: "Who wins",
-      voids: "FMV",
-      outcomes: [{ name: "Ants" }, { name: "Bees" }],
-    });
-  }
-
   it("sends a new market to the watchers of its event, and a trade to both of its sides", async () => {
-    const { eventId } = await openEvent();
+    const { eventId } = await newEvent(stack);
     const [maker, taker] = [await enter("maker@example.com"), await enter("taker@example.com")];
     const [making, taking] = [await stream(maker), await stream(taker)];
     const mirror = new Mirror();
@@ -83,7 +62,7 @@ describe("the stream of a whole exchange", function () {
       snapshot: {},
       orders: { seq: 0, open: [] },
     });
-    const { marketId, outcomes } = await openMarket(eventId);
+    const { marketId, outcomes } = await addMarket(stack, eventId, { voids: "FMV" });
     const [ants = "", bees = ""] = outcomes.map(({ outcomeId }) => outcomeId);
     await until(() => {
       mirror.catchUp(making);
@@ -156,8 +135,8 @@ describe("the stream of a whole exchange", function () {
   });
 
   it("answers a placement before it sends the fills", async () => {
-    const { eventId } = await openEvent();
-    const { outcomes } = await openMarket(eventId);
+    const { eventId } = await newEvent(stack);
+    const { outcomes } = await addMarket(stack, eventId, { voids: "FMV" });
     const [ants, bees] = outcomes.map(({ outcomeId }) => outcomeId);
     const [making, taking] = [await enter("first@example.com"), await enter("second@example.com")];
     await making.rest.placeOrder({ outcomeId: ants ?? "", price: "0.500", qty: 100, tif: "GTC" });

@@ -16,7 +16,7 @@ import { loadState } from "../../../../stream/runtime/recovery.js";
 import { send, signed } from "../../../http/requests.js";
 import { type Random } from "../../../simulation/machine/random.js";
 import type { Stack } from "../../../support/stack.js";
-import { newTrader, type TestTrader } from "../../../support/traders.js";
+import { addMarket, newEvent, newTrader, type TestTrader } from "../../../support/traders.js";
 import type { Json } from "./client.js";
 import type { Watcher } from "./watcher.js";
 
@@ -47,13 +47,7 @@ export class Trading {
 
   /** Opens an event with `markets` markets of two and three outcomes, and accounts. */
   async prepare(markets: number): Promise<void> {
-    const event = await this.#stack.operator.createEvent({
-      sport: "FOOTBALL",
-      league: "NFL",
-      type: "Game",
-      description: "Ants at Bees",
-      startsTs: Date.now() + 3_600_000,
-    });
+    const event = await newEvent(this.#stack);
     this.eventId = event.eventId;
     for (let i = 0; i < markets; i += 1) await this.openMarket(2 + (i % 2));
     for (let i = 0; i < TRADERS; i += 1) {
@@ -64,9 +58,7 @@ export class Trading {
   }
 
   async openMarket(outcomes: number): Promise<void> {
-    const market = await this.#stack.operator.createMarket({
-      eventId: this.eventId,
-      marketType: "MONEY",
+    const market = await addMarket(this.#stack, this.eventId, {
       description: `Market ${this.markets.length}`,
       voids: "FMV",
       outcomes: Array.from({ length: outcomes }, (_, i) => ({ name: `outcome ${i}` })),
