@@ -132,7 +132,7 @@ describe("projector", () => {
     journal.append(exchange.entries());
   }
 
-  async function caughtUp(): Promise<void> {
+  async function projected(): Promise<void> {
     const heads = new Map<ActorId, number>();
     for (const { actor, seq } of exchange.entries()) heads.set(actor, seq);
     for (const [actor, seq] of heads) {
@@ -155,9 +155,9 @@ describe("projector", () => {
   it("writes old and new entries, invalidates caches of markets, and reports its progress to the log", async () => {
     appendActivity();
     startProjector();
-    await caughtUp();
+    await projected();
     appendActivity();
-    await caughtUp();
+    await projected();
     await expectOnce();
     expect(new Set(changes)).to.deep.equal(new Set(exchange.markets.map(({ marketId }) => marketId)));
     await until(() => exchange.entries().every(({ actor, seq }) => (journal.marks.get(actor) ?? 0) >= seq));
@@ -168,13 +168,13 @@ describe("projector", () => {
     await until(() => first.active);
     const second = startProjector();
     appendActivity();
-    await caughtUp();
+    await projected();
     expect([first.active, second.active]).to.deep.equal([true, false]);
 
     await first.stop();
     await until(() => second.active);
     appendActivity();
-    await caughtUp();
+    await projected();
     await expectOnce();
   });
 
@@ -186,7 +186,7 @@ describe("projector", () => {
         select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and application_name = 'exchange projector'`);
     }
-    await caughtUp();
+    await projected();
     await expectOnce();
   });
 
@@ -200,7 +200,7 @@ describe("projector", () => {
         where datname = current_database() and application_name = 'exchange projector' and random() < 0.5`);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    await caughtUp();
+    await projected();
     await expectOnce();
   });
 
@@ -216,7 +216,7 @@ describe("projector", () => {
     expect(failure).to.be.instanceOf(Error);
     expect(hanging.broken).to.equal(true);
     await hanging.close();
-    await caughtUp();
+    await projected();
     await expectOnce();
   });
 
@@ -257,7 +257,7 @@ describe("projector", () => {
   async function appendUnknown(...emitted: object[]): Promise<{ actor: ActorId; seq: number }> {
     appendActivity();
     startProjector();
-    await caughtUp();
+    await projected();
     const last = exchange.entries().findLast(({ actor }) => actor.startsWith("market:"));
     if (last === undefined) throw new Error("no market has an entry");
     const { actor, seq } = last;

@@ -164,17 +164,17 @@ describe("the upgrade to a websocket", function () {
     const socket = connect(Number(new URL(stack.url).port), "127.0.0.1");
     const head = Buffer.from(`GET /v3/ws HTTP/1.1\r\n${lines.join("")}\r\n`);
     socket.write(Buffer.concat([head, masked]));
-    let heard = "";
+    let received = "";
     await new Promise<void>((resolve, reject) => {
       socket.on("error", reject);
-      socket.on("close", () => reject(new Error(`closed after ${heard}`)));
+      socket.on("close", () => reject(new Error(`closed after ${received}`)));
       socket.on("data", (chunk: Buffer) => {
-        heard += chunk.toString("latin1");
-        if (heard.includes('{"nonce":1,"status":')) resolve();
+        received += chunk.toString("latin1");
+        if (received.includes('{"nonce":1,"status":')) resolve();
       });
     });
     socket.destroy();
-    expect(heard).to.match(/^HTTP\/1.1 101 /);
+    expect(received).to.match(/^HTTP\/1.1 101 /);
   });
 
   it("survives a frame that is too large", async () => {

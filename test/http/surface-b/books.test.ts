@@ -5,18 +5,18 @@ import { impliedAsks, levelsOf } from "../../../http/surface-b/markets/books.js"
 import { halfPoint, restrike } from "../../../http/surface-b/strikes.js";
 
 const level = (price: number, qty: number) => ({ price: ticks(price), qty: contracts(qty) });
-const told = (levels: readonly { price: number; qty: number }[]): string[] =>
+const shown = (levels: readonly { price: number; qty: number }[]): string[] =>
   levels.map(({ price, qty }) => `${price} x ${qty}`);
 
 describe("books of surface B", () => {
   it("merge orders of one price into a level", () => {
     const orders = [level(600, 5), level(600, 7), level(590, 1)];
-    expect(told(levelsOf(orders))).to.deep.equal(["600 x 12", "590 x 1"]);
+    expect(shown(levelsOf(orders))).to.deep.equal(["600 x 12", "590 x 1"]);
     expect(orders.map(({ qty }) => qty)).to.deep.equal([5, 7, 1]);
   });
 
   it("imply asks of two outcomes from the other ladder", () => {
-    expect(told(impliedAsks([[level(600, 10), level(550, 3)]]))).to.deep.equal(["400 x 10", "450 x 3"]);
+    expect(shown(impliedAsks([[level(600, 10), level(550, 3)]]))).to.deep.equal(["400 x 10", "450 x 3"]);
     expect(impliedAsks([[]])).to.deep.equal([]);
   });
 
@@ -25,12 +25,12 @@ describe("books of surface B", () => {
       [level(400, 10), level(300, 10)],
       [level(350, 4), level(340, 20)],
     ];
-    expect(told(impliedAsks(others))).to.deep.equal(["250 x 4", "260 x 6", "360 x 10"]);
+    expect(shown(impliedAsks(others))).to.deep.equal(["250 x 4", "260 x 6", "360 x 10"]);
     expect(impliedAsks([[level(400, 10)], []])).to.deep.equal([]);
   });
 
   it("imply no ask below the lowest tick, even when the other bids sum to more than 1", () => {
-    expect(told(impliedAsks([[level(600, 1)], [level(500, 1)]]))).to.deep.equal(["1 x 1"]);
+    expect(shown(impliedAsks([[level(600, 1)], [level(500, 1)]]))).to.deep.equal(["1 x 1"]);
   });
 
   it("imply rising asks up to the depth of the shallowest ladder", () => {
