@@ -79,6 +79,7 @@ const ENTRIES = {
   projector: "Runs the role that writes the read model to Postgres.",
   jobs: "Runs the role that settles markets.",
   migrate: "Brings a database to the current schema.",
+  "repair-aof": "Cuts the torn tail of the append-only file of a stopped Redis.",
   replay: "Replays a recorded market on a running exchange.",
   simulate: "Simulates the exchange under faults, from seeds.",
   bench: "Measures the exchange and prints the figures.",

@@ -3,6 +3,14 @@ import os from "node:os";
 import path from "node:path";
 import { Redis } from "ioredis";
 import { programPath } from "../config.js";
+import {
+  cutTornTail,
+  describeAof,
+  describeNested,
+  hasTornTail,
+  inspectAof,
+  lastAofFile,
+} from "./aof-repair.js";
 import { markOf } from "../supervisor/identity.js";
 import { newPassword, readRecord, type ServerRecord, writeRecord } from "./record.js";
 import { findRedis } from "./redis-binary.js";
@@ -51,6 +59,7 @@ export async function startRedis(options: RedisOptions): Promise<RunningServer> 
   checkDiskSpace("redis", directory);
   const known = readRecord(dataDir, "redis");
   await stopLeftover("redis", known?.process, "SIGTERM", say);
+  await repairAof(directory, say);
   const binary = findRedis({
     serverBin: options.serverBin,
     programPath: programPath(),
@@ -85,6 +94,20 @@ export async function startRedis(options: RedisOptions): Promise<RunningServer> 
     stop: () => server.stop(),
     onExit: (listener) => void server.exited.then(listener),
   };
+}
+
+/**
+ * Cuts the torn tail that a crash has left. Redis 7.0 cuts a tail inside a transaction after its MULTI; the next start
+ * would then execute the first half of that transaction, and the actor whose commit it was would halt.
+ */
+async function repairAof(directory: string, say: LineLog): Promise<void> {
+  const file = lastAofFile(directory);
+  if (file === undefined) return;
+  const report = await inspectAof(file);
+  for (const line of describeNested(report)) say(`redis: ${line}`);
+  if (report.keep === report.size) return;
+  say(`redis: ${describeAof(report)}`);
+  if (hasTornTail(report)) say(`redis: cut it; the removed bytes are in ${cutTornTail(report)}`);
 }
 
 function configuration(options: RedisOptions, directory: string, record: ServerRecord): string {
@@ -153,8 +176,9 @@ function explain(directory: string, output: readonly string[]): string {
     return "redis: another program took its port during the start: start again";
   if (/bad file format reading the append only file|unexpected end of file/i.test(text)) {
     return (
-      `redis: the append-only file in ${directory} is damaged: copy it, then run redis-check-aof --fix on the ` +
-      `file that appendonlydir's manifest names last`
+      `redis: the append-only file in ${directory} is damaged before its end: restore the directory from a backup, ` +
+      `or copy it, then run redis-check-aof --fix on the file that appendonlydir's manifest names last, which ` +
+      `removes everything after the damage`
     );
   }
   const fault = output.find((line) => /fatal|error|can't|cannot|permission/i.test(line));

@@ -1,0 +1,114 @@
+/** Cuts the torn tail of the append-only file of a Redis that does not run. */
+
+import fs from "node:fs";
+import path from "node:path";
+import { type AofScan, scanAof } from "./aof-scan.js";
+
+/** Scan of a file that may need a repair. */
+export interface AofReport extends AofScan {
+  readonly file: string;
+}
+
+/** Directory of the append-only files in the data directory of a Redis 7 or newer. */
+const DIRECTORY = "appendonlydir";
+const MANIFEST_LINE = /^file "?([^"\s]+)"? seq \d+ type i\b/;
+const CHUNK_BYTES = 1024 * 1024;
+
+/**
+ * Returns the file that Redis was writing when it ended: the last incremental file of the manifest that is not empty.
+ * An empty one after it belongs to a rewrite that had just begun. Returns undefined when there is none.
+ *
+ * @param directory data directory of Redis, or the directory `appendonlydir` in it
+ */
+export function lastAofFile(directory: string): string | undefined {
+  const inner = path.join(directory, DIRECTORY);
+  const files = fs.existsSync(inner) ? inner : directory;
+  const manifest = fs.readdirSync(files).find((name) => name.endsWith(".manifest"));
+  if (manifest === undefined) return undefined;
+  return fs
+    .readFileSync(path.join(files, manifest), "utf8")
+    .split("\n")
+    .flatMap((line) => MANIFEST_LINE.exec(line)?.[1] ?? [])
+    .map((name) => path.join(files, name))
+    .findLast((file) => fs.existsSync(file) && fs.statSync(file).size > 0);
+}
+
+/** Scans an append-only file. The file is streamed, so its size does not matter. */
+export async function inspectAof(file: string): Promise<AofReport> {
+  return { file, ...(await scanAof(fs.createReadStream(file, { highWaterMark: CHUNK_BYTES }))) };
+}
+
+/** Returns whether the file ends in a tail that can be cut. */
+export function hasTornTail({ keep, size, torn }: AofScan): boolean {
+  return torn && keep < size;
+}
+
+/**
+ * Cuts the torn tail of a file and returns the name of a new file beside it that holds the removed bytes. Both files
+ * are on disk when this function returns; a crash before that leaves the torn file as it was.
+ * @throws Error when the file has changed since the scan, because a server still writes to it.
+ */
+export function cutTornTail({ file, keep, size }: AofReport): string {
+  const removed = `${file}.cut-${new Date().toISOString().replace(/[:.]/g, "-")}`;
+  const source = fs.openSync(file, "r+");
+  try {
+    if (fs.fstatSync(source).size !== size) {
+      throw new Error(`${file} changes while it is repaired: stop the server that writes to it first`);
+    }
+    copyTail(source, keep, size, removed);
+    syncDirectory(path.dirname(file));
+    fs.ftruncateSync(source, keep);
+    fs.fsyncSync(source);
+  } finally {
+    fs.closeSync(source);
+  }
+  return removed;
+}
+
+function copyTail(source: number, from: number, to: number, copy: string): void {
+  const target = fs.openSync(copy, "wx", 0o600);
+  try {
+    const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, to - from));
+    for (let offset = from; offset < to;) {
+      const length = fs.readSync(source, buffer, 0, Math.min(buffer.length, to - offset), offset);
+      if (length === 0)
+        throw new Error(`${copy} cannot be completed: the append-only file has become shorter`);
+      fs.writeFileSync(target, buffer.subarray(0, length));
+      offset += length;
+    }
+    fs.fsyncSync(target);
+  } finally {
+    fs.closeSync(target);
+  }
+}
+
+function syncDirectory(directory: string): void {
+  const descriptor = fs.openSync(directory, "r");
+  try {
+    fs.fsyncSync(descriptor);
+  } finally {
+    fs.closeSync(descriptor);
+  }
+}
+
+/**
+ * Returns one line on the state of a file: that it is whole, what its torn tail is, or where it is damaged in a way
+ * that a cut does not repair.
+ */
+export function describeAof(report: AofReport): string {
+  const { file, keep, size } = report;
+  if (keep === size) return `${file} is whole (${size} bytes)`;
+  if (hasTornTail(report)) {
+    return `${file} ends in a torn command or an unfinished transaction: ${size - keep} of ${size} bytes, from byte ${keep}`;
+  }
+  return `${file} is damaged at or after byte ${keep} of ${size}, and data follows the damage; it is left as it is`;
+}
+
+/** Returns one line for each transaction that an earlier load has joined with the next. */
+export function describeNested({ file, nested }: AofReport): string[] {
+  return nested.map(
+    (offset) =>
+      `${file} has a transaction without its end at byte ${offset}, cut by an earlier start of Redis: its commands ` +
+      "run together with the next transaction",
+  );
+}
