@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { isRunning, markOf } from "../supervisor/identity.js";
 import { StartError } from "../supervisor/start-error.js";
@@ -11,9 +12,12 @@ import {
   checkDiskSpace,
   choosePort,
   launch,
+  LEFTOVER_TIMEOUT_MS,
   type LineLog,
+  PROGRESS_MS,
   type RunningServer,
   stopLeftover,
+  waitForLeftover,
   waitUntilReady,
 } from "./server.js";
 
@@ -33,7 +37,9 @@ export interface PostgresOptions {
 
 const USER = "overround";
 const DATABASE = "overround";
-const READY_TIMEOUT_MS = 60_000;
+/** Longest start in ms; the recovery after a crash may read much of the write-ahead log. */
+const READY_TIMEOUT_MS = 300_000;
+const OLD_SERVER_RETRY_MS = 250;
 const C_LOCALE = { LC_ALL: "C", TZ: "UTC" };
 
 /**
@@ -57,8 +63,34 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
   if (!fs.existsSync(path.join(cluster, "PG_VERSION")))
     createCluster(binaries, cluster, record.password, say);
   checkOwner(cluster);
-  removeForeignPidFile(cluster, say);
-  return serve(options, binaries, cluster, record);
+  await clearPidFile(cluster, say);
+  return serveAfterOldServer(cluster, say, () => serve(options, binaries, cluster, record));
+}
+
+/**
+ * Starts the server as soon as the last process of a killed server has ended. Postgres does not start before that, and
+ * those processes notice the end of their server only after their query; they are therefore asked to end at once.
+ */
+async function serveAfterOldServer(
+  cluster: string,
+  say: LineLog,
+  start: () => Promise<RunningServer>,
+): Promise<RunningServer> {
+  const begunMs = Date.now();
+  let saidMs = -Infinity;
+  for (;;) {
+    try {
+      return await start();
+    } catch (error) {
+      if (!(error instanceof OldServerError) || Date.now() - begunMs > LEFTOVER_TIMEOUT_MS) throw error;
+      if (Date.now() - saidMs >= PROGRESS_MS) {
+        say(`postgres: waiting for the processes of a killed server on ${cluster} to end`);
+        saidMs = Date.now();
+        quitProcessesIn(cluster);
+      }
+      await sleep(OLD_SERVER_RETRY_MS);
+    }
+  }
 }
 
 async function serve(
@@ -91,7 +123,7 @@ async function serve(
     server,
     () => answers(url("postgres")),
     READY_TIMEOUT_MS,
-    (lines) => explain(cluster, lines),
+    (lines) => failureOf(cluster, lines),
   );
   await createDatabase(url("postgres"));
   return {
@@ -101,6 +133,23 @@ async function serve(
     stop: () => server.stop(),
     onExit: (listener) => void server.exited.then(listener),
   };
+}
+
+/**
+ * Sends SIGQUIT, which ends a Postgres process without a shutdown, to the processes whose working directory is the
+ * cluster. The caller knows that their server has ended. Only Linux shows working directories.
+ */
+function quitProcessesIn(cluster: string): void {
+  if (process.platform !== "linux") return;
+  for (const pid of fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    try {
+      if (fs.readlinkSync(`/proc/${pid}/cwd`) !== cluster) continue;
+      if (fs.readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "postgres")
+        process.kill(Number(pid), "SIGQUIT");
+    } catch {
+      // The process has ended, or belongs to another user.
+    }
+  }
 }
 
 /**
@@ -161,17 +210,18 @@ function checkOwner(cluster: string): void {
 }
 
 /**
- * Removes a pid file whose process id now belongs to another program, as happens in containers. A pid file whose
- * process has ended is left to Postgres, which also checks that no backend of the dead server still runs.
+ * Waits for the server that the pid file names, and removes a pid file whose process id now belongs to another
+ * program, as happens in containers. A pid file whose process has ended is left to Postgres, which also checks that no
+ * process of the dead server still runs.
  */
-function removeForeignPidFile(cluster: string, say: LineLog): void {
+async function clearPidFile(cluster: string, say: LineLog): Promise<void> {
   const file = path.join(cluster, "postmaster.pid");
   if (!fs.existsSync(file)) return;
   const pid = Number(fs.readFileSync(file, "utf8").split("\n")[0]);
-  if (!Number.isInteger(pid) || pid <= 0 || !isRunning(markOf(pid))) return;
-  if (isPostgresOf(pid, cluster)) {
-    throw new StartError(`postgres: process ${pid} already serves ${cluster}: stop it with kill -INT ${pid}`);
-  }
+  if (!Number.isInteger(pid) || pid <= 0) return;
+  const mark = markOf(pid);
+  if (!isRunning(mark)) return;
+  if (isPostgresOf(pid, cluster)) return waitForLeftover("postgres", mark, say);
   say(`postgres: removing a stale ${file}; its process ${pid} is now another program`);
   fs.rmSync(file);
 }
@@ -211,6 +261,19 @@ async function createDatabase(url: string): Promise<void> {
   } finally {
     await client.end();
   }
+}
+
+/** Failure of a start because processes of an earlier server have not ended yet. */
+class OldServerError extends StartError {}
+
+function failureOf(cluster: string, output: readonly string[]): StartError {
+  if (!/pre-existing shared memory block|lock file "postmaster.pid" already exists/.test(output.join("\n"))) {
+    return new StartError(explain(cluster, output));
+  }
+  return new OldServerError(
+    `postgres: processes of a killed server still use ${cluster}: end every postgres process whose working ` +
+      "directory it is",
+  );
 }
 
 /** Returns one line with the remedy for the last output of a server that did not start. */

@@ -12,6 +12,7 @@ import {
   lastAofFile,
 } from "./aof-repair.js";
 import { markOf } from "../supervisor/identity.js";
+import { StartError } from "../supervisor/start-error.js";
 import { newPassword, readRecord, type ServerRecord, writeRecord } from "./record.js";
 import { findRedis } from "./redis-binary.js";
 import {
@@ -85,7 +86,7 @@ export async function startRedis(options: RedisOptions): Promise<RunningServer> 
     server,
     () => answers(record),
     READY_TIMEOUT_MS,
-    (lines) => explain(directory, lines),
+    (lines) => new StartError(explain(directory, lines)),
   );
   return {
     url: `redis://:${record.password}@127.0.0.1:${record.port}`,

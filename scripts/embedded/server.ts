@@ -44,6 +44,10 @@ export interface ServerProcess {
 }
 
 const STOP_TIMEOUT_MS = 20_000;
+/** Longest wait for the processes of an earlier run to end, in ms. */
+export const LEFTOVER_TIMEOUT_MS = 60_000;
+/** Interval of the progress lines during that wait, in ms. */
+export const PROGRESS_MS = 5_000;
 const LAST_LINES = 20;
 const POLL_MS = 20;
 
@@ -121,7 +125,7 @@ export async function waitUntilReady(
   server: ServerProcess,
   ready: () => Promise<boolean>,
   timeoutMs: number,
-  explain: (lastLines: readonly string[]) => string,
+  explain: (lastLines: readonly string[]) => StartError,
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   try {
@@ -134,7 +138,7 @@ export async function waitUntilReady(
     throw error;
   }
   await server.stop();
-  throw new StartError(explain(server.lastLines));
+  throw explain(server.lastLines);
 }
 
 /**
@@ -150,9 +154,20 @@ export async function stopLeftover(
   if (mark === undefined || !isRunning(mark)) return;
   log(`${name}: stopping a server of an earlier run (process ${mark.pid})`);
   process.kill(mark.pid, signal);
-  if (await waitUntilGone(mark, STOP_TIMEOUT_MS)) return;
+  await waitForLeftover(name, mark, log);
+}
+
+/**
+ * Waits until a server of an earlier run has ended, and logs that every few seconds. A server that was killed, or that
+ * writes its last checkpoint, needs a while.
+ */
+export async function waitForLeftover(name: string, mark: ProcessMark, log: LineLog): Promise<void> {
+  for (let waitedMs = 0; waitedMs < LEFTOVER_TIMEOUT_MS; waitedMs += PROGRESS_MS) {
+    if (await waitUntilGone(mark, PROGRESS_MS)) return;
+    log(`${name}: waiting for process ${mark.pid} of an earlier run to end`);
+  }
   throw new StartError(
-    `${name}: process ${mark.pid} of an earlier run does not stop: end it with kill -9 ${mark.pid}`,
+    `${name}: process ${mark.pid} of an earlier run does not end: end it with kill -9 ${mark.pid}`,
   );
 }
 
