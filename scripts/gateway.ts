@@ -4,6 +4,7 @@ import path from "node:path";
 import { createLogger } from "../http/edge/request-log.js";
 import { unlimitedThrottle } from "../http/request/throttle.js";
 import { type Config, ConfigError } from "./config.js";
+import { roleOutput } from "./roles/output.js";
 import { runRole, type RunningRole } from "./roles/run-role.js";
 import { loadSecrets } from "./secrets.js";
 import { startGateway } from "./roles/start-gateway.js";
@@ -14,7 +15,7 @@ async function start(config: Config): Promise<RunningRole> {
     throw new ConfigError("REDIS_URL: set it to the Redis of the exchange, which a gateway needs");
   if (databaseUrl === undefined)
     throw new ConfigError("DATABASE_URL: set it to the database of the exchange, which a gateway needs");
-  const logger = createLogger(config.logLevel, "gateway");
+  const logger = createLogger(config.logLevel, "gateway", roleOutput());
   const { jwtWebSecret, jwtServiceSecret } = loadSecrets(config);
   const serviceKeys = { signing: jwtServiceSecret, accepted: config.jwtServiceAccept };
   const throttle = config.metered ? undefined : unlimitedThrottle;

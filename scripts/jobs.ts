@@ -25,6 +25,7 @@ import { RedisLog } from "../stream/redis/redis-log.js";
 import { LogTail } from "../stream/log/tail.js";
 import type { Exchange, Tail } from "../stream/log/ports.js";
 import { type Config, ConfigError } from "./config.js";
+import { roleOutput } from "./roles/output.js";
 import { runRole, type RunningRole } from "./roles/run-role.js";
 
 /** Longest wait in ms for a settled market to be projected; the sweep handles a market that takes longer. */
@@ -70,7 +71,7 @@ async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<Runni
     throw new ConfigError("REDIS_URL: set it to the Redis of the exchange, which the jobs need");
   if (databaseUrl === undefined)
     throw new ConfigError("DATABASE_URL: set it to the database of the exchange, which the jobs need");
-  const logger = pino({ level: logLevel, base: { role: "jobs", pid: process.pid } });
+  const logger = pino({ level: logLevel, base: { role: "jobs", pid: process.pid } }, roleOutput());
   await migrate(databaseUrl);
   const log = await RedisLog.open({ url: redisUrl, logger });
   try {

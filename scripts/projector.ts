@@ -10,6 +10,7 @@ import { Invalidations } from "../stream/services/invalidations.js";
 import { RedisLog } from "../stream/redis/redis-log.js";
 import { LogTail } from "../stream/log/tail.js";
 import { type Config, ConfigError } from "./config.js";
+import { roleOutput } from "./roles/output.js";
 import { runRole, type RunningRole } from "./roles/run-role.js";
 
 async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<RunningRole> {
@@ -17,7 +18,7 @@ async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<Runni
     throw new ConfigError("REDIS_URL: set it to the Redis of the exchange, which a projector needs");
   if (databaseUrl === undefined)
     throw new ConfigError("DATABASE_URL: set it to the database of the exchange, which a projector needs");
-  const logger = pino({ level: logLevel, base: { role: "projector", pid: process.pid } });
+  const logger = pino({ level: logLevel, base: { role: "projector", pid: process.pid } }, roleOutput());
   await migrate(databaseUrl);
   const log = await RedisLog.open({ url: redisUrl, logger });
   try {

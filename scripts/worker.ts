@@ -8,12 +8,13 @@ import { checkInstallation } from "../stream/log/installation.js";
 import { RedisLog } from "../stream/redis/redis-log.js";
 import { Worker } from "../stream/runtime/worker.js";
 import { type Config, ConfigError } from "./config.js";
+import { roleOutput } from "./roles/output.js";
 import { runRole, type RunningRole } from "./roles/run-role.js";
 
 async function start({ redisUrl, logLevel, leaseMs }: Config): Promise<RunningRole> {
   if (redisUrl === undefined)
     throw new ConfigError("REDIS_URL: set it to the Redis of the exchange, which a worker needs");
-  const logger = pino({ level: logLevel, base: { role: "worker", pid: process.pid } });
+  const logger = pino({ level: logLevel, base: { role: "worker", pid: process.pid } }, roleOutput());
   const log = await RedisLog.open({ url: redisUrl, logger });
   try {
     await checkInstallation(log);

@@ -5,6 +5,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { markOf, isRunning, waitUntilGone, type ProcessMark } from "../supervisor/identity.js";
 import { StartError } from "../supervisor/start-error.js";
+import { releaseWatcherAtExit, watched } from "../supervisor/watched.js";
 import { freePort, isFree } from "./ports.js";
 
 /** Receives the output of a server or launcher line by line. */
@@ -50,20 +51,14 @@ export const LEFTOVER_TIMEOUT_MS = 60_000;
 export const PROGRESS_MS = 5_000;
 const LAST_LINES = 20;
 const POLL_MS = 20;
-
-/**
- * Shell script that starts a watcher and then replaces itself by the server, which keeps the process id. The watcher
- * reads a pipe from the supervisor: when the pipe closes without a line, the supervisor was killed, and the watcher
- * stops the server two seconds later, so that the roles can finish before it. The double fork keeps the watcher from being a
- * child of the server.
- */
-const WATCHED = `(({ read -r _ || { sleep 2; kill -"$1" "$$"; } ; } <&3 >/dev/null 2>&1 &) 3<&3); shift; exec "$@" 3<&-`;
+/** Time in s in which the roles of a killed supervisor end, before its servers stop. */
+const ORPHAN_SECONDS = 2;
 
 /** Starts a server program in a session of its own, which a Ctrl-C at the terminal does not reach. */
 export async function launch(options: Launch): Promise<ServerProcess> {
   const child = spawn(
     "/bin/sh",
-    ["-c", WATCHED, "sh", options.stopSignal, options.command, ...options.args],
+    watched({ signal: options.stopSignal, afterSeconds: ORPHAN_SECONDS }, options.command, options.args),
     {
       cwd: options.cwd,
       env: options.env,
@@ -107,14 +102,6 @@ function readLines(child: ChildProcess, take: LineLog): void {
   for (const stream of [child.stdout, child.stderr]) {
     if (stream !== null) createInterface({ input: stream, crlfDelay: Infinity }).on("line", take);
   }
-}
-
-/** Informs the watcher when the server has ended, so that it does not signal another process with the same id. */
-function releaseWatcherAtExit(child: ChildProcess): void {
-  const pipe = child.stdio[3];
-  if (pipe === null || pipe === undefined || !("end" in pipe)) return;
-  pipe.on("error", () => undefined);
-  child.once("exit", () => pipe.end("done\n"));
 }
 
 /**

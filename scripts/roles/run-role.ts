@@ -34,6 +34,8 @@ export async function runRole(
     console.error(`${name}: ${describe(error)}`);
     process.exit(1);
   };
+  // The pipes to a supervisor that was killed are closed; a write to them must not prevent the drain.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   process.on("uncaughtException", fail);
   process.on("unhandledRejection", fail);
   const supervised = process.send !== undefined;
@@ -49,6 +51,7 @@ export async function runRole(
   process.on("SIGTERM", drain);
   process.on("SIGINT", drain);
   if (supervised) process.on("disconnect", drain);
+  if (supervised && !process.connected) drain();
   try {
     running = await start(loadConfig());
   } catch (error) {

@@ -1,8 +1,9 @@
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { childEnvironment } from "../config.js";
 import { StartError } from "./start-error.js";
 import type { Running } from "./keep.js";
+import { releaseWatcherAtExit, watched } from "./watched.js";
 
 /** Program of one role. */
 export interface RoleProgram {
@@ -18,19 +19,24 @@ export interface RoleProgram {
 const ROLE_READY_MS = 30_000;
 /** Longest drain of a role, in ms. */
 const ROLE_DRAIN_MS = 15_000;
+/** Time in s in which a role must end after its supervisor was killed. */
+const ORPHAN_SECONDS = 10;
 
 /**
  * Starts a role and resolves when the role sends `ready` (see `runRole`). The role runs in a session of its own, so
  * that a Ctrl-C reaches only the supervisor, which stops the roles in order. When the supervisor dies, its channel to
- * the role closes and the role drains.
+ * the role closes and the role drains; a role that does not end is killed.
  */
 export async function spawnRole(program: RoleProgram, log: (line: string) => void): Promise<Running> {
-  const child = fork(program.entry, [], {
-    env: childEnvironment(program.env),
-    execArgv: ["--enable-source-maps"],
-    detached: true,
-    stdio: ["ignore", "pipe", "pipe", "ipc"],
-  });
+  const child = spawn(
+    "/bin/sh",
+    watched({ signal: "KILL", afterSeconds: ORPHAN_SECONDS }, process.execPath, [
+      "--enable-source-maps",
+      program.entry,
+    ]),
+    { env: childEnvironment(program.env), detached: true, stdio: ["ignore", "pipe", "pipe", "pipe", "ipc"] },
+  );
+  releaseWatcherAtExit(child);
   const lastErrors: string[] = [];
   onLines(child.stdout, log);
   onLines(child.stderr, (line) => {
