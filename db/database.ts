@@ -41,6 +41,47 @@ export function connect(
   return queriesOver(pool);
 }
 
+/** Failure to reach Postgres or to log in to it; the message names the address and the cause, and never the password. */
+export class DatabaseUnreachable extends Error {
+  override readonly name = "DatabaseUnreachable";
+}
+
+/**
+ * Resolves to the result of the first contact with a database.
+ * @throws DatabaseUnreachable when no server answers, or when it refuses the user or the database.
+ */
+export async function firstContact<Result>(databaseUrl: string, contact: Promise<Result>): Promise<Result> {
+  try {
+    return await contact;
+  } catch (error) {
+    const cause = refusal(error);
+    if (cause === undefined) throw error;
+    const { hostname, port, pathname } = new URL(databaseUrl);
+    const address = `${hostname}:${port === "" ? "5432" : port}${pathname}`;
+    throw new DatabaseUnreachable(`Postgres at ${address} cannot be used: ${cause}`, { cause: error });
+  }
+}
+
+/**
+ * Checks that the database answers.
+ * @throws DatabaseUnreachable when no server answers, or when it refuses the user or the database.
+ */
+export async function reach(db: Database, databaseUrl: string): Promise<void> {
+  await firstContact(databaseUrl, db.$client.query("select 1"));
+}
+
+/** Returns why Postgres cannot be used, or undefined for any other error. */
+function refusal(error: unknown): string | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const code = "code" in cause && typeof cause.code === "string" ? cause.code : "";
+    // Class 28 is a refused user or password, 3D a database that does not exist.
+    if (/^(28|3D)/.test(code) || (isUnavailable(cause) && !(cause.cause instanceof Error))) {
+      return cause.message === "" ? code : cause.message;
+    }
+  }
+  return undefined;
+}
+
 /** Closes the pool after its running queries have ended. */
 export async function disconnect(db: Database): Promise<void> {
   await db.$client.end();

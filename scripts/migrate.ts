@@ -1,10 +1,10 @@
-import { isUnavailable } from "../db/database.js";
 import { migrate } from "../db/migrate.js";
 import { readCommandLine } from "./command-line.mjs";
 import { ConfigError, loadConfig } from "./config.js";
+import { describe } from "./supervisor/start-error.js";
 
 /** `npm run migrate`: brings the database of `DATABASE_URL` to the schema of this code. */
-async function main(): Promise<number> {
+async function main(): Promise<void> {
   readCommandLine({
     name: "migrate",
     call: "npm run migrate --",
@@ -14,21 +14,13 @@ async function main(): Promise<number> {
   });
   const { databaseUrl } = loadConfig();
   if (databaseUrl === undefined) throw new ConfigError("DATABASE_URL: set it to the database to migrate");
-  try {
-    await migrate(databaseUrl);
-  } catch (error) {
-    if (!isUnavailable(error)) throw error;
-    console.error("migrate: Postgres does not answer at DATABASE_URL; start it, or correct the URL");
-    return 1;
-  }
+  await migrate(databaseUrl);
   console.log("migrate: the database is up to date");
-  return 0;
 }
 
 try {
-  process.exitCode = await main();
+  await main();
 } catch (error) {
-  if (!(error instanceof ConfigError)) throw error;
-  console.error(error.message);
+  console.error(`migrate: ${describe(error)}`);
   process.exitCode = 1;
 }

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { migrate } from "../db/migrate.js";
+import { RedisLog } from "../stream/redis/redis-log.js";
 import { readCommandLine } from "./command-line.mjs";
 import { type Config, describeVariables, loadConfig } from "./config.js";
 import { demoLogin } from "./demo/credentials.js";
@@ -57,6 +58,8 @@ async function main(): Promise<void> {
 
 async function run(config: Config, log: LogFile): Promise<number> {
   await checkHttpPort(config);
+  // The roles would report the same, each three times and with its attempts.
+  if (config.redisUrl !== undefined) await (await RedisLog.open({ url: config.redisUrl })).close();
   const set = startProcesses(config, log);
   const stopRequested = stopSignal(set);
   try {

@@ -7,13 +7,14 @@ import { isRunning, markOf } from "../supervisor/identity.js";
 import { StartError } from "../supervisor/start-error.js";
 import { type PostgresBinaries, postgresBinaries } from "./postgres-binaries.js";
 import { isReachableByAll, isRoot, makeReachable, NOBODY, SHARED_HOME } from "./reach.js";
-import { newPassword, readRecord, type ServerRecord, writeRecord } from "./record.js";
+import { newPassword, recordForStart, type ServerRecord, writeRecord } from "./record.js";
 import {
   checkDiskSpace,
   choosePort,
   launch,
   LEFTOVER_TIMEOUT_MS,
   type LineLog,
+  processesIn,
   PROGRESS_MS,
   type RunningServer,
   stopLeftover,
@@ -51,31 +52,32 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
   const { dataDir, say = options.log } = options;
   fs.mkdirSync(dataDir, { recursive: true });
   checkDiskSpace("postgres", dataDir);
-  const known = readRecord(dataDir, "postgres");
+  const known = recordForStart(dataDir, "postgres", say);
   await stopLeftover("postgres", known?.process, "SIGINT", say);
   const binaries = postgresBinaries(say);
   const record: ServerRecord = {
     port: await choosePort("postgres", known?.port, options.keepPort ?? false, say),
     password: known?.password ?? newPassword(),
   };
-  writeRecord(dataDir, "postgres", record);
   const cluster = clusterDirectory(dataDir, say);
-  if (!fs.existsSync(path.join(cluster, "PG_VERSION")))
-    createCluster(binaries, cluster, record.password, say);
+  const exists = fs.existsSync(path.join(cluster, "PG_VERSION"));
+  if (!exists) createCluster(binaries, cluster, record.password, say);
   checkOwner(cluster);
   await clearPidFile(cluster, say);
-  return serveAfterOldServer(cluster, say, () => serve(options, binaries, cluster, record));
+  if (exists && known === undefined) await setPassword(binaries, cluster, record.password, say);
+  writeRecord(dataDir, "postgres", record);
+  return afterOldServer(cluster, say, () => serve(options, binaries, cluster, record));
 }
 
 /**
  * Starts the server as soon as the last process of a killed server has ended. Postgres does not start before that, and
  * those processes notice the end of their server only after their query; they are therefore asked to end at once.
  */
-async function serveAfterOldServer(
+async function afterOldServer<Result>(
   cluster: string,
   say: LineLog,
-  start: () => Promise<RunningServer>,
-): Promise<RunningServer> {
+  start: () => Promise<Result>,
+): Promise<Result> {
   const begunMs = Date.now();
   let saidMs = -Infinity;
   for (;;) {
@@ -86,7 +88,8 @@ async function serveAfterOldServer(
       if (Date.now() - saidMs >= PROGRESS_MS) {
         say(`postgres: waiting for the processes of a killed server on ${cluster} to end`);
         saidMs = Date.now();
-        quitProcessesIn(cluster);
+        // SIGQUIT ends a Postgres process without a shutdown; the server of these processes has ended already.
+        for (const pid of processesIn(cluster, ["postgres"])) process.kill(pid, "SIGQUIT");
       }
       await sleep(OLD_SERVER_RETRY_MS);
     }
@@ -133,23 +136,6 @@ async function serve(
     stop: () => server.stop(),
     onExit: (listener) => void server.exited.then(listener),
   };
-}
-
-/**
- * Sends SIGQUIT, which ends a Postgres process without a shutdown, to the processes whose working directory is the
- * cluster. The caller knows that their server has ended. Only Linux shows working directories.
- */
-function quitProcessesIn(cluster: string): void {
-  if (process.platform !== "linux") return;
-  for (const pid of fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
-    try {
-      if (fs.readlinkSync(`/proc/${pid}/cwd`) !== cluster) continue;
-      if (fs.readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "postgres")
-        process.kill(Number(pid), "SIGQUIT");
-    } catch {
-      // The process has ended, or belongs to another user.
-    }
-  }
 }
 
 /**
@@ -200,6 +186,28 @@ function createCluster(binaries: PostgresBinaries, cluster: string, password: st
   fs.renameSync(draft, cluster);
 }
 
+/** Gives the owner of the cluster a password, with a server of a single session that needs none. */
+async function setPassword(
+  binaries: PostgresBinaries,
+  cluster: string,
+  password: string,
+  say: LineLog,
+): Promise<void> {
+  say(`postgres: setting a new password for the cluster in ${cluster}`);
+  await afterOldServer(cluster, say, () => {
+    const { status, error, stderr } = spawnSync(binaries.postgres, ["--single", "-D", cluster, "postgres"], {
+      cwd: "/",
+      env: C_LOCALE,
+      encoding: "utf8",
+      input: `ALTER ROLE ${USER} PASSWORD '${password}'\n`,
+      ...(isRoot() ? NOBODY : {}),
+    });
+    const faults = stderr.split("\n").filter((line) => /error|fatal|panic/i.test(line));
+    if (status !== 0 || faults.length > 0) throw failureOf(cluster, [...faults, error?.message ?? ""]);
+    return Promise.resolve();
+  });
+}
+
 function checkOwner(cluster: string): void {
   const me = isRoot() ? NOBODY.uid : process.getuid?.();
   const { uid } = fs.statSync(cluster);
@@ -242,8 +250,8 @@ async function answers(url: string): Promise<boolean> {
   } catch (error) {
     if (error instanceof pg.DatabaseError && error.code === "28P01") {
       throw new StartError(
-        "postgres: the password in postgres.json is not the password of this cluster: restore that file, " +
-          "or remove the data directory to start with empty data",
+        "postgres: the password in postgres.json is not the password of this cluster, whose data is intact: restore " +
+          "that file, or remove it, and the next start sets a new password",
       );
     }
     return false;

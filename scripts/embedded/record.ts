@@ -3,6 +3,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { z } from "zod";
 import { StartError } from "../supervisor/start-error.js";
+import type { LineLog } from "./server.js";
 
 const ServerRecord = z.object({
   port: z.int().min(1).max(65_535),
@@ -22,12 +23,34 @@ function recordFile(dataDir: string, name: string): string {
 export function readRecord(dataDir: string, name: string): ServerRecord | undefined {
   const file = recordFile(dataDir, name);
   if (!fs.existsSync(file)) return undefined;
+  const record = parseRecord(file);
+  if (record === undefined) throw new StartError(`${file} is damaged; the next npm start makes it anew`);
+  return record;
+}
+
+/**
+ * Reads the record for a start of the server. Returns undefined when there is none; the server then receives a new port
+ * and a new password, also for data that exists. A damaged file is renamed and reported first.
+ */
+export function recordForStart(dataDir: string, name: string, say: LineLog): ServerRecord | undefined {
+  const file = recordFile(dataDir, name);
+  if (!fs.existsSync(file)) return undefined;
+  const record = parseRecord(file);
+  if (record !== undefined) return record;
+  fs.renameSync(file, `${file}.damaged`);
+  say(
+    `${name}: ${file} is damaged and now named ${path.basename(file)}.damaged; the data is intact, and the server ` +
+      "receives a new port and a new password",
+  );
+  return undefined;
+}
+
+function parseRecord(file: string): ServerRecord | undefined {
+  const text = fs.readFileSync(file, "utf8");
   try {
-    return ServerRecord.parse(JSON.parse(fs.readFileSync(file, "utf8")));
+    return ServerRecord.parse(JSON.parse(text));
   } catch {
-    throw new StartError(
-      `${file} is damaged: restore it, or remove the data directory ${dataDir} to start with empty data`,
-    );
+    return undefined;
   }
 }
 

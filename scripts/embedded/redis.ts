@@ -13,13 +13,15 @@ import {
 } from "./aof-repair.js";
 import { markOf } from "../supervisor/identity.js";
 import { StartError } from "../supervisor/start-error.js";
-import { newPassword, readRecord, type ServerRecord, writeRecord } from "./record.js";
+import { isFree } from "./ports.js";
+import { newPassword, recordForStart, type ServerRecord, writeRecord } from "./record.js";
 import { findRedis } from "./redis-binary.js";
 import {
   checkDiskSpace,
   choosePort,
   launch,
   type LineLog,
+  processesIn,
   type RunningServer,
   stopLeftover,
   waitUntilReady,
@@ -58,7 +60,8 @@ export async function startRedis(options: RedisOptions): Promise<RunningServer> 
   const directory = path.join(dataDir, "redis");
   fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
   checkDiskSpace("redis", directory);
-  const known = readRecord(dataDir, "redis");
+  const known = recordForStart(dataDir, "redis", say);
+  if (known === undefined) await stopUnrecorded(directory, say);
   await stopLeftover("redis", known?.process, "SIGTERM", say);
   await repairAof(directory, say);
   const binary = findRedis({
@@ -95,6 +98,21 @@ export async function startRedis(options: RedisOptions): Promise<RunningServer> 
     stop: () => server.stop(),
     onExit: (listener) => void server.exited.then(listener),
   };
+}
+
+/** Stops a server that serves the directory without a record of it: two servers would destroy the append-only file. */
+async function stopUnrecorded(directory: string, say: LineLog): Promise<void> {
+  for (const pid of processesIn(directory, ["redis-server", "valkey-server"])) {
+    await stopLeftover("redis", markOf(pid), "SIGTERM", say);
+  }
+  const configFile = path.join(directory, "redis.conf");
+  const written = fs.existsSync(configFile) ? fs.readFileSync(configFile, "utf8") : "";
+  const port = /^port (\d+)$/m.exec(written)?.[1];
+  if (process.platform === "linux" || port === undefined || (await isFree(Number(port)))) return;
+  throw new StartError(
+    `redis: redis.json is missing, and the server on port ${port} may still serve ${directory}, whose data is intact: ` +
+      `stop that server, or remove ${configFile} if it is another program`,
+  );
 }
 
 /**

@@ -145,6 +145,28 @@ export async function stopLeftover(
 }
 
 /**
+ * Returns the processes of a program whose working directory is `directory`. Only Linux shows working directories;
+ * elsewhere the list is empty.
+ */
+export function processesIn(directory: string, programs: readonly string[]): number[] {
+  if (process.platform !== "linux") return [];
+  const home = fs.realpathSync(directory);
+  return fs
+    .readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        if (fs.readlinkSync(`/proc/${pid}/cwd`) !== home) return false;
+        return programs.includes(fs.readFileSync(`/proc/${pid}/comm`, "utf8").trim());
+      } catch {
+        // The process has ended, or belongs to another user.
+        return false;
+      }
+    });
+}
+
+/**
  * Waits until a server of an earlier run has ended, and logs that every few seconds. A server that was killed, or that
  * writes its last checkpoint, needs a while.
  */

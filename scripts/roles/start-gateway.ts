@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { marketActor } from "../../actors/actor.js";
 import type { MarketState } from "../../actors/market/state.js";
-import { connect, disconnect } from "../../db/database.js";
+import { connect, disconnect, reach } from "../../db/database.js";
 import { addressOf } from "../../http/edge/address.js";
 import { createApp } from "../../http/app.js";
 import { Changes } from "../../http/reference/changes.js";
@@ -114,6 +114,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     await checkInstallation(log);
     const db = connect(databaseUrl, { onError });
     closing.push(() => disconnect(db));
+    await reach(db, databaseUrl);
     const tail = new LogTail({ log, clock: systemClock, logger });
     closing.push(() => tail.close());
     const exchange = new LogExchange({ log, clock: systemClock, logger, newId: randomUUID });

@@ -1,3 +1,6 @@
+import { DatabaseUnreachable } from "../../db/database.js";
+import { RedisUnreachable } from "../../stream/redis/connection.js";
+
 /** Failure that the person at the terminal can fix; only its message is shown, and the message names the remedy. */
 export class StartError extends Error {
   override readonly name: string = "StartError";
@@ -13,7 +16,9 @@ const SYSTEM_REMEDIES: Readonly<Record<string, string>> = {
 
 /** Returns one line for a failure with a known remedy, and the stack of any other error. */
 export function describe(error: unknown): string {
-  if (error instanceof StartError) return error.message;
+  for (const known of [StartError, RedisUnreachable, DatabaseUnreachable]) {
+    if (error instanceof known) return error.message;
+  }
   if (!(error instanceof Error)) return String(error);
   const remedy = "code" in error ? SYSTEM_REMEDIES[String(error.code)] : undefined;
   return remedy === undefined ? (error.stack ?? error.message) : `${error.message}: ${remedy}`;

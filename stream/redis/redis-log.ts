@@ -2,7 +2,7 @@
 
 import type { ActorId } from "../../actors/actor.js";
 import { MAX_INLINE_BYTES } from "../log/notifications.js";
-import { connect, type Connection, onConnectionLost } from "./connection.js";
+import { connect, type Connection, firstReply, onConnectionLost, RedisUnreachable } from "./connection.js";
 import { Keys } from "./keys.js";
 import {
   type NotificationKind,
@@ -75,13 +75,25 @@ export class RedisLog implements Log {
     });
   }
 
-  /** Connects. Throws when no server answers, or when its version is too old. */
+  /**
+   * Connects, and logs that the server cannot write its data to disk, if that is so.
+   * @throws RedisUnreachable when no server answers, when it refuses the password, or when its version is too old.
+   */
   static async open(options: RedisLogOptions): Promise<RedisLog> {
     const log = new RedisLog(options);
     try {
-      const version = /redis_version:(\d+)\.(\d+)/.exec(await log.#connection.info("server"));
+      const info = await firstReply(options.url, log.#connection, () => log.#connection.info());
+      const version = /redis_version:(\d+)\.(\d+)/.exec(info);
       if (version !== null && Number(version[1]) < 7) {
-        throw new Error(`Redis ${version[1] ?? ""}.${version[2] ?? ""} is too old; use 7.0 or newer`);
+        throw new RedisUnreachable(
+          `Redis ${version[1] ?? ""}.${version[2] ?? ""} is too old; use 7.0 or newer`,
+        );
+      }
+      if (/^aof_last_write_status:(?!ok)/m.test(info)) {
+        options.logger?.error(
+          {},
+          "Redis cannot write its append-only file: free space on its disk; it refuses every command until then",
+        );
       }
       return log;
     } catch (error) {

@@ -6,7 +6,7 @@ import path from "node:path";
 import pg from "pg";
 import { startPostgres } from "../../../scripts/embedded/postgres.js";
 import { isReachableByAll, isRoot } from "../../../scripts/embedded/reach.js";
-import { readRecord } from "../../../scripts/embedded/record.js";
+import { readRecord, writeRecord } from "../../../scripts/embedded/record.js";
 import { findRedis } from "../../../scripts/embedded/redis-binary.js";
 import { startRedis } from "../../../scripts/embedded/redis.js";
 import type { RunningServer } from "../../../scripts/embedded/server.js";
@@ -128,12 +128,32 @@ describe("the embedded Postgres", () => {
   it("names the remedy when the kept password is not that of the cluster", () =>
     inTemporaryDirectory(async (dataDir) => {
       await (await start(dataDir)).stop();
-      fs.rmSync(path.join(dataDir, "postgres.json"));
+      const kept = readRecord(dataDir, "postgres");
+      if (kept === undefined) throw new Error("there is no record");
+      writeRecord(dataDir, "postgres", { ...kept, password: "another" });
       expect(await failure(start(dataDir))).to.match(
-        /^postgres: the password in postgres\.json is not the password of this cluster/,
+        /^postgres: the password in postgres\.json is not the password of this cluster, whose data is intact/,
       );
       const left = readRecord(dataDir, "postgres")?.process;
       expect(left !== undefined && isRunning(left)).to.equal(false);
+    }));
+
+  it("sets a new password when its record is damaged or missing, and keeps the data", () =>
+    inTemporaryDirectory(async (dataDir) => {
+      const first = await start(dataDir);
+      await query(first.url, "CREATE TABLE bets AS SELECT 7 AS id");
+      await first.stop();
+      const file = path.join(dataDir, "postgres.json");
+      for (const damage of [() => fs.writeFileSync(file, '{"port":2'), () => fs.rmSync(file)]) {
+        damage();
+        const said: string[] = [];
+        const server = await start(dataDir, { say: (line) => said.push(line) });
+        expect(await query(server.url, "SELECT id FROM bets")).to.deep.equal([{ id: 7 }]);
+        await server.stop();
+        expect(said.at(-1)).to.match(/^postgres: setting a new password for the cluster in /);
+        expect(said.join("\n")).not.to.include("remove the data directory");
+      }
+      expect(fs.readFileSync(`${file}.damaged`, "utf8")).to.equal('{"port":2');
     }));
 
   it("keeps the data in another directory when that of root is below a private home", function () {
@@ -214,6 +234,22 @@ describe("the embedded Redis", () => {
       expect(await failure(start(dataDir))).to.match(
         /append-only file in .* is damaged before its end: .*redis-check-aof --fix/,
       );
+    }));
+
+  it("starts with its data when its record is damaged, and stops a server that still serves it", () =>
+    inTemporaryDirectory(async (dataDir) => {
+      const first = await start(dataDir);
+      await onRedis(first.url, (client) => client.set("order", "7"));
+      fs.writeFileSync(path.join(dataDir, "redis.json"), "{}");
+      const said: string[] = [];
+      const second = await start(dataDir, { say: (line) => said.push(line) });
+      expect(isRunning(markOf(first.pid))).to.equal(false);
+      expect(await onRedis(second.url, (client) => client.get("order"))).to.equal("7");
+      await second.stop();
+      expect(said[0]).to.match(
+        /redis\.json is damaged and now named redis\.json\.damaged; the data is intact/,
+      );
+      expect(said[1]).to.equal(`redis: stopping a server of an earlier run (process ${first.pid})`);
     }));
 
   it("refuses a configured program that is not a Redis, or too old", () =>
