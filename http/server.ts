@@ -2,6 +2,7 @@
 
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { routeEveryTarget } from "./edge/target.js";
 
 /** Limits of a server on its connections. */
 export interface ServerLimits {
@@ -26,7 +27,7 @@ export function createHttpServer(app: RequestListener, limits: ServerLimits): Se
       noDelay: true,
       insecureHTTPParser: false,
     },
-    app,
+    routeEveryTarget(app),
   );
   server.maxConnections = limits.connections;
   return server;

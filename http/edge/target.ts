@@ -1,5 +1,7 @@
 /** Raw request targets. A path is signed as its bytes, so a path that could mean another one matches no route. */
 
+import type { RequestListener } from "node:http";
+
 const SEGMENT = /^[A-Za-z0-9._~-]+$/;
 
 /** Path and query of a target that may match a route, both exactly as sent; `query` is without its `?`. */
@@ -23,4 +25,19 @@ export function readTarget(raw: string): Target | undefined {
     if (!SEGMENT.test(segment) || segment === "." || segment === "..") return undefined;
   }
   return { path, query };
+}
+
+/**
+ * Returns a listener that passes every request through the middleware of the app. Express answers a target that it
+ * cannot parse by itself, before any middleware: one with a fragment, or one that is neither a path nor a URL. Such a
+ * target is routed by a part that Express can parse, and `rawTarget` refuses it by its `originalUrl`.
+ */
+export function routeEveryTarget(app: RequestListener): RequestListener {
+  return (request: Parameters<RequestListener>[0] & { originalUrl?: string }, response) => {
+    const { url = "" } = request;
+    request.originalUrl = url;
+    const [path = ""] = url.split("#", 1);
+    request.url = path.startsWith("/") || URL.canParse(path) ? path : "/";
+    app(request, response);
+  };
 }

@@ -38,6 +38,7 @@ describe("requests", function () {
       "/v3/limits;x=1",
       "/v3/limits%00",
       "http://localhost/v3/limits",
+      "/\\2,@Ed47#0/v3/limits",
       "/v3/nothing",
       `/v3/orders/${MISSING.toUpperCase()}`,
     ];
