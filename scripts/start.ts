@@ -84,12 +84,15 @@ function startProcesses(config: Config, log: LogFile): ProcessSet {
   return startSet({
     postgres:
       databaseUrl === undefined
-        ? { start: (again) => startPostgres({ dataDir, log: log.from("postgres"), say, keepPort: again }) }
+        ? {
+            start: (again, signal) =>
+              startPostgres({ dataDir, log: log.from("postgres"), say, keepPort: again, signal }),
+          }
         : { url: databaseUrl },
     redis:
       redisUrl === undefined
         ? {
-            start: (again) =>
+            start: (again, signal) =>
               startRedis({
                 dataDir,
                 log: log.from("redis"),
@@ -98,6 +101,7 @@ function startProcesses(config: Config, log: LogFile): ProcessSet {
                 cacheDir: path.resolve(".cache"),
                 fsync: config.redisFsync,
                 keepPort: again,
+                signal,
               }),
           }
         : { url: redisUrl },

@@ -32,6 +32,8 @@ export interface PostgresOptions {
   readonly say?: LineLog;
   /** True for a restart under running roles, which know the port: it must not change. */
   readonly keepPort?: boolean;
+  /** Aborts the start. */
+  readonly signal?: AbortSignal;
   /** False only in tests, which do not need their cluster after a crash. */
   readonly durable?: boolean;
 }
@@ -64,9 +66,9 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
   if (!exists) createCluster(binaries, cluster, record.password, say);
   checkOwner(cluster);
   await clearPidFile(cluster, say);
-  if (exists && known === undefined) await setPassword(binaries, cluster, record.password, say);
+  if (exists && known === undefined) await setPassword(binaries, cluster, record.password, options);
   writeRecord(dataDir, "postgres", record);
-  return afterOldServer(cluster, say, () => serve(options, binaries, cluster, record));
+  return afterOldServer(cluster, say, options.signal, () => serve(options, binaries, cluster, record));
 }
 
 /**
@@ -76,6 +78,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
 async function afterOldServer<Result>(
   cluster: string,
   say: LineLog,
+  signal: AbortSignal | undefined,
   start: () => Promise<Result>,
 ): Promise<Result> {
   const begunMs = Date.now();
@@ -84,7 +87,8 @@ async function afterOldServer<Result>(
     try {
       return await start();
     } catch (error) {
-      if (!(error instanceof OldServerError) || Date.now() - begunMs > LEFTOVER_TIMEOUT_MS) throw error;
+      const isOver = signal?.aborted === true || Date.now() - begunMs > LEFTOVER_TIMEOUT_MS;
+      if (!(error instanceof OldServerError) || isOver) throw error;
       if (Date.now() - saidMs >= PROGRESS_MS) {
         say(`postgres: waiting for the processes of a killed server on ${cluster} to end`);
         saidMs = Date.now();
@@ -97,7 +101,7 @@ async function afterOldServer<Result>(
 }
 
 async function serve(
-  { dataDir, log, durable = true }: PostgresOptions,
+  { dataDir, log, durable = true, signal }: PostgresOptions,
   binaries: PostgresBinaries,
   cluster: string,
   record: ServerRecord,
@@ -127,13 +131,14 @@ async function serve(
     () => answers(url("postgres")),
     READY_TIMEOUT_MS,
     (lines) => failureOf(cluster, lines),
+    signal,
   );
   await createDatabase(url("postgres"));
   return {
     url: url(DATABASE),
     pid: server.pid,
     port: record.port,
-    stop: () => server.stop(),
+    stop: (graceMs) => server.stop(graceMs),
     onExit: (listener) => void server.exited.then(listener),
   };
 }
@@ -191,10 +196,10 @@ async function setPassword(
   binaries: PostgresBinaries,
   cluster: string,
   password: string,
-  say: LineLog,
+  { log, say = log, signal }: PostgresOptions,
 ): Promise<void> {
   say(`postgres: setting a new password for the cluster in ${cluster}`);
-  await afterOldServer(cluster, say, () => {
+  await afterOldServer(cluster, say, signal, () => {
     const { status, error, stderr } = spawnSync(binaries.postgres, ["--single", "-D", cluster, "postgres"], {
       cwd: "/",
       env: C_LOCALE,

@@ -43,6 +43,8 @@ export interface RedisOptions {
   readonly fsync: "always" | "everysec";
   /** True for a restart under running roles, which know the port: it must not change. */
   readonly keepPort?: boolean;
+  /** Aborts the start. */
+  readonly signal?: AbortSignal;
   /** Number of numbered databases; only tests need many. */
   readonly databases?: number;
 }
@@ -90,12 +92,13 @@ export async function startRedis(options: RedisOptions): Promise<RunningServer> 
     () => answers(record),
     READY_TIMEOUT_MS,
     (lines) => new StartError(explain(directory, lines)),
+    options.signal,
   );
   return {
     url: `redis://:${record.password}@127.0.0.1:${record.port}`,
     pid: server.pid,
     port: record.port,
-    stop: () => server.stop(),
+    stop: (graceMs) => server.stop(graceMs),
     onExit: (listener) => void server.exited.then(listener),
   };
 }

@@ -16,8 +16,8 @@ export interface RunningServer {
   readonly url: string;
   readonly pid: number;
   readonly port: number;
-  /** Stops the server in order, and by force after a time-out. Resolves when the process has ended. */
-  stop(): Promise<void>;
+  /** Stops the server in order, and by force after `graceMs`. Resolves when the process has ended. */
+  stop(graceMs?: number): Promise<void>;
   /** Calls the listener once at the end of the process, whether or not `stop` was called. */
   onExit(listener: (how: string) => void): void;
 }
@@ -41,7 +41,7 @@ export interface ServerProcess {
   readonly lastLines: readonly string[];
   readonly exited: Promise<string>;
   hasExited(): boolean;
-  stop(): Promise<void>;
+  stop(graceMs?: number): Promise<void>;
 }
 
 const STOP_TIMEOUT_MS = 20_000;
@@ -49,6 +49,8 @@ const STOP_TIMEOUT_MS = 20_000;
 export const LEFTOVER_TIMEOUT_MS = 60_000;
 /** Interval of the progress lines during that wait, in ms. */
 export const PROGRESS_MS = 5_000;
+/** Time in ms for an orderly stop of a server whose start is aborted. */
+const ABORT_GRACE_MS = 1_000;
 const LAST_LINES = 20;
 const POLL_MS = 20;
 /** Time in s in which the roles of a killed supervisor end, before its servers stop. */
@@ -90,9 +92,9 @@ export async function launch(options: Launch): Promise<ServerProcess> {
     lastLines,
     exited,
     hasExited: () => child.exitCode !== null || child.signalCode !== null,
-    stop: async () => {
+    stop: async (graceMs = STOP_TIMEOUT_MS) => {
       child.kill(`SIG${options.stopSignal}`);
-      if (!(await waitUntilGone(mark, STOP_TIMEOUT_MS))) child.kill("SIGKILL");
+      if (!(await waitUntilGone(mark, graceMs))) child.kill("SIGKILL");
       await exited;
     },
   };
@@ -106,17 +108,18 @@ function readLines(child: ChildProcess, take: LineLog): void {
 
 /**
  * Polls until `ready` resolves to true. Stops a server that ends, is not ready in time, or makes `ready` throw, and
- * rejects with the explanation of its last lines.
+ * rejects with the explanation of its last lines. After an abort it kills the server, which loses no acknowledged write.
  */
 export async function waitUntilReady(
   server: ServerProcess,
   ready: () => Promise<boolean>,
   timeoutMs: number,
   explain: (lastLines: readonly string[]) => StartError,
+  signal?: AbortSignal,
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   try {
-    while (!server.hasExited() && Date.now() < deadline) {
+    while (signal?.aborted !== true && !server.hasExited() && Date.now() < deadline) {
       if (await ready()) return;
       await sleep(POLL_MS);
     }
@@ -124,7 +127,7 @@ export async function waitUntilReady(
     await server.stop();
     throw error;
   }
-  await server.stop();
+  await server.stop(signal?.aborted === true ? ABORT_GRACE_MS : undefined);
   throw explain(server.lastLines);
 }
 

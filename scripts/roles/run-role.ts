@@ -17,7 +17,7 @@ export interface RoleCommand {
 }
 
 /** Longest drain, in ms; the supervisor kills the process shortly afterwards. */
-const DRAIN_MS = 12_000;
+const DRAIN_MS = 9_000;
 
 /**
  * Runs a role as this process: reads the command line and the configuration, starts the role, reports to the

@@ -4,8 +4,8 @@ import { describe } from "./start-error.js";
 /** Process that has started and is ready. */
 export interface Running {
   readonly pid: number;
-  /** Stops the process in order; resolves when it has ended. */
-  stop(): Promise<void>;
+  /** Stops the process in order, and by force after `graceMs`; resolves when it has ended. */
+  stop(graceMs?: number): Promise<void>;
   /** Calls the listener once at the end of the process, whether or not `stop` was called. */
   onExit(listener: (how: string) => void): void;
 }
@@ -17,15 +17,15 @@ export interface Kept {
   readonly ready: Promise<void>;
   /** Returns the process id, or undefined between two runs. */
   readonly pid: () => number | undefined;
-  /** Ends the process and its restarts. */
-  readonly stop: () => Promise<void>;
+  /** Ends the process and its restarts; the process ends by force after `graceMs`. */
+  readonly stop: (graceMs?: number) => Promise<void>;
 }
 
 /** Options of a kept process. */
 export interface KeepOptions {
   readonly name: string;
-  /** Starts the process once; `again` is false the first time. */
-  readonly start: (again: boolean) => Promise<Running>;
+  /** Starts the process once; `again` is false the first time. A start that is aborted ends its process and rejects. */
+  readonly start: (again: boolean, signal: AbortSignal) => Promise<Running>;
   /** Prints a line at the terminal. */
   readonly say: (line: string) => void;
   /** Number of attempts of the first start before `ready` rejects; later starts are attempted without limit. */
@@ -46,7 +46,7 @@ export function keepRunning(options: KeepOptions): Kept {
     name: options.name,
     ready: keeper.ready,
     pid: () => keeper.current?.pid,
-    stop: () => keeper.stop(),
+    stop: (graceMs) => keeper.stop(graceMs),
   };
 }
 
@@ -65,10 +65,12 @@ class Keeper {
     this.ready.catch(() => undefined);
   }
 
-  async stop(): Promise<void> {
+  async stop(graceMs?: number): Promise<void> {
     this.stopping.abort();
-    await this.current?.stop();
-    await this.ended.catch(() => undefined);
+    await this.current?.stop(graceMs);
+    const ended = this.ended.catch(() => undefined);
+    // A start that waits for a process of an earlier run does not end at once, and has no process of its own yet.
+    await (graceMs === undefined ? ended : Promise.race([ended, sleep(graceMs, undefined, { ref: false })]));
   }
 
   private async run(firstStarted: () => void): Promise<void> {
@@ -79,7 +81,7 @@ class Keeper {
     let pauseMs = SHORTEST_PAUSE_MS;
     for (let attempt = 1; ; attempt++) {
       try {
-        const running = await start(runs > 0);
+        const running = await start(runs > 0, signal);
         const begunMs = Date.now();
         const end = new Promise<string>((resolve) => running.onExit(resolve));
         this.current = running;

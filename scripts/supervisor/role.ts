@@ -18,7 +18,7 @@ export interface RoleProgram {
 /** Longest start of a role, in ms. */
 const ROLE_READY_MS = 30_000;
 /** Longest drain of a role, in ms. */
-const ROLE_DRAIN_MS = 15_000;
+const ROLE_DRAIN_MS = 10_000;
 /** Time in s in which a role must end after its supervisor was killed. */
 const ORPHAN_SECONDS = 10;
 
@@ -27,7 +27,11 @@ const ORPHAN_SECONDS = 10;
  * that a Ctrl-C reaches only the supervisor, which stops the roles in order. When the supervisor dies, its channel to
  * the role closes and the role drains; a role that does not end is killed.
  */
-export async function spawnRole(program: RoleProgram, log: (line: string) => void): Promise<Running> {
+export async function spawnRole(
+  program: RoleProgram,
+  log: (line: string) => void,
+  signal?: AbortSignal,
+): Promise<Running> {
   const child = spawn(
     "/bin/sh",
     watched({ signal: "KILL", afterSeconds: ORPHAN_SECONDS }, process.execPath, [
@@ -48,15 +52,16 @@ export async function spawnRole(program: RoleProgram, log: (line: string) => voi
     child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code ?? "unknown"}`));
     child.once("error", (error) => resolve(error.message));
   });
-  const stop = async (): Promise<void> => {
+  const stop = async (graceMs = ROLE_DRAIN_MS): Promise<void> => {
     child.kill("SIGTERM");
-    const force = setTimeout(() => child.kill("SIGKILL"), ROLE_DRAIN_MS);
+    const force = setTimeout(() => child.kill("SIGKILL"), graceMs);
     await exited;
     clearTimeout(force);
   };
   const failure = await Promise.race([
     readyMessage(child),
     exited.then((how) => `ended before it was ready (${how})`),
+    aborted(signal),
     timeOut(ROLE_READY_MS, `was not ready after ${ROLE_READY_MS / 1_000} s`),
   ]);
   if (failure !== undefined || child.pid === undefined) {
@@ -80,6 +85,14 @@ function readyMessage(child: ChildProcess): Promise<undefined> {
 
 function isReadyObject(message: unknown): boolean {
   return typeof message === "object" && message !== null && "ready" in message && message.ready === true;
+}
+
+function aborted(signal: AbortSignal | undefined): Promise<string> {
+  return new Promise((resolve) => {
+    const end = (): void => resolve("was stopped during its start");
+    if (signal?.aborted === true) end();
+    signal?.addEventListener("abort", end, { once: true });
+  });
 }
 
 function timeOut(ms: number, message: string): Promise<string> {
