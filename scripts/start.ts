@@ -124,7 +124,9 @@ async function waitAndPresent(config: Config, set: ProcessSet, log: LogFile): Pr
   const begunMs = Date.now();
   say(`starting ${ROLES.join(", ")}; data in ${config.dataDir}`);
   await set.ready;
-  await waitForReadyz(config);
+  for (const actor of await waitForReadyz(config)) {
+    say(`warning: ${actor} is halted by an error; all other actors run. Its reason is in ${log.path}`);
+  }
   if (config.demo && fs.existsSync(entryOf("demo"))) {
     say("starting the demo");
     await set
@@ -142,7 +144,10 @@ function callableHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-async function waitForReadyz(config: Config): Promise<void> {
+const ReadyAnswer = z.object({ halted: z.array(z.string()) });
+
+/** Waits until the gateway is ready; returns the actors that are halted. */
+async function waitForReadyz(config: Config): Promise<readonly string[]> {
   const url = `http://${callableHost(config.host)}:${config.port}/readyz`;
   const deadline = Date.now() + READY_TIMEOUT_MS;
   let lastAnswer = "it did not answer";
@@ -150,7 +155,7 @@ async function waitForReadyz(config: Config): Promise<void> {
     try {
       const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });
       const body = await response.text();
-      if (response.ok) return;
+      if (response.ok) return ReadyAnswer.parse(JSON.parse(body)).halted;
       lastAnswer = `it answered ${response.status} ${body.slice(0, 200)}`;
     } catch {
       lastAnswer = "it did not answer";

@@ -58,7 +58,10 @@ const READINESS = object({
     description: "Number of log entries that are not in Postgres yet.",
   },
   projecting: { type: "boolean", description: "False while no projector writes to Postgres." },
-  halted: { ...texts, description: "Ids of the actors that stopped after an error." },
+  halted: {
+    ...texts,
+    description: "Ids of the actors that stopped after an error; they leave the service ready.",
+  },
 });
 
 const TOKEN_ERRORS = ["invalid_request", "invalid_client", "unsupported_grant_type", "too_many_requests"];

@@ -18,7 +18,10 @@ export interface Readiness {
   readonly projectorLag: number | null;
   /** False while no projector writes: none runs, or it has failed and waits to try again. */
   readonly projecting: boolean;
-  /** Actors that stopped at a broken invariant. */
+  /**
+   * Actors that stopped at a broken invariant. They leave the service ready, because no gateway can serve them and every
+   * gateway serves all others.
+   */
   readonly halted: readonly string[];
 }
 
@@ -57,11 +60,12 @@ export async function readiness(parts: HealthParts): Promise<Readiness> {
       { kind: "wallet", wallet: UNUSED_WALLET },
       { ...READ_ONLY, timeoutMs: ASK_TIMEOUT_MS },
     );
-  const answers = redis ? await Promise.all(SHARDS.map((shard) => resultOf(() => ask(shard)))) : [];
+  const running = SHARDS.filter((shard) => stopped?.has(ledgerActor(shard)) !== true);
+  const answers = redis ? await Promise.all(running.map((shard) => resultOf(() => ask(shard)))) : [];
   const ledgers = answers.filter((answer) => answer !== undefined).length;
   const lag = redis && postgres ? await resultOf(() => projectorLag(parts)) : undefined;
   const projecting = postgres && (await resultOf(() => isProjecting(db))) === true;
-  const complete = redis && postgres && ledgers === LEDGER_SHARDS && stopped.size === 0;
+  const complete = redis && postgres && ledgers === running.length;
   return {
     ready: complete && lag !== undefined && lag <= MAX_LAG,
     redis,

@@ -60,6 +60,45 @@ describe("readiness", () => {
     await session.close();
   });
 
+  it("names halted actors and stays ready, because all others go on", async () => {
+    const { exchange } = parts;
+    const asked: number[] = [];
+    const report = await readiness({
+      ...parts,
+      exchange: {
+        ...exchange,
+        ledger: (shard, command, options) => {
+          asked.push(shard);
+          return exchange.ledger(shard, command, options);
+        },
+      },
+      halted: () =>
+        Promise.resolve(
+          new Map([
+            ["ledger:3", "a broken invariant"],
+            ["market:m", "a broken invariant"],
+          ]),
+        ),
+    });
+    expect(report).to.include({ ready: true, ledgers: SHARDS - 1 });
+    expect(report.halted).to.deep.equal(["ledger:3", "market:m"]);
+    expect(asked).not.to.include(3);
+  });
+
+  it("is not ready while a ledger that is not halted does not answer", async () => {
+    const { exchange } = parts;
+    const report = await readiness({
+      ...parts,
+      exchange: {
+        ...exchange,
+        ledger: (shard, command, options) =>
+          shard === 5 ? Promise.reject(new Error("no answer")) : exchange.ledger(shard, command, options),
+      },
+      halted: () => Promise.resolve(new Map([["ledger:3", "a broken invariant"]])),
+    });
+    expect(report).to.include({ ready: false, ledgers: SHARDS - 2 });
+  });
+
   it("shows a projector that has stopped, and stays ready until the lag is large", async () => {
     expect(await readiness(parts)).to.include({
       ready: true,
