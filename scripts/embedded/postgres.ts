@@ -3,7 +3,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { isRunning, markOf } from "../supervisor/identity.js";
+import { identityOf, isRunning, markOf } from "../supervisor/identity.js";
 import { StartError } from "../supervisor/start-error.js";
 import { type PostgresBinaries, postgresBinaries } from "./postgres-binaries.js";
 import { isReachableByAll, isRoot, makeReachable, NOBODY, SHARED_HOME } from "./reach.js";
@@ -61,6 +61,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
     port: await choosePort("postgres", known?.port, options.keepPort ?? false, say),
     password: known?.password ?? newPassword(),
   };
+  if (known !== undefined) refuseCopiedLink(dataDir, known);
   const cluster = clusterDirectory(dataDir, say);
   const exists = fs.existsSync(path.join(cluster, "PG_VERSION"));
   if (!exists) createCluster(binaries, cluster, record.password, say);
@@ -163,6 +164,17 @@ function clusterDirectory(dataDir: string, say: LineLog): string {
     `postgres: the data is in ${cluster}, because Postgres does not run as root and no other user can enter ${dataDir}`,
   );
   return cluster;
+}
+
+/** Throws for a copied data directory whose link to the cluster leads to the data of the original. */
+function refuseCopiedLink(dataDir: string, { directory }: ServerRecord): void {
+  const link = path.join(dataDir, "postgres");
+  if (directory === undefined || directory === identityOf(dataDir)) return;
+  if (!fs.lstatSync(link, { throwIfNoEntry: false })?.isSymbolicLink()) return;
+  throw new StartError(
+    `postgres: ${dataDir} is a copy, and ${link} leads to the data of the original, ${fs.readlinkSync(link)}: ` +
+      "replace that link by a copy of the data",
+  );
 }
 
 /** Creates the cluster beside its final directory and renames it at the end, so that no incomplete cluster is used. */

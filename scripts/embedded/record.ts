@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 import { z } from "zod";
+import { identityOf } from "../supervisor/identity.js";
 import { StartError } from "../supervisor/start-error.js";
 import type { LineLog } from "./server.js";
 
@@ -10,6 +11,8 @@ const ServerRecord = z.object({
   password: z.string().min(1),
   /** Process that last served this data, to recognize one that outlived its supervisor. */
   process: z.object({ pid: z.int(), started: z.string() }).optional(),
+  /** Data directory of that process (see `identityOf`); earlier builds wrote none. */
+  directory: z.string().optional(),
 });
 
 /** Port, password and process of an embedded server, kept beside its data for the next start. */
@@ -30,13 +33,17 @@ export function readRecord(dataDir: string, name: string): ServerRecord | undefi
 
 /**
  * Reads the record for a start of the server. Returns undefined when there is none; the server then receives a new port
- * and a new password, also for data that exists. A damaged file is renamed and reported first.
+ * and a new password, also for data that exists. A damaged file is renamed and reported first. The record in a copied
+ * data directory is returned without its process, which serves the original.
  */
 export function recordForStart(dataDir: string, name: string, say: LineLog): ServerRecord | undefined {
   const file = recordFile(dataDir, name);
   if (!fs.existsSync(file)) return undefined;
   const record = parseRecord(file);
-  if (record !== undefined) return record;
+  if (record !== undefined) {
+    const isCopy = record.directory !== undefined && record.directory !== identityOf(dataDir);
+    return isCopy ? { ...record, process: undefined } : record;
+  }
   fs.renameSync(file, `${file}.damaged`);
   say(
     `${name}: ${file} is damaged and now named ${path.basename(file)}.damaged; the data is intact, and the server ` +
@@ -57,7 +64,9 @@ function parseRecord(file: string): ServerRecord | undefined {
 /** Writes the record, which only its owner can read because it holds the password of the server. */
 export function writeRecord(dataDir: string, name: string, record: ServerRecord): void {
   const file = recordFile(dataDir, name);
-  fs.writeFileSync(`${file}.new`, JSON.stringify(record), { mode: 0o600 });
+  fs.writeFileSync(`${file}.new`, JSON.stringify({ ...record, directory: identityOf(dataDir) }), {
+    mode: 0o600,
+  });
   fs.renameSync(`${file}.new`, file);
 }
 

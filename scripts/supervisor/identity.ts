@@ -42,6 +42,15 @@ export function isRunning(mark: ProcessMark): boolean {
   return mark.started !== "" && startOf(mark.pid) === mark.started;
 }
 
+/**
+ * Returns the identity of a directory: its device and its number on it, which a move within the device keeps and a copy
+ * does not. A mark of a process in a copied directory names a process of the original.
+ */
+export function identityOf(directory: string): string {
+  const { dev, ino } = fs.statSync(directory, { bigint: true });
+  return `${dev}:${ino}`;
+}
+
 /** Waits until the process of the mark has ended; resolves to false when it still runs after `timeoutMs`. */
 export async function waitUntilGone(mark: ProcessMark, timeoutMs: number): Promise<boolean> {
   const deadline = Date.now() + timeoutMs;

@@ -3,9 +3,10 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { StartError } from "./start-error.js";
-import { isRunning, markOf } from "./identity.js";
+import { identityOf, isRunning, markOf } from "./identity.js";
 
-const Holder = z.object({ pid: z.int(), started: z.string() });
+/** Content of the lock; earlier builds wrote no `directory`. */
+const Holder = z.object({ pid: z.int(), started: z.string(), directory: z.string().optional() });
 
 /** Exclusive lock on a data directory. */
 export interface DataDirLock {
@@ -17,14 +18,15 @@ const TAKE_OVER_PAUSE_MS = 100;
 
 /**
  * Locks the data directory for this process. Takes over a lock whose process has ended, even if another program now
- * has its process id.
+ * has its process id, and a lock that was copied together with the directory of a running set.
  * @throws StartError when another set uses the directory, or when the directory cannot be written.
  */
 export async function lockDataDir(dataDir: string): Promise<DataDirLock> {
   const file = path.join(dataDir, "lock");
-  const mine = JSON.stringify(markOf(process.pid));
+  let mine = "";
   try {
     fs.mkdirSync(dataDir, { recursive: true });
+    mine = JSON.stringify({ ...markOf(process.pid), directory: identityOf(dataDir) });
     fs.writeFileSync(file, mine, { flag: "wx" });
   } catch (error) {
     if (!fs.existsSync(file)) {
@@ -57,6 +59,7 @@ function read(file: string): string {
 function refuseIfHeld(file: string, dataDir: string): void {
   const holder = Holder.safeParse(parseJson(read(file)));
   if (!holder.success || !isRunning(holder.data)) return;
+  if (holder.data.directory !== undefined && holder.data.directory !== identityOf(dataDir)) return;
   throw new StartError(
     `${dataDir} is in use by process ${holder.data.pid}: stop it with kill ${holder.data.pid}, ` +
       "or set DATA_DIR to another directory",

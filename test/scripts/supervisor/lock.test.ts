@@ -46,6 +46,21 @@ describe("the lock of a data directory", () => {
       (await lockDataDir(directory)).release();
     }));
 
+  it("is not honored in a copy of the directory of a running set, and survives a move", () =>
+    inTemporaryDirectory(async (directory) => {
+      const [original, copy, moved] = ["original", "copy", "moved"].map((name) =>
+        path.join(directory, name),
+      ) as [string, string, string];
+      const lock = await lockDataDir(original);
+      fs.cpSync(original, copy, { recursive: true });
+      const other = await lockDataDir(copy);
+      expect(await failure(lockDataDir(copy))).to.include(`${copy} is in use by process ${process.pid}`);
+      other.release();
+      fs.renameSync(original, moved);
+      expect(await failure(lockDataDir(moved))).to.include(`${moved} is in use by process ${process.pid}`);
+      lock.release();
+    }));
+
   it("is taken over when its file is truncated", () =>
     inTemporaryDirectory(async (directory) => {
       fs.writeFileSync(path.join(directory, "lock"), "");
