@@ -87,6 +87,9 @@ const ENTRIES = {
   "fetch-redis": "Finds or downloads a Redis server program.",
 };
 
+/** Entries in a sub-folder of scripts/; every other entry has the name of its command. */
+const ENTRY_FILES = { "repair-aof": "embedded/repair-aof" };
+
 const SETUP = {
   name: "setup",
   call: "node scripts/setup.mjs",
@@ -303,7 +306,7 @@ async function check() {
 
 /** Imports the compiled entry in this process, so that its signals and its exit code are those of the command. */
 async function runEntry(name, args) {
-  const entry = path.join(BUILD, "scripts", `${name}.js`);
+  const entry = path.join(BUILD, "scripts", `${ENTRY_FILES[name] ?? name}.js`);
   process.setSourceMapsEnabled(true);
   process.argv = [process.execPath, entry, ...args];
   await import(pathToFileURL(entry).href);

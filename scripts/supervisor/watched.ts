@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 
 /** Position of the watcher's pipe in the `stdio` of a watched process. */
-export const WATCH_PIPE = 3;
+const WATCH_PIPE = 3;
 
 /**
  * Shell script that starts a watcher and then replaces itself by the program, which keeps the process id. The watcher

@@ -18,7 +18,7 @@ const ENTRIES = [
   "scripts/projector.ts",
   "scripts/jobs.ts",
   "scripts/migrate.ts",
-  "scripts/repair-aof.ts",
+  "scripts/embedded/repair-aof.ts",
   "scripts/replay.ts",
   "scripts/bench.ts",
   "scripts/demo.ts",

@@ -210,7 +210,7 @@ describe("the torn tail of an append-only file", function () {
       const set = "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n";
       const file = path.join(directory, "appendonly.aof.1.incr.aof");
       const run = (...args: string[]) => {
-        const entry = path.join(ROOT, "scripts", "repair-aof.ts");
+        const entry = path.join(ROOT, "scripts", "embedded", "repair-aof.ts");
         const { status, stdout, stderr } = spawnSync(process.execPath, ["--import", "tsx", entry, ...args], {
           cwd: ROOT,
           encoding: "utf8",

@@ -1,5 +1,5 @@
 import fs from "node:fs";
-import { readCommandLine } from "./command-line.mjs";
+import { readCommandLine } from "../command-line.mjs";
 import {
   cutTornTail,
   describeAof,
@@ -7,8 +7,8 @@ import {
   hasTornTail,
   inspectAof,
   lastAofFile,
-} from "./embedded/aof-repair.js";
-import { describe, StartError } from "./supervisor/start-error.js";
+} from "./aof-repair.js";
+import { describe, StartError } from "../supervisor/start-error.js";
 
 /** `npm run repair-aof`: cuts the torn tail of the append-only file of a Redis that does not run. */
 async function main(): Promise<number> {
