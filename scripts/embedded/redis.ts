@@ -143,6 +143,9 @@ function configuration(options: RedisOptions, directory: string, record: ServerR
     databases: options.databases ?? 16,
     appendonly: "yes",
     appendfsync: options.fsync,
+    // Rewrites the append-only file when it has doubled, so that it is bounded by the live data and not by the history.
+    "auto-aof-rewrite-percentage": 100,
+    "auto-aof-rewrite-min-size": "64mb",
     // The append-only file holds the data; a snapshot in addition would only cost time.
     save: '""',
     // The streams are the source of all data: Redis must refuse a write rather than evict an entry.

@@ -3,6 +3,7 @@ import { Redis } from "ioredis";
 import fs from "node:fs";
 import net from "node:net";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { startPostgres } from "../../../scripts/embedded/postgres.js";
 import { isReachableByAll, isRoot } from "../../../scripts/embedded/reach.js";
@@ -13,6 +14,7 @@ import type { RunningServer } from "../../../scripts/embedded/server.js";
 import { isRunning, markOf } from "../../../scripts/supervisor/identity.js";
 import { cacheDir } from "../../support/servers.js";
 import { inTemporaryDirectory } from "../../support/temporary.js";
+import { until } from "../../support/until.js";
 
 const quiet = (): void => undefined;
 
@@ -207,6 +209,24 @@ describe("the embedded Redis", () => {
       );
       const stranger = `redis://127.0.0.1:${server.port}`;
       expect(await failure(onRedis(stranger, (client) => client.get("order")))).to.include("NOAUTH");
+      await server.stop();
+    }));
+
+  it("bounds its append-only file by the live data", () =>
+    inTemporaryDirectory(async (dataDir) => {
+      const server = await start(dataDir, { fsync: "everysec" });
+      const files = path.join(dataDir, "redis", "appendonlydir");
+      const size = (): number =>
+        fs.readdirSync(files).reduce((sum, name) => sum + fs.statSync(path.join(files, name)).size, 0);
+      await onRedis(server.url, async (client) => {
+        const value = Buffer.alloc(4 * 1024 * 1024, "x");
+        for (let written = 0; written < 60; written++) {
+          await client.set("order", value);
+          // A rewrite begins within 100 ms.
+          await sleep(20);
+        }
+      });
+      await until(() => size() < 128 * 1024 * 1024);
       await server.stop();
     }));
 
