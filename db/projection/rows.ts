@@ -34,6 +34,7 @@ interface RowStatement<Row extends object, Returned = never> {
 /** The rows that a statement takes. */
 export type RowsOf<Statement> = Statement extends RowStatement<infer Row, unknown> ? Row : never;
 
+/** Names of columns as Drizzle writes them. Drizzle does not document the class; its version is pinned. */
 const casing = new CasingCache(CASING);
 
 /** Types of the columns that can be written, and whether an array quotes their values. */

@@ -22,8 +22,6 @@ export interface ExchangeOptions {
   readonly newId: () => string;
   /** Most messages in one mailbox; further commands are rejected (default 100,000). */
   readonly mailboxCapacity?: number | undefined;
-  /** Share of the log's memory above which every command is rejected (default 0.7). */
-  readonly memoryLimit?: number | undefined;
 }
 
 const DEFAULT_TIMEOUT_MS = 5_000;
@@ -31,6 +29,8 @@ const DEFAULT_TIMEOUT_MS = 5_000;
 const RESEND_MS = 1_000;
 /** Time after which a command that may not have reached its mailbox is sent again. */
 const RESEND_LOST_MS = 100;
+/** Share of the log's memory above which every command is refused. */
+const MEMORY_LIMIT = 0.7;
 /** Interval of reading the memory use of the log. */
 const MEMORY_MS = 1_000;
 /** Most messages in one append. */
@@ -101,11 +101,11 @@ export class LogExchange implements Exchange {
 
   /** Sends any command to any actor and resolves with its answer; see `Exchange`. */
   ask(actor: ActorId, command: unknown, options: AskOptions = {}): Promise<unknown> {
-    const { clock, newId, memoryLimit = 0.7 } = this.#options;
+    const { clock, newId } = this.#options;
     if (this.#closed || this.#subscription === undefined) {
       return Promise.reject(new Unavailable("this process is not ready for commands; try again"));
     }
-    if (this.#memoryUse > memoryLimit) {
+    if (this.#memoryUse > MEMORY_LIMIT) {
       return Promise.reject(new Unavailable("the exchange is short of memory; try again later"));
     }
     const { id = newId(), timeoutMs = DEFAULT_TIMEOUT_MS, rememberMs } = options;
