@@ -1,8 +1,9 @@
 /**
- * The contract of an actor. An actor is a pure decider: the same state, command and time give the same deltas. The
+ * The contract of an actor. An actor is a pure decider: the same state, command, time and format give the same deltas. The
  * runtime (`stream/runtime/`) gives it one command at a time, makes its deltas durable and delivers its messages.
  */
 
+import type { Format } from "./format.js";
 import type { LedgerCommand } from "./ledger/commands.js";
 import type { MarketCommand } from "./market/commands.js";
 import { shown } from "./unreachable.js";
@@ -104,7 +105,11 @@ export interface AnyOutgoing {
 export interface Actor<State, Command, Delta, Reply, Message extends AnyOutgoing = Outgoing> {
   /** Returns the state before the first delta. */
   create(id: ActorId): State;
-  decide(state: State, command: Command, nowMs: number): Decision<Delta, Reply>;
+  /**
+   * Decides a command. The deltas, and the commands that follow from them, are of `format` or an earlier one; the
+   * default is the latest. The deltas record what was decided, so `evolve` and `route` do not depend on the format.
+   */
+  decide(state: State, command: Command, nowMs: number, format?: Format): Decision<Delta, Reply>;
   evolve(state: State, delta: Delta, ts: number): void;
   /** Returns the time at which the next `tick` is due (Unix ms), if one is. */
   deadline(state: State): number | undefined;

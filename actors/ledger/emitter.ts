@@ -3,6 +3,7 @@
  * `seq` for the whole command, and the command ends with the balance of every wallet that it changed.
  */
 
+import type { Format } from "../format.js";
 import { CURRENCIES, type Currency } from "../market/types.js";
 import type { Millicents } from "../units.js";
 import type { Counterparty, LedgerDelta } from "./deltas.js";
@@ -32,11 +33,14 @@ export class Emitter {
   readonly deltas: LedgerDelta[] = [];
   readonly state: LedgerState;
   readonly nowMs: number;
+  /** Latest format of the deltas that this command may emit. */
+  readonly format: Format;
   readonly #touched = new Map<string, Touched>();
 
-  constructor(state: LedgerState, nowMs: number) {
+  constructor(state: LedgerState, nowMs: number, format: Format) {
     this.state = state;
     this.nowMs = nowMs;
+    this.format = format;
   }
 
   emit(delta: LedgerDelta): void {

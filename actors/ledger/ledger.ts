@@ -13,6 +13,7 @@ import {
   marketActor,
   type Outgoing,
 } from "../actor.js";
+import { type Format, LATEST_FORMAT } from "../format.js";
 import type { MarketCommand } from "../market/commands.js";
 import { CURRENCIES } from "../market/types.js";
 import { unreachable } from "../unreachable.js";
@@ -33,9 +34,10 @@ function decide(
   state: LedgerState,
   command: LedgerCommand,
   nowMs: number,
+  format: Format = LATEST_FORMAT,
 ): Decision<LedgerDelta, LedgerReply> {
   checkCommand(command);
-  const emitter = new Emitter(state, nowMs);
+  const emitter = new Emitter(state, nowMs, format);
   const reply = run(emitter, command);
   emitter.finish();
   return { deltas: emitter.deltas, reply };

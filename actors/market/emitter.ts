@@ -3,6 +3,7 @@
  * for the whole command.
  */
 
+import type { Format } from "../format.js";
 import type { Contracts } from "../units.js";
 import type { RestingOrder } from "./book/ladder.js";
 import type { MarketDelta, PublicChannel } from "./deltas.js";
@@ -17,12 +18,15 @@ export class Emitter {
   readonly deltas: MarketDelta[] = [];
   readonly state: MarketState;
   readonly nowMs: number;
+  /** Latest format of the deltas that this command may emit. */
+  readonly format: Format;
   #cash: Seqs | undefined;
   #coin: Seqs | undefined;
 
-  constructor(state: MarketState, nowMs: number) {
+  constructor(state: MarketState, nowMs: number, format: Format) {
     this.state = state;
     this.nowMs = nowMs;
+    this.format = format;
   }
 
   emit(delta: MarketDelta): void {

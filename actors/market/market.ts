@@ -10,6 +10,7 @@ import {
   malformed,
   type Outgoing,
 } from "../actor.js";
+import { type Format, LATEST_FORMAT } from "../format.js";
 import { negate } from "../units.js";
 import { unreachable } from "../unreachable.js";
 import type { MarketCommand, MarketRefusal, MarketReply } from "./commands.js";
@@ -25,9 +26,10 @@ function decide(
   state: MarketState,
   command: MarketCommand,
   nowMs: number,
+  format: Format = LATEST_FORMAT,
 ): Decision<MarketDelta, MarketReply> {
   checkCommand(command);
-  const emitter = new Emitter(state, nowMs);
+  const emitter = new Emitter(state, nowMs, format);
   const reply = run(emitter, command);
   emitter.finish();
   return { deltas: emitter.deltas, reply };

@@ -6,6 +6,7 @@
  */
 
 import { type ActorId, partitionOf } from "../../actors/actor.js";
+import { type Formats, latestFormat } from "../../actors/format.js";
 import { unreachable } from "../../actors/unreachable.js";
 import type { Clock } from "../log/clock.js";
 import {
@@ -29,6 +30,8 @@ export interface CommitGroupPorts {
   readonly clock: Clock;
   readonly relay: Relay;
   readonly logger: Logger;
+  /** Format in which the actors write (default the latest). */
+  readonly formats?: Formats | undefined;
 }
 
 /** Most actors in one step. */
@@ -198,7 +201,8 @@ export class CommitGroup {
   }
 
   #run(slots: readonly Slot[], messages: Messages): readonly StepResult[] {
-    const turns = new Turns(this.#ports.clock.now(), (actor) => this.#slotOf(actor));
+    const { clock, formats = latestFormat } = this.#ports;
+    const turns = new Turns(clock.now(), formats.active(), (actor) => this.#slotOf(actor));
     for (const slot of slots) {
       if (!slot.partition.ended) turns.run(slot, messages.get(slot.instance.id) ?? []);
     }

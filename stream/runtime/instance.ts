@@ -11,6 +11,7 @@ import {
   type AnyOutgoing,
   MalformedCommand,
 } from "../../actors/actor.js";
+import { type Format, LATEST_FORMAT } from "../../actors/format.js";
 import { Inbox, type SavedInbox } from "./inbox.js";
 import { type Change, type Delivery, NO_CURSOR, type Snapshot, type StoredEntry } from "../log/log.js";
 import {
@@ -73,6 +74,7 @@ interface Saved {
 
 /** A turn while it runs. */
 class TurnDraft {
+  readonly format: Format;
   readonly batches: Batch<unknown>[] = [];
   readonly sources: Record<string, number> = {};
   readonly answers: { id: string; reply: unknown; untilMs: number }[] = [];
@@ -80,6 +82,10 @@ class TurnDraft {
   readonly skipped: Skipped[] = [];
   handled = 0;
   fault: Error | undefined;
+
+  constructor(format: Format) {
+    this.format = format;
+  }
 
   /** True when the commit adds an entry. */
   get hasEntry(): boolean {
@@ -166,11 +172,14 @@ export class Instance {
     this.#deadlineInLog = deadlineMs ?? null;
   }
 
-  /** Applies the tick, if it is due, and then the messages, all at `nowMs` or, if that is later, at the last time. */
-  run(messages: readonly Incoming[], nowMs: number): Turn {
+  /**
+   * Applies the tick, if it is due, and then the messages, all at `nowMs` or, if that is later, at the last time.
+   * Writes `format`.
+   */
+  run(messages: readonly Incoming[], nowMs: number, format: Format = LATEST_FORMAT): Turn {
     const [expectedSeq, cursorBefore] = [this.#seq, this.#cursor];
     const now = Math.max(nowMs, this.#lastTs);
-    const draft = new TurnDraft();
+    const draft = new TurnDraft(format);
     this.#inbox.forgetExpired(now);
     this.#tick(draft, now);
     for (const message of messages) {
@@ -210,7 +219,7 @@ export class Instance {
     const deadline = this.deadline;
     if (deadline === undefined || deadline > now) return;
     try {
-      const { deltas } = this.#actor.decide(this.#state, this.#actor.tick, now);
+      const { deltas } = this.#actor.decide(this.#state, this.#actor.tick, now, draft.format);
       if (deltas.length > 0) draft.batches.push({ ts: now, deltas });
       else if (this.deadline === deadline)
         throw new Error(`a tick at ${now} did not change the deadline ${deadline}`);
@@ -250,7 +259,7 @@ export class Instance {
     let isWellFormed = true;
     for (const command of envelope.commands) {
       try {
-        const decision = this.#actor.decide(this.#state, command, now);
+        const decision = this.#actor.decide(this.#state, command, now, draft.format);
         if (decision.deltas.length > 0) batches.push({ ts: now, deltas: decision.deltas });
         reply = decision.reply ?? null;
       } catch (thrown) {

@@ -4,6 +4,7 @@
  */
 
 import type { ActorId } from "../../actors/actor.js";
+import type { Format } from "../../actors/format.js";
 import type { Delivery } from "../log/log.js";
 import { errorOf, type Incoming, type Instance, type Turn } from "./instance.js";
 import type { Partition } from "./partition.js";
@@ -37,21 +38,23 @@ export class Turns {
   /** The results of all turns; a cause comes before its effects. */
   readonly results: StepResult[] = [];
   readonly #nowMs: number;
+  readonly #format: Format;
   readonly #slotOf: (actor: ActorId) => Slot | undefined;
   /** Actors to which no further message may be handed over in this step. */
   readonly #closed = new Set<ActorId>();
   #messages: RoutedMessage[] = [];
 
   /** `slotOf` returns an actor when messages may be handed over to it. */
-  constructor(nowMs: number, slotOf: (actor: ActorId) => Slot | undefined) {
+  constructor(nowMs: number, format: Format, slotOf: (actor: ActorId) => Slot | undefined) {
     this.#nowMs = nowMs;
+    this.#format = format;
     this.#slotOf = slotOf;
   }
 
   /** Runs an actor on messages. Returns the number of messages that it handled. */
   run({ partition, instance }: Slot, messages: readonly Incoming[]): number {
     const actor = instance.id;
-    const turn = partition.runOrHalt(actor, () => instance.run(messages, this.#nowMs));
+    const turn = partition.runOrHalt(actor, () => instance.run(messages, this.#nowMs, this.#format));
     if (turn === undefined) {
       this.#closed.add(actor);
       return 0;

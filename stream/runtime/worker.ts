@@ -5,6 +5,7 @@
  */
 
 import { PARTITIONS } from "../../actors/actor.js";
+import type { Formats } from "../../actors/format.js";
 import { type Clock, sleep } from "../log/clock.js";
 import type { Listener, Log, Notification } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
@@ -29,6 +30,8 @@ export interface WorkerOptions {
   /** The partitions that the workers share (default all). */
   readonly partitions?: readonly string[] | undefined;
   readonly snapshotLimits?: SnapshotLimits | undefined;
+  /** Format in which the actors write (default the latest). */
+  readonly formats?: Formats | undefined;
 }
 
 /** Interval of recording the relay progress. */

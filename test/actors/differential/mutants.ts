@@ -41,11 +41,11 @@ function changedActor<State, Command, Delta, Reply>(
 ): Actor<State, Command, Delta, Reply> {
   return {
     ...actor,
-    decide: (state, command, nowMs) => {
-      if (rewrite === undefined) return actor.decide(state, change(command), nowMs);
+    decide: (state, command, nowMs, format) => {
+      if (rewrite === undefined) return actor.decide(state, change(command), nowMs, format);
       const saved = JSON.stringify(actor.save(state));
       const copy = actor.restore(idOf(state), JSON.parse(saved));
-      const { deltas, reply } = actor.decide(copy, change(command), nowMs);
+      const { deltas, reply } = actor.decide(copy, change(command), nowMs, format);
       const rewritten = rewrite(deltas, command);
       for (const delta of rewritten) actor.evolve(state, delta, nowMs);
       return { deltas: rewritten, reply };

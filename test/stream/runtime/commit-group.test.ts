@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { type Format } from "../../../actors/format.js";
 import { systemClock } from "../../../stream/log/clock.js";
 import type { MemoryLog } from "../../support/log/memory-log.js";
 import type { Worker } from "../../../stream/runtime/worker.js";
@@ -55,6 +56,28 @@ describe("a commit group", () => {
     await send(3);
     expect(await received()).to.deep.equal({ [a]: [1, 2, 3] });
     expect((await headOf(b))?.cursor, "the messages from the mailbox").to.equal("0-2");
+  });
+
+  it("gives every actor of a step the format that is active at its start", async () => {
+    await worker.stop();
+    const seen: (Format | undefined)[] = [];
+    const observing: typeof counter = {
+      ...counter,
+      decide: (state, command, now, format) => {
+        seen.push(format);
+        return counter.decide(state, command, now, format);
+      },
+    };
+    let active: Format = 1;
+    const formats = { active: () => active };
+    worker = deployment.worker(deployment.connect(), systemClock, observing, formats);
+    await worker.beat();
+    await warmUp();
+    active = 2;
+    const before = seen.length;
+    await send(2);
+    expect(seen.slice(0, before)).to.deep.equal(Array.from({ length: before }, () => 1));
+    expect(seen.slice(before), "the sender and the receiver").to.deep.equal([2, 2]);
   });
 
   it("uses the mailbox again after the receiver was halted", async () => {

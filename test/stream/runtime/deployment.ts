@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { type ActorId, ledgerActor, partitionOf } from "../../../actors/actor.js";
+import { type Formats, latestFormat } from "../../../actors/format.js";
 import { type Clock, systemClock } from "../../../stream/log/clock.js";
 import { LogExchange } from "../../../stream/log/exchange.js";
 import type { Log } from "../../../stream/log/log.js";
@@ -73,8 +74,13 @@ export class Deployment {
     return log;
   }
 
-  worker(log: Log, clock: Clock = systemClock, actor: typeof counter = counter): Worker {
-    const options = { log, clock, actorOf: () => actor, logger: silentLogger, partitions };
+  worker(
+    log: Log,
+    clock: Clock = systemClock,
+    actor: typeof counter = counter,
+    formats: Formats = latestFormat,
+  ): Worker {
+    const options = { log, clock, actorOf: () => actor, logger: silentLogger, partitions, formats };
     // The assignment gives l1 to "first" and l2 to "second".
     const worker = new Worker({ ...options, id: ["first", "second"][this.#workers.length] ?? randomUUID() });
     this.#workers.push(worker);

@@ -1,0 +1,22 @@
+/**
+ * Formats of the data that is stored or sent. A format is the set of delta kinds, command kinds and stored forms that a
+ * build can read. A build reads its latest format and all earlier ones, and writes the format that is active: the
+ * latest one that every live role reads.
+ */
+
+/** Format of the build that stored no version. */
+export const OLDEST_FORMAT = 1;
+
+/** Latest format that this build reads and writes. */
+export const LATEST_FORMAT = 2;
+
+/** A format that this build can write. */
+export type Format = 1 | 2;
+
+/** Source of the format in which a process writes now. */
+export interface Formats {
+  active(): Format;
+}
+
+/** Writes the latest format, as a process does that has no older one beside it. */
+export const latestFormat: Formats = { active: () => LATEST_FORMAT };
