@@ -169,7 +169,8 @@ function evolveGroup(state: LedgerState, { wallet, groupId, group }: GroupDelta)
 
 function evolveDeadman(state: LedgerState, { wallet, timeoutMs, dueMs }: DeadmanDelta): void {
   walletOf(state, wallet).deadman = dueMs === undefined ? undefined : { timeoutMs, dueMs };
-  if (dueMs !== undefined) state.deadlines.push(dueMs, 0, wallet);
+  if (dueMs === undefined) state.deadlines.delete(wallet);
+  else state.deadlines.set(dueMs, 0, wallet);
 }
 
 function evolvePolicy(state: LedgerState, delta: PolicyDelta): void {

@@ -28,9 +28,7 @@ export function runDeadmanSwitches(emitter: Emitter): void {
     due !== undefined && due.at <= nowMs;
     due = state.deadlines.first()
   ) {
-    state.deadlines.pop();
     const wallet = due.subject;
-    if (state.wallets.get(wallet)?.deadman?.dueMs !== due.at) continue;
     emitter.emit({ type: "deadman", wallet, timeoutMs: 0 });
     cancelWhere(emitter, wallet, () => true, "DISCONNECTED");
   }

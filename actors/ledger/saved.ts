@@ -91,7 +91,7 @@ export function restoreLedger(id: ActorId, data: unknown): LedgerState {
   const state = createLedger(id);
   for (const wallet of saved.wallets) {
     state.wallets.set(wallet.wallet, restoreWallet(wallet));
-    if (wallet.deadman !== undefined) state.deadlines.push(wallet.deadman.dueMs, 0, wallet.wallet);
+    if (wallet.deadman !== undefined) state.deadlines.set(wallet.deadman.dueMs, 0, wallet.wallet);
   }
   for (const [key, accepted] of saved.clientIds) state.clientIds.set(key, accepted);
   for (const [key, transactionId] of saved.clientRefs) state.clientRefs.set(key, transactionId);

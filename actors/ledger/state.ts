@@ -121,13 +121,9 @@ export function walletOf(state: LedgerState, wallet: string): Wallet {
   return found;
 }
 
-/** Returns the time of the next due dead-man switch, Unix ms. Removes deadlines that were replaced or turned off. */
+/** Returns the time of the next due dead-man switch, Unix ms. */
 export function nextDeadline(state: LedgerState): number | undefined {
-  for (let first = state.deadlines.first(); first !== undefined; first = state.deadlines.first()) {
-    if (state.wallets.get(first.subject)?.deadman?.dueMs === first.at) return first.at;
-    state.deadlines.pop();
-  }
-  return undefined;
+  return state.deadlines.first()?.at;
 }
 
 /** Returns the available and the reserved money of all wallets of the shard. */

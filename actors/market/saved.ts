@@ -114,7 +114,7 @@ export function restoreMarket(id: ActorId, data: unknown): MarketState {
   };
   for (const held of saved.held) {
     state.held.set(held.order.orderId, held);
-    state.deadlines.push(held.untilMs, ENTRY_RANK, held.order.orderId);
+    state.deadlines.set(held.untilMs, ENTRY_RANK, held.order.orderId);
   }
   // The order of arrival is the order in which `clear` cancels them.
   const orders = CURRENCIES.flatMap((currency) => saved.books[currency].orders);

@@ -15,6 +15,7 @@ import {
   ZERO,
 } from "../units.js";
 import { unreachable } from "../unreachable.js";
+import type { RestingOrder } from "./book/ladder.js";
 import { RestingOrders } from "./book/resting.js";
 import type { MarketDelta, OrderDelta } from "./deltas.js";
 import { isFlat, type OpenPosition, openPositions, type Position } from "./positions.js";
@@ -259,11 +260,11 @@ function evolveOrder(state: MarketState, delta: OrderDelta): void {
         remaining: delta.order.qty,
         untilMs: delta.untilMs,
       });
-      state.deadlines.push(delta.untilMs, ENTRY_RANK, delta.order.orderId);
+      state.deadlines.set(delta.untilMs, ENTRY_RANK, delta.order.orderId);
       return;
     case "open": {
       const { order } = delta;
-      state.held.delete(order.orderId);
+      unhold(state, order.orderId);
       state.arrivals += 1;
       rest(state, order, delta.qty, state.arrivals);
       return;
@@ -272,40 +273,52 @@ function evolveOrder(state: MarketState, delta: OrderDelta): void {
       const book = state.books[delta.currency];
       book.escrow = subtract(add(book.escrow, delta.cost), delta.payout);
       if (delta.taker) {
-        state.held.delete(delta.orderId);
+        unhold(state, delta.orderId);
         state.matches += 1;
       } else {
         const resting = state.resting.get(delta.orderId);
         assert(resting !== undefined, "the order is not in the book", delta.orderId);
-        state.resting.reduce(resting, delta.remaining);
+        reduce(state, resting, delta.remaining);
       }
       return;
     }
     case "reduce": {
       const resting = state.resting.get(delta.orderId);
-      if (resting !== undefined) state.resting.reduce(resting, delta.remaining);
+      if (resting !== undefined) reduce(state, resting, delta.remaining);
       const held = state.held.get(delta.orderId);
       if (held !== undefined) state.held.set(delta.orderId, { ...held, remaining: delta.remaining });
       return;
     }
     case "cancel": {
       const resting = state.resting.get(delta.orderId);
-      if (resting === undefined) state.held.delete(delta.orderId);
-      else state.resting.remove(resting);
+      if (resting !== undefined) state.resting.remove(resting);
+      unhold(state, delta.orderId);
       return;
     }
     case "reject":
-      state.held.delete(delta.orderId);
+      unhold(state, delta.orderId);
       return;
     default:
       return unreachable(delta);
   }
 }
 
+/** Sets the remaining quantity of a resting order; at 0 the order and its deadline are gone. */
+function reduce(state: MarketState, resting: RestingOrder, remaining: Contracts): void {
+  state.resting.reduce(resting, remaining);
+  if (remaining === 0) state.deadlines.delete(resting.order.orderId);
+}
+
+/** Removes an order from the held orders, if it is there, and with it the deadline of the order. */
+function unhold(state: MarketState, orderId: string): void {
+  state.held.delete(orderId);
+  state.deadlines.delete(orderId);
+}
+
 /** Adds a resting order, and its expiry if it has one. */
 export function rest(state: MarketState, order: Order, remaining: Contracts, arrival: number): void {
   state.resting.add(order, remaining, arrival);
-  if (order.expiresAt !== undefined) state.deadlines.push(order.expiresAt, EXPIRY_RANK, order.orderId);
+  if (order.expiresAt !== undefined) state.deadlines.set(order.expiresAt, EXPIRY_RANK, order.orderId);
 }
 
 function positionOf(state: MarketState, currency: Currency, wallet: string, ledger: number): Position {
@@ -318,17 +331,7 @@ function positionOf(state: MarketState, currency: Currency, wallet: string, ledg
   return position;
 }
 
-/** Returns the time of the next deadline, Unix ms. Removes deadlines of orders that have already ended. */
+/** Returns the time of the next deadline, Unix ms. */
 export function nextDeadline(state: MarketState): number | undefined {
-  for (let first = state.deadlines.first(); first !== undefined; first = state.deadlines.first()) {
-    if (isDue(state, first.subject, first.at)) return first.at;
-    state.deadlines.pop();
-  }
-  return undefined;
-}
-
-function isDue(state: MarketState, orderId: string, at: number): boolean {
-  const held = state.held.get(orderId);
-  if (held !== undefined) return held.untilMs === at;
-  return state.resting.get(orderId)?.order.expiresAt === at;
+  return state.deadlines.first()?.at;
 }

@@ -1,52 +1,37 @@
 /** The times at which the actors of a partition are due for a tick. */
 
 import type { ActorId } from "../../actors/actor.js";
-import { type Deadline, Deadlines as Heap } from "../../actors/deadlines.js";
+import { type Deadline, Deadlines } from "../../actors/deadlines.js";
 
 export class ActorDeadlines {
-  readonly #current = new Map<ActorId, number>();
-  /** Has every deadline in `#current`, and outdated ones that are skipped. */
-  readonly #heap = new Heap<ActorId>();
+  readonly #deadlines = new Deadlines<ActorId>();
 
   /** Replaces the deadline of an actor; `undefined` removes it. */
   set(actor: ActorId, atMs: number | undefined): void {
-    if (atMs === undefined) {
-      this.#current.delete(actor);
-      return;
-    }
-    if (this.#current.get(actor) === atMs) return;
-    this.#current.set(actor, atMs);
-    this.#heap.push(atMs, 0, actor);
+    if (atMs === undefined) this.#deadlines.delete(actor);
+    else if (this.#deadlines.get(actor) !== atMs) this.#deadlines.set(atMs, 0, actor);
   }
 
   get(actor: ActorId): number | undefined {
-    return this.#current.get(actor);
+    return this.#deadlines.get(actor);
   }
 
   /** Returns the earliest deadline. */
   next(): number | undefined {
-    for (;;) {
-      const first = this.#heap.first();
-      if (first === undefined || this.#current.get(first.subject) === first.at) return first?.at;
-      this.#heap.pop();
-    }
+    return this.#deadlines.first()?.at;
   }
 
   /** Returns the actors that are due, at most `limit`. An actor stays due until its deadline is replaced. */
   due(nowMs: number, limit: number): readonly ActorId[] {
-    const actors: ActorId[] = [];
-    const popped: Deadline<ActorId>[] = [];
-    while (actors.length < limit) {
+    const due: Deadline<ActorId>[] = [];
+    while (due.length < limit) {
       const atMs = this.next();
       if (atMs === undefined || atMs > nowMs) break;
-      const first = this.#heap.pop();
+      const first = this.#deadlines.pop();
       if (first === undefined) break;
-      if (!actors.includes(first.subject)) {
-        actors.push(first.subject);
-        popped.push(first);
-      }
+      due.push(first);
     }
-    for (const { at, subject } of popped) this.#heap.push(at, 0, subject);
-    return actors;
+    for (const { at, subject } of due) this.#deadlines.set(at, 0, subject);
+    return due.map(({ subject }) => subject);
   }
 }

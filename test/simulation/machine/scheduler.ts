@@ -4,7 +4,6 @@ import { Deadlines } from "../../../actors/deadlines.js";
 
 interface Event {
   readonly call: () => void;
-  canceled: boolean;
 }
 
 /** Resolves after every promise that can continue has run. */
@@ -24,11 +23,9 @@ export class Scheduler {
 
   /** Schedules a call at a time in the future. The returned function cancels the call. */
   at(atMs: number, call: () => void): () => void {
-    const event = { call, canceled: false };
-    this.#due.push(Math.max(atMs, this.nowMs), 0, event);
-    return () => {
-      event.canceled = true;
-    };
+    const event = { call };
+    this.#due.set(Math.max(atMs, this.nowMs), 0, event);
+    return () => this.#due.delete(event);
   }
 
   after(ms: number, call: () => void): () => void {
@@ -48,7 +45,6 @@ export class Scheduler {
       const due = this.#due.pop();
       if (due === undefined || due.at > untilMs) return false;
       const { at, subject: event } = due;
-      if (event.canceled) continue;
       this.nowMs = at;
       this.events += 1;
       event.call();
