@@ -26,6 +26,15 @@ export function assert(condition: boolean, message: string, about?: string | num
   if (!condition) throw new Error(`invariant broken: ${message}${about === undefined ? "" : ` (${about})`}`);
 }
 
+/** Maximum amount of money. */
+export const MAX_MILLICENTS = Number.MAX_SAFE_INTEGER as Millicents;
+/**
+ * Maximum of the deposits, of the withdrawals and of the adjustments of one ledger shard, each summed up for ever. All
+ * money of the exchange is a deposit or an adjustment in one of the 16 shards. So within this limit every balance, every
+ * escrow and every sum over all shards is a safe integer.
+ */
+export const MAX_SHARD_MILLICENTS = Math.floor(MAX_MILLICENTS / 32) as Millicents;
+
 /** Marks an integer as money. Throws when it is not a safe integer. */
 export function millicents(value: number): Millicents {
   assert(Number.isSafeInteger(value), "the amount is not a whole number of millicents", value);
@@ -94,12 +103,16 @@ export function floorOfProduct(a: number, b: number, c: number, divisor: number)
 
 const MONEY = /^(-?)(0|[1-9][0-9]{0,10})(?:\.([0-9]{1,5}))?$/;
 
-/** Parses a decimal string with at most five decimals, without rounding. Returns `undefined` for any other text. */
+/**
+ * Parses a decimal string with at most five decimals, without rounding. Returns `undefined` for any other text, and for an
+ * amount beyond the safe integer range.
+ */
 export function parseMoney(text: string): Millicents | undefined {
   const match = MONEY.exec(text);
   if (match === null) return undefined;
   const [, sign, whole = "0", fraction = ""] = match;
   const value = Number(whole) * 100_000 + Number(fraction.padEnd(5, "0"));
+  if (!Number.isSafeInteger(value)) return undefined;
   return millicents(sign === "-" && value !== 0 ? -value : value);
 }
 

@@ -15,6 +15,7 @@ import type {
   WalletOrderDelta,
   WalletPositionDelta,
 } from "./deltas.js";
+import { FillWindow } from "./fill-window.js";
 import {
   accountKey,
   emptyWallet,
@@ -156,15 +157,13 @@ function evolveOrder(state: LedgerState, delta: WalletOrderDelta, ts: number): v
 }
 
 function countFill(group: Group | undefined, ts: number, qty: Contracts): void {
-  if (group === undefined) return;
-  group.fills.push({ ts, qty });
-  while ((group.fills[0]?.ts ?? ts) <= ts - group.windowMs) group.fills.shift();
+  group?.fills.add({ ts, qty }, group.windowMs);
 }
 
 function evolveGroup(state: LedgerState, { wallet, groupId, group }: GroupDelta): void {
   const { groups } = walletOf(state, wallet);
   if (group === undefined) groups.delete(groupId);
-  else groups.set(groupId, { ...group, fills: [] });
+  else groups.set(groupId, { ...group, fills: new FillWindow() });
 }
 
 function evolveDeadman(state: LedgerState, { wallet, timeoutMs, dueMs }: DeadmanDelta): void {

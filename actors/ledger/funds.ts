@@ -1,9 +1,9 @@
 /** Money from outside trading: transactions of operators, and transfers between the wallets of a trader. */
 
-import { negate } from "../units.js";
+import { MAX_SHARD_MILLICENTS, type Millicents, negate } from "../units.js";
 import type { LedgerCommand, LedgerReply } from "./commands.js";
 import type { Emitter } from "./emitter.js";
-import { available, emptyWallet, pairKey } from "./state.js";
+import { available, emptyWallet, pairKey, type Totals } from "./state.js";
 import type { OperatorTransactionKind, Transfer } from "./types.js";
 
 /** True for the kinds that take money out. The amount of an ADJUSTMENT has a sign. */
@@ -15,6 +15,17 @@ const TAKES: Readonly<Record<OperatorTransactionKind, boolean>> = {
   WITHDRAWAL: true,
   CREDIT_RECLAIM: true,
 };
+
+/** Returns true when a transaction would take the sums of its shard beyond the range that all money is counted in. */
+function exceedsRange(
+  { deposits, withdrawals, adjustments }: Totals,
+  transaction: OperatorTransactionKind,
+  amount: Millicents,
+): boolean {
+  if (transaction !== "ADJUSTMENT")
+    return (TAKES[transaction] ? withdrawals : deposits) + Math.abs(amount) > MAX_SHARD_MILLICENTS;
+  return Math.abs(adjustments + amount) > MAX_SHARD_MILLICENTS;
+}
 
 /** Posts a transaction of an operator. Refuses more than is available; a repeated `clientRef` gets the first answer. */
 export function transact(
@@ -31,6 +42,8 @@ export function transact(
   const amount = TAKES[transaction] ? negate(command.amount) : command.amount;
   if (amount < 0 && available(wallet, currency) + amount < 0)
     return { ok: false, refusal: "INSUFFICIENT_BALANCE" };
+  if (exceedsRange(state.totals[currency], transaction, amount))
+    return { ok: false, refusal: "AMOUNT_OUT_OF_RANGE" };
   const { funds } = emitter.wallet(walletId, trader);
   const { transactionId } = command;
   emitter.entry({

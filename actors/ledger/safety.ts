@@ -1,7 +1,6 @@
 /** Safety of a wallet: the dead-man switch, order groups, collateral policies (contract sections 3.4 and 5.18). */
 
 import { CURRENCIES } from "../market/types.js";
-import { contracts, type Contracts } from "../units.js";
 import { cancelWhere } from "./canceling.js";
 import type { LedgerCommand, LedgerReply } from "./commands.js";
 import type { Emitter } from "./emitter.js";
@@ -62,8 +61,7 @@ export function changeGroup(
 export function checkGroup(emitter: Emitter, wallet: string, groupId: string): void {
   const group = emitter.state.wallets.get(wallet)?.groups.get(groupId);
   if (group === undefined || group.tripped) return;
-  const filled = group.fills.reduce<Contracts>((sum, { qty }) => contracts(sum + qty), contracts(0));
-  if (filled <= group.maxFilledQty) return;
+  if (group.fills.sum <= group.maxFilledQty) return;
   emitter.emit({ type: "group", wallet, groupId, group: bounds(group, true) });
   cancelWhere(emitter, wallet, (order) => order.groupId === groupId, "GROUP_LIMIT");
 }

@@ -3,6 +3,7 @@
 import type { ActorId } from "../actor.js";
 import type { Currency, Holding, Voids } from "../market/types.js";
 import { Account, type AccountOrder } from "./account.js";
+import { FillWindow, type GroupFill } from "./fill-window.js";
 import {
   accountKey,
   type AcceptedClientId,
@@ -24,6 +25,8 @@ interface SavedAccount {
   readonly settled: boolean;
 }
 
+type SavedGroup = Omit<Group, "fills"> & { readonly fills: readonly GroupFill[] };
+
 interface SavedWallet {
   readonly wallet: string;
   readonly trader: string;
@@ -33,7 +36,7 @@ interface SavedWallet {
   readonly accounts: readonly SavedAccount[];
   readonly policy: Wallet["policy"];
   readonly deadman: Wallet["deadman"];
-  readonly groups: readonly (readonly [string, Group])[];
+  readonly groups: readonly (readonly [string, SavedGroup])[];
 }
 
 interface SavedLedger {
@@ -75,7 +78,7 @@ function saveWallet({
     orders: [...orders.values()],
     policy,
     deadman,
-    groups: [...groups],
+    groups: [...groups].map(([groupId, group]) => [groupId, { ...group, fills: group.fills.list() }]),
     accounts: [...accounts.values()].map(({ marketId, currency, voids, holdings, settled }) => ({
       marketId,
       currency,
@@ -110,7 +113,7 @@ function restoreWallet(saved: SavedWallet): Wallet {
   wallet.policy = saved.policy;
   wallet.deadman = saved.deadman;
   for (const [groupId, group] of saved.groups)
-    wallet.groups.set(groupId, { ...group, fills: [...group.fills] });
+    wallet.groups.set(groupId, { ...group, fills: new FillWindow(group.fills) });
   for (const { marketId, currency, voids, holdings, settled } of saved.accounts) {
     const account = new Account(marketId, currency, voids, holdings.length);
     holdings.forEach((holding, outcome) => account.setHolding(outcome, holding));

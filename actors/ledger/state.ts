@@ -6,6 +6,7 @@ import { DerivedIds, ledgerUuid } from "../ids.js";
 import type { Currency } from "../market/types.js";
 import { add, assert, type Contracts, millicents, type Millicents, subtract, ZERO } from "../units.js";
 import type { Account, AccountOrder } from "./account.js";
+import type { FillWindow } from "./fill-window.js";
 import type { CollateralPolicy, Transfer } from "./types.js";
 
 export interface Funds {
@@ -27,12 +28,12 @@ export interface Wallet {
   readonly accounts: Map<string, Account>;
 }
 
-/** An order group, and its fills within the window, oldest first. */
+/** An order group, and its fills within the window. */
 export interface Group {
   readonly maxFilledQty: Contracts;
   readonly windowMs: number;
   readonly tripped: boolean;
-  readonly fills: { readonly ts: number; readonly qty: Contracts }[];
+  readonly fills: FillWindow;
 }
 
 /** Sums of all money that moved in and out of one shard, in one currency. */

@@ -63,7 +63,8 @@ export type LedgerRefusal =
   | "ORDER_NOT_FOUND"
   | "GROUP_NOT_FOUND"
   | "GROUP_LIMIT"
-  | "TRANSFER_ID_REUSED";
+  | "TRANSFER_ID_REUSED"
+  | "AMOUNT_OUT_OF_RANGE";
 
 /** Collateral policies. `hold`: every order holds its own money. `net`: the orders of a market hold only the worst case. */
 export const COLLATERAL_POLICIES = ["hold", "net"] as const;

@@ -165,6 +165,7 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
         "SUBACCOUNT_NOT_FOUND",
         "NOT_A_SUBACCOUNT_KEY",
         "INSUFFICIENT_BALANCE",
+        "AMOUNT_OUT_OF_RANGE",
         "CLIENT_ID_REUSED",
       ],
       exampleBody: {

@@ -180,6 +180,11 @@ const TABLE = {
     "the available balance of the wallet is too small",
     "fund the wallet, cancel orders, or send a smaller amount",
   ],
+  AMOUNT_OUT_OF_RANGE: [
+    422,
+    "amount would take the sum of all such transactions beyond the range of money",
+    "send a smaller amount",
+  ],
   OPEN_ORDER_LIMIT_EXCEEDED: [422, "the wallet has too many open orders", "cancel some orders first"],
   POSITION_LIMIT_EXCEEDED: [422, "qty would take the position over its limit", "send a smaller qty"],
   ACCOUNT_LOCKED: [423, "the account is locked", "contact the operator"],

@@ -2,7 +2,14 @@
 
 import { z } from "zod";
 import { CURRENCIES } from "../../actors/market/types.js";
-import { MONEY_TEXT, parseMoney, parsePrice, PRICE_TEXT } from "../../actors/units.js";
+import {
+  formatMoney,
+  MAX_MILLICENTS,
+  MONEY_TEXT,
+  parseMoney,
+  parsePrice,
+  PRICE_TEXT,
+} from "../../actors/units.js";
 import { UUID } from "../../actors/uuid.js";
 import { InvalidCursor } from "../../db/page.js";
 import { DEFAULT_PAGE_ROWS, MAX_PAGE_ROWS } from "./limits.js";
@@ -25,7 +32,9 @@ export const Currency = oneOf(CURRENCIES);
 export const Amount = z.string("must be a decimal string").transform((text, context) => {
   const amount = parseMoney(text);
   if (amount !== undefined) return amount;
-  context.addIssue("must be a decimal string with at most five decimals, such as 12.50");
+  context.addIssue(
+    `must be a decimal string with at most five decimals, such as 12.50, up to ${formatMoney(MAX_MILLICENTS)}`,
+  );
   return z.NEVER;
 });
 

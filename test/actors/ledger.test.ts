@@ -1,6 +1,10 @@
 import { expect } from "chai";
-import { Scenario } from "./scenario.js";
+import fc from "fast-check";
+import { LEDGER_SHARDS } from "../../actors/actor.js";
+import { FillWindow } from "../../actors/ledger/fill-window.js";
 import { VOID_KINDS } from "../../actors/market/types.js";
+import { contracts, MAX_MILLICENTS, MAX_SHARD_MILLICENTS, millicents } from "../../actors/units.js";
+import { Scenario } from "./scenario.js";
 
 const GAME = { coefficientPpm: 30_000, makerCreditPpm: 500_000, charged: "ALWAYS" } as const;
 
@@ -180,5 +184,80 @@ describe("transfers and transactions", () => {
     });
     expect(exchange.ask("ann", { ...withdraw, amount: 4_000 as never })).to.deep.include({ ok: true });
     expect(exchange.wallet("ann")).to.equal("0.06000 0.00000");
+  });
+});
+
+describe("the range of money", () => {
+  const post = (
+    exchange: Scenario,
+    transaction: "DEPOSIT" | "WITHDRAWAL" | "ADJUSTMENT",
+    amount: number,
+  ): string => {
+    const reply = exchange.ask("ann", {
+      kind: "transact",
+      transactionId: `${transaction} ${amount}`,
+      transaction,
+      wallet: "ann",
+      trader: "ann",
+      currency: "CASH",
+      amount: millicents(amount),
+      ref: "",
+    });
+    return reply?.ok === true ? "done" : (reply?.refusal ?? "no answer");
+  };
+
+  it("is not left by any sum of a shard: a transaction beyond it is refused, and nothing is emitted", () => {
+    const exchange = new Scenario();
+    expect(post(exchange, "DEPOSIT", MAX_MILLICENTS)).to.equal("AMOUNT_OUT_OF_RANGE");
+    expect(exchange.takeDeltas().ledger).to.deep.equal([]);
+    expect(post(exchange, "DEPOSIT", MAX_SHARD_MILLICENTS)).to.equal("done");
+    expect(post(exchange, "DEPOSIT", 1)).to.equal("AMOUNT_OUT_OF_RANGE");
+    expect(post(exchange, "ADJUSTMENT", MAX_SHARD_MILLICENTS)).to.equal("done");
+    expect(post(exchange, "ADJUSTMENT", 1)).to.equal("AMOUNT_OUT_OF_RANGE");
+    expect(post(exchange, "WITHDRAWAL", MAX_SHARD_MILLICENTS)).to.equal("done");
+    expect(post(exchange, "WITHDRAWAL", 1)).to.equal("AMOUNT_OUT_OF_RANGE");
+    expect(post(exchange, "ADJUSTMENT", -1)).to.equal("done");
+    expect(exchange.place("ann", "YES 0.600 x 10")).to.match(/^o/);
+  });
+
+  it("holds all money of the exchange, whichever wallet wins it", () => {
+    expect(MAX_SHARD_MILLICENTS * 2 * LEDGER_SHARDS).to.be.at.most(Number.MAX_SAFE_INTEGER);
+  });
+});
+
+describe("the fills of an order group", () => {
+  it("are summed up within their window, like a sum over all of them", () => {
+    const steps = fc.array(
+      fc.record({ after: fc.integer({ min: 0, max: 40 }), qty: fc.integer({ min: 1, max: 9 }) }),
+      { maxLength: 300 },
+    );
+    fc.assert(
+      fc.property(steps, fc.integer({ min: 1, max: 100 }), (fills, windowMs) => {
+        const window = new FillWindow();
+        const all: { ts: number; qty: number }[] = [];
+        let ts = 0;
+        for (const { after, qty } of fills) {
+          ts += after;
+          all.push({ ts, qty });
+          window.add({ ts, qty: contracts(qty) }, windowMs);
+          const within = all.filter((fill) => fill.ts > ts - windowMs);
+          expect(window.list()).to.deep.equal(within);
+          expect(window.sum).to.equal(within.reduce((sum, fill) => sum + fill.qty, 0));
+          expect(new FillWindow(window.list()).sum).to.equal(window.sum);
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it("are counted without a walk over the fills before", () => {
+    const window = new FillWindow();
+    const started = process.hrtime.bigint();
+    for (let n = 0; n < 200_000; n += 1) {
+      window.add({ ts: n, qty: contracts(1) }, 100_000);
+      expect(window.sum > 0).to.equal(true);
+    }
+    expect(window.list()).to.have.length(100_000);
+    expect(Number(process.hrtime.bigint() - started) / 1e9).to.be.below(5);
   });
 });

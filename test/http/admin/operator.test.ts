@@ -185,6 +185,10 @@ describe("the operator's routes", function () {
     expect((await post({ kind: "ADJUSTMENT", amount: "-0.5" })).json["balance"]).to.equal("9.50000");
     expect(said(await post({ kind: "DEPOSIT", amount: "-1" }))).to.equal("400 INVALID_BODY");
     expect((await post({ kind: "WITHDRAWAL", amount: "9.5" })).json["balance"]).to.equal("0.00000");
+    const tooMuch = { kind: "DEPOSIT", amount: "90071992547.40991" };
+    expect(said(await post(tooMuch))).to.equal("422 AMOUNT_OUT_OF_RANGE");
+    expect(said(await post({ ...tooMuch, amount: "90071992547.40992" }))).to.equal("400 INVALID_BODY");
+    expect((await post({ kind: "DEPOSIT", amount: "1" })).json["balance"]).to.equal("1.00000");
   });
 
   it("set the collateral policy of a subaccount, and set it back while the wallet holds enough", async () => {
