@@ -21,24 +21,50 @@ export function queriesOver<Client extends NodePgClient>(client: Client) {
   return drizzle({ client, casing: CASING });
 }
 
+/** Time in ms that a server has to say that a statement took too long; one that says nothing hangs. */
+const CANCEL_MS = 500;
+
 /**
- * Opens a pool. A statement runs for at most `statementTimeoutMs` (default 5 s), and a caller waits at most 5 s for a
- * connection. `onError` receives the errors of idle connections.
+ * Opens a pool. A statement runs for at most `statementTimeoutMs` (default 3.5 s), and a caller waits at most 3 s for a
+ * connection, also when the server hangs; a connection whose server did not answer is closed. `onError` receives the
+ * errors of idle connections.
  */
 export function connect(
   databaseUrl: string,
   options: { maxConnections?: number; statementTimeoutMs?: number; onError?: (error: Error) => void } = {},
 ): Database {
+  const { maxConnections = 10, statementTimeoutMs = 3_500 } = options;
   const pool = new pg.Pool({
     connectionString: databaseUrl,
-    max: options.maxConnections ?? 10,
-    connectionTimeoutMillis: 5_000,
-    statement_timeout: options.statementTimeoutMs ?? 5_000,
+    max: maxConnections,
+    connectionTimeoutMillis: 3_000,
+    statement_timeout: statementTimeoutMs,
+    query_timeout: statementTimeoutMs + CANCEL_MS,
     keepAlive: true,
+    keepAliveInitialDelayMillis: 5_000,
     application_name: "exchange",
   });
   pool.on("error", (error) => options.onError?.(error));
-  return queriesOver(pool);
+  return Object.assign(queriesOver(pool), { transaction: transactionsOf(pool) });
+}
+
+/**
+ * Returns `transaction` of a pool. Drizzle's own keeps a connection for ever when `begin` fails, and returns one to the
+ * pool whose server has not answered yet.
+ */
+function transactionsOf(pool: pg.Pool): Database["transaction"] {
+  return async (work, config) => {
+    const client = await pool.connect();
+    let failure: unknown;
+    try {
+      return await queriesOver(client).transaction(work, config);
+    } catch (error) {
+      failure = error;
+      throw error;
+    } finally {
+      client.release(isUnavailable(failure));
+    }
+  };
 }
 
 /** Failure to reach Postgres or to log in to it; the message names the address and the cause, and never the password. */
@@ -96,7 +122,7 @@ const CONNECTION_CODES = new Set([
   "EHOSTUNREACH",
 ]);
 const CONNECTION_MESSAGE =
-  /connection terminated|timeout exceeded when trying to connect|client has encountered/i;
+  /connection terminated|query read timeout|timeout exceeded when trying to connect|client has encountered/i;
 
 /** Returns whether an error of a query means that Postgres is unreachable or did not answer in time. */
 export function isUnavailable(error: unknown): boolean {

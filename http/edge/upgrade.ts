@@ -14,6 +14,7 @@ import { WS_OPTIONS, type Bridge } from "../../stream/ws/bridge.js";
 import type { Caller } from "../../stream/ws/ports.js";
 import { Refused, statusOf } from "../request/errors.js";
 import { refusalOf } from "../request/failures.js";
+import { inTime } from "../request/in-time.js";
 import { REQUEST_ID } from "./headers.js";
 import { refusalBody } from "./refusals.js";
 import type { Logger } from "./request-log.js";
@@ -57,7 +58,7 @@ export function acceptUpgrades(server: Server, parts: UpgradeParts): void {
 
   server.on("upgrade", (request: IncomingMessage, connection: Duplex, head: Buffer) => {
     connection.on("error", () => connection.destroy());
-    admitStreamCaller(request, parts).then(
+    inTime(admitStreamCaller(request, parts)).then(
       (caller) => {
         if (connection.destroyed) return;
         callers.set(request, caller);

@@ -32,39 +32,64 @@ export interface HealthParts {
   readonly halted: () => Promise<ReadonlyMap<string, string>>;
 }
 
-const ASK_TIMEOUT_MS = 1_000;
+/** Longest wait for the answer of one part, in ms. */
+const CHECK_MS = 1_000;
+/** Time in ms for which a report is answered again; load balancers ask often. */
+const REPORT_MS = 1_000;
 /** Greatest accepted lag of the projector, in entries; beyond it, reads are minutes old. */
 const MAX_LAG = 50_000;
 /** Wallet that nobody owns; reading it costs the ledger nothing. */
 const UNUSED_WALLET = "00000000-0000-0000-0000-000000000000";
 const SHARDS = Array.from({ length: LEDGER_SHARDS }, (_, shard) => shard);
 
-/** Returns the result of a check, or `undefined` when it fails; the report names the part that failed. */
+/**
+ * Returns the result of a check, or `undefined` when it fails or takes too long; the report names the part that failed.
+ */
 async function resultOf<Value>(check: () => Promise<Value>): Promise<Value | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), CHECK_MS);
+  });
   try {
-    return await check();
+    return await Promise.race([check(), late]);
   } catch {
     return undefined;
+  } finally {
+    clearTimeout(timer);
   }
+}
+
+/** Returns a check of all parts that runs at most once a second, however often it is called. */
+export function oncePerSecond(check: () => Promise<Readiness>): () => Promise<Readiness> {
+  let report: Promise<Readiness> | undefined;
+  return () => {
+    if (report === undefined) {
+      report = check();
+      void report.finally(() => setTimeout(() => (report = undefined), REPORT_MS).unref());
+    }
+    return report;
+  };
 }
 
 /** Checks all parts once. */
 export async function readiness(parts: HealthParts): Promise<Readiness> {
   const { db, exchange, halted } = parts;
-  const stopped = await resultOf(halted);
+  const [stopped, row] = await Promise.all([
+    resultOf(halted),
+    resultOf(async () => db.execute(sql`select 1`)),
+  ]);
   const redis = stopped !== undefined;
-  const postgres = (await resultOf(() => db.execute(sql`select 1`))) !== undefined;
+  const postgres = row !== undefined;
   const ask = (shard: number) =>
-    exchange.ledger(
-      shard,
-      { kind: "wallet", wallet: UNUSED_WALLET },
-      { ...READ_ONLY, timeoutMs: ASK_TIMEOUT_MS },
-    );
+    exchange.ledger(shard, { kind: "wallet", wallet: UNUSED_WALLET }, { ...READ_ONLY, timeoutMs: CHECK_MS });
   const running = SHARDS.filter((shard) => stopped?.has(ledgerActor(shard)) !== true);
-  const answers = redis ? await Promise.all(running.map((shard) => resultOf(() => ask(shard)))) : [];
+  const [answers, lag, found] = await Promise.all([
+    redis ? Promise.all(running.map((shard) => resultOf(() => ask(shard)))) : [],
+    redis && postgres ? resultOf(() => projectorLag(parts)) : undefined,
+    postgres ? resultOf(() => isProjecting(db)) : undefined,
+  ]);
   const ledgers = answers.filter((answer) => answer !== undefined).length;
-  const lag = redis && postgres ? await resultOf(() => projectorLag(parts)) : undefined;
-  const projecting = postgres && (await resultOf(() => isProjecting(db))) === true;
+  const projecting = found === true;
   const complete = redis && postgres && ledgers === running.length;
   return {
     ready: complete && lag !== undefined && lag <= MAX_LAG,

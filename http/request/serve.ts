@@ -1,4 +1,7 @@
-/** Serves routes: admits the request, reads its query and body, runs the route and sends the answer, in this order. */
+/**
+ * Serves routes: admits the request, reads its query and body, runs the route and sends the answer, in this order and
+ * within the time that an answer may take.
+ */
 
 import type { Request, RequestHandler, Response } from "express";
 import { z } from "zod";
@@ -13,6 +16,7 @@ import {
 import { incomingOf, notesOf, type Incoming } from "../edge/incoming.js";
 import type { ClientCaller, KeyCaller, SessionCaller } from "./callers.js";
 import { Refused } from "./errors.js";
+import { inTime } from "./in-time.js";
 import { Serialized, type Call, type Reply, type Route } from "./route.js";
 import { readBody, readParameters } from "./validation.js";
 
@@ -72,8 +76,7 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
     return answer;
   };
 
-  return async (req, res) => {
-    notesOf(res).route = `${route.method.toUpperCase()} ${route.path}`;
+  const answer = async (req: Request, res: Response): Promise<void> => {
     const incoming = incomingOf(req, res);
     res.set(route.headers?.(incoming) ?? {});
     const admitted = await admission.admit(route, incoming, res);
@@ -88,13 +91,20 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
     const runOnce = (): Promise<Reply<unknown>> => run(req, incoming, admitted);
     send(res, await (attempt?.kind === "first" ? runFirst(attempt.first, runOnce) : runOnce()), route.status);
   };
+
+  return async (req, res) => {
+    notesOf(res).route = `${route.method.toUpperCase()} ${route.path}`;
+    await inTime(answer(req, res));
+  };
 }
 
 function keptOf({ status, headers = {}, body }: Reply<unknown>, success: number): KeptAnswer {
   return { status: status ?? success, headers, body: body === undefined ? "" : JSON.stringify(body) };
 }
 
+/** Sends an answer, unless the client has received a refusal because the answer was late. */
 function send(res: Response, answer: Reply<unknown>, success: number): void {
+  if (res.headersSent) return;
   res.status(answer.status ?? success).set(answer.headers ?? {});
   if (answer.body === undefined) res.end();
   else if (Buffer.isBuffer(answer.body)) res.end(answer.body);

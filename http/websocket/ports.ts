@@ -16,6 +16,7 @@ import type { Reference } from "../reference/reference.js";
 import { refuseInactive, refuseUnverified } from "../request/account-state.js";
 import { Refused, wireCode } from "../request/errors.js";
 import { refusalOf } from "../request/failures.js";
+import { inTime } from "../request/in-time.js";
 import { readAs } from "../request/validation.js";
 import type { catalogPages } from "../surface-a/catalog.js";
 import { EventsQuery, MarketsQuery } from "../surface-a/schemas/catalog.js";
@@ -32,7 +33,7 @@ export interface StreamPortParts {
 /** Returns refusals as values. Throws `Unavailable` when a part of the exchange cannot be reached. */
 async function answered<Answer>(work: () => Promise<Answer>): Promise<Answer | StreamRefused> {
   try {
-    return await work();
+    return await inTime(work());
   } catch (error) {
     const refused = refusalOf(error);
     if (refused === undefined) throw error;

@@ -15,7 +15,7 @@ import { createRoutes } from "../../http/routes.js";
 import { catalogPages } from "../../http/surface-a/catalog.js";
 import { Freshness } from "../../http/trading/freshness.js";
 import { GeoIpFiles } from "../../http/geo/geoip.js";
-import { readiness } from "../../http/ops/health.js";
+import { oncePerSecond, readiness } from "../../http/ops/health.js";
 import { readJson } from "../../http/edge/json.js";
 import { KeyUse } from "../../http/auth/key-use.js";
 import { tradingLocations } from "../../http/geo/locations.js";
@@ -238,7 +238,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       routes: [...routes, ...emm.routes],
       log: logger,
       metrics,
-      readiness: () => readiness({ db, exchange, tail, halted: () => log.halted() }),
+      readiness: oncePerSecond(() => readiness({ db, exchange, tail, halted: () => log.halted() })),
       edge: settings.edge,
       trustProxy: settings.trustProxy,
       brand,

@@ -14,8 +14,8 @@ const COMMON: RedisOptions = {
 const BY_USE: Record<"enqueue" | "work", RedisOptions> = {
   // A caller that enqueues needs an answer soon; after a failure the sweep enqueues the job.
   enqueue: { ...COMMON, maxRetriesPerRequest: 1, commandTimeout: 3_000 },
-  // BullMQ requires this of a worker: it waits for Redis without a limit.
-  work: { ...COMMON, maxRetriesPerRequest: null },
+  // BullMQ requires of a worker that a command waits for a lost connection without a limit, and blocks for up to 10 s.
+  work: { ...COMMON, maxRetriesPerRequest: null, commandTimeout: 15_000 },
 };
 
 /** Opens a connection. `redisUrl` is one URL, or a comma-separated list of the nodes of a Redis Cluster. */

@@ -5,6 +5,7 @@ import { connect, disconnect, isUnavailable, violatedConstraint, type Database }
 import { migrate } from "../../db/migrate.js";
 import { sports } from "../../db/schema/catalog.js";
 import { balances } from "../../db/schema/wallets.js";
+import { startOwnServers } from "../support/own-servers.js";
 import { freshDatabase, type FreshDatabase } from "../support/servers.js";
 
 describe("database", () => {
@@ -52,6 +53,25 @@ describe("database", () => {
     expect(isUnavailable(twice)).to.equal(false);
     expect(violatedConstraint(twice)).to.equal("sports_pkey");
     expect(isUnavailable(new Error("something else"))).to.equal(false);
+  });
+
+  it("keeps no connection to a server that hung within a transaction", async () => {
+    const servers = await startOwnServers();
+    const one = connect(servers.database.url, { maxConnections: 1, statementTimeoutMs: 100 });
+    try {
+      const select = (): Promise<unknown> => one.transaction((tx) => tx.execute(sql`select 1`));
+      await select();
+      const wake = servers.hang("postgres");
+      const failures = [await failureOf(select()), await failureOf(one.execute(sql`select 1`))];
+      wake();
+      expect(failures.map(isUnavailable)).to.deep.equal([true, true]);
+      await select();
+      expect(one.$client.waitingCount).to.equal(0);
+    } finally {
+      await disconnect(one);
+      await servers.redis.drop();
+      await servers.database.drop();
+    }
   });
 
   it("refuses to read money beyond the safe integers", async () => {

@@ -39,7 +39,7 @@ import { RedisLog } from "../../stream/redis/redis-log.js";
 import { LogTail } from "../../stream/log/tail.js";
 import { Worker } from "../../stream/runtime/worker.js";
 import { checkAgainstDocument } from "./documented.js";
-import { freshDatabase, freshRedis } from "./servers.js";
+import { freshDatabase, freshRedis, type FreshDatabase, type FreshRedis } from "./servers.js";
 import { MAX_OPEN_ORDERS } from "../../actors/limits.js";
 import { MAX_CONTRACTS } from "../../actors/units.js";
 
@@ -63,6 +63,8 @@ export interface StackOptions {
   readonly gateways?: number;
   /** Replaces the URLs of the servers for the gateways, for example by the URL of a proxy. */
   readonly via?: { redis?(url: string): Promise<string>; database?(url: string): Promise<string> };
+  /** Servers to use; default: a Redis and a database on the servers that all tests share. */
+  readonly servers?: { readonly redis: FreshRedis; readonly database: FreshDatabase };
   /** Receives the log lines of the gateways. */
   readonly logTo?: (line: string) => void;
 }
@@ -105,8 +107,8 @@ const SWEEP_MS = 500;
 
 /** Starts an exchange; the caller calls `stop`. */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
-  const redis = await freshRedis();
-  const database = await freshDatabase(migrate);
+  const redis = options.servers?.redis ?? (await freshRedis());
+  const database = options.servers?.database ?? (await freshDatabase(migrate));
   const stops: (() => Promise<unknown>)[] = [() => redis.drop(), () => database.drop()];
   const stop = async (): Promise<void> => {
     for (const step of stops.splice(0).reverse()) await step();

@@ -6,6 +6,7 @@
 import type { Express, RequestHandler, Response } from "express";
 import { Refused } from "../../request/errors.js";
 import { publicUrlOf } from "../../edge/public-url.js";
+import { inTime } from "../../request/in-time.js";
 import { incomingOf, notesOf, REPEATED, type Incoming } from "../../edge/incoming.js";
 import { JsonError, readJson } from "../../edge/json.js";
 import type { Clients } from "./clients.js";
@@ -139,7 +140,7 @@ function tokenRoute({ clients }: TokenRouteParts): RequestHandler {
   return async (req, res) => {
     res.set(PRIVATE);
     try {
-      res.json(await answer(incomingOf(req, res)));
+      res.json(await inTime(answer(incomingOf(req, res))));
     } catch (error) {
       if (error instanceof TokenRefused) refuseToken(res, error);
       else if (error instanceof Refused && error.code === "RATE_LIMIT_EXCEEDED")
