@@ -21,6 +21,7 @@ import { ServiceConnection } from "../stream/services/connection.js";
 import { ExpiredGateways } from "../stream/services/gateways.js";
 import { checkInstallation } from "../stream/log/installation.js";
 import { Invalidations } from "../stream/services/invalidations.js";
+import { ProcessReporter } from "../stream/services/process-reports.js";
 import { RedisLog } from "../stream/redis/redis-log.js";
 import { LogTail } from "../stream/log/tail.js";
 import type { Exchange, Tail } from "../stream/log/ports.js";
@@ -92,8 +93,10 @@ async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<Runni
     const services = new ServiceConnection({ url: redisUrl });
     const expired = new ExpiredGateways(services, { exchange, onError });
     expired.start();
+    const reporter = new ProcessReporter({ log, clock: systemClock, role: "jobs", process: randomUUID() });
     return {
       async stop() {
+        reporter.stop();
         await expired.stop();
         services.close();
         await jobs.stop();

@@ -1,5 +1,6 @@
 /** Role `projector`: writes the deltas of the actors to the read model in Postgres. One works, the others stand by. */
 
+import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { journalOf } from "../db/projection/journal.js";
 import { migrate } from "../db/migrate.js";
@@ -7,6 +8,7 @@ import { Projector } from "../db/projection/projector.js";
 import { systemClock } from "../stream/log/clock.js";
 import { checkInstallation } from "../stream/log/installation.js";
 import { Invalidations } from "../stream/services/invalidations.js";
+import { ProcessReporter } from "../stream/services/process-reports.js";
 import { RedisLog } from "../stream/redis/redis-log.js";
 import { LogTail } from "../stream/log/tail.js";
 import { type Config, ConfigError } from "./config.js";
@@ -33,8 +35,16 @@ async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<Runni
     });
     // `run` tries again after every error. If it rejects nevertheless, the unhandled rejection ends the process.
     void projector.run();
+    const reporter = new ProcessReporter({
+      log,
+      clock: systemClock,
+      role: "projector",
+      process: randomUUID(),
+      figures: () => ({ projected_entries_total: projector.projectedEntries }),
+    });
     return {
       async stop() {
+        reporter.stop();
         await projector.stop();
         await tail.close();
         await log.close();

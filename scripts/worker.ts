@@ -6,6 +6,7 @@ import { actorOf } from "../stream/runtime/actors.js";
 import { systemClock } from "../stream/log/clock.js";
 import { checkInstallation } from "../stream/log/installation.js";
 import { RedisLog } from "../stream/redis/redis-log.js";
+import { ProcessReporter } from "../stream/services/process-reports.js";
 import { Worker } from "../stream/runtime/worker.js";
 import { type Config, ConfigError } from "./config.js";
 import { roleOutput } from "./roles/output.js";
@@ -19,8 +20,9 @@ async function start({ redisUrl, logLevel, leaseMs }: Config): Promise<RunningRo
   try {
     await checkInstallation(log);
     const heartbeatMs = Math.floor(leaseMs / 3);
+    const id = randomUUID();
     const worker = new Worker({
-      id: randomUUID(),
+      id,
       log,
       actorOf,
       clock: systemClock,
@@ -29,8 +31,16 @@ async function start({ redisUrl, logLevel, leaseMs }: Config): Promise<RunningRo
       heartbeatMs,
     });
     await worker.start();
+    const reporter = new ProcessReporter({
+      log,
+      clock: systemClock,
+      role: "worker",
+      process: id,
+      figures: () => ({ partitions: worker.held.size, partitions_taken_total: worker.taken }),
+    });
     return {
       async stop() {
+        reporter.stop();
         await worker.stop();
         await log.close();
       },

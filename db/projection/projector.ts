@@ -36,6 +36,7 @@ export class Projector {
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
   #active = false;
+  #projectedEntries = 0;
 
   constructor(options: ProjectorOptions) {
     this.#options = options;
@@ -44,6 +45,11 @@ export class Projector {
   /** True while this projector writes; false while another one does, and after a failure. */
   get active(): boolean {
     return this.#active;
+  }
+
+  /** Number of entries written since the start. */
+  get projectedEntries(): number {
+    return this.#projectedEntries;
   }
 
   /**
@@ -179,6 +185,7 @@ export class Projector {
     for (const entry of entries) batch.take(entry);
     if (batch.cursors.size === 0) return;
     await session.write(batch);
+    this.#projectedEntries += entries.length;
     for (const [actor, seq] of batch.cursors) cursors.set(actor, seq);
     marks.add(batch.cursors);
     for (const marketId of batch.changedMarkets) this.#publishChange(marketId);

@@ -1,8 +1,11 @@
 /** Starts a whole exchange for a bench, in processes of its own, and creates its markets and accounts. */
 
+import { once } from "node:events";
+import { WebSocket } from "ws";
 import { type Account, openAccount } from "../../http/client/accounts.js";
 import { Connection } from "../../http/client/connection.js";
 import { OperatorClient, Session } from "../../http/client/session.js";
+import { Signer, type SigningKey } from "../../http/client/signer.js";
 import { loadConfig } from "../config.js";
 import { type Exchange, startExchange } from "../replay/exchange.js";
 
@@ -18,6 +21,14 @@ export function startBenchExchange(environment: Readonly<Record<string, string>>
     OPERATOR_PASSWORD: OPERATOR.password,
     ...environment,
   });
+}
+
+/** Opens a plain socket with a key, without a client library between the clock and the wire. */
+export async function openSocket(url: string, key: SigningKey): Promise<WebSocket> {
+  const headers = new Signer(key).headers("GET", "/v3/ws", "", new Uint8Array(0));
+  const socket = new WebSocket(`${url.replace("http", "ws")}/v3/ws`, { headers, perMessageDeflate: false });
+  await once(socket, "open");
+  return socket;
 }
 
 /** Operator of a bench exchange. Close it after the set-up. */

@@ -7,14 +7,13 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { Redis } from "ioredis";
-import { WebSocket } from "ws";
+import type { WebSocket } from "ws";
 import { z } from "zod";
-import { Signer, type SigningKey } from "../../http/client/signer.js";
 import { OrdersDelta } from "../../http/client/wire.js";
 import { readRecord } from "../embedded/record.js";
 import type { Exchange } from "../replay/exchange.js";
 import { gatewayCpuSeconds } from "./gateway-cpu.js";
-import { BenchExchange, startBenchExchange } from "./bench-exchange.js";
+import { BenchExchange, openSocket, startBenchExchange } from "./bench-exchange.js";
 import { percentile, type Row } from "./table.js";
 
 /** Orders per second; the goal applies to the last rate. */
@@ -33,14 +32,6 @@ const DRAIN_MS = 2_000;
 
 const Fills = z.object({ orders: z.object({ deltas: z.array(OrdersDelta) }) });
 const Reply = z.object({ nonce: z.int(), code: z.string().optional() });
-
-/** Opens a plain socket with a key, without a client library between the clock and the wire. */
-async function open(url: string, key: SigningKey): Promise<WebSocket> {
-  const headers = new Signer(key).headers("GET", "/v3/ws", "", new Uint8Array(0));
-  const socket = new WebSocket(`${url.replace("http", "ws")}/v3/ws`, { headers, perMessageDeflate: false });
-  await once(socket, "open");
-  return socket;
-}
 
 /** Sends one request and waits for its reply. */
 async function ask(socket: WebSocket, nonce: number, request: object): Promise<void> {
@@ -136,7 +127,7 @@ async function prepare(exchange: Exchange): Promise<Prepared> {
   const { url } = exchange;
   try {
     const eventId = await bench.event();
-    const maker = await open(url, (await bench.account("maker", "100000000")).tradingKey);
+    const maker = await openSocket(url, (await bench.account("maker", "100000000")).tradingKey);
     await ask(maker, 1, { subscribe: { private: ["orders"] } });
     const outcomeIds: string[] = [];
     for (let i = 0; i < MARKETS; i += 1) {
@@ -148,7 +139,7 @@ async function prepare(exchange: Exchange): Promise<Prepared> {
     const sockets: WebSocket[] = [];
     for (let i = 0; i < TRADERS; i += 1) {
       const { tradingKey } = await bench.account(`taker-${i}`, "50000000");
-      for (let j = 0; j < SOCKETS / TRADERS; j += 1) sockets.push(await open(url, tradingKey));
+      for (let j = 0; j < SOCKETS / TRADERS; j += 1) sockets.push(await openSocket(url, tradingKey));
     }
     return { maker, takers: new Takers(sockets, outcomeIds) };
   } finally {

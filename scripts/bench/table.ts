@@ -7,6 +7,8 @@ export interface Row {
   readonly unit: string;
   /** Figure of the exchange divided by this figure, from the same run. */
   readonly ratio?: number | undefined;
+  /** Judgment over a figure that has a limit. */
+  readonly verdict?: "pass" | "FAIL";
 }
 
 export function median(values: readonly number[]): number {
@@ -29,9 +31,10 @@ export function printRows(rows: readonly Row[]): void {
   for (const row of rows) {
     if (row.bench !== bench) console.log(`\n${row.bench}`);
     bench = row.bench;
+    const verdict = row.verdict === undefined ? "" : `  ${row.verdict}`;
     const ratio = row.ratio === undefined ? "" : `  the exchange: ${row.ratio.toFixed(2)} times`;
     console.log(
-      `  ${row.measure.padEnd(40)} ${formatFigure(row.figure).padStart(14)} ${row.unit.padEnd(8)}${ratio}`,
+      `  ${row.measure.padEnd(40)} ${formatFigure(row.figure).padStart(14)} ${row.unit.padEnd(8)}${ratio}${verdict}`,
     );
   }
 }

@@ -42,6 +42,7 @@ import { GatewayLease } from "../../stream/services/gateways.js";
 import { checkInstallation } from "../../stream/log/installation.js";
 import { FirstAnswers } from "../../stream/services/first-answers.js";
 import { Invalidations } from "../../stream/services/invalidations.js";
+import { ProcessReporter, ProcessReports } from "../../stream/services/process-reports.js";
 import { RedisLog } from "../../stream/redis/redis-log.js";
 import { LogTail } from "../../stream/log/tail.js";
 import { Tickets } from "../../stream/services/tickets.js";
@@ -228,6 +229,14 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     });
     const revocations = new RevocationWatch({ db, reference, locations, sockets, onError });
     closing.push(() => revocations.stop());
+    const reporter = new ProcessReporter({ log, clock: systemClock, role: "gateway", process: randomUUID() });
+    closing.push(() => {
+      reporter.stop();
+      return Promise.resolve();
+    });
+    const reports = await ProcessReports.subscribe(log, systemClock);
+    closing.push(() => reports.close());
+    metrics.processes(() => reports.latest());
     metrics.gauge("overround_ws_sockets", "Open websockets", () => sockets.sockets);
 
     const generatedOperator = await ensureOperator(db, passwords, settings);

@@ -67,6 +67,7 @@ export class Worker {
   #started = false;
   #stopping = false;
   #beating = false;
+  #taken = 0;
 
   constructor(options: WorkerOptions) {
     const { id, log, leaseMs = 300, heartbeatMs = 100, partitions = PARTITIONS } = options;
@@ -82,6 +83,11 @@ export class Worker {
   /** The partitions that this worker owns, by name. */
   get held(): ReadonlyMap<string, Partition> {
     return this.#held;
+  }
+
+  /** Number of partitions taken since the start. */
+  get taken(): number {
+    return this.#taken;
   }
 
   /** Returns the commit group of a partition. */
@@ -179,6 +185,7 @@ export class Worker {
     const ports = { ...this.#options, relay: this.relay, snapshotLimits };
     const partition = new Partition(name, outcome.epoch, ports);
     this.#held.set(name, partition);
+    this.#taken += 1;
     this.groupOf(name).add(partition);
   }
 

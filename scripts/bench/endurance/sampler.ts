@@ -1,0 +1,135 @@
+/** Samples of the sizes of a running exchange: its processes, Redis, Postgres and the disk. */
+
+import fs from "node:fs/promises";
+import path from "node:path";
+import { Redis } from "ioredis";
+import { PARTITIONS } from "../../../actors/actor.js";
+import { systemClock } from "../../../stream/log/clock.js";
+import { type ProcessReport, ProcessReports } from "../../../stream/services/process-reports.js";
+import { Keys } from "../../../stream/redis/keys.js";
+import { RedisLog } from "../../../stream/redis/redis-log.js";
+import { readRecord } from "../../embedded/record.js";
+
+/** Sizes of the exchange at one moment. */
+export interface Sizes {
+  /** RSS by role, in bytes. */
+  readonly rssBytes: Readonly<Record<string, number>>;
+  /** Longest pause of the event loop of a worker within the last minute, in ms. */
+  readonly pauseMs: number;
+  /** Number of partitions that workers have taken. */
+  readonly moves: number;
+  readonly redisBytes: number;
+  /** Used share of the memory limit of Redis. */
+  readonly redisShare: number;
+  readonly aofBytes: number;
+  readonly diskBytes: number;
+  /** Bytes of the delta streams, the snapshots and the mailboxes in Redis. */
+  readonly deltaBytes: number;
+  readonly snapshotBytes: number;
+  readonly mailboxBytes: number;
+  /** Entries in the delta streams. */
+  readonly entries: number;
+  /** Entries that Postgres lacks. */
+  readonly lag: number;
+  /** Entries that the projector has written. */
+  readonly projected: number;
+}
+
+export class Sampler {
+  readonly #dataDir: string;
+  readonly #redis: Redis;
+  readonly #log: RedisLog;
+  readonly #reports: ProcessReports;
+  readonly #keys = new Keys();
+
+  private constructor(dataDir: string, redis: Redis, log: RedisLog, reports: ProcessReports) {
+    this.#dataDir = dataDir;
+    this.#redis = redis;
+    this.#log = log;
+    this.#reports = reports;
+  }
+
+  /** Connects to the embedded Redis of a data directory. */
+  static async open(dataDir: string): Promise<Sampler> {
+    const record = readRecord(dataDir, "redis");
+    if (record === undefined) throw new Error("the data directory of the bench has no record of its Redis");
+    const url = `redis://:${record.password}@127.0.0.1:${record.port}`;
+    const log = await RedisLog.open({ url });
+    const reports = await ProcessReports.subscribe(log, systemClock);
+    return new Sampler(dataDir, new Redis(url), log, reports);
+  }
+
+  async take(): Promise<Sizes> {
+    const [memory, persistence, diskBytes, actors] = await Promise.all([
+      this.#redis.info("memory"),
+      this.#redis.info("persistence"),
+      bytesIn(this.#dataDir),
+      this.#actors(),
+    ]);
+    const reports = this.#reports.latest();
+    const workers = reports.filter(({ role }) => role === "worker");
+    const redisBytes = numberIn(memory, "used_memory");
+    const sum = (of: (report: ProcessReport) => number | undefined): number =>
+      reports.reduce((total, report) => total + (of(report) ?? 0), 0);
+    const most = (of: (report: ProcessReport) => number | undefined): number =>
+      1_000 * Math.max(0, ...workers.map((worker) => of(worker) ?? 0));
+    const rssBytes: Record<string, number> = {};
+    for (const { role, figures } of reports) {
+      rssBytes[role] = (rssBytes[role] ?? 0) + (figures.rss_bytes ?? 0);
+    }
+    return {
+      rssBytes,
+      pauseMs: most(({ figures }) => figures.event_loop_pause_seconds),
+      moves: sum(({ figures }) => figures.partitions_taken_total),
+      redisBytes,
+      redisShare: redisBytes / numberIn(memory, "maxmemory"),
+      aofBytes: numberIn(persistence, "aof_current_size"),
+      diskBytes,
+      ...actors,
+      projected: sum(({ figures }) => figures.projected_entries_total),
+    };
+  }
+
+  /** Adds up the sizes of all actors. */
+  async #actors(): Promise<Pick<Sizes, "deltaBytes" | "snapshotBytes" | "mailboxBytes" | "entries" | "lag">> {
+    const sizes = { deltaBytes: 0, snapshotBytes: 0, mailboxBytes: 0, entries: 0, lag: 0 };
+    for (const partition of PARTITIONS) {
+      for (const { actor, head, retained } of await this.#log.scan(partition)) {
+        sizes.entries += retained;
+        sizes.lag += head.seq - head.projected;
+        sizes.deltaBytes += await this.#bytesOf(this.#keys.deltas(partition, actor));
+        sizes.mailboxBytes += await this.#bytesOf(this.#keys.mailbox(partition, actor));
+        for (const which of ["latest", "previous"] as const) {
+          sizes.snapshotBytes += await this.#bytesOf(this.#keys.snapshot(partition, actor, which));
+        }
+      }
+    }
+    return sizes;
+  }
+
+  async #bytesOf(key: string): Promise<number> {
+    return (await this.#redis.memory("USAGE", key)) ?? 0;
+  }
+
+  async close(): Promise<void> {
+    this.#redis.disconnect();
+    await this.#reports.close();
+    await this.#log.close();
+  }
+}
+
+function numberIn(info: string, field: string): number {
+  return Number(new RegExp(`^${field}:(\\d+)`, "m").exec(info)?.[1] ?? 0);
+}
+
+/** Returns the size of all files of a directory. A file may disappear meanwhile. */
+async function bytesIn(directory: string): Promise<number> {
+  const entries = await fs.readdir(directory, { withFileTypes: true, recursive: true }).catch(() => []);
+  let bytes = 0;
+  for (const entry of entries) {
+    if (!entry.isFile()) continue;
+    const file = path.join(entry.parentPath, entry.name);
+    bytes += (await fs.stat(file).catch(() => undefined))?.size ?? 0;
+  }
+  return bytes;
+}

@@ -1,0 +1,224 @@
+/** Traffic of the endurance bench: market makers on sockets who place and cancel batches without a pause. */
+
+import { randomUUID } from "node:crypto";
+import type { WebSocket } from "ws";
+import { z } from "zod";
+import type { SigningKey } from "../../../http/client/signer.js";
+import { openSocket } from "../bench-exchange.js";
+
+const BATCH = 20;
+/** Share of the operations that are cancels. */
+const CANCEL_SHARE = 0.28;
+/**
+ * Orders that one socket leaves open at most. From then on it cancels as much as it places, because the state of the
+ * exchange must not grow and a wallet has a limit.
+ */
+const MAX_OPEN = 5_000;
+/** Prices of both outcomes, in thousandths: 0.400 to 0.495. They do not match each other. */
+const PRICES = Array.from({ length: 20 }, (_, step) => 400 + 5 * step);
+/** Price of one order in ten, which matches the orders of the other outcome from 0.480. */
+const CROSSING_PRICE = 520;
+const CROSSING_SHARE = 0.1;
+/** Shortest interval between two requests of a socket, because a socket may send fifty a second. */
+const SHORTEST_INTERVAL_MS = 22;
+/** Time without an answer after which the exchange counts as stuck. */
+const STUCK_MS = 60_000;
+export const SLOW_MS = 2_000;
+
+const Reply = z.object({
+  nonce: z.int(),
+  code: z.string().optional(),
+  message: z.string().optional(),
+  placed: z.array(z.object({ orderId: z.string() })).optional(),
+  accepted: z.array(z.object({ orderId: z.string() })).optional(),
+  rejected: z.array(z.object({ reason: z.string() })).optional(),
+  canceled: z.object({ notCanceled: z.array(z.object({ reason: z.string() })) }).optional(),
+});
+type Reply = z.infer<typeof Reply>;
+
+/** Figures of the traffic since they were last taken. */
+export interface Counted {
+  /** Orders and cancels that were answered. */
+  operations: number;
+  /** Orders and cancels that were refused, by code. */
+  readonly refused: Map<string, number>;
+  /** Requests that the exchange could not serve: `UNAVAILABLE`. */
+  unavailable: number;
+  /** Requests that took longer than 2 s. */
+  slow: number;
+  /** Times of the requests, in ms. At a fixed rate they count from the time at which a request was due. */
+  readonly timesMs: number[];
+}
+
+function nothingCounted(): Counted {
+  return { operations: 0, refused: new Map(), unavailable: 0, slow: 0, timesMs: [] };
+}
+
+interface Sent {
+  readonly dueMs: number;
+  readonly operations: number;
+  readonly answered: () => void;
+}
+
+/** One market maker on one socket. */
+class Maker {
+  readonly #socket: WebSocket;
+  readonly #outcomeIds: readonly string[];
+  readonly #counted: () => Counted;
+  readonly #sent = new Map<number, Sent>();
+  /** Orders that may be open, oldest first. */
+  readonly #open: string[] = [];
+  #nonce = 0;
+  #placed = 0;
+  #canceled = 0;
+
+  constructor(socket: WebSocket, outcomeIds: readonly string[], counted: () => Counted) {
+    this.#socket = socket;
+    this.#outcomeIds = outcomeIds;
+    this.#counted = counted;
+    socket.on("message", (data: Buffer) => {
+      const reply = Reply.safeParse(JSON.parse(data.toString()));
+      // Heartbeats have no nonce.
+      if (reply.success) this.#onReply(reply.data);
+    });
+  }
+
+  get isClosed(): boolean {
+    return this.#socket.readyState !== this.#socket.OPEN;
+  }
+
+  /** Time since which the oldest request waits for its answer; `undefined` when none waits. */
+  get waitingSinceMs(): number | undefined {
+    return this.#sent.values().next().value?.dueMs;
+  }
+
+  /** Sends the next request; resolves with its answer. */
+  send(dueMs = performance.now()): Promise<void> {
+    return new Promise((resolve) => {
+      this.#nonce += 1;
+      const cancels = this.#canceled < CANCEL_SHARE * (this.#placed + this.#canceled);
+      const mayCancel = this.#open.length >= BATCH;
+      const request =
+        mayCancel && (cancels || this.#open.length >= MAX_OPEN) ? this.#cancel() : this.#place();
+      this.#sent.set(this.#nonce, { dueMs, operations: BATCH, answered: resolve });
+      this.#socket.send(JSON.stringify({ nonce: this.#nonce, ...request }));
+    });
+  }
+
+  #cancel(): object {
+    this.#canceled += BATCH;
+    return { cancel: { orderIds: this.#open.splice(0, BATCH) } };
+  }
+
+  #place(): object {
+    this.#placed += BATCH;
+    const orders = Array.from({ length: BATCH }, () => {
+      const crosses = Math.random() < CROSSING_SHARE;
+      const price = crosses ? CROSSING_PRICE : (PRICES[Math.floor(Math.random() * PRICES.length)] ?? 0);
+      return {
+        outcomeId: this.#outcomeIds[Math.floor(Math.random() * this.#outcomeIds.length)],
+        price: (price / 1_000).toFixed(3),
+        qty: 1 + Math.floor(Math.random() * 20),
+        tif: "GTC",
+        clientId: randomUUID(),
+      };
+    });
+    return { place: { orders } };
+  }
+
+  #onReply({ nonce, code, placed, accepted = placed ?? [], rejected = [], canceled }: Reply): void {
+    const sent = this.#sent.get(nonce);
+    if (sent === undefined) return;
+    this.#sent.delete(nonce);
+    const counted = this.#counted();
+    const ms = performance.now() - sent.dueMs;
+    counted.timesMs.push(ms);
+    counted.operations += sent.operations;
+    if (ms > SLOW_MS) counted.slow += 1;
+    const refuse = (reason: string, operations: number): void =>
+      void counted.refused.set(reason, (counted.refused.get(reason) ?? 0) + operations);
+    if (code === "UNAVAILABLE") counted.unavailable += 1;
+    for (const { reason } of rejected) refuse(reason, 1);
+    if (code !== undefined && rejected.length === 0) refuse(code, sent.operations);
+    // An order that is filled or canceled already is an ordinary outcome of a cancel.
+    for (const { reason } of canceled?.notCanceled ?? []) if (reason === "NOT_FOUND") refuse(reason, 1);
+    for (const { orderId } of accepted) this.#open.push(orderId);
+    sent.answered();
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+}
+
+/** All market makers, and what they count. */
+export class Traffic {
+  readonly #makers: readonly Maker[];
+  #counted = nothingCounted();
+
+  private constructor(sockets: readonly WebSocket[], outcomeIds: readonly string[]) {
+    this.#makers = sockets.map((socket) => new Maker(socket, outcomeIds, () => this.#counted));
+  }
+
+  /** Opens one socket for each key. */
+  static async open(
+    url: string,
+    keys: readonly SigningKey[],
+    outcomeIds: readonly string[],
+  ): Promise<Traffic> {
+    return new Traffic(await Promise.all(keys.map((key) => openSocket(url, key))), outcomeIds);
+  }
+
+  /** Returns the figures since the last call. Throws when a socket was closed or waits for ever. */
+  take(): Counted {
+    const oldest = performance.now() - STUCK_MS;
+    for (const maker of this.#makers) {
+      if (maker.isClosed) throw new Error("the exchange closed a socket of the bench");
+      if ((maker.waitingSinceMs ?? Infinity) < oldest)
+        throw new Error("a request of the bench got no answer");
+    }
+    const counted = this.#counted;
+    this.#counted = nothingCounted();
+    return counted;
+  }
+
+  /** Lets every socket send its next request after each answer, until the signal. */
+  async flood(stopped: AbortSignal): Promise<void> {
+    const end = untilAborted(stopped);
+    await Promise.all(
+      this.#makers.map(async (maker) => {
+        while (!stopped.aborted && !maker.isClosed) {
+          const interval = sleep(SHORTEST_INTERVAL_MS);
+          await Promise.race([maker.send(), end]);
+          await interval;
+        }
+      }),
+    );
+  }
+
+  /** Sends requests at a steady rate, independent of the answers, until the signal. */
+  async pace(operationsPerSecond: number, stopped: AbortSignal): Promise<void> {
+    const perMs = operationsPerSecond / BATCH / 1_000;
+    const beganMs = performance.now();
+    for (let n = 0; !stopped.aborted;) {
+      const due = (performance.now() - beganMs) * perMs;
+      for (; n < due; n += 1) {
+        const maker = this.#makers[n % this.#makers.length];
+        if (maker !== undefined && !maker.isClosed) void maker.send(beganMs + n / perMs);
+      }
+      await sleep(2);
+    }
+  }
+
+  close(): void {
+    for (const maker of this.#makers) maker.close();
+  }
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}

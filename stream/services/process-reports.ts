@@ -1,0 +1,132 @@
+/**
+ * Reports of the processes about themselves. Every role publishes its figures on a feed of the log, and every gateway
+ * shows the latest report of each process in its metrics. Nothing is stored.
+ */
+
+import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
+import type { Clock } from "../log/clock.js";
+import type { Log, Subscription } from "../log/log.js";
+
+/** Figures of a process, with their descriptions. A name has the unit of its figure last. */
+export const FIGURES = {
+  rss_bytes: "Memory of the process in RAM (RSS)",
+  heap_bytes: "Memory of the JavaScript heap in use",
+  event_loop_pause_seconds: "Longest pause of the event loop within the last minute",
+  partitions: "Partitions that a worker owns",
+  partitions_taken_total: "Partitions that a worker has taken since its start",
+  projected_entries_total: "Entries that a projector has written since its start",
+} as const;
+
+export type Figures = Readonly<Partial<Record<keyof typeof FIGURES, number>>>;
+
+/** The figures of one process. */
+export interface ProcessReport {
+  readonly role: string;
+  /** Unique to the process. */
+  readonly process: string;
+  readonly pid: number;
+  readonly figures: Figures;
+}
+
+const FEED = "process-reports";
+/** Interval of the reports of a process. */
+const REPORT_MS = 5_000;
+/** Number of intervals in a minute, over which the longest pause is reported. */
+const MINUTE = 60_000 / REPORT_MS;
+/** Age above which a report is dropped: its process has ended or hangs. */
+const FORGET_MS = 6 * REPORT_MS;
+/** Interval at which the event loop is observed. A shorter pause is not seen. */
+const RESOLUTION_MS = 5;
+
+export interface ReporterOptions {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly role: string;
+  readonly process: string;
+  /** Returns the figures of the role itself. */
+  readonly figures?: (() => Figures) | undefined;
+}
+
+/** Publishes the figures of this process until it is stopped. */
+export class ProcessReporter {
+  readonly #options: ReporterOptions;
+  readonly #delays: IntervalHistogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  /** The longest pause of each interval within the last minute, in seconds. */
+  readonly #pauses: number[] = [];
+  #cancel: () => void = () => undefined;
+
+  constructor(options: ReporterOptions) {
+    this.#options = options;
+    this.#delays.enable();
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    this.#cancel = this.#options.clock.after(REPORT_MS, () => {
+      this.#publish();
+      this.#schedule();
+    });
+  }
+
+  #publish(): void {
+    const { log, role, process: id, figures } = this.#options;
+    const pause = Math.max(0, this.#delays.max / 1e9 - RESOLUTION_MS / 1_000);
+    this.#delays.reset();
+    this.#pauses.push(pause);
+    if (this.#pauses.length > MINUTE) this.#pauses.shift();
+    const { rss, heapUsed } = process.memoryUsage();
+    const report: ProcessReport = {
+      role,
+      process: id,
+      pid: process.pid,
+      figures: {
+        rss_bytes: rss,
+        heap_bytes: heapUsed,
+        event_loop_pause_seconds: Math.max(...this.#pauses),
+        ...figures?.(),
+      },
+    };
+    // A lost report is followed by the next one.
+    log.publish({ feed: FEED, body: JSON.stringify(report) }).catch(() => undefined);
+  }
+
+  stop(): void {
+    this.#cancel();
+    this.#delays.disable();
+  }
+}
+
+/** The latest report of every process. */
+export class ProcessReports {
+  readonly #clock: Clock;
+  readonly #latest = new Map<string, { readonly report: ProcessReport; readonly atMs: number }>();
+  #subscription: Subscription | undefined;
+
+  private constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Receives the reports that are published from now on. */
+  static async subscribe(log: Log, clock: Clock): Promise<ProcessReports> {
+    const reports = new ProcessReports(clock);
+    reports.#subscription = await log.subscribe(FEED, {
+      onBody: (body) => {
+        const report = JSON.parse(body) as ProcessReport;
+        reports.#latest.set(report.process, { report, atMs: clock.now() });
+      },
+      onMissed: () => undefined,
+    });
+    return reports;
+  }
+
+  /** Returns the latest report of each process that has published one within the last half minute. */
+  latest(): readonly ProcessReport[] {
+    const oldest = this.#clock.now() - FORGET_MS;
+    for (const [id, { atMs }] of this.#latest) if (atMs < oldest) this.#latest.delete(id);
+    return [...this.#latest.values()].map(({ report }) => report);
+  }
+
+  async close(): Promise<void> {
+    await this.#subscription?.close();
+  }
+}
