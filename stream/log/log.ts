@@ -234,8 +234,9 @@ export interface Log {
   /** Records up to which entries the read model has been written. */
   markProjected(partition: string, marks: readonly Mark[]): Promise<void>;
   /**
-   * Removes the entries before `seq`. Keeps every entry that the previous snapshot, the relay or the read model still
-   * needs, and always the last one.
+   * Removes the entries before `seq`, the first one of the resume window. Keeps every entry that the previous snapshot,
+   * the relay or the read model still needs, and always the last one. The kept entries before `seq` go as soon as the
+   * relay and the read model have passed them.
    */
   trim(partition: string, actor: ActorId, seq: number): Promise<void>;
 

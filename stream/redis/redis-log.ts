@@ -251,14 +251,21 @@ export class RedisLog implements Log {
     await this.#mark("projected", partition, marks);
   }
 
-  async #mark(field: "relayed" | "projected", partition: string, marks: readonly Mark[]): Promise<void> {
+  async #mark(
+    field: "relayed" | "projected" | "window",
+    partition: string,
+    marks: readonly Mark[],
+  ): Promise<void> {
     if (marks.length === 0) return;
-    const keys = marks.map(({ actor }) => this.#keys.head(partition, actor));
+    const keys = marks.flatMap(({ actor }) => [
+      this.#keys.head(partition, actor),
+      this.#keys.deltas(partition, actor),
+    ]);
     await this.#run("mark", keys, [field, ...marks.map(({ seq }) => seq)]);
   }
 
   async trim(partition: string, actor: ActorId, seq: number): Promise<void> {
-    await this.#run("trim", [this.#keys.head(partition, actor), this.#keys.deltas(partition, actor)], [seq]);
+    await this.#mark("window", partition, [{ actor, seq }]);
   }
 
   async writeSnapshot(

@@ -16,7 +16,6 @@ const NAMES = [
   "snapshot",
   "take",
   "throttle",
-  "trim",
 ] as const;
 
 type ScriptName = (typeof NAMES)[number];

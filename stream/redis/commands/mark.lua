@@ -1,8 +1,21 @@
--- Moves a position of actors forward. A position that is already further stays as it is.
--- KEYS: one head per actor
--- ARGV: 1 field of the head, then one seq per actor
+#!lua flags=allow-oom
+-- Moves a position of actors forward, and removes the entries that nothing needs any more: those before the resume
+-- window that the previous snapshot, the relay and the read model have passed. A position that is already further stays
+-- as it is, and the last entry always stays. Runs also when the memory is full, because it frees memory.
+-- KEYS: per actor: head, deltas
+-- ARGV: 1 field of the head: 'relayed', 'projected' or 'window' (first seq of the resume window), then one seq per actor
 -- Returns nothing.
-for i = 1, #KEYS do
-  local known = tonumber(redis.call('HGET', KEYS[i], ARGV[1]) or '0')
-  if tonumber(ARGV[1 + i]) > known then redis.call('HSET', KEYS[i], ARGV[1], ARGV[1 + i]) end
+for i = 1, #ARGV - 1 do
+  local head, deltas = KEYS[2 * i - 1], KEYS[2 * i]
+  local known = tonumber(redis.call('HGET', head, ARGV[1]) or '0')
+  if tonumber(ARGV[1 + i]) > known then redis.call('HSET', head, ARGV[1], ARGV[1 + i]) end
+  local fields = redis.call('HMGET', head, 'seq', 'window', 'previous', 'relayed', 'projected')
+  local firstKept = math.min(
+    tonumber(fields[1] or '0'),
+    tonumber(fields[2] or '0'),
+    tonumber(fields[3] or '0') + 1,
+    tonumber(fields[4] or '0') + 1,
+    tonumber(fields[5] or '0') + 1
+  )
+  if firstKept > 1 then redis.call('XTRIM', deltas, 'MINID', string.format('%.0f', firstKept) .. '-0') end
 end

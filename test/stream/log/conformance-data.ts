@@ -222,6 +222,25 @@ export function dataConformance(fixture: Fixture): void {
       expect((await fixture.seqs(0))?.seqs, "the last entry stays").to.deep.equal([10]);
     });
 
+    it("remove the entries before the window as soon as the relay and the projector have passed them", async () => {
+      const epoch = await fixture.take();
+      await fixture.commitEntries(epoch, 10);
+      await snapshotAt(epoch, 10);
+      await snapshotAt(epoch, 10);
+      await fixture.log.trim(partition, actor, 9);
+      const kept = async (): Promise<number[]> => (await fixture.seqs(0))?.seqs ?? [];
+      await fixture.log.markProjected(partition, [{ actor, seq: 7 }]);
+      expect(await kept(), "the relay needs all").to.have.length(10);
+      await fixture.log.markRelayed(partition, [{ actor, seq: 10 }]);
+      expect(await kept(), "down to the projector").to.deep.equal([8, 9, 10]);
+      await fixture.log.markProjected(partition, [{ actor, seq: 10 }]);
+      expect(await kept(), "down to the window").to.deep.equal([9, 10]);
+      await fixture.log.trim(partition, actor, 2);
+      await fixture.commit(epoch, [{ actor, expectedSeq: 10, cursor: "0-0", entry: "e", relayed: true }]);
+      await fixture.log.markProjected(partition, [{ actor, seq: 11 }]);
+      expect(await kept(), "the window does not go back").to.deep.equal([9, 10, 11]);
+    });
+
     it("report a gap to a reader whose next entry was trimmed, and to no other", async () => {
       const epoch = await fixture.take();
       await fixture.commitEntries(epoch, 6);

@@ -223,19 +223,19 @@ export class MemoryLog implements Log {
     return this.#perform("markProjected", () => this.#mark("projected", partition, marks));
   }
 
-  #mark(field: "relayed" | "projected", partition: string, marks: readonly Mark[]): void {
+  #mark(field: "relayed" | "projected" | "window", partition: string, marks: readonly Mark[]): void {
     for (const { actor, seq } of marks) {
       const key = KEYS.head(partition, actor);
       if (seq > this.#number(key, field)) this.#store.set(key, field, String(seq));
+      const head = this.#head(partition, actor);
+      const window = this.#number(key, "window");
+      const keep = Math.min(head.seq, window, head.previous + 1, head.relayed + 1, head.projected + 1);
+      this.#store.trim(KEYS.deltas(partition, actor), keep);
     }
   }
 
   trim(partition: string, actor: ActorId, seq: number): Promise<void> {
-    return this.#perform("trim", () => {
-      const head = this.#head(partition, actor);
-      const keep = Math.min(seq, head.seq, head.previous + 1, head.relayed + 1, head.projected + 1);
-      this.#store.trim(KEYS.deltas(partition, actor), keep);
-    });
+    return this.#perform("trim", () => this.#mark("window", partition, [{ actor, seq }]));
   }
 
   writeSnapshot(partition: string, epoch: number, actor: ActorId, snapshot: Snapshot): Promise<boolean> {
