@@ -9,12 +9,13 @@ import type { Entry } from "../../stream/log/ports.js";
 export interface Journal {
   /**
    * Emits the entries of every actor, each actor's in order after the seq that `afterSeq` has for it. Waits for the
-   * promise that `onEntries` returns before it emits more. `onGap` names an actor whose next entries were trimmed.
+   * promise that `onEntries` returns before it emits more. `onStop` names an actor whose next entries were trimmed, or cannot be read
+   * for the given reason; the actor is no longer followed.
    */
   followAll(
     afterSeq: ReadonlyMap<ActorId, number>,
     onEntries: (entries: readonly Entry[]) => Promise<void>,
-    onGap: (actor: ActorId) => void,
+    onStop: (actor: ActorId, unreadable?: Error) => void,
   ): { stop(): Promise<void> };
   /** Returns the seq of the last entry of each actor's log, 0 for none. */
   heads(actors: readonly ActorId[]): Promise<ReadonlyMap<ActorId, number>>;
@@ -25,7 +26,8 @@ export interface Journal {
 /** Makes a journal of the log and its tail, which the caller closes. */
 export function journalOf(log: Log, tail: LogTail): Journal {
   return {
-    followAll: (cursors, onEntries, onGap) => tail.everyActor({ cursors, onEntries, onGap }),
+    followAll: (cursors, onEntries, onStop) =>
+      tail.everyActor({ cursors, onEntries, onGap: (actor) => onStop(actor), onUnreadable: onStop }),
     markProjected: (seqs) => tail.projected(seqs),
     async heads(actors) {
       const byPartition = new Map<string, ActorId[]>();

@@ -122,9 +122,9 @@ export class Projector {
     const feed = journal.followAll(
       new Map(cursors),
       (entries) => queue.put(entries),
-      (actor) => {
+      (actor, unreadable) => {
         const seq = cursors.get(actor) ?? 0;
-        queue.fail(new ProjectionGap(`${actor}: the log has lost the entries after ${seq}`));
+        queue.fail(unreadable ?? new ProjectionGap(`${actor}: the log has lost the entries after ${seq}`));
       },
     );
     const closeQueue = (): void => queue.close();

@@ -20,6 +20,8 @@ export interface EveryActorOptions {
   readonly onEntries: (entries: readonly Entry[]) => Promise<void>;
   /** Called when the entries after the cursor of an actor have been trimmed. The actor is no longer followed. */
   readonly onGap: (actor: ActorId, afterSeq: number) => void;
+  /** Called when an entry cannot be read, such as one of a newer build. The actor is no longer followed. */
+  readonly onUnreadable: (actor: ActorId, error: CorruptLog) => void;
   /** The partitions to follow (default all). */
   readonly partitions?: readonly string[] | undefined;
   /** Approximate maximum of entries in one call (default 4,000). */
@@ -44,8 +46,8 @@ export class EveryActor {
   readonly #cursors: Map<ActorId, number>;
   /** Entries of the next batch. */
   #gathered: Entry[] = [];
-  /** Actors that are no longer followed, because their entries were trimmed. */
-  readonly #gaps = new Set<ActorId>();
+  /** Actors that are no longer followed, because their entries were trimmed or cannot be read. */
+  readonly #dropped = new Set<ActorId>();
   /** Actors with entries to read, by commit group. */
   readonly #dirty = new Map<string, Set<ActorId>>();
   readonly #toScan = new Set<string>();
@@ -86,7 +88,7 @@ export class EveryActor {
   #accept(actor: ActorId, stored: StoredEntry): boolean {
     const last = this.#cursors.get(actor) ?? 0;
     if (stored.seq <= last) return true;
-    if (stored.seq !== last + 1 || this.#gaps.has(actor)) return false;
+    if (stored.seq !== last + 1 || this.#dropped.has(actor)) return false;
     // The log has only entries of this actor, so their deltas are of its type.
     this.#gathered.push(parseEntry(actor, stored) as unknown as Entry);
     this.#cursors.set(actor, stored.seq);
@@ -94,7 +96,7 @@ export class EveryActor {
   }
 
   #markDirty(actor: ActorId): void {
-    if (this.#gaps.has(actor)) return;
+    if (this.#dropped.has(actor)) return;
     const group = this.#ports.log.commitGroupOf(partitionOf(actor));
     const dirty = this.#dirty.get(group);
     if (dirty === undefined) this.#dirty.set(group, new Set([actor]));
@@ -158,11 +160,18 @@ export class EveryActor {
     for (const { actor, entries } of await this.#ports.log.readEntries(reads, page)) {
       const last = this.#cursors.get(actor) ?? 0;
       if ((entries[0]?.seq ?? 0) > last + 1) {
-        this.#gaps.add(actor);
+        this.#dropped.add(actor);
         this.#options.onGap(actor, last);
         continue;
       }
-      for (const stored of entries) this.#accept(actor, stored);
+      try {
+        for (const stored of entries) this.#accept(actor, stored);
+      } catch (error) {
+        if (!(error instanceof CorruptLog)) throw error;
+        this.#dropped.add(actor);
+        this.#options.onUnreadable(actor, error);
+        continue;
+      }
       if (entries.length === page) this.#markDirty(actor);
     }
   }

@@ -5,6 +5,7 @@
  */
 
 import { type ActorId, ledgerActor, marketActor, partitionOf } from "../../actors/actor.js";
+import { type Formats, latestFormat } from "../../actors/format.js";
 import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
 import type { MarketCommand, MarketReply } from "../../actors/market/commands.js";
 import type { Clock } from "./clock.js";
@@ -22,6 +23,8 @@ export interface ExchangeOptions {
   readonly newId: () => string;
   /** Most messages in one mailbox; further commands are rejected (default 100,000). */
   readonly mailboxCapacity?: number | undefined;
+  /** Format of the commands (default the latest). */
+  readonly formats?: Formats | undefined;
 }
 
 const DEFAULT_TIMEOUT_MS = 5_000;
@@ -101,7 +104,7 @@ export class LogExchange implements Exchange {
 
   /** Sends any command to any actor and resolves with its answer; see `Exchange`. */
   ask(actor: ActorId, command: unknown, options: AskOptions = {}): Promise<unknown> {
-    const { clock, newId } = this.#options;
+    const { clock, newId, formats = latestFormat } = this.#options;
     if (this.#closed || this.#subscription === undefined) {
       return Promise.reject(new Unavailable("this process is not ready for commands; try again"));
     }
@@ -110,7 +113,14 @@ export class LogExchange implements Exchange {
     }
     const { id = newId(), timeoutMs = DEFAULT_TIMEOUT_MS, rememberMs } = options;
     const notAfterMs = clock.now() + timeoutMs;
-    const body = packEnvelope({ id, replyTo: this.#feed, rememberMs, notAfterMs, commands: [command] });
+    const body = packEnvelope({
+      id,
+      replyTo: this.#feed,
+      rememberMs,
+      notAfterMs,
+      commands: [command],
+      format: formats.active(),
+    });
     return new Promise((resolve, reject) => {
       let cancelResend: () => void = () => undefined;
       let wait = RESEND_MS;

@@ -1,7 +1,15 @@
-/** The stored form of envelopes, entries, snapshots and replies. Parsing a malformed one throws. */
+/**
+ * The stored form of envelopes, entries, snapshots and replies. Parsing a malformed one throws.
+ *
+ * Envelopes, entries and snapshots carry their format; silence is format 1. A reader has one function for each format,
+ * which returns the form in memory, and throws `NewerFormat` for a format that this build does not read. The build of
+ * format 1 reads no format. A later form therefore contains something unknown to it, a tripwire, so that it stops
+ * instead of reading half of the meaning. Replies have no format, because an actor answers only what a process asks.
+ */
 
 import { createHash } from "node:crypto";
 import type { ActorId, Batch } from "../../actors/actor.js";
+import { type Format, LATEST_FORMAT, OLDEST_FORMAT } from "../../actors/format.js";
 import type { Snapshot, StoredEntry } from "./log.js";
 import type { Entry } from "./ports.js";
 
@@ -19,6 +27,8 @@ export interface Envelope {
   readonly rememberMs?: number | undefined;
   /** End of the time to wait for the answer (Unix ms). The commands are not executed after it. */
   readonly notAfterMs?: number | undefined;
+  /** Format of the commands (default 1). */
+  readonly format?: Format | undefined;
 }
 
 /** A mailbox message is malformed. The runtime skips it. */
@@ -28,12 +38,47 @@ export class MalformedMessage extends Error {
 
 /** A stored entry or snapshot cannot be read. An operator must repair the log before the actor can run. */
 export class CorruptLog extends Error {
-  override readonly name = "CorruptLog";
+  override readonly name: string = "CorruptLog";
 }
 
-export function packEnvelope(envelope: Envelope): string {
-  return JSON.stringify(envelope);
+/**
+ * Data of a newer build. Its reader stops handling the actor concerned, and the operator must run a build that reads
+ * the format.
+ */
+export class NewerFormat extends CorruptLog {
+  override readonly name = "NewerFormat";
+
+  constructor(what: string, format: unknown) {
+    super(
+      `${what} has format ${String(format)}, and this build reads formats up to ${LATEST_FORMAT}: ` +
+        "run a build that reads it",
+    );
+  }
 }
+
+/** Returns the format that a stored value carries. Throws `NewerFormat`, in which `what` names the value. */
+function formatOf(value: unknown, what: string): Format {
+  if (value === undefined) return OLDEST_FORMAT;
+  if (value === LATEST_FORMAT) return value;
+  throw new NewerFormat(what, value);
+}
+
+/** Commands at which a market and a ledger of the build of format 1 stop, and keep the message. */
+const TRIPWIRE_COMMANDS: readonly unknown[] = [{ kind: "effects" }, { kind: "enter" }];
+
+/** Packs an envelope. One between actors has a tripwire from format 2 on, because skipping it would lose money. */
+export function packEnvelope(envelope: Envelope): string {
+  const { format = OLDEST_FORMAT, source, commands } = envelope;
+  if (format === OLDEST_FORMAT) return JSON.stringify({ ...envelope, format: undefined });
+  if (source === undefined) return JSON.stringify(envelope);
+  return JSON.stringify({ ...envelope, commands: TRIPWIRE_COMMANDS, sent: commands });
+}
+
+/** Commands of a packed envelope, by format. */
+const COMMANDS_OF: Readonly<Record<Format, (packed: Record<string, unknown>) => unknown>> = {
+  1: ({ commands }) => commands,
+  2: ({ source, commands, sent }) => (source === undefined ? commands : sent),
+};
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -46,7 +91,10 @@ function isActor(value: unknown): boolean {
 const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
 
-/** Parses a message, except for its commands, which the actor checks. Throws `MalformedMessage`. */
+/**
+ * Parses a message, except for its commands, which the actor checks. Throws `MalformedMessage` for a message that may
+ * be skipped, and `NewerFormat` for one of another actor that must not be.
+ */
 export function parseEnvelope(body: string): Envelope {
   let value: unknown;
   try {
@@ -54,9 +102,11 @@ export function parseEnvelope(body: string): Envelope {
   } catch {
     throw new MalformedMessage("the message is not JSON");
   }
-  if (!isObject(value) || !Array.isArray(value["commands"]))
-    throw new MalformedMessage("the message has no commands");
+  if (!isObject(value)) throw new MalformedMessage("the message has no commands");
   const { source, seq, id, replyTo, rememberMs, notAfterMs } = value;
+  const format = formatOfEnvelope(value);
+  const commands = COMMANDS_OF[format](value);
+  if (!Array.isArray(commands)) throw new MalformedMessage("the message has no commands");
   const isWellFormed =
     (source === undefined ? seq === undefined : isActor(source) && isCount(seq)) &&
     (id === undefined || isText(id)) &&
@@ -64,39 +114,65 @@ export function parseEnvelope(body: string): Envelope {
     (rememberMs === undefined || isCount(rememberMs)) &&
     (notAfterMs === undefined || isCount(notAfterMs));
   if (!isWellFormed) throw new MalformedMessage("a field of the message has the wrong type");
-  return value as unknown as Envelope;
+  return { source, seq, id, replyTo, rememberMs, notAfterMs, format, commands } as Envelope;
 }
 
+function formatOfEnvelope({ format, source, seq }: Record<string, unknown>): Format {
+  try {
+    return formatOf(format, `message ${String(seq)} of ${String(source)}`);
+  } catch (error) {
+    if (source !== undefined || !(error instanceof NewerFormat)) throw error;
+    throw new MalformedMessage(`the command of a process has format ${String(format)}`, { cause: error });
+  }
+}
+
+type PackedBatch = [ts: number, deltas: unknown[]];
 type PackedEntry = [
   cursor: string,
   sources: Record<string, number>,
   answers: [id: string, reply: unknown, untilMs: number][],
-  batches: [ts: number, deltas: unknown[]][],
+  batches: PackedBatch[],
+  /** Keeps its place in every format. */
+  format?: number,
 ];
 
+/** First batch of an entry from format 2 on. No reader of the build of format 1 folds or projects its delta. */
+const TRIPWIRE_BATCH: PackedBatch = [0, [{ type: "format" }]];
+
 export function packEntry(entry: Entry<unknown>): string {
-  const packed: PackedEntry = [
-    entry.cursor,
-    entry.sources,
-    entry.answers.map(({ id, reply, untilMs }) => [id, reply, untilMs]),
-    entry.batches.map(({ ts, deltas }) => [ts, [...deltas]]),
-  ];
+  const { cursor, sources, format = OLDEST_FORMAT } = entry;
+  const answers = entry.answers.map(({ id, reply, untilMs }): PackedEntry[2][0] => [id, reply, untilMs]);
+  const batches = entry.batches.map(({ ts, deltas }): PackedBatch => [ts, [...deltas]]);
+  const packed: PackedEntry =
+    format === OLDEST_FORMAT
+      ? [cursor, sources, answers, batches]
+      : [cursor, sources, answers, [TRIPWIRE_BATCH, ...batches], format];
   return JSON.stringify(packed);
 }
 
-/** Parses an entry. Throws `CorruptLog`. */
+/** Batches of a packed entry, by format. */
+const BATCHES_OF: Readonly<Record<Format, (packed: PackedEntry) => readonly PackedBatch[]>> = {
+  1: ([, , , batches]) => batches,
+  2: ([, , , batches]) => batches.slice(1),
+};
+
+/** Parses an entry. Throws `CorruptLog`, or `NewerFormat`. */
 export function parseEntry(actor: ActorId, { seq, body }: StoredEntry): Entry<unknown> {
   try {
-    const [cursor, sources, answers, batches] = JSON.parse(body) as PackedEntry;
+    const packed = JSON.parse(body) as PackedEntry;
+    const [cursor, sources, answers] = packed;
+    const format = formatOf(packed[4], `entry ${seq} of ${actor}`);
     return {
       actor,
       seq,
       cursor,
       sources,
       answers: answers.map(([id, reply, untilMs]) => ({ id, reply, untilMs })),
-      batches: batches.map(([ts, deltas]): Batch<unknown> => ({ ts, deltas })),
+      batches: BATCHES_OF[format](packed).map(([ts, deltas]): Batch<unknown> => ({ ts, deltas })),
+      format,
     };
   } catch (error) {
+    if (error instanceof NewerFormat) throw error;
     throw new CorruptLog(`entry ${seq} of ${actor} cannot be read`, { cause: error });
   }
 }
@@ -105,17 +181,26 @@ function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** Packs a saved state, with its hash. */
-export function packSnapshot(seq: number, cursor: string, saved: unknown): Snapshot {
-  const body = JSON.stringify(saved);
+/**
+ * Packs a saved state, with its hash. From format 2 on the state is in a field that the build of format 1 does not read.
+ */
+export function packSnapshot(seq: number, cursor: string, saved: unknown, format: Format): Snapshot {
+  const body = JSON.stringify(format === OLDEST_FORMAT ? saved : { format, saved });
   return { seq, cursor, hash: sha256(body), body };
 }
 
-/** Returns the saved state. Throws `CorruptLog` when the hash does not match the body. */
+/** Saved state in the body of a snapshot, by format. */
+const SAVED_OF: Readonly<Record<Format, (body: { readonly saved?: unknown }) => unknown>> = {
+  1: (body) => body,
+  2: ({ saved }) => saved,
+};
+
+/** Returns the saved state. Throws `CorruptLog` when the hash does not match the body, or `NewerFormat`. */
 export function parseSnapshot(actor: ActorId, { seq, hash, body }: Snapshot): unknown {
   if (sha256(body) !== hash)
     throw new CorruptLog(`the snapshot of ${actor} at ${seq} does not match its hash`);
-  return JSON.parse(body) as unknown;
+  const packed = JSON.parse(body) as { readonly format?: unknown; readonly saved?: unknown };
+  return SAVED_OF[formatOf(packed.format, `the snapshot of ${actor} at ${seq}`)](packed);
 }
 
 export interface Reply {

@@ -4,6 +4,7 @@
  */
 
 import type { ActorId, Batch } from "../../actors/actor.js";
+import type { Format } from "../../actors/format.js";
 import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
 import type { MarketCommand, MarketReply } from "../../actors/market/commands.js";
@@ -27,6 +28,8 @@ export interface Entry<Delta = AnyDelta> {
   readonly sources: Readonly<Record<string, number>>;
   /** Answers given in this commit. Until `untilMs` (Unix ms) a repeat of the command id gets the same answer. */
   readonly answers: readonly { readonly id: string; readonly reply: unknown; readonly untilMs: number }[];
+  /** Format of the entry, and of the messages that follow from it (default 1). */
+  readonly format?: Format | undefined;
 }
 
 /** Options of one command. */

@@ -46,6 +46,8 @@ export class LogTail implements Tail {
   /** The reads in progress, by commit group. */
   readonly #reading = new Map<string, Promise<void>>();
   readonly #everyActor = new Set<EveryActor>();
+  /** Actors whose last entry could not be read, and why. */
+  readonly #unreadable = new Map<ActorId, string>();
   #pendingNotifications: Notification[] = [];
   readonly #listener: Listener;
   #closed = false;
@@ -53,6 +55,11 @@ export class LogTail implements Tail {
   constructor(options: TailOptions) {
     this.#options = options;
     this.#listener = options.log.listen("deltas", (notification) => this.#onNotification(notification));
+  }
+
+  /** Actors that this process does not follow, because an entry of theirs is of a newer build or corrupt, and why. */
+  get unreadable(): ReadonlyMap<ActorId, string> {
+    return this.#unreadable;
   }
 
   follow<Delta extends AnyDelta>(
@@ -199,14 +206,31 @@ export class LogTail implements Tail {
       const partition = partitionOf(actor);
       const first = stored[0]?.seq ?? 0;
       this.#stopFollowers(partition, actor, ({ afterSeq }) => afterSeq + 1 < first);
-      this.#deliver(partition, actor, stored);
+      try {
+        this.#deliver(partition, actor, stored);
+      } catch (error) {
+        if (!(error instanceof CorruptLog)) throw error;
+        this.#reportUnreadable(actor, error);
+        this.#stopFollowers(partition, actor, () => true);
+        continue;
+      }
       if (stored.length === PAGE_ENTRIES) this.#markDirty(actor);
     }
+  }
+
+  #reportUnreadable(actor: ActorId, error: CorruptLog): void {
+    if (this.#unreadable.has(actor)) return;
+    this.#unreadable.set(actor, error.message);
+    this.#options.logger.error(
+      { err: error, actor },
+      "an actor is not followed, because its entry is unreadable",
+    );
   }
 
   #deliver(partition: string, actor: ActorId, stored: readonly StoredEntry[]): void {
     // The deltas are of the type that the followers of this actor expect; see `follow`.
     const entries = stored.map((entry) => parseEntry(actor, entry)) as unknown as Entry[];
+    this.#unreadable.delete(actor);
     const last = entries.at(-1)?.seq ?? 0;
     for (const follower of this.#followed.get(partition)?.get(actor)?.followers ?? []) {
       if (follower.afterSeq >= last) continue;

@@ -1,6 +1,7 @@
 /** The actors of a partition that are in memory, with the snapshot policy of each. */
 
 import type { ActorId } from "../../actors/actor.js";
+import type { Formats } from "../../actors/format.js";
 import type { Clock } from "../log/clock.js";
 import type { Head, Snapshot } from "../log/log.js";
 import type { Instance } from "./instance.js";
@@ -27,13 +28,15 @@ interface CachedActor {
 export class ActorCache {
   readonly #clock: Clock;
   readonly #limits: SnapshotLimits;
+  readonly #formats: Formats;
   readonly #actors = new Map<ActorId, CachedActor>();
   /** Actors in the current step. Their state may be ahead of the log, so they are not evicted. */
   readonly #held = new Set<ActorId>();
 
-  constructor(clock: Clock, limits: SnapshotLimits) {
+  constructor(clock: Clock, limits: SnapshotLimits, formats: Formats) {
     this.#clock = clock;
     this.#limits = limits;
+    this.#formats = formats;
   }
 
   add(instance: Instance, head: Head): void {
@@ -73,7 +76,7 @@ export class ActorCache {
       if (!policy.snapshotDue(instance.seq, now)) continue;
       policy.snapshotTaken(instance.seq, now);
       const trimBelow = policy.resumeFrom(instance.seq, now);
-      return { actor, snapshot: instance.snapshot(), copies: 1, trimBelow };
+      return { actor, snapshot: instance.snapshot(this.#formats.active()), copies: 1, trimBelow };
     }
     return undefined;
   }
@@ -87,7 +90,7 @@ export class ActorCache {
       const { seq } = instance;
       if (seq === 0) return undefined;
       const copies = policy.snapshotSeq === seq ? 1 : 2;
-      return { actor, snapshot: instance.snapshot(), copies, trimBelow: seq };
+      return { actor, snapshot: instance.snapshot(this.#formats.active()), copies, trimBelow: seq };
     }
     return undefined;
   }

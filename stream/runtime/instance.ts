@@ -202,9 +202,9 @@ export class Instance {
     return { change, changed, entry, handled, replies, skipped, fault };
   }
 
-  #nextEntry({ batches, sources, answers }: TurnDraft): Entry<unknown> {
+  #nextEntry({ batches, sources, answers, format }: TurnDraft): Entry<unknown> {
     this.#seq += 1;
-    return { actor: this.id, seq: this.#seq, batches, cursor: this.#cursor, sources, answers };
+    return { actor: this.id, seq: this.#seq, batches, cursor: this.#cursor, sources, answers, format };
   }
 
   /** Returns the deadline if the log has another one, `null` for none. */
@@ -233,8 +233,8 @@ export class Instance {
     try {
       envelope = parseEnvelope(message.body);
     } catch (thrown) {
-      if (!(thrown instanceof MalformedMessage)) throw thrown;
-      draft.skipped.push({ message, error: thrown });
+      if (thrown instanceof MalformedMessage) draft.skipped.push({ message, error: thrown });
+      else draft.fault = errorOf(thrown);
       return;
     }
     if (this.#isRepeat(draft, envelope, now) || isExpired(envelope, now)) return;
@@ -299,18 +299,18 @@ export class Instance {
     }
     return [...byActor].map(([to, commands]) => ({
       to,
-      body: packEnvelope({ source: this.id, seq: entry.seq, commands }),
+      body: packEnvelope({ source: this.id, seq: entry.seq, commands, format: entry.format }),
     }));
   }
 
-  /** Returns a snapshot of the actor. Every turn must have been committed. */
-  snapshot(): Snapshot {
+  /** Returns a snapshot of the actor, in `format`. Every turn must have been committed. */
+  snapshot(format: Format = LATEST_FORMAT): Snapshot {
     const saved: Saved = {
       state: this.#actor.save(this.#state),
       inbox: this.#inbox.save(this.#lastTs),
       lastTs: this.#lastTs,
     };
-    return packSnapshot(this.#seq, this.#cursor, saved);
+    return packSnapshot(this.#seq, this.#cursor, saved, format);
   }
 }
 

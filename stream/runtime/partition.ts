@@ -6,6 +6,7 @@
  */
 
 import type { ActorId } from "../../actors/actor.js";
+import { type Formats, latestFormat } from "../../actors/format.js";
 import type { Clock } from "../log/clock.js";
 import type { ActorStatus, InlineRecord, Log, Notification } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
@@ -24,6 +25,8 @@ export interface PartitionPorts {
   readonly relay: Relay;
   readonly logger: Logger;
   readonly snapshotLimits: SnapshotLimits;
+  /** Format of the snapshots (default the latest). */
+  readonly formats?: Formats | undefined;
 }
 
 /** An actor in memory that has work. */
@@ -72,7 +75,7 @@ export class Partition implements Sender {
     this.name = name;
     this.epoch = epoch;
     this.#ports = ports;
-    this.#cache = new ActorCache(ports.clock, ports.snapshotLimits);
+    this.#cache = new ActorCache(ports.clock, ports.snapshotLimits, ports.formats ?? latestFormat);
   }
 
   get ended(): boolean {

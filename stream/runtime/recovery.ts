@@ -3,7 +3,7 @@
 import { type ActorId, partitionOf } from "../../actors/actor.js";
 import type { Head, Log } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
-import { CorruptLog } from "../log/packing.js";
+import { CorruptLog, NewerFormat } from "../log/packing.js";
 import { type ActorOf, Instance } from "./instance.js";
 
 export interface RecoveryPorts {
@@ -48,7 +48,7 @@ export async function loadActor(
 /**
  * Recovers an actor as of `head`, or later when its owner commits meanwhile. A snapshot with a wrong hash is replaced
  * by the previous one, and that by the first entry. Throws `CorruptLog` when entries are missing or do not fold; an
- * operator must then repair the log.
+ * operator must then repair the log. Throws `NewerFormat` when a snapshot or an entry is of a newer build.
  */
 async function recover(ports: RecoveryPorts, partition: string, id: ActorId, head: Head): Promise<Instance> {
   const instance = await latestSnapshot(ports, partition, id, head);
@@ -80,7 +80,7 @@ async function latestSnapshot(
       if (snapshot !== undefined) return orCorrupt(id, () => Instance.restore(actorOf(id), id, snapshot));
       throw new CorruptLog(`the ${which} snapshot of ${id} is missing`);
     } catch (error) {
-      if (!(error instanceof CorruptLog)) throw error;
+      if (!(error instanceof CorruptLog) || error instanceof NewerFormat) throw error;
       logger.error({ err: error, actor: id, which }, "a snapshot cannot be used; an earlier one is tried");
     }
   }

@@ -119,6 +119,7 @@ export class Deployment {
       },
       onGap: (actor, seq) =>
         onViolation(new Error(`the projector misses the entries of ${actor} after ${seq}`)),
+      onUnreadable: (_actor, error) => onViolation(error),
     });
   }
 

@@ -15,7 +15,7 @@ import { LogTail } from "../../../stream/log/tail.js";
 import type { Entry } from "../../../stream/log/ports.js";
 import { freshRedis } from "../../support/servers.js";
 import { counter, type CounterState } from "../runtime/counter.js";
-import { RecordingFollower, Writer } from "./followers.js";
+import { NEWER_ENTRY, RecordingFollower, Writer } from "./followers.js";
 import { commitIn, microtasksDone } from "./support.js";
 import { until } from "../../support/until.js";
 
@@ -94,6 +94,7 @@ for (const [name, create] of Object.entries(subjects)) {
             sources: {},
             answers: [],
             batches: [{ ts: 1_001, deltas: [{ type: "added", n: 1 }] }],
+            format: 1,
           },
         ]),
       );
@@ -120,6 +121,27 @@ for (const [name, create] of Object.entries(subjects)) {
         expect(ahead.seqs).to.deep.equal([7, 8]);
         expect(other.seqs).to.deep.equal([1, 2]);
       });
+    });
+
+    it("stops the followers of an actor at an entry of a newer build, and serves those of other actors", async () => {
+      await writer.add(a, 1);
+      await writer.addPacked(a, NEWER_ENTRY);
+      await writer.add(b, 1);
+      const [unreadable, other] = [new RecordingFollower(), new RecordingFollower()];
+      tail.follow(a, 1, unreadable.onEntries, unreadable.onGap);
+      tail.follow(b, 0, other.onEntries, other.onGap);
+      await until(() => {
+        expect(unreadable.gaps).to.equal(1);
+        expect(other.seqs).to.deep.equal([1]);
+      });
+      expect([...tail.unreadable.keys()]).to.deep.equal([a]);
+      expect(tail.unreadable.get(a)).to.match(
+        /^entry 2 of market:a has format 99, .* run a build that reads it$/,
+      );
+      await writer.addPacked(a, NEWER_ENTRY);
+      await writer.add(b, 2);
+      await until(() => expect(other.seqs).to.deep.equal([1, 2, 3]));
+      expect(unreadable.seqs).to.deep.equal([]);
     });
 
     it("stops a follower, also from its own call, and isolates the error of a follower", async () => {
@@ -184,12 +206,13 @@ for (const [name, create] of Object.entries(subjects)) {
         cursors: ReadonlyMap<ActorId, number>,
         onEntries: (entries: readonly Entry[]) => Promise<void>,
       ) {
-        const gaps: [ActorId, number][] = [];
+        const gaps: [ActorId, number | string][] = [];
         following.push(
           tail.everyActor({
             cursors,
             onEntries,
             onGap: (actor, afterSeq) => gaps.push([actor, afterSeq]),
+            onUnreadable: (actor, { name }) => gaps.push([actor, name]),
           }),
         );
         return gaps;
@@ -249,6 +272,25 @@ for (const [name, create] of Object.entries(subjects)) {
         await until(() => expect(gaps).to.deep.equal([[a, 1]]));
         await writer.add(b, 1);
         await until(() => expect(delivered).to.deep.equal([b]));
+      });
+
+      it("reports an actor with an entry of a newer build, and continues with the others", async () => {
+        await writer.add(a, 1);
+        await writer.addPacked(a, NEWER_ENTRY);
+        await writer.add(b, 1);
+        const delivered: ActorId[] = [];
+        const stops = everyActor(new Map(), (entries) => {
+          delivered.push(...entries.map(({ actor }) => actor));
+          return Promise.resolve();
+        });
+        await until(() => {
+          expect(stops).to.deep.equal([[a, "NewerFormat"]]);
+          expect(delivered.toSorted()).to.deep.equal([b, a]);
+        });
+        await writer.addPacked(a, NEWER_ENTRY);
+        await writer.add(b, 1);
+        await until(() => expect(delivered.toSorted()).to.deep.equal([b, b, a]));
+        expect(stops).to.have.length(1);
       });
     });
 

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import type { ActorId } from "../../../actors/actor.js";
+import { LATEST_FORMAT } from "../../../actors/format.js";
 import { Inbox } from "../../../stream/runtime/inbox.js";
 import { cursorAt, type Message, NO_CURSOR } from "../../../stream/log/log.js";
 import { CorruptLog, type Envelope, packEnvelope } from "../../../stream/log/packing.js";
@@ -66,6 +67,7 @@ describe("an actor in memory", () => {
         { ts: 100, deltas: [{ type: "added", n: 2 }] },
         { ts: 100, deltas: [{ type: "added", n: 3 }] },
       ],
+      format: LATEST_FORMAT,
     });
     expect(turn.change).to.include({ expectedSeq: 0, cursor: "0-2" });
   });
@@ -182,12 +184,11 @@ describe("an actor in memory", () => {
     );
     if (turn.entry === undefined) throw new Error("no entry");
     const receive = (n: number): CounterCommand => ({ kind: "receive", from: id, n });
+    const packed = (...commands: CounterCommand[]): string =>
+      packEnvelope({ source: id, seq: 1, commands, format: LATEST_FORMAT });
     expect(instance.outgoing(turn.entry)).to.deep.equal([
-      {
-        to: other,
-        body: packEnvelope({ source: id, seq: 1, commands: [receive(1), receive(2), receive(4)] }),
-      },
-      { to: third, body: packEnvelope({ source: id, seq: 1, commands: [receive(3)] }) },
+      { to: other, body: packed(receive(1), receive(2), receive(4)) },
+      { to: third, body: packed(receive(3)) },
     ]);
   });
 
