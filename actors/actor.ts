@@ -50,7 +50,8 @@ export const PARTITIONS: readonly string[] = [
   ...Array.from({ length: MARKET_PARTITIONS }, (_, partition) => `m${partition}`),
 ];
 
-function fnv1a(text: string): number {
+/** Returns a hash of 32 bits. Stored data depends on it. */
+export function fnv1a(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i += 1) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   return hash >>> 0;
@@ -117,7 +118,32 @@ export interface Actor<State, Command, Delta, Reply, Message extends AnyOutgoing
   readonly tick: Command;
   /** Returns the commands for other actors that follow from a batch, in order. Depends on the batch alone. */
   route(id: ActorId, batch: Batch<Delta>): readonly Message[];
-  /** Returns the state as a value that JSON can carry. `restore(save(s))` behaves as `s` does. */
-  save(state: State): unknown;
-  restore(id: ActorId, saved: unknown): State;
+  /**
+   * Yields the state in parts of bounded size, each a text, in the order in which they are restored. Data that have not
+   * changed give the same part as before. The state restored from the parts of `s` behaves as `s` does.
+   */
+  save(state: State): Iterable<string>;
+  restore(id: ActorId): StateBuilder<State>;
+  /** Converts the state to and from one value that JSON can carry, as the builds before format 2 store it. */
+  saveWhole(state: State): unknown;
+  restoreWhole(id: ActorId, saved: unknown): State;
+}
+
+/** Restores a state from its parts. */
+export interface StateBuilder<State> {
+  /** Adds the next part. */
+  add(part: string): void;
+  /** Returns the state once all parts are added. */
+  finish(): State;
+}
+
+/** Restores a state from all of its parts. */
+export function restoreParts<State>(
+  { restore }: { readonly restore: (id: ActorId) => StateBuilder<State> },
+  id: ActorId,
+  parts: Iterable<string>,
+): State {
+  const builder = restore(id);
+  for (const part of parts) builder.add(part);
+  return builder.finish();
 }

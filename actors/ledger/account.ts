@@ -77,8 +77,8 @@ class Side {
   readonly levels: OpenLevel[] = [];
   qty: Contracts = NONE;
   cost: Millicents = ZERO;
-  /** Orders that may still take liquidity. */
-  readonly pending = new Map<string, AccountOrder>();
+  /** Orders that may still take liquidity. Most accounts have none, and a shard has many accounts. */
+  #pending: Map<string, AccountOrder> | undefined;
   pendingFees: Millicents = ZERO;
 
   change(price: Ticks, by: number): void {
@@ -96,9 +96,14 @@ class Side {
 
   /** Adds an order (1) to the pending orders, or removes it (-1). */
   changePending(sign: 1 | -1, order: AccountOrder): void {
-    if (sign === 1) this.pending.set(order.orderId, order);
-    else this.pending.delete(order.orderId);
+    if (sign === 1) (this.#pending ??= new Map()).set(order.orderId, order);
+    else this.#pending?.delete(order.orderId);
+    if (this.#pending?.size === 0) this.#pending = undefined;
     this.pendingFees = millicents(this.pendingFees + sign * feeOf(order));
+  }
+
+  get pending(): Iterable<AccountOrder> {
+    return this.#pending?.values() ?? [];
   }
 
   /** Highest open price, 0 for none. */
@@ -230,7 +235,7 @@ export class Account {
     const onlyCloses = side.qty <= held.qty && this.#side(other).qty === 0;
     if (!onlyCloses || side.pendingFees === 0) return free;
     if (this.voids === "FMV") return add(free, side.pendingFees);
-    for (const order of side.pending.values()) {
+    for (const order of side.pending) {
       const proceeds = share(held.cost, order.remaining, held.qty) - 2 * order.remaining;
       free = add(free, millicents(Math.max(0, Math.min(feeOf(order), proceeds))));
     }

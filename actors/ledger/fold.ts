@@ -29,7 +29,7 @@ import {
 export function evolveLedger(state: LedgerState, delta: LedgerDelta, ts: number): void {
   switch (delta.type) {
     case "wallet":
-      state.wallets.set(delta.wallet, emptyWallet(delta.wallet, delta.trader));
+      state.wallets.add(emptyWallet(delta.wallet, delta.trader));
       return;
     case "accepted":
       evolveAccepted(state, delta, ts);
@@ -79,7 +79,7 @@ function evolveAccepted(state: LedgerState, delta: AcceptedDelta, ts: number): v
   wallet.accounts.set(key, account);
   wallet.orders.set(order.orderId, accepted);
   account.add(accepted);
-  rebalance(wallet, account);
+  rebalance(state, wallet, account);
   if (delta.clientId !== undefined && delta.digest !== undefined) {
     dropExpiredClientIds(state, ts);
     const clientKey = pairKey(delta.wallet, delta.clientId);
@@ -151,7 +151,7 @@ function evolveOrder(state: LedgerState, delta: WalletOrderDelta, ts: number): v
   }
   if (order.remaining > 0) account.add(order);
   else wallet.orders.delete(order.orderId);
-  rebalance(wallet, account);
+  rebalance(state, wallet, account);
   // The `position` delta that follows a fill needs the account.
   if (delta.kind !== "fill" || delta.wash) dropIfEmpty(wallet, account);
 }
@@ -175,7 +175,7 @@ function evolveDeadman(state: LedgerState, { wallet, timeoutMs, dueMs }: Deadman
 function evolvePolicy(state: LedgerState, delta: PolicyDelta): void {
   const wallet = walletOf(state, delta.wallet);
   wallet.policy = delta.policy;
-  for (const account of wallet.accounts.values()) rebalance(wallet, account);
+  for (const account of wallet.accounts.values()) rebalance(state, wallet, account);
 }
 
 function evolvePosition(state: LedgerState, delta: WalletPositionDelta): void {
@@ -191,15 +191,18 @@ function evolvePosition(state: LedgerState, delta: WalletPositionDelta): void {
   }
   account.setHolding(delta.outcome, { qty: delta.qty, cost: delta.cost });
   if (delta.settled === true || delta.terms !== undefined) account.settled = delta.settled === true;
-  rebalance(wallet, account);
+  rebalance(state, wallet, account);
   dropIfEmpty(wallet, account);
 }
 
 /** Updates the reserved money of the wallet after a change of an account. */
-function rebalance(wallet: Wallet, account: Account): void {
+function rebalance(state: LedgerState, wallet: Wallet, account: Account): void {
   const funds = wallet.funds[account.currency];
   const reserve = account.reserve(wallet.policy);
-  funds.reserved = add(funds.reserved, subtract(reserve, account.reserved));
+  const sums = state.funds[account.currency];
+  const change = subtract(reserve, account.reserved);
+  funds.reserved = add(funds.reserved, change);
+  sums.reserved = add(sums.reserved, change);
   account.reserved = reserve;
 }
 
@@ -209,7 +212,9 @@ function dropIfEmpty(wallet: Wallet, account: Account): void {
 
 function evolveEntry(state: LedgerState, delta: EntryDelta): void {
   const funds = walletOf(state, delta.wallet).funds[delta.currency];
+  const sums = state.funds[delta.currency];
   funds.total = add(funds.total, delta.amount);
+  sums.total = add(sums.total, delta.amount);
   state.entries += 1;
   const totals = state.totals[delta.currency];
   switch (delta.kind) {

@@ -15,7 +15,8 @@ import {
 } from "../actor.js";
 import { type Format, LATEST_FORMAT } from "../format.js";
 import type { MarketCommand } from "../market/commands.js";
-import { CURRENCIES } from "../market/types.js";
+import type { Currency } from "../market/types.js";
+import { subtract } from "../units.js";
 import { unreachable } from "../unreachable.js";
 import { cancel, cancelAll, cancelEveryone, openOrders } from "./canceling.js";
 import type { LedgerCommand, LedgerReply, LedgerReport } from "./commands.js";
@@ -26,8 +27,9 @@ import { evolveLedger } from "./fold.js";
 import { transact, transfer } from "./funds.js";
 import { amend, place, preview } from "./placing.js";
 import { changeGroup, listGroups, runDeadmanSwitches, setDeadman, setGroup, setPolicy } from "./safety.js";
-import { restoreLedger, saveLedger } from "./saved.js";
-import { createLedger, emptyWallet, type LedgerState, nextDeadline, sumFunds, type Wallet } from "./state.js";
+import { restoreLedger, saveLedger } from "./saved/parts.js";
+import { restoreWholeLedger, saveWholeLedger } from "./saved/whole.js";
+import { createLedger, emptyWallet, type LedgerState, nextDeadline, type Wallet } from "./state.js";
 import type { WalletPosition, WalletSnapshot } from "./types.js";
 
 function decide(
@@ -113,12 +115,12 @@ function positionsOf(wallet: Wallet): readonly WalletPosition[] {
 }
 
 function report(state: LedgerState): LedgerReport {
-  const [CASH, COIN] = CURRENCIES.map((currency) => ({
-    ...state.totals[currency],
-    ...sumFunds(state, currency),
-  }));
-  if (CASH === undefined || COIN === undefined) throw new Error("a currency is missing");
-  return { shard: state.shard, money: { CASH, COIN } };
+  return { shard: state.shard, money: { CASH: moneyOf(state, "CASH"), COIN: moneyOf(state, "COIN") } };
+}
+
+function moneyOf({ totals, funds }: LedgerState, currency: Currency): LedgerReport["money"][Currency] {
+  const { total, reserved } = funds[currency];
+  return { ...totals[currency], available: subtract(total, reserved), reserved };
 }
 
 /** Sends orders, cancels and amendments to their markets, in the order of their acceptance. */
@@ -152,4 +154,6 @@ export const ledger: Actor<LedgerState, LedgerCommand, LedgerDelta, LedgerReply>
   route,
   save: saveLedger,
   restore: restoreLedger,
+  saveWhole: saveWholeLedger,
+  restoreWhole: restoreWholeLedger,
 };

@@ -4,10 +4,11 @@ import type { ActorId } from "../actor.js";
 import { Deadlines } from "../deadlines.js";
 import { DerivedIds, ledgerUuid } from "../ids.js";
 import type { Currency } from "../market/types.js";
-import { add, assert, type Contracts, millicents, type Millicents, subtract, ZERO } from "../units.js";
+import { assert, type Contracts, type Millicents, subtract, ZERO } from "../units.js";
 import type { Account, AccountOrder } from "./account.js";
 import type { FillWindow } from "./fill-window.js";
 import type { CollateralPolicy, Transfer } from "./types.js";
+import { Wallets } from "./wallets.js";
 
 export interface Funds {
   total: Millicents;
@@ -55,7 +56,9 @@ export interface AcceptedClientId {
 export interface LedgerState {
   readonly shard: number;
   readonly ids: DerivedIds;
-  readonly wallets: Map<string, Wallet>;
+  readonly wallets: Wallets<Wallet>;
+  /** Sums of the money of all wallets. */
+  readonly funds: Readonly<Record<Currency, Funds>>;
   /** Accepted client ids by wallet and clientId, oldest first. */
   readonly clientIds: Map<string, AcceptedClientId>;
   /** Ids of operator transactions, by trader and clientRef. */
@@ -74,7 +77,8 @@ export function createLedger(id: ActorId): LedgerState {
   return {
     shard,
     ids: new DerivedIds(ledgerUuid(shard)),
-    wallets: new Map(),
+    wallets: new Wallets(),
+    funds: noFunds(),
     clientIds: new Map(),
     clientRefs: new Map(),
     transfers: new Map(),
@@ -88,11 +92,15 @@ function noTotals(): Totals {
   return { deposits: ZERO, withdrawals: ZERO, adjustments: ZERO, house: ZERO, received: ZERO };
 }
 
+function noFunds(): Readonly<Record<Currency, Funds>> {
+  return { CASH: { total: ZERO, reserved: ZERO }, COIN: { total: ZERO, reserved: ZERO } };
+}
+
 export function emptyWallet(wallet: string, trader: string): Wallet {
   return {
     wallet,
     trader,
-    funds: { CASH: { total: ZERO, reserved: ZERO }, COIN: { total: ZERO, reserved: ZERO } },
+    funds: noFunds(),
     seqs: { orders: 0, positions: 0 },
     orders: new Map(),
     policy: "hold",
@@ -125,18 +133,4 @@ export function walletOf(state: LedgerState, wallet: string): Wallet {
 /** Returns the time of the next due dead-man switch, Unix ms. */
 export function nextDeadline(state: LedgerState): number | undefined {
   return state.deadlines.first()?.at;
-}
-
-/** Returns the available and the reserved money of all wallets of the shard. */
-export function sumFunds(
-  state: LedgerState,
-  currency: Currency,
-): { available: Millicents; reserved: Millicents } {
-  let total = ZERO;
-  let reserved = ZERO;
-  for (const { funds } of state.wallets.values()) {
-    total = add(total, funds[currency].total);
-    reserved = add(reserved, funds[currency].reserved);
-  }
-  return { available: millicents(total - reserved), reserved };
 }

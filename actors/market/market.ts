@@ -17,7 +17,8 @@ import type { MarketCommand, MarketRefusal, MarketReply } from "./commands.js";
 import { type EffectDelta, isEffect, type MarketDelta } from "./deltas.js";
 import { Emitter } from "./emitter.js";
 import { refusalOfGrade } from "./grade.js";
-import { restoreMarket, saveMarket } from "./saved.js";
+import { restoreMarket, saveMarket } from "./saved/parts.js";
+import { restoreWholeMarket, saveWholeMarket } from "./saved/whole.js";
 import { grade, previewGrade, remediate, runLifecycle, payNextWallets } from "./settlement.js";
 import { createMarket, evolveMarket, type MarketState, nextDeadline } from "./state.js";
 import { amend, cancel, enter, preview, replace, runDeadlines } from "./trading.js";
@@ -176,4 +177,6 @@ export const market: Actor<MarketState, MarketCommand, MarketDelta, MarketReply>
   route,
   save: saveMarket,
   restore: restoreMarket,
+  saveWhole: saveWholeMarket,
+  restoreWhole: restoreWholeMarket,
 };

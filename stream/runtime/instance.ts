@@ -113,7 +113,7 @@ export class Instance {
   private constructor(actor: AnyActor, id: ActorId, saved: Saved | undefined) {
     this.id = id;
     this.#actor = actor;
-    this.#state = saved === undefined ? actor.create(id) : actor.restore(id, saved.state);
+    this.#state = saved === undefined ? actor.create(id) : actor.restoreWhole(id, saved.state);
     this.#inbox = new Inbox(saved?.inbox);
     this.#lastTs = saved?.lastTs ?? 0;
   }
@@ -306,7 +306,7 @@ export class Instance {
   /** Returns a snapshot of the actor, in `format`. Every turn must have been committed. */
   snapshot(format: Format = LATEST_FORMAT): Snapshot {
     const saved: Saved = {
-      state: this.#actor.save(this.#state),
+      state: this.#actor.saveWhole(this.#state),
       inbox: this.#inbox.save(this.#lastTs),
       lastTs: this.#lastTs,
     };

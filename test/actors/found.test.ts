@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { market } from "../../actors/market/market.js";
 import { ticks } from "../../actors/units.js";
 import { Scenario, type ScenarioOptions } from "./scenario.js";
+import { restoredCopy } from "../support/exchange/saved.js";
 
 function funded(options: ScenarioOptions = {}): Scenario {
   const scenario = new Scenario(options);
@@ -26,8 +27,7 @@ describe("regressions found by random runs", () => {
     exchange.place("ann", "NO 0.300 x 1");
     exchange.place("ann", "YES 0.300 x 1");
     exchange.place("ann", "YES 0.400 x 1");
-    const saved: unknown = JSON.parse(JSON.stringify(market.save(exchange.market)));
-    const restored = market.restore(exchange.id, saved);
+    const restored = restoredCopy(market, exchange.id, exchange.market);
     const close = { kind: "lifecycle", actions: ["close"] } as const;
     const expected = market.decide(exchange.market, close, exchange.nowMs);
     expect(market.decide(restored, close, exchange.nowMs)).to.deep.equal(expected);
@@ -39,9 +39,7 @@ describe("regressions found by random runs", () => {
       exchange.lifecycle("golive");
       exchange.place("ann", "YES 0.600 x 1");
       exchange.place("bob", "NO 0.400 x 1", { tif: "PO", ttlMs: 1_000 });
-      const state = restoring
-        ? market.restore(exchange.id, JSON.parse(JSON.stringify(market.save(exchange.market))) as unknown)
-        : exchange.market;
+      const state = restoring ? restoredCopy(market, exchange.id, exchange.market) : exchange.market;
       const { deltas } = market.decide(state, { kind: "tick" }, exchange.nowMs + 1_000);
       const kinds = deltas.flatMap((delta) => (delta.type === "order" ? [delta.kind] : []));
       expect(kinds).to.deep.equal(["cancel", "open"]);

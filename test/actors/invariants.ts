@@ -96,19 +96,28 @@ function checkBook({ marketId, books, resting: orders }: MarketState, currency: 
 }
 
 /**
- * Invariant 3: the reserve of a wallet follows from its open orders, and no available balance is below zero. The set
+ * Invariant 3: the reserve of a wallet follows from its open orders, no available balance is below zero, and the sums of
+ * the shard are those of its wallets. The set
  * `mayBeNegative` holds the wallets that a remediation may have left negative.
  */
 export function checkLedger(state: LedgerState, mayBeNegative: ReadonlySet<string>): void {
+  const sums = { CASH: { total: 0, reserved: 0 }, COIN: { total: 0, reserved: 0 } };
   for (const wallet of state.wallets.values()) {
     for (const currency of CURRENCIES) {
       const { total, reserved } = wallet.funds[currency];
+      sums[currency].total += total;
+      sums[currency].reserved += reserved;
       const [least, most] = reserveBounds(wallet, currency);
       if (reserved < least || reserved > most)
         equal(reserved, `from ${least} to ${most}`, `${currency} reserved`, wallet.wallet);
       if (total - reserved < 0 && !mayBeNegative.has(wallet.wallet))
         equal(total - reserved, "not below 0", `${currency} available`, wallet.wallet);
     }
+  }
+  for (const currency of CURRENCIES) {
+    const { total, reserved } = state.funds[currency];
+    equal(total, sums[currency].total, `${currency} total of all wallets`, `shard ${state.shard}`);
+    equal(reserved, sums[currency].reserved, `${currency} reserved of all wallets`, `shard ${state.shard}`);
   }
 }
 

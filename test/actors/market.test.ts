@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { market } from "../../actors/market/market.js";
 import { Scenario } from "./scenario.js";
 import type { Voids } from "../../actors/market/types.js";
+import { restoredCopy } from "../support/exchange/saved.js";
 
 const DEPOSIT_MILLICENTS = 10_000_000;
 
@@ -285,8 +286,7 @@ describe("settlement", () => {
     const { deltas, reply } = market.decide(state, ask, nowMs);
     expect(deltas).to.deep.equal([]);
     expect(reply).to.deep.include({ paid: 1, wallets: 2, done: false });
-    const saved: unknown = JSON.parse(JSON.stringify(market.save(state)));
-    const restored = market.restore(id, saved);
+    const restored = restoredCopy(market, id, state);
     const settle = { kind: "settle", limit: 10 } as const;
     const rest = market.decide(restored, settle, nowMs);
     expect(rest.deltas.map(({ type }) => type)).to.deep.equal(["payout", "lifecycle"]);

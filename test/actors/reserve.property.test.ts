@@ -11,6 +11,7 @@ import { feeFor } from "./naive/arithmetic.js";
 import { net } from "./naive/netting.js";
 import { FEES, pick, uuid } from "./differential/world.js";
 import { unreachable } from "../../actors/unreachable.js";
+import { restoredCopy } from "../support/exchange/saved.js";
 
 const MARKET = uuid(3, 1);
 const WALLET = uuid(1, 1);
@@ -79,8 +80,7 @@ class WalletUnderTest {
   /** Returns the current reserve, and the reserve of the same wallet after a restore. */
   get reserved(): readonly [number, number] {
     const funds = this.#state.wallets.get(WALLET)?.funds.CASH;
-    const saved = JSON.stringify(ledger.save(this.#state));
-    const restored = ledger.restore(ledgerActor(0), JSON.parse(saved)).wallets.get(WALLET);
+    const restored = restoredCopy(ledger, ledgerActor(0), this.#state).wallets.get(WALLET);
     const accounts = [...(restored?.accounts.values() ?? [])];
     return [funds?.reserved ?? 0, accounts.reduce((sum, { reserved }) => sum + reserved, 0)];
   }
@@ -93,11 +93,9 @@ class WalletUnderTest {
       case "spend":
         if (this.available > 0) this.#transact("WITHDRAWAL", this.available);
         return;
-      case "restore": {
-        const saved = JSON.stringify(ledger.save(this.#state));
-        this.#state = ledger.restore(ledgerActor(0), JSON.parse(saved));
+      case "restore":
+        this.#state = restoredCopy(ledger, ledgerActor(0), this.#state);
         return;
-      }
       case "rest":
       case "cancel":
       case "fill": {

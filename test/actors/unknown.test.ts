@@ -14,6 +14,7 @@ import { packEnvelope } from "../../stream/log/packing.js";
 import { actorOf } from "../../stream/runtime/actors.js";
 import { Instance } from "../../stream/runtime/instance.js";
 import { MARKET_ID, Scenario } from "./scenario.js";
+import { savedText } from "../support/exchange/saved.js";
 
 const NO_COMMANDS: readonly unknown[] = [{ kind: "future" }, { kind: "toString" }, {}, [], null, 7, "tick"];
 const FUTURE = { type: "future", seq: 1 };
@@ -38,13 +39,13 @@ describe("an actor that receives a message that is not a command", () => {
   for (const body of NO_COMMANDS) {
     it(`throws MalformedCommand and changes nothing: ${JSON.stringify(body)}`, () => {
       const exchange = traded();
-      const before = JSON.stringify(market.save(exchange.market));
+      const before = savedText(market, exchange.market);
       expect(() => market.decide(exchange.market, body as MarketCommand, TS)).to.throw(MalformedCommand);
-      expect(JSON.stringify(market.save(exchange.market))).to.equal(before);
+      expect(savedText(market, exchange.market)).to.equal(before);
       for (const shard of exchange.ledgers.values()) {
-        const saved = JSON.stringify(ledger.save(shard));
+        const saved = savedText(ledger, shard);
         expect(() => ledger.decide(shard, body as LedgerCommand, TS)).to.throw(MalformedCommand);
-        expect(JSON.stringify(ledger.save(shard))).to.equal(saved);
+        expect(savedText(ledger, shard)).to.equal(saved);
       }
     });
   }

@@ -13,6 +13,7 @@ import type { Entry } from "../../stream/log/ports.js";
 import type { Invocation } from "./clients.js";
 import type { Deployment } from "./deployment.js";
 import { isMarket, type Journal } from "./journal.js";
+import { savedText } from "../support/exchange/saved.js";
 
 /** Checks that everything due before `beforeMs` has happened. */
 export function checkNothingOverdue(journal: Journal, beforeMs: number): void {
@@ -60,7 +61,7 @@ export async function checkRecovery(
     const { state, seq } = await loadState({ log, actorOf, logger: silentLogger }, actor);
     const entries = journal.entries(actor);
     must(seq === entries.length, `${actor} is at ${seq}, and its journal at ${entries.length}`);
-    const recovered = JSON.stringify(actorOf(actor).save(state));
+    const recovered = savedText(actorOf(actor), state);
     must(recovered === journal.saved(actor), `${actor}: the recovered state is not the fold of the journal`);
     const rows = deployment.projected.get(actor) ?? [];
     must(

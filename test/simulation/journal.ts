@@ -15,6 +15,7 @@ import { parseEntry } from "../../stream/log/packing.js";
 import type { Entry } from "../../stream/log/ports.js";
 import { checkLedger, checkMarket, checkMoney, Seqs } from "../actors/invariants.js";
 import { type Actors, moneyOf } from "../support/exchange/network.js";
+import { savedText } from "../support/exchange/saved.js";
 
 export const KEYS = new Keys("");
 
@@ -105,11 +106,9 @@ export class Journal {
   /** Returns the folded state of an actor as JSON. */
   saved(actor: ActorId): string {
     const { state } = this.#of(actor);
-    return JSON.stringify(
-      isMarket(actor)
-        ? this.#actors.market.save(state as MarketState)
-        : this.#actors.ledger.save(state as LedgerState),
-    );
+    return isMarket(actor)
+      ? savedText(this.#actors.market, state as MarketState)
+      : savedText(this.#actors.ledger, state as LedgerState);
   }
 
   #of(actor: ActorId): ActorJournal {

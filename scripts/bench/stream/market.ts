@@ -1,7 +1,6 @@
 /** Market that trades by itself, with the log interface that the bridge follows. */
 
-import type { Batch } from "../../../actors/actor.js";
-import { marketActor } from "../../../actors/actor.js";
+import { type Batch, marketActor, restoreParts } from "../../../actors/actor.js";
 import type { MarketDelta } from "../../../actors/market/deltas.js";
 import { market } from "../../../actors/market/market.js";
 import type { Entry, Tail } from "../../../stream/log/ports.js";
@@ -38,7 +37,7 @@ export class TradingMarket {
   }
 
   readonly load: LoadMarket = () =>
-    Promise.resolve({ seq: this.#seq, state: market.restore(ACTOR, market.save(this.#state)) });
+    Promise.resolve({ seq: this.#seq, state: restoreParts(market, ACTOR, market.save(this.#state)) });
 
   /** Executes `count` commands and emits them in one entry, as a commit of a busy market does. `ts` is in ms. */
   trade(count: number, ts: number): void {

@@ -6,6 +6,7 @@
 import { expect } from "chai";
 import type { Actor, ActorId, Batch } from "../../../actors/actor.js";
 import { LocalActor, throughJson } from "../../support/exchange/network.js";
+import { restoredCopy, savedText } from "../../support/exchange/saved.js";
 
 export class CheckedActor<State, Command, Delta, Reply> extends LocalActor<State, Command, Delta, Reply> {
   readonly #follower: State;
@@ -17,23 +18,21 @@ export class CheckedActor<State, Command, Delta, Reply> extends LocalActor<State
 
   override apply(command: Command, now: number): { reply: Reply | undefined; batch: Batch<Delta> } {
     const { actor, id, state } = this;
-    const twin = actor.restore(id, throughJson(actor.save(state)));
+    const twin = restoredCopy(actor, id, state);
     const { reply, batch } = super.apply(command, now);
     const again = actor.decide(twin, command, now);
     expect(throughJson(again), "the decision of a restored actor").to.deep.equal(
       throughJson({ deltas: batch.deltas, reply }),
     );
     for (const delta of batch.deltas) actor.evolve(this.#follower, delta, now);
-    const saved = JSON.stringify(actor.save(state));
-    expect(JSON.stringify(actor.save(twin)), "the state of a restored actor after the decision").to.equal(
-      saved,
-    );
-    expect(JSON.stringify(actor.save(this.#follower)), "the fold of the deltas").to.equal(saved);
+    const saved = savedText(actor, state);
+    expect(savedText(actor, twin), "the state of a restored actor after the decision").to.equal(saved);
+    expect(savedText(actor, this.#follower), "the fold of the deltas").to.equal(saved);
     return { reply, batch };
   }
 }
 
-/** Checks that the fold of all batches of an actor is its state. */
+/** Checks that the fold of all batches of an actor is its state, and that the form of earlier builds restores it. */
 export function expectFold<State, Command, Delta, Reply>({
   id,
   actor,
@@ -42,7 +41,7 @@ export function expectFold<State, Command, Delta, Reply>({
 }: LocalActor<State, Command, Delta, Reply>): void {
   const folded = actor.create(id);
   for (const { ts, deltas } of emitted) for (const delta of deltas) actor.evolve(folded, delta, ts);
-  expect(JSON.stringify(actor.save(folded)), "the fold of all batches").to.equal(
-    JSON.stringify(actor.save(state)),
-  );
+  expect(savedText(actor, folded), "the fold of all batches").to.equal(savedText(actor, state));
+  const whole = actor.restoreWhole(id, throughJson(actor.saveWhole(state)));
+  expect(savedText(actor, whole), "the state restored from one value").to.equal(savedText(actor, state));
 }

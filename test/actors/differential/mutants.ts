@@ -20,6 +20,7 @@ import type { Order } from "../../../actors/market/types.js";
 import { contracts, millicents } from "../../../actors/units.js";
 import type { Actors, Ledger, Market } from "../../support/exchange/network.js";
 import { feeFor } from "../naive/arithmetic.js";
+import { restoredCopy } from "../../support/exchange/saved.js";
 
 export interface ExchangeMutant {
   readonly name: string;
@@ -43,8 +44,7 @@ function changedActor<State, Command, Delta, Reply>(
     ...actor,
     decide: (state, command, nowMs, format) => {
       if (rewrite === undefined) return actor.decide(state, change(command), nowMs, format);
-      const saved = JSON.stringify(actor.save(state));
-      const copy = actor.restore(idOf(state), JSON.parse(saved));
+      const copy = restoredCopy(actor, idOf(state), state);
       const { deltas, reply } = actor.decide(copy, change(command), nowMs, format);
       const rewritten = rewrite(deltas, command);
       for (const delta of rewritten) actor.evolve(state, delta, nowMs);

@@ -65,7 +65,7 @@ export class Writer {
     await this.#log.markProjected(partition, [{ actor, seq: last }]);
     const state = { ...counter.create(actor), value: last };
     const saved = {
-      state: counter.save(state),
+      state: counter.saveWhole(state),
       inbox: { sources: {}, answers: [] },
       lastTs: 1_000 + last,
     };

@@ -91,8 +91,16 @@ export const counter: Actor<CounterState, CounterCommand, CounterDelta, CounterR
     deltas.flatMap((delta) =>
       delta.type === "sent" ? [{ to: delta.to, command: { kind: "receive", from: id, n: delta.n } }] : [],
     ),
-  save: (state) => JSON.parse(JSON.stringify(state)) as unknown,
-  restore: (_id, saved) => ({
+  save: (state) => [JSON.stringify(state)],
+  restore: (id) => {
+    const state = { id, value: 0, alarmMs: undefined, tickedMs: [], received: {} };
+    return {
+      add: (part) => void Object.assign(state, JSON.parse(part) as CounterState),
+      finish: () => state,
+    };
+  },
+  saveWhole: (state) => JSON.parse(JSON.stringify(state)) as unknown,
+  restoreWhole: (_id, saved) => ({
     alarmMs: undefined,
     ...(structuredClone(saved) as Omit<CounterState, "alarmMs">),
   }),

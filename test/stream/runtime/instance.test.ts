@@ -236,8 +236,8 @@ describe("an actor in memory", () => {
             live.cursor,
             live.deadline,
           ]);
-          expect(counter.save(copy.state as CounterState)).to.deep.equal(
-            counter.save(live.state as CounterState),
+          expect(counter.saveWhole(copy.state as CounterState)).to.deep.equal(
+            counter.saveWhole(live.state as CounterState),
           );
           // Both have forgotten the same answers, so the next messages have the same results.
           const next = ["a", "b", "c", "d"].map((name) => ask(name, { kind: "add", n: 1 }));

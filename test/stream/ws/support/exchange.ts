@@ -23,6 +23,7 @@ import type { LoadMarket } from "../../../../stream/ws/market/replica.js";
 import { createMarket, deposit, marketDefinition, orderRequest } from "../../../support/exchange/commands.js";
 import { ActorNetwork } from "../../../support/exchange/network.js";
 import { MemoryTail, type Random } from "./memory-tail.js";
+import { restoredCopy } from "../../../support/exchange/saved.js";
 
 export const ids = (count: number): string[] => Array.from({ length: count }, () => randomUUID());
 
@@ -115,8 +116,7 @@ export class TestExchange implements Catalog, Trading {
     if (!this.#definitions.has(marketId)) return undefined;
     const actor = marketActor(marketId);
     this.commit();
-    const copy: unknown = JSON.parse(JSON.stringify(market.save(this.state(marketId))));
-    const loaded = { seq: this.tail.last(actor), state: market.restore(actor, copy) };
+    const loaded = { seq: this.tail.last(actor), state: restoredCopy(market, actor, this.state(marketId)) };
     await this.#pause();
     return loaded;
   };

@@ -1,9 +1,13 @@
-/** Conversion of a ledger shard to plain data and back. A restored shard behaves exactly as the saved one. */
+/**
+ * Conversion of a ledger shard to one value and back: the form of snapshots that earlier builds write and read. A restored
+ * shard behaves exactly as the saved one.
+ */
 
-import type { ActorId } from "../actor.js";
-import type { Currency, Holding, Voids } from "../market/types.js";
-import { Account, type AccountOrder } from "./account.js";
-import { FillWindow, type GroupFill } from "./fill-window.js";
+import type { ActorId } from "../../actor.js";
+import { CURRENCIES, type Currency, type Holding, type Voids } from "../../market/types.js";
+import { add } from "../../units.js";
+import { Account, type AccountOrder } from "../account.js";
+import { FillWindow, type GroupFill } from "../fill-window.js";
 import {
   accountKey,
   type AcceptedClientId,
@@ -14,8 +18,8 @@ import {
   type LedgerState,
   type Totals,
   type Wallet,
-} from "./state.js";
-import type { Transfer } from "./types.js";
+} from "../state.js";
+import type { Transfer } from "../types.js";
 
 interface SavedAccount {
   readonly marketId: string;
@@ -48,7 +52,7 @@ interface SavedLedger {
   readonly entries: number;
 }
 
-export function saveLedger(state: LedgerState): SavedLedger {
+export function saveWholeLedger(state: LedgerState): SavedLedger {
   return {
     wallets: [...state.wallets.values()].map(saveWallet),
     clientIds: [...state.clientIds],
@@ -89,11 +93,18 @@ function saveWallet({
   };
 }
 
-export function restoreLedger(id: ActorId, data: unknown): LedgerState {
+export function restoreWholeLedger(id: ActorId, data: unknown): LedgerState {
   const saved = data as SavedLedger;
   const state = createLedger(id);
   for (const wallet of saved.wallets) {
-    state.wallets.set(wallet.wallet, restoreWallet(wallet));
+    const restored = restoreWallet(wallet);
+    state.wallets.add(restored);
+    for (const currency of CURRENCIES) {
+      const { total, reserved } = restored.funds[currency];
+      const sums = state.funds[currency];
+      sums.total = add(sums.total, total);
+      sums.reserved = add(sums.reserved, reserved);
+    }
     if (wallet.deadman !== undefined) state.deadlines.set(wallet.deadman.dueMs, 0, wallet.wallet);
   }
   for (const [key, accepted] of saved.clientIds) state.clientIds.set(key, accepted);

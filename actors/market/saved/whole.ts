@@ -1,9 +1,12 @@
-/** Conversion of a market to plain data and back. A restored market behaves exactly as the saved one. */
+/**
+ * Conversion of a market to one value and back: the form of snapshots that earlier builds write and read. A restored market
+ * behaves exactly as the saved one.
+ */
 
-import type { ActorId } from "../actor.js";
-import type { Contracts, Millicents, Ticks } from "../units.js";
-import { RestingOrders } from "./book/resting.js";
-import { openPositions, type Position } from "./positions.js";
+import type { ActorId } from "../../actor.js";
+import type { Contracts, Millicents, Ticks } from "../../units.js";
+import { RestingOrders } from "../book/resting.js";
+import { openPositions, type Position } from "../positions.js";
 import {
   type Book,
   createMarket,
@@ -12,7 +15,7 @@ import {
   type MarketState,
   rest,
   type Settlement,
-} from "./state.js";
+} from "../state.js";
 import {
   CURRENCIES,
   type Currency,
@@ -20,7 +23,7 @@ import {
   type MarketDefinition,
   type MarketStatus,
   type Order,
-} from "./types.js";
+} from "../types.js";
 
 interface SavedBook {
   /** Every resting order by ladder: best price first, then time order. */
@@ -57,7 +60,7 @@ interface SavedMarket {
     | undefined;
 }
 
-export function saveMarket(state: MarketState): SavedMarket {
+export function saveWholeMarket(state: MarketState): SavedMarket {
   const { definition, status, paused, live, started, lifecycleSeq, arrivals, matches, settlement } = state;
   return {
     definition,
@@ -95,7 +98,7 @@ function saveBook({ books, resting }: MarketState, currency: Currency): SavedBoo
   };
 }
 
-export function restoreMarket(id: ActorId, data: unknown): MarketState {
+export function restoreWholeMarket(id: ActorId, data: unknown): MarketState {
   const saved = data as SavedMarket;
   const state = createMarket(id);
   state.definition = saved.definition;
