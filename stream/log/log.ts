@@ -151,6 +151,12 @@ export interface Snapshot {
   readonly body: string;
 }
 
+/** A part of a snapshot. Snapshots name their parts by hash, so that several of them can share a part. */
+export interface SnapshotPart {
+  readonly hash: string;
+  readonly body: string;
+}
+
 /** A position of an actor to record. A recorded position never goes back. */
 export interface Mark {
   readonly actor: ActorId;
@@ -241,10 +247,37 @@ export interface Log {
   trim(partition: string, actor: ActorId, seq: number): Promise<void>;
 
   /**
-   * Stores a snapshot; the one that was the latest becomes the previous one. Returns false, and stores nothing, when
-   * the epoch is fenced or the snapshot is older than the latest.
+   * Stores parts of a snapshot that will be written. Returns false, and stores nothing, when the epoch is fenced.
    */
-  writeSnapshot(partition: string, epoch: number, actor: ActorId, snapshot: Snapshot): Promise<boolean>;
+  writeParts(
+    partition: string,
+    epoch: number,
+    actor: ActorId,
+    parts: readonly SnapshotPart[],
+  ): Promise<boolean>;
+  /** Returns the bodies of the parts with these hashes, `undefined` for a part that is not stored. */
+  readParts(
+    partition: string,
+    actor: ActorId,
+    hashes: readonly string[],
+  ): Promise<readonly (string | undefined)[]>;
+  /**
+   * Removes at most `limit` of the parts that neither the latest nor the previous snapshot names. Returns the number of
+   * such parts that are left; 0 when the epoch is fenced.
+   */
+  removeParts(partition: string, epoch: number, actor: ActorId, limit: number): Promise<number>;
+  /**
+   * Stores a snapshot, which names the parts with the hashes `parts`; the one that was the latest becomes the previous
+   * one. Returns false, and stores nothing, when the epoch is fenced, when the snapshot is older than the latest, or when
+   * a part is not stored.
+   */
+  writeSnapshot(
+    partition: string,
+    epoch: number,
+    actor: ActorId,
+    snapshot: Snapshot,
+    parts?: readonly string[],
+  ): Promise<boolean>;
   readSnapshot(
     partition: string,
     actor: ActorId,

@@ -177,8 +177,16 @@ export function parseEntry(actor: ActorId, { seq, body }: StoredEntry): Entry<un
   }
 }
 
+/** Length of the hash of a part: 132 bits of SHA-256, because a snapshot may name thousands of parts. */
+const PART_HASH_LENGTH = 22;
+
 function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
+}
+
+/** Returns the hash under which a part of a snapshot is stored. */
+export function partHash(body: string): string {
+  return createHash("sha256").update(body).digest("base64url").slice(0, PART_HASH_LENGTH);
 }
 
 /**

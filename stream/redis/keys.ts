@@ -60,9 +60,14 @@ export class Keys {
     return this.#of(partition, `deltas:${actor}`);
   }
 
-  /** Hash: the fields of `Snapshot`. */
+  /** Hash: the fields of `Snapshot`, and in `parts` the hashes of the parts that its body names. */
   snapshot(partition: string, actor: ActorId, which: "latest" | "previous"): string {
     return this.#of(partition, `snapshot:${which}:${actor}`);
+  }
+
+  /** Hash: the parts of the snapshots of an actor, by their hashes. */
+  parts(partition: string, actor: ActorId): string {
+    return this.#of(partition, `parts:${actor}`);
   }
 
   /** Sorted set: workers by the time of their last heartbeat (Unix ms). */

@@ -25,6 +25,7 @@ import {
   type Notification,
   type ActorStatus,
   type Snapshot,
+  type SnapshotPart,
   type Subscription,
   type TakeOutcome,
 } from "../log/log.js";
@@ -268,20 +269,54 @@ export class RedisLog implements Log {
     await this.#mark("window", partition, [{ actor, seq }]);
   }
 
+  async writeParts(
+    partition: string,
+    epoch: number,
+    actor: ActorId,
+    parts: readonly SnapshotPart[],
+  ): Promise<boolean> {
+    const keys = [this.#keys.lease(partition), this.#keys.parts(partition, actor)];
+    const bodies = parts.flatMap(({ hash, body }) => [hash, body]);
+    return (await this.#run("write-parts", keys, [epoch, ...bodies])) === "ok";
+  }
+
+  async readParts(
+    partition: string,
+    actor: ActorId,
+    hashes: readonly string[],
+  ): Promise<readonly (string | undefined)[]> {
+    if (hashes.length === 0) return [];
+    const bodies = await this.#connection.hmget(this.#keys.parts(partition, actor), ...hashes);
+    return bodies.map((body) => body ?? undefined);
+  }
+
+  async removeParts(partition: string, epoch: number, actor: ActorId, limit: number): Promise<number> {
+    const keys = [
+      this.#keys.lease(partition),
+      this.#keys.snapshot(partition, actor, "latest"),
+      this.#keys.snapshot(partition, actor, "previous"),
+      this.#keys.parts(partition, actor),
+    ];
+    return Math.max(0, Number(await this.#run("remove-parts", keys, [epoch, limit])));
+  }
+
   async writeSnapshot(
     partition: string,
     epoch: number,
     actor: ActorId,
     snapshot: Snapshot,
+    parts: readonly string[] = [],
   ): Promise<boolean> {
     const keys = [
       this.#keys.lease(partition),
       this.#keys.head(partition, actor),
       this.#keys.snapshot(partition, actor, "latest"),
       this.#keys.snapshot(partition, actor, "previous"),
+      this.#keys.parts(partition, actor),
     ];
     const { seq, cursor, hash, body } = snapshot;
-    return (await this.#run("snapshot", keys, [epoch, seq, cursor, hash, body])) === "ok";
+    const named = parts.map((part) => `${part} `).join("");
+    return (await this.#run("snapshot", keys, [epoch, seq, cursor, hash, body, named])) === "ok";
   }
 
   async readSnapshot(

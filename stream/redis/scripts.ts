@@ -12,10 +12,12 @@ const NAMES = [
   "heartbeat",
   "mark",
   "release",
+  "remove-parts",
   "resolve",
   "snapshot",
   "take",
   "throttle",
+  "write-parts",
 ] as const;
 
 type ScriptName = (typeof NAMES)[number];

@@ -296,6 +296,46 @@ export function dataConformance(fixture: Fixture): void {
       ]);
     });
 
+    it("share parts, which are removed when no snapshot names them", async () => {
+      const { log } = fixture;
+      const epoch = await fixture.take();
+      await fixture.commitEntries(epoch, 5);
+      const part = (name: string) => ({ hash: name, body: `part ${name}` });
+      const stored = async (): Promise<readonly string[]> => {
+        const names = ["a", "b", "c", "d"];
+        const bodies = await log.readParts(partition, actor, names);
+        for (const [index, body] of bodies.entries())
+          expect(body ?? `part ${names[index] ?? ""}`).to.equal(`part ${names[index] ?? ""}`);
+        return names.filter((_, index) => bodies[index] !== undefined);
+      };
+      expect(await stored()).to.deep.equal([]);
+      expect(await log.writeParts(partition, epoch, actor, [part("a"), part("b")])).to.equal(true);
+      expect(await log.writeSnapshot(partition, epoch, actor, snapshot(1), ["a", "b"])).to.equal(true);
+      await log.writeParts(partition, epoch, actor, [part("c")]);
+      expect(await log.writeSnapshot(partition, epoch, actor, snapshot(2), ["b", "c"])).to.equal(true);
+      expect(await log.removeParts(partition, epoch, actor, 10)).to.equal(0);
+      expect(await stored(), "of the latest and the previous").to.deep.equal(["a", "b", "c"]);
+      await log.writeParts(partition, epoch, actor, [part("d")]);
+      expect(await log.writeSnapshot(partition, epoch, actor, snapshot(3), ["d"])).to.equal(true);
+      await log.writeSnapshot(partition, epoch, actor, snapshot(3), ["d"]);
+      expect(await log.removeParts(partition, epoch - 1, actor, 10), "of another epoch").to.equal(0);
+      expect(await stored()).to.deep.equal(["a", "b", "c", "d"]);
+      expect(await log.removeParts(partition, epoch, actor, 2)).to.equal(1);
+      expect(await log.removeParts(partition, epoch, actor, 2)).to.equal(0);
+      expect(await stored()).to.deep.equal(["d"]);
+    });
+
+    it("are rejected when a part is missing, and parts when the epoch is fenced", async () => {
+      const { log } = fixture;
+      const epoch = await fixture.take();
+      await fixture.commitEntries(epoch, 2);
+      await log.writeSnapshot(partition, epoch, actor, snapshot(1));
+      expect(await log.writeSnapshot(partition, epoch, actor, snapshot(2), ["a"])).to.equal(false);
+      expect(await log.writeParts(partition, epoch + 1, actor, [{ hash: "a", body: "a" }])).to.equal(false);
+      expect(await log.writeSnapshot(partition, epoch, actor, snapshot(2), ["a"])).to.equal(false);
+      expect(await log.readSnapshot(partition, actor, "latest")).to.deep.equal(snapshot(1));
+    });
+
     it("are rejected when older, of another epoch, or of entries that were never committed", async () => {
       const epoch = await fixture.take();
       await fixture.commitEntries(epoch, 3);

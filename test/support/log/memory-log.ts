@@ -29,6 +29,7 @@ import {
   type Notification,
   type ActorStatus,
   type Snapshot,
+  type SnapshotPart,
   type Subscription,
   type TakeOutcome,
 } from "../../../stream/log/log.js";
@@ -238,18 +239,64 @@ export class MemoryLog implements Log {
     return this.#perform("trim", () => this.#mark("window", partition, [{ actor, seq }]));
   }
 
-  writeSnapshot(partition: string, epoch: number, actor: ActorId, snapshot: Snapshot): Promise<boolean> {
+  writeParts(
+    partition: string,
+    epoch: number,
+    actor: ActorId,
+    parts: readonly SnapshotPart[],
+  ): Promise<boolean> {
+    return this.#perform("writeParts", () => {
+      if (this.#number(KEYS.lease(partition), "epoch") !== epoch) return false;
+      for (const { hash, body } of parts) this.#store.set(KEYS.parts(partition, actor), hash, body);
+      return true;
+    });
+  }
+
+  readParts(
+    partition: string,
+    actor: ActorId,
+    hashes: readonly string[],
+  ): Promise<readonly (string | undefined)[]> {
+    return this.#perform("readParts", () =>
+      hashes.map((hash) => this.#store.get(KEYS.parts(partition, actor), hash)),
+    );
+  }
+
+  removeParts(partition: string, epoch: number, actor: ActorId, limit: number): Promise<number> {
+    return this.#perform("removeParts", () => {
+      if (this.#number(KEYS.lease(partition), "epoch") !== epoch) return 0;
+      const named = (["latest", "previous"] as const).flatMap((which) =>
+        (this.#store.get(KEYS.snapshot(partition, actor, which), "parts") ?? "").split(" "),
+      );
+      const key = KEYS.parts(partition, actor);
+      const unnamed = [...this.#store.fields(key).keys()].filter((hash) => !named.includes(hash));
+      for (const hash of unnamed.slice(0, limit)) this.#store.set(key, hash, undefined);
+      return Math.max(0, unnamed.length - limit);
+    });
+  }
+
+  writeSnapshot(
+    partition: string,
+    epoch: number,
+    actor: ActorId,
+    snapshot: Snapshot,
+    parts: readonly string[] = [],
+  ): Promise<boolean> {
     return this.#perform("writeSnapshot", () => {
       const head = this.#head(partition, actor);
       if (this.#number(KEYS.lease(partition), "epoch") !== epoch) return false;
       if (snapshot.seq < head.snapshot || snapshot.seq > head.seq) return false;
+      const isStored = (hash: string): boolean =>
+        this.#store.get(KEYS.parts(partition, actor), hash) !== undefined;
+      if (!parts.every(isStored)) return false;
       const latest = KEYS.snapshot(partition, actor, "latest");
       if (head.snapshot > 0) {
         const previous = KEYS.snapshot(partition, actor, "previous");
         for (const [field, value] of this.#store.fields(latest)) this.#store.set(previous, field, value);
         this.#store.set(KEYS.head(partition, actor), "previous", String(head.snapshot));
       }
-      for (const [field, value] of Object.entries(snapshot)) this.#store.set(latest, field, String(value));
+      const fields = { ...snapshot, parts: parts.join(" ") };
+      for (const [field, value] of Object.entries(fields)) this.#store.set(latest, field, String(value));
       this.#store.set(KEYS.head(partition, actor), "snapshot", String(snapshot.seq));
       return true;
     });
