@@ -1,7 +1,8 @@
 /** HTTP server: its limits, and its orderly stop (contract sections 9.3 and 9.4). */
 
-import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
+import { Server as TcpServer, type AddressInfo, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { routeEveryTarget } from "./edge/target.js";
 
 /** Limits of a server on its connections. */
@@ -15,6 +16,10 @@ export interface ServerLimits {
 const KEEP_ALIVE_MS = 30_000;
 /** Interval of the check for requests that take too long. */
 const CHECK_MS = 500;
+/** Time in ms in which a connection in use has its next request, whose answer ends it. */
+const HAND_OVER_MS = 400;
+/** Interval of the checks of a drain, in ms. */
+const POLL_MS = 10;
 
 /** Makes a server for an app. Node itself cuts off slow headers and slow bodies. */
 export function createHttpServer(app: RequestListener, limits: ServerLimits): Server {
@@ -44,14 +49,54 @@ export function listen(server: Server, port: number, host: string): Promise<numb
   });
 }
 
-/** Accepts no more connections, finishes the requests in progress, and closes the remaining connections after `graceMs`. */
-export function drain(server: Server, graceMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    const cut = setTimeout(() => server.closeAllConnections(), graceMs);
-    server.close(() => {
-      clearTimeout(cut);
-      resolve();
+/** The connections of a server and their requests in progress, so that a stop loses none of them. */
+export class Connections {
+  /** Answers in progress, by connection. An upgraded connection is no longer one of the server. */
+  readonly #answers = new Map<Socket, Set<ServerResponse>>();
+  #isDraining = false;
+
+  constructor(private readonly server: Server) {
+    server.on("connection", (socket: Socket) => {
+      this.#answers.set(socket, new Set());
+      socket.once("close", () => this.#answers.delete(socket));
     });
-    server.closeIdleConnections();
-  });
+    server.on("upgrade", ({ socket }) => this.#answers.delete(socket));
+    server.prependListener("request", ({ socket }, response) => {
+      if (this.#isDraining) endsConnection(response);
+      const answers = this.#answers.get(socket);
+      answers?.add(response);
+      response.once("close", () => answers?.delete(response));
+    });
+  }
+
+  /**
+   * Moves the clients to other gateways and closes every connection. New connections are refused, which is safe to try
+   * elsewhere, and each answer ends its connection. A connection that stays silent is closed after the hand-over.
+   * Requests in progress are answered; they are cut off after `graceMs`.
+   */
+  async drain(graceMs: number): Promise<void> {
+    const untilMs = performance.now() + graceMs;
+    // This phase of the event loop comes right after the one that accepts connections, so that none waits for it.
+    await new Promise((resolve) => setImmediate(resolve));
+    // The server of HTTP would close the silent connections too, and with them requests on their way.
+    TcpServer.prototype.close.call(this.server);
+    this.#isDraining = true;
+    for (const answers of this.#answers.values()) for (const answer of answers) endsConnection(answer);
+    await this.#empty(HAND_OVER_MS);
+    for (const [socket, answers] of this.#answers) if (answers.size === 0) socket.destroy();
+    await this.#empty(untilMs - performance.now());
+    this.server.closeAllConnections();
+    this.server.close();
+  }
+
+  /** Resolves when there is no connection, and at the latest after `timeoutMs`. */
+  async #empty(timeoutMs: number): Promise<void> {
+    const untilMs = performance.now() + timeoutMs;
+    while (this.#answers.size > 0 && performance.now() < untilMs) await sleep(POLL_MS);
+  }
+}
+
+/** Makes an answer the last one of its connection. */
+function endsConnection(answer: ServerResponse): void {
+  if (!answer.headersSent) answer.setHeader("Connection", "close");
 }

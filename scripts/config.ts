@@ -190,6 +190,11 @@ const EnvironmentVariables = z.object({
   LEASE_MS: wholeNumber(100, 60_000)
     .default(300)
     .describe("Lease of a worker on its partitions, in ms: another worker takes over after this time."),
+  DRAIN_NOTICE_MS: wholeNumber(0, 60_000)
+    .default(0)
+    .describe(
+      "Time in ms after SIGTERM in which a gateway goes on as before and only /readyz says that it stops, for load balancers.",
+    ),
   MAX_OPEN_ORDERS: wholeNumber(1, 1_000_000)
     .default(MAX_OPEN_ORDERS)
     .describe("Open orders that one wallet may have."),
@@ -263,6 +268,7 @@ function arrange(values: Values) {
     jwtServiceAccept: values.JWT_SERVICE_ACCEPT ?? [],
     publicUrl: values.PUBLIC_URL,
     leaseMs: values.LEASE_MS,
+    drainNoticeMs: values.DRAIN_NOTICE_MS,
     /** Limits of every wallet. */
     limits: Object.freeze({
       openOrders: values.MAX_OPEN_ORDERS,

@@ -36,7 +36,8 @@ async function start(config: Config): Promise<RunningRole> {
     console.log(`the operator is ${email}; password: ${secret}`);
   }
   logger.info({ host: config.host, port: gateway.port }, "listening");
-  return gateway;
+  // The end of the process releases everything else.
+  return { stop: () => gateway.drain() };
 }
 
 await runRole(

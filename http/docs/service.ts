@@ -62,6 +62,7 @@ const READINESS = object({
     ...texts,
     description: "Ids of the actors that stopped after an error; they leave the service ready.",
   },
+  stopping: { type: "boolean", description: "True while this gateway drains; use another one." },
 });
 
 const TOKEN_ERRORS = ["invalid_request", "invalid_client", "unsupported_grant_type", "too_many_requests"];

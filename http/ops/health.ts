@@ -23,6 +23,8 @@ export interface Readiness {
    * gateway serves all others.
    */
   readonly halted: readonly string[];
+  /** True while this gateway drains: it serves what arrives, and clients must go to another one. */
+  readonly stopping: boolean;
 }
 
 export interface HealthParts {
@@ -99,6 +101,7 @@ export async function readiness(parts: HealthParts): Promise<Readiness> {
     projectorLag: lag ?? null,
     projecting,
     halted: [...(stopped?.keys() ?? [])],
+    stopping: false,
   };
 }
 

@@ -16,8 +16,8 @@ export interface RoleCommand {
   readonly call?: string;
 }
 
-/** Longest drain, in ms; the supervisor kills the process shortly afterwards. */
-const DRAIN_MS = 9_000;
+/** Longest drain, in ms: a little longer than the longest request. */
+const DRAIN_MS = 5_000;
 
 /**
  * Runs a role as this process: reads the command line and the configuration, starts the role, reports to the
@@ -41,11 +41,13 @@ export async function runRole(
   const supervised = process.send !== undefined;
   let running: RunningRole | undefined;
   let draining = false;
+  let noticeMs = 0;
   const drain = (): void => {
     if (draining) return;
     draining = true;
     if (running === undefined) process.exit(0);
-    setTimeout(() => fail(new Error(`did not drain within ${DRAIN_MS / 1_000} s`)), DRAIN_MS).unref();
+    const limitMs = DRAIN_MS + noticeMs;
+    setTimeout(() => fail(new Error(`did not drain within ${limitMs / 1_000} s`)), limitMs).unref();
     running.stop().then(() => process.exit(0), fail);
   };
   process.on("SIGTERM", drain);
@@ -53,7 +55,9 @@ export async function runRole(
   if (supervised) process.on("disconnect", drain);
   if (supervised && !process.connected) drain();
   try {
-    running = await start(loadConfig());
+    const config = loadConfig();
+    noticeMs = config.drainNoticeMs;
+    running = await start(config);
   } catch (error) {
     fail(error);
   }

@@ -1,6 +1,7 @@
 /** Puts a gateway together: the log, Postgres, the caches, the HTTP app and the websocket bridge. */
 
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { marketActor } from "../../actors/actor.js";
 import type { MarketState } from "../../actors/market/state.js";
 import { connect, disconnect, reach } from "../../db/database.js";
@@ -22,7 +23,7 @@ import { tradingLocations } from "../../http/geo/locations.js";
 import { Metrics } from "../../http/ops/metrics.js";
 import { Passwords, type PasswordCost } from "../../http/auth/passwords.js";
 import { Reference, REFERENCE_KINDS, type ReferenceKind } from "../../http/reference/reference.js";
-import { createHttpServer, drain, listen } from "../../http/server.js";
+import { Connections, createHttpServer, listen } from "../../http/server.js";
 import { Idempotency } from "../../http/auth/idempotency.js";
 import { Seal } from "../../http/auth/seal.js";
 import { REMEMBER_MS, Signatures } from "../../http/auth/signatures.js";
@@ -69,6 +70,7 @@ export interface GatewaySettings extends Pick<
   | "limits"
   | "geoIpFiles"
   | "settlementApprovals"
+  | "drainNoticeMs"
 > {
   /** TCP port; 0 for any free port. */
   readonly port: number;
@@ -89,12 +91,16 @@ export interface RunningGateway {
   readonly port: number;
   /** Login of the operator that this start generated, if any. */
   readonly generatedOperator: { readonly email: string; readonly password: string } | undefined;
-  /** Answers the requests in progress, closes the sockets with 1012 and releases all resources. */
+  /** Moves the clients to other gateways: answers the requests in progress and closes the sockets with 1012. */
+  drain(): Promise<void>;
+  /** Drains and releases all resources. */
   stop(): Promise<void>;
 }
 
-/** Longest wait in ms for the requests in progress at a stop. */
-const DRAIN_MS = 8_000;
+/** Longest wait in ms for the requests in progress at a stop; none takes longer. */
+const DRAIN_MS = 4_500;
+/** Time in ms for the last writes of a gateway that stops. What they write may be lost. */
+const LAST_WRITES_MS = 250;
 
 function isReferenceKind(kind: string): kind is ReferenceKind {
   return REFERENCE_KINDS.some((known) => known === kind);
@@ -242,12 +248,17 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const generatedOperator = await ensureOperator(db, passwords, settings);
     const { clients } = emm;
     const admission = { signatures, tokens, reference, throttle, locations, keyUse, clients, idempotency };
+    const check = oncePerSecond(() => readiness({ db, exchange, tail, halted: () => log.halted() }));
+    let stopping: Promise<void> | undefined;
     const app = createApp({
       ...admission,
       routes: [...routes, ...emm.routes],
       log: logger,
       metrics,
-      readiness: oncePerSecond(() => readiness({ db, exchange, tail, halted: () => log.halted() })),
+      readiness: async () => {
+        const report = await check();
+        return stopping === undefined ? report : { ...report, ready: false, stopping: true };
+      },
       edge: settings.edge,
       trustProxy: settings.trustProxy,
       brand,
@@ -264,13 +275,17 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       log: logger,
       addressOf: addressOf(app),
     });
+    const connections = new Connections(server);
     const port = await listen(server, settings.port, settings.host);
-    closing.push(async () => {
-      const drained = drain(server, DRAIN_MS);
-      await sockets.close();
-      await drained;
-    });
-    return { port, generatedOperator, stop: close };
+    const drainOnce = async (): Promise<void> => {
+      await sleep(settings.drainNoticeMs);
+      await Promise.all([sockets.close(), connections.drain(DRAIN_MS)]);
+      const lastWrites = Promise.all([lease.close(), keyUse.stop()]);
+      await Promise.race([lastWrites, sleep(LAST_WRITES_MS, undefined, { ref: false })]);
+    };
+    const drain = (): Promise<void> => (stopping ??= drainOnce());
+    closing.push(drain);
+    return { port, generatedOperator, drain, stop: close };
   } catch (error) {
     await close();
     throw error;

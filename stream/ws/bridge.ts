@@ -16,6 +16,8 @@ export const WS_OPTIONS = Object.freeze({ maxPayload: MAX_REQUEST_BYTES, perMess
 
 /** Interval of the slow-consumer check, in ms. */
 const SLOW_CHECK_MS = 1_000;
+/** Time in ms that the clients have to answer the close frame of a gateway that stops. */
+const CLOSE_MS = 300;
 
 /** Everything the bridge depends on; see `ports.ts` for the ports that the HTTP side implements. */
 export interface BridgePorts {
@@ -103,7 +105,11 @@ export function bridge(ports: BridgePorts): Bridge {
       events.close();
       const all = [...sessions];
       for (const session of all) session.close(1012, "the server is restarting; reconnect now");
+      const cut = setTimeout(() => {
+        for (const session of all) session.terminate();
+      }, CLOSE_MS);
       await Promise.all(all.map(({ ended }) => ended));
+      clearTimeout(cut);
     },
   };
 }

@@ -182,6 +182,7 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
     server: { connections: 20_000, headersMs: 5_000, requestMs: 10_000, ...options.server },
     limits: { openOrders: MAX_OPEN_ORDERS, positionContracts: MAX_CONTRACTS, ...options.limits },
     geoIpFiles: options.geoIpFiles ?? [],
+    drainNoticeMs: 0,
     settlementApprovals: options.settlementApprovals ?? 1,
     edge: { ...EDGE, ...options.edge },
     servicePrefix: options.servicePrefix ?? PREFIX,

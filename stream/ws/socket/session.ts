@@ -110,6 +110,11 @@ export class Session {
     this.#outbox.close(code, reason);
   }
 
+  /** Ends the connection without a close frame, or without waiting for the answer to one. */
+  terminate(): void {
+    this.#socket.terminate();
+  }
+
   /** Closes the socket when it is stalled. Must be called about once a second with a clock in ms. */
   checkProgress(nowMs: number): void {
     this.#outbox.checkProgress(nowMs);

@@ -56,6 +56,7 @@ describe("readiness", () => {
       projectorLag: SHARDS * HEAD - 1,
       projecting: true,
       halted: [],
+      stopping: false,
     });
     await session.close();
   });

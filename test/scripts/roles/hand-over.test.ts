@@ -1,0 +1,229 @@
+import { randomUUID } from "node:crypto";
+import fs from "node:fs";
+import http from "node:http";
+import os from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import { WebSocket } from "ws";
+import { Signer } from "../../../http/client/signer.js";
+import { freePort } from "../../../scripts/embedded/ports.js";
+import { startOwnServers, type OwnServers } from "../../support/own-servers.js";
+import { RoleProcess } from "../../support/role-process.js";
+import { startStack, type Stack } from "../../support/stack.js";
+import { until } from "../../support/until.js";
+import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
+
+/** Longest stop of a gateway under load, in ms (contract section 9.3), and what the machine of the tests may add. */
+const STOP_MS = 1_000 + 1_000;
+const CLIENTS = 24;
+
+/**
+ * Client that keeps its connections alive and, as HTTP clients do, opens one to another address when an address refuses
+ * it. It sends no request twice.
+ */
+class Client {
+  readonly failures: string[] = [];
+  readonly orders: string[] = [];
+  readonly #agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+  #port: number;
+  #stopped = false;
+
+  constructor(
+    private readonly ports: readonly number[],
+    private readonly trader: TestTrader,
+    private readonly outcomeId: string,
+  ) {
+    [this.#port = 0] = ports;
+  }
+
+  async run(): Promise<void> {
+    const { key, brand } = this.trader.trading;
+    const signer = new Signer(key, brand);
+    while (!this.#stopped) {
+      const clientId = randomUUID();
+      const order = { outcomeId: this.outcomeId, price: "0.010", qty: 1, tif: "GTC", clientId };
+      const body = Buffer.from(JSON.stringify(order));
+      const headers = { ...signer.headers("POST", "/v3/orders", "", body, Date.now()) };
+      const { status } = await this.#send({ ...headers, "Content-Type": "application/json" }, body);
+      if (status === 201) this.orders.push(clientId);
+      else if (status !== 0) this.failures.push(`status ${status}`);
+    }
+    this.#agent.destroy();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** Sends a request to the address in use; goes on to the next address while connections are refused. */
+  async #send(headers: Record<string, string>, body: Buffer): Promise<{ readonly status: number }> {
+    let port = this.#port;
+    do {
+      try {
+        const answer = await send(this.#agent, port, headers, body);
+        this.#port = port;
+        return answer;
+      } catch (error) {
+        const { code, message } = error as NodeJS.ErrnoException;
+        if (code !== "ECONNREFUSED") {
+          this.failures.push(`${code ?? ""} ${message}`);
+          return { status: 0 };
+        }
+        port = this.ports[(this.ports.indexOf(port) + 1) % this.ports.length] ?? 0;
+      }
+    } while (port !== this.#port);
+    this.failures.push("every gateway refused the connection");
+    return { status: 0 };
+  }
+}
+
+function send(
+  agent: http.Agent,
+  port: number,
+  headers: Record<string, string>,
+  body: Buffer,
+): Promise<{ readonly status: number }> {
+  return new Promise((resolve, reject) => {
+    const request = http.request(
+      { agent, port, host: "127.0.0.1", method: "POST", path: "/v3/orders", headers },
+      (response) => {
+        response.resume();
+        response.once("end", () => resolve({ status: response.statusCode ?? 0 }));
+        response.once("error", reject);
+      },
+    );
+    request.once("error", reject);
+    request.end(body);
+  });
+}
+
+async function readyz(port: number): Promise<Readonly<Record<string, unknown>>> {
+  const response = await fetch(`http://127.0.0.1:${port}/readyz`, { headers: { Connection: "close" } });
+  return { status: response.status, ...((await response.json()) as object) };
+}
+
+describe("the hand-over of a gateway that stops", function () {
+  this.timeout(120_000);
+  let stack: Stack;
+  const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "overround-test-"));
+  const gateways = new Map<number, RoleProcess>();
+
+  before(async () => {
+    stack = await startStack();
+    for (let i = 0; i < 2; i += 1) await startGateway(await freePort());
+  });
+  after(async () => {
+    for (const { child, exited } of gateways.values()) {
+      child.kill("SIGKILL");
+      await exited;
+    }
+    await stack.stop();
+    fs.rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  async function startGateway(port: number, env: Readonly<Record<string, string>> = {}): Promise<void> {
+    const gateway = new RoleProcess("gateway", {
+      PORT: String(port),
+      THROTTLE: "off",
+      EDGE_RATE: "1000000",
+      EDGE_BURST: "1000000",
+      REDIS_URL: stack.redisUrl,
+      DATABASE_URL: stack.databaseUrl,
+      DATA_DIR: dataDir,
+      JWT_WEB_SECRET: "the web secret of the tests, long enough",
+      ...env,
+    });
+    gateways.set(port, gateway);
+    await gateway.ready;
+  }
+
+  /** Opens a socket and resolves to the code with which it closes. */
+  async function socketTo(port: number, trader: TestTrader): Promise<{ readonly closed: Promise<number> }> {
+    const { key, brand } = trader.trading;
+    const headers = new Signer(key, brand).headers("GET", "/v3/ws", "", Buffer.alloc(0), Date.now());
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/v3/ws`, { headers });
+    const closed = new Promise<number>((resolve) => socket.once("close", resolve));
+    await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject));
+    return { closed };
+  }
+
+  it("refuses and loses no request of clients that go on to the other one, and takes less than a second", async () => {
+    const ports = [...gateways.keys()];
+    const { outcomes } = await newMarket(stack);
+    const traders = await Promise.all(Array.from({ length: 4 }, () => newTrader(stack, "1000")));
+    const clients = Array.from({ length: CLIENTS }, (_, index) => {
+      const trader = traders[index % traders.length] ?? expect.fail();
+      return new Client(index % 2 === 0 ? ports : ports.toReversed(), trader, outcomes[0]);
+    });
+    const running = Promise.all(clients.map((client) => client.run()));
+    for (const port of ports) {
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      const gateway = gateways.get(port) ?? expect.fail();
+      const socket = await socketTo(port, traders[0] ?? expect.fail());
+      const began = performance.now();
+      const stopped = gateway.stop();
+      expect(await socket.closed).to.equal(1012);
+      expect(performance.now() - began, "the socket").to.be.below(STOP_MS / 2);
+      const { tookMs, how } = await stopped;
+      expect(how).to.equal(0);
+      expect(tookMs).to.be.below(STOP_MS);
+      await startGateway(port);
+    }
+    for (const client of clients) client.stop();
+    await running;
+    expect(clients.flatMap(({ failures }) => failures)).to.deep.equal([]);
+    expect(clients.flatMap(({ orders }) => orders).length).to.be.above(500);
+  });
+
+  it("shows in /readyz that it begins, for as long as the load balancer needs to see it", async () => {
+    const port = await freePort();
+    await startGateway(port, { DRAIN_NOTICE_MS: "500" });
+    const stopped = (gateways.get(port) ?? expect.fail()).stop();
+    await until(async () => (await readyz(port))["stopping"] === true);
+    expect(await readyz(port)).to.include({ status: 503, ready: false });
+    const { tookMs, how } = await stopped;
+    expect(how).to.equal(0);
+    expect(tookMs).to.be.within(500, 500 + STOP_MS);
+  });
+});
+
+describe("a role that stops while a server hangs", function () {
+  this.timeout(120_000);
+  let servers: OwnServers;
+  let stack: Stack;
+  const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "overround-test-"));
+
+  before(async () => {
+    servers = await startOwnServers();
+    stack = await startStack({ servers });
+  });
+  after(async () => {
+    await stack.stop();
+    fs.rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  for (const server of ["redis", "postgres"] as const) {
+    it(`ends in time when ${server} is the one: a gateway within a second, the others within six`, async () => {
+      const env = {
+        PORT: String(await freePort()),
+        REDIS_URL: stack.redisUrl,
+        DATABASE_URL: stack.databaseUrl,
+        DATA_DIR: dataDir,
+      };
+      const names = ["gateway", "worker", "projector", "jobs"] as const;
+      const roles = names.map((name) => new RoleProcess(name, env));
+      await Promise.all(roles.map(({ ready }) => ready));
+      const wake = servers.hang(server);
+      try {
+        // The roles notice the stall in the middle of their work.
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        const [gateway, ...others] = await Promise.all(roles.map((role) => role.stop()));
+        expect(gateway).to.include({ how: 0 });
+        expect(gateway?.tookMs).to.be.below(STOP_MS);
+        for (const { tookMs } of others) expect(tookMs).to.be.below(6_000);
+      } finally {
+        wake();
+      }
+    });
+  }
+});
