@@ -163,6 +163,16 @@ export interface Mark {
   readonly seq: number;
 }
 
+/** Announcements of all roles; see `formats.ts`. */
+export interface Announcements {
+  /** Time of the log (Unix ms). */
+  readonly nowMs: number;
+  /** Names of the live roles. A worker or a gateway that has announced nothing has a name without a format. */
+  readonly roles: readonly string[];
+  /** Record of the active format, "" before the first. */
+  readonly record: string;
+}
+
 export type TakeOutcome =
   | { readonly kind: "taken"; readonly epoch: number }
   /** The partition is held by this live worker. */
@@ -301,6 +311,13 @@ export interface Log {
   subscribe(feed: string, reader: FeedReader): Promise<Subscription>;
   /** Publishes to a feed. A subscriber that is too slow or loses its connection misses messages; see `FeedReader`. */
   publish(publication: Publication): Promise<void>;
+
+  /** Announces a role, by the clock of the log. A role that is silent for `aliveMs` counts as dead. */
+  announce(role: string, aliveMs: number): Promise<Announcements>;
+  /** Withdraws the announcement of a role. */
+  withdraw(role: string): Promise<void>;
+  /** Replaces the record of the active format, unless another process has replaced it since it was `expected`. */
+  recordFormat(expected: string, record: string): Promise<void>;
 
   /** Records why an actor was halted; `undefined` removes the record. */
   markHalted(actor: ActorId, reason: string | undefined): Promise<void>;

@@ -75,6 +75,16 @@ export class Keys {
     return this.#of("control", "workers");
   }
 
+  /** Sorted set: roles, by the time of their last announcement (Unix ms); see `log/formats.ts`. */
+  roles(): string {
+    return this.#of("control", "roles");
+  }
+
+  /** String: the active format, and since when (Unix ms) every role has announced a later one, if so. */
+  format(): string {
+    return this.#of("control", "format");
+  }
+
   /** Hash: the reason of each halted actor. */
   halted(): string {
     return this.#of("control", "halted");

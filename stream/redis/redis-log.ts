@@ -5,6 +5,7 @@ import { MAX_INLINE_BYTES } from "../log/notifications.js";
 import { connect, type Connection, firstReply, onConnectionLost, RedisUnreachable } from "./connection.js";
 import { Keys } from "./keys.js";
 import {
+  type Announcements,
   type NotificationKind,
   type Commit,
   type CommitOutcome,
@@ -29,6 +30,7 @@ import {
   type Subscription,
   type TakeOutcome,
 } from "../log/log.js";
+import { isAnnounced } from "../log/formats.js";
 import { type Logger, silentLogger } from "../log/logger.js";
 import { RedisListener } from "./listener.js";
 import { Subscriber } from "./subscriber.js";
@@ -374,6 +376,28 @@ export class RedisLog implements Log {
 
   async publish({ feed, body }: Publication): Promise<void> {
     await this.#connection.publish(this.#keys.feed(feed), body);
+  }
+
+  async announce(role: string, aliveMs: number): Promise<Announcements> {
+    const keys = [this.#keys.roles(), this.#keys.workers(), this.#keys.format()];
+    const [reply, gateways] = await Promise.all([
+      this.#run("announce", keys, [role, aliveMs]),
+      this.#connection.zrange(this.#keys.gateways(), 0, -1, "WITHSCORES"),
+    ]);
+    const [nowMs, record, ...roles] = reply as [number, string, ...string[]];
+    // On a cluster the gateways are on another server than the roles, so no script can read both.
+    const silent = [...scoresOf(gateways)].filter(
+      ([name, ms]) => !isAnnounced(name) && ms >= nowMs - aliveMs,
+    );
+    return { nowMs, record, roles: [...roles, ...silent.map(([name]) => name)] };
+  }
+
+  async withdraw(role: string): Promise<void> {
+    await this.#connection.zrem(this.#keys.roles(), role);
+  }
+
+  async recordFormat(expected: string, record: string): Promise<void> {
+    await this.#run("record-format", [this.#keys.format()], [expected, record]);
   }
 
   async markHalted(actor: ActorId, reason: string | undefined): Promise<void> {

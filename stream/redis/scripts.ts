@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import type { Connection } from "./connection.js";
 
 const NAMES = [
+  "announce",
   "append",
   "claim",
   "commit",
@@ -11,6 +12,7 @@ const NAMES = [
   "gateway",
   "heartbeat",
   "mark",
+  "record-format",
   "release",
   "remove-parts",
   "resolve",

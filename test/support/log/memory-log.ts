@@ -5,9 +5,11 @@
 
 import type { ActorId } from "../../../actors/actor.js";
 import { type Clock, systemClock } from "../../../stream/log/clock.js";
+import { isAnnounced } from "../../../stream/log/formats.js";
 import { type Appended, packNotification } from "../../../stream/log/notifications.js";
 import { Keys } from "../../../stream/redis/keys.js";
 import {
+  type Announcements,
   type NotificationKind,
   type Change,
   type Commit,
@@ -378,6 +380,33 @@ export class MemoryLog implements Log {
 
   publish({ feed, body }: Publication): Promise<void> {
     return this.#perform("publish", () => this.#store.publish(KEYS.feed(feed), body));
+  }
+
+  announce(role: string, aliveMs: number): Promise<Announcements> {
+    return this.#perform("announce", () => {
+      const nowMs = this.#clock.now();
+      this.#store.set(KEYS.roles(), role, String(nowMs));
+      const alive = (key: string): readonly string[] =>
+        [...this.#store.fields(key)].filter(([, ms]) => Number(ms) >= nowMs - aliveMs).map(([name]) => name);
+      for (const name of this.#store.fields(KEYS.roles()).keys())
+        if (!alive(KEYS.roles()).includes(name)) this.#store.set(KEYS.roles(), name, undefined);
+      const silent = [...alive(KEYS.workers()), ...alive(KEYS.gateways())].filter(
+        (name) => !isAnnounced(name),
+      );
+      const record = this.#store.get(KEYS.format(), "record") ?? "";
+      return { nowMs, record, roles: [...alive(KEYS.roles()), ...silent] };
+    });
+  }
+
+  withdraw(role: string): Promise<void> {
+    return this.#perform("withdraw", () => this.#store.set(KEYS.roles(), role, undefined));
+  }
+
+  recordFormat(expected: string, record: string): Promise<void> {
+    return this.#perform("recordFormat", () => {
+      if ((this.#store.get(KEYS.format(), "record") ?? "") !== expected) return;
+      this.#store.set(KEYS.format(), "record", record);
+    });
   }
 
   markHalted(actor: ActorId, reason: string | undefined): Promise<void> {

@@ -1,0 +1,155 @@
+/**
+ * Agreement on the format that is written. Every role announces the latest format that it reads. The active format is
+ * the lowest announced one, so that a new build beside an old one writes what the old one reads. A worker or a gateway
+ * of the build before formats announces nothing, and counts as format 1. The active format rises when all roles have
+ * announced a later one for some time, and falls at once when an older role joins. What was written before a fall stays
+ * as it is; a role that cannot read it stops there and reports it.
+ */
+
+import { type Format, type Formats, OLDEST_FORMAT } from "../../actors/format.js";
+import type { Clock } from "./clock.js";
+import type { Announcements, Log } from "./log.js";
+import type { Logger } from "./logger.js";
+
+/** Kinds of processes that read or write stored data. */
+export type RoleName = "worker" | "gateway" | "projector" | "jobs";
+
+/** Interval of the announcements, in ms. */
+const ANNOUNCE_MS = 1_000;
+/** Silence in ms after which a role that has not withdrawn counts as dead. */
+const ALIVE_MS = 60_000;
+/** Time in ms for which every role must have announced a later format before it becomes active. */
+const STABLE_MS = 10_000;
+
+/** The active format, and since when (Unix ms) every role has announced a later one. */
+export interface FormatRecord {
+  readonly active: number;
+  readonly laterSinceMs: number | undefined;
+}
+
+/** Returns a name under which a process announces a format. A name without a format is of the build before formats. */
+export function announcedName(format: Format, role: RoleName, id: string): string {
+  return `${format}:${role}:${id}`;
+}
+
+/** Returns false for the name of a worker or a gateway of the build before formats. */
+export function isAnnounced(name: string): boolean {
+  return /^\d+:/.test(name);
+}
+
+/** Returns the format that the name of a role announces. */
+export function announcedFormat(name: string): number {
+  return Number(/^(\d+):/.exec(name)?.[1] ?? OLDEST_FORMAT);
+}
+
+/** Returns the record that follows from the announcements. `roles` has the names of all live roles, at least one. */
+export function nextRecord(
+  { active, laterSinceMs }: FormatRecord,
+  roles: readonly string[],
+  nowMs: number,
+): FormatRecord {
+  const lowest = Math.min(...roles.map(announcedFormat));
+  // A projector of the build before formats is in no record. It may be at work until one of a later build announces.
+  const hasProjector = roles.some((role) => /^\d+:projector:/.test(role));
+  if (lowest <= active) return { active: lowest, laterSinceMs: undefined };
+  if (!hasProjector) return { active, laterSinceMs: undefined };
+  if (laterSinceMs === undefined || laterSinceMs > nowMs) return { active, laterSinceMs: nowMs };
+  if (nowMs - laterSinceMs < STABLE_MS) return { active, laterSinceMs };
+  return { active: lowest, laterSinceMs: undefined };
+}
+
+function parseRecord(text: string): FormatRecord {
+  const [active = OLDEST_FORMAT, since] = text === "" ? [] : text.split(" ").map(Number);
+  return { active, laterSinceMs: since };
+}
+
+function packRecord({ active, laterSinceMs }: FormatRecord): string {
+  return laterSinceMs === undefined ? String(active) : `${active} ${laterSinceMs}`;
+}
+
+export interface FormatAnnouncerOptions {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly role: RoleName;
+  /** Unique to this process. */
+  readonly id: string;
+  /** Latest format that this process reads, or an earlier one on which the operator insists. */
+  readonly format: Format;
+}
+
+/** The active format, and the number of live roles that announce each format. */
+export interface FormatReport {
+  readonly active: number;
+  readonly announced: Readonly<Record<string, number>>;
+}
+
+/** Announces the format of this process until it stops, and follows the active format. */
+export class FormatAnnouncer implements Formats {
+  /** Name under which this process announces itself. */
+  readonly name: string;
+  readonly #options: FormatAnnouncerOptions;
+  #active: Format = OLDEST_FORMAT;
+  #roles: readonly string[] = [];
+  #cancel: () => void = () => undefined;
+  #stopped = false;
+
+  constructor(options: FormatAnnouncerOptions) {
+    this.#options = options;
+    this.name = announcedName(options.format, options.role, options.id);
+  }
+
+  active(): Format {
+    return this.#active;
+  }
+
+  report(): FormatReport {
+    const announced: Record<string, number> = {};
+    for (const role of this.#roles) {
+      const format = announcedFormat(role);
+      announced[format] = (announced[format] ?? 0) + 1;
+    }
+    return { active: this.#active, announced };
+  }
+
+  /** Announces for the first time. Format 1 is active until the log has answered. */
+  async start(): Promise<void> {
+    const { clock, logger } = this.#options;
+    try {
+      await this.#announce();
+    } catch (error) {
+      logger.warn({ err: error }, "cannot announce the format of this process; trying again");
+    }
+    if (this.#stopped) return;
+    this.#cancel = clock.after(ANNOUNCE_MS, () => void this.start());
+  }
+
+  async #announce(): Promise<void> {
+    const { log, format, logger } = this.#options;
+    const announcements = await log.announce(this.name, ALIVE_MS);
+    this.#roles = announcements.roles;
+    const active = Math.min(format, await this.#record(announcements)) as Format;
+    if (active === this.#active) return;
+    this.#active = active;
+    logger.info({ ...this.report() }, "the active format has changed");
+  }
+
+  /** Replaces the record if the announcements require it, and returns the active format. */
+  async #record({ record, roles, nowMs }: Announcements): Promise<number> {
+    const next = nextRecord(parseRecord(record), roles, nowMs);
+    const text = packRecord(next);
+    if (text !== record) await this.#options.log.recordFormat(record, text);
+    return next.active;
+  }
+
+  /** Withdraws the announcement, so that the other roles need not wait for its end. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancel();
+    try {
+      await this.#options.log.withdraw(this.name);
+    } catch (error) {
+      this.#options.logger.warn({ err: error }, "the format of this process stays announced for a minute");
+    }
+  }
+}

@@ -1,0 +1,213 @@
+import { expect } from "chai";
+import { Redis } from "ioredis";
+import type { Format } from "../../../actors/format.js";
+import { announcedName, FormatAnnouncer, nextRecord, type RoleName } from "../../../stream/log/formats.js";
+import type { Log } from "../../../stream/log/log.js";
+import { silentLogger } from "../../../stream/log/logger.js";
+import { Keys } from "../../../stream/redis/keys.js";
+import { RedisLog } from "../../../stream/redis/redis-log.js";
+import { MemoryLog } from "../../support/log/memory-log.js";
+import { MemoryStore } from "../../support/log/memory-store.js";
+import { freshRedis } from "../../support/servers.js";
+import { ManualClock, microtasksDone } from "./support.js";
+
+const NEW = ["2:worker:a", "2:gateway:b", "2:projector:c", "2:jobs:d"];
+const START = { active: 1, laterSinceMs: undefined };
+
+describe("the active format", () => {
+  it("rises when every role has announced a later one for ten seconds", () => {
+    const first = nextRecord(START, NEW, 50_000);
+    expect(first).to.deep.equal({ active: 1, laterSinceMs: 50_000 });
+    expect(nextRecord(first, NEW, 59_999)).to.deep.equal(first);
+    expect(nextRecord(first, NEW, 60_000)).to.deep.equal({ active: 2, laterSinceMs: undefined });
+  });
+
+  it("does not rise beside a role that is silent or older, and begins to wait again after it", () => {
+    const waiting = { active: 1, laterSinceMs: 50_000 };
+    for (const older of ["00000000-worker-of-an-old-build", "1:gateway:e"])
+      expect(nextRecord(waiting, [...NEW, older], 70_000)).to.deep.equal(START);
+    expect(nextRecord(START, NEW, 70_000)).to.deep.equal({ active: 1, laterSinceMs: 70_000 });
+  });
+
+  it("does not rise while no projector announces, because an old one may be at work", () => {
+    const waiting = { active: 1, laterSinceMs: 50_000 };
+    expect(nextRecord(waiting, ["2:worker:a", "2:gateway:b"], 70_000)).to.deep.equal(START);
+  });
+
+  it("falls at once when an older role joins, and stays when a projector restarts", () => {
+    const risen = { active: 2, laterSinceMs: undefined };
+    expect(nextRecord(risen, [...NEW, "old"], 1)).to.deep.equal(START);
+    expect(nextRecord(risen, ["2:worker:a"], 1)).to.deep.equal(risen);
+  });
+
+  it("begins to wait again when the clock of the log goes back", () => {
+    const waiting = { active: 1, laterSinceMs: 50_000 };
+    expect(nextRecord(waiting, NEW, 49_000)).to.deep.equal({ active: 1, laterSinceMs: 49_000 });
+  });
+});
+
+interface Subject {
+  open(): Promise<Log>;
+  /** Registers a worker or a gateway as the build before formats does, `agoMs` ago. */
+  old(kind: "workers" | "gateways", name: string, agoMs?: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+const subjects: Record<string, () => Promise<Subject>> = {
+  "in memory": () => {
+    const store = new MemoryStore();
+    const keys = new Keys("");
+    return Promise.resolve({
+      open: () => Promise.resolve(new MemoryLog(store)),
+      old: (kind, name, agoMs = 0) =>
+        Promise.resolve(store.set(keys[kind](), name, String(Date.now() - agoMs))),
+      close: () => Promise.resolve(),
+    });
+  },
+  "on Redis": async () => {
+    const fresh = await freshRedis();
+    const redis = new Redis(fresh.url);
+    const keys = new Keys(fresh.prefix);
+    return {
+      open: () => RedisLog.open(fresh),
+      old: async (kind, name, agoMs = 0) => {
+        await redis.zadd(keys[kind](), Date.now() - agoMs, name);
+      },
+      close: async () => {
+        redis.disconnect();
+        await fresh.drop();
+      },
+    };
+  },
+};
+
+for (const [name, create] of Object.entries(subjects)) {
+  describe(`announcements ${name}`, () => {
+    let subject: Subject;
+    let log: Log;
+
+    beforeEach(async () => {
+      subject = await create();
+      log = await subject.open();
+    });
+
+    afterEach(async () => {
+      await log.close();
+      await subject.close();
+    });
+
+    const announced = async (role: string): Promise<string[]> =>
+      [...(await log.announce(role, 60_000)).roles].toSorted();
+
+    it("list the roles that have announced themselves, until they withdraw or are silent", async () => {
+      await announced("2:worker:a");
+      expect(await announced("2:jobs:b")).to.deep.equal(["2:jobs:b", "2:worker:a"]);
+      await log.withdraw("2:worker:a");
+      expect(await announced("2:jobs:b")).to.deep.equal(["2:jobs:b"]);
+      await announced("2:worker:c");
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      expect((await log.announce("2:jobs:b", 10)).roles).to.deep.equal(["2:jobs:b"]);
+    });
+
+    it("list the live workers and gateways that announce nothing, and not those that do", async () => {
+      await subject.old("workers", "old worker");
+      await subject.old("gateways", "old gateway");
+      await subject.old("workers", "dead worker", 61_000);
+      await subject.old("gateways", "dead gateway", 61_000);
+      await subject.old("workers", announcedName(2, "worker", "a"));
+      await subject.old("gateways", announcedName(2, "gateway", "b"));
+      expect(await announced("2:worker:a")).to.deep.equal(["2:worker:a", "old gateway", "old worker"]);
+    });
+
+    it("keep the first of two records that were made from the same one", async () => {
+      expect((await log.announce("2:worker:a", 60_000)).record).to.equal("");
+      await log.recordFormat("", "1 500");
+      await log.recordFormat("", "2");
+      expect((await log.announce("2:worker:a", 60_000)).record).to.equal("1 500");
+      await log.recordFormat("1 500", "2");
+      expect((await log.announce("2:worker:a", 60_000)).record).to.equal("2");
+    });
+  });
+}
+
+describe("a process that announces its format", () => {
+  let clock: ManualClock;
+  let store: MemoryStore;
+  const running: FormatAnnouncer[] = [];
+
+  beforeEach(() => {
+    clock = new ManualClock();
+    store = new MemoryStore();
+  });
+
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((role) => role.stop()));
+  });
+
+  async function start(role: RoleName, format: Format = 2): Promise<FormatAnnouncer> {
+    const log = new MemoryLog(store, { clock });
+    const id = String(running.length);
+    const announcer = new FormatAnnouncer({ log, clock, logger: silentLogger, role, id, format });
+    running.push(announcer);
+    await announcer.start();
+    return announcer;
+  }
+
+  async function seconds(count: number): Promise<void> {
+    for (let second = 0; second < count; second += 1) {
+      clock.advance(1_000);
+      for (let turn = 0; turn < 5; turn += 1) await microtasksDone();
+    }
+  }
+
+  it("writes format 1 at first, and the later one when all have announced it", async () => {
+    const worker = await start("worker");
+    await start("projector");
+    expect(worker.active()).to.equal(1);
+    await seconds(9);
+    expect(worker.active()).to.equal(1);
+    await seconds(3);
+    expect(worker.active()).to.equal(2);
+    expect(worker.report()).to.deep.equal({ active: 2, announced: { 2: 2 } });
+    const late = await start("gateway");
+    expect(late.active(), "a role that starts later").to.equal(2);
+  });
+
+  it("writes format 1 while one role insists on it, and the later one after it", async () => {
+    const worker = await start("worker");
+    const projector = await start("projector");
+    const pinned = await start("gateway", 1);
+    await seconds(30);
+    expect([worker.active(), projector.active(), pinned.active()]).to.deep.equal([1, 1, 1]);
+    expect(worker.report()).to.deep.equal({ active: 1, announced: { 1: 1, 2: 2 } });
+    await pinned.stop();
+    await seconds(12);
+    expect(worker.active()).to.equal(2);
+  });
+
+  it("falls back within a second of an old worker, also in every other process", async () => {
+    const worker = await start("worker");
+    const projector = await start("projector");
+    await seconds(12);
+    store.set(new Keys("").workers(), "old worker", String(clock.now()));
+    await seconds(2);
+    expect([worker.active(), projector.active()]).to.deep.equal([1, 1]);
+    expect(worker.report().announced).to.deep.equal({ 1: 1, 2: 2 });
+  });
+
+  it("keeps its format while the log does not answer", async () => {
+    const worker = await start("worker");
+    await start("projector");
+    await seconds(12);
+    let failures = 0;
+    const log = new MemoryLog(store, { clock, gate: () => Promise.reject(new Error("unreachable")) });
+    const logger = { ...silentLogger, warn: () => (failures += 1) };
+    const unreachable = new FormatAnnouncer({ log, clock, logger, role: "jobs", id: "x", format: 2 });
+    running.push(unreachable);
+    await unreachable.start();
+    await seconds(3);
+    expect(unreachable.active(), "before the log has ever answered").to.equal(1);
+    expect(failures).to.be.greaterThan(2);
+    expect(worker.active()).to.equal(2);
+  });
+});
