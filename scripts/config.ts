@@ -3,6 +3,7 @@ import proxyAddr from "proxy-addr";
 import { z } from "zod";
 import { listing } from "./command-line.mjs";
 import { StartError } from "./supervisor/start-error.js";
+import { type Format, LATEST_FORMAT, OLDEST_FORMAT } from "../actors/format.js";
 import { MAX_OPEN_ORDERS } from "../actors/limits.js";
 import { MAX_CONTRACTS } from "../actors/units.js";
 
@@ -201,6 +202,12 @@ const EnvironmentVariables = z.object({
   MAX_POSITION_CONTRACTS: wholeNumber(1, MAX_CONTRACTS)
     .default(MAX_CONTRACTS)
     .describe("Contracts of one outcome that one wallet may hold or have on order."),
+  FORMAT: wholeNumber(OLDEST_FORMAT, LATEST_FORMAT)
+    .default(LATEST_FORMAT)
+    .transform((format) => format as Format)
+    .describe(
+      "Latest format of stored data that this role announces; the lowest one that any role announces is written.",
+    ),
   GEOIP_FILES: z
     .string()
     .transform((value) => value.split(",").map((file) => path.resolve(file.trim())))
@@ -269,6 +276,8 @@ function arrange(values: Values) {
     publicUrl: values.PUBLIC_URL,
     leaseMs: values.LEASE_MS,
     drainNoticeMs: values.DRAIN_NOTICE_MS,
+    /** Format that the role announces; see `stream/log/formats.ts`. */
+    format: values.FORMAT,
     /** Limits of every wallet. */
     limits: Object.freeze({
       openOrders: values.MAX_OPEN_ORDERS,

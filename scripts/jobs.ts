@@ -19,6 +19,7 @@ import { systemClock } from "../stream/log/clock.js";
 import { LogExchange } from "../stream/log/exchange.js";
 import { ServiceConnection } from "../stream/services/connection.js";
 import { ExpiredGateways } from "../stream/services/gateways.js";
+import { FormatAnnouncer } from "../stream/log/formats.js";
 import { checkInstallation } from "../stream/log/installation.js";
 import { Invalidations } from "../stream/services/invalidations.js";
 import { ProcessReporter } from "../stream/services/process-reports.js";
@@ -67,7 +68,7 @@ function portsOf({ db, exchange, tail, queue, invalidations }: Parts): JobsOptio
   };
 }
 
-async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<RunningRole> {
+async function start({ redisUrl, databaseUrl, logLevel, format }: Config): Promise<RunningRole> {
   if (redisUrl === undefined)
     throw new ConfigError("REDIS_URL: set it to the Redis of the exchange, which the jobs need");
   if (databaseUrl === undefined)
@@ -78,7 +79,10 @@ async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<Runni
   try {
     await checkInstallation(log);
     const tail = new LogTail({ log, clock: systemClock, logger });
-    const exchange = new LogExchange({ log, clock: systemClock, logger, newId: randomUUID });
+    const role = { log, clock: systemClock, logger, role: "jobs", id: randomUUID(), format } as const;
+    const formats = new FormatAnnouncer(role);
+    await formats.start();
+    const exchange = new LogExchange({ log, clock: systemClock, logger, newId: randomUUID, formats });
     await exchange.start();
     const db = connect(databaseUrl, {
       maxConnections: 4,
@@ -93,7 +97,7 @@ async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<Runni
     const services = new ServiceConnection({ url: redisUrl });
     const expired = new ExpiredGateways(services, { exchange, onError });
     expired.start();
-    const reporter = new ProcessReporter({ log, clock: systemClock, role: "jobs", process: randomUUID() });
+    const reporter = new ProcessReporter({ log, clock: systemClock, role: "jobs", process: formats.name });
     return {
       async stop() {
         reporter.stop();
@@ -103,6 +107,7 @@ async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<Runni
         await queue.close();
         await exchange.close();
         await tail.close();
+        await formats.stop();
         await disconnect(db);
         await log.close();
       },

@@ -6,6 +6,7 @@ import { journalOf } from "../db/projection/journal.js";
 import { migrate } from "../db/migrate.js";
 import { Projector } from "../db/projection/projector.js";
 import { systemClock } from "../stream/log/clock.js";
+import { FormatAnnouncer } from "../stream/log/formats.js";
 import { checkInstallation } from "../stream/log/installation.js";
 import { Invalidations } from "../stream/services/invalidations.js";
 import { ProcessReporter } from "../stream/services/process-reports.js";
@@ -15,7 +16,7 @@ import { type Config, ConfigError } from "./config.js";
 import { roleOutput } from "./roles/output.js";
 import { runRole, type RunningRole } from "./roles/run-role.js";
 
-async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<RunningRole> {
+async function start({ redisUrl, databaseUrl, logLevel, format }: Config): Promise<RunningRole> {
   if (redisUrl === undefined)
     throw new ConfigError("REDIS_URL: set it to the Redis of the exchange, which a projector needs");
   if (databaseUrl === undefined)
@@ -25,6 +26,9 @@ async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<Runni
   const log = await RedisLog.open({ url: redisUrl, logger });
   try {
     await checkInstallation(log);
+    const role = { log, clock: systemClock, logger, role: "projector", id: randomUUID(), format } as const;
+    const formats = new FormatAnnouncer(role);
+    await formats.start();
     const tail = new LogTail({ log, clock: systemClock, logger });
     const invalidations = new Invalidations(log);
     const projector = new Projector({
@@ -39,13 +43,14 @@ async function start({ redisUrl, databaseUrl, logLevel }: Config): Promise<Runni
       log,
       clock: systemClock,
       role: "projector",
-      process: randomUUID(),
+      process: formats.name,
       figures: () => ({ projected_entries_total: projector.projectedEntries }),
     });
     return {
       async stop() {
         reporter.stop();
         await projector.stop();
+        await formats.stop();
         await tail.close();
         await log.close();
       },

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { actorOf } from "../stream/runtime/actors.js";
 import { systemClock } from "../stream/log/clock.js";
+import { FormatAnnouncer } from "../stream/log/formats.js";
 import { checkInstallation } from "../stream/log/installation.js";
 import { RedisLog } from "../stream/redis/redis-log.js";
 import { ProcessReporter } from "../stream/services/process-reports.js";
@@ -12,7 +13,7 @@ import { type Config, ConfigError } from "./config.js";
 import { roleOutput } from "./roles/output.js";
 import { runRole, type RunningRole } from "./roles/run-role.js";
 
-async function start({ redisUrl, logLevel, leaseMs }: Config): Promise<RunningRole> {
+async function start({ redisUrl, logLevel, leaseMs, format }: Config): Promise<RunningRole> {
   if (redisUrl === undefined)
     throw new ConfigError("REDIS_URL: set it to the Redis of the exchange, which a worker needs");
   const logger = pino({ level: logLevel, base: { role: "worker", pid: process.pid } }, roleOutput());
@@ -20,7 +21,10 @@ async function start({ redisUrl, logLevel, leaseMs }: Config): Promise<RunningRo
   try {
     await checkInstallation(log);
     const heartbeatMs = Math.floor(leaseMs / 3);
-    const id = randomUUID();
+    const role = { log, clock: systemClock, logger, role: "worker", id: randomUUID(), format } as const;
+    const formats = new FormatAnnouncer(role);
+    await formats.start();
+    const id = formats.name;
     const worker = new Worker({
       id,
       log,
@@ -29,6 +33,7 @@ async function start({ redisUrl, logLevel, leaseMs }: Config): Promise<RunningRo
       logger,
       leaseMs,
       heartbeatMs,
+      formats,
     });
     await worker.start();
     const reporter = new ProcessReporter({
@@ -42,6 +47,7 @@ async function start({ redisUrl, logLevel, leaseMs }: Config): Promise<RunningRo
       async stop() {
         reporter.stop();
         await worker.stop();
+        await formats.stop();
         await log.close();
       },
     };

@@ -63,6 +63,19 @@ const READINESS = object({
     description: "Ids of the actors that stopped after an error; they leave the service ready.",
   },
   stopping: { type: "boolean", description: "True while this gateway drains; use another one." },
+  unreadable: {
+    ...texts,
+    description:
+      "Ids of the actors of which this gateway cannot read the last entry, such as one of a newer build.",
+  },
+  format: object({
+    active: { type: "integer", description: "Format of the data that is written." },
+    announced: {
+      type: "object",
+      additionalProperties: { type: "integer" },
+      description: "Number of live roles by the latest format that each of them reads.",
+    },
+  }),
 });
 
 const TOKEN_ERRORS = ["invalid_request", "invalid_client", "unsupported_grant_type", "too_many_requests"];

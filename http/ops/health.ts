@@ -4,6 +4,7 @@ import { sql } from "drizzle-orm";
 import { LEDGER_SHARDS, ledgerActor } from "../../actors/actor.js";
 import type { Database } from "../../db/database.js";
 import { isProjecting, projectedSeqs } from "../../db/queries/projected.js";
+import type { FormatReport } from "../../stream/log/formats.js";
 import type { Exchange, Tail } from "../../stream/log/ports.js";
 import { READ_ONLY } from "../trading/ledger-client.js";
 
@@ -25,12 +26,17 @@ export interface Readiness {
   readonly halted: readonly string[];
   /** True while this gateway drains: it serves what arrives, and clients must go to another one. */
   readonly stopping: boolean;
+  /** Actors that this gateway does not follow, because an entry of theirs is of a newer build or corrupt. */
+  readonly unreadable: readonly string[];
+  /** The format that is written, and the number of roles that announce each format. */
+  readonly format: FormatReport;
 }
 
 export interface HealthParts {
   readonly db: Database;
   readonly exchange: Exchange;
-  readonly tail: Pick<Tail, "head">;
+  readonly tail: Pick<Tail, "head"> & { readonly unreadable: ReadonlyMap<string, string> };
+  readonly formats: { report(): FormatReport };
   readonly halted: () => Promise<ReadonlyMap<string, string>>;
 }
 
@@ -102,6 +108,8 @@ export async function readiness(parts: HealthParts): Promise<Readiness> {
     projecting,
     halted: [...(stopped?.keys() ?? [])],
     stopping: false,
+    unreadable: [...parts.tail.unreadable.keys()],
+    format: parts.formats.report(),
   };
 }
 

@@ -40,6 +40,7 @@ import { systemClock } from "../../stream/log/clock.js";
 import { LogExchange } from "../../stream/log/exchange.js";
 import { ServiceConnection } from "../../stream/services/connection.js";
 import { GatewayLease } from "../../stream/services/gateways.js";
+import { announcedName, FormatAnnouncer } from "../../stream/log/formats.js";
 import { checkInstallation } from "../../stream/log/installation.js";
 import { FirstAnswers } from "../../stream/services/first-answers.js";
 import { Invalidations } from "../../stream/services/invalidations.js";
@@ -71,6 +72,7 @@ export interface GatewaySettings extends Pick<
   | "geoIpFiles"
   | "settlementApprovals"
   | "drainNoticeMs"
+  | "format"
 > {
   /** TCP port; 0 for any free port. */
   readonly port: number;
@@ -124,7 +126,18 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     await reach(db, databaseUrl);
     const tail = new LogTail({ log, clock: systemClock, logger });
     closing.push(() => tail.close());
-    const exchange = new LogExchange({ log, clock: systemClock, logger, newId: randomUUID });
+    const { format } = settings;
+    const formats = new FormatAnnouncer({
+      log,
+      clock: systemClock,
+      logger,
+      role: "gateway",
+      id: randomUUID(),
+      format,
+    });
+    await formats.start();
+    closing.push(() => formats.stop());
+    const exchange = new LogExchange({ log, clock: systemClock, logger, newId: randomUUID, formats });
     await exchange.start();
     closing.push(() => exchange.close());
 
@@ -215,7 +228,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       debug: sandbox,
     });
     const lease = new GatewayLease(services, {
-      newId: randomUUID,
+      newId: () => announcedName(format, "gateway", randomUUID()),
       onLost: () => sockets.closeArmed(),
       onError,
     });
@@ -235,7 +248,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     });
     const revocations = new RevocationWatch({ db, reference, locations, sockets, onError });
     closing.push(() => revocations.stop());
-    const reporter = new ProcessReporter({ log, clock: systemClock, role: "gateway", process: randomUUID() });
+    const reporter = new ProcessReporter({ log, clock: systemClock, role: "gateway", process: formats.name });
     closing.push(() => {
       reporter.stop();
       return Promise.resolve();
@@ -248,7 +261,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const generatedOperator = await ensureOperator(db, passwords, settings);
     const { clients } = emm;
     const admission = { signatures, tokens, reference, throttle, locations, keyUse, clients, idempotency };
-    const check = oncePerSecond(() => readiness({ db, exchange, tail, halted: () => log.halted() }));
+    const check = oncePerSecond(() => readiness({ db, exchange, tail, formats, halted: () => log.halted() }));
     let stopping: Promise<void> | undefined;
     const app = createApp({
       ...admission,

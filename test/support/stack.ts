@@ -4,6 +4,7 @@
  */
 
 import { randomUUID } from "node:crypto";
+import { LATEST_FORMAT } from "../../actors/format.js";
 import { connect, disconnect } from "../../db/database.js";
 import { journalOf } from "../../db/projection/journal.js";
 import { migrate } from "../../db/migrate.js";
@@ -32,6 +33,7 @@ import { systemClock } from "../../stream/log/clock.js";
 import { LogExchange } from "../../stream/log/exchange.js";
 import { ServiceConnection } from "../../stream/services/connection.js";
 import { ExpiredGateways } from "../../stream/services/gateways.js";
+import { announcedName } from "../../stream/log/formats.js";
 import { checkInstallation } from "../../stream/log/installation.js";
 import { Invalidations } from "../../stream/services/invalidations.js";
 import { silentLogger } from "../../stream/log/logger.js";
@@ -184,6 +186,7 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
     geoIpFiles: options.geoIpFiles ?? [],
     drainNoticeMs: 0,
     settlementApprovals: options.settlementApprovals ?? 1,
+    format: LATEST_FORMAT,
     edge: { ...EDGE, ...options.edge },
     servicePrefix: options.servicePrefix ?? PREFIX,
     publicUrl: undefined,
@@ -208,7 +211,10 @@ async function startBackground(
   const logger = silentLogger;
   const log = await RedisLog.open({ url: redisUrl, logger });
   await checkInstallation(log);
-  const worker = new Worker({ id: randomUUID(), log, actorOf, clock: systemClock, logger });
+  // All roles of a stack are of this build, so its format need not rise first.
+  await log.recordFormat("", String(LATEST_FORMAT));
+  const id = announcedName(LATEST_FORMAT, "worker", randomUUID());
+  const worker = new Worker({ id, log, actorOf, clock: systemClock, logger });
   if (actors === "here") await worker.start();
   const tail = new LogTail({ log, clock: systemClock, logger });
   const exchange = new LogExchange({ log, clock: systemClock, logger, newId: randomUUID });

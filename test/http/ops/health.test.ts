@@ -32,7 +32,8 @@ describe("readiness", () => {
           return Promise.resolve(reply);
         },
       },
-      tail: { head: () => Promise.resolve(HEAD) },
+      tail: { head: () => Promise.resolve(HEAD), unreadable: new Map() },
+      formats: { report: () => ({ active: 1, announced: { 1: 1, 2: 3 } }) },
       halted: () => Promise.resolve(new Map()),
     };
   });
@@ -57,6 +58,8 @@ describe("readiness", () => {
       projecting: true,
       halted: [],
       stopping: false,
+      unreadable: [],
+      format: { active: 1, announced: { 1: 1, 2: 3 } },
     });
     await session.close();
   });
@@ -106,7 +109,7 @@ describe("readiness", () => {
       projecting: false,
       projectorLag: SHARDS * HEAD,
     });
-    const behind = { ...parts, tail: { head: () => Promise.resolve(10_000) } };
+    const behind = { ...parts, tail: { ...parts.tail, head: () => Promise.resolve(10_000) } };
     expect(await readiness(behind)).to.include({ ready: false, projecting: false });
   });
 });
