@@ -76,9 +76,14 @@ export function checkCommand(command: unknown): void {
 }
 
 /** The result of one command: its deltas in order, and the answer to the sender. */
-export interface Decision<Delta, Reply> {
+export interface Decision<Delta, Reply, Command> {
   readonly deltas: readonly Delta[];
   readonly reply: Reply | undefined;
+  /**
+   * The commands that finish what this command began, in order. The actor takes no other command before them. Absent or
+   * empty for a command that is finished.
+   */
+  readonly unfinished?: readonly Command[] | undefined;
 }
 
 /** The deltas of one command, with the engine time of the decision (Unix ms). */
@@ -108,9 +113,16 @@ export interface Actor<State, Command, Delta, Reply, Message extends AnyOutgoing
   create(id: ActorId): State;
   /**
    * Decides a command. The deltas, and the commands that follow from them, are of `format` or an earlier one; the
-   * default is the latest. The deltas record what was decided, so `evolve` and `route` do not depend on the format.
+   * default is the latest. The deltas record what was decided, so `evolve` and `route` do not depend on the format. A
+   * command that touches more than `maxOrders` orders is left unfinished (default `PIECE_ORDERS`, from format 2 on).
    */
-  decide(state: State, command: Command, nowMs: number, format?: Format): Decision<Delta, Reply>;
+  decide(
+    state: State,
+    command: Command,
+    nowMs: number,
+    format?: Format,
+    maxOrders?: number,
+  ): Decision<Delta, Reply, Command>;
   evolve(state: State, delta: Delta, ts: number): void;
   /** Returns the time at which the next `tick` is due (Unix ms), if one is. */
   deadline(state: State): number | undefined;

@@ -1,10 +1,20 @@
 /** Limits on requests, checked in every folder. The limits on money, prices and quantities are in `units.ts`. */
 
+import type { Format } from "./format.js";
+
 const SECOND_MS = 1_000;
 const DAY_MS = 24 * 60 * 60 * SECOND_MS;
 
 /** Maximum number of orders, or of order ids, in one request (contract section 5.15). */
 export const MAX_BATCH = 256;
+/** Maximum number of orders that one decision touches (contract section 2.9). Longer work goes on in further commits. */
+export const PIECE_ORDERS = 1_000;
+
+/** Returns the default bound of a decision. Format 1 has no stored form for unfinished work, so it has no bound. */
+export function pieceOrders(format: Format): number {
+  return format === 1 ? Infinity : PIECE_ORDERS;
+}
+
 /** Time for which a `clientId` belongs to its order (contract section 5.7). */
 export const CLIENT_ID_MS = DAY_MS;
 /** Minimum `ttl` of an order (contract section 2.6). */

@@ -2,11 +2,13 @@
 
 import type { Currency } from "../market/types.js";
 import type { AccountOrder } from "./account.js";
-import type { LedgerReply, OrderFilter } from "./commands.js";
+import type { LedgerCommand, LedgerReply, OrderFilter } from "./commands.js";
 import type { CancelingDelta } from "./deltas.js";
 import type { Emitter } from "./emitter.js";
 import type { Wallet } from "./state.js";
 import type { OpenOrder } from "./types.js";
+
+type Of<Kind extends LedgerCommand["kind"]> = Extract<LedgerCommand, { kind: Kind }>;
 
 /** Returns an open order in the form that clients see. */
 function openOrder(order: AccountOrder): OpenOrder {
@@ -35,36 +37,75 @@ export function cancel(emitter: Emitter, walletId: string, orderIds: readonly st
   return { ok: true, kind: "cancels", queued: queued.map(openOrder), unknown };
 }
 
-/** Cancels the orders of a wallet that match the filter. */
+/** Cancels the orders of a wallet that match the filter. The answer has all of them, also those of later pieces. */
 export function cancelAll(
   emitter: Emitter,
-  walletId: string,
-  filter: OrderFilter,
-  reason: CancelingDelta["reason"],
+  { wallet, filter, reason, from = 0 }: Of<"cancelAll">,
 ): LedgerReply {
-  const queued = cancelWhere(emitter, walletId, (order) => matches(order, filter), reason);
-  return { ok: true, kind: "cancels", queued: queued.map(openOrder), unknown: [] };
+  const chosen = ordersOf(emitter, wallet, filter);
+  cancelFrom(emitter, wallet, filter, reason, chosen, from);
+  return { ok: true, kind: "cancels", queued: chosen.map(openOrder), unknown: [] };
 }
 
 /** Cancels every order of every wallet of the shard. */
-export function cancelEveryone(emitter: Emitter, reason: CancelingDelta["reason"]): LedgerReply {
-  for (const wallet of emitter.state.wallets.keys()) cancelWhere(emitter, wallet, () => true, reason);
+export function cancelEveryone(emitter: Emitter, { reason, from = 0 }: Of<"cancelEveryone">): LedgerReply {
+  let index = 0;
+  for (const wallet of emitter.state.wallets.keys()) {
+    if (index >= from) {
+      if (emitter.room <= 0) {
+        emitter.goOn({ kind: "cancelEveryone", reason, from: index });
+        break;
+      }
+      cancelOf(emitter, wallet, {}, reason);
+    }
+    index += 1;
+  }
   return { ok: true, kind: "done" };
 }
 
-/** Passes on the cancels of the chosen orders of a wallet, and returns these orders. */
-export function cancelWhere(
+/** Cancels the selected orders of a wallet: as many as the command has room for at once, and the others in later pieces. */
+export function cancelOf(
   emitter: Emitter,
-  walletId: string,
-  isChosen: (order: AccountOrder) => boolean,
+  wallet: string,
+  filter: OrderFilter,
   reason: CancelingDelta["reason"],
-): readonly AccountOrder[] {
-  const chosen = [...(emitter.state.wallets.get(walletId)?.orders.values() ?? [])].filter(isChosen);
-  send(emitter, walletId, chosen, reason);
-  return chosen;
+): void {
+  cancelFrom(emitter, wallet, filter, reason, ordersOf(emitter, wallet, filter), 0);
 }
 
-function matches(order: AccountOrder, { marketIds, outcome, currency }: OrderFilter): boolean {
+/**
+ * Cancels all orders of a group, at once or all in later pieces. This command may go on to end some of them, so their
+ * numbers change until it has ended.
+ */
+export function cancelGroup(emitter: Emitter, wallet: string, groupId: string): void {
+  const filter = { groupId };
+  const reason = "GROUP_LIMIT";
+  const orders = ordersOf(emitter, wallet, filter);
+  if (orders.length <= emitter.room) send(emitter, wallet, orders, reason);
+  else emitter.goOn({ kind: "cancelAll", wallet, filter, reason });
+}
+
+/** Cancels those of the chosen orders that an earlier piece has not canceled. No order ends between two pieces. */
+function cancelFrom(
+  emitter: Emitter,
+  wallet: string,
+  filter: OrderFilter,
+  reason: CancelingDelta["reason"],
+  chosen: readonly AccountOrder[],
+  from: number,
+): void {
+  const end = from + Math.max(0, emitter.room);
+  send(emitter, wallet, chosen.slice(from, end), reason);
+  if (end < chosen.length) emitter.goOn({ kind: "cancelAll", wallet, filter, reason, from: end });
+}
+
+function ordersOf({ state }: Emitter, wallet: string, filter: OrderFilter): readonly AccountOrder[] {
+  const orders = state.wallets.get(wallet)?.orders.values() ?? [];
+  return [...orders].filter((order) => matches(order, filter));
+}
+
+function matches(order: AccountOrder, { groupId, marketIds, outcome, currency }: OrderFilter): boolean {
+  if (groupId !== undefined && groupId !== order.groupId) return false;
   if (marketIds !== undefined && !marketIds.includes(order.marketId)) return false;
   if (outcome !== undefined && (outcome.marketId !== order.marketId || outcome.outcome !== order.outcome))
     return false;

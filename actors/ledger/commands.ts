@@ -3,6 +3,7 @@
 import type { EffectDelta } from "../market/deltas.js";
 import type { Currency } from "../market/types.js";
 import type { Contracts, Millicents, Ticks } from "../units.js";
+import type { CancelingDelta } from "./deltas.js";
 import type {
   Balance,
   CollateralPolicy,
@@ -18,8 +19,9 @@ import type {
   WalletSnapshot,
 } from "./types.js";
 
-/** Selection of a wallet's orders. An absent field selects every value. */
+/** Selection of a wallet's orders. An absent field selects every value; `groupId` is the ledger's own. */
 export interface OrderFilter {
+  readonly groupId?: string | undefined;
   readonly marketIds?: readonly string[] | undefined;
   readonly outcome?: { readonly marketId: string; readonly outcome: number } | undefined;
   readonly currency?: Currency | undefined;
@@ -44,14 +46,16 @@ export type LedgerCommand =
       readonly limits?: Limits | undefined;
     }
   | { readonly kind: "cancel"; readonly wallet: string; readonly orderIds: readonly string[] }
+  /** Cancels the selected orders of a wallet; `from` is the number of those that an earlier piece has canceled. */
   | {
       readonly kind: "cancelAll";
       readonly wallet: string;
       readonly filter: OrderFilter;
-      readonly reason?: "DISCONNECTED" | "MAINTENANCE" | undefined;
+      readonly reason?: CancelingDelta["reason"];
+      readonly from?: number | undefined;
     }
-  /** Cancels every order of every wallet of the shard. */
-  | { readonly kind: "cancelEveryone"; readonly reason: "MAINTENANCE" }
+  /** Cancels every order of every wallet of the shard; `from` is the number of wallets that an earlier piece has done. */
+  | { readonly kind: "cancelEveryone"; readonly reason: "MAINTENANCE"; readonly from?: number | undefined }
   /**
    * Amends an order. A lower `qty` alone keeps the place of the order. Any other change needs a `replacement`: the
    * market cancels the order and enters the replacement in one step. Fills of the order in the meantime reduce its

@@ -6,6 +6,7 @@
 import type { Format } from "../format.js";
 import { CURRENCIES, type Currency } from "../market/types.js";
 import type { Millicents } from "../units.js";
+import type { LedgerCommand } from "./commands.js";
 import type { Counterparty, LedgerDelta } from "./deltas.js";
 import { evolveLedger } from "./fold.js";
 import type { LedgerState, Wallet } from "./state.js";
@@ -35,16 +36,33 @@ export class Emitter {
   readonly nowMs: number;
   /** Latest format of the deltas that this command may emit. */
   readonly format: Format;
+  /** Commands that finish what this command began, in order. */
+  readonly unfinished: LedgerCommand[] = [];
+  readonly #maxOrders: number;
+  #canceled = 0;
   readonly #touched = new Map<string, Touched>();
 
-  constructor(state: LedgerState, nowMs: number, format: Format) {
+  constructor(state: LedgerState, nowMs: number, format: Format, maxOrders: number) {
     this.state = state;
     this.nowMs = nowMs;
     this.format = format;
+    this.#maxOrders = maxOrders;
+  }
+
+  /** Number of orders that this command may still cancel. A dead-man switch counts as one. */
+  get room(): number {
+    return this.#maxOrders - this.#canceled;
+  }
+
+  /** Leaves the rest of the work to a command that the ledger takes before any other. */
+  goOn(command: LedgerCommand): void {
+    this.unfinished.push(command);
   }
 
   emit(delta: LedgerDelta): void {
     this.deltas.push(delta);
+    if (delta.type === "canceling") this.#canceled += delta.orderIds.length;
+    else if (delta.type === "deadman") this.#canceled += 1;
     evolveLedger(this.state, delta, this.nowMs);
   }
 

@@ -14,6 +14,7 @@ import {
   type Outgoing,
 } from "../actor.js";
 import { type Format, LATEST_FORMAT } from "../format.js";
+import { pieceOrders } from "../limits.js";
 import type { MarketCommand } from "../market/commands.js";
 import type { Currency } from "../market/types.js";
 import { subtract } from "../units.js";
@@ -37,12 +38,14 @@ function decide(
   command: LedgerCommand,
   nowMs: number,
   format: Format = LATEST_FORMAT,
-): Decision<LedgerDelta, LedgerReply> {
+  maxOrders = pieceOrders(format),
+): Decision<LedgerDelta, LedgerReply, LedgerCommand> {
   checkCommand(command);
-  const emitter = new Emitter(state, nowMs, format);
+  const emitter = new Emitter(state, nowMs, format, maxOrders);
   const reply = run(emitter, command);
   emitter.finish();
-  return { deltas: emitter.deltas, reply };
+  const { deltas, unfinished } = emitter;
+  return { deltas, reply, unfinished };
 }
 
 function run(emitter: Emitter, command: LedgerCommand): LedgerReply | undefined {
@@ -53,13 +56,13 @@ function run(emitter: Emitter, command: LedgerCommand): LedgerReply | undefined 
     case "cancel":
       return cancel(emitter, command.wallet, command.orderIds);
     case "cancelAll":
-      return cancelAll(emitter, command.wallet, command.filter, command.reason);
+      return cancelAll(emitter, command);
     case "amend":
       return amend(emitter, command);
     case "preview":
       return preview(emitter, command);
     case "cancelEveryone":
-      return cancelEveryone(emitter, command.reason);
+      return cancelEveryone(emitter, command);
     case "deadman":
       return setDeadman(emitter, command);
     case "setGroup":

@@ -1,7 +1,7 @@
 /** Safety of a wallet: the dead-man switch, order groups, collateral policies (contract sections 3.4 and 5.18). */
 
 import { CURRENCIES } from "../market/types.js";
-import { cancelWhere } from "./canceling.js";
+import { cancelGroup, cancelOf } from "./canceling.js";
 import type { LedgerCommand, LedgerReply } from "./commands.js";
 import type { Emitter } from "./emitter.js";
 import { available } from "./state.js";
@@ -27,9 +27,13 @@ export function runDeadmanSwitches(emitter: Emitter): void {
     due !== undefined && due.at <= nowMs;
     due = state.deadlines.first()
   ) {
+    if (emitter.room <= 0) {
+      emitter.goOn({ kind: "tick" });
+      return;
+    }
     const wallet = due.subject;
     emitter.emit({ type: "deadman", wallet, timeoutMs: 0 });
-    cancelWhere(emitter, wallet, () => true, "DISCONNECTED");
+    cancelOf(emitter, wallet, {}, "DISCONNECTED");
   }
 }
 
@@ -63,7 +67,7 @@ export function checkGroup(emitter: Emitter, wallet: string, groupId: string): v
   if (group === undefined || group.tripped) return;
   if (group.fills.sum <= group.maxFilledQty) return;
   emitter.emit({ type: "group", wallet, groupId, group: bounds(group, true) });
-  cancelWhere(emitter, wallet, (order) => order.groupId === groupId, "GROUP_LIMIT");
+  cancelGroup(emitter, wallet, groupId);
 }
 
 function bounds({ maxFilledQty, windowMs }: Group, tripped: boolean): Omit<Group, "fills"> {

@@ -42,6 +42,8 @@ export type MarketCommand =
       readonly orderIds: readonly string[];
       readonly reason?: "DISCONNECTED" | "MAINTENANCE" | "GROUP_LIMIT" | undefined;
     }
+  /** Continues an order that has met as many resting orders as one commit may. `left` is what is unfilled. */
+  | { readonly kind: "take"; readonly order: Order; readonly left: Contracts }
   /** Cancels an order and enters another in one step. `remaining` is the remainder of the first as its ledger knew it. */
   | {
       readonly kind: "replace";

@@ -6,6 +6,7 @@
 import type { Format } from "../format.js";
 import type { Contracts } from "../units.js";
 import type { RestingOrder } from "./book/ladder.js";
+import type { MarketCommand } from "./commands.js";
 import type { MarketDelta, PublicChannel } from "./deltas.js";
 import { evolveMarket, type MarketState } from "./state.js";
 import { type CancelReason, type Currency, type LifecycleKind, type MarketStatus } from "./types.js";
@@ -20,17 +21,34 @@ export class Emitter {
   readonly nowMs: number;
   /** Latest format of the deltas that this command may emit. */
   readonly format: Format;
+  /** Maximum number of orders that this command may touch. */
+  readonly maxOrders: number;
+  /** Commands that finish what this command began, in order. */
+  readonly unfinished: MarketCommand[] = [];
+  #touched = 0;
   #cash: Seqs | undefined;
   #coin: Seqs | undefined;
 
-  constructor(state: MarketState, nowMs: number, format: Format) {
+  constructor(state: MarketState, nowMs: number, format: Format, maxOrders: number) {
     this.state = state;
     this.nowMs = nowMs;
     this.format = format;
+    this.maxOrders = maxOrders;
+  }
+
+  /** Number of orders that this command may still touch. The taker of a match does not count. */
+  get room(): number {
+    return this.maxOrders - this.#touched;
+  }
+
+  /** Leaves the rest of the work to a command that the market takes before any other. */
+  goOn(command: MarketCommand): void {
+    this.unfinished.push(command);
   }
 
   emit(delta: MarketDelta): void {
     this.deltas.push(delta);
+    if (delta.type === "order" && !(delta.kind === "fill" && delta.taker)) this.#touched += 1;
     evolveMarket(this.state, delta);
   }
 

@@ -11,29 +11,40 @@ import {
   type Outgoing,
 } from "../actor.js";
 import { type Format, LATEST_FORMAT } from "../format.js";
+import { pieceOrders } from "../limits.js";
 import { negate } from "../units.js";
 import { unreachable } from "../unreachable.js";
 import type { MarketCommand, MarketRefusal, MarketReply } from "./commands.js";
 import { type EffectDelta, isEffect, type MarketDelta } from "./deltas.js";
 import { Emitter } from "./emitter.js";
 import { refusalOfGrade } from "./grade.js";
+import { openPositions } from "./positions.js";
 import { restoreMarket, saveMarket } from "./saved/parts.js";
 import { restoreWholeMarket, saveWholeMarket } from "./saved/whole.js";
-import { grade, previewGrade, remediate, runLifecycle, payNextWallets } from "./settlement.js";
+import {
+  grade,
+  type GradeCommand,
+  previewGrade,
+  remediate,
+  runLifecycle,
+  payNextWallets,
+} from "./settlement.js";
 import { createMarket, evolveMarket, type MarketState, nextDeadline } from "./state.js";
-import { amend, cancel, enter, preview, replace, runDeadlines } from "./trading.js";
+import { amend, cancel, enter, preview, replace, runDeadlines, take } from "./trading.js";
 
 function decide(
   state: MarketState,
   command: MarketCommand,
   nowMs: number,
   format: Format = LATEST_FORMAT,
-): Decision<MarketDelta, MarketReply> {
+  maxOrders = pieceOrders(format),
+): Decision<MarketDelta, MarketReply, MarketCommand> {
   checkCommand(command);
-  const emitter = new Emitter(state, nowMs, format);
+  const emitter = new Emitter(state, nowMs, format, maxOrders);
   const reply = run(emitter, command);
   emitter.finish();
-  return { deltas: emitter.deltas, reply };
+  const { deltas, unfinished } = emitter;
+  return { deltas, reply, unfinished };
 }
 
 function run(emitter: Emitter, command: MarketCommand): MarketReply | undefined {
@@ -50,6 +61,9 @@ function run(emitter: Emitter, command: MarketCommand): MarketReply | undefined 
       return undefined;
     case "replace":
       replace(emitter, command.order, command.orderId, command.remaining);
+      return undefined;
+    case "take":
+      take(emitter, command.order, command.left);
       return undefined;
     case "preview":
       return { ok: true, kind: "preview", preview: preview(state, command.order, emitter.nowMs) };
@@ -98,13 +112,16 @@ function runForOperator(emitter: Emitter, command: OperatorCommand): MarketReply
       return { ok: true, kind: "gradePreview", payouts: previewGrade(state, command.grade) };
     }
     case "grade":
-      return settlementAnswer(state, grade(emitter, definition, command.settlementId, command.grade));
+      return gradeAnswer(emitter, command, grade(emitter, definition, command));
     case "remediate":
       return settlementAnswer(state, remediate(emitter, command.reason));
     case "settlement":
       return settlementAnswer(state, state.settlement === undefined ? "NOT_GRADED" : undefined);
     case "settle":
-      return settlementAnswer(state, payNextWallets(emitter, definition, command.limit));
+      return settlementAnswer(
+        state,
+        payNextWallets(emitter, definition, Math.min(command.limit, emitter.maxOrders)),
+      );
     case "report": {
       const { CASH, COIN } = state.books;
       const money = {
@@ -131,6 +148,18 @@ function create(
 
 function answer(state: MarketState, refusal: MarketRefusal | undefined): MarketReply {
   return refusal === undefined ? { ok: true, kind: "done", status: state.status } : { ok: false, refusal };
+}
+
+/** Answers a grade. A market that is still closing has no settlement yet; its progress is that of one about to start. */
+function gradeAnswer(
+  { state, unfinished }: Emitter,
+  { settlementId }: GradeCommand,
+  refusal: MarketRefusal | undefined,
+): MarketReply {
+  if (unfinished.length === 0) return settlementAnswer(state, refusal);
+  const { status, books } = state;
+  const wallets = openPositions(books).length;
+  return { ok: true, kind: "settlement", status, settlementId, paid: 0, wallets, done: false };
 }
 
 function settlementAnswer(state: MarketState, refusal: MarketRefusal | undefined): MarketReply {

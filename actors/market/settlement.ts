@@ -2,7 +2,7 @@
 
 import { ZERO } from "../units.js";
 import { unreachable } from "../unreachable.js";
-import type { LifecycleAction, MarketRefusal, PreviewedPayout } from "./commands.js";
+import type { LifecycleAction, MarketCommand, MarketRefusal, PreviewedPayout } from "./commands.js";
 import type { Emitter } from "./emitter.js";
 import { refusalOfGrade, sameGrade } from "./grade.js";
 import { settlementOf, type OpenPosition, openPositions } from "./positions.js";
@@ -10,19 +10,28 @@ import { type MarketState, type Settlement, settlementKey } from "./state.js";
 import { clear } from "./trading.js";
 import { type Grade, type MarketDefinition } from "./types.js";
 
-/** Takes the steps in order. Stops at the first step that the status of the market does not allow, and returns why. */
+export type GradeCommand = Extract<MarketCommand, { kind: "grade" }>;
+
+/**
+ * Takes the steps in order. Stops at the first step that the status of the market does not allow, and returns why. A
+ * step whose orders are not all canceled goes on later, and its life-cycle delta is emitted when they are.
+ */
 export function runLifecycle(
   emitter: Emitter,
   actions: readonly LifecycleAction[],
 ): MarketRefusal | undefined {
-  for (const action of actions) {
-    const refusal = step(emitter, action);
-    if (refusal !== undefined) return refusal;
+  for (const [index, action] of actions.entries()) {
+    const outcome = step(emitter, action);
+    if (outcome === "unfinished") {
+      emitter.goOn({ kind: "lifecycle", actions: actions.slice(index) });
+      return undefined;
+    }
+    if (outcome !== undefined) return outcome;
   }
   return undefined;
 }
 
-function step(emitter: Emitter, action: LifecycleAction): MarketRefusal | undefined {
+function step(emitter: Emitter, action: LifecycleAction): MarketRefusal | "unfinished" | undefined {
   const { state } = emitter;
   const { status, paused, live, settlement } = state;
   switch (action) {
@@ -31,8 +40,7 @@ function step(emitter: Emitter, action: LifecycleAction): MarketRefusal | undefi
       if (status === "CLOSED") emitter.lifecycle("OPEN", "OPEN");
       return undefined;
     case "close":
-      if (status === "OPEN") close(emitter);
-      return undefined;
+      return status === "OPEN" && !close(emitter) ? "unfinished" : undefined;
     case "pause":
       if (status !== "OPEN") return "INVALID_TRANSITION";
       if (!paused) emitter.lifecycle("PAUSE", status);
@@ -44,17 +52,16 @@ function step(emitter: Emitter, action: LifecycleAction): MarketRefusal | undefi
     case "golive":
       if (live) return undefined;
       if (!state.started) emitter.lifecycle("START", status);
-      clear(emitter, "GO_LIVE");
+      if (!clear(emitter, "GO_LIVE")) return "unfinished";
       emitter.lifecycle("GOLIVE", status);
       return undefined;
     case "unlive":
       if (!live) return undefined;
-      clear(emitter, "GO_LIVE");
+      if (!clear(emitter, "GO_LIVE")) return "unfinished";
       emitter.lifecycle("UNLIVE", status);
       return undefined;
     case "clear":
-      clear(emitter, "NEUTRALIZED");
-      return undefined;
+      return clear(emitter, "NEUTRALIZED") ? undefined : "unfinished";
     case "end":
       emitter.lifecycle("END", status);
       return undefined;
@@ -63,23 +70,28 @@ function step(emitter: Emitter, action: LifecycleAction): MarketRefusal | undefi
   }
 }
 
-function close(emitter: Emitter): void {
-  clear(emitter, "MARKET_CLOSED");
+/** Cancels all orders and closes the market. Returns false when orders are left, and the market is still open. */
+function close(emitter: Emitter): boolean {
+  if (!clear(emitter, "MARKET_CLOSED")) return false;
   emitter.lifecycle("CLOSE", "CLOSED");
+  return true;
 }
 
 /** Puts a grade in force. The same grade again changes nothing; a different grade is refused until remediation. */
 export function grade(
   emitter: Emitter,
   definition: MarketDefinition,
-  settlementId: string,
-  requested: Grade,
+  command: GradeCommand,
 ): MarketRefusal | undefined {
+  const { settlementId, grade: requested } = command;
   const refusal = refusalOfGrade(definition, requested);
   if (refusal !== undefined) return refusal;
   const { settlement } = emitter.state;
   if (settlement !== undefined) return sameGrade(settlement.grade, requested) ? undefined : "ALREADY_GRADED";
-  if (emitter.state.status === "OPEN") close(emitter);
+  if (emitter.state.status === "OPEN" && !close(emitter)) {
+    emitter.goOn(command);
+    return undefined;
+  }
   emitter.emit({ type: "graded", settlementId, grade: requested });
   return undefined;
 }

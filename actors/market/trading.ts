@@ -1,14 +1,17 @@
 /** Orders in a market: entry, matching, resting, cancels, expiry (contract sections 2 to 4). */
 
-import { add, assert, contracts, type Contracts, ZERO } from "../units.js";
+import { PIECE_ORDERS } from "../limits.js";
+import { add, assert, contracts, type Contracts, NONE, ZERO } from "../units.js";
 import { type Sweep, sweep } from "./book/sweep.js";
-import type { OrderPreview } from "./commands.js";
+import type { MarketCommand, OrderPreview } from "./commands.js";
 import type { Emitter } from "./emitter.js";
 import { isCharged, takerFee } from "./fees.js";
 import { executeStep } from "./matching.js";
 import type { MarketState } from "./state.js";
 import { rulesOf } from "./time-in-force.js";
 import { CURRENCIES, type CancelReason, type Order, type RejectReason } from "./types.js";
+
+type CancelCommand = Extract<MarketCommand, { kind: "cancel" }>;
 
 /** Receives an order from its ledger: rejects it, holds it for the in-play delay, or executes it. */
 export function enter(emitter: Emitter, order: Order): void {
@@ -44,39 +47,61 @@ function reject(emitter: Emitter, order: Order, reason: RejectReason): void {
 }
 
 function execute(emitter: Emitter, order: Order): void {
-  const { definition, resting } = emitter.state;
+  const found = sweepFor(emitter.state, order, order.qty, emitter.room);
+  const refusal = refusalOnArrival(emitter.state, order, found);
+  if (refusal === undefined) carryOut(emitter, order, order.qty, found);
+  else reject(emitter, order, refusal);
+}
+
+/** Continues the sweep of an order of which `left` is unfilled. */
+export function take(emitter: Emitter, order: Order, left: Contracts): void {
+  carryOut(emitter, order, left, sweepFor(emitter.state, order, left, emitter.room));
+}
+
+/** Returns the sweep of the unfilled part of an order, which ends after `maxOrders` resting orders. */
+function sweepFor(
+  { definition, resting }: MarketState,
+  order: Order,
+  left: Contracts,
+  maxOrders: number,
+): Sweep {
   assert(definition !== undefined, "the market of the order does not exist");
-  const found = sweep(resting.ladders[order.currency], order, definition.ticks);
-  const refusal = refusalOfSweep(order, found);
-  if (refusal !== undefined) {
-    // With `cancel_maker`, the order cancels resting orders of its own trader even if it matches no other order.
-    if (refusal === "NO_MATCH")
-      for (const step of found.steps) executeStep(emitter, definition, order, step, order.qty);
-    reject(emitter, order, refusal);
-    return;
-  }
+  return sweep(resting.ladders[order.currency], order, left, definition.ticks, maxOrders);
+}
 
-  let left = order.qty;
+/** Returns the reason to reject an order before its first fill. A `FOK` is judged by its whole sweep. */
+function refusalOnArrival(state: MarketState, order: Order, found: Sweep): RejectReason | undefined {
+  const { mayTake, fillsWhole } = rulesOf(order.tif);
+  if (!mayTake) return found.steps.length > 0 || found.metOwn || found.more ? "WOULD_MATCH" : undefined;
+  if (!fillsWhole) return undefined;
+  const whole = found.more ? sweepFor(state, order, order.qty, Infinity) : found;
+  return whole.left > 0 ? "NOT_FILLABLE" : undefined;
+}
+
+/** Executes the steps of a sweep, of which `unfilled` is the quantity. Then ends the order, or goes on later. */
+function carryOut(emitter: Emitter, order: Order, unfilled: Contracts, found: Sweep): void {
+  const { definition } = emitter.state;
+  assert(definition !== undefined, "the market of the order does not exist");
+  let left = unfilled;
   for (const step of found.steps) left = executeStep(emitter, definition, order, step, left);
+  if (found.more) emitter.goOn({ kind: "take", order, left });
+  else if (left > 0) conclude(emitter, order, left, found.metOwn);
+}
 
-  if (left === 0) return;
-  if (found.metOwn) cancelRemainder(emitter, order, left, "SELF_TRADE");
+/** Ends the sweep of an order that is not filled: rejects the order, cancels the remainder or rests it. */
+function conclude(emitter: Emitter, order: Order, left: Contracts, metOwn: boolean): void {
+  const refusal = refusalAtEnd(order, left, metOwn);
+  if (refusal !== undefined) reject(emitter, order, refusal);
+  else if (metOwn) cancelRemainder(emitter, order, left, "SELF_TRADE");
   else if (rulesOf(order.tif).mayRest) rest(emitter, order, left);
   else cancelRemainder(emitter, order, left, undefined);
 }
 
-/**
- * Returns the reason to reject the whole order after its sweep. A `GTC` or `GTT` order is rejected only for
- * `SELF_TRADE`.
- */
-function refusalOfSweep({ tif }: Order, found: Sweep): RejectReason | undefined {
-  const { mayTake, mayRest, fillsWhole } = rulesOf(tif);
-  const fillsNothing = found.steps.every((step) => step.kind === "cancelOwn");
-  if (!mayTake) return found.steps.length > 0 || found.metOwn ? "WOULD_MATCH" : undefined;
-  if (fillsWhole && found.left > 0) return "NOT_FILLABLE";
-  if (!fillsNothing) return undefined;
-  if (found.metOwn) return "SELF_TRADE";
-  return mayRest ? undefined : "NO_MATCH";
+/** Returns the reason to reject an order after its sweep: nothing is filled, and the order may not rest. */
+function refusalAtEnd(order: Order, left: Contracts, metOwn: boolean): RejectReason | undefined {
+  if (left < order.qty) return undefined;
+  if (metOwn) return "SELF_TRADE";
+  return rulesOf(order.tif).mayRest ? undefined : "NO_MATCH";
 }
 
 /** Cancels the remainder of an order that is not in the book. */
@@ -105,13 +130,15 @@ function rest(emitter: Emitter, order: Order, qty: Contracts): void {
   });
 }
 
-/** Cancels orders that rest or are held. Skips orders that have already ended. */
-export function cancel(
-  emitter: Emitter,
-  orderIds: readonly string[],
-  reason: CancelReason | undefined,
-): void {
-  for (const orderId of orderIds) cancelOne(emitter, orderId, reason);
+/** Cancels orders that rest or are held. Skips orders that have already ended. Many orders are canceled in pieces. */
+export function cancel(emitter: Emitter, orderIds: readonly string[], reason: CancelCommand["reason"]): void {
+  for (const [index, orderId] of orderIds.entries()) {
+    if (emitter.room <= 0) {
+      emitter.goOn({ kind: "cancel", orderIds: orderIds.slice(index), reason });
+      return;
+    }
+    cancelOne(emitter, orderId, reason);
+  }
 }
 
 function cancelOne(emitter: Emitter, orderId: string, reason: CancelReason | undefined): void {
@@ -125,15 +152,24 @@ function cancelOne(emitter: Emitter, orderId: string, reason: CancelReason | und
   if (held !== undefined) cancelRemainder(emitter, held.order, held.remaining, reason);
 }
 
-/** Cancels all orders of both books, and all held orders. */
-export function clear(emitter: Emitter, reason: CancelReason): void {
-  const { state } = emitter;
-  const all = [...state.resting.values()];
+/**
+ * Cancels all orders of both books, and all held orders, as far as the command has room. Returns false when orders are
+ * left.
+ */
+export function clear(emitter: Emitter, reason: CancelReason): boolean {
+  const { resting, held } = emitter.state;
   for (const currency of CURRENCIES) {
-    for (const resting of all)
-      if (resting.order.currency === currency) emitter.cancelResting(resting, reason);
+    for (const order of resting.values()) {
+      if (order.order.currency !== currency) continue;
+      if (emitter.room <= 0) return false;
+      emitter.cancelResting(order, reason);
+    }
   }
-  cancel(emitter, [...state.held.keys()], reason);
+  for (const { order, remaining } of held.values()) {
+    if (emitter.room <= 0) return false;
+    cancelRemainder(emitter, order, remaining, reason);
+  }
+  return true;
 }
 
 /**
@@ -192,14 +228,17 @@ function remainingOf(state: MarketState, orderId: string): Contracts | undefined
   return (state.resting.get(orderId) ?? state.held.get(orderId))?.remaining;
 }
 
-/** Returns the preview of an order, from the same sweep that executes orders. */
+/** Returns the preview of an order, from the same sweep that executes orders. The sweep ends after `PIECE_ORDERS`. */
 export function preview(state: MarketState, order: Order, nowMs: number): OrderPreview {
-  const nothing = { fills: [], fee: ZERO, rests: contracts(0), queueAhead: contracts(0) };
+  const nothing = { fills: [], fee: ZERO, rests: NONE, queueAhead: NONE };
   const refusal = refusalOf(state, order, nowMs);
   if (refusal !== undefined || state.definition === undefined) return { ...nothing, reject: refusal };
   const ladders = state.resting.ladders[order.currency];
-  const found = sweep(ladders, order, state.definition.ticks);
-  const reason = refusalOfSweep(order, found);
+  const found = sweepFor(state, order, order.qty, PIECE_ORDERS);
+  const isEnd = !found.more && found.left > 0;
+  const reason =
+    refusalOnArrival(state, order, found) ??
+    (isEnd ? refusalAtEnd(order, found.left, found.metOwn) : undefined);
   if (reason !== undefined) return { ...nothing, reject: reason };
 
   const matches = found.steps.flatMap((step) => (step.kind === "match" ? [step] : []));
@@ -208,13 +247,13 @@ export function preview(state: MarketState, order: Order, nowMs: number): OrderP
     (sum, { price, qty }) => (charged ? add(sum, takerFee(order.fee, price, qty)) : sum),
     ZERO,
   );
-  const rests = rulesOf(order.tif).mayRest && !found.metOwn ? found.left : contracts(0);
+  const rests = isEnd && rulesOf(order.tif).mayRest && !found.metOwn ? found.left : NONE;
   const level = ladders[order.outcome]?.levels.find(({ price }) => price === order.price);
-  const queueAhead = rests === 0 ? contracts(0) : (level?.qty ?? contracts(0));
+  const queueAhead = rests === 0 ? NONE : (level?.qty ?? NONE);
   return { fills: matches.map(({ price, qty }) => ({ price, qty })), fee, rests, queueAhead };
 }
 
-/** Runs the deadlines that are due: cancels expired orders and enters held ones. */
+/** Runs the deadlines that are due: cancels expired orders and enters held ones. Many orders take several pieces. */
 export function runDeadlines(emitter: Emitter): void {
   const { state, nowMs } = emitter;
   for (
@@ -222,6 +261,10 @@ export function runDeadlines(emitter: Emitter): void {
     due !== undefined && due.at <= nowMs;
     due = state.deadlines.first()
   ) {
+    if (emitter.room <= 0 || emitter.unfinished.length > 0) {
+      emitter.goOn({ kind: "tick" });
+      return;
+    }
     state.deadlines.pop();
     const held = state.held.get(due.subject);
     if (held === undefined) {

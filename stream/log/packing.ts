@@ -134,19 +134,21 @@ type PackedEntry = [
   batches: PackedBatch[],
   /** Keeps its place in every format. */
   format?: number,
+  unfinished?: readonly unknown[],
 ];
 
 /** First batch of an entry from format 2 on. No reader of the build of format 1 folds or projects its delta. */
 const TRIPWIRE_BATCH: PackedBatch = [0, [{ type: "format" }]];
 
 export function packEntry(entry: Entry<unknown>): string {
-  const { cursor, sources, format = OLDEST_FORMAT } = entry;
+  const { cursor, sources, format = OLDEST_FORMAT, unfinished } = entry;
   const answers = entry.answers.map(({ id, reply, untilMs }): PackedEntry[2][0] => [id, reply, untilMs]);
   const batches = entry.batches.map(({ ts, deltas }): PackedBatch => [ts, [...deltas]]);
   const packed: PackedEntry =
     format === OLDEST_FORMAT
       ? [cursor, sources, answers, batches]
       : [cursor, sources, answers, [TRIPWIRE_BATCH, ...batches], format];
+  if (unfinished !== undefined) packed.push(unfinished);
   return JSON.stringify(packed);
 }
 
@@ -170,6 +172,7 @@ export function parseEntry(actor: ActorId, { seq, body }: StoredEntry): Entry<un
       answers: answers.map(([id, reply, untilMs]) => ({ id, reply, untilMs })),
       batches: BATCHES_OF[format](packed).map(([ts, deltas]): Batch<unknown> => ({ ts, deltas })),
       format,
+      ...(packed[5] === undefined ? {} : { unfinished: packed[5] }),
     };
   } catch (error) {
     if (error instanceof NewerFormat) throw error;

@@ -30,6 +30,8 @@ export interface Entry<Delta = AnyDelta> {
   readonly answers: readonly { readonly id: string; readonly reply: unknown; readonly untilMs: number }[];
   /** Format of the entry, and of the messages that follow from it (default 1). */
   readonly format?: Format | undefined;
+  /** The commands that finish what this entry began; the actor takes no other command before them. Absent for none. */
+  readonly unfinished?: readonly unknown[] | undefined;
 }
 
 /** Options of one command. */

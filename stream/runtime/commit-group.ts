@@ -7,6 +7,7 @@
 
 import { type ActorId, partitionOf } from "../../actors/actor.js";
 import { type Formats, latestFormat } from "../../actors/format.js";
+import { PIECE_ORDERS } from "../../actors/limits.js";
 import { unreachable } from "../../actors/unreachable.js";
 import type { Clock } from "../log/clock.js";
 import {
@@ -43,6 +44,8 @@ const MAX_ACTORS = 64;
 const MAX_MESSAGES = 64;
 /** Each actor of a step may have this many messages, even beyond `MAX_MESSAGES`. */
 const MIN_MESSAGES_EACH = 4;
+/** A step with this many deltas begins no further piece of unfinished work, unless it has none. */
+const MAX_DELTAS = 2 * PIECE_ORDERS;
 
 /** An actor that has work, and the ownership under which it runs. */
 interface ReadySlot extends Slot, ReadyActor {}
@@ -146,7 +149,7 @@ export class CommitGroup {
     const slots: ReadySlot[] = [];
     for (const partition of this.#partitions.values()) {
       if (!partition.hasWork(now)) continue;
-      const limit = MAX_ACTORS - slots.length;
+      const limit = MAX_ACTORS - slots.filter(({ instance }) => !instance.isBusy).length;
       if (limit <= 0) break;
       for (const ready of partition.takeReady(limit)) slots.push({ partition, ...ready });
     }
@@ -168,7 +171,8 @@ export class CommitGroup {
     const messages: Messages = new Map();
     const unread: ReadySlot[] = [];
     for (const slot of slots) {
-      const { id, cursor } = slot.instance;
+      const { id, cursor, isBusy } = slot.instance;
+      if (isBusy) continue;
       const next = slot.inline && messagesAfter(cursor, slot.inline);
       if (next !== undefined && next.length <= limit && this.#handOverGuard.allows(id))
         messages.set(id, next);
@@ -200,15 +204,22 @@ export class CommitGroup {
     }
   }
 
+  /** Runs the actors with messages first, and then pieces of unfinished work, of which the first always runs. */
   #run(slots: readonly Slot[], messages: Messages): readonly StepResult[] {
     const { clock, formats = latestFormat } = this.#ports;
     const turns = new Turns(clock.now(), formats.active(), (actor) => this.#slotOf(actor));
-    for (const slot of slots) {
-      if (!slot.partition.ended) turns.run(slot, messages.get(slot.instance.id) ?? []);
-    }
+    const running = slots.filter(({ partition }) => !partition.ended);
+    const busy = running.filter(({ instance }) => instance.isBusy);
+    for (const slot of running)
+      if (!busy.includes(slot)) turns.run(slot, messages.get(slot.instance.id) ?? []);
+    for (const [index, slot] of busy.entries())
+      if (index === 0 || turns.deltas < MAX_DELTAS) turns.run(slot, []);
     turns.handOver();
-    for (const { unsent } of turns.results)
+    for (const { unsent, instance, hasMore } of turns.results) {
       for (const { to } of unsent) this.#handOverGuard.messageQueued(to);
+      // No message may be handed over before the messages that are left in the mailbox.
+      if (hasMore) this.#handOverGuard.messageQueued(instance.id);
+    }
     return turns.results;
   }
 
@@ -217,7 +228,7 @@ export class CommitGroup {
     const partition = this.#partitions.get(partitionOf(actor));
     if (partition === undefined || partition.ended || !this.#handOverGuard.allows(actor)) return undefined;
     const instance = partition.hold(actor);
-    return instance && { partition, instance };
+    return instance === undefined || instance.isBusy ? undefined : { partition, instance };
   }
 
   async #commit(results: readonly StepResult[]): Promise<void> {
@@ -270,7 +281,8 @@ export class CommitGroup {
   }
 
   /** Completes a committed turn: passes its unsent messages to the relay, and halts its actor after a fault. */
-  #complete({ partition, instance, turn, unsent, isRouted, fault }: StepResult, isRelayed: boolean): void {
+  #complete(result: StepResult, isRelayed: boolean): void {
+    const { partition, instance, turn, hasMore, unsent, isRouted, fault } = result;
     const { relay, logger } = this.#ports;
     const actor = instance.id;
     for (const { message, error } of turn.skipped)
@@ -279,6 +291,7 @@ export class CommitGroup {
       relay.enqueue(partition, actor, turn.entry.seq, unsent);
       for (const { to } of unsent) this.#partitions.get(partitionOf(to))?.markUnread(to);
     }
+    if (hasMore) partition.markUnread(actor);
     if (fault === undefined) partition.committed(instance, turn.entry !== undefined);
     else partition.halt(actor, fault);
   }

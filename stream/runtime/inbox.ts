@@ -1,7 +1,7 @@
 /**
- * The facts by which an actor applies every command once: the last seq applied from each other actor, and the answers
- * given to command ids, each until its time. An inbox is part of the actor's state: its entries fold into it, and its
- * snapshots contain it.
+ * The facts by which an actor applies every command once: the last seq applied from each other actor, the answers given
+ * to command ids, each until its time, and the commands that finish what the last one began. An inbox is part of the
+ * actor's state: its entries fold into it, and its snapshots contain it.
  */
 
 import type { ActorId } from "../../actors/actor.js";
@@ -17,16 +17,29 @@ export interface Answer {
 export interface SavedInbox {
   readonly sources: Readonly<Record<string, number>>;
   readonly answers: readonly (readonly [id: string, reply: unknown, untilMs: number])[];
+  readonly unfinished?: readonly unknown[] | undefined;
 }
 
 export class Inbox {
   readonly #sources: Map<string, number>;
   /** In the order in which the answers were given. */
   readonly #answers: Map<string, Answer>;
+  #unfinished: readonly unknown[];
 
   constructor(saved: SavedInbox = { sources: {}, answers: [] }) {
     this.#sources = new Map(Object.entries(saved.sources));
     this.#answers = new Map(saved.answers.map(([id, reply, untilMs]) => [id, { id, reply, untilMs }]));
+    this.#unfinished = saved.unfinished ?? [];
+  }
+
+  /** The commands that the actor takes before any other, in order. */
+  get unfinished(): readonly unknown[] {
+    return this.#unfinished;
+  }
+
+  /** Records the commands that are left. */
+  leave(unfinished: readonly unknown[]): void {
+    this.#unfinished = unfinished;
   }
 
   /** Returns the last seq applied from an actor, 0 before the first. */
@@ -59,6 +72,7 @@ export class Inbox {
   fold(entry: Entry<unknown>): void {
     for (const [source, seq] of Object.entries(entry.sources)) this.#sources.set(source, seq);
     for (const answer of entry.answers) this.remember(answer);
+    this.leave(entry.unfinished ?? []);
   }
 
   /** Forgets the oldest answers up to the first that is still valid. Expired answers after that one stay for now. */
@@ -76,6 +90,7 @@ export class Inbox {
       answers: [...this.#answers.values()]
         .filter(({ untilMs }) => untilMs >= nowMs)
         .map(({ id, reply, untilMs }) => [id, reply, untilMs]),
+      unfinished: this.#unfinished.length > 0 ? this.#unfinished : undefined,
     };
   }
 }

@@ -12,6 +12,7 @@ import {
   MalformedCommand,
 } from "../../actors/actor.js";
 import { type Format, LATEST_FORMAT } from "../../actors/format.js";
+import { PIECE_ORDERS } from "../../actors/limits.js";
 import { Inbox, type SavedInbox } from "./inbox.js";
 import { type Change, type Delivery, NO_CURSOR, type Snapshot, type StoredEntry } from "../log/log.js";
 import {
@@ -37,6 +38,11 @@ export type ActorOf = (id: ActorId) => AnyActor;
 /** Time for which an answer is remembered by default, in ms. */
 const DEFAULT_REMEMBER_MS = 10_000;
 
+/** Most deltas of a turn before its last message or piece. A turn blocks the event loop, and with it the heartbeat. */
+const MAX_TURN_DELTAS = 10 * PIECE_ORDERS;
+/** Deadline of an actor with unfinished work, so that any owner of its partition runs it at once. */
+const AT_ONCE = 0;
+
 /** A message from the mailbox; or, without an id, one that was handed over in memory. */
 export interface Incoming {
   readonly id?: string | undefined;
@@ -50,7 +56,10 @@ export interface Turn {
   readonly changed: boolean;
   /** The entry that the commit adds to the delta stream, if it adds one. */
   readonly entry: Entry<unknown> | undefined;
-  /** Number of messages that were applied or skipped. Without a fault, all of them. */
+  /**
+   * Number of messages that were applied or skipped. All of them, unless there is a fault, the actor has unfinished work
+   * or the turn is full.
+   */
   readonly handled: number;
   /** Answers to publish with the commit. */
   readonly replies: readonly Reply[];
@@ -81,15 +90,27 @@ class TurnDraft {
   readonly replies: Reply[] = [];
   readonly skipped: Skipped[] = [];
   handled = 0;
+  /** Number of deltas so far. */
+  deltas = 0;
+  /** True when the turn has run unfinished work. */
+  hasContinued = false;
   fault: Error | undefined;
 
   constructor(format: Format) {
     this.format = format;
   }
 
+  add(batch: Batch<unknown>): void {
+    if (batch.deltas.length === 0) return;
+    this.batches.push(batch);
+    this.deltas += batch.deltas.length;
+  }
+
   /** True when the commit adds an entry. */
   get hasEntry(): boolean {
-    return this.batches.length + this.answers.length + Object.keys(this.sources).length > 0;
+    return (
+      this.hasContinued || this.batches.length + this.answers.length + Object.keys(this.sources).length > 0
+    );
   }
 }
 
@@ -145,9 +166,14 @@ export class Instance {
     return this.#state;
   }
 
-  /** Time of the next tick (Unix ms), if there is one. */
+  /** True while the actor has unfinished work, which it does before it takes a message. */
+  get isBusy(): boolean {
+    return this.#inbox.unfinished.length > 0;
+  }
+
+  /** Time at which the actor must run next without a message (Unix ms), if there is one. */
   get deadline(): number | undefined {
-    return this.#actor.deadline(this.#state);
+    return this.isBusy ? AT_ONCE : this.#actor.deadline(this.#state);
   }
 
   /** Folds the next entry of the log into the state. Throws `CorruptLog` for any other entry. */
@@ -173,23 +199,25 @@ export class Instance {
   }
 
   /**
-   * Applies the tick, if it is due, and then the messages, all at `nowMs` or, if that is later, at the last time.
-   * Writes `format`.
+   * Does one piece of unfinished work, and when none is left, applies the tick, if it is due, and then the messages, all
+   * at `nowMs` or, if that is later, at the last time. Writes `format`.
    */
   run(messages: readonly Incoming[], nowMs: number, format: Format = LATEST_FORMAT): Turn {
     const [expectedSeq, cursorBefore] = [this.#seq, this.#cursor];
     const now = Math.max(nowMs, this.#lastTs);
     const draft = new TurnDraft(format);
     this.#inbox.forgetExpired(now);
-    this.#tick(draft, now);
+    this.#continue(draft, now);
+    if (!this.isBusy && draft.fault === undefined) this.#tick(draft, now);
     for (const message of messages) {
-      if (draft.fault === undefined) this.#receive(draft, message, now);
+      if (this.isBusy || draft.fault !== undefined || draft.deltas >= MAX_TURN_DELTAS) break;
+      this.#receive(draft, message, now);
       if (draft.fault !== undefined) break;
       draft.handled += 1;
       this.#cursor = message.id ?? this.#cursor;
     }
     this.#lastTs = now;
-    const entry = draft.hasEntry ? this.#nextEntry(draft) : undefined;
+    const entry = draft.hasEntry || this.isBusy ? this.#nextEntry(draft) : undefined;
     const { handled, replies, skipped, fault } = draft;
     const change = {
       actor: this.id,
@@ -204,7 +232,9 @@ export class Instance {
 
   #nextEntry({ batches, sources, answers, format }: TurnDraft): Entry<unknown> {
     this.#seq += 1;
-    return { actor: this.id, seq: this.#seq, batches, cursor: this.#cursor, sources, answers, format };
+    const { unfinished } = this.#inbox;
+    const entry = { actor: this.id, seq: this.#seq, batches, cursor: this.#cursor, sources, answers, format };
+    return this.isBusy ? { ...entry, unfinished } : entry;
   }
 
   /** Returns the deadline if the log has another one, `null` for none. */
@@ -215,13 +245,38 @@ export class Instance {
     return deadline;
   }
 
+  /** Runs unfinished work until `PIECE_ORDERS` deltas are emitted. */
+  #continue(draft: TurnDraft, now: number): void {
+    while (this.isBusy && draft.fault === undefined && draft.deltas < PIECE_ORDERS) {
+      const [command, ...others] = this.#inbox.unfinished;
+      draft.hasContinued = true;
+      try {
+        const { deltas, unfinished = [] } = this.#actor.decide(this.#state, command, now, draft.format);
+        draft.add({ ts: now, deltas });
+        this.#inbox.leave([...unfinished, ...others]);
+      } catch (thrown) {
+        if (thrown instanceof MalformedCommand) {
+          draft.skipped.push({ message: { body: JSON.stringify(command) }, error: thrown });
+          this.#inbox.leave(others);
+        } else draft.fault = errorOf(thrown);
+      }
+    }
+  }
+
   #tick(draft: TurnDraft, now: number): void {
     const deadline = this.deadline;
     if (deadline === undefined || deadline > now) return;
     try {
-      const { deltas } = this.#actor.decide(this.#state, this.#actor.tick, now, draft.format);
-      if (deltas.length > 0) draft.batches.push({ ts: now, deltas });
-      else if (this.deadline === deadline)
+      const { deltas, unfinished = [] } = this.#actor.decide(
+        this.#state,
+        this.#actor.tick,
+        now,
+        draft.format,
+      );
+      draft.add({ ts: now, deltas });
+      this.#inbox.leave(unfinished);
+      if (deltas.length > 0) return;
+      if (this.deadline === deadline)
         throw new Error(`a tick at ${now} did not change the deadline ${deadline}`);
     } catch (thrown) {
       draft.fault = errorOf(thrown);
@@ -251,17 +306,22 @@ export class Instance {
     return true;
   }
 
-  /** Applies all commands of an envelope; after a fault, none of them counts. */
+  /**
+   * Applies the commands of an envelope; after a fault, none of them counts. The commands after one that is left
+   * unfinished are unfinished too.
+   */
   #execute(draft: TurnDraft, message: Incoming, envelope: Envelope, now: number): void {
     const { source, seq, id, replyTo, rememberMs = DEFAULT_REMEMBER_MS, notAfterMs = now } = envelope;
     const batches: Batch<unknown>[] = [];
     let reply: unknown = null;
     let isWellFormed = true;
-    for (const command of envelope.commands) {
+    let unfinished: readonly unknown[] = [];
+    for (const [index, command] of envelope.commands.entries()) {
       try {
         const decision = this.#actor.decide(this.#state, command, now, draft.format);
-        if (decision.deltas.length > 0) batches.push({ ts: now, deltas: decision.deltas });
+        batches.push({ ts: now, deltas: decision.deltas });
         reply = decision.reply ?? null;
+        unfinished = decision.unfinished ?? [];
       } catch (thrown) {
         if (thrown instanceof MalformedCommand) {
           draft.skipped.push({ message, error: thrown });
@@ -271,8 +331,12 @@ export class Instance {
         draft.fault = errorOf(thrown);
         return;
       }
+      if (unfinished.length === 0) continue;
+      unfinished = [...unfinished, ...envelope.commands.slice(index + 1)];
+      break;
     }
-    draft.batches.push(...batches);
+    for (const batch of batches) draft.add(batch);
+    this.#inbox.leave(unfinished);
     if (source !== undefined && seq !== undefined) {
       draft.sources[source] = seq;
       this.#inbox.recordApplied(source, seq);

@@ -32,7 +32,7 @@ export interface PartitionPorts {
 /** An actor in memory that has work. */
 export interface ReadyActor {
   readonly instance: Instance;
-  /** The messages from notifications, in order; `undefined` when the mailbox must be read. */
+  /** The messages from notifications, in order; `undefined` when the mailbox must be read. None of a busy actor. */
   readonly inline: readonly InlineRecord[] | undefined;
 }
 
@@ -182,21 +182,28 @@ export class Partition implements Sender {
   }
 
   /**
-   * Takes at most `limit` actors that have work, and returns those that are in memory. The others are loaded in the
-   * background, and have work again when they are in memory.
+   * Takes at most `limit` actors that are due, and as many that have messages, and returns those that are in memory. The
+   * others are loaded in the background, and have work again when they are in memory. The messages of an actor with
+   * unfinished work wait.
    */
   takeReady(limit: number): readonly ReadyActor[] {
     const selected = new Map<ActorId, InlineRecord[] | undefined>();
     for (const actor of this.#deadlines.due(this.#ports.clock.now(), limit)) selected.set(actor, []);
+    let withMessages = 0;
     for (const [actor, inline] of this.#pending) {
-      if (selected.size >= limit) break;
+      if (withMessages >= limit) break;
+      withMessages += 1;
       selected.set(actor, inline);
     }
     const ready: ReadyActor[] = [];
     const missing: ActorId[] = [];
     for (const [actor, inline] of selected) {
-      this.#pending.delete(actor);
       const instance = this.hold(actor);
+      if (instance?.isBusy === true) {
+        ready.push({ instance, inline: [] });
+        continue;
+      }
+      this.#pending.delete(actor);
       if (instance !== undefined) ready.push({ instance, inline });
       else if (!this.#halted.has(actor) && !this.#loading.has(actor)) missing.push(actor);
     }

@@ -18,6 +18,8 @@ export interface Slot {
 /** One turn of an actor in a step, with the messages that could not be handed over. */
 export interface StepResult extends Slot {
   readonly turn: Turn;
+  /** True when the actor has not handled all of its messages, without a fault. */
+  readonly hasMore: boolean;
   /** False when the actor failed to return the messages that follow from the turn. */
   readonly isRouted: boolean;
   /** Error for which the actor must be halted, if any. */
@@ -43,12 +45,18 @@ export class Turns {
   /** Actors to which no further message may be handed over in this step. */
   readonly #closed = new Set<ActorId>();
   #messages: RoutedMessage[] = [];
+  #deltas = 0;
 
   /** `slotOf` returns an actor when messages may be handed over to it. */
   constructor(nowMs: number, format: Format, slotOf: (actor: ActorId) => Slot | undefined) {
     this.#nowMs = nowMs;
     this.#format = format;
     this.#slotOf = slotOf;
+  }
+
+  /** Number of deltas of all turns. */
+  get deltas(): number {
+    return this.#deltas;
   }
 
   /** Runs an actor on messages. Returns the number of messages that it handled. */
@@ -60,8 +68,18 @@ export class Turns {
       return 0;
     }
     const { outgoing, fault } = outgoingOf(instance, turn);
-    const result = { partition, instance, turn, isRouted: outgoing !== undefined, fault, unsent: [] };
-    if (fault !== undefined) this.#closed.add(actor);
+    const hasMore = fault === undefined && turn.handled < messages.length;
+    const result = {
+      partition,
+      instance,
+      turn,
+      hasMore,
+      isRouted: outgoing !== undefined,
+      fault,
+      unsent: [],
+    };
+    if (fault !== undefined || hasMore) this.#closed.add(actor);
+    for (const { deltas } of turn.entry?.batches ?? []) this.#deltas += deltas.length;
     this.results.push(result);
     for (const delivery of outgoing ?? []) this.#dispatch({ from: result, delivery });
     return turn.handled;

@@ -29,6 +29,8 @@ export interface Sweep {
   readonly left: Contracts;
   /** True if the order met an order of its own trader and is to be canceled for that. */
   readonly metOwn: boolean;
+  /** True if the sweep ended at its bound, and the order would meet more resting orders. */
+  readonly more: boolean;
 }
 
 /** Position of a sweep in one ladder: an order, and the part of its quantity that no earlier step takes. */
@@ -71,9 +73,18 @@ function crosses(ladders: readonly Ladder[], order: Order): boolean {
   return sum >= CONTRACT_TICKS;
 }
 
-/** Returns the steps of an order, until it is filled or no longer matches. `grid` is the tick table. */
-export function sweep(ladders: readonly Ladder[], order: Order, grid: readonly Ticks[]): Sweep {
-  if (!crosses(ladders, order)) return { steps: NOTHING, left: order.qty, metOwn: false };
+/**
+ * Returns the steps of an order that has `unfilled` left, until it is filled, no longer matches or has met `maxOrders`
+ * resting orders. `grid` is the tick table.
+ */
+export function sweep(
+  ladders: readonly Ladder[],
+  order: Order,
+  unfilled: Contracts,
+  grid: readonly Ticks[],
+  maxOrders: number,
+): Sweep {
+  if (!crosses(ladders, order)) return { steps: NOTHING, left: unfilled, metOwn: false, more: false };
 
   const cursors: Cursor[] = [];
   ladders.forEach((ladder, outcome) => {
@@ -81,7 +92,8 @@ export function sweep(ladders: readonly Ladder[], order: Order, grid: readonly T
   });
 
   const steps: Step[] = [];
-  let left: number = order.qty;
+  let met = 0;
+  let left: number = unfilled;
   while (left > 0) {
     let sum = 0;
     let qty = left;
@@ -97,8 +109,12 @@ export function sweep(ladders: readonly Ladder[], order: Order, grid: readonly T
     }
     if (legs.length < cursors.length || order.price + sum < CONTRACT_TICKS) break;
 
+    if (met >= maxOrders) return { steps, left: contracts(left), metOwn: false, more: true };
+
     if (own?.resting !== undefined) {
-      if (order.selfTrade === "cancel_taker") return { steps, left: contracts(left), metOwn: true };
+      met += 1;
+      if (order.selfTrade === "cancel_taker")
+        return { steps, left: contracts(left), metOwn: true, more: false };
       if (order.selfTrade === "cancel_maker") {
         steps.push({ kind: "cancelOwn", own: own.resting });
         own.take(own.left);
@@ -111,11 +127,12 @@ export function sweep(ladders: readonly Ladder[], order: Order, grid: readonly T
       continue;
     }
 
+    met += legs.length;
     steps.push(match(legs, sum, contracts(qty), grid, order.price));
     for (const cursor of cursors) cursor.take(qty);
     left -= qty;
   }
-  return { steps, left: left === 0 ? NONE : contracts(left), metOwn: false };
+  return { steps, left: left === 0 ? NONE : contracts(left), metOwn: false, more: false };
 }
 
 function match(

@@ -38,7 +38,7 @@ interface Trade {
 
 /** Matches an order as the market actor does, without positions, escrow, fees and deltas. */
 function match(resting: RestingOrders, order: Order, arrival: number): readonly Trade[] {
-  const { steps, left } = sweep(resting.ladders[order.currency], order, GRID);
+  const { steps, left } = sweep(resting.ladders[order.currency], order, order.qty, GRID, Infinity);
   const trades: Trade[] = [];
   for (const step of steps) {
     if (step.kind === "match") {

@@ -31,8 +31,8 @@ export class Bench {
   readonly #tally: Tally;
   #ids = 0;
 
-  constructor(actors: Actors | undefined, tally: Tally) {
-    this.real = new ActorNetwork({ actors, actorClass: CheckedActor });
+  constructor(actors: Actors | undefined, tally: Tally, maxOrders: number | undefined) {
+    this.real = new ActorNetwork({ actors, actorClass: CheckedActor, maxOrders });
     this.naive.now = this.real.now;
     this.#tally = tally;
   }

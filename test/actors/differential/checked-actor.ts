@@ -4,31 +4,32 @@
  */
 
 import { expect } from "chai";
-import type { Actor, ActorId, Batch } from "../../../actors/actor.js";
-import { LocalActor, throughJson } from "../../support/exchange/network.js";
+import type { Actor, ActorId } from "../../../actors/actor.js";
+import { type Applied, LocalActor, throughJson } from "../../support/exchange/network.js";
 import { restoredCopy, savedText } from "../../support/exchange/saved.js";
 
 export class CheckedActor<State, Command, Delta, Reply> extends LocalActor<State, Command, Delta, Reply> {
   readonly #follower: State;
 
-  constructor(id: ActorId, actor: Actor<State, Command, Delta, Reply>) {
-    super(id, actor);
+  constructor(id: ActorId, actor: Actor<State, Command, Delta, Reply>, maxOrders?: number) {
+    super(id, actor, maxOrders);
     this.#follower = actor.create(id);
   }
 
-  override apply(command: Command, now: number): { reply: Reply | undefined; batch: Batch<Delta> } {
-    const { actor, id, state } = this;
+  override apply(command: Command, now: number): Applied<Delta, Reply, Command> {
+    const { actor, id, state, maxOrders } = this;
     const twin = restoredCopy(actor, id, state);
-    const { reply, batch } = super.apply(command, now);
-    const again = actor.decide(twin, command, now);
+    const applied = super.apply(command, now);
+    const { reply, batch, unfinished } = applied;
+    const again = { unfinished: [], ...actor.decide(twin, command, now, undefined, maxOrders) };
     expect(throughJson(again), "the decision of a restored actor").to.deep.equal(
-      throughJson({ deltas: batch.deltas, reply }),
+      throughJson({ deltas: batch.deltas, reply, unfinished }),
     );
     for (const delta of batch.deltas) actor.evolve(this.#follower, delta, now);
     const saved = savedText(actor, state);
     expect(savedText(actor, twin), "the state of a restored actor after the decision").to.equal(saved);
     expect(savedText(actor, this.#follower), "the fold of the deltas").to.equal(saved);
-    return { reply, batch };
+    return applied;
   }
 }
 

@@ -20,8 +20,9 @@ export class Differential {
   /** Number of steps taken so far. */
   stepsTaken = 0;
 
-  constructor(actors?: Actors, tally: Tally = new Map()) {
-    this.#bench = new Bench(actors, tally);
+  /** `maxOrders` bounds each decision (default as in production). */
+  constructor(actors?: Actors, tally: Tally = new Map(), maxOrders?: number) {
+    this.#bench = new Bench(actors, tally, maxOrders);
     this.#comparison = new Comparison(this.#bench);
   }
 

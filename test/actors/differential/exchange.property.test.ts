@@ -12,4 +12,14 @@ describe("the actors and the naive exchange", () => {
       { numRuns: 60, interruptAfterTimeLimit: 30_000 },
     );
   });
+
+  it("agree when a decision touches few orders, so that work goes on in pieces", function () {
+    this.timeout(60_000);
+    fc.assert(
+      fc.property(scenario(60), fc.integer({ min: 1, max: 4 }), (sampled, maxOrders) => {
+        new Differential(undefined, undefined, maxOrders).run(sampled);
+      }),
+      { numRuns: 60, interruptAfterTimeLimit: 30_000 },
+    );
+  });
 });

@@ -42,13 +42,14 @@ function changedActor<State, Command, Delta, Reply>(
 ): Actor<State, Command, Delta, Reply> {
   return {
     ...actor,
-    decide: (state, command, nowMs, format) => {
-      if (rewrite === undefined) return actor.decide(state, change(command), nowMs, format);
+    decide: (state, command, nowMs, format, maxOrders) => {
+      if (rewrite === undefined) return actor.decide(state, change(command), nowMs, format, maxOrders);
       const copy = restoredCopy(actor, idOf(state), state);
-      const { deltas, reply } = actor.decide(copy, change(command), nowMs, format);
+      const decision = actor.decide(copy, change(command), nowMs, format, maxOrders);
+      const { deltas } = decision;
       const rewritten = rewrite(deltas, command);
       for (const delta of rewritten) actor.evolve(state, delta, nowMs);
-      return { deltas: rewritten, reply };
+      return { ...decision, deltas: rewritten };
     },
   };
 }

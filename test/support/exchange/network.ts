@@ -33,20 +33,30 @@ export class LocalActor<State, Command, Delta, Reply> {
   readonly state: State;
   readonly emitted: Batch<Delta>[] = [];
 
+  /** `maxOrders` bounds each decision (default as in production). */
   constructor(
     readonly id: ActorId,
     readonly actor: Actor<State, Command, Delta, Reply>,
+    readonly maxOrders?: number | undefined,
   ) {
     this.state = actor.create(id);
   }
 
   /** Decides a command; the emitted batch has passed through JSON, as one in the log has. */
-  apply(command: Command, now: number): { readonly reply: Reply | undefined; readonly batch: Batch<Delta> } {
-    const { deltas, reply } = this.actor.decide(this.state, command, now);
-    const batch = throughJson({ ts: now, deltas }) as Batch<Delta>;
+  apply(command: Command, now: number): Applied<Delta, Reply, Command> {
+    const decision = this.actor.decide(this.state, command, now, undefined, this.maxOrders);
+    const batch = throughJson({ ts: now, deltas: decision.deltas }) as Batch<Delta>;
     this.emitted.push(batch);
-    return { reply, batch };
+    const unfinished = throughJson(decision.unfinished ?? []) as readonly Command[];
+    return { reply: decision.reply, batch, unfinished };
   }
+}
+
+/** A decision of an actor: its batch, its answer, and the commands that finish it. */
+export interface Applied<Delta, Reply, Command> {
+  readonly reply: Reply | undefined;
+  readonly batch: Batch<Delta>;
+  readonly unfinished: readonly Command[];
 }
 
 type LocalMarket = LocalActor<MarketState, MarketCommand, MarketDelta, MarketReply>;
@@ -57,6 +67,8 @@ export interface NetworkOptions {
   readonly actors?: Actors | undefined;
   /** Class of the actors; a subclass may check every decision. */
   readonly actorClass?: typeof LocalActor;
+  /** Maximum number of orders that one decision touches (default as in production). */
+  readonly maxOrders?: number | undefined;
   /** Called with every batch that is not empty, before its messages are delivered. */
   readonly onBatch?: (actor: ActorId, batch: Batch<MarketDelta> | Batch<LedgerDelta>) => void;
 }
@@ -69,18 +81,25 @@ export class ActorNetwork {
   readonly undelivered: Undelivered[] = [];
   readonly #actors: Actors;
   readonly #actorClass: typeof LocalActor;
+  readonly #maxOrders: number | undefined;
   readonly #onBatch: NonNullable<NetworkOptions["onBatch"]>;
 
-  constructor({ actors = { market, ledger }, actorClass = LocalActor, onBatch }: NetworkOptions = {}) {
+  constructor({
+    actors = { market, ledger },
+    actorClass = LocalActor,
+    maxOrders,
+    onBatch,
+  }: NetworkOptions = {}) {
     this.#actors = actors;
     this.#actorClass = actorClass;
+    this.#maxOrders = maxOrders;
     this.#onBatch = onBatch ?? (() => undefined);
   }
 
   marketOf(marketId: string): LocalMarket {
     const found = this.markets.get(marketId);
     if (found !== undefined) return found;
-    const created = new this.#actorClass(marketActor(marketId), this.#actors.market);
+    const created = new this.#actorClass(marketActor(marketId), this.#actors.market, this.#maxOrders);
     this.markets.set(marketId, created);
     return created;
   }
@@ -88,25 +107,37 @@ export class ActorNetwork {
   ledgerOf(shard: number): LocalLedger {
     const found = this.ledgers.get(shard);
     if (found !== undefined) return found;
-    const created = new this.#actorClass(ledgerActor(shard), this.#actors.ledger);
+    const created = new this.#actorClass(ledgerActor(shard), this.#actors.ledger, this.#maxOrders);
     this.ledgers.set(shard, created);
     return created;
   }
 
   market(marketId: string, command: MarketCommand): MarketReply | undefined {
     const actor = this.marketOf(marketId);
-    const { reply, batch } = actor.apply(command, this.now);
-    if (batch.deltas.length > 0) this.#onBatch(actor.id, batch);
-    this.#send(actor.id, actor.actor.route(actor.id, batch));
-    return reply;
+    return this.#finish(actor, command, (batch) => this.#onBatch(actor.id, batch));
   }
 
   ledger(shard: number, command: LedgerCommand): LedgerReply | undefined {
     const actor = this.ledgerOf(shard);
-    const { reply, batch } = actor.apply(command, this.now);
-    if (batch.deltas.length > 0) this.#onBatch(actor.id, batch);
-    this.#send(actor.id, actor.actor.route(actor.id, batch));
-    return reply;
+    return this.#finish(actor, command, (batch) => this.#onBatch(actor.id, batch));
+  }
+
+  /** Applies a command, and then the commands that finish it. Returns the answer to the command. */
+  #finish<State, Command, Delta, Reply>(
+    actor: LocalActor<State, Command, Delta, Reply>,
+    command: Command,
+    onBatch: (batch: Batch<Delta>) => void,
+  ): Reply | undefined {
+    const answers: (Reply | undefined)[] = [];
+    const commands = [command];
+    for (let next = commands.shift(); next !== undefined; next = commands.shift()) {
+      const { reply, batch, unfinished } = actor.apply(next, this.now);
+      if (batch.deltas.length > 0) onBatch(batch);
+      this.#send(actor.id, actor.actor.route(actor.id, batch));
+      commands.unshift(...unfinished);
+      answers.push(reply);
+    }
+    return answers[0];
   }
 
   /** Returns the snapshot of a wallet from its ledger. */
