@@ -106,6 +106,11 @@ class TurnDraft {
     this.deltas += batch.deltas.length;
   }
 
+  /** True when the turn takes no further message. */
+  get isOver(): boolean {
+    return this.fault !== undefined || this.deltas >= MAX_TURN_DELTAS;
+  }
+
   /** True when the commit adds an entry. */
   get hasEntry(): boolean {
     return (
@@ -210,7 +215,7 @@ export class Instance {
     this.#continue(draft, now);
     if (!this.isBusy && draft.fault === undefined) this.#tick(draft, now);
     for (const message of messages) {
-      if (this.isBusy || draft.fault !== undefined || draft.deltas >= MAX_TURN_DELTAS) break;
+      if (this.isBusy || draft.isOver) break;
       this.#receive(draft, message, now);
       if (draft.fault !== undefined) break;
       draft.handled += 1;
@@ -245,7 +250,7 @@ export class Instance {
     return deadline;
   }
 
-  /** Runs unfinished work until `PIECE_ORDERS` deltas are emitted. */
+  /** Runs unfinished commands until one is left unfinished again, or `PIECE_ORDERS` deltas are emitted. */
   #continue(draft: TurnDraft, now: number): void {
     while (this.isBusy && draft.fault === undefined && draft.deltas < PIECE_ORDERS) {
       const [command, ...others] = this.#inbox.unfinished;
@@ -254,6 +259,7 @@ export class Instance {
         const { deltas, unfinished = [] } = this.#actor.decide(this.#state, command, now, draft.format);
         draft.add({ ts: now, deltas });
         this.#inbox.leave([...unfinished, ...others]);
+        if (unfinished.length > 0) return;
       } catch (thrown) {
         if (thrown instanceof MalformedCommand) {
           draft.skipped.push({ message: { body: JSON.stringify(command) }, error: thrown });

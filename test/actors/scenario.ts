@@ -30,6 +30,8 @@ export interface ScenarioOptions {
   readonly fee?: FeeSchedule;
   readonly liveDelayMs?: number;
   readonly ticks?: readonly Ticks[];
+  /** Maximum number of orders that one decision touches (default as in production). */
+  readonly maxOrders?: number | undefined;
 }
 
 type PlaceOptions = Partial<
@@ -44,15 +46,20 @@ export class Scenario {
   /** Deltas of the market and the ledgers since the last call of `takeDeltas`. */
   #marketDeltas: MarketDelta[] = [];
   #ledgerDeltas: LedgerDelta[] = [];
-  readonly #network = new ActorNetwork({
-    onBatch: (actor, { deltas }) => {
-      if (actor === this.id) this.#marketDeltas.push(...(deltas as readonly MarketDelta[]));
-      else this.#ledgerDeltas.push(...(deltas as readonly LedgerDelta[]));
-    },
-  });
+  /** Number of batches that are not empty, of any actor. */
+  batches = 0;
+  readonly #network: ActorNetwork;
   #orders = 0;
 
-  constructor({ outcomes = ["YES", "NO"], ...changes }: ScenarioOptions = {}) {
+  constructor({ outcomes = ["YES", "NO"], maxOrders, ...changes }: ScenarioOptions = {}) {
+    this.#network = new ActorNetwork({
+      maxOrders,
+      onBatch: (actor, { deltas }) => {
+        this.batches += 1;
+        if (actor === this.id) this.#marketDeltas.push(...(deltas as readonly MarketDelta[]));
+        else this.#ledgerDeltas.push(...(deltas as readonly LedgerDelta[]));
+      },
+    });
     this.definition = marketDefinition({ marketId: MARKET_ID, outcomes, ...changes });
     this.operate(createMarket(this.definition));
   }

@@ -1,5 +1,5 @@
 /**
- * Folds every commit as it reaches the log, and checks invariants 1 to 4 and 7 of `test/simulation/README.md` at once.
+ * Folds every commit as it reaches the log, and checks invariants 1 to 4, 7 and 10 of `test/simulation/README.md` at once.
  * The journal keeps all entries, including the entries that the log has trimmed.
  */
 
@@ -27,6 +27,8 @@ interface ActorJournal {
   state: MarketState | LedgerState;
   /** Last message applied from each sender. */
   readonly sources: Map<string, number>;
+  /** `FOK` orders that are filled in part, of a ledger. They are only between two pieces of their sweep. */
+  readonly partlyFilled: Set<string>;
 }
 
 /** Messages of one committed entry that their receiver has not applied, with the money in them. */
@@ -70,7 +72,7 @@ export class Journal {
 
   #newJournal(actor: ActorId): ActorJournal {
     const state = isMarket(actor) ? this.#actors.market.create(actor) : this.#actors.ledger.create(actor);
-    return { actor, entries: [], state, sources: new Map() };
+    return { actor, entries: [], state, sources: new Map(), partlyFilled: new Set() };
   }
 
   get actors(): readonly ActorId[] {
@@ -162,6 +164,7 @@ export class Journal {
     const { actor, entries, sources } = journal;
     if (entry.seq !== entries.length + 1)
       throw new Error(`${actor}: entry ${entry.seq} after ${entries.length}`);
+    checkUnfinished(entries.at(-1), entry);
     entries.push(entry);
     for (const [source, seq] of Object.entries(entry.sources))
       this.#checkApplied(journal, source, seq, replaying);
@@ -173,10 +176,16 @@ export class Journal {
     this.#recordSent(entry);
   }
 
-  #evolve({ actor, state }: ActorJournal, delta: MarketDelta | LedgerDelta, ts: number): void {
+  #evolve(journal: ActorJournal, delta: MarketDelta | LedgerDelta, ts: number): void {
+    const { actor, state } = journal;
     if (delta.type === "reversal") this.#mayBeNegative.add(delta.wallet);
-    if (isMarket(actor)) this.#actors.market.evolve(state as MarketState, delta as MarketDelta, ts);
-    else this.#actors.ledger.evolve(state as LedgerState, delta as LedgerDelta, ts);
+    if (isMarket(actor)) {
+      checkTransition(state as MarketState, delta as MarketDelta);
+      this.#actors.market.evolve(state as MarketState, delta as MarketDelta, ts);
+    } else {
+      checkFok(journal, delta as LedgerDelta);
+      this.#actors.ledger.evolve(state as LedgerState, delta as LedgerDelta, ts);
+    }
   }
 
   /** Checks that an applied message was sent, and was not applied before. */
@@ -229,6 +238,32 @@ export class Journal {
   get messagesInFlight(): number {
     return [...this.#messagesInFlight.values()].reduce((sum, waiting) => sum + waiting.length, 0);
   }
+}
+
+/** Checks that an actor with unfinished work applies no message before the work is done. */
+function checkUnfinished(before: AnyEntry | undefined, entry: AnyEntry): void {
+  if (before?.unfinished === undefined || entry.unfinished === undefined) return;
+  const { actor, seq, cursor, sources } = entry;
+  const isAlone = cursor === before.cursor && Object.keys(sources).length === 0;
+  if (!isAlone) throw new Error(`${actor}: entry ${seq} applies a message between two pieces`);
+}
+
+/** Checks that a market cancels its orders before the transition for which they are canceled. */
+function checkTransition({ marketId, resting, held }: MarketState, delta: MarketDelta): void {
+  if (delta.type !== "lifecycle" || !["CLOSE", "GOLIVE", "UNLIVE"].includes(delta.kind)) return;
+  const left = resting.size + held.size;
+  if (left > 0) throw new Error(`market ${marketId} has ${left} orders at its ${delta.kind}`);
+}
+
+/** Checks that a `FOK` order fills completely or not at all. */
+function checkFok({ state, partlyFilled }: ActorJournal, delta: LedgerDelta): void {
+  if (delta.type !== "order") return;
+  const { orderId, wallet, kind } = delta;
+  const order = (state as LedgerState).wallets.get(wallet)?.orders.get(orderId);
+  if (order?.tif !== "FOK") return;
+  if (kind === "fill" && delta.remaining > 0) partlyFilled.add(orderId);
+  else if (kind === "fill") partlyFilled.delete(orderId);
+  else if (partlyFilled.has(orderId)) throw new Error(`the FOK order ${orderId} is filled in part`);
 }
 
 export function isMarket(actor: ActorId): boolean {

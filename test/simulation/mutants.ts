@@ -5,11 +5,15 @@
 
 import { HandOverGuard } from "../../stream/runtime/hand-over-guard.js";
 import { Inbox } from "../../stream/runtime/inbox.js";
+import { type AnyActor, Instance } from "../../stream/runtime/instance.js";
+import { sweep } from "../../actors/market/book/sweep.js";
+import type { MarketCommand } from "../../actors/market/commands.js";
+import type { MarketState } from "../../actors/market/state.js";
 import { type Change, type Commit, cursorAt, positionOf } from "../../stream/log/log.js";
 import { MemoryLog } from "../support/log/memory-log.js";
 import { MemoryStore } from "../support/log/memory-store.js";
 import { Relay } from "../../stream/runtime/relay.js";
-import { KEYS } from "./journal.js";
+import { isMarket, KEYS } from "./journal.js";
 import type { Call } from "./machine/network.js";
 import type { Mutation } from "./simulation.js";
 
@@ -112,6 +116,62 @@ function replacingMethods<Class extends object>(prototype: Class, methods: Parti
 const append = Object.getOwnPropertyDescriptor(MemoryLog.prototype, "append")?.value as MemoryLog["append"];
 const save = Object.getOwnPropertyDescriptor(Inbox.prototype, "save")?.value as Inbox["save"];
 
+const fold = Object.getOwnPropertyDescriptor(Inbox.prototype, "fold")?.value as Inbox["fold"];
+const run = Object.getOwnPropertyDescriptor(Instance.prototype, "run")?.value as Instance["run"];
+
+/** Returns an actor that does unfinished work at its ticks, and takes other commands in between. */
+function finishingInTicks(actor: AnyActor): AnyActor {
+  const waiting = new WeakMap<object, readonly unknown[]>();
+  const waitingOf = (state: unknown): readonly unknown[] => waiting.get(state as object) ?? [];
+  let ticks = 0;
+  return {
+    ...actor,
+    deadline: (state) => (waitingOf(state).length > 0 ? ticks : actor.deadline(state)),
+    decide: (state, command, nowMs, format, maxOrders) => {
+      const isTick = (command as { kind: string }).kind === "tick";
+      const [next = command, ...others] = isTick ? waitingOf(state) : [command, ...waitingOf(state)];
+      const { deltas, reply, unfinished = [] } = actor.decide(state, next, nowMs, format, maxOrders);
+      waiting.set(state as object, isTick ? [...unfinished, ...others] : [...others, ...unfinished]);
+      if (isTick) ticks += 1;
+      return { deltas, reply };
+    },
+  };
+}
+
+/** Returns a market that judges a `FOK` order by the first piece of its sweep. */
+function judgingFirstPiece(actor: AnyActor): AnyActor {
+  return {
+    ...actor,
+    decide: (state, command, nowMs, format, maxOrders = Infinity) => {
+      const entering = command as MarketCommand;
+      if (entering.kind !== "enter" || entering.order.tif !== "FOK")
+        return actor.decide(state, command, nowMs, format, maxOrders);
+      const { order } = entering;
+      const { resting, definition } = state as MarketState;
+      const ladders = resting.ladders[order.currency];
+      const { more } = sweep(ladders, order, order.qty, definition?.ticks ?? [], maxOrders);
+      const judged = more ? { ...entering, order: { ...order, tif: "IOC" } } : entering;
+      return actor.decide(state, judged, nowMs, format, maxOrders);
+    },
+  };
+}
+
+/** Returns a market that emits the delta of a transition before its orders are canceled. */
+function transitionFirst(actor: AnyActor): AnyActor {
+  return {
+    ...actor,
+    decide: (state, command, nowMs, format, maxOrders) => {
+      const decision = actor.decide(state, command, nowMs, format, maxOrders);
+      const [next] = (decision.unfinished ?? []) as { kind: string; actions?: readonly string[] }[];
+      if (next?.actions?.[0] !== "close") return decision;
+      const { lifecycleSeq } = state as MarketState;
+      const closed = { type: "lifecycle", seq: lifecycleSeq + 1, kind: "CLOSE", status: "CLOSED" };
+      actor.evolve(state, closed, nowMs);
+      return { ...decision, deltas: [...decision.deltas, closed] };
+    },
+  };
+}
+
 const isHead = (key: string): boolean => key.includes(":head:");
 
 export const RUNTIME_MUTANTS: readonly Mutant[] = [
@@ -192,6 +252,34 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     ),
   },
   { name: "the log answers before its writes are on the disk", mutation: { answersEarly: true } },
+  {
+    name: "a command is taken between two pieces of another",
+    mutation: { changeActor: finishingInTicks },
+  },
+  {
+    name: "the delta of a transition comes before its last piece",
+    mutation: { changeActor: (actor, id) => (isMarket(id) ? transitionFirst(actor) : actor) },
+  },
+  {
+    name: "a recovery forgets unfinished work",
+    mutation: replacingMethods(Inbox.prototype, {
+      fold(this: Inbox, entry) {
+        fold.call(this, { ...entry, unfinished: [] });
+      },
+    }),
+  },
+  {
+    name: "a FOK order is judged by the first piece of its sweep",
+    mutation: { changeActor: (actor, id) => (isMarket(id) ? judgingFirstPiece(actor) : actor) },
+  },
+  {
+    name: "the messages after one that is left unfinished count as handled",
+    mutation: replacingMethods(Instance.prototype, {
+      run(this: Instance, messages, nowMs, format) {
+        return { ...run.call(this, messages, nowMs, format), handled: messages.length };
+      },
+    }),
+  },
   {
     name: "a commit is acknowledged before its outcome is known",
     mutation: {

@@ -6,11 +6,13 @@
 
 import { createHash } from "node:crypto";
 import { type ActorId, ledgerActor, marketActor, partitionOf } from "../../actors/actor.js";
+import { PIECE_ORDERS } from "../../actors/limits.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
 import { ledger } from "../../actors/ledger/ledger.js";
 import type { MarketDelta } from "../../actors/market/deltas.js";
 import { market } from "../../actors/market/market.js";
-import { actorOf } from "../../stream/runtime/actors.js";
+import { actorOf as realActorOf } from "../../stream/runtime/actors.js";
+import type { ActorOf, AnyActor } from "../../stream/runtime/instance.js";
 import type { Commit, CommitOutcome } from "../../stream/log/log.js";
 import { MemoryStore } from "../support/log/memory-store.js";
 import { definitionOf, walletsOf } from "../actors/differential/world.js";
@@ -41,6 +43,8 @@ export interface Mutation {
   readonly changeOutcome?: (outcome: Promise<CommitOutcome>) => Promise<CommitOutcome>;
   /** Lets the log answer before its writes are on the disk. */
   readonly answersEarly?: boolean;
+  /** Changes the code of an actor. */
+  readonly changeActor?: (actor: AnyActor, id: ActorId) => AnyActor;
   /** Changes the code itself. Returns the function that restores it. */
   readonly patch?: () => () => void;
 }
@@ -67,6 +71,7 @@ export class Simulation {
   readonly #deployment: Deployment;
   readonly #clients: Clients;
   readonly #trading: Trading;
+  readonly #actorOf: ActorOf;
   readonly #patch: () => () => void;
   /** Operation that the log is applying. */
   #current: Call | undefined;
@@ -82,6 +87,9 @@ export class Simulation {
     this.#store = mutation.store?.(() => this.#current) ?? new MemoryStore();
     this.#patch = mutation.patch ?? (() => () => undefined);
     const random = new Random(seed, 1);
+    const maxOrders = random.pick([1, 2, 3, 5, PIECE_ORDERS]);
+    const { changeActor = (actor: AnyActor) => actor } = mutation;
+    this.#actorOf = (id) => this.#inPieces(changeActor(realActorOf(id), id), maxOrders);
     const wallets = walletsOf(TRADERS);
     const definitions = Array.from({ length: random.between(1, 3) }, (_, n) =>
       definitionOf(n, {
@@ -115,7 +123,7 @@ export class Simulation {
         changeOutcome,
       },
       actors: ids,
-      actorOf,
+      actorOf: this.#actorOf,
       random: new Random(seed, 3),
       onFault: (kind) => this.#recordFault(kind),
       onViolation: (error) => scheduler.fail(error),
@@ -181,7 +189,20 @@ export class Simulation {
 
     checkFinalState(this.#journal);
     checkAnswers(this.#journal, this.#clients.invocations);
-    await checkRecovery(this.#store, this.#journal, actorOf, deployment);
+    await checkRecovery(this.#store, this.#journal, this.#actorOf, deployment);
+  }
+
+  /** Returns an actor whose decisions touch few orders, so that a short run has work that goes on in pieces. */
+  #inPieces(actor: AnyActor, maxOrders: number): AnyActor {
+    return {
+      ...actor,
+      decide: (state, command, nowMs, format) => {
+        const decision = actor.decide(state, command, nowMs, format, maxOrders);
+        if ((decision.unfinished ?? []).length > 0)
+          this.#count(`unfinished ${(command as { kind: string }).kind}`);
+        return decision;
+      },
+    };
   }
 
   /** Picks the rate of each fault. Some runs have none of one kind. */

@@ -231,6 +231,9 @@ export class Trading {
         const ticks = random.chance(0.3) ? COARSE : GRID;
         const liveDelayMs = random.pick([0, 0, 400]);
         await this.#market(marketId, { kind: "configure", fee: random.pick(FEES), liveDelayMs, ticks });
+      } else if (roll < 85) {
+        const { shard } = random.pick(this.#ports.wallets);
+        await clients.ask(ledgerActor(shard), { kind: "cancelEveryone", reason: "MAINTENANCE" });
       } else await this.#gradeAndSettle(marketId, outcomes.length);
       if (random.chance(0.5))
         await this.#market(marketId, { kind: "lifecycle", actions: ["open", "resume"] });

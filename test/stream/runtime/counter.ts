@@ -5,6 +5,8 @@ import { unreachable } from "../../../actors/unreachable.js";
 
 export type CounterCommand =
   | { readonly kind: "add"; readonly n: number }
+  /** Adds `n` one by one, each in a piece of its own. */
+  | { readonly kind: "climb"; readonly n: number }
   /** Answers, and changes nothing. */
   | { readonly kind: "read" }
   /** Sends numbers to another counter, each in a command of its own. */
@@ -59,6 +61,8 @@ function deltasOf(state: CounterState, command: CounterCommand, nowMs: number): 
   switch (command.kind) {
     case "add":
       return [{ type: "added", n: command.n }];
+    case "climb":
+      return [{ type: "added", n: 1 }];
     case "read":
       return [];
     case "send":
@@ -82,7 +86,9 @@ export const counter: Actor<CounterState, CounterCommand, CounterDelta, CounterR
   decide(state, command, nowMs) {
     const deltas = deltasOf(state, command, nowMs);
     for (const delta of deltas) evolve(state, delta);
-    return { deltas, reply: { value: state.value } };
+    const reply = { value: state.value };
+    if (command.kind !== "climb" || command.n === 1) return { deltas, reply };
+    return { deltas, reply, unfinished: [{ kind: "climb", n: command.n - 1 }] };
   },
   evolve,
   deadline: (state) => state.alarmMs,

@@ -174,6 +174,75 @@ describe("an actor in memory", () => {
     expect(turn.entry?.batches).to.deep.equal([{ ts: 100, deltas: [{ type: "added", n: 1 }] }]);
   });
 
+  describe("with unfinished work", () => {
+    const deltasOf = (turn: Turn): readonly unknown[] =>
+      turn.entry?.batches.flatMap(({ deltas }) => deltas) ?? [];
+
+    it("does one piece in a turn, and handles no message before the last one", () => {
+      const messages = mailbox.of(ask("x", { kind: "climb", n: 3 }), ask("y", { kind: "add", n: 10 }));
+      const first = instance.run(messages, 100);
+      expect([first.handled, first.change.cursor, first.change.deadlineMs]).to.deep.equal([1, "0-1", 0]);
+      expect(first.replies).to.deep.equal([{ to: "gateway", id: "x", reply: { value: 1 } }]);
+      expect(first.entry?.unfinished).to.deep.equal([{ kind: "climb", n: 2 }]);
+      const second = instance.run(messages.slice(1), 100);
+      expect([second.handled, second.change.cursor, value()]).to.deep.equal([0, "0-1", 2]);
+      expect(second.entry?.answers).to.deep.equal([]);
+      const last = instance.run(messages.slice(1), 100);
+      expect([last.handled, last.change.cursor, value()]).to.deep.equal([1, "0-2", 13]);
+      expect([last.change.deadlineMs, last.entry?.unfinished]).to.deep.equal([null, undefined]);
+    });
+
+    it("leaves the other commands of the envelope for later, in order", () => {
+      const commands = [
+        { kind: "climb", n: 2 },
+        { kind: "add", n: 5 },
+        { kind: "nonsense" },
+        { kind: "read" },
+      ];
+      const turn = run(100, { source: other, seq: 1, commands });
+      expect(turn.entry?.sources).to.deep.equal({ [other]: 1 });
+      expect(turn.entry?.unfinished).to.deep.equal([{ kind: "climb", n: 1 }, ...commands.slice(1)]);
+      const rest = run(100);
+      expect(deltasOf(rest)).to.deep.equal([
+        { type: "added", n: 1 },
+        { type: "added", n: 5 },
+      ]);
+      expect(rest.skipped).to.have.length(1);
+      expect([rest.fault, rest.entry?.unfinished]).to.deep.equal([undefined, undefined]);
+    });
+
+    it("does not tick before the last piece", () => {
+      run(100, ask("x", { kind: "alarm", atMs: 150 }), ask("y", { kind: "climb", n: 3 }));
+      expect(deltasOf(run(200))).to.deep.equal([{ type: "added", n: 1 }]);
+      expect(deltasOf(run(200))).to.deep.equal([
+        { type: "added", n: 1 },
+        { type: "ticked", atMs: 200 },
+      ]);
+    });
+
+    it("goes on from the log and from a snapshot between any two pieces", () => {
+      let copies = [instance, Instance.create(counter, id), Instance.create(counter, id)];
+      const messages = mailbox.of(ask("x", { kind: "climb", n: 4 }));
+      for (let seq = 1; seq <= 4; seq += 1) {
+        const [live, folded, restored] = copies;
+        const turn = live?.run(seq === 1 ? messages : [], 100);
+        const stored = { seq, body: turn?.change.entry ?? "" };
+        for (const copy of [folded, restored]) copy?.fold(stored);
+        expect(copies.map((copy) => [copy.isBusy, copy.deadline])).to.deep.equal(
+          copies.map(() => (seq < 4 ? [true, 0] : [false, undefined])),
+        );
+        if (restored === undefined || folded === undefined) throw new Error("a copy is missing");
+        const again = Instance.restore(counter, id, restored.snapshot());
+        again.adoptHead(turn?.change.cursor ?? "", again.deadline);
+        // The folded actor takes over from the live one.
+        folded.adoptHead(turn?.change.cursor ?? "", folded.deadline);
+        const next = Instance.restore(counter, id, again.snapshot());
+        copies = [folded, again, next];
+      }
+      expect(copies.map((copy) => value(copy))).to.deep.equal([4, 4, 4]);
+    });
+  });
+
   it("sends the messages of an entry to one actor in one envelope, in order", () => {
     const third = "market:c" as ActorId;
     const turn = run(
