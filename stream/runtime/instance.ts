@@ -12,7 +12,7 @@ import {
   MalformedCommand,
 } from "../../actors/actor.js";
 import { type Format, LATEST_FORMAT } from "../../actors/format.js";
-import { PIECE_ORDERS } from "../../actors/limits.js";
+import { PIECE_ORDERS, pieceOrders } from "../../actors/limits.js";
 import { Inbox, type SavedInbox } from "./inbox.js";
 import { type Change, type Delivery, NO_CURSOR, type Snapshot, type StoredEntry } from "../log/log.js";
 import {
@@ -250,9 +250,9 @@ export class Instance {
     return deadline;
   }
 
-  /** Runs unfinished commands until one is left unfinished again, or `PIECE_ORDERS` deltas are emitted. */
+  /** Runs unfinished commands until one is left unfinished again, or as many deltas as orders in a piece are emitted. */
   #continue(draft: TurnDraft, now: number): void {
-    while (this.isBusy && draft.fault === undefined && draft.deltas < PIECE_ORDERS) {
+    while (this.isBusy && draft.fault === undefined && draft.deltas < pieceOrders(draft.format)) {
       const [command, ...others] = this.#inbox.unfinished;
       draft.hasContinued = true;
       try {
