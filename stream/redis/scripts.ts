@@ -3,26 +3,30 @@
 import { readFileSync } from "node:fs";
 import type { Connection } from "./connection.js";
 
-const NAMES = [
+/** Scripts of the log. */
+const LOG_SCRIPTS = [
   "announce",
   "append",
-  "claim",
   "commit",
-  "expired-gateways",
-  "gateway",
   "heartbeat",
   "mark",
   "record-format",
   "release",
   "remove-parts",
-  "resolve",
   "snapshot",
   "take",
-  "throttle",
   "write-parts",
 ] as const;
 
-type ScriptName = (typeof NAMES)[number];
+/** Scripts of `stream/services/`, in a folder of their own. */
+const SERVICE_SCRIPTS = ["claim", "expired-gateways", "gateway", "resolve", "throttle"] as const;
+
+const FILES = [
+  ...LOG_SCRIPTS.map((name) => [name, `commands/${name}.lua`] as const),
+  ...SERVICE_SCRIPTS.map((name) => [name, `commands/services/${name}.lua`] as const),
+];
+
+type ScriptName = (typeof LOG_SCRIPTS | typeof SERVICE_SCRIPTS)[number];
 
 type Run = (keyCount: number, ...keysAndArguments: (string | number)[][]) => Promise<unknown>;
 
@@ -39,8 +43,8 @@ export type RunScript = (
  */
 export function loadScripts(connection: Connection): RunScript {
   const commands = new Map<ScriptName, Run>();
-  for (const name of NAMES) {
-    const lua = readFileSync(new URL(`commands/${name}.lua`, import.meta.url), "utf8");
+  for (const [name, file] of FILES) {
+    const lua = readFileSync(new URL(file, import.meta.url), "utf8");
     const command = `overround_${name}`;
     connection.defineCommand(command, { lua });
     const run: unknown = Reflect.get(connection, command);
