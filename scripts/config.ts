@@ -190,7 +190,10 @@ const EnvironmentVariables = z.object({
     ),
   LEASE_MS: wholeNumber(100, 60_000)
     .default(300)
-    .describe("Lease of a worker on its partitions, in ms: another worker takes over after this time."),
+    .describe(
+      "Shortest lease of a worker on its partitions, in ms: another worker takes over after this time. A worker whose " +
+        "heartbeats come late gets a longer lease, of at most ten times this.",
+    ),
   DRAIN_NOTICE_MS: wholeNumber(0, 60_000)
     .default(0)
     .describe(

@@ -6,6 +6,7 @@ import { actorOf } from "../stream/runtime/actors.js";
 import { systemClock } from "../stream/log/clock.js";
 import { FormatAnnouncer } from "../stream/log/formats.js";
 import { checkInstallation } from "../stream/log/installation.js";
+import { startHeartbeats } from "../stream/redis/heartbeats.js";
 import { RedisLog } from "../stream/redis/redis-log.js";
 import { ProcessReporter } from "../stream/services/process-reports.js";
 import { Worker } from "../stream/runtime/worker.js";
@@ -20,11 +21,11 @@ async function start({ redisUrl, logLevel, leaseMs, format }: Config): Promise<R
   const log = await RedisLog.open({ url: redisUrl, logger });
   try {
     await checkInstallation(log);
-    const heartbeatMs = Math.floor(leaseMs / 3);
     const role = { log, clock: systemClock, logger, role: "worker", id: randomUUID(), format } as const;
     const formats = new FormatAnnouncer(role);
     await formats.start();
     const id = formats.name;
+    const beats = { url: redisUrl, worker: id, leaseMs, intervalMs: Math.floor(leaseMs / 3) };
     const worker = new Worker({
       id,
       log,
@@ -32,8 +33,8 @@ async function start({ redisUrl, logLevel, leaseMs, format }: Config): Promise<R
       clock: systemClock,
       logger,
       leaseMs,
-      heartbeatMs,
       formats,
+      heartbeats: (listener) => startHeartbeats(beats, listener),
     });
     await worker.start();
     const reporter = new ProcessReporter({

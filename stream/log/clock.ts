@@ -3,12 +3,15 @@
 export interface Clock {
   /** Returns the time (Unix ms). */
   now(): number;
+  /** Returns the time since an arbitrary moment, in ms. Unlike `now`, it never steps. */
+  monotonic(): number;
   /** Calls once after `ms`. The returned function cancels the call. */
   after(ms: number, call: () => void): () => void;
 }
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   after: (ms, call) => {
     const timer = setTimeout(call, ms);
     return () => clearTimeout(timer);

@@ -173,10 +173,36 @@ export interface Announcements {
   readonly record: string;
 }
 
+/** Lease of a partition. */
+export interface Lease {
+  /** Worker that owns the partition, if one does. */
+  readonly owner: string | undefined;
+  /** Number of the ownership; 0 before the first. */
+  readonly epoch: number;
+}
+
+/** One heartbeat of a worker. */
+export interface Heartbeat {
+  readonly worker: string;
+  /** Shortest lease, in ms. A worker whose heartbeats come late gets a longer lease, of at most ten times this. */
+  readonly leaseMs: number;
+  /** False while the worker hands all of its partitions over. */
+  readonly takes: boolean;
+}
+
+/** A worker whose lease has not expired. */
+export interface LiveWorker {
+  readonly name: string;
+  /** Time for which the worker has been live without a break, in ms. */
+  readonly liveMs: number;
+  /** True for a worker that takes partitions; false for one that is stopping, and for one of an earlier build. */
+  readonly takes: boolean;
+}
+
 export type TakeOutcome =
   | { readonly kind: "taken"; readonly epoch: number }
-  /** The partition is held by this live worker. */
-  | { readonly kind: "held"; readonly owner: string };
+  /** The lease has another epoch. */
+  | { readonly kind: "changed" };
 
 /** Stream that a notification is about: mailboxes (`commands`) or delta streams (`deltas`). */
 export type NotificationKind = "commands" | "deltas";
@@ -294,15 +320,17 @@ export interface Log {
     which: "latest" | "previous",
   ): Promise<Snapshot | undefined>;
 
-  /** Records that a worker is alive, by the clock of the log. Returns all workers that were alive within `leaseMs`. */
-  heartbeat(worker: string, leaseMs: number): Promise<readonly string[]>;
+  /**
+   * Records that a worker is alive, and returns all live workers. A worker is live while its heartbeats come within its
+   * lease. Only the time in which the log answers heartbeats counts: a stall of the log lets no lease expire.
+   */
+  heartbeat(heartbeat: Heartbeat): Promise<readonly LiveWorker[]>;
   /** Removes a worker from the live workers. */
   leave(worker: string): Promise<void>;
-  /**
-   * Takes the ownership of a partition that has no owner, that this worker owns already, or whose owner is not in
-   * `live`; with `force`, from any owner. The partition gets a new epoch.
-   */
-  take(partition: string, worker: string, live: readonly string[], force: boolean): Promise<TakeOutcome>;
+  /** Returns the leases of partitions. */
+  leases(partitions: readonly string[]): Promise<ReadonlyMap<string, Lease>>;
+  /** Takes the ownership of a partition whose lease has this epoch. The partition gets the next epoch. */
+  take(partition: string, worker: string, epoch: number): Promise<TakeOutcome>;
   /** Ends the ownership of a partition, if it still has this epoch. No later commit with this epoch succeeds. */
   release(partition: string, epoch: number): Promise<void>;
 

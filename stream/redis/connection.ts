@@ -38,6 +38,16 @@ export const SUBSCRIBER_OPTIONS: RedisOptions = {
   commandTimeout: SUBSCRIBER_TIMEOUT_MS,
 };
 
+/** Options of a connection for heartbeats, without its functions, which cannot be passed to a thread. */
+export const HEARTBEAT_OPTIONS: RedisOptions = {
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  connectTimeout: 1_000,
+  commandTimeout: 1_500,
+  socketTimeout: 2_000,
+  noDelay: true,
+};
+
 /** Opens a connection for commands. `url` is one URL, or a comma list of nodes of a Redis Cluster. */
 export function connect(url: string): Connection {
   const nodes = url.split(",");

@@ -70,7 +70,7 @@ export class Keys {
     return this.#of(partition, `parts:${actor}`);
   }
 
-  /** Sorted set: workers by the time of their last heartbeat (Unix ms). */
+  /** Sorted set: workers by the time of their last heartbeat (Unix ms). Earlier builds take the live workers from it. */
   workers(): string {
     return this.#of("control", "workers");
   }
@@ -83,6 +83,16 @@ export class Keys {
   /** String: the active format, and since when (Unix ms) every role has announced a later one, if so. */
   format(): string {
     return this.#of("control", "format");
+  }
+
+  /** Hash: the record of each worker, as `heartbeat.lua` describes it. */
+  workerRecords(): string {
+    return this.#of("control", "worker-records");
+  }
+
+  /** Hash: the time in which the log has answered heartbeats, as `heartbeat.lua` describes it. */
+  timeInService(): string {
+    return this.#of("control", "time-in-service");
   }
 
   /** Hash: the reason of each halted actor. */

@@ -15,7 +15,10 @@ import {
   type EntryRead,
   type FeedReader,
   type Head,
+  type Heartbeat,
+  type Lease,
   type Listener,
+  type LiveWorker,
   type Log,
   type MailboxRead,
   type Mark,
@@ -38,6 +41,8 @@ import {
   commitOutcome,
   HEAD_FIELDS,
   headOf,
+  heartbeatCall,
+  liveWorkers,
   memoryUseOf,
   results,
   type StreamReply,
@@ -332,27 +337,37 @@ export class RedisLog implements Log {
     return { seq: Number(seq), cursor: cursor ?? NO_CURSOR, hash: hash ?? "", body: body ?? "" };
   }
 
-  async heartbeat(worker: string, leaseMs: number): Promise<readonly string[]> {
-    return (await this.#run("heartbeat", [this.#keys.workers()], [worker, leaseMs])) as string[];
+  async heartbeat(heartbeat: Heartbeat): Promise<readonly LiveWorker[]> {
+    const { keys, args } = heartbeatCall(this.#keys, heartbeat);
+    return liveWorkers((await this.#run("heartbeat", keys, args)) as string[]);
   }
 
   async leave(worker: string): Promise<void> {
+    await this.#connection.hdel(this.#keys.workerRecords(), worker);
     await this.#connection.zrem(this.#keys.workers(), worker);
   }
 
-  async take(
-    partition: string,
-    worker: string,
-    live: readonly string[],
-    force: boolean,
-  ): Promise<TakeOutcome> {
-    const reply = await this.#run(
-      "take",
-      [this.#keys.lease(partition)],
-      [worker, force ? "1" : "0", ...live],
-    );
-    const [taken, detail] = reply as [number, number | string];
-    return taken === 1 ? { kind: "taken", epoch: Number(detail) } : { kind: "held", owner: String(detail) };
+  async leases(partitions: readonly string[]): Promise<ReadonlyMap<string, Lease>> {
+    const groups = this.#isCluster ? partitions.map((partition) => [partition]) : [partitions];
+    return new Map((await Promise.all(groups.map((group) => this.#leasesOfGroup(group)))).flat());
+  }
+
+  async #leasesOfGroup(partitions: readonly string[]): Promise<readonly (readonly [string, Lease])[]> {
+    const pipeline = this.#connection.pipeline();
+    for (const partition of partitions) pipeline.hmget(this.#keys.lease(partition), "owner", "epoch");
+    const replies = (await results(pipeline)) as (string | null)[][];
+    return partitions.map((partition, index) => {
+      const [owner, epoch] = replies[index] ?? [];
+      return [
+        partition,
+        { owner: owner === null || owner === "" ? undefined : owner, epoch: Number(epoch ?? 0) },
+      ];
+    });
+  }
+
+  async take(partition: string, worker: string, epoch: number): Promise<TakeOutcome> {
+    const taken = Number(await this.#run("take", [this.#keys.lease(partition)], [worker, epoch]));
+    return taken === 0 ? { kind: "changed" } : { kind: "taken", epoch: taken };
   }
 
   async release(partition: string, epoch: number): Promise<void> {

@@ -1,7 +1,15 @@
 /** Conversion of Redis replies into the types of `log/log.ts`. */
 
 import type { ActorId } from "../../actors/actor.js";
-import { type CommitOutcome, type Head, type Message, NO_CURSOR } from "../log/log.js";
+import {
+  type CommitOutcome,
+  type Head,
+  type Heartbeat,
+  type LiveWorker,
+  type Message,
+  NO_CURSOR,
+} from "../log/log.js";
+import type { Keys } from "./keys.js";
 
 export const HEAD_FIELDS = ["seq", "cursor", "relayed", "projected", "snapshot", "previous"] as const;
 
@@ -30,6 +38,23 @@ export function scoresOf(reply: readonly string[]): ReadonlyMap<string, number> 
   const scores = new Map<string, number>();
   for (let i = 0; i + 1 < reply.length; i += 2) scores.set(reply[i] ?? "", Number(reply[i + 1]));
   return scores;
+}
+
+/** Returns the keys and the arguments of `heartbeat.lua`. */
+export function heartbeatCall(keys: Keys, { worker, leaseMs, takes }: Heartbeat) {
+  return {
+    keys: [keys.workers(), keys.workerRecords(), keys.timeInService()],
+    args: [worker, leaseMs, takes ? "1" : "0"],
+  };
+}
+
+/** Converts the reply of `heartbeat.lua`. */
+export function liveWorkers(reply: readonly string[]): readonly LiveWorker[] {
+  const workers: LiveWorker[] = [];
+  for (let i = 0; i + 2 < reply.length; i += 3) {
+    workers.push({ name: reply[i] ?? "", liveMs: Number(reply[i + 1]), takes: reply[i + 2] === "1" });
+  }
+  return workers;
 }
 
 /** Converts the reply of `commit.lua`. */

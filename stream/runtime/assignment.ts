@@ -1,28 +1,79 @@
-/** Assignment of partitions to live workers. Every worker computes the same assignment by itself. */
-
-import { createHash } from "node:crypto";
-
 /**
- * Returns the partitions of one worker by rendezvous hashing, so that a worker that joins or leaves moves only its own
- * share. A worker that is not in `live` gets none.
+ * Assignment of partitions to live workers. Every worker computes the same assignment from the leases, and no partition
+ * moves without need: one without a live owner goes to the worker with the fewest, and one worker at a time hands one
+ * partition over to a worker that has at least two fewer.
  */
-export function assignedTo(
-  worker: string,
-  live: readonly string[],
-  partitions: readonly string[],
-): ReadonlySet<string> {
-  return new Set(partitions.filter((partition) => ownerOf(partition, live) === worker));
+
+import type { LiveWorker } from "../log/log.js";
+
+/** The live owner of each partition, `undefined` for none, in the order in which partitions are assigned. */
+export type Owners = ReadonlyMap<string, string | undefined>;
+
+/** A hand-over between live workers of one of the partitions of a kind. */
+export interface Move {
+  readonly from: string;
+  readonly kind: string;
 }
 
-function ownerOf(partition: string, live: readonly string[]): string | undefined {
-  let owner: string | undefined;
-  let highest = "";
-  for (const worker of live) {
-    const weight = createHash("sha256").update(`${worker} ${partition}`).digest("hex");
-    if (weight > highest) {
-      highest = weight;
-      owner = worker;
-    }
+/** Time for which a worker must be live before others hand partitions over to it, in ms. */
+const SETTLED_MS = 2_000;
+
+/** Partitions of one kind cost about the same, so each kind is spread by itself. A name begins with its kind. */
+export function kindOf(partition: string): string {
+  return partition.charAt(0);
+}
+
+/** Number of partitions of each worker: of one kind, and of all kinds. */
+class Shares {
+  readonly #counts = new Map<string, number>();
+
+  constructor(owners: Owners) {
+    for (const [partition, owner] of owners) if (owner !== undefined) this.add(owner, partition);
   }
-  return owner;
+
+  add(worker: string, partition: string): void {
+    for (const key of [worker, `${worker} ${kindOf(partition)}`])
+      this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+  }
+
+  of(worker: string, kind: string): number {
+    return this.#counts.get(`${worker} ${kind}`) ?? 0;
+  }
+
+  /** Orders workers by their share of a kind, then of all kinds, then by name. */
+  compare(kind: string, a: string, b: string): number {
+    const ofKind = this.of(a, kind) - this.of(b, kind);
+    const ofAll = (this.#counts.get(a) ?? 0) - (this.#counts.get(b) ?? 0);
+    return ofKind || ofAll || (a < b ? -1 : 1);
+  }
+}
+
+/** Returns the partitions without a live owner that a worker must take. */
+export function adoptedBy(worker: string, owners: Owners, live: readonly LiveWorker[]): readonly string[] {
+  const takers = live.filter(({ takes }) => takes).map(({ name }) => name);
+  const shares = new Shares(owners);
+  const adopted: string[] = [];
+  for (const [partition, owner] of owners) {
+    if (owner !== undefined) continue;
+    const [taker] = takers.toSorted((a, b) => shares.compare(kindOf(partition), a, b));
+    if (taker === undefined) return [];
+    shares.add(taker, partition);
+    if (taker === worker) adopted.push(partition);
+  }
+  return adopted;
+}
+
+/** Returns the next hand-over between live workers. None is due while a partition has no live owner. */
+export function nextMove(owners: Owners, live: readonly LiveWorker[]): Move | undefined {
+  if ([...owners.values()].includes(undefined)) return undefined;
+  const shares = new Shares(owners);
+  const givers = live.filter(({ takes }) => takes).map(({ name }) => name);
+  const takers = live.filter(({ takes, liveMs }) => takes && liveMs >= SETTLED_MS).map(({ name }) => name);
+  for (const kind of new Set([...owners.keys()].map(kindOf))) {
+    const from = givers.toSorted((a, b) => shares.compare(kind, b, a))[0];
+    const to = takers.toSorted((a, b) => shares.compare(kind, a, b))[0];
+    if (from === undefined || to === undefined) return undefined;
+    if (shares.of(from, kind) - shares.of(to, kind) >= 2) return { from, kind };
+  }
+  return undefined;
 }

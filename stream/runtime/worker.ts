@@ -7,9 +7,10 @@
 import { PARTITIONS } from "../../actors/actor.js";
 import type { Formats } from "../../actors/format.js";
 import { type Clock, sleep } from "../log/clock.js";
-import type { Listener, Log, Notification } from "../log/log.js";
+import type { HeartbeatListener, Heartbeats, StartHeartbeats } from "../log/heartbeats.js";
+import type { Listener, LiveWorker, Log, Notification, Subscription } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
-import { assignedTo } from "./assignment.js";
+import { adoptedBy, kindOf, nextMove, type Owners } from "./assignment.js";
 import { CommitGroup } from "./commit-group.js";
 import type { ActorOf } from "./instance.js";
 import { OwnershipLost, Partition } from "./partition.js";
@@ -23,10 +24,10 @@ export interface WorkerOptions {
   readonly actorOf: ActorOf;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Time without a heartbeat after which other workers take the partitions, in ms (default 300). */
+  /** Shortest time without a heartbeat after which other workers take the partitions, in ms (default 300). */
   readonly leaseMs?: number | undefined;
-  /** Interval of the heartbeat, in ms (default 100). */
-  readonly heartbeatMs?: number | undefined;
+  /** Starts the heartbeats; the default sends three in a lease on the connection of the log, between the steps. */
+  readonly heartbeats?: StartHeartbeats | undefined;
   /** The partitions that the workers share (default all). */
   readonly partitions?: readonly string[] | undefined;
   readonly snapshotLimits?: SnapshotLimits | undefined;
@@ -42,39 +43,49 @@ const MAINTAIN_MS = 1_000;
 const HAND_OVER_MS = 1_000;
 /** Interval at which a hand-over checks the relay. */
 const POLL_MS = 2;
+/** Time of a stop in which the partitions are handed over one after the other; the rest are released at once. */
+const STOP_MS = 5_000;
+/** Interval at which a stop checks whether a partition is taken. */
+const TAKEN_POLL_MS = 10;
 /** Longest wait for a deadline; a JavaScript timer cannot be longer than 2^31 ms. */
 const MAX_TIMER_MS = 3_600_000;
-/** A worker takes an assigned partition by force when a live owner has kept it for this many leases. */
-const FORCE_AFTER_LEASES = 4;
+/** Longest interval of looking at the leases, in ms. Changes of the live workers cause a look at once. */
+const LOOK_MS = 1_000;
+/** Feed on which workers publish that they have released partitions. It lets others take them at once. */
+const RELEASES = "workers";
 
 export class Worker {
   readonly id: string;
   readonly relay: Relay;
   readonly #options: WorkerOptions;
   readonly #leaseMs: number;
-  readonly #heartbeatMs: number;
   readonly #partitions: readonly string[];
   readonly #held = new Map<string, Partition>();
   readonly #groups = new Map<string, CommitGroup>();
   readonly #handingOver = new Map<string, { readonly partition: Partition; readonly done: Promise<void> }>();
-  /** Since when another live worker has held a partition that is assigned to this one. */
-  readonly #heldElsewhereSince = new Map<string, number>();
   /** Background tasks that `stop` waits for. */
   readonly #background = new Set<Promise<void>>();
   readonly #cancelTimers = new Set<() => void>();
   #listener: Listener | undefined;
   readonly #stopWatchingConnection: () => void;
+  #heartbeats: Heartbeats | undefined;
+  #releases: Subscription | undefined;
   #started = false;
   #stopping = false;
-  #beating = false;
   #taken = 0;
+  /** The live workers at the last heartbeat. */
+  #live: readonly LiveWorker[] = [];
+  /** The look in progress. */
+  #looking: Promise<void> | undefined;
+  /** True when partitions may be missing or may have to move. */
+  #mustLook = true;
+  #lookedMs = 0;
 
   constructor(options: WorkerOptions) {
-    const { id, log, leaseMs = 300, heartbeatMs = 100, partitions = PARTITIONS } = options;
+    const { id, log, leaseMs = 300, partitions = PARTITIONS } = options;
     this.id = id;
     this.#options = options;
     this.#leaseMs = leaseMs;
-    this.#heartbeatMs = heartbeatMs;
     this.#partitions = partitions;
     this.relay = new Relay(log);
     this.#stopWatchingConnection = log.onLost(() => this.#endAll());
@@ -103,13 +114,34 @@ export class Worker {
     return group;
   }
 
-  /** Starts the worker; resolves when it has taken its partitions. Rejects when the log cannot be reached. */
+  /** Starts the worker; resolves when it has looked at the leases. Rejects when the log cannot be reached. */
   async start(): Promise<void> {
-    const { log } = this.#options;
+    const {
+      log,
+      logger,
+      heartbeats = (listener: HeartbeatListener) => this.#beatInLoop(listener),
+    } = this.#options;
     this.#started = true;
     this.#listener = log.listen("commands", (notification) => this.notify(notification));
-    await this.beat();
-    this.#every(this.#heartbeatMs, () => this.#tryBeat());
+    const lookSoon = (): void => {
+      this.#mustLook = true;
+    };
+    this.#releases = await log.subscribe(RELEASES, {
+      onBody: () => {
+        lookSoon();
+        this.#track(this.#lookAt(this.#live));
+      },
+      onMissed: lookSoon,
+    });
+    await new Promise<void>((resolve, reject) => {
+      this.#heartbeats = heartbeats({
+        onBeat: (live, ageMs) => void this.#onBeat(live, ageMs).then(resolve),
+        onError: (error) => {
+          logger.warn({ err: error, worker: this.id }, "the heartbeat failed");
+          reject(error instanceof Error ? error : new Error(String(error)));
+        },
+      });
+    });
     this.#every(FLUSH_MS, () => this.relay.flush());
     this.#every(MAINTAIN_MS, async () => {
       await Promise.all([...this.#held.values()].map((partition) => partition.maintain()));
@@ -127,12 +159,35 @@ export class Worker {
     this.#cancelTimers.add(cancel);
   }
 
-  async #tryBeat(): Promise<void> {
-    try {
-      await this.beat();
-    } catch (error) {
-      this.#options.logger.warn({ err: error, worker: this.id }, "the heartbeat failed");
-    }
+  /** Sends heartbeats on the connection of the log, one after the other. */
+  #beatInLoop(listener: HeartbeatListener): Heartbeats {
+    const { clock } = this.#options;
+    let cancel: () => void = () => undefined;
+    let ended = false;
+    const beat = async (): Promise<void> => {
+      const sentMs = clock.monotonic();
+      try {
+        const live = await this.#sendHeartbeat();
+        listener.onBeat(live, clock.monotonic() - sentMs);
+      } catch (error) {
+        listener.onError(error);
+      }
+      if (!ended) cancel = clock.after(this.#leaseMs / 3, () => void beat());
+    };
+    void beat();
+    return {
+      stopping: () => undefined,
+      stop: () => {
+        ended = true;
+        cancel();
+        return Promise.resolve();
+      },
+    };
+  }
+
+  #sendHeartbeat(): Promise<readonly LiveWorker[]> {
+    const heartbeat = { worker: this.id, leaseMs: this.#leaseMs, takes: !this.#stopping };
+    return this.#options.log.heartbeat(heartbeat);
   }
 
   /** Receives a notification of new messages. */
@@ -149,37 +204,87 @@ export class Worker {
 
   /** Sends one heartbeat, then hands over and takes partitions as the live workers require. */
   async beat(): Promise<void> {
-    if (this.#beating || this.#stopping) return;
-    this.#beating = true;
-    try {
-      const live = await this.#options.log.heartbeat(this.id, this.#leaseMs);
-      const assigned = assignedTo(this.id, live, this.#partitions);
-      for (const partition of this.#held.values()) {
-        if (partition.ended) this.#removeEnded(partition);
-        else if (!assigned.has(partition.name)) this.#handOverPartition(partition);
-      }
-      const missing = [...assigned].filter((name) => !this.#held.has(name) && !this.#handingOver.has(name));
-      await Promise.all(missing.map((name) => this.#take(name, live)));
-      const taken = missing.filter((name) => this.#held.has(name));
-      if (taken.length > 0)
-        this.#options.logger.info({ worker: this.id, partitions: taken }, "took partitions");
+    await this.#onBeat(await this.#sendHeartbeat(), 0);
+  }
+
+  /** Ignores an old reply: a worker that was dead then may be live now. */
+  async #onBeat(live: readonly LiveWorker[], ageMs: number): Promise<void> {
+    if (ageMs > this.#leaseMs) return;
+    const names = (workers: readonly LiveWorker[]): string => workers.map(({ name }) => name).join();
+    if (names(live) !== names(this.#live)) this.#mustLook = true;
+    if ([...this.#held.values()].some(({ ended }) => ended)) this.#mustLook = true;
+    this.#live = live;
+    await this.#lookAt(live);
+  }
+
+  /** Looks at the leases, if there is a reason to. Never rejects. One look runs at a time. */
+  async #lookAt(live: readonly LiveWorker[]): Promise<void> {
+    const { clock, logger } = this.#options;
+    if (this.#stopping) return;
+    if (this.#looking !== undefined) return this.#looking;
+    if (!this.#mustLook && clock.monotonic() - this.#lookedMs < LOOK_MS) return;
+    this.#mustLook = false;
+    this.#lookedMs = clock.monotonic();
+    this.#looking = this.#look(live)
+      .catch((error: unknown) => {
+        this.#mustLook = true;
+        logger.warn({ err: error, worker: this.id }, "the leases cannot be read or taken; trying again");
+      })
+      .finally(() => {
+        this.#looking = undefined;
+      });
+    await this.#looking;
+  }
+
+  /**
+   * Brings the partitions of this worker in line with the leases: ends ownerships that others have taken over, takes
+   * the partitions that are this worker's to take, and begins to hand one over if another worker has too few.
+   */
+  async #look(live: readonly LiveWorker[]): Promise<void> {
+    const { log } = this.#options;
+    const leases = await log.leases(this.#partitions);
+    for (const partition of this.#held.values()) {
+      if (leases.get(partition.name)?.epoch !== partition.epoch)
+        partition.end(new OwnershipLost(`${partition.name} has another owner`));
+      if (partition.ended) this.#removeEnded(partition);
+    }
+    const liveNames = new Set(live.map(({ name }) => name));
+    const owners: Owners = new Map(
+      [...leases].map(([name, { owner }]) => [
+        name,
+        owner !== undefined && liveNames.has(owner) ? owner : undefined,
+      ]),
+    );
+    const isMissing = (name: string): boolean => !this.#held.has(name) && !this.#handingOver.has(name);
+    const lost = [...owners].filter(([name, owner]) => owner === this.id && isMissing(name));
+    const wanted = [...lost.map(([name]) => name), ...adoptedBy(this.id, owners, live)].filter(isMissing);
+    await Promise.all(wanted.map((name) => this.#take(name, leases.get(name)?.epoch ?? 0)));
+    const taken = wanted.filter((name) => this.#held.has(name));
+    if (taken.length > 0) {
+      this.#options.logger.info({ worker: this.id, partitions: taken }, "took partitions");
       this.#listener?.watch([...this.#held.keys()]);
-    } finally {
-      this.#beating = false;
+    }
+    if ([...owners.values()].includes(undefined)) this.#mustLook = true;
+    this.#beginMove(owners, live);
+  }
+
+  /** Begins to hand over the partition that this worker has had for the longest time, if a hand-over is due. */
+  #beginMove(owners: Owners, live: readonly LiveWorker[]): void {
+    if (this.#handingOver.size > 0) return;
+    const move = nextMove(owners, live);
+    if (move?.from !== this.id) return;
+    this.#mustLook = true;
+    for (const partition of this.#held.values()) {
+      if (kindOf(partition.name) !== move.kind) continue;
+      this.#handOverPartition(partition);
+      return;
     }
   }
 
-  /** Takes a partition, unless a live worker holds it and still has time to release it. */
-  async #take(name: string, live: readonly string[]): Promise<void> {
-    const { log, clock } = this.#options;
-    const since = this.#heldElsewhereSince.get(name) ?? clock.now();
-    const force = clock.now() - since > FORCE_AFTER_LEASES * this.#leaseMs;
-    const outcome = await log.take(name, this.id, live, force);
-    if (outcome.kind === "held") {
-      this.#heldElsewhereSince.set(name, since);
-      return;
-    }
-    this.#heldElsewhereSince.delete(name);
+  async #take(name: string, epoch: number): Promise<void> {
+    const { log } = this.#options;
+    const outcome = await log.take(name, this.id, epoch);
+    if (outcome.kind === "changed") return;
     if (this.#stopping) return log.release(name, outcome.epoch);
     const { snapshotLimits = SNAPSHOT_LIMITS } = this.#options;
     const ports = { ...this.#options, relay: this.relay, snapshotLimits };
@@ -270,6 +375,7 @@ export class Worker {
       await this.relay.flushOf(partition);
       partition.end(new OwnershipLost(`${partition.name} was handed over`));
       await log.release(partition.name, partition.epoch);
+      await log.publish({ feed: RELEASES, body: partition.name });
       logger.info({ worker: this.id, partition: partition.name }, "handed over a partition");
     } catch (error) {
       logger.warn(
@@ -279,17 +385,50 @@ export class Worker {
     }
   }
 
+  /**
+   * Hands every partition over. Other live workers get them one after the other, each when the one before is taken, so
+   * that no worker loads many actors at once.
+   */
+  async #handOverAll(): Promise<void> {
+    const { clock } = this.#options;
+    const untilMs = clock.monotonic() + STOP_MS;
+    const hasOthers = this.#live.some(({ name, takes }) => takes && name !== this.id);
+    for (const partition of [...this.#held.values()]) {
+      this.#handOverPartition(partition);
+      if (hasOthers && clock.monotonic() < untilMs) await this.#untilTaken(partition.name);
+    }
+    await Promise.all([...this.#handingOver.values()].map(({ done }) => done));
+  }
+
+  /** Resolves when a partition is handed over and another worker has taken it, or has had time to. */
+  async #untilTaken(name: string): Promise<void> {
+    const { log, clock } = this.#options;
+    await this.#handingOver.get(name)?.done;
+    const untilMs = clock.monotonic() + this.#leaseMs;
+    try {
+      while (clock.monotonic() < untilMs) {
+        if ((await log.leases([name])).get(name)?.owner !== undefined) return;
+        await sleep(clock, TAKEN_POLL_MS);
+      }
+    } catch {
+      // Another worker takes the partition when the log answers again.
+    }
+  }
+
   /** Stops the worker. Finishes the current steps and releases every partition, so that others take over at once. */
   async stop(): Promise<void> {
     const { log, logger } = this.#options;
     if (this.#stopping) return;
     this.#stopping = true;
+    this.#heartbeats?.stopping();
     for (const cancel of this.#cancelTimers) cancel();
+    await this.#looking;
     this.#stopWatchingConnection();
-    for (const partition of [...this.#held.values()]) this.#handOverPartition(partition);
-    await Promise.all([...this.#handingOver.values()].map(({ done }) => done));
+    await this.#handOverAll();
     for (const group of this.#groups.values()) group.onChange();
     await Promise.all(this.#background);
+    await this.#heartbeats?.stop();
+    await this.#releases?.close();
     try {
       await log.leave(this.id);
     } catch (error) {

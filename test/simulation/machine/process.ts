@@ -47,6 +47,7 @@ export class Process implements Caller {
     this.#machine = machine;
     this.clock = {
       now: () => scheduler.nowMs + skewMs,
+      monotonic: () => scheduler.nowMs,
       after: (ms, call) => {
         let canceled = false;
         const cancel = scheduler.after(ms, () =>
@@ -122,7 +123,11 @@ class ProcessLog extends MemoryLog {
 
   constructor(process: Process, machine: Machine, scheduler: Scheduler) {
     super(machine.store, {
-      clock: { now: () => scheduler.nowMs, after: (ms, call) => scheduler.after(ms, call) },
+      clock: {
+        now: () => scheduler.nowMs,
+        monotonic: () => scheduler.nowMs,
+        after: (ms, call) => scheduler.after(ms, call),
+      },
       gate: (operation, apply) => process.carry(operation, apply),
       oneGroup: machine.oneGroup,
     });
@@ -137,14 +142,9 @@ class ProcessLog extends MemoryLog {
     return changeOutcome(this.#process.withDetails(details, () => super.commit(sent)));
   }
 
-  override take(
-    partition: string,
-    worker: string,
-    live: readonly string[],
-    force: boolean,
-  ): Promise<TakeOutcome> {
+  override take(partition: string, worker: string, epoch: number): Promise<TakeOutcome> {
     return this.#process.withDetails({ partition, commit: undefined }, () =>
-      super.take(partition, worker, live, force),
+      super.take(partition, worker, epoch),
     );
   }
 

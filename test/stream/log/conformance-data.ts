@@ -4,6 +4,7 @@ import { expect } from "chai";
 import { type ActorId, ledgerActor } from "../../../actors/actor.js";
 import type { Change, Snapshot } from "../../../stream/log/log.js";
 import { actor, deliveries, entryAt, type Fixture, partition, untouched } from "./conformance.js";
+import { takeFromAnyone } from "./support.js";
 import { until } from "../../support/until.js";
 
 const rest = { retained: 0, deadlineMs: undefined };
@@ -355,17 +356,17 @@ export function commitGroupConformance(fixture: Fixture): void {
     const [first, second] = ["l3", "l4"];
     const neighbor = ledgerActor(4);
     const epoch = await fixture.take();
-    const other = await fixture.log.take(second, "w1", [], false);
+    const other = await takeFromAnyone(fixture.log, second, "w1");
     const ownerships = [
       { partition: first, epoch },
-      { partition: second, epoch: other.kind === "taken" ? other.epoch : 0 },
+      { partition: second, epoch: other },
     ];
     const changeAt = (seq: number): Change => ({ ...entryAt(seq), partition: second, actor: neighbor });
     const changes = [entryAt(1), changeAt(1), entryAt(2)];
     expect(await fixture.log.commit({ ownerships, changes })).to.deep.equal({ kind: "ok" });
     expect((await fixture.log.heads(first, [actor]))[0]?.seq).to.equal(2);
     expect((await fixture.log.heads(second, [neighbor]))[0]?.seq).to.equal(1);
-    await fixture.log.take(second, "w2", [], true);
+    await takeFromAnyone(fixture.log, second, "w2");
     expect(await fixture.log.commit({ ownerships, changes: [entryAt(3), changeAt(2)] })).to.deep.equal({
       kind: "fenced",
       partition: second,

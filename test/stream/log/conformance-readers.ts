@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { type ActorId, PARTITIONS } from "../../../actors/actor.js";
 import type { FeedReader, Notification } from "../../../stream/log/log.js";
 import { actor, deliveries, entryAt, type Fixture, partition } from "./conformance.js";
-import { commitIn } from "./support.js";
+import { commitIn, pause, takeFromAnyone } from "./support.js";
 import { until } from "../../support/until.js";
 
 export function readerConformance(fixture: Fixture): void {
@@ -16,42 +16,86 @@ export function readerConformance(fixture: Fixture): void {
       expect([second, third]).to.deep.equal([first + 1, first + 2]);
     });
 
-    it("stay with a live owner, unless taken by force", async () => {
-      const epoch = await fixture.take("w1");
-      expect(await fixture.log.take(partition, "w2", ["w1", "w2"], false)).to.deep.equal({
-        kind: "held",
-        owner: "w1",
-      });
-      expect(await fixture.commit(epoch, [entryAt(1)])).to.deep.equal({ kind: "ok" });
-      expect(await fixture.log.take(partition, "w2", ["w2"], false)).to.have.property("kind", "taken");
-      expect(await fixture.log.take(partition, "w3", ["w2", "w3"], true)).to.have.property("kind", "taken");
+    it("name their owner, and are taken only by a worker that has read the present epoch", async () => {
+      const lease = async () => (await fixture.log.leases([partition, "m9"])).get(partition);
+      expect(await lease()).to.deep.equal({ owner: undefined, epoch: 0 });
+      expect(await fixture.log.take(partition, "w1", 0)).to.deep.equal({ kind: "taken", epoch: 1 });
+      expect(await lease()).to.deep.equal({ owner: "w1", epoch: 1 });
+      expect(await fixture.log.take(partition, "w2", 0)).to.deep.equal({ kind: "changed" });
+      expect(await fixture.commit(1, [entryAt(1)])).to.deep.equal({ kind: "ok" });
+      expect(await fixture.log.take(partition, "w2", 1)).to.deep.equal({ kind: "taken", epoch: 2 });
     });
 
     it("are released once, and then fence their old epoch", async () => {
-      const epoch = await fixture.take("w1");
+      const epoch = await fixture.take();
       await fixture.log.release(partition, epoch);
       expect(await fixture.commit(epoch, [entryAt(1)])).to.deep.equal({ kind: "fenced", partition });
-      const next = await fixture.log.take(partition, "w2", ["w1", "w2"], false);
-      expect(next).to.have.property("kind", "taken");
+      const released = (await fixture.log.leases([partition])).get(partition);
+      expect(released).to.deep.equal({ owner: undefined, epoch: epoch + 1 });
+      await fixture.take("w2");
       await fixture.log.release(partition, epoch);
-      expect(await fixture.log.take(partition, "w1", ["w1", "w2"], false)).to.deep.equal({
-        kind: "held",
-        owner: "w2",
-      });
+      expect((await fixture.log.leases([partition])).get(partition)?.owner).to.equal("w2");
     });
+  });
 
-    it("know the live workers by their heartbeats", async () => {
-      expect(await fixture.log.heartbeat("w1", 60_000)).to.deep.equal(["w1"]);
-      expect([...(await fixture.log.heartbeat("w2", 60_000))].sort()).to.deep.equal(["w1", "w2"]);
+  describe("heartbeats", () => {
+    const LEASE_MS = 60;
+
+    async function beat(worker: string, takes = true): Promise<readonly string[]> {
+      const live = await fixture.log.heartbeat({ worker, leaseMs: LEASE_MS, takes });
+      return live.map(({ name }) => name).sort();
+    }
+
+    /** Sends heartbeats of a worker, one each 10 ms, for a time. Returns the live workers at the end. */
+    async function beatFor(worker: string, ms: number): Promise<readonly string[]> {
+      const endMs = performance.now() + ms;
+      let live: readonly string[] = [];
+      while (performance.now() < endMs) {
+        live = await beat(worker);
+        await pause(10);
+      }
+      return live;
+    }
+
+    it("keep a worker live, until it leaves", async () => {
+      expect(await beat("w1")).to.deep.equal(["w1"]);
+      expect(await beat("w2")).to.deep.equal(["w1", "w2"]);
       await fixture.log.leave("w1");
-      expect(await fixture.log.heartbeat("w2", 60_000)).to.deep.equal(["w2"]);
+      expect(await beat("w2")).to.deep.equal(["w2"]);
     });
 
-    it("do not count a worker without a recent heartbeat as live", async () => {
-      await fixture.log.heartbeat("w1", 60_000);
-      await until(async () => {
-        expect(await fixture.log.heartbeat("w2", 20)).to.deep.equal(["w2"]);
-      });
+    it("tell how long a worker has been live, and whether it takes partitions", async () => {
+      await beat("w1");
+      await beatFor("w1", 100);
+      const [worker] = await fixture.log.heartbeat({ worker: "w1", leaseMs: LEASE_MS, takes: false });
+      expect(worker).to.include({ name: "w1", takes: false });
+      expect(worker?.liveMs).to.be.within(40, 400);
+    });
+
+    it("end the life of a worker that sends none for its lease, and begin another", async () => {
+      await beat("w1");
+      await until(async () => expect(await beat("w2")).to.deep.equal(["w2"]));
+      await beat("w1");
+      const live = await fixture.log.heartbeat({ worker: "w2", leaseMs: LEASE_MS, takes: true });
+      expect(live.find(({ name }) => name === "w1")?.liveMs).to.be.below(LEASE_MS);
+    });
+
+    it("let no lease expire in a time in which the log answered none", async () => {
+      await beat("w1");
+      await beat("w2");
+      await pause(8 * LEASE_MS);
+      expect(await beat("w2")).to.deep.equal(["w1", "w2"]);
+      await until(async () => expect(await beat("w2")).to.deep.equal(["w2"]));
+    });
+
+    it("give a worker whose heartbeats come late a longer lease", async () => {
+      for (let n = 0; n < 3; n += 1) {
+        await beat("w1");
+        await beatFor("w2", 45);
+      }
+      await beat("w1");
+      expect(await beatFor("w2", 80), "after 80 ms").to.deep.equal(["w1", "w2"]);
+      expect(await beatFor("w2", 400), "after 480 ms").to.deep.equal(["w2"]);
     });
   });
 
@@ -126,9 +170,8 @@ export function readerConformance(fixture: Fixture): void {
     it("arrive for all partitions at once", async () => {
       const notifications = await listen("deltas", fixture.log, [...PARTITIONS]);
       for (const name of ["l0", "m0", "m63"]) {
-        const outcome = await fixture.log.take(name, "w", [], false);
-        if (outcome.kind !== "taken") throw new Error("not taken");
-        await commitIn(fixture.log, { partition: name, epoch: outcome.epoch }, [
+        const epoch = await takeFromAnyone(fixture.log, name, "w");
+        await commitIn(fixture.log, { partition: name, epoch }, [
           { actor: `market:${name}`, expectedSeq: 0, cursor: "0-0", entry: "x" },
         ]);
       }

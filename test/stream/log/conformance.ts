@@ -5,7 +5,7 @@ import { type ActorId, ledgerActor } from "../../../actors/actor.js";
 import type { Change, CommitOutcome, Log } from "../../../stream/log/log.js";
 import { dataConformance, commitGroupConformance } from "./conformance-data.js";
 import { readerConformance } from "./conformance-readers.js";
-import { commitIn } from "./support.js";
+import { commitIn, takeFromAnyone } from "./support.js";
 
 export interface LogUnderTest {
   /** Opens a connection. All connections of a test have the same data. */
@@ -47,10 +47,8 @@ export class Fixture {
     return this.#log;
   }
 
-  async take(worker = "w1", live: string[] = []): Promise<number> {
-    const outcome = await this.log.take(partition, worker, live, false);
-    if (outcome.kind !== "taken") throw new Error(`held by ${outcome.owner}`);
-    return outcome.epoch;
+  take(worker = "w1"): Promise<number> {
+    return takeFromAnyone(this.log, partition, worker);
   }
 
   /** Commits changes in the partition of the fixture. */

@@ -3,6 +3,7 @@
 import { expect } from "chai";
 import { type ActorId, partitionOf } from "../../../actors/actor.js";
 import { LATEST_FORMAT } from "../../../actors/format.js";
+import { takeFromAnyone } from "./support.js";
 import type { Log } from "../../../stream/log/log.js";
 import { packEntry, packSnapshot } from "../../../stream/log/packing.js";
 import type { Entry } from "../../../stream/log/ports.js";
@@ -26,9 +27,7 @@ export class Writer {
     const partition = partitionOf(actor);
     let epoch = this.#epochs.get(partition);
     if (epoch === undefined) {
-      const taken = await this.#log.take(partition, "writer", [], true);
-      if (taken.kind !== "taken") throw new Error("not taken");
-      epoch = taken.epoch;
+      epoch = await takeFromAnyone(this.#log, partition, "writer");
       this.#epochs.set(partition, epoch);
       await this.#log.append(partition, [{ to: actor, body: "makes the actor exist" }]);
     }

@@ -3,7 +3,7 @@ import { ledgerActor } from "../../../actors/actor.js";
 import { MemoryLog } from "../../support/log/memory-log.js";
 import { MemoryStore } from "../../support/log/memory-store.js";
 import { conformance } from "./conformance.js";
-import { commitIn } from "./support.js";
+import { commitIn, takeFromAnyone } from "./support.js";
 
 describe("the log in memory", () => {
   conformance(() => {
@@ -31,8 +31,7 @@ describe("the log in memory", () => {
     it("undo the operations that are not on disk, one by one", async () => {
       const store = new MemoryStore();
       const log = new MemoryLog(store);
-      const taken = await log.take("l0", "w", [], false);
-      const epoch = taken.kind === "taken" ? taken.epoch : 0;
+      const epoch = await takeFromAnyone(log, "l0", "w");
       await log.append("l0", [{ to: actor, body: "kept" }]);
       await commitIn(log, { partition: "l0", epoch }, [
         { actor, expectedSeq: 0, cursor: "0-1", entry: "one", deadlineMs: 5 },

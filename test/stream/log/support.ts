@@ -20,6 +20,10 @@ export class ManualClock implements Clock {
     return this.#nowMs;
   }
 
+  monotonic(): number {
+    return this.#nowMs;
+  }
+
   after(ms: number, call: () => void): () => void {
     const timer = { atMs: this.#nowMs + ms, call };
     this.#timers.push(timer);
@@ -51,6 +55,18 @@ export class ManualClock implements Clock {
 export async function counterInLog(log: Log, id: ActorId): Promise<CounterState> {
   const { state } = await loadState({ log, actorOf: () => counter, logger: silentLogger }, id);
   return state as CounterState;
+}
+
+/** Takes a partition from any owner, and returns the new epoch. */
+export async function takeFromAnyone(log: Log, partition: string, worker: string): Promise<number> {
+  const lease = (await log.leases([partition])).get(partition);
+  const outcome = await log.take(partition, worker, lease?.epoch ?? 0);
+  if (outcome.kind !== "taken") throw new Error(`${partition} has changed its owner`);
+  return outcome.epoch;
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** Resolves when the microtask queue is empty. */

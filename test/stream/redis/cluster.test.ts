@@ -45,7 +45,7 @@ describe("the log on a Redis Cluster", () => {
 
   it("spreads the partitions over all nodes", async () => {
     const log = await open();
-    for (const partition of PARTITIONS) await log.take(partition, "w", [], false);
+    for (const partition of PARTITIONS) await log.take(partition, "w", 0);
     for (const node of cluster.nodes) {
       const admin = new Redis(node);
       expect((await admin.keys(`t${count}:*:lease`)).length).to.be.above(10);

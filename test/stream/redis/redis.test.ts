@@ -6,7 +6,7 @@ import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { type FreshRedis, freshRedis } from "../../support/servers.js";
 import { conformance } from "../log/conformance.js";
 import { cutConnections } from "./redis-faults.js";
-import { commitIn } from "../log/support.js";
+import { commitIn, takeFromAnyone } from "../log/support.js";
 import { until } from "../../support/until.js";
 
 const actor = ledgerActor(0);
@@ -46,8 +46,7 @@ describe("the log on Redis", () => {
 
     it("keeps every key of a partition in one slot of a cluster", async () => {
       const log = await open();
-      const taken = await log.take("l0", "w", [], false);
-      const epoch = taken.kind === "taken" ? taken.epoch : 0;
+      const epoch = await takeFromAnyone(log, "l0", "w");
       await log.append("l0", [{ to: actor, body: "x" }]);
       await commitIn(log, { partition: "l0", epoch }, [
         { actor, expectedSeq: 0, cursor: "0-1", entry: "e", deadlineMs: 1 },

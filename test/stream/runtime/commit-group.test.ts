@@ -5,7 +5,7 @@ import type { MemoryLog } from "../../support/log/memory-log.js";
 import type { Worker } from "../../../stream/runtime/worker.js";
 import { counter } from "./counter.js";
 import { a, b, Deployment, partitionOfWorker, post, step } from "./deployment.js";
-import { counterInLog } from "../log/support.js";
+import { counterInLog, takeFromAnyone } from "../log/support.js";
 import { until } from "../../support/until.js";
 
 describe("a commit group", () => {
@@ -100,13 +100,13 @@ describe("a commit group", () => {
   it("commits neither turn when one of the two partitions has another owner", async () => {
     await warmUp();
     const other = deployment.connect();
-    await other.take("l2", "other", [], true);
+    await takeFromAnyone(other, "l2", "other");
     await send(2);
     expect(await headOf(a)).to.include({ seq: 1 });
     expect(await received()).to.deep.equal({ [a]: [1] });
     for (const name of ["l1", "l2"])
       expect(String(partitionOfWorker(worker, name).endReason)).to.match(/l2 has another owner/);
-    await other.take("l2", worker.id, [], true);
+    await takeFromAnyone(other, "l2", worker.id);
     await worker.beat();
     await worker.beat();
     for (let i = 0; i < 4; i += 1) await step(worker, "l1");

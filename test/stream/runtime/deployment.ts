@@ -81,7 +81,7 @@ export class Deployment {
     formats: Formats = latestFormat,
   ): Worker {
     const options = { log, clock, actorOf: () => actor, logger: silentLogger, partitions, formats };
-    // The assignment gives l1 to "first" and l2 to "second".
+    // Workers that start together get their partitions in the order of their names.
     const worker = new Worker({ ...options, id: ["first", "second"][this.#workers.length] ?? randomUUID() });
     this.#workers.push(worker);
     return worker;

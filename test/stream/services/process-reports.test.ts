@@ -15,6 +15,10 @@ class TestClock implements Clock {
     return this.#now;
   }
 
+  monotonic(): number {
+    return this.#now;
+  }
+
   after(_ms: number, call: () => void): () => void {
     this.#calls.push(call);
     return () => (this.#calls = this.#calls.filter((other) => other !== call));

@@ -20,7 +20,10 @@ import {
   type EntryRead,
   type FeedReader,
   type Head,
+  type Heartbeat,
+  type Lease,
   type Listener,
+  type LiveWorker,
   type Log,
   type MailboxRead,
   type Mark,
@@ -35,6 +38,7 @@ import {
   type Subscription,
   type TakeOutcome,
 } from "../../../stream/log/log.js";
+import { recordHeartbeat } from "./memory-heartbeat.js";
 import { MemoryFeed, MemoryListener } from "./memory-listener.js";
 import type { MemoryStore } from "./memory-store.js";
 
@@ -322,30 +326,35 @@ export class MemoryLog implements Log {
     });
   }
 
-  heartbeat(worker: string, leaseMs: number): Promise<readonly string[]> {
-    return this.#perform("heartbeat", () => {
-      const now = this.#clock.now();
-      this.#store.set(KEYS.workers(), worker, String(now));
-      for (const [name, beat] of [...this.#store.fields(KEYS.workers())]) {
-        if (Number(beat) < now - leaseMs) this.#store.set(KEYS.workers(), name, undefined);
-      }
-      return [...this.#store.fields(KEYS.workers()).keys()];
-    });
+  heartbeat(heartbeat: Heartbeat): Promise<readonly LiveWorker[]> {
+    return this.#perform("heartbeat", () => recordHeartbeat(this.#store, this.#clock.now(), heartbeat));
   }
 
   leave(worker: string): Promise<void> {
-    return this.#perform("leave", () => this.#store.set(KEYS.workers(), worker, undefined));
+    return this.#perform("leave", () => this.#store.set(KEYS.workerRecords(), worker, undefined));
   }
 
-  take(partition: string, worker: string, live: readonly string[], force: boolean): Promise<TakeOutcome> {
+  leases(partitions: readonly string[]): Promise<ReadonlyMap<string, Lease>> {
+    return this.#perform(
+      "leases",
+      () =>
+        new Map(
+          partitions.map((partition) => {
+            const owner = this.#store.get(KEYS.lease(partition), "owner") ?? "";
+            const epoch = this.#number(KEYS.lease(partition), "epoch");
+            return [partition, { owner: owner === "" ? undefined : owner, epoch }];
+          }),
+        ),
+    );
+  }
+
+  take(partition: string, worker: string, epoch: number): Promise<TakeOutcome> {
     return this.#perform("take", (): TakeOutcome => {
       const key = KEYS.lease(partition);
-      const owner = this.#store.get(key, "owner") ?? "";
-      if (owner !== "" && owner !== worker && !force && live.includes(owner)) return { kind: "held", owner };
-      const epoch = this.#number(key, "epoch") + 1;
+      if (this.#number(key, "epoch") !== epoch) return { kind: "changed" };
       this.#store.set(key, "owner", worker);
-      this.#store.set(key, "epoch", String(epoch));
-      return { kind: "taken", epoch };
+      this.#store.set(key, "epoch", String(epoch + 1));
+      return { kind: "taken", epoch: epoch + 1 };
     });
   }
 
