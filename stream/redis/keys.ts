@@ -130,6 +130,11 @@ export class Keys {
     return this.#of("gateways", "fallen");
   }
 
+  /** Hash: the time of the last check of the gateways, and since when the checks have come in time (Unix ms). */
+  gatewayChecks(): string {
+    return this.#of("gateways", "checks");
+  }
+
   /** Hash: the wallets armed by a gateway, with their traders. */
   armed(gateway: string): string {
     return this.#of("gateways", `armed:${gateway}`);

@@ -13,6 +13,8 @@ import { orUnavailable, type ServiceConnection } from "./connection.js";
 const LEASE_MS = 3_000;
 const HEARTBEAT_MS = 1_000;
 const CHECK_MS = 1_000;
+/** Longest time between two checks, of any process. After a longer one, the gateways get the time to renew their leases. */
+const LATE_CHECK_MS = 1_500;
 /** Longest time between the first cancel command for a wallet of an expired gateway and its last repeat. */
 const REMEMBER_MS = 65_000;
 const UNAVAILABLE = "the gateway registry cannot be reached; try again";
@@ -110,12 +112,9 @@ export class ExpiredGateways {
   readonly #options: ExpiredGatewaysOptions;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #checking: Promise<void> = Promise.resolve();
+  /** The expired gateways for which this process is canceling. */
+  readonly #canceling = new Map<string, Promise<void>>();
   #stopped = false;
-  /**
-   * Since when Redis has been reachable without a break. No lease is judged within a lease time of a break, so that
-   * every live gateway has had time to renew.
-   */
-  #reachableSince: number | undefined;
 
   constructor(connection: ServiceConnection, options: ExpiredGatewaysOptions) {
     this.#connection = connection;
@@ -133,21 +132,22 @@ export class ExpiredGateways {
     this.#stopped = true;
     clearTimeout(this.#timer);
     await this.#checking;
+    await Promise.all(this.#canceling.values());
   }
 
+  /** Checks the leases. The next check does not wait for the cancels, because late checks let no lease expire. */
   async #check(): Promise<void> {
-    const { redis, keys, run } = this.#connection;
+    const { keys, run } = this.#connection;
+    const names = [keys.gateways(), keys.expiredGateways(), keys.gatewayChecks()];
     try {
-      const now = performance.now();
-      if (this.#reachableSince === undefined || now - this.#reachableSince < LEASE_MS) {
-        await redis.exists(keys.gateways());
-        this.#reachableSince ??= now;
-        return;
+      for (const gateway of (await run("expired-gateways", names, [LEASE_MS, LATE_CHECK_MS])) as string[]) {
+        if (this.#canceling.has(gateway)) continue;
+        const canceling = this.#cancelFor(gateway)
+          .catch((error: unknown) => this.#options.onError(error))
+          .finally(() => this.#canceling.delete(gateway));
+        this.#canceling.set(gateway, canceling);
       }
-      const expired = await run("expired-gateways", [keys.gateways(), keys.expiredGateways()], [LEASE_MS]);
-      for (const gateway of expired as string[]) await this.#cancelFor(gateway);
     } catch (error) {
-      this.#reachableSince = undefined;
       this.#options.onError(error);
     }
   }
