@@ -84,7 +84,7 @@ async function followStep(parts: AdminEventParts, step: EventStep, nowMs: number
   );
   await Promise.all(
     markets.map(async ({ marketId }) => {
-      await freshness.reach(marketActor(marketId));
+      await freshness.hasReached(marketActor(marketId));
       await changes.publish("market", marketId);
     }),
   );

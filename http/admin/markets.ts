@@ -69,24 +69,29 @@ function adminMarketOnWire(market: MarketRecord) {
 }
 
 /**
- * Announces a change of a market, and reads the market from Postgres, which has every change of its actor or is more than
- * a second behind. Refuses `UNAVAILABLE` when a new market is not in Postgres yet.
+ * Announces a change of a market when Postgres has it, and at the latest after a second. Returns whether Postgres has it.
  */
+export async function announceMarket(
+  { freshness, changes }: Pick<AdminMarketParts, "freshness" | "changes">,
+  marketId: string,
+): Promise<boolean> {
+  const isCaughtUp = await freshness.hasReached(marketActor(marketId));
+  await changes.publish("market", marketId);
+  return isCaughtUp;
+}
+
+/** Announces a change of a market and reads the market. Refuses `UNAVAILABLE` while Postgres does not have the change. */
 export async function readBackMarket(
-  { db, freshness, changes }: Pick<AdminMarketParts, "db" | "freshness" | "changes">,
+  parts: Pick<AdminMarketParts, "db" | "freshness" | "changes">,
   marketId: string,
 ): Promise<MarketRecord> {
-  const isCaughtUp = await freshness.reach(marketActor(marketId));
-  await changes.publish("market", marketId);
-  const market = await findMarket(db, marketId);
-  if (market !== undefined) return market;
-  if (isCaughtUp) throw new Refused("MARKET_NOT_FOUND");
-  throw new Refused(
-    "UNAVAILABLE",
-    "the market is created, but cannot be read yet; try again",
-    {},
-    retryAfter(1),
-  );
+  if (!(await announceMarket(parts, marketId))) {
+    const message = "the change took effect, but the market cannot be read yet; read it again";
+    throw new Refused("UNAVAILABLE", message, {}, retryAfter(1));
+  }
+  const market = await findMarket(parts.db, marketId);
+  if (market === undefined) throw new Refused("MARKET_NOT_FOUND");
+  return market;
 }
 
 /** Returns the reply of a market when it accepted the command, and throws the refusal otherwise. */

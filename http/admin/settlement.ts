@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { MarketReply } from "../../actors/market/commands.js";
 import { sameGrade } from "../../actors/market/grade.js";
 import type { Grade } from "../../actors/market/types.js";
-import { findMarket, type MarketRecord } from "../../db/queries/catalog/markets.js";
+import type { MarketRecord } from "../../db/queries/catalog/markets.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";
 import {
   approveSettlement,
@@ -20,7 +20,7 @@ import { Refused } from "../request/errors.js";
 import { route } from "../request/route.js";
 import { READ_ONLY } from "../trading/ledger-client.js";
 import { auditedAction, recordIntent, type ActionRequest } from "./audit.js";
-import { accepted, readBackMarket, type AdminMarketParts } from "./markets.js";
+import { accepted, announceMarket, readBackMarket, type AdminMarketParts } from "./markets.js";
 import {
   GradeAnswer,
   GradeBody,
@@ -72,7 +72,7 @@ export function settlementRoutes(parts: SettlementParts) {
   const { db, exchange, enqueueSettlement, onError } = parts;
 
   const existingMarket = async (marketId: string): Promise<MarketRecord> => {
-    const market = await findMarket(db, marketId);
+    const market = await parts.freshness.market(marketId);
     if (market === undefined) throw new Refused("MARKET_NOT_FOUND");
     return market;
   };
@@ -110,7 +110,7 @@ export function settlementRoutes(parts: SettlementParts) {
     const reply = await recordIntent(db, call, record, () => exchange.market(marketId, command));
     const { settlementId, done } = settlementOf(reply);
     if (!done) await start({ marketId, eventId, settlementId, remediating: false });
-    await readBackMarket(parts, marketId);
+    await announceMarket(parts, marketId);
     return { settlementId, marketId, status: done ? ("SETTLED" as const) : ("SETTLING" as const) };
   };
 
@@ -148,7 +148,7 @@ export function settlementRoutes(parts: SettlementParts) {
         "another grade of the market waits for its approval; withdraw it first",
       );
     }
-    await readBackMarket(parts, marketId);
+    await announceMarket(parts, marketId);
     return { settlementId: kept.settlementId, marketId, status: "PENDING_APPROVAL" as const };
   };
 
@@ -298,7 +298,7 @@ export function settlementRoutes(parts: SettlementParts) {
         await recordIntent(db, call, record, () => exchange.market(marketId, command)),
       );
       await start({ marketId, eventId, settlementId, remediating: true });
-      await readBackMarket(parts, marketId);
+      await announceMarket(parts, marketId);
       return { body: { settlementId, marketId, status: "REVERSING" } as const };
     },
   });

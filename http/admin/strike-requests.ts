@@ -1,7 +1,7 @@
 /** Strike requests of market makers: an approval creates the market (contract section 8.11). */
 
 import { findCompetitors } from "../../db/queries/catalog/competitors.js";
-import { allMarkets, findMarket } from "../../db/queries/catalog/markets.js";
+import { allMarkets } from "../../db/queries/catalog/markets.js";
 import {
   decideStrikeRequest,
   lockStrikeRequest,
@@ -23,7 +23,7 @@ export function strikeRequestRoutes(parts: AdminMarketParts) {
 
   /** Returns the market of a request: an existing one, or a new one like the market that the request names. */
   const marketFor = async (call: ActionRequest, { marketId, strike }: Request): Promise<string> => {
-    const model = await findMarket(db, marketId);
+    const model = await parts.freshness.market(marketId);
     if (model === undefined) throw new Refused("MARKET_NOT_FOUND");
     const from = model.strike === null ? undefined : Number(model.strike);
     const rewrite = (text: string): string =>

@@ -201,7 +201,7 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
       );
       if (!reply.ok) throw refusedBy(reply.refusal);
       if (reply.kind !== "transaction") throw new Error(`the ledger answered transact with ${reply.kind}`);
-      await freshness.reach(ledgerOf(traderId));
+      await freshness.hasReached(ledgerOf(traderId));
       return { body: { transactionId: reply.transactionId, balance: formatMoney(reply.balance.total) } };
     },
   });

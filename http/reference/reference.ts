@@ -6,13 +6,14 @@
 import { createPublicKey } from "node:crypto";
 import type { Ticks } from "../../actors/units.js";
 import { unreachable } from "../../actors/unreachable.js";
+import type { Freshness } from "../trading/freshness.js";
 import { isUnavailable, type Database } from "../../db/database.js";
 import { findEmmClient, type EmmClient } from "../../db/queries/accounts/emm-clients.js";
 import { findEvent, marketIdsOfEvents, type EventRecord } from "../../db/queries/catalog/events.js";
 import { geoVersion, readGeoRules } from "../../db/queries/operator/geo.js";
 import { findKey } from "../../db/queries/accounts/keys.js";
 import { currentMaintenance, type MaintenanceWindow } from "../../db/queries/operator/maintenance.js";
-import { findMarket, findMarkets, findOutcome, type MarketRecord } from "../../db/queries/catalog/markets.js";
+import { findMarkets, findOutcome, type MarketRecord } from "../../db/queries/catalog/markets.js";
 import { findLocation, type DeviceLocation } from "../../db/queries/accounts/device-locations.js";
 import { isTokenRevoked } from "../../db/queries/accounts/revoked-tokens.js";
 import { currentTicks } from "../../db/queries/catalog/ticks.js";
@@ -78,7 +79,10 @@ export class Reference implements KeyDirectory {
   private readonly marketListeners = new Set<(marketId: string) => void>();
   private readonly changeListeners = new Set<(change: Change) => void>();
 
-  constructor(private readonly db: Database) {
+  constructor(
+    private readonly db: Database,
+    private readonly freshness: Pick<Freshness, "market">,
+  ) {
     const cached = <Value>(
       ttlMs: number,
       maxEntries: number,
@@ -89,7 +93,7 @@ export class Reference implements KeyDirectory {
     this.accounts = cached(KEY_TTL_MS, 50_000, (traderId) => findTrader(db, traderId));
     this.locations = cached(KEY_TTL_MS, 50_000, async (id) => ({ last: await findLocation(db, id) }));
     this.clients = cached(KEY_TTL_MS, 10_000, (clientId) => findEmmClient(db, clientId));
-    this.marketCache = cached(MARKET_TTL_MS, 20_000, (marketId) => findMarket(db, marketId));
+    this.marketCache = cached(MARKET_TTL_MS, 20_000, (marketId) => this.freshness.market(marketId));
     this.events = cached(MARKET_TTL_MS, 20_000, (eventId) => findEvent(db, eventId));
     // The market of an outcome never changes, so the limits of this cache only bound its memory.
     this.outcomes = cached(OUTCOME_TTL_MS, 200_000, (outcomeId) => findOutcome(db, outcomeId));
@@ -140,11 +144,13 @@ export class Reference implements KeyDirectory {
   /** Returns many markets by id, for lists that name their outcomes. */
   async marketsById(marketIds: Iterable<string>): Promise<ReadonlyMap<string, MarketRecord>> {
     const ids = [...new Set(marketIds)];
-    if (ids.length > 20) {
-      return new Map((await findMarkets(this.db, ids)).map((market) => [market.marketId, market]));
-    }
-    const found = await Promise.all(ids.map((marketId) => this.market(marketId)));
-    return new Map(found.flatMap((market) => (market === undefined ? [] : [[market.marketId, market]])));
+    const stored = ids.length > 20 ? await findMarkets(this.db, ids) : [];
+    const found = new Map(stored.map((market) => [market.marketId, market]));
+    const others = await Promise.all(
+      ids.filter((marketId) => !found.has(marketId)).map((marketId) => this.market(marketId)),
+    );
+    for (const market of others) if (market !== undefined) found.set(market.marketId, market);
+    return found;
   }
 
   /** Returns the markets of an event, oldest first; `undefined` when there is no such event. */

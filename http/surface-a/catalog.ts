@@ -164,7 +164,6 @@ function routesBelow(
     },
     run: async ({ id }) => {
       const marketId = id("marketId");
-      visible(await reference.market(marketId));
       await freshness.reach(marketActor(marketId));
       return { body: marketOnWire(visible(await findMarket(db, marketId))) };
     },

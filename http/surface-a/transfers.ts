@@ -86,7 +86,7 @@ export function transferRoutes({ db, exchange, freshness }: TransferParts) {
         clientTransferId: body.clientTransferId,
       };
       const reply = await sendToLedger(exchange, traderId, command, "transfer", caller.commandId);
-      await freshness.reach(ledgerOf(traderId));
+      await freshness.hasReached(ledgerOf(traderId));
       const kept = await findTransfer(db, subaccountId, reply.transfer.transferId);
       return { body: transferOnWire(reply.transfer, kept?.ts ?? incoming.receivedMs) };
     },

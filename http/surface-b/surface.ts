@@ -1,7 +1,6 @@
 /** Surface B: its routes and the parts that they share. */
 
 import type { Database } from "../../db/database.js";
-import type { Tail } from "../../stream/log/ports.js";
 import type { TokenBuckets } from "../../stream/services/token-buckets.js";
 import type { Replicas } from "../../stream/ws/market/replicas.js";
 import type { Passwords } from "../auth/passwords.js";
@@ -20,7 +19,6 @@ import { emmStrikeRoutes } from "./strikes.js";
 
 interface EmmParts {
   readonly db: Database;
-  readonly tail: Pick<Tail, "head">;
   readonly replicas: Replicas;
   readonly reference: Reference;
   readonly freshness: Freshness;

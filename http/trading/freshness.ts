@@ -1,22 +1,88 @@
-/** Reads of one's own writes from Postgres: they wait for the projector to write an actor's last commit. */
+/**
+ * Reads from Postgres that are never behind: they wait for the projector to write what an actor has committed. The
+ * waits of all requests share one query at a time.
+ */
 
-import type { ActorId } from "../../actors/actor.js";
+import { type ActorId, marketActor } from "../../actors/actor.js";
 import type { Database } from "../../db/database.js";
-import { waitProjected } from "../../db/queries/projected.js";
-import type { Tail } from "../../stream/log/ports.js";
+import { findMarket, type MarketRecord } from "../../db/queries/catalog/markets.js";
+import { projectedSeqs } from "../../db/queries/projected.js";
+import { type Tail, Unavailable } from "../../stream/log/ports.js";
 
 /** Time that a read waits for the projector, in ms. */
 const WAIT_MS = 1_000;
+/** Interval at which the waits read the cursors of the projector, which commits many times a second, in ms. */
+const POLL_MS = 5;
+
+interface Wait {
+  readonly actor: ActorId;
+  readonly seq: number;
+  readonly untilMs: number;
+  readonly end: (isReached: boolean) => void;
+  readonly fail: (error: unknown) => void;
+}
 
 /** Waits for the projector on behalf of reads. */
 export class Freshness {
+  readonly #waits = new Set<Wait>();
+  #isPolling = false;
+
   constructor(
     private readonly db: Database,
     private readonly tail: Pick<Tail, "head">,
   ) {}
 
-  /** Waits at most a second for the tables to hold the actor's present commits; returns whether they do. */
-  async reach(actor: ActorId): Promise<boolean> {
-    return waitProjected(this.db, actor, await this.tail.head(actor), WAIT_MS);
+  /**
+   * Waits for the tables to hold the present commits of an actor.
+   * @throws Unavailable when they do not after a second; a read would then miss what exists.
+   */
+  async reach(actor: ActorId): Promise<void> {
+    if (!(await this.hasReached(actor)))
+      throw new Unavailable("the database is behind the exchange; try again");
+  }
+
+  /** Waits at most a second for the tables to hold the present commits of an actor; returns whether they do. */
+  async hasReached(actor: ActorId): Promise<boolean> {
+    const seq = await this.tail.head(actor);
+    if (seq === 0) return true;
+    return new Promise((end, fail) => {
+      this.#waits.add({ actor, seq, untilMs: performance.now() + WAIT_MS, end, fail });
+      if (!this.#isPolling) void this.#poll();
+    });
+  }
+
+  /**
+   * Returns a market of the tables. A market that they lack is new, or there is none: then they have to hold what its
+   * actor has committed. Throws `Unavailable`.
+   */
+  async market(marketId: string): Promise<MarketRecord | undefined> {
+    const found = await findMarket(this.db, marketId);
+    if (found !== undefined) return found;
+    await this.reach(marketActor(marketId));
+    return findMarket(this.db, marketId);
+  }
+
+  /** Ends the waits until there is none. Never rejects: a failure of the query ends all waits with it. */
+  async #poll(): Promise<void> {
+    this.#isPolling = true;
+    while (this.#waits.size > 0) {
+      const asked = [...this.#waits];
+      try {
+        const projected = await projectedSeqs(this.db, [...new Set(asked.map(({ actor }) => actor))]);
+        for (const wait of asked) this.#check(wait, projected.get(wait.actor) ?? 0);
+      } catch (error) {
+        for (const wait of asked) this.#waits.delete(wait);
+        for (const { fail } of asked) fail(error);
+      }
+      if (this.#waits.size > 0) await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+    this.#isPolling = false;
+  }
+
+  #check(wait: Wait, projectedSeq: number): void {
+    const isReached = projectedSeq >= wait.seq;
+    if (!isReached && performance.now() < wait.untilMs) return;
+    this.#waits.delete(wait);
+    wait.end(isReached);
   }
 }

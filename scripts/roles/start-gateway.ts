@@ -141,7 +141,9 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     await exchange.start();
     closing.push(() => exchange.close());
 
-    const reference = new Reference(db);
+    const reachable = reachableTail(tail);
+    const freshness = new Freshness(db, reachable);
+    const reference = new Reference(db, freshness);
     const invalidations = new Invalidations(log);
     const subscription = await invalidations.subscribe(
       (kind, id) => {
@@ -151,8 +153,6 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     );
     closing.push(() => subscription.close());
     const changes = new Changes(reference, invalidations, onError);
-    const reachable = reachableTail(tail);
-    const freshness = new Freshness(db, reachable);
     const catalog = streamCatalog(reference);
     const replicas = new Replicas({ tail: reachable, onError, load: loadMarket({ log, actorOf, logger }) });
     closing.push(() => replicas.close());
@@ -190,7 +190,6 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const trading = new Trading({ reference, exchange, terminalOrders: wallets, freshness, db, limits });
     const emm = createEmmSurface({
       db,
-      tail: reachable,
       replicas,
       reference,
       freshness,

@@ -4,13 +4,12 @@
  * after a change.
  */
 
-import { marketActor } from "../../../actors/actor.js";
 import { CURRENCIES, type Currency } from "../../../actors/market/types.js";
 import { fullValue, ZERO } from "../../../actors/units.js";
 import { isUnavailable, type Database } from "../../../db/database.js";
 import { findEvent } from "../../../db/queries/catalog/events.js";
 import { allMarkets } from "../../../db/queries/catalog/markets.js";
-import { Unavailable, type Tail } from "../../../stream/log/ports.js";
+import { Unavailable } from "../../../stream/log/ports.js";
 import type { PublicMarket } from "../../../stream/ws/market/public-market.js";
 import type { Replica } from "../../../stream/ws/market/replica.js";
 import type { Replicas } from "../../../stream/ws/market/replicas.js";
@@ -27,7 +26,6 @@ interface EventMarketsParts {
   readonly db: Database;
   readonly reference: Pick<Reference, "market" | "onChange">;
   readonly replicas: Pick<Replicas, "acquire" | "release">;
-  readonly tail: Pick<Tail, "head">;
   readonly onError: (error: unknown) => void;
 }
 
@@ -162,19 +160,12 @@ export class EventMarkets {
         cached.description = description;
       }
       const askedMs = this.#nowMs();
-      await Promise.all([...cached.replicas].map(([marketId, replica]) => this.#catchUp(marketId, replica)));
+      await Promise.all([...cached.replicas.values()].map((replica) => replica.catchUp()));
       cached.comparedMs = askedMs;
     } finally {
       // The cache dropped the event in the meantime, so the replicas are released here.
       if (this.#cached.get(eventId) !== cached) this.#releaseReplicas(cached);
     }
-  }
-
-  async #catchUp(marketId: string, replica: Replica): Promise<void> {
-    await replica.whenCurrent();
-    await replica.waitForSeq(await this.#parts.tail.head(marketActor(marketId)));
-    // The replica may find that it lost deltas while it reads them.
-    await replica.whenCurrent();
   }
 
   #releaseReplicas(cached: CachedEvent): void {

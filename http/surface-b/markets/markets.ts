@@ -97,7 +97,6 @@ export function emmMarketRoutes(base: string, parts: EmmMarketParts) {
     },
     run: async ({ id }) => {
       const marketId = id("marketId");
-      if ((await reference.market(marketId)) === undefined) throw new Refused("MARKET_NOT_FOUND");
       await freshness.reach(marketActor(marketId));
       const record = await findMarket(db, marketId);
       const [described] = record === undefined ? [] : await describeMarkets(db, [record]);

@@ -26,6 +26,13 @@ export interface ReplicaSource {
   readonly onError: (error: unknown) => void;
 }
 
+/** Wait for an entry. */
+interface Waiter {
+  readonly seq: number;
+  readonly go: () => void;
+  readonly fail: () => void;
+}
+
 /** One market, kept up to date. Listeners of `onBatch` receive every public batch right after it is folded. */
 export class Replica {
   readonly marketId: string;
@@ -39,7 +46,7 @@ export class Replica {
   readonly #source: ReplicaSource;
   readonly #listeners = new Set<(batch: PublicBatch) => void>();
   readonly #lostListeners = new Set<() => void>();
-  readonly #waiters = new Set<{ readonly seq: number; readonly go: () => void }>();
+  readonly #waiters = new Set<Waiter>();
 
   private constructor(source: ReplicaSource, marketId: string, market: PublicMarket, seq: number) {
     this.#source = source;
@@ -119,37 +126,56 @@ export class Replica {
     }
   }
 
-  /** Waits until all commits of the market so far are folded, at most a second. Throws `Unavailable`. */
+  /**
+   * Waits until all commits of the market so far are folded, also by a reload, and no others.
+   * @throws Unavailable when they are not after a second; the state is then old.
+   */
   async catchUp(): Promise<void> {
-    await this.waitForSeq(await this.#source.tail.head(marketActor(this.marketId)));
+    const appliedBefore = this.#appliedSeq;
+    const head = await this.#source.tail.head(marketActor(this.marketId));
+    // A crash of the log undid entries that are folded.
+    if (head < appliedBefore && this.isCurrent) this.#restart();
+    await this.waitForSeq(head);
   }
 
-  /** Waits until the entry `seq` is folded, at most a second. */
+  /** Waits until the entry `seq` is folded, at most a second. Throws `Unavailable`. */
   async waitForSeq(seq: number): Promise<void> {
-    if (this.#appliedSeq >= seq) return;
-    await new Promise<void>((resolve) => {
-      const waiter = {
-        seq,
-        go: () => {
-          clearTimeout(timer);
-          this.#waiters.delete(waiter);
-          resolve();
-        },
+    if (this.#hasReached(seq)) return;
+    await new Promise<void>((resolve, reject) => {
+      const end = (complete: () => void): void => {
+        clearTimeout(timer);
+        this.#waiters.delete(waiter);
+        complete();
       };
-      const timer = setTimeout(waiter.go, CATCH_UP_MS);
+      const late = (): void =>
+        reject(new Unavailable(`the deltas of market ${this.marketId} do not arrive in time; try again`));
+      const waiter = { seq, go: () => end(resolve), fail: () => end(late) };
+      const timer = setTimeout(waiter.fail, CATCH_UP_MS);
       this.#waiters.add(waiter);
     });
+  }
+
+  #hasReached(seq: number): boolean {
+    return this.isCurrent && this.#appliedSeq >= seq;
+  }
+
+  #wake(): void {
+    for (const { seq, go } of [...this.#waiters]) if (this.#hasReached(seq)) go();
   }
 
   /** Stops following the market. */
   close(): void {
     this.#closed = true;
     this.#stop();
-    for (const { go } of [...this.#waiters]) go();
+    for (const { fail } of [...this.#waiters]) fail();
+  }
+
+  #restart(): void {
+    void this.#reload().catch(this.#source.onError);
   }
 
   #follow(): void {
-    const restart = (): void => void this.#reload().catch(this.#source.onError);
+    const restart = (): void => this.#restart();
     this.#stop = this.#source.tail.follow<MarketDelta>(
       marketActor(this.marketId),
       this.#appliedSeq,
@@ -175,7 +201,7 @@ export class Replica {
       }
       this.#appliedSeq = entry.seq;
     }
-    for (const waiter of [...this.#waiters]) if (waiter.seq <= this.#appliedSeq) waiter.go();
+    this.#wake();
   }
 
   /**
@@ -206,6 +232,7 @@ export class Replica {
     this.#appliedSeq = loaded.seq;
     this.#pastTrades = undefined;
     this.#reloading = undefined;
+    this.#wake();
     if (!this.#isClosed()) this.#follow();
   }
 

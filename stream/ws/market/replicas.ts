@@ -69,8 +69,8 @@ export class Replicas {
   }
 
   /**
-   * Returns the book of a market, at least as new as the last commit before the call when the log delivers it within a
-   * second. Returns `undefined` when the market does not exist. Throws `Unavailable`.
+   * Returns the book of a market, at least as new as the last commit before the call. Returns `undefined` when the market
+   * does not exist. Throws `Unavailable` when the log does not deliver that commit within a second.
    */
   async book(marketId: string, currency: Currency): Promise<MarketBook | undefined> {
     const replica = await this.acquire(marketId);

@@ -320,18 +320,19 @@ export class Wallets {
   }
 }
 
-/** Waits until the feed has reached `seq`, at most a second. */
+/** Waits until the feed has reached `seq`, at most a second. Throws `Unavailable`. */
 function waitForSeq(feed: WalletFeed, channel: PrivateChannel, seq: number): Promise<void> {
   if (feed.seq(channel) >= seq) return Promise.resolve();
-  return new Promise((resolve) => {
-    const end = (): void => {
+  return new Promise((resolve, reject) => {
+    const end = (complete: () => void): void => {
       stop();
       clearTimeout(timer);
-      resolve();
+      complete();
     };
-    const timer = setTimeout(end, CATCH_UP_MS);
+    const late = (): void => reject(new Unavailable("the deltas of the wallet do not arrive in time"));
+    const timer = setTimeout(() => end(late), CATCH_UP_MS);
     const stop = feed.onBatch((batch) => {
-      if (batch.channel === channel && batch.seq >= seq) end();
+      if (batch.channel === channel && batch.seq >= seq) end(resolve);
     });
   });
 }

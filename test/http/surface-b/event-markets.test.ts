@@ -36,7 +36,6 @@ describe("the markets of an event", function () {
       db,
       reference: { market: () => Promise.resolve(undefined), onChange: () => () => undefined },
       replicas,
-      tail: exchange.tail,
       onError: (error) => {
         throw error;
       },

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { marketActor } from "../../../../actors/actor.js";
 import type { MarketDelta } from "../../../../actors/market/deltas.js";
+import { type Tail, Unavailable } from "../../../../stream/log/ports.js";
 import { bitOf } from "../../../../stream/ws/channels.js";
 import { Replicas } from "../../../../stream/ws/market/replicas.js";
 import { trader } from "../support/client.js";
@@ -167,5 +168,57 @@ describe("replicas", () => {
     expect((await replicas.book(marketId, "CASH"))?.orders[0]?.map(({ qty }) => qty)).to.deep.equal([3]);
     expect(received).to.equal(0);
     expect(replica?.market.seq("lifecycle", "CASH")).to.equal(7);
+  });
+
+  /** Tail whose deliveries stop while it is held; `gap` is what the log calls when entries are gone. */
+  function heldTail(): { held: boolean; gap: () => void; headLess: number; readonly tail: Tail } {
+    const held = {
+      held: false,
+      headLess: 0,
+      gap: () => expect.fail("nobody follows the market"),
+      tail: {
+        follow: (actor, afterSeq, onEntries, onGap) => {
+          held.gap = onGap;
+          const take: typeof onEntries = (entries) => (held.held ? undefined : onEntries(entries));
+          return exchange.tail.follow(actor, afterSeq, take, onGap);
+        },
+        head: async (actor) => (await exchange.tail.head(actor)) - held.headLess,
+      },
+    } as ReturnType<typeof heldTail>;
+    return held;
+  }
+
+  it("refuse a book that is behind the log, and find what a reload brings", async () => {
+    const log = heldTail();
+    const own = new Replicas({ tail: log.tail, load: exchange.load, onError: (e) => errors.push(e) });
+    const { marketId, outcomes } = exchange.createMarket(2);
+    await own.book(marketId, "CASH");
+    log.held = true;
+    await place(ann, outcomes[0]?.outcomeId, "0.400", 7);
+    const failure: unknown = await own.book(marketId, "CASH").catch((error: unknown) => error);
+    expect(failure).to.be.instanceOf(Unavailable);
+
+    const began = performance.now();
+    const book = own.book(marketId, "CASH");
+    log.gap();
+    expect((await book)?.seq).to.equal(1);
+    expect(performance.now() - began).to.be.below(900);
+    await own.close();
+  });
+
+  it("load a market again whose last entries a crash of the log has undone", async () => {
+    const log = heldTail();
+    let loads = 0;
+    const load: typeof exchange.load = (marketId) => {
+      loads += 1;
+      return exchange.load(marketId);
+    };
+    const own = new Replicas({ tail: log.tail, load, onError: (e) => errors.push(e) });
+    const { marketId } = exchange.createMarket(2);
+    await own.book(marketId, "CASH");
+    log.headLess = 1;
+    await own.book(marketId, "CASH");
+    expect(loads).to.equal(2);
+    await own.close();
   });
 });
