@@ -128,6 +128,11 @@ export interface Actor<State, Command, Delta, Reply, Message extends AnyOutgoing
   deadline(state: State): number | undefined;
   /** The command that the runtime sends when a deadline is due. */
   readonly tick: Command;
+  /**
+   * Returns the command that the runtime sends when the log may have lost entries: every channel leaves out `count`
+   * seqs, so that none is used twice. An actor that has numbered nothing yet emits no delta.
+   */
+  skip(count: number): Command;
   /** Returns the commands for other actors that follow from a batch, in order. Depends on the batch alone. */
   route(id: ActorId, batch: Batch<Delta>): readonly Message[];
   /**

@@ -33,7 +33,7 @@ async function start({ redisUrl, databaseUrl, logLevel, format }: Config): Promi
     const invalidations = new Invalidations(log);
     const projector = new Projector({
       databaseUrl,
-      journal: journalOf(log, tail),
+      journal: journalOf(log, tail, logger),
       marketChanged: (marketId) => invalidations.publish("market", marketId),
       logger,
     });
@@ -44,7 +44,10 @@ async function start({ redisUrl, databaseUrl, logLevel, format }: Config): Promi
       clock: systemClock,
       role: "projector",
       process: formats.name,
-      figures: () => ({ projected_entries_total: projector.projectedEntries }),
+      figures: () => ({
+        projected_entries_total: projector.projectedEntries,
+        reconciliations_total: projector.reconciliations,
+      }),
     });
     return {
       async stop() {

@@ -118,6 +118,7 @@ export type LedgerCommand =
     }
   | { readonly kind: "wallet"; readonly wallet: string }
   | { readonly kind: "report" }
+  | { readonly kind: "skip"; readonly count: number }
   | { readonly kind: "tick" };
 
 /** Answer to one order of a request. `repeated` is true if the same `clientId` and body were accepted before. */

@@ -137,6 +137,12 @@ export interface TransferDelta {
   readonly transfer: Transfer;
 }
 
+/** Seqs that every private channel leaves out, because the log may have lost batches that were sent with them. */
+interface SkippedDelta {
+  readonly type: "skipped";
+  readonly count: number;
+}
+
 export type LedgerDelta =
   | WalletDelta
   | AcceptedDelta
@@ -149,7 +155,8 @@ export type LedgerDelta =
   | DeadmanDelta
   | GroupDelta
   | PolicyDelta
-  | TransferDelta;
+  | TransferDelta
+  | SkippedDelta;
 
 /** Reader of each kind of delta besides the fold and the tables: a market, the owner of the wallet, or nobody. */
 const LEDGER_DELTA_READERS = {
@@ -165,6 +172,7 @@ const LEDGER_DELTA_READERS = {
   group: "nobody",
   policy: "nobody",
   transfer: "nobody",
+  skipped: "nobody",
 } as const satisfies Readonly<Record<LedgerDelta["type"], "market" | "owner" | "nobody">>;
 
 type Readers = typeof LEDGER_DELTA_READERS;

@@ -75,7 +75,7 @@ export class Emitter {
   /** Returns the `seq` of this command on a private channel of a wallet. */
   seq(walletId: string, channel: "orders" | "positions"): number {
     const touched = this.touch(walletId);
-    return (touched[channel] ??= touched.wallet.seqs[channel] + 1);
+    return (touched[channel] ??= this.state.skippedSeqs + touched.wallet.seqs[channel] + 1);
   }
 
   entry({ transactionId, ...entry }: Entry): void {

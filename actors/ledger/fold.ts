@@ -64,6 +64,11 @@ export function evolveLedger(state: LedgerState, delta: LedgerDelta, ts: number)
         state.transfers.set(pairKey(trader, clientTransferId), delta.transfer);
       return;
     }
+    case "skipped":
+      state.skippedSeqs += delta.count;
+      // The ids of entries that were lost are not given out again either.
+      state.entries += delta.count;
+      return;
     default:
       return unreachable(delta);
   }
@@ -128,7 +133,7 @@ function evolveOrder(state: LedgerState, delta: WalletOrderDelta, ts: number): v
   assert(order !== undefined, "the order is not open in its wallet", delta.orderId);
   const account = wallet.accounts.get(accountKey(order.marketId, order.currency));
   assert(account !== undefined, "the order has no account", delta.orderId);
-  wallet.seqs.orders = delta.seq;
+  wallet.seqs.orders = delta.seq - state.skippedSeqs;
   account.remove(order);
   switch (delta.kind) {
     case "open":
@@ -180,7 +185,7 @@ function evolvePolicy(state: LedgerState, delta: PolicyDelta): void {
 
 function evolvePosition(state: LedgerState, delta: WalletPositionDelta): void {
   const wallet = walletOf(state, delta.wallet);
-  wallet.seqs.positions = delta.seq;
+  wallet.seqs.positions = delta.seq - state.skippedSeqs;
   const key = accountKey(delta.marketId, delta.currency);
   let account = wallet.accounts.get(key);
   if (account === undefined) {

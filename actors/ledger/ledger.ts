@@ -85,6 +85,9 @@ function run(emitter: Emitter, command: LedgerCommand): LedgerReply | undefined 
       return { ok: true, kind: "wallet", wallet: walletSnapshot(state, command.wallet) };
     case "report":
       return { ok: true, kind: "report", report: report(state) };
+    case "skip":
+      emitter.emit({ type: "skipped", count: command.count });
+      return undefined;
     case "tick":
       runDeadmanSwitches(emitter);
       return undefined;
@@ -97,16 +100,18 @@ function run(emitter: Emitter, command: LedgerCommand): LedgerReply | undefined 
 function walletSnapshot(state: LedgerState, walletId: string): WalletSnapshot {
   const wallet = state.wallets.get(walletId) ?? emptyWallet(walletId, "");
   const { funds, seqs, policy } = wallet;
+  const { skippedSeqs } = state;
   return {
     wallet: walletId,
     policy,
     balances: { CASH: { ...funds.CASH }, COIN: { ...funds.COIN } },
-    orders: { seq: seqs.orders, open: openOrders(wallet) },
-    positions: { seq: seqs.positions, positions: positionsOf(wallet) },
+    orders: { seq: skippedSeqs + seqs.orders, open: openOrders(wallet) },
+    positions: { seq: skippedSeqs + seqs.positions, positions: walletPositions(wallet) },
   };
 }
 
-function positionsOf(wallet: Wallet): readonly WalletPosition[] {
+/** Returns the holdings of a wallet. */
+export function walletPositions(wallet: Wallet): readonly WalletPosition[] {
   return [...wallet.accounts.values()].flatMap((account) =>
     Array.from({ length: account.outcomes }, (_, outcome) => ({
       marketId: account.marketId,
@@ -154,6 +159,7 @@ export const ledger: Actor<LedgerState, LedgerCommand, LedgerDelta, LedgerReply>
   evolve: evolveLedger,
   deadline: nextDeadline,
   tick: { kind: "tick" },
+  skip: (count) => ({ kind: "skip", count }),
   route,
   save: saveLedger,
   restore: restoreLedger,

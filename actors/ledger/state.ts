@@ -19,6 +19,7 @@ export interface Wallet {
   readonly wallet: string;
   readonly trader: string;
   readonly funds: Readonly<Record<Currency, Funds>>;
+  /** Last seqs of the private channels, less `skippedSeqs` of the shard. */
   readonly seqs: { orders: number; positions: number };
   readonly orders: Map<string, AccountOrder>;
   policy: CollateralPolicy;
@@ -70,6 +71,8 @@ export interface LedgerState {
   readonly deadlines: Deadlines<string>;
   /** Count of all entries, from which new ones get their ids. */
   entries: number;
+  /** Number of seqs that every channel of every wallet has left out. */
+  skippedSeqs: number;
 }
 
 export function createLedger(id: ActorId): LedgerState {
@@ -85,6 +88,7 @@ export function createLedger(id: ActorId): LedgerState {
     totals: { CASH: noTotals(), COIN: noTotals() },
     deadlines: new Deadlines(),
     entries: 0,
+    skippedSeqs: 0,
   };
 }
 

@@ -64,6 +64,7 @@ export type MarketCommand =
   /** Asks for the progress of the settlement; changes nothing. */
   | { readonly kind: "settlement" }
   | { readonly kind: "report" }
+  | { readonly kind: "skip"; readonly count: number }
   | { readonly kind: "tick" };
 
 /** Refusals of a market to an operator or a job. A refused command changes nothing. */

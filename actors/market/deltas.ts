@@ -220,6 +220,12 @@ interface ReversalDelta extends Owner {
   }[];
 }
 
+/** Seqs that every channel leaves out, because the log may have lost batches that were sent with them. */
+interface SkippedDelta {
+  readonly type: "skipped";
+  readonly count: number;
+}
+
 export type MarketDelta =
   | CreatedDelta
   | ConfiguredDelta
@@ -234,7 +240,8 @@ export type MarketDelta =
   | GradedDelta
   | RemediatingDelta
   | PayoutDelta
-  | ReversalDelta;
+  | ReversalDelta
+  | SkippedDelta;
 
 /** The public channels, in the order in which answers list them (contract section 6.8). */
 export const PUBLIC_CHANNELS = ["lifecycle", "trades", "bbo", "book"] as const;
@@ -256,6 +263,7 @@ const MARKET_DELTA_READERS = {
   remediating: "nobody",
   payout: "ledger",
   reversal: "ledger",
+  skipped: "nobody",
 } as const satisfies Readonly<Record<MarketDelta["type"], PublicChannel | "ledger" | "nobody">>;
 
 type Readers = typeof MARKET_DELTA_READERS;

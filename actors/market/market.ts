@@ -67,6 +67,9 @@ function run(emitter: Emitter, command: MarketCommand): MarketReply | undefined 
       return undefined;
     case "preview":
       return { ok: true, kind: "preview", preview: preview(state, command.order, emitter.nowMs) };
+    case "skip":
+      if (state.definition !== undefined) emitter.emit({ type: "skipped", count: command.count });
+      return undefined;
     case "tick":
       runDeadlines(emitter);
       return undefined;
@@ -203,6 +206,7 @@ export const market: Actor<MarketState, MarketCommand, MarketDelta, MarketReply>
   evolve: evolveMarket,
   deadline: nextDeadline,
   tick: { kind: "tick" },
+  skip: (count) => ({ kind: "skip", count }),
   route,
   save: saveMarket,
   restore: restoreMarket,

@@ -20,6 +20,7 @@ import { RestingOrders } from "./book/resting.js";
 import type { MarketDelta, OrderDelta } from "./deltas.js";
 import { isFlat, type OpenPosition, openPositions, type Position } from "./positions.js";
 import {
+  CURRENCIES,
   type Currency,
   type Grade,
   type Level,
@@ -214,6 +215,17 @@ export function evolveMarket(state: MarketState, delta: MarketDelta): void {
       book.escrow = add(book.escrow, delta.amount);
       return;
     }
+    case "skipped":
+      state.lifecycleSeq += delta.count;
+      // The ids of matches that were lost are not given out again either.
+      state.matches += delta.count;
+      for (const currency of CURRENCIES) {
+        const { seqs } = state.books[currency];
+        seqs.book += delta.count;
+        seqs.bbo += delta.count;
+        seqs.trades += delta.count;
+      }
+      return;
     default:
       return unreachable(delta);
   }

@@ -8,9 +8,11 @@ import { negate } from "../../actors/units.js";
 import { unreachable } from "../../actors/unreachable.js";
 import type { AnyDelta, Entry } from "../../stream/log/ports.js";
 import { projectorCursors } from "../schema/wallets.js";
+import { continues } from "../../stream/log/packing.js";
+import { type Cursor, type Cursors, NO_ROWS, rowOfCursor } from "./cursor.js";
 import { MarketRows } from "./markets.js";
 import { OrderRows } from "./orders.js";
-import { placeOf, projectDelta, type Origin } from "./origin.js";
+import { projectDelta, type Origin } from "./origin.js";
 import { insertInto, writeRows } from "./rows.js";
 import { marketOf, WalletRows } from "./wallets.js";
 
@@ -21,21 +23,21 @@ export class ProjectionGap extends Error {
   override readonly name = "ProjectionGap";
 }
 
-/** Collects entries, and writes their rows in one transaction. */
+/** Collects entries, and writes their rows. */
 export class ProjectionBatch {
-  readonly #projected: ReadonlyMap<ActorId, number>;
-  readonly #cursors = new Map<ActorId, number>();
+  readonly #projected: Cursors;
+  readonly #cursors = new Map<ActorId, Cursor>();
   readonly #markets = new MarketRows();
   readonly #orders = new OrderRows();
   readonly #wallets = new WalletRows();
 
   /** Starts a batch after the cursors in the database. */
-  constructor(projected: ReadonlyMap<ActorId, number>) {
+  constructor(projected: Cursors) {
     this.#projected = projected;
   }
 
   /** The cursors that this batch moves, with their new values. */
-  get cursors(): ReadonlyMap<ActorId, number> {
+  get cursors(): Cursors {
     return this.#cursors;
   }
 
@@ -47,18 +49,19 @@ export class ProjectionBatch {
   /** Adds an entry; skips one at or below the cursor. Throws `ProjectionGap` and `UnprojectableDelta`. */
   take(entry: Entry): void {
     const { actor, seq } = entry;
-    const known = this.#cursors.get(actor) ?? this.#projected.get(actor) ?? 0;
-    if (seq <= known) return;
-    if (seq !== known + 1) throw new ProjectionGap(`${actor}: entry ${seq} follows entry ${known}`);
-    this.#cursors.set(actor, seq);
-    let position = 0;
+    const known = this.#cursors.get(actor) ?? this.#projected.get(actor) ?? NO_ROWS;
+    if (seq <= known.seq) return;
+    if (!continues(entry, known.seq))
+      throw new ProjectionGap(`${actor}: entry ${seq} follows entry ${known.seq}`);
+    let place = known.nextPlace;
     for (const { ts, deltas } of entry.batches) {
       for (const delta of deltas) {
-        const origin = { actor, seq, ts, place: placeOf(seq, position) };
+        const origin = { actor, seq, ts, place };
         projectDelta(origin, delta, () => this.#takeDelta(delta, origin));
-        position += 1;
+        place += 1;
       }
     }
+    this.#cursors.set(actor, { seq, lineage: entry.resumed?.lineage ?? known.lineage, nextPlace: place });
   }
 
   /** Projects a delta of either union; the name of its actor shows which one. */
@@ -101,26 +104,19 @@ export class ProjectionBatch {
       case "deadman":
       case "group":
       case "policy":
+      case "skipped":
         return;
       default:
         unreachable(delta);
     }
   }
 
-  /** Writes all rows and the cursors in one transaction. */
+  /** Writes all rows and the cursors. The caller opens the transaction. */
   async write(client: pg.Client): Promise<void> {
-    await client.query("begin");
-    try {
-      await this.#markets.write(client);
-      await this.#orders.write(client);
-      await this.#wallets.write(client);
-      const cursors = [...this.#cursors].map(([actor, seq]) => ({ actor, seq }));
-      await writeRows(client, ADVANCE_CURSORS, cursors);
-      await client.query("commit");
-    } catch (error) {
-      // On a broken connection the rollback fails too, and the server has already rolled back.
-      await client.query("rollback").catch(() => undefined);
-      throw error;
-    }
+    await this.#markets.write(client);
+    await this.#orders.write(client);
+    await this.#wallets.write(client);
+    const cursors = [...this.#cursors].map(([actor, cursor]) => rowOfCursor(actor, cursor));
+    await writeRows(client, ADVANCE_CURSORS, cursors);
   }
 }

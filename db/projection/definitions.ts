@@ -92,7 +92,8 @@ export class DefinitionRows {
         row.ticks = delta.ticks === undefined ? row.ticks : [...delta.ticks];
         if (delta.fee !== undefined) {
           Object.assign(row, feeColumns(delta.fee));
-          this.#fees.push({ marketId, ts: origin.ts, place: origin.place, ...feeColumns(delta.fee) });
+          const { ts, place, seq } = origin;
+          this.#fees.push({ marketId, ts, place, seq, ...feeColumns(delta.fee) });
         }
         return;
       case "lifecycle":
@@ -110,7 +111,7 @@ export class DefinitionRows {
     }
   }
 
-  #create({ definition }: CreatedDelta, { ts, place }: Origin): void {
+  #create({ definition }: CreatedDelta, { ts, place, seq }: Origin): void {
     const { marketId, eventId, marketType, voids, liveDelayMs } = definition;
     const fee = feeColumns(definition.fee);
     this.#markets.set(marketId, {
@@ -134,7 +135,7 @@ export class DefinitionRows {
       createdTs: ts,
       updatedTs: ts,
     });
-    this.#fees.push({ marketId, ts, place, ...fee });
+    this.#fees.push({ marketId, ts, place, seq, ...fee });
     definition.outcomes.forEach(({ outcomeId, name, competitorId }, outcome) => {
       this.#outcomes.push({
         outcomeId,
@@ -210,7 +211,8 @@ export class DefinitionRows {
   }
 }
 
-function feeColumns(fee: FeeSchedule) {
+/** Returns the columns of a fee schedule. */
+export function feeColumns(fee: FeeSchedule) {
   return {
     feeCoefficientPpm: fee.coefficientPpm,
     feeMakerCreditPpm: fee.makerCreditPpm,
@@ -219,7 +221,7 @@ function feeColumns(fee: FeeSchedule) {
 }
 
 /** Returns `TBD`, `WIN`, `LOSS`, `PUSH`, or the price at which the outcome settles (contract section 4.7). */
-function outcomeStatus(grade: Grade | undefined, outcome: number): string {
+export function outcomeStatus(grade: Grade | undefined, outcome: number): string {
   if (grade === undefined) return "TBD";
   switch (grade.kind) {
     case "WINNER":

@@ -1,34 +1,56 @@
 /** The part of the log that the projector needs. */
 
 import { partitionOf, type ActorId } from "../../actors/actor.js";
+import { entriesAfter, lineageAt, NOWHERE, type Position } from "../../stream/log/lineage.js";
 import type { Log } from "../../stream/log/log.js";
+import type { Logger } from "../../stream/log/logger.js";
+import { continues, parseEntry } from "../../stream/log/packing.js";
 import type { LogTail } from "../../stream/log/tail.js";
 import type { Entry } from "../../stream/log/ports.js";
+import { actorOf } from "../../stream/runtime/actors.js";
+import { loadState } from "../../stream/runtime/recovery.js";
+
+/** The history of an actor after one of its entries. */
+export interface History {
+  /** State of the actor at `head`. */
+  readonly state: unknown;
+  readonly head: Position;
+  /** Lineage of the entry after which this history begins. */
+  readonly lineage: string;
+  /** Engine time of that entry (Unix ms), 0 when the log does not have it any more. */
+  readonly sinceTs: number;
+  /** The entries up to `head`. Throws when some of them are no longer in the log. */
+  entries(): AsyncIterable<readonly Entry[]>;
+}
 
 /** The log, as the projector needs it. */
 export interface Journal {
   /**
-   * Emits the entries of every actor, each actor's in order after the seq that `afterSeq` has for it. Waits for the
-   * promise that `onEntries` returns before it emits more. `onStop` names an actor whose next entries were trimmed, or cannot be read
-   * for the given reason; the actor is no longer followed.
+   * Emits the entries of every actor, each actor's in order after its position. Waits for the promise that `onEntries`
+   * returns before it emits more. `onStop` names an actor that is no longer followed, because its log has no entry that
+   * follows its position, or the next one cannot be read for the given reason.
    */
   followAll(
-    afterSeq: ReadonlyMap<ActorId, number>,
+    cursors: ReadonlyMap<ActorId, Position>,
     onEntries: (entries: readonly Entry[]) => Promise<void>,
     onStop: (actor: ActorId, unreadable?: Error) => void,
   ): { stop(): Promise<void> };
-  /** Returns the seq of the last entry of each actor's log, 0 for none. */
-  heads(actors: readonly ActorId[]): Promise<ReadonlyMap<ActorId, number>>;
+  /** Returns the position of each actor after the last entry of its log. */
+  heads(actors: readonly ActorId[]): Promise<ReadonlyMap<ActorId, Position>>;
+  /** Returns the history of an actor after the entry `seq`, 0 for all of it. */
+  historyAfter(actor: ActorId, seq: number): Promise<History>;
   /** Reports to the log which entries the tables have, so that it may trim them. */
-  markProjected(seqs: ReadonlyMap<ActorId, number>): Promise<void>;
+  markProjected(seqs: ReadonlyMap<ActorId, Position>): Promise<void>;
 }
 
+const PAGE_ENTRIES = 500;
+
 /** Makes a journal of the log and its tail, which the caller closes. */
-export function journalOf(log: Log, tail: LogTail): Journal {
+export function journalOf(log: Log, tail: LogTail, logger: Logger): Journal {
   return {
     followAll: (cursors, onEntries, onStop) =>
       tail.everyActor({ cursors, onEntries, onGap: (actor) => onStop(actor), onUnreadable: onStop }),
-    markProjected: (seqs) => tail.projected(seqs),
+    markProjected: (cursors) => tail.projected([...cursors].map(([actor, { seq }]) => [actor, seq] as const)),
     async heads(actors) {
       const byPartition = new Map<string, ActorId[]>();
       for (const actor of actors) {
@@ -37,12 +59,54 @@ export function journalOf(log: Log, tail: LogTail): Journal {
         if (members === undefined) byPartition.set(partition, [actor]);
         else members.push(actor);
       }
-      const found = new Map<ActorId, number>();
+      const found = new Map<ActorId, Position>();
       for (const [partition, members] of byPartition) {
         const heads = await log.heads(partition, members);
-        members.forEach((actor, index) => found.set(actor, heads[index]?.seq ?? 0));
+        members.forEach((actor, index) => found.set(actor, heads[index] ?? NOWHERE));
       }
       return found;
     },
+    async historyAfter(actor, seq) {
+      const { state, ...head } = await loadState({ log, actorOf, logger }, actor);
+      return {
+        state,
+        head,
+        lineage: lineageAt(head, seq),
+        sinceTs: await timeOf(log, actor, seq),
+        entries: () => readEntries(log, actor, { seq, lineage: lineageAt(head, seq) }, head),
+      };
+    },
   };
+}
+
+/** Returns the engine time of an entry, 0 when the log does not have it or it has no batch. */
+async function timeOf(log: Log, actor: ActorId, seq: number): Promise<number> {
+  if (seq === 0) return 0;
+  const reads = [{ partition: partitionOf(actor), actor, afterSeq: seq - 1 }];
+  const [found] = await log.readEntries(reads, 1);
+  const [stored] = found?.entries ?? [];
+  if (stored?.seq !== seq) return 0;
+  return parseEntry(actor, stored).batches.at(-1)?.ts ?? 0;
+}
+
+async function* readEntries(
+  log: Log,
+  actor: ActorId,
+  from: Position,
+  head: Position,
+): AsyncGenerator<readonly Entry[]> {
+  let { seq } = from;
+  let left = entriesAfter(from, head);
+  while (left > 0) {
+    const reads = [{ partition: partitionOf(actor), actor, afterSeq: seq }];
+    const [found] = await log.readEntries(reads, Math.min(left, PAGE_ENTRIES));
+    // The log has only entries of this actor, so their deltas are of its type.
+    const entries = (found?.entries ?? []).map((stored) => parseEntry(actor, stored) as unknown as Entry);
+    const [first] = entries;
+    if (first === undefined || !continues(first, seq))
+      throw new Error(`${actor}: the log has lost the entries after ${seq}`);
+    yield entries;
+    seq = entries.at(-1)?.seq ?? seq;
+    left -= entries.length;
+  }
 }

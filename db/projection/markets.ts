@@ -53,6 +53,7 @@ export class MarketRows {
       case "bbo":
       case "position":
       case "locked":
+      case "skipped":
         return;
       default:
         unreachable(delta);
@@ -76,9 +77,9 @@ export class MarketRows {
     }
   }
 
-  #trade(marketId: string, delta: TradeDelta, { ts, place }: Origin): void {
+  #trade(marketId: string, delta: TradeDelta, { ts, place, seq }: Origin): void {
     const { currency, tradeId, matchId, outcome, price, qty } = delta;
-    this.#trades.push({ marketId, currency, ts, place, tradeId, matchId, outcome, price, qty });
+    this.#trades.push({ marketId, currency, ts, place, seq, tradeId, matchId, outcome, price, qty });
     this.#executed(marketId, delta, ts);
   }
 
@@ -108,6 +109,10 @@ export class MarketRows {
     await this.#definitions.write(client);
     await writeRows(client, INSERT_TRADES, this.#trades);
     await writeRows(client, UPSERT_LAST_PRICES, [...this.#lastPrices.values()]);
+    await this.writeTotals(client);
+  }
+
+  async writeTotals(client: pg.ClientBase): Promise<void> {
     await writeRows(client, ADD_TOTALS, [...this.#totals.values()]);
   }
 

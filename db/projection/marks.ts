@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ActorId } from "../../actors/actor.js";
 import type { Logger } from "../../stream/log/logger.js";
+import type { Position } from "../../stream/log/lineage.js";
 import type { Journal } from "./journal.js";
 
 const MARK_MS = 100;
@@ -11,14 +12,14 @@ const MARK_MS = 100;
 export class ProgressMarks {
   readonly #journal: Pick<Journal, "markProjected">;
   readonly #logger: Logger;
-  #pending: Map<ActorId, number>;
+  #pending: Map<ActorId, Position>;
   #sending: Promise<void> | undefined;
   #closed = false;
 
   constructor(
     journal: Pick<Journal, "markProjected">,
     logger: Logger,
-    projected: ReadonlyMap<ActorId, number>,
+    projected: ReadonlyMap<ActorId, Position>,
   ) {
     this.#journal = journal;
     this.#logger = logger;
@@ -26,8 +27,8 @@ export class ProgressMarks {
     this.#send();
   }
 
-  add(seqs: ReadonlyMap<ActorId, number>): void {
-    for (const [actor, seq] of seqs) this.#pending.set(actor, seq);
+  add(cursors: ReadonlyMap<ActorId, Position>): void {
+    for (const [actor, cursor] of cursors) this.#pending.set(actor, cursor);
     this.#send();
   }
 
@@ -55,7 +56,7 @@ export class ProgressMarks {
           { err: error },
           "cannot report the progress of the projection to the log; trying again",
         );
-        for (const [actor, seq] of marks) if (!this.#pending.has(actor)) this.#pending.set(actor, seq);
+        for (const [actor, cursor] of marks) if (!this.#pending.has(actor)) this.#pending.set(actor, cursor);
         if (this.#closed) return;
       }
       if (!this.#closed) await sleep(MARK_MS);

@@ -37,7 +37,7 @@ export class OrderRows {
   readonly #changed = new Map<string, OrderChange>();
   readonly #fills: { readonly delta: FillDelta; readonly origin: Origin }[] = [];
 
-  accept({ wallet, marketId, order, clientId, groupId }: AcceptedDelta, { ts, place }: Origin): void {
+  accept({ wallet, marketId, order, clientId, groupId }: AcceptedDelta, { ts, place, seq }: Origin): void {
     const { orderId, trader, outcome, currency, price, qty, tif, expiresAt } = order;
     this.#accepted.set(orderId, {
       orderId,
@@ -58,6 +58,7 @@ export class OrderRows {
       expiresTs: expiresAt ?? null,
       ts,
       place,
+      seq,
       updatedTs: ts,
     });
   }
@@ -124,11 +125,12 @@ export class OrderRows {
   }
 }
 
-function fillRow(delta: FillDelta, { ts, place }: Origin, { currency, clientId }: OrderFacts): FillRow {
+function fillRow(delta: FillDelta, { ts, place, seq }: Origin, { currency, clientId }: OrderFacts): FillRow {
   return {
     wallet: delta.wallet,
     ts,
     place,
+    seq,
     fillId: delta.fillId,
     matchId: delta.matchId,
     orderId: delta.orderId,

@@ -1,10 +1,7 @@
-/** Positions of deltas in their actors' logs. */
+/** Origin of a row: the delta from which the projection makes it. */
 
 import type { ActorId } from "../../actors/actor.js";
-import { assert } from "../../actors/units.js";
 import { shown } from "../../actors/unreachable.js";
-
-const DELTAS_PER_ENTRY = 2 ** 20;
 
 /** The place of one delta in the log, and the time at which its actor decided it. */
 export interface Origin {
@@ -12,16 +9,8 @@ export interface Origin {
   readonly seq: number;
   /** Engine time, Unix ms. */
   readonly ts: number;
-  /** Rises along the log of the actor, see `placeOf`. */
+  /** Number of the delta among all deltas of its actor. */
   readonly place: number;
-}
-
-/** Returns a number that rises along an actor's log, made of the entry's seq and the delta's position in the entry. */
-export function placeOf(seq: number, position: number): number {
-  assert(position < DELTAS_PER_ENTRY, "an entry has too many deltas to number", position);
-  const place = seq * DELTAS_PER_ENTRY + position;
-  assert(Number.isSafeInteger(place), "a seq is too large to number its deltas", seq);
-  return place;
 }
 
 /** Runs the projection of one delta, and names the delta in any error. */

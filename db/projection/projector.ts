@@ -3,9 +3,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ActorId } from "../../actors/actor.js";
 import type { Logger } from "../../stream/log/logger.js";
+import { commonSeq, NOWHERE, type Position } from "../../stream/log/lineage.js";
 import type { Entry } from "../../stream/log/ports.js";
 import { isUnavailable } from "../database.js";
 import { ProjectionBatch, ProjectionGap } from "./batch.js";
+import { type Cursor, type Cursors, NO_ROWS } from "./cursor.js";
 import type { Journal } from "./journal.js";
 import { ProgressMarks } from "./marks.js";
 import { EntryQueue } from "./queue.js";
@@ -37,6 +39,7 @@ export class Projector {
   #running: Promise<void> | undefined;
   #active = false;
   #projectedEntries = 0;
+  #reconciliations = 0;
 
   constructor(options: ProjectorOptions) {
     this.#options = options;
@@ -50,6 +53,11 @@ export class Projector {
   /** Number of entries written since the start. */
   get projectedEntries(): number {
     return this.#projectedEntries;
+  }
+
+  /** Number of actors whose tables were repaired because their log had lost entries, since the start. */
+  get reconciliations(): number {
+    return this.#reconciliations;
   }
 
   /**
@@ -114,7 +122,9 @@ export class Projector {
   async #project(session: ProjectionSession): Promise<void> {
     const { journal, logger } = this.#options;
     const cursors = await session.cursors();
-    if (!(await this.#checkHeads(session, cursors))) return;
+    const heads = await this.#heads(session, cursors);
+    if (heads === undefined) return;
+    await this.#reconcile(session, cursors, heads);
     const changed = await session.marketsChangedSince(Date.now() - REPUBLISH_MS);
     for (const marketId of changed) this.#publishChange(marketId);
     const queue = new EntryQueue();
@@ -123,8 +133,8 @@ export class Projector {
       new Map(cursors),
       (entries) => queue.put(entries),
       (actor, unreadable) => {
-        const seq = cursors.get(actor) ?? 0;
-        queue.fail(unreadable ?? new ProjectionGap(`${actor}: the log has lost the entries after ${seq}`));
+        const { seq } = cursors.get(actor) ?? NO_ROWS;
+        queue.fail(unreadable ?? new ProjectionGap(`${actor}: the log has no entry that follows ${seq}`));
       },
     );
     const closeQueue = (): void => queue.close();
@@ -149,36 +159,52 @@ export class Projector {
     }
   }
 
-  /**
-   * Throws if a log ends before its cursor: that log has lost entries that are in the tables, and its next entries
-   * would be skipped as repeats. Returns false if `stop` comes before the log answers.
-   */
-  async #checkHeads(session: ProjectionSession, cursors: ReadonlyMap<ActorId, number>): Promise<boolean> {
+  /** Returns the positions of the actors in the log, or `undefined` if `stop` comes before the log answers. */
+  async #heads(
+    session: ProjectionSession,
+    cursors: Cursors,
+  ): Promise<ReadonlyMap<ActorId, Position> | undefined> {
     while (!this.#stopping.signal.aborted) {
-      let heads: ReadonlyMap<ActorId, number>;
       try {
-        heads = await this.#options.journal.heads([...cursors.keys()]);
+        return await this.#options.journal.heads([...cursors.keys()]);
       } catch (error) {
         this.#options.logger.warn({ err: error }, "the log does not answer; trying again");
         await this.#pause(STAND_BY_MS);
         await session.keepAlive();
-        continue;
       }
-      for (const [actor, seq] of cursors) {
-        const head = heads.get(actor) ?? 0;
-        if (head < seq) {
-          throw new ProjectionGap(`${actor}: the tables have entry ${seq}, but its log ends at ${head}`);
-        }
-      }
-      return true;
     }
-    return false;
+    return undefined;
+  }
+
+  /** Repairs the tables of every actor whose log has lost entries that are in them. Updates the cursors. */
+  async #reconcile(
+    session: ProjectionSession,
+    cursors: Map<ActorId, Cursor>,
+    heads: ReadonlyMap<ActorId, Position>,
+  ): Promise<void> {
+    const { journal, logger } = this.#options;
+    for (const [actor, cursor] of cursors) {
+      const common = commonSeq(cursor, heads.get(actor) ?? NOWHERE);
+      if (common === cursor.seq) continue;
+      if (common === undefined)
+        throw new ProjectionGap(`${actor}: its log and the tables have no entry in common`);
+      const lost = { actor, cursor, commonSeq: common };
+      const repaired = await session.reconcile(lost, await journal.historyAfter(actor, common));
+      cursors.set(actor, repaired.cursor);
+      this.#reconciliations += 1;
+      const fields = { actor, seq: common, lostSeq: cursor.seq, newSeq: repaired.cursor.seq };
+      logger.error(
+        { ...fields, removed: repaired.removed },
+        "the log has lost entries that were in the tables; the tables are set to the state of the actor",
+      );
+      if (actor.startsWith("market:")) this.#publishChange(actor.slice("market:".length));
+    }
   }
 
   async #write(
     session: ProjectionSession,
     entries: readonly Entry[],
-    cursors: Map<ActorId, number>,
+    cursors: Map<ActorId, Cursor>,
     marks: ProgressMarks,
   ): Promise<void> {
     const batch = new ProjectionBatch(cursors);
@@ -186,7 +212,7 @@ export class Projector {
     if (batch.cursors.size === 0) return;
     await session.write(batch);
     this.#projectedEntries += entries.length;
-    for (const [actor, seq] of batch.cursors) cursors.set(actor, seq);
+    for (const [actor, cursor] of batch.cursors) cursors.set(actor, cursor);
     marks.add(batch.cursors);
     for (const marketId of batch.changedMarkets) this.#publishChange(marketId);
   }

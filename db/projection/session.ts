@@ -8,6 +8,9 @@ import { PROJECTOR_LOCK } from "../locks.js";
 import { markets } from "../schema/markets.js";
 import { projectorCursors } from "../schema/wallets.js";
 import type { ProjectionBatch } from "./batch.js";
+import { type Cursor, cursorOf } from "./cursor.js";
+import type { History } from "./journal.js";
+import { type LostHistory, reconcile } from "./repair/reconcile.js";
 
 /**
  * Idle time after which Postgres ends a session, and with it the lock of a projector whose process hangs. A live
@@ -65,10 +68,10 @@ export class ProjectionSession {
   }
 
   /** Returns the cursors of all actors. */
-  async cursors(): Promise<Map<ActorId, number>> {
+  async cursors(): Promise<Map<ActorId, Cursor>> {
     const rows = await queriesOver(this.#client).select().from(projectorCursors);
     // The projector writes only ids of actors into this column.
-    return new Map(rows.map((row) => [row.actor as ActorId, row.seq]));
+    return new Map(rows.map((row) => [row.actor as ActorId, cursorOf(row)]));
   }
 
   /** Returns the markets that changed after `ts`, whose changes a projector that died may not have published. */
@@ -81,7 +84,25 @@ export class ProjectionSession {
   }
 
   async write(batch: ProjectionBatch): Promise<void> {
-    await batch.write(this.#client);
+    await this.#transaction(() => batch.write(this.#client));
+  }
+
+  /** Repairs the tables of an actor whose log has lost entries. */
+  async reconcile(lost: LostHistory, history: History): ReturnType<typeof reconcile> {
+    return this.#transaction(() => reconcile(this.#client, lost, history));
+  }
+
+  async #transaction<Result>(work: () => Promise<Result>): Promise<Result> {
+    await this.#client.query("begin");
+    try {
+      const result = await work();
+      await this.#client.query("commit");
+      return result;
+    } catch (error) {
+      // On a broken connection the rollback fails too, and the server has already rolled back.
+      await this.#client.query("rollback").catch(() => undefined);
+      throw error;
+    }
   }
 
   async keepAlive(): Promise<void> {

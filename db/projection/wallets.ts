@@ -22,6 +22,8 @@ const ADD_ENTRY_TOTALS = insertInto(entryTotals, "add");
 const INSERT_TRANSFERS = insertInto(transfers);
 
 type EntryTotalsRow = typeof entryTotals.$inferSelect;
+/** The facts of entries that the totals need. */
+export type EntryAmount = Pick<EntryDelta, "counterparty" | "kind" | "currency" | "amount">;
 
 /** The wallets of one batch of entries, and the movements of their money. */
 export class WalletRows {
@@ -47,13 +49,14 @@ export class WalletRows {
     this.#balances.set(`${wallet} ${currency}`, { wallet, currency, total, reserved, updatedTs: ts });
   }
 
-  entry(delta: EntryDelta, shard: number, { ts, place }: Origin): void {
+  entry(delta: EntryDelta, shard: number, { ts, place, seq }: Origin): void {
     const { transactionId, wallet, counterparty, kind, currency, amount, ref } = delta;
     const clientRef = delta.clientRef ?? null;
     this.#entries.push({
       wallet,
       ts,
       place,
+      seq,
       transactionId,
       counterparty,
       kind,
@@ -62,6 +65,11 @@ export class WalletRows {
       ref,
       clientRef,
     });
+    this.addToTotals(delta, shard);
+  }
+
+  /** Adds to the totals of a shard what entries put into wallets. */
+  addToTotals({ counterparty, kind, currency, amount }: EntryAmount, shard: number): void {
     const side = sideOf(counterparty);
     const key = `${shard} ${currency} ${kind} ${side}`;
     const totals = this.#entryTotals.get(key) ?? { shard, currency, kind, side, amount: ZERO };
@@ -69,7 +77,7 @@ export class WalletRows {
     this.#entryTotals.set(key, totals);
   }
 
-  transfer({ transfer }: TransferDelta, { ts }: Origin): void {
+  transfer({ transfer }: TransferDelta, { ts, seq }: Origin): void {
     const { transferId, trader, wallet, direction, amount, status } = transfer;
     this.#transfers.push({
       transferId,
@@ -81,6 +89,7 @@ export class WalletRows {
       available: transfer.available ?? null,
       clientTransferId: transfer.clientTransferId ?? null,
       ts,
+      seq,
     });
   }
 

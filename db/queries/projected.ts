@@ -1,10 +1,11 @@
 /** The progress of the projector, for reads that must see the caller's own writes. */
 
-import { eq, inArray, sql } from "drizzle-orm";
+import { eq, gt, inArray, sql } from "drizzle-orm";
 import type { ActorId } from "../../actors/actor.js";
+import type { Position } from "../../stream/log/lineage.js";
 import type { Queries } from "../database.js";
 import { PROJECTOR_LOCK } from "../locks.js";
-import { projectorCursors } from "../schema/wallets.js";
+import { projectorCursors, reconciliations } from "../schema/wallets.js";
 
 /** Interval at which `waitProjected` reads the cursor; the projector commits many times a second. */
 const POLL_MS = 5;
@@ -15,14 +16,17 @@ async function projectedSeq(db: Queries, actor: ActorId): Promise<number> {
   return row?.seq ?? 0;
 }
 
-/** Returns the seq of the last projected entry of each actor; an actor without one has no key. */
-export async function projectedSeqs(db: Queries, actors: readonly ActorId[]): Promise<Map<string, number>> {
+/** Returns the position of the tables in the log of each actor; an actor without rows has no key. */
+export async function projectedPositions(
+  db: Queries,
+  actors: readonly ActorId[],
+): Promise<Map<string, Position>> {
   if (actors.length === 0) return new Map();
   const rows = await db
     .select()
     .from(projectorCursors)
     .where(inArray(projectorCursors.actor, [...actors]));
-  return new Map(rows.map((row) => [row.actor, row.seq]));
+  return new Map(rows.map(({ actor, seq, lineage }) => [actor, { seq, lineage }]));
 }
 
 /** Waits until the tables hold the actor's log up to `seq`. Returns false after `timeoutMs`. */
@@ -51,4 +55,9 @@ export async function isProjecting(db: Queries): Promise<boolean> {
     where datname = current_database() and locktype = 'advisory' and granted
       and classid = 0 and objid = ${PROJECTOR_LOCK} and objsubid = 1`);
   return (rowCount ?? 0) > 0;
+}
+
+/** Returns the number of repairs since a time (Unix ms), after the log had lost entries that were in the tables. */
+export async function reconciledSince(db: Queries, ts: number): Promise<number> {
+  return db.$count(reconciliations, gt(reconciliations.ts, ts));
 }

@@ -106,7 +106,7 @@ export const settlements = pgTable(
 /** The fee schedules of a market, each with the time from which it applies. */
 export const feeSchedules = pgTable(
   "fee_schedules",
-  { marketId: uuid().notNull(), ts: moment().notNull(), place: count().notNull(), ...fee() },
+  { marketId: uuid().notNull(), ts: moment().notNull(), place: count().notNull(), seq: count(), ...fee() },
   (table) => [primaryKey({ columns: [table.marketId, table.ts, table.place] })],
 );
 
@@ -150,6 +150,7 @@ export const trades = pgTable(
     currency: currency().notNull(),
     ts: moment().notNull(),
     place: count().notNull(),
+    seq: count(),
     tradeId: uuid().notNull(),
     matchId: uuid().notNull(),
     outcome: smallint().notNull(),

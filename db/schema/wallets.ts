@@ -1,7 +1,17 @@
 /** The read model of wallets, which the projector folds from the ledgers' deltas, and the projector's cursors. */
 
 import { sql } from "drizzle-orm";
-import { boolean, index, pgTable, primaryKey, smallint, text, uuid } from "drizzle-orm/pg-core";
+import {
+  bigserial,
+  boolean,
+  index,
+  jsonb,
+  pgTable,
+  primaryKey,
+  smallint,
+  text,
+  uuid,
+} from "drizzle-orm/pg-core";
 import {
   TRANSFER_DIRECTIONS,
   TRANSFER_STATUSES,
@@ -43,6 +53,7 @@ export const orders = pgTable(
     /** Time of acceptance by the ledger. */
     ts: moment().notNull(),
     place: count().notNull(),
+    seq: count(),
     updatedTs: moment().notNull(),
   },
   (table) => [
@@ -57,13 +68,14 @@ export const orders = pgTable(
   ],
 );
 
-/** One side of an execution. `place` orders the rows of one ledger. Lists are in the order of the primary key. */
+/** One side of an execution. `place` orders the rows of one ledger, and `seq` is the entry from which a row comes. Lists are in the order of the primary key. */
 export const fills = pgTable(
   "fills",
   {
     wallet: uuid().notNull(),
     ts: moment().notNull(),
     place: count().notNull(),
+    seq: count(),
     fillId: uuid().notNull(),
     matchId: uuid().notNull(),
     orderId: uuid().notNull(),
@@ -97,6 +109,7 @@ export const entries = pgTable(
     wallet: uuid().notNull(),
     ts: moment().notNull(),
     place: count().notNull(),
+    seq: count(),
     transactionId: uuid().notNull(),
     counterparty: text().notNull(),
     kind: text().$type<TransactionKind>().notNull(),
@@ -169,6 +182,7 @@ export const transfers = pgTable(
     available: money(),
     clientTransferId: text(),
     ts: moment().notNull(),
+    seq: count(),
   },
   (table) => [index("transfers_client").on(table.traderId, table.clientTransferId)],
 );
@@ -177,4 +191,28 @@ export const transfers = pgTable(
 export const projectorCursors = pgTable("projector_cursors", {
   actor: text().primaryKey(),
   seq: count().notNull(),
+  /** The incarnations of the log whose entries are in the tables; see `stream/log/lineage.ts`. */
+  lineage: text().notNull().default(""),
+  /** The place of the actor's next delta, as of the entry `placedSeq`. A build without these columns leaves them. */
+  nextPlace: count(),
+  placedSeq: count(),
 });
+
+/**
+ * Repairs of the tables of one actor after the log had lost entries that were in them. `seq` is the entry up to which
+ * the rows were right, `lostSeq` the last entry that was in the tables, and `newSeq` the entry of the actor's state to
+ * which the rows were set. `removed` counts the rows that came from lost entries, by table.
+ */
+export const reconciliations = pgTable(
+  "reconciliations",
+  {
+    reconciliationId: bigserial({ mode: "number" }).primaryKey(),
+    ts: moment().notNull(),
+    actor: text().notNull(),
+    seq: count().notNull(),
+    lostSeq: count().notNull(),
+    newSeq: count().notNull(),
+    removed: jsonb().$type<Readonly<Record<string, number>>>().notNull(),
+  },
+  (table) => [index("reconciliations_ts").on(table.ts)],
+);

@@ -58,6 +58,10 @@ const READINESS = object({
     description: "Number of log entries that are not in Postgres yet.",
   },
   projecting: { type: "boolean", description: "False while no projector writes to Postgres." },
+  reconciled: {
+    type: ["integer", "null"],
+    description: "Number of repairs of Postgres in the last day, after the log had lost entries.",
+  },
   halted: {
     ...texts,
     description: "Ids of the actors that stopped after an error; they leave the service ready.",

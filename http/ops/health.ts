@@ -3,9 +3,11 @@
 import { sql } from "drizzle-orm";
 import { LEDGER_SHARDS, ledgerActor } from "../../actors/actor.js";
 import type { Database } from "../../db/database.js";
-import { isProjecting, projectedSeqs } from "../../db/queries/projected.js";
+import { isProjecting, projectedPositions, reconciledSince } from "../../db/queries/projected.js";
 import type { FormatReport } from "../../stream/log/formats.js";
-import type { Exchange, Tail } from "../../stream/log/ports.js";
+import { entriesAfter, NOWHERE } from "../../stream/log/lineage.js";
+import type { Exchange } from "../../stream/log/ports.js";
+import type { LogTail } from "../../stream/log/tail.js";
 import { READ_ONLY } from "../trading/ledger-client.js";
 
 /** Readiness report: `ready` is the verdict, the other fields are its reasons. */
@@ -19,6 +21,11 @@ export interface Readiness {
   readonly projectorLag: number | null;
   /** False while no projector writes: none runs, or it has failed and waits to try again. */
   readonly projecting: boolean;
+  /**
+   * Number of repairs of the tables in the last day, after the log had lost entries that were in them; null when it
+   * cannot be read. The table `reconciliations` names the actors.
+   */
+  readonly reconciled: number | null;
   /**
    * Actors that stopped at a broken invariant. They leave the service ready, because no gateway can serve them and every
    * gateway serves all others.
@@ -35,7 +42,7 @@ export interface Readiness {
 export interface HealthParts {
   readonly db: Database;
   readonly exchange: Exchange;
-  readonly tail: Pick<Tail, "head"> & { readonly unreadable: ReadonlyMap<string, string> };
+  readonly tail: Pick<LogTail, "position" | "unreadable">;
   readonly formats: { report(): FormatReport };
   readonly halted: () => Promise<ReadonlyMap<string, string>>;
 }
@@ -48,6 +55,7 @@ const REPORT_MS = 1_000;
 const MAX_LAG = 50_000;
 /** Wallet that nobody owns; reading it costs the ledger nothing. */
 const UNUSED_WALLET = "00000000-0000-0000-0000-000000000000";
+const DAY_MS = 86_400_000;
 const SHARDS = Array.from({ length: LEDGER_SHARDS }, (_, shard) => shard);
 
 /**
@@ -91,10 +99,11 @@ export async function readiness(parts: HealthParts): Promise<Readiness> {
   const ask = (shard: number) =>
     exchange.ledger(shard, { kind: "wallet", wallet: UNUSED_WALLET }, { ...READ_ONLY, timeoutMs: CHECK_MS });
   const running = SHARDS.filter((shard) => stopped?.has(ledgerActor(shard)) !== true);
-  const [answers, lag, found] = await Promise.all([
+  const [answers, lag, found, reconciled] = await Promise.all([
     redis ? Promise.all(running.map((shard) => resultOf(() => ask(shard)))) : [],
     redis && postgres ? resultOf(() => projectorLag(parts)) : undefined,
     postgres ? resultOf(() => isProjecting(db)) : undefined,
+    postgres ? resultOf(() => reconciledSince(db, Date.now() - DAY_MS)) : undefined,
   ]);
   const ledgers = answers.filter((answer) => answer !== undefined).length;
   const projecting = found === true;
@@ -106,6 +115,7 @@ export async function readiness(parts: HealthParts): Promise<Readiness> {
     ledgers,
     projectorLag: lag ?? null,
     projecting,
+    reconciled: reconciled ?? null,
     halted: [...(stopped?.keys() ?? [])],
     stopping: false,
     unreadable: [...parts.tail.unreadable.keys()],
@@ -115,7 +125,10 @@ export async function readiness(parts: HealthParts): Promise<Readiness> {
 
 async function projectorLag({ db, tail }: HealthParts): Promise<number> {
   const actors = SHARDS.map(ledgerActor);
-  const projected = await projectedSeqs(db, actors);
-  const heads = await Promise.all(actors.map((actor) => tail.head(actor)));
-  return heads.reduce((sum, head, index) => sum + head - (projected.get(actors[index] ?? "") ?? 0), 0);
+  const projected = await projectedPositions(db, actors);
+  const heads = await Promise.all(actors.map((actor) => tail.position(actor)));
+  return heads.reduce(
+    (sum, head, index) => sum + entriesAfter(projected.get(actors[index] ?? "") ?? NOWHERE, head),
+    0,
+  );
 }

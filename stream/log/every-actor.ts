@@ -7,18 +7,22 @@ import { type ActorId, partitionOf, PARTITIONS } from "../../actors/actor.js";
 import { type Clock, sleep } from "./clock.js";
 import type { InlineRecord, Listener, Log, Notification, StoredEntry } from "./log.js";
 import type { Logger } from "./logger.js";
-import { CorruptLog, parseEntry } from "./packing.js";
+import { commonSeq, NOWHERE, type Position } from "./lineage.js";
+import { continues, CorruptLog, parseEntry } from "./packing.js";
 import type { Entry } from "./ports.js";
 
 export interface EveryActorOptions {
-  /** The last seq that the read model has of each actor; an actor without a cursor begins at 0. */
-  readonly cursors: ReadonlyMap<ActorId, number>;
+  /** The position of the read model in each actor; an actor without one begins at its first entry. */
+  readonly cursors: ReadonlyMap<ActorId, Position>;
   /**
    * Stores the next entries. The next call waits for the promise; when the promise rejects, the same entries are
    * delivered again after a pause.
    */
   readonly onEntries: (entries: readonly Entry[]) => Promise<void>;
-  /** Called when the entries after the cursor of an actor have been trimmed. The actor is no longer followed. */
+  /**
+   * Called when the log has no entry that follows the cursor of an actor: the entries were trimmed, or the log has lost
+   * entries that the read model has. The actor is no longer followed.
+   */
   readonly onGap: (actor: ActorId, afterSeq: number) => void;
   /** Called when an entry cannot be read, such as one of a newer build. The actor is no longer followed. */
   readonly onUnreadable: (actor: ActorId, error: CorruptLog) => void;
@@ -42,11 +46,11 @@ const RETRY_MS = 250;
 export class EveryActor {
   readonly #ports: Ports;
   readonly #options: EveryActorOptions & { readonly batchEntries: number };
-  /** The last seq of each actor that is gathered or delivered. */
-  readonly #cursors: Map<ActorId, number>;
+  /** Position after the last entry of each actor that is gathered or delivered. */
+  readonly #cursors: Map<ActorId, Position>;
   /** Entries of the next batch. */
   #gathered: Entry[] = [];
-  /** Actors that are no longer followed, because their entries were trimmed or cannot be read. */
+  /** Actors that are no longer followed: the log has no entry that follows their cursor, or none that can be read. */
   readonly #dropped = new Set<ActorId>();
   /** Actors with entries to read, by commit group. */
   readonly #dirty = new Map<string, Set<ActorId>>();
@@ -68,7 +72,9 @@ export class EveryActor {
   #onNotification({ partition, notices, scanAll }: Notification): void {
     if (scanAll) this.#toScan.add(partition);
     for (const { actor, inline } of notices) {
-      if (inline === undefined || !this.#acceptInline(actor, inline)) this.#markDirty(actor);
+      // Until the scan, the read model may have entries that the log has lost.
+      const mustRead = inline === undefined || this.#toScan.has(partition);
+      if (mustRead || !this.#acceptInline(actor, inline)) this.#markDirty(actor);
     }
     this.#wake();
   }
@@ -84,14 +90,20 @@ export class EveryActor {
     }
   }
 
+  #cursorOf(actor: ActorId): Position {
+    return this.#cursors.get(actor) ?? NOWHERE;
+  }
+
   /** Gathers an entry, unless it was gathered before. Returns false when an entry before it is missing. */
   #accept(actor: ActorId, stored: StoredEntry): boolean {
-    const last = this.#cursors.get(actor) ?? 0;
+    const { seq: last, lineage } = this.#cursorOf(actor);
     if (stored.seq <= last) return true;
-    if (stored.seq !== last + 1 || this.#dropped.has(actor)) return false;
+    if (this.#dropped.has(actor)) return false;
     // The log has only entries of this actor, so their deltas are of its type.
-    this.#gathered.push(parseEntry(actor, stored) as unknown as Entry);
-    this.#cursors.set(actor, stored.seq);
+    const entry = parseEntry(actor, stored) as unknown as Entry;
+    if (!continues(entry, last)) return false;
+    this.#gathered.push(entry);
+    this.#cursors.set(actor, { seq: stored.seq, lineage: entry.resumed?.lineage ?? lineage });
     return true;
   }
 
@@ -129,9 +141,17 @@ export class EveryActor {
       const statuses = await this.#ports.log.scan(partition);
       this.#toScan.delete(partition);
       for (const { actor, head } of statuses) {
-        if (head.seq > (this.#cursors.get(actor) ?? 0)) this.#markDirty(actor);
+        const cursor = this.#cursorOf(actor);
+        if (commonSeq(head, cursor) !== cursor.seq) this.#dropAtGap(actor);
+        else if (head.seq > cursor.seq) this.#markDirty(actor);
       }
     }
+  }
+
+  #dropAtGap(actor: ActorId): void {
+    if (this.#dropped.has(actor)) return;
+    this.#dropped.add(actor);
+    this.#options.onGap(actor, this.#cursorOf(actor).seq);
   }
 
   /** Reads the entries of the dirty actors. After a failure the actors stay dirty. */
@@ -155,17 +175,14 @@ export class EveryActor {
     const reads = actors.map((actor) => ({
       partition: partitionOf(actor),
       actor,
-      afterSeq: this.#cursors.get(actor) ?? 0,
+      afterSeq: this.#cursorOf(actor).seq,
     }));
     for (const { actor, entries } of await this.#ports.log.readEntries(reads, page)) {
-      const last = this.#cursors.get(actor) ?? 0;
-      if ((entries[0]?.seq ?? 0) > last + 1) {
-        this.#dropped.add(actor);
-        this.#options.onGap(actor, last);
-        continue;
-      }
       try {
-        for (const stored of entries) this.#accept(actor, stored);
+        if (!entries.every((stored) => this.#accept(actor, stored))) {
+          this.#dropAtGap(actor);
+          continue;
+        }
       } catch (error) {
         if (!(error instanceof CorruptLog)) throw error;
         this.#dropped.add(actor);

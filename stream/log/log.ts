@@ -16,6 +16,7 @@
  */
 
 import type { ActorId } from "../../actors/actor.js";
+import type { Position } from "./lineage.js";
 
 /** A message to append to the mailbox of an actor. */
 export interface Delivery {
@@ -70,6 +71,8 @@ export interface Head {
   readonly snapshot: number;
   /** Seq of the snapshot before the latest, 0 for none. */
   readonly previous: number;
+  /** The incarnations in which the actor has written; see `lineage.ts`. */
+  readonly lineage: string;
 }
 
 /** The facts about an actor that a new owner of its partition needs. */
@@ -98,8 +101,10 @@ export interface Change {
   readonly expectedSeq: number;
   /** Id of the last applied message. All messages up to this id leave the mailbox. */
   readonly cursor: string;
-  /** Packed entry `expectedSeq + 1`; absent when only the cursor moves. */
+  /** Packed entry; absent when only the cursor moves. Its seq is `expectedSeq + 1`, unless `resumed` names another. */
   readonly entry?: string | undefined;
+  /** Set on the first entry of an incarnation: the seq of the entry, and the lineage from then on. */
+  readonly resumed?: Position | undefined;
   /** Time of the actor's next tick (Unix ms), `null` for no tick, absent when unchanged. */
   readonly deadlineMs?: number | null | undefined;
   /** True when no entry of the actor, up to and including this one, has messages left to relay. */
@@ -138,7 +143,10 @@ export interface EntriesOf {
   readonly actor: ActorId;
   /** In order and without a gap. */
   readonly entries: readonly StoredEntry[];
-  /** True when the entry right after `afterSeq` has been trimmed; `entries` then begins with the first one retained. */
+  /**
+   * True when the seq of the first entry is not `afterSeq + 1`: the entries before it have been trimmed, or it is the
+   * first of an incarnation (`continues` in `packing.ts`).
+   */
   readonly gap: boolean;
 }
 
@@ -200,7 +208,8 @@ export interface LiveWorker {
 }
 
 export type TakeOutcome =
-  | { readonly kind: "taken"; readonly epoch: number }
+  /** `incarnation` names the present one of the log, `""` before the first change of its server that was noticed. */
+  | { readonly kind: "taken"; readonly epoch: number; readonly incarnation: string }
   /** The lease has another epoch. */
   | { readonly kind: "changed" };
 
@@ -329,7 +338,11 @@ export interface Log {
   leave(worker: string): Promise<void>;
   /** Returns the leases of partitions. */
   leases(partitions: readonly string[]): Promise<ReadonlyMap<string, Lease>>;
-  /** Takes the ownership of a partition whose lease has this epoch. The partition gets the next epoch. */
+  /**
+   * Takes the ownership of a partition whose lease has this epoch. The partition gets a higher epoch; and a new
+   * incarnation when the server of the log is not the one of the previous take, because entries may have been lost with
+   * the change.
+   */
   take(partition: string, worker: string, epoch: number): Promise<TakeOutcome>;
   /** Ends the ownership of a partition, if it still has this epoch. No later commit with this epoch succeeds. */
   release(partition: string, epoch: number): Promise<void>;

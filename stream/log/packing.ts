@@ -134,21 +134,23 @@ type PackedEntry = [
   batches: PackedBatch[],
   /** Keeps its place in every format. */
   format?: number,
-  unfinished?: readonly unknown[],
+  unfinished?: readonly unknown[] | null,
+  resumed?: [after: number, lineage: string],
 ];
 
 /** First batch of an entry from format 2 on. No reader of the build of format 1 folds or projects its delta. */
 const TRIPWIRE_BATCH: PackedBatch = [0, [{ type: "format" }]];
 
 export function packEntry(entry: Entry<unknown>): string {
-  const { cursor, sources, format = OLDEST_FORMAT, unfinished } = entry;
+  const { cursor, sources, format = OLDEST_FORMAT, unfinished, resumed } = entry;
   const answers = entry.answers.map(({ id, reply, untilMs }): PackedEntry[2][0] => [id, reply, untilMs]);
   const batches = entry.batches.map(({ ts, deltas }): PackedBatch => [ts, [...deltas]]);
   const packed: PackedEntry =
     format === OLDEST_FORMAT
       ? [cursor, sources, answers, batches]
       : [cursor, sources, answers, [TRIPWIRE_BATCH, ...batches], format];
-  if (unfinished !== undefined) packed.push(unfinished);
+  if (unfinished !== undefined || resumed !== undefined) packed.push(unfinished ?? null);
+  if (resumed !== undefined) packed.push([resumed.after, resumed.lineage]);
   return JSON.stringify(packed);
 }
 
@@ -162,7 +164,7 @@ const BATCHES_OF: Readonly<Record<Format, (packed: PackedEntry) => readonly Pack
 export function parseEntry(actor: ActorId, { seq, body }: StoredEntry): Entry<unknown> {
   try {
     const packed = JSON.parse(body) as PackedEntry;
-    const [cursor, sources, answers] = packed;
+    const [cursor, sources, answers, , , unfinished, resumed] = packed;
     const format = formatOf(packed[4], `entry ${seq} of ${actor}`);
     return {
       actor,
@@ -171,13 +173,22 @@ export function parseEntry(actor: ActorId, { seq, body }: StoredEntry): Entry<un
       sources,
       answers: answers.map(([id, reply, untilMs]) => ({ id, reply, untilMs })),
       batches: BATCHES_OF[format](packed).map(([ts, deltas]): Batch<unknown> => ({ ts, deltas })),
+      ...(resumed && { resumed: { after: resumed[0], lineage: resumed[1] } }),
       format,
-      ...(packed[5] === undefined ? {} : { unfinished: packed[5] }),
+      ...(unfinished && { unfinished }),
     };
   } catch (error) {
     if (error instanceof NewerFormat) throw error;
     throw new CorruptLog(`entry ${seq} of ${actor} cannot be read`, { cause: error });
   }
+}
+
+/** Returns true for the entry that follows the entry `afterSeq` of its actor. */
+export function continues(
+  { seq, resumed }: Pick<Entry<unknown>, "seq" | "resumed">,
+  afterSeq: number,
+): boolean {
+  return (resumed?.after ?? seq - 1) === afterSeq;
 }
 
 /** Length of the hash of a part: 132 bits of SHA-256, because a snapshot may name thousands of parts. */

@@ -18,7 +18,7 @@ export type AnyDelta = MarketDelta | LedgerDelta;
  */
 export interface Entry<Delta = AnyDelta> {
   readonly actor: ActorId;
-  /** Number of the entry. It counts from 1 without a gap; the stream id is `<seq>-0`. */
+  /** Number of the entry. It counts from 1, without a gap within an incarnation; the stream id is `<seq>-0`. */
   readonly seq: number;
   /** One batch for each command that emitted deltas, in order. */
   readonly batches: readonly Batch<Delta>[];
@@ -32,6 +32,17 @@ export interface Entry<Delta = AnyDelta> {
   readonly format?: Format | undefined;
   /** The commands that finish what this entry began; the actor takes no other command before them. Absent for none. */
   readonly unfinished?: readonly unknown[] | undefined;
+  /**
+   * Set on the first entry of an incarnation: the seq of the entry before, and the lineage from then on. The seqs
+   * between the two are left out, because entries that the log has lost may have had them.
+   */
+  readonly resumed?: Resumed | undefined;
+}
+
+/** The start of an incarnation in the entries of an actor; see `lineage.ts`. */
+export interface Resumed {
+  readonly after: number;
+  readonly lineage: string;
 }
 
 /** Options of one command. */

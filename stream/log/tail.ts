@@ -7,8 +7,9 @@ import { type ActorId, partitionOf } from "../../actors/actor.js";
 import { type Clock, sleep } from "./clock.js";
 import { EveryActor, type EveryActorOptions } from "./every-actor.js";
 import type { InlineRecord, Listener, Log, Notification, StoredEntry } from "./log.js";
+import { NOWHERE, type Position } from "./lineage.js";
 import type { Logger } from "./logger.js";
-import { CorruptLog, parseEntry } from "./packing.js";
+import { continues, CorruptLog, parseEntry } from "./packing.js";
 import type { AnyDelta, Entry, Tail } from "./ports.js";
 
 export interface TailOptions {
@@ -203,15 +204,12 @@ export class LogTail implements Tail {
       return followed === undefined ? [] : [{ partition, actor, afterSeq: followed.afterSeq }];
     });
     for (const { actor, entries: stored } of await this.#options.log.readEntries(reads, PAGE_ENTRIES)) {
-      const partition = partitionOf(actor);
-      const first = stored[0]?.seq ?? 0;
-      this.#stopFollowers(partition, actor, ({ afterSeq }) => afterSeq + 1 < first);
       try {
-        this.#deliver(partition, actor, stored);
+        this.#deliver(partitionOf(actor), actor, stored);
       } catch (error) {
         if (!(error instanceof CorruptLog)) throw error;
         this.#reportUnreadable(actor, error);
-        this.#stopFollowers(partition, actor, () => true);
+        this.#stopFollowers(partitionOf(actor), actor, () => true);
         continue;
       }
       if (stored.length === PAGE_ENTRIES) this.#markDirty(actor);
@@ -227,10 +225,12 @@ export class LogTail implements Tail {
     );
   }
 
+  /** Delivers entries to the followers that they continue, and stops those that have other entries or lack some. */
   #deliver(partition: string, actor: ActorId, stored: readonly StoredEntry[]): void {
     // The deltas are of the type that the followers of this actor expect; see `follow`.
     const entries = stored.map((entry) => parseEntry(actor, entry)) as unknown as Entry[];
     this.#unreadable.delete(actor);
+    this.#stopFollowers(partition, actor, ({ afterSeq }) => lacksEntries(entries, afterSeq));
     const last = entries.at(-1)?.seq ?? 0;
     for (const follower of this.#followed.get(partition)?.get(actor)?.followers ?? []) {
       if (follower.afterSeq >= last) continue;
@@ -252,9 +252,14 @@ export class LogTail implements Tail {
     }
   }
 
-  async head(actor: ActorId): Promise<number> {
+  /** Returns the position of an actor after its last committed entry. */
+  async position(actor: ActorId): Promise<Position> {
     const [head] = await this.#options.log.heads(partitionOf(actor), [actor]);
-    return head?.seq ?? 0;
+    return head === undefined ? NOWHERE : { seq: head.seq, lineage: head.lineage };
+  }
+
+  async head(actor: ActorId): Promise<number> {
+    return (await this.position(actor)).seq;
   }
 
   /** Follows all present and future actors, for a read model; see `EveryActorOptions`. */
@@ -284,4 +289,17 @@ export class LogTail implements Tail {
     await Promise.all([...this.#everyActor].map((follower) => follower.stop()));
     await Promise.all(this.#reading.values());
   }
+}
+
+/**
+ * Returns true when a follower that has the entries up to `afterSeq` has no place among these: some in between were
+ * trimmed, or it has entries that the log lost before the first entry of an incarnation.
+ */
+function lacksEntries(entries: readonly Entry[], afterSeq: number): boolean {
+  const [first] = entries;
+  if (first === undefined) return false;
+  if (afterSeq < first.seq) return !continues(first, afterSeq);
+  return entries.some(
+    ({ seq, resumed }) => resumed !== undefined && resumed.after < afterSeq && afterSeq < seq,
+  );
 }

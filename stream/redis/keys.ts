@@ -22,7 +22,10 @@ export class Keys {
     return `${this.#prefix}{${tag}}:${name}`;
   }
 
-  /** Hash: the `epoch` of a partition and its `owner`, a worker. */
+  /**
+   * Hash: the `epoch` of a partition and its `owner`, a worker; the `server` (run_id) at its last take, and the
+   * `incarnation` since that server changed.
+   */
   lease(partition: string): string {
     return this.#of(partition, "lease");
   }

@@ -1,5 +1,6 @@
 /** The log on Redis 7 or newer, on a single server or a cluster. Each atomic operation is a Lua file of `commands/`. */
 
+import { randomUUID } from "node:crypto";
 import type { ActorId } from "../../actors/actor.js";
 import { MAX_INLINE_BYTES } from "../log/notifications.js";
 import { connect, type Connection, firstReply, onConnectionLost, RedisUnreachable } from "./connection.js";
@@ -210,7 +211,7 @@ export class RedisLog implements Log {
     const actorIndexes = new Map<ActorId, number>();
     const actors: (string | number)[] = [];
     const changeArgs: (string | number)[] = [];
-    for (const { partition, actor, expectedSeq, cursor, entry, deadlineMs, relayed } of changes) {
+    for (const { partition, actor, expectedSeq, cursor, entry, deadlineMs, relayed, resumed } of changes) {
       let index = actorIndexes.get(actor);
       if (index === undefined) {
         index = actorIndexes.size + 1;
@@ -225,7 +226,8 @@ export class RedisLog implements Log {
       const deadline = deadlineMs === undefined ? "" : (deadlineMs ?? "-");
       const firstKept = cursorAt(positionOf(cursor) + 1);
       const isRelayed = relayed === true ? 1 : 0;
-      changeArgs.push(index, expectedSeq, cursor, firstKept, entry ?? "", deadline, isRelayed);
+      const lineage = resumed === undefined ? "" : `${resumed.seq} ${resumed.lineage}`;
+      changeArgs.push(index, expectedSeq, cursor, firstKept, entry ?? "", deadline, isRelayed, lineage);
     }
     args.push(actorIndexes.size, ...actors, publications.length);
     for (const { feed, body } of publications) args.push(this.#keys.feed(feed), body);
@@ -366,8 +368,10 @@ export class RedisLog implements Log {
   }
 
   async take(partition: string, worker: string, epoch: number): Promise<TakeOutcome> {
-    const taken = Number(await this.#run("take", [this.#keys.lease(partition)], [worker, epoch]));
-    return taken === 0 ? { kind: "changed" } : { kind: "taken", epoch: taken };
+    const args = [worker, epoch, randomUUID().slice(0, 8)];
+    const reply = await this.#run("take", [this.#keys.lease(partition)], args);
+    const [taken, incarnation = ""] = reply as [number, string?];
+    return taken === 0 ? { kind: "changed" } : { kind: "taken", epoch: Number(taken), incarnation };
   }
 
   async release(partition: string, epoch: number): Promise<void> {

@@ -11,10 +11,18 @@ import {
 } from "../log/log.js";
 import type { Keys } from "./keys.js";
 
-export const HEAD_FIELDS = ["seq", "cursor", "relayed", "projected", "snapshot", "previous"] as const;
+export const HEAD_FIELDS = [
+  "seq",
+  "cursor",
+  "relayed",
+  "projected",
+  "snapshot",
+  "previous",
+  "lineage",
+] as const;
 
 export function headOf(fields: readonly (string | null)[]): Head {
-  const [seq, cursor, relayed, projected, snapshot, previous] = fields;
+  const [seq, cursor, relayed, projected, snapshot, previous, lineage] = fields;
   return {
     seq: Number(seq ?? 0),
     cursor: cursor ?? NO_CURSOR,
@@ -22,6 +30,7 @@ export function headOf(fields: readonly (string | null)[]): Head {
     projected: Number(projected ?? 0),
     snapshot: Number(snapshot ?? 0),
     previous: Number(previous ?? 0),
+    lineage: lineage ?? "",
   };
 }
 

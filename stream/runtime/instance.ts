@@ -11,11 +11,12 @@ import {
   type AnyOutgoing,
   MalformedCommand,
 } from "../../actors/actor.js";
-import { type Format, LATEST_FORMAT } from "../../actors/format.js";
+import { type Format, LATEST_FORMAT, OLDEST_FORMAT } from "../../actors/format.js";
 import { PIECE_ORDERS, pieceOrders } from "../../actors/limits.js";
 import { Inbox, type SavedInbox } from "./inbox.js";
 import { type Change, type Delivery, NO_CURSOR, type Snapshot, type StoredEntry } from "../log/log.js";
 import {
+  continues,
   CorruptLog,
   type Envelope,
   MalformedMessage,
@@ -27,7 +28,8 @@ import {
   parseSnapshot,
   type Reply,
 } from "../log/packing.js";
-import type { Entry } from "../log/ports.js";
+import { incarnationOf, withIncarnation } from "../log/lineage.js";
+import type { Entry, Resumed } from "../log/ports.js";
 
 /** An actor of any kind, as the runtime sees it. */
 export type AnyActor = Actor<unknown, unknown, unknown, unknown, AnyOutgoing>;
@@ -94,6 +96,7 @@ class TurnDraft {
   deltas = 0;
   /** True when the turn has run unfinished work. */
   hasContinued = false;
+  resumed: Resumed | undefined;
   fault: Error | undefined;
 
   constructor(format: Format) {
@@ -113,10 +116,21 @@ class TurnDraft {
 
   /** True when the commit adds an entry. */
   get hasEntry(): boolean {
-    return (
-      this.hasContinued || this.batches.length + this.answers.length + Object.keys(this.sources).length > 0
-    );
+    const facts = this.batches.length + this.answers.length + Object.keys(this.sources).length;
+    return this.hasContinued || facts > 0 || this.resumed !== undefined;
   }
+}
+
+/** Most seqs of one channel or of one delta stream that an actor can have used in a millisecond. */
+const SEQS_PER_MS = 1_000;
+/** Added to the time since the last entry, because the clocks of two workers may differ. */
+const SKIP_MARGIN_MS = 60_000;
+/** Seqs that an actor skips that knows no earlier time: more than it can have used in eleven days. */
+const SKIPPED_BLINDLY = 1_000_000_000_000;
+
+/** Returns a number of seqs that no entries since `lastTs` can have used up. */
+function skippedSeqs(lastTs: number, now: number): number {
+  return lastTs === 0 ? SKIPPED_BLINDLY : (now - lastTs + SKIP_MARGIN_MS) * SEQS_PER_MS;
 }
 
 /** Returns a thrown value as an error. */
@@ -135,6 +149,8 @@ export class Instance {
   #lastTs = 0;
   /** The deadline that the log has. */
   #deadlineInLog: number | null = null;
+  /** Incarnation that begins with the next entry; `undefined` in the incarnation of the last entry. */
+  #nextIncarnation: { readonly lineage: string; readonly incarnation: string } | undefined;
 
   private constructor(actor: AnyActor, id: ActorId, saved: Saved | undefined) {
     this.id = id;
@@ -183,10 +199,10 @@ export class Instance {
 
   /** Folds the next entry of the log into the state. Throws `CorruptLog` for any other entry. */
   fold(stored: StoredEntry): Entry<unknown> {
-    if (stored.seq !== this.#seq + 1) {
+    const entry = parseEntry(this.id, stored);
+    if (!continues(entry, this.#seq)) {
       throw new CorruptLog(`${this.id}: entry ${stored.seq} follows ${this.#seq}`);
     }
-    const entry = parseEntry(this.id, stored);
     for (const { ts, deltas } of entry.batches) {
       for (const delta of deltas) this.#actor.evolve(this.#state, delta, ts);
       this.#lastTs = Math.max(this.#lastTs, ts);
@@ -204,6 +220,15 @@ export class Instance {
   }
 
   /**
+   * Adopts the lineage of the log. In another incarnation than the last entry, the next turn leaves out the seqs that
+   * the log may have lost.
+   */
+  adoptLineage(lineage: string, incarnation: string): void {
+    if (incarnationOf(lineage) === incarnation) return;
+    this.#nextIncarnation = { lineage, incarnation };
+  }
+
+  /**
    * Does one piece of unfinished work, and when none is left, applies the tick, if it is due, and then the messages, all
    * at `nowMs` or, if that is later, at the last time. Writes `format`.
    */
@@ -212,7 +237,8 @@ export class Instance {
     const now = Math.max(nowMs, this.#lastTs);
     const draft = new TurnDraft(format);
     this.#inbox.forgetExpired(now);
-    this.#continue(draft, now);
+    this.#resume(draft, now);
+    if (draft.fault === undefined) this.#continue(draft, now);
     if (!this.isBusy && draft.fault === undefined) this.#tick(draft, now);
     for (const message of messages) {
       if (this.isBusy || draft.isOver) break;
@@ -230,16 +256,40 @@ export class Instance {
       cursor: this.#cursor,
       entry: entry && packEntry(entry),
       deadlineMs: fault === undefined ? this.#changedDeadline() : undefined,
+      resumed: entry?.resumed && { seq: entry.seq, lineage: entry.resumed.lineage },
     };
     const changed = entry !== undefined || this.#cursor !== cursorBefore || change.deadlineMs !== undefined;
     return { change, changed, entry, handled, replies, skipped, fault };
   }
 
-  #nextEntry({ batches, sources, answers, format }: TurnDraft): Entry<unknown> {
+  #nextEntry({ batches, sources, answers, format, resumed }: TurnDraft): Entry<unknown> {
     this.#seq += 1;
     const { unfinished } = this.#inbox;
-    const entry = { actor: this.id, seq: this.#seq, batches, cursor: this.#cursor, sources, answers, format };
-    return this.isBusy ? { ...entry, unfinished } : entry;
+    const facts = { actor: this.id, seq: this.#seq, batches, cursor: this.#cursor, sources, answers, format };
+    return {
+      ...facts,
+      ...(this.isBusy ? { unfinished } : {}),
+      ...(resumed === undefined ? {} : { resumed }),
+    };
+  }
+
+  /** Begins a new incarnation, if there is one: numbers entries and batches above all that may have been read. */
+  #resume(draft: TurnDraft, now: number): void {
+    // The build of format 1 cannot read an entry whose seq does not follow the one before.
+    if (this.#nextIncarnation === undefined || draft.format === OLDEST_FORMAT) return;
+    const { lineage, incarnation } = this.#nextIncarnation;
+    this.#nextIncarnation = undefined;
+    const after = this.#seq;
+    try {
+      const count = skippedSeqs(this.#lastTs, now);
+      const { deltas } = this.#actor.decide(this.#state, this.#actor.skip(count), now, draft.format);
+      if (deltas.length > 0) this.#seq += count;
+      draft.add({ ts: now, deltas });
+      const position = { seq: after, lineage };
+      draft.resumed = { after, lineage: withIncarnation(position, incarnation, this.#seq + 1) };
+    } catch (thrown) {
+      draft.fault = errorOf(thrown);
+    }
   }
 
   /** Returns the deadline if the log has another one, `null` for none. */

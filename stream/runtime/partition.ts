@@ -10,7 +10,7 @@ import { type Formats, latestFormat } from "../../actors/format.js";
 import type { Clock } from "../log/clock.js";
 import type { ActorStatus, InlineRecord, Log, Notification } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
-import { CorruptLog, parseEntry } from "../log/packing.js";
+import { continues, CorruptLog, parseEntry } from "../log/packing.js";
 import { ActorCache, type CapturedSnapshot } from "./actor-cache.js";
 import { ActorDeadlines } from "./deadlines.js";
 import { type ActorOf, errorOf, Instance } from "./instance.js";
@@ -27,6 +27,13 @@ export interface PartitionPorts {
   readonly snapshotLimits: SnapshotLimits;
   /** Format of the snapshots (default the latest). */
   readonly formats?: Formats | undefined;
+}
+
+/** A partition that was taken, with its epoch and the incarnation of the log. */
+interface PartitionLease {
+  readonly name: string;
+  readonly epoch: number;
+  readonly incarnation: string;
 }
 
 /** An actor in memory that has work. */
@@ -51,6 +58,7 @@ const MAX_LEFTOVER_ENTRIES = 100;
 export class Partition implements Sender {
   readonly name: string;
   readonly epoch: number;
+  readonly #incarnation: string;
   readonly #ports: PartitionPorts;
   readonly #cache: ActorCache;
   /** Actors with messages, and these messages; `undefined` for an actor whose mailbox must be read. */
@@ -71,9 +79,10 @@ export class Partition implements Sender {
   /** Called when an actor may have work, and when the ownership ends. */
   onChange: () => void = () => undefined;
 
-  constructor(name: string, epoch: number, ports: PartitionPorts) {
+  constructor({ name, epoch, incarnation }: PartitionLease, ports: PartitionPorts) {
     this.name = name;
     this.epoch = epoch;
+    this.#incarnation = incarnation;
     this.#ports = ports;
     this.#cache = new ActorCache(ports.clock, ports.snapshotLimits, ports.formats ?? latestFormat);
   }
@@ -165,15 +174,16 @@ export class Partition implements Sender {
     for (let seq = head.relayed; seq < head.seq;) {
       const reads = [{ partition: this.name, actor, afterSeq: seq }];
       const [found] = await log.readEntries(reads, RELAY_PAGE_ENTRIES);
-      if (found === undefined || found.gap) {
-        this.halt(
-          actor,
-          new CorruptLog(`${actor}: the entries after ${seq} are missing, and were not relayed`),
-        );
+      if (found === undefined) {
+        this.halt(actor, missingEntries(actor, seq));
         return;
       }
       for (const stored of found.entries) {
-        const outgoing = this.runOrHalt(actor, () => router.outgoing(parseEntry(actor, stored)));
+        const outgoing = this.runOrHalt(actor, () => {
+          const entry = parseEntry(actor, stored);
+          if (!continues(entry, seq)) throw missingEntries(actor, seq);
+          return router.outgoing(entry);
+        });
         if (outgoing === undefined) return;
         relay.enqueue(this, actor, stored.seq, outgoing);
         seq = stored.seq;
@@ -235,6 +245,7 @@ export class Partition implements Sender {
         try {
           const { instance, head } = await loadActor(this.#ports, this.name, actor);
           instance.adoptHead(head.cursor, deadline);
+          instance.adoptLineage(head.lineage, this.#incarnation);
           this.#cache.add(instance, head);
           this.#loading.delete(actor);
           this.#deadlines.set(actor, deadline);
@@ -339,4 +350,8 @@ export class Partition implements Sender {
     }
     await log.trim(this.name, actor, trimBelow);
   }
+}
+
+function missingEntries(actor: ActorId, seq: number): CorruptLog {
+  return new CorruptLog(`${actor}: the entries after ${seq} are missing, and were not relayed`);
 }

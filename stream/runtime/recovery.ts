@@ -1,9 +1,10 @@
 /** Recovery of an actor from the log: its latest sound snapshot, and the entries after it. */
 
 import { type ActorId, partitionOf } from "../../actors/actor.js";
+import type { Position } from "../log/lineage.js";
 import type { Head, Log } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
-import { CorruptLog, NewerFormat } from "../log/packing.js";
+import { continues, CorruptLog, NewerFormat, parseEntry } from "../log/packing.js";
 import { type ActorOf, Instance } from "./instance.js";
 
 export interface RecoveryPorts {
@@ -16,15 +17,15 @@ const PAGE_ENTRIES = 500;
 const MAX_TRIES = 3;
 
 /**
- * Returns the state of an actor and its seq, at the head of the log or later. To miss no entry, a reader follows the
- * actor first and then ignores the entries up to this seq. The caller may change the state.
+ * Returns the state of an actor and its position, at the head of the log or later. To miss no entry, a reader follows
+ * the actor first and then ignores the entries up to this seq. The caller may change the state.
  */
 export async function loadState(
   ports: RecoveryPorts,
   id: ActorId,
-): Promise<{ readonly state: unknown; readonly seq: number }> {
-  const { instance } = await loadActor(ports, partitionOf(id), id);
-  return { state: instance.state, seq: instance.seq };
+): Promise<Position & { readonly state: unknown }> {
+  const { instance, lineage } = await loadActor(ports, partitionOf(id), id);
+  return { state: instance.state, seq: instance.seq, lineage };
 }
 
 /** Recovers an actor, and returns the head from which it was recovered. Throws `CorruptLog` like `recover`. */
@@ -32,12 +33,12 @@ export async function loadActor(
   ports: RecoveryPorts,
   partition: string,
   id: ActorId,
-): Promise<{ readonly instance: Instance; readonly head: Head }> {
+): Promise<{ readonly instance: Instance; readonly head: Head; readonly lineage: string }> {
   for (let tries = 1; ; tries += 1) {
     const [head] = await ports.log.heads(partition, [id]);
     if (head === undefined) throw new Error(`the log returned no head of ${id}`);
     try {
-      return { instance: await recover(ports, partition, id, head), head };
+      return { ...(await recover(ports, partition, id, head)), head };
     } catch (error) {
       // After a newer snapshot, entries may have been trimmed between the reads.
       if (tries === MAX_TRIES) throw error;
@@ -50,17 +51,27 @@ export async function loadActor(
  * by the previous one, and that by the first entry. Throws `CorruptLog` when entries are missing or do not fold; an
  * operator must then repair the log. Throws `NewerFormat` when a snapshot or an entry is of a newer build.
  */
-async function recover(ports: RecoveryPorts, partition: string, id: ActorId, head: Head): Promise<Instance> {
+async function recover(
+  ports: RecoveryPorts,
+  partition: string,
+  id: ActorId,
+  head: Head,
+): Promise<{ readonly instance: Instance; readonly lineage: string }> {
+  let { lineage } = head;
   const instance = await latestSnapshot(ports, partition, id, head);
   while (instance.seq < head.seq) {
     const reads = [{ partition, actor: id, afterSeq: instance.seq }];
     const [found] = await ports.log.readEntries(reads, PAGE_ENTRIES);
-    if (found === undefined || found.gap) {
+    const first = found?.entries[0];
+    if (found === undefined || first === undefined || !continues(parseEntry(id, first), instance.seq)) {
       throw new CorruptLog(`${id}: the entries after ${instance.seq} are missing; the last is ${head.seq}`);
     }
-    for (const entry of found.entries) orCorrupt(id, () => instance.fold(entry));
+    for (const stored of found.entries) {
+      const { seq, resumed } = orCorrupt(id, () => instance.fold(stored));
+      if (seq > head.seq && resumed !== undefined) lineage = resumed.lineage;
+    }
   }
-  return instance;
+  return { instance, lineage };
 }
 
 /** Restores the latest sound snapshot, or creates the actor when there is none. */

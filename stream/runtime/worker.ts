@@ -288,7 +288,7 @@ export class Worker {
     if (this.#stopping) return log.release(name, outcome.epoch);
     const { snapshotLimits = SNAPSHOT_LIMITS } = this.#options;
     const ports = { ...this.#options, relay: this.relay, snapshotLimits };
-    const partition = new Partition(name, outcome.epoch, ports);
+    const partition = new Partition({ name, ...outcome }, ports);
     this.#held.set(name, partition);
     this.#taken += 1;
     this.groupOf(name).add(partition);

@@ -15,6 +15,8 @@ export const FIGURES = {
   partitions: "Partitions that a worker owns",
   partitions_taken_total: "Partitions that a worker has taken since its start",
   projected_entries_total: "Entries that a projector has written since its start",
+  reconciliations_total:
+    "Repairs of the tables of an actor whose log had lost entries, since the start of a projector",
 } as const;
 
 export type Figures = Readonly<Partial<Record<keyof typeof FIGURES, number>>>;

@@ -175,17 +175,22 @@ export function checkMoney(
 /** Invariant 7: every batch of a channel carries the next seq. */
 export class Seqs {
   readonly #last = new Map<string, number>();
+  /** Seqs that every channel of an actor has left out. */
+  readonly #skipped = new Map<ActorId, number>();
 
   check(actor: ActorId, { deltas }: Batch<MarketDelta | LedgerDelta>): void {
     const next = new Map<string, number>();
+    const skipped = this.#skipped.get(actor) ?? 0;
     for (const delta of deltas) {
+      if (delta.type === "skipped") this.#skipped.set(actor, skipped + delta.count);
       if (!("seq" in delta)) continue;
       const channel = `${actor} ${channelOf(delta)}`;
       const last = this.#last.get(channel) ?? 0;
+      const seq = delta.seq - skipped;
       if (channel.endsWith(" lifecycle") || !next.has(channel)) {
-        equal(delta.seq, (next.get(channel) ?? last) + 1, "the next seq", channel);
-        next.set(channel, delta.seq);
-      } else equal(delta.seq, next.get(channel), "the seq of the whole command", channel);
+        equal(seq, (next.get(channel) ?? last) + 1, "the next seq", channel);
+        next.set(channel, seq);
+      } else equal(seq, next.get(channel), "the seq of the whole command", channel);
     }
     for (const [channel, seq] of next) this.#last.set(channel, seq);
   }

@@ -1,7 +1,6 @@
 /** Writes and reads the read model in tests. */
 
 import { inArray, sql } from "drizzle-orm";
-import type { ActorId } from "../../actors/actor.js";
 import type { Balance } from "../../actors/ledger/types.js";
 import type { Currency } from "../../actors/market/types.js";
 import { ZERO } from "../../actors/units.js";
@@ -9,6 +8,7 @@ import type { Database } from "../../db/database.js";
 import { ProjectionBatch } from "../../db/projection/batch.js";
 import { ProjectionSession } from "../../db/projection/session.js";
 import { balances } from "../../db/schema/wallets.js";
+import type { Cursors } from "../../db/projection/cursor.js";
 import type { Entry } from "../../stream/log/ports.js";
 
 const PROJECTED = [
@@ -34,7 +34,7 @@ export async function project(
   databaseUrl: string,
   entries: readonly Entry[],
   perBatch = entries.length,
-): Promise<Map<ActorId, number>> {
+): Promise<Cursors> {
   const session = await ProjectionSession.open(databaseUrl);
   try {
     for (let start = 0; start < entries.length; start += perBatch) {

@@ -60,7 +60,8 @@ export async function checkRecovery(
   for (const actor of journal.actors) {
     const { state, seq } = await loadState({ log, actorOf, logger: silentLogger }, actor);
     const entries = journal.entries(actor);
-    must(seq === entries.length, `${actor} is at ${seq}, and its journal at ${entries.length}`);
+    const last = entries.at(-1)?.seq ?? 0;
+    must(seq === last, `${actor} is at ${seq}, and its journal at ${last}`);
     const recovered = savedText(actorOf(actor), state);
     must(recovered === journal.saved(actor), `${actor}: the recovered state is not the fold of the journal`);
     const rows = deployment.projected.get(actor) ?? [];

@@ -4,6 +4,8 @@ import { type ActorId, partitionOf } from "../../actors/actor.js";
 import { LogExchange } from "../../stream/log/exchange.js";
 import type { Logger } from "../../stream/log/logger.js";
 import { LogTail } from "../../stream/log/tail.js";
+import type { Position } from "../../stream/log/lineage.js";
+import { continues } from "../../stream/log/packing.js";
 import type { Entry } from "../../stream/log/ports.js";
 import { Worker } from "../../stream/runtime/worker.js";
 import type { ActorOf } from "../../stream/runtime/instance.js";
@@ -102,7 +104,7 @@ export class Deployment {
     const { log, clock } = process;
     const { onViolation, random, onFault } = this.#ports;
     const tail = new LogTail({ log, clock, logger: this.#logger });
-    const cursors = new Map([...this.projected].map(([actor, rows]) => [actor, rows.at(-1)?.seq ?? 0]));
+    const cursors = new Map([...this.projected.keys()].map((actor) => [actor, this.#projectedUpTo(actor)]));
     tail.everyActor({
       cursors,
       partitions: this.#partitions,
@@ -123,11 +125,17 @@ export class Deployment {
     });
   }
 
+  #projectedUpTo(actor: ActorId): Position {
+    const rows = this.projected.get(actor) ?? [];
+    const lineage = rows.findLast(({ resumed }) => resumed !== undefined)?.resumed?.lineage ?? "";
+    return { seq: rows.at(-1)?.seq ?? 0, lineage };
+  }
+
   #project(entry: Entry): void {
     const rows = this.projected.get(entry.actor) ?? [];
     this.projected.set(entry.actor, rows);
     const last = rows.at(-1)?.seq ?? 0;
-    if (entry.seq === last + 1) rows.push(entry);
+    if (continues(entry, last)) rows.push(entry);
     else
       this.#ports.onViolation(
         new Error(`the projector got entry ${entry.seq} of ${entry.actor} after ${last}`),

@@ -11,7 +11,7 @@ import type { MarketState } from "../../actors/market/state.js";
 import { CURRENCIES, type Currency } from "../../actors/market/types.js";
 import { Keys } from "../../stream/redis/keys.js";
 import type { MemoryStore } from "../support/log/memory-store.js";
-import { parseEntry } from "../../stream/log/packing.js";
+import { continues, parseEntry } from "../../stream/log/packing.js";
 import type { Entry } from "../../stream/log/ports.js";
 import { checkLedger, checkMarket, checkMoney, Seqs } from "../actors/invariants.js";
 import { type Actors, moneyOf } from "../support/exchange/network.js";
@@ -126,7 +126,7 @@ export class Journal {
     this.#unread = [];
     for (const actor of unread) {
       const journal = this.#of(actor);
-      const readSeq = journal.entries.length;
+      const readSeq = lastSeq(journal);
       for (const { id, body } of this.#store.after(KEYS.deltas(partitionOf(actor), actor), readSeq, 1)) {
         const entry = parseEntry(actor, { seq: id, body }) as AnyEntry;
         this.#append(journal, entry);
@@ -162,8 +162,8 @@ export class Journal {
 
   #append(journal: ActorJournal, entry: AnyEntry, replaying = false): void {
     const { actor, entries, sources } = journal;
-    if (entry.seq !== entries.length + 1)
-      throw new Error(`${actor}: entry ${entry.seq} after ${entries.length}`);
+    if (!continues(entry, lastSeq(journal)))
+      throw new Error(`${actor}: entry ${entry.seq} after ${lastSeq(journal)}`);
     checkUnfinished(entries.at(-1), entry);
     entries.push(entry);
     for (const [source, seq] of Object.entries(entry.sources))
@@ -264,6 +264,10 @@ function checkFok({ state, partlyFilled }: ActorJournal, delta: LedgerDelta): vo
   if (kind === "fill" && delta.remaining > 0) partlyFilled.add(orderId);
   else if (kind === "fill") partlyFilled.delete(orderId);
   else if (partlyFilled.has(orderId)) throw new Error(`the FOK order ${orderId} is filled in part`);
+}
+
+function lastSeq({ entries }: ActorJournal): number {
+  return entries.at(-1)?.seq ?? 0;
 }
 
 export function isMarket(actor: ActorId): boolean {

@@ -295,10 +295,11 @@ export class Simulation {
       );
     }
     const lastSeqs = new Map<ActorId, number>();
-    for (const { actor, expectedSeq, entry } of changes) {
+    for (const { actor, expectedSeq, entry, resumed } of changes) {
       if (entry === undefined) continue;
       if (lastSeqs.has(actor)) this.#count("several entries in one commit");
-      lastSeqs.set(actor, expectedSeq + 1);
+      lastSeqs.set(actor, resumed?.seq ?? expectedSeq + 1);
+      if (resumed !== undefined) this.#count("first entry of an incarnation");
       this.#hash.update(entry);
     }
     if (ownerships.length > 1 && lastSeqs.size > 1) this.#count("commit of several partitions");

@@ -222,7 +222,7 @@ async function startBackground(
   const invalidations = new Invalidations(log);
   const projector = new Projector({
     databaseUrl,
-    journal: journalOf(log, tail),
+    journal: journalOf(log, tail, silentLogger),
     marketChanged: (marketId) => invalidations.publish("market", marketId),
     logger,
   });

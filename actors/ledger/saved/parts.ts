@@ -85,6 +85,8 @@ interface SavedState {
   readonly totals: Readonly<Record<Currency, Totals>>;
   readonly funds: Readonly<Record<Currency, Funds>>;
   readonly entries: number;
+  /** Absent in parts that were saved before the shard skipped seqs. */
+  readonly skippedSeqs?: number | undefined;
 }
 
 /** The wallets of a part, and the rows that they share. */
@@ -100,8 +102,8 @@ const PART_WALLETS = 64;
 const PART_ORDERS = 2 * RUN_ITEMS;
 
 export function* saveLedger(state: LedgerState): Generator<string> {
-  const { totals, funds, entries, wallets } = state;
-  yield text(["ledger", { totals, funds, entries }]);
+  const { totals, funds, entries, skippedSeqs, wallets } = state;
+  yield text(["ledger", { totals, funds, entries, skippedSeqs }]);
   yield* saveWallets(wallets);
   for (const part of idParts(state)) yield text(part);
 }
@@ -260,12 +262,13 @@ function addPart(
 ): void {
   switch (part[0]) {
     case "ledger": {
-      const [, { totals, funds, entries }] = part;
+      const [, { totals, funds, entries, skippedSeqs = 0 }] = part;
       for (const currency of CURRENCIES) {
         Object.assign(state.totals[currency], totals[currency]);
         Object.assign(state.funds[currency], funds[currency]);
       }
       state.entries = entries;
+      state.skippedSeqs = skippedSeqs;
       return;
     }
     case "wallets": {

@@ -50,35 +50,32 @@ interface SavedLedger {
   readonly transfers: readonly (readonly [string, Transfer])[];
   readonly totals: Readonly<Record<Currency, Totals>>;
   readonly entries: number;
+  /** Absent in a snapshot of a build that skips no seqs. */
+  readonly skippedSeqs?: number | undefined;
 }
 
 export function saveWholeLedger(state: LedgerState): SavedLedger {
   return {
-    wallets: [...state.wallets.values()].map(saveWallet),
+    wallets: [...state.wallets.values()].map((wallet) => saveWallet(wallet, state.skippedSeqs)),
     clientIds: [...state.clientIds],
     clientRefs: [...state.clientRefs],
     transfers: [...state.transfers],
     totals: state.totals,
     entries: state.entries,
+    skippedSeqs: state.skippedSeqs === 0 ? undefined : state.skippedSeqs,
   };
 }
 
-function saveWallet({
-  wallet,
-  trader,
-  funds,
-  seqs,
-  orders,
-  accounts,
-  policy,
-  deadman,
-  groups,
-}: Wallet): SavedWallet {
+/** Converts a wallet. A build that skips no seqs continues with the seqs as they were sent. */
+function saveWallet(
+  { wallet, trader, funds, seqs, orders, accounts, policy, deadman, groups }: Wallet,
+  skippedSeqs: number,
+): SavedWallet {
   return {
     wallet,
     trader,
     funds,
-    seqs,
+    seqs: { orders: seqs.orders + skippedSeqs, positions: seqs.positions + skippedSeqs },
     orders: [...orders.values()],
     policy,
     deadman,
@@ -97,7 +94,7 @@ export function restoreWholeLedger(id: ActorId, data: unknown): LedgerState {
   const saved = data as SavedLedger;
   const state = createLedger(id);
   for (const wallet of saved.wallets) {
-    const restored = restoreWallet(wallet);
+    const restored = restoreWallet(wallet, saved.skippedSeqs ?? 0);
     state.wallets.add(restored);
     for (const currency of CURRENCIES) {
       const { total, reserved } = restored.funds[currency];
@@ -113,14 +110,16 @@ export function restoreWholeLedger(id: ActorId, data: unknown): LedgerState {
   Object.assign(state.totals.CASH, saved.totals.CASH);
   Object.assign(state.totals.COIN, saved.totals.COIN);
   state.entries = saved.entries;
+  state.skippedSeqs = saved.skippedSeqs ?? 0;
   return state;
 }
 
-function restoreWallet(saved: SavedWallet): Wallet {
+function restoreWallet(saved: SavedWallet, skippedSeqs: number): Wallet {
   const wallet = emptyWallet(saved.wallet, saved.trader);
   Object.assign(wallet.funds.CASH, saved.funds.CASH);
   Object.assign(wallet.funds.COIN, saved.funds.COIN);
-  Object.assign(wallet.seqs, saved.seqs);
+  wallet.seqs.orders = saved.seqs.orders - skippedSeqs;
+  wallet.seqs.positions = saved.seqs.positions - skippedSeqs;
   wallet.policy = saved.policy;
   wallet.deadman = saved.deadman;
   for (const [groupId, group] of saved.groups)

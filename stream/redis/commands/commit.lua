@@ -3,7 +3,8 @@
 -- ARGV: 1 most bytes of entries in a notification, 2 number of ownerships; per ownership: partition, epoch; then the
 --       number of actors; per actor: the index of its ownership, id; then the number of publications; per publication:
 --       channel, body; then per change: the index of its actor, expected seq, cursor, first mailbox id to keep, packed
---       entry ('' for none), deadline ('' unchanged, '-' none, else Unix ms), '1' when no message is left to relay
+--       entry ('' for none), deadline ('' unchanged, '-' none, else Unix ms), '1' when no message is left to relay, and
+--       for the first entry of an incarnation its seq and the lineage, as '<seq> <lineage>' (else '')
 -- Returns 'ok', 'fenced <partition>' (the lease has another epoch) or 'conflict <actor>' (it is not at that seq).
 local maxBytes = tonumber(ARGV[1])
 local ownerships = tonumber(ARGV[2])
@@ -13,29 +14,32 @@ end
 local actors = 3 + 2 * ownerships
 local publications = actors + 2 * tonumber(ARGV[actors]) + 1
 local first = publications + 2 * tonumber(ARGV[publications]) + 1
-local function after(seq) return string.format('%.0f', tonumber(seq) + 1) end
+local function after(seq, resumed)
+  return string.match(resumed, '^%d+') or string.format('%.0f', tonumber(seq) + 1)
+end
 -- Checks the seq of every change before the first write. `seqs` has the seq of each actor after its changes so far.
 local seqs = {}
-for c = first, #ARGV, 7 do
+for c = first, #ARGV, 8 do
   local a = tonumber(ARGV[c])
   local seq = seqs[a] or redis.call('HGET', KEYS[3 * a - 1 + 2 * ownerships], 'seq') or '0'
   if seq ~= ARGV[c + 1] then return 'conflict ' .. ARGV[actors + 2 * a] end
-  seqs[a] = ARGV[c + 4] == '' and seq or after(seq)
+  seqs[a] = ARGV[c + 4] == '' and seq or after(seq, ARGV[c + 7])
 end
 -- Writes the changes. A notification has `entryLines` if they are short enough, else only `actorLines`.
 local isListed = {}
 local actorLines = {}
 local entryLines = {}
 local bytes = 0
-for c = first, #ARGV, 7 do
+for c = first, #ARGV, 8 do
   local a = tonumber(ARGV[c])
   local at = 3 * a - 1 + 2 * ownerships
   local head, deltas, mailbox = KEYS[at], KEYS[at + 1], KEYS[at + 2]
   local ownership, actor = tonumber(ARGV[actors + 2 * a - 1]), ARGV[actors + 2 * a]
-  local seq, cursor, firstKept, entry, deadline, relayed =
-    ARGV[c + 1], ARGV[c + 2], ARGV[c + 3], ARGV[c + 4], ARGV[c + 5], ARGV[c + 6]
+  local seq, cursor, firstKept, entry, deadline, relayed, resumed =
+    ARGV[c + 1], ARGV[c + 2], ARGV[c + 3], ARGV[c + 4], ARGV[c + 5], ARGV[c + 6], ARGV[c + 7]
   if entry ~= '' then
-    seq = after(seq)
+    seq = after(seq, resumed)
+    if resumed ~= '' then redis.call('HSET', head, 'lineage', string.match(resumed, ' (.*)$')) end
     redis.call('XADD', deltas, seq .. '-0', 'e', entry)
     local name = ARGV[1 + 2 * ownership] .. ' ' .. actor
     if not isListed[a] then

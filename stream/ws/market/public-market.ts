@@ -120,12 +120,25 @@ export class PublicMarket {
           book.volume = contracts(book.volume + delta.qty);
           break;
         }
+        case "skipped":
+          this.#skip(delta.count);
+          break;
         default:
           // Snapshots show nothing else; `publicBatch` has rejected unknown kinds.
           break;
       }
     }
     for (const part of batch.parts) this.#takePart(part);
+  }
+
+  /** Leaves out seqs of every channel, so that a snapshot has the seq before the next batch. */
+  #skip(count: number): void {
+    this.#lifecycleSeq += count;
+    for (const { seqs } of Object.values(this.#books)) {
+      seqs.book += count;
+      seqs.bbo += count;
+      seqs.trades += count;
+    }
   }
 
   #takePart({ channel, currency, seq, json }: ChannelBatch): void {

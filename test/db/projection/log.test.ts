@@ -66,7 +66,7 @@ describe("projector on the real log", () => {
   function startProjector(): Projector {
     const started = new Projector({
       databaseUrl: database.url,
-      journal: journalOf(log, tail),
+      journal: journalOf(log, tail, silentLogger),
       marketChanged: () => Promise.resolve(),
       logger: silentLogger,
     });

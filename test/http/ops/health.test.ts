@@ -32,7 +32,7 @@ describe("readiness", () => {
           return Promise.resolve(reply);
         },
       },
-      tail: { head: () => Promise.resolve(HEAD), unreadable: new Map() },
+      tail: { position: () => Promise.resolve({ seq: HEAD, lineage: "" }), unreadable: new Map() },
       formats: { report: () => ({ active: 1, announced: { 1: 1, 2: 3 } }) },
       halted: () => Promise.resolve(new Map()),
     };
@@ -56,6 +56,7 @@ describe("readiness", () => {
       ledgers: SHARDS,
       projectorLag: SHARDS * HEAD - 1,
       projecting: true,
+      reconciled: 0,
       halted: [],
       stopping: false,
       unreadable: [],
@@ -109,7 +110,8 @@ describe("readiness", () => {
       projecting: false,
       projectorLag: SHARDS * HEAD,
     });
-    const behind = { ...parts, tail: { ...parts.tail, head: () => Promise.resolve(10_000) } };
+    const position = () => Promise.resolve({ seq: 10_000, lineage: "" });
+    const behind = { ...parts, tail: { ...parts.tail, position } };
     expect(await readiness(behind)).to.include({ ready: false, projecting: false });
   });
 });

@@ -17,7 +17,15 @@ export interface LogUnderTest {
 
 export const actor = ledgerActor(3);
 export const partition = "l3";
-export const untouched = { seq: 0, cursor: "0-0", relayed: 0, projected: 0, snapshot: 0, previous: 0 };
+export const untouched = {
+  seq: 0,
+  cursor: "0-0",
+  relayed: 0,
+  projected: 0,
+  snapshot: 0,
+  previous: 0,
+  lineage: "",
+};
 
 export function deliveries(count: number, to: ActorId = actor): { to: ActorId; body: string }[] {
   return Array.from({ length: count }, (_, index) => ({ to, body: `message ${index + 1}` }));

@@ -209,7 +209,7 @@ for (const [name, create] of Object.entries(subjects)) {
         const gaps: [ActorId, number | string][] = [];
         following.push(
           tail.everyActor({
-            cursors,
+            cursors: new Map([...cursors].map(([actor, seq]) => [actor, { seq, lineage: "" }])),
             onEntries,
             onGap: (actor, afterSeq) => gaps.push([actor, afterSeq]),
             onUnreadable: (actor, { name }) => gaps.push([actor, name]),

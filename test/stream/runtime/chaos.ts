@@ -8,7 +8,7 @@ import { type ActorId, ledgerActor, partitionOf } from "../../../actors/actor.js
 import { silentLogger } from "../../../stream/log/logger.js";
 import { type Gate, MemoryLog } from "../../support/log/memory-log.js";
 import { MemoryStore } from "../../support/log/memory-store.js";
-import { packEnvelope, parseEntry } from "../../../stream/log/packing.js";
+import { packEnvelope, continues, parseEntry } from "../../../stream/log/packing.js";
 import type { CommitGroup } from "../../../stream/runtime/commit-group.js";
 import type { SnapshotLimits } from "../../../stream/runtime/snapshot-policy.js";
 import { Worker } from "../../../stream/runtime/worker.js";
@@ -268,7 +268,7 @@ export class ChaosWorld {
   }
 
   /** The deltas of each actor in the read model. */
-  readonly #projected = new Map<ActorId, { seq: number; readonly deltas: CounterDelta[] }>();
+  readonly #projected = new Map<ActorId, { seq: number; entries: number; readonly deltas: CounterDelta[] }>();
   /** Number of trimmed entries of all actors. */
   trimmed = 0;
 
@@ -277,15 +277,16 @@ export class ChaosWorld {
     this.store.sync();
     for (const actor of ACTORS) {
       const partition = partitionOf(actor);
-      const projected = this.#projected.get(actor) ?? { seq: 0, deltas: [] };
+      const projected = this.#projected.get(actor) ?? { seq: 0, entries: 0, deltas: [] };
       this.#projected.set(actor, projected);
       const reads = [{ partition, actor, afterSeq: projected.seq }];
       const [found] = await this.#observer.readEntries(reads, Infinity);
-      if (found?.gap === true) throw new Error(`${actor} was trimmed before it was projected`);
-      for (const entry of found?.entries ?? []) {
-        for (const { deltas } of parseEntry(actor, entry).batches)
-          projected.deltas.push(...(deltas as CounterDelta[]));
+      for (const stored of found?.entries ?? []) {
+        const entry = parseEntry(actor, stored);
+        if (!continues(entry, projected.seq)) throw new Error(`${actor} was trimmed before it was projected`);
+        for (const { deltas } of entry.batches) projected.deltas.push(...(deltas as CounterDelta[]));
         projected.seq = entry.seq;
+        projected.entries += 1;
       }
       await this.#observer.markProjected(partition, [{ actor, seq: projected.seq }]);
     }
@@ -299,9 +300,9 @@ export class ChaosWorld {
   /** Returns all deltas of an actor, in order. */
   async deltas(actor: ActorId): Promise<readonly CounterDelta[]> {
     await this.#project();
-    const { seq, deltas } = this.#projected.get(actor) ?? { seq: 0, deltas: [] };
+    const { entries, deltas } = this.#projected.get(actor) ?? { entries: 0, deltas: [] };
     const [status] = (await this.#observer.scan(partitionOf(actor))).filter((found) => found.actor === actor);
-    this.trimmed += seq - (status?.retained ?? 0);
+    this.trimmed += entries - (status?.retained ?? 0);
     return deltas;
   }
 }

@@ -14,6 +14,7 @@ export type CounterCommand =
   | { readonly kind: "receive"; readonly from: ActorId; readonly n: number }
   | { readonly kind: "alarm"; readonly atMs: number }
   | { readonly kind: "break" }
+  | { readonly kind: "skip"; readonly count: number }
   | { readonly kind: "tick" };
 
 export type CounterDelta =
@@ -21,6 +22,7 @@ export type CounterDelta =
   | { readonly type: "sent"; readonly to: ActorId; readonly n: number }
   | { readonly type: "received"; readonly from: ActorId; readonly n: number }
   | { readonly type: "alarm"; readonly atMs: number }
+  | { readonly type: "skipped"; readonly count: number }
   | { readonly type: "ticked"; readonly atMs: number };
 
 export interface CounterState {
@@ -41,6 +43,7 @@ function evolve(state: CounterState, delta: CounterDelta): void {
       state.value += delta.n;
       break;
     case "sent":
+    case "skipped":
       break;
     case "received":
       (state.received[delta.from] ??= []).push(delta.n);
@@ -71,6 +74,8 @@ function deltasOf(state: CounterState, command: CounterCommand, nowMs: number): 
       return [{ type: "received", from: command.from, n: command.n }];
     case "alarm":
       return [{ type: "alarm", atMs: command.atMs }];
+    case "skip":
+      return [{ type: "skipped", count: command.count }];
     case "tick":
       return [{ type: "ticked", atMs: nowMs }];
     case "break":
@@ -93,6 +98,7 @@ export const counter: Actor<CounterState, CounterCommand, CounterDelta, CounterR
   evolve,
   deadline: (state) => state.alarmMs,
   tick: { kind: "tick" },
+  skip: (count) => ({ kind: "skip", count }),
   route: (id, { deltas }) =>
     deltas.flatMap((delta) =>
       delta.type === "sent" ? [{ to: delta.to, command: { kind: "receive", from: id, n: delta.n } }] : [],

@@ -151,6 +151,7 @@ export class MemoryLog implements Log {
       projected: this.#number(key, "projected"),
       snapshot: this.#number(key, "snapshot"),
       previous: this.#number(key, "previous"),
+      lineage: this.#store.get(key, "lineage") ?? "",
     };
   }
 
@@ -180,16 +181,17 @@ export class MemoryLog implements Log {
         if (this.#number(KEYS.lease(partition), "epoch") !== epoch) return { kind: "fenced", partition };
       }
       const seqs = new Map<ActorId, number>();
-      for (const { partition, actor, expectedSeq, entry } of changes) {
+      for (const { partition, actor, expectedSeq, entry, resumed } of changes) {
         const seq = seqs.get(actor) ?? this.#head(partition, actor).seq;
         if (seq !== expectedSeq) return { kind: "conflict", actor };
-        seqs.set(actor, entry === undefined ? seq : seq + 1);
+        seqs.set(actor, entry === undefined ? seq : (resumed?.seq ?? seq + 1));
       }
       const appended: Appended[] = [];
       for (const change of changes) {
         this.#apply(change);
-        const { partition, actor, expectedSeq, entry } = change;
-        if (entry !== undefined) appended.push({ partition, actor, position: expectedSeq + 1, body: entry });
+        const { partition, actor, expectedSeq, entry, resumed } = change;
+        if (entry === undefined) continue;
+        appended.push({ partition, actor, position: resumed?.seq ?? expectedSeq + 1, body: entry });
       }
       for (const { feed, body } of publications) this.#store.publish(KEYS.feed(feed), body);
       this.#notify("deltas", appended);
@@ -197,12 +199,13 @@ export class MemoryLog implements Log {
     });
   }
 
-  #apply({ partition, actor, expectedSeq, cursor, entry, deadlineMs, relayed }: Change): void {
+  #apply({ partition, actor, expectedSeq, cursor, entry, deadlineMs, relayed, resumed }: Change): void {
     const head = KEYS.head(partition, actor);
-    const seq = entry === undefined ? expectedSeq : expectedSeq + 1;
+    const seq = entry === undefined ? expectedSeq : (resumed?.seq ?? expectedSeq + 1);
     if (entry !== undefined) {
       this.#store.append(KEYS.deltas(partition, actor), entry, seq);
       this.#store.set(head, "seq", String(seq));
+      if (resumed !== undefined) this.#store.set(head, "lineage", resumed.lineage);
     }
     if (relayed === true) this.#store.set(head, "relayed", String(seq));
     this.#store.set(head, "cursor", cursor);
@@ -352,9 +355,15 @@ export class MemoryLog implements Log {
     return this.#perform("take", (): TakeOutcome => {
       const key = KEYS.lease(partition);
       if (this.#number(key, "epoch") !== epoch) return { kind: "changed" };
+      const known = this.#store.get(key, "server");
+      const { server } = this.#store;
+      const isNewServer = known !== undefined && known !== server;
+      if (known !== server) this.#store.set(key, "server", server);
+      if (isNewServer) this.#store.set(key, "incarnation", `s${server}`);
+      const next = epoch + (isNewServer ? 1_000_000 : 1);
       this.#store.set(key, "owner", worker);
-      this.#store.set(key, "epoch", String(epoch + 1));
-      return { kind: "taken", epoch: epoch + 1 };
+      this.#store.set(key, "epoch", String(next));
+      return { kind: "taken", epoch: next, incarnation: this.#store.get(key, "incarnation") ?? "" };
     });
   }
 

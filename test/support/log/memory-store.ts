@@ -19,6 +19,7 @@ export class MemoryStore {
   readonly #growth = new Set<(key: string) => void>();
   readonly #listeners = new Set<(channel: string, text: string) => void>();
   readonly #cuts = new Set<() => void>();
+  #server = 1;
 
   /** Runs one operation. A power cut undoes all of its writes or none. */
   operate<T>(operation: () => T): T {
@@ -37,6 +38,11 @@ export class MemoryStore {
     this.#journal = [];
   }
 
+  /** Name of the server that holds the data, a new one after each power cut. */
+  get server(): string {
+    return String(this.#server);
+  }
+
   /** Number of operations that a power cut can undo. */
   get unsynced(): number {
     return this.#journal.length;
@@ -48,6 +54,7 @@ export class MemoryStore {
       for (const undo of operation.reverse()) undo();
     }
     this.#journal = [];
+    this.#server += 1;
     for (const listener of this.#cuts) listener();
   }
 

@@ -1,0 +1,160 @@
+import { expect } from "chai";
+import { desc } from "drizzle-orm";
+import { ledgerOf, partitionOf } from "../../../actors/actor.js";
+import { LedgerRepair } from "../../../db/projection/repair/ledger.js";
+import { MarketRepair } from "../../../db/projection/repair/market.js";
+import { auditLog } from "../../../db/schema/accounts.js";
+import { reconciliations } from "../../../db/schema/wallets.js";
+import { Instance } from "../../../stream/runtime/instance.js";
+import { dice } from "../exchange.js";
+import { type LogServer, memoryServer, redisServer, WentBack } from "./went-back.js";
+
+/** Trades, keeps a copy of the log, trades on, and lets the log go back to the copy. Trades again. */
+async function goBack(exchange: WentBack, { unseen = false } = {}): Promise<void> {
+  exchange.startProjector();
+  const first = await exchange.createMarket();
+  await exchange.createMarket();
+  await exchange.fundTraders();
+  await exchange.trade(60);
+  await exchange.projected();
+  await exchange.keepCopy();
+
+  await exchange.trade(60);
+  await exchange.settle(first);
+  await exchange.createMarket();
+  await exchange.trade(20);
+  await exchange.projected();
+  if (unseen) await exchange.stopProjector();
+  await exchange.goBack();
+  exchange.markets.pop();
+  if (unseen) await exchange.trade(200);
+  else await exchange.trade(30);
+  if (unseen) exchange.startProjector();
+}
+
+describe("a log that went back", () => {
+  let server: LogServer;
+  let exchange: WentBack | undefined;
+
+  afterEach(async () => {
+    await exchange?.stop();
+    exchange = undefined;
+  });
+
+  async function start(seed: number, created = memoryServer()): Promise<WentBack> {
+    server = created;
+    exchange = await WentBack.start(server, dice(seed));
+    return exchange;
+  }
+
+  async function expectTablesOfLog(of: WentBack): Promise<void> {
+    await of.projected();
+    const { found, expected } = await of.rows();
+    expect(found).to.deep.equal(expected);
+  }
+
+  it("leaves the tables as the actors are, on Redis", async () => {
+    const of = await start(1, await redisServer());
+    await goBack(of);
+    await expectTablesOfLog(of);
+
+    const reports = of.errors.filter(({ message }) => message.startsWith("the log has lost entries"));
+    const recorded = await of.db.select().from(reconciliations);
+    expect(reports).to.have.length(recorded.length);
+    expect(recorded).to.have.length.above(2);
+    const removed = recorded.reduce(
+      (sum, row) => sum + Object.values(row.removed).reduce((a, b) => a + b),
+      0,
+    );
+    expect(removed).to.be.above(100);
+    const [audited] = await of.db.select().from(auditLog).orderBy(desc(auditLog.auditId));
+    expect(audited).to.include({ action: "RECONCILE" });
+  });
+
+  it("is noticed when its new entries outnumber the lost ones, on Redis", async () => {
+    const of = await start(2, await redisServer());
+    await goBack(of, { unseen: true });
+    await expectTablesOfLog(of);
+  });
+
+  it("is repaired when it goes back to another branch of its history", async () => {
+    const of = await start(3);
+    await goBack(of);
+    await of.projected();
+    // The copy is of the first incarnation, and older than the fork.
+    await of.goBack();
+    await of.trade(20);
+    await of.goBack();
+    await of.trade(20);
+    await expectTablesOfLog(of);
+  });
+
+  it("gives no seq twice", async () => {
+    const of = await start(4);
+    const trader = of.traders[0] ?? "";
+    const actor = ledgerOf(trader);
+    const seqs = async (): Promise<readonly number[]> => {
+      const reply = await of.ledger(trader, { kind: "wallet", wallet: trader });
+      if (!reply.ok || reply.kind !== "wallet") throw new Error("no wallet");
+      const [head] = await of.log.heads(partitionOf(actor), [actor]);
+      return [head?.seq ?? 0, reply.wallet.orders.seq, reply.wallet.positions.seq];
+    };
+    await of.createMarket();
+    await of.fundTraders();
+    await of.trade(20);
+    await of.keepCopy();
+    await of.trade(60);
+    const before = await seqs();
+    await of.goBack();
+    const after = await seqs();
+    after.forEach((seq, index) => expect(seq).to.be.above((before[index] ?? 0) + 1_000));
+  });
+
+  for (let seed = 10; seed < 16; seed += 1) {
+    it(`leaves the tables as the actors are, with seed ${seed}`, async () => {
+      const of = await start(seed);
+      await goBack(of, { unseen: seed % 2 === 0 });
+      await expectTablesOfLog(of);
+    });
+  }
+
+  describe("with a planted bug", () => {
+    const bugs: readonly (readonly [string, () => () => void])[] = [
+      ["the rows of a ledger's lost entries stay", () => replace(LedgerRepair.prototype, { remove: none })],
+      ["the rows of a market's lost entries stay", () => replace(MarketRepair.prototype, { remove: none })],
+      ["the orders, positions and balances stay", () => replace(LedgerRepair.prototype, { reset: nothing })],
+      ["the definition and the last prices stay", () => replace(MarketRepair.prototype, { reset: nothing })],
+      ["the lineage is not checked", () => replace(Instance.prototype, { adoptLineage: () => undefined })],
+    ];
+
+    for (const [name, plant] of bugs) {
+      it(`shows it: ${name}`, async () => {
+        const of = await start(20);
+        const remove = plant();
+        try {
+          await goBack(of, { unseen: true });
+          const differs = await expectTablesOfLog(of).then(
+            () => false,
+            () => true,
+          );
+          expect(differs).to.equal(true);
+        } finally {
+          remove();
+        }
+      });
+    }
+  });
+});
+
+const none = (): Promise<Record<string, number>> => Promise.resolve({});
+const nothing = (): Promise<void> => Promise.resolve();
+
+/** Replaces methods of a class. Returns the function that restores them. */
+function replace<Class extends object>(prototype: Class, methods: Partial<Class>): () => void {
+  const names = Object.keys(methods) as (keyof Class)[];
+  const originals = names.map((name) => [name, prototype[name]] as const);
+  Object.assign(prototype, methods);
+  return () => {
+    for (const [name, original] of originals) prototype[name] = original;
+  };
+}
