@@ -371,7 +371,7 @@ export class RedisLog implements Log {
     const args = [worker, epoch, randomUUID().slice(0, 8)];
     const reply = await this.#run("take", [this.#keys.lease(partition)], args);
     const [taken, incarnation = ""] = reply as [number, string?];
-    return taken === 0 ? { kind: "changed" } : { kind: "taken", epoch: Number(taken), incarnation };
+    return taken === 0 ? { kind: "changed" } : { kind: "taken", epoch: taken, incarnation };
   }
 
   async release(partition: string, epoch: number): Promise<void> {

@@ -96,6 +96,16 @@ export function dataConformance(fixture: Fixture): void {
       expect(await fixture.seqs(0)).to.equal(undefined);
     });
 
+    it("write the first entry of an incarnation with its own seq, and the next ones after it", async () => {
+      const epoch = await fixture.take();
+      await fixture.commitEntries(epoch, 2);
+      const resumed = { seq: 9_000, lineage: "b@2@9000" };
+      await fixture.commit(epoch, [{ ...entryAt(3), resumed }, entryAt(9_001)]);
+      expect(await fixture.seqs(2)).to.deep.equal({ seqs: [9_000, 9_001], gap: true });
+      const head = { ...untouched, seq: 9_001, lineage: resumed.lineage };
+      expect(await fixture.log.heads(partition, [actor])).to.deep.equal([head]);
+    });
+
     it("are fenced with an epoch that was never given", async () => {
       expect(await fixture.commit(1, [entryAt(1)])).to.deep.equal({ kind: "fenced", partition });
     });
