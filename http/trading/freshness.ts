@@ -6,7 +6,7 @@
 import { type ActorId, marketActor } from "../../actors/actor.js";
 import type { Database } from "../../db/database.js";
 import { findMarket, type MarketRecord } from "../../db/queries/catalog/markets.js";
-import { projectedSeqs } from "../../db/queries/projected.js";
+import { projectedPositions } from "../../db/queries/projected.js";
 import { type Tail, Unavailable } from "../../stream/log/ports.js";
 
 /** Time that a read waits for the projector, in ms. */
@@ -68,8 +68,8 @@ export class Freshness {
     while (this.#waits.size > 0) {
       const asked = [...this.#waits];
       try {
-        const projected = await projectedSeqs(this.db, [...new Set(asked.map(({ actor }) => actor))]);
-        for (const wait of asked) this.#check(wait, projected.get(wait.actor) ?? 0);
+        const projected = await projectedPositions(this.db, [...new Set(asked.map(({ actor }) => actor))]);
+        for (const wait of asked) this.#check(wait, projected.get(wait.actor)?.seq ?? 0);
       } catch (error) {
         for (const wait of asked) this.#waits.delete(wait);
         for (const { fail } of asked) fail(error);

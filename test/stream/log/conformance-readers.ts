@@ -19,11 +19,19 @@ export function readerConformance(fixture: Fixture): void {
     it("name their owner, and are taken only by a worker that has read the present epoch", async () => {
       const lease = async () => (await fixture.log.leases([partition, "m9"])).get(partition);
       expect(await lease()).to.deep.equal({ owner: undefined, epoch: 0 });
-      expect(await fixture.log.take(partition, "w1", 0)).to.deep.equal({ kind: "taken", epoch: 1, incarnation: "" });
+      expect(await fixture.log.take(partition, "w1", 0)).to.deep.equal({
+        kind: "taken",
+        epoch: 1,
+        incarnation: "",
+      });
       expect(await lease()).to.deep.equal({ owner: "w1", epoch: 1 });
       expect(await fixture.log.take(partition, "w2", 0)).to.deep.equal({ kind: "changed" });
       expect(await fixture.commit(1, [entryAt(1)])).to.deep.equal({ kind: "ok" });
-      expect(await fixture.log.take(partition, "w2", 1)).to.deep.equal({ kind: "taken", epoch: 2, incarnation: "" });
+      expect(await fixture.log.take(partition, "w2", 1)).to.deep.equal({
+        kind: "taken",
+        epoch: 2,
+        incarnation: "",
+      });
     });
 
     it("are released once, and then fence their old epoch", async () => {
