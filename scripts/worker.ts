@@ -13,6 +13,7 @@ import { Worker } from "../stream/runtime/worker.js";
 import { type Config, ConfigError } from "./config.js";
 import { roleOutput } from "./roles/output.js";
 import { runRole, type RunningRole } from "./roles/run-role.js";
+import { snapshotThread } from "./roles/snapshots.js";
 
 async function start({ redisUrl, logLevel, leaseMs, format }: Config): Promise<RunningRole> {
   if (redisUrl === undefined)
@@ -26,8 +27,10 @@ async function start({ redisUrl, logLevel, leaseMs, format }: Config): Promise<R
     await formats.start();
     const id = formats.name;
     const beats = { url: redisUrl, worker: id, leaseMs, intervalMs: Math.floor(leaseMs / 3) };
+    const snapshots = snapshotThread({ redisUrl, logLevel });
     const worker = new Worker({
       id,
+      snapshots,
       log,
       actorOf,
       clock: systemClock,

@@ -1,24 +1,10 @@
 /** The actors of a partition that are in memory, with the snapshot policy of each. */
 
 import type { ActorId } from "../../actors/actor.js";
-import type { Formats } from "../../actors/format.js";
 import type { Clock } from "../log/clock.js";
-import type { Head, Snapshot } from "../log/log.js";
+import type { Head } from "../log/log.js";
 import type { Instance } from "./instance.js";
 import { SnapshotPolicy, type SnapshotLimits } from "./snapshot-policy.js";
-
-/** A snapshot to write, after which the log may be trimmed. */
-export interface CapturedSnapshot {
-  readonly actor: ActorId;
-  readonly snapshot: Snapshot;
-  /**
-   * Number of times to write it. An evicted actor is written twice, because the log keeps the entries after the
-   * previous snapshot, and both should be this one.
-   */
-  readonly copies: number;
-  /** The entries before this seq may be trimmed. */
-  readonly trimBelow: number;
-}
 
 interface CachedActor {
   readonly instance: Instance;
@@ -28,15 +14,13 @@ interface CachedActor {
 export class ActorCache {
   readonly #clock: Clock;
   readonly #limits: SnapshotLimits;
-  readonly #formats: Formats;
   readonly #actors = new Map<ActorId, CachedActor>();
   /** Actors in the current step. Their state may be ahead of the log, so they are not evicted. */
   readonly #held = new Set<ActorId>();
 
-  constructor(clock: Clock, limits: SnapshotLimits, formats: Formats) {
+  constructor(clock: Clock, limits: SnapshotLimits) {
     this.#clock = clock;
     this.#limits = limits;
-    this.#formats = formats;
   }
 
   add(instance: Instance, head: Head): void {
@@ -60,38 +44,51 @@ export class ActorCache {
     this.#held.clear();
   }
 
-  /** Records that an actor has committed an entry. */
-  used(actor: ActorId): void {
+  /** Records that an actor has committed an entry of this size. */
+  used(actor: ActorId, entryBytes: number): void {
     const cached = this.#actors.get(actor);
-    cached?.policy.used(cached.instance.seq, this.#clock.now());
+    cached?.policy.used(cached.instance.seq, entryBytes, this.#clock.now());
   }
 
-  /** Captures a snapshot of the first of these actors that is due for one. All of them must be committed. */
-  capture(actors: readonly ActorId[]): CapturedSnapshot | undefined {
+  /** Returns the actors that are due for a snapshot. */
+  dueForSnapshot(): readonly ActorId[] {
     const now = this.#clock.now();
-    for (const actor of actors) {
-      const cached = this.#actors.get(actor);
-      if (cached === undefined) continue;
-      const { instance, policy } = cached;
-      if (!policy.snapshotDue(instance.seq, now)) continue;
-      policy.snapshotTaken(instance.seq, now);
-      const trimBelow = policy.resumeFrom(instance.seq, now);
-      return { actor, snapshot: instance.snapshot(this.#formats.active()), copies: 1, trimBelow };
-    }
+    return [...this.#actors.values()]
+      .filter(({ instance, policy }) => policy.snapshotDue(instance.seq, now))
+      .map(({ instance }) => instance.id);
+  }
+
+  /** Records that a snapshot of an actor begins. */
+  snapshotBegins(actor: ActorId): void {
+    this.#actors.get(actor)?.policy.snapshotBegins(this.#clock.now());
+  }
+
+  /**
+   * Records the end of a snapshot; `seq` is absent if it failed. Returns the first seq of the resume window, below which
+   * the log may be trimmed.
+   */
+  snapshotEnds(actor: ActorId, seq: number | undefined): number | undefined {
+    const cached = this.#actors.get(actor);
+    const now = this.#clock.now();
+    cached?.policy.snapshotEnds(seq, now);
+    return cached?.policy.resumeFrom(cached.instance.seq, now);
+  }
+
+  /** Returns an idle actor to evict, unless `isNeeded`. */
+  findIdle(isNeeded: (actor: ActorId) => boolean): Instance | undefined {
+    for (const [actor, { instance }] of this.#actors)
+      if (this.isIdle(actor) && !isNeeded(actor)) return instance;
     return undefined;
   }
 
-  /** Evicts one idle actor, unless `isNeeded`. Returns its last snapshot, if it has any entry. */
-  evictIdle(isNeeded: (actor: ActorId) => boolean): CapturedSnapshot | undefined {
-    const now = this.#clock.now();
-    for (const [actor, { instance, policy }] of this.#actors) {
-      if (!policy.isIdle(now) || this.#held.has(actor) || isNeeded(actor)) continue;
-      this.#actors.delete(actor);
-      const { seq } = instance;
-      if (seq === 0) return undefined;
-      const copies = policy.snapshotSeq === seq ? 1 : 2;
-      return { actor, snapshot: instance.snapshot(this.#formats.active()), copies, trimBelow: seq };
-    }
-    return undefined;
+  /** Returns true for an actor in memory that nothing has used for a long time. */
+  isIdle(actor: ActorId): boolean {
+    const cached = this.#actors.get(actor);
+    return cached !== undefined && !this.#held.has(actor) && cached.policy.isIdle(this.#clock.now());
+  }
+
+  /** Bytes of the entries since the last snapshot, of the actor that has most. */
+  get mostBytesSinceSnapshot(): number {
+    return Math.max(0, ...[...this.#actors.values()].map(({ policy }) => policy.bytesSinceSnapshot));
   }
 }

@@ -237,17 +237,10 @@ export class CommitGroup {
     const toCommit = results.filter(({ turn }) => turn.changed || turn.fault !== undefined);
     const relayed = this.#fullyRelayed(toCommit);
     if (toCommit.length > 0 && !(await this.#write(toCommit, relayed))) return;
-    const committed = new Map<Partition, ActorId[]>();
     for (const result of results) {
-      const { partition, instance } = result;
       // The ownership ended meanwhile, and the log may have lost this commit. The next owner relays the messages in the log.
-      if (partition.ended) continue;
-      this.#complete(result, relayed.has(result));
-      const actors = committed.get(partition);
-      if (actors === undefined) committed.set(partition, [instance.id]);
-      else actors.push(instance.id);
+      if (!result.partition.ended) this.#complete(result, relayed.has(result));
     }
-    for (const [partition, actors] of committed) partition.captureSnapshot(actors);
   }
 
   /** Returns each result whose actor has no message left to relay, up to and including that result. */
@@ -292,7 +285,7 @@ export class CommitGroup {
       for (const { to } of unsent) this.#partitions.get(partitionOf(to))?.markUnread(to);
     }
     if (hasMore) partition.markUnread(actor);
-    if (fault === undefined) partition.committed(instance, turn.entry !== undefined);
+    if (fault === undefined) partition.committed(instance, turn.change.entry?.length);
     else partition.halt(actor, fault);
   }
 }

@@ -5,6 +5,8 @@
  */
 
 import type { ActorId } from "../../actors/actor.js";
+import { endsRunAt, runsOf } from "../../actors/runs.js";
+import { unreachable } from "../../actors/unreachable.js";
 import type { Entry } from "../log/ports.js";
 
 /** An answer that is repeated to the same command id until `untilMs` (Unix ms). */
@@ -18,6 +20,21 @@ export interface SavedInbox {
   readonly sources: Readonly<Record<string, number>>;
   readonly answers: readonly (readonly [id: string, reply: unknown, untilMs: number])[];
   readonly unfinished?: readonly unknown[] | undefined;
+}
+
+/** Part of a saved inbox. */
+type InboxPart =
+  | readonly ["sources", sources: readonly (readonly [source: string, seq: number])[]]
+  | readonly ["answers", answers: SavedInbox["answers"]]
+  | readonly ["unfinished", commands: readonly unknown[]];
+
+/** Yields a saved inbox in parts of bounded size. */
+export function* inboxParts({ sources, answers, unfinished }: SavedInbox): Generator<string> {
+  for (const run of runsOf(Object.entries(sources), ([source]) => endsRunAt(source)))
+    yield JSON.stringify(["sources", run] satisfies InboxPart);
+  for (const run of runsOf(answers, ([id]) => endsRunAt(id)))
+    yield JSON.stringify(["answers", run] satisfies InboxPart);
+  if (unfinished !== undefined) yield JSON.stringify(["unfinished", unfinished] satisfies InboxPart);
 }
 
 export class Inbox {
@@ -40,6 +57,24 @@ export class Inbox {
   /** Records the commands that are left. */
   leave(unfinished: readonly unknown[]): void {
     this.#unfinished = unfinished;
+  }
+
+  /** Adds a part of a saved inbox, in the order of `inboxParts`. */
+  addPart(part: string): void {
+    const saved = JSON.parse(part) as InboxPart;
+    switch (saved[0]) {
+      case "sources":
+        for (const [source, seq] of saved[1]) this.#sources.set(source, seq);
+        return;
+      case "answers":
+        for (const [id, reply, untilMs] of saved[1]) this.#answers.set(id, { id, reply, untilMs });
+        return;
+      case "unfinished":
+        this.leave(saved[1]);
+        return;
+      default:
+        unreachable(saved);
+    }
   }
 
   /** Returns the last seq applied from an actor, 0 before the first. */

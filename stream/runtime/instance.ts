@@ -13,7 +13,7 @@ import {
 } from "../../actors/actor.js";
 import { type Format, LATEST_FORMAT, OLDEST_FORMAT } from "../../actors/format.js";
 import { PIECE_ORDERS, pieceOrders } from "../../actors/limits.js";
-import { Inbox, type SavedInbox } from "./inbox.js";
+import { Inbox, inboxParts, type SavedInbox } from "./inbox.js";
 import { type Change, type Delivery, NO_CURSOR, type Snapshot, type StoredEntry } from "../log/log.js";
 import {
   continues,
@@ -22,10 +22,8 @@ import {
   MalformedMessage,
   packEntry,
   packEnvelope,
-  packSnapshot,
   parseEntry,
   parseEnvelope,
-  parseSnapshot,
   type Reply,
 } from "../log/packing.js";
 import { incarnationOf, withIncarnation } from "../log/lineage.js";
@@ -76,11 +74,27 @@ interface Skipped {
   readonly error: Error;
 }
 
-/** Content of a snapshot. */
-interface Saved {
+/** An actor as one value, as snapshots of format 1 have it. */
+export interface SavedWhole {
   readonly state: unknown;
   readonly inbox: SavedInbox;
   readonly lastTs: number;
+}
+
+/** The kinds of parts of a saved actor, in the order in which they are restored. */
+export const PART_KINDS = ["inbox", "state"] as const;
+export type PartKind = (typeof PART_KINDS)[number];
+
+/** An actor in parts, which a snapshot names by their hashes. */
+export interface SavedParts {
+  readonly parts: Readonly<Record<PartKind, readonly string[]>>;
+  readonly lastTs: number;
+}
+
+/** Restores an actor from its parts. */
+export interface InstanceBuilder {
+  add(kind: PartKind, part: string): void;
+  finish(): Instance;
 }
 
 /** A turn while it runs. */
@@ -152,25 +166,42 @@ export class Instance {
   /** Incarnation that begins with the next entry; `undefined` in the incarnation of the last entry. */
   #nextIncarnation: { readonly lineage: string; readonly incarnation: string } | undefined;
 
-  private constructor(actor: AnyActor, id: ActorId, saved: Saved | undefined) {
+  private constructor(actor: AnyActor, id: ActorId, state: unknown, inbox: Inbox) {
     this.id = id;
     this.#actor = actor;
-    this.#state = saved === undefined ? actor.create(id) : actor.restoreWhole(id, saved.state);
-    this.#inbox = new Inbox(saved?.inbox);
-    this.#lastTs = saved?.lastTs ?? 0;
+    this.#state = state;
+    this.#inbox = inbox;
   }
 
   /** Creates the actor as it is before its first command. */
   static create(actor: AnyActor, id: ActorId): Instance {
-    return new Instance(actor, id, undefined);
+    return new Instance(actor, id, actor.create(id), new Inbox());
   }
 
-  /** Restores the actor from a snapshot. Throws `CorruptLog` when the hash is wrong. */
-  static restore(actor: AnyActor, id: ActorId, snapshot: Snapshot): Instance {
-    const instance = new Instance(actor, id, parseSnapshot(id, snapshot) as Saved);
-    instance.#seq = snapshot.seq;
-    instance.#cursor = snapshot.cursor;
-    return instance;
+  /** Restores the actor from one value. */
+  static restoreWhole(actor: AnyActor, id: ActorId, snapshot: Snapshot, saved: SavedWhole): Instance {
+    const instance = new Instance(actor, id, actor.restoreWhole(id, saved.state), new Inbox(saved.inbox));
+    return instance.#at(snapshot, saved.lastTs);
+  }
+
+  /** Begins to restore the actor from the parts of a snapshot. */
+  static restore(actor: AnyActor, id: ActorId, snapshot: Snapshot, lastTs: number): InstanceBuilder {
+    const inbox = new Inbox();
+    const state = actor.restore(id);
+    return {
+      add(kind, part) {
+        if (kind === "inbox") inbox.addPart(part);
+        else state.add(part);
+      },
+      finish: () => new Instance(actor, id, state.finish(), inbox).#at(snapshot, lastTs),
+    };
+  }
+
+  #at({ seq, cursor }: Snapshot, lastTs: number): this {
+    this.#seq = seq;
+    this.#cursor = cursor;
+    this.#lastTs = lastTs;
+    return this;
   }
 
   /** Seq of the last entry. */
@@ -208,6 +239,7 @@ export class Instance {
       this.#lastTs = Math.max(this.#lastTs, ts);
     }
     this.#inbox.fold(entry);
+    this.#inbox.forgetExpired(this.#lastTs);
     this.#seq = entry.seq;
     this.#cursor = entry.cursor;
     return entry;
@@ -423,14 +455,23 @@ export class Instance {
     }));
   }
 
-  /** Returns a snapshot of the actor, in `format`. Every turn must have been committed. */
-  snapshot(format: Format = LATEST_FORMAT): Snapshot {
-    const saved: Saved = {
+  /** Time of the last turn. */
+  get lastTs(): number {
+    return this.#lastTs;
+  }
+
+  /** Yields the parts of one kind of the actor. Every turn must have been committed. */
+  parts(kind: PartKind): Iterable<string> {
+    return kind === "inbox" ? inboxParts(this.#inbox.save(this.#lastTs)) : this.#actor.save(this.#state);
+  }
+
+  /** Returns the actor as one value. Every turn must have been committed. */
+  saveWhole(): SavedWhole {
+    return {
       state: this.#actor.saveWhole(this.#state),
       inbox: this.#inbox.save(this.#lastTs),
       lastTs: this.#lastTs,
     };
-    return packSnapshot(this.#seq, this.#cursor, saved, format);
   }
 }
 

@@ -11,12 +11,13 @@ import type { Clock } from "../log/clock.js";
 import type { ActorStatus, InlineRecord, Log, Notification } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
 import { continues, CorruptLog, parseEntry } from "../log/packing.js";
-import { ActorCache, type CapturedSnapshot } from "./actor-cache.js";
+import { ActorCache } from "./actor-cache.js";
 import { ActorDeadlines } from "./deadlines.js";
 import { type ActorOf, errorOf, Instance } from "./instance.js";
 import { loadActor } from "./recovery.js";
 import type { Relay, Sender } from "./relay.js";
 import type { SnapshotLimits } from "./snapshot-policy.js";
+import type { Snapshots, SnapshotTaken } from "./snapshots/snapshots.js";
 
 export interface PartitionPorts {
   readonly log: Log;
@@ -25,6 +26,7 @@ export interface PartitionPorts {
   readonly relay: Relay;
   readonly logger: Logger;
   readonly snapshotLimits: SnapshotLimits;
+  readonly snapshots: Snapshots;
   /** Format of the snapshots (default the latest). */
   readonly formats?: Formats | undefined;
 }
@@ -72,8 +74,8 @@ export class Partition implements Sender {
   #scannedOnce = false;
   #mustScan = true;
   readonly #loading = new Map<ActorId, Promise<void>>();
-  /** A snapshot that `maintain` has yet to write. */
-  #capturedSnapshot: CapturedSnapshot | undefined;
+  /** Snapshots and evictions in progress. */
+  #upkeep: Promise<void> | undefined;
   #endReason: unknown;
   #ended = false;
   /** Called when an actor may have work, and when the ownership ends. */
@@ -84,7 +86,7 @@ export class Partition implements Sender {
     this.epoch = epoch;
     this.#incarnation = incarnation;
     this.#ports = ports;
-    this.#cache = new ActorCache(ports.clock, ports.snapshotLimits, ports.formats ?? latestFormat);
+    this.#cache = new ActorCache(ports.clock, ports.snapshotLimits);
   }
 
   get ended(): boolean {
@@ -278,10 +280,10 @@ export class Partition implements Sender {
     }
   }
 
-  /** Records that a turn of an actor is committed. */
-  committed(instance: Instance, wroteEntry: boolean): void {
+  /** Records that a turn of an actor is committed. `entryBytes` is the size of its entry; absent without one. */
+  committed(instance: Instance, entryBytes: number | undefined): void {
     const actor = instance.id;
-    if (wroteEntry) this.#cache.used(actor);
+    if (entryBytes !== undefined) this.#cache.used(actor, entryBytes);
     this.#deadlines.set(actor, instance.deadline);
     if (this.#haltedBefore.delete(actor)) this.#recordHalt(actor, undefined);
   }
@@ -301,35 +303,60 @@ export class Partition implements Sender {
   }
 
   /**
-   * Captures a snapshot of one of these actors, if one is due; `maintain` writes it. All of them must be committed. An
-   * actor that fails to save its state continues without a snapshot, and its log grows.
-   */
-  captureSnapshot(actors: readonly ActorId[]): void {
-    try {
-      this.#capturedSnapshot ??= this.#cache.capture(actors);
-    } catch (error) {
-      this.#ports.logger.error({ err: error, partition: this.name }, "the snapshot of an actor failed");
-    }
-  }
-
-  /**
-   * Confirms the ownership, writes the captured snapshot, trims old entries and evicts an idle actor. Runs beside the
-   * steps of the group. Never rejects; a failure ends the ownership.
+   * Confirms the ownership, and takes the snapshots that are due. Runs beside the steps of the group. Never rejects; a
+   * failure of the log ends the ownership.
    */
   async maintain(): Promise<void> {
     try {
       await this.#confirmOwnership();
-      if (this.#capturedSnapshot !== undefined) {
-        await this.#writeSnapshot(this.#capturedSnapshot);
-        this.#capturedSnapshot = undefined;
-      }
-      const evicted = this.#cache.evictIdle((actor) => this.#deadlines.get(actor) !== undefined);
-      if (evicted !== undefined) await this.#writeSnapshot(evicted);
-      const toTrim = this.#toTrim.shift();
-      if (toTrim !== undefined) this.markUnread(toTrim);
+      this.#upkeep ??= this.#keepUp().finally(() => {
+        this.#upkeep = undefined;
+      });
+      await this.#upkeep;
     } catch (error) {
       this.end(error);
     }
+  }
+
+  /** Takes the snapshots that are due, trims old entries and evicts an idle actor. */
+  async #keepUp(): Promise<void> {
+    for (const actor of this.#cache.dueForSnapshot())
+      if (!this.#ended) await this.#takeSnapshot(actor, false);
+    await this.#evictIdle();
+    const toTrim = this.#toTrim.shift();
+    if (toTrim !== undefined) this.markUnread(toTrim);
+  }
+
+  /**
+   * Takes a snapshot, and trims the entries that are no longer needed. Returns its seq. An actor whose snapshot fails
+   * continues without one, and its log grows until the next try.
+   */
+  async #takeSnapshot(actor: ActorId, both: boolean): Promise<number | undefined> {
+    const { log, snapshots, formats = latestFormat, logger } = this.#ports;
+    const { name: partition, epoch } = this;
+    this.#cache.snapshotBegins(actor);
+    let taken: SnapshotTaken | undefined;
+    try {
+      taken = await snapshots.take({ partition, epoch, actor, format: formats.active(), both });
+    } catch (error) {
+      const fields = { err: error, partition, actor };
+      if (error instanceof CorruptLog) logger.error(fields, "a snapshot cannot be taken from the log");
+      else if (!this.#ended) logger.warn(fields, "a snapshot was not taken; it is tried again");
+    }
+    const resumeFrom = this.#cache.snapshotEnds(actor, taken?.seq);
+    const trimBelow = both ? taken?.seq : resumeFrom;
+    if (taken !== undefined && trimBelow !== undefined) await log.trim(partition, actor, trimBelow);
+    return taken?.seq;
+  }
+
+  /** Evicts an idle actor. Its snapshots contain all of its entries, so that the log need not keep them. */
+  async #evictIdle(): Promise<void> {
+    const isNeeded = (actor: ActorId): boolean => this.#deadlines.get(actor) !== undefined;
+    const idle = this.#cache.findIdle(isNeeded);
+    if (idle === undefined) return;
+    const actor = idle.id;
+    if (idle.seq > 0 && (await this.#takeSnapshot(actor, true)) === undefined) return;
+    if (this.#cache.isIdle(actor) && !isNeeded(actor)) this.#cache.remove(actor);
   }
 
   /**
@@ -341,14 +368,6 @@ export class Partition implements Sender {
     const ownerships = [{ partition: this.name, epoch: this.epoch }];
     const outcome = await this.#ports.log.commit({ ownerships, changes: [] });
     if (outcome.kind === "fenced") this.end(new OwnershipLost(`${this.name} had another owner`));
-  }
-
-  async #writeSnapshot({ actor, snapshot, copies, trimBelow }: CapturedSnapshot): Promise<void> {
-    const { log } = this.#ports;
-    for (let copy = 0; copy < copies; copy += 1) {
-      await log.writeSnapshot(this.name, this.epoch, actor, snapshot);
-    }
-    await log.trim(this.name, actor, trimBelow);
   }
 }
 

@@ -1,11 +1,12 @@
 /** Recovery of an actor from the log: its latest sound snapshot, and the entries after it. */
 
 import { type ActorId, partitionOf } from "../../actors/actor.js";
+import { rowAt } from "../../actors/runs.js";
 import type { Position } from "../log/lineage.js";
-import type { Head, Log } from "../log/log.js";
+import type { EntriesOf, Head, Log, Snapshot } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
-import { continues, CorruptLog, NewerFormat, parseEntry } from "../log/packing.js";
-import { type ActorOf, Instance } from "./instance.js";
+import { continues, CorruptLog, NewerFormat, parseEntry, parseSnapshot, partHash } from "../log/packing.js";
+import { type ActorOf, Instance, PART_KINDS, type SavedParts, type SavedWhole } from "./instance.js";
 
 export interface RecoveryPorts {
   readonly log: Log;
@@ -13,7 +14,13 @@ export interface RecoveryPorts {
   readonly logger: Logger;
 }
 
-const PAGE_ENTRIES = 500;
+/** Entries of the first page, and of a page of small entries. */
+const FIRST_ENTRIES = 50;
+const MAX_ENTRIES = 500;
+/** Approximate bytes of a page, so that the event loop can turn between two pages. */
+const PAGE_BYTES = 128 * 1024;
+/** Parts of a snapshot that are read at once, for the same reason. */
+const PAGE_PARTS = 4;
 const MAX_TRIES = 3;
 
 /**
@@ -28,12 +35,19 @@ export async function loadState(
   return { state: instance.state, seq: instance.seq, lineage };
 }
 
+/** A recovered actor. */
+export interface Recovered {
+  readonly instance: Instance;
+  /** Hashes of the parts of the snapshot from which it was recovered. All of them are sound. */
+  readonly parts: readonly string[];
+}
+
 /** Recovers an actor, and returns the head from which it was recovered. Throws `CorruptLog` like `recover`. */
 export async function loadActor(
   ports: RecoveryPorts,
   partition: string,
   id: ActorId,
-): Promise<{ readonly instance: Instance; readonly head: Head; readonly lineage: string }> {
+): Promise<Recovered & { readonly head: Head; readonly lineage: string }> {
   for (let tries = 1; ; tries += 1) {
     const [head] = await ports.log.heads(partition, [id]);
     if (head === undefined) throw new Error(`the log returned no head of ${id}`);
@@ -56,22 +70,41 @@ async function recover(
   partition: string,
   id: ActorId,
   head: Head,
-): Promise<{ readonly instance: Instance; readonly lineage: string }> {
+): Promise<Recovered & { readonly lineage: string }> {
+  const recovered = await latestSnapshot(ports, partition, id, head);
+  return { ...recovered, lineage: await catchUp(ports.log, partition, recovered.instance, head) };
+}
+
+/**
+ * Folds the entries up to `head`, and those that are committed meanwhile. Reads the next page while it folds one. Returns
+ * the lineage of the last one. Throws `CorruptLog` like `recover`.
+ */
+export async function catchUp(log: Log, partition: string, instance: Instance, head: Head): Promise<string> {
+  const { id } = instance;
   let { lineage } = head;
-  const instance = await latestSnapshot(ports, partition, id, head);
-  while (instance.seq < head.seq) {
-    const reads = [{ partition, actor: id, afterSeq: instance.seq }];
-    const [found] = await ports.log.readEntries(reads, PAGE_ENTRIES);
-    const first = found?.entries[0];
-    if (found === undefined || first === undefined || !continues(parseEntry(id, first), instance.seq)) {
+  let limit = FIRST_ENTRIES;
+  const read = async (afterSeq: number): Promise<EntriesOf | undefined> => {
+    const [found] = await log.readEntries([{ partition, actor: id, afterSeq }], limit);
+    return found;
+  };
+  let next = instance.seq < head.seq ? read(instance.seq) : undefined;
+  while (next !== undefined) {
+    const { entries = [] } = (await next) ?? {};
+    const [first] = entries;
+    if (first === undefined || !continues(parseEntry(id, first), instance.seq))
       throw new CorruptLog(`${id}: the entries after ${instance.seq} are missing; the last is ${head.seq}`);
-    }
-    for (const stored of found.entries) {
-      const { seq, resumed } = orCorrupt(id, () => instance.fold(stored));
+    const bytes = entries.reduce((sum, { body }) => sum + body.length, 0);
+    limit = Math.ceil(Math.min(MAX_ENTRIES, (PAGE_BYTES * entries.length) / Math.max(1, bytes)));
+    const lastSeq = entries.at(-1)?.seq ?? head.seq;
+    next = lastSeq < head.seq ? read(lastSeq) : undefined;
+    // A page that does not fold ends the recovery; a later failure of the read has then no other reader.
+    next?.catch(() => undefined);
+    for (const entry of entries) {
+      const { seq, resumed } = orCorrupt(id, () => instance.fold(entry));
       if (seq > head.seq && resumed !== undefined) lineage = resumed.lineage;
     }
   }
-  return { instance, lineage };
+  return lineage;
 }
 
 /** Restores the latest sound snapshot, or creates the actor when there is none. */
@@ -80,22 +113,58 @@ async function latestSnapshot(
   partition: string,
   id: ActorId,
   head: Head,
-): Promise<Instance> {
-  const { log, actorOf, logger } = ports;
+): Promise<Recovered> {
+  const { log, logger } = ports;
   const kept: ("latest" | "previous")[] = [];
   if (head.snapshot > 0) kept.push("latest");
   if (head.previous > 0) kept.push("previous");
   for (const which of kept) {
     const snapshot = await log.readSnapshot(partition, id, which);
     try {
-      if (snapshot !== undefined) return orCorrupt(id, () => Instance.restore(actorOf(id), id, snapshot));
+      if (snapshot !== undefined) return await restoreSnapshot(ports, partition, id, snapshot);
       throw new CorruptLog(`the ${which} snapshot of ${id} is missing`);
     } catch (error) {
       if (!(error instanceof CorruptLog) || error instanceof NewerFormat) throw error;
       logger.error({ err: error, actor: id, which }, "a snapshot cannot be used; an earlier one is tried");
     }
   }
-  return Instance.create(actorOf(id), id);
+  return { instance: Instance.create(ports.actorOf(id), id), parts: [] };
+}
+
+/** Restores an actor from a snapshot. Throws `CorruptLog` when a part is missing, or a hash is wrong. */
+async function restoreSnapshot(
+  { log, actorOf }: RecoveryPorts,
+  partition: string,
+  id: ActorId,
+  snapshot: Snapshot,
+): Promise<Recovered> {
+  const saved = parseSnapshot(id, snapshot) as SavedWhole | SavedParts;
+  if (!("parts" in saved))
+    return {
+      instance: orCorrupt(id, () => Instance.restoreWhole(actorOf(id), id, snapshot, saved)),
+      parts: [],
+    };
+  const builder = Instance.restore(actorOf(id), id, snapshot, saved.lastTs);
+  const named = PART_KINDS.flatMap((kind) => saved.parts[kind].map((hash) => ({ kind, hash })));
+  const read = (from: number) =>
+    log.readParts(
+      partition,
+      id,
+      named.slice(from, from + PAGE_PARTS).map(({ hash }) => hash),
+    );
+  let next = read(0);
+  for (let from = 0; from < named.length; from += PAGE_PARTS) {
+    const parts = await next;
+    next = read(from + PAGE_PARTS);
+    next.catch(() => undefined);
+    for (const [index, part] of parts.entries()) {
+      const { kind, hash } = rowAt(named, from + index);
+      if (part === undefined || partHash(part) !== hash)
+        throw new CorruptLog(`part ${from + index} of the snapshot of ${id} at ${snapshot.seq} is not sound`);
+      orCorrupt(id, () => builder.add(kind, part));
+    }
+  }
+  return { instance: orCorrupt(id, () => builder.finish()), parts: named.map(({ hash }) => hash) };
 }
 
 /** Rethrows any error while folding an entry or restoring a snapshot as `CorruptLog`. */

@@ -4,6 +4,12 @@
 export interface SnapshotLimits {
   /** A snapshot is due after this many entries. */
   readonly snapshotEntries: number;
+  /** A snapshot is also due when the entries since the last one have this size. */
+  readonly snapshotBytes: number;
+  /** No snapshot begins before this multiple of the time that the last one took. */
+  readonly snapshotPause: number;
+  /** Size of the entries since the last snapshot at which the next one does not wait, so that recovery stays short. */
+  readonly recoveryBytes: number;
   /** A snapshot is also due after this time, when there are at least `snapshotMinEntries` entries since the last. */
   readonly snapshotMs: number;
   /** Number of entries that take longer to fold than a snapshot takes to write. */
@@ -20,6 +26,9 @@ export interface SnapshotLimits {
 
 export const SNAPSHOT_LIMITS: SnapshotLimits = {
   snapshotEntries: 10_000,
+  snapshotBytes: 8 * 1024 * 1024,
+  snapshotPause: 20,
+  recoveryBytes: 48 * 1024 * 1024,
   snapshotMs: 30_000,
   snapshotMinEntries: 500,
   resumeEntries: 10_000,
@@ -34,6 +43,11 @@ export class SnapshotPolicy {
   readonly #limits: SnapshotLimits;
   #snapshotSeq: number;
   #snapshotAtMs: number;
+  /** Size of the entries since the last snapshot, and of those since the snapshot that is being taken began. */
+  #bytes = 0;
+  #bytesSinceBegin = 0;
+  #beganAtMs: number;
+  #pauseUntilMs = -Infinity;
   #usedAtMs: number;
   /** The last seq at some moments of the resume window, oldest first. */
   readonly #samples: { readonly atMs: number; readonly seq: number }[];
@@ -42,6 +56,7 @@ export class SnapshotPolicy {
     this.#limits = limits;
     this.#snapshotSeq = snapshotSeq;
     this.#snapshotAtMs = nowMs;
+    this.#beganAtMs = nowMs;
     this.#usedAtMs = nowMs;
     this.#samples = [{ atMs: nowMs, seq }];
   }
@@ -55,9 +70,16 @@ export class SnapshotPolicy {
     return nowMs - this.#usedAtMs >= this.#limits.idleMs;
   }
 
-  /** Records that the actor has committed an entry. */
-  used(seq: number, nowMs: number): void {
+  /** Size of the entries since the last snapshot, as far as this owner has written them. */
+  get bytesSinceSnapshot(): number {
+    return this.#bytes;
+  }
+
+  /** Records that the actor has committed an entry of this size. */
+  used(seq: number, entryBytes: number, nowMs: number): void {
     this.#usedAtMs = nowMs;
+    this.#bytes += entryBytes;
+    this.#bytesSinceBegin += entryBytes;
     const last = this.#samples.at(-1);
     if (last === undefined || nowMs - last.atMs >= this.#limits.resumeMs / SAMPLES) {
       this.#samples.push({ atMs: nowMs, seq });
@@ -66,14 +88,26 @@ export class SnapshotPolicy {
 
   snapshotDue(seq: number, nowMs: number): boolean {
     const entries = seq - this.#snapshotSeq;
-    const { snapshotEntries, snapshotMinEntries, snapshotMs } = this.#limits;
-    if (entries >= snapshotEntries) return true;
-    return entries >= snapshotMinEntries && nowMs - this.#snapshotAtMs >= snapshotMs;
+    const { snapshotEntries, snapshotBytes, snapshotMinEntries, snapshotMs, recoveryBytes } = this.#limits;
+    const isLarge = entries >= snapshotEntries || this.#bytes >= snapshotBytes;
+    const isOld = entries >= snapshotMinEntries && nowMs - this.#snapshotAtMs >= snapshotMs;
+    if (!isLarge && !isOld) return false;
+    return nowMs >= this.#pauseUntilMs || this.#bytes >= recoveryBytes;
   }
 
-  snapshotTaken(seq: number, nowMs: number): void {
+  /** Records that a snapshot begins. */
+  snapshotBegins(nowMs: number): void {
+    this.#beganAtMs = nowMs;
+    this.#bytesSinceBegin = 0;
+  }
+
+  /** Records that the snapshot has ended: with this seq, or with a failure. */
+  snapshotEnds(seq: number | undefined, nowMs: number): void {
+    this.#pauseUntilMs = nowMs + this.#limits.snapshotPause * (nowMs - this.#beganAtMs);
+    if (seq === undefined) return;
     this.#snapshotSeq = seq;
     this.#snapshotAtMs = nowMs;
+    this.#bytes = this.#bytesSinceBegin;
   }
 
   /** Returns the seq of the first entry of the resume window. Of its two limits, the one that keeps less applies. */

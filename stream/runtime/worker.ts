@@ -16,6 +16,8 @@ import type { ActorOf } from "./instance.js";
 import { OwnershipLost, Partition } from "./partition.js";
 import { Relay } from "./relay.js";
 import { SNAPSHOT_LIMITS, type SnapshotLimits } from "./snapshot-policy.js";
+import type { Snapshots } from "./snapshots/snapshots.js";
+import { SnapshotWriter } from "./snapshots/snapshot-writer.js";
 
 export interface WorkerOptions {
   /** Unique to this process. */
@@ -31,6 +33,8 @@ export interface WorkerOptions {
   /** The partitions that the workers share (default all). */
   readonly partitions?: readonly string[] | undefined;
   readonly snapshotLimits?: SnapshotLimits | undefined;
+  /** Takes the snapshots (default on the event loop of the worker). */
+  readonly snapshots?: Snapshots | undefined;
   /** Format in which the actors write (default the latest). */
   readonly formats?: Formats | undefined;
 }
@@ -67,6 +71,7 @@ export class Worker {
   readonly #background = new Set<Promise<void>>();
   readonly #cancelTimers = new Set<() => void>();
   #listener: Listener | undefined;
+  readonly #snapshots: Snapshots;
   readonly #stopWatchingConnection: () => void;
   #heartbeats: Heartbeats | undefined;
   #releases: Subscription | undefined;
@@ -88,6 +93,7 @@ export class Worker {
     this.#leaseMs = leaseMs;
     this.#partitions = partitions;
     this.relay = new Relay(log);
+    this.#snapshots = options.snapshots ?? new SnapshotWriter(options);
     this.#stopWatchingConnection = log.onLost(() => this.#endAll());
   }
 
@@ -143,8 +149,10 @@ export class Worker {
       });
     });
     this.#every(FLUSH_MS, () => this.relay.flush());
-    this.#every(MAINTAIN_MS, async () => {
-      await Promise.all([...this.#held.values()].map((partition) => partition.maintain()));
+    this.#every(MAINTAIN_MS, () => {
+      // A snapshot of a large actor takes seconds, in which the other partitions are maintained.
+      for (const partition of this.#held.values()) this.#track(partition.maintain());
+      return Promise.resolve();
     });
   }
 
@@ -287,7 +295,7 @@ export class Worker {
     if (outcome.kind === "changed") return;
     if (this.#stopping) return log.release(name, outcome.epoch);
     const { snapshotLimits = SNAPSHOT_LIMITS } = this.#options;
-    const ports = { ...this.#options, relay: this.relay, snapshotLimits };
+    const ports = { ...this.#options, relay: this.relay, snapshotLimits, snapshots: this.#snapshots };
     const partition = new Partition({ name, ...outcome }, ports);
     this.#held.set(name, partition);
     this.#taken += 1;
@@ -426,6 +434,7 @@ export class Worker {
     this.#stopWatchingConnection();
     await this.#handOverAll();
     for (const group of this.#groups.values()) group.onChange();
+    await this.#snapshots.close();
     await Promise.all(this.#background);
     await this.#heartbeats?.stop();
     await this.#releases?.close();

@@ -2,10 +2,12 @@ import { expect } from "chai";
 import type * as projection from "../../../db/projection/batch.js";
 import { type ActorId, ledgerActor, marketActor } from "../../../actors/actor.js";
 import { LATEST_FORMAT, OLDEST_FORMAT } from "../../../actors/format.js";
+import type { Snapshot } from "../../../stream/log/log.js";
 import * as packing from "../../../stream/log/packing.js";
 import type { Entry } from "../../../stream/log/ports.js";
 import * as actors from "../../../stream/runtime/actors.js";
 import * as instances from "../../../stream/runtime/instance.js";
+import type { AnyActor, SavedParts, SavedWhole } from "../../../stream/runtime/instance.js";
 import { oldModule } from "../../support/old-build.js";
 
 const { CorruptLog, MalformedMessage, NewerFormat, packEntry, packEnvelope, packSnapshot } = packing;
@@ -18,6 +20,14 @@ function entryOf(actor: ActorId, format: Entry["format"]): Entry<unknown> {
   const answers = [{ id: "x", reply: { ok: true, kind: "done" }, untilMs: 9_000 }];
   const batches = [{ ts: TS, deltas: [WALLET] }];
   return { actor, seq: 1, cursor: "0-1", sources: { "market:m": 4 }, answers, batches, format };
+}
+
+/** The instances of the old build, which save and restore themselves as one value. */
+interface OldInstances {
+  readonly Instance: {
+    create(actor: AnyActor, id: ActorId): instances.Instance & { snapshot(): Snapshot };
+    restore(actor: AnyActor, id: ActorId, snapshot: Snapshot): instances.Instance;
+  };
 }
 
 describe("the stored form", () => {
@@ -83,7 +93,7 @@ describe("an actor that receives a message of a newer build", () => {
 describe("the build before formats", () => {
   const shard = ledgerActor(3);
   const id = marketActor("m");
-  let old: { packing: typeof packing; actors: typeof actors; instances: typeof instances };
+  let old: { packing: typeof packing; actors: typeof actors; instances: OldInstances };
 
   before(async () => {
     old = {
@@ -114,9 +124,11 @@ describe("the build before formats", () => {
     expect(read).to.deep.equal({ ...entry, format: OLDEST_FORMAT });
     const instance = old.instances.Instance.create(old.actors.actorOf(shard), shard);
     instance.fold({ seq: 1, body: old.packing.packEntry(entry) });
-    const restored = instances.Instance.restore(actors.actorOf(shard), shard, instance.snapshot());
+    const snapshot = instance.snapshot();
+    const saved = parseSnapshot(shard, snapshot) as SavedWhole;
+    const restored = instances.Instance.restoreWhole(actors.actorOf(shard), shard, snapshot, saved);
     expect(restored.seq).to.equal(1);
-    expect(restored.snapshot(OLDEST_FORMAT)).to.deep.equal(instance.snapshot());
+    expect(packSnapshot(1, restored.cursor, restored.saveWhole(), OLDEST_FORMAT)).to.deep.equal(snapshot);
   });
 
   for (const actor of [shard, id]) {
@@ -125,10 +137,9 @@ describe("the build before formats", () => {
       const instance = old.instances.Instance.create(old.actors.actorOf(actor), actor);
       expect(() => instance.fold({ seq: 1, body: packEntry(entry) })).to.throw("unexpected value");
 
-      const own = instances.Instance.create(actors.actorOf(actor), actor);
-      expect(() =>
-        old.instances.Instance.restore(old.actors.actorOf(actor), actor, own.snapshot(LATEST_FORMAT)),
-      ).to.throw();
+      const saved: SavedParts = { parts: { inbox: [], state: [] }, lastTs: 0 };
+      const own = packSnapshot(0, "0-0", saved, LATEST_FORMAT);
+      expect(() => old.instances.Instance.restore(old.actors.actorOf(actor), actor, own)).to.throw();
 
       const receiver = old.instances.Instance.create(old.actors.actorOf(actor), actor);
       const body = packEnvelope({

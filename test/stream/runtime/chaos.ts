@@ -20,6 +20,9 @@ const PARTITIONS = ACTORS.map(partitionOf);
 const LEASE_MS = 300;
 const SNAPSHOT_LIMITS: SnapshotLimits = {
   snapshotEntries: 2,
+  snapshotBytes: 1_000,
+  snapshotPause: 1,
+  recoveryBytes: 2_000,
   snapshotMs: 50,
   snapshotMinEntries: 1,
   resumeEntries: 1,

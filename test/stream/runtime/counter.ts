@@ -103,11 +103,18 @@ export const counter: Actor<CounterState, CounterCommand, CounterDelta, CounterR
     deltas.flatMap((delta) =>
       delta.type === "sent" ? [{ to: delta.to, command: { kind: "receive", from: id, n: delta.n } }] : [],
     ),
-  save: (state) => [JSON.stringify(state)],
+  *save({ received, ...state }) {
+    yield JSON.stringify(state);
+    for (const source of Object.entries(received)) yield JSON.stringify(source);
+  },
   restore: (id) => {
-    const state = { id, value: 0, alarmMs: undefined, tickedMs: [], received: {} };
+    const state: CounterState = { id, value: 0, alarmMs: undefined, tickedMs: [], received: {} };
     return {
-      add: (part) => void Object.assign(state, JSON.parse(part) as CounterState),
+      add(part) {
+        const saved = JSON.parse(part) as Omit<CounterState, "received"> | [from: string, numbers: number[]];
+        if (!Array.isArray(saved)) Object.assign(state, saved);
+        else state.received[saved[0]] = saved[1];
+      },
       finish: () => state,
     };
   },

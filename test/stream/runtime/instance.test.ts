@@ -5,11 +5,26 @@ import { LATEST_FORMAT } from "../../../actors/format.js";
 import { Inbox } from "../../../stream/runtime/inbox.js";
 import { cursorAt, type Message, NO_CURSOR } from "../../../stream/log/log.js";
 import { CorruptLog, type Envelope, packEnvelope } from "../../../stream/log/packing.js";
-import { Instance, type Turn } from "../../../stream/runtime/instance.js";
+import { Instance, PART_KINDS, type SavedWhole, type Turn } from "../../../stream/runtime/instance.js";
 import { counter, type CounterCommand, type CounterState } from "./counter.js";
 
 const id = "market:a" as ActorId;
 const other = "market:b" as ActorId;
+
+/** Returns a copy through the parts of a snapshot. */
+const inParts = (from: Instance): Instance => {
+  const { seq, cursor, lastTs } = from;
+  const builder = Instance.restore(counter, id, { seq, cursor, hash: "", body: "" }, lastTs);
+  for (const kind of PART_KINDS) for (const part of from.parts(kind)) builder.add(kind, part);
+  return builder.finish();
+};
+
+/** Returns a copy through the one value of a snapshot of format 1. */
+const asOneValue = (from: Instance): Instance => {
+  const saved = JSON.parse(JSON.stringify(from.saveWhole())) as SavedWhole;
+  const { seq, cursor } = from;
+  return Instance.restoreWhole(counter, id, { seq, cursor, hash: "", body: "" }, saved);
+};
 
 class Mailbox {
   #count = 0;
@@ -232,11 +247,11 @@ describe("an actor in memory", () => {
           copies.map(() => (seq < 4 ? [true, 0] : [false, undefined])),
         );
         if (restored === undefined || folded === undefined) throw new Error("a copy is missing");
-        const again = Instance.restore(counter, id, restored.snapshot());
+        const again = inParts(restored);
         again.adoptHead(turn?.change.cursor ?? "", again.deadline);
         // The folded actor takes over from the live one.
         folded.adoptHead(turn?.change.cursor ?? "", folded.deadline);
-        const next = Instance.restore(counter, id, again.snapshot());
+        const next = asOneValue(again);
         copies = [folded, again, next];
       }
       expect(copies.map((copy) => value(copy))).to.deep.equal([4, 4, 4]);
@@ -297,7 +312,7 @@ describe("an actor in memory", () => {
               const folded = copy.fold({ seq: copy.seq + 1, body: turn.change.entry });
               expect(copy.outgoing(folded)).to.deep.equal(turn.entry && live.outgoing(turn.entry));
             }
-            if (index === cut) copy = Instance.restore(counter, id, copy.snapshot());
+            if (index === cut) copy = cut % 2 === 0 ? inParts(copy) : asOneValue(copy);
             copy.adoptHead(turn.change.cursor, live.deadline);
           }
           expect([copy.seq, copy.cursor, copy.deadline]).to.deep.equal([
@@ -324,15 +339,6 @@ describe("an actor in memory", () => {
       const body = turn.change.entry ?? "";
       expect(() => Instance.create(counter, id).fold({ seq: 2, body })).to.throw(CorruptLog);
       expect(() => Instance.create(counter, id).fold({ seq: 1, body: body.slice(1) })).to.throw(CorruptLog);
-    });
-
-    it("does not start from a snapshot that does not match its hash", () => {
-      run(100, ask("x", { kind: "add", n: 2 }));
-      const snapshot = instance.snapshot();
-      expect(value(Instance.restore(counter, id, snapshot))).to.equal(2);
-      const tampered = { ...snapshot, body: snapshot.body.replace('"value":2', '"value":3') };
-      expect(tampered.body).not.to.equal(snapshot.body);
-      expect(() => Instance.restore(counter, id, tampered)).to.throw(CorruptLog, /hash/);
     });
   });
 });

@@ -1,0 +1,31 @@
+/** Thread of a worker that takes the snapshots of its actors. */
+
+import { parentPort, workerData } from "node:worker_threads";
+import { pino } from "pino";
+import { systemClock } from "../../stream/log/clock.js";
+import { RedisLog } from "../../stream/redis/redis-log.js";
+import { actorOf } from "../../stream/runtime/actors.js";
+import { serveSnapshots, SnapshotThread } from "../../stream/runtime/snapshots/snapshot-thread.js";
+import { SnapshotWriter } from "../../stream/runtime/snapshots/snapshot-writer.js";
+import type { Config } from "../config.js";
+import { roleOutput } from "./output.js";
+
+interface SnapshotThreadData {
+  readonly redisUrl: string;
+  /** Prefix of the keys (default that of an installation). */
+  readonly prefix?: string | undefined;
+  readonly logLevel: Config["logLevel"];
+}
+
+/** Returns snapshots that are taken on a thread. */
+export function snapshotThread(data: SnapshotThreadData): SnapshotThread {
+  return new SnapshotThread(new URL(import.meta.url), data);
+}
+
+if (parentPort !== null) {
+  const { redisUrl, prefix, logLevel } = workerData as SnapshotThreadData;
+  const base = { role: "worker", thread: "snapshots", pid: process.pid };
+  const logger = pino({ level: logLevel, base }, roleOutput());
+  const log = await RedisLog.open({ url: redisUrl, prefix, logger });
+  serveSnapshots(parentPort, new SnapshotWriter({ log, actorOf, logger, clock: systemClock }));
+}

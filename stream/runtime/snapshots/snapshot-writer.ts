@@ -1,0 +1,173 @@
+/**
+ * Takes snapshots from the log: restores the last snapshot of an actor, folds the entries since, and writes the parts
+ * that have changed. The owner of the actor takes no part in it, so its event loop never waits for a snapshot.
+ */
+
+import type { ActorId } from "../../../actors/actor.js";
+import { OLDEST_FORMAT } from "../../../actors/format.js";
+import type { Clock } from "../../log/clock.js";
+import type { Head, Snapshot, SnapshotPart } from "../../log/log.js";
+import { packSnapshot, partHash } from "../../log/packing.js";
+import { type Instance, PART_KINDS, type PartKind, type SavedParts } from "../instance.js";
+import { catchUp, loadActor, type Recovered, type RecoveryPorts } from "../recovery.js";
+import type { SnapshotRequest, Snapshots, SnapshotTaken } from "./snapshots.js";
+
+export interface SnapshotWriterPorts extends RecoveryPorts {
+  readonly clock: Clock;
+}
+
+/** An actor that stays in memory, so that its next snapshot only folds the entries since. */
+interface Kept extends Recovered {
+  readonly epoch: number;
+  /** Size of its last snapshot. */
+  readonly bytes: number;
+}
+
+/** A snapshot that is packed and, except for the switch to it, written. */
+interface Packed {
+  readonly snapshot: Snapshot;
+  readonly parts: readonly string[];
+  readonly bytes: number;
+  readonly writtenBytes: number;
+}
+
+/** Most bytes of the snapshots whose actors stay in memory. An actor in memory takes several times its snapshot. */
+const KEPT_BYTES = 32 * 1024 * 1024;
+/** Approximate bytes of the parts that are written at once. */
+const PIECE_BYTES = 256 * 1024;
+/** Parts that are removed at once. */
+const REMOVED_PARTS = 32;
+
+/** The log may have lost entries with its connection, so a snapshot that has begun before must not be written. */
+class LogLost extends Error {
+  override readonly name = "LogLost";
+}
+
+export class SnapshotWriter implements Snapshots {
+  readonly #ports: SnapshotWriterPorts;
+  /** The actors in memory, the least recently used first. */
+  readonly #kept = new Map<ActorId, Kept>();
+  readonly #stopWatchingConnection: () => void;
+  #losses = 0;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(ports: SnapshotWriterPorts) {
+    this.#ports = ports;
+    this.#stopWatchingConnection = ports.log.onLost(() => {
+      this.#losses += 1;
+      this.#kept.clear();
+    });
+  }
+
+  /** Takes one snapshot after the other. */
+  take(request: SnapshotRequest): Promise<SnapshotTaken | undefined> {
+    const taken = this.#last.then(() => this.#take(request));
+    this.#last = taken.catch(() => undefined);
+    return taken;
+  }
+
+  close(): Promise<void> {
+    this.#stopWatchingConnection();
+    this.#kept.clear();
+    return Promise.resolve();
+  }
+
+  async #take(request: SnapshotRequest): Promise<SnapshotTaken | undefined> {
+    const { log, clock } = this.#ports;
+    const { partition, epoch, actor, both } = request;
+    const startMs = clock.now();
+    const losses = this.#losses;
+    const [head] = await log.heads(partition, [actor]);
+    if (head === undefined || head.seq === 0) return undefined;
+    const { instance, parts: stored } = await this.#load(request, head);
+    const packed = await this.#pack(request, instance, stored, losses);
+    if (packed === undefined) return undefined;
+    const { snapshot, parts, bytes, writtenBytes } = packed;
+    for (let copy = 0; copy < (both ? 2 : 1); copy += 1) {
+      this.#checkConnection(losses);
+      if (!(await log.writeSnapshot(partition, epoch, actor, snapshot, parts))) return undefined;
+    }
+    this.#checkConnection(losses);
+    this.#keep(actor, { epoch, instance, parts, bytes });
+    while ((await log.removeParts(partition, epoch, actor, REMOVED_PARTS)) > 0);
+    return { seq: snapshot.seq, bytes, writtenBytes, durationMs: clock.now() - startMs };
+  }
+
+  /** Packs a snapshot, and writes its parts. Returns `undefined` when the epoch is fenced. */
+  async #pack(
+    request: SnapshotRequest,
+    instance: Instance,
+    stored: readonly string[],
+    losses: number,
+  ): Promise<Packed | undefined> {
+    if (request.format !== OLDEST_FORMAT) return this.#writeParts(request, instance, stored, losses);
+    const snapshot = packSnapshot(instance.seq, instance.cursor, instance.saveWhole(), request.format);
+    const bytes = snapshot.body.length;
+    return { snapshot, parts: [], bytes, writtenBytes: bytes };
+  }
+
+  /** Returns the actor at its last entry. */
+  async #load({ partition, epoch, actor, both }: SnapshotRequest, head: Head): Promise<Recovered> {
+    const kept = this.#kept.get(actor);
+    this.#kept.delete(actor);
+    // Entries may have been lost between two ownerships, so an actor is kept for one epoch alone. When both snapshots
+    // become the same, the stored parts are read again, because no other snapshot would be left if one were not sound.
+    if (kept?.epoch !== epoch || both) return loadActor(this.#ports, partition, actor);
+    await catchUp(this.#ports.log, partition, kept.instance, head);
+    return kept;
+  }
+
+  /** Writes the parts that are not stored yet, some at a time. Returns `undefined` when the epoch is fenced. */
+  async #writeParts(
+    { partition, epoch, actor, format }: SnapshotRequest,
+    instance: Instance,
+    stored: readonly string[],
+    losses: number,
+  ): Promise<Packed | undefined> {
+    const { log } = this.#ports;
+    const hashes: Record<PartKind, string[]> = { inbox: [], state: [] };
+    const written = new Set(stored);
+    let [bytes, writtenBytes] = [0, 0];
+    let piece: SnapshotPart[] = [];
+    let pieceBytes = 0;
+    const writePiece = async (): Promise<boolean> => {
+      this.#checkConnection(losses);
+      const parts = piece;
+      [piece, pieceBytes] = [[], 0];
+      return parts.length === 0 || log.writeParts(partition, epoch, actor, parts);
+    };
+    for (const kind of PART_KINDS) {
+      for (const body of instance.parts(kind)) {
+        const hash = partHash(body);
+        hashes[kind].push(hash);
+        bytes += body.length;
+        if (written.has(hash)) continue;
+        written.add(hash);
+        piece.push({ hash, body });
+        pieceBytes += body.length;
+        writtenBytes += body.length;
+        if (pieceBytes >= PIECE_BYTES && !(await writePiece())) return undefined;
+      }
+    }
+    if (!(await writePiece())) return undefined;
+    const saved: SavedParts = { parts: hashes, lastTs: instance.lastTs };
+    const snapshot = packSnapshot(instance.seq, instance.cursor, saved, format);
+    const parts = [...hashes.inbox, ...hashes.state];
+    return { snapshot, parts, bytes: bytes + snapshot.body.length, writtenBytes };
+  }
+
+  #checkConnection(losses: number): void {
+    if (this.#losses !== losses) throw new LogLost("the connection to the log was lost during a snapshot");
+  }
+
+  /** Keeps an actor in memory, and drops the least recently used ones above the limit. */
+  #keep(actor: ActorId, kept: Kept): void {
+    this.#kept.set(actor, kept);
+    let bytes = [...this.#kept.values()].reduce((sum, other) => sum + other.bytes, 0);
+    for (const [other, dropped] of this.#kept) {
+      if (bytes <= KEPT_BYTES) return;
+      this.#kept.delete(other);
+      bytes -= dropped.bytes;
+    }
+  }
+}

@@ -1,0 +1,38 @@
+/** Snapshots of actors, which are taken from the log and not from the memory of the owner. */
+
+import type { ActorId } from "../../../actors/actor.js";
+import type { Format } from "../../../actors/format.js";
+
+export interface SnapshotRequest {
+  readonly partition: string;
+  /** Epoch of the owner, under which the snapshot is written. */
+  readonly epoch: number;
+  readonly actor: ActorId;
+  readonly format: Format;
+  /**
+   * True when the previous snapshot shall be the same as the latest, so that the log needs no entry of the actor but
+   * the last.
+   */
+  readonly both: boolean;
+}
+
+/** Facts about a snapshot that was taken. */
+export interface SnapshotTaken {
+  readonly seq: number;
+  /** Size of the snapshot. */
+  readonly bytes: number;
+  /** Size of the parts that the previous snapshot did not have. */
+  readonly writtenBytes: number;
+  readonly durationMs: number;
+}
+
+export interface Snapshots {
+  /**
+   * Takes a snapshot of an actor up to its last entry. Resolves with `undefined` when the log refuses the snapshot,
+   * because the epoch is fenced, and when the actor has no entry. Rejects when the log fails, and with `CorruptLog` when
+   * the entries do not fold.
+   */
+  take(request: SnapshotRequest): Promise<SnapshotTaken | undefined>;
+  /** Ends the snapshot that is being taken; its promise may reject. */
+  close(): Promise<void>;
+}

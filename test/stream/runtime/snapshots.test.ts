@@ -1,0 +1,236 @@
+import { expect } from "chai";
+import { type ActorId, ledgerActor, partitionOf } from "../../../actors/actor.js";
+import { type Format, LATEST_FORMAT, OLDEST_FORMAT } from "../../../actors/format.js";
+import { systemClock } from "../../../stream/log/clock.js";
+import { silentLogger } from "../../../stream/log/logger.js";
+import { packEntry } from "../../../stream/log/packing.js";
+import { Keys } from "../../../stream/redis/keys.js";
+import { loadState } from "../../../stream/runtime/recovery.js";
+import type { SnapshotTaken } from "../../../stream/runtime/snapshots/snapshots.js";
+import { SnapshotWriter } from "../../../stream/runtime/snapshots/snapshot-writer.js";
+import { type Gate, MemoryLog, type Operation } from "../../support/log/memory-log.js";
+import { MemoryStore } from "../../support/log/memory-store.js";
+import { counter, type CounterDelta, type CounterState } from "./counter.js";
+
+const actor = ledgerActor(1);
+const partition = partitionOf(actor);
+const sources: readonly ActorId[] = ["market:a", "market:b", "market:c"];
+const KEYS = new Keys("");
+const PARTS = KEYS.parts(partition, actor);
+
+describe("snapshots from the log", () => {
+  let store: MemoryStore;
+  let log: MemoryLog;
+  let writer: SnapshotWriter;
+  let epoch: number;
+  let seq: number;
+  let errors: string[];
+  /** Called before each operation of the writer. */
+  let before: (operation: Operation) => void;
+
+  const logger = { ...silentLogger, error: (_fields: object, message: string) => void errors.push(message) };
+  const connect = (): MemoryLog => {
+    const gate: Gate = (operation, apply) =>
+      new Promise((resolve) => {
+        before(operation);
+        resolve(apply());
+      });
+    return new MemoryLog(store, { gate });
+  };
+  const open = (): SnapshotWriter =>
+    new SnapshotWriter({ log, actorOf: () => counter, logger, clock: systemClock });
+
+  beforeEach(async () => {
+    before = () => undefined;
+    errors = [];
+    store = new MemoryStore();
+    log = connect();
+    writer = open();
+    seq = 0;
+    epoch = 0;
+    await take();
+  });
+
+  async function take(): Promise<void> {
+    const outcome = await log.take(partition, "worker", epoch);
+    if (outcome.kind === "taken") epoch = outcome.epoch;
+  }
+
+  /** Commits an entry in which the actor receives a number. */
+  async function receive(from: ActorId, n: number): Promise<void> {
+    const delta: CounterDelta = { type: "received", from, n };
+    seq += 1;
+    const entry = packEntry({
+      actor,
+      seq,
+      cursor: "0-0",
+      sources: { [from]: n },
+      answers: [{ id: `command ${n}`, reply: n, untilMs: 5_000 }],
+      batches: [{ ts: 1_000 + n, deltas: [delta] }],
+    });
+    const change = { partition, actor, expectedSeq: seq - 1, cursor: "0-0", entry };
+    const outcome = await log.commit({ ownerships: [{ partition, epoch }], changes: [change] });
+    expect(outcome.kind).to.equal("ok");
+  }
+
+  function snapshot(format: Format = LATEST_FORMAT, both = false): Promise<SnapshotTaken | undefined> {
+    return writer.take({ partition, epoch, actor, format, both });
+  }
+
+  /** Removes the entries of the actor up to the last snapshot, so that a recovery needs that snapshot. */
+  function forgetEntries(): void {
+    store.trim(KEYS.deltas(partition, actor), Number(store.get(KEYS.head(partition, actor), "snapshot")) + 1);
+  }
+
+  async function recovered(): Promise<Readonly<Record<string, readonly number[]>>> {
+    const { state } = await loadState({ log, actorOf: () => counter, logger }, actor);
+    return (state as CounterState).received;
+  }
+
+  /** Commits five entries, with a snapshot after the third. */
+  async function lived(): Promise<void> {
+    for (const [index, from] of sources.entries()) await receive(from, index + 1);
+    await snapshot();
+    await receive("market:a", 4);
+    await receive("market:a", 5);
+  }
+
+  const all = { "market:a": [1, 4, 5], "market:b": [2], "market:c": [3] };
+
+  for (const kept of [true, false]) {
+    const what = kept ? "kept in memory" : "restored from the log";
+    it(`write only the parts that have changed, of an actor ${what}`, async () => {
+      await lived();
+      if (!kept) writer = open();
+      const written: number[] = [];
+      before = (operation) => {
+        if (operation === "writeParts") written.push(1);
+      };
+      const taken = await snapshot();
+      expect(taken?.seq).to.equal(5);
+      expect(taken?.writtenBytes).to.be.below((taken?.bytes ?? 0) / 1.3);
+      expect(written).to.have.length(1);
+      forgetEntries();
+      expect(await recovered()).to.deep.equal(all);
+      expect(errors).to.deep.equal([]);
+    });
+  }
+
+  it("name the parts of the latest and the previous snapshot, and the log has no others", async () => {
+    await lived();
+    for (let n = 6; n < 20; n += 1) {
+      await receive("market:b", n);
+      await snapshot();
+    }
+    const named = new Set(
+      (["latest", "previous"] as const).flatMap((which) =>
+        (store.get(KEYS.snapshot(partition, actor, which), "parts") ?? "").split(" "),
+      ),
+    );
+    expect(new Set(store.fields(PARTS).keys())).to.deep.equal(named);
+  });
+
+  it("fall back to the previous one when a part is wrong or missing, and then write that part again", async () => {
+    for (const damage of ["wrong", undefined]) {
+      await take();
+      await receive("market:a", 6);
+      await snapshot();
+      await receive("market:b", 7);
+      const others = new Set(store.fields(PARTS).keys());
+      await snapshot();
+      const added = [...store.fields(PARTS).keys()].filter((hash) => !others.has(hash));
+      expect(added).to.not.equal([]);
+      const expected = await recovered();
+      errors = [];
+      store.set(PARTS, added[0] ?? "", damage);
+      expect(await recovered()).to.deep.equal(expected);
+      expect(errors).to.deep.equal(["a snapshot cannot be used; an earlier one is tried"]);
+      // The next owner finds the damage, and its snapshot is sound.
+      await take();
+      await receive("market:c", 8);
+      await snapshot();
+      forgetEntries();
+      errors = [];
+      expect((await recovered())["market:c"]?.at(-1)).to.equal(8);
+      expect(errors).to.deep.equal([]);
+    }
+  });
+
+  it("leave the former snapshot in place when the writer dies between the parts and the switch", async () => {
+    await lived();
+    before = (operation) => {
+      if (operation === "writeSnapshot") throw new Error("the process dies");
+    };
+    await snapshot().then(
+      () => expect.fail("the snapshot was taken"),
+      () => undefined,
+    );
+    before = () => undefined;
+    expect(store.get(KEYS.head(partition, actor), "snapshot")).to.equal("3");
+    expect(await recovered()).to.deep.equal(all);
+    const orphans = store.fields(PARTS).size;
+    await log.removeParts(partition, epoch, actor, 100);
+    expect(store.fields(PARTS).size).to.be.below(orphans);
+    writer = open();
+    await snapshot();
+    forgetEntries();
+    expect(await recovered()).to.deep.equal(all);
+  });
+
+  it("become the same, when they are asked to, without a part that is not sound", async () => {
+    await lived();
+    await snapshot();
+    const [damaged = ""] = (store.get(KEYS.snapshot(partition, actor, "latest"), "parts") ?? "").split(" ");
+    store.set(PARTS, damaged, "damaged");
+    await snapshot(LATEST_FORMAT, true);
+    const head = { snapshot: "5", previous: "5" };
+    for (const [field, value] of Object.entries(head))
+      expect(store.get(KEYS.head(partition, actor), field)).to.equal(value);
+    forgetEntries();
+    errors = [];
+    expect(await recovered()).to.deep.equal(all);
+    expect(errors).to.deep.equal([]);
+  });
+
+  it("are refused under an epoch that has ended", async () => {
+    await lived();
+    const former = epoch;
+    await take();
+    expect(
+      await writer.take({ partition, epoch: former, actor, format: LATEST_FORMAT, both: false }),
+    ).to.equal(undefined);
+    expect(store.get(KEYS.head(partition, actor), "snapshot")).to.equal("3");
+  });
+
+  it("are not written from entries that the log has lost", async () => {
+    await lived();
+    await snapshot();
+    store.sync();
+    await receive("market:b", 6);
+    before = (operation) => {
+      if (operation !== "writeParts") return;
+      before = () => undefined;
+      // The log loses the entry and gets another one, under the same seq and the same epoch.
+      store.powerCut();
+    };
+    await snapshot().catch(() => undefined);
+    seq = 5;
+    await receive("market:c", 7);
+    await snapshot();
+    forgetEntries();
+    expect(await recovered()).to.deep.equal({ ...all, "market:c": [3, 7] });
+  });
+
+  it("have the form of the earlier build as long as a process of that build runs", async () => {
+    await lived();
+    await snapshot(OLDEST_FORMAT);
+    const body = store.get(KEYS.snapshot(partition, actor, "latest"), "body") ?? "";
+    expect(JSON.parse(body)).to.have.all.keys("state", "inbox", "lastTs");
+    forgetEntries();
+    expect(await recovered()).to.deep.equal(all);
+    await receive("market:b", 6);
+    await snapshot(LATEST_FORMAT);
+    forgetEntries();
+    expect(await recovered()).to.deep.equal({ ...all, "market:b": [2, 6] });
+  });
+});
