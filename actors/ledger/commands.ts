@@ -27,6 +27,20 @@ export interface OrderFilter {
   readonly currency?: Currency | undefined;
 }
 
+/** The first use of an id that the ledger did not know for sure, as the tables have it, if there is one. */
+export type LookedUp<First> = { readonly first?: First | undefined };
+
+/** The first order of a client id, as the tables have it. `ts` is the time of its acceptance (Unix ms). */
+export interface AcceptedOrder {
+  readonly orderId: string;
+  readonly digest: string;
+  readonly ts: number;
+}
+
+export interface LookedUpClientId extends LookedUp<AcceptedOrder> {
+  readonly clientId: string;
+}
+
 export type LedgerCommand =
   /** Accepts or refuses each order by itself, or with `atomic` all of them as one. */
   | {
@@ -36,6 +50,8 @@ export type LedgerCommand =
       readonly orders: readonly OrderRequest[];
       readonly atomic: boolean;
       readonly limits?: Limits | undefined;
+      /** The client ids that an `uncertain` answer named, after they were looked up. */
+      readonly lookedUp?: readonly LookedUpClientId[] | undefined;
     }
   /** Asks for the reserve of an order, or for its refusal; changes nothing. */
   | {
@@ -99,6 +115,8 @@ export type LedgerCommand =
       readonly amount: Millicents;
       readonly ref: string;
       readonly clientRef?: string | undefined;
+      /** The `clientRef`, looked up after an `uncertain` answer: the id of its first transaction. */
+      readonly lookedUp?: LookedUp<string> | undefined;
     }
   | {
       readonly kind: "transfer";
@@ -108,6 +126,8 @@ export type LedgerCommand =
       readonly wallet: string;
       readonly amount: Millicents;
       readonly clientTransferId?: string | undefined;
+      /** The `clientTransferId`, looked up after an `uncertain` answer. */
+      readonly lookedUp?: LookedUp<Transfer> | undefined;
     }
   /** Applies one batch of effects of a market on wallets of this shard. */
   | {
@@ -143,6 +163,11 @@ export type LedgerReply =
   | { readonly ok: true; readonly kind: "groups"; readonly groups: readonly OrderGroup[] }
   | { readonly ok: true; readonly kind: "done" }
   | { readonly ok: true; readonly kind: "placed"; readonly results: readonly PlaceResult[] }
+  /**
+   * Nothing was done: these ids may have been used so long ago that only the tables know. The caller looks them up, in
+   * tables that have everything up to this answer, and sends the command again with what it found.
+   */
+  | { readonly ok: true; readonly kind: "uncertain"; readonly ids: readonly string[] }
   /** `queued`: orders whose cancels are on their way to the market. `unknown`: ids that are not open in this wallet. */
   | {
       readonly ok: true;

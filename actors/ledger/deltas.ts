@@ -25,7 +25,10 @@ export interface AcceptedDelta {
   readonly outcomes: number;
   readonly voids: Voids;
   readonly clientId?: string | undefined;
-  /** Fields of the request as one string. The same `clientId` with another digest is refused. */
+  /**
+   * Digest of the fields of the request; in format 1 these fields as one string. The same `clientId` with another digest
+   * is refused.
+   */
   readonly digest?: string | undefined;
   readonly groupId?: string | undefined;
   /** The order that this one replaces, and its remainder as the ledger knew it. */
@@ -143,6 +146,15 @@ interface SkippedDelta {
   readonly count: number;
 }
 
+/** Removal of the ids before these times (Unix ms) from the memory of the ledger. Since format 2. */
+export interface ForgottenDelta {
+  readonly type: "forgotten";
+  /** Client ids of orders. */
+  readonly recentBefore: number;
+  /** Transfers, transactions of operators, and the filters of the client ids of orders. */
+  readonly rememberedBefore: number;
+}
+
 export type LedgerDelta =
   | WalletDelta
   | AcceptedDelta
@@ -156,7 +168,8 @@ export type LedgerDelta =
   | GroupDelta
   | PolicyDelta
   | TransferDelta
-  | SkippedDelta;
+  | SkippedDelta
+  | ForgottenDelta;
 
 /** Reader of each kind of delta besides the fold and the tables: a market, the owner of the wallet, or nobody. */
 const LEDGER_DELTA_READERS = {
@@ -173,6 +186,7 @@ const LEDGER_DELTA_READERS = {
   policy: "nobody",
   transfer: "nobody",
   skipped: "nobody",
+  forgotten: "nobody",
 } as const satisfies Readonly<Record<LedgerDelta["type"], "market" | "owner" | "nobody">>;
 
 type Readers = typeof LEDGER_DELTA_READERS;

@@ -16,15 +16,9 @@ import type {
   WalletPositionDelta,
 } from "./deltas.js";
 import { FillWindow } from "./fill-window.js";
-import {
-  accountKey,
-  emptyWallet,
-  type Group,
-  type LedgerState,
-  pairKey,
-  type Wallet,
-  walletOf,
-} from "./state.js";
+import { isFixed } from "./ids/digest.js";
+import { pairKey } from "./ids/known.js";
+import { accountKey, emptyWallet, type Group, type LedgerState, type Wallet, walletOf } from "./state.js";
 
 export function evolveLedger(state: LedgerState, delta: LedgerDelta, ts: number): void {
   switch (delta.type) {
@@ -44,7 +38,7 @@ export function evolveLedger(state: LedgerState, delta: LedgerDelta, ts: number)
       evolvePosition(state, delta);
       return;
     case "entry":
-      evolveEntry(state, delta);
+      evolveEntry(state, delta, ts);
       return;
     case "balance":
       checkBalance(state, delta);
@@ -61,13 +55,17 @@ export function evolveLedger(state: LedgerState, delta: LedgerDelta, ts: number)
     case "transfer": {
       const { trader, clientTransferId } = delta.transfer;
       if (clientTransferId !== undefined)
-        state.transfers.set(pairKey(trader, clientTransferId), delta.transfer);
+        state.known.addTransfer(pairKey(trader, clientTransferId), delta.transfer, ts);
       return;
     }
     case "skipped":
       state.skippedSeqs += delta.count;
       // The ids of entries that were lost are not given out again either.
       state.entries += delta.count;
+      return;
+    case "forgotten":
+      state.known.forget(delta);
+      dropExpiredClientIds(state, ts);
       return;
     default:
       return unreachable(delta);
@@ -85,16 +83,17 @@ function evolveAccepted(state: LedgerState, delta: AcceptedDelta, ts: number): v
   wallet.orders.set(order.orderId, accepted);
   account.add(accepted);
   rebalance(state, wallet, account);
-  if (delta.clientId !== undefined && delta.digest !== undefined) {
-    dropExpiredClientIds(state, ts);
-    const clientKey = pairKey(delta.wallet, delta.clientId);
-    state.clientIds.delete(clientKey);
-    state.clientIds.set(clientKey, {
-      orderId: order.orderId,
-      digest: delta.digest,
-      untilMs: ts + CLIENT_ID_MS,
-    });
+  const { clientId, digest } = delta;
+  if (clientId === undefined || digest === undefined) return;
+  dropExpiredClientIds(state, ts);
+  const { orderId } = order;
+  if (isFixed(digest)) {
+    state.known.addOrder(delta.wallet, clientId, { orderId, digest }, ts);
+    return;
   }
+  const clientKey = pairKey(delta.wallet, clientId);
+  state.clientIds.delete(clientKey);
+  state.clientIds.set(clientKey, { orderId, digest, untilMs: ts + CLIENT_ID_MS });
 }
 
 /** Returns an accepted order as its wallet keeps it. */
@@ -215,7 +214,7 @@ function dropIfEmpty(wallet: Wallet, account: Account): void {
   if (account.isEmpty) wallet.accounts.delete(accountKey(account.marketId, account.currency));
 }
 
-function evolveEntry(state: LedgerState, delta: EntryDelta): void {
+function evolveEntry(state: LedgerState, delta: EntryDelta, ts: number): void {
   const funds = walletOf(state, delta.wallet).funds[delta.currency];
   const sums = state.funds[delta.currency];
   funds.total = add(funds.total, delta.amount);
@@ -250,7 +249,8 @@ function evolveEntry(state: LedgerState, delta: EntryDelta): void {
       unreachable(delta.kind);
   }
   if (delta.clientRef !== undefined) {
-    state.clientRefs.set(pairKey(walletOf(state, delta.wallet).trader, delta.clientRef), delta.transactionId);
+    const { trader } = walletOf(state, delta.wallet);
+    state.known.addTransaction(pairKey(trader, delta.clientRef), delta.transactionId, ts);
   }
 }
 

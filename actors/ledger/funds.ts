@@ -1,9 +1,10 @@
 /** Money from outside trading: transactions of operators, and transfers between the wallets of a trader. */
 
 import { MAX_SHARD_MILLICENTS, type Millicents, negate } from "../units.js";
-import type { LedgerCommand, LedgerReply } from "./commands.js";
+import type { LedgerCommand, LedgerReply, LookedUp } from "./commands.js";
 import type { Emitter } from "./emitter.js";
-import { available, emptyWallet, pairKey, type Totals } from "./state.js";
+import { forgottenAt, type Known } from "./ids/known.js";
+import { available, emptyWallet, type Totals } from "./state.js";
 import type { OperatorTransactionKind, Transfer } from "./types.js";
 
 /** True for the kinds that take money out. The amount of an ADJUSTMENT has a sign. */
@@ -15,6 +16,20 @@ const TAKES: Readonly<Record<OperatorTransactionKind, boolean>> = {
   WITHDRAWAL: true,
   CREDIT_RECLAIM: true,
 };
+
+/** Starts to forget old transfers and transactions, which a ledger of format 1 keeps for ever. */
+function beginForgetting(emitter: Emitter): void {
+  if (emitter.format > 1 && !emitter.state.known.forgets) emitter.emit(forgottenAt(emitter.nowMs));
+}
+
+/** Returns the first use of an id, if there is one, with what the tables have about an uncertain id. */
+function resolved<First>(
+  known: Known<First>,
+  lookedUp: LookedUp<First> | undefined,
+): First | "uncertain" | undefined {
+  if (known === "uncertain" && lookedUp !== undefined) return lookedUp.first;
+  return known === "new" ? undefined : known;
+}
 
 /** Returns true when a transaction would take the sums of its shard beyond the range that all money is counted in. */
 function exceedsRange(
@@ -34,16 +49,20 @@ export function transact(
 ): LedgerReply {
   const { state } = emitter;
   const { wallet: walletId, trader, transaction, currency, ref, clientRef } = command;
-  const known = clientRef === undefined ? undefined : state.clientRefs.get(pairKey(trader, clientRef));
   const wallet = state.wallets.get(walletId) ?? emptyWallet(walletId, trader);
-  if (known !== undefined)
-    return { ok: true, kind: "transaction", transactionId: known, balance: { ...wallet.funds[currency] } };
+  if (clientRef !== undefined) {
+    const known = resolved(state.known.transactionOf(trader, clientRef), command.lookedUp);
+    if (known === "uncertain") return { ok: true, kind: "uncertain", ids: [clientRef] };
+    if (known !== undefined)
+      return { ok: true, kind: "transaction", transactionId: known, balance: { ...wallet.funds[currency] } };
+  }
 
   const amount = TAKES[transaction] ? negate(command.amount) : command.amount;
   if (amount < 0 && available(wallet, currency) + amount < 0)
     return { ok: false, refusal: "INSUFFICIENT_BALANCE" };
   if (exceedsRange(state.totals[currency], transaction, amount))
     return { ok: false, refusal: "AMOUNT_OUT_OF_RANGE" };
+  if (clientRef !== undefined) beginForgetting(emitter);
   const { funds } = emitter.wallet(walletId, trader);
   const { transactionId } = command;
   emitter.entry({
@@ -69,12 +88,13 @@ export function transfer(
 ): LedgerReply {
   const { state } = emitter;
   const { transferId, direction, trader, wallet, amount, clientTransferId } = command;
-  const known =
-    clientTransferId === undefined ? undefined : state.transfers.get(pairKey(trader, clientTransferId));
-  if (known !== undefined) {
-    return known.wallet === wallet
-      ? { ok: true, kind: "transfer", transfer: known }
-      : { ok: false, refusal: "TRANSFER_ID_REUSED" };
+  if (clientTransferId !== undefined) {
+    const known = resolved(state.known.transferOf(trader, clientTransferId), command.lookedUp);
+    if (known === "uncertain") return { ok: true, kind: "uncertain", ids: [clientTransferId] };
+    if (known !== undefined)
+      return known.wallet === wallet
+        ? { ok: true, kind: "transfer", transfer: known }
+        : { ok: false, refusal: "TRANSFER_ID_REUSED" };
   }
 
   const [from, to] = direction === "fund" ? [trader, wallet] : [wallet, trader];
@@ -95,6 +115,7 @@ export function transfer(
     });
     emitter.entry({ ...entry, wallet: to, counterparty: `wallet:${from}`, kind: "TRANSFER_IN", amount });
   }
+  if (clientTransferId !== undefined) beginForgetting(emitter);
   emitter.emit({ type: "transfer", transfer: result });
   return { ok: true, kind: "transfer", transfer: result };
 }

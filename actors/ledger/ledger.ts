@@ -26,6 +26,7 @@ import { applyEffects } from "./effects.js";
 import { Emitter } from "./emitter.js";
 import { evolveLedger } from "./fold.js";
 import { transact, transfer } from "./funds.js";
+import { forgottenAt } from "./ids/known.js";
 import { amend, place, preview } from "./placing.js";
 import { changeGroup, listGroups, runDeadmanSwitches, setDeadman, setGroup, setPolicy } from "./safety.js";
 import { restoreLedger, saveLedger } from "./saved/parts.js";
@@ -90,10 +91,16 @@ function run(emitter: Emitter, command: LedgerCommand): LedgerReply | undefined 
       return undefined;
     case "tick":
       runDeadmanSwitches(emitter);
+      forgetIds(emitter);
       return undefined;
     default:
       return malformed(command satisfies never);
   }
+}
+
+/** Forgets the ids that are due to leave the memory. */
+function forgetIds(emitter: Emitter): void {
+  if ((emitter.state.known.deadline ?? Infinity) <= emitter.nowMs) emitter.emit(forgottenAt(emitter.nowMs));
 }
 
 /** Returns the snapshot of a wallet from which its private channels start. An unknown wallet is empty. */

@@ -1,60 +1,79 @@
 /** Orders at the ledger: acceptance, amendments, previews (contract sections 3.2, 5.15 and 5.16). */
 
-import { MAX_OPEN_ORDERS } from "../limits.js";
+import { CLIENT_ID_MS, MAX_OPEN_ORDERS } from "../limits.js";
 import { rulesOf } from "../market/time-in-force.js";
 import type { Order } from "../market/types.js";
-import { add, MAX_CONTRACTS, type Millicents, subtract } from "../units.js";
+import { add, assert, MAX_CONTRACTS, type Millicents, subtract } from "../units.js";
 import { Account, type AccountOrder } from "./account.js";
 import type { LedgerCommand, LedgerReply, PlaceResult } from "./commands.js";
 import type { AcceptedDelta } from "./deltas.js";
 import type { Emitter } from "./emitter.js";
 import { accountOrder } from "./fold.js";
-import { accountKey, available, emptyWallet, type LedgerState, pairKey, type Wallet } from "./state.js";
+import { digestOf, isFixed, textOf } from "./ids/digest.js";
+import { type Known, pairKey } from "./ids/known.js";
+import type { FirstOrder } from "./ids/recent.js";
+import { accountKey, available, emptyWallet, type LedgerState, type Wallet } from "./state.js";
 import type { LedgerRefusal, Limits, OrderRequest } from "./types.js";
 
 type PlaceCommand = Extract<LedgerCommand, { kind: "place" }>;
+/** The first order of each client id of a command. */
+type KnownClientIds = Map<string, Known<FirstOrder>>;
 
-/** Accepts or refuses the orders one by one; with `atomic`, accepts all of them or none. */
+/**
+ * Accepts or refuses the orders one by one; with `atomic`, accepts all of them or none. Does nothing while the client id
+ * of any order is uncertain.
+ */
 export function place(emitter: Emitter, command: PlaceCommand): LedgerReply {
+  const known = knownIds(emitter, command);
+  const ids = [...known].flatMap(([clientId, first]) => (first === "uncertain" ? [clientId] : []));
+  if (ids.length > 0) return { ok: true, kind: "uncertain", ids };
   if (command.atomic) {
-    const results = checkAll(emitter, command);
+    const results = checkAll(emitter, command, known);
     if (results.some((result) => !result.ok)) return { ok: true, kind: "placed", results };
   }
   return {
     ok: true,
     kind: "placed",
-    results: command.orders.map((request) => placeOne(emitter, command, request)),
+    results: command.orders.map((request) => placeOne(emitter, command, request, known)),
   };
 }
 
-function placeOne(emitter: Emitter, command: PlaceCommand, request: OrderRequest): PlaceResult {
+function placeOne(
+  emitter: Emitter,
+  command: PlaceCommand,
+  request: OrderRequest,
+  known: KnownClientIds,
+): PlaceResult {
   const { state } = emitter;
   const wallet = state.wallets.get(command.wallet) ?? emptyWallet(command.wallet, command.trader);
-  const repeated = repeatOf(state, wallet, request, emitter.nowMs);
+  const repeated = repeatOf(request, known);
   if (repeated !== undefined) return repeated;
-  const accepted = acceptance(state, wallet, request, emitter.nowMs);
+  const accepted = acceptance(emitter, wallet, request);
   const refusal = refusalOf(wallet, accepted, command.limits);
   if (refusal !== undefined) return { ok: false, refusal };
   emitter.wallet(command.wallet, command.trader);
   emitter.emit(accepted);
-  return { ok: true, orderId: request.orderId, clientId: request.clientId, repeated: false };
+  const { orderId, clientId } = request;
+  const { digest } = accepted;
+  if (clientId !== undefined && digest !== undefined) known.set(clientId, { orderId, digest });
+  return { ok: true, orderId, clientId, repeated: false };
 }
 
 /**
  * Returns the answer to each order of an atomic request, as if the orders before it were accepted. Undoes its changes.
  */
-function checkAll(emitter: Emitter, command: PlaceCommand): readonly PlaceResult[] {
+function checkAll(emitter: Emitter, command: PlaceCommand, known: KnownClientIds): readonly PlaceResult[] {
   const { state } = emitter;
   const wallet = state.wallets.get(command.wallet) ?? emptyWallet(command.wallet, command.trader);
   const undo: (() => void)[] = [];
   const clientIds = new Set<string>();
   const results = command.orders.map((request): PlaceResult => {
-    const repeated = repeatOf(state, wallet, request, emitter.nowMs);
+    const repeated = repeatOf(request, known);
     if (repeated !== undefined) return repeated;
     if (request.clientId !== undefined && clientIds.has(request.clientId))
       return { ok: false, refusal: "CLIENT_ID_REUSED" };
     if (request.clientId !== undefined) clientIds.add(request.clientId);
-    const accepted = acceptance(state, wallet, request, emitter.nowMs);
+    const accepted = acceptance(emitter, wallet, request);
     const refusal = refusalOf(wallet, accepted, command.limits);
     if (refusal !== undefined) return { ok: false, refusal };
     undo.push(reserve(wallet, accepted));
@@ -85,25 +104,41 @@ function reserve(wallet: Wallet, accepted: AcceptedDelta): () => void {
   };
 }
 
-/** Returns the first answer to the same `clientId`, or a refusal if the body differs. */
-function repeatOf(
-  state: LedgerState,
-  wallet: Wallet,
-  request: OrderRequest,
-  nowMs: number,
-): PlaceResult | undefined {
-  const { clientId } = request;
-  if (clientId === undefined) return undefined;
-  const known = state.clientIds.get(pairKey(wallet.wallet, clientId));
-  if (known === undefined || known.untilMs <= nowMs) return undefined;
-  if (known.digest !== digestOf(request)) return { ok: false, refusal: "CLIENT_ID_REUSED" };
-  return { ok: true, orderId: known.orderId, clientId, repeated: true };
+/** Returns what is known of the client ids of a command before any of its orders is accepted. */
+function knownIds({ state, nowMs }: Emitter, command: PlaceCommand): KnownClientIds {
+  const known: KnownClientIds = new Map();
+  for (const { clientId } of command.orders) {
+    if (clientId !== undefined && !known.has(clientId))
+      known.set(clientId, firstOf(state, command, clientId, nowMs));
+  }
+  return known;
 }
 
-/** Returns all fields of an order that the caller chose, as one string. */
-function digestOf(request: OrderRequest): string {
-  const { terms, currency, outcome, price, qty, tif, ttlMs, selfTrade, notAfter, groupId } = request;
-  return [terms.marketId, currency, outcome, price, qty, tif, ttlMs, selfTrade, notAfter, groupId].join(" ");
+/** Returns the order that was accepted under the client id within its time. */
+function firstOf(
+  state: LedgerState,
+  { wallet, lookedUp }: PlaceCommand,
+  clientId: string,
+  nowMs: number,
+): Known<FirstOrder> {
+  const kept = state.clientIds.get(pairKey(wallet, clientId));
+  if (kept !== undefined && kept.untilMs > nowMs) return kept;
+  const known = state.known.orderOf(wallet, clientId);
+  const found = known === "uncertain" ? lookedUp?.find((id) => id.clientId === clientId) : undefined;
+  if (found === undefined) return known;
+  const { first } = found;
+  return first === undefined || first.ts + CLIENT_ID_MS <= nowMs ? "new" : first;
+}
+
+/** Returns the first answer to the same `clientId`, or a refusal if the body differs. */
+function repeatOf(request: OrderRequest, known: KnownClientIds): PlaceResult | undefined {
+  const { clientId } = request;
+  const first = clientId === undefined ? "new" : known.get(clientId);
+  assert(first !== undefined && first !== "uncertain", "an uncertain client id is decided", clientId);
+  if (first === "new") return undefined;
+  const digest = isFixed(first.digest) ? digestOf(request) : textOf(request);
+  if (first.digest !== digest) return { ok: false, refusal: "CLIENT_ID_REUSED" };
+  return { ok: true, orderId: first.orderId, clientId, repeated: true };
 }
 
 /** Returns the order of a request in the form that its market receives. */
@@ -136,21 +171,21 @@ export function orderOf(
 
 /** Returns the delta that would accept a request. */
 function acceptance(
-  { shard }: LedgerState,
+  { state, nowMs, format }: Emitter,
   { wallet, trader }: Wallet,
   request: OrderRequest,
-  nowMs: number,
 ): AcceptedDelta {
   const { terms, clientId, groupId } = request;
+  const digest = format === 1 ? textOf : digestOf;
   return {
     type: "accepted",
     wallet,
     marketId: terms.marketId,
-    order: orderOf(request, { wallet, trader, ledger: shard }, nowMs),
+    order: orderOf(request, { wallet, trader, ledger: state.shard }, nowMs),
     outcomes: terms.outcomes,
     voids: terms.voids,
     clientId,
-    digest: clientId === undefined ? undefined : digestOf(request),
+    digest: clientId === undefined ? undefined : digest(request),
     groupId,
   };
 }
@@ -191,9 +226,9 @@ function reserveFor(wallet: Wallet, account: Account, order: AccountOrder): Mill
 
 /** Returns the reserve of an order, and its refusal if it would be refused. */
 export function preview(emitter: Emitter, command: Extract<LedgerCommand, { kind: "preview" }>): LedgerReply {
-  const { state, nowMs } = emitter;
+  const { state } = emitter;
   const wallet = state.wallets.get(command.wallet) ?? emptyWallet(command.wallet, command.trader);
-  const accepted = acceptance(state, wallet, command.order, nowMs);
+  const accepted = acceptance(emitter, wallet, command.order);
   const { account } = accountFor(wallet, accepted);
   const reserve = reserveFor(wallet, account, accountOrder(accepted));
   return { ok: true, kind: "preview", reserve, refusal: refusalOf(wallet, accepted, command.limits) };
@@ -224,7 +259,7 @@ export function amend(emitter: Emitter, command: Extract<LedgerCommand, { kind: 
     selfTrade,
     groupId,
   };
-  const accepted = acceptance(emitter.state, wallet, request, emitter.nowMs);
+  const accepted = acceptance(emitter, wallet, request);
   const { expiresAt, remaining } = order;
   const replacing = {
     ...accepted,

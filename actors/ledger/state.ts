@@ -7,7 +7,8 @@ import type { Currency } from "../market/types.js";
 import { assert, type Contracts, type Millicents, subtract, ZERO } from "../units.js";
 import type { Account, AccountOrder } from "./account.js";
 import type { FillWindow } from "./fill-window.js";
-import type { CollateralPolicy, Transfer } from "./types.js";
+import { KnownIds } from "./ids/known.js";
+import type { CollateralPolicy } from "./types.js";
 import { Wallets } from "./wallets.js";
 
 export interface Funds {
@@ -60,12 +61,10 @@ export interface LedgerState {
   readonly wallets: Wallets<Wallet>;
   /** Sums of the money of all wallets. */
   readonly funds: Readonly<Record<Currency, Funds>>;
-  /** Accepted client ids by wallet and clientId, oldest first. */
+  /** Client ids that were accepted in format 1, by wallet and clientId, oldest first. */
   readonly clientIds: Map<string, AcceptedClientId>;
-  /** Ids of operator transactions, by trader and clientRef. */
-  readonly clientRefs: Map<string, string>;
-  /** Transfers by trader and clientTransferId. */
-  readonly transfers: Map<string, Transfer>;
+  /** Client ids that were accepted since, transfers, and transactions of operators. */
+  readonly known: KnownIds;
   readonly totals: Readonly<Record<Currency, Totals>>;
   /** Wallets with a dead-man switch, by its deadline. */
   readonly deadlines: Deadlines<string>;
@@ -83,8 +82,7 @@ export function createLedger(id: ActorId): LedgerState {
     wallets: new Wallets(),
     funds: noFunds(),
     clientIds: new Map(),
-    clientRefs: new Map(),
-    transfers: new Map(),
+    known: new KnownIds(),
     totals: { CASH: noTotals(), COIN: noTotals() },
     deadlines: new Deadlines(),
     entries: 0,
@@ -118,10 +116,6 @@ export function accountKey(marketId: string, currency: Currency): string {
   return `${currency}:${marketId}`;
 }
 
-export function pairKey(owner: string, clientId: string): string {
-  return `${owner}:${clientId}`;
-}
-
 /** Returns the money that is not reserved. It is negative only after a remediation. */
 export function available(wallet: Wallet, currency: Currency): Millicents {
   const { total, reserved } = wallet.funds[currency];
@@ -134,7 +128,10 @@ export function walletOf(state: LedgerState, wallet: string): Wallet {
   return found;
 }
 
-/** Returns the time of the next due dead-man switch, Unix ms. */
-export function nextDeadline(state: LedgerState): number | undefined {
-  return state.deadlines.first()?.at;
+/** Returns the time at which the next dead-man switch is due or ids are forgotten, Unix ms. */
+export function nextDeadline({ deadlines, known }: LedgerState): number | undefined {
+  const switches = deadlines.first()?.at;
+  const forgetting = known.deadline;
+  if (switches === undefined || forgetting === undefined) return switches ?? forgetting;
+  return Math.min(switches, forgetting);
 }

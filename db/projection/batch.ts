@@ -105,6 +105,7 @@ export class ProjectionBatch {
       case "group":
       case "policy":
       case "skipped":
+      case "forgotten":
         return;
       default:
         unreachable(delta);

@@ -4,7 +4,7 @@
  */
 
 import { ledgerShardOf, marketActor, type ActorId } from "../../actors/actor.js";
-import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
+import type { AcceptedOrder, LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
 import type { LedgerState } from "../../actors/ledger/state.js";
 import type { OrderRequest } from "../../actors/ledger/types.js";
@@ -49,13 +49,18 @@ export class Scenario {
   /** Number of batches that are not empty, of any actor. */
   batches = 0;
   readonly #network: ActorNetwork;
+  /** Accepted orders by client id, as the tables have them. */
+  readonly #accepted = new Map<string, AcceptedOrder>();
   #orders = 0;
 
   constructor({ outcomes = ["YES", "NO"], maxOrders, ...changes }: ScenarioOptions = {}) {
     this.#network = new ActorNetwork({
       maxOrders,
-      onBatch: (actor, { deltas }) => {
+      onBatch: (actor, { ts, deltas }) => {
         this.batches += 1;
+        for (const delta of deltas)
+          if (delta.type === "accepted" && delta.clientId !== undefined && delta.digest !== undefined)
+            this.#accepted.set(delta.clientId, { orderId: delta.order.orderId, digest: delta.digest, ts });
         if (actor === this.id) this.#marketDeltas.push(...(deltas as readonly MarketDelta[]));
         else this.#ledgerDeltas.push(...(deltas as readonly LedgerDelta[]));
       },
@@ -126,7 +131,12 @@ export class Scenario {
   /** Places an order such as `"YES 0.600 x 10"`. Returns the order's id, or the code of the refusal. */
   place(trader: string, text: string, options: PlaceOptions = {}): string {
     const order = this.request(text, options);
-    const reply = this.ask(trader, placement(trader, order, options.wallet));
+    const command = placement(trader, order, options.wallet);
+    let reply = this.ask(trader, command);
+    if (reply?.ok === true && reply.kind === "uncertain") {
+      const lookedUp = reply.ids.map((clientId) => ({ clientId, first: this.#accepted.get(clientId) }));
+      reply = this.ask(trader, { ...command, lookedUp });
+    }
     const result = reply?.ok === true && reply.kind === "placed" ? reply.results[0] : undefined;
     if (result === undefined) return "no answer";
     return result.ok ? result.orderId : result.refusal;

@@ -25,6 +25,7 @@ import {
   type Totals,
   type Wallet,
 } from "../state.js";
+import type { SavedIdPart } from "../ids/known.js";
 import type { Transfer } from "../types.js";
 import { isPacked, type Wallets } from "../wallets.js";
 
@@ -78,8 +79,9 @@ type LedgerPart =
       "clientIds",
       ids: readonly (readonly [key: string, orderId: string, digest: string, untilMs: number])[],
     ]
-  | readonly ["clientRefs", refs: readonly (readonly [key: string, transactionId: string])[]]
-  | readonly ["transfers", transfers: readonly (readonly [key: string, transfer: Transfer])[]];
+  | readonly ["clientRefs", refs: readonly (readonly [key: string, transactionId: string, ts: number])[]]
+  | readonly ["transfers", transfers: readonly (readonly [key: string, transfer: Transfer, ts: number])[]]
+  | SavedIdPart;
 
 interface SavedState {
   readonly totals: Readonly<Record<Currency, Totals>>;
@@ -87,6 +89,8 @@ interface SavedState {
   readonly entries: number;
   /** Absent in parts that were saved before the shard skipped seqs. */
   readonly skippedSeqs?: number | undefined;
+  /** True once ids have left the memory. */
+  readonly forgets: boolean;
 }
 
 /** The wallets of a part, and the rows that they share. */
@@ -102,8 +106,8 @@ const PART_WALLETS = 64;
 const PART_ORDERS = 2 * RUN_ITEMS;
 
 export function* saveLedger(state: LedgerState): Generator<string> {
-  const { totals, funds, entries, skippedSeqs, wallets } = state;
-  yield text(["ledger", { totals, funds, entries, skippedSeqs }]);
+  const { totals, funds, entries, skippedSeqs, wallets, known } = state;
+  yield text(["ledger", { totals, funds, entries, skippedSeqs, forgets: known.forgets }]);
   yield* saveWallets(wallets);
   for (const part of idParts(state)) yield text(part);
 }
@@ -118,8 +122,9 @@ function* idParts(state: LedgerState): Generator<LedgerPart> {
       "clientIds",
       run.map(([key, { orderId, digest, untilMs }]) => [key, orderId, digest, untilMs] as const),
     ];
-  for (const run of runsOf(state.clientRefs, ([key]) => endsRunAt(key))) yield ["clientRefs", run];
-  for (const run of runsOf(state.transfers, ([key]) => endsRunAt(key))) yield ["transfers", run];
+  for (const run of runsOf(state.known.clientRefs, ([key]) => endsRunAt(key))) yield ["clientRefs", run];
+  for (const run of runsOf(state.known.transfers, ([key]) => endsRunAt(key))) yield ["transfers", run];
+  yield* state.known.parts();
 }
 
 function* saveWallets(wallets: Wallets<Wallet>): Generator<string> {
@@ -262,13 +267,14 @@ function addPart(
 ): void {
   switch (part[0]) {
     case "ledger": {
-      const [, { totals, funds, entries, skippedSeqs = 0 }] = part;
+      const [, { totals, funds, entries, skippedSeqs = 0, forgets }] = part;
       for (const currency of CURRENCIES) {
         Object.assign(state.totals[currency], totals[currency]);
         Object.assign(state.funds[currency], funds[currency]);
       }
       state.entries = entries;
       state.skippedSeqs = skippedSeqs;
+      state.known.forgets = forgets;
       return;
     }
     case "wallets": {
@@ -282,10 +288,14 @@ function addPart(
         state.clientIds.set(key, { orderId, digest, untilMs } satisfies AcceptedClientId);
       return;
     case "clientRefs":
-      for (const [key, transactionId] of part[1]) state.clientRefs.set(key, transactionId);
+      for (const ref of part[1]) state.known.restoreTransaction(...ref);
       return;
     case "transfers":
-      for (const [key, transfer] of part[1]) state.transfers.set(key, transfer);
+      for (const transfer of part[1]) state.known.restoreTransfer(...transfer);
+      return;
+    case "recent":
+    case "filter":
+      state.known.addPart(part);
       return;
     default:
       unreachable(part);

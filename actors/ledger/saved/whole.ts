@@ -8,6 +8,7 @@ import { CURRENCIES, type Currency, type Holding, type Voids } from "../../marke
 import { add } from "../../units.js";
 import { Account, type AccountOrder } from "../account.js";
 import { FillWindow, type GroupFill } from "../fill-window.js";
+import type { SavedIdPart } from "../ids/known.js";
 import {
   accountKey,
   type AcceptedClientId,
@@ -46,8 +47,12 @@ interface SavedWallet {
 interface SavedLedger {
   readonly wallets: readonly SavedWallet[];
   readonly clientIds: readonly (readonly [string, AcceptedClientId])[];
-  readonly clientRefs: readonly (readonly [string, string])[];
-  readonly transfers: readonly (readonly [string, Transfer])[];
+  /** The time of a transaction or transfer is absent in format 1. */
+  readonly clientRefs: readonly (readonly [key: string, transactionId: string, ts?: number])[];
+  readonly transfers: readonly (readonly [key: string, transfer: Transfer, ts?: number])[];
+  /** Absent in format 1. */
+  readonly forgets?: boolean;
+  readonly ids?: readonly SavedIdPart[];
   readonly totals: Readonly<Record<Currency, Totals>>;
   readonly entries: number;
   /** Absent in a snapshot of a build that skips no seqs. */
@@ -58,8 +63,10 @@ export function saveWholeLedger(state: LedgerState): SavedLedger {
   return {
     wallets: [...state.wallets.values()].map((wallet) => saveWallet(wallet, state.skippedSeqs)),
     clientIds: [...state.clientIds],
-    clientRefs: [...state.clientRefs],
-    transfers: [...state.transfers],
+    clientRefs: [...state.known.clientRefs],
+    transfers: [...state.known.transfers],
+    forgets: state.known.forgets,
+    ids: [...state.known.parts()],
     totals: state.totals,
     entries: state.entries,
     skippedSeqs: state.skippedSeqs === 0 ? undefined : state.skippedSeqs,
@@ -105,8 +112,11 @@ export function restoreWholeLedger(id: ActorId, data: unknown): LedgerState {
     if (wallet.deadman !== undefined) state.deadlines.set(wallet.deadman.dueMs, 0, wallet.wallet);
   }
   for (const [key, accepted] of saved.clientIds) state.clientIds.set(key, accepted);
-  for (const [key, transactionId] of saved.clientRefs) state.clientRefs.set(key, transactionId);
-  for (const [key, transfer] of saved.transfers) state.transfers.set(key, transfer);
+  for (const [key, transactionId, ts] of saved.clientRefs)
+    state.known.restoreTransaction(key, transactionId, ts);
+  for (const [key, transfer, ts] of saved.transfers) state.known.restoreTransfer(key, transfer, ts);
+  state.known.forgets = saved.forgets ?? false;
+  for (const part of saved.ids ?? []) state.known.addPart(part);
   Object.assign(state.totals.CASH, saved.totals.CASH);
   Object.assign(state.totals.COIN, saved.totals.COIN);
   state.entries = saved.entries;
