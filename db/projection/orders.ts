@@ -1,6 +1,7 @@
 /** Orders and fills, from the ledgers' `accepted` and `order` deltas. */
 
 import type pg from "pg";
+import { isFixed } from "../../actors/ledger/ids/digest.js";
 import type { AcceptedDelta, WalletOrderDelta } from "../../actors/ledger/deltas.js";
 import { contracts, NONE } from "../../actors/units.js";
 import { unreachable } from "../../actors/unreachable.js";
@@ -37,7 +38,10 @@ export class OrderRows {
   readonly #changed = new Map<string, OrderChange>();
   readonly #fills: { readonly delta: FillDelta; readonly origin: Origin }[] = [];
 
-  accept({ wallet, marketId, order, clientId, groupId }: AcceptedDelta, { ts, place, seq }: Origin): void {
+  accept(
+    { wallet, marketId, order, clientId, digest, groupId }: AcceptedDelta,
+    { ts, place, seq }: Origin,
+  ): void {
     const { orderId, trader, outcome, currency, price, qty, tif, expiresAt } = order;
     this.#accepted.set(orderId, {
       orderId,
@@ -54,6 +58,7 @@ export class OrderRows {
       status: "PENDING",
       reason: null,
       clientId: clientId ?? null,
+      digest: digest !== undefined && isFixed(digest) ? digest : null,
       groupId: groupId ?? null,
       expiresTs: expiresAt ?? null,
       ts,

@@ -48,6 +48,8 @@ export const orders = pgTable(
     status: text({ enum: ORDER_STATUSES }).notNull(),
     reason: text().$type<CancelReason | RejectReason>(),
     clientId: text(),
+    /** Digest of the request, for repeats of the `clientId`; null for an order that was accepted in format 1. */
+    digest: text(),
     groupId: text(),
     expiresTs: moment(),
     /** Time of acceptance by the ledger. */

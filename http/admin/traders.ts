@@ -14,6 +14,7 @@ import {
   type Trader,
 } from "../../db/queries/accounts/traders.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";
+import { findTransactionByRef } from "../../db/queries/trading/transactions.js";
 import type { Exchange } from "../../stream/log/ports.js";
 import { IDS } from "../docs/examples.js";
 import type { Changes } from "../reference/changes.js";
@@ -22,7 +23,7 @@ import { Refused, refusedBy } from "../request/errors.js";
 import { pageOf } from "../request/fields.js";
 import { route } from "../request/route.js";
 import type { Freshness } from "../trading/freshness.js";
-import { readWallet } from "../trading/ledger-client.js";
+import { readWallet, askWithIds } from "../trading/ledger-client.js";
 import { auditedAction, recordIntent } from "./audit.js";
 import {
   AdminTrader,
@@ -197,7 +198,10 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
       };
       const record = { action: "trader.transaction", subject: traderId, after: { ...body, transactionId } };
       const reply = await recordIntent(db, call, record, () =>
-        exchange.ledger(ledgerShardOf(traderId), command, { id: transactionId }),
+        askWithIds({ exchange, freshness }, traderId, command, transactionId, async ([ref = ""]) => ({
+          ...command,
+          lookedUp: { first: await findTransactionByRef(db, traderId, ref) },
+        })),
       );
       if (!reply.ok) throw refusedBy(reply.refusal);
       if (reply.kind !== "transaction") throw new Error(`the ledger answered transact with ${reply.kind}`);

@@ -8,7 +8,11 @@ import { formatMoney } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
 import { findSubaccount } from "../../db/queries/accounts/subaccounts.js";
 import { listTransactions } from "../../db/queries/trading/transactions.js";
-import { findTransfer } from "../../db/queries/trading/transfers.js";
+import {
+  findTransfer,
+  findTransferByClientId,
+  type TransferRecord,
+} from "../../db/queries/trading/transfers.js";
 import type { Exchange } from "../../stream/log/ports.js";
 import { idFrom } from "../request/command-ids.js";
 import { ANY_SCOPE, MANAGING, signedBy } from "../request/access.js";
@@ -17,7 +21,7 @@ import { pageOf } from "../request/fields.js";
 import { ACCOUNT, costs, perRows } from "../request/metering.js";
 import { route } from "../request/route.js";
 import type { Freshness } from "../trading/freshness.js";
-import { sendToLedger } from "../trading/ledger-client.js";
+import { sendWithIds } from "../trading/ledger-client.js";
 import {
   AccountTransfer,
   Transaction,
@@ -54,6 +58,22 @@ function transferOnWire(transfer: Shown, ts: number) {
   };
 }
 
+/** Returns a transfer of the tables as its ledger emitted it. */
+function transferOf({
+  traderId,
+  available,
+  clientTransferId,
+  ts: _ts,
+  ...transfer
+}: TransferRecord): LedgerTransfer {
+  return {
+    ...transfer,
+    trader: traderId,
+    available: available ?? undefined,
+    clientTransferId: clientTransferId ?? undefined,
+  };
+}
+
 /** Transfers have rates of their own besides the cost: 5 per second and 60 per minute (contract section 5.13). */
 const TRANSFER = costs("account", 1, [
   { name: "transfers a second", capacity: 5, refill: 5, periodMs: 1_000 },
@@ -85,7 +105,12 @@ export function transferRoutes({ db, exchange, freshness }: TransferParts) {
         amount: body.amount,
         clientTransferId: body.clientTransferId,
       };
-      const reply = await sendToLedger(exchange, traderId, command, "transfer", caller.commandId);
+      const parts = { exchange, freshness };
+      const { commandId } = caller;
+      const reply = await sendWithIds(parts, traderId, command, "transfer", commandId, async ([ref = ""]) => {
+        const found = await findTransferByClientId(db, traderId, ref);
+        return { ...command, lookedUp: { first: found && transferOf(found) } };
+      });
       await freshness.hasReached(ledgerOf(traderId));
       const kept = await findTransfer(db, subaccountId, reply.transfer.transferId);
       return { body: transferOnWire(reply.transfer, kept?.ts ?? incoming.receivedMs) };

@@ -1,11 +1,13 @@
 /** Client of the ledger of a trader: queries and commands, whose refusals are thrown. */
 
-import { ledgerShardOf } from "../../actors/actor.js";
+import { ledgerOf, ledgerShardOf } from "../../actors/actor.js";
 import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
 import type { WalletSnapshot } from "../../actors/ledger/types.js";
-import type { AskOptions, Exchange } from "../../stream/log/ports.js";
-import { refusedBy } from "../request/errors.js";
+import { type AskOptions, type Exchange, Unavailable } from "../../stream/log/ports.js";
 import { REMEMBER_MS } from "../auth/signatures.js";
+import { idFrom } from "../request/command-ids.js";
+import { refusedBy } from "../request/errors.js";
+import type { Freshness } from "./freshness.js";
 
 /** Options of a query, which changes nothing; its answer is not remembered, so that the log is not written. */
 export const READ_ONLY = { rememberMs: 0 } as const;
@@ -25,7 +27,10 @@ async function replyOf<K extends Kind>(
   kind: K,
   options: AskOptions,
 ): Promise<ReplyOf<K>> {
-  const reply = await exchange.ledger(ledgerShardOf(traderId), command, options);
+  return expectKind(command, await exchange.ledger(ledgerShardOf(traderId), command, options), kind);
+}
+
+function expectKind<K extends Kind>(command: LedgerCommand, reply: LedgerReply, kind: K): ReplyOf<K> {
   if (!reply.ok) throw refusedBy(reply.refusal);
   if (isOf(reply, kind)) return reply;
   throw new Error(`the ledger answered the command ${command.kind} with ${reply.kind}`);
@@ -50,6 +55,46 @@ export function sendToLedger<K extends Kind>(
   commandId: string,
 ): Promise<ReplyOf<K>> {
   return replyOf(exchange, traderId, command, kind, { id: commandId, rememberMs: REMEMBER_MS });
+}
+
+/** Tables in which a ledger's uncertain ids are looked up. */
+export interface LookUpParts {
+  readonly exchange: Ledgers;
+  readonly freshness: Pick<Freshness, "hasReached">;
+}
+
+/**
+ * Sends a command with ids of the caller to the ledger of a trader, and returns its answer. If the ledger is not certain
+ * that the ids are new, `withLookedUp` returns the command with what the tables have about them, and the command is sent
+ * again. Throws `Unavailable`, also when the tables are behind the ledger.
+ */
+export async function askWithIds(
+  { exchange, freshness }: LookUpParts,
+  traderId: string,
+  command: LedgerCommand,
+  commandId: string,
+  withLookedUp: (ids: readonly string[]) => Promise<LedgerCommand>,
+): Promise<LedgerReply> {
+  const shard = ledgerShardOf(traderId);
+  const reply = await exchange.ledger(shard, command, { id: commandId, rememberMs: REMEMBER_MS });
+  if (!isOf(reply, "uncertain")) return reply;
+  if (!(await freshness.hasReached(ledgerOf(traderId))))
+    throw new Unavailable("the service cannot determine whether this id was used before; try again");
+  // The ledger remembers its answer to the first command id.
+  const id = idFrom(commandId, "with the ids looked up");
+  return exchange.ledger(shard, await withLookedUp(reply.ids), { id, rememberMs: REMEMBER_MS });
+}
+
+/** Sends a command like `askWithIds`, and returns its answer of a kind. Throws `Refused` and `Unavailable`. */
+export async function sendWithIds<K extends "placed" | "transfer">(
+  parts: LookUpParts,
+  traderId: string,
+  command: LedgerCommand,
+  kind: K,
+  commandId: string,
+  withLookedUp: (ids: readonly string[]) => Promise<LedgerCommand>,
+): Promise<ReplyOf<K>> {
+  return expectKind(command, await askWithIds(parts, traderId, command, commandId, withLookedUp), kind);
 }
 
 /** Returns the present state of a trader's wallet; one that was never used is empty. Throws `Unavailable`. */

@@ -50,8 +50,7 @@ export function checkOrder(
       `no outcome has the outcomeId ${order.outcomeId}; send the outcomeId of one of the market's outcomes`,
     );
   }
-  const { record, outcomeRef } = market;
-  const closed = refuseMarket(record);
+  const closed = refuseMarket(market.record);
   if (closed !== undefined) return closed;
   const read = readOrderPrice(order.price, grid);
   if ("code" in read) return read;
@@ -59,12 +58,22 @@ export function checkOrder(
   if (wrongQty !== undefined) return wrongQty;
   const ttl = refuseTtl(order);
   if (ttl !== undefined) return ttl;
+  return requestOf(order, orderId, market, read.price);
+}
+
+/** Returns the request to the ledger of an order with a valid price and quantity. */
+export function requestOf(
+  order: PlaceOrder,
+  orderId: string,
+  { record, outcomeRef }: Market,
+  price: Ticks,
+): OrderRequest {
   return {
     orderId,
     terms: termsOf(record),
     currency: order.currency,
     outcome: outcomeRef.outcome,
-    price: read.price,
+    price,
     qty: contracts(order.qty),
     tif: order.tif,
     ttlMs: order.ttl,

@@ -11,7 +11,7 @@ import type { Limits, OpenOrder, OrderRequest, OrderStatus } from "../../actors/
 import type { Currency } from "../../actors/market/types.js";
 import { parsePrice } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
-import { findOrderByClientId, findOrders } from "../../db/queries/trading/orders.js";
+import { findOrders, findOrdersByClientIds } from "../../db/queries/trading/orders.js";
 import { Unavailable, type Exchange } from "../../stream/log/ports.js";
 import type { TerminalOrder } from "../../stream/ws/wallet/wallets.js";
 import { Refused } from "../request/errors.js";
@@ -26,11 +26,12 @@ import {
   type Placed,
   type Recalled,
 } from "./placement-answer.js";
-import { checkOrder, marketOf, type Market } from "./order-rules.js";
+import { isSame, lookUpClientIds } from "./first-orders.js";
+import { checkOrder, marketOf, refuseQty, requestOf, type Market } from "./order-rules.js";
 import type { Reference } from "../reference/reference.js";
 import type { PlaceOrder } from "../surface-a/schemas/orders.js";
 import { idFrom } from "../request/command-ids.js";
-import { askLedger, sendToLedger } from "./ledger-client.js";
+import { askLedger, sendToLedger, sendWithIds } from "./ledger-client.js";
 
 /** Owner of orders: a wallet, and the trader of that wallet. The trader's ledger shard holds the wallet. */
 export interface Trader {
@@ -196,20 +197,18 @@ export class Trading {
   private async recall(
     { traderId, wallet }: Trader,
     order: PlaceOrder,
-    { outcomeRef }: Market,
+    market: Market,
   ): Promise<Recalled | undefined> {
-    if (order.clientId === undefined) return undefined;
-    await this.parts.freshness.reach(ledgerOf(traderId));
-    const first = await findOrderByClientId(this.parts.db, wallet, order.clientId);
-    const same =
-      first?.marketId === outcomeRef.marketId &&
-      first.outcome === outcomeRef.outcome &&
-      first.currency === order.currency &&
-      first.price === parsePrice(order.price) &&
-      first.qty === order.qty &&
-      first.tif === order.tif &&
-      Date.now() - first.ts < CLIENT_ID_MS;
-    return same ? { recalled: { orderId: first.orderId, clientId: order.clientId } } : undefined;
+    const { clientId } = order;
+    const price = parsePrice(order.price);
+    if (clientId === undefined || price === undefined || refuseQty(order.qty) !== undefined) return undefined;
+    const { db, freshness } = this.parts;
+    await freshness.reach(ledgerOf(traderId));
+    const found = await findOrdersByClientIds(db, wallet, [clientId], Date.now() - CLIENT_ID_MS);
+    const first = found.get(clientId);
+    if (first === undefined || !isSame(first, requestOf(order, first.orderId, market, price)))
+      return undefined;
+    return { recalled: { orderId: first.orderId, clientId } };
   }
 
   private async accept(
@@ -218,9 +217,20 @@ export class Trading {
     atomic: boolean,
     commandId: string,
   ): Promise<readonly PlaceResult[]> {
-    const { exchange, limits } = this.parts;
-    const command: LedgerCommand = { kind: "place", wallet, trader: traderId, orders, atomic, limits };
-    return (await sendToLedger(exchange, traderId, command, "placed", commandId)).results;
+    const { db, limits } = this.parts;
+    const command = { kind: "place", wallet, trader: traderId, orders, atomic, limits } as const;
+    const reply = await sendWithIds(
+      this.parts,
+      traderId,
+      command,
+      "placed",
+      commandId,
+      async (clientIds) => ({
+        ...command,
+        lookedUp: await lookUpClientIds(db, wallet, orders, clientIds),
+      }),
+    );
+    return reply.results;
   }
 
   /** Queues cancels and returns the status of each order. `byThis`: the order was open, and this cancel ended it. */

@@ -1,6 +1,6 @@
 /** Orders, each with its current or final status (contract section 5.17). */
 
-import { and, eq, inArray, type SQL } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, type SQL } from "drizzle-orm";
 import type { Currency } from "../../../actors/market/types.js";
 import type { Queries } from "../../database.js";
 import {
@@ -80,6 +80,22 @@ export async function findOrderByClientId(
     .orderBy(...keyOrder(BY_ACCEPTANCE))
     .limit(1);
   return row;
+}
+
+/** Returns the newest order of the wallet with each of the client ids, among those accepted after `sinceTs`. */
+export async function findOrdersByClientIds(
+  db: Queries,
+  wallet: string,
+  clientIds: readonly string[],
+  sinceTs: number,
+): Promise<Map<string, OrderRecord>> {
+  if (clientIds.length === 0) return new Map();
+  const rows = await db
+    .select()
+    .from(orders)
+    .where(and(eq(orders.wallet, wallet), inArray(orders.clientId, [...clientIds]), gt(orders.ts, sinceTs)))
+    .orderBy(asc(orders.ts), asc(orders.place));
+  return new Map(rows.map((row) => [row.clientId ?? "", row]));
 }
 
 /** Lists orders, newest first. Throws `InvalidCursor`. */

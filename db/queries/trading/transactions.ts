@@ -1,10 +1,11 @@
 /** Transactions of a wallet, which are the entries of its ledger (contract section 5.13). */
 
-import { and, eq } from "drizzle-orm";
-import type { TransactionKind } from "../../../actors/ledger/types.js";
+import { and, asc, eq, inArray, notInArray, or } from "drizzle-orm";
+import { OPERATOR_TRANSACTION_KINDS, type TransactionKind } from "../../../actors/ledger/types.js";
 import type { Currency } from "../../../actors/market/types.js";
 import type { Queries } from "../../database.js";
 import { page, within, type Keyset, type Page, type PageRequest, type TimeBounds } from "../../page.js";
+import { subaccounts } from "../../schema/accounts.js";
 import { entries } from "../../schema/wallets.js";
 
 export type TransactionRecord = typeof entries.$inferSelect;
@@ -35,4 +36,31 @@ export async function listTransactions(
     within(entries.ts, filter),
   );
   return page(db.select().from(entries).$dynamic(), BY_TIME, request, wanted);
+}
+
+/** Returns the id of the first transaction that an operator posted to a wallet of the trader with this reference. */
+export async function findTransactionByRef(
+  db: Queries,
+  traderId: string,
+  clientRef: string,
+): Promise<string | undefined> {
+  const ofTrader = db
+    .select({ wallet: subaccounts.subaccountId })
+    .from(subaccounts)
+    .where(eq(subaccounts.traderId, traderId));
+  const [row] = await db
+    .select({ transactionId: entries.transactionId })
+    .from(entries)
+    .where(
+      and(
+        or(eq(entries.wallet, traderId), inArray(entries.wallet, ofTrader)),
+        inArray(entries.kind, [...OPERATOR_TRANSACTION_KINDS]),
+        // The condition of the index, so that Postgres uses it.
+        notInArray(entries.kind, ["FILL", "FEE", "MAKER_CREDIT"]),
+        eq(entries.clientRef, clientRef),
+      ),
+    )
+    .orderBy(asc(entries.ts), asc(entries.place))
+    .limit(1);
+  return row?.transactionId;
 }

@@ -1,6 +1,6 @@
 /** Transfers between a trader's own wallet and a subaccount (contract section 5.13). */
 
-import { and, eq } from "drizzle-orm";
+import { and, asc, eq } from "drizzle-orm";
 import type { Queries } from "../../database.js";
 import { transfers } from "../../schema/wallets.js";
 
@@ -16,5 +16,20 @@ export async function findTransfer(
     .select()
     .from(transfers)
     .where(and(eq(transfers.transferId, transferId), eq(transfers.wallet, wallet)));
+  return row;
+}
+
+/** Returns the first transfer of a trader with this id, to or from any of the subaccounts. */
+export async function findTransferByClientId(
+  db: Queries,
+  traderId: string,
+  clientTransferId: string,
+): Promise<TransferRecord | undefined> {
+  const [row] = await db
+    .select()
+    .from(transfers)
+    .where(and(eq(transfers.traderId, traderId), eq(transfers.clientTransferId, clientTransferId)))
+    .orderBy(asc(transfers.ts))
+    .limit(1);
   return row;
 }
