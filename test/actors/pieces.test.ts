@@ -27,7 +27,7 @@ function marketFacts(deltas: readonly MarketDelta[]): readonly unknown[] {
 function ledgerFacts(deltas: readonly LedgerDelta[]): Record<string, unknown[]> {
   const facts: Record<string, unknown[]> = {};
   for (const delta of deltas) {
-    if (delta.type === "balance" || delta.type === "transfer" || delta.type === "skipped") continue;
+    if (!("wallet" in delta) || delta.type === "balance") continue;
     const own = (facts[delta.wallet] ??= []);
     if (delta.type !== "canceling") own.push({ ...delta, seq: 0 });
     else for (const orderId of delta.orderIds) own.push({ ...delta, orderIds: [orderId] });
