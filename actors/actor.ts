@@ -4,6 +4,7 @@
  */
 
 import type { Format } from "./format.js";
+import type { Bounds } from "./limits.js";
 import type { LedgerCommand } from "./ledger/commands.js";
 import type { MarketCommand } from "./market/commands.js";
 import { shown } from "./unreachable.js";
@@ -114,14 +115,14 @@ export interface Actor<State, Command, Delta, Reply, Message extends AnyOutgoing
   /**
    * Decides a command. The deltas, and the commands that follow from them, are of `format` or an earlier one; the
    * default is the latest. The deltas record what was decided, so `evolve` and `route` do not depend on the format. A
-   * command that touches more than `maxOrders` orders is left unfinished (default `PIECE_ORDERS`, from format 2 on).
+   * command with more work than `bounds` allow is left unfinished (default `BOUNDS`, from format 2 on).
    */
   decide(
     state: State,
     command: Command,
     nowMs: number,
     format?: Format,
-    maxOrders?: number,
+    bounds?: Bounds,
   ): Decision<Delta, Reply, Command>;
   evolve(state: State, delta: Delta, ts: number): void;
   /** Returns the time at which the next `tick` is due (Unix ms), if one is. */

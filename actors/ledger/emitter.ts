@@ -4,6 +4,7 @@
  */
 
 import type { Format } from "../format.js";
+import type { Bounds } from "../limits.js";
 import { CURRENCIES, type Currency } from "../market/types.js";
 import type { Millicents } from "../units.js";
 import type { LedgerCommand } from "./commands.js";
@@ -38,20 +39,20 @@ export class Emitter {
   readonly format: Format;
   /** Commands that finish what this command began, in order. */
   readonly unfinished: LedgerCommand[] = [];
-  readonly #maxOrders: number;
+  readonly #bounds: Bounds;
   #canceled = 0;
   readonly #touched = new Map<string, Touched>();
 
-  constructor(state: LedgerState, nowMs: number, format: Format, maxOrders: number) {
+  constructor(state: LedgerState, nowMs: number, format: Format, bounds: Bounds) {
     this.state = state;
     this.nowMs = nowMs;
     this.format = format;
-    this.#maxOrders = maxOrders;
+    this.#bounds = bounds;
   }
 
   /** Number of orders that this command may still cancel. A dead-man switch counts as one. */
   get room(): number {
-    return this.#maxOrders - this.#canceled;
+    return this.#bounds.piece - this.#canceled;
   }
 
   /** Leaves the rest of the work to a command that the ledger takes before any other. */

@@ -14,7 +14,7 @@ import {
   type Outgoing,
 } from "../actor.js";
 import { type Format, LATEST_FORMAT } from "../format.js";
-import { pieceOrders } from "../limits.js";
+import { boundsOf } from "../limits.js";
 import type { MarketCommand } from "../market/commands.js";
 import type { Currency } from "../market/types.js";
 import { subtract } from "../units.js";
@@ -39,10 +39,10 @@ function decide(
   command: LedgerCommand,
   nowMs: number,
   format: Format = LATEST_FORMAT,
-  maxOrders = pieceOrders(format),
+  bounds = boundsOf(format),
 ): Decision<LedgerDelta, LedgerReply, LedgerCommand> {
   checkCommand(command);
-  const emitter = new Emitter(state, nowMs, format, maxOrders);
+  const emitter = new Emitter(state, nowMs, format, bounds);
   const reply = run(emitter, command);
   emitter.finish();
   const { deltas, unfinished } = emitter;

@@ -4,6 +4,7 @@
  */
 
 import type { Format } from "../format.js";
+import type { Bounds } from "../limits.js";
 import type { Contracts } from "../units.js";
 import type { RestingOrder } from "./book/ladder.js";
 import type { MarketCommand } from "./commands.js";
@@ -21,24 +22,23 @@ export class Emitter {
   readonly nowMs: number;
   /** Latest format of the deltas that this command may emit. */
   readonly format: Format;
-  /** Maximum number of orders that this command may touch. */
-  readonly maxOrders: number;
+  readonly bounds: Bounds;
   /** Commands that finish what this command began, in order. */
   readonly unfinished: MarketCommand[] = [];
   #touched = 0;
   #cash: Seqs | undefined;
   #coin: Seqs | undefined;
 
-  constructor(state: MarketState, nowMs: number, format: Format, maxOrders: number) {
+  constructor(state: MarketState, nowMs: number, format: Format, bounds: Bounds) {
     this.state = state;
     this.nowMs = nowMs;
     this.format = format;
-    this.maxOrders = maxOrders;
+    this.bounds = bounds;
   }
 
-  /** Number of orders that this command may still touch. The taker of a match does not count. */
+  /** Number of orders that this command may still touch in one piece. The taker of a match does not count. */
   get room(): number {
-    return this.maxOrders - this.#touched;
+    return this.bounds.piece - this.#touched;
   }
 
   /** Leaves the rest of the work to a command that the market takes before any other. */

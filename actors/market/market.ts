@@ -11,7 +11,7 @@ import {
   type Outgoing,
 } from "../actor.js";
 import { type Format, LATEST_FORMAT } from "../format.js";
-import { pieceOrders } from "../limits.js";
+import { boundsOf } from "../limits.js";
 import { negate } from "../units.js";
 import { unreachable } from "../unreachable.js";
 import type { MarketCommand, MarketRefusal, MarketReply } from "./commands.js";
@@ -37,10 +37,10 @@ function decide(
   command: MarketCommand,
   nowMs: number,
   format: Format = LATEST_FORMAT,
-  maxOrders = pieceOrders(format),
+  bounds = boundsOf(format),
 ): Decision<MarketDelta, MarketReply, MarketCommand> {
   checkCommand(command);
-  const emitter = new Emitter(state, nowMs, format, maxOrders);
+  const emitter = new Emitter(state, nowMs, format, bounds);
   const reply = run(emitter, command);
   emitter.finish();
   const { deltas, unfinished } = emitter;
@@ -123,7 +123,7 @@ function runForOperator(emitter: Emitter, command: OperatorCommand): MarketReply
     case "settle":
       return settlementAnswer(
         state,
-        payNextWallets(emitter, definition, Math.min(command.limit, emitter.maxOrders)),
+        payNextWallets(emitter, definition, Math.min(command.limit, emitter.bounds.atOnce)),
       );
     case "report": {
       const { CASH, COIN } = state.books;

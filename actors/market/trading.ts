@@ -1,6 +1,6 @@
 /** Orders in a market: entry, matching, resting, cancels, expiry (contract sections 2 to 4). */
 
-import { PIECE_ORDERS } from "../limits.js";
+import { BOUNDS } from "../limits.js";
 import { add, assert, contracts, type Contracts, NONE, ZERO } from "../units.js";
 import { type Sweep, sweep } from "./book/sweep.js";
 import type { MarketCommand, OrderPreview } from "./commands.js";
@@ -47,7 +47,7 @@ function reject(emitter: Emitter, order: Order, reason: RejectReason): void {
 }
 
 function execute(emitter: Emitter, order: Order): void {
-  const found = sweepFor(emitter.state, order, order.qty, emitter.room);
+  const found = nextSweep(emitter, order, order.qty);
   const refusal = refusalOnArrival(emitter.state, order, found);
   if (refusal === undefined) carryOut(emitter, order, order.qty, found);
   else reject(emitter, order, refusal);
@@ -55,7 +55,13 @@ function execute(emitter: Emitter, order: Order): void {
 
 /** Continues the sweep of an order of which `left` is unfilled. */
 export function take(emitter: Emitter, order: Order, left: Contracts): void {
-  carryOut(emitter, order, left, sweepFor(emitter.state, order, left, emitter.room));
+  carryOut(emitter, order, left, nextSweep(emitter, order, left));
+}
+
+/** Returns the sweep of the unfilled part of an order as a whole or, when that is too long, its next piece. */
+function nextSweep({ state, bounds, room }: Emitter, order: Order, left: Contracts): Sweep {
+  const found = sweepFor(state, order, left, bounds.atOnce);
+  return found.more ? sweepFor(state, order, left, room) : found;
 }
 
 /** Returns the sweep of the unfilled part of an order, which ends after `maxOrders` resting orders. */
@@ -228,13 +234,13 @@ function remainingOf(state: MarketState, orderId: string): Contracts | undefined
   return (state.resting.get(orderId) ?? state.held.get(orderId))?.remaining;
 }
 
-/** Returns the preview of an order, from the same sweep that executes orders. The sweep ends after `PIECE_ORDERS`. */
+/** Returns the preview of an order, from the same sweep that executes orders. The sweep ends after `BOUNDS.atOnce` orders. */
 export function preview(state: MarketState, order: Order, nowMs: number): OrderPreview {
   const nothing = { fills: [], fee: ZERO, rests: NONE, queueAhead: NONE };
   const refusal = refusalOf(state, order, nowMs);
   if (refusal !== undefined || state.definition === undefined) return { ...nothing, reject: refusal };
   const ladders = state.resting.ladders[order.currency];
-  const found = sweepFor(state, order, order.qty, PIECE_ORDERS);
+  const found = sweepFor(state, order, order.qty, BOUNDS.atOnce);
   const isEnd = !found.more && found.left > 0;
   const reason =
     refusalOnArrival(state, order, found) ??

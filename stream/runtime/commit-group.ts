@@ -7,7 +7,6 @@
 
 import { type ActorId, partitionOf } from "../../actors/actor.js";
 import { type Formats, latestFormat } from "../../actors/format.js";
-import { PIECE_ORDERS } from "../../actors/limits.js";
 import { unreachable } from "../../actors/unreachable.js";
 import type { Clock } from "../log/clock.js";
 import {
@@ -44,8 +43,10 @@ const MAX_ACTORS = 64;
 const MAX_MESSAGES = 64;
 /** Each actor of a step may have this many messages, even beyond `MAX_MESSAGES`. */
 const MIN_MESSAGES_EACH = 4;
+/** A step with this many deltas runs no further actor on its messages: these wait for the next step. */
+const MAX_DELTAS = 5_000;
 /** A step with this many deltas begins no further piece of unfinished work, unless it has none. */
-const MAX_DELTAS = 2 * PIECE_ORDERS;
+const MAX_DELTAS_BEFORE_PIECE = 500;
 
 /** An actor that has work, and the ownership under which it runs. */
 interface ReadySlot extends Slot, ReadyActor {}
@@ -210,10 +211,13 @@ export class CommitGroup {
     const turns = new Turns(clock.now(), formats.active(), (actor) => this.#slotOf(actor));
     const running = slots.filter(({ partition }) => !partition.ended);
     const busy = running.filter(({ instance }) => instance.isBusy);
-    for (const slot of running)
-      if (!busy.includes(slot)) turns.run(slot, messages.get(slot.instance.id) ?? []);
+    for (const slot of running) {
+      if (busy.includes(slot)) continue;
+      if (turns.deltas < MAX_DELTAS) turns.run(slot, messages.get(slot.instance.id) ?? []);
+      else this.#postpone(slot);
+    }
     for (const [index, slot] of busy.entries())
-      if (index === 0 || turns.deltas < MAX_DELTAS) turns.run(slot, []);
+      if (index === 0 || turns.deltas < MAX_DELTAS_BEFORE_PIECE) turns.run(slot, []);
     turns.handOver();
     for (const { unsent, instance, hasMore } of turns.results) {
       for (const { to } of unsent) this.#handOverGuard.messageQueued(to);
@@ -221,6 +225,12 @@ export class CommitGroup {
       if (hasMore) this.#handOverGuard.messageQueued(instance.id);
     }
     return turns.results;
+  }
+
+  /** Leaves the messages of an actor in its mailbox until the next step. None may be handed over before them. */
+  #postpone({ partition, instance }: Slot): void {
+    partition.markUnread(instance.id);
+    this.#handOverGuard.messageQueued(instance.id);
   }
 
   /** Returns an actor to which a message may be handed over. */

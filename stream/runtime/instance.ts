@@ -12,7 +12,7 @@ import {
   MalformedCommand,
 } from "../../actors/actor.js";
 import { type Format, LATEST_FORMAT, OLDEST_FORMAT } from "../../actors/format.js";
-import { PIECE_ORDERS, pieceOrders } from "../../actors/limits.js";
+import { boundsOf } from "../../actors/limits.js";
 import { Inbox, inboxParts, type SavedInbox } from "./inbox.js";
 import { type Change, type Delivery, NO_CURSOR, type Snapshot, type StoredEntry } from "../log/log.js";
 import {
@@ -38,8 +38,8 @@ export type ActorOf = (id: ActorId) => AnyActor;
 /** Time for which an answer is remembered by default, in ms. */
 const DEFAULT_REMEMBER_MS = 10_000;
 
-/** Most deltas of a turn before its last message or piece. A turn blocks the event loop, and with it the heartbeat. */
-const MAX_TURN_DELTAS = 10 * PIECE_ORDERS;
+/** A turn with this many deltas takes no further message, because a turn blocks the event loop. */
+const MAX_TURN_DELTAS = 2_500;
 /** Deadline of an actor with unfinished work, so that any owner of its partition runs it at once. */
 const AT_ONCE = 0;
 
@@ -334,7 +334,7 @@ export class Instance {
 
   /** Runs unfinished commands until one is left unfinished again, or as many deltas as orders in a piece are emitted. */
   #continue(draft: TurnDraft, now: number): void {
-    while (this.isBusy && draft.fault === undefined && draft.deltas < pieceOrders(draft.format)) {
+    while (this.isBusy && draft.fault === undefined && draft.deltas < boundsOf(draft.format).piece) {
       const [command, ...others] = this.#inbox.unfinished;
       draft.hasContinued = true;
       try {

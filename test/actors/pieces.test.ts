@@ -3,11 +3,12 @@ import fc from "fast-check";
 import { ledgerShardOf } from "../../actors/actor.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
 import { orderOf } from "../../actors/ledger/placing.js";
-import { PIECE_ORDERS } from "../../actors/limits.js";
+import { BOUNDS } from "../../actors/limits.js";
 import type { LifecycleAction, MarketCommand } from "../../actors/market/commands.js";
 import type { MarketDelta } from "../../actors/market/deltas.js";
 import { market } from "../../actors/market/market.js";
 import { contracts } from "../../actors/units.js";
+import { boundsOfOrders } from "../support/exchange/network.js";
 import { Scenario, type ScenarioOptions } from "./scenario.js";
 
 const TRADERS = ["ann", "bob", "cat"];
@@ -215,7 +216,13 @@ describe("long work", () => {
     rest(exchange);
     const grade = { kind: "WINNER", outcome: 0 } as const;
     const command: MarketCommand = { kind: "grade", settlementId: "s1", grade };
-    const { reply, unfinished } = market.decide(exchange.market, command, exchange.nowMs, 2, 2);
+    const { reply, unfinished } = market.decide(
+      exchange.market,
+      command,
+      exchange.nowMs,
+      2,
+      boundsOfOrders(2),
+    );
     expect(reply).to.deep.equal({
       ok: true,
       kind: "settlement",
@@ -228,13 +235,14 @@ describe("long work", () => {
     expect(unfinished).to.deep.equal([command]);
   });
 
-  it("is not divided in format 1, and is divided at 1,000 orders in format 2", () => {
+  it("is not divided in format 1", () => {
+    const orders = BOUNDS.piece + 1;
     for (const [format, count] of [
-      [1, PIECE_ORDERS + 1],
-      [2, PIECE_ORDERS],
+      [1, orders],
+      [2, BOUNDS.piece],
     ] as const) {
       const exchange = funded({ maxOrders: Infinity }, ["ann"]);
-      for (let n = 0; n <= PIECE_ORDERS; n += 1) exchange.place("ann", "YES 0.001 x 1");
+      for (let n = 0; n < orders; n += 1) exchange.place("ann", "YES 0.001 x 1");
       const close: MarketCommand = { kind: "lifecycle", actions: ["close"] };
       const { deltas, unfinished } = market.decide(exchange.market, close, exchange.nowMs, format);
       expect(deltas.filter(({ type }) => type === "order")).to.have.length(count);
@@ -242,14 +250,28 @@ describe("long work", () => {
     }
   });
 
+  it("sweeps up to 1,000 orders at once, and more of them in pieces", () => {
+    const sizes = [BOUNDS.atOnce, BOUNDS.atOnce + 1].map((orders) => {
+      const exchange = funded({}, ["ann", "bob"]);
+      for (let n = 0; n < orders; n += 1) exchange.place("ann", "YES 0.600 x 1");
+      exchange.takeDeltas();
+      const before = exchange.batches;
+      exchange.place("bob", `NO 0.400 x ${orders}`, { tif: "FOK" });
+      expect(exchange.book()).to.equal("YES: -\nNO: -");
+      return exchange.batches - before;
+    });
+    // One acceptance, and for each piece one batch of the market and one of each of the two ledgers.
+    expect(sizes).to.deep.equal([1 + 3, 1 + 3 + 3]);
+  });
+
   it("ends the preview of a long sweep at 1,000 orders", () => {
     const exchange = funded({}, ["ann", "bob"]);
-    for (let n = 0; n < PIECE_ORDERS + 5; n += 1) exchange.place("ann", "YES 0.600 x 1");
+    for (let n = 0; n < BOUNDS.atOnce + 5; n += 1) exchange.place("ann", "YES 0.600 x 1");
     const owner = { wallet: "bob", trader: "bob", ledger: ledgerShardOf("bob") };
     const order = orderOf(exchange.request("NO 0.400 x 2000"), owner, exchange.nowMs);
     const reply = exchange.operate({ kind: "preview", order });
     if (reply?.ok !== true || reply.kind !== "preview") throw new Error("no preview");
-    expect([reply.preview.fills.length, reply.preview.rests]).to.deep.equal([PIECE_ORDERS, 0]);
+    expect([reply.preview.fills.length, reply.preview.rests]).to.deep.equal([BOUNDS.atOnce, 0]);
   });
 
   it("does the same in pieces of any size, for any book and any sweep", function () {

@@ -20,7 +20,7 @@ import {
   orderRequest,
   placement,
 } from "../support/exchange/commands.js";
-import { ActorNetwork } from "../support/exchange/network.js";
+import { ActorNetwork, boundsOfOrders } from "../support/exchange/network.js";
 
 export const MARKET_ID = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
 
@@ -55,7 +55,7 @@ export class Scenario {
 
   constructor({ outcomes = ["YES", "NO"], maxOrders, ...changes }: ScenarioOptions = {}) {
     this.#network = new ActorNetwork({
-      maxOrders,
+      bounds: maxOrders === undefined ? undefined : boundsOfOrders(maxOrders),
       onBatch: (actor, { ts, deltas }) => {
         this.batches += 1;
         for (const delta of deltas)

@@ -6,6 +6,7 @@
 import { HandOverGuard } from "../../stream/runtime/hand-over-guard.js";
 import { Inbox } from "../../stream/runtime/inbox.js";
 import { type AnyActor, Instance } from "../../stream/runtime/instance.js";
+import { BOUNDS } from "../../actors/limits.js";
 import { sweep } from "../../actors/market/book/sweep.js";
 import type { MarketCommand } from "../../actors/market/commands.js";
 import type { MarketState } from "../../actors/market/state.js";
@@ -127,10 +128,10 @@ function finishingInTicks(actor: AnyActor): AnyActor {
   return {
     ...actor,
     deadline: (state) => (waitingOf(state).length > 0 ? ticks : actor.deadline(state)),
-    decide: (state, command, nowMs, format, maxOrders) => {
+    decide: (state, command, nowMs, format, bounds) => {
       const isTick = (command as { kind: string }).kind === "tick";
       const [next = command, ...others] = isTick ? waitingOf(state) : [command, ...waitingOf(state)];
-      const { deltas, reply, unfinished = [] } = actor.decide(state, next, nowMs, format, maxOrders);
+      const { deltas, reply, unfinished = [] } = actor.decide(state, next, nowMs, format, bounds);
       waiting.set(state as object, isTick ? [...unfinished, ...others] : [...others, ...unfinished]);
       if (isTick) ticks += 1;
       return { deltas, reply };
@@ -142,16 +143,16 @@ function finishingInTicks(actor: AnyActor): AnyActor {
 function judgingFirstPiece(actor: AnyActor): AnyActor {
   return {
     ...actor,
-    decide: (state, command, nowMs, format, maxOrders = Infinity) => {
+    decide: (state, command, nowMs, format, bounds = BOUNDS) => {
       const entering = command as MarketCommand;
       if (entering.kind !== "enter" || entering.order.tif !== "FOK")
-        return actor.decide(state, command, nowMs, format, maxOrders);
+        return actor.decide(state, command, nowMs, format, bounds);
       const { order } = entering;
       const { resting, definition } = state as MarketState;
       const ladders = resting.ladders[order.currency];
-      const { more } = sweep(ladders, order, order.qty, definition?.ticks ?? [], maxOrders);
+      const { more } = sweep(ladders, order, order.qty, definition?.ticks ?? [], bounds.atOnce);
       const judged = more ? { ...entering, order: { ...order, tif: "IOC" } } : entering;
-      return actor.decide(state, judged, nowMs, format, maxOrders);
+      return actor.decide(state, judged, nowMs, format, bounds);
     },
   };
 }
@@ -160,8 +161,8 @@ function judgingFirstPiece(actor: AnyActor): AnyActor {
 function transitionFirst(actor: AnyActor): AnyActor {
   return {
     ...actor,
-    decide: (state, command, nowMs, format, maxOrders) => {
-      const decision = actor.decide(state, command, nowMs, format, maxOrders);
+    decide: (state, command, nowMs, format, bounds) => {
+      const decision = actor.decide(state, command, nowMs, format, bounds);
       const [next] = (decision.unfinished ?? []) as { kind: string; actions?: readonly string[] }[];
       if (next?.actions?.[0] !== "close") return decision;
       const { lifecycleSeq } = state as MarketState;

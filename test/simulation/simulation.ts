@@ -6,7 +6,7 @@
 
 import { createHash } from "node:crypto";
 import { type ActorId, ledgerActor, marketActor, partitionOf } from "../../actors/actor.js";
-import { PIECE_ORDERS } from "../../actors/limits.js";
+import { type Bounds, BOUNDS } from "../../actors/limits.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
 import { ledger } from "../../actors/ledger/ledger.js";
 import type { MarketDelta } from "../../actors/market/deltas.js";
@@ -14,6 +14,7 @@ import { market } from "../../actors/market/market.js";
 import { actorOf as realActorOf } from "../../stream/runtime/actors.js";
 import type { ActorOf, AnyActor } from "../../stream/runtime/instance.js";
 import type { Commit, CommitOutcome } from "../../stream/log/log.js";
+import { boundsOfOrders } from "../support/exchange/network.js";
 import { MemoryStore } from "../support/log/memory-store.js";
 import { definitionOf, walletsOf } from "../actors/differential/world.js";
 import { checkAnswers, checkNothingOverdue, checkRecovery, checkFinalState, must } from "./checks.js";
@@ -87,9 +88,9 @@ export class Simulation {
     this.#store = mutation.store?.(() => this.#current) ?? new MemoryStore();
     this.#patch = mutation.patch ?? (() => () => undefined);
     const random = new Random(seed, 1);
-    const maxOrders = random.pick([1, 2, 3, 5, PIECE_ORDERS]);
+    const bounds = random.pick([...[1, 2, 3, 5].map(boundsOfOrders), BOUNDS]);
     const { changeActor = (actor: AnyActor) => actor } = mutation;
-    this.#actorOf = (id) => this.#inPieces(changeActor(realActorOf(id), id), maxOrders);
+    this.#actorOf = (id) => this.#inPieces(changeActor(realActorOf(id), id), bounds);
     const wallets = walletsOf(TRADERS);
     const definitions = Array.from({ length: random.between(1, 3) }, (_, n) =>
       definitionOf(n, {
@@ -193,11 +194,11 @@ export class Simulation {
   }
 
   /** Returns an actor whose decisions touch few orders, so that a short run has work that goes on in pieces. */
-  #inPieces(actor: AnyActor, maxOrders: number): AnyActor {
+  #inPieces(actor: AnyActor, bounds: Bounds): AnyActor {
     return {
       ...actor,
       decide: (state, command, nowMs, format) => {
-        const decision = actor.decide(state, command, nowMs, format, maxOrders);
+        const decision = actor.decide(state, command, nowMs, format, bounds);
         if ((decision.unfinished ?? []).length > 0)
           this.#count(`unfinished ${(command as { kind: string }).kind}`);
         return decision;

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { Differential } from "../actors/differential/differential.js";
 import { EXCHANGE_MUTANTS } from "../actors/differential/mutants.js";
 import { type Scenario, scenario } from "../actors/differential/steps.js";
+import { boundsOfOrders } from "../support/exchange/network.js";
 import { RUNTIME_MUTANTS } from "./mutants.js";
 import { type Outcome, Simulation } from "./simulation.js";
 import { unreachable } from "../../actors/unreachable.js";
@@ -58,8 +59,8 @@ async function runSeed(seed: number, trace?: (line: string) => void): Promise<Ou
   let failure: Error | undefined;
   try {
     // Every second scenario has decisions that touch few orders, so that its work goes on in pieces.
-    const maxOrders = seed % 2 === 0 ? undefined : 1 + (seed % 3);
-    new Differential(undefined, tally, maxOrders).run(scenarioOf(seed));
+    const bounds = seed % 2 === 0 ? undefined : boundsOfOrders(1 + (seed % 3));
+    new Differential(undefined, tally, bounds).run(scenarioOf(seed));
   } catch (error) {
     failure = error instanceof Error ? error : new Error(String(error));
   }

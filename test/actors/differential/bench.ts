@@ -1,6 +1,7 @@
 /** Runs the real actors and the naive exchange side by side, and keeps the ids that the steps of a scenario refer to. */
 
 import { expect } from "chai";
+import type { Bounds } from "../../../actors/limits.js";
 import type { LedgerCommand, LedgerReply } from "../../../actors/ledger/commands.js";
 import type { LedgerDelta } from "../../../actors/ledger/deltas.js";
 import type { MarketTerms } from "../../../actors/ledger/types.js";
@@ -31,8 +32,8 @@ export class Bench {
   readonly #tally: Tally;
   #ids = 0;
 
-  constructor(actors: Actors | undefined, tally: Tally, maxOrders: number | undefined) {
-    this.real = new ActorNetwork({ actors, actorClass: CheckedActor, maxOrders });
+  constructor(actors: Actors | undefined, tally: Tally, bounds: Bounds | undefined) {
+    this.real = new ActorNetwork({ actors, actorClass: CheckedActor, bounds });
     this.naive.now = this.real.now;
     this.#tally = tally;
   }

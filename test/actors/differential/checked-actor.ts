@@ -5,23 +5,24 @@
 
 import { expect } from "chai";
 import type { Actor, ActorId } from "../../../actors/actor.js";
+import type { Bounds } from "../../../actors/limits.js";
 import { type Applied, LocalActor, throughJson } from "../../support/exchange/network.js";
 import { restoredCopy, savedText } from "../../support/exchange/saved.js";
 
 export class CheckedActor<State, Command, Delta, Reply> extends LocalActor<State, Command, Delta, Reply> {
   readonly #follower: State;
 
-  constructor(id: ActorId, actor: Actor<State, Command, Delta, Reply>, maxOrders?: number) {
-    super(id, actor, maxOrders);
+  constructor(id: ActorId, actor: Actor<State, Command, Delta, Reply>, bounds?: Bounds) {
+    super(id, actor, bounds);
     this.#follower = actor.create(id);
   }
 
   override apply(command: Command, now: number): Applied<Delta, Reply, Command> {
-    const { actor, id, state, maxOrders } = this;
+    const { actor, id, state, bounds } = this;
     const twin = restoredCopy(actor, id, state);
     const applied = super.apply(command, now);
     const { reply, batch, unfinished } = applied;
-    const again = { unfinished: [], ...actor.decide(twin, command, now, undefined, maxOrders) };
+    const again = { unfinished: [], ...actor.decide(twin, command, now, undefined, bounds) };
     expect(throughJson(again), "the decision of a restored actor").to.deep.equal(
       throughJson({ deltas: batch.deltas, reply, unfinished }),
     );

@@ -1,6 +1,7 @@
 /** Runs random steps against the real actors and the naive exchange, and compares their states after each step. */
 
 import { expect } from "chai";
+import type { Bounds } from "../../../actors/limits.js";
 import { CURRENCIES } from "../../../actors/market/types.js";
 import { Bench, type Tally } from "./bench.js";
 import { Comparison } from "./comparison.js";
@@ -20,9 +21,9 @@ export class Differential {
   /** Number of steps taken so far. */
   stepsTaken = 0;
 
-  /** `maxOrders` bounds each decision (default as in production). */
-  constructor(actors?: Actors, tally: Tally = new Map(), maxOrders?: number) {
-    this.#bench = new Bench(actors, tally, maxOrders);
+  /** `bounds` limits each decision (default as in production). */
+  constructor(actors?: Actors, tally: Tally = new Map(), bounds?: Bounds) {
+    this.#bench = new Bench(actors, tally, bounds);
     this.#comparison = new Comparison(this.#bench);
   }
 

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { boundsOfOrders } from "../../support/exchange/network.js";
 import { Differential } from "./differential.js";
 import { scenario } from "./steps.js";
 
@@ -17,7 +18,7 @@ describe("the actors and the naive exchange", () => {
     this.timeout(60_000);
     fc.assert(
       fc.property(scenario(60), fc.integer({ min: 1, max: 4 }), (sampled, maxOrders) => {
-        new Differential(undefined, undefined, maxOrders).run(sampled);
+        new Differential(undefined, undefined, boundsOfOrders(maxOrders)).run(sampled);
       }),
       { numRuns: 60, interruptAfterTimeLimit: 30_000 },
     );

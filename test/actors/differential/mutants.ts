@@ -42,10 +42,10 @@ function changedActor<State, Command, Delta, Reply>(
 ): Actor<State, Command, Delta, Reply> {
   return {
     ...actor,
-    decide: (state, command, nowMs, format, maxOrders) => {
-      if (rewrite === undefined) return actor.decide(state, change(command), nowMs, format, maxOrders);
+    decide: (state, command, nowMs, format, bounds) => {
+      if (rewrite === undefined) return actor.decide(state, change(command), nowMs, format, bounds);
       const copy = restoredCopy(actor, idOf(state), state);
-      const decision = actor.decide(copy, change(command), nowMs, format, maxOrders);
+      const decision = actor.decide(copy, change(command), nowMs, format, bounds);
       const { deltas } = decision;
       const rewritten = rewrite(deltas, command);
       for (const delta of rewritten) actor.evolve(state, delta, nowMs);

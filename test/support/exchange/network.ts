@@ -8,6 +8,7 @@ import {
   type Batch,
   type Outgoing,
 } from "../../../actors/actor.js";
+import type { Bounds } from "../../../actors/limits.js";
 import type { LedgerCommand, LedgerReply } from "../../../actors/ledger/commands.js";
 import type { LedgerDelta } from "../../../actors/ledger/deltas.js";
 import { ledger } from "../../../actors/ledger/ledger.js";
@@ -33,18 +34,18 @@ export class LocalActor<State, Command, Delta, Reply> {
   readonly state: State;
   readonly emitted: Batch<Delta>[] = [];
 
-  /** `maxOrders` bounds each decision (default as in production). */
+  /** `bounds` limits each decision (default as in production). */
   constructor(
     readonly id: ActorId,
     readonly actor: Actor<State, Command, Delta, Reply>,
-    readonly maxOrders?: number | undefined,
+    readonly bounds?: Bounds | undefined,
   ) {
     this.state = actor.create(id);
   }
 
   /** Decides a command; the emitted batch has passed through JSON, as one in the log has. */
   apply(command: Command, now: number): Applied<Delta, Reply, Command> {
-    const decision = this.actor.decide(this.state, command, now, undefined, this.maxOrders);
+    const decision = this.actor.decide(this.state, command, now, undefined, this.bounds);
     const batch = throughJson({ ts: now, deltas: decision.deltas }) as Batch<Delta>;
     this.emitted.push(batch);
     const unfinished = throughJson(decision.unfinished ?? []) as readonly Command[];
@@ -67,8 +68,8 @@ export interface NetworkOptions {
   readonly actors?: Actors | undefined;
   /** Class of the actors; a subclass may check every decision. */
   readonly actorClass?: typeof LocalActor;
-  /** Maximum number of orders that one decision touches (default as in production). */
-  readonly maxOrders?: number | undefined;
+  /** Bounds of each decision (default as in production). */
+  readonly bounds?: Bounds | undefined;
   /** Called with every batch that is not empty, before its messages are delivered. */
   readonly onBatch?: (actor: ActorId, batch: Batch<MarketDelta> | Batch<LedgerDelta>) => void;
 }
@@ -81,25 +82,25 @@ export class ActorNetwork {
   readonly undelivered: Undelivered[] = [];
   readonly #actors: Actors;
   readonly #actorClass: typeof LocalActor;
-  readonly #maxOrders: number | undefined;
+  readonly #bounds: Bounds | undefined;
   readonly #onBatch: NonNullable<NetworkOptions["onBatch"]>;
 
   constructor({
     actors = { market, ledger },
     actorClass = LocalActor,
-    maxOrders,
+    bounds,
     onBatch,
   }: NetworkOptions = {}) {
     this.#actors = actors;
     this.#actorClass = actorClass;
-    this.#maxOrders = maxOrders;
+    this.#bounds = bounds;
     this.#onBatch = onBatch ?? (() => undefined);
   }
 
   marketOf(marketId: string): LocalMarket {
     const found = this.markets.get(marketId);
     if (found !== undefined) return found;
-    const created = new this.#actorClass(marketActor(marketId), this.#actors.market, this.#maxOrders);
+    const created = new this.#actorClass(marketActor(marketId), this.#actors.market, this.#bounds);
     this.markets.set(marketId, created);
     return created;
   }
@@ -107,7 +108,7 @@ export class ActorNetwork {
   ledgerOf(shard: number): LocalLedger {
     const found = this.ledgers.get(shard);
     if (found !== undefined) return found;
-    const created = new this.#actorClass(ledgerActor(shard), this.#actors.ledger, this.#maxOrders);
+    const created = new this.#actorClass(ledgerActor(shard), this.#actors.ledger, this.#bounds);
     this.ledgers.set(shard, created);
     return created;
   }
@@ -218,4 +219,9 @@ export function moneyOf(deltas: readonly EffectDelta[], currency: Currency): num
 /** Returns a value after conversion to JSON and back. */
 export function throughJson(value: unknown): unknown {
   return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as unknown);
+}
+
+/** Returns bounds under which a decision touches at most `orders` orders, so that a few orders are long work. */
+export function boundsOfOrders(orders: number): Bounds {
+  return { atOnce: orders, piece: orders };
 }
