@@ -188,6 +188,11 @@ const EnvironmentVariables = z.object({
     .describe(
       "Public base URL of the service in its documents and tokens; unset, the Host of the request is used.",
     ),
+  RESUME_WINDOW_MB: wholeNumber(1, 1_000_000)
+    .default(1_024)
+    .describe(
+      "Memory of Redis, in MB, for the entries that clients of the stream resume from; at most a fifth of maxmemory.",
+    ),
   LEASE_MS: wholeNumber(100, 60_000)
     .default(300)
     .describe(
@@ -277,6 +282,8 @@ function arrange(values: Values) {
     /** Keys besides the signing key: the next key before it signs, and the previous key until its tokens expire. */
     jwtServiceAccept: values.JWT_SERVICE_ACCEPT ?? [],
     publicUrl: values.PUBLIC_URL,
+    /** Budget of the resume windows of all actors, in bytes. */
+    resumeBytes: values.RESUME_WINDOW_MB * 1_048_576,
     leaseMs: values.LEASE_MS,
     drainNoticeMs: values.DRAIN_NOTICE_MS,
     /** Format that the role announces; see `stream/log/formats.ts`. */

@@ -9,13 +9,14 @@ import { checkInstallation } from "../stream/log/installation.js";
 import { startHeartbeats } from "../stream/redis/heartbeats.js";
 import { RedisLog } from "../stream/redis/redis-log.js";
 import { ProcessReporter } from "../stream/services/process-reports.js";
+import { SNAPSHOT_LIMITS } from "../stream/runtime/snapshot-policy.js";
 import { Worker } from "../stream/runtime/worker.js";
 import { type Config, ConfigError } from "./config.js";
 import { roleOutput } from "./roles/output.js";
 import { runRole, type RunningRole } from "./roles/run-role.js";
 import { snapshotThread } from "./roles/snapshots.js";
 
-async function start({ redisUrl, logLevel, leaseMs, format }: Config): Promise<RunningRole> {
+async function start({ redisUrl, logLevel, leaseMs, format, resumeBytes }: Config): Promise<RunningRole> {
   if (redisUrl === undefined)
     throw new ConfigError("REDIS_URL: set it to the Redis of the exchange, which a worker needs");
   const logger = pino({ level: logLevel, base: { role: "worker", pid: process.pid } }, roleOutput());
@@ -38,6 +39,7 @@ async function start({ redisUrl, logLevel, leaseMs, format }: Config): Promise<R
       leaseMs,
       formats,
       heartbeats: (listener) => startHeartbeats(beats, listener),
+      snapshotLimits: { ...SNAPSHOT_LIMITS, resumeBytes },
     });
     await worker.start();
     const reporter = new ProcessReporter({

@@ -9,7 +9,8 @@ import { type Formats, latestFormat } from "../../actors/format.js";
 import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
 import type { MarketCommand, MarketReply } from "../../actors/market/commands.js";
 import type { Clock } from "./clock.js";
-import type { Delivery, Log, Subscription } from "./log.js";
+import { LogGuard } from "./guard.js";
+import { type Delivery, type Log, type Subscription, WriteRefused } from "./log.js";
 import type { Logger } from "./logger.js";
 import { packEnvelope, parseReplies } from "./packing.js";
 import { replyFeed } from "./reply-feed.js";
@@ -32,18 +33,14 @@ const DEFAULT_TIMEOUT_MS = 5_000;
 const RESEND_MS = 1_000;
 /** Time after which a command that may not have reached its mailbox is sent again. */
 const RESEND_LOST_MS = 100;
-/** Share of the log's memory above which every command is refused. */
-const MEMORY_LIMIT = 0.7;
-/** Interval of reading the memory use of the log. */
-const MEMORY_MS = 1_000;
 /** Most messages in one append. */
 const MAX_APPEND = 500;
 
 interface QueuedCommand {
   readonly actor: ActorId;
   readonly body: string;
-  /** Called with the outcome of the append; `full`: the mailbox has no room. */
-  readonly onSent: (outcome: "appended" | "full" | "unknown") => void;
+  /** Called with the outcome of the append; `full`: the mailbox has no room; `WriteRefused`: the log took no write. */
+  readonly onSent: (outcome: "appended" | "full" | "unknown" | WriteRefused) => void;
 }
 
 export class LogExchange implements Exchange {
@@ -55,13 +52,14 @@ export class LogExchange implements Exchange {
   readonly #queues = new Map<string, QueuedCommand[]>();
   /** Partitions to which commands are being appended. */
   readonly #sending = new Set<string>();
+  /** Refuses commands while the log is short of memory or disk. */
+  readonly guard: LogGuard;
   #subscription: Subscription | undefined;
-  #cancelMemory: () => void = () => undefined;
-  #memoryUse = 0;
   #closed = false;
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
+    this.guard = new LogGuard(options);
     this.#feed = replyFeed(options.newId());
   }
 
@@ -72,20 +70,7 @@ export class LogExchange implements Exchange {
       // A command whose answer was missed is sent again, and the actor repeats the answer.
       onMissed: () => undefined,
     });
-    await this.#watchMemory();
-  }
-
-  async #watchMemory(): Promise<void> {
-    const { log, clock, logger } = this.#options;
-    try {
-      this.#memoryUse = await log.memoryUse();
-    } catch (error) {
-      logger.warn({ err: error }, "cannot read the memory use of the log; trying again");
-    }
-    if (this.#closed) return;
-    this.#cancelMemory = clock.after(MEMORY_MS, () => {
-      void this.#watchMemory();
-    });
+    await this.guard.start();
   }
 
   #receiveReplies(body: string): void {
@@ -108,9 +93,8 @@ export class LogExchange implements Exchange {
     if (this.#closed || this.#subscription === undefined) {
       return Promise.reject(new Unavailable("this process is not ready for commands; try again"));
     }
-    if (this.#memoryUse > MEMORY_LIMIT) {
-      return Promise.reject(new Unavailable("the exchange is short of memory; try again later"));
-    }
+    const refusal = this.guard.refusalOf({ opensOrders: opensOrders(command) });
+    if (refusal !== undefined) return Promise.reject(new Unavailable(refusal));
     const { id = newId(), timeoutMs = DEFAULT_TIMEOUT_MS, rememberMs } = options;
     const notAfterMs = clock.now() + timeoutMs;
     const body = packEnvelope({
@@ -124,6 +108,8 @@ export class LogExchange implements Exchange {
     return new Promise((resolve, reject) => {
       let cancelResend: () => void = () => undefined;
       let wait = RESEND_MS;
+      /** True until an append of the command may have had an effect. */
+      let isFirst = true;
       const listener = (reply: unknown): void => finish(() => resolve(reply));
       const finish = (complete: () => void): void => {
         cancelResend();
@@ -141,6 +127,14 @@ export class LogExchange implements Exchange {
           body,
           onSent: (outcome) => {
             if (!this.#listens(id, listener)) return;
+            if (outcome instanceof WriteRefused) {
+              // An earlier append of this command may have reached the mailbox, so its answer may still come.
+              if (isFirst)
+                finish(() => reject(new Unavailable(`the exchange accepts no commands: ${outcome.message}`)));
+              else resendAfter(wait);
+              return;
+            }
+            isFirst = false;
             if (outcome === "full") {
               finish(() => reject(new Unavailable("too many commands are waiting; try again later")));
             } else if (outcome === "unknown") {
@@ -200,8 +194,8 @@ export class LogExchange implements Exchange {
         const appended = await log.append(partition, deliveries, mailboxCapacity);
         for (const [index, { onSent }] of commands.entries())
           onSent(appended[index] === true ? "appended" : "full");
-      } catch {
-        for (const { onSent } of commands) onSent("unknown");
+      } catch (error) {
+        for (const { onSent } of commands) onSent(error instanceof WriteRefused ? error : "unknown");
       }
     }
     this.#queues.delete(partition);
@@ -211,7 +205,13 @@ export class LogExchange implements Exchange {
   /** Ends the subscription to the answers. A command that still waits rejects after its time-out. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#cancelMemory();
+    this.guard.close();
     await this.#subscription?.close();
   }
+}
+
+/** Returns true for a command that may open an order, and so takes memory until the order is gone. */
+function opensOrders(command: unknown): boolean {
+  const { kind } = command as LedgerCommand | MarketCommand;
+  return kind === "place" || kind === "amend";
 }

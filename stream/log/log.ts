@@ -12,7 +12,7 @@
  * implements the log on Redis, `test/support/log/memory-log.ts` in memory, and one conformance suite tests both.
  *
  * A rejected promise means that the outcome is unknown: the operation may have taken effect, may still take effect, or
- * may never do so. The log repeats no operation by itself. Reads have no effect and are safe to repeat.
+ * may never do so. `append` rejects with `WriteRefused` when it has certainly had no effect. The log repeats no operation by itself. Reads have no effect and are safe to repeat.
  */
 
 import type { ActorId } from "../../actors/actor.js";
@@ -85,6 +85,13 @@ export interface ActorStatus {
   readonly retained: number;
   /** Time of the next tick (Unix ms), if there is one. */
   readonly deadlineMs: number | undefined;
+}
+
+/** Size of a delta stream. */
+export interface StreamSize {
+  readonly entries: number;
+  /** About the bytes that the entries take in the memory of the log. */
+  readonly bytes: number;
 }
 
 /** A partition, and the epoch under which its owner writes. */
@@ -207,6 +214,23 @@ export interface LiveWorker {
   readonly takes: boolean;
 }
 
+/** The room that the log has left. */
+export interface LogCondition {
+  /** Used share of the memory limit, from 0 to 1, of the server with the highest; 0 without a limit. */
+  readonly memoryUse: number;
+  /** Memory limit of all servers together, in bytes; 0 without a limit. */
+  readonly memoryLimitBytes: number;
+  /** Why the log cannot write at all; absent while it can. */
+  readonly fault?: string | undefined;
+  /** Report of `reportDisk`; absent while the disk has room. */
+  readonly disk?: string | undefined;
+}
+
+/** Rejection of an append by the log itself: nothing was written. The message says why. */
+export class WriteRefused extends Error {
+  override readonly name = "WriteRefused";
+}
+
 export type TakeOutcome =
   /** `incarnation` names the present one of the log, `""` before the first change of its server that was noticed. */
   | { readonly kind: "taken"; readonly epoch: number; readonly incarnation: string }
@@ -284,12 +308,14 @@ export interface Log {
   markRelayed(partition: string, marks: readonly Mark[]): Promise<void>;
   /** Records up to which entries the read model has been written. */
   markProjected(partition: string, marks: readonly Mark[]): Promise<void>;
+  /** Returns the sizes of the delta streams of actors. */
+  sizes(partition: string, actors: readonly ActorId[]): Promise<readonly StreamSize[]>;
   /**
-   * Removes the entries before `seq`, the first one of the resume window. Keeps every entry that the previous snapshot,
-   * the relay or the read model still needs, and always the last one. The kept entries before `seq` go as soon as the
-   * relay and the read model have passed them.
+   * Records the first seq of the resume windows of actors, and removes the entries before it. Keeps every entry that the
+   * previous snapshot, the relay or the read model still needs, and always the last one. The kept entries before the
+   * window go as soon as the relay and the read model have passed them.
    */
-  trim(partition: string, actor: ActorId, seq: number): Promise<void>;
+  trim(partition: string, windows: readonly Mark[]): Promise<void>;
 
   /**
    * Stores parts of a snapshot that will be written. Returns false, and stores nothing, when the epoch is fenced.
@@ -366,8 +392,9 @@ export interface Log {
   halted(): Promise<ReadonlyMap<ActorId, string>>;
   /** Records those facts of the installation that have no value yet. Returns the recorded value of every fact. */
   installation(facts: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>>;
-  /** Returns the used share of the memory limit, from 0 to 1; 0 without a limit. */
-  memoryUse(): Promise<number>;
+  condition(): Promise<LogCondition>;
+  /** Records for `ttlMs` that the disk of the log or of the read model is nearly full; `undefined` removes the record. */
+  reportDisk(reason: string | undefined, ttlMs: number): Promise<void>;
 
   /** Calls the listener after each loss of the connection. A state in memory may then be ahead of the log. */
   onLost(listener: () => void): () => void;

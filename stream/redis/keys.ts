@@ -103,6 +103,11 @@ export class Keys {
     return this.#of("control", "halted");
   }
 
+  /** String with an expiry: report that a disk is nearly full. */
+  disk(): string {
+    return this.#of("control", "disk");
+  }
+
   /** Hash: the facts recorded at the first start. */
   installation(): string {
     return this.#of("control", "installation");

@@ -21,6 +21,7 @@ import {
   type Listener,
   type LiveWorker,
   type Log,
+  type LogCondition,
   type MailboxRead,
   type Mark,
   type Message,
@@ -31,6 +32,7 @@ import {
   type ActorStatus,
   type Snapshot,
   type SnapshotPart,
+  type StreamSize,
   type Subscription,
   type TakeOutcome,
 } from "../log/log.js";
@@ -44,7 +46,8 @@ import {
   headOf,
   heartbeatCall,
   liveWorkers,
-  memoryUseOf,
+  appendError,
+  conditionOf,
   results,
   type StreamReply,
   messagesOf,
@@ -143,7 +146,9 @@ export class RedisLog implements Log {
       actors.length,
       ...actors,
       ...messages,
-    ]);
+    ]).catch((error: unknown) => {
+      throw appendError(error);
+    });
     return deliveries.map((_, index) => (reply as string)[index] === "1");
   }
 
@@ -274,8 +279,22 @@ export class RedisLog implements Log {
     await this.#run("mark", keys, [field, ...marks.map(({ seq }) => seq)]);
   }
 
-  async trim(partition: string, actor: ActorId, seq: number): Promise<void> {
-    await this.#mark("window", partition, [{ actor, seq }]);
+  async sizes(partition: string, actors: readonly ActorId[]): Promise<readonly StreamSize[]> {
+    const pipeline = this.#connection.pipeline();
+    for (const actor of actors) {
+      const key = this.#keys.deltas(partition, actor);
+      pipeline.xlen(key);
+      pipeline.memory("USAGE", key);
+    }
+    const replies = await results(pipeline);
+    return actors.map((_, index) => ({
+      entries: replies[2 * index] as number,
+      bytes: (replies[2 * index + 1] as number | null) ?? 0,
+    }));
+  }
+
+  async trim(partition: string, windows: readonly Mark[]): Promise<void> {
+    await this.#mark("window", partition, windows);
   }
 
   async writeParts(
@@ -435,10 +454,25 @@ export class RedisLog implements Log {
     return this.#connection.hgetall(key);
   }
 
-  async memoryUse(): Promise<number> {
+  async condition(): Promise<LogCondition> {
     const nodes = "nodes" in this.#connection ? this.#connection.nodes("master") : [this.#connection];
-    const uses = await Promise.all(nodes.map(async (node) => memoryUseOf(await node.info("memory"))));
-    return Math.max(0, ...uses);
+    const [disk, ...servers] = await Promise.all([
+      this.#connection.get(this.#keys.disk()),
+      ...nodes.map(async (node) =>
+        conditionOf((await node.info("memory")) + (await node.info("persistence"))),
+      ),
+    ]);
+    return {
+      memoryUse: Math.max(0, ...servers.map(({ memoryUse }) => memoryUse)),
+      memoryLimitBytes: servers.reduce((sum, { memoryLimitBytes }) => sum + memoryLimitBytes, 0),
+      fault: servers.find(({ fault }) => fault !== undefined)?.fault,
+      disk: disk ?? undefined,
+    };
+  }
+
+  async reportDisk(reason: string | undefined, ttlMs: number): Promise<void> {
+    if (reason === undefined) await this.#connection.del(this.#keys.disk());
+    else await this.#connection.set(this.#keys.disk(), reason, "PX", ttlMs);
   }
 
   onLost(listener: () => void): () => void {

@@ -6,8 +6,10 @@ import {
   type Head,
   type Heartbeat,
   type LiveWorker,
+  type LogCondition,
   type Message,
   NO_CURSOR,
+  WriteRefused,
 } from "../log/log.js";
 import type { Keys } from "./keys.js";
 
@@ -84,9 +86,29 @@ export async function results(pipeline: {
   });
 }
 
-/** Returns the used share of the memory limit from the `INFO memory` of a server; 0 without a limit. */
-export function memoryUseOf(info: string): number {
-  const used = Number(/used_memory:(\d+)/.exec(info)?.[1] ?? 0);
-  const limit = Number(/maxmemory:(\d+)/.exec(info)?.[1] ?? 0);
-  return limit === 0 ? 0 : used / limit;
+/** Returns the room that a server has left, from its `INFO memory` and `INFO persistence`. */
+export function conditionOf(info: string): LogCondition {
+  const used = Number(/^used_memory:(\d+)/m.exec(info)?.[1] ?? 0);
+  const limit = Number(/^maxmemory:(\d+)/m.exec(info)?.[1] ?? 0);
+  const canWrite = !/^aof_last_write_status:(?!ok)/m.test(info);
+  return {
+    memoryUse: limit === 0 ? 0 : used / limit,
+    memoryLimitBytes: limit,
+    fault: canWrite ? undefined : "Redis cannot write its append-only file; free space on its disk",
+  };
+}
+
+/** Errors with which Redis refuses a write before it has any effect, and their causes. */
+const REFUSALS: readonly (readonly [code: string, cause: string])[] = [
+  ["OOM", "the memory of Redis is full"],
+  ["MISCONF", "Redis cannot write to its disk"],
+  ["READONLY", "Redis is a replica, which takes no writes"],
+  ["NOREPLICAS", "Redis has too few replicas to take writes"],
+];
+
+/** Returns an error of an append as `WriteRefused` if Redis refused the write, and any other error unchanged. */
+export function appendError(error: unknown): unknown {
+  const text = error instanceof Error ? error.message : "";
+  const cause = REFUSALS.find(([code]) => text.startsWith(`${code} `))?.[1];
+  return cause === undefined ? error : new WriteRefused(cause, { cause: error });
 }

@@ -28,6 +28,13 @@ const FILES = [
 
 type ScriptName = (typeof LOG_SCRIPTS | typeof SERVICE_SCRIPTS)[number];
 
+/**
+ * Scripts that begin new work, which Redis refuses while its memory is full. All others run even then: they finish work
+ * that has begun, keep leases alive, or free memory.
+ */
+const REFUSED_WHEN_FULL: ReadonlySet<ScriptName> = new Set<ScriptName>(["append", "claim", "throttle"]);
+const ALLOW_WHEN_FULL = "#!lua flags=allow-oom\n";
+
 type Run = (keyCount: number, ...keysAndArguments: (string | number)[][]) => Promise<unknown>;
 
 /** Runs a script by name, and resolves with the reply that its Lua file describes. */
@@ -44,7 +51,8 @@ export type RunScript = (
 export function loadScripts(connection: Connection): RunScript {
   const commands = new Map<ScriptName, Run>();
   for (const [name, file] of FILES) {
-    const lua = readFileSync(new URL(file, import.meta.url), "utf8");
+    const source = readFileSync(new URL(file, import.meta.url), "utf8");
+    const lua = REFUSED_WHEN_FULL.has(name) ? source : ALLOW_WHEN_FULL + source;
     const command = `overround_${name}`;
     connection.defineCommand(command, { lua });
     const run: unknown = Reflect.get(connection, command);

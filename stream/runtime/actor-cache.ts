@@ -2,8 +2,9 @@
 
 import type { ActorId } from "../../actors/actor.js";
 import type { Clock } from "../log/clock.js";
-import type { Head } from "../log/log.js";
+import type { Head, StreamSize } from "../log/log.js";
 import type { Instance } from "./instance.js";
+import type { RetainedPartition } from "./retention.js";
 import { SnapshotPolicy, type SnapshotLimits } from "./snapshot-policy.js";
 
 interface CachedActor {
@@ -14,22 +15,26 @@ interface CachedActor {
 export class ActorCache {
   readonly #clock: Clock;
   readonly #limits: SnapshotLimits;
+  readonly #retained: RetainedPartition;
   readonly #actors = new Map<ActorId, CachedActor>();
   /** Actors in the current step. Their state may be ahead of the log, so they are not evicted. */
   readonly #held = new Set<ActorId>();
 
-  constructor(clock: Clock, limits: SnapshotLimits) {
+  constructor(clock: Clock, limits: SnapshotLimits, retained: RetainedPartition) {
     this.#clock = clock;
     this.#limits = limits;
+    this.#retained = retained;
   }
 
-  add(instance: Instance, head: Head): void {
-    const policy = new SnapshotPolicy(this.#limits, head.snapshot, instance.seq, this.#clock.now());
+  add(instance: Instance, head: Head, size: StreamSize): void {
+    this.#retained.add(instance.id, head, size);
+    const policy = new SnapshotPolicy(this.#limits, head.snapshot, this.#clock.now());
     this.#actors.set(instance.id, { instance, policy });
   }
 
   remove(actor: ActorId): void {
     this.#actors.delete(actor);
+    this.#retained.remove(actor);
   }
 
   /** Returns an actor that is in memory, and keeps it there until the end of the step. */
@@ -47,31 +52,32 @@ export class ActorCache {
   /** Records that an actor has committed an entry of this size. */
   used(actor: ActorId, entryBytes: number): void {
     const cached = this.#actors.get(actor);
-    cached?.policy.used(cached.instance.seq, entryBytes, this.#clock.now());
+    if (cached === undefined) return;
+    cached.policy.used(this.#clock.now());
+    this.#retained.committed(actor, cached.instance.seq, entryBytes);
   }
 
   /** Returns the actors that are due for a snapshot. */
   dueForSnapshot(): readonly ActorId[] {
     const now = this.#clock.now();
     return [...this.#actors.values()]
-      .filter(({ instance, policy }) => policy.snapshotDue(instance.seq, now))
+      .filter(({ instance: { id, seq }, policy }) => {
+        const bytes = this.#retained.bytesSinceSnapshot(id);
+        return policy.snapshotDue(seq, bytes, now) || this.#retained.needsSnapshot(id);
+      })
       .map(({ instance }) => instance.id);
   }
 
   /** Records that a snapshot of an actor begins. */
   snapshotBegins(actor: ActorId): void {
     this.#actors.get(actor)?.policy.snapshotBegins(this.#clock.now());
+    this.#retained.snapshotBegins(actor);
   }
 
-  /**
-   * Records the end of a snapshot; `seq` is absent if it failed. Returns the first seq of the resume window, below which
-   * the log may be trimmed.
-   */
-  snapshotEnds(actor: ActorId, seq: number | undefined): number | undefined {
-    const cached = this.#actors.get(actor);
-    const now = this.#clock.now();
-    cached?.policy.snapshotEnds(seq, now);
-    return cached?.policy.resumeFrom(cached.instance.seq, now);
+  /** Records the end of a snapshot; `seq` is absent if it failed. */
+  snapshotEnds(actor: ActorId, seq: number | undefined): void {
+    this.#actors.get(actor)?.policy.snapshotEnds(seq, this.#clock.now());
+    if (seq !== undefined) this.#retained.snapshotTaken(actor);
   }
 
   /** Returns an idle actor to evict, unless `isNeeded`. */
@@ -89,6 +95,6 @@ export class ActorCache {
 
   /** Bytes of the entries since the last snapshot, of the actor that has most. */
   get mostBytesSinceSnapshot(): number {
-    return Math.max(0, ...[...this.#actors.values()].map(({ policy }) => policy.bytesSinceSnapshot));
+    return Math.max(0, ...[...this.#actors.keys()].map((actor) => this.#retained.bytesSinceSnapshot(actor)));
   }
 }

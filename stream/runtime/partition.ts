@@ -8,7 +8,7 @@
 import type { ActorId } from "../../actors/actor.js";
 import { type Formats, latestFormat } from "../../actors/format.js";
 import type { Clock } from "../log/clock.js";
-import type { ActorStatus, InlineRecord, Log, Notification } from "../log/log.js";
+import type { ActorStatus, InlineRecord, Log, Notification, StreamSize } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
 import { continues, CorruptLog, parseEntry } from "../log/packing.js";
 import { ActorCache } from "./actor-cache.js";
@@ -16,6 +16,7 @@ import { ActorDeadlines } from "./deadlines.js";
 import { type ActorOf, errorOf, Instance } from "./instance.js";
 import { loadActor } from "./recovery.js";
 import type { Relay, Sender } from "./relay.js";
+import type { RetainedPartition, Retention } from "./retention.js";
 import type { SnapshotLimits } from "./snapshot-policy.js";
 import type { Snapshots, SnapshotTaken } from "./snapshots/snapshots.js";
 
@@ -27,6 +28,7 @@ export interface PartitionPorts {
   readonly logger: Logger;
   readonly snapshotLimits: SnapshotLimits;
   readonly snapshots: Snapshots;
+  readonly retention: Retention;
   /** Format of the snapshots (default the latest). */
   readonly formats?: Formats | undefined;
 }
@@ -53,6 +55,7 @@ export class OwnershipLost extends Error {
   override readonly name = "OwnershipLost";
 }
 
+const NO_ENTRIES: StreamSize = { entries: 0, bytes: 0 };
 const RELAY_PAGE_ENTRIES = 200;
 /** Number of retained entries above which a new owner loads an actor once, so that the old entries get trimmed. */
 const MAX_LEFTOVER_ENTRIES = 100;
@@ -63,6 +66,7 @@ export class Partition implements Sender {
   readonly #incarnation: string;
   readonly #ports: PartitionPorts;
   readonly #cache: ActorCache;
+  readonly #retained: RetainedPartition;
   /** Actors with messages, and these messages; `undefined` for an actor whose mailbox must be read. */
   readonly #pending = new Map<ActorId, InlineRecord[] | undefined>();
   readonly #halted = new Set<ActorId>();
@@ -86,7 +90,8 @@ export class Partition implements Sender {
     this.epoch = epoch;
     this.#incarnation = incarnation;
     this.#ports = ports;
-    this.#cache = new ActorCache(ports.clock, ports.snapshotLimits);
+    this.#retained = ports.retention.open();
+    this.#cache = new ActorCache(ports.clock, ports.snapshotLimits, this.#retained);
   }
 
   get ended(): boolean {
@@ -103,6 +108,7 @@ export class Partition implements Sender {
     if (this.#ended) return;
     this.#ended = true;
     this.#endReason = reason;
+    this.#retained.close();
     this.onChange();
   }
 
@@ -176,6 +182,14 @@ export class Partition implements Sender {
     for (let seq = head.relayed; seq < head.seq;) {
       const reads = [{ partition: this.name, actor, afterSeq: seq }];
       const [found] = await log.readEntries(reads, RELAY_PAGE_ENTRIES);
+      if (found === undefined || found.gap) {
+        // A late mark of the previous owner may have let the log remove entries that are relayed.
+        const [{ relayed } = head] = await log.heads(this.name, [actor]);
+        if (relayed > seq) {
+          seq = relayed;
+          continue;
+        }
+      }
       if (found === undefined) {
         this.halt(actor, missingEntries(actor, seq));
         return;
@@ -246,9 +260,10 @@ export class Partition implements Sender {
       [...deadlines].map(async ([actor, deadline]) => {
         try {
           const { instance, head } = await loadActor(this.#ports, this.name, actor);
+          const [size = NO_ENTRIES] = await this.#ports.log.sizes(this.name, [actor]);
           instance.adoptHead(head.cursor, deadline);
           instance.adoptLineage(head.lineage, this.#incarnation);
-          this.#cache.add(instance, head);
+          this.#cache.add(instance, head, size);
           this.#loading.delete(actor);
           this.#deadlines.set(actor, deadline);
           this.markUnread(actor);
@@ -309,6 +324,7 @@ export class Partition implements Sender {
   async maintain(): Promise<void> {
     try {
       await this.#confirmOwnership();
+      await this.#trimWindows();
       this.#upkeep ??= this.#keepUp().finally(() => {
         this.#upkeep = undefined;
       });
@@ -343,9 +359,9 @@ export class Partition implements Sender {
       if (error instanceof CorruptLog) logger.error(fields, "a snapshot cannot be taken from the log");
       else if (!this.#ended) logger.warn(fields, "a snapshot was not taken; it is tried again");
     }
-    const resumeFrom = this.#cache.snapshotEnds(actor, taken?.seq);
-    const trimBelow = both ? taken?.seq : resumeFrom;
-    if (taken !== undefined && trimBelow !== undefined) await log.trim(partition, actor, trimBelow);
+    this.#cache.snapshotEnds(actor, taken?.seq);
+    // Of an actor that leaves the memory, nobody resumes: both of its snapshots replace all entries.
+    if (taken !== undefined) await log.trim(partition, [{ actor, seq: both ? taken.seq : 0 }]);
     return taken?.seq;
   }
 
@@ -368,6 +384,12 @@ export class Partition implements Sender {
     const ownerships = [{ partition: this.name, epoch: this.epoch }];
     const outcome = await this.#ports.log.commit({ ownerships, changes: [] });
     if (outcome.kind === "fenced") this.end(new OwnershipLost(`${this.name} had another owner`));
+  }
+
+  /** Removes the entries that have left the resume windows. */
+  async #trimWindows(): Promise<void> {
+    const windows = [...this.#retained.takeMoved()].map(([actor, seq]) => ({ actor, seq }));
+    if (windows.length > 0) await this.#ports.log.trim(this.name, windows);
   }
 }
 

@@ -15,6 +15,7 @@ import { CommitGroup } from "./commit-group.js";
 import type { ActorOf } from "./instance.js";
 import { OwnershipLost, Partition } from "./partition.js";
 import { Relay } from "./relay.js";
+import { Retention } from "./retention.js";
 import { SNAPSHOT_LIMITS, type SnapshotLimits } from "./snapshot-policy.js";
 import type { Snapshots } from "./snapshots/snapshots.js";
 import { SnapshotWriter } from "./snapshots/snapshot-writer.js";
@@ -61,6 +62,7 @@ const RELEASES = "workers";
 export class Worker {
   readonly id: string;
   readonly relay: Relay;
+  readonly retention: Retention;
   readonly #options: WorkerOptions;
   readonly #leaseMs: number;
   readonly #partitions: readonly string[];
@@ -94,6 +96,7 @@ export class Worker {
     this.#partitions = partitions;
     this.relay = new Relay(log);
     this.#snapshots = options.snapshots ?? new SnapshotWriter(options);
+    this.retention = new Retention(options.snapshotLimits ?? SNAPSHOT_LIMITS, options.clock);
     this.#stopWatchingConnection = log.onLost(() => this.#endAll());
   }
 
@@ -149,11 +152,23 @@ export class Worker {
       });
     });
     this.#every(FLUSH_MS, () => this.relay.flush());
-    this.#every(MAINTAIN_MS, () => {
+    this.#every(MAINTAIN_MS, async () => {
+      await this.#fitRetention();
       // A snapshot of a large actor takes seconds, in which the other partitions are maintained.
       for (const partition of this.#held.values()) this.#track(partition.maintain());
-      return Promise.resolve();
     });
+  }
+
+  /** Fits the retention to the memory of the log, whose limit an operator may change at any time. */
+  async #fitRetention(): Promise<void> {
+    try {
+      this.retention.fit((await this.#options.log.condition()).memoryLimitBytes);
+    } catch (error) {
+      this.#options.logger.warn(
+        { err: error },
+        "cannot read the memory limit of the log; the last one stays",
+      );
+    }
   }
 
   /** Repeats a task until the worker stops. The interval begins when the task has ended. */
@@ -295,7 +310,13 @@ export class Worker {
     if (outcome.kind === "changed") return;
     if (this.#stopping) return log.release(name, outcome.epoch);
     const { snapshotLimits = SNAPSHOT_LIMITS } = this.#options;
-    const ports = { ...this.#options, relay: this.relay, snapshotLimits, snapshots: this.#snapshots };
+    const ports = {
+      ...this.#options,
+      relay: this.relay,
+      snapshotLimits,
+      snapshots: this.#snapshots,
+      retention: this.retention,
+    };
     const partition = new Partition({ name, ...outcome }, ports);
     this.#held.set(name, partition);
     this.#taken += 1;

@@ -12,6 +12,21 @@ import type { ActorOf } from "../../stream/runtime/instance.js";
 import { KEYS } from "./journal.js";
 import { type Machine, Process } from "./machine/process.js";
 import type { Random } from "./machine/random.js";
+import type { SnapshotLimits } from "../../stream/runtime/snapshot-policy.js";
+
+/** A simulation lasts seconds, so snapshots are taken after few entries, and few entries are kept for a resume. */
+const SNAPSHOT_LIMITS: SnapshotLimits = {
+  snapshotEntries: 12,
+  snapshotBytes: Infinity,
+  snapshotPause: 0,
+  recoveryBytes: Infinity,
+  snapshotMs: Infinity,
+  snapshotMinEntries: Infinity,
+  resumeEntries: 10,
+  resumeMs: 0,
+  resumeBytes: 200_000,
+  idleMs: 900_000,
+};
 
 interface RunningWorker {
   readonly process: Process;
@@ -75,7 +90,7 @@ export class Deployment {
     const { log, clock } = process;
     const { actorOf } = this.#ports;
     const options = { id: process.name, log, actorOf, clock, logger: this.#logger };
-    const worker = new Worker({ ...options, partitions: this.#partitions });
+    const worker = new Worker({ ...options, partitions: this.#partitions, snapshotLimits: SNAPSHOT_LIMITS });
     const running = { process, worker };
     this.#workers.add(running);
     worker.start().catch(() => this.#killWorker(running));

@@ -25,7 +25,6 @@ import { type Call, type Faults, Network, NO_FAULTS, type NetworkObserver } from
 import { Random } from "./machine/random.js";
 import { Scheduler } from "./machine/scheduler.js";
 import { Trading } from "./trading.js";
-import { scaleDownSnapshots } from "./machine/snapshot-scale.js";
 
 const TRADERS = 4;
 const TRADER_LOOPS = 4;
@@ -146,7 +145,7 @@ export class Simulation {
 
   /** Runs the seed to its end, or to the first violation. */
   async run(): Promise<Outcome> {
-    const undo = [scaleDownSnapshots(), this.#patch()];
+    const restore = this.#patch();
     let failure: Error | undefined;
     try {
       await this.#phases();
@@ -155,7 +154,7 @@ export class Simulation {
       this.#traceLine(`FAILED ${failure.message}`);
     } finally {
       this.#deployment.stopAll();
-      for (const restore of undo.reverse()) restore();
+      restore();
     }
     const { events } = this.#scheduler;
     return { seed: this.#seed, hash: this.#hash.digest("hex"), events, reached: this.#reached, failure };

@@ -1,7 +1,6 @@
-#!lua flags=allow-oom
 -- Moves a position of actors forward, and removes the entries that nothing needs any more: those before the resume
 -- window that the previous snapshot, the relay and the read model have passed. A position that is already further stays
--- as it is, and the last entry always stays. Runs also when the memory is full, because it frees memory.
+-- as it is, and the last entry always stays.
 -- KEYS: per actor: head, deltas
 -- ARGV: 1 field of the head: 'relayed', 'projected' or 'window' (first seq of the resume window), then one seq per actor
 -- Returns nothing.

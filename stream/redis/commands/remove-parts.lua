@@ -1,4 +1,3 @@
-#!lua flags=allow-oom
 -- Removes parts of an actor that neither its latest snapshot nor its previous one names. Runs also when the memory is
 -- full, because it frees memory.
 -- KEYS: 1 lease, 2 latest snapshot, 3 previous snapshot, 4 parts

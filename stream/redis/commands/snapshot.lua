@@ -1,4 +1,3 @@
-#!lua flags=allow-oom
 -- Stores a snapshot of an actor. The latest snapshot so far becomes the previous one. Runs also when the memory is full,
 -- because the log is trimmed after a snapshot.
 -- KEYS: 1 lease, 2 head, 3 latest snapshot, 4 previous snapshot, 5 parts

@@ -1,4 +1,3 @@
-#!lua flags=allow-oom
 -- Stores parts of a snapshot, each under its hash. Runs also when the memory is full, because the log is trimmed after a
 -- snapshot.
 -- KEYS: 1 lease, 2 parts

@@ -58,7 +58,7 @@ interface InFlight {
 }
 
 /** Operations that never fail, because a process cannot start without them. */
-const FAULT_FREE: ReadonlySet<Operation> = new Set<Operation>(["subscribe", "installation", "memoryUse"]);
+const FAULT_FREE: ReadonlySet<Operation> = new Set<Operation>(["subscribe", "installation", "condition"]);
 
 export class Network {
   faults: Faults = NO_FAULTS;

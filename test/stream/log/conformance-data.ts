@@ -213,7 +213,7 @@ export function dataConformance(fixture: Fixture): void {
       const epoch = await fixture.take();
       await fixture.commitEntries(epoch, 10);
       const kept = async (): Promise<number[]> => {
-        await fixture.log.trim(partition, actor, 9);
+        await fixture.log.trim(partition, [{ actor, seq: 9 }]);
         return (await fixture.seqs(0))?.seqs ?? [];
       };
       expect(await kept()).to.have.length(10);
@@ -229,7 +229,7 @@ export function dataConformance(fixture: Fixture): void {
       await fixture.log.markProjected(partition, [{ actor, seq: 10 }]);
       expect(await kept(), "down to the given seq").to.deep.equal([9, 10]);
       await snapshotAt(epoch, 10);
-      await fixture.log.trim(partition, actor, 99);
+      await fixture.log.trim(partition, [{ actor, seq: 99 }]);
       expect((await fixture.seqs(0))?.seqs, "the last entry stays").to.deep.equal([10]);
     });
 
@@ -238,7 +238,7 @@ export function dataConformance(fixture: Fixture): void {
       await fixture.commitEntries(epoch, 10);
       await snapshotAt(epoch, 10);
       await snapshotAt(epoch, 10);
-      await fixture.log.trim(partition, actor, 9);
+      await fixture.log.trim(partition, [{ actor, seq: 9 }]);
       const kept = async (): Promise<number[]> => (await fixture.seqs(0))?.seqs ?? [];
       await fixture.log.markProjected(partition, [{ actor, seq: 7 }]);
       expect(await kept(), "the relay needs all").to.have.length(10);
@@ -246,7 +246,7 @@ export function dataConformance(fixture: Fixture): void {
       expect(await kept(), "down to the projector").to.deep.equal([8, 9, 10]);
       await fixture.log.markProjected(partition, [{ actor, seq: 10 }]);
       expect(await kept(), "down to the window").to.deep.equal([9, 10]);
-      await fixture.log.trim(partition, actor, 2);
+      await fixture.log.trim(partition, [{ actor, seq: 2 }]);
       await fixture.commit(epoch, [{ actor, expectedSeq: 10, cursor: "0-0", entry: "e", relayed: true }]);
       await fixture.log.markProjected(partition, [{ actor, seq: 11 }]);
       expect(await kept(), "the window does not go back").to.deep.equal([9, 10, 11]);
@@ -259,11 +259,24 @@ export function dataConformance(fixture: Fixture): void {
       await fixture.log.markProjected(partition, [{ actor, seq: 6 }]);
       await snapshotAt(epoch, 6);
       await snapshotAt(epoch, 6);
-      await fixture.log.trim(partition, actor, 5);
+      await fixture.log.trim(partition, [{ actor, seq: 5 }]);
       expect(await fixture.seqs(2)).to.deep.equal({ seqs: [5, 6], gap: true });
       expect(await fixture.seqs(3)).to.deep.equal({ seqs: [5, 6], gap: true });
       expect(await fixture.seqs(4)).to.deep.equal({ seqs: [5, 6], gap: false });
       expect(await fixture.seqs(6)).to.equal(undefined);
+    });
+
+    it("know the size of the entries that are left", async () => {
+      const epoch = await fixture.take();
+      const entry = "x".repeat(1_000);
+      for (let seq = 0; seq < 50; seq += 1) {
+        await fixture.commit(epoch, [{ actor, expectedSeq: seq, cursor: "0-0", entry, relayed: true }]);
+      }
+      const other = "market:nobody" as ActorId;
+      const [size, none] = await fixture.log.sizes(partition, [actor, other]);
+      expect(size?.entries).to.equal(50);
+      expect(size?.bytes).to.be.within(50_000, 80_000);
+      expect(none).to.deep.equal({ entries: 0, bytes: 0 });
     });
 
     it("leave entries to be read in pages, of many actors at once", async () => {

@@ -253,9 +253,17 @@ export function readerConformance(fixture: Fixture): void {
       expect(await fixture.log.installation({ a: "2", b: "3" })).to.deep.equal({ a: "1", b: "3" });
     });
 
-    it("include the used share of the memory", async () => {
-      const use = await fixture.log.memoryUse();
-      expect(use).to.be.within(0, 1);
+    it("include the room that the log has left", async () => {
+      const { memoryUse, fault, disk } = await fixture.log.condition();
+      expect(memoryUse).to.be.within(0, 1);
+      expect([fault, disk]).to.deep.equal([undefined, undefined]);
+    });
+
+    it("keep the report of a disk that is nearly full until it is removed", async () => {
+      await fixture.log.reportDisk("the disk has 10 MB left", 60_000);
+      expect((await fixture.log.condition()).disk).to.equal("the disk has 10 MB left");
+      await fixture.log.reportDisk(undefined, 60_000);
+      expect((await fixture.log.condition()).disk).to.equal(undefined);
     });
 
     it("are available again after a loss of the connection, which is reported", async () => {

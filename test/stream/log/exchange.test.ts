@@ -8,6 +8,7 @@ import {
   unavailableMessage,
   sendCommand,
 } from "../runtime/deployment.js";
+import { WriteRefused } from "../../../stream/log/log.js";
 import { counterInLog } from "./support.js";
 import { until } from "../../support/until.js";
 
@@ -81,11 +82,19 @@ describe("an exchange", () => {
     );
   });
 
-  it("rejects every command while the log is short of memory", async () => {
+  it("rejects a command at once when the log takes no writes, and goes on when it does again", async () => {
+    await deployment.worker(deployment.connect()).start();
     const log = deployment.connect();
-    log.memoryUse = () => Promise.resolve(0.71);
     const exchange = await deployment.exchange(log);
-    expect(await unavailableMessage(sendCommand(exchange, a, { kind: "add", n: 1 }))).to.match(/memory/);
+    const append = log.append.bind(log);
+    log.append = () => Promise.reject(new WriteRefused("Redis cannot write to its disk"));
+    const beganMs = Date.now();
+    expect(await unavailableMessage(sendCommand(exchange, a, { kind: "add", n: 1 }))).to.equal(
+      "the exchange accepts no commands: Redis cannot write to its disk",
+    );
+    expect(Date.now() - beganMs).to.be.lessThan(1_000);
+    log.append = append;
+    expect(await sendCommand(exchange, a, { kind: "add", n: 1 })).to.equal(1);
   });
 
   it("reaches an actor that ticks within a few milliseconds of its deadline", async () => {

@@ -72,7 +72,7 @@ export class Writer {
     for (let copy = 0; copy < 2; copy += 1) {
       await this.#log.writeSnapshot(partition, await this.epochOf(actor), actor, snapshot);
     }
-    await this.#log.trim(partition, actor, seq);
+    await this.#log.trim(partition, [{ actor, seq }]);
   }
 }
 

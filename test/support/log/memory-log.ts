@@ -25,6 +25,7 @@ import {
   type Listener,
   type LiveWorker,
   type Log,
+  type LogCondition,
   type MailboxRead,
   type Mark,
   type Message,
@@ -35,6 +36,7 @@ import {
   type ActorStatus,
   type Snapshot,
   type SnapshotPart,
+  type StreamSize,
   type Subscription,
   type TakeOutcome,
 } from "../../../stream/log/log.js";
@@ -244,8 +246,17 @@ export class MemoryLog implements Log {
     }
   }
 
-  trim(partition: string, actor: ActorId, seq: number): Promise<void> {
-    return this.#perform("trim", () => this.#mark("window", partition, [{ actor, seq }]));
+  sizes(partition: string, actors: readonly ActorId[]): Promise<readonly StreamSize[]> {
+    return this.#perform("sizes", () =>
+      actors.map((actor) => {
+        const { entries } = this.#store.stream(KEYS.deltas(partition, actor));
+        return { entries: entries.length, bytes: entries.reduce((sum, { body }) => sum + body.length, 0) };
+      }),
+    );
+  }
+
+  trim(partition: string, windows: readonly Mark[]): Promise<void> {
+    return this.#perform("trim", () => this.#mark("window", partition, windows));
   }
 
   writeParts(
@@ -448,8 +459,15 @@ export class MemoryLog implements Log {
     });
   }
 
-  memoryUse(): Promise<number> {
-    return this.#perform("memoryUse", () => 0);
+  condition(): Promise<LogCondition> {
+    return this.#perform("condition", () => {
+      const disk = this.#store.get(KEYS.disk(), "report");
+      return { memoryUse: 0, memoryLimitBytes: 0, disk };
+    });
+  }
+
+  reportDisk(reason: string | undefined): Promise<void> {
+    return this.#perform("reportDisk", () => this.#store.set(KEYS.disk(), "report", reason));
   }
 
   onLost(listener: () => void): () => void {

@@ -1,0 +1,141 @@
+import { expect } from "chai";
+import { type ActorId, PARTITIONS } from "../../../actors/actor.js";
+import type { Clock } from "../../../stream/log/clock.js";
+import { type Head, NO_CURSOR } from "../../../stream/log/log.js";
+import { largestShare, Retention, type RetainedPartition } from "../../../stream/runtime/retention.js";
+
+const a = "market:a" as ActorId;
+const b = "market:b" as ActorId;
+const HEAD: Head = {
+  seq: 0,
+  cursor: NO_CURSOR,
+  relayed: 0,
+  projected: 0,
+  snapshot: 0,
+  previous: 0,
+  lineage: "",
+};
+const EMPTY = { entries: 0, bytes: 0 };
+const LIMITS = { resumeEntries: 10, resumeMs: 60_000, resumeBytes: Infinity };
+
+class ManualClock implements Clock {
+  ms = 0;
+
+  now(): number {
+    return 0;
+  }
+
+  monotonic(): number {
+    return this.ms;
+  }
+
+  after(): () => void {
+    throw new Error("retention uses no timer");
+  }
+}
+
+describe("retention", () => {
+  let clock: ManualClock;
+
+  beforeEach(() => {
+    clock = new ManualClock();
+  });
+
+  /** Commits entries of one actor, `perSecond` in each second. */
+  function commit(
+    partition: RetainedPartition,
+    actor: ActorId,
+    from: number,
+    to: number,
+    bytes = 1_000,
+  ): void {
+    for (let seq = from; seq <= to; seq += 1) {
+      clock.ms += 100;
+      partition.committed(actor, seq, bytes);
+    }
+  }
+
+  it("keeps the entries of the last minutes", () => {
+    const partition = new Retention(LIMITS, clock).open();
+    partition.add(a, HEAD, EMPTY);
+    commit(partition, a, 1, 1_000);
+    // 600 entries are a minute; a position is recorded every three seconds.
+    expect(partition.takeMoved().get(a)).to.be.within(371, 401);
+    expect(partition.takeMoved().size, "a window that has not moved").to.equal(0);
+    clock.ms += 30_000;
+    expect(partition.takeMoved().get(a)).to.be.within(671, 701);
+  });
+
+  it("keeps the last entries however old they are", () => {
+    const partition = new Retention({ ...LIMITS, resumeEntries: 200 }, clock).open();
+    partition.add(a, HEAD, EMPTY);
+    commit(partition, a, 1, 1_000);
+    clock.ms += 3_600_000;
+    expect(partition.takeMoved().get(a)).to.be.within(771, 801);
+  });
+
+  it("keeps less of the actors with the most bytes when all together pass the budget", () => {
+    const budget = 100_000;
+    const retention = new Retention({ ...LIMITS, resumeBytes: budget * PARTITIONS.length }, clock);
+    const partition = retention.open();
+    partition.add(a, HEAD, EMPTY);
+    partition.add(b, HEAD, EMPTY);
+    commit(partition, a, 1, 500);
+    commit(partition, b, 1, 20);
+    clock.ms += 1_000;
+    const moved = partition.takeMoved();
+    expect(retention.bytes).to.be.within(80_000, budget);
+    expect(moved.get(b), "the small actor keeps all").to.equal(1);
+    expect(moved.get(a)).to.be.within(420, 440);
+  });
+
+  it("shares the budget between the partitions of all workers", () => {
+    const retention = new Retention({ ...LIMITS, resumeBytes: 50_000 * PARTITIONS.length }, clock);
+    const [first, second] = [retention.open(), retention.open()];
+    for (const [partition, actor] of [
+      [first, a],
+      [second, b],
+    ] as const) {
+      partition.add(actor, HEAD, EMPTY);
+      commit(partition, actor, 1, 500);
+    }
+    clock.ms += 1_000;
+    for (const partition of [first, second]) partition.takeMoved();
+    expect(retention.bytes).to.be.within(80_000, 100_000);
+    second.close();
+    clock.ms += 1_000;
+    first.takeMoved();
+    expect(retention.bytes, "the partition that is left").to.be.within(40_000, 50_000);
+  });
+
+  it("counts the entries that an earlier owner has left", () => {
+    const retention = new Retention({ ...LIMITS, resumeBytes: 100_000 * PARTITIONS.length }, clock);
+    const partition = retention.open();
+    partition.add(a, { ...HEAD, seq: 5_000, snapshot: 4_500 }, { entries: 1_000, bytes: 1_000_000 });
+    expect(partition.takeMoved().get(a)).to.be.within(4_900, 4_951);
+    expect(partition.needsSnapshot(a), "half of the bytes came after the snapshot").to.equal(true);
+  });
+
+  it("asks for snapshots of the actors whose entries since the last one take the most", () => {
+    const retention = new Retention({ ...LIMITS, resumeBytes: 100_000 * PARTITIONS.length }, clock);
+    const partition = retention.open();
+    partition.add(a, HEAD, EMPTY);
+    partition.add(b, HEAD, EMPTY);
+    commit(partition, a, 1, 30);
+    clock.ms += 1_000;
+    expect(partition.needsSnapshot(a)).to.equal(false);
+    commit(partition, b, 1, 40);
+    clock.ms += 1_000;
+    expect([partition.needsSnapshot(a), partition.needsSnapshot(b)]).to.deep.equal([true, true]);
+    partition.snapshotBegins(b);
+    partition.snapshotTaken(b);
+    clock.ms += 1_000;
+    expect([partition.needsSnapshot(a), partition.needsSnapshot(b)]).to.deep.equal([false, false]);
+  });
+
+  it("divides a budget so that small demands are met", () => {
+    expect(largestShare([10, 20, 30], 60)).to.equal(Infinity);
+    expect(largestShare([10, 50, 90], 100)).to.equal(45);
+    expect(largestShare([100, 100], 50)).to.equal(25);
+  });
+});
