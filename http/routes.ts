@@ -2,6 +2,7 @@
 
 import type { Limits } from "../actors/ledger/types.js";
 import type { Database } from "../db/database.js";
+import type { Log } from "../stream/log/log.js";
 import type { SettlementJob } from "../stream/jobs/settlement.js";
 import type { Exchange } from "../stream/log/ports.js";
 import type { Tickets } from "../stream/services/tickets.js";
@@ -12,6 +13,7 @@ import { emmClientRoutes } from "./admin/emm-clients.js";
 import { adminEventRoutes } from "./admin/events.js";
 import { geoRoutes } from "./admin/geo.js";
 import { maintenanceRoutes } from "./admin/maintenance.js";
+import { clockRoutes } from "./ops/clock.js";
 import { adminMarketRoutes } from "./admin/markets.js";
 import { moneyRoutes } from "./admin/money.js";
 import { operatorRoutes } from "./admin/operators.js";
@@ -62,6 +64,7 @@ export interface RouteParts {
   readonly limits: Limits;
   /** Number of operators that a settlement takes: 1 or 2. */
   readonly settlementApprovals: number;
+  readonly clocks: Pick<Log, "clockReport" | "confirmTime">;
   /** Offers market types flagged `qaOnly`. */
   readonly qa: boolean;
   /** Lets signers see the canonical text that the server built; off in production. */
@@ -90,6 +93,7 @@ export function createRoutes(parts: RouteParts): readonly Route[] {
     ...referenceDataRoutes(parts),
     ...geoRoutes(parts),
     ...maintenanceRoutes(parts),
+    ...clockRoutes(parts),
     ...announcementRoutes(parts),
     ...operatorRoutes(parts),
     ...emmClientRoutes(parts),

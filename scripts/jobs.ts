@@ -16,6 +16,7 @@ import { driveEventStep } from "../stream/jobs/event-actions.js";
 import { startJobs, type JobsOptions } from "../stream/jobs/jobs.js";
 import { openSettlementQueue, type SettlementQueue } from "../stream/jobs/queues.js";
 import { systemClock } from "../stream/log/clock.js";
+import { EngineClock } from "../stream/log/engine-clock.js";
 import { LogExchange } from "../stream/log/exchange.js";
 import { ServiceConnection } from "../stream/services/connection.js";
 import { ExpiredGateways } from "../stream/services/gateways.js";
@@ -82,7 +83,14 @@ async function start({ redisUrl, databaseUrl, logLevel, format }: Config): Promi
     const role = { log, clock: systemClock, logger, role: "jobs", id: randomUUID(), format } as const;
     const formats = new FormatAnnouncer(role);
     await formats.start();
-    const exchange = new LogExchange({ log, clock: systemClock, logger, newId: randomUUID, formats });
+    const clock = await EngineClock.start({
+      log,
+      clock: systemClock,
+      logger,
+      name: formats.name,
+      sets: false,
+    });
+    const exchange = new LogExchange({ log, clock, logger, newId: randomUUID, formats });
     await exchange.start();
     const db = connect(databaseUrl, {
       maxConnections: 4,
@@ -106,6 +114,7 @@ async function start({ redisUrl, databaseUrl, logLevel, format }: Config): Promi
         await jobs.stop();
         await queue.close();
         await exchange.close();
+        clock.stop();
         await tail.close();
         await formats.stop();
         await disconnect(db);

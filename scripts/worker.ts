@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { actorOf } from "../stream/runtime/actors.js";
 import { systemClock } from "../stream/log/clock.js";
+import { EngineClock } from "../stream/log/engine-clock.js";
 import { FormatAnnouncer } from "../stream/log/formats.js";
 import { checkInstallation } from "../stream/log/installation.js";
 import { startHeartbeats } from "../stream/redis/heartbeats.js";
@@ -29,12 +30,13 @@ async function start({ redisUrl, logLevel, leaseMs, format, resumeBytes }: Confi
     const id = formats.name;
     const beats = { url: redisUrl, worker: id, leaseMs, intervalMs: Math.floor(leaseMs / 3) };
     const snapshots = snapshotThread({ redisUrl, logLevel });
+    const clock = await EngineClock.start({ log, clock: systemClock, logger, name: id, sets: true });
     const worker = new Worker({
       id,
       snapshots,
       log,
       actorOf,
-      clock: systemClock,
+      clock,
       logger,
       leaseMs,
       formats,
@@ -53,6 +55,7 @@ async function start({ redisUrl, logLevel, leaseMs, format, resumeBytes }: Confi
       async stop() {
         reporter.stop();
         await worker.stop();
+        clock.stop();
         await formats.stop();
         await log.close();
       },

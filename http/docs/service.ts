@@ -72,6 +72,21 @@ const READINESS = object({
     description:
       "Ids of the actors of which this gateway cannot read the last entry, such as one of a newer build.",
   },
+  clock: {
+    ...object({
+      heldMs: {
+        type: "integer",
+        description: "Engine time less the time of Redis, in ms, while a jump waits for an operator; else 0.",
+      },
+      hosts: {
+        type: "object",
+        additionalProperties: { type: "integer" },
+        description:
+          "Clock of the host less the time of Redis, in ms, of each process for which it is wrong.",
+      },
+    }),
+    type: ["object", "null"],
+  },
   format: object({
     active: { type: "integer", description: "Format of the data that is written." },
     announced: {

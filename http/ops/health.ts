@@ -4,6 +4,7 @@ import { sql } from "drizzle-orm";
 import { LEDGER_SHARDS, ledgerActor } from "../../actors/actor.js";
 import type { Database } from "../../db/database.js";
 import { isProjecting, projectedPositions, reconciledSince } from "../../db/queries/projected.js";
+import type { ClockReport, Log } from "../../stream/log/log.js";
 import type { FormatReport } from "../../stream/log/formats.js";
 import { entriesAfter, NOWHERE } from "../../stream/log/lineage.js";
 import type { Exchange } from "../../stream/log/ports.js";
@@ -35,6 +36,8 @@ export interface Readiness {
   readonly stopping: boolean;
   /** Actors that this gateway does not follow, because an entry of theirs is of a newer build or corrupt. */
   readonly unreadable: readonly string[];
+  /** Clocks that differ from engine time or from the clock of Redis; null when they cannot be read. */
+  readonly clock: ClockReport | null;
   /** The format that is written, and the number of roles that announce each format. */
   readonly format: FormatReport;
 }
@@ -44,6 +47,7 @@ export interface HealthParts {
   readonly exchange: Exchange;
   readonly tail: Pick<LogTail, "position" | "unreadable">;
   readonly formats: { report(): FormatReport };
+  readonly clocks: Pick<Log, "clockReport">;
   readonly halted: () => Promise<ReadonlyMap<string, string>>;
 }
 
@@ -99,11 +103,12 @@ export async function readiness(parts: HealthParts): Promise<Readiness> {
   const ask = (shard: number) =>
     exchange.ledger(shard, { kind: "wallet", wallet: UNUSED_WALLET }, { ...READ_ONLY, timeoutMs: CHECK_MS });
   const running = SHARDS.filter((shard) => stopped?.has(ledgerActor(shard)) !== true);
-  const [answers, lag, found, reconciled] = await Promise.all([
+  const [answers, lag, found, reconciled, clock] = await Promise.all([
     redis ? Promise.all(running.map((shard) => resultOf(() => ask(shard)))) : [],
     redis && postgres ? resultOf(() => projectorLag(parts)) : undefined,
     postgres ? resultOf(() => isProjecting(db)) : undefined,
     postgres ? resultOf(() => reconciledSince(db, Date.now() - DAY_MS)) : undefined,
+    redis ? resultOf(() => parts.clocks.clockReport()) : undefined,
   ]);
   const ledgers = answers.filter((answer) => answer !== undefined).length;
   const projecting = found === true;
@@ -119,6 +124,7 @@ export async function readiness(parts: HealthParts): Promise<Readiness> {
     halted: [...(stopped?.keys() ?? [])],
     stopping: false,
     unreadable: [...parts.tail.unreadable.keys()],
+    clock: clock ?? null,
     format: parts.formats.report(),
   };
 }

@@ -37,6 +37,7 @@ import { openSettlementQueue } from "../../stream/jobs/queues.js";
 import { actorOf } from "../../stream/runtime/actors.js";
 import { loadState, type RecoveryPorts } from "../../stream/runtime/recovery.js";
 import { systemClock } from "../../stream/log/clock.js";
+import { EngineClock } from "../../stream/log/engine-clock.js";
 import { LogExchange } from "../../stream/log/exchange.js";
 import { ServiceConnection } from "../../stream/services/connection.js";
 import { GatewayLease } from "../../stream/services/gateways.js";
@@ -137,7 +138,19 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     });
     await formats.start();
     closing.push(() => formats.stop());
-    const exchange = new LogExchange({ log, clock: systemClock, logger, newId: randomUUID, formats });
+    // Workers compare the deadlines of commands with engine time.
+    const clock = await EngineClock.start({
+      log,
+      clock: systemClock,
+      logger,
+      name: formats.name,
+      sets: false,
+    });
+    closing.push(() => {
+      clock.stop();
+      return Promise.resolve();
+    });
+    const exchange = new LogExchange({ log, clock, logger, newId: randomUUID, formats });
     await exchange.start();
     closing.push(() => exchange.close());
 
@@ -223,6 +236,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       onError,
       limits,
       settlementApprovals: settings.settlementApprovals,
+      clocks: log,
       qa: exchangeEnv === "qa",
       debug: sandbox,
     });
@@ -260,7 +274,9 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const generatedOperator = await ensureOperator(db, passwords, settings);
     const { clients } = emm;
     const admission = { signatures, tokens, reference, throttle, locations, keyUse, clients, idempotency };
-    const check = oncePerSecond(() => readiness({ db, exchange, tail, formats, halted: () => log.halted() }));
+    const check = oncePerSecond(() =>
+      readiness({ db, exchange, tail, formats, clocks: log, halted: () => log.halted() }),
+    );
     let stopping: Promise<void> | undefined;
     const app = createApp({
       ...admission,

@@ -188,6 +188,37 @@ export interface Announcements {
   readonly record: string;
 }
 
+/** Knowledge of a process about engine time and about the clock of its host. */
+export interface TimeReport {
+  /** Unique to the process. */
+  readonly name: string;
+  /** Engine time of a worker (Unix ms). */
+  readonly engineMs?: number | undefined;
+  /** Number of confirmations that the process has seen. */
+  readonly confirmed: number;
+  /** Clock of the host less the clock of the log, in ms; absent when they agree. */
+  readonly hostDifferenceMs?: number | undefined;
+}
+
+/** Clock of the log, and the record of engine time; see `engine-clock.ts`. */
+export interface LogTime {
+  /** Time of the log's clock (Unix ms). */
+  readonly logMs: number;
+  /** Engine time less the time of the log's clock, in ms, while a jump is held; else 0. */
+  readonly heldMs: number;
+  /** Number of jumps that operators have confirmed. */
+  readonly confirmed: number;
+  /** Engine time that a worker has recorded last (Unix ms). */
+  readonly engineMs: number | undefined;
+}
+
+/** State of the clocks, for operators. */
+export interface ClockReport {
+  readonly heldMs: number;
+  /** Clocks of hosts less the clock of the log, in ms, of the processes for which they differ. */
+  readonly hosts: Readonly<Record<string, number>>;
+}
+
 /** Lease of a partition. */
 export interface Lease {
   /** Worker that owns the partition, if one does. */
@@ -362,6 +393,14 @@ export interface Log {
   heartbeat(heartbeat: Heartbeat): Promise<readonly LiveWorker[]>;
   /** Removes a worker from the live workers. */
   leave(worker: string): Promise<void>;
+  /** Returns the time of the log, and records a report. */
+  time(report: TimeReport): Promise<LogTime>;
+  /** Holds engine time at this difference from the log's clock. Returns false when the record is not as it was read. */
+  holdTime(read: LogTime, heldMs: number): Promise<boolean>;
+  /** Confirms the log's clock: engine time follows it. */
+  confirmTime(): Promise<void>;
+  clockReport(): Promise<ClockReport>;
+
   /** Returns the leases of partitions. */
   leases(partitions: readonly string[]): Promise<ReadonlyMap<string, Lease>>;
   /**

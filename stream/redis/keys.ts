@@ -98,6 +98,16 @@ export class Keys {
     return this.#of("control", "time-in-service");
   }
 
+  /** Hash: the difference of engine time from the clock of Redis, and what `time.lua` records with it. */
+  engineTime(): string {
+    return this.#of("control", "engine-time");
+  }
+
+  /** Hash: processes whose host has another time than Redis, with the difference and the time (Unix ms) of the record. */
+  hostClocks(): string {
+    return this.#of("control", "host-clocks");
+  }
+
   /** Hash: the reason of each halted actor. */
   halted(): string {
     return this.#of("control", "halted");

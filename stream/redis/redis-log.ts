@@ -18,6 +18,9 @@ import {
   type Head,
   type Heartbeat,
   type Lease,
+  type LogTime,
+  type TimeReport,
+  type ClockReport,
   type Listener,
   type LiveWorker,
   type Log,
@@ -48,6 +51,8 @@ import {
   liveWorkers,
   appendError,
   conditionOf,
+  logTime,
+  recentDifferences,
   results,
   type StreamReply,
   messagesOf,
@@ -366,6 +371,29 @@ export class RedisLog implements Log {
   async leave(worker: string): Promise<void> {
     await this.#connection.hdel(this.#keys.workerRecords(), worker);
     await this.#connection.zrem(this.#keys.workers(), worker);
+  }
+
+  async time({ name, engineMs, confirmed, hostDifferenceMs }: TimeReport): Promise<LogTime> {
+    const keys = [this.#keys.engineTime(), this.#keys.hostClocks()];
+    return logTime(await this.#run("time", keys, [name, engineMs ?? "", confirmed, hostDifferenceMs ?? ""]));
+  }
+
+  async holdTime({ heldMs, confirmed }: LogTime, newHeldMs: number): Promise<boolean> {
+    return (await this.#run("hold-time", [this.#keys.engineTime()], [heldMs, confirmed, newHeldMs])) === 1;
+  }
+
+  async confirmTime(): Promise<void> {
+    const key = this.#keys.engineTime();
+    await results(this.#connection.multi().hdel(key, "held", "engine").hincrby(key, "confirmed", 1));
+  }
+
+  async clockReport(): Promise<ClockReport> {
+    const [held, hosts, time] = await Promise.all([
+      this.#connection.hget(this.#keys.engineTime(), "held"),
+      this.#connection.hgetall(this.#keys.hostClocks()),
+      this.#connection.time(),
+    ]);
+    return { heldMs: Number(held ?? 0), hosts: recentDifferences(hosts, Number(time[0]) * 1_000) };
   }
 
   async leases(partitions: readonly string[]): Promise<ReadonlyMap<string, Lease>> {

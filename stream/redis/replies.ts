@@ -7,6 +7,7 @@ import {
   type Heartbeat,
   type LiveWorker,
   type LogCondition,
+  type LogTime,
   type Message,
   NO_CURSOR,
   WriteRefused,
@@ -66,6 +67,33 @@ export function liveWorkers(reply: readonly string[]): readonly LiveWorker[] {
     workers.push({ name: reply[i] ?? "", liveMs: Number(reply[i + 1]), takes: reply[i + 2] === "1" });
   }
   return workers;
+}
+
+/** Converts the reply of `time.lua`. */
+export function logTime(reply: unknown): LogTime {
+  const [logMs, heldMs, confirmed, engineMs] = reply as [string, string, string, string];
+  return {
+    logMs: Number(logMs),
+    heldMs: Number(heldMs),
+    confirmed: Number(confirmed),
+    engineMs: engineMs === "" ? undefined : Number(engineMs),
+  };
+}
+
+/** Age in ms after which the record of a process about its host counts no more. */
+const HOST_RECORD_MS = 10_000;
+
+/** Returns the differences that processes have recorded of late. */
+export function recentDifferences(
+  records: Readonly<Record<string, string>>,
+  nowMs: number,
+): Readonly<Record<string, number>> {
+  const differences: Record<string, number> = {};
+  for (const [name, record] of Object.entries(records)) {
+    const [differenceMs = 0, atMs = 0] = record.split(" ").map(Number);
+    if (Math.abs(nowMs - atMs) <= HOST_RECORD_MS) differences[name] = differenceMs;
+  }
+  return differences;
 }
 
 /** Converts the reply of `commit.lua`. */

@@ -9,12 +9,14 @@ const LOG_SCRIPTS = [
   "append",
   "commit",
   "heartbeat",
+  "hold-time",
   "mark",
   "record-format",
   "release",
   "remove-parts",
   "snapshot",
   "take",
+  "time",
   "write-parts",
 ] as const;
 

@@ -274,7 +274,7 @@ export class Instance {
     if (!this.isBusy && draft.fault === undefined) this.#tick(draft, now);
     for (const message of messages) {
       if (this.isBusy || draft.isOver) break;
-      this.#receive(draft, message, now);
+      this.#receive(draft, message, now, nowMs);
       if (draft.fault !== undefined) break;
       draft.handled += 1;
       this.#cursor = message.id ?? this.#cursor;
@@ -371,7 +371,11 @@ export class Instance {
     }
   }
 
-  #receive(draft: TurnDraft, message: Incoming, now: number): void {
+  /**
+   * Applies a message at `now`. Its deadline is compared with the clock: an actor whose last time is ahead of the clock
+   * must not drop every command until the clock has caught up.
+   */
+  #receive(draft: TurnDraft, message: Incoming, now: number, clockMs: number): void {
     let envelope: Envelope;
     try {
       envelope = parseEnvelope(message.body);
@@ -380,7 +384,7 @@ export class Instance {
       else draft.fault = errorOf(thrown);
       return;
     }
-    if (this.#isRepeat(draft, envelope, now) || isExpired(envelope, now)) return;
+    if (this.#isRepeat(draft, envelope, now) || isExpired(envelope, clockMs)) return;
     this.#execute(draft, message, envelope, now);
   }
 
@@ -476,6 +480,6 @@ export class Instance {
 }
 
 /** Returns true when the time to wait for the answer is over: the commands are then not executed. */
-function isExpired({ notAfterMs }: Envelope, now: number): boolean {
-  return notAfterMs !== undefined && notAfterMs < now;
+function isExpired({ notAfterMs }: Envelope, clockMs: number): boolean {
+  return notAfterMs !== undefined && notAfterMs < clockMs;
 }

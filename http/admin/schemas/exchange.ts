@@ -14,6 +14,12 @@ export const Maintenance = z.strictObject({
   sinceTs: Ms.nullable(),
 });
 
+export const ClockBody = z.strictObject({ action: oneOf(["confirm"]) });
+export const Clocks = z.strictObject({
+  heldMs: z.int(),
+  hosts: z.record(z.string(), z.int()),
+});
+
 export const ChangeBody = z.strictObject({
   title: Text(200),
   body: z

@@ -33,6 +33,7 @@ const BODIES: Readonly<Record<string, (world: World) => unknown>> = {
   }),
   "PUT /admin/v1/ticks": () => ({ prices: ["0.100", "0.335", "0.500", "0.665", "0.900"] }),
   "POST /admin/v1/maintenance": () => ({ action: "end" }),
+  "POST /admin/v1/clock": () => ({ action: "confirm" }),
 };
 
 /** Replaces the ids of the examples by ids of the world, and what has to be unique by something new. */

@@ -34,6 +34,7 @@ describe("readiness", () => {
       },
       tail: { position: () => Promise.resolve({ seq: HEAD, lineage: "" }), unreadable: new Map() },
       formats: { report: () => ({ active: 1, announced: { 1: 1, 2: 3 } }) },
+      clocks: { clockReport: () => Promise.resolve({ heldMs: 0, hosts: {} }) },
       halted: () => Promise.resolve(new Map()),
     };
   });
@@ -60,6 +61,7 @@ describe("readiness", () => {
       halted: [],
       stopping: false,
       unreadable: [],
+      clock: { heldMs: 0, hosts: {} },
       format: { active: 1, announced: { 1: 1, 2: 3 } },
     });
     await session.close();

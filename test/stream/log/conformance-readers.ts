@@ -107,6 +107,43 @@ export function readerConformance(fixture: Fixture): void {
     });
   });
 
+  describe("the record of engine time", () => {
+    const time = (engineMs?: number, confirmed = 0) =>
+      fixture.log.time({ name: "w1", engineMs, confirmed, hostDifferenceMs: undefined });
+
+    it("has the engine time of the last report before", async () => {
+      const first = await time(5_000);
+      expect(first).to.include({ heldMs: 0, confirmed: 0, engineMs: undefined });
+      expect(Math.abs(first.logMs - Date.now())).to.be.below(5_000);
+      expect(await time(6_000)).to.include({ engineMs: 5_000 });
+      expect(await time()).to.include({ engineMs: 6_000 });
+      expect(await time()).to.include({ engineMs: 6_000 });
+    });
+
+    it("holds a difference once, until it is confirmed", async () => {
+      const read = await time(5_000);
+      expect(await fixture.log.holdTime(read, -7_000)).to.equal(true);
+      expect(await fixture.log.holdTime(read, -8_000), "by a process that is late").to.equal(false);
+      expect(await time()).to.include({ heldMs: -7_000, confirmed: 0 });
+      expect((await fixture.log.clockReport()).heldMs).to.equal(-7_000);
+      await fixture.log.confirmTime();
+      expect(await time(5_000)).to.include({ heldMs: 0, confirmed: 1, engineMs: undefined });
+      expect(await time(5_000, 1), "of a process that had not seen it").to.include({ engineMs: undefined });
+      expect(await fixture.log.holdTime(read, -9_000)).to.equal(false);
+      expect(await time()).to.include({ heldMs: 0, confirmed: 1, engineMs: 5_000 });
+    });
+
+    it("has the processes whose host has another time", async () => {
+      const report = (name: string, hostDifferenceMs?: number) =>
+        fixture.log.time({ name, confirmed: 0, hostDifferenceMs });
+      await report("w1", 7_000);
+      await report("w2", -3_600_000);
+      expect((await fixture.log.clockReport()).hosts).to.deep.equal({ w1: 7_000, w2: -3_600_000 });
+      await report("w1");
+      expect((await fixture.log.clockReport()).hosts).to.deep.equal({ w2: -3_600_000 });
+    });
+  });
+
   describe("notifications", () => {
     /** Listens, and waits until the subscription has begun. */
     async function listen(

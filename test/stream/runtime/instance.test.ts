@@ -119,6 +119,15 @@ describe("an actor in memory", () => {
     expect(value()).to.equal(0);
   });
 
+  it("executes a command in time by the clock, also when its own last time is an hour ahead", () => {
+    run(3_600_000, ask("x", { kind: "add", n: 1 }));
+    const turn = run(1_000, ask("y", { kind: "add", n: 1 }, { notAfterMs: 6_000 }));
+    expect(turn.entry?.batches[0]?.ts).to.equal(3_600_000);
+    expect(value()).to.equal(2);
+    run(6_001, ask("z", { kind: "add", n: 1 }, { notAfterMs: 6_000 }));
+    expect(value()).to.equal(2);
+  });
+
   it("drops a message that it has received from another actor before", () => {
     run(100, from(other, 3, 30), from(other, 3, 30), from(other, 5, 50));
     const turn = run(200, from(other, 2, 20), from(other, 5, 50), from(other, 6, 60));

@@ -8,6 +8,7 @@ import { type Clock, systemClock } from "../../../stream/log/clock.js";
 import { isAnnounced } from "../../../stream/log/formats.js";
 import { type Appended, packNotification } from "../../../stream/log/notifications.js";
 import { Keys } from "../../../stream/redis/keys.js";
+import { recentDifferences } from "../../../stream/redis/replies.js";
 import {
   type Announcements,
   type NotificationKind,
@@ -22,6 +23,9 @@ import {
   type Head,
   type Heartbeat,
   type Lease,
+  type LogTime,
+  type TimeReport,
+  type ClockReport,
   type Listener,
   type LiveWorker,
   type Log,
@@ -346,6 +350,45 @@ export class MemoryLog implements Log {
 
   leave(worker: string): Promise<void> {
     return this.#perform("leave", () => this.#store.set(KEYS.workerRecords(), worker, undefined));
+  }
+
+  time({ name, engineMs, confirmed: seen, hostDifferenceMs }: TimeReport): Promise<LogTime> {
+    return this.#perform("time", () => {
+      const key = KEYS.engineTime();
+      const logMs = this.#clock.now();
+      const confirmed = this.#number(key, "confirmed");
+      const recorded = this.#store.get(key, "engine");
+      if (engineMs !== undefined && seen === confirmed) this.#store.set(key, "engine", String(engineMs));
+      const record = hostDifferenceMs === undefined ? undefined : `${hostDifferenceMs} ${logMs}`;
+      this.#store.set(KEYS.hostClocks(), name, record);
+      const heldMs = this.#number(key, "held");
+      return { logMs, heldMs, confirmed, engineMs: recorded === undefined ? undefined : Number(recorded) };
+    });
+  }
+
+  holdTime({ heldMs, confirmed }: LogTime, newHeldMs: number): Promise<boolean> {
+    return this.#perform("holdTime", () => {
+      const key = KEYS.engineTime();
+      if (this.#number(key, "held") !== heldMs || this.#number(key, "confirmed") !== confirmed) return false;
+      this.#store.set(key, "held", String(newHeldMs));
+      return true;
+    });
+  }
+
+  confirmTime(): Promise<void> {
+    return this.#perform("confirmTime", () => {
+      const key = KEYS.engineTime();
+      for (const field of ["held", "engine"]) this.#store.set(key, field, undefined);
+      this.#store.set(key, "confirmed", String(this.#number(key, "confirmed") + 1));
+    });
+  }
+
+  clockReport(): Promise<ClockReport> {
+    return this.#perform("clockReport", () => {
+      const hosts = Object.fromEntries(this.#store.fields(KEYS.hostClocks()));
+      const heldMs = this.#number(KEYS.engineTime(), "held");
+      return { heldMs, hosts: recentDifferences(hosts, this.#clock.now()) };
+    });
   }
 
   leases(partitions: readonly string[]): Promise<ReadonlyMap<string, Lease>> {

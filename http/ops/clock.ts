@@ -1,0 +1,62 @@
+/** Engine time, for operators: a jump of the clock of Redis, and its confirmation (contract section 8.19). */
+
+import type { Database } from "../../db/database.js";
+import { recordAudit } from "../../db/queries/operator/audit.js";
+import type { Log } from "../../stream/log/log.js";
+import { Unavailable } from "../../stream/log/ports.js";
+import { auditedAction } from "../admin/audit.js";
+import { ClockBody, Clocks } from "../admin/schemas/exchange.js";
+import { OPERATOR } from "../request/access.js";
+import { route } from "../request/route.js";
+
+interface ClockParts {
+  readonly db: Database;
+  readonly clocks: Pick<Log, "clockReport" | "confirmTime">;
+}
+
+export function clockRoutes({ db, clocks }: ClockParts) {
+  const answered = async <Value>(answer: Promise<Value>): Promise<Value> => {
+    try {
+      return await answer;
+    } catch (error) {
+      throw new Unavailable("the clock of Redis cannot be read; try again", { cause: error });
+    }
+  };
+  const report = async () => {
+    const { heldMs, hosts } = await answered(clocks.clockReport());
+    return { heldMs, hosts: { ...hosts } };
+  };
+
+  const confirm = route("POST /admin/v1/clock", {
+    access: OPERATOR,
+    body: ClockBody,
+    answer: Clocks,
+    docs: {
+      summary: "Confirm a jump of the clock",
+      description:
+        "`confirm` lets engine time follow the clock of Redis at once: orders whose time has passed by that clock " +
+        "expire, and dead-man switches fire. It changes nothing while nothing is held.",
+      exampleBody: { action: "confirm" },
+    },
+    run: async ({ body: _body, ...call }) => {
+      const before = await report();
+      if (before.heldMs === 0) return { body: before };
+      const after = { ...before, heldMs: 0 };
+      await recordAudit(
+        db,
+        auditedAction(call, { action: "clock.confirm", subject: "clock", before, after }),
+      );
+      await answered(clocks.confirmTime());
+      return { body: after };
+    },
+  });
+
+  const show = route("GET /admin/v1/clock", {
+    access: OPERATOR,
+    answer: Clocks,
+    docs: { summary: "Retrieve the state of the clocks" },
+    run: async () => ({ body: await report() }),
+  });
+
+  return [confirm, show];
+}

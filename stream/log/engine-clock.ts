@@ -1,0 +1,171 @@
+/**
+ * Engine time: the time that actors are given. It follows the clock of the log, which all processes share, and advances
+ * with the monotonic clock of the process. A difference of up to five seconds is slewed. A jump of the log's clock
+ * beyond that is held: the workers record the difference in the log, engine time goes on as before, and an operator
+ * confirms the jump (contract section 8.19). The wall clock of a host never changes engine time.
+ */
+
+import type { Clock } from "./clock.js";
+import type { Log, LogTime } from "./log.js";
+import type { Logger } from "./logger.js";
+
+export interface EngineClockOptions {
+  readonly log: Log;
+  /** Clock of this host. */
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Unique to this process. */
+  readonly name: string;
+  /** True for a worker: it records engine time, and holds a jump. The others follow the record. */
+  readonly sets: boolean;
+}
+
+/** Largest difference in ms that is slewed; a larger one is a jump. */
+export const MAX_STEP_MS = 5_000;
+/** Interval of reading the clock of the log, in ms. */
+const SAMPLE_MS = 1_000;
+/** Largest correction in one interval, in ms. */
+const MAX_SLEW_MS = 50;
+/** Round trip in ms above which the time of the log is too uncertain. */
+const MAX_ROUND_TRIP_MS = 500;
+
+/** Decision on a difference between the recorded time and the engine time of a process. */
+export type Judgment = "slew" | "adopt" | "hold";
+
+export class EngineClock implements Clock {
+  readonly #options: EngineClockOptions;
+  #atMonotonicMs = 0;
+  #atMs: number | undefined;
+  /** Correction in the present interval, in ms. */
+  #correctionMs = 0;
+  #confirmed = 0;
+  /** Clock of this host less the clock of the log, in ms, while they differ by more than a step. */
+  #hostDifferenceMs: number | undefined;
+  #cancel: () => void = () => undefined;
+  #stopped = false;
+
+  private constructor(options: EngineClockOptions) {
+    this.#options = options;
+  }
+
+  /** Starts the clock; rejects when the log cannot be reached. */
+  static async start(options: EngineClockOptions): Promise<EngineClock> {
+    const clock = new EngineClock(options);
+    while (clock.#atMs === undefined) await clock.#sample();
+    clock.#sampleLater();
+    return clock;
+  }
+
+  now(): number {
+    const elapsedMs = this.monotonic() - this.#atMonotonicMs;
+    const correctedMs = this.#correctionMs * Math.min(1, elapsedMs / SAMPLE_MS);
+    return Math.floor((this.#atMs ?? 0) + elapsedMs + correctedMs);
+  }
+
+  monotonic(): number {
+    return this.#options.clock.monotonic();
+  }
+
+  after(ms: number, call: () => void): () => void {
+    return this.#options.clock.after(ms, call);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancel();
+  }
+
+  #sampleLater(): void {
+    if (this.#stopped) return;
+    this.#cancel = this.after(SAMPLE_MS, () => {
+      // Engine time goes on with the monotonic clock while the log does not answer.
+      void this.#sample()
+        .catch(() => undefined)
+        .finally(() => this.#sampleLater());
+    });
+  }
+
+  async #sample(): Promise<void> {
+    const { log, name, sets } = this.#options;
+    const sentMs = this.monotonic();
+    const engineMs = sets && this.#atMs !== undefined ? this.now() : undefined;
+    const hostDifferenceMs = this.#hostDifferenceMs;
+    const time = await log.time({ name, engineMs, confirmed: this.#confirmed, hostDifferenceMs });
+    const roundTripMs = this.monotonic() - sentMs;
+    if (roundTripMs > MAX_ROUND_TRIP_MS) return;
+    const logMs = time.logMs + roundTripMs / 2;
+    this.#compareHost(logMs);
+    await this.#receive(time, logMs + time.heldMs);
+  }
+
+  /** Notes a clock of this host that differs from the clock of the log: one of the two is wrong. */
+  #compareHost(logMs: number): void {
+    const differenceMs = Math.round(this.#options.clock.now() - logMs);
+    const differs = Math.abs(differenceMs) > MAX_STEP_MS;
+    const message = "the clock of this host differs from the clock of the log";
+    if (differs && this.#hostDifferenceMs === undefined)
+      this.#options.logger.error({ differenceMs }, message);
+    this.#hostDifferenceMs = differs ? differenceMs : undefined;
+  }
+
+  /** Follows the time of the log, which puts engine time at `targetMs`. */
+  async #receive(time: LogTime, targetMs: number): Promise<void> {
+    const { logger, sets } = this.#options;
+    if (this.#atMs === undefined) {
+      this.#confirmed = time.confirmed;
+      // While no worker ran, the clock of the log may have been set back, but not engine time.
+      const backMs = (time.engineMs ?? 0) - targetMs;
+      this.#set(sets && backMs > MAX_STEP_MS ? targetMs + backMs : targetMs);
+      if (sets && backMs > MAX_STEP_MS) await this.#hold(time, -backMs);
+      return;
+    }
+    const differenceMs = targetMs - this.now();
+    // After a loss of the log's last writes, the number is lower than the one that was seen.
+    const isConfirmed = time.confirmed > this.#confirmed;
+    this.#confirmed = time.confirmed;
+    if (isConfirmed) {
+      logger.warn({ differenceMs }, "an operator has confirmed the clock of the log; engine time follows it");
+      this.#set(targetMs);
+      return;
+    }
+    switch (this.judge(differenceMs, time.engineMs === undefined ? undefined : targetMs - time.engineMs)) {
+      case "slew":
+        this.#set(this.now(), Math.max(-MAX_SLEW_MS, Math.min(MAX_SLEW_MS, differenceMs)));
+        return;
+      case "adopt":
+        logger.warn({ differenceMs }, "this process was suspended; it adopts the engine time of the workers");
+        this.#set(targetMs);
+        return;
+      case "hold":
+        if (sets) await this.#hold(time, differenceMs);
+    }
+  }
+
+  /**
+   * Decides on the difference between the time in the log and the engine time of this process. `recordedMs` is the
+   * difference to the engine time that the workers have recorded; if that is small, the workers agree with the log.
+   */
+  judge(differenceMs: number, recordedMs: number | undefined): Judgment {
+    if (Math.abs(differenceMs) <= MAX_STEP_MS) return "slew";
+    return recordedMs !== undefined && Math.abs(recordedMs) <= MAX_STEP_MS ? "adopt" : "hold";
+  }
+
+  /** Records the jump of the log's clock, so that no process follows it. A jump that is undone ends the hold. */
+  async #hold(time: LogTime, jumpMs: number): Promise<void> {
+    const heldMs = Math.round(time.heldMs - jumpMs);
+    const isOver = Math.abs(heldMs) <= MAX_STEP_MS;
+    if (!(await this.#options.log.holdTime(time, isOver ? 0 : heldMs))) return;
+    const fields = { jumpMs: Math.round(jumpMs), heldMs: isOver ? 0 : heldMs };
+    if (isOver) this.#options.logger.warn(fields, "the clock of the log agrees with engine time again");
+    else {
+      const message = "the clock of the log has jumped; engine time ignores it until an operator confirms it";
+      this.#options.logger.error(fields, message);
+    }
+  }
+
+  #set(atMs: number, correctionMs = 0): void {
+    this.#atMs = atMs;
+    this.#atMonotonicMs = this.monotonic();
+    this.#correctionMs = correctionMs;
+  }
+}
