@@ -1,8 +1,8 @@
-/** A queue between the log, which emits entries as they come, and the projector, which takes all that are queued. */
+/** A queue between the log, which emits entries as they come, and the projector, which takes one transaction of them. */
 
 import type { Entry } from "../../stream/log/ports.js";
 
-/** Queued deltas at which the log must wait, since they occupy memory and become one transaction. */
+/** Deltas of one transaction, unless a single entry has more; and queued deltas at which the log must wait. */
 const MAX_DELTAS = 20_000;
 
 export class EntryQueue {
@@ -17,7 +17,7 @@ export class EntryQueue {
   put(entries: readonly Entry[]): Promise<void> {
     for (const entry of entries) {
       this.#entries.push(entry);
-      for (const batch of entry.batches) this.#deltas += batch.deltas.length;
+      this.#deltas += deltasOf(entry);
     }
     this.#wakeTaker?.();
     if (this.#deltas < MAX_DELTAS || this.#closed) return Promise.resolve();
@@ -25,7 +25,7 @@ export class EntryQueue {
   }
 
   /**
-   * Returns all queued entries. Waits up to `waitMs` for the first one, and returns none after that time. Returns
+   * Returns queued entries for one transaction. Waits up to `waitMs` for the first one, and returns none after that time. Returns
    * `undefined` once the queue is closed, and throws the error of `fail`.
    */
   async take(waitMs: number): Promise<readonly Entry[] | undefined> {
@@ -41,11 +41,17 @@ export class EntryQueue {
     }
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#closed) return undefined;
-    const taken = this.#entries;
-    this.#entries = [];
-    this.#deltas = 0;
-    this.#release();
-    return taken;
+    let end = 0;
+    let deltas = 0;
+    for (const entry of this.#entries) {
+      const more = deltasOf(entry);
+      if (end > 0 && deltas + more > MAX_DELTAS) break;
+      end += 1;
+      deltas += more;
+    }
+    this.#deltas -= deltas;
+    if (this.#deltas < MAX_DELTAS) this.#release();
+    return this.#entries.splice(0, end);
   }
 
   fail(failure: Error): void {
@@ -65,4 +71,8 @@ export class EntryQueue {
     this.#wakePutters = [];
     for (const wake of wakes) wake();
   }
+}
+
+function deltasOf({ batches }: Entry): number {
+  return batches.reduce((sum, { deltas }) => sum + deltas.length, 0);
 }

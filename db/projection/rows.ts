@@ -108,18 +108,25 @@ export function updateRows<
   };
 }
 
-/** Runs a statement over rows, if there are any. Throws unless every row is written. */
+/** Rows of one statement: enough that more are not faster, and few enough that their text stays short. */
+const ROWS_PER_STATEMENT = 5_000;
+
+/** Runs a statement over rows, a bounded number at a time. Throws unless every row is written. */
 export async function writeRows<Row extends object, Returned = never>(
   client: pg.ClientBase,
   { name, sql: text, encode, decode }: RowStatement<Row, Returned>,
   rows: readonly Row[],
 ): Promise<readonly Returned[]> {
-  if (rows.length === 0) return [];
-  const result = await client.query<Record<string, unknown>>({ name, text, values: encode(rows) });
-  if (result.rowCount !== rows.length) {
-    throw new Error(`${name} wrote ${result.rowCount ?? 0} of ${rows.length} rows`);
+  const returned: Returned[] = [];
+  for (let start = 0; start < rows.length; start += ROWS_PER_STATEMENT) {
+    const part = rows.slice(start, start + ROWS_PER_STATEMENT);
+    const result = await client.query<Record<string, unknown>>({ name, text, values: encode(part) });
+    if (result.rowCount !== part.length) {
+      throw new Error(`${name} wrote ${result.rowCount ?? 0} of ${part.length} rows`);
+    }
+    returned.push(...decode(result.rows));
   }
-  return decode(result.rows);
+  return returned;
 }
 
 /** Returns the update of every column outside the primary key to its inserted value, for `onConflictDoUpdate`. */

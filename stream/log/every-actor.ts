@@ -39,6 +39,8 @@ interface Ports {
 }
 
 const BATCH_ENTRIES = 4_000;
+/** Size of the entries at which a batch ends, in characters. A batch exceeds it by one read at most. */
+const BATCH_LENGTH = 8_000_000;
 const MIN_PAGE = 10;
 const MAX_PAGE = 500;
 const RETRY_MS = 250;
@@ -48,8 +50,11 @@ export class EveryActor {
   readonly #options: EveryActorOptions & { readonly batchEntries: number };
   /** Position after the last entry of each actor that is gathered or delivered. */
   readonly #cursors: Map<ActorId, Position>;
-  /** Entries of the next batch. */
+  /** Entries of the next batch, and their size in characters. */
   #gathered: Entry[] = [];
+  #gatheredLength = 0;
+  /** Size of an entry, on average over the last batch, in characters. The first batch is expected to have large ones. */
+  #meanLength = BATCH_LENGTH / 500;
   /** Actors that are no longer followed: the log has no entry that follows their cursor, or none that can be read. */
   readonly #dropped = new Set<ActorId>();
   /** Actors with entries to read, by commit group. */
@@ -81,13 +86,17 @@ export class EveryActor {
 
   /** Gathers an entry from a notification. Returns false when it must be read from the log instead. */
   #acceptInline(actor: ActorId, { position: seq, body }: InlineRecord): boolean {
-    if (this.#gathered.length >= this.#options.batchEntries) return false;
+    if (this.#isFull) return false;
     try {
       return this.#accept(actor, { seq, body });
     } catch (error) {
       if (error instanceof CorruptLog) return false;
       throw error;
     }
+  }
+
+  get #isFull(): boolean {
+    return this.#gathered.length >= this.#options.batchEntries || this.#gatheredLength >= BATCH_LENGTH;
   }
 
   #cursorOf(actor: ActorId): Position {
@@ -103,6 +112,7 @@ export class EveryActor {
     const entry = parseEntry(actor, stored) as unknown as Entry;
     if (!continues(entry, last)) return false;
     this.#gathered.push(entry);
+    this.#gatheredLength += stored.body.length;
     this.#cursors.set(actor, { seq: stored.seq, lineage: entry.resumed?.lineage ?? lineage });
     return true;
   }
@@ -131,7 +141,9 @@ export class EveryActor {
         await sleep(this.#ports.clock, RETRY_MS);
       }
       const entries = this.#gathered;
+      if (entries.length > 0) this.#meanLength = Math.max(1, this.#gatheredLength / entries.length);
       this.#gathered = [];
+      this.#gatheredLength = 0;
       if (entries.length > 0) await this.#deliver(entries);
     }
   }
@@ -156,17 +168,20 @@ export class EveryActor {
 
   /** Reads the entries of the dirty actors. After a failure the actors stay dirty. */
   async #read(): Promise<void> {
-    const { batchEntries } = this.#options;
     const dirty = [...this.#dirty.values()].reduce((sum, actors) => sum + actors.size, 0);
-    const page = Math.min(MAX_PAGE, Math.max(MIN_PAGE, Math.floor(batchEntries / Math.max(1, dirty))));
+    // One read returns a page of each of its actors, and all of it is in memory at once.
+    const room = Math.min(this.#options.batchEntries, Math.ceil(BATCH_LENGTH / this.#meanLength));
+    const page = Math.min(MAX_PAGE, room, Math.max(MIN_PAGE, Math.floor(room / Math.max(1, dirty))));
     for (const [group, actors] of [...this.#dirty]) {
-      if (this.#gathered.length >= batchEntries) break;
       this.#dirty.delete(group);
+      const unread = [...actors];
       try {
-        await this.#readGroup([...actors], page);
-      } catch (error) {
-        for (const actor of actors) this.#markDirty(actor);
-        throw error;
+        while (unread.length > 0 && !this.#isFull) {
+          await this.#readGroup(unread.slice(0, Math.ceil(room / page)), page);
+          unread.splice(0, Math.ceil(room / page));
+        }
+      } finally {
+        for (const actor of unread) this.#markDirty(actor);
       }
     }
   }

@@ -68,6 +68,17 @@ describe("projection of batches", () => {
     }
   });
 
+  it("writes an entry of any size", async () => {
+    const deltas = Array.from({ length: 12_000 }, () => ({
+      type: "wallet" as const,
+      wallet: randomUUID(),
+      trader: ann,
+    }));
+    await project(database.url, [entry(ledgerOf(ann), 1, [{ ts: 1, deltas }])]);
+    const { rows } = await db.execute("select count(*)::integer as count from wallets");
+    expect(rows).to.deep.equal([{ count: 12_000 }]);
+  });
+
   it("writes all rows of a batch or none", async () => {
     const market = exchange.createMarket();
     trade(market);

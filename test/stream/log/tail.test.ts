@@ -218,6 +218,25 @@ for (const [name, create] of Object.entries(subjects)) {
         return gaps;
       }
 
+      it("has few large entries in memory at once", async () => {
+        const actors = Array.from({ length: 40 }, (_, n) => marketActor(`large ${n}`));
+        const deltas = [{ type: "added", n: "x".repeat(30_000) }];
+        for (const actor of actors) {
+          await log.append(partitionOf(actor), [{ to: actor, body: "makes the actor exist" }]);
+          for (let seq = 1; seq <= 30; seq += 1) {
+            const facts = { actor, seq, cursor: "0-1", sources: {}, answers: [] };
+            await writer.addPacked(actor, packEntry({ ...facts, batches: [{ ts: seq, deltas }] }));
+          }
+        }
+        const sizes: number[] = [];
+        everyActor(new Map(), (entries) => {
+          sizes.push(entries.length);
+          return Promise.resolve();
+        });
+        await until(() => expect(sizes.reduce((sum, size) => sum + size, 0)).to.equal(1_200));
+        expect(Math.max(...sizes), "entries of 30 kB in one batch").to.be.below(600);
+      });
+
       it("delivers every entry of every actor after its cursor, in order for each actor", async () => {
         await writer.add(a, 4);
         const seqs = new Map<ActorId, number[]>();
