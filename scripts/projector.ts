@@ -1,4 +1,4 @@
-/** Role `projector`: writes the deltas of the actors to the read model in Postgres. One works, the others stand by. */
+/** Role `projector`: writes the deltas of the actors to the read model in Postgres. Several share the actors. */
 
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
@@ -68,7 +68,7 @@ await runRole(
   {
     name: "projector",
     summary:
-      "Writes the read model to Postgres. Needs REDIS_URL and DATABASE_URL; one projector works, the others stand by.",
+      "Writes the read model to Postgres. Needs REDIS_URL and DATABASE_URL; several projectors share the work.",
   },
   start,
 );

@@ -26,12 +26,12 @@ export interface History {
 /** The log, as the projector needs it. */
 export interface Journal {
   /**
-   * Emits the entries of every actor, each actor's in order after its position. Waits for the promise that `onEntries`
+   * Emits the entries of every actor of some partitions, each actor's in order after its position. Waits for the promise that `onEntries`
    * returns before it emits more. `onStop` names an actor that is no longer followed, because its log has no entry that
    * follows its position, or the next one cannot be read for the given reason.
    */
   followAll(
-    cursors: ReadonlyMap<ActorId, Position>,
+    followed: { readonly cursors: ReadonlyMap<ActorId, Position>; readonly partitions: readonly string[] },
     onEntries: (entries: readonly Entry[]) => Promise<void>,
     onStop: (actor: ActorId, unreadable?: Error) => void,
   ): { stop(): Promise<void> };
@@ -48,8 +48,8 @@ const PAGE_ENTRIES = 500;
 /** Makes a journal of the log and its tail, which the caller closes. */
 export function journalOf(log: Log, tail: LogTail, logger: Logger): Journal {
   return {
-    followAll: (cursors, onEntries, onStop) =>
-      tail.everyActor({ cursors, onEntries, onGap: (actor) => onStop(actor), onUnreadable: onStop }),
+    followAll: (followed, onEntries, onStop) =>
+      tail.everyActor({ ...followed, onEntries, onGap: (actor) => onStop(actor), onUnreadable: onStop }),
     markProjected: (cursors) => tail.projected([...cursors].map(([actor, { seq }]) => [actor, seq] as const)),
     async heads(actors) {
       const byPartition = new Map<string, ActorId[]>();

@@ -113,7 +113,9 @@ export class MarketRows {
   }
 
   async writeTotals(client: pg.ClientBase): Promise<void> {
-    await writeRows(client, ADD_TOTALS, [...this.#totals.values()]);
+    // The market and the ledgers of its traders may be of several projectors. All lock the rows in one order.
+    const totals = [...this.#totals].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+    await writeRows(client, ADD_TOTALS, totals);
   }
 
   #executed(marketId: string, { currency, outcome, price }: TradeDelta | MatchDelta, ts: number): void {

@@ -12,6 +12,7 @@ import type { Journal } from "./journal.js";
 import { ProgressMarks } from "./marks.js";
 import { EntryQueue } from "./queue.js";
 import { ProjectionSession } from "./session.js";
+import { isInGroups, partitionsOf } from "./shares.js";
 
 export interface ProjectorOptions {
   readonly databaseUrl: string;
@@ -22,7 +23,9 @@ export interface ProjectorOptions {
 }
 
 const STAND_BY_MS = 250;
-const KEEP_ALIVE_MS = 2_000;
+const KEEP_ALIVE_MS = 1_000;
+/** Shortest interval at which a projector counts the others, to take its share. */
+const DEAL_MS = 1_000;
 /** Shortest interval between batches: a transaction costs about as much for one order as for twenty. */
 const BATCH_MS = 50;
 /** Pauses before an attempt to reach Postgres again. */
@@ -32,7 +35,7 @@ const FAILURE_MS = { min: 1_000, max: 60_000 };
 /** Maximum age of the market changes that a projector publishes again when it takes over. */
 const REPUBLISH_MS = 60_000;
 
-/** Writes the read model, or stands by while another projector writes it. */
+/** Writes its share of the read model; of several projectors, each writes a part of the actors. */
 export class Projector {
   readonly #options: ProjectorOptions;
   readonly #stopping = new AbortController();
@@ -45,7 +48,7 @@ export class Projector {
     this.#options = options;
   }
 
-  /** True while this projector writes; false while another one does, and after a failure. */
+  /** True while this projector writes; false while others own all actors, and after a failure. */
   get active(): boolean {
     return this.#active;
   }
@@ -62,15 +65,15 @@ export class Projector {
 
   /**
    * Runs until `stop`. Tries again, with back-off and in a new session, after any error: an unreachable Postgres, a gap
-   * in a log, or an entry that cannot be projected. The cursors stay before that entry, and the lock is free during the
-   * pause, so that a projector of a newer build can take over.
+   * in a log, or an entry that cannot be projected. The cursors stay before that entry, and the groups of actors are free
+   * during the pause, so that a projector of a newer build can take over.
    */
   run(): Promise<void> {
     this.#running ??= this.#run();
     return this.#running;
   }
 
-  /** Finishes the transaction in progress and releases the lock. */
+  /** Finishes the transaction in progress and releases the groups of actors. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -88,7 +91,7 @@ export class Projector {
       try {
         session = await ProjectionSession.open(this.#options.databaseUrl);
         reconnectMs = RECONNECT_MS.min;
-        if (await this.#standBy(session)) await this.#project(session);
+        while (await this.#standBy(session)) await this.#project(session);
       } catch (error) {
         if (isUnavailable(error) || session?.broken === true) {
           pauseMs = reconnectMs;
@@ -110,18 +113,23 @@ export class Projector {
     }
   }
 
-  /** Waits for the lock. Returns false if `stop` comes first. */
+  /** Waits for groups of actors. Returns false if `stop` comes first. */
   async #standBy(session: ProjectionSession): Promise<boolean> {
+    this.#active = false;
     while (!this.#stopping.signal.aborted) {
-      if (await session.tryLock()) return true;
+      await session.deal();
+      if (session.groups.size > 0) return true;
       await this.#pause(STAND_BY_MS);
     }
     return false;
   }
 
+  /** Projects the actors of the session's groups, until projectors come or go, or `stop` comes. */
   async #project(session: ProjectionSession): Promise<void> {
     const { journal, logger } = this.#options;
-    const cursors = await session.cursors();
+    const cursors = new Map(
+      [...(await session.cursors())].filter(([actor]) => isInGroups(session.groups, actor)),
+    );
     const heads = await this.#heads(session, cursors);
     if (heads === undefined) return;
     await this.#reconcile(session, cursors, heads);
@@ -130,7 +138,7 @@ export class Projector {
     const queue = new EntryQueue();
     const marks = new ProgressMarks(journal, logger, cursors);
     const feed = journal.followAll(
-      new Map(cursors),
+      { cursors: new Map(cursors), partitions: partitionsOf(session.groups) },
       (entries) => queue.put(entries),
       (actor, unreadable) => {
         const { seq } = cursors.get(actor) ?? NO_ROWS;
@@ -141,7 +149,8 @@ export class Projector {
     this.#stopping.signal.addEventListener("abort", closeQueue);
     if (this.#stopping.signal.aborted) closeQueue();
     this.#active = true;
-    logger.info({ actors: cursors.size }, "projecting");
+    logger.info({ actors: cursors.size, groups: [...session.groups] }, "projecting");
+    let dealtMs = performance.now();
     try {
       for (;;) {
         const entries = await queue.take(KEEP_ALIVE_MS);
@@ -149,6 +158,10 @@ export class Projector {
         const began = performance.now();
         if (entries.length === 0) await session.keepAlive();
         else await this.#write(session, entries, cursors, marks);
+        if (began - dealtMs >= DEAL_MS) {
+          if (await session.mustDeal()) return;
+          dealtMs = began;
+        }
         await this.#pause(Math.max(0, BATCH_MS - (performance.now() - began)));
       }
     } finally {

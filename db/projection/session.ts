@@ -1,29 +1,33 @@
-/** The only connection that may write the read model. */
+/** The connection through which a projector writes its share of the read model. */
 
 import { gt } from "drizzle-orm";
 import pg from "pg";
 import type { ActorId } from "../../actors/actor.js";
 import { queriesOver } from "../database.js";
-import { PROJECTOR_LOCK } from "../locks.js";
+import { PROJECTOR_GROUPS, PROJECTOR_LOCK } from "../locks.js";
 import { markets } from "../schema/markets.js";
 import { projectorCursors } from "../schema/wallets.js";
 import type { ProjectionBatch } from "./batch.js";
 import { type Cursor, cursorOf } from "./cursor.js";
 import type { History } from "./journal.js";
 import { type LostHistory, reconcile } from "./repair/reconcile.js";
+import { quotaOf } from "./shares.js";
 
 /**
- * Idle time after which Postgres ends a session, and with it the lock of a projector whose process hangs. A live
+ * Idle time after which Postgres ends a session, and with it the locks of a projector whose process hangs. A live
  * projector calls `keepAlive` more often.
  */
 const IDLE_TIMEOUT_MS = 10_000;
 
 /**
- * A connection that may hold the projector's lock. The session writes through the connection that holds the lock, so
- * a projector that has lost the lock cannot write any more, and two projectors never write at once.
+ * A connection that owns groups of actors. The session writes through the connection that holds the locks, so a projector
+ * that has lost them cannot write any more, and two projectors never write the same actor at once.
  */
 export class ProjectionSession {
   readonly #client: pg.Client;
+  readonly #groups = new Set<number>();
+  /** True when the session counts as a live projector. */
+  #isMember = false;
   #broken = false;
 
   private constructor(client: pg.Client) {
@@ -32,7 +36,7 @@ export class ProjectionSession {
     client.on("end", () => (this.#broken = true));
   }
 
-  /** Connects; the session holds no lock yet. Only tests set `idleTimeoutMs`. */
+  /** Connects; the session owns no group yet. Only tests set `idleTimeoutMs`. */
   static async open(databaseUrl: string, idleTimeoutMs = IDLE_TIMEOUT_MS): Promise<ProjectionSession> {
     const client = new pg.Client({
       connectionString: databaseUrl,
@@ -58,13 +62,54 @@ export class ProjectionSession {
     return this.#broken;
   }
 
-  /** Takes the lock if it is free. Returns true if this session holds it. */
-  async tryLock(): Promise<boolean> {
-    const result = await this.#client.query<{ locked: boolean }>(
-      "select pg_try_advisory_lock($1) as locked",
+  /** The groups of actors that this session may write. */
+  get groups(): ReadonlySet<number> {
+    return this.#groups;
+  }
+
+  /**
+   * Releases the groups beyond the share of this session, and takes free ones up to it. Takes none while a projector of
+   * the build before shares writes. The caller writes nothing meanwhile.
+   */
+  async deal(): Promise<void> {
+    this.#isMember ||= await this.#tryLock("pg_try_advisory_lock_shared($1)", [PROJECTOR_LOCK]);
+    if (!this.#isMember) return;
+    const quota = quotaOf((await this.#holders()).projectors);
+    for (const group of [...this.#groups].slice(quota)) {
+      await this.#client.query("select pg_advisory_unlock($1, $2)", [PROJECTOR_LOCK, group]);
+      this.#groups.delete(group);
+    }
+    for (let group = 0; group < PROJECTOR_GROUPS && this.#groups.size < quota; group += 1) {
+      if (this.#groups.has(group)) continue;
+      if (await this.#tryLock("pg_try_advisory_lock($1, $2)", [PROJECTOR_LOCK, group]))
+        this.#groups.add(group);
+    }
+  }
+
+  /** Returns true when `deal` would change the groups of this session. */
+  async mustDeal(): Promise<boolean> {
+    const { projectors, groups } = await this.#holders();
+    const quota = quotaOf(projectors);
+    return this.#groups.size > quota || (this.#groups.size < quota && groups < PROJECTOR_GROUPS);
+  }
+
+  async #tryLock(call: string, parameters: readonly number[]): Promise<boolean> {
+    const sql = `select ${call} as locked`;
+    const result = await this.#client.query<{ locked: boolean }>(sql, [...parameters]);
+    return result.rows[0]?.locked === true;
+  }
+
+  /** Returns the number of live projectors, and of the groups that they own. */
+  async #holders(): Promise<{ readonly projectors: number; readonly groups: number }> {
+    // Postgres shows a 64-bit lock id with objsubid 1, and a pair of 32-bit ids with objsubid 2.
+    const { rows } = await this.#client.query<{ projectors: number; groups: number }>(
+      `select count(*) filter (where classid = 0 and objid = $1 and objsubid = 1)::integer as projectors,
+         count(*) filter (where classid = $1 and objsubid = 2)::integer as groups
+       from pg_locks where locktype = 'advisory' and granted
+         and database = (select oid from pg_database where datname = current_database())`,
       [PROJECTOR_LOCK],
     );
-    return result.rows[0]?.locked === true;
+    return rows[0] ?? { projectors: 0, groups: 0 };
   }
 
   /** Returns the cursors of all actors. */

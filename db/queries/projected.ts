@@ -4,7 +4,7 @@ import { eq, gt, inArray, sql } from "drizzle-orm";
 import type { ActorId } from "../../actors/actor.js";
 import type { Position } from "../../stream/log/lineage.js";
 import type { Queries } from "../database.js";
-import { PROJECTOR_LOCK } from "../locks.js";
+import { PROJECTOR_GROUPS, PROJECTOR_LOCK } from "../locks.js";
 import { projectorCursors, reconciliations } from "../schema/wallets.js";
 
 /** Interval at which `waitProjected` reads the cursor; the projector commits many times a second. */
@@ -45,16 +45,18 @@ export async function waitProjected(
 }
 
 /**
- * Returns whether a projector writes the read model now. A projector that has failed releases its lock until it tries
- * again, and so does one that has stopped.
+ * Returns whether projectors write the whole read model now. A projector that has failed releases its share until it
+ * tries again, and so does one that has stopped.
  */
 export async function isProjecting(db: Queries): Promise<boolean> {
-  // Postgres shows the two halves of a 64-bit lock id as classid and objid, and marks such an id with objsubid 1.
-  const { rowCount } = await db.execute(sql`
-    select 1 from pg_locks join pg_database on pg_database.oid = pg_locks.database
-    where datname = current_database() and locktype = 'advisory' and granted
-      and classid = 0 and objid = ${PROJECTOR_LOCK} and objsubid = 1`);
-  return (rowCount ?? 0) > 0;
+  // Postgres shows a 64-bit lock id with objsubid 1, and a pair of 32-bit ids with objsubid 2. Only a projector of the
+  // build before shares locks the 64-bit id in exclusive mode; it writes the whole read model.
+  const { rows } = await db.execute<{ whole: boolean }>(sql`
+    select count(*) filter (where classid = ${PROJECTOR_LOCK} and objsubid = 2) = ${PROJECTOR_GROUPS}
+      or count(*) filter (where objid = ${PROJECTOR_LOCK} and objsubid = 1 and mode = 'ExclusiveLock') > 0 as whole
+    from pg_locks join pg_database on pg_database.oid = pg_locks.database
+    where datname = current_database() and locktype = 'advisory' and granted`);
+  return rows[0]?.whole === true;
 }
 
 /** Returns the number of repairs since a time (Unix ms), after the log had lost entries that were in the tables. */

@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { sql } from "drizzle-orm";
-import type { ActorId } from "../../../actors/actor.js";
+import pg from "pg";
+import { type ActorId, partitionOf } from "../../../actors/actor.js";
 import { connect, disconnect, type Database } from "../../../db/database.js";
+import { PROJECTOR_GROUPS, PROJECTOR_LOCK } from "../../../db/locks.js";
 import { migrate } from "../../../db/migrate.js";
 import { ProjectionBatch, ProjectionGap } from "../../../db/projection/batch.js";
 import { ProjectionSession } from "../../../db/projection/session.js";
@@ -35,7 +37,7 @@ class MemoryJournal implements Journal {
   }
 
   followAll(
-    cursors: ReadonlyMap<ActorId, Position>,
+    { cursors, partitions }: { cursors: ReadonlyMap<ActorId, Position>; partitions: readonly string[] },
     onEntries: (entries: readonly Entry[]) => Promise<void>,
     onGap: (actor: ActorId) => void,
   ): { stop(): Promise<void> } {
@@ -47,9 +49,9 @@ class MemoryJournal implements Journal {
       giving = giving.then(async () => {
         if (stopped) return;
         if (this.gapAt !== undefined) onGap(this.gapAt);
-        const next = this.#entries
-          .slice(given)
-          .filter(({ actor, seq }) => seq > (cursors.get(actor)?.seq ?? 0));
+        const isNext = ({ actor, seq }: Entry): boolean =>
+          partitions.includes(partitionOf(actor)) && seq > (cursors.get(actor)?.seq ?? 0);
+        const next = this.#entries.slice(given).filter(isNext);
         given = this.#entries.length;
         if (next.length > 0) await onEntries(next);
       });
@@ -190,19 +192,59 @@ describe("projector", () => {
     await until(() => exchange.entries().every(({ actor, seq }) => (journal.marks.get(actor) ?? 0) >= seq));
   });
 
-  it("stands by while another projector writes, and takes over when that one stops", async () => {
+  it("shares the actors with others, evenly, and takes over when one stops", async () => {
     const first = startProjector();
     await until(() => first.active);
-    const second = startProjector();
     appendActivity();
     await projected();
-    expect([first.active, second.active]).to.deep.equal([true, false]);
+    const second = startProjector();
+    await until(() => second.active);
+    const third = startProjector();
+    await until(() => third.active);
+    appendActivity();
+    await projected();
+    await until(async () => expect(await groupsByProjector()).to.deep.equal([4, 6, 6]));
+    appendActivity();
+    await projected();
 
     await first.stop();
-    await until(() => second.active);
+    await until(async () => expect(await groupsByProjector()).to.deep.equal([8, 8]));
+    appendActivity();
+    await projected();
+    await third.stop();
+    await until(async () => expect(await groupsByProjector()).to.deep.equal([16]));
     appendActivity();
     await projected();
     await expectOnce();
+  });
+
+  /** Returns the numbers of groups that the projectors own, in rising order. */
+  async function groupsByProjector(): Promise<number[]> {
+    const { rows } = await db.execute<{ count: number }>(sql`
+      select count(*)::integer as count from pg_locks join pg_database on pg_database.oid = database
+      where datname = current_database() and locktype = 'advisory' and objsubid = 2
+      group by pid order by 1`);
+    return rows.map(({ count }) => count);
+  }
+
+  it("never writes beside a projector of the build before shares", async () => {
+    const older = new pg.Client({ connectionString: database.url });
+    await older.connect();
+    const tryLock = async (): Promise<unknown> =>
+      (await older.query<{ locked: boolean }>("select pg_try_advisory_lock($1) as locked", [PROJECTOR_LOCK]))
+        .rows[0]?.locked;
+    try {
+      expect(await tryLock()).to.equal(true);
+      expect(await isProjecting(db)).to.equal(true);
+      const projector = startProjector();
+      await new Promise((resolve) => setTimeout(resolve, 600));
+      expect(projector.active).to.equal(false);
+      await older.query("select pg_advisory_unlock_all()");
+      await until(() => projector.active);
+      expect(await tryLock()).to.equal(false);
+    } finally {
+      await older.end();
+    }
   });
 
   it("continues after Postgres ends its connection many times, and repeats nothing", async () => {
@@ -234,7 +276,8 @@ describe("projector", () => {
   it("loses its connection when it hangs, and cannot write any more", async () => {
     appendActivity();
     const hanging = await ProjectionSession.open(database.url, 150);
-    expect(await hanging.tryLock()).to.equal(true);
+    await hanging.deal();
+    expect(hanging.groups.size).to.equal(PROJECTOR_GROUPS);
     const batch = new ProjectionBatch(await hanging.cursors());
     for (const entry of exchange.entries()) batch.take(entry);
     const projector = startProjector();
@@ -297,7 +340,7 @@ describe("projector", () => {
     expect((await projectedPositions(db, [actor])).get(actor)?.seq).to.equal(seq);
 
     const newer = await ProjectionSession.open(database.url);
-    expect(await newer.tryLock()).to.equal(true);
+    await newer.deal();
     expect(await isProjecting(db)).to.equal(true);
     await newer.close();
   });

@@ -46,7 +46,7 @@ describe("readiness", () => {
 
   it("shows a projector that works, and its lag", async () => {
     const session = await ProjectionSession.open(database.url);
-    await session.tryLock();
+    await session.deal();
     const batch = new ProjectionBatch(new Map());
     batch.take(entry("ledger:0", 1, []));
     await session.write(batch);
