@@ -188,6 +188,11 @@ const EnvironmentVariables = z.object({
     .describe(
       "Public base URL of the service in its documents and tokens; unset, the Host of the request is used.",
     ),
+  MIN_FREE_DISK_MB: wholeNumber(0, 100_000_000)
+    .default(1_024)
+    .describe(
+      "Free space of the disk of the embedded servers, in MB, below which no new orders are accepted; 0 turns it off.",
+    ),
   RESUME_WINDOW_MB: wholeNumber(1, 1_000_000)
     .default(1_024)
     .describe(
@@ -282,6 +287,8 @@ function arrange(values: Values) {
     /** Keys besides the signing key: the next key before it signs, and the previous key until its tokens expire. */
     jwtServiceAccept: values.JWT_SERVICE_ACCEPT ?? [],
     publicUrl: values.PUBLIC_URL,
+    /** Free space of the disks of the embedded servers below which no new orders are accepted, in bytes. */
+    minFreeDiskBytes: values.MIN_FREE_DISK_MB * 1_048_576,
     /** Budget of the resume windows of all actors, in bytes. */
     resumeBytes: values.RESUME_WINDOW_MB * 1_048_576,
     leaseMs: values.LEASE_MS,

@@ -10,8 +10,9 @@ import { type Config, describeVariables, loadConfig } from "./config.js";
 import { demoLogin } from "./demo/credentials.js";
 import { isFree } from "./embedded/ports.js";
 import { startPostgres } from "./embedded/postgres.js";
-import { startRedis } from "./embedded/redis.js";
+import { embeddedRedisUrl, startRedis } from "./embedded/redis.js";
 import { loadSecrets } from "./secrets.js";
+import { DiskGuard } from "./supervisor/disk-guard.js";
 import { describe, StartError } from "./supervisor/start-error.js";
 import { lockDataDir } from "./supervisor/lock.js";
 import { type LogFile, openLog } from "./supervisor/log.js";
@@ -62,8 +63,10 @@ async function run(config: Config, log: LogFile): Promise<number> {
   if (config.redisUrl !== undefined) await (await RedisLog.open({ url: config.redisUrl })).close();
   const set = startProcesses(config, log);
   const stopRequested = stopSignal(set);
+  let disks: WatchedDisks | undefined;
   try {
     await Promise.race([waitAndPresent(config, set, log), stopRequested]);
+    disks = await watchDisks(config);
     await stopRequested;
     return 0;
   } catch (error) {
@@ -71,9 +74,37 @@ async function run(config: Config, log: LogFile): Promise<number> {
     say(`the log of every process is in ${log.path}`);
     return 1;
   } finally {
+    await disks?.stop();
     await set.stop();
     say("stopped");
   }
+}
+
+interface WatchedDisks {
+  stop(): Promise<void>;
+}
+
+/** Watches the disks of the embedded servers; returns `undefined` when there is none. */
+async function watchDisks({
+  dataDir,
+  redisUrl,
+  databaseUrl,
+  minFreeDiskBytes,
+}: Config): Promise<WatchedDisks | undefined> {
+  const directories = [
+    ...(redisUrl === undefined ? [path.join(dataDir, "redis")] : []),
+    ...(databaseUrl === undefined ? [path.join(dataDir, "postgres")] : []),
+  ];
+  const url = redisUrl ?? embeddedRedisUrl(dataDir);
+  if (directories.length === 0 || url === undefined) return undefined;
+  const reports = await RedisLog.open({ url });
+  const guard = new DiskGuard({ log: reports, directories, minFreeBytes: minFreeDiskBytes, say });
+  return {
+    async stop() {
+      guard.stop();
+      await reports.close();
+    },
+  };
 }
 
 /** Starts the servers and the roles; `ready` of the set resolves when all of them run. */

@@ -14,7 +14,7 @@ import {
 import { markOf } from "../supervisor/identity.js";
 import { StartError } from "../supervisor/start-error.js";
 import { isFree } from "./ports.js";
-import { newPassword, recordForStart, type ServerRecord, writeRecord } from "./record.js";
+import { newPassword, readRecord, recordForStart, type ServerRecord, writeRecord } from "./record.js";
 import { findRedis } from "./redis-binary.js";
 import {
   checkDiskSpace,
@@ -95,12 +95,22 @@ export async function startRedis(options: RedisOptions): Promise<RunningServer> 
     options.signal,
   );
   return {
-    url: `redis://:${record.password}@127.0.0.1:${record.port}`,
+    url: urlOf(record),
     pid: server.pid,
     port: record.port,
     stop: (graceMs) => server.stop(graceMs),
     onExit: (listener) => void server.exited.then(listener),
   };
+}
+
+function urlOf({ port, password }: ServerRecord): string {
+  return `redis://:${password}@127.0.0.1:${port}`;
+}
+
+/** Returns the URL of the embedded Redis of a data directory; `undefined` if it has never run. */
+export function embeddedRedisUrl(dataDir: string): string | undefined {
+  const record = readRecord(dataDir, "redis");
+  return record === undefined ? undefined : urlOf(record);
 }
 
 /** Stops a server that serves the directory without a record of it: two servers would destroy the append-only file. */

@@ -83,6 +83,7 @@ describe("the configuration", () => {
     ["SIGNATURE_BRAND", "svc", "a capitalized word"],
     ["SERVICE_PREFIX", "a/b", "one lower-case path segment"],
     ["EDGE_BURST", "-1", "a whole number"],
+    ["MIN_FREE_DISK_MB", "-1", "a whole number from 0"],
     ["RESUME_WINDOW_MB", "0", "a whole number from 1"],
     ["LEASE_MS", "1", "a whole number from 100"],
     ["SETTLEMENT_APPROVALS", "3", "one of 1, 2"],

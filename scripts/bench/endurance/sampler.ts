@@ -8,7 +8,7 @@ import { systemClock } from "../../../stream/log/clock.js";
 import { type ProcessReport, ProcessReports } from "../../../stream/services/process-reports.js";
 import { Keys } from "../../../stream/redis/keys.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
-import { readRecord } from "../../embedded/record.js";
+import { embeddedRedisUrl } from "../../embedded/redis.js";
 
 /** Sizes of the exchange at one moment. */
 export interface Sizes {
@@ -51,9 +51,8 @@ export class Sampler {
 
   /** Connects to the embedded Redis of a data directory. */
   static async open(dataDir: string): Promise<Sampler> {
-    const record = readRecord(dataDir, "redis");
-    if (record === undefined) throw new Error("the data directory of the bench has no record of its Redis");
-    const url = `redis://:${record.password}@127.0.0.1:${record.port}`;
+    const url = embeddedRedisUrl(dataDir);
+    if (url === undefined) throw new Error("the data directory of the bench has no record of its Redis");
     const log = await RedisLog.open({ url });
     const reports = await ProcessReports.subscribe(log, systemClock);
     return new Sampler(dataDir, new Redis(url), log, reports);
@@ -98,6 +97,7 @@ export class Sampler {
         sizes.entries += retained;
         sizes.lag += head.seq - head.projected;
         sizes.deltaBytes += await this.#bytesOf(this.#keys.deltas(partition, actor));
+        sizes.snapshotBytes += await this.#bytesOf(this.#keys.parts(partition, actor));
         sizes.mailboxBytes += await this.#bytesOf(this.#keys.mailbox(partition, actor));
         for (const which of ["latest", "previous"] as const) {
           sizes.snapshotBytes += await this.#bytesOf(this.#keys.snapshot(partition, actor, which));
