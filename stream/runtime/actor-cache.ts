@@ -80,6 +80,12 @@ export class ActorCache {
     if (seq !== undefined) this.#retained.snapshotTaken(actor);
   }
 
+  /** Forgets the expired answers of all actors, also of those that receive nothing. */
+  forgetExpired(): void {
+    const now = this.#clock.now();
+    for (const { instance } of this.#actors.values()) instance.forgetExpired(now);
+  }
+
   /** Returns an idle actor to evict, unless `isNeeded`. */
   findIdle(isNeeded: (actor: ActorId) => boolean): Instance | undefined {
     for (const [actor, { instance }] of this.#actors)

@@ -39,13 +39,16 @@ export function* inboxParts({ sources, answers, unfinished }: SavedInbox): Gener
 
 export class Inbox {
   readonly #sources: Map<string, number>;
-  /** In the order in which the answers were given. */
-  readonly #answers: Map<string, Answer>;
+  readonly #answers = new Map<string, Answer>();
+  /** Ids of the answers by the second in which they expire. */
+  readonly #expiring = new Map<number, string[]>();
+  /** Second up to which answers were forgotten. */
+  #forgottenTo = 0;
   #unfinished: readonly unknown[];
 
   constructor(saved: SavedInbox = { sources: {}, answers: [] }) {
     this.#sources = new Map(Object.entries(saved.sources));
-    this.#answers = new Map(saved.answers.map(([id, reply, untilMs]) => [id, { id, reply, untilMs }]));
+    for (const [id, reply, untilMs] of saved.answers) this.remember({ id, reply, untilMs });
     this.#unfinished = saved.unfinished ?? [];
   }
 
@@ -67,7 +70,7 @@ export class Inbox {
         for (const [source, seq] of saved[1]) this.#sources.set(source, seq);
         return;
       case "answers":
-        for (const [id, reply, untilMs] of saved[1]) this.#answers.set(id, { id, reply, untilMs });
+        for (const [id, reply, untilMs] of saved[1]) this.remember({ id, reply, untilMs });
         return;
       case "unfinished":
         this.leave(saved[1]);
@@ -97,10 +100,17 @@ export class Inbox {
     return answer !== undefined && answer.untilMs >= nowMs ? answer : undefined;
   }
 
+  /** Number of answers in memory, with those that have expired in the present second. */
+  get answers(): number {
+    return this.#answers.size;
+  }
+
   remember(answer: Answer): void {
-    // A map keeps the position of a key that is set again; `forgetExpired` needs the order of the answers.
-    this.#answers.delete(answer.id);
     this.#answers.set(answer.id, answer);
+    const second = secondOf(answer.untilMs);
+    const ids = this.#expiring.get(second);
+    if (ids === undefined) this.#expiring.set(second, [answer.id]);
+    else ids.push(answer.id);
   }
 
   /** Applies the facts of an entry. */
@@ -110,11 +120,18 @@ export class Inbox {
     this.leave(entry.unfinished ?? []);
   }
 
-  /** Forgets the oldest answers up to the first that is still valid. Expired answers after that one stay for now. */
+  /** Forgets the answers that expired before the present second. */
   forgetExpired(nowMs: number): void {
-    for (const { id, untilMs } of this.#answers.values()) {
-      if (untilMs >= nowMs) return;
-      this.#answers.delete(id);
+    const now = secondOf(nowMs);
+    if (now <= this.#forgottenTo) return;
+    this.#forgottenTo = now;
+    for (const [second, ids] of this.#expiring) {
+      if (second >= now) continue;
+      this.#expiring.delete(second);
+      for (const id of ids) {
+        // An answer that was given again expires later.
+        if (secondOf(this.#answers.get(id)?.untilMs ?? Infinity) === second) this.#answers.delete(id);
+      }
     }
   }
 
@@ -128,4 +145,8 @@ export class Inbox {
       unfinished: this.#unfinished.length > 0 ? this.#unfinished : undefined,
     };
   }
+}
+
+function secondOf(ms: number): number {
+  return Math.floor(ms / 1_000);
 }

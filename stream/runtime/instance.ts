@@ -245,6 +245,11 @@ export class Instance {
     return entry;
   }
 
+  /** Forgets expired answers. An actor that receives messages does so by itself. */
+  forgetExpired(nowMs: number): void {
+    this.#inbox.forgetExpired(nowMs);
+  }
+
   /** Adopts the cursor and the deadline of the log after the last fold; the cursor may be ahead of the last entry. */
   adoptHead(cursor: string, deadlineMs: number | undefined): void {
     this.#cursor = cursor;

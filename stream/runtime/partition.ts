@@ -334,8 +334,9 @@ export class Partition implements Sender {
     }
   }
 
-  /** Takes the snapshots that are due, trims old entries and evicts an idle actor. */
+  /** Takes the snapshots that are due, trims old entries, forgets expired answers and evicts an idle actor. */
   async #keepUp(): Promise<void> {
+    this.#cache.forgetExpired();
     for (const actor of this.#cache.dueForSnapshot())
       if (!this.#ended) await this.#takeSnapshot(actor, false);
     await this.#evictIdle();

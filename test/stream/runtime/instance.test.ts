@@ -353,16 +353,23 @@ describe("an actor in memory", () => {
 });
 
 describe("an inbox", () => {
-  it("forgets answers in the order in which they were given, and never a valid one", () => {
+  it("forgets expired answers in whatever order they were given, and never a valid one", () => {
     const inbox = new Inbox();
-    inbox.remember({ id: "short", reply: 1, untilMs: 10 });
-    inbox.remember({ id: "long", reply: 2, untilMs: 100 });
-    inbox.remember({ id: "short too", reply: 3, untilMs: 20 });
-    inbox.forgetExpired(50);
-    expect(inbox.answerTo("short", 50)).to.equal(undefined);
-    expect(inbox.answerTo("long", 50)).to.have.property("reply", 2);
-    expect(inbox.answerTo("short too", 50)).to.equal(undefined);
-    expect(inbox.save(50).answers).to.deep.equal([["long", 2, 100]]);
+    inbox.remember({ id: "short", reply: 1, untilMs: 1_000 });
+    inbox.remember({ id: "long", reply: 2, untilMs: 100_000 });
+    for (let n = 0; n < 1_000; n += 1) inbox.remember({ id: `after ${n}`, reply: n, untilMs: 2_000 + n });
+    inbox.remember({ id: "again", reply: 3, untilMs: 2_000 });
+    inbox.remember({ id: "again", reply: 4, untilMs: 60_000 });
+    inbox.forgetExpired(50_000);
+    expect(inbox.answers).to.equal(2);
+    expect(inbox.answerTo("short", 50_000)).to.equal(undefined);
+    expect(inbox.answerTo("after 7", 50_000)).to.equal(undefined);
+    expect(inbox.answerTo("long", 50_000)).to.have.property("reply", 2);
+    expect(inbox.answerTo("again", 60_000)).to.have.property("reply", 4);
+    expect(inbox.answerTo("again", 60_001)).to.equal(undefined);
+    expect(inbox.save(60_001).answers).to.deep.equal([["long", 2, 100_000]]);
+    inbox.forgetExpired(102_000);
+    expect(inbox.answers).to.equal(0);
   });
 
   it("starts empty", () => {
