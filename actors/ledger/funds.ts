@@ -3,7 +3,7 @@
 import { MAX_SHARD_MILLICENTS, type Millicents, negate } from "../units.js";
 import type { LedgerCommand, LedgerReply, LookedUp } from "./commands.js";
 import type { Emitter } from "./emitter.js";
-import { forgottenAt, type Known } from "./ids/known.js";
+import type { Known } from "./ids/known.js";
 import { available, emptyWallet, type Totals } from "./state.js";
 import type { OperatorTransactionKind, Transfer } from "./types.js";
 
@@ -19,7 +19,8 @@ const TAKES: Readonly<Record<OperatorTransactionKind, boolean>> = {
 
 /** Starts to forget old transfers and transactions, which a ledger of format 1 keeps for ever. */
 function beginForgetting(emitter: Emitter): void {
-  if (emitter.format > 1 && !emitter.state.known.forgets) emitter.emit(forgottenAt(emitter.nowMs));
+  const { state, format, nowMs } = emitter;
+  if (format > 1 && !state.known.forgets) emitter.emit(state.known.forgottenAt(nowMs));
 }
 
 /** Returns the first use of an id, if there is one, with what the tables have about an uncertain id. */

@@ -26,7 +26,6 @@ import { applyEffects } from "./effects.js";
 import { Emitter } from "./emitter.js";
 import { evolveLedger } from "./fold.js";
 import { transact, transfer } from "./funds.js";
-import { forgottenAt } from "./ids/known.js";
 import { amend, place, preview } from "./placing.js";
 import { changeGroup, listGroups, runDeadmanSwitches, setDeadman, setGroup, setPolicy } from "./safety.js";
 import { restoreLedger, saveLedger } from "./saved/parts.js";
@@ -100,7 +99,8 @@ function run(emitter: Emitter, command: LedgerCommand): LedgerReply | undefined 
 
 /** Forgets the ids that are due to leave the memory. */
 function forgetIds(emitter: Emitter): void {
-  if ((emitter.state.known.deadline ?? Infinity) <= emitter.nowMs) emitter.emit(forgottenAt(emitter.nowMs));
+  const { state, nowMs } = emitter;
+  if ((state.known.deadline ?? Infinity) <= nowMs) emitter.emit(state.known.forgottenAt(nowMs));
 }
 
 /** Returns the snapshot of a wallet from which its private channels start. An unknown wallet is empty. */

@@ -105,12 +105,27 @@ class Effects {
 
 function idsOf(delta: MarketDelta | LedgerDelta): readonly string[] {
   switch (delta.type) {
-    case "accepted":
-      return [`order ${delta.order.orderId}`];
-    case "entry":
-      return [`transaction ${delta.transactionId}`];
-    case "transfer":
-      return [`transfer ${delta.transfer.transferId}`];
+    case "accepted": {
+      const { wallet, clientId, order } = delta;
+      return [
+        `order ${order.orderId}`,
+        ...(clientId === undefined ? [] : [`client id ${wallet} ${clientId}`]),
+      ];
+    }
+    case "entry": {
+      const { wallet, clientRef, transactionId } = delta;
+      return [
+        `transaction ${transactionId}`,
+        ...(clientRef === undefined ? [] : [`client ref ${wallet} ${clientRef}`]),
+      ];
+    }
+    case "transfer": {
+      const { trader, clientTransferId, transferId } = delta.transfer;
+      return [
+        `transfer ${transferId}`,
+        ...(clientTransferId === undefined ? [] : [`client transfer ${trader} ${clientTransferId}`]),
+      ];
+    }
     case "graded":
       return [`settlement ${delta.settlementId}`];
     case "trade":
@@ -140,8 +155,14 @@ export function checkAnswers(journal: Journal, invocations: readonly Invocation[
 function checkLedgerAnswer(effects: Effects, command: LedgerCommand, answer: LedgerReply): void {
   switch (command.kind) {
     case "place": {
+      if (answer.ok && answer.kind === "uncertain") {
+        for (const { orderId } of command.orders) effects.mustOccur(`order ${orderId}`, 0);
+        return;
+      }
       if (!answer.ok || answer.kind !== "placed")
         throw new Error(`a place was answered ${JSON.stringify(answer)}`);
+      for (const result of answer.results)
+        if (result.ok && result.repeated) effects.mustOccur(`order ${result.orderId}`, 1);
       const refused = command.atomic && answer.results.some((result) => !result.ok);
       command.orders.forEach(({ orderId }, i) => {
         const result = answer.results[i];

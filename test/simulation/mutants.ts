@@ -6,6 +6,7 @@
 import { HandOverGuard } from "../../stream/runtime/hand-over-guard.js";
 import { Inbox } from "../../stream/runtime/inbox.js";
 import { type AnyActor, Instance } from "../../stream/runtime/instance.js";
+import { KnownIds } from "../../actors/ledger/ids/known.js";
 import { BOUNDS } from "../../actors/limits.js";
 import { sweep } from "../../actors/market/book/sweep.js";
 import type { MarketCommand } from "../../actors/market/commands.js";
@@ -17,6 +18,7 @@ import { Relay } from "../../stream/runtime/relay.js";
 import { isMarket, KEYS } from "./journal.js";
 import type { Call } from "./machine/network.js";
 import type { Mutation } from "./simulation.js";
+import { Tables } from "./tables.js";
 
 export interface Mutant {
   readonly name: string;
@@ -120,6 +122,16 @@ const save = Object.getOwnPropertyDescriptor(Inbox.prototype, "save")?.value as 
 const fold = Object.getOwnPropertyDescriptor(Inbox.prototype, "fold")?.value as Inbox["fold"];
 const run = Object.getOwnPropertyDescriptor(Instance.prototype, "run")?.value as Instance["run"];
 
+const HOUR_MS = 3_600_000;
+
+function knownIdsMethod<Name extends "orderOf" | "forget" | "parts">(name: Name): KnownIds[Name] {
+  return Object.getOwnPropertyDescriptor(KnownIds.prototype, name)?.value as KnownIds[Name];
+}
+
+const orderOf = knownIdsMethod("orderOf");
+const forget = knownIdsMethod("forget");
+const parts = knownIdsMethod("parts");
+
 /** Returns an actor that does unfinished work at its ticks, and takes other commands in between. */
 function finishingInTicks(actor: AnyActor): AnyActor {
   const waiting = new WeakMap<object, readonly unknown[]>();
@@ -175,7 +187,53 @@ function transitionFirst(actor: AnyActor): AnyActor {
 
 const isHead = (key: string): boolean => key.includes(":head:");
 
+/** Returns a ledger that ignores what a client has looked up. */
+function withoutLookUp(actor: AnyActor): AnyActor {
+  return {
+    ...actor,
+    decide: (state, command, nowMs, format, bounds) => {
+      const { lookedUp, ...rest } = command as { lookedUp?: unknown };
+      const ids = Array.isArray(lookedUp) ? lookedUp.map((id: object) => ({ ...id, first: undefined })) : {};
+      const changed = lookedUp === undefined ? command : { ...rest, lookedUp: ids };
+      return actor.decide(state, changed, nowMs, format, bounds);
+    },
+  };
+}
+
 export const RUNTIME_MUTANTS: readonly Mutant[] = [
+  {
+    name: "the filter forgets an id that leaves the memory",
+    mutation: replacingMethods(KnownIds.prototype, {
+      orderOf(this: KnownIds, wallet, clientId) {
+        const known = orderOf.call(this, wallet, clientId);
+        return known === "uncertain" ? "new" : known;
+      },
+    }),
+  },
+  {
+    name: "the filters are dropped with the recent ids",
+    mutation: replacingMethods(KnownIds.prototype, {
+      forget(this: KnownIds, { recentBefore }) {
+        forget.call(this, { recentBefore, rememberedBefore: recentBefore + 2 * HOUR_MS });
+      },
+    }),
+  },
+  {
+    name: "a snapshot lacks the filters of ids",
+    mutation: replacingMethods(KnownIds.prototype, {
+      *parts(this: KnownIds) {
+        for (const part of parts.call(this)) if (part[0] === "recent") yield part;
+      },
+    }),
+  },
+  {
+    name: "uncertain ids are looked up in tables that are behind",
+    mutation: replacingMethods(Tables.prototype, { haveAll: () => true }),
+  },
+  {
+    name: "a ledger ignores what was looked up",
+    mutation: { changeActor: (actor, id) => (isMarket(id) ? actor : withoutLookUp(actor)) },
+  },
   {
     name: "a commit is not fenced by its epoch",
     mutation: wrongRead(({ commit }, key, field) => {

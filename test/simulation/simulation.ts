@@ -24,7 +24,9 @@ import { Journal, KEYS } from "./journal.js";
 import { type Call, type Faults, Network, NO_FAULTS, type NetworkObserver } from "./machine/network.js";
 import { Random } from "./machine/random.js";
 import { Scheduler } from "./machine/scheduler.js";
+import { Tables } from "./tables.js";
 import { Trading } from "./trading.js";
+import { scaleDownIds } from "./machine/id-scale.js";
 
 const TRADERS = 4;
 const TRADER_LOOPS = 4;
@@ -136,6 +138,8 @@ export class Simulation {
     this.#trading = new Trading({
       clients,
       journal,
+      tables: new Tables(this.#deployment.projected, journal),
+      count,
       random: new Random(seed, 5),
       wallets,
       definitions,
@@ -145,7 +149,7 @@ export class Simulation {
 
   /** Runs the seed to its end, or to the first violation. */
   async run(): Promise<Outcome> {
-    const restore = this.#patch();
+    const undo = [scaleDownIds(START_MS), this.#patch()];
     let failure: Error | undefined;
     try {
       await this.#phases();
@@ -154,7 +158,7 @@ export class Simulation {
       this.#traceLine(`FAILED ${failure.message}`);
     } finally {
       this.#deployment.stopAll();
-      restore();
+      for (const restore of undo.reverse()) restore();
     }
     const { events } = this.#scheduler;
     return { seed: this.#seed, hash: this.#hash.digest("hex"), events, reached: this.#reached, failure };

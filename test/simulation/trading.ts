@@ -1,6 +1,6 @@
 /** Commands of a simulation. Traders trade; operators open, pause, grade and remediate markets. */
 
-import { ledgerActor, marketActor } from "../../actors/actor.js";
+import { type ActorId, ledgerActor, marketActor } from "../../actors/actor.js";
 import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
 import type { MarketTerms, OrderRequest } from "../../actors/ledger/types.js";
 import type { MarketCommand, MarketReply } from "../../actors/market/commands.js";
@@ -19,11 +19,14 @@ import { GRID } from "../support/exchange/commands.js";
 import type { Clients } from "./clients.js";
 import type { Journal } from "./journal.js";
 import type { Random } from "./machine/random.js";
+import type { Tables } from "./tables.js";
 import { rulesOf, TIMES_IN_FORCE } from "../../actors/market/time-in-force.js";
 
 export interface TradingPorts {
   readonly clients: Clients;
   readonly journal: Journal;
+  readonly tables: Tables;
+  readonly count: (name: string) => void;
   readonly random: Random;
   readonly wallets: readonly TestWallet[];
   readonly definitions: readonly MarketDefinition[];
@@ -73,8 +76,8 @@ export class Trading {
     amount: number,
     currency = this.#ports.random.pick(CURRENCIES),
   ): Promise<LedgerReply | undefined> {
-    const { random } = this.#ports;
-    return this.#ledger(wallet, {
+    const { random, wallets } = this.#ports;
+    const command = {
       kind: "transact",
       transactionId: random.uuid(),
       transaction,
@@ -84,7 +87,37 @@ export class Trading {
       amount: millicents(amount),
       ref: "",
       clientRef: random.chance(0.3) ? `ref ${random.below(6)}` : undefined,
-    });
+    } as const;
+    const ofTrader = wallets.flatMap(({ trader, wallet: id }) => (trader === wallet.trader ? [id] : []));
+    return this.#withLookUp(wallet, command, (tables, ledger, [ref = ""]) => ({
+      ...command,
+      transactionId: random.uuid(),
+      lookedUp: { first: tables.firstTransaction(ledger, ofTrader, ref) },
+    }));
+  }
+
+  /**
+   * Sends a command, and after an uncertain answer the command with what the tables have about its ids. Gives up when
+   * the tables stay behind, as a gateway does.
+   */
+  async #withLookUp(
+    wallet: TestWallet,
+    command: LedgerCommand,
+    lookedUp: (tables: Tables, ledger: ActorId, ids: readonly string[]) => LedgerCommand,
+  ): Promise<LedgerReply | undefined> {
+    const { clients, tables, count } = this.#ports;
+    const reply = await this.#ledger(wallet, command);
+    if (reply?.ok !== true || reply.kind !== "uncertain") return reply;
+    const ledger = ledgerActor(wallet.shard);
+    for (let tries = 0; !tables.haveAll(ledger); tries += 1) {
+      if (tries === 20) {
+        count("uncertain, and the tables are behind");
+        return undefined;
+      }
+      await clients.sleep(10);
+    }
+    count(`uncertain ${command.kind}`);
+    return this.#ledger(wallet, lookedUp(tables, ledger, reply.ids));
   }
 
   /** Sends one trading command after another until the deployment is healed. */
@@ -125,13 +158,12 @@ export class Trading {
     const { random } = this.#ports;
     const orders = Array.from({ length: random.pick([1, 1, 1, 2, 4]) }, () => this.#request());
     const { wallet: id, trader } = wallet;
-    const reply = await this.#ledger(wallet, {
-      kind: "place",
-      wallet: id,
-      trader,
-      orders,
-      atomic: random.chance(0.3),
-    });
+    const command = { kind: "place", wallet: id, trader, orders, atomic: random.chance(0.3) } as const;
+    const reply = await this.#withLookUp(wallet, command, (tables, ledger, ids) => ({
+      ...command,
+      orders: orders.map((order) => ({ ...order, orderId: random.uuid() })),
+      lookedUp: ids.map((clientId) => ({ clientId, first: tables.firstOrder(ledger, id, clientId) })),
+    }));
     if (reply?.ok !== true || reply.kind !== "placed") return;
     for (const result of reply.results) if (result.ok) this.#orders.push({ orderId: result.orderId, wallet });
   }
@@ -204,18 +236,20 @@ export class Trading {
     const { random, wallets } = this.#ports;
     const sub = wallets.find((wallet) => wallet.trader === trader && wallet.wallet !== trader);
     if (sub === undefined) return;
-    await this.#ledger(
-      { wallet: trader, trader, shard },
-      {
-        kind: "transfer",
-        transferId: random.uuid(),
-        direction: random.pick(["fund", "defund"]),
-        trader,
-        wallet: sub.wallet,
-        amount: millicents(random.between(1, 30_000)),
-        clientTransferId: random.chance(0.2) ? `transfer ${random.below(4)}` : undefined,
-      },
-    );
+    const command = {
+      kind: "transfer",
+      transferId: random.uuid(),
+      direction: random.pick(["fund", "defund"] as const),
+      trader,
+      wallet: sub.wallet,
+      amount: millicents(random.between(1, 30_000)),
+      clientTransferId: random.chance(0.2) ? `transfer ${random.below(4)}` : undefined,
+    } as const;
+    await this.#withLookUp({ wallet: trader, trader, shard }, command, (tables, ledger, [id = ""]) => ({
+      ...command,
+      transferId: random.uuid(),
+      lookedUp: { first: tables.firstTransfer(ledger, trader, id) },
+    }));
   }
 
   /** Sends random operator commands until the deployment is healed. */

@@ -67,15 +67,6 @@ class RememberedValues<Value> {
   }
 }
 
-/** Returns the delta that forgets what the memory need not have at `nowMs`, in whole minutes and hours. */
-export function forgottenAt(nowMs: number): ForgottenDelta {
-  return {
-    type: "forgotten",
-    recentBefore: Math.floor(nowMs / MINUTE_MS) * MINUTE_MS - RECENT_MS,
-    rememberedBefore: Math.floor(nowMs / HOUR_MS) * HOUR_MS - CLIENT_ID_MS,
-  };
-}
-
 export class KnownIds {
   readonly #recent = new RecentIds();
   /** Filters of the client ids of orders by hour since the epoch, oldest first. */
@@ -152,6 +143,15 @@ export class KnownIds {
         if (ts !== undefined) ends.push((Math.floor(ts / HOUR_MS) + 1) * HOUR_MS + CLIENT_ID_MS);
     }
     return ends.length === 0 ? undefined : Math.min(...ends);
+  }
+
+  /** Returns the delta that forgets what the memory need not have at `nowMs`, in whole minutes and hours. */
+  forgottenAt(nowMs: number): ForgottenDelta {
+    return {
+      type: "forgotten",
+      recentBefore: Math.floor(nowMs / MINUTE_MS) * MINUTE_MS - RECENT_MS,
+      rememberedBefore: Math.floor(nowMs / HOUR_MS) * HOUR_MS - CLIENT_ID_MS,
+    };
   }
 
   /** Forgets the ids from before these times. The filter of an hour goes when the whole hour is over. */
