@@ -14,12 +14,17 @@ import type { Logger } from "./logger.js";
 /** Kinds of processes that read or write stored data. */
 export type RoleName = "worker" | "gateway" | "projector" | "jobs";
 
-/** Interval of the announcements, in ms. */
-const ANNOUNCE_MS = 1_000;
-/** Silence in ms after which a role that has not withdrawn counts as dead. */
-const ALIVE_MS = 60_000;
-/** Time in ms for which every role must have announced a later format before it becomes active. */
-const STABLE_MS = 10_000;
+/** Times of the agreement. All roles of an exchange must have the same. */
+export interface FormatTiming {
+  /** Interval of the announcements, in ms. */
+  readonly announceMs: number;
+  /** Silence in ms after which a role that has not withdrawn counts as dead. */
+  readonly aliveMs: number;
+  /** Time in ms for which every role must have announced a later format before it becomes active. */
+  readonly stableMs: number;
+}
+
+const TIMING: FormatTiming = { announceMs: 1_000, aliveMs: 60_000, stableMs: 10_000 };
 
 /** The active format, and since when (Unix ms) every role has announced a later one. */
 export interface FormatRecord {
@@ -47,6 +52,7 @@ export function nextRecord(
   { active, laterSinceMs }: FormatRecord,
   roles: readonly string[],
   nowMs: number,
+  { stableMs } = TIMING,
 ): FormatRecord {
   const lowest = Math.min(...roles.map(announcedFormat));
   // A projector of the build before formats is in no record. It may be at work until one of a later build announces.
@@ -54,7 +60,7 @@ export function nextRecord(
   if (lowest <= active) return { active: lowest, laterSinceMs: undefined };
   if (!hasProjector) return { active, laterSinceMs: undefined };
   if (laterSinceMs === undefined || laterSinceMs > nowMs) return { active, laterSinceMs: nowMs };
-  if (nowMs - laterSinceMs < STABLE_MS) return { active, laterSinceMs };
+  if (nowMs - laterSinceMs < stableMs) return { active, laterSinceMs };
   return { active: lowest, laterSinceMs: undefined };
 }
 
@@ -76,6 +82,8 @@ export interface FormatAnnouncerOptions {
   readonly id: string;
   /** Latest format that this process reads, or an earlier one on which the operator insists. */
   readonly format: Format;
+  /** Times of the agreement; a simulation makes them short. */
+  readonly timing?: FormatTiming | undefined;
 }
 
 /** The active format, and the number of live roles that announce each format. */
@@ -93,9 +101,11 @@ export class FormatAnnouncer implements Formats {
   #roles: readonly string[] = [];
   #cancel: () => void = () => undefined;
   #stopped = false;
+  readonly #timing: FormatTiming;
 
   constructor(options: FormatAnnouncerOptions) {
     this.#options = options;
+    this.#timing = options.timing ?? TIMING;
     this.name = announcedName(options.format, options.role, options.id);
   }
 
@@ -121,12 +131,12 @@ export class FormatAnnouncer implements Formats {
       logger.warn({ err: error }, "cannot announce the format of this process; trying again");
     }
     if (this.#stopped) return;
-    this.#cancel = clock.after(ANNOUNCE_MS, () => void this.start());
+    this.#cancel = clock.after(this.#timing.announceMs, () => void this.start());
   }
 
   async #announce(): Promise<void> {
     const { log, format, logger } = this.#options;
-    const announcements = await log.announce(this.name, ALIVE_MS);
+    const announcements = await log.announce(this.name, this.#timing.aliveMs);
     this.#roles = announcements.roles;
     const active = Math.min(format, await this.#record(announcements)) as Format;
     if (active === this.#active) return;
@@ -136,7 +146,7 @@ export class FormatAnnouncer implements Formats {
 
   /** Replaces the record if the announcements require it, and returns the active format. */
   async #record({ record, roles, nowMs }: Announcements): Promise<number> {
-    const next = nextRecord(parseRecord(record), roles, nowMs);
+    const next = nextRecord(parseRecord(record), roles, nowMs, this.#timing);
     const text = packRecord(next);
     if (text !== record) await this.#options.log.recordFormat(record, text);
     return next.active;

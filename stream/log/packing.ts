@@ -141,14 +141,17 @@ type PackedEntry = [
 /** First batch of an entry from format 2 on. No reader of the build of format 1 folds or projects its delta. */
 const TRIPWIRE_BATCH: PackedBatch = [0, [{ type: "format" }]];
 
+/** Packs an entry. Throws for unfinished work and a new incarnation in format 1, which has no form for them. */
 export function packEntry(entry: Entry<unknown>): string {
   const { cursor, sources, format = OLDEST_FORMAT, unfinished, resumed } = entry;
   const answers = entry.answers.map(({ id, reply, untilMs }): PackedEntry[2][0] => [id, reply, untilMs]);
   const batches = entry.batches.map(({ ts, deltas }): PackedBatch => [ts, [...deltas]]);
-  const packed: PackedEntry =
-    format === OLDEST_FORMAT
-      ? [cursor, sources, answers, batches]
-      : [cursor, sources, answers, [TRIPWIRE_BATCH, ...batches], format];
+  if (format === OLDEST_FORMAT) {
+    if (unfinished !== undefined || resumed !== undefined)
+      throw new Error(`entry ${entry.seq} of ${entry.actor} has no form in format ${format}`);
+    return JSON.stringify([cursor, sources, answers, batches] satisfies PackedEntry);
+  }
+  const packed: PackedEntry = [cursor, sources, answers, [TRIPWIRE_BATCH, ...batches], format];
   if (unfinished !== undefined || resumed !== undefined) packed.push(unfinished ?? null);
   if (resumed !== undefined) packed.push([resumed.after, resumed.lineage]);
   return JSON.stringify(packed);

@@ -9,6 +9,7 @@ import { continues } from "../../stream/log/packing.js";
 import type { Entry } from "../../stream/log/ports.js";
 import { Worker } from "../../stream/runtime/worker.js";
 import type { ActorOf } from "../../stream/runtime/instance.js";
+import { type Build, Builds } from "./builds.js";
 import { KEYS } from "./journal.js";
 import { type Machine, Process } from "./machine/process.js";
 import type { Random } from "./machine/random.js";
@@ -30,6 +31,7 @@ const SNAPSHOT_LIMITS: SnapshotLimits = {
 
 interface RunningWorker {
   readonly process: Process;
+  readonly build: Build;
   readonly worker: Worker;
 }
 
@@ -43,6 +45,8 @@ export interface DeploymentPorts {
   readonly actors: readonly ActorId[];
   readonly actorOf: ActorOf;
   readonly random: Random;
+  /** Chooses the builds of the processes. */
+  readonly builds: Random;
   readonly onFault: (kind: string) => void;
   /** Called when a process reports something that must never happen. */
   readonly onViolation: (error: Error) => void;
@@ -59,6 +63,7 @@ export class Deployment {
   /** Entries the projector has written. The last entry is also its cursor, as in one transaction. */
   readonly projected = new Map<ActorId, Entry[]>();
   readonly #damaged = new Set<ActorId>();
+  readonly #builds: Builds;
   readonly #logger: Logger;
   #started = 0;
 
@@ -73,6 +78,27 @@ export class Deployment {
         else ports.onViolation(new Error(`${message}: ${describe(fields)}`));
       },
     };
+    this.#builds = new Builds(ports.builds, ports.machine, ports.onFault);
+    this.#replaceOldLater();
+  }
+
+  /** Restarts the workers of the old build once, and replaces all of its processes when their time is over. */
+  #replaceOldLater(): void {
+    const { machine } = this.#ports;
+    const { oldForMs } = this.#builds;
+    if (oldForMs === undefined) return;
+    machine.scheduler.after(this.#ports.random.between(0, oldForMs), () => this.#stopOldWorkers());
+    machine.scheduler.after(oldForMs, () => {
+      this.#stopOldWorkers();
+      for (const gateway of [...this.#gateways])
+        if (gateway.process.readsOldestOnly) this.#replaceGateway(gateway);
+      if (this.#projector?.readsOldestOnly === true) this.#restartProjectorWithin(0);
+      this.#startMissingWorkersWithin(100);
+    });
+  }
+
+  #stopOldWorkers(): void {
+    for (const worker of [...this.#workers]) if (worker.process.readsOldestOnly) this.#stop(worker);
   }
 
   get gateways(): readonly Gateway[] {
@@ -89,11 +115,16 @@ export class Deployment {
     const process = this.#process("worker");
     const { log, clock } = process;
     const { actorOf } = this.#ports;
-    const options = { id: process.name, log, actorOf, clock, logger: this.#logger };
+    const build = this.#builds.pick("worker", process, this.#logger);
+    const { name: id, formats } = build;
+    const options = { id, log, actorOf, clock, logger: this.#logger, formats };
     const worker = new Worker({ ...options, partitions: this.#partitions, snapshotLimits: SNAPSHOT_LIMITS });
-    const running = { process, worker };
+    const running = { process, worker, build };
     this.#workers.add(running);
-    worker.start().catch(() => this.#killWorker(running));
+    build
+      .start()
+      .then(() => worker.start())
+      .catch(() => this.#killWorker(running));
   }
 
   #killWorker(running: RunningWorker): void {
@@ -105,7 +136,9 @@ export class Deployment {
     const process = this.#process("gateway");
     const { log, clock } = process;
     const newId = (): string => this.#ports.random.uuid();
-    const exchange = new LogExchange({ log, clock, logger: this.#logger, newId });
+    const build = this.#builds.pick("gateway", process, this.#logger);
+    const exchange = new LogExchange({ log, clock, logger: this.#logger, newId, formats: build.formats });
+    void build.start();
     exchange.start().then(
       () => this.#gateways.add({ process, exchange }),
       () => process.crash(),
@@ -116,6 +149,7 @@ export class Deployment {
   startProjector(): void {
     const process = this.#process("projector");
     this.#projector = process;
+    void this.#builds.pick("projector", process, this.#logger).start();
     const { log, clock } = process;
     const { onViolation, random, onFault } = this.#ports;
     const tail = new LogTail({ log, clock, logger: this.#logger });
@@ -220,9 +254,14 @@ export class Deployment {
     this.#ports.onFault("hand-over");
     const cancel = this.#ports.machine.scheduler.after(3_000, () => this.#killWorker(running));
     this.#workers.delete(running);
-    void running.worker.stop().then(() => {
+    void running.worker.stop().then(async () => {
+      await running.build.stop();
       cancel();
       running.process.crash();
+      // A process of the old build restarts as one, until its time is over.
+      const { machine, random } = this.#ports;
+      if (running.process.readsOldestOnly && this.#builds.oldForMs !== undefined)
+        machine.scheduler.after(random.between(0, 200), () => this.#addWorker());
     });
   }
 
@@ -236,17 +275,25 @@ export class Deployment {
       return;
     }
     onFault("gateway crash");
+    this.#replaceGateway(gateway);
+  }
+
+  #replaceGateway(gateway: Gateway): void {
     gateway.process.crash();
     this.#gateways.delete(gateway);
     this.startGateway();
   }
 
   #failProjector(): void {
-    const { machine, random, onFault } = this.#ports;
+    const { random, onFault } = this.#ports;
     onFault("projector crash");
+    this.#restartProjectorWithin(random.pick([0, 100, 4_000]));
+  }
+
+  #restartProjectorWithin(ms: number): void {
     this.#projector?.crash();
     this.#projector = undefined;
-    machine.scheduler.after(random.pick([0, 100, 4_000]), () => this.#startMissingProjector());
+    this.#ports.machine.scheduler.after(ms, () => this.#startMissingProjector());
   }
 
   #startMissingProjector(): void {

@@ -3,6 +3,8 @@
  * commits, or by a method that is replaced during one simulation. Each must be caught within some seeds.
  */
 
+import { LATEST_FORMAT } from "../../actors/format.js";
+import { FormatAnnouncer, isAnnounced } from "../../stream/log/formats.js";
 import { HandOverGuard } from "../../stream/runtime/hand-over-guard.js";
 import { Inbox } from "../../stream/runtime/inbox.js";
 import { type AnyActor, Instance } from "../../stream/runtime/instance.js";
@@ -120,6 +122,10 @@ const append = Object.getOwnPropertyDescriptor(MemoryLog.prototype, "append")?.v
 const save = Object.getOwnPropertyDescriptor(Inbox.prototype, "save")?.value as Inbox["save"];
 
 const fold = Object.getOwnPropertyDescriptor(Inbox.prototype, "fold")?.value as Inbox["fold"];
+const announce = Object.getOwnPropertyDescriptor(MemoryLog.prototype, "announce")
+  ?.value as MemoryLog["announce"];
+const outgoing = Object.getOwnPropertyDescriptor(Instance.prototype, "outgoing")
+  ?.value as Instance["outgoing"];
 const run = Object.getOwnPropertyDescriptor(Instance.prototype, "run")?.value as Instance["run"];
 
 const HOUR_MS = 3_600_000;
@@ -336,6 +342,36 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     mutation: replacingMethods(Instance.prototype, {
       run(this: Instance, messages, nowMs, format) {
         return { ...run.call(this, messages, nowMs, format), handled: messages.length };
+      },
+    }),
+  },
+  {
+    name: "silence counts as the latest format",
+    mutation: replacingMethods(MemoryLog.prototype, {
+      async announce(this: MemoryLog, role, aliveMs) {
+        const announcements = await announce.call(this, role, aliveMs);
+        return { ...announcements, roles: announcements.roles.filter(isAnnounced) };
+      },
+    }),
+  },
+  {
+    name: "a writer ignores the announced formats",
+    mutation: replacingMethods(FormatAnnouncer.prototype, { active: () => LATEST_FORMAT }),
+  },
+  {
+    name: "the active format rises without a stable time",
+    mutation: replacingMethods(MemoryLog.prototype, {
+      async announce(this: MemoryLog, role, aliveMs) {
+        const announcements = await announce.call(this, role, aliveMs);
+        return { ...announcements, record: announcements.record.replace(/^1 .*/, "1 0") };
+      },
+    }),
+  },
+  {
+    name: "a message follows in the latest format from an entry of an earlier one",
+    mutation: replacingMethods(Instance.prototype, {
+      outgoing(this: Instance, entry) {
+        return outgoing.call(this, { ...entry, format: LATEST_FORMAT });
       },
     }),
   },

@@ -49,8 +49,9 @@ describe("the simulated exchange", function () {
       "transfer",
       "market REMEDIATE",
     ];
+    const formats = ["format 1 becomes active", "format 2 becomes active"];
     const tifs = ["order GTC", "order GTT", "order IOC", "order FOK", "order PO"];
-    for (const name of [...faults, ...losses, ...recoveries, ...trading, ...tifs])
+    for (const name of [...faults, ...losses, ...recoveries, ...trading, ...formats, ...tifs])
       expect(reached.get(name), `number of times that ${name} was reached`).to.be.above(0);
   });
 

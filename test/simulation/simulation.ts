@@ -7,6 +7,7 @@
 import { createHash } from "node:crypto";
 import { type ActorId, ledgerActor, marketActor, partitionOf } from "../../actors/actor.js";
 import { type Bounds, BOUNDS } from "../../actors/limits.js";
+import { OLDEST_FORMAT } from "../../actors/format.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
 import { ledger } from "../../actors/ledger/ledger.js";
 import type { MarketDelta } from "../../actors/market/deltas.js";
@@ -123,10 +124,12 @@ export class Simulation {
         oneGroup,
         changeCommit,
         changeOutcome,
+        onViolation: (error) => scheduler.fail(error),
       },
       actors: ids,
       actorOf: this.#actorOf,
       random: new Random(seed, 3),
+      builds: new Random(seed, 6),
       onFault: (kind) => this.#recordFault(kind),
       onViolation: (error) => scheduler.fail(error),
     });
@@ -201,7 +204,13 @@ export class Simulation {
     return {
       ...actor,
       decide: (state, command, nowMs, format) => {
-        const decision = actor.decide(state, command, nowMs, format, bounds);
+        const decision = actor.decide(
+          state,
+          command,
+          nowMs,
+          format,
+          format === OLDEST_FORMAT ? undefined : bounds,
+        );
         if ((decision.unfinished ?? []).length > 0)
           this.#count(`unfinished ${(command as { kind: string }).kind}`);
         return decision;

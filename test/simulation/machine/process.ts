@@ -1,13 +1,20 @@
 /** Process of the simulated deployment, with its own clock, its own connection, and methods that make it fail. */
 
+import type { ActorId } from "../../../actors/actor.js";
+import { OLDEST_FORMAT } from "../../../actors/format.js";
 import type { Clock } from "../../../stream/log/clock.js";
 import type {
-  NotificationKind,
   Commit,
   CommitOutcome,
+  EntriesOf,
+  EntryRead,
   FeedReader,
   Listener,
+  MailboxRead,
+  Message,
   Notification,
+  NotificationKind,
+  Snapshot,
   Subscription,
   TakeOutcome,
 } from "../../../stream/log/log.js";
@@ -26,6 +33,8 @@ export interface Machine {
   /** Change that a planted bug makes to each outgoing commit, and to the answer. */
   readonly changeCommit: (commit: Commit) => Commit;
   readonly changeOutcome: (outcome: Promise<CommitOutcome>) => Promise<CommitOutcome>;
+  /** Called when a process reads data that it must never meet. */
+  readonly onViolation: (error: Error) => void;
 }
 
 /** Details of the operation that the network carries next. */
@@ -35,6 +44,10 @@ export class Process implements Caller {
   readonly name: string;
   readonly clock: Clock;
   readonly log: MemoryLog;
+  /** True for a process of the build before formats. Its machine fails when it reads anything later. */
+  readsOldestOnly = false;
+  /** Time of the end of the process; undefined while it runs. */
+  endedMs: number | undefined;
   readonly #machine: Machine;
   #isAlive = true;
   #pausedUntilMs = 0;
@@ -91,6 +104,7 @@ export class Process implements Caller {
   /** Kills the process between two awaits. No call of it runs any more; only operations in flight may still arrive. */
   crash(): void {
     this.#isAlive = false;
+    this.endedMs ??= this.#machine.scheduler.nowMs;
     this.#machine.network.abandonAll(this);
     void this.log.close();
   }
@@ -115,6 +129,14 @@ export class Process implements Caller {
 }
 
 const NO_DETAILS: CallDetails = { partition: undefined, commit: undefined };
+
+/** Returns the format of an entry, a snapshot, or a message between actors. The old build executes every other message. */
+function formatOf(body: string): unknown {
+  const packed = JSON.parse(body) as unknown;
+  if (Array.isArray(packed)) return packed[4] ?? OLDEST_FORMAT;
+  const { format = OLDEST_FORMAT, id } = packed as { readonly format?: unknown; readonly id?: string };
+  return id === undefined ? format : OLDEST_FORMAT;
+}
 
 /** Connection of a process to the log. Notifications reach the process only while it runs. */
 class ProcessLog extends MemoryLog {
@@ -150,8 +172,45 @@ class ProcessLog extends MemoryLog {
 
   override listen(kind: NotificationKind, onNotification: (notification: Notification) => void): Listener {
     return super.listen(kind, (notification) =>
-      this.#machine.network.deliver(this.#process, () => onNotification(notification)),
+      this.#machine.network.deliver(this.#process, () => {
+        for (const { actor, inline } of notification.notices)
+          if (inline !== undefined) this.#check(actor, inline.body);
+        onNotification(notification);
+      }),
     );
+  }
+
+  /** Fails when a process of the old build reads a body of a later format. */
+  #check(actor: ActorId, body: string): void {
+    if (!this.#process.readsOldestOnly || !this.#process.isAlive || formatOf(body) === OLDEST_FORMAT) return;
+    this.#machine.onViolation(
+      new Error(`${this.#process.name} has read ${actor} in a later format: ${body}`),
+    );
+  }
+
+  override async readMailboxes(
+    reads: readonly MailboxRead[],
+    limit: number,
+  ): Promise<ReadonlyMap<ActorId, readonly Message[]>> {
+    const found = await super.readMailboxes(reads, limit);
+    for (const [actor, messages] of found) for (const { body } of messages) this.#check(actor, body);
+    return found;
+  }
+
+  override async readEntries(reads: readonly EntryRead[], limit: number): Promise<readonly EntriesOf[]> {
+    const found = await super.readEntries(reads, limit);
+    for (const { actor, entries } of found) for (const { body } of entries) this.#check(actor, body);
+    return found;
+  }
+
+  override async readSnapshot(
+    partition: string,
+    actor: ActorId,
+    which: "latest" | "previous",
+  ): Promise<Snapshot | undefined> {
+    const snapshot = await super.readSnapshot(partition, actor, which);
+    if (snapshot !== undefined) this.#check(actor, snapshot.body);
+    return snapshot;
   }
 
   override subscribe(feed: string, reader: FeedReader): Promise<Subscription> {

@@ -52,6 +52,12 @@ describe("the stored form", () => {
     });
   }
 
+  it("has no form in format 1 for what format 1 does not know", () => {
+    const entry = entryOf(actor, OLDEST_FORMAT);
+    expect(() => packEntry({ ...entry, unfinished: [] })).to.throw("has no form in format 1");
+    expect(() => packEntry({ ...entry, resumed: { after: 1, lineage: "" } })).to.throw("no form in format 1");
+  });
+
   it("of a format of a newer build is refused by name", () => {
     const newerEntry = { seq: 17, body: JSON.stringify(["0-1", {}, [], { any: "form" }, 3]) };
     expect(() => parseEntry(actor, newerEntry)).to.throw(

@@ -345,11 +345,18 @@ export class MemoryLog implements Log {
   }
 
   heartbeat(heartbeat: Heartbeat): Promise<readonly LiveWorker[]> {
-    return this.#perform("heartbeat", () => recordHeartbeat(this.#store, this.#clock.now(), heartbeat));
+    return this.#perform("heartbeat", () => {
+      const nowMs = this.#clock.now();
+      this.#store.set(KEYS.workers(), heartbeat.worker, String(nowMs));
+      return recordHeartbeat(this.#store, nowMs, heartbeat);
+    });
   }
 
   leave(worker: string): Promise<void> {
-    return this.#perform("leave", () => this.#store.set(KEYS.workerRecords(), worker, undefined));
+    return this.#perform("leave", () => {
+      this.#store.set(KEYS.workerRecords(), worker, undefined);
+      this.#store.set(KEYS.workers(), worker, undefined);
+    });
   }
 
   time({ name, engineMs, confirmed: seen, hostDifferenceMs }: TimeReport): Promise<LogTime> {
