@@ -300,7 +300,10 @@ export class Deployment {
     if (this.#projector === undefined) this.startProjector();
   }
 
-  /** Damages the latest snapshot of an actor. Its hash must reveal the damage, so that the previous one is used. */
+  /**
+   * Damages the latest snapshot of an actor: its body, or a part that the previous snapshot does not name. A hash must
+   * reveal the damage, so that the previous one is used.
+   */
   #damageSnapshot(): void {
     const { random, machine, actors, onFault } = this.#ports;
     const actor = random.pick(actors);
@@ -314,7 +317,12 @@ export class Deployment {
       return;
     onFault("snapshot damaged");
     this.#damaged.add(actor);
-    machine.store.set(key, "body", `${body} `);
+    const previous = machine.store.get(KEYS.snapshot(partitionOf(actor), actor, "previous"), "parts") ?? "";
+    const others = new Set(previous.split(" "));
+    const own = (machine.store.get(key, "parts") ?? "").split(" ").filter((hash) => !others.has(hash));
+    const parts = KEYS.parts(partitionOf(actor), actor);
+    if (own.length === 0 || random.chance(0.3)) machine.store.set(key, "body", `${body} `);
+    else machine.store.set(parts, random.pick(own), random.pick([undefined, "[]"]));
   }
 
   /** Cuts the power of the log and every connection to it. Sometimes kills all workers too. */

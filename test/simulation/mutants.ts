@@ -119,6 +119,8 @@ function replacingMethods<Class extends object>(prototype: Class, methods: Parti
 
 /** Original methods, for the replacements that call them. */
 const append = Object.getOwnPropertyDescriptor(MemoryLog.prototype, "append")?.value as MemoryLog["append"];
+const writeSnapshot = Object.getOwnPropertyDescriptor(MemoryLog.prototype, "writeSnapshot")
+  ?.value as MemoryLog["writeSnapshot"];
 const save = Object.getOwnPropertyDescriptor(Inbox.prototype, "save")?.value as Inbox["save"];
 
 const fold = Object.getOwnPropertyDescriptor(Inbox.prototype, "fold")?.value as Inbox["fold"];
@@ -308,6 +310,23 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     name: "a trim removes entries that are not relayed",
     mutation: wrongRead(({ operation }, key, field) =>
       operation === "trim" && isHead(key) && field === "relayed" ? "1000000" : undefined,
+    ),
+  },
+  {
+    name: "the log switches to a snapshot before it has the parts",
+    mutation: replacingMethods(MemoryLog.prototype, {
+      writeParts: () => Promise.resolve(true),
+      writeSnapshot(this: MemoryLog, partition, epoch, actor, snapshot) {
+        return writeSnapshot.call(this, partition, epoch, actor, snapshot);
+      },
+    }),
+  },
+  {
+    name: "the parts of the previous snapshot are removed",
+    mutation: wrongRead(({ operation }, key, field) =>
+      operation === "removeParts" && key.includes(":snapshot:previous:") && field === "parts"
+        ? ""
+        : undefined,
     ),
   },
   {

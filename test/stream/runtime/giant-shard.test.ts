@@ -4,6 +4,8 @@
  */
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect } from "chai";
 import { partitionOf } from "../../../actors/actor.js";
 import { LATEST_FORMAT } from "../../../actors/format.js";
@@ -57,6 +59,12 @@ class Recorded implements Snapshots {
   close(): Promise<void> {
     return this.#snapshots.close();
   }
+}
+
+/** Collects the garbage of the set-up, so that no later pause is due to it. */
+function collectGarbage(): void {
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
 }
 
 describe(`a ledger shard with ${WALLETS} wallets and ${ORDERS} open orders`, () => {
@@ -117,6 +125,7 @@ describe(`a ledger shard with ${WALLETS} wallets and ${ORDERS} open orders`, () 
     redis = await freshRedis();
     const log = await connect();
     await store(log);
+    collectGarbage();
     const newId = (): string => `exchange ${Math.random()}`;
     exchange = new LogExchange({ log: await connect(), clock: systemClock, logger: silentLogger, newId });
     await exchange.start();
