@@ -1,32 +1,31 @@
 /**
- * The wallets of a shard by id, in the order of their creation. Wallets that a snapshot has restored stay packed until one
- * of them is used. So a new owner of a large shard answers at once, and the next snapshot of a wallet that nobody has
- * used costs nothing.
+ * The wallets of a shard by id, in the order of their creation. A wallet that a snapshot has restored stays packed until it
+ * is used. So a new owner of a large shard answers at once, and the next snapshot copies the wallets that nobody has
+ * used.
  */
-
-import { assert } from "../units.js";
 
 interface Identified {
   readonly wallet: string;
 }
 
-/** Some wallets as the parts of a snapshot have them. */
-export interface PackedWallets<Wallet> {
-  readonly ids: readonly string[];
-  readonly parts: readonly string[];
-  unpack(): Iterable<Wallet>;
+/** A wallet as a snapshot has it. */
+export interface PackedWallet<Wallet> {
+  readonly wallet: string;
+  /** The wallet with its first orders, and then further orders if it has many. */
+  readonly lines: readonly string[];
+  /** Time of its dead-man switch, if it is armed. */
+  readonly deadmanMs: number | undefined;
+  readonly unpack: (lines: readonly string[]) => Wallet;
 }
 
 export function isPacked<Wallet extends Identified>(
-  entry: Wallet | PackedWallets<Wallet>,
-): entry is PackedWallets<Wallet> {
+  entry: Wallet | PackedWallet<Wallet>,
+): entry is PackedWallet<Wallet> {
   return "unpack" in entry;
 }
 
 export class Wallets<Wallet extends Identified> {
-  readonly #byId = new Map<string, Wallet | PackedWallets<Wallet>>();
-  /** The last wallet, if it may be packed. */
-  #last: string | undefined;
+  readonly #byId = new Map<string, Wallet | PackedWallet<Wallet>>();
 
   get size(): number {
     return this.#byId.size;
@@ -39,22 +38,13 @@ export class Wallets<Wallet extends Identified> {
   get(id: string): Wallet | undefined {
     const found = this.#byId.get(id);
     if (found === undefined || !isPacked(found)) return found;
-    for (const wallet of found.unpack()) this.#byId.set(wallet.wallet, wallet);
-    const unpacked = this.#byId.get(id);
-    assert(unpacked !== undefined && !isPacked(unpacked), "a snapshot lacks the wallet that it names", id);
-    return unpacked;
+    const wallet = found.unpack(found.lines);
+    this.#byId.set(id, wallet);
+    return wallet;
   }
 
-  /** Adds a new wallet. The wallet joins the last part of the next snapshot, so the wallets of that part are unpacked. */
-  add(wallet: Wallet): void {
-    if (this.#last !== undefined) this.get(this.#last);
-    this.#last = undefined;
+  add(wallet: Wallet | PackedWallet<Wallet>): void {
     this.#byId.set(wallet.wallet, wallet);
-  }
-
-  addPacked(packed: PackedWallets<Wallet>): void {
-    for (const id of packed.ids) this.#byId.set(id, packed);
-    this.#last = packed.ids.at(-1);
   }
 
   keys(): IterableIterator<string> {
@@ -69,12 +59,8 @@ export class Wallets<Wallet extends Identified> {
     }
   }
 
-  /** Yields the wallets as they are: one by one, or packed. */
-  *entries(): Generator<Wallet | PackedWallets<Wallet>> {
-    let last: Wallet | PackedWallets<Wallet> | undefined;
-    for (const entry of this.#byId.values()) {
-      if (entry !== last) yield entry;
-      last = entry;
-    }
+  /** Yields the wallets as they are, some of them packed. */
+  entries(): IterableIterator<Wallet | PackedWallet<Wallet>> {
+    return this.#byId.values();
   }
 }

@@ -32,7 +32,7 @@ import { isPacked, type Wallets } from "../wallets.js";
 /** Terms that many orders share. */
 type SavedTerms = readonly [tif: TimeInForce, selfTrade: SelfTrade, feeReserved: boolean, fee: FeeSchedule];
 
-/** An open order. `account` is an index in the accounts of its wallet, `terms` an index in the terms of its part. */
+/** An open order. `account` is an index in the accounts of its wallet, `terms` an index in the terms of its line. */
 type SavedOrder = readonly [
   orderId: string,
   account: number,
@@ -46,10 +46,18 @@ type SavedOrder = readonly [
   expiresAt?: number | null,
 ];
 
-type SavedMarket = readonly [marketId: string, currency: Currency, voids: Voids, outcomes: number];
+/** An account; `holdings` has a quantity and a cost for each outcome, and nothing when all are zero. */
+type SavedAccount = readonly [
+  marketId: string,
+  currency: Currency,
+  voids: Voids,
+  outcomes: number,
+  settled: 0 | 1,
+  holdings: readonly number[],
+];
 
-/** An account. `market` is an index in the markets of its part; `holdings` has a quantity and a cost per outcome. */
-type SavedAccount = readonly [market: number, settled: 0 | 1, holdings: readonly number[]];
+/** Open orders of a wallet, and the terms that they share. */
+type SavedOrders = readonly [orders: readonly SavedOrder[], terms: readonly SavedTerms[]];
 
 type SavedFunds = readonly [total: Millicents, reserved: Millicents];
 
@@ -66,15 +74,15 @@ type SavedWallet = readonly [
   deadman: Wallet["deadman"] | null,
   groups: readonly (readonly [string, SavedGroup])[],
   accounts: readonly SavedAccount[],
-  orders: readonly SavedOrder[],
+  orders: SavedOrders,
 ];
 
 type LedgerPart =
   | readonly ["ledger", SavedState]
-  /** Head of a part of wallets: their ids, and the times of their dead-man switches. The wallets are on a second line. */
+  /** First line of a part of wallets: their ids, and the times of their dead-man switches. A line for each wallet follows. */
   | readonly ["wallets", ids: readonly string[], deadmen: readonly (readonly [id: string, dueMs: number])[]]
-  /** Further orders of a wallet that has too many for one part. */
-  | readonly ["orders", wallet: string, orders: readonly SavedOrder[], terms: readonly SavedTerms[]]
+  /** First line of a part with further orders of the last wallet before. `SavedOrders` are on the second line. */
+  | readonly ["orders"]
   | readonly [
       "clientIds",
       ids: readonly (readonly [key: string, orderId: string, digest: string, untilMs: number])[],
@@ -93,17 +101,12 @@ interface SavedState {
   readonly forgets: boolean;
 }
 
-/** The wallets of a part, and the rows that they share. */
-type SavedWallets = readonly [
-  wallets: readonly SavedWallet[],
-  markets: readonly SavedMarket[],
-  terms: readonly SavedTerms[],
-];
-
 /** Number of wallets in a part. Wallets are never removed, so a part always has the same ones. */
 const PART_WALLETS = 64;
-/** Number of orders at which a part of wallets ends early. */
-const PART_ORDERS = 2 * RUN_ITEMS;
+/** Length at which a part of wallets ends early. */
+const PART_CHARS = 64 * 1024;
+/** Number of orders above which a wallet has several lines. */
+const LINE_ORDERS = 2 * RUN_ITEMS;
 
 export function* saveLedger(state: LedgerState): Generator<string> {
   const { totals, funds, entries, skippedSeqs, wallets, known } = state;
@@ -131,90 +134,74 @@ function* saveWallets(wallets: Wallets<Wallet>): Generator<string> {
   let part = new WalletsPart();
   let count = 0;
   for (const entry of wallets.entries()) {
-    if (isPacked(entry)) {
-      if (!part.isEmpty) yield part.saved();
-      part = new WalletsPart();
-      yield* entry.parts;
-      count += entry.ids.length;
-      continue;
-    }
-    const [first = [], ...further] = orderRuns(entry);
-    part.add(entry, first);
+    const [first = "", ...further] = isPacked(entry) ? entry.lines : packLines(entry);
+    part.add(entry.wallet, isPacked(entry) ? entry.deadmanMs : entry.deadman?.dueMs, first);
     count += 1;
-    if (further.length === 0 && part.orders < PART_ORDERS && count % PART_WALLETS !== 0) continue;
+    if (further.length === 0 && part.chars < PART_CHARS && count % PART_WALLETS !== 0) continue;
     yield part.saved();
     part = new WalletsPart();
-    yield* saveFurtherOrders(entry, further);
+    for (const line of further) yield `${text(["orders"])}\n${line}`;
   }
-  if (!part.isEmpty) yield part.saved();
-}
-
-function* saveFurtherOrders(wallet: Wallet, runs: readonly (readonly AccountOrder[])[]): Generator<string> {
-  const accounts = accountIndexes(wallet);
-  for (const run of runs) {
-    const terms = new SharedRows<SavedTerms>();
-    const orders = run.map((order) => saveOrder(order, accounts, terms));
-    yield text(["orders", wallet.wallet, orders, terms.rows]);
-  }
-}
-
-/** Divides the orders of a wallet into runs; the orders of most wallets are one run. */
-function orderRuns({ orders }: Wallet): readonly (readonly AccountOrder[])[] {
-  if (orders.size <= PART_ORDERS) return [[...orders.values()]];
-  return [...runsOf(orders.values(), ({ orderId }) => endsRunAt(orderId))];
+  if (part.chars > 0) yield part.saved();
 }
 
 /** A part that wallets are added to. */
 class WalletsPart {
-  orders = 0;
-  readonly #wallets: SavedWallet[] = [];
+  chars = 0;
+  readonly #ids: string[] = [];
   readonly #deadmen: (readonly [id: string, dueMs: number])[] = [];
-  readonly #markets = new SharedRows<SavedMarket>();
-  readonly #terms = new SharedRows<SavedTerms>();
+  readonly #lines: string[] = [];
 
-  get isEmpty(): boolean {
-    return this.#wallets.length === 0;
-  }
-
-  add(saved: Wallet, orders: readonly AccountOrder[]): void {
-    const { wallet, trader, funds, seqs, policy, deadman, groups } = saved;
-    const accounts = accountIndexes(saved);
-    this.orders += orders.length;
-    if (deadman !== undefined) this.#deadmen.push([wallet, deadman.dueMs]);
-    this.#wallets.push([
-      wallet,
-      trader,
-      [funds.CASH.total, funds.CASH.reserved],
-      [funds.COIN.total, funds.COIN.reserved],
-      [seqs.orders, seqs.positions],
-      policy,
-      deadman ?? null,
-      [...groups].map(([groupId, group]) => [groupId, { ...group, fills: group.fills.list() }]),
-      [...saved.accounts.values()].map((account) => this.#saveAccount(account)),
-      orders.map((order) => saveOrder(order, accounts, this.#terms)),
-    ]);
-  }
-
-  #saveAccount({ marketId, currency, voids, outcomes, settled, holdings }: Account): SavedAccount {
-    const market = this.#markets.indexOf(accountKey(marketId, currency), () => [
-      marketId,
-      currency,
-      voids,
-      outcomes,
-    ]);
-    const isFlat = holdings.every(({ qty, cost }) => qty === 0 && cost === 0);
-    return [market, settled ? 1 : 0, isFlat ? [] : holdings.flatMap(({ qty, cost }) => [qty, cost])];
+  add(id: string, deadmanMs: number | undefined, line: string): void {
+    this.chars += line.length;
+    this.#ids.push(id);
+    if (deadmanMs !== undefined) this.#deadmen.push([id, deadmanMs]);
+    this.#lines.push(line);
   }
 
   saved(): string {
-    const ids = this.#wallets.map(([id]) => id);
-    const wallets: SavedWallets = [this.#wallets, this.#markets.rows, this.#terms.rows];
-    return `${text(["wallets", ids, this.#deadmen])}\n${JSON.stringify(wallets)}`;
+    return [text(["wallets", this.#ids, this.#deadmen]), ...this.#lines].join("\n");
   }
 }
 
-function accountIndexes({ accounts }: Wallet): ReadonlyMap<string, number> {
-  return new Map([...accounts.keys()].map((key, index) => [key, index]));
+/** Returns a wallet with its first orders, and then its further orders if it has many. */
+function packLines(wallet: Wallet): readonly string[] {
+  const accounts = new Map([...wallet.accounts.keys()].map((key, index) => [key, index]));
+  const [first, ...further] = orderRuns(wallet).map((run) => saveOrders(run, accounts));
+  const saved = saveWallet(wallet, first ?? [[], []]);
+  return [JSON.stringify(saved), ...further.map((orders) => JSON.stringify(orders))];
+}
+
+function orderRuns({ orders }: Wallet): readonly (readonly AccountOrder[])[] {
+  if (orders.size <= LINE_ORDERS) return [[...orders.values()]];
+  return [...runsOf(orders.values(), ({ orderId }) => endsRunAt(orderId))];
+}
+
+function saveWallet(saved: Wallet, orders: SavedOrders): SavedWallet {
+  const { wallet, trader, funds, seqs, policy, deadman, groups, accounts } = saved;
+  return [
+    wallet,
+    trader,
+    [funds.CASH.total, funds.CASH.reserved],
+    [funds.COIN.total, funds.COIN.reserved],
+    [seqs.orders, seqs.positions],
+    policy,
+    deadman ?? null,
+    [...groups].map(([groupId, group]) => [groupId, { ...group, fills: group.fills.list() }]),
+    [...accounts.values()].map(saveAccount),
+    orders,
+  ];
+}
+
+function saveAccount({ marketId, currency, voids, outcomes, settled, holdings }: Account): SavedAccount {
+  const isFlat = holdings.every(({ qty, cost }) => qty === 0 && cost === 0);
+  const saved = isFlat ? [] : holdings.flatMap(({ qty, cost }) => [qty, cost]);
+  return [marketId, currency, voids, outcomes, settled ? 1 : 0, saved];
+}
+
+function saveOrders(orders: readonly AccountOrder[], accounts: ReadonlyMap<string, number>): SavedOrders {
+  const terms = new SharedRows<SavedTerms>();
+  return [orders.map((order) => saveOrder(order, accounts, terms)), terms.rows];
 }
 
 function saveOrder(
@@ -243,27 +230,40 @@ function saveOrder(
 /** Restores a shard from its parts. The wallets stay packed until they are used. */
 export function restoreLedger(id: ActorId): StateBuilder<LedgerState> {
   const state = createLedger(id);
-  /** The parts of the last packed wallets, to which further orders belong. */
-  let packed: string[] = [];
+  /** The lines of the last wallet. */
+  let last: string[] = [];
   return {
     add(part) {
-      const endOfHead = part.indexOf("\n");
-      const saved = JSON.parse(endOfHead === -1 ? part : part.slice(0, endOfHead)) as LedgerPart;
-      if (saved[0] === "orders") {
-        packed.push(part);
-        return;
-      }
-      if (saved[0] === "wallets") packed = [part];
-      addPart(state, saved, packed);
+      const [head = "", ...lines] = part.split("\n");
+      const saved = JSON.parse(head) as LedgerPart;
+      if (saved[0] === "orders") last.push(...lines);
+      else if (saved[0] === "wallets") last = addWallets(state, saved, lines);
+      else addPart(state, saved);
     },
     finish: () => state,
   };
 }
 
+/** Adds packed wallets. Returns the lines of the last one, to which further orders may be added. */
+function addWallets(
+  { wallets, deadlines }: LedgerState,
+  [, ids, deadmen]: Extract<LedgerPart, readonly ["wallets", ...unknown[]]>,
+  lines: readonly string[],
+): string[] {
+  const deadmenById = new Map(deadmen);
+  let last: string[] = [];
+  for (const [index, wallet] of ids.entries()) {
+    last = [rowAt(lines, index)];
+    const deadmanMs = deadmenById.get(wallet);
+    wallets.add({ wallet, lines: last, deadmanMs, unpack: unpackWallet });
+    if (deadmanMs !== undefined) deadlines.set(deadmanMs, 0, wallet);
+  }
+  return last;
+}
+
 function addPart(
   state: LedgerState,
-  part: Exclude<LedgerPart, readonly ["orders", ...unknown[]]>,
-  packed: readonly string[],
+  part: Exclude<LedgerPart, readonly ["wallets" | "orders", ...unknown[]]>,
 ): void {
   switch (part[0]) {
     case "ledger": {
@@ -275,12 +275,6 @@ function addPart(
       state.entries = entries;
       state.skippedSeqs = skippedSeqs;
       state.known.forgets = forgets;
-      return;
-    }
-    case "wallets": {
-      const [, ids, deadmen] = part;
-      state.wallets.addPacked({ ids, parts: packed, unpack: () => unpackWallets(packed) });
-      for (const [wallet, dueMs] of deadmen) state.deadlines.set(dueMs, 0, wallet);
       return;
     }
     case "clientIds":
@@ -302,24 +296,10 @@ function addPart(
   }
 }
 
-/** Restores the wallets of a part. The further parts have orders of its last wallet. */
-function unpackWallets([first = "", ...further]: readonly string[]): readonly Wallet[] {
-  const [saved, markets, terms] = JSON.parse(first.slice(first.indexOf("\n"))) as SavedWallets;
-  const wallets = saved.map((wallet) => restoreWallet(wallet, markets, terms));
-  const last = wallets.at(-1);
-  for (const part of further) {
-    if (last === undefined) break;
-    const [, , orders, rows] = JSON.parse(part) as Extract<LedgerPart, readonly ["orders", ...unknown[]]>;
-    addOrders(last, orders, rows);
-  }
-  return wallets;
-}
-
-function restoreWallet(
-  [id, trader, cash, coin, seqs, policy, deadman, groups, accounts, orders]: SavedWallet,
-  markets: readonly SavedMarket[],
-  terms: readonly SavedTerms[],
-): Wallet {
+function unpackWallet([first = "", ...further]: readonly string[]): Wallet {
+  const [id, trader, cash, coin, seqs, policy, deadman, groups, accounts, orders] = JSON.parse(
+    first,
+  ) as SavedWallet;
   const wallet = emptyWallet(id, trader);
   [wallet.funds.CASH.total, wallet.funds.CASH.reserved] = cash;
   [wallet.funds.COIN.total, wallet.funds.COIN.reserved] = coin;
@@ -328,16 +308,18 @@ function restoreWallet(
   wallet.deadman = deadman ?? undefined;
   for (const [groupId, group] of groups)
     wallet.groups.set(groupId, { ...group, fills: new FillWindow(group.fills) });
-  for (const savedAccount of accounts) {
-    const account = restoreAccount(savedAccount, markets);
+  for (const saved of accounts) {
+    const account = restoreAccount(saved);
     wallet.accounts.set(accountKey(account.marketId, account.currency), account);
   }
-  addOrders(wallet, orders, terms);
+  addOrders(wallet, orders);
+  for (const line of further) addOrders(wallet, JSON.parse(line) as SavedOrders);
+  for (const account of wallet.accounts.values()) account.reserved = account.reserve(wallet.policy);
   return wallet;
 }
 
-function restoreAccount([market, settled, holdings]: SavedAccount, markets: readonly SavedMarket[]): Account {
-  const account = new Account(...rowAt(markets, market));
+function restoreAccount([marketId, currency, voids, outcomes, settled, holdings]: SavedAccount): Account {
+  const account = new Account(marketId, currency, voids, outcomes);
   for (let outcome = 0; 2 * outcome < holdings.length; outcome += 1) {
     const [qty, cost] = holdings.slice(2 * outcome) as unknown as readonly [Contracts, Millicents];
     account.setHolding(outcome, { qty, cost });
@@ -346,7 +328,7 @@ function restoreAccount([market, settled, holdings]: SavedAccount, markets: read
   return account;
 }
 
-function addOrders(wallet: Wallet, orders: readonly SavedOrder[], terms: readonly SavedTerms[]): void {
+function addOrders(wallet: Wallet, [orders, terms]: SavedOrders): void {
   const accounts = [...wallet.accounts.values()];
   for (const saved of orders) {
     const [orderId, index, sharedTerms, outcome, price, remaining, pending] = saved;
@@ -374,5 +356,4 @@ function addOrders(wallet: Wallet, orders: readonly SavedOrder[], terms: readonl
     wallet.orders.set(orderId, order);
     account.add(order);
   }
-  for (const account of accounts) account.reserved = account.reserve(wallet.policy);
 }
