@@ -319,10 +319,11 @@ export class Deployment {
     this.#damaged.add(actor);
     const previous = machine.store.get(KEYS.snapshot(partitionOf(actor), actor, "previous"), "parts") ?? "";
     const others = new Set(previous.split(" "));
-    const own = (machine.store.get(key, "parts") ?? "").split(" ").filter((hash) => !others.has(hash));
+    const latest = machine.store.get(key, "parts") ?? "";
+    const own = latest.split(" ").filter((hash) => hash !== "" && !others.has(hash));
     const parts = KEYS.parts(partitionOf(actor), actor);
     if (own.length === 0 || random.chance(0.3)) machine.store.set(key, "body", `${body} `);
-    else machine.store.set(parts, random.pick(own), random.pick([undefined, "[]"]));
+    else machine.store.set(parts, random.pick(own), random.chance(0.5) ? undefined : "[]");
   }
 
   /** Cuts the power of the log and every connection to it. Sometimes kills all workers too. */
