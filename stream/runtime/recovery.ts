@@ -167,6 +167,26 @@ async function restoreSnapshot(
   return { instance: orCorrupt(id, () => builder.finish()), parts: named.map(({ hash }) => hash) };
 }
 
+/**
+ * Returns those of the stored parts that match their hashes. Two snapshots may share a part only if it is sound, because
+ * a damaged part must leave one of them usable.
+ */
+export async function soundParts(
+  log: Log,
+  partition: string,
+  id: ActorId,
+  hashes: readonly string[],
+): Promise<readonly string[]> {
+  const sound: string[] = [];
+  for (let from = 0; from < hashes.length; from += PAGE_PARTS) {
+    const page = hashes.slice(from, from + PAGE_PARTS);
+    const bodies = await log.readParts(partition, id, page);
+    for (const [index, body] of bodies.entries())
+      if (body !== undefined && partHash(body) === page[index]) sound.push(partHash(body));
+  }
+  return sound;
+}
+
 /** Rethrows any error while folding an entry or restoring a snapshot as `CorruptLog`. */
 function orCorrupt<T>(id: ActorId, fold: () => T): T {
   try {

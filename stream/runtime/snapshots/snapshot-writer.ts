@@ -9,7 +9,7 @@ import type { Clock } from "../../log/clock.js";
 import type { Head, Snapshot, SnapshotPart } from "../../log/log.js";
 import { packSnapshot, partHash } from "../../log/packing.js";
 import { type Instance, PART_KINDS, type PartKind, type SavedParts } from "../instance.js";
-import { catchUp, loadActor, type Recovered, type RecoveryPorts } from "../recovery.js";
+import { catchUp, loadActor, type Recovered, type RecoveryPorts, soundParts } from "../recovery.js";
 import type { SnapshotRequest, Snapshots, SnapshotTaken } from "./snapshots.js";
 
 export interface SnapshotWriterPorts extends RecoveryPorts {
@@ -106,15 +106,16 @@ export class SnapshotWriter implements Snapshots {
     return { snapshot, parts: [], bytes, writtenBytes: bytes };
   }
 
-  /** Returns the actor at its last entry. */
-  async #load({ partition, epoch, actor, both }: SnapshotRequest, head: Head): Promise<Recovered> {
+  /** Returns the actor at its last entry, with the stored parts that are sound. */
+  async #load({ partition, epoch, actor }: SnapshotRequest, head: Head): Promise<Recovered> {
+    const { log } = this.#ports;
     const kept = this.#kept.get(actor);
     this.#kept.delete(actor);
-    // Entries may have been lost between two ownerships, so an actor is kept for one epoch alone. When both snapshots
-    // become the same, the stored parts are read again, because no other snapshot would be left if one were not sound.
-    if (kept?.epoch !== epoch || both) return loadActor(this.#ports, partition, actor);
-    await catchUp(this.#ports.log, partition, kept.instance, head);
-    return kept;
+    // Entries may have been lost between two ownerships, so an actor is kept for one epoch alone.
+    if (kept?.epoch !== epoch) return loadActor(this.#ports, partition, actor);
+    const { instance } = kept;
+    await catchUp(log, partition, instance, head);
+    return { instance, parts: await soundParts(log, partition, actor, kept.parts) };
   }
 
   /** Writes the parts that are not stored yet, some at a time. Returns `undefined` when the epoch is fenced. */

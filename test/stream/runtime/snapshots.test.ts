@@ -177,6 +177,19 @@ describe("snapshots from the log", () => {
     expect(await recovered()).to.deep.equal(all);
   });
 
+  it("do not share a part that was damaged after it was written", async () => {
+    await lived();
+    await snapshot();
+    const named = store.get(KEYS.snapshot(partition, actor, "latest"), "parts")?.split(" ");
+    const damaged = named?.at(-1) ?? "";
+    store.set(PARTS, damaged, "damaged");
+    await receive("market:b", 6);
+    await snapshot();
+    forgetEntries();
+    expect(await recovered()).to.deep.equal({ ...all, "market:b": [2, 6] });
+    expect(errors).to.deep.equal([]);
+  });
+
   it("become the same, when they are asked to, without a part that is not sound", async () => {
     await lived();
     await snapshot();
