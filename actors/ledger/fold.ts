@@ -20,6 +20,9 @@ import { isFixed } from "./ids/digest.js";
 import { pairKey } from "./ids/known.js";
 import { accountKey, emptyWallet, type Group, type LedgerState, type Wallet, walletOf } from "./state.js";
 
+/** Seqs that are skipped for one entry, because the ids of entries have fewer numbers than seqs. */
+const SKIPPED_SEQS_PER_ENTRY = 10;
+
 export function evolveLedger(state: LedgerState, delta: LedgerDelta, ts: number): void {
   switch (delta.type) {
     case "wallet":
@@ -60,8 +63,8 @@ export function evolveLedger(state: LedgerState, delta: LedgerDelta, ts: number)
     }
     case "skipped":
       state.skippedSeqs += delta.count;
-      // The ids of entries that were lost are not given out again either.
-      state.entries += delta.count;
+      // The ids of lost entries are not given out again either.
+      state.entries += Math.ceil(delta.count / SKIPPED_SEQS_PER_ENTRY);
       return;
     case "forgotten":
       state.known.forget(delta);

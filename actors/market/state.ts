@@ -44,6 +44,12 @@ export interface Book {
   volume: Contracts;
 }
 
+/**
+ * Seqs that are skipped for one match. An actor skips 100 seqs for each millisecond of which entries may be lost
+ * (`stream/runtime/instance.ts`), and the ids of matches have fewer numbers than seqs.
+ */
+const SKIPPED_SEQS_PER_MATCH = 100;
+
 /** Ranks of deadlines at one moment: orders expire before held orders enter, so that no order matches an expired one. */
 const EXPIRY_RANK = 0;
 export const ENTRY_RANK = 1;
@@ -217,8 +223,8 @@ export function evolveMarket(state: MarketState, delta: MarketDelta): void {
     }
     case "skipped":
       state.lifecycleSeq += delta.count;
-      // The ids of matches that were lost are not given out again either.
-      state.matches += delta.count;
+      // The ids of lost matches are not given out again either.
+      state.matches += Math.ceil(delta.count / SKIPPED_SEQS_PER_MATCH);
       for (const currency of CURRENCIES) {
         const { seqs } = state.books[currency];
         seqs.book += delta.count;

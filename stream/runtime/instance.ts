@@ -135,8 +135,10 @@ class TurnDraft {
   }
 }
 
-/** Most seqs of one channel or of one delta stream that an actor can have used in a millisecond. */
-const SEQS_PER_MS = 1_000;
+/**
+ * Seqs that an actor skips for each millisecond of which entries may be lost: several times what a whole exchange commits.
+ */
+const SEQS_PER_MS = 100;
 /** Added to the time since the last entry, because the clocks of two workers may differ. */
 const SKIP_MARGIN_MS = 60_000;
 /** Seqs that an actor skips that knows no earlier time: more than it can have used in eleven days. */

@@ -1,13 +1,22 @@
 import { expect } from "chai";
 import { desc } from "drizzle-orm";
-import { ledgerOf, partitionOf } from "../../../actors/actor.js";
+import { ledgerOf, marketActor, partitionOf } from "../../../actors/actor.js";
+import type { MarketState } from "../../../actors/market/state.js";
 import { LedgerRepair } from "../../../db/projection/repair/ledger.js";
 import { MarketRepair } from "../../../db/projection/repair/market.js";
 import { auditLog } from "../../../db/schema/accounts.js";
 import { reconciliations } from "../../../db/schema/wallets.js";
+import { reconciledSince } from "../../../db/queries/projected.js";
+import { silentLogger } from "../../../stream/log/logger.js";
+import { actorOf } from "../../../stream/runtime/actors.js";
 import { Instance } from "../../../stream/runtime/instance.js";
+import { loadState } from "../../../stream/runtime/recovery.js";
+import { bitOf } from "../../../stream/ws/channels.js";
+import { Replica } from "../../../stream/ws/market/replica.js";
 import { dice } from "../exchange.js";
 import { type LogServer, memoryServer, redisServer, WentBack } from "./went-back.js";
+
+const BOOK = bitOf("book", "CASH");
 
 /** Trades, keeps a copy of the log, trades on, and lets the log go back to the copy. Trades again. */
 async function goBack(exchange: WentBack, { unseen = false } = {}): Promise<void> {
@@ -108,6 +117,53 @@ describe("a log that went back", () => {
     await of.goBack();
     const after = await seqs();
     after.forEach((seq, index) => expect(seq).to.be.above((before[index] ?? 0) + 1_000));
+  });
+
+  it("gives a subscriber with an old seq a snapshot, and reloads the replica of a market", async () => {
+    const of = await start(5);
+    const { marketId } = await of.createMarket();
+    await of.fundTraders();
+    await of.trade(30);
+    await of.keepCopy();
+    await of.trade(60);
+    const errors: unknown[] = [];
+    const open = (): Promise<Replica | undefined> => {
+      const load = async (id: string) => {
+        const { state, seq } = await loadState(
+          { log: of.log, actorOf, logger: silentLogger },
+          marketActor(id),
+        );
+        return { seq, state: state as MarketState };
+      };
+      return Replica.load({ tail: of.tail, load, onError: (error) => errors.push(error) }, marketId);
+    };
+    const before = await open();
+    const lost = before?.market.seq("book", "CASH") ?? 0;
+    before?.close();
+    await of.goBack();
+    const cut = await open();
+    const kept = cut?.market.seq("book", "CASH") ?? 0;
+    expect(kept).to.be.within(1, lost - 1);
+    await of.trade(80);
+    await cut?.catchUp();
+    expect(cut?.market.seq("book", "CASH")).to.be.above(lost + 1_000);
+
+    const resumedFrom = async (seq: number): Promise<number> =>
+      (await cut?.missed(new Map([[BOOK, seq]])))?.finish().resumed ?? -1;
+    for (let seq = kept; seq <= lost + 5; seq += 1)
+      expect(await resumedFrom(seq), `since ${seq}`).to.equal(0);
+    const latest = cut?.market.seq("book", "CASH") ?? 0;
+    expect(await resumedFrom(latest - 1)).to.equal(BOOK);
+    expect(errors).to.deep.equal([]);
+    cut?.close();
+  });
+
+  it("is shown by /readyz", async () => {
+    const of = await start(6);
+    await goBack(of);
+    await of.projected();
+    expect(await reconciledSince(of.db, Date.now() - 60_000)).to.be.above(2);
+    expect(await reconciledSince(of.db, Date.now() + 60_000)).to.equal(0);
   });
 
   for (let seed = 10; seed < 16; seed += 1) {
