@@ -11,6 +11,7 @@ import { startHeartbeats } from "../stream/redis/heartbeats.js";
 import { RedisLog } from "../stream/redis/redis-log.js";
 import { ProcessReporter } from "../stream/services/process-reports.js";
 import { SNAPSHOT_LIMITS } from "../stream/runtime/snapshot-policy.js";
+import { MeasuredSnapshots } from "../stream/runtime/snapshots/measured-snapshots.js";
 import { Worker } from "../stream/runtime/worker.js";
 import { type Config, ConfigError } from "./config.js";
 import { roleOutput } from "./roles/output.js";
@@ -29,7 +30,7 @@ async function start({ redisUrl, logLevel, leaseMs, format, resumeBytes }: Confi
     await formats.start();
     const id = formats.name;
     const beats = { url: redisUrl, worker: id, leaseMs, intervalMs: Math.floor(leaseMs / 3) };
-    const snapshots = snapshotThread({ redisUrl, logLevel });
+    const snapshots = new MeasuredSnapshots(snapshotThread({ redisUrl, logLevel }), systemClock);
     const clock = await EngineClock.start({ log, clock: systemClock, logger, name: id, sets: true });
     const worker = new Worker({
       id,
@@ -49,7 +50,12 @@ async function start({ redisUrl, logLevel, leaseMs, format, resumeBytes }: Confi
       clock: systemClock,
       role: "worker",
       process: id,
-      figures: () => ({ partitions: worker.held.size, partitions_taken_total: worker.taken }),
+      figures: () => ({
+        partitions: worker.held.size,
+        partitions_taken_total: worker.taken,
+        unsnapshotted_bytes: worker.unsnapshottedBytes,
+        ...snapshots.figures(),
+      }),
     });
     return {
       async stop() {

@@ -275,6 +275,11 @@ export class Partition implements Sender {
     );
   }
 
+  /** Bytes of the entries since its last snapshot, of the actor that has most. */
+  get unsnapshottedBytes(): number {
+    return this.#cache.mostBytesSinceSnapshot;
+  }
+
   /** Returns an actor if it is in memory, and keeps it there until the end of the step. */
   hold(actor: ActorId): Instance | undefined {
     return this.#cache.hold(actor);

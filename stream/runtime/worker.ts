@@ -110,6 +110,11 @@ export class Worker {
     return this.#taken;
   }
 
+  /** Bytes of the entries since its last snapshot, of the actor that has most. */
+  get unsnapshottedBytes(): number {
+    return Math.max(0, ...[...this.#held.values()].map(({ unsnapshottedBytes }) => unsnapshottedBytes));
+  }
+
   /** Returns the commit group of a partition. */
   groupOf(partition: string): CommitGroup {
     const { log } = this.#options;

@@ -14,6 +14,11 @@ export const FIGURES = {
   event_loop_pause_seconds: "Longest pause of the event loop within the last minute",
   partitions: "Partitions that a worker owns",
   partitions_taken_total: "Partitions that a worker has taken since its start",
+  snapshots_total: "Snapshots that a worker has taken since its start",
+  snapshot_written_bytes_total: "Bytes of snapshots that a worker has written since its start",
+  snapshot_bytes: "Largest snapshot that a worker has taken within the last ten minutes",
+  snapshot_seconds: "Longest time that a snapshot has taken within the last ten minutes",
+  unsnapshotted_bytes: "Entries since its last snapshot of the actor of a worker that has most, in bytes",
   projected_entries_total: "Entries that a projector has written since its start",
   reconciliations_total:
     "Repairs of the tables of an actor whose log had lost entries, since the start of a projector",

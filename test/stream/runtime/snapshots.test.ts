@@ -6,10 +6,12 @@ import { silentLogger } from "../../../stream/log/logger.js";
 import { packEntry } from "../../../stream/log/packing.js";
 import { Keys } from "../../../stream/redis/keys.js";
 import { loadState } from "../../../stream/runtime/recovery.js";
-import type { SnapshotTaken } from "../../../stream/runtime/snapshots/snapshots.js";
+import { MeasuredSnapshots } from "../../../stream/runtime/snapshots/measured-snapshots.js";
+import type { SnapshotRequest, SnapshotTaken } from "../../../stream/runtime/snapshots/snapshots.js";
 import { SnapshotWriter } from "../../../stream/runtime/snapshots/snapshot-writer.js";
 import { type Gate, MemoryLog, type Operation } from "../../support/log/memory-log.js";
 import { MemoryStore } from "../../support/log/memory-store.js";
+import { ManualClock } from "../log/support.js";
 import { counter, type CounterDelta, type CounterState } from "./counter.js";
 
 const actor = ledgerActor(1);
@@ -203,6 +205,23 @@ describe("snapshots from the log", () => {
     errors = [];
     expect(await recovered()).to.deep.equal(all);
     expect(errors).to.deep.equal([]);
+  });
+
+  it("are measured for the report of the worker", async () => {
+    const clock = new ManualClock();
+    const measured = new MeasuredSnapshots(writer, clock);
+    const request = (): SnapshotRequest => ({ partition, epoch, actor, format: LATEST_FORMAT, both: false });
+    await measured.take({ ...request(), epoch: epoch - 1 });
+    expect(measured.figures()).to.include({ snapshots_total: 0, snapshot_bytes: 0 });
+    for (const [index, from] of sources.entries()) await receive(from, index + 1);
+    const first = await measured.take(request());
+    await receive("market:a", 4);
+    const second = await measured.take(request());
+    const written = (first?.writtenBytes ?? 0) + (second?.writtenBytes ?? 0);
+    const total = { snapshots_total: 2, snapshot_written_bytes_total: written };
+    expect(measured.figures()).to.include({ ...total, snapshot_bytes: second?.bytes });
+    clock.advance(600_001);
+    expect(measured.figures()).to.include({ ...total, snapshot_bytes: 0 });
   });
 
   it("are refused under an epoch that has ended", async () => {
