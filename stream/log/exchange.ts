@@ -12,8 +12,7 @@ import type { Clock } from "./clock.js";
 import { LogGuard } from "./guard.js";
 import { type Delivery, type Log, type Subscription, WriteRefused } from "./log.js";
 import type { Logger } from "./logger.js";
-import { packEnvelope, parseReplies } from "./packing.js";
-import { replyFeed } from "./reply-feed.js";
+import { packEnvelope, parseReplies, replyFeed } from "./packing.js";
 import { type AskOptions, type Exchange, Unavailable } from "./ports.js";
 
 export interface ExchangeOptions {

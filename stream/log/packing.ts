@@ -10,7 +10,7 @@
 import { createHash } from "node:crypto";
 import type { ActorId, Batch } from "../../actors/actor.js";
 import { type Format, LATEST_FORMAT, OLDEST_FORMAT } from "../../actors/format.js";
-import type { Snapshot, StoredEntry } from "./log.js";
+import type { Snapshot, StoredEntry, Publication } from "./log.js";
 import type { Entry } from "./ports.js";
 
 /**
@@ -235,8 +235,23 @@ export interface Reply {
   readonly reply: unknown;
 }
 
-export function packReplies(replies: readonly Reply[]): string {
-  return JSON.stringify(replies.map(({ id, reply }) => [id, reply]));
+/**
+ * Returns the feed on which a process receives its answers. When an answer is lost, the process sends the command again,
+ * and the actor repeats the answer.
+ */
+export function replyFeed(process: string): string {
+  return `replies:${process}`;
+}
+
+/** Packs answers into one publication for each feed. */
+export function publicationsOf(replies: readonly Reply[]): readonly Publication[] {
+  const byFeed = new Map<string, [id: string, reply: unknown][]>();
+  for (const { to, id, reply } of replies) {
+    const sameFeed = byFeed.get(to);
+    if (sameFeed === undefined) byFeed.set(to, [[id, reply]]);
+    else sameFeed.push([id, reply]);
+  }
+  return [...byFeed].map(([feed, packed]) => ({ feed, body: JSON.stringify(packed) }));
 }
 
 export function parseReplies(body: string): readonly (readonly [id: string, reply: unknown])[] {

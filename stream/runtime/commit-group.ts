@@ -19,7 +19,7 @@ import {
   positionOf,
 } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
-import { publicationsOf } from "../log/reply-feed.js";
+import { publicationsOf } from "../log/packing.js";
 import { HandOverGuard } from "./hand-over-guard.js";
 import { OwnershipLost, type Partition, type ReadyActor } from "./partition.js";
 import type { Relay } from "./relay.js";

@@ -19,7 +19,7 @@ const RESTART_MS = 250;
 /** Share of the old build among the processes that may be of it. A worker is of it when no other one is. */
 const OLD_SHARE: Readonly<Record<RoleName, number>> = { worker: 0.4, gateway: 0.5, projector: 0.3, jobs: 0 };
 
-/** What a process writes, and the name under which the others know it. */
+/** Format in which a process writes, and the name under which the others know it. */
 export interface Build {
   readonly name: string;
   readonly formats: Formats;

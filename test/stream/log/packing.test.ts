@@ -26,7 +26,7 @@ function entryOf(actor: ActorId, format: Entry["format"]): Entry<unknown> {
 interface OldInstances {
   readonly Instance: {
     create(actor: AnyActor, id: ActorId): instances.Instance & { snapshot(): Snapshot };
-    restore(actor: AnyActor, id: ActorId, snapshot: Snapshot): instances.Instance;
+    restore(actor: AnyActor, id: ActorId, snapshot: Snapshot): instances.Instance & { snapshot(): Snapshot };
   };
 }
 
@@ -134,7 +134,9 @@ describe("the build before formats", () => {
     const saved = parseSnapshot(shard, snapshot) as SavedWhole;
     const restored = instances.Instance.restoreWhole(actors.actorOf(shard), shard, snapshot, saved);
     expect(restored.seq).to.equal(1);
-    expect(packSnapshot(1, restored.cursor, restored.saveWhole(), OLDEST_FORMAT)).to.deep.equal(snapshot);
+    const again = packSnapshot(1, restored.cursor, restored.saveWhole(), OLDEST_FORMAT);
+    const back = old.instances.Instance.restore(old.actors.actorOf(shard), shard, again);
+    expect(back.snapshot(), "the snapshot of this build, as the old one reads it").to.deep.equal(snapshot);
   });
 
   for (const actor of [shard, id]) {
