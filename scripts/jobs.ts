@@ -16,7 +16,7 @@ import { driveEventStep } from "../stream/jobs/event-actions.js";
 import { startJobs, type JobsOptions } from "../stream/jobs/jobs.js";
 import { openSettlementQueue, type SettlementQueue } from "../stream/jobs/queues.js";
 import { systemClock } from "../stream/log/clock.js";
-import { EngineClock } from "../stream/log/engine-clock.js";
+import { EngineClock } from "../stream/services/engine-clock.js";
 import { LogExchange } from "../stream/log/exchange.js";
 import { ServiceConnection } from "../stream/services/connection.js";
 import { ExpiredGateways } from "../stream/services/gateways.js";

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { actorOf } from "../stream/runtime/actors.js";
 import { systemClock } from "../stream/log/clock.js";
-import { EngineClock } from "../stream/log/engine-clock.js";
+import { EngineClock } from "../stream/services/engine-clock.js";
 import { FormatAnnouncer } from "../stream/log/formats.js";
 import { checkInstallation } from "../stream/log/installation.js";
 import { startHeartbeats } from "../stream/redis/heartbeats.js";

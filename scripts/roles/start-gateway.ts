@@ -37,7 +37,7 @@ import { openSettlementQueue } from "../../stream/jobs/queues.js";
 import { actorOf } from "../../stream/runtime/actors.js";
 import { loadState, type RecoveryPorts } from "../../stream/runtime/recovery.js";
 import { systemClock } from "../../stream/log/clock.js";
-import { EngineClock } from "../../stream/log/engine-clock.js";
+import { EngineClock } from "../../stream/services/engine-clock.js";
 import { LogExchange } from "../../stream/log/exchange.js";
 import { ServiceConnection } from "../../stream/services/connection.js";
 import { GatewayLease } from "../../stream/services/gateways.js";

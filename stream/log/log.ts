@@ -200,7 +200,7 @@ export interface TimeReport {
   readonly hostDifferenceMs?: number | undefined;
 }
 
-/** Clock of the log, and the record of engine time; see `engine-clock.ts`. */
+/** Clock of the log, and the record of engine time; see `../services/engine-clock.ts`. */
 export interface LogTime {
   /** Time of the log's clock (Unix ms). */
   readonly logMs: number;

@@ -5,9 +5,9 @@
  * confirms the jump (contract section 8.19). The wall clock of a host never changes engine time.
  */
 
-import type { Clock } from "./clock.js";
-import type { Log, LogTime } from "./log.js";
-import type { Logger } from "./logger.js";
+import type { Clock } from "../log/clock.js";
+import type { Log, LogTime } from "../log/log.js";
+import type { Logger } from "../log/logger.js";
 
 export interface EngineClockOptions {
   readonly log: Log;

@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { EngineClock } from "../../../stream/log/engine-clock.js";
+import { EngineClock } from "../../../stream/services/engine-clock.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import { type Gate, MemoryLog } from "../../support/log/memory-log.js";
 import { MemoryStore } from "../../support/log/memory-store.js";
-import { ManualClock, microtasksDone } from "./support.js";
+import { ManualClock, microtasksDone } from "../log/support.js";
 
 const HOUR_MS = 3_600_000;
 const START_MS = 1_700_000_000_000;
