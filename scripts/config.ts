@@ -209,6 +209,9 @@ const EnvironmentVariables = z.object({
     .describe(
       "Time in ms after SIGTERM in which a gateway goes on as before and only /readyz says that it stops, for load balancers.",
     ),
+  MARKET_KEEP_S: wholeNumber(1, 31_536_000)
+    .default(86_400)
+    .describe("Time in s that a settled market stays in Redis and in memory; it stays readable afterwards."),
   MAX_OPEN_ORDERS: wholeNumber(1, 1_000_000)
     .default(MAX_OPEN_ORDERS)
     .describe("Open orders that one wallet may have."),
@@ -293,6 +296,7 @@ function arrange(values: Values) {
     resumeBytes: values.RESUME_WINDOW_MB * 1_048_576,
     leaseMs: values.LEASE_MS,
     drainNoticeMs: values.DRAIN_NOTICE_MS,
+    marketKeepMs: values.MARKET_KEEP_S * 1_000,
     /** Format that the role announces; see `stream/log/formats.ts`. */
     format: values.FORMAT,
     /** Limits of every wallet. */

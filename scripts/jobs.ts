@@ -2,7 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
-import { marketActor } from "../actors/actor.js";
+import { type ActorId, marketActor } from "../actors/actor.js";
+import type { Formats } from "../actors/format.js";
 import { connect, disconnect, type Database } from "../db/database.js";
 import { migrate } from "../db/migrate.js";
 import {
@@ -11,9 +12,12 @@ import {
   unfinishedEventActions,
 } from "../db/queries/catalog/events.js";
 import { allMarkets, unsettledMarkets } from "../db/queries/catalog/markets.js";
+import { marketArchive, removableMarkets } from "../db/queries/catalog/removed-markets.js";
 import { waitProjected } from "../db/queries/projected.js";
 import { driveEventStep } from "../stream/jobs/event-actions.js";
 import { startJobs, type JobsOptions } from "../stream/jobs/jobs.js";
+import { Removal } from "../stream/jobs/removal.js";
+import { removeActor, restoreActor, restoreWanted } from "../stream/runtime/snapshots/removal.js";
 import { openSettlementQueue, type SettlementQueue } from "../stream/jobs/queues.js";
 import { systemClock } from "../stream/log/clock.js";
 import { EngineClock } from "../stream/services/engine-clock.js";
@@ -33,6 +37,8 @@ import { runRole, type RunningRole } from "./roles/run-role.js";
 
 /** Longest wait in ms for a settled market to be projected; the sweep handles a market that takes longer. */
 const PROJECTED_MS = 5_000;
+/** Most markets that one sweep removes. */
+const REMOVED_AT_ONCE = 200;
 
 interface Parts {
   readonly db: Database;
@@ -40,9 +46,24 @@ interface Parts {
   readonly tail: Tail;
   readonly queue: SettlementQueue;
   readonly invalidations: Invalidations;
+  readonly log: RedisLog;
+  readonly formats: Formats;
+  /** Time that a settled market stays in the log, in ms. */
+  readonly keepMs: number;
 }
 
-function portsOf({ db, exchange, tail, queue, invalidations }: Parts): JobsOptions["ports"] {
+function portsOf(parts: Parts): JobsOptions["ports"] {
+  const { db, exchange, tail, queue, invalidations, log, formats, keepMs } = parts;
+  const archive = marketArchive(db);
+  const removal = new Removal(
+    {
+      exchange,
+      removable: (from, before) => removableMarkets(db, from, before, REMOVED_AT_ONCE),
+      remove: (marketId) => removeActor(log, archive, marketActor(marketId)),
+      mayRemove: () => formats.active() >= 2,
+    },
+    keepMs,
+  );
   const settleEvents = async (eventId?: string): Promise<void> => {
     for (const settled of await settleFinalEvents(db, { eventId, nowTs: Date.now() })) {
       await invalidations.publish("event", settled);
@@ -61,6 +82,8 @@ function portsOf({ db, exchange, tail, queue, invalidations }: Parts): JobsOptio
       await invalidations.publish("event", step.eventId);
     },
     settleFinalEvents: () => settleEvents(),
+    restoreWanted: () => restoreWanted(log, archive),
+    removeSettled: (nowMs) => removal.run(nowMs),
     async marketSettled({ marketId, eventId }) {
       const actor = marketActor(marketId);
       await waitProjected(db, actor, await tail.head(actor), PROJECTED_MS);
@@ -69,7 +92,13 @@ function portsOf({ db, exchange, tail, queue, invalidations }: Parts): JobsOptio
   };
 }
 
-async function start({ redisUrl, databaseUrl, logLevel, format }: Config): Promise<RunningRole> {
+async function start({
+  redisUrl,
+  databaseUrl,
+  logLevel,
+  format,
+  marketKeepMs,
+}: Config): Promise<RunningRole> {
   if (redisUrl === undefined)
     throw new ConfigError("REDIS_URL: set it to the Redis of the exchange, which the jobs need");
   if (databaseUrl === undefined)
@@ -90,15 +119,16 @@ async function start({ redisUrl, databaseUrl, logLevel, format }: Config): Promi
       name: formats.name,
       sets: false,
     });
-    const exchange = new LogExchange({ log, clock, logger, newId: randomUUID, formats });
-    await exchange.start();
     const db = connect(databaseUrl, {
       maxConnections: 4,
       onError: (error) => logger.warn({ err: error }, "a connection to Postgres was lost"),
     });
+    const restore = (actor: ActorId): Promise<void> => restoreActor(log, marketArchive(db), actor);
+    const exchange = new LogExchange({ log, clock, logger, newId: randomUUID, formats, restore });
+    await exchange.start();
     const queue = openSettlementQueue(redisUrl);
     const invalidations = new Invalidations(log);
-    const ports = portsOf({ db, exchange, tail, queue, invalidations });
+    const ports = portsOf({ db, exchange, tail, queue, invalidations, log, formats, keepMs: marketKeepMs });
     const jobs = await startJobs({ redisUrl, exchange, ports, log: logger });
     const onError = (error: unknown): void =>
       logger.warn({ err: error }, "cannot check for expired gateways");

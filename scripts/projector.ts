@@ -2,6 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
+import { connect, disconnect } from "../db/database.js";
+import { marketArchive } from "../db/queries/catalog/removed-markets.js";
 import { journalOf } from "../db/projection/journal.js";
 import { migrate } from "../db/migrate.js";
 import { Projector } from "../db/projection/projector.js";
@@ -31,9 +33,10 @@ async function start({ redisUrl, databaseUrl, logLevel, format }: Config): Promi
     await formats.start();
     const tail = new LogTail({ log, clock: systemClock, logger });
     const invalidations = new Invalidations(log);
+    const db = connect(databaseUrl, { maxConnections: 1 });
     const projector = new Projector({
       databaseUrl,
-      journal: journalOf(log, tail, logger),
+      journal: journalOf(log, tail, logger, marketArchive(db)),
       marketChanged: (marketId) => invalidations.publish("market", marketId),
       logger,
     });
@@ -55,6 +58,7 @@ async function start({ redisUrl, databaseUrl, logLevel, format }: Config): Promi
         await projector.stop();
         await formats.stop();
         await tail.close();
+        await disconnect(db);
         await log.close();
       },
     };

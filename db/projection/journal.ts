@@ -8,6 +8,7 @@ import { continues, parseEntry } from "../../stream/log/packing.js";
 import type { LogTail } from "../../stream/log/tail.js";
 import type { Entry } from "../../stream/log/ports.js";
 import { actorOf } from "../../stream/runtime/actors.js";
+import type { Archive } from "../../stream/runtime/snapshots/removal.js";
 import { loadState } from "../../stream/runtime/recovery.js";
 
 /** The history of an actor after one of its entries. */
@@ -45,8 +46,8 @@ export interface Journal {
 
 const PAGE_ENTRIES = 500;
 
-/** Makes a journal of the log and its tail, which the caller closes. */
-export function journalOf(log: Log, tail: LogTail, logger: Logger): Journal {
+/** Makes a journal of the log and its tail, which the caller closes. `archive` has the states of removed actors. */
+export function journalOf(log: Log, tail: LogTail, logger: Logger, archive?: Pick<Archive, "read">): Journal {
   return {
     followAll: (followed, onEntries, onStop) =>
       tail.everyActor({ ...followed, onEntries, onGap: (actor) => onStop(actor), onUnreadable: onStop }),
@@ -67,7 +68,7 @@ export function journalOf(log: Log, tail: LogTail, logger: Logger): Journal {
       return found;
     },
     async historyAfter(actor, seq) {
-      const { state, ...head } = await loadState({ log, actorOf, logger }, actor);
+      const { state, ...head } = await loadState({ log, actorOf, logger, archive }, actor);
       return {
         state,
         head,

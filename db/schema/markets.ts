@@ -159,3 +159,32 @@ export const trades = pgTable(
   },
   (table) => [primaryKey({ columns: [table.marketId, table.currency, table.ts, table.place] })],
 );
+
+/** Last snapshots of removed markets, which never change: all that it takes to restore a market. */
+export const marketSnapshots = pgTable(
+  "market_snapshots",
+  {
+    marketId: uuid().notNull(),
+    hash: text().notNull(),
+    /** The snapshot and its parts as JSON. */
+    stored: text().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.marketId, table.hash] })],
+);
+
+/** Markets that were removed from the log at least once. */
+export const removedMarkets = pgTable(
+  "removed_markets",
+  {
+    marketId: uuid().primaryKey(),
+    /** Snapshot from which the market is restored; null while it is in the log again. */
+    hash: text(),
+    /** Time of the removal, or of the restoration, Unix ms. */
+    changedTs: moment().notNull(),
+  },
+  (table) => [
+    index("removed_markets_restored")
+      .on(table.changedTs)
+      .where(sql`${table.hash} is null`),
+  ],
+);

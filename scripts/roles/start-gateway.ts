@@ -2,9 +2,10 @@
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { marketActor } from "../../actors/actor.js";
+import { type ActorId, marketActor } from "../../actors/actor.js";
 import type { MarketState } from "../../actors/market/state.js";
 import { connect, disconnect, reach } from "../../db/database.js";
+import { marketArchive } from "../../db/queries/catalog/removed-markets.js";
 import { addressOf } from "../../http/edge/address.js";
 import { createApp } from "../../http/app.js";
 import { Changes } from "../../http/reference/changes.js";
@@ -35,7 +36,8 @@ import { Trading } from "../../http/trading/trading.js";
 import { acceptUpgrades } from "../../http/edge/upgrade.js";
 import { openSettlementQueue } from "../../stream/jobs/queues.js";
 import { actorOf } from "../../stream/runtime/actors.js";
-import { loadState, type RecoveryPorts } from "../../stream/runtime/recovery.js";
+import { restoreActor } from "../../stream/runtime/snapshots/removal.js";
+import { loadState } from "../../stream/runtime/recovery.js";
 import { systemClock } from "../../stream/log/clock.js";
 import { EngineClock } from "../../stream/services/engine-clock.js";
 import { LogExchange } from "../../stream/log/exchange.js";
@@ -150,7 +152,10 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       clock.stop();
       return Promise.resolve();
     });
-    const exchange = new LogExchange({ log, clock, logger, newId: randomUUID, formats });
+    const archive = marketArchive(db);
+    const restore = (actor: ActorId): Promise<void> => restoreActor(log, archive, actor);
+    const sender = { log, clock, logger, newId: randomUUID, formats, restore };
+    const exchange = new LogExchange(sender);
     await exchange.start();
     closing.push(() => exchange.close());
 
@@ -167,7 +172,11 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     closing.push(() => subscription.close());
     const changes = new Changes(reference, invalidations, onError);
     const catalog = streamCatalog(reference);
-    const replicas = new Replicas({ tail: reachable, onError, load: loadMarket({ log, actorOf, logger }) });
+    const replicas = new Replicas({
+      tail: reachable,
+      onError,
+      load: loadMarket({ log, actorOf, logger, archive }),
+    });
     closing.push(() => replicas.close());
     const wallets = new Wallets({ tail, exchange, catalog, onError });
     closing.push(() => {
@@ -345,7 +354,7 @@ function reachableTail(tail: LogTail): Tail {
   };
 }
 
-function loadMarket(ports: RecoveryPorts) {
+function loadMarket(ports: Parameters<typeof loadState>[0]) {
   return async (marketId: string) => {
     const { state, seq } = await orUnavailable(loadState(ports, marketActor(marketId)));
     // The actor of a market id is a market, so its state is a `MarketState`.

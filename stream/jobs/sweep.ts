@@ -15,6 +15,10 @@ export interface SweepPorts {
   finishStep(step: EventStep): Promise<void>;
   /** Sets FINAL events whose markets are all settled to SETTLED. */
   settleFinalEvents(): Promise<void>;
+  /** Restores the removed markets that have received messages. */
+  restoreWanted(): Promise<void>;
+  /** Removes the markets whose grace period is over at `nowMs` (Unix ms). */
+  removeSettled(nowMs: number): Promise<void>;
 }
 
 /** Age below which a step is left to the request that wrote it, in ms. */
@@ -40,4 +44,6 @@ export async function sweep(ports: SweepPorts, log: Logger, nowMs: number): Prom
     }
   });
   await attempt("settling final events", () => ports.settleFinalEvents());
+  await attempt("restoring markets", () => ports.restoreWanted());
+  await attempt("removing settled markets", () => ports.removeSettled(nowMs));
 }

@@ -23,6 +23,8 @@ export interface ExchangeOptions {
   readonly newId: () => string;
   /** Most messages in one mailbox; further commands are rejected (default 100,000). */
   readonly mailboxCapacity?: number | undefined;
+  /** Restores a removed actor that has received a command; it may fail, and is called by the jobs too. */
+  readonly restore?: ((actor: ActorId) => Promise<unknown>) | undefined;
   /** Format of the commands (default the latest). */
   readonly formats?: Formats | undefined;
 }
@@ -170,6 +172,13 @@ export class LogExchange implements Exchange {
     if (listeners?.size === 0) this.#listeners.delete(id);
   }
 
+  #restore(actor: ActorId): void {
+    const { restore, logger } = this.#options;
+    restore?.(actor).catch((error: unknown) => {
+      logger.warn({ err: error, actor }, "cannot restore a removed actor; the jobs try again");
+    });
+  }
+
   /** Queues a command. The commands that are queued for one partition in the same turn share an append. */
   #send(command: QueuedCommand): void {
     const partition = partitionOf(command.actor);
@@ -191,8 +200,11 @@ export class LogExchange implements Exchange {
       const deliveries: Delivery[] = commands.map(({ actor, body }) => ({ to: actor, body }));
       try {
         const appended = await log.append(partition, deliveries, mailboxCapacity);
-        for (const [index, { onSent }] of commands.entries())
-          onSent(appended[index] === true ? "appended" : "full");
+        for (const [index, { actor, onSent }] of commands.entries()) {
+          const outcome = appended[index] ?? "full";
+          if (outcome === "removed") this.#restore(actor);
+          onSent(outcome === "full" ? "full" : "appended");
+        }
       } catch (error) {
         for (const { onSent } of commands) onSent(error instanceof WriteRefused ? error : "unknown");
       }

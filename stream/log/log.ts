@@ -73,6 +73,8 @@ export interface Head {
   readonly previous: number;
   /** The incarnations in which the actor has written; see `lineage.ts`. */
   readonly lineage: string;
+  /** Hash of the last snapshot of a removed actor, which the log does not have any more; absent for a live actor. */
+  readonly removed?: string | undefined;
 }
 
 /** The facts about an actor that a new owner of its partition needs. */
@@ -171,6 +173,15 @@ export interface SnapshotPart {
   readonly hash: string;
   readonly body: string;
 }
+
+/** The latest snapshot of an actor with its parts: all that it takes to restore the actor. */
+export interface StoredActor {
+  readonly snapshot: Snapshot;
+  readonly parts: readonly SnapshotPart[];
+}
+
+/** Outcome of appending a message. `removed`: it is appended, and the actor must be restored to receive it. */
+export type AppendOutcome = "appended" | "full" | "removed";
 
 /** A position of an actor to record. A recorded position never goes back. */
 export interface Mark {
@@ -318,10 +329,13 @@ export interface Log {
 
   /**
    * Appends messages to mailboxes of one partition, and publishes one notification. A mailbox that already has
-   * `capacity` messages rejects further ones; the default is no limit. Returns for each message whether it was
-   * appended.
+   * `capacity` messages rejects further ones; the default is no limit. Returns the outcome of each message.
    */
-  append(partition: string, deliveries: readonly Delivery[], capacity?: number): Promise<readonly boolean[]>;
+  append(
+    partition: string,
+    deliveries: readonly Delivery[],
+    capacity?: number,
+  ): Promise<readonly AppendOutcome[]>;
   /** Reads mailboxes of one commit group, at most `limit` messages of each. An empty mailbox is absent. */
   readMailboxes(
     reads: readonly MailboxRead[],
@@ -385,6 +399,19 @@ export interface Log {
     actor: ActorId,
     which: "latest" | "previous",
   ): Promise<Snapshot | undefined>;
+
+  /** Returns the latest snapshot of an actor with its parts; `undefined` when there is none, or while it is written. */
+  readStored(partition: string, actor: ActorId): Promise<StoredActor | undefined>;
+  /**
+   * Removes an actor that has nothing left to do: no message, no deadline, no entry to relay or to project, and a latest
+   * snapshot of its last entry, with this hash, which the caller has stored elsewhere. Its head stays, so that its
+   * positions go on when it is restored. Returns false, and removes nothing, for any other actor.
+   */
+  removeActor(partition: string, actor: ActorId, hash: string): Promise<boolean>;
+  /** Puts a removed actor back. Returns false for one that is not removed, or was removed with another snapshot. */
+  restoreActor(partition: string, actor: ActorId, stored: StoredActor): Promise<boolean>;
+  /** Returns the removed actors that have received messages. */
+  wanted(partitions: readonly string[]): Promise<readonly ActorId[]>;
 
   /**
    * Records that a worker is alive, and returns all live workers. A worker is live while its heartbeats come within its

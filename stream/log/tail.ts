@@ -6,7 +6,7 @@
 import { type ActorId, partitionOf } from "../../actors/actor.js";
 import { type Clock, sleep } from "./clock.js";
 import { EveryActor, type EveryActorOptions } from "./every-actor.js";
-import type { InlineRecord, Listener, Log, Notification, StoredEntry } from "./log.js";
+import type { EntryRead, InlineRecord, Listener, Log, Notification, StoredEntry } from "./log.js";
 import { NOWHERE, type Position } from "./lineage.js";
 import type { Logger } from "./logger.js";
 import { continues, CorruptLog, parseEntry } from "./packing.js";
@@ -203,7 +203,10 @@ export class LogTail implements Tail {
       const followed = this.#followed.get(partition)?.get(actor);
       return followed === undefined ? [] : [{ partition, actor, afterSeq: followed.afterSeq }];
     });
-    for (const { actor, entries: stored } of await this.#options.log.readEntries(reads, PAGE_ENTRIES)) {
+    const found = await this.#options.log.readEntries(reads, PAGE_ENTRIES);
+    const withEntries = new Set(found.map(({ actor }) => actor));
+    await this.#findGone(reads.filter(({ actor }) => !withEntries.has(actor)));
+    for (const { actor, entries: stored } of found) {
       try {
         this.#deliver(partitionOf(actor), actor, stored);
       } catch (error) {
@@ -213,6 +216,33 @@ export class LogTail implements Tail {
         continue;
       }
       if (stored.length === PAGE_ENTRIES) this.#markDirty(actor);
+    }
+  }
+
+  /**
+   * Stops the followers of actors that were removed from the log since. The log has no entry of such an actor, also when
+   * the actor is restored, until its next commit.
+   */
+  async #findGone(reads: readonly EntryRead[]): Promise<void> {
+    const { log } = this.#options;
+    const behind: (EntryRead & { readonly seq: number })[] = [];
+    for (const partition of new Set(reads.map((read) => read.partition))) {
+      const silent = reads.filter((read) => read.partition === partition);
+      const heads = await log.heads(
+        partition,
+        silent.map(({ actor }) => actor),
+      );
+      for (const [index, read] of silent.entries()) {
+        const { seq } = heads[index] ?? { seq: 0 };
+        if (seq > read.afterSeq) behind.push({ ...read, seq });
+      }
+    }
+    if (behind.length === 0) return;
+    // Entries that were committed since the first read are read now.
+    const committed = new Set((await log.readEntries(behind, 1)).map(({ actor }) => actor));
+    for (const { partition, actor, seq } of behind) {
+      if (committed.has(actor)) this.#markDirty(actor);
+      else this.#stopFollowers(partition, actor, ({ afterSeq }) => afterSeq < seq);
     }
   }
 

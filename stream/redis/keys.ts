@@ -48,6 +48,11 @@ export class Keys {
     return this.#of(partition, "deadlines");
   }
 
+  /** Set: the removed actors of a partition that have received a message since. */
+  wanted(partition: string): string {
+    return this.#of(partition, "wanted");
+  }
+
   /** Hash: the fields of `Head`. */
   head(partition: string, actor: ActorId): string {
     return this.#of(partition, `head:${actor}`);

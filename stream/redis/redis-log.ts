@@ -7,6 +7,7 @@ import { connect, type Connection, firstReply, onConnectionLost, RedisUnreachabl
 import { Keys } from "./keys.js";
 import {
   type Announcements,
+  type AppendOutcome,
   type NotificationKind,
   type Commit,
   type CommitOutcome,
@@ -35,6 +36,7 @@ import {
   type ActorStatus,
   type Snapshot,
   type SnapshotPart,
+  type StoredActor,
   type StreamSize,
   type Subscription,
   type TakeOutcome,
@@ -44,6 +46,7 @@ import { type Logger, silentLogger } from "../log/logger.js";
 import { RedisListener } from "./listener.js";
 import { Subscriber } from "./subscriber.js";
 import {
+  appendOutcome,
   commitOutcome,
   HEAD_FIELDS,
   headOf,
@@ -127,7 +130,7 @@ export class RedisLog implements Log {
     partition: string,
     deliveries: readonly Delivery[],
     capacity = 0,
-  ): Promise<readonly boolean[]> {
+  ): Promise<readonly AppendOutcome[]> {
     if (deliveries.length === 0) return [];
     /** Numbers the actors from 1, in the order of the mailbox keys. */
     const indexes = new Map<ActorId, number>();
@@ -142,8 +145,9 @@ export class RedisLog implements Log {
     }
     const actors = [...indexes.keys()];
     const channel = this.#keys.notifications(this.commitGroupOf(partition), "commands");
-    const keys = [channel, this.#keys.actors(partition)];
-    for (const actor of actors) keys.push(this.#keys.mailbox(partition, actor));
+    const keys = [channel, this.#keys.actors(partition), this.#keys.wanted(partition)];
+    for (const actor of actors)
+      keys.push(this.#keys.mailbox(partition, actor), this.#keys.head(partition, actor));
     const reply = await this.#run("append", keys, [
       MAX_INLINE_BYTES,
       capacity,
@@ -154,7 +158,7 @@ export class RedisLog implements Log {
     ]).catch((error: unknown) => {
       throw appendError(error);
     });
-    return deliveries.map((_, index) => (reply as string)[index] === "1");
+    return deliveries.map((_, index) => appendOutcome((reply as string)[index]));
   }
 
   async readMailboxes(
@@ -361,6 +365,60 @@ export class RedisLog implements Log {
     const [seq, cursor, hash, body] = await this.#connection.hmget(key, "seq", "cursor", "hash", "body");
     if (typeof seq !== "string") return undefined;
     return { seq: Number(seq), cursor: cursor ?? NO_CURSOR, hash: hash ?? "", body: body ?? "" };
+  }
+
+  async readStored(partition: string, actor: ActorId): Promise<StoredActor | undefined> {
+    const key = this.#keys.snapshot(partition, actor, "latest");
+    const fields = await this.#connection.hmget(key, "seq", "cursor", "hash", "body", "parts");
+    const [seq, cursor, hash, body, named] = fields;
+    if (typeof seq !== "string") return undefined;
+    const hashes = (named ?? "").split(" ").filter((part) => part !== "");
+    const bodies = await this.readParts(partition, actor, hashes);
+    const parts = hashes.flatMap((part, index) => {
+      const stored = bodies[index];
+      return stored === undefined ? [] : [{ hash: part, body: stored }];
+    });
+    if (parts.length < hashes.length) return undefined;
+    const snapshot = { seq: Number(seq), cursor: cursor ?? NO_CURSOR, hash: hash ?? "", body: body ?? "" };
+    return { snapshot, parts };
+  }
+
+  async removeActor(partition: string, actor: ActorId, hash: string): Promise<boolean> {
+    const keys = [
+      this.#keys.head(partition, actor),
+      this.#keys.mailbox(partition, actor),
+      this.#keys.deltas(partition, actor),
+      this.#keys.snapshot(partition, actor, "latest"),
+      this.#keys.snapshot(partition, actor, "previous"),
+      this.#keys.parts(partition, actor),
+      this.#keys.actors(partition),
+      this.#keys.deadlines(partition),
+    ];
+    return (await this.#run("remove-actor", keys, [actor, hash])) === "ok";
+  }
+
+  async restoreActor(partition: string, actor: ActorId, { snapshot, parts }: StoredActor): Promise<boolean> {
+    const keys = [
+      this.#keys.head(partition, actor),
+      this.#keys.snapshot(partition, actor, "latest"),
+      this.#keys.snapshot(partition, actor, "previous"),
+      this.#keys.parts(partition, actor),
+      this.#keys.actors(partition),
+      this.#keys.wanted(partition),
+      this.#keys.notifications(this.commitGroupOf(partition), "commands"),
+    ];
+    const { seq, cursor, hash, body } = snapshot;
+    const named = parts.map((part) => `${part.hash} `).join("");
+    const stored = parts.flatMap((part) => [part.hash, part.body]);
+    const args = [partition, actor, seq, cursor, hash, body, named, ...stored];
+    return (await this.#run("restore-actor", keys, args)) === 1;
+  }
+
+  async wanted(partitions: readonly string[]): Promise<readonly ActorId[]> {
+    const sets = await Promise.all(
+      partitions.map((partition) => this.#connection.smembers(this.#keys.wanted(partition))),
+    );
+    return sets.flat() as ActorId[];
   }
 
   async heartbeat(heartbeat: Heartbeat): Promise<readonly LiveWorker[]> {

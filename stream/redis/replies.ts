@@ -2,6 +2,7 @@
 
 import type { ActorId } from "../../actors/actor.js";
 import {
+  type AppendOutcome,
   type CommitOutcome,
   type Head,
   type Heartbeat,
@@ -22,10 +23,11 @@ export const HEAD_FIELDS = [
   "snapshot",
   "previous",
   "lineage",
+  "removed",
 ] as const;
 
 export function headOf(fields: readonly (string | null)[]): Head {
-  const [seq, cursor, relayed, projected, snapshot, previous, lineage] = fields;
+  const [seq, cursor, relayed, projected, snapshot, previous, lineage, removed] = fields;
   return {
     seq: Number(seq ?? 0),
     cursor: cursor ?? NO_CURSOR,
@@ -34,7 +36,14 @@ export function headOf(fields: readonly (string | null)[]): Head {
     snapshot: Number(snapshot ?? 0),
     previous: Number(previous ?? 0),
     lineage: lineage ?? "",
+    ...(removed === null || removed === undefined ? {} : { removed }),
   };
+}
+
+/** Converts a character of the reply of `append.lua`. */
+export function appendOutcome(character: string | undefined): AppendOutcome {
+  if (character === "2") return "removed";
+  return character === "1" ? "appended" : "full";
 }
 
 export type StreamReply = [key: string, messages: [id: string, fields: string[]][]][] | null;

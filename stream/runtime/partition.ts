@@ -14,7 +14,7 @@ import { continues, CorruptLog, parseEntry } from "../log/packing.js";
 import { ActorCache } from "./actor-cache.js";
 import { ActorDeadlines } from "./deadlines.js";
 import { type ActorOf, errorOf, Instance } from "./instance.js";
-import { loadActor } from "./recovery.js";
+import { loadActor, RemovedActor } from "./recovery.js";
 import type { Relay, Sender } from "./relay.js";
 import type { RetainedPartition, Retention } from "./retention.js";
 import type { SnapshotLimits } from "./snapshot-policy.js";
@@ -268,6 +268,8 @@ export class Partition implements Sender {
           this.#deadlines.set(actor, deadline);
           this.markUnread(actor);
         } catch (error) {
+          // The notification of its restoration makes the actor pending again.
+          if (error instanceof RemovedActor) return;
           if (!(error instanceof CorruptLog)) throw error;
           this.halt(actor, error);
         }

@@ -6,10 +6,13 @@ import type { Position } from "../log/lineage.js";
 import type { EntriesOf, Head, Log, Snapshot } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
 import { continues, CorruptLog, NewerFormat, parseEntry, parseSnapshot, partHash } from "../log/packing.js";
+import { type Archive, readRemoved } from "./snapshots/removal.js";
 import { type ActorOf, Instance, PART_KINDS, type SavedParts, type SavedWhole } from "./instance.js";
 
+type RecoveryLog = Pick<Log, "heads" | "readSnapshot" | "readParts" | "readEntries">;
+
 export interface RecoveryPorts {
-  readonly log: Log;
+  readonly log: RecoveryLog;
   readonly actorOf: ActorOf;
   readonly logger: Logger;
 }
@@ -23,16 +26,41 @@ const PAGE_BYTES = 128 * 1024;
 const PAGE_PARTS = 4;
 const MAX_TRIES = 3;
 
+/** Thrown for an actor that was removed: the log has its positions, and an archive its last snapshot. */
+export class RemovedActor extends Error {
+  override readonly name = "RemovedActor";
+  constructor(
+    id: ActorId,
+    readonly hash: string,
+  ) {
+    super(`${id} is removed from the log, with the snapshot ${hash}`);
+  }
+}
+
 /**
  * Returns the state of an actor and its position, at the head of the log or later. To miss no entry, a reader follows
- * the actor first and then ignores the entries up to this seq. The caller may change the state.
+ * the actor first and then ignores the entries up to this seq. The caller may change the state. A removed actor is read
+ * from the archive, if there is one, and stays removed.
  */
 export async function loadState(
-  ports: RecoveryPorts,
+  ports: RecoveryPorts & { readonly archive?: Pick<Archive, "read"> | undefined },
   id: ActorId,
 ): Promise<Position & { readonly state: unknown }> {
-  const { instance, lineage } = await loadActor(ports, partitionOf(id), id);
-  return { state: instance.state, seq: instance.seq, lineage };
+  const partition = partitionOf(id);
+  try {
+    const { instance, lineage } = await loadActor(ports, partition, id);
+    return { state: instance.state, seq: instance.seq, lineage };
+  } catch (error) {
+    if (!(error instanceof RemovedActor) || ports.archive === undefined) throw error;
+    const { snapshot, parts } = await readRemoved(ports.archive, id, error.hash);
+    const bodies = new Map(parts.map(({ hash, body }) => [hash, body]));
+    const log: Pick<Log, "readParts"> = {
+      readParts: (_partition, _actor, hashes) => Promise.resolve(hashes.map((hash) => bodies.get(hash))),
+    };
+    const { instance } = await restoreSnapshot({ ...ports, log }, partition, id, snapshot);
+    const [head] = await ports.log.heads(partition, [id]);
+    return { state: instance.state, seq: instance.seq, lineage: head?.lineage ?? "" };
+  }
 }
 
 /** A recovered actor. */
@@ -42,7 +70,10 @@ export interface Recovered {
   readonly parts: readonly string[];
 }
 
-/** Recovers an actor, and returns the head from which it was recovered. Throws `CorruptLog` like `recover`. */
+/**
+ * Recovers an actor, and returns the head from which it was recovered. Throws `RemovedActor`, and `CorruptLog` like
+ * `recover`.
+ */
 export async function loadActor(
   ports: RecoveryPorts,
   partition: string,
@@ -51,6 +82,7 @@ export async function loadActor(
   for (let tries = 1; ; tries += 1) {
     const [head] = await ports.log.heads(partition, [id]);
     if (head === undefined) throw new Error(`the log returned no head of ${id}`);
+    if (head.removed !== undefined) throw new RemovedActor(id, head.removed);
     try {
       return { ...(await recover(ports, partition, id, head)), head };
     } catch (error) {
@@ -79,7 +111,12 @@ async function recover(
  * Folds the entries up to `head`, and those that are committed meanwhile. Reads the next page while it folds one. Returns
  * the lineage of the last one. Throws `CorruptLog` like `recover`.
  */
-export async function catchUp(log: Log, partition: string, instance: Instance, head: Head): Promise<string> {
+export async function catchUp(
+  log: Pick<Log, "readEntries">,
+  partition: string,
+  instance: Instance,
+  head: Head,
+): Promise<string> {
   const { id } = instance;
   let { lineage } = head;
   let limit = FIRST_ENTRIES;
@@ -133,7 +170,7 @@ async function latestSnapshot(
 
 /** Restores an actor from a snapshot. Throws `CorruptLog` when a part is missing, or a hash is wrong. */
 async function restoreSnapshot(
-  { log, actorOf }: RecoveryPorts,
+  { log, actorOf }: Pick<RecoveryPorts, "actorOf"> & { readonly log: Pick<Log, "readParts"> },
   partition: string,
   id: ActorId,
   snapshot: Snapshot,

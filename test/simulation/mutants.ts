@@ -442,7 +442,7 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     mutation: replacingMethods(MemoryLog.prototype, {
       append(this: MemoryLog, partition, deliveries, capacity) {
         const sent = append.call(this, partition, deliveries, capacity);
-        return capacity === undefined ? sent.catch(() => deliveries.map(() => true)) : sent;
+        return capacity === undefined ? sent.catch(() => deliveries.map(() => "appended" as const)) : sent;
       },
     }),
   },

@@ -5,7 +5,9 @@
 
 import { randomUUID } from "node:crypto";
 import { LATEST_FORMAT } from "../../actors/format.js";
+import { type ActorId, marketActor } from "../../actors/actor.js";
 import { connect, disconnect } from "../../db/database.js";
+import { marketArchive, removableMarkets } from "../../db/queries/catalog/removed-markets.js";
 import { journalOf } from "../../db/projection/journal.js";
 import { migrate } from "../../db/migrate.js";
 import { Projector } from "../../db/projection/projector.js";
@@ -26,6 +28,9 @@ import {
   type RunningGateway,
 } from "../../scripts/roles/start-gateway.js";
 import { driveEventStep } from "../../stream/jobs/event-actions.js";
+import { Removal } from "../../stream/jobs/removal.js";
+import { SNAPSHOT_LIMITS } from "../../stream/runtime/snapshot-policy.js";
+import { removeActor, restoreActor, restoreWanted } from "../../stream/runtime/snapshots/removal.js";
 import { startJobs } from "../../stream/jobs/jobs.js";
 import { openSettlementQueue } from "../../stream/jobs/queues.js";
 import { actorOf } from "../../stream/runtime/actors.js";
@@ -65,6 +70,8 @@ export interface StackOptions {
   readonly gateways?: number;
   /** Replaces the URLs of the servers for the gateways, for example by the URL of a proxy. */
   readonly via?: { redis?(url: string): Promise<string>; database?(url: string): Promise<string> };
+  /** Time that a settled market stays in the log, in ms (default: for ever), and the idle time of actors in memory. */
+  readonly removal?: { readonly keepMs: number; readonly idleMs: number };
   /** Servers to use; default: a Redis and a database on the servers that all tests share. */
   readonly servers?: { readonly redis: FreshRedis; readonly database: FreshDatabase };
   /** Receives the log lines of the gateways. */
@@ -116,7 +123,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     for (const step of stops.splice(0).reverse()) await step();
   };
   try {
-    stops.push(await startBackground(redis.url, database.url, options.actors ?? "here"));
+    stops.push(await startBackground(redis.url, database.url, options));
     const gateways: RunningGateway[] = [];
     const redisUrl = (await options.via?.redis?.(redis.url)) ?? redis.url;
     const databaseUrl = (await options.via?.database?.(database.url)) ?? database.url;
@@ -206,7 +213,7 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
 async function startBackground(
   redisUrl: string,
   databaseUrl: string,
-  actors: "here" | "elsewhere",
+  { actors = "here", removal }: Pick<StackOptions, "actors" | "removal">,
 ): Promise<() => Promise<void>> {
   const logger = silentLogger;
   const log = await RedisLog.open({ url: redisUrl, logger });
@@ -214,20 +221,34 @@ async function startBackground(
   // All roles of a stack are of this build, so its format need not rise first.
   await log.recordFormat("", String(LATEST_FORMAT));
   const id = announcedName(LATEST_FORMAT, "worker", randomUUID());
-  const worker = new Worker({ id, log, actorOf, clock: systemClock, logger });
+  const snapshotLimits = { ...SNAPSHOT_LIMITS, idleMs: removal?.idleMs ?? SNAPSHOT_LIMITS.idleMs };
+  const worker = new Worker({ id, log, actorOf, clock: systemClock, logger, snapshotLimits });
   if (actors === "here") await worker.start();
   const tail = new LogTail({ log, clock: systemClock, logger });
-  const exchange = new LogExchange({ log, clock: systemClock, logger, newId: randomUUID });
+  const db = connect(databaseUrl, { maxConnections: 4 });
+  const archive = marketArchive(db);
+  const restore = (actor: ActorId): Promise<void> => restoreActor(log, archive, actor);
+  const exchange = new LogExchange({ log, clock: systemClock, logger, newId: randomUUID, restore });
   await exchange.start();
   const invalidations = new Invalidations(log);
   const projector = new Projector({
     databaseUrl,
-    journal: journalOf(log, tail, silentLogger),
+    journal: journalOf(log, tail, silentLogger, archive),
     marketChanged: (marketId) => invalidations.publish("market", marketId),
     logger,
   });
   void projector.run();
-  const db = connect(databaseUrl, { maxConnections: 4 });
+  const removing =
+    removal &&
+    new Removal(
+      {
+        exchange,
+        removable: (from, before) => removableMarkets(db, from, before, 200),
+        remove: (marketId) => removeActor(log, archive, marketActor(marketId)),
+        mayRemove: () => true,
+      },
+      removal.keepMs,
+    );
   const queue = openSettlementQueue(redisUrl);
   const settleEvents = async (): Promise<void> => {
     for (const eventId of await settleFinalEvents(db, { nowTs: Date.now() })) {
@@ -248,6 +269,8 @@ async function startBackground(
         await finishEventAction(db, step.actionId, Date.now());
       },
       settleFinalEvents: settleEvents,
+      restoreWanted: () => restoreWanted(log, archive),
+      removeSettled: (nowMs) => removing?.run(nowMs) ?? Promise.resolve(),
       marketSettled: () => settleEvents(),
     },
   });

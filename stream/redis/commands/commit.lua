@@ -5,7 +5,7 @@
 --       channel, body; then per change: the index of its actor, expected seq, cursor, first mailbox id to keep, packed
 --       entry ('' for none), deadline ('' unchanged, '-' none, else Unix ms), '1' when no message is left to relay, and
 --       for the first entry of an incarnation its seq and the lineage, as '<seq> <lineage>' (else '')
--- Returns 'ok', 'fenced <partition>' (the lease has another epoch) or 'conflict <actor>' (it is not at that seq).
+-- Returns 'ok', 'fenced <partition>' (the lease has another epoch) or 'conflict <actor>' (it is not at that seq, or is removed).
 local maxBytes = tonumber(ARGV[1])
 local ownerships = tonumber(ARGV[2])
 for o = 1, ownerships do
@@ -21,7 +21,11 @@ end
 local seqs = {}
 for c = first, #ARGV, 8 do
   local a = tonumber(ARGV[c])
-  local seq = seqs[a] or redis.call('HGET', KEYS[3 * a - 1 + 2 * ownerships], 'seq') or '0'
+  local seq = seqs[a]
+  if not seq then
+    local head = redis.call('HMGET', KEYS[3 * a - 1 + 2 * ownerships], 'seq', 'removed')
+    seq = head[2] and 'removed' or head[1] or '0'
+  end
   if seq ~= ARGV[c + 1] then return 'conflict ' .. ARGV[actors + 2 * a] end
   seqs[a] = ARGV[c + 4] == '' and seq or after(seq, ARGV[c + 7])
 end

@@ -2,12 +2,12 @@
 -- because the log is trimmed after a snapshot.
 -- KEYS: 1 lease, 2 head, 3 latest snapshot, 4 previous snapshot, 5 parts
 -- ARGV: 1 epoch, 2 seq, 3 cursor, 4 hash, 5 body, 6 hashes of the parts that the body names, each with a space after it
--- Returns 'ok', 'fenced' (the lease has another epoch), 'stale' (older than the latest, or not committed) or 'incomplete'
--- (a part is not stored).
+-- Returns 'ok', 'fenced' (the lease has another epoch), 'stale' (older than the latest, not committed, or of a removed
+-- actor) or 'incomplete' (a part is not stored).
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 'fenced' end
-local head = redis.call('HMGET', KEYS[2], 'seq', 'snapshot')
+local head = redis.call('HMGET', KEYS[2], 'seq', 'snapshot', 'removed')
 local latest = tonumber(head[2] or '0')
-if tonumber(ARGV[2]) < latest or tonumber(ARGV[2]) > tonumber(head[1] or '0') then return 'stale' end
+if tonumber(ARGV[2]) < latest or tonumber(ARGV[2]) > tonumber(head[1] or '0') or head[3] then return 'stale' end
 for hash in string.gmatch(ARGV[6], '%S+') do
   if redis.call('HEXISTS', KEYS[5], hash) == 0 then return 'incomplete' end
 end

@@ -6,13 +6,14 @@
 import type { ActorId } from "../../../actors/actor.js";
 import { OLDEST_FORMAT } from "../../../actors/format.js";
 import type { Clock } from "../../log/clock.js";
-import type { Head, Snapshot, SnapshotPart } from "../../log/log.js";
+import type { Head, Log, Snapshot, SnapshotPart } from "../../log/log.js";
 import { packSnapshot, partHash } from "../../log/packing.js";
 import { type Instance, PART_KINDS, type PartKind, type SavedParts } from "../instance.js";
 import { catchUp, loadActor, type Recovered, type RecoveryPorts, soundParts } from "../recovery.js";
 import type { SnapshotRequest, Snapshots, SnapshotTaken } from "./snapshots.js";
 
 export interface SnapshotWriterPorts extends RecoveryPorts {
+  readonly log: Log;
   readonly clock: Clock;
 }
 
@@ -79,6 +80,8 @@ export class SnapshotWriter implements Snapshots {
     const losses = this.#losses;
     const [head] = await log.heads(partition, [actor]);
     if (head === undefined || head.seq === 0) return undefined;
+    // The archive has the last snapshot of a removed actor.
+    if (head.removed !== undefined) return { seq: head.seq, bytes: 0, writtenBytes: 0, durationMs: 0 };
     const { instance, parts: stored } = await this.#load(request, head);
     const packed = await this.#pack(request, instance, stored, losses);
     if (packed === undefined) return undefined;

@@ -87,6 +87,8 @@ describe("settlement jobs", () => {
         unfinishedSteps: () => Promise.resolve([]),
         finishStep: () => Promise.resolve(),
         settleFinalEvents: () => Promise.resolve(),
+        restoreWanted: () => Promise.resolve(),
+        removeSettled: () => Promise.resolve(),
         marketSettled: (job) => {
           settled.push(job);
           return Promise.resolve();

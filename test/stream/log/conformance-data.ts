@@ -18,7 +18,7 @@ export function dataConformance(fixture: Fixture): void {
         { to: other, body: "b" },
         { to: actor, body: "c" },
       ]);
-      expect(appended).to.deep.equal([true, true, true]);
+      expect(appended).to.deep.equal(["appended", "appended", "appended"]);
       const reads = [
         { partition, actor, after: "0-0" },
         { partition, actor: other, after: "0-0" },
@@ -42,9 +42,17 @@ export function dataConformance(fixture: Fixture): void {
     });
 
     it("reject messages over their capacity, and accept all without one", async () => {
-      expect(await fixture.log.append(partition, deliveries(3), 4)).to.deep.equal([true, true, true]);
-      expect(await fixture.log.append(partition, deliveries(3), 4)).to.deep.equal([true, false, false]);
-      expect(await fixture.log.append(partition, deliveries(2))).to.deep.equal([true, true]);
+      expect(await fixture.log.append(partition, deliveries(3), 4)).to.deep.equal([
+        "appended",
+        "appended",
+        "appended",
+      ]);
+      expect(await fixture.log.append(partition, deliveries(3), 4)).to.deep.equal([
+        "appended",
+        "full",
+        "full",
+      ]);
+      expect(await fixture.log.append(partition, deliveries(2))).to.deep.equal(["appended", "appended"]);
     });
 
     it("keep any text", async () => {

@@ -4,6 +4,7 @@ import { expect } from "chai";
 import { type ActorId, ledgerActor } from "../../../actors/actor.js";
 import type { Change, CommitOutcome, Log } from "../../../stream/log/log.js";
 import { dataConformance, commitGroupConformance } from "./conformance-data.js";
+import { removalConformance } from "./conformance-removal.js";
 import { readerConformance } from "./conformance-readers.js";
 import { commitIn, takeFromAnyone } from "./support.js";
 
@@ -86,5 +87,6 @@ export function conformance(create: () => Promise<LogUnderTest>, groups: "one" |
 
   dataConformance(fixture);
   readerConformance(fixture);
+  removalConformance(fixture);
   if (groups === "one") commitGroupConformance(fixture);
 }

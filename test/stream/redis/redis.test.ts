@@ -62,7 +62,7 @@ describe("the log on Redis", () => {
       const log = await open();
       await log.append("l0", [{ to: actor, body: "1" }]);
       await admin.script("FLUSH");
-      expect(await log.append("l0", [{ to: actor, body: "2" }])).to.deep.equal([true]);
+      expect(await log.append("l0", [{ to: actor, body: "2" }])).to.deep.equal(["appended"]);
       const mailboxes = await log.readMailboxes([{ partition: "l0", actor, after: "0-0" }], 9);
       expect(mailboxes.get(actor)?.map(({ body }) => body)).to.deep.equal(["1", "2"]);
     });

@@ -11,6 +11,7 @@ import { Keys } from "../../../stream/redis/keys.js";
 import { recentDifferences } from "../../../stream/redis/replies.js";
 import {
   type Announcements,
+  type AppendOutcome,
   type NotificationKind,
   type Change,
   type Commit,
@@ -40,6 +41,7 @@ import {
   type ActorStatus,
   type Snapshot,
   type SnapshotPart,
+  type StoredActor,
   type StreamSize,
   type Subscription,
   type TakeOutcome,
@@ -109,17 +111,24 @@ export class MemoryLog implements Log {
     this.#store.publish(channel, packNotification(number, appended));
   }
 
-  append(partition: string, deliveries: readonly Delivery[], capacity = 0): Promise<readonly boolean[]> {
+  append(
+    partition: string,
+    deliveries: readonly Delivery[],
+    capacity = 0,
+  ): Promise<readonly AppendOutcome[]> {
     return this.#perform("append", () => {
       const appended: Appended[] = [];
-      const results = deliveries.map(({ to, body }) => {
+      const results = deliveries.map(({ to, body }): AppendOutcome => {
         const mailbox = KEYS.mailbox(partition, to);
-        if (capacity > 0 && this.#store.stream(mailbox).entries.length >= capacity) return false;
+        if (capacity > 0 && this.#store.stream(mailbox).entries.length >= capacity) return "full";
+        const isFirst = this.#store.stream(mailbox).entries.length === 0;
         const position = this.#store.append(mailbox, body);
         if (this.#store.get(KEYS.actors(partition), to) === undefined)
           this.#store.set(KEYS.actors(partition), to, "");
         appended.push({ partition, actor: to, position, body });
-        return true;
+        if (!isFirst || this.#head(partition, to).removed === undefined) return "appended";
+        this.#store.set(KEYS.wanted(partition), to, "");
+        return "removed";
       });
       this.#notify("commands", appended);
       return results;
@@ -150,6 +159,7 @@ export class MemoryLog implements Log {
 
   #head(partition: string, actor: ActorId): Head {
     const key = KEYS.head(partition, actor);
+    const removed = this.#store.get(key, "removed");
     return {
       seq: this.#number(key, "seq"),
       cursor: this.#store.get(key, "cursor") ?? NO_CURSOR,
@@ -158,6 +168,7 @@ export class MemoryLog implements Log {
       snapshot: this.#number(key, "snapshot"),
       previous: this.#number(key, "previous"),
       lineage: this.#store.get(key, "lineage") ?? "",
+      ...(removed === undefined ? {} : { removed }),
     };
   }
 
@@ -188,8 +199,9 @@ export class MemoryLog implements Log {
       }
       const seqs = new Map<ActorId, number>();
       for (const { partition, actor, expectedSeq, entry, resumed } of changes) {
-        const seq = seqs.get(actor) ?? this.#head(partition, actor).seq;
-        if (seq !== expectedSeq) return { kind: "conflict", actor };
+        const head = this.#head(partition, actor);
+        const seq = seqs.get(actor) ?? head.seq;
+        if (seq !== expectedSeq || head.removed !== undefined) return { kind: "conflict", actor };
         seqs.set(actor, entry === undefined ? seq : (resumed?.seq ?? seq + 1));
       }
       const appended: Appended[] = [];
@@ -309,7 +321,7 @@ export class MemoryLog implements Log {
     return this.#perform("writeSnapshot", () => {
       const head = this.#head(partition, actor);
       if (this.#number(KEYS.lease(partition), "epoch") !== epoch) return false;
-      if (snapshot.seq < head.snapshot || snapshot.seq > head.seq) return false;
+      if (snapshot.seq < head.snapshot || snapshot.seq > head.seq || head.removed !== undefined) return false;
       const isStored = (hash: string): boolean =>
         this.#store.get(KEYS.parts(partition, actor), hash) !== undefined;
       if (!parts.every(isStored)) return false;
@@ -342,6 +354,79 @@ export class MemoryLog implements Log {
       ];
       return { seq: Number(seq), cursor, hash, body };
     });
+  }
+
+  readStored(partition: string, actor: ActorId): Promise<StoredActor | undefined> {
+    return this.#perform("readStored", () => {
+      const kept = this.#store.fields(KEYS.snapshot(partition, actor, "latest"));
+      const [seq, cursor = NO_CURSOR] = [kept.get("seq"), kept.get("cursor")];
+      if (seq === undefined) return undefined;
+      const named = (kept.get("parts") ?? "").split(" ").filter((hash) => hash !== "");
+      const parts = named.map((hash) => ({
+        hash,
+        body: this.#store.get(KEYS.parts(partition, actor), hash) ?? "",
+      }));
+      const snapshot = {
+        seq: Number(seq),
+        cursor,
+        hash: kept.get("hash") ?? "",
+        body: kept.get("body") ?? "",
+      };
+      return { snapshot, parts };
+    });
+  }
+
+  removeActor(partition: string, actor: ActorId, hash: string): Promise<boolean> {
+    return this.#perform("removeActor", () => {
+      const head = this.#head(partition, actor);
+      if (head.removed !== undefined) return head.removed === hash;
+      const latest = KEYS.snapshot(partition, actor, "latest");
+      const isIdle =
+        head.seq > 0 &&
+        [head.relayed, head.projected, head.snapshot].every((seq) => seq === head.seq) &&
+        this.#store.stream(KEYS.mailbox(partition, actor)).entries.length === 0 &&
+        this.#store.get(KEYS.deadlines(partition), actor) === undefined &&
+        this.#store.get(latest, "hash") === hash;
+      if (!isIdle) return false;
+      this.#store.trim(KEYS.deltas(partition, actor), Infinity);
+      const previous = KEYS.snapshot(partition, actor, "previous");
+      for (const key of [latest, previous, KEYS.parts(partition, actor)]) this.#clear(key);
+      const key = KEYS.head(partition, actor);
+      for (const field of ["snapshot", "previous", "window"]) this.#store.set(key, field, undefined);
+      this.#store.set(key, "removed", hash);
+      this.#store.set(KEYS.actors(partition), actor, undefined);
+      return true;
+    });
+  }
+
+  #clear(key: string): void {
+    for (const field of [...this.#store.fields(key).keys()]) this.#store.set(key, field, undefined);
+  }
+
+  restoreActor(partition: string, actor: ActorId, { snapshot, parts }: StoredActor): Promise<boolean> {
+    return this.#perform("restoreActor", () => {
+      const key = KEYS.head(partition, actor);
+      if (this.#store.get(key, "removed") !== snapshot.hash) return false;
+      const latest = KEYS.snapshot(partition, actor, "latest");
+      const fields = { ...snapshot, parts: parts.map(({ hash }) => hash).join(" ") };
+      for (const [field, value] of Object.entries(fields)) this.#store.set(latest, field, String(value));
+      for (const { hash, body } of parts) this.#store.set(KEYS.parts(partition, actor), hash, body);
+      this.#store.set(key, "removed", undefined);
+      this.#store.set(key, "snapshot", String(snapshot.seq));
+      this.#store.set(KEYS.actors(partition), actor, "");
+      this.#store.set(KEYS.wanted(partition), actor, undefined);
+      const channel = this.#channelOf(partition, "commands");
+      const number = this.#number(channel, "count") + 1;
+      this.#store.set(channel, "count", String(number));
+      this.#store.publish(channel, `${number}\n${partition} ${actor}\n`);
+      return true;
+    });
+  }
+
+  wanted(partitions: readonly string[]): Promise<readonly ActorId[]> {
+    return this.#perform("wanted", () =>
+      partitions.flatMap((partition) => [...this.#store.fields(KEYS.wanted(partition)).keys()] as ActorId[]),
+    );
   }
 
   heartbeat(heartbeat: Heartbeat): Promise<readonly LiveWorker[]> {

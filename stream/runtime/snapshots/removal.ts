@@ -1,0 +1,68 @@
+/**
+ * Removal of actors that have nothing left to do, and their restoration. The log keeps the positions of a removed actor,
+ * and an archive its last snapshot. Whoever finds a removed actor with messages restores it; the actor then goes on with
+ * its next seq.
+ */
+
+import { type ActorId, partitionOf, PARTITIONS } from "../../../actors/actor.js";
+import type { Log, StoredActor } from "../../log/log.js";
+
+/** Place of the last snapshots of removed actors. A snapshot stays there under its hash. */
+export interface Archive {
+  /** Keeps a snapshot for good; resolves when it is stored and reads back as it was given. */
+  keep(actor: ActorId, stored: StoredActor): Promise<void>;
+  /** Returns the snapshot of an actor with this hash. */
+  read(actor: ActorId, hash: string): Promise<StoredActor | undefined>;
+  /** Records that an actor is removed with this snapshot, or, with `undefined`, that it is about to be restored. */
+  mark(actor: ActorId, removed: string | undefined): Promise<void>;
+}
+
+type RemovalLog = Pick<Log, "heads" | "readStored" | "removeActor" | "restoreActor" | "wanted">;
+
+/**
+ * Keeps the latest snapshot of an actor in the archive and removes the actor. Returns false for an actor that still has
+ * something to do, or whose owner has not stored a snapshot of its last entry yet.
+ */
+export async function removeActor(log: RemovalLog, archive: Archive, actor: ActorId): Promise<boolean> {
+  const partition = partitionOf(actor);
+  const [head] = await log.heads(partition, [actor]);
+  if (head === undefined || head.seq === 0) return false;
+  if (head.removed === undefined) {
+    if (head.snapshot < head.seq || head.projected < head.seq || head.relayed < head.seq) return false;
+    const stored = await log.readStored(partition, actor);
+    if (stored === undefined) return false;
+    await archive.keep(actor, stored);
+    if (!(await log.removeActor(partition, actor, stored.snapshot.hash))) return false;
+    await archive.mark(actor, stored.snapshot.hash);
+  } else {
+    // An earlier removal ended before it was recorded.
+    await archive.mark(actor, head.removed);
+  }
+  return true;
+}
+
+/** Restores a removed actor. Does nothing for one that is not removed. Throws when the archive lacks its snapshot. */
+export async function restoreActor(log: RemovalLog, archive: Archive, actor: ActorId): Promise<void> {
+  const partition = partitionOf(actor);
+  const [head] = await log.heads(partition, [actor]);
+  if (head?.removed === undefined) return;
+  const stored = await readRemoved(archive, actor, head.removed);
+  await archive.mark(actor, undefined);
+  await log.restoreActor(partition, actor, stored);
+}
+
+/** Restores the removed actors that have received messages, whose senders could not do it. */
+export async function restoreWanted(log: RemovalLog, archive: Archive): Promise<void> {
+  for (const actor of await log.wanted(PARTITIONS)) await restoreActor(log, archive, actor);
+}
+
+/** Returns the last snapshot of a removed actor. Throws when the archive does not have it. */
+export async function readRemoved(
+  archive: Pick<Archive, "read">,
+  actor: ActorId,
+  hash: string,
+): Promise<StoredActor> {
+  const stored = await archive.read(actor, hash);
+  if (stored === undefined) throw new Error(`the archive has no snapshot ${hash} of ${actor}`);
+  return stored;
+}

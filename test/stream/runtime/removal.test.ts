@@ -1,0 +1,198 @@
+import { expect } from "chai";
+import { marketActor, partitionOf, type ActorId } from "../../../actors/actor.js";
+import { systemClock } from "../../../stream/log/clock.js";
+import { LogExchange } from "../../../stream/log/exchange.js";
+import type { StoredActor } from "../../../stream/log/log.js";
+import { silentLogger } from "../../../stream/log/logger.js";
+import { RedisLog } from "../../../stream/redis/redis-log.js";
+import { loadState } from "../../../stream/runtime/recovery.js";
+import {
+  type Archive,
+  removeActor,
+  restoreActor,
+  restoreWanted,
+} from "../../../stream/runtime/snapshots/removal.js";
+import { SNAPSHOT_LIMITS } from "../../../stream/runtime/snapshot-policy.js";
+import { Worker } from "../../../stream/runtime/worker.js";
+import { freshRedis, type FreshRedis } from "../../support/servers.js";
+import { until } from "../../support/until.js";
+import { sendCommand } from "./deployment.js";
+import { counter } from "./counter.js";
+
+const LIMITS = { ...SNAPSHOT_LIMITS, idleMs: 50 };
+
+/** Archive in memory. */
+class MemoryArchive implements Archive {
+  readonly kept = new Map<string, StoredActor>();
+  readonly marks: (string | undefined)[] = [];
+
+  keep(actor: ActorId, stored: StoredActor): Promise<void> {
+    this.kept.set(`${actor} ${stored.snapshot.hash}`, stored);
+    return Promise.resolve();
+  }
+
+  read(actor: ActorId, hash: string): Promise<StoredActor | undefined> {
+    return Promise.resolve(this.kept.get(`${actor} ${hash}`));
+  }
+
+  mark(_actor: ActorId, removed: string | undefined): Promise<void> {
+    this.marks.push(removed);
+    return Promise.resolve();
+  }
+}
+
+describe("a removed actor", function () {
+  this.timeout(60_000);
+  const actor = marketActor("00000000-0000-4000-8000-000000000001");
+  const partition = partitionOf(actor);
+  let redis: FreshRedis;
+  let log: RedisLog;
+  let archive: MemoryArchive;
+  let exchange: LogExchange;
+  let canRestore: boolean;
+  const workers: Worker[] = [];
+  let ids = 0;
+
+  beforeEach(async () => {
+    redis = await freshRedis();
+    log = await RedisLog.open({ url: redis.url, prefix: redis.prefix });
+    archive = new MemoryArchive();
+    canRestore = true;
+    exchange = new LogExchange({
+      log,
+      clock: systemClock,
+      logger: silentLogger,
+      newId: () => `id ${(ids += 1)}`,
+      restore: async (id) =>
+        canRestore ? restoreActor(log, archive, id) : Promise.reject(new Error("away")),
+    });
+    await exchange.start();
+  });
+  afterEach(async () => {
+    await exchange.close();
+    for (const worker of workers.splice(0)) await worker.stop();
+    await log.close();
+    await redis.drop();
+  });
+
+  async function startWorker(): Promise<Worker> {
+    const worker = new Worker({
+      id: `worker ${(ids += 1)}`,
+      log,
+      actorOf: () => counter,
+      clock: systemClock,
+      logger: silentLogger,
+      partitions: [partition],
+      snapshotLimits: LIMITS,
+    });
+    workers.push(worker);
+    await worker.start();
+    return worker;
+  }
+
+  const add = (n: number): Promise<unknown> => sendCommand(exchange, actor, { kind: "add", n });
+  const headOf = async () => (await log.heads(partition, [actor]))[0] ?? expect.fail();
+  const total = async () =>
+    (await loadState({ log, actorOf: () => counter, logger: silentLogger, archive }, actor)).state;
+
+  /** Waits until the owner has taken the last snapshot, as it does for an idle actor. */
+  async function whenIdle(): Promise<void> {
+    const { seq } = await headOf();
+    await log.markProjected(partition, [{ actor, seq }]);
+    await until(async () => (await headOf()).snapshot === seq);
+  }
+
+  it("is restored by the sender of a command, and its seqs and its state go on", async () => {
+    await startWorker();
+    await add(1);
+    await add(2);
+    await whenIdle();
+    const before = await total();
+    expect(await removeActor(log, archive, actor)).to.equal(true);
+    expect(await total(), "read from the archive").to.deep.equal(before);
+    await add(4);
+    const head = await headOf();
+    expect(head).to.include({ seq: 3 }).and.not.to.have.property("removed");
+    await whenIdle();
+    expect(await removeActor(log, archive, actor)).to.equal(true);
+    expect(archive.marks.map((hash) => hash !== undefined)).to.deep.equal([true, false, true]);
+  });
+
+  it("stays live when a command arrives between the archive and the removal", async () => {
+    await startWorker();
+    await add(1);
+    await whenIdle();
+    const racing = new MemoryArchive();
+    racing.keep = async () => {
+      await log.append(partition, [{ to: actor, body: "not read" }]);
+    };
+    for (const worker of workers.splice(0)) await worker.stop();
+    expect(await removeActor(log, racing, actor)).to.equal(false);
+    expect(await headOf()).not.to.have.property("removed");
+  });
+
+  it("is removed by the next run after a crash between the archive and the removal, or before its record", async () => {
+    await startWorker();
+    await add(1);
+    await whenIdle();
+    const crashing = new MemoryArchive();
+    crashing.keep = () => Promise.reject(new Error("the process ends"));
+    await removeActor(log, crashing, actor).catch(() => undefined);
+    expect(await headOf()).not.to.have.property("removed");
+    archive.mark = () => Promise.reject(new Error("the process ends"));
+    await removeActor(log, archive, actor).catch(() => undefined);
+    expect(await headOf()).to.have.property("removed");
+    archive.mark = (_actor, removed) => Promise.resolve(void archive.marks.push(removed));
+    expect(await removeActor(log, archive, actor)).to.equal(true);
+    expect(archive.marks).to.have.length(1);
+  });
+
+  it("receives a message whose sender could not restore it, also from a new owner", async () => {
+    await startWorker();
+    await add(1);
+    await whenIdle();
+    await removeActor(log, archive, actor);
+    canRestore = false;
+    const answer = add(2);
+    await until(async () => (await log.wanted([partition])).length === 1);
+    for (const worker of workers.splice(0)) await worker.stop();
+    await startWorker();
+    await restoreWanted(log, archive);
+    await answer;
+    expect(await headOf()).to.include({ seq: 2 });
+  });
+
+  it("costs a new owner nothing", async () => {
+    const take = async (): Promise<number> => {
+      const began = performance.now();
+      await log.scan(partition);
+      return performance.now() - began;
+    };
+    await startWorker();
+    await add(1);
+    const base = await take();
+    const actors = Array.from({ length: 20_000 }, (_, index) =>
+      marketActor(`00000000-0000-4000-8000-1${String(index).padStart(11, "0")}`),
+    ).filter((id) => partitionOf(id) === partition);
+    expect(actors.length).to.be.above(200);
+    await Promise.all(actors.map((id) => sendCommand(exchange, id, { kind: "add", n: 1 })));
+    for (const id of actors) {
+      const [head] = await log.heads(partition, [id]);
+      await log.markProjected(partition, [{ actor: id, seq: head?.seq ?? 0 }]);
+    }
+    expect(await log.scan(partition)).to.have.length(actors.length + 1);
+    for (const worker of workers.splice(0)) await worker.stop();
+    const [lease] = [...(await log.leases([partition])).values()];
+    const taken = await log.take(partition, "remover", lease?.epoch ?? 0);
+    const epoch = taken.kind === "taken" ? taken.epoch : 0;
+    for (const id of actors) {
+      const [head] = await log.heads(partition, [id]);
+      const snapshot = { seq: head?.seq ?? 0, cursor: head?.cursor ?? "", hash: "h", body: "b" };
+      await log.markRelayed(partition, [{ actor: id, seq: snapshot.seq }]);
+      await log.writeSnapshot(partition, epoch, id, snapshot);
+      expect(await removeActor(log, archive, id)).to.equal(true);
+    }
+    expect(await log.scan(partition)).to.have.length(1);
+    expect(await take()).to.be.below(base * 5 + 20);
+  });
+});
