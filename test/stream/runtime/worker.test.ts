@@ -101,6 +101,31 @@ describe("a worker", () => {
       });
     }
 
+    it("reaches a receiver that has applied messages which the sender's partition has lost", async () => {
+      const send = async (n: number): Promise<void> => {
+        await post(log, a, { kind: "send", to: b, numbers: [n] });
+        partitionOfWorker(worker, "l1").markUnread(a);
+        await step(worker, "l1");
+        await worker.relay.step("l2");
+        partitionOfWorker(worker, "l2").markUnread(b);
+        await step(worker, "l2");
+      };
+      await send(1);
+      await worker.relay.flush();
+      const goBack = deployment.store.keep("l1");
+      await send(2);
+      await worker.relay.flush();
+      const [before] = await log.heads("l1", [a]);
+      goBack();
+      await worker.beat();
+      await worker.beat();
+      await send(3);
+      expect((await counterInLog(log, b)).received).to.deep.equal({ [a]: [1, 2, 3] });
+      const [after] = await log.heads("l1", [a]);
+      expect(after?.seq).to.be.above((before?.seq ?? 0) + 1_000);
+      expect(after?.lineage).to.match(/^\w+@1@\d+$/);
+    });
+
     it("halts an actor with a broken invariant, records the reason, and continues with the others", async () => {
       await post(log, a, { kind: "add", n: 1 });
       await post(log, a, { kind: "break" });

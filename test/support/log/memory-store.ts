@@ -58,6 +58,25 @@ export class MemoryStore {
     for (const listener of this.#cuts) listener();
   }
 
+  /**
+   * Keeps a copy of the keys of one partition. The returned function sets them back to it and cuts every connection, as
+   * when the node of a cluster that holds the partition fails over to a replica that lags.
+   */
+  keep(partition: string): () => void {
+    const isKept = (key: string): boolean => key.startsWith(`{${partition}}:`);
+    const streams = [...this.#streams].filter(([key]) => isKept(key));
+    const hashes = [...this.#hashes].filter(([key]) => isKept(key));
+    const copy = structuredClone({ streams, hashes });
+    return () => {
+      this.sync();
+      for (const key of [...this.#streams.keys()].filter(isKept)) this.#streams.delete(key);
+      for (const key of [...this.#hashes.keys()].filter(isKept)) this.#hashes.delete(key);
+      for (const [key, stream] of copy.streams) this.#streams.set(key, stream);
+      for (const [key, hash] of copy.hashes) this.#hashes.set(key, hash);
+      this.powerCut();
+    };
+  }
+
   onPowerCut(listener: () => void): () => void {
     this.#cuts.add(listener);
     return () => this.#cuts.delete(listener);
