@@ -84,7 +84,7 @@ export class KnownIds {
     if (this.#hours.size === 0) return "new";
     const key = keyOf(wallet, clientId);
     for (const filter of this.#hours.values())
-      if (filter.mayHave(key)) return this.#recent.find(key) ?? "uncertain";
+      if (filter.mayHave(key)) return this.#recent.find(key) ?? (this.forgets ? "uncertain" : "new");
     return "new";
   }
 

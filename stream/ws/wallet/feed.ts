@@ -22,6 +22,9 @@ export interface WalletSource {
   readonly onFailed: (error: unknown) => void;
 }
 
+/** Number of markets that a feed keeps beside those in which the wallet has an order or a position. */
+const SPARE_MARKETS = 200;
+
 /**
  * The private channels of one wallet. It must receive every batch of the wallet from its creation on, in order. Batches
  * wait until the snapshot has arrived and the markets they name are loaded.
@@ -31,6 +34,8 @@ export class WalletFeed {
   readonly #pending: Batch<WalletDelta>[] = [];
   readonly #markets = new Map<string, MarketIdentity>();
   #fold = new WalletFold(this.#markets, EMPTY_WALLET);
+  /** Number of markets above which those without an order or a position are forgotten. */
+  #maxMarkets = SPARE_MARKETS;
   readonly #kept: Record<PrivateChannel, PrivateBatch[]> = { orders: [], positions: [] };
   readonly #listeners = new Set<(batch: PrivateBatch) => void>();
   #draining = true;
@@ -148,5 +153,13 @@ export class WalletFeed {
       if (kept.length > KEPT_BATCHES) kept.shift();
       for (const listener of this.#listeners) listener(out);
     }
+    if (this.#markets.size > this.#maxMarkets) this.#forgetMarkets();
+  }
+
+  /** Forgets the markets in which the wallet has nothing left. A later batch that names one of them loads it again. */
+  #forgetMarkets(): void {
+    const live = this.#fold.marketIds;
+    for (const marketId of this.#markets.keys()) if (!live.has(marketId)) this.#markets.delete(marketId);
+    this.#maxMarkets = 2 * this.#markets.size + SPARE_MARKETS;
   }
 }

@@ -59,6 +59,12 @@ export class WalletFold {
     return [...this.#orders.values()];
   }
 
+  /** Markets in which the wallet has an order or a position. */
+  get marketIds(): ReadonlySet<string> {
+    const live = [...this.#orders.values(), ...this.#positions.values()];
+    return new Set(live.map(({ marketId }) => marketId));
+  }
+
   /** Returns `{ seq, open }` or `{ seq, positions }`. Accepted orders that do not rest yet are left out. */
   snapshot(channel: PrivateChannel): object {
     const seq = this.#seqs[channel];
