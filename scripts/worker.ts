@@ -9,6 +9,7 @@ import { FormatAnnouncer } from "../stream/log/formats.js";
 import { checkInstallation } from "../stream/log/installation.js";
 import { startHeartbeats } from "../stream/redis/heartbeats.js";
 import { RedisLog } from "../stream/redis/redis-log.js";
+import { LogUsage } from "../stream/services/log-usage.js";
 import { ProcessReporter } from "../stream/services/process-reports.js";
 import { SNAPSHOT_LIMITS } from "../stream/runtime/snapshot-policy.js";
 import { MeasuredSnapshots } from "../stream/runtime/snapshots/measured-snapshots.js";
@@ -45,6 +46,12 @@ async function start({ redisUrl, logLevel, leaseMs, format, resumeBytes }: Confi
       snapshotLimits: { ...SNAPSHOT_LIMITS, resumeBytes },
     });
     await worker.start();
+    const usage = new LogUsage({
+      log,
+      clock: systemClock,
+      logger,
+      partitions: () => [...worker.held.keys()],
+    });
     const reporter = new ProcessReporter({
       log,
       clock: systemClock,
@@ -55,11 +62,14 @@ async function start({ redisUrl, logLevel, leaseMs, format, resumeBytes }: Confi
         partitions_taken_total: worker.taken,
         unsnapshotted_bytes: worker.unsnapshottedBytes,
         ...snapshots.figures(),
+        ...worker.retention.figures(),
+        ...usage.figures(),
       }),
     });
     return {
       async stop() {
         reporter.stop();
+        usage.stop();
         await worker.stop();
         clock.stop();
         await formats.stop();

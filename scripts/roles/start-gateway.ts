@@ -278,6 +278,12 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const reports = await ProcessReports.subscribe(log, systemClock);
     closing.push(() => reports.close());
     metrics.processes(() => reports.latest());
+    metrics.gauge("overround_log_bytes", "Used memory of Redis", () => exchange.guard.memoryBytes);
+    metrics.gauge(
+      "overround_log_headroom_ratio",
+      "Share of the memory of Redis that is left until new orders are refused; 0 while they are",
+      () => exchange.guard.headRoom,
+    );
     metrics.gauge("overround_ws_sockets", "Open websockets", () => sockets.sockets);
 
     const generatedOperator = await ensureOperator(db, passwords, settings);

@@ -9,7 +9,7 @@ import { type Formats, latestFormat } from "../../actors/format.js";
 import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
 import type { MarketCommand, MarketReply } from "../../actors/market/commands.js";
 import type { Clock } from "./clock.js";
-import { LogGuard } from "./guard.js";
+import { LogGuard } from "../services/log-guard.js";
 import { type Delivery, type Log, type Subscription, WriteRefused } from "./log.js";
 import type { Logger } from "./logger.js";
 import { packEnvelope, parseReplies, replyFeed } from "./packing.js";

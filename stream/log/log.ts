@@ -89,11 +89,19 @@ export interface ActorStatus {
   readonly deadlineMs: number | undefined;
 }
 
-/** Size of a delta stream. */
+/** Size of a stream. */
 export interface StreamSize {
   readonly entries: number;
   /** About the bytes that the entries take in the memory of the log. */
   readonly bytes: number;
+}
+
+/** Room that an actor takes in the log. */
+export interface ActorSize {
+  readonly deltas: StreamSize;
+  readonly mailbox: StreamSize;
+  /** About the bytes that both snapshots take, with their parts. */
+  readonly snapshotBytes: number;
 }
 
 /** A partition, and the epoch under which its owner writes. */
@@ -260,6 +268,8 @@ export interface LiveWorker {
 export interface LogCondition {
   /** Used share of the memory limit, from 0 to 1, of the server with the highest; 0 without a limit. */
   readonly memoryUse: number;
+  /** Used memory of all servers together, in bytes. */
+  readonly memoryBytes: number;
   /** Memory limit of all servers together, in bytes; 0 without a limit. */
   readonly memoryLimitBytes: number;
   /** Why the log cannot write at all; absent while it can. */
@@ -353,8 +363,8 @@ export interface Log {
   markRelayed(partition: string, marks: readonly Mark[]): Promise<void>;
   /** Records up to which entries the read model has been written. */
   markProjected(partition: string, marks: readonly Mark[]): Promise<void>;
-  /** Returns the sizes of the delta streams of actors. */
-  sizes(partition: string, actors: readonly ActorId[]): Promise<readonly StreamSize[]>;
+  /** Returns the room that actors take. */
+  sizes(partition: string, actors: readonly ActorId[]): Promise<readonly ActorSize[]>;
   /**
    * Records the first seq of the resume windows of actors, and removes the entries before it. Keeps every entry that the
    * previous snapshot, the relay or the read model still needs, and always the last one. The kept entries before the

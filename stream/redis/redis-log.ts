@@ -33,11 +33,11 @@ import {
   positionOf,
   type Publication,
   type Notification,
+  type ActorSize,
   type ActorStatus,
   type Snapshot,
   type SnapshotPart,
   type StoredActor,
-  type StreamSize,
   type Subscription,
   type TakeOutcome,
 } from "../log/log.js";
@@ -52,6 +52,7 @@ import {
   headOf,
   heartbeatCall,
   liveWorkers,
+  actorSizes,
   appendError,
   conditionOf,
   logTime,
@@ -288,18 +289,17 @@ export class RedisLog implements Log {
     await this.#run("mark", keys, [field, ...marks.map(({ seq }) => seq)]);
   }
 
-  async sizes(partition: string, actors: readonly ActorId[]): Promise<readonly StreamSize[]> {
+  async sizes(partition: string, actors: readonly ActorId[]): Promise<readonly ActorSize[]> {
     const pipeline = this.#connection.pipeline();
     for (const actor of actors) {
-      const key = this.#keys.deltas(partition, actor);
-      pipeline.xlen(key);
-      pipeline.memory("USAGE", key);
+      const streams = [this.#keys.deltas(partition, actor), this.#keys.mailbox(partition, actor)];
+      for (const key of streams) pipeline.xlen(key);
+      for (const key of streams) pipeline.memory("USAGE", key);
+      pipeline.memory("USAGE", this.#keys.snapshot(partition, actor, "latest"));
+      pipeline.memory("USAGE", this.#keys.snapshot(partition, actor, "previous"));
+      pipeline.memory("USAGE", this.#keys.parts(partition, actor));
     }
-    const replies = await results(pipeline);
-    return actors.map((_, index) => ({
-      entries: replies[2 * index] as number,
-      bytes: (replies[2 * index + 1] as number | null) ?? 0,
-    }));
+    return actorSizes((await results(pipeline)) as (number | null)[]);
   }
 
   async trim(partition: string, windows: readonly Mark[]): Promise<void> {
@@ -550,6 +550,7 @@ export class RedisLog implements Log {
     ]);
     return {
       memoryUse: Math.max(0, ...servers.map(({ memoryUse }) => memoryUse)),
+      memoryBytes: servers.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0),
       memoryLimitBytes: servers.reduce((sum, { memoryLimitBytes }) => sum + memoryLimitBytes, 0),
       fault: servers.find(({ fault }) => fault !== undefined)?.fault,
       disk: disk ?? undefined,

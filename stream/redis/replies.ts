@@ -7,6 +7,7 @@ import {
   type Head,
   type Heartbeat,
   type LiveWorker,
+  type ActorSize,
   type LogCondition,
   type LogTime,
   type Message,
@@ -123,6 +124,24 @@ export async function results(pipeline: {
   });
 }
 
+/** Number of replies for the size of one actor. */
+const SIZE_REPLIES = 7;
+
+/** Converts the replies for the sizes of actors. A key that is absent has no size. */
+export function actorSizes(replies: readonly (number | null)[]): readonly ActorSize[] {
+  const sizes: ActorSize[] = [];
+  for (let i = 0; i < replies.length; i += SIZE_REPLIES) {
+    const [entries = 0, messages = 0, deltaBytes = 0, mailboxBytes = 0, latest = 0, previous = 0, parts = 0] =
+      replies.slice(i, i + SIZE_REPLIES).map((reply) => reply ?? 0);
+    sizes.push({
+      deltas: { entries, bytes: deltaBytes },
+      mailbox: { entries: messages, bytes: mailboxBytes },
+      snapshotBytes: latest + previous + parts,
+    });
+  }
+  return sizes;
+}
+
 /** Returns the room that a server has left, from its `INFO memory` and `INFO persistence`. */
 export function conditionOf(info: string): LogCondition {
   const used = Number(/^used_memory:(\d+)/m.exec(info)?.[1] ?? 0);
@@ -130,6 +149,7 @@ export function conditionOf(info: string): LogCondition {
   const canWrite = !/^aof_last_write_status:(?!ok)/m.test(info);
   return {
     memoryUse: limit === 0 ? 0 : used / limit,
+    memoryBytes: used,
     memoryLimitBytes: limit,
     fault: canWrite ? undefined : "Redis cannot write its append-only file; free space on its disk",
   };

@@ -260,10 +260,10 @@ export class Partition implements Sender {
       [...deadlines].map(async ([actor, deadline]) => {
         try {
           const { instance, head } = await loadActor(this.#ports, this.name, actor);
-          const [size = NO_ENTRIES] = await this.#ports.log.sizes(this.name, [actor]);
+          const [size] = await this.#ports.log.sizes(this.name, [actor]);
           instance.adoptHead(head.cursor, deadline);
           instance.adoptLineage(head.lineage, this.#incarnation);
-          this.#cache.add(instance, head, size);
+          this.#cache.add(instance, head, size?.deltas ?? NO_ENTRIES);
           this.#loading.delete(actor);
           this.#deadlines.set(actor, deadline);
           this.markUnread(actor);

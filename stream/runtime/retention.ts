@@ -42,8 +42,10 @@ class RetainedEntries {
   #seq: number;
   #total: number;
   #totalAtSnapshot: number;
-  /** Bytes when the snapshot began that is being taken. */
-  #totalAtBeginning = 0;
+  /** Time of the last snapshot, or of the load of the actor. */
+  #snapshotAtMs: number;
+  /** Bytes and time when the snapshot began that is being taken. */
+  #beginning = { total: 0, atMs: 0 };
   /** Beginning of the window when it was last taken. */
   #taken = 0;
 
@@ -56,6 +58,7 @@ class RetainedEntries {
     }));
     this.#seq = seq;
     this.#total = bytes;
+    this.#snapshotAtMs = nowMs;
     this.#totalAtSnapshot =
       bytes - (entries === 0 ? 0 : (bytes * Math.min(entries, seq - snapshot)) / entries);
   }
@@ -78,12 +81,18 @@ class RetainedEntries {
     this.#samples.push({ atMs: nowMs, seq, total: this.#total });
   }
 
-  snapshotBegins(): void {
-    this.#totalAtBeginning = this.#total;
+  /** Time of the last snapshot if there are entries after it; otherwise the present time. */
+  unsavedSinceMs(nowMs: number): number {
+    return this.bytesSinceSnapshot > 0 ? this.#snapshotAtMs : nowMs;
+  }
+
+  snapshotBegins(nowMs: number): void {
+    this.#beginning = { total: this.#total, atMs: nowMs };
   }
 
   snapshotTaken(): void {
-    this.#totalAtSnapshot = this.#totalAtBeginning;
+    this.#totalAtSnapshot = this.#beginning.total;
+    this.#snapshotAtMs = this.#beginning.atMs;
   }
 
   /** Moves the beginning of the window forward to its limits. */
@@ -137,7 +146,7 @@ export class RetainedPartition {
   }
 
   snapshotBegins(actor: ActorId): void {
-    this.#actors.get(actor)?.snapshotBegins();
+    this.#actors.get(actor)?.snapshotBegins(this.#retention.nowMs);
   }
 
   /** Records that the snapshot that has begun is in the log. */
@@ -197,6 +206,17 @@ export class Retention {
   /** Bytes of the resume windows of all actors. */
   get bytes(): number {
     return sum(this.#all().map(({ bytes }) => bytes));
+  }
+
+  /** Returns the figures of a process report. */
+  figures(): { resume_window_bytes: number; oldest_snapshot_seconds: number } {
+    const { nowMs } = this;
+    const actors = this.#all();
+    const oldestMs = actors.reduce((oldest, actor) => Math.min(oldest, actor.unsavedSinceMs(nowMs)), nowMs);
+    return {
+      resume_window_bytes: this.bytes,
+      oldest_snapshot_seconds: (nowMs - oldestMs) / 1_000,
+    };
   }
 
   /** Interval of time, and of bytes, at which the seq of an actor is recorded. */

@@ -19,6 +19,13 @@ export const FIGURES = {
   snapshot_bytes: "Largest snapshot that a worker has taken within the last ten minutes",
   snapshot_seconds: "Longest time that a snapshot has taken within the last ten minutes",
   unsnapshotted_bytes: "Entries since its last snapshot of the actor of a worker that has most, in bytes",
+  resume_window_bytes: "Entries of a worker's actors in memory that clients may resume from",
+  oldest_snapshot_seconds: "Age of the oldest snapshot of an actor that has entries after it",
+  delta_bytes: "Delta streams of a worker's partitions in Redis",
+  delta_entries: "Entries of the delta streams of a worker's partitions",
+  mailbox_bytes: "Mailboxes of a worker's partitions in Redis",
+  mailbox_messages: "Messages in the mailboxes of a worker's partitions",
+  kept_snapshot_bytes: "Snapshots of a worker's partitions in Redis, with their parts",
   projected_entries_total: "Entries that a projector has written since its start",
   reconciliations_total:
     "Repairs of the tables of an actor whose log had lost entries, since the start of a projector",

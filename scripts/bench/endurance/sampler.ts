@@ -6,7 +6,6 @@ import { Redis } from "ioredis";
 import { PARTITIONS } from "../../../actors/actor.js";
 import { systemClock } from "../../../stream/log/clock.js";
 import { type ProcessReport, ProcessReports } from "../../../stream/services/process-reports.js";
-import { Keys } from "../../../stream/redis/keys.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { embeddedRedisUrl } from "../../embedded/redis.js";
 
@@ -40,7 +39,6 @@ export class Sampler {
   readonly #redis: Redis;
   readonly #log: RedisLog;
   readonly #reports: ProcessReports;
-  readonly #keys = new Keys();
 
   private constructor(dataDir: string, redis: Redis, log: RedisLog, reports: ProcessReports) {
     this.#dataDir = dataDir;
@@ -93,22 +91,17 @@ export class Sampler {
   async #actors(): Promise<Pick<Sizes, "deltaBytes" | "snapshotBytes" | "mailboxBytes" | "entries" | "lag">> {
     const sizes = { deltaBytes: 0, snapshotBytes: 0, mailboxBytes: 0, entries: 0, lag: 0 };
     for (const partition of PARTITIONS) {
-      for (const { actor, head, retained } of await this.#log.scan(partition)) {
-        sizes.entries += retained;
-        sizes.lag += head.seq - head.projected;
-        sizes.deltaBytes += await this.#bytesOf(this.#keys.deltas(partition, actor));
-        sizes.snapshotBytes += await this.#bytesOf(this.#keys.parts(partition, actor));
-        sizes.mailboxBytes += await this.#bytesOf(this.#keys.mailbox(partition, actor));
-        for (const which of ["latest", "previous"] as const) {
-          sizes.snapshotBytes += await this.#bytesOf(this.#keys.snapshot(partition, actor, which));
-        }
+      const statuses = await this.#log.scan(partition);
+      for (const { head } of statuses) sizes.lag += head.seq - head.projected;
+      const actors = statuses.map(({ actor }) => actor);
+      for (const { deltas, mailbox, snapshotBytes } of await this.#log.sizes(partition, actors)) {
+        sizes.entries += deltas.entries;
+        sizes.deltaBytes += deltas.bytes;
+        sizes.mailboxBytes += mailbox.bytes;
+        sizes.snapshotBytes += snapshotBytes;
       }
     }
     return sizes;
-  }
-
-  async #bytesOf(key: string): Promise<number> {
-    return (await this.#redis.memory("USAGE", key)) ?? 0;
   }
 
   async close(): Promise<void> {

@@ -274,17 +274,22 @@ export function dataConformance(fixture: Fixture): void {
       expect(await fixture.seqs(6)).to.equal(undefined);
     });
 
-    it("know the size of the entries that are left", async () => {
+    it("know the room that an actor takes", async () => {
       const epoch = await fixture.take();
       const entry = "x".repeat(1_000);
       for (let seq = 0; seq < 50; seq += 1) {
         await fixture.commit(epoch, [{ actor, expectedSeq: seq, cursor: "0-0", entry, relayed: true }]);
       }
+      await fixture.log.append(partition, deliveries(3));
+      await fixture.log.writeParts(partition, epoch, actor, [{ hash: "h", body: "x".repeat(5_000) }]);
       const other = "market:nobody" as ActorId;
       const [size, none] = await fixture.log.sizes(partition, [actor, other]);
-      expect(size?.entries).to.equal(50);
-      expect(size?.bytes).to.be.within(50_000, 80_000);
-      expect(none).to.deep.equal({ entries: 0, bytes: 0 });
+      expect(size?.deltas.entries).to.equal(50);
+      expect(size?.deltas.bytes).to.be.within(50_000, 80_000);
+      expect(size?.mailbox.entries).to.equal(3);
+      expect(size?.snapshotBytes).to.be.within(5_000, 8_000);
+      const nothing = { entries: 0, bytes: 0 };
+      expect(none).to.deep.equal({ deltas: nothing, mailbox: nothing, snapshotBytes: 0 });
     });
 
     it("leave entries to be read in pages, of many actors at once", async () => {

@@ -133,6 +133,27 @@ describe("retention", () => {
     expect([partition.needsSnapshot(a), partition.needsSnapshot(b)]).to.deep.equal([false, false]);
   });
 
+  it("reports its bytes, and the age of the oldest snapshot", () => {
+    const retention = new Retention(LIMITS, clock);
+    const partition = retention.open();
+    partition.add(a, HEAD, EMPTY);
+    partition.add(b, HEAD, EMPTY);
+    expect(retention.figures()).to.deep.equal({
+      resume_window_bytes: 0,
+      oldest_snapshot_seconds: 0,
+    });
+    commit(partition, a, 1, 100);
+    commit(partition, b, 1, 50);
+    const figures = retention.figures();
+    expect(figures.resume_window_bytes).to.be.within(150_000, 170_000);
+    expect(figures.oldest_snapshot_seconds).to.equal(15);
+    partition.snapshotBegins(a);
+    partition.snapshotBegins(b);
+    partition.snapshotTaken(a);
+    partition.snapshotTaken(b);
+    expect(retention.figures()).to.include({ oldest_snapshot_seconds: 0 });
+  });
+
   it("divides a budget so that small demands are met", () => {
     expect(largestShare([10, 20, 30], 60)).to.equal(Infinity);
     expect(largestShare([10, 50, 90], 100)).to.equal(45);

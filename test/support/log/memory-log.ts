@@ -38,6 +38,7 @@ import {
   positionOf,
   type Publication,
   type Notification,
+  type ActorSize,
   type ActorStatus,
   type Snapshot,
   type SnapshotPart,
@@ -262,11 +263,23 @@ export class MemoryLog implements Log {
     }
   }
 
-  sizes(partition: string, actors: readonly ActorId[]): Promise<readonly StreamSize[]> {
+  sizes(partition: string, actors: readonly ActorId[]): Promise<readonly ActorSize[]> {
     return this.#perform("sizes", () =>
       actors.map((actor) => {
-        const { entries } = this.#store.stream(KEYS.deltas(partition, actor));
-        return { entries: entries.length, bytes: entries.reduce((sum, { body }) => sum + body.length, 0) };
+        const sizeOf = (key: string): StreamSize => {
+          const { entries } = this.#store.stream(key);
+          return { entries: entries.length, bytes: entries.reduce((sum, { body }) => sum + body.length, 0) };
+        };
+        const fields = [
+          KEYS.snapshot(partition, actor, "latest"),
+          KEYS.snapshot(partition, actor, "previous"),
+          KEYS.parts(partition, actor),
+        ].flatMap((key) => [...this.#store.fields(key).values()]);
+        return {
+          deltas: sizeOf(KEYS.deltas(partition, actor)),
+          mailbox: sizeOf(KEYS.mailbox(partition, actor)),
+          snapshotBytes: fields.reduce((sum, { length }) => sum + length, 0),
+        };
       }),
     );
   }
@@ -597,7 +610,7 @@ export class MemoryLog implements Log {
   condition(): Promise<LogCondition> {
     return this.#perform("condition", () => {
       const disk = this.#store.get(KEYS.disk(), "report");
-      return { memoryUse: 0, memoryLimitBytes: 0, disk };
+      return { memoryUse: 0, memoryBytes: 0, memoryLimitBytes: 0, disk };
     });
   }
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { ledgerActor } from "../../../actors/actor.js";
 import type { Clock } from "../../../stream/log/clock.js";
-import { LogGuard } from "../../../stream/log/guard.js";
+import { LogGuard } from "../../../stream/services/log-guard.js";
 import type { LogCondition } from "../../../stream/log/log.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import { MemoryLog } from "../../support/log/memory-log.js";
@@ -19,7 +19,7 @@ describe("the guard of the log", () => {
 
   beforeEach(async () => {
     log = new MemoryLog(new MemoryStore());
-    condition = { memoryUse: 0.5, memoryLimitBytes: 1e9 };
+    condition = { memoryUse: 0.5, memoryBytes: 5e8, memoryLimitBytes: 1e9 };
     log.condition = () => Promise.resolve(condition);
     const clock: Clock = {
       now: () => 0,

@@ -4,9 +4,9 @@
  */
 
 import { LEDGER_SHARDS, ledgerActor, partitionOf } from "../../actors/actor.js";
-import type { Clock } from "./clock.js";
-import type { Log, LogCondition } from "./log.js";
-import type { Logger } from "./logger.js";
+import type { Clock } from "../log/clock.js";
+import type { Log, LogCondition } from "../log/log.js";
+import type { Logger } from "../log/logger.js";
 
 export interface GuardOptions {
   readonly log: Log;
@@ -27,7 +27,7 @@ const COMMANDS: Limit = { from: 0.9, until: 0.85 };
 /** Interval of reading the condition of the log. */
 const CHECK_MS = 250;
 const LEDGERS = Array.from({ length: LEDGER_SHARDS }, (_, shard) => ledgerActor(shard));
-const NOT_READ: LogCondition = { memoryUse: 0, memoryLimitBytes: 0 };
+const NOT_READ: LogCondition = { memoryUse: 0, memoryBytes: 0, memoryLimitBytes: 0 };
 
 export class LogGuard {
   readonly #options: GuardOptions;
@@ -78,7 +78,7 @@ export class LogGuard {
           log.heads(partition, [actor]),
           log.sizes(partition, [actor]),
         ]);
-        return { behind: (head?.seq ?? 0) - (head?.projected ?? 0), entries: size?.entries ?? 0 };
+        return { behind: (head?.seq ?? 0) - (head?.projected ?? 0), entries: size?.deltas.entries ?? 0 };
       }),
     );
     const behind = actors.reduce((sum, actor) => sum + actor.behind, 0);
@@ -86,9 +86,14 @@ export class LogGuard {
     return 2 * behind > entries ? behind : 0;
   }
 
+  /** Memory that the log uses, in bytes. */
+  get memoryBytes(): number {
+    return this.#condition.memoryBytes;
+  }
+
   /** Share of the log's memory that is left until new orders are refused; 0 while they are. */
   get headRoom(): number {
-    return Math.max(0, ORDERS.from - this.#condition.memoryUse);
+    return this.#reason(true) === undefined ? Math.max(0, ORDERS.from - this.#condition.memoryUse) : 0;
   }
 
   /** Returns why a command is refused now; `undefined` when it may be sent. */
