@@ -13,7 +13,8 @@ import { LogGuard } from "../services/log-guard.js";
 import { type Delivery, type Log, type Subscription, WriteRefused } from "./log.js";
 import type { Logger } from "./logger.js";
 import { packEnvelope, parseReplies, replyFeed } from "./packing.js";
-import { type AskOptions, type Exchange, Unavailable } from "./ports.js";
+import { isQuarantinedReply } from "./quarantine.js";
+import { type AskOptions, type Exchange, Quarantined, Unavailable } from "./ports.js";
 
 export interface ExchangeOptions {
   readonly log: Log;
@@ -111,7 +112,11 @@ export class LogExchange implements Exchange {
       let wait = RESEND_MS;
       /** True until an append of the command may have had an effect. */
       let isFirst = true;
-      const listener = (reply: unknown): void => finish(() => resolve(reply));
+      const listener = (reply: unknown): void =>
+        finish(() => {
+          if (!isQuarantinedReply(reply)) resolve(reply);
+          else reject(new Quarantined(`${actor} has failed on the command, which is in the quarantine`));
+        });
       const finish = (complete: () => void): void => {
         cancelResend();
         cancelTimeout();

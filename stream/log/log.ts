@@ -126,7 +126,12 @@ export interface Change {
   readonly deadlineMs?: number | null | undefined;
   /** True when no entry of the actor, up to and including this one, has messages left to relay. */
   readonly relayed?: boolean | undefined;
+  /** A packed message that leaves the mailbox without an effect, to add to the quarantine of the partition. */
+  readonly quarantined?: string | undefined;
 }
+
+/** Most messages that the quarantine of a partition keeps; it forgets the oldest. */
+export const QUARANTINE_MESSAGES = 100;
 
 /** A message to the present subscribers of a feed. */
 export interface Publication {
@@ -466,6 +471,10 @@ export interface Log {
   markHalted(actor: ActorId, reason: string | undefined): Promise<void>;
   /** Returns the reasons of all halted actors. */
   halted(): Promise<ReadonlyMap<ActorId, string>>;
+  /** Returns the packed messages in the quarantine of every partition, oldest first within a partition. */
+  quarantine(): Promise<readonly string[]>;
+  /** Returns the number of messages in quarantine. */
+  quarantineSize(): Promise<number>;
   /** Records those facts of the installation that have no value yet. Returns the recorded value of every fact. */
   installation(facts: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>>;
   condition(): Promise<LogCondition>;

@@ -63,9 +63,15 @@ export class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
 
+/** An actor has failed on the command, which had no effect and is in the quarantine. */
+export class Quarantined extends Error {
+  override readonly name = "Quarantined";
+}
+
 /**
  * Sends commands to actors. A method resolves with the answer of the actor. While the outcome is unknown it repeats the
- * command under the same id; after the time-out it throws `Unavailable`.
+ * command under the same id; after the time-out it throws `Unavailable`. It throws `Quarantined` when the actor fails on
+ * the command.
  */
 export interface Exchange {
   market(marketId: string, command: MarketCommand, options?: AskOptions): Promise<MarketReply>;

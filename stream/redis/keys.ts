@@ -53,6 +53,11 @@ export class Keys {
     return this.#of(partition, "wanted");
   }
 
+  /** Stream of packed messages on which actors of a partition have failed. */
+  quarantine(partition: string): string {
+    return this.#of(partition, "quarantine");
+  }
+
   /** Hash: the fields of `Head`. */
   head(partition: string, actor: ActorId): string {
     return this.#of(partition, `head:${actor}`);

@@ -1,7 +1,7 @@
 /** The log on Redis 7 or newer, on a single server or a cluster. Each atomic operation is a Lua file of `commands/`. */
 
 import { randomUUID } from "node:crypto";
-import type { ActorId } from "../../actors/actor.js";
+import { type ActorId, PARTITIONS } from "../../actors/actor.js";
 import { MAX_INLINE_BYTES } from "../log/notifications.js";
 import { connect, type Connection, firstReply, onConnectionLost, RedisUnreachable } from "./connection.js";
 import { Keys } from "./keys.js";
@@ -40,6 +40,7 @@ import {
   type StoredActor,
   type Subscription,
   type TakeOutcome,
+  QUARANTINE_MESSAGES,
 } from "../log/log.js";
 import { isAnnounced } from "../log/formats.js";
 import { type Logger, silentLogger } from "../log/logger.js";
@@ -226,7 +227,8 @@ export class RedisLog implements Log {
     const actorIndexes = new Map<ActorId, number>();
     const actors: (string | number)[] = [];
     const changeArgs: (string | number)[] = [];
-    for (const { partition, actor, expectedSeq, cursor, entry, deadlineMs, relayed, resumed } of changes) {
+    for (const change of changes) {
+      const { partition, actor, expectedSeq, cursor, entry, deadlineMs, relayed, resumed } = change;
       let index = actorIndexes.get(actor);
       if (index === undefined) {
         index = actorIndexes.size + 1;
@@ -236,6 +238,7 @@ export class RedisLog implements Log {
           this.#keys.head(partition, actor),
           this.#keys.deltas(partition, actor),
           this.#keys.mailbox(partition, actor),
+          this.#keys.quarantine(partition),
         );
       }
       const deadline = deadlineMs === undefined ? "" : (deadlineMs ?? "-");
@@ -243,6 +246,7 @@ export class RedisLog implements Log {
       const isRelayed = relayed === true ? 1 : 0;
       const lineage = resumed === undefined ? "" : `${resumed.seq} ${resumed.lineage}`;
       changeArgs.push(index, expectedSeq, cursor, firstKept, entry ?? "", deadline, isRelayed, lineage);
+      changeArgs.push(change.quarantined ?? "", QUARANTINE_MESSAGES);
     }
     args.push(actorIndexes.size, ...actors, publications.length);
     for (const { feed, body } of publications) args.push(this.#keys.feed(feed), body);
@@ -532,6 +536,19 @@ export class RedisLog implements Log {
   async halted(): Promise<ReadonlyMap<ActorId, string>> {
     const fields = await this.#connection.hgetall(this.#keys.halted());
     return new Map(Object.entries(fields) as [ActorId, string][]);
+  }
+
+  async quarantine(): Promise<readonly string[]> {
+    const streams = await Promise.all(
+      PARTITIONS.map((partition) => this.#connection.xrange(this.#keys.quarantine(partition), "-", "+")),
+    );
+    return streams.flatMap((messages) => messages.map(([, fields]) => fields[1] ?? ""));
+  }
+
+  async quarantineSize(): Promise<number> {
+    const keys = PARTITIONS.map((partition) => this.#keys.quarantine(partition));
+    const sizes = await Promise.all(keys.map((key) => this.#connection.xlen(key)));
+    return sizes.reduce((sum, size) => sum + size, 0);
   }
 
   async installation(facts: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>> {

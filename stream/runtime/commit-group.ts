@@ -295,7 +295,8 @@ export class CommitGroup {
       for (const { to } of unsent) this.#partitions.get(partitionOf(to))?.markUnread(to);
     }
     if (hasMore) partition.markUnread(actor);
-    if (fault === undefined) partition.committed(instance, turn.change.entry?.length);
+    if (turn.quarantined !== undefined) partition.reload(actor, turn.quarantined);
+    else if (fault === undefined) partition.committed(instance, turn.change.entry?.length);
     else partition.halt(actor, fault);
   }
 }

@@ -27,6 +27,7 @@ import {
   type Reply,
 } from "../log/packing.js";
 import { incarnationOf, withIncarnation } from "../log/lineage.js";
+import { packQuarantined, QUARANTINED_REPLY } from "../log/quarantine.js";
 import type { Entry, Resumed } from "../log/ports.js";
 
 /** An actor of any kind, as the runtime sees it. */
@@ -40,7 +41,7 @@ const DEFAULT_REMEMBER_MS = 10_000;
 
 /** A turn with this many deltas takes no further message, because a turn blocks the event loop. */
 const MAX_TURN_DELTAS = 2_500;
-/** Deadline of an actor with unfinished work, so that any owner of its partition runs it at once. */
+/** Deadline of an actor that any owner of its partition must run at once: one with unfinished work, or after a failure. */
 const AT_ONCE = 0;
 
 /** A message from the mailbox; or, without an id, one that was handed over in memory. */
@@ -65,6 +66,8 @@ export interface Turn {
   readonly replies: readonly Reply[];
   /** Malformed messages that were skipped. */
   readonly skipped: readonly Skipped[];
+  /** The error of a message that goes to the quarantine. The instance must not be used again. */
+  readonly quarantined: Error | undefined;
   /** A broken invariant. The turn has everything before it; the instance must not be used again. */
   readonly fault: Error | undefined;
 }
@@ -111,6 +114,7 @@ class TurnDraft {
   /** True when the turn has run unfinished work. */
   hasContinued = false;
   resumed: Resumed | undefined;
+  quarantined: { readonly message: Incoming; readonly error: Error } | undefined;
   fault: Error | undefined;
 
   constructor(format: Format) {
@@ -125,7 +129,8 @@ class TurnDraft {
 
   /** True when the turn takes no further message. */
   get isOver(): boolean {
-    return this.fault !== undefined || this.deltas >= MAX_TURN_DELTAS;
+    const hasFailed = this.fault !== undefined || this.quarantined !== undefined;
+    return hasFailed || this.deltas >= MAX_TURN_DELTAS;
   }
 
   /** True when the commit adds an entry. */
@@ -288,17 +293,28 @@ export class Instance {
     }
     this.#lastTs = now;
     const entry = draft.hasEntry || this.isBusy ? this.#nextEntry(draft) : undefined;
-    const { handled, replies, skipped, fault } = draft;
+    const { handled, replies, skipped, quarantined, fault } = draft;
     const change = {
       actor: this.id,
       expectedSeq,
       cursor: this.#cursor,
       entry: entry && packEntry(entry),
-      deadlineMs: fault === undefined ? this.#changedDeadline() : undefined,
+      deadlineMs: this.#deadlineAfter(draft),
+      quarantined: quarantined && this.#packQuarantined(quarantined, now),
       resumed: entry?.resumed && { seq: entry.seq, lineage: entry.resumed.lineage },
     };
     const changed = entry !== undefined || this.#cursor !== cursorBefore || change.deadlineMs !== undefined;
-    return { change, changed, entry, handled, replies, skipped, fault };
+    return { change, changed, entry, handled, replies, skipped, quarantined: quarantined?.error, fault };
+  }
+
+  /** Returns the deadline to write. After a failure the state may be wrong, and the actor is loaded again at once. */
+  #deadlineAfter({ fault, quarantined }: TurnDraft): number | null | undefined {
+    if (fault !== undefined) return undefined;
+    return quarantined === undefined ? this.#changedDeadline() : AT_ONCE;
+  }
+
+  #packQuarantined({ message, error }: NonNullable<TurnDraft["quarantined"]>, ts: number): string {
+    return packQuarantined({ actor: this.id, ts, reason: error.message, body: message.body });
   }
 
   #nextEntry({ batches, sources, answers, format, resumed }: TurnDraft): Entry<unknown> {
@@ -406,11 +422,11 @@ export class Instance {
   }
 
   /**
-   * Applies the commands of an envelope; after a fault, none of them counts. The commands after one that is left
+   * Applies the commands of an envelope; after a failure, none of them counts. The commands after one that is left
    * unfinished are unfinished too.
    */
   #execute(draft: TurnDraft, message: Incoming, envelope: Envelope, now: number): void {
-    const { source, seq, id, replyTo, rememberMs = DEFAULT_REMEMBER_MS, notAfterMs = now } = envelope;
+    const { source, seq } = envelope;
     const batches: Batch<unknown>[] = [];
     let reply: unknown = null;
     let isWellFormed = true;
@@ -427,7 +443,8 @@ export class Instance {
           isWellFormed = false;
           continue;
         }
-        draft.fault = errorOf(thrown);
+        if (source === undefined) this.#quarantine(draft, message, envelope, errorOf(thrown), now);
+        else draft.fault = errorOf(thrown);
         return;
       }
       if (unfinished.length === 0) continue;
@@ -440,7 +457,18 @@ export class Instance {
       draft.sources[source] = seq;
       this.#inbox.recordApplied(source, seq);
     }
-    if (id === undefined || !isWellFormed) return;
+    if (isWellFormed) this.#answer(draft, envelope, reply, now);
+  }
+
+  /** Leaves a message of a process without an effect, and answers it, so that a repeat is not executed. */
+  #quarantine(draft: TurnDraft, message: Incoming, envelope: Envelope, error: Error, now: number): void {
+    draft.quarantined = { message, error };
+    this.#answer(draft, envelope, QUARANTINED_REPLY, now);
+  }
+
+  #answer(draft: TurnDraft, envelope: Envelope, reply: unknown, now: number): void {
+    const { id, replyTo, rememberMs = DEFAULT_REMEMBER_MS, notAfterMs = now } = envelope;
+    if (id === undefined) return;
     if (rememberMs > 0) {
       // A repeat may be executed until `notAfterMs`, so the answer is remembered from then on.
       const answer = { id, reply, untilMs: Math.max(now, notAfterMs) + rememberMs };

@@ -310,6 +310,17 @@ export class Partition implements Sender {
     if (this.#haltedBefore.delete(actor)) this.#recordHalt(actor, undefined);
   }
 
+  /** Discards the state of an actor that has failed on a message in quarantine. The actor is loaded again at once. */
+  reload(actor: ActorId, error: Error): void {
+    this.#ports.logger.error(
+      { err: error, actor },
+      "a message is in the quarantine, because its actor failed",
+    );
+    this.#cache.remove(actor);
+    this.#deadlines.set(actor, 0);
+    if (this.#haltedBefore.delete(actor)) this.#recordHalt(actor, undefined);
+  }
+
   /** Halts an actor for this ownership: it answers no command, and its mailbox fills. Other actors continue. */
   halt(actor: ActorId, error: Error): void {
     this.#ports.logger.error({ err: error, actor }, "an actor is halted");

@@ -78,7 +78,7 @@ export class Turns {
       fault,
       unsent: [],
     };
-    if (fault !== undefined || hasMore) this.#closed.add(actor);
+    if (fault !== undefined || hasMore || turn.quarantined !== undefined) this.#closed.add(actor);
     for (const { deltas } of turn.entry?.batches ?? []) this.#deltas += deltas.length;
     this.results.push(result);
     for (const delivery of outgoing ?? []) this.#dispatch({ from: result, delivery });

@@ -1,5 +1,6 @@
 /** Checks of the final state: invariants 1, 5, 6, 8 and 9 of `test/simulation/README.md`. */
 
+import { PARTITIONS } from "../../actors/actor.js";
 import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
 import type { MarketDelta } from "../../actors/market/deltas.js";
@@ -9,10 +10,12 @@ import { MemoryLog } from "../support/log/memory-log.js";
 import type { MemoryStore } from "../support/log/memory-store.js";
 import { loadState } from "../../stream/runtime/recovery.js";
 import type { ActorOf } from "../../stream/runtime/instance.js";
+import { parseEnvelope } from "../../stream/log/packing.js";
 import type { Entry } from "../../stream/log/ports.js";
-import type { Invocation } from "./clients.js";
+import { parseQuarantined } from "../../stream/log/quarantine.js";
+import { type Invocation, QUARANTINED } from "./clients.js";
 import type { Deployment } from "./deployment.js";
-import { isMarket, type Journal } from "./journal.js";
+import { isMarket, type Journal, KEYS } from "./journal.js";
 import { savedText } from "../support/exchange/saved.js";
 
 /** Checks that everything due before `beforeMs` has happened. */
@@ -147,7 +150,7 @@ export function checkAnswers(journal: Journal, invocations: readonly Invocation[
   for (const [id] of effects.all) if (id.startsWith("fill ")) effects.mustOccur(`private ${id}`, 1);
   for (const { actor, command, answer, answered, id } of invocations) {
     must(answered, `command ${id} has no answer at the end`);
-    if (isMarket(actor)) continue;
+    if (isMarket(actor) || answer === QUARANTINED) continue;
     checkLedgerAnswer(effects, command as LedgerCommand, answer as LedgerReply);
   }
 }
@@ -191,6 +194,19 @@ function checkLedgerAnswer(effects: Effects, command: LedgerCommand, answer: Led
       return;
     }
     default:
+  }
+}
+
+/** Checks that the poisoned commands, and no others, are in the quarantine, each once. */
+export function checkQuarantine(store: MemoryStore, invocations: readonly Invocation[]): void {
+  const quarantined = PARTITIONS.flatMap((partition) => store.stream(KEYS.quarantine(partition)).entries).map(
+    ({ body }) => parseEnvelope(parseQuarantined(body).body).id ?? "",
+  );
+  for (const { id, command, answer } of invocations) {
+    const isPoison = (command as { kind: string }).kind === "poison";
+    const times = quarantined.filter((other) => other === id).length;
+    must(times === (isPoison ? 1 : 0), `command ${id} is in the quarantine ${times} times`);
+    must((answer === QUARANTINED) === isPoison, `command ${id} was answered ${JSON.stringify(answer)}`);
   }
 }
 

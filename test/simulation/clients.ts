@@ -1,7 +1,7 @@
 /** Clients of the exchange. Record every command and answer, and retry with the same id when the outcome is unknown. */
 
 import type { ActorId } from "../../actors/actor.js";
-import { Unavailable } from "../../stream/log/ports.js";
+import { Quarantined, Unavailable } from "../../stream/log/ports.js";
 import type { Gateway } from "./deployment.js";
 import type { Random } from "./machine/random.js";
 import type { Scheduler } from "./machine/scheduler.js";
@@ -9,6 +9,8 @@ import type { Scheduler } from "./machine/scheduler.js";
 /** Retention of first answers, in ms: longer than every retry of a simulation. */
 const RETENTION_MS = 3_600_000;
 const CLIENT_TIMEOUT_MS = 7_000;
+/** Answer to a command that is in the quarantine. */
+export const QUARANTINED = "quarantined";
 
 export interface Invocation {
   readonly id: string;
@@ -96,6 +98,10 @@ export class Clients {
       exchange.ask(actor, command, { id, rememberMs: RETENTION_MS, timeoutMs }).then(
         (value) => done({ value }),
         (error: unknown) => {
+          if (error instanceof Quarantined) {
+            done({ value: QUARANTINED });
+            return;
+          }
           if (!(error instanceof Unavailable)) this.#scheduler.fail(error);
           done(undefined);
         },

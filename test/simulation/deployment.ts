@@ -75,6 +75,7 @@ export class Deployment {
       warn: () => undefined,
       error: (fields, message) => {
         if (message.startsWith("a snapshot cannot be used")) ports.onFault("snapshot passed over");
+        else if (message.startsWith("a message is in the quarantine")) ports.onFault("message quarantined");
         else ports.onViolation(new Error(`${message}: ${describe(fields)}`));
       },
     };

@@ -16,6 +16,7 @@ import type { MarketState } from "../../actors/market/state.js";
 import { type Change, type Commit, cursorAt, positionOf } from "../../stream/log/log.js";
 import { MemoryLog } from "../support/log/memory-log.js";
 import { MemoryStore } from "../support/log/memory-store.js";
+import { Partition } from "../../stream/runtime/partition.js";
 import { Relay } from "../../stream/runtime/relay.js";
 import { isMarket, KEYS } from "./journal.js";
 import type { Call } from "./machine/network.js";
@@ -355,6 +356,10 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
   {
     name: "a FOK order is judged by the first piece of its sweep",
     mutation: { changeActor: (actor, id) => (isMarket(id) ? judgingFirstPiece(actor) : actor) },
+  },
+  {
+    name: "an actor goes on with the state in which it failed on a message in quarantine",
+    mutation: replacingMethods(Partition.prototype, { reload: () => undefined }),
   },
   {
     name: "the messages after one that is left unfinished count as handled",

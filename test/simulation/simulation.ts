@@ -10,7 +10,9 @@ import { type Bounds, BOUNDS } from "../../actors/limits.js";
 import { OLDEST_FORMAT } from "../../actors/format.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
 import { ledger } from "../../actors/ledger/ledger.js";
+import type { LedgerState } from "../../actors/ledger/state.js";
 import type { MarketDelta } from "../../actors/market/deltas.js";
+import type { MarketState } from "../../actors/market/state.js";
 import { market } from "../../actors/market/market.js";
 import { actorOf as realActorOf } from "../../stream/runtime/actors.js";
 import type { ActorOf, AnyActor } from "../../stream/runtime/instance.js";
@@ -18,7 +20,14 @@ import type { Commit, CommitOutcome } from "../../stream/log/log.js";
 import { boundsOfOrders } from "../support/exchange/network.js";
 import { MemoryStore } from "../support/log/memory-store.js";
 import { definitionOf, walletsOf } from "../actors/differential/world.js";
-import { checkAnswers, checkNothingOverdue, checkRecovery, checkFinalState, must } from "./checks.js";
+import {
+  checkAnswers,
+  checkFinalState,
+  checkNothingOverdue,
+  checkQuarantine,
+  checkRecovery,
+  must,
+} from "./checks.js";
 import { Clients } from "./clients.js";
 import { Deployment } from "./deployment.js";
 import { Journal, KEYS } from "./journal.js";
@@ -196,6 +205,7 @@ export class Simulation {
 
     checkFinalState(this.#journal);
     checkAnswers(this.#journal, this.#clients.invocations);
+    checkQuarantine(this.#store, this.#clients.invocations);
     await checkRecovery(this.#store, this.#journal, this.#actorOf, deployment);
   }
 
@@ -204,6 +214,7 @@ export class Simulation {
     return {
       ...actor,
       decide: (state, command, nowMs, format) => {
+        if ((command as { kind: string }).kind === "poison") poison(state);
         const decision = actor.decide(
           state,
           command,
@@ -371,6 +382,13 @@ export class Simulation {
       default:
     }
   }
+}
+
+/** Changes the state of an actor, and fails. The change must not survive. */
+function poison(state: unknown): never {
+  if ("lifecycleSeq" in (state as object)) (state as MarketState).lifecycleSeq += 1_000;
+  else (state as LedgerState).entries += 1_000;
+  throw new Error("poisoned");
 }
 
 function kindOf(result: unknown): string {

@@ -130,7 +130,12 @@ export class Trading {
   }
 
   async #act(wallet: TestWallet): Promise<void> {
-    const { random } = this.#ports;
+    const { random, clients, definitions } = this.#ports;
+    if (random.chance(0.01)) {
+      const actor = random.pick([ledgerActor(wallet.shard), marketActor(random.pick(definitions).marketId)]);
+      await clients.ask(actor, { kind: "poison" });
+      return;
+    }
     const roll = random.below(100);
     if (roll < 70) await this.#place(wallet);
     else if (roll < 80) await this.#cancelOrAmend();

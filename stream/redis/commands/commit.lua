@@ -1,10 +1,12 @@
 -- Commits the changes of one step, all or none, and publishes one notification.
--- KEYS: 1 notifications of deltas; per ownership: lease, deadlines; per actor: head, deltas, mailbox
+-- KEYS: 1 notifications of deltas; per ownership: lease, deadlines; per actor: head, deltas, mailbox,
+--       quarantine of its partition
 -- ARGV: 1 most bytes of entries in a notification, 2 number of ownerships; per ownership: partition, epoch; then the
 --       number of actors; per actor: the index of its ownership, id; then the number of publications; per publication:
 --       channel, body; then per change: the index of its actor, expected seq, cursor, first mailbox id to keep, packed
 --       entry ('' for none), deadline ('' unchanged, '-' none, else Unix ms), '1' when no message is left to relay, and
---       for the first entry of an incarnation its seq and the lineage, as '<seq> <lineage>' (else '')
+--       for the first entry of an incarnation its seq and the lineage, as '<seq> <lineage>' (else ''), a message for
+--       the quarantine ('' for none), most messages in the quarantine
 -- Returns 'ok', 'fenced <partition>' (the lease has another epoch) or 'conflict <actor>' (it is not at that seq, or is removed).
 local maxBytes = tonumber(ARGV[1])
 local ownerships = tonumber(ARGV[2])
@@ -19,11 +21,11 @@ local function after(seq, resumed)
 end
 -- Checks the seq of every change before the first write. `seqs` has the seq of each actor after its changes so far.
 local seqs = {}
-for c = first, #ARGV, 8 do
+for c = first, #ARGV, 10 do
   local a = tonumber(ARGV[c])
   local seq = seqs[a]
   if not seq then
-    local head = redis.call('HMGET', KEYS[3 * a - 1 + 2 * ownerships], 'seq', 'removed')
+    local head = redis.call('HMGET', KEYS[4 * a - 2 + 2 * ownerships], 'seq', 'removed')
     seq = head[2] and 'removed' or head[1] or '0'
   end
   if seq ~= ARGV[c + 1] then return 'conflict ' .. ARGV[actors + 2 * a] end
@@ -34,9 +36,9 @@ local isListed = {}
 local actorLines = {}
 local entryLines = {}
 local bytes = 0
-for c = first, #ARGV, 8 do
+for c = first, #ARGV, 10 do
   local a = tonumber(ARGV[c])
-  local at = 3 * a - 1 + 2 * ownerships
+  local at = 4 * a - 2 + 2 * ownerships
   local head, deltas, mailbox = KEYS[at], KEYS[at + 1], KEYS[at + 2]
   local ownership, actor = tonumber(ARGV[actors + 2 * a - 1]), ARGV[actors + 2 * a]
   local seq, cursor, firstKept, entry, deadline, relayed, resumed =
@@ -60,6 +62,7 @@ for c = first, #ARGV, 8 do
     redis.call('HSET', head, 'seq', seq, 'cursor', cursor)
   end
   redis.call('XTRIM', mailbox, 'MINID', firstKept)
+  if ARGV[c + 8] ~= '' then redis.call('XADD', KEYS[at + 3], 'MAXLEN', ARGV[c + 9], '*', 'm', ARGV[c + 8]) end
   if deadline == '-' then
     redis.call('ZREM', KEYS[1 + 2 * ownership], actor)
   elseif deadline ~= '' then

@@ -132,7 +132,12 @@ export async function step(worker: Worker, name: string): Promise<void> {
 }
 
 /** Appends a command to a mailbox, without a feed for the answer. */
-export async function post(log: Log, to: ActorId, command: CounterCommand, id = randomUUID()): Promise<void> {
+export async function post(
+  log: Log,
+  to: ActorId,
+  command: CounterCommand,
+  id: string = randomUUID(),
+): Promise<void> {
   await log.append(partitionOf(to), [{ to, body: packEnvelope({ id, commands: [command] }) }]);
 }
 

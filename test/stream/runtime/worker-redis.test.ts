@@ -1,5 +1,8 @@
 import { expect } from "chai";
 import type { LogExchange } from "../../../stream/log/exchange.js";
+import { QUARANTINE_MESSAGES } from "../../../stream/log/log.js";
+import { Quarantined } from "../../../stream/log/ports.js";
+import { parseQuarantined } from "../../../stream/log/quarantine.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
 import type { Worker } from "../../../stream/runtime/worker.js";
 import { type FreshRedis, freshRedis } from "../../support/servers.js";
@@ -43,6 +46,26 @@ describe("workers on Redis", () => {
     const log = await connect();
     await until(async () => expect((await counterInLog(log, b)).received).to.deep.equal({ [a]: all }));
     await until(async () => expect((await counterInLog(log, a)).received).to.deep.equal({ [b]: all }));
+  });
+
+  it("put a command on which an actor fails into the quarantine, answer it, and go on", async () => {
+    await deployment.worker(await connect()).start();
+    const log = await connect();
+    const exchange = await deployment.exchange(await connect());
+    await sendCommand(exchange, a, { kind: "add", n: 1 });
+    for (let n = 0; n < QUARANTINE_MESSAGES + 2; n += 1) {
+      const failure = await sendCommand(exchange, a, { kind: "break" }).catch((error: unknown) => error);
+      expect(failure).to.be.an.instanceOf(Quarantined);
+    }
+    expect(await sendCommand(exchange, a, { kind: "add", n: 1 })).to.equal(2);
+    expect(await sendCommand(exchange, b, { kind: "add", n: 1 })).to.equal(1);
+    expect((await counterInLog(log, a)).value).to.equal(2);
+    expect([...(await log.halted())]).to.deep.equal([]);
+    expect(await log.quarantineSize(), "the quarantine forgets the oldest").to.equal(QUARANTINE_MESSAGES);
+    const messages = (await log.quarantine()).map(parseQuarantined);
+    expect(messages.every(({ actor, reason }) => actor === a && /broken on request/.test(reason))).to.equal(
+      true,
+    );
   });
 
   it("take over from a dead worker within a second, and lose or repeat no command", async () => {

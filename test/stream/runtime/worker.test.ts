@@ -2,7 +2,8 @@ import { expect } from "chai";
 import { type ActorId } from "../../../actors/actor.js";
 import { systemClock } from "../../../stream/log/clock.js";
 import { type MemoryLog } from "../../support/log/memory-log.js";
-import { packEntry, packEnvelope } from "../../../stream/log/packing.js";
+import { packEntry, packEnvelope, parseEnvelope } from "../../../stream/log/packing.js";
+import { parseQuarantined } from "../../../stream/log/quarantine.js";
 import { type Worker } from "../../../stream/runtime/worker.js";
 import { counter } from "./counter.js";
 import { a, b, Deployment, FaultyGate, partitionOfWorker, post, step } from "./deployment.js";
@@ -128,7 +129,8 @@ describe("a worker", () => {
 
     it("halts an actor with a broken invariant, records the reason, and continues with the others", async () => {
       await post(log, a, { kind: "add", n: 1 });
-      await post(log, a, { kind: "break" });
+      const broken = packEnvelope({ source: b, seq: 1, commands: [{ kind: "break" }] });
+      await log.append("l1", [{ to: a, body: broken }]);
       await post(log, a, { kind: "add", n: 1 });
       const neighbor = "ledger:01" as ActorId;
       await log.append("l1", [{ to: neighbor, body: packEnvelope({ commands: [{ kind: "add", n: 7 }] }) }]);
@@ -162,8 +164,50 @@ describe("a worker", () => {
       await until(async () => expect([...(await log.halted())]).to.deep.equal([]));
     });
 
-    it("halts no actor as a former owner with an old state", async () => {
+    it("puts a command that breaks an invariant into the quarantine, and the actor goes on", async () => {
+      await post(log, a, { kind: "alarm", atMs: 5_000 });
+      await post(log, a, { kind: "break" }, "poison");
+      await post(log, a, { kind: "add", n: 1 });
+      const partition = partitionOfWorker(worker, "l1");
+      await step(worker, "l1");
+      // The deadline says at once, until the actor has run again: the failed state has none to trust.
+      expect((await log.scan("l1"))[0]?.deadlineMs).to.equal(0);
+      await step(worker, "l1");
+      await step(worker, "l1");
+      expect(partition.ended).to.equal(false);
+      expect((await log.heads("l1", [a]))[0]).to.include({ cursor: "0-3" });
+      expect((await counterInLog(log, a)).value).to.equal(1);
+      expect([...(await log.halted())]).to.deep.equal([]);
+      expect(await log.quarantineSize()).to.equal(1);
+      const [message] = (await log.quarantine()).map(parseQuarantined);
+      expect(message).to.deep.include({ actor: a, reason: "the invariant is broken on request" });
+      expect(parseEnvelope(message?.body ?? "")).to.deep.include({
+        id: "poison",
+        commands: [{ kind: "break" }],
+      });
+      expect((await log.scan("l1"))[0]?.deadlineMs).to.not.equal(0);
+
+      // A repeat is answered from memory, and is not executed again.
+      await post(log, a, { kind: "break" }, "poison");
+      partition.markUnread(a);
+      await step(worker, "l1");
+      expect(await log.quarantineSize()).to.equal(1);
+    });
+
+    it("quarantines nothing as a former owner with an old state", async () => {
       await post(log, a, { kind: "break" });
+      const successor = deployment.worker(deployment.connect());
+      await log.leave(worker.id);
+      await successor.beat();
+      const partition = partitionOfWorker(worker, "l1");
+      await step(worker, "l1");
+      expect(partition.ended).to.equal(true);
+      expect(await log.quarantineSize()).to.equal(0);
+    });
+
+    it("halts no actor as a former owner with an old state", async () => {
+      const broken = packEnvelope({ source: b, seq: 1, commands: [{ kind: "break" }] });
+      await log.append("l1", [{ to: a, body: broken }]);
       const successor = deployment.worker(deployment.connect());
       await log.leave(worker.id);
       await successor.beat();

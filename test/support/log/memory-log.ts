@@ -3,7 +3,7 @@
  * `MemoryStore`. The gate simulates the faults of a network and of crashes.
  */
 
-import type { ActorId } from "../../../actors/actor.js";
+import { type ActorId, PARTITIONS } from "../../../actors/actor.js";
 import { type Clock, systemClock } from "../../../stream/log/clock.js";
 import { isAnnounced } from "../../../stream/log/formats.js";
 import { type Appended, packNotification } from "../../../stream/log/notifications.js";
@@ -46,6 +46,7 @@ import {
   type StreamSize,
   type Subscription,
   type TakeOutcome,
+  QUARANTINE_MESSAGES,
 } from "../../../stream/log/log.js";
 import { recordHeartbeat } from "./memory-heartbeat.js";
 import { MemoryFeed, MemoryListener } from "./memory-listener.js";
@@ -218,7 +219,9 @@ export class MemoryLog implements Log {
     });
   }
 
-  #apply({ partition, actor, expectedSeq, cursor, entry, deadlineMs, relayed, resumed }: Change): void {
+  #apply(change: Change): void {
+    const { partition, actor, expectedSeq, cursor, entry, deadlineMs, relayed, resumed, quarantined } =
+      change;
     const head = KEYS.head(partition, actor);
     const seq = entry === undefined ? expectedSeq : (resumed?.seq ?? expectedSeq + 1);
     if (entry !== undefined) {
@@ -229,6 +232,7 @@ export class MemoryLog implements Log {
     if (relayed === true) this.#store.set(head, "relayed", String(seq));
     this.#store.set(head, "cursor", cursor);
     this.#store.trim(KEYS.mailbox(partition, actor), positionOf(cursor) + 1);
+    if (quarantined !== undefined) this.#quarantine(partition, quarantined);
     if (deadlineMs === undefined) return;
     this.#store.set(KEYS.deadlines(partition), actor, deadlineMs === null ? undefined : String(deadlineMs));
   }
@@ -588,6 +592,26 @@ export class MemoryLog implements Log {
 
   markHalted(actor: ActorId, reason: string | undefined): Promise<void> {
     return this.#perform("markHalted", () => this.#store.set(KEYS.halted(), actor, reason));
+  }
+
+  #quarantine(partition: string, message: string): void {
+    const key = KEYS.quarantine(partition);
+    const position = this.#store.append(key, message);
+    this.#store.trim(key, position - QUARANTINE_MESSAGES + 1);
+  }
+
+  quarantine(): Promise<readonly string[]> {
+    return this.#perform("quarantine", () => this.#quarantined());
+  }
+
+  quarantineSize(): Promise<number> {
+    return this.#perform("quarantine", () => this.#quarantined().length);
+  }
+
+  #quarantined(): readonly string[] {
+    return PARTITIONS.flatMap((partition) =>
+      this.#store.stream(KEYS.quarantine(partition)).entries.map(({ body }) => body),
+    );
   }
 
   halted(): Promise<ReadonlyMap<ActorId, string>> {
