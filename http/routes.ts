@@ -14,6 +14,7 @@ import { adminEventRoutes } from "./admin/events.js";
 import { geoRoutes } from "./admin/geo.js";
 import { maintenanceRoutes } from "./admin/maintenance.js";
 import { clockRoutes } from "./ops/clock.js";
+import { quarantineRoutes } from "./ops/quarantine.js";
 import { adminMarketRoutes } from "./admin/markets.js";
 import { moneyRoutes } from "./admin/money.js";
 import { operatorRoutes } from "./admin/operators.js";
@@ -65,6 +66,7 @@ export interface RouteParts {
   /** Number of operators that a settlement takes: 1 or 2. */
   readonly settlementApprovals: number;
   readonly clocks: Pick<Log, "clockReport" | "confirmTime">;
+  readonly log: Pick<Log, "quarantine">;
   /** Offers market types flagged `qaOnly`. */
   readonly qa: boolean;
   /** Lets signers see the canonical text that the server built; off in production. */
@@ -94,6 +96,7 @@ export function createRoutes(parts: RouteParts): readonly Route[] {
     ...geoRoutes(parts),
     ...maintenanceRoutes(parts),
     ...clockRoutes(parts),
+    ...quarantineRoutes(parts),
     ...announcementRoutes(parts),
     ...operatorRoutes(parts),
     ...emmClientRoutes(parts),

@@ -66,6 +66,10 @@ const READINESS = object({
     ...texts,
     description: "Ids of the actors that stopped after an error; they leave the service ready.",
   },
+  quarantined: {
+    type: ["integer", "null"],
+    description: "Number of commands on which actors have failed and which had no effect.",
+  },
   stopping: { type: "boolean", description: "True while this gateway drains; use another one." },
   unreadable: {
     ...texts,

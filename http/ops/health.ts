@@ -32,6 +32,8 @@ export interface Readiness {
    * gateway serves all others.
    */
   readonly halted: readonly string[];
+  /** Number of commands on which actors have failed; null when it cannot be read. */
+  readonly quarantined: number | null;
   /** True while this gateway drains: it serves what arrives, and clients must go to another one. */
   readonly stopping: boolean;
   /** Actors that this gateway does not follow, because an entry of theirs is of a newer build or corrupt. */
@@ -48,6 +50,7 @@ export interface HealthParts {
   readonly tail: Pick<LogTail, "position" | "unreadable">;
   readonly formats: { report(): FormatReport };
   readonly clocks: Pick<Log, "clockReport">;
+  readonly log: Pick<Log, "quarantineSize">;
   readonly halted: () => Promise<ReadonlyMap<string, string>>;
 }
 
@@ -103,12 +106,13 @@ export async function readiness(parts: HealthParts): Promise<Readiness> {
   const ask = (shard: number) =>
     exchange.ledger(shard, { kind: "wallet", wallet: UNUSED_WALLET }, { ...READ_ONLY, timeoutMs: CHECK_MS });
   const running = SHARDS.filter((shard) => stopped?.has(ledgerActor(shard)) !== true);
-  const [answers, lag, found, reconciled, clock] = await Promise.all([
+  const [answers, lag, found, reconciled, clock, quarantined] = await Promise.all([
     redis ? Promise.all(running.map((shard) => resultOf(() => ask(shard)))) : [],
     redis && postgres ? resultOf(() => projectorLag(parts)) : undefined,
     postgres ? resultOf(() => isProjecting(db)) : undefined,
     postgres ? resultOf(() => reconciledSince(db, Date.now() - DAY_MS)) : undefined,
     redis ? resultOf(() => parts.clocks.clockReport()) : undefined,
+    redis ? resultOf(() => parts.log.quarantineSize()) : undefined,
   ]);
   const ledgers = answers.filter((answer) => answer !== undefined).length;
   const projecting = found === true;
@@ -122,6 +126,7 @@ export async function readiness(parts: HealthParts): Promise<Readiness> {
     projecting,
     reconciled: reconciled ?? null,
     halted: [...(stopped?.keys() ?? [])],
+    quarantined: quarantined ?? null,
     stopping: false,
     unreadable: [...parts.tail.unreadable.keys()],
     clock: clock ?? null,

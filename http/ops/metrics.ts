@@ -52,13 +52,13 @@ export class Metrics {
   }
 
   /** Registers a gauge whose value is read at each scrape. */
-  gauge(name: string, help: string, read: () => number): void {
+  gauge(name: string, help: string, read: () => number | Promise<number>): void {
     new Gauge({
       name,
       help,
       registers: [this.registry],
-      collect() {
-        this.set(read());
+      async collect() {
+        this.set(await read());
       },
     });
   }

@@ -246,6 +246,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       limits,
       settlementApprovals: settings.settlementApprovals,
       clocks: log,
+      log,
       qa: exchangeEnv === "qa",
       debug: sandbox,
     });
@@ -290,8 +291,12 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const { clients } = emm;
     const admission = { signatures, tokens, reference, throttle, locations, keyUse, clients, idempotency };
     const check = oncePerSecond(() =>
-      readiness({ db, exchange, tail, formats, clocks: log, halted: () => log.halted() }),
+      readiness({ db, exchange, tail, formats, clocks: log, log, halted: () => log.halted() }),
     );
+    metrics.gauge("overround_quarantined_messages", "Commands on which actors have failed", async () => {
+      const { quarantined } = await check();
+      return quarantined ?? NaN;
+    });
     let stopping: Promise<void> | undefined;
     const app = createApp({
       ...admission,

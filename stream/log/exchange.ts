@@ -12,8 +12,7 @@ import type { Clock } from "./clock.js";
 import { LogGuard } from "../services/log-guard.js";
 import { type Delivery, type Log, type Subscription, WriteRefused } from "./log.js";
 import type { Logger } from "./logger.js";
-import { packEnvelope, parseReplies, replyFeed } from "./packing.js";
-import { isQuarantinedReply } from "./quarantine.js";
+import { isQuarantinedReply, packEnvelope, parseReplies, replyFeed } from "./packing.js";
 import { type AskOptions, type Exchange, Quarantined, Unavailable } from "./ports.js";
 
 export interface ExchangeOptions {

@@ -257,3 +257,33 @@ export function publicationsOf(replies: readonly Reply[]): readonly Publication[
 export function parseReplies(body: string): readonly (readonly [id: string, reply: unknown])[] {
   return JSON.parse(body) as [string, unknown][];
 }
+
+/**
+ * A command of a gateway, a job or an operator on which its actor has failed. The message leaves the mailbox without an
+ * effect, so that the actor goes on. A message of another actor is never put into the quarantine: skipping it would lose
+ * money, so its receiver is halted.
+ */
+export interface QuarantinedMessage {
+  readonly actor: ActorId;
+  /** Engine time of the failure, Unix ms. */
+  readonly ts: number;
+  /** Message of the error. */
+  readonly reason: string;
+  /** The message as the mailbox had it. */
+  readonly body: string;
+}
+
+export function packQuarantined({ actor, ts, reason, body }: QuarantinedMessage): string {
+  return JSON.stringify({ actor, ts, reason, body });
+}
+
+export function parseQuarantined(packed: string): QuarantinedMessage {
+  return JSON.parse(packed) as QuarantinedMessage;
+}
+
+/** Answer to a command in quarantine. A repeat of the command gets it too, and is not executed. */
+export const QUARANTINED_REPLY = { ok: false, quarantined: true } as const;
+
+export function isQuarantinedReply(reply: unknown): boolean {
+  return typeof reply === "object" && reply !== null && "quarantined" in reply;
+}

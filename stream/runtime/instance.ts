@@ -22,12 +22,13 @@ import {
   MalformedMessage,
   packEntry,
   packEnvelope,
+  packQuarantined,
   parseEntry,
   parseEnvelope,
+  QUARANTINED_REPLY,
   type Reply,
 } from "../log/packing.js";
 import { incarnationOf, withIncarnation } from "../log/lineage.js";
-import { packQuarantined, QUARANTINED_REPLY } from "../log/quarantine.js";
 import type { Entry, Resumed } from "../log/ports.js";
 
 /** An actor of any kind, as the runtime sees it. */

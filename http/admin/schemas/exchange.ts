@@ -20,6 +20,10 @@ export const Clocks = z.strictObject({
   hosts: z.record(z.string(), z.int()),
 });
 
+export const Quarantine = z.strictObject({
+  items: z.array(z.strictObject({ actorId: z.string(), ts: Ms, reason: z.string(), message: z.string() })),
+});
+
 export const ChangeBody = z.strictObject({
   title: Text(200),
   body: z

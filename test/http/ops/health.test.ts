@@ -35,6 +35,7 @@ describe("readiness", () => {
       tail: { position: () => Promise.resolve({ seq: HEAD, lineage: "" }), unreadable: new Map() },
       formats: { report: () => ({ active: 1, announced: { 1: 1, 2: 3 } }) },
       clocks: { clockReport: () => Promise.resolve({ heldMs: 0, hosts: {} }) },
+      log: { quarantineSize: () => Promise.resolve(2) },
       halted: () => Promise.resolve(new Map()),
     };
   });
@@ -59,6 +60,7 @@ describe("readiness", () => {
       projecting: true,
       reconciled: 0,
       halted: [],
+      quarantined: 2,
       stopping: false,
       unreadable: [],
       clock: { heldMs: 0, hosts: {} },
