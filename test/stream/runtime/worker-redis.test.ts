@@ -63,9 +63,9 @@ describe("workers on Redis", () => {
     expect([...(await log.halted())]).to.deep.equal([]);
     expect(await log.quarantineSize(), "the quarantine forgets the oldest").to.equal(QUARANTINE_MESSAGES);
     const messages = (await log.quarantine()).map(parseQuarantined);
-    expect(messages.every(({ actor, reason }) => actor === a && reason.includes('broken on request'))).to.equal(
-      true,
-    );
+    expect(
+      messages.every(({ actor, reason }) => actor === a && reason.includes("broken on request")),
+    ).to.equal(true);
   });
 
   it("take over from a dead worker within a second, and lose or repeat no command", async () => {
