@@ -58,11 +58,14 @@ export class LogGuard {
   async #check(): Promise<void> {
     const { log, logger } = this.#options;
     const condition = await log.condition();
+    const refusesOrders = isBeyond(ORDERS, condition.memoryUse, this.#refusesOrders);
+    // A refusal names its cause, so the cause is read before the first refusal.
+    const behind = refusesOrders ? await this.#entriesBehind() : 0;
     const before = this.#reason(true);
     this.#condition = condition;
-    this.#refusesOrders = isBeyond(ORDERS, condition.memoryUse, this.#refusesOrders);
+    this.#refusesOrders = refusesOrders;
     this.#refusesCommands = isBeyond(COMMANDS, condition.memoryUse, this.#refusesCommands);
-    this.#behind = this.#refusesOrders ? await this.#entriesBehind() : 0;
+    this.#behind = behind;
     const reason = this.#reason(true);
     if (before === undefined && reason !== undefined) logger.error({ condition }, reason);
     if (before !== undefined && reason === undefined) logger.info({ condition }, "orders are accepted again");
