@@ -60,7 +60,10 @@ export async function checkRecovery(
 ): Promise<void> {
   const log = new MemoryLog(store);
   for (const actor of journal.actors) {
-    const { state, seq } = await loadState({ log, actorOf, logger: silentLogger }, actor);
+    const { state, seq } = await loadState(
+      { log, actorOf, logger: silentLogger, archive: deployment.archive },
+      actor,
+    );
     const entries = journal.entries(actor);
     const last = entries.at(-1)?.seq ?? 0;
     must(seq === last, `${actor} is at ${seq}, and its journal at ${last}`);

@@ -3,6 +3,8 @@
 import { type ActorId, partitionOf } from "../../actors/actor.js";
 import { LogExchange } from "../../stream/log/exchange.js";
 import type { Logger } from "../../stream/log/logger.js";
+import { removeActor, restoreActor, restoreWanted } from "../../stream/runtime/snapshots/removal.js";
+import { MemoryArchive } from "../support/log/memory-archive.js";
 import { LogTail } from "../../stream/log/tail.js";
 import type { Position } from "../../stream/log/lineage.js";
 import { continues } from "../../stream/log/packing.js";
@@ -53,6 +55,11 @@ export interface DeploymentPorts {
 }
 
 const MAX_SKEW_MS = 20;
+/** Interval and number of the attempts to remove an actor. */
+const REMOVE_MS = 40;
+const REMOVE_TRIES = 25;
+/** Interval at which the jobs look for removed actors with messages, in ms. */
+const RESTORE_MS = 400;
 
 export class Deployment {
   readonly #ports: DeploymentPorts;
@@ -62,6 +69,8 @@ export class Deployment {
   #projector: Process | undefined;
   /** Entries the projector has written. The last entry is also its cursor, as in one transaction. */
   readonly projected = new Map<ActorId, Entry[]>();
+  /** Last snapshots of removed actors, in a database that loses nothing. */
+  readonly archive = new MemoryArchive();
   readonly #damaged = new Set<ActorId>();
   readonly #builds: Builds;
   readonly #logger: Logger;
@@ -81,6 +90,7 @@ export class Deployment {
     };
     this.#builds = new Builds(ports.builds, ports.machine, ports.onFault);
     this.#replaceOldLater();
+    this.#restoreWanted();
   }
 
   /** Restarts the workers of the old build once, and replaces all of its processes when their time is over. */
@@ -138,7 +148,17 @@ export class Deployment {
     const { log, clock } = process;
     const newId = (): string => this.#ports.random.uuid();
     const build = this.#builds.pick("gateway", process, this.#logger);
-    const exchange = new LogExchange({ log, clock, logger: this.#logger, newId, formats: build.formats });
+    const { random } = this.#ports;
+    const restore = (actor: ActorId): Promise<void> =>
+      random.chance(0.5) ? restoreActor(log, this.archive, actor) : Promise.reject(new Error("no database"));
+    const exchange = new LogExchange({
+      log,
+      clock,
+      logger: this.#logger,
+      newId,
+      formats: build.formats,
+      restore,
+    });
     void build.start();
     exchange.start().then(
       () => this.#gateways.add({ process, exchange }),
@@ -204,6 +224,8 @@ export class Deployment {
       () => this.#failGateway(),
       () => this.#failProjector(),
       () => this.#damageSnapshot(),
+      () => this.#removeActor(),
+      () => this.#removeActor(),
       () => this.#slowDown(),
     ])();
   }
@@ -325,6 +347,31 @@ export class Deployment {
     const parts = KEYS.parts(partitionOf(actor), actor);
     if (own.length === 0 || random.chance(0.3)) machine.store.set(key, "body", `${body} `);
     else machine.store.set(parts, random.pick(own), random.chance(0.5) ? undefined : "[]");
+  }
+
+  /** Removes an actor as soon as it has nothing to do, as the jobs remove a market. Old builds cannot read it. */
+  #removeActor(): void {
+    if (this.#builds.oldForMs !== undefined) return;
+    const { machine, random, actors, onFault } = this.#ports;
+    const actor = random.pick(actors);
+    const { log } = this.#process("jobs");
+    const attempt = (left: number): void => {
+      removeActor(log, this.archive, actor).then(
+        (isRemoved) => {
+          if (isRemoved) onFault("actor removed");
+          else if (left > 0) machine.scheduler.after(REMOVE_MS, () => attempt(left - 1));
+        },
+        () => undefined,
+      );
+    };
+    attempt(REMOVE_TRIES);
+  }
+
+  /** Restores the removed actors that have messages, again and again, as the jobs do. */
+  #restoreWanted(): void {
+    const { log } = this.#process("jobs");
+    restoreWanted(log, this.archive).catch(() => undefined);
+    this.#ports.machine.scheduler.after(RESTORE_MS, () => this.#restoreWanted());
   }
 
   /** Cuts the power of the log and every connection to it. Sometimes kills all workers too. */

@@ -95,6 +95,14 @@ class EarlyRelayedStore extends MemoryStore {
   }
 }
 
+/** Lets a removed actor lose its seq, so that it begins again. */
+class ForgetfulRemovalStore extends MemoryStore {
+  override set(key: string, field: string, value: string | undefined): void {
+    super.set(key, field, value);
+    if (field === "removed" && value !== undefined) super.set(key, "seq", undefined);
+  }
+}
+
 function changingCommits(change: (change: Change) => Change): Mutation {
   return {
     changeCommit: (commit: Commit) => ({ ...commit, changes: commit.changes.map(change) }),
@@ -261,6 +269,10 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
   {
     name: "a command is not deduplicated by its id",
     mutation: replacingMethods(Inbox.prototype, { answerTo: () => undefined }),
+  },
+  {
+    name: "a restored actor begins again at the first seq",
+    mutation: { store: () => new ForgetfulRemovalStore() },
   },
   { name: "a new owner does not raise the epoch", mutation: { store: () => new OneEpochStore() } },
   {

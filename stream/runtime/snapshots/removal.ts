@@ -6,6 +6,7 @@
 
 import { type ActorId, partitionOf, PARTITIONS } from "../../../actors/actor.js";
 import type { Log, StoredActor } from "../../log/log.js";
+import { CorruptLog, parseSnapshot, partHash } from "../../log/packing.js";
 
 /** Place of the last snapshots of removed actors. A snapshot stays there under its hash. */
 export interface Archive {
@@ -21,7 +22,7 @@ type RemovalLog = Pick<Log, "heads" | "readStored" | "removeActor" | "restoreAct
 
 /**
  * Keeps the latest snapshot of an actor in the archive and removes the actor. Returns false for an actor that still has
- * something to do, or whose owner has not stored a snapshot of its last entry yet.
+ * something to do, or whose owner has not stored a sound snapshot of its last entry yet.
  */
 export async function removeActor(log: RemovalLog, archive: Archive, actor: ActorId): Promise<boolean> {
   const partition = partitionOf(actor);
@@ -30,7 +31,7 @@ export async function removeActor(log: RemovalLog, archive: Archive, actor: Acto
   if (head.removed === undefined) {
     if (head.snapshot < head.seq || head.projected < head.seq || head.relayed < head.seq) return false;
     const stored = await log.readStored(partition, actor);
-    if (stored === undefined) return false;
+    if (stored === undefined || !isSound(actor, stored)) return false;
     await archive.keep(actor, stored);
     if (!(await log.removeActor(partition, actor, stored.snapshot.hash))) return false;
     await archive.mark(actor, stored.snapshot.hash);
@@ -39,6 +40,17 @@ export async function removeActor(log: RemovalLog, archive: Archive, actor: Acto
     await archive.mark(actor, head.removed);
   }
   return true;
+}
+
+/** Returns false for a damaged snapshot. The log still has the one before it, and the entries since. */
+function isSound(actor: ActorId, { snapshot, parts }: StoredActor): boolean {
+  try {
+    parseSnapshot(actor, snapshot);
+  } catch (error) {
+    if (error instanceof CorruptLog) return false;
+    throw error;
+  }
+  return parts.every(({ hash, body }) => partHash(body) === hash);
 }
 
 /** Restores a removed actor. Does nothing for one that is not removed. Throws when the archive lacks its snapshot. */

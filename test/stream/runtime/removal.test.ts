@@ -1,45 +1,21 @@
 import { expect } from "chai";
-import { marketActor, partitionOf, type ActorId } from "../../../actors/actor.js";
+import { marketActor, partitionOf } from "../../../actors/actor.js";
 import { systemClock } from "../../../stream/log/clock.js";
 import { LogExchange } from "../../../stream/log/exchange.js";
-import type { StoredActor } from "../../../stream/log/log.js";
 import { silentLogger } from "../../../stream/log/logger.js";
+import { packSnapshot } from "../../../stream/log/packing.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { loadState } from "../../../stream/runtime/recovery.js";
-import {
-  type Archive,
-  removeActor,
-  restoreActor,
-  restoreWanted,
-} from "../../../stream/runtime/snapshots/removal.js";
+import { removeActor, restoreActor, restoreWanted } from "../../../stream/runtime/snapshots/removal.js";
 import { SNAPSHOT_LIMITS } from "../../../stream/runtime/snapshot-policy.js";
 import { Worker } from "../../../stream/runtime/worker.js";
+import { MemoryArchive } from "../../support/log/memory-archive.js";
 import { freshRedis, type FreshRedis } from "../../support/servers.js";
 import { until } from "../../support/until.js";
 import { sendCommand } from "./deployment.js";
 import { counter } from "./counter.js";
 
 const LIMITS = { ...SNAPSHOT_LIMITS, idleMs: 50 };
-
-/** Archive in memory. */
-class MemoryArchive implements Archive {
-  readonly kept = new Map<string, StoredActor>();
-  readonly marks: (string | undefined)[] = [];
-
-  keep(actor: ActorId, stored: StoredActor): Promise<void> {
-    this.kept.set(`${actor} ${stored.snapshot.hash}`, stored);
-    return Promise.resolve();
-  }
-
-  read(actor: ActorId, hash: string): Promise<StoredActor | undefined> {
-    return Promise.resolve(this.kept.get(`${actor} ${hash}`));
-  }
-
-  mark(_actor: ActorId, removed: string | undefined): Promise<void> {
-    this.marks.push(removed);
-    return Promise.resolve();
-  }
-}
 
 describe("a removed actor", function () {
   this.timeout(60_000);
@@ -118,6 +94,25 @@ describe("a removed actor", function () {
     expect(archive.marks.map((hash) => hash !== undefined)).to.deep.equal([true, false, true]);
   });
 
+  it("stays live while its last snapshot is damaged", async () => {
+    await startWorker();
+    await add(1);
+    await whenIdle();
+    const damaged: typeof log.readStored = async (...of) => {
+      const stored = (await log.readStored(...of)) ?? expect.fail("there is no snapshot");
+      return { ...stored, snapshot: { ...stored.snapshot, body: `${stored.snapshot.body} ` } };
+    };
+    const damagedLog = {
+      heads: log.heads.bind(log),
+      removeActor: log.removeActor.bind(log),
+      restoreActor: log.restoreActor.bind(log),
+      wanted: log.wanted.bind(log),
+      readStored: damaged,
+    };
+    expect(await removeActor(damagedLog, archive, actor)).to.equal(false);
+    expect(await headOf()).not.to.have.property("removed");
+  });
+
   it("stays live when a command arrives between the archive and the removal", async () => {
     await startWorker();
     await add(1);
@@ -187,7 +182,7 @@ describe("a removed actor", function () {
     const epoch = taken.kind === "taken" ? taken.epoch : 0;
     for (const id of actors) {
       const [head] = await log.heads(partition, [id]);
-      const snapshot = { seq: head?.seq ?? 0, cursor: head?.cursor ?? "", hash: "h", body: "b" };
+      const snapshot = packSnapshot(head?.seq ?? 0, head?.cursor ?? "", {}, 2);
       await log.markRelayed(partition, [{ actor: id, seq: snapshot.seq }]);
       await log.writeSnapshot(partition, epoch, id, snapshot);
       expect(await removeActor(log, archive, id)).to.equal(true);

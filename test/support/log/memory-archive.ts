@@ -1,0 +1,23 @@
+import type { ActorId } from "../../../actors/actor.js";
+import type { StoredActor } from "../../../stream/log/log.js";
+import type { Archive } from "../../../stream/runtime/snapshots/removal.js";
+
+/** Archive in memory. */
+export class MemoryArchive implements Archive {
+  readonly kept = new Map<string, StoredActor>();
+  readonly marks: (string | undefined)[] = [];
+
+  keep(actor: ActorId, stored: StoredActor): Promise<void> {
+    this.kept.set(`${actor} ${stored.snapshot.hash}`, stored);
+    return Promise.resolve();
+  }
+
+  read(actor: ActorId, hash: string): Promise<StoredActor | undefined> {
+    return Promise.resolve(this.kept.get(`${actor} ${hash}`));
+  }
+
+  mark(_actor: ActorId, removed: string | undefined): Promise<void> {
+    this.marks.push(removed);
+    return Promise.resolve();
+  }
+}
