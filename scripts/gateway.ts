@@ -1,6 +1,7 @@
 /** Role `gateway`: serves HTTP and websockets. Any number of gateways serve the same exchange. */
 
 import path from "node:path";
+import { migrate } from "../db/migrate.js";
 import { createLogger } from "../http/edge/request-log.js";
 import { unlimitedThrottle } from "../http/request/throttle.js";
 import { type Config, ConfigError } from "./config.js";
@@ -15,6 +16,8 @@ async function start(config: Config): Promise<RunningRole> {
     throw new ConfigError("REDIS_URL: set it to the Redis of the exchange, which a gateway needs");
   if (databaseUrl === undefined)
     throw new ConfigError("DATABASE_URL: set it to the database of the exchange, which a gateway needs");
+  // A gateway of a new build may be the first of its roles to start, and reads columns that the old schema lacks.
+  await migrate(databaseUrl);
   const logger = createLogger(config.logLevel, "gateway", roleOutput());
   const { jwtWebSecret, jwtServiceSecret } = loadSecrets(config);
   const serviceKeys = { signing: jwtServiceSecret, accepted: config.jwtServiceAccept };

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import pg from "pg";
 import { until, untilWithin } from "../support/until.js";
 import { type Build, Fleet, ROLES, type RoleName } from "./fleet.js";
 import { Traffic } from "./traffic.js";
@@ -30,6 +31,25 @@ async function untilFormat(fleet: Fleet, active: number): Promise<void> {
     expect((await readyz(fleet)).format?.active).to.equal(active);
   });
 }
+
+describe("a new gateway on the database of the old build", function () {
+  this.timeout(120_000);
+
+  it("brings the database to its schema, because it may be the first new role", async () => {
+    const fleet = await Fleet.create();
+    const client = new pg.Client({ connectionString: fleet.databaseUrl });
+    try {
+      await fleet.start("old", "projector");
+      await fleet.start("new", "gateway");
+      await client.connect();
+      const { rows } = await client.query("select lineage from projector_cursors");
+      expect(rows).to.deep.equal([]);
+    } finally {
+      await client.end();
+      await fleet.drop();
+    }
+  });
+});
 
 describe("a set of two builds", function () {
   this.timeout(240_000 + MIXED_MS);
