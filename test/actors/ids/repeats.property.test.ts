@@ -261,6 +261,28 @@ describe("repeats of ids", function () {
     expect(gateway.lookUps).to.be.below(5);
   });
 
+  it("take less than 20 bytes an id in a snapshot once they are ten minutes old", () => {
+    const { state, now: start } = new Gateway();
+    const ids = 30_000;
+    let now = start;
+    for (let n = 0; n < ids; n += 1) {
+      now += 15;
+      const orderId = `o${n}`;
+      const order = orderRequest(MARKET, { orderId, clientId: `c${n}`, outcome: 0, price: 1, qty: 1 });
+      ledger.decide(
+        state,
+        { kind: "place", wallet: "ann", trader: "ann", orders: [order], atomic: false },
+        now,
+      );
+      const canceled = { type: "order", kind: "cancel", wallet: "ann", seq: n + 1 } as const;
+      const { marketId } = MARKET;
+      ledger.evolve(state, { ...canceled, marketId, orderId, remaining: order.qty }, now);
+    }
+    expect(savedOf(state).length / ids).to.be.within(50, 130);
+    ledger.decide(state, ledger.tick, now + 11 * MINUTE);
+    expect(savedOf(state).length / ids).to.be.below(20);
+  });
+
   it("are forgotten by time, although nothing is accepted any more, with one small delta a minute", () => {
     const gateway = new Gateway();
     for (let n = 0; n < 3; n += 1) {
