@@ -143,6 +143,19 @@ describe("a set of two builds", function () {
     expect(traffic.slowestMs).to.be.below(SLOWEST_MS);
   });
 
+  it("goes on when the format rises beside an old projector and old jobs, which no record shows", async () => {
+    await begin("old");
+    await traffic.start();
+    await replaceAll("old", "new", ["worker", "gateway"]);
+    await fleet.start("new", "projector");
+    await fleet.start("new", "jobs");
+    await untilFormat(fleet, 2);
+    await traffic.settleOne();
+    await traffic.stop();
+    await traffic.check();
+    expect((await readyz(fleet)).halted).to.deep.equal([]);
+  });
+
   it("is rolled back under load before the format rises, the gateway first", async () => {
     await begin("new", { FORMAT: "1" });
     await traffic.start();
