@@ -5,7 +5,7 @@
  * confirms the jump (contract section 8.19). The wall clock of a host never changes engine time.
  */
 
-import type { Clock } from "../log/clock.js";
+import { type Clock, sleep } from "../log/clock.js";
 import type { Log, LogTime } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
 
@@ -39,6 +39,8 @@ export class EngineClock implements Clock {
   /** Correction in the present interval, in ms. */
   #correctionMs = 0;
   #confirmed = 0;
+  /** The engine time that the workers had recorded when this process began to start. */
+  #recordedMs: number | undefined;
   /** Clock of this host less the clock of the log, in ms, while they differ by more than a step. */
   #hostDifferenceMs: number | undefined;
   #cancel: () => void = () => undefined;
@@ -51,7 +53,11 @@ export class EngineClock implements Clock {
   /** Starts the clock; rejects when the log cannot be reached. */
   static async start(options: EngineClockOptions): Promise<EngineClock> {
     const clock = new EngineClock(options);
-    while (clock.#atMs === undefined) await clock.#sample();
+    for (;;) {
+      await clock.#sample();
+      if (clock.#atMs !== undefined) break;
+      await sleep(options.clock, SAMPLE_MS);
+    }
     clock.#sampleLater();
     return clock;
   }
@@ -108,11 +114,23 @@ export class EngineClock implements Clock {
     this.#hostDifferenceMs = differs ? differenceMs : undefined;
   }
 
+  /**
+   * Returns true when the clock of the log has perhaps jumped just now: it is ahead of what live workers record, and the
+   * clock of this host disagrees. The workers then hold the jump within a second or two.
+   */
+  #mayHaveJumped({ engineMs }: LogTime, targetMs: number): boolean {
+    if (this.#hostDifferenceMs === undefined || engineMs === undefined) return false;
+    const isRecording = engineMs !== this.#recordedMs;
+    this.#recordedMs = engineMs;
+    return isRecording && targetMs - engineMs > MAX_STEP_MS;
+  }
+
   /** Follows the time of the log, which puts engine time at `targetMs`. */
   async #receive(time: LogTime, targetMs: number): Promise<void> {
     const { logger, sets } = this.#options;
     if (this.#atMs === undefined) {
       this.#confirmed = time.confirmed;
+      if (this.#mayHaveJumped(time, targetMs)) return;
       // While no worker ran, the clock of the log may have been set back, but not engine time.
       const backMs = (time.engineMs ?? 0) - targetMs;
       this.#set(sets && backMs > MAX_STEP_MS ? targetMs + backMs : targetMs);

@@ -9,6 +9,7 @@ import { LogTail } from "../../stream/log/tail.js";
 import type { Position } from "../../stream/log/lineage.js";
 import { continues } from "../../stream/log/packing.js";
 import type { Entry } from "../../stream/log/ports.js";
+import { EngineClock } from "../../stream/services/engine-clock.js";
 import { Worker } from "../../stream/runtime/worker.js";
 import type { ActorOf } from "../../stream/runtime/instance.js";
 import { type Build, Builds } from "./builds.js";
@@ -34,7 +35,8 @@ const SNAPSHOT_LIMITS: SnapshotLimits = {
 interface RunningWorker {
   readonly process: Process;
   readonly build: Build;
-  readonly worker: Worker;
+  /** Absent while the worker reads engine time. */
+  worker: Worker | undefined;
 }
 
 export interface Gateway {
@@ -60,6 +62,7 @@ const REMOVE_MS = 40;
 const REMOVE_TRIES = 25;
 /** Interval at which the jobs look for removed actors with messages, in ms. */
 const RESTORE_MS = 400;
+const HOUR_MS = 3_600_000;
 
 export class Deployment {
   readonly #ports: DeploymentPorts;
@@ -75,6 +78,8 @@ export class Deployment {
   readonly #builds: Builds;
   readonly #logger: Logger;
   #started = 0;
+  /** Worker that ran before the clock of the log stepped, and that no further fault ends. */
+  #witness: RunningWorker | undefined;
 
   constructor(ports: DeploymentPorts) {
     this.#ports = ports;
@@ -85,6 +90,7 @@ export class Deployment {
       error: (fields, message) => {
         if (message.startsWith("a snapshot cannot be used")) ports.onFault("snapshot passed over");
         else if (message.startsWith("a message is in the quarantine")) ports.onFault("message quarantined");
+        else if (message.startsWith("the clock of ")) ports.onFault("clock reported");
         else ports.onViolation(new Error(`${message}: ${describe(fields)}`));
       },
     };
@@ -128,14 +134,17 @@ export class Deployment {
     const { actorOf } = this.#ports;
     const build = this.#builds.pick("worker", process, this.#logger);
     const { name: id, formats } = build;
-    const options = { id, log, actorOf, clock, logger: this.#logger, formats };
-    const worker = new Worker({ ...options, partitions: this.#partitions, snapshotLimits: SNAPSHOT_LIMITS });
-    const running = { process, worker, build };
+    const running: RunningWorker = { process, worker: undefined, build };
     this.#workers.add(running);
-    build
-      .start()
-      .then(() => worker.start())
-      .catch(() => this.#killWorker(running));
+    const start = async (): Promise<void> => {
+      await build.start();
+      const engine = await EngineClock.start({ log, clock, logger: this.#logger, name: id, sets: true });
+      const options = { id, log, actorOf, clock: engine, logger: this.#logger, formats };
+      const limits = { partitions: this.#partitions, snapshotLimits: SNAPSHOT_LIMITS };
+      running.worker = new Worker({ ...options, ...limits });
+      await running.worker.start();
+    };
+    start().catch(() => this.#killWorker(running));
   }
 
   #killWorker(running: RunningWorker): void {
@@ -151,19 +160,15 @@ export class Deployment {
     const { random } = this.#ports;
     const restore = (actor: ActorId): Promise<void> =>
       random.chance(0.5) ? restoreActor(log, this.archive, actor) : Promise.reject(new Error("no database"));
-    const exchange = new LogExchange({
-      log,
-      clock,
-      logger: this.#logger,
-      newId,
-      formats: build.formats,
-      restore,
-    });
     void build.start();
-    exchange.start().then(
-      () => this.#gateways.add({ process, exchange }),
-      () => process.crash(),
-    );
+    const start = async (): Promise<void> => {
+      const options = { log, logger: this.#logger };
+      const engine = await EngineClock.start({ ...options, clock, name: process.name, sets: false });
+      const exchange = new LogExchange({ ...options, clock: engine, newId, formats: build.formats, restore });
+      await exchange.start();
+      this.#gateways.add({ process, exchange });
+    };
+    start().catch(() => process.crash());
   }
 
   /** Starts a projector after the last entry that was projected. */
@@ -227,11 +232,14 @@ export class Deployment {
       () => this.#removeActor(),
       () => this.#removeActor(),
       () => this.#slowDown(),
+      () => this.#stallLog(),
+      () => this.#stepClock(),
     ])();
   }
 
   #pickWorker(): RunningWorker | undefined {
-    return this.#workers.size === 0 ? undefined : this.#ports.random.pick([...this.#workers]);
+    const workers = [...this.#workers].filter((worker) => worker !== this.#witness);
+    return workers.length === 0 ? undefined : this.#ports.random.pick(workers);
   }
 
   #crashWorker(): void {
@@ -263,6 +271,27 @@ export class Deployment {
     machine.network.slowUntilMs = machine.scheduler.nowMs + 1_500;
   }
 
+  #stallLog(): void {
+    const { machine, random, onFault } = this.#ports;
+    onFault("log stall");
+    machine.network.stall(random.between(50, 2_500));
+  }
+
+  /** Steps the clock of a host by an hour, or that of the log; then one worker stays up that has seen the time before. */
+  #stepClock(): void {
+    const { machine, random, onFault } = this.#ports;
+    const ms = random.pick([-HOUR_MS, HOUR_MS]);
+    const worker = this.#pickWorker();
+    if (random.chance(0.5) || worker?.worker === undefined || this.#witness !== undefined) {
+      onFault("clock step of a host");
+      worker?.process.stepClock(ms);
+      return;
+    }
+    onFault("clock step of the log");
+    machine.logClock.stepMs += ms;
+    this.#witness = worker;
+  }
+
   #startMissingWorkersWithin(ms: number): void {
     const { machine, random } = this.#ports;
     machine.scheduler.after(random.between(0, ms), () => this.#startMissingWorkers(2));
@@ -277,7 +306,8 @@ export class Deployment {
     this.#ports.onFault("hand-over");
     const cancel = this.#ports.machine.scheduler.after(3_000, () => this.#killWorker(running));
     this.#workers.delete(running);
-    void running.worker.stop().then(async () => {
+    const stopped = running.worker === undefined ? Promise.resolve() : running.worker.stop();
+    void stopped.then(async () => {
       await running.build.stop();
       cancel();
       running.process.crash();
@@ -380,7 +410,7 @@ export class Deployment {
     onFault("power cut");
     machine.network.powerCut();
     if (!random.chance(0.5)) return;
-    for (const worker of [...this.#workers]) this.#killWorker(worker);
+    for (const worker of [...this.#workers]) if (worker !== this.#witness) this.#killWorker(worker);
     this.#startMissingWorkersWithin(500);
   }
 

@@ -17,6 +17,8 @@ import { type Change, type Commit, cursorAt, positionOf } from "../../stream/log
 import { MemoryLog } from "../support/log/memory-log.js";
 import { MemoryStore } from "../support/log/memory-store.js";
 import { Partition } from "../../stream/runtime/partition.js";
+import { EngineClock } from "../../stream/services/engine-clock.js";
+import { HeartbeatGap } from "../support/log/memory-heartbeat.js";
 import { Relay } from "../../stream/runtime/relay.js";
 import { isMarket, KEYS } from "./journal.js";
 import type { Call } from "./machine/network.js";
@@ -462,5 +464,17 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
         return capacity === undefined ? sent.catch(() => deliveries.map(() => "appended" as const)) : sent;
       },
     }),
+  },
+  {
+    name: "a stall of the log counts as time without a heartbeat",
+    mutation: replacingMethods(HeartbeatGap.prototype, {
+      counted(this: HeartbeatGap) {
+        return Math.max(0, this.ms);
+      },
+    }),
+  },
+  {
+    name: "engine time follows every step of the log's clock",
+    mutation: replacingMethods(EngineClock.prototype, { judge: () => "adopt" }),
   },
 ];

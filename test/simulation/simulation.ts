@@ -16,7 +16,8 @@ import type { MarketState } from "../../actors/market/state.js";
 import { market } from "../../actors/market/market.js";
 import { actorOf as realActorOf } from "../../stream/runtime/actors.js";
 import type { ActorOf, AnyActor } from "../../stream/runtime/instance.js";
-import type { Commit, CommitOutcome } from "../../stream/log/log.js";
+import type { Commit, CommitOutcome, LiveWorker, StoredEntry } from "../../stream/log/log.js";
+import { parseEntry } from "../../stream/log/packing.js";
 import { boundsOfOrders } from "../support/exchange/network.js";
 import { MemoryStore } from "../support/log/memory-store.js";
 import { definitionOf, walletsOf } from "../actors/differential/world.js";
@@ -46,6 +47,10 @@ const FAULTS_MS = 3_000;
 const REST_MS = 120_000;
 /** Time within which due work must happen when nothing fails. */
 const PUNCTUAL_MS = 2_000;
+/** Age of a heartbeat below which its worker must count as live. */
+const SURELY_LIVE_MS = 150;
+/** Greatest difference of the time of an entry from the time at which it reaches the log. */
+const MAX_OFF_MS = 20_000;
 
 /** Changes that a planted bug makes to one simulation. */
 export interface Mutation {
@@ -91,6 +96,8 @@ export class Simulation {
   readonly #epochs = new Map<string, number>();
   readonly #highestEpochs = new Map<string, number>();
   #isHealing = false;
+  /** Time of the last heartbeat of each worker, without the stalls of the log. */
+  readonly #beats = new Map<string, number>();
 
   constructor(seed: number, mutation: Mutation = {}, trace: (line: string) => void = () => undefined) {
     this.#seed = seed;
@@ -130,6 +137,7 @@ export class Simulation {
         store: this.#store,
         scheduler,
         network: this.#network,
+        logClock: { stepMs: 0 },
         oneGroup,
         changeCommit,
         changeOutcome,
@@ -256,6 +264,7 @@ export class Simulation {
   #powerCut(): void {
     this.#deployment.powerCut();
     this.#journal.losePower();
+    this.#beats.clear();
     for (const partition of this.#highestEpochs.keys()) {
       const epoch = Number(this.#store.get(KEYS.lease(partition), "epoch") ?? 0);
       this.#highestEpochs.set(partition, epoch);
@@ -302,6 +311,8 @@ export class Simulation {
     this.#count(kind === "" ? operation : `${operation} ${kind}`);
     try {
       if (commit !== undefined && kind === "ok") this.#checkCommit(caller.name, commit);
+      if (operation === "heartbeat") this.#checkLive(caller.name, result as readonly LiveWorker[]);
+      if (operation === "leave") this.#beats.delete(caller.name);
       if (operation === "take" && kind === "taken") this.#checkEpoch(partition, result as { epoch: number });
       this.#journal.readNewEntries();
     } catch (error) {
@@ -325,11 +336,33 @@ export class Simulation {
       lastSeqs.set(actor, resumed?.seq ?? expectedSeq + 1);
       if (resumed !== undefined) this.#count("first entry of an incarnation");
       this.#hash.update(entry);
+      this.#checkTimes(actor, { seq: lastSeqs.get(actor) ?? 0, body: entry });
     }
     if (ownerships.length > 1 && lastSeqs.size > 1) this.#count("commit of several partitions");
     for (const [actor, expected] of lastSeqs) {
       const { last } = this.#store.stream(KEYS.deltas(partitionOf(actor), actor));
       must(last === expected, `${actor}: entry ${expected} was written as ${last}`);
+    }
+  }
+
+  /** Checks that no actor has been given a time far from the time that really passed, whatever the clocks say. */
+  #checkTimes(actor: ActorId, entry: StoredEntry): void {
+    for (const { ts } of parseEntry(actor, entry).batches) {
+      const offMs = ts - this.#scheduler.nowMs;
+      must(Math.abs(offMs) < MAX_OFF_MS, `${actor}: entry ${entry.seq} has a time that is ${offMs} ms off`);
+    }
+  }
+
+  /** Checks that no worker counts as dead that has beaten of late. A stall of the log does not count as time. */
+  #checkLive(name: string, live: readonly LiveWorker[]): void {
+    const nowMs = this.#scheduler.nowMs - this.#network.stalledMs;
+    this.#beats.set(name, nowMs);
+    for (const [other, beatMs] of this.#beats) {
+      if (nowMs - beatMs > SURELY_LIVE_MS) continue;
+      must(
+        live.some((worker) => worker.name.endsWith(other)),
+        `${other} counts as dead ${nowMs - beatMs} ms after its heartbeat`,
+      );
     }
   }
 

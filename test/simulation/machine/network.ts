@@ -64,6 +64,9 @@ export class Network {
   faults: Faults = NO_FAULTS;
   /** Time until which messages between actors take seconds. */
   slowUntilMs = 0;
+  /** Time until which the log executes nothing, and the length of all stalls. */
+  #stalledUntilMs = 0;
+  #stallsMs = 0;
   /** Planted bug: the log answers before its writes are on the disk. */
   answersEarly = false;
   readonly #store: MemoryStore;
@@ -115,6 +118,10 @@ export class Network {
           this.#scheduler.at(caller.pausedUntilMs + random.between(0, 2), arrive);
           return;
         }
+        if (this.#stalledUntilMs > this.#scheduler.nowMs) {
+          this.#scheduler.at(this.#stalledUntilMs + random.between(0, 2), arrive);
+          return;
+        }
         const answer = this.#apply(call, apply, false);
         this.#whenSynced(() => {
           if (losesAnswer) {
@@ -135,7 +142,8 @@ export class Network {
       if (random.chance(faults.repeated)) {
         this.#observer.onFault("repeated request");
         this.#scheduler.after(random.between(1, 800), () => {
-          if (!inFlight.dropped) this.#apply(call, apply, true);
+          const isStalled = this.#stalledUntilMs > this.#scheduler.nowMs;
+          if (!inFlight.dropped && !isStalled) this.#apply(call, apply, true);
         });
       }
     });
@@ -176,6 +184,19 @@ export class Network {
       this.#unsynced = [];
       for (const answer of answers) answer();
     });
+  }
+
+  /** Time for which the log has been stalled so far. */
+  get stalledMs(): number {
+    return this.#stallsMs - Math.max(0, this.#stalledUntilMs - this.#scheduler.nowMs);
+  }
+
+  /** Stalls the log: operations arrive when it executes again. */
+  stall(ms: number): void {
+    const now = this.#scheduler.nowMs;
+    const untilMs = Math.max(this.#stalledUntilMs, now + ms);
+    this.#stallsMs += untilMs - Math.max(this.#stalledUntilMs, now);
+    this.#stalledUntilMs = untilMs;
   }
 
   /** Cuts the connection of a process. Its operations in flight may or may not happen; the process does not learn which. */

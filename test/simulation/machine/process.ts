@@ -28,6 +28,8 @@ export interface Machine {
   readonly store: MemoryStore;
   readonly scheduler: Scheduler;
   readonly network: Network;
+  /** Step of the clock of the log, in ms. */
+  readonly logClock: { stepMs: number };
   /** True when all partitions form one commit group. */
   readonly oneGroup: boolean;
   /** Change that a planted bug makes to each outgoing commit, and to the answer. */
@@ -51,6 +53,8 @@ export class Process implements Caller {
   readonly #machine: Machine;
   #isAlive = true;
   #pausedUntilMs = 0;
+  /** Difference of the wall clock of the process from the time that really passed, in ms. */
+  #wallMs: number;
   #details: CallDetails = NO_DETAILS;
 
   /** `skewMs` is the difference between the clock of the process and the clock of the log. */
@@ -58,8 +62,9 @@ export class Process implements Caller {
     const { scheduler } = machine;
     this.name = name;
     this.#machine = machine;
+    this.#wallMs = skewMs;
     this.clock = {
-      now: () => scheduler.nowMs + skewMs,
+      now: () => scheduler.nowMs + this.#wallMs,
       monotonic: () => scheduler.nowMs,
       after: (ms, call) => {
         let canceled = false;
@@ -94,6 +99,11 @@ export class Process implements Caller {
     if (!this.#isAlive) return;
     if (this.#pausedUntilMs > scheduler.nowMs) scheduler.at(this.#pausedUntilMs, () => this.run(call));
     else call();
+  }
+
+  /** Steps the wall clock of the process. */
+  stepClock(ms: number): void {
+    this.#wallMs += ms;
   }
 
   /** Pauses the process, as SIGSTOP or a long garbage collection does. */
@@ -146,7 +156,7 @@ class ProcessLog extends MemoryLog {
   constructor(process: Process, machine: Machine, scheduler: Scheduler) {
     super(machine.store, {
       clock: {
-        now: () => scheduler.nowMs,
+        now: () => scheduler.nowMs + machine.logClock.stepMs,
         monotonic: () => scheduler.nowMs,
         after: (ms, call) => scheduler.after(ms, call),
       },

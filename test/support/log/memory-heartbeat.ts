@@ -22,6 +22,16 @@ interface WorkerRecord {
   readonly takes: boolean;
 }
 
+/** Time between two heartbeats; a class, so that a planted bug can replace its method. */
+export class HeartbeatGap {
+  constructor(readonly ms: number) {}
+
+  /** Returns the part of the time that counts as time in service. */
+  counted(leaseMs: number): number {
+    return Math.max(0, Math.min(this.ms, Math.ceil(leaseMs / 3)));
+  }
+}
+
 /** Advances the time in service to `nowMs`, and returns it. */
 function timeInService(store: MemoryStore, nowMs: number, leaseMs: number): number {
   const known = (field: string, otherwise: number): number => Number(store.get(SERVICE, field) ?? otherwise);
@@ -29,7 +39,7 @@ function timeInService(store: MemoryStore, nowMs: number, leaseMs: number): numb
   let resumeMs = known("resume", 0);
   if (gapMs < 0) resumeMs = Math.min(resumeMs, nowMs);
   if (gapMs > SILENCE_MS) resumeMs = nowMs + RECONNECT_MS;
-  const counted = nowMs >= resumeMs ? Math.max(0, Math.min(gapMs, Math.ceil(leaseMs / 3))) : 0;
+  const counted = nowMs >= resumeMs ? new HeartbeatGap(gapMs).counted(leaseMs) : 0;
   const servedMs = known("served", 0) + counted;
   for (const [field, value] of Object.entries({ served: servedMs, at: nowMs, resume: resumeMs }))
     store.set(SERVICE, field, String(value));
