@@ -13,7 +13,10 @@ interface SettledMarket {
 
 export interface RemovalPorts {
   readonly exchange: Pick<Exchange, "market">;
-  /** Returns markets in the log that were settled from `settledFrom` until `settledBefore`, oldest first. */
+  /**
+   * Returns markets in the log that were settled before `settledBefore`: those that were restored, and after them those
+   * that were never removed and were settled from `settledFrom` on, oldest first.
+   */
   removable(settledFrom: number, settledBefore: number): Promise<readonly SettledMarket[]>;
   /** Returns false for a market that has something left to do, or no snapshot of its last entry. */
   remove(marketId: string): Promise<boolean>;
@@ -48,6 +51,7 @@ export class Removal {
     if (nowMs < this.#searchAfterMs || !this.#ports.mayRemove()) return;
     const settledBefore = nowMs - this.#keepMs;
     const found = await this.#ports.removable(this.#settledFrom - LATE_MS, settledBefore);
+    // Where the list is cut, no market after its last one has been seen.
     let leftTs = found.at(-1)?.settledTs ?? this.#settledFrom;
     let removed = 0;
     for (const { marketId, settledTs } of found) {

@@ -22,8 +22,9 @@ export interface RemovableMarket {
 }
 
 /**
- * Returns markets that were settled from `settledFrom` until `settledBefore` (Unix ms) and are in the log: those that were
- * never removed, oldest first, and after them those that were restored before `settledBefore`.
+ * Returns markets that are in the log: those that were restored and settled before `settledBefore` (Unix ms), and after
+ * them those that were settled from `settledFrom` until `settledBefore` and never removed, oldest first. At most `limit`
+ * of each.
  */
 export async function removableMarkets(
   db: Queries,
@@ -56,7 +57,7 @@ export async function removableMarkets(
     .innerJoin(markets, eq(markets.marketId, removedMarkets.marketId))
     .where(and(isNull(removedMarkets.hash), lt(removedMarkets.changedTs, settledBefore), isSettled))
     .limit(limit);
-  return [...never, ...again];
+  return [...again, ...never];
 }
 
 /** Stores the snapshot of a market, unless it is stored. Throws when it does not read back as it was given. */

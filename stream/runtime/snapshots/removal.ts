@@ -63,9 +63,17 @@ export async function restoreActor(log: RemovalLog, archive: Archive, actor: Act
   await log.restoreActor(partition, actor, stored);
 }
 
-/** Restores the removed actors that have received messages, whose senders could not do it. */
+/** Restores the removed actors that have received messages, whose senders could not do it. Throws after the last one. */
 export async function restoreWanted(log: RemovalLog, archive: Archive): Promise<void> {
-  for (const actor of await log.wanted(PARTITIONS)) await restoreActor(log, archive, actor);
+  const failures: unknown[] = [];
+  for (const actor of await log.wanted(PARTITIONS)) {
+    try {
+      await restoreActor(log, archive, actor);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw new AggregateError(failures, "some removed markets cannot be restored");
 }
 
 /** Returns the last snapshot of a removed actor. Throws when the archive does not have it. */

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import { eq } from "drizzle-orm";
 import { ticks } from "../../../actors/units.js";
 import { type Database, connect, disconnect } from "../../../db/database.js";
 import { migrate } from "../../../db/migrate.js";
@@ -12,6 +13,9 @@ import {
   stepEvent,
   unfinishedEventActions,
 } from "../../../db/queries/catalog/events.js";
+import { removableMarkets } from "../../../db/queries/catalog/removed-markets.js";
+import { markets, removedMarkets } from "../../../db/schema/markets.js";
+import { Removal } from "../../../stream/jobs/removal.js";
 import { allMarkets, findOutcome, listMarkets, settledMarkets } from "../../../db/queries/catalog/markets.js";
 import { currentTicks, publishTicks } from "../../../db/queries/catalog/ticks.js";
 import { type FreshDatabase, freshDatabase } from "../../support/servers.js";
@@ -128,6 +132,48 @@ describe("queries of the catalog", () => {
     expect(await settleFinalEvents(db, { eventId: randomUUID(), nowTs: NOW + 7 })).to.deep.equal([]);
     expect(await settleFinalEvents(db, { eventId, nowTs: NOW + 7 })).to.deep.equal([eventId]);
     expect(await settleFinalEvents(db, { nowTs: NOW + 8 })).to.deep.equal([]);
+  });
+
+  it("removes every settled market, also beside one that was restored and has settled later", async () => {
+    const hourMs = 3_600_000;
+    const ids: string[] = [];
+    for (let n = 0; n < 4; n += 1) {
+      const market = exchange.createMarket();
+      exchange.lifecycle(market, "close");
+      exchange.grade(market, { kind: "WINNER", outcome: 0 });
+      exchange.settle(market);
+      ids.push(market.marketId);
+    }
+    await project(database.url, exchange.entries());
+    for (const [n, marketId] of ids.entries())
+      await db
+        .update(markets)
+        .set({ settledTs: NOW + 2 * n * hourMs })
+        .where(eq(markets.marketId, marketId));
+    const [restored = ""] = ids.slice(-1);
+    await db.insert(removedMarkets).values({ marketId: restored, hash: null, changedTs: NOW });
+    const removal = new Removal(
+      {
+        exchange: { market: () => expect.fail("every market is removed") },
+        removable: (from, before) => removableMarkets(db, from, before, 1),
+        async remove(marketId) {
+          const row = { hash: "", changedTs: NOW };
+          const change = { target: removedMarkets.marketId, set: row };
+          await db
+            .insert(removedMarkets)
+            .values({ marketId, ...row })
+            .onConflictDoUpdate(change);
+          return true;
+        },
+        mayRemove: () => true,
+      },
+      hourMs,
+    );
+    const search = () => removal.run(NOW + 24 * hourMs);
+    await search().then(search).then(search).then(search);
+    const rows = await db.select().from(removedMarkets);
+    expect(rows.map(({ marketId }) => marketId)).to.have.members(ids);
+    expect(rows.every(({ hash }) => hash !== null)).to.equal(true);
   });
 
   it("replaces the tick table in force", async () => {

@@ -157,6 +157,35 @@ describe("a removed actor", function () {
     expect(await headOf()).to.include({ seq: 2 });
   });
 
+  it("is restored although the archive has lost the snapshot of another one", async () => {
+    const restored: string[] = [];
+    const lost = marketActor("00000000-0000-4000-8000-000000000002");
+    const twoWanted: Parameters<typeof restoreWanted>[0] = {
+      wanted: () => Promise.resolve([lost, actor]),
+      heads: (_partition, actors) =>
+        Promise.resolve(
+          actors.map((id) => ({
+            seq: 1,
+            cursor: "",
+            relayed: 1,
+            projected: 1,
+            snapshot: 1,
+            previous: 0,
+            lineage: "",
+            removed: `hash of ${id}`,
+          })),
+        ),
+      restoreActor: (_partition, id) => Promise.resolve(restored.push(id) > 0),
+      readStored: () => expect.fail(),
+      removeActor: () => expect.fail(),
+    };
+    const snapshot = { seq: 1, cursor: "", hash: `hash of ${actor}`, body: "" };
+    await archive.keep(actor, { snapshot, parts: [] });
+    const error: unknown = await restoreWanted(twoWanted, archive).catch((thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(AggregateError);
+    expect(restored).to.deep.equal([actor]);
+  });
+
   it("costs a new owner nothing", async () => {
     const take = async (): Promise<number> => {
       const began = performance.now();
