@@ -1,8 +1,7 @@
 /** Prints the samples of a run as they come, some lines a run. */
 
-import type { Sample } from "./verdicts.js";
+import { ROLES, type Sample } from "./verdicts.js";
 
-const ROLES = ["worker", "gateway", "projector", "jobs"];
 /** Number of lines for one run; a line sums up the samples since the one before. */
 const LINES = 30;
 const COLUMN = 10;

@@ -13,6 +13,8 @@ import { embeddedRedisUrl } from "../../embedded/redis.js";
 export interface Sizes {
   /** RSS by role, in bytes. */
   readonly rssBytes: Readonly<Record<string, number>>;
+  /** Ids of the processes that report. */
+  readonly processes: readonly string[];
   /** Longest pause of the event loop of a worker within the last minute, in ms. */
   readonly pauseMs: number;
   /** Number of partitions that workers have taken. */
@@ -76,6 +78,7 @@ export class Sampler {
     }
     return {
       rssBytes,
+      processes: reports.map(({ process }) => process),
       pauseMs: most(({ figures }) => figures.event_loop_pause_seconds),
       moves: sum(({ figures }) => figures.partitions_taken_total),
       redisBytes,

@@ -17,6 +17,8 @@ export interface Sample extends Sizes {
 /** Length of a run from which on the growth of its sizes is judged: a shorter one is still filling its windows. */
 const JUDGED_S = 40 * 60;
 const MAX_SLOPE_PERCENT = 1;
+/** The roles, each of which runs in one process. */
+export const ROLES = ["worker", "gateway", "projector", "jobs"];
 /** Limits of the p99 at the end of a run, as a ratio to the p99 at its beginning. A short run varies more. */
 const MAX_P99_RATIO = { long: 1.2, short: 2 };
 const MAX_PAUSE_MS = 50;
@@ -42,7 +44,7 @@ function judged(row: Row, passes: boolean): Row {
   return { ...row, verdict: passes ? "pass" : "FAIL" };
 }
 
-/** Judges the flood: nothing may be refused, be slow or move. */
+/** Judges the flood: nothing may be refused, be slow, move or end. */
 export function judgeFlood(bench: string, samples: readonly Sample[]): Row[] {
   const sum = (valueOf: (sample: Sample) => number): number =>
     samples.reduce((total, sample) => total + valueOf(sample), 0);
@@ -65,11 +67,23 @@ export function judgeFlood(bench: string, samples: readonly Sample[]): Row[] {
       "",
     ),
     none("partitions that moved", moves(samples), ""),
+    none("processes that were replaced", replaced(samples), ""),
   ];
 }
 
+/** Adds up the rises: the count of a worker that has ended is no longer in the sum. */
 function moves(samples: readonly Sample[]): number {
-  return (samples.at(-1)?.moves ?? 0) - (samples[0]?.moves ?? 0);
+  return samples.reduce(
+    (sum, sample, index) => sum + Math.max(0, sample.moves - (samples[index - 1] ?? sample).moves),
+    0,
+  );
+}
+
+/** Returns the number of processes beyond one of each role. */
+function replaced(samples: readonly Sample[]): number {
+  const seen = new Set(samples.flatMap(({ processes }) => processes));
+  const roles = new Set(samples.flatMap(({ rssBytes }) => Object.keys(rssBytes)));
+  return seen.size - roles.size;
 }
 
 /** Judges a run at a steady rate; `p99Ms` are the p99 of its first and of its last sixth. */
@@ -89,9 +103,8 @@ export function judgeSteadyRun(
   return [
     ...judgeFlood(bench, samples),
     slope("the used memory of Redis", ({ redisBytes }) => redisBytes),
-    ...Object.keys(samples.at(-1)?.rssBytes ?? {}).map((role) =>
-      slope(`the RSS: ${role}`, ({ rssBytes }) => rssBytes[role] ?? 0),
-    ),
+    // A role without a report has no slope, and fails.
+    ...ROLES.map((role) => slope(`the RSS: ${role}`, ({ rssBytes }) => rssBytes[role] ?? NaN)),
     { bench, measure: "p99 of the first sixth", figure: p99Ms.first, unit: "ms" },
     judged(
       { bench, measure: "p99 of the last sixth, ratio to the first", figure: ratio, unit: "" },

@@ -1,0 +1,74 @@
+import { expect } from "chai";
+import { judgeFlood, judgeSteadyRun, ROLES, type Sample } from "../../../scripts/bench/endurance/verdicts.js";
+
+const LENGTH_S = 3_600;
+const P99 = { first: 10, last: 10 };
+
+/** Samples of a run in which nothing happens, one every 5 s. */
+function quietRun(change: (sample: Sample) => Partial<Sample> = () => ({})): readonly Sample[] {
+  return Array.from({ length: LENGTH_S / 5 }, (_, index) => {
+    const sample: Sample = {
+      atS: 5 * (index + 1),
+      operationsPerSecond: 5_000,
+      p50Ms: 5,
+      p99Ms: 10,
+      refused: 0,
+      unavailable: 0,
+      slow: 0,
+      rssBytes: Object.fromEntries(ROLES.map((role) => [role, 1e8])),
+      processes: ROLES,
+      pauseMs: 10,
+      moves: 64,
+      redisBytes: 1e8,
+      redisShare: 0.1,
+      aofBytes: 1e8,
+      diskBytes: 1e9,
+      deltaBytes: 1e7,
+      snapshotBytes: 1e7,
+      mailboxBytes: 0,
+      entries: 1_000,
+      lag: 0,
+      projected: 0,
+    };
+    return { ...sample, ...change(sample) };
+  });
+}
+
+const failuresOf = (samples: readonly Sample[]): readonly string[] =>
+  judgeSteadyRun("run", samples, P99)
+    .filter(({ verdict }) => verdict === "FAIL")
+    .map(({ measure }) => measure);
+
+describe("the verdicts of the endurance bench", () => {
+  it("pass a run in which nothing happens", () => {
+    expect(failuresOf(quietRun())).to.deep.equal([]);
+  });
+
+  it("fail one that grows by more than 1 % an hour", () => {
+    const growing = (percent: number) =>
+      quietRun(({ atS }) => ({ redisBytes: 1e8 * (1 + (percent / 100) * (atS / 3_600)) }));
+    expect(failuresOf(growing(0.9))).to.deep.equal([]);
+    expect(failuresOf(growing(1.1))).to.deep.equal(["growth of the used memory of Redis"]);
+  });
+
+  it("fail one in which a worker was replaced, whose moves start anew", () => {
+    const after = ROLES.map((role) => (role === "worker" ? "another worker" : role));
+    const samples = quietRun(({ atS }) => {
+      if (atS < 1_000) return {};
+      // The report of the old worker counts for half a minute more.
+      return atS < 1_030 ? { processes: [...ROLES, "another worker"], moves: 128 } : { processes: after };
+    });
+    const figures = judgeFlood("run", samples).filter(({ verdict }) => verdict === "FAIL");
+    expect(figures.map(({ measure, figure }) => [measure, figure])).to.deep.equal([
+      ["partitions that moved", 64],
+      ["processes that were replaced", 1],
+    ]);
+  });
+
+  it("fail one in which a role has stopped reporting", () => {
+    const samples = quietRun(({ atS, rssBytes: { jobs: _, ...rest } }) =>
+      atS < 2_000 ? {} : { rssBytes: rest },
+    );
+    expect(failuresOf(samples)).to.deep.equal(["growth of the RSS: jobs"]);
+  });
+});
