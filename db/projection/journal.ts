@@ -24,6 +24,12 @@ export interface History {
   entries(): AsyncIterable<readonly Entry[]>;
 }
 
+/** The position of an actor in the log. */
+export interface JournalHead extends Position {
+  /** Seq of the last entry that is marked as projected. */
+  readonly projected: number;
+}
+
 /** The log, as the projector needs it. */
 export interface Journal {
   /**
@@ -37,7 +43,7 @@ export interface Journal {
     onStop: (actor: ActorId, unreadable?: Error) => void,
   ): { stop(): Promise<void> };
   /** Returns the position of each actor after the last entry of its log. */
-  heads(actors: readonly ActorId[]): Promise<ReadonlyMap<ActorId, Position>>;
+  heads(actors: readonly ActorId[]): Promise<ReadonlyMap<ActorId, JournalHead>>;
   /** Returns the history of an actor after the entry `seq`, 0 for all of it. */
   historyAfter(actor: ActorId, seq: number): Promise<History>;
   /** Reports to the log which entries the tables have, so that it may trim them. */
@@ -60,10 +66,10 @@ export function journalOf(log: Log, tail: LogTail, logger: Logger, archive?: Pic
         if (members === undefined) byPartition.set(partition, [actor]);
         else members.push(actor);
       }
-      const found = new Map<ActorId, Position>();
+      const found = new Map<ActorId, JournalHead>();
       for (const [partition, members] of byPartition) {
         const heads = await log.heads(partition, members);
-        members.forEach((actor, index) => found.set(actor, heads[index] ?? NOWHERE));
+        members.forEach((actor, index) => found.set(actor, heads[index] ?? { ...NOWHERE, projected: 0 }));
       }
       return found;
     },

@@ -8,7 +8,7 @@ import type { Entry } from "../../stream/log/ports.js";
 import { isUnavailable } from "../database.js";
 import { ProjectionBatch, ProjectionGap } from "./batch.js";
 import { type Cursor, type Cursors, NO_ROWS } from "./cursor.js";
-import type { Journal } from "./journal.js";
+import type { Journal, JournalHead } from "./journal.js";
 import { ProgressMarks } from "./marks.js";
 import { EntryQueue } from "./queue.js";
 import { ProjectionSession } from "./session.js";
@@ -136,7 +136,9 @@ export class Projector {
     const changed = await session.marketsChangedSince(Date.now() - REPUBLISH_MS);
     for (const marketId of changed) this.#publishChange(marketId);
     const queue = new EntryQueue();
-    const marks = new ProgressMarks(journal, logger, cursors);
+    // Most actors are removed markets, whose last entry has its mark: the log must not hear of all of them again.
+    const unmarked = [...cursors].filter(([actor, { seq }]) => seq > (heads.get(actor)?.projected ?? 0));
+    const marks = new ProgressMarks(journal, logger, new Map(unmarked));
     const feed = journal.followAll(
       { cursors: new Map(cursors), partitions: partitionsOf(session.groups) },
       (entries) => queue.put(entries),
@@ -176,7 +178,7 @@ export class Projector {
   async #heads(
     session: ProjectionSession,
     cursors: Cursors,
-  ): Promise<ReadonlyMap<ActorId, Position> | undefined> {
+  ): Promise<ReadonlyMap<ActorId, JournalHead> | undefined> {
     while (!this.#stopping.signal.aborted) {
       try {
         return await this.#options.journal.heads([...cursors.keys()]);

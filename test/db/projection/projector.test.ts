@@ -8,7 +8,7 @@ import { PROJECTOR_GROUPS, PROJECTOR_LOCK } from "../../../db/locks.js";
 import { migrate } from "../../../db/migrate.js";
 import { ProjectionBatch, ProjectionGap } from "../../../db/projection/batch.js";
 import { ProjectionSession } from "../../../db/projection/session.js";
-import type { History, Journal } from "../../../db/projection/journal.js";
+import type { History, Journal, JournalHead } from "../../../db/projection/journal.js";
 import { Projector } from "../../../db/projection/projector.js";
 import { isProjecting, projectedPositions, waitProjected } from "../../../db/queries/projected.js";
 import { NOWHERE, type Position } from "../../../stream/log/lineage.js";
@@ -25,6 +25,8 @@ class MemoryJournal implements Journal {
   readonly #entries: Entry[] = [];
   readonly #followers = new Set<() => void>();
   readonly marks = new Map<ActorId, number>();
+  /** Actors in the order of their marks. */
+  readonly marked: ActorId[] = [];
   /** An actor whose entries were trimmed too early. */
   gapAt: ActorId | undefined;
   /** Attempts to follow the log. */
@@ -67,8 +69,12 @@ class MemoryJournal implements Journal {
     };
   }
 
-  heads(actors: readonly ActorId[]): Promise<ReadonlyMap<ActorId, Position>> {
-    return Promise.resolve(new Map(actors.map((actor) => [actor, this.#positionOf(actor)])));
+  heads(actors: readonly ActorId[]): Promise<ReadonlyMap<ActorId, JournalHead>> {
+    const headOf = (actor: ActorId): JournalHead => ({
+      ...this.#positionOf(actor),
+      projected: this.marks.get(actor) ?? 0,
+    });
+    return Promise.resolve(new Map(actors.map((actor) => [actor, headOf(actor)])));
   }
 
   #positionOf(of: ActorId): Position {
@@ -97,7 +103,10 @@ class MemoryJournal implements Journal {
   }
 
   markProjected(cursors: ReadonlyMap<ActorId, Position>): Promise<void> {
-    for (const [actor, { seq }] of cursors) this.marks.set(actor, seq);
+    for (const [actor, { seq }] of cursors) {
+      this.marks.set(actor, seq);
+      this.marked.push(actor);
+    }
     return Promise.resolve();
   }
 }
@@ -190,6 +199,21 @@ describe("projector", () => {
     await expectOnce();
     expect(new Set(changes)).to.deep.equal(new Set(exchange.markets.map(({ marketId }) => marketId)));
     await until(() => exchange.entries().every(({ actor, seq }) => (journal.marks.get(actor) ?? 0) >= seq));
+  });
+
+  it("reports at its start only the progress that the log lacks", async () => {
+    appendActivity();
+    const first = startProjector();
+    await projected();
+    await until(() => exchange.entries().every(({ actor, seq }) => (journal.marks.get(actor) ?? 0) >= seq));
+    await first.stop();
+    const [lost] = [...journal.marks.keys()];
+    if (lost === undefined) throw new Error("the journal has no mark");
+    journal.marks.delete(lost);
+    journal.marked.length = 0;
+    startProjector();
+    await until(() => journal.marks.has(lost));
+    expect(journal.marked).to.deep.equal([lost]);
   });
 
   it("shares the actors with others, evenly, and takes over when one stops", async () => {
