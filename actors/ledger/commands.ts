@@ -50,7 +50,7 @@ export type LedgerCommand =
       readonly orders: readonly OrderRequest[];
       readonly atomic: boolean;
       readonly limits?: Limits | undefined;
-      /** The client ids that an `uncertain` answer named, after they were looked up. */
+      /** All client ids, looked up after an `uncertain` answer: the ledger may have forgotten more of them since. */
       readonly lookedUp?: readonly LookedUpClientId[] | undefined;
     }
   /** Asks for the reserve of an order, or for its refusal; changes nothing. */

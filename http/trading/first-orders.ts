@@ -7,17 +7,18 @@ import type { OrderRequest } from "../../actors/ledger/types.js";
 import type { Database } from "../../db/database.js";
 import { findOrdersByClientIds, type OrderRecord } from "../../db/queries/trading/orders.js";
 
-/** Difference that the clocks of a gateway and of a ledger may have. The ledger decides about the age of an order. */
+/** Difference that the engine times of two processes may have. The ledger decides about the age of an order. */
 const CLOCKS_MS = 60 * 60 * 1_000;
 
-/** Looks up the first orders of client ids, in tables that have all orders of the ledger. */
+/** Looks up the first orders of the client ids of `orders`, in tables that have all orders of the ledger. */
 export async function lookUpClientIds(
   db: Database,
   wallet: string,
   orders: readonly OrderRequest[],
-  clientIds: readonly string[],
+  engineMs: number,
 ): Promise<readonly LookedUpClientId[]> {
-  const since = Date.now() - CLIENT_ID_MS - CLOCKS_MS;
+  const clientIds = orders.flatMap(({ clientId }) => clientId ?? []);
+  const since = engineMs - CLIENT_ID_MS - CLOCKS_MS;
   const found = await findOrdersByClientIds(db, wallet, clientIds, since);
   return clientIds.map((clientId) => {
     const row = found.get(clientId);

@@ -65,8 +65,8 @@ export interface LookUpParts {
 
 /**
  * Sends a command with ids of the caller to the ledger of a trader, and returns its answer. If the ledger is not certain
- * that the ids are new, `withLookedUp` returns the command with what the tables have about them, and the command is sent
- * again. Throws `Unavailable`, also when the tables are behind the ledger.
+ * that some ids are new, `withLookedUp` returns the command with what the tables have about all of its ids, and the
+ * command is sent again: the ledger may have forgotten further ids by then. Throws `Unavailable`, also when the tables are behind the ledger.
  */
 export async function askWithIds(
   { exchange, freshness }: LookUpParts,

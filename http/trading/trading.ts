@@ -71,6 +71,8 @@ export interface TradingParts {
   readonly terminalOrders: TerminalOrders;
   readonly freshness: Freshness;
   readonly db: Database;
+  /** Engine time, in which the ledgers date the orders. */
+  readonly clock: { now(): number };
   /** Limits of every wallet. */
   readonly limits: Limits;
 }
@@ -202,9 +204,9 @@ export class Trading {
     const { clientId } = order;
     const price = parsePrice(order.price);
     if (clientId === undefined || price === undefined || refuseQty(order.qty) !== undefined) return undefined;
-    const { db, freshness } = this.parts;
+    const { db, freshness, clock } = this.parts;
     await freshness.reach(ledgerOf(traderId));
-    const found = await findOrdersByClientIds(db, wallet, [clientId], Date.now() - CLIENT_ID_MS);
+    const found = await findOrdersByClientIds(db, wallet, [clientId], clock.now() - CLIENT_ID_MS);
     const first = found.get(clientId);
     if (first === undefined || !isSame(first, requestOf(order, first.orderId, market, price)))
       return undefined;
@@ -217,19 +219,12 @@ export class Trading {
     atomic: boolean,
     commandId: string,
   ): Promise<readonly PlaceResult[]> {
-    const { db, limits } = this.parts;
+    const { db, clock, limits } = this.parts;
     const command = { kind: "place", wallet, trader: traderId, orders, atomic, limits } as const;
-    const reply = await sendWithIds(
-      this.parts,
-      traderId,
-      command,
-      "placed",
-      commandId,
-      async (clientIds) => ({
-        ...command,
-        lookedUp: await lookUpClientIds(db, wallet, orders, clientIds),
-      }),
-    );
+    const reply = await sendWithIds(this.parts, traderId, command, "placed", commandId, async () => ({
+      ...command,
+      lookedUp: await lookUpClientIds(db, wallet, orders, clock.now()),
+    }));
     return reply.results;
   }
 

@@ -209,7 +209,8 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     });
     const locations = tradingLocations(reference, geoIp);
     const { limits } = settings;
-    const trading = new Trading({ reference, exchange, terminalOrders: wallets, freshness, db, limits });
+    const orders = { reference, exchange, terminalOrders: wallets, freshness, db, clock };
+    const trading = new Trading({ ...orders, limits });
     const emm = createEmmSurface({
       db,
       replicas,

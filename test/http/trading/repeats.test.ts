@@ -12,6 +12,8 @@ import { newMarket, newTrader, type TestTrader } from "../../support/traders.js"
 
 /** Ids that have left the memory of the ledgers, as if they were used hours ago. */
 const old = new Set<string>();
+/** Ids that leave the memory right after a ledger has been asked for one that has left it. */
+const leaving = new Set<string>();
 
 type Lookup = "orderOf" | "transferOf" | "transactionOf";
 
@@ -39,7 +41,9 @@ describe("repeats of old ids", function () {
       outcomes: [yes],
     } = await newMarket(stack));
     KnownIds.prototype.orderOf = function (wallet, clientId) {
-      return old.has(clientId) ? "uncertain" : orderOf.call(this, wallet, clientId);
+      if (!old.has(clientId)) return orderOf.call(this, wallet, clientId);
+      for (const id of leaving) old.add(id);
+      return "uncertain";
     };
     KnownIds.prototype.transferOf = function (owner, id) {
       return old.has(id) ? "uncertain" : transferOf.call(this, owner, id);
@@ -124,6 +128,16 @@ describe("repeats of old ids", function () {
     expect(resultOf(together)).to.equal("409 CLIENT_ID_REUSED");
   });
 
+  it("are answered when more ids leave the memory while the old ones are looked up", async () => {
+    const [known, recent] = [newId(), randomUUID()];
+    const orders = [order({ clientId: recent }), order({ clientId: known })];
+    const first = await calls("POST /v3/orders/batch", { orders });
+    leaving.add(recent);
+    const again = await calls("POST /v3/orders/batch", { orders });
+    expect(again.json["accepted"]).to.deep.equal(first.json["accepted"]);
+    expect(old.has(recent)).to.equal(true);
+  });
+
   it("of a market that has closed are answered with the first order", async () => {
     const closing = await newMarket(stack);
     const clientId = newId();
@@ -138,6 +152,15 @@ describe("repeats of old ids", function () {
     expect(resultOf(await calls("POST /v3/orders", { ...body, selfTrade: "cancel_taker" }))).to.equal(
       "409 MARKET_CLOSED",
     );
+
+    const { now } = Date;
+    Date.now = () => now() + 26 * 3_600_000;
+    try {
+      const later = await calls("POST /v3/orders", { ...body });
+      expect(later.json, "the clock of the gateway is a day ahead of engine time").to.deep.equal(again.json);
+    } finally {
+      Date.now = now;
+    }
   });
 
   it("of transfers and of an operator's transactions are answered with the first one", async () => {
