@@ -83,6 +83,8 @@ export class SnapshotWriter implements Snapshots {
     // The archive has the last snapshot of a removed actor.
     if (head.removed !== undefined) return { seq: head.seq, bytes: 0, writtenBytes: 0, durationMs: 0 };
     const { instance, parts: stored } = await this.#load(request, head);
+    // Format 1 has no form for unfinished work, and its build would lose that work without a word.
+    if (instance.isBusy && request.format === OLDEST_FORMAT) return undefined;
     const packed = await this.#pack(request, instance, stored, losses);
     if (packed === undefined) return undefined;
     const { snapshot, parts, bytes, writtenBytes } = packed;

@@ -265,4 +265,26 @@ describe("snapshots from the log", () => {
     forgetEntries();
     expect(await recovered()).to.deep.equal({ ...all, "market:b": [2, 6] });
   });
+
+  it("wait in format 1 for the end of unfinished work, for which that format has no form", async () => {
+    await lived();
+    const base = { actor, cursor: "0-0", sources: {}, answers: [], batches: [] };
+    const begun = packEntry({
+      ...base,
+      seq: 6,
+      unfinished: [{ kind: "climb", n: 2 }],
+      format: LATEST_FORMAT,
+    });
+    const done = packEntry({ ...base, seq: 7, format: OLDEST_FORMAT });
+    const commit = (entry: string, expectedSeq: number) =>
+      log.commit({
+        ownerships: [{ partition, epoch }],
+        changes: [{ partition, actor, expectedSeq, cursor: "0-0", entry }],
+      });
+    await commit(begun, 5);
+    expect(await snapshot(OLDEST_FORMAT)).to.equal(undefined);
+    expect(store.get(KEYS.head(partition, actor), "snapshot")).to.equal("3");
+    await commit(done, 6);
+    expect(await snapshot(OLDEST_FORMAT)).to.include({ seq: 7 });
+  });
 });
