@@ -78,6 +78,8 @@ export class Partition implements Sender {
   #scannedOnce = false;
   #mustScan = true;
   readonly #loading = new Map<ActorId, Promise<void>>();
+  /** Actors that had work again while they were being loaded. */
+  readonly #awaited = new Set<ActorId>();
   /** Snapshots and evictions in progress. */
   #upkeep: Promise<void> | undefined;
   #endReason: unknown;
@@ -231,7 +233,8 @@ export class Partition implements Sender {
       }
       this.#pending.delete(actor);
       if (instance !== undefined) ready.push({ instance, inline });
-      else if (!this.#halted.has(actor) && !this.#loading.has(actor)) missing.push(actor);
+      else if (this.#loading.has(actor)) this.#awaited.add(actor);
+      else if (!this.#halted.has(actor)) missing.push(actor);
     }
     if (missing.length > 0) this.#beginLoading(missing);
     return ready;
@@ -244,9 +247,12 @@ export class Partition implements Sender {
     const loading = this.#load(deadlines)
       .catch((error: unknown) => this.end(error))
       .finally(() => {
-        for (const actor of actors) this.#loading.delete(actor);
+        for (const actor of actors) if (this.#loading.get(actor) === loading) this.#loading.delete(actor);
       });
-    for (const actor of actors) this.#loading.set(actor, loading);
+    for (const actor of actors) {
+      this.#awaited.delete(actor);
+      this.#loading.set(actor, loading);
+    }
   }
 
   /** Resolves when no actor is being loaded. */
@@ -268,8 +274,12 @@ export class Partition implements Sender {
           this.#deadlines.set(actor, deadline);
           this.markUnread(actor);
         } catch (error) {
-          // The notification of its restoration makes the actor pending again.
-          if (error instanceof RemovedActor) return;
+          if (error instanceof RemovedActor) {
+            // The notification of its restoration makes the actor pending again. It may have come during the load.
+            this.#loading.delete(actor);
+            if (this.#awaited.delete(actor)) this.markUnread(actor);
+            return;
+          }
           if (!(error instanceof CorruptLog)) throw error;
           this.halt(actor, error);
         }

@@ -186,6 +186,30 @@ describe("a removed actor", function () {
     expect(restored).to.deep.equal([actor]);
   });
 
+  it("receives a message whose notification came while its owner was loading the removed actor", async () => {
+    await startWorker();
+    await add(1);
+    await whenIdle();
+    await removeActor(log, archive, actor);
+    for (const worker of workers.splice(0)) await worker.stop();
+    await startWorker();
+    // The scans of a new owner are over, so it reads a mailbox only after a notification.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    const heads = log.heads.bind(log);
+    let restored = false;
+    log.heads = async (...of) => {
+      const found = await heads(...of);
+      if (restored) return found;
+      restored = true;
+      await restoreActor(log, archive, actor);
+      // The owner receives the notification of the restoration before it receives this head.
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      return found;
+    };
+    await log.append(partition, [{ to: actor, body: JSON.stringify({ commands: [{ kind: "add", n: 1 }] }) }]);
+    await until(async () => (await heads(partition, [actor]))[0]?.seq === 2);
+  });
+
   it("costs a new owner nothing", async () => {
     const take = async (): Promise<number> => {
       const began = performance.now();
