@@ -286,12 +286,16 @@ export class Worker {
     const isMissing = (name: string): boolean => !this.#held.has(name) && !this.#handingOver.has(name);
     const lost = [...owners].filter(([name, owner]) => owner === this.id && isMissing(name));
     const wanted = [...lost.map(([name]) => name), ...adoptedBy(this.id, owners, live)].filter(isMissing);
-    await Promise.all(wanted.map((name) => this.#take(name, leases.get(name)?.epoch ?? 0)));
+    const takes = await Promise.allSettled(
+      wanted.map((name) => this.#take(name, leases.get(name)?.epoch ?? 0)),
+    );
     const taken = wanted.filter((name) => this.#held.has(name));
     if (taken.length > 0) {
       this.#options.logger.info({ worker: this.id, partitions: taken }, "took partitions");
       this.#listener?.watch([...this.#held.keys()]);
     }
+    // The partitions that were taken are watched, whatever became of the others.
+    for (const take of takes) if (take.status === "rejected") throw take.reason;
     if ([...owners.values()].includes(undefined)) this.#mustLook = true;
     this.#beginMove(owners, live);
   }

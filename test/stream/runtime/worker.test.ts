@@ -5,7 +5,7 @@ import { type MemoryLog } from "../../support/log/memory-log.js";
 import { packEntry, packEnvelope, parseEnvelope, parseQuarantined } from "../../../stream/log/packing.js";
 import { type Worker } from "../../../stream/runtime/worker.js";
 import { counter } from "./counter.js";
-import { a, b, Deployment, FaultyGate, partitionOfWorker, post, step } from "./deployment.js";
+import { a, b, Deployment, FaultyGate, partitionOfWorker, post, sendCommand, step } from "./deployment.js";
 import { commitIn, counterInLog, ManualClock, microtasksDone } from "../log/support.js";
 import { until } from "../../support/until.js";
 
@@ -334,6 +334,18 @@ describe("a worker", () => {
       expect(steps).to.be.within(20, 100);
       expect((await counterInLog(log, a)).value).to.equal(5_000);
     });
+  });
+
+  it("is notified of messages in the partitions that it took beside one that it could not take", async () => {
+    const log = deployment.connect();
+    const take = log.take.bind(log);
+    log.take = (...of) => (of[0] === "l1" ? Promise.reject(new Error("connection lost")) : take(...of));
+    const worker = deployment.worker(log);
+    await worker.start();
+    // The scan of a new owner is over, so it reads a mailbox only after a notification.
+    await until(() => !partitionOfWorker(worker, "l2").hasWork(0));
+    const exchange = await deployment.exchange();
+    expect(await sendCommand(exchange, b, { kind: "add", n: 3 }, { timeoutMs: 1_500 })).to.equal(3);
   });
 
   describe("on a manual clock", () => {
