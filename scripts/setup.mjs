@@ -18,6 +18,10 @@ const BUILD_STAMP = path.join(BUILD, "stamp");
 const SETUP_LOCK = path.join(ROOT, ".cache", "setup.lock");
 const FOLDERS = ["actors", "stream", "db", "http", "scripts"];
 const LOCK_WAIT_MS = 300_000;
+/** Tests that start processes and mostly wait for them. */
+const PROCESS_TESTS = ["test/builds/**/*.test.ts", "test/scripts/**/*.test.ts"];
+/** Tests that use every core. */
+const SIMULATION_TESTS = ["test/simulation/**/*.test.ts"];
 const ALL_TESTS = ["test/**/*.test.ts"];
 /** Tests that need no server. */
 const UNIT_TESTS = ["test/actors/**/*.test.ts", "test/house/**/*.test.ts"];
@@ -240,19 +244,49 @@ function tool(...location) {
   return path.join(ROOT, "node_modules", ...location);
 }
 
-function test({ values: { grep, bail }, operands: files }) {
+/** Runs mocha. `later` holds its output back until the end, so that the lines of two runs do not mix. */
+function mocha(args, { env = {}, later = false } = {}) {
+  return new Promise((resolve, reject) => {
+    const stdio = later ? ["ignore", "pipe", "pipe"] : "inherit";
+    const child = spawn(process.execPath, [tool("mocha", "bin", "mocha.js"), ...args], {
+      cwd: ROOT,
+      stdio,
+      env: { ...process.env, ...env },
+    });
+    const output = [];
+    child.stdout?.on("data", (chunk) => output.push(chunk));
+    child.stderr?.on("data", (chunk) => output.push(chunk));
+    child.on("error", reject);
+    child.on("close", (code) => resolve({ failed: code !== 0, output: Buffer.concat(output) }));
+  });
+}
+
+/** Runs the tests in the named files, or all of them. Returns 0 when they pass. */
+async function test({ values: { grep, bail }, operands: files }) {
   if (process.env.TEST_REDIS_URL === undefined) {
     const fetched = run("fetch-redis", process.execPath, [path.join(BUILD, "scripts", "fetch-redis.js")]);
     if (fetched !== 0) return fetched;
   }
   const options = [...(grep === undefined ? [] : ["--grep", grep]), ...(bail ? ["--bail"] : [])];
-  const mocha = (specs, env = {}) =>
-    run("mocha", process.execPath, [tool("mocha", "bin", "mocha.js"), ...specs, ...options], env);
-  if (files.length > 0) return mocha(files);
+  if (files.length > 0) return (await mocha([...files, ...options])).failed ? 1 : 0;
   say("running the tests that depend on brand and prefix, as Acme and abc");
-  const branded = mocha(BRANDED_TESTS, { SIGNATURE_BRAND: "Acme", SERVICE_PREFIX: "abc" });
-  say(`running the tests ${ALL_TESTS.join(" ")}`);
-  return mocha(ALL_TESTS) || branded;
+  const env = { SIGNATURE_BRAND: "Acme", SERVICE_PREFIX: "abc" };
+  const results = [await mocha([...BRANDED_TESTS, ...options], { env })];
+
+  say(`running the tests ${PROCESS_TESTS.join(" ")}; their output follows that of the others`);
+  const processes = mocha([...PROCESS_TESTS, ...options], { later: true });
+  // Two runs need servers of their own.
+  if (process.env.TEST_REDIS_URL ?? process.env.TEST_DATABASE_URL) await processes;
+  const others = [...PROCESS_TESTS, ...SIMULATION_TESTS].flatMap((pattern) => ["--ignore", pattern]);
+  say(`running the tests ${ALL_TESTS.join(" ")} but those and the simulation`);
+  results.push(await mocha([...ALL_TESTS, ...others, ...options]), await processes);
+  process.stdout.write((await processes).output);
+  say(`running the tests ${SIMULATION_TESTS.join(" ")}`);
+  results.push(await mocha([...SIMULATION_TESTS, ...options]));
+
+  const passed = results.every(({ failed }) => !failed);
+  say(passed ? "all tests passed" : "tests FAILED; they are listed above");
+  return passed ? 0 : 1;
 }
 
 /** Lets prettier skip files whose contents have passed before. */
@@ -328,7 +362,7 @@ async function main([command = "start", ...args]) {
     const line = readCommandLine(OWN_COMMANDS[command]);
     prepare({ compile: command !== "check" });
     if (command === "check") process.exitCode = await check();
-    if (command === "test") process.exitCode = test(line);
+    if (command === "test") process.exitCode = await test(line);
     return;
   }
   if (!Object.hasOwn(ENTRIES, command)) readCommandLine(SETUP);
