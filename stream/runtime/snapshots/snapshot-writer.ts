@@ -116,8 +116,10 @@ export class SnapshotWriter implements Snapshots {
     const { log } = this.#ports;
     const kept = this.#kept.get(actor);
     this.#kept.delete(actor);
-    // Entries may have been lost between two ownerships, so an actor is kept for one epoch alone.
-    if (kept?.epoch !== epoch) return loadActor(this.#ports, partition, actor);
+    // Entries may have been lost between two ownerships, so an actor is kept for one epoch alone. The log may lack the
+    // entries before its latest snapshot, as after a removal and a restoration.
+    if (kept?.epoch !== epoch || kept.instance.seq < head.snapshot)
+      return loadActor(this.#ports, partition, actor);
     const { instance } = kept;
     await catchUp(log, partition, instance, head);
     return { instance, parts: await soundParts(log, partition, actor, kept.parts) };

@@ -224,6 +224,15 @@ describe("snapshots from the log", () => {
     expect(measured.figures()).to.include({ ...total, snapshot_bytes: 0 });
   });
 
+  it("need no entries from before a snapshot that another writer has taken", async () => {
+    await lived();
+    await open().take({ partition, epoch, actor, format: LATEST_FORMAT, both: false });
+    forgetEntries();
+    await receive("market:a", 6);
+    expect((await snapshot())?.seq).to.equal(6);
+    expect(await recovered()).to.deep.equal({ ...all, "market:a": [1, 4, 5, 6] });
+  });
+
   it("are refused under an epoch that has ended", async () => {
     await lived();
     const former = epoch;
