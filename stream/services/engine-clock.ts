@@ -58,6 +58,8 @@ export class EngineClock implements Clock {
       if (clock.#atMs !== undefined) break;
       await sleep(options.clock, SAMPLE_MS);
     }
+    // A worker records its engine time at once, so that a process that starts now notices a jump.
+    if (options.sets) await clock.#sample();
     clock.#sampleLater();
     return clock;
   }

@@ -45,11 +45,10 @@ const START_MS = 1_700_000_000_000;
 /** Duration of the faults, and time limit of each later step of a run, both in simulated ms. */
 const FAULTS_MS = 3_000;
 const REST_MS = 120_000;
-/**
- * Time within which due work must happen when nothing fails. A worker that died before may count as live for its lease,
- * which is at most 3 s.
- */
-const PUNCTUAL_MS = 8_000;
+/** Time after the faults until no dead worker counts as live: a lease is at most 3 s. */
+const LEASES_END_MS = 4_000;
+/** Time within which due work must happen when nothing fails. */
+const PUNCTUAL_MS = 2_000;
 /** Age of a heartbeat below which its worker must count as live. */
 const SURELY_LIVE_MS = 150;
 /** Greatest difference of the time of an entry from the time at which it reaches the log. */
@@ -209,7 +208,7 @@ export class Simulation {
     deployment.heal();
     const answers = Promise.all(loops).then(() => this.#clients.resolveUnknown());
     await this.#until(answers, "a command gets no answer");
-    await this.#until(this.#clients.sleep(PUNCTUAL_MS), "the clock does not advance");
+    await this.#until(this.#clients.sleep(LEASES_END_MS + PUNCTUAL_MS), "the clock does not advance");
     checkNothingOverdue(this.#journal, this.#scheduler.nowMs - PUNCTUAL_MS / 2);
     await this.#until(this.#trading.close(), "a settlement does not end");
     await this.#until(this.#untilQuiet(), "the exchange does not come to rest");
