@@ -34,7 +34,7 @@ interface Caught {
 }
 
 /** Number of seeds within which a planted bug must be caught. */
-const RUNTIME_SEEDS = 400;
+const RUNTIME_SEEDS = 1_300;
 const EXCHANGE_SEEDS = 300;
 
 export async function runTask(task: Task, trace?: (line: string) => void): Promise<Report> {
