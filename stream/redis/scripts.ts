@@ -25,12 +25,12 @@ const LOG_SCRIPTS = [
 /** Scripts of `stream/services/`, in a folder of their own. */
 const SERVICE_SCRIPTS = ["claim", "expired-gateways", "gateway", "resolve", "throttle"] as const;
 
-const FILES = [
+const FILES: ReadonlyMap<ScriptName, string> = new Map<ScriptName, string>([
   ...LOG_SCRIPTS.map((name) => [name, `commands/${name}.lua`] as const),
   ...SERVICE_SCRIPTS.map((name) => [name, `commands/services/${name}.lua`] as const),
-];
+]);
 
-type ScriptName = (typeof LOG_SCRIPTS | typeof SERVICE_SCRIPTS)[number];
+export type ScriptName = (typeof LOG_SCRIPTS | typeof SERVICE_SCRIPTS)[number];
 
 /**
  * Scripts that begin new work, which Redis refuses while its memory is full. All others run even then: they finish work
@@ -48,17 +48,21 @@ export type RunScript = (
   args: readonly (string | number)[],
 ) => Promise<unknown>;
 
+/** Returns the source of a script as it is sent to Redis. */
+export function sourceOf(name: ScriptName): string {
+  const source = readFileSync(new URL(FILES.get(name) ?? name, import.meta.url), "utf8");
+  return REFUSED_WHEN_FULL.has(name) ? source : ALLOW_WHEN_FULL + source;
+}
+
 /**
  * Defines the scripts on a connection. A script is sent by its hash, and in full when the server does not know the
  * hash.
  */
 export function loadScripts(connection: Connection): RunScript {
   const commands = new Map<ScriptName, Run>();
-  for (const [name, file] of FILES) {
-    const source = readFileSync(new URL(file, import.meta.url), "utf8");
-    const lua = REFUSED_WHEN_FULL.has(name) ? source : ALLOW_WHEN_FULL + source;
+  for (const name of FILES.keys()) {
     const command = `overround_${name}`;
-    connection.defineCommand(command, { lua });
+    connection.defineCommand(command, { lua: sourceOf(name) });
     const run: unknown = Reflect.get(connection, command);
     if (typeof run !== "function") throw new Error(`the script ${name} was not defined`);
     commands.set(

@@ -17,11 +17,14 @@ export interface ServiceConnectionOptions {
  * behind another. Whoever opens the connection closes it, after the services that use it have stopped.
  */
 export class ServiceConnection {
+  /** URL of the connection. */
+  readonly url: string;
   readonly redis: Connection;
   readonly keys: Keys;
   readonly run: RunScript;
 
   constructor({ url, prefix }: ServiceConnectionOptions) {
+    this.url = url;
     this.redis = connect(url);
     this.keys = new Keys(prefix);
     this.run = loadScripts(this.redis);

@@ -1,17 +1,20 @@
 /**
- * Cancel on disconnect for a gateway that dies (contract section 6.13). A gateway renews its lease every second, and
- * registers the wallets of its armed sockets. When the lease expires, another process cancels the orders of those
- * wallets.
+ * Cancel on disconnect for a gateway that dies (contract section 6.13). A gateway renews its lease every second from a
+ * thread, because the clients of a gateway that is merely busy have not disconnected, and registers the wallets of its
+ * armed sockets. When the lease expires, another process cancels the orders of those wallets.
  */
 
 import { createHash } from "node:crypto";
 import { ledgerShardOf } from "../../actors/actor.js";
 import { type Exchange, Unavailable } from "../log/ports.js";
+import { type Beat, Beats } from "../redis/beats.js";
 import { orUnavailable, type ServiceConnection } from "./connection.js";
 
 /** A gateway that has not renewed its lease for this long is expired. */
 const LEASE_MS = 3_000;
 const HEARTBEAT_MS = 1_000;
+/** Stall of the event loop, in ms, after which a gateway stops renewing its lease: it does not serve its sockets any more. */
+const STALL_MS = 10_000;
 const CHECK_MS = 1_000;
 /** Longest time between two checks, of any process. After a longer one, the gateways get the time to renew their leases. */
 const LATE_CHECK_MS = 1_500;
@@ -38,6 +41,7 @@ export class GatewayLease {
   /** True while `#id` is registered. */
   #joined = false;
   #timer: ReturnType<typeof setInterval> | undefined;
+  #beats: Beats | undefined;
 
   constructor(connection: ServiceConnection, options: GatewayLeaseOptions) {
     this.#connection = connection;
@@ -46,8 +50,16 @@ export class GatewayLease {
   }
 
   start(): void {
-    this.#timer = setInterval(() => void this.#renew().catch(this.#options.onError), HEARTBEAT_MS);
+    const { url } = this.#connection;
+    const beats = { url, script: "gateway", intervalMs: HEARTBEAT_MS, stallMs: STALL_MS } as const;
+    this.#beats = new Beats(beats, (beat) => this.#renewed(beat));
+    // The thread renews the lease from then on.
+    const join = (): void => {
+      if (!this.#joined) this.#renew().catch(this.#options.onError);
+    };
+    this.#timer = setInterval(join, HEARTBEAT_MS);
     this.#timer.unref();
+    join();
   }
 
   /**
@@ -75,6 +87,7 @@ export class GatewayLease {
     clearInterval(this.#timer);
     const { redis, keys } = this.#connection;
     try {
+      await this.#beats?.stop();
       if (this.#armed.size === 0) await redis.zrem(keys.gateways(), this.#id);
     } catch (error) {
       this.#options.onError(error);
@@ -83,20 +96,37 @@ export class GatewayLease {
 
   /** Renews the lease and arms a wallet, if one is given. Returns false when the lease has expired. */
   async #renew(...wallet: string[]): Promise<boolean> {
-    const { run, keys } = this.#connection;
+    const { run } = this.#connection;
     const id = this.#id;
-    const mode = this.#joined ? "stay" : "join";
-    const reply = run("gateway", [keys.gateways(), keys.armed(id)], [id, mode, ...wallet]);
+    const { keys, args } = this.#call(this.#joined ? "stay" : "join");
+    const reply = run("gateway", keys, [...args, ...wallet]);
     const isRegistered = (await orUnavailable(reply, UNAVAILABLE)) === 1;
     // A concurrent renewal has already given this gateway a new id.
     if (id !== this.#id) return false;
-    this.#joined = isRegistered;
-    if (!isRegistered) {
-      this.#id = this.#options.newId();
-      this.#armed.clear();
-      this.#options.onLost();
+    if (!isRegistered) this.#lost();
+    else if (!this.#joined) {
+      this.#joined = true;
+      this.#beats?.repeat(this.#call("stay"));
     }
     return isRegistered;
+  }
+
+  #call(mode: "join" | "stay") {
+    const { keys } = this.#connection;
+    return { keys: [keys.gateways(), keys.armed(this.#id)], args: [this.#id, mode] };
+  }
+
+  #renewed({ call, reply, error }: Beat): void {
+    if (reply === undefined) this.#options.onError(error);
+    else if (reply !== 1 && call.args[0] === this.#id) this.#lost();
+  }
+
+  /** Continues under a new id after the lease has expired. */
+  #lost(): void {
+    this.#joined = false;
+    this.#id = this.#options.newId();
+    this.#armed.clear();
+    this.#options.onLost();
   }
 }
 

@@ -7,6 +7,11 @@ import { silentLogger } from "../../../stream/log/logger.js";
 import { loadState } from "../../../stream/runtime/recovery.js";
 import { counter, type CounterState } from "../runtime/counter.js";
 
+/** Blocks the event loop. */
+export function block(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
 /** A clock that the test advances. */
 export class ManualClock implements Clock {
   #nowMs: number;

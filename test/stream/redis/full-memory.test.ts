@@ -10,6 +10,7 @@ import { systemClock } from "../../../stream/log/clock.js";
 import { LogExchange } from "../../../stream/log/exchange.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import { Unavailable } from "../../../stream/log/ports.js";
+import { startHeartbeats } from "../../../stream/redis/heartbeats.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { actorOf } from "../../../stream/runtime/actors.js";
 import { Worker } from "../../../stream/runtime/worker.js";
@@ -34,6 +35,8 @@ describe("a Redis whose memory is small", function () {
   const definition = marketDefinition();
   const actors: readonly ActorId[] = [ledgerOf(trader), marketActor(definition.marketId)];
   const open: string[] = [];
+  /** Errors of heartbeats. */
+  const missed: unknown[] = [];
 
   beforeEach(async () => {
     dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "overround-test-"));
@@ -41,9 +44,16 @@ describe("a Redis whose memory is small", function () {
     admin = new Redis(server.url);
     await admin.config("SET", "maxmemory", String(MAX_MEMORY));
     log = await RedisLog.open({ url: server.url });
+    const id = randomUUID();
+    const beats = { url: server.url, worker: id, leaseMs: 3_000, intervalMs: 1_000 };
     worker = new Worker({
-      id: randomUUID(),
+      id,
       log,
+      heartbeats: (listener) =>
+        startHeartbeats(beats, {
+          onBeat: (live, ageMs) => listener.onBeat(live, ageMs),
+          onError: (error) => missed.push(error),
+        }),
       actorOf,
       clock: systemClock,
       logger: silentLogger,
@@ -157,6 +167,7 @@ describe("a Redis whose memory is small", function () {
     expect(refused).to.match(/the memory of Redis is full|of its memory/);
     await new Promise((resolve) => setTimeout(resolve, 4_000));
     expect(worker.held.size, "partitions held through three leases").to.equal(80);
+    expect(missed, "heartbeats that Redis refused").to.deep.equal([]);
     await admin.config("SET", "maxmemory", String(MAX_MEMORY));
     await untilWithin(5_000, () => place().then(() => true));
     expect(await log.halted()).to.have.property("size", 0);

@@ -7,12 +7,7 @@ import { startHeartbeats } from "../../../stream/redis/heartbeats.js";
 import { freshRedis, type FreshRedis } from "../../support/servers.js";
 import { until } from "../../support/until.js";
 import { WorkerProcess } from "../../support/worker-process.js";
-import { pause } from "../log/support.js";
-
-/** Blocks the event loop. */
-function block(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-}
+import { block, pause } from "../log/support.js";
 
 describe("heartbeats from a thread", function () {
   this.timeout(30_000);
