@@ -63,10 +63,9 @@ async function run(config: Config, log: LogFile): Promise<number> {
   if (config.redisUrl !== undefined) await (await RedisLog.open({ url: config.redisUrl })).close();
   const set = startProcesses(config, log);
   const stopRequested = stopSignal(set);
-  let disks: WatchedDisks | undefined;
+  const disks = watchDisks(config);
   try {
     await Promise.race([waitAndPresent(config, set, log), stopRequested]);
-    disks = await watchDisks(config);
     await stopRequested;
     return 0;
   } catch (error) {
@@ -80,31 +79,19 @@ async function run(config: Config, log: LogFile): Promise<number> {
   }
 }
 
-interface WatchedDisks {
-  stop(): Promise<void>;
-}
-
-/** Watches the disks of the embedded servers; returns `undefined` when there is none. */
-async function watchDisks({
-  dataDir,
-  redisUrl,
-  databaseUrl,
-  minFreeDiskBytes,
-}: Config): Promise<WatchedDisks | undefined> {
+/** Watches the disks of the embedded servers until it is stopped; returns `undefined` when there is none. */
+function watchDisks({ dataDir, redisUrl, databaseUrl, minFreeDiskBytes }: Config): DiskGuard | undefined {
   const directories = [
     ...(redisUrl === undefined ? [path.join(dataDir, "redis")] : []),
     ...(databaseUrl === undefined ? [path.join(dataDir, "postgres")] : []),
   ];
-  const url = redisUrl ?? embeddedRedisUrl(dataDir);
-  if (directories.length === 0 || url === undefined) return undefined;
-  const reports = await RedisLog.open({ url });
-  const guard = new DiskGuard({ log: reports, directories, minFreeBytes: minFreeDiskBytes, say });
-  return {
-    async stop() {
-      guard.stop();
-      await reports.close();
-    },
+  if (directories.length === 0) return undefined;
+  const open = (): Promise<RedisLog> => {
+    const url = redisUrl ?? embeddedRedisUrl(dataDir);
+    if (url === undefined) throw new StartError("the embedded Redis has not started yet");
+    return RedisLog.open({ url });
   };
+  return new DiskGuard({ open, directories, minFreeBytes: minFreeDiskBytes, say });
 }
 
 /** Starts the servers and the roles; `ready` of the set resolves when all of them run. */

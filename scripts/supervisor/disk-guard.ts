@@ -1,8 +1,14 @@
 import { statfs } from "node:fs/promises";
 import type { Log } from "../../stream/log/log.js";
 
+/** Log that receives the reports. */
+export interface DiskReports extends Pick<Log, "reportDisk"> {
+  close(): Promise<void>;
+}
+
 export interface DiskGuardOptions {
-  readonly log: Pick<Log, "reportDisk">;
+  /** Opens the log when there is a first report. A failed attempt is repeated at the next check. */
+  readonly open: () => Promise<DiskReports>;
   /** Directories of the embedded servers. */
   readonly directories: readonly string[];
   /** Free bytes of a disk below which the exchange accepts no new orders. */
@@ -28,6 +34,7 @@ export class DiskGuard {
   readonly #options: DiskGuardOptions;
   #timer: NodeJS.Timeout | undefined;
   #isLow = false;
+  #log: DiskReports | undefined;
   #stopped = false;
 
   constructor(options: DiskGuardOptions) {
@@ -45,7 +52,7 @@ export class DiskGuard {
   }
 
   async #check(): Promise<void> {
-    const { log, directories, minFreeBytes, say, freeBytes = freeBytesOf } = this.#options;
+    const { directories, minFreeBytes, say, freeBytes = freeBytesOf } = this.#options;
     const disks = await Promise.all(
       directories.map(async (directory) => ({ directory, free: await freeBytes(directory) })),
     );
@@ -60,13 +67,20 @@ export class DiskGuard {
     if (low === undefined && this.#isLow) say("the disk has room again: orders are accepted");
     const wasLow = this.#isLow;
     this.#isLow = low !== undefined;
-    if (this.#isLow) await log.reportDisk("the disk of its servers is nearly full", REPORT_MS);
-    else if (wasLow) await log.reportDisk(undefined, REPORT_MS);
+    if (this.#isLow) await this.#report("the disk of its servers is nearly full");
+    else if (wasLow) await this.#report(undefined);
   }
 
-  stop(): void {
+  async #report(reason: string | undefined): Promise<void> {
+    this.#log ??= await this.#options.open();
+    if (this.#stopped) await this.#log.close();
+    else await this.#log.reportDisk(reason, REPORT_MS);
+  }
+
+  async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
+    await this.#log?.close();
   }
 }
 

@@ -82,11 +82,15 @@ describe("a disk without room", function () {
   it("refuses new orders while it is nearly full, and nothing else", async () => {
     const redis = await freshRedis();
     stops.push(() => redis.drop());
-    const { log, exchange } = await start(redis.url);
+    const { exchange } = await start(redis.url);
     let free = 2_000;
+    let attempts = 0;
     const said: string[] = [];
     const guard = new DiskGuard({
-      log,
+      open: () => {
+        attempts += 1;
+        return attempts < 3 ? Promise.reject(new Error("Redis restarts")) : RedisLog.open({ url: redis.url });
+      },
       directories: ["/here", "/there"],
       minFreeBytes: 1_000,
       say: (line) => said.push(line),
@@ -95,6 +99,7 @@ describe("a disk without room", function () {
     stops.push(() => guard.stop());
     const placed = await place(exchange);
     expect(placed).to.have.property("orderId");
+    expect(attempts).to.equal(0);
     free = 999;
     await until(
       () => place(exchange),
@@ -146,6 +151,7 @@ describe("a disk without room", function () {
       () => place(exchange),
       (answer) => "refusal" in answer && answer.refusal.includes("Redis cannot write"),
     );
+    expect((await log.condition()).fault).to.be.a("string");
     const beganMs = Date.now();
     expect(await place(exchange)).to.have.property("refusal");
     expect(Date.now() - beganMs, "ms until the refusal").to.be.lessThan(500);
