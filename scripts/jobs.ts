@@ -17,7 +17,12 @@ import { waitProjected } from "../db/queries/projected.js";
 import { driveEventStep } from "../stream/jobs/event-actions.js";
 import { startJobs, type JobsOptions } from "../stream/jobs/jobs.js";
 import { Removal } from "../stream/jobs/removal.js";
-import { removeActor, restoreActor, restoreWanted } from "../stream/runtime/snapshots/removal.js";
+import {
+  findUndoneRemovals,
+  removeActor,
+  restoreActor,
+  restoreWanted,
+} from "../stream/runtime/snapshots/removal.js";
 import { openSettlementQueue, type SettlementQueue } from "../stream/jobs/queues.js";
 import { systemClock } from "../stream/log/clock.js";
 import { EngineClock } from "../stream/services/engine-clock.js";
@@ -58,7 +63,8 @@ function portsOf(parts: Parts): JobsOptions["ports"] {
   const removal = new Removal(
     {
       exchange,
-      removable: (from, before) => removableMarkets(db, from, before, REMOVED_AT_ONCE),
+      removable: (list, after, beforeTs) => removableMarkets(db, list, after, beforeTs, REMOVED_AT_ONCE),
+      findUndone: () => findUndoneRemovals(log, archive),
       remove: (marketId) => removeActor(log, archive, marketActor(marketId)),
       mayRemove: () => formats.active() >= 2,
     },

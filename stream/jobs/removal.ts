@@ -5,38 +5,58 @@
 
 import type { Exchange } from "../log/ports.js";
 
-/** Market that was settled at a time, in Unix ms. */
-interface SettledMarket {
+/** Place of a market in a list of markets that may be removed: a time (Unix ms), and the id of the market. */
+export interface RemovalPlace {
+  readonly ts: number;
   readonly marketId: string;
-  readonly settledTs: number;
 }
+
+/**
+ * List of markets that may be removed, ordered by place. `restored`: settled markets that were restored, by the time of
+ * the restoration; `settled`: those that were never removed, by the time of their settlement.
+ */
+export type RemovalList = "restored" | "settled";
 
 export interface RemovalPorts {
   readonly exchange: Pick<Exchange, "market">;
-  /**
-   * Returns markets in the log that were settled before `settledBefore`: those that were restored, and after them those
-   * that were never removed and were settled from `settledFrom` on, oldest first.
-   */
-  removable(settledFrom: number, settledBefore: number): Promise<readonly SettledMarket[]>;
+  /** Returns the first markets of a list after one place and before a time (Unix ms); none when the list is at its end. */
+  removable(list: RemovalList, after: RemovalPlace, beforeTs: number): Promise<readonly RemovalPlace[]>;
   /** Returns false for a market that has something left to do, or no snapshot of its last entry. */
   remove(marketId: string): Promise<boolean>;
+  /** Records the restoration of markets whose removal a power loss of the log has undone. */
+  findUndone(): Promise<void>;
   /** Returns false while a role of an earlier build could not read a removed market. */
   mayRemove(): boolean;
 }
 
-/** Interval of the search for markets to remove, in ms, at most. */
-const SEARCH_MS = 60_000;
+/** Interval of the rounds, in ms, at most. */
+const ROUND_MS = 60_000;
 /** Time in ms for which the owner of a market that was not removed has to take its snapshot. */
 const WAKE_AGAIN_MS = 3_600_000;
 /** Time in ms by which the read model may learn of a settlement late. */
 const LATE_MS = 3_600_000;
+
+/** Progress of a round through the lists. */
+interface Round {
+  readonly beforeTs: number;
+  list: RemovalList;
+  after: RemovalPlace;
+  /** Time of the first market of the list `settled` that is left. */
+  leftTs: number;
+}
+
+/** Place before every market that is settled at this time or later. */
+function placeBefore(ts: number): RemovalPlace {
+  return { ts: ts - 1, marketId: "ffffffff-ffff-ffff-ffff-ffffffffffff" };
+}
 
 export class Removal {
   readonly #ports: RemovalPorts;
   readonly #keepMs: number;
   /** Every market that was settled before this time is removed, or was restored since. */
   #settledFrom = 0;
-  #searchAfterMs = 0;
+  #nextRoundMs = 0;
+  #round: Round | undefined;
   /** Time at which a market that was not removed was woken. */
   readonly #wokenMs = new Map<string, number>();
 
@@ -46,26 +66,44 @@ export class Removal {
     this.#keepMs = keepMs;
   }
 
-  /** Removes the markets whose grace period is over. */
+  /**
+   * Removes a page of the markets whose grace period is over, one after the other, so that thousands that were settled at
+   * once do not slow the others. A market that cannot be removed yet holds up no other one.
+   */
   async run(nowMs: number): Promise<void> {
-    if (nowMs < this.#searchAfterMs || !this.#ports.mayRemove()) return;
-    const settledBefore = nowMs - this.#keepMs;
-    const found = await this.#ports.removable(this.#settledFrom - LATE_MS, settledBefore);
-    // Where the list is cut, no market after its last one has been seen.
-    let leftTs = found.at(-1)?.settledTs ?? this.#settledFrom;
-    let removed = 0;
-    for (const { marketId, settledTs } of found) {
-      if (await this.#ports.remove(marketId)) {
-        removed += 1;
-        this.#wokenMs.delete(marketId);
-      } else {
-        leftTs = Math.min(leftTs, settledTs);
-        await this.#wake(marketId, nowMs);
-      }
+    if (!this.#ports.mayRemove()) return;
+    if (this.#round === undefined) {
+      if (nowMs < this.#nextRoundMs) return;
+      await this.#ports.findUndone();
+      this.#round = { ...this.#firstOf("restored"), beforeTs: nowMs - this.#keepMs, leftTs: Infinity };
     }
-    this.#settledFrom = Math.max(this.#settledFrom, Math.min(leftTs, settledBefore));
-    // Where many were removed, many may be left.
-    if (removed === 0) this.#searchAfterMs = nowMs + Math.min(SEARCH_MS, this.#keepMs);
+    const round = this.#round;
+    const found = await this.#ports.removable(round.list, round.after, round.beforeTs);
+    for (const place of found) {
+      const { leftTs } = round;
+      round.after = place;
+      // A market whose removal fails counts as left too.
+      if (round.list === "settled") round.leftTs = Math.min(leftTs, place.ts);
+      if (await this.#ports.remove(place.marketId)) {
+        round.leftTs = leftTs;
+        this.#wokenMs.delete(place.marketId);
+      } else await this.#wake(place.marketId, nowMs);
+    }
+    if (found.length > 0) return;
+    if (round.list === "restored") Object.assign(round, this.#firstOf("settled"));
+    else this.#endRound(round, nowMs);
+  }
+
+  #firstOf(list: RemovalList): Pick<Round, "list" | "after"> {
+    return { list, after: placeBefore(list === "settled" ? this.#settledFrom - LATE_MS : 0) };
+  }
+
+  #endRound({ leftTs, beforeTs }: Round, nowMs: number): void {
+    this.#settledFrom = Math.max(this.#settledFrom, Math.min(leftTs, beforeTs));
+    this.#nextRoundMs = nowMs + Math.min(ROUND_MS, this.#keepMs);
+    this.#round = undefined;
+    for (const [marketId, wokenMs] of this.#wokenMs)
+      if (nowMs - wokenMs >= WAKE_AGAIN_MS) this.#wokenMs.delete(marketId);
   }
 
   /** Lets the owner of a market load it. The owner takes a snapshot when the market is idle. */

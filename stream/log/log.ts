@@ -356,7 +356,9 @@ export interface Log {
     reads: readonly MailboxRead[],
     limit: number,
   ): Promise<ReadonlyMap<ActorId, readonly Message[]>>;
-  /** Returns the status of every actor of a partition that has ever received a message. */
+  /** Returns the actors of a partition that have received a message and are not removed; removed ones with messages too. */
+  actors(partition: string): Promise<readonly ActorId[]>;
+  /** Returns the status of every such actor of a partition. */
   scan(partition: string): Promise<readonly ActorStatus[]>;
   heads(partition: string, actors: readonly ActorId[]): Promise<readonly Head[]>;
 

@@ -38,7 +38,7 @@ export class Keys {
     return this.#of(group, `rings:${kind}`);
   }
 
-  /** Set: the actors of a partition that have ever received a message. */
+  /** Set: the actors of a partition that have received a message, without the removed ones that have received none since. */
   actors(partition: string): string {
     return this.#of(partition, "actors");
   }

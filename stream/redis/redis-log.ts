@@ -180,13 +180,17 @@ export class RedisLog implements Log {
     return found;
   }
 
+  async actors(partition: string): Promise<readonly ActorId[]> {
+    return (await this.#connection.smembers(this.#keys.actors(partition))) as ActorId[];
+  }
+
   async scan(partition: string): Promise<readonly ActorStatus[]> {
     const [members, due] = await Promise.all([
-      this.#connection.smembers(this.#keys.actors(partition)),
+      this.actors(partition),
       this.#connection.zrange(this.#keys.deadlines(partition), 0, -1, "WITHSCORES"),
     ]);
     const deadlines = scoresOf(due);
-    const actors = members.sort() as ActorId[];
+    const actors = [...members].sort();
     const pipeline = this.#connection.pipeline();
     for (const actor of actors) {
       pipeline.hmget(this.#keys.head(partition, actor), ...HEAD_FIELDS);

@@ -30,7 +30,12 @@ import {
 import { driveEventStep } from "../../stream/jobs/event-actions.js";
 import { Removal } from "../../stream/jobs/removal.js";
 import { SNAPSHOT_LIMITS } from "../../stream/runtime/snapshot-policy.js";
-import { removeActor, restoreActor, restoreWanted } from "../../stream/runtime/snapshots/removal.js";
+import {
+  findUndoneRemovals,
+  removeActor,
+  restoreActor,
+  restoreWanted,
+} from "../../stream/runtime/snapshots/removal.js";
 import { startJobs } from "../../stream/jobs/jobs.js";
 import { openSettlementQueue } from "../../stream/jobs/queues.js";
 import { actorOf } from "../../stream/runtime/actors.js";
@@ -243,7 +248,8 @@ async function startBackground(
     new Removal(
       {
         exchange,
-        removable: (from, before) => removableMarkets(db, from, before, 200),
+        removable: (list, after, beforeTs) => removableMarkets(db, list, after, beforeTs, 200),
+        findUndone: () => findUndoneRemovals(log, archive),
         remove: (marketId) => removeActor(log, archive, marketActor(marketId)),
         mayRemove: () => true,
       },

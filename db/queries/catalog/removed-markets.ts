@@ -1,10 +1,12 @@
 /** Markets that are settled for good: which of them the log may lose, and the snapshots from which they are restored. */
 
 import { createHash } from "node:crypto";
-import { and, asc, eq, gte, isNull, lt, notExists, sql } from "drizzle-orm";
+import { and, asc, eq, isNotNull, isNull, lt, notExists, sql, type SQL } from "drizzle-orm";
+import type { PgColumn } from "drizzle-orm/pg-core";
 import { z } from "zod";
-import type { ActorId } from "../../../actors/actor.js";
+import { type ActorId, marketActor } from "../../../actors/actor.js";
 import { assert } from "../../../actors/units.js";
+import type { RemovalList, RemovalPlace } from "../../../stream/jobs/removal.js";
 import type { Archive } from "../../../stream/runtime/snapshots/removal.js";
 import type { StoredActor } from "../../../stream/log/log.js";
 import type { Queries } from "../../database.js";
@@ -15,49 +17,67 @@ const Stored = z.object({
   parts: z.array(z.object({ hash: z.string(), body: z.string() })),
 });
 
-/** Market that may be removed. */
-export interface RemovableMarket {
-  readonly marketId: string;
-  readonly settledTs: number;
+/** SQL of a row's place in a list. */
+function isAfter(ts: PgColumn, marketId: PgColumn, after: RemovalPlace): SQL {
+  return sql`(${ts}, ${marketId}) > (${after.ts}::bigint, ${after.marketId}::uuid)`;
 }
 
 /**
- * Returns markets that are in the log: those that were restored and settled before `settledBefore` (Unix ms), and after
- * them those that were settled from `settledFrom` until `settledBefore` and never removed, oldest first. At most `limit`
- * of each.
+ * Returns at most `limit` markets of a list of settled markets after a place and before `beforeTs` (Unix ms), by place.
+ * See `RemovalList`.
  */
 export async function removableMarkets(
   db: Queries,
-  settledFrom: number,
-  settledBefore: number,
+  list: RemovalList,
+  after: RemovalPlace,
+  beforeTs: number,
   limit: number,
-): Promise<readonly RemovableMarket[]> {
-  const columns = {
-    marketId: markets.marketId,
-    settledTs: sql<number>`${markets.settledTs}`.mapWith(Number),
-  };
+): Promise<readonly RemovalPlace[]> {
   const isSettled = and(
     eq(markets.status, "SETTLED"),
     eq(markets.remediating, false),
-    lt(markets.settledTs, settledBefore),
+    lt(markets.settledTs, beforeTs),
   );
+  if (list === "restored") {
+    const { marketId, changedTs } = removedMarkets;
+    return db
+      .select({ marketId, ts: changedTs })
+      .from(removedMarkets)
+      .innerJoin(markets, eq(markets.marketId, marketId))
+      .where(
+        and(
+          isNull(removedMarkets.hash),
+          lt(changedTs, beforeTs),
+          isAfter(changedTs, marketId, after),
+          isSettled,
+        ),
+      )
+      .orderBy(asc(changedTs), asc(marketId))
+      .limit(limit);
+  }
+  const { marketId, settledTs } = markets;
   const removed = db
     .select({ one: sql`1` })
     .from(removedMarkets)
-    .where(eq(removedMarkets.marketId, markets.marketId));
-  const never = await db
-    .select(columns)
+    .where(eq(removedMarkets.marketId, marketId));
+  return db
+    .select({ marketId, ts: sql<number>`${settledTs}`.mapWith(Number) })
     .from(markets)
-    .where(and(isSettled, gte(markets.settledTs, settledFrom), notExists(removed)))
-    .orderBy(asc(markets.settledTs))
+    .where(and(isSettled, isAfter(settledTs, marketId, after), notExists(removed)))
+    .orderBy(asc(settledTs), asc(marketId))
     .limit(limit);
-  const again = await db
-    .select(columns)
+}
+
+/** Returns those of some actors that are recorded as removed markets. */
+async function findRemoved(db: Queries, actors: readonly ActorId[]): Promise<readonly ActorId[]> {
+  const ids = actors.filter((actor) => actor.startsWith("market:")).map(marketIdOf);
+  const rows = await db
+    .select({ marketId: removedMarkets.marketId })
     .from(removedMarkets)
-    .innerJoin(markets, eq(markets.marketId, removedMarkets.marketId))
-    .where(and(isNull(removedMarkets.hash), lt(removedMarkets.changedTs, settledBefore), isSettled))
-    .limit(limit);
-  return [...again, ...never];
+    .where(
+      and(isNotNull(removedMarkets.hash), eq(removedMarkets.marketId, sql`any(${sql.param(ids)}::uuid[])`)),
+    );
+  return rows.map(({ marketId }) => marketActor(marketId));
 }
 
 /** Stores the snapshot of a market, unless it is stored. Throws when it does not read back as it was given. */
@@ -102,6 +122,7 @@ export function marketArchive(db: Queries): Archive {
   return {
     keep: (actor, stored) => keepSnapshot(db, marketIdOf(actor), stored),
     read: (actor, hash) => findSnapshot(db, marketIdOf(actor), hash),
+    removedOf: (actors) => findRemoved(db, actors),
     mark: (actor, hash) => markRemoved(db, marketIdOf(actor), hash ?? null, Date.now()),
   };
 }

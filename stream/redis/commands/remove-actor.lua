@@ -6,8 +6,10 @@
 -- entries to relay or to project, or a later snapshot, or its latest snapshot is not that of its last entry.
 local head = redis.call('HMGET', KEYS[1], 'seq', 'relayed', 'projected', 'snapshot', 'removed')
 if head[5] then return head[5] == ARGV[2] and 'ok' or 'busy' end
-local seq = head[1]
-if not seq or head[2] ~= seq or head[3] ~= seq or head[4] ~= seq then return 'busy' end
+local seq = tonumber(head[1] or '0')
+-- A mark may be above the last entry, because the log may have lost entries since.
+local marked = math.min(tonumber(head[2] or '0'), tonumber(head[3] or '0'))
+if seq == 0 or marked < seq or tonumber(head[4] or '0') ~= seq then return 'busy' end
 if redis.call('XLEN', KEYS[2]) > 0 or redis.call('ZSCORE', KEYS[8], ARGV[1]) then return 'busy' end
 if redis.call('HGET', KEYS[4], 'hash') ~= ARGV[2] then return 'busy' end
 redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6])

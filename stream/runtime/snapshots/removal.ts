@@ -16,6 +16,8 @@ export interface Archive {
   read(actor: ActorId, hash: string): Promise<StoredActor | undefined>;
   /** Records that an actor is removed with this snapshot, or, with `undefined`, that it is about to be restored. */
   mark(actor: ActorId, removed: string | undefined): Promise<void>;
+  /** Returns those of some actors that are recorded as removed. */
+  removedOf(actors: readonly ActorId[]): Promise<readonly ActorId[]>;
 }
 
 type RemovalLog = Pick<Log, "heads" | "readStored" | "removeActor" | "restoreActor" | "wanted">;
@@ -74,6 +76,23 @@ export async function restoreWanted(log: RemovalLog, archive: Archive): Promise<
     }
   }
   if (failures.length > 0) throw new AggregateError(failures, "some removed markets cannot be restored");
+}
+
+/**
+ * Records the restoration of actors that the log has although they are recorded as removed: a power loss of the log has
+ * undone their removal. They are removed again later, like any restored actor.
+ */
+export async function findUndoneRemovals(
+  log: Pick<Log, "actors" | "heads">,
+  archive: Archive,
+): Promise<void> {
+  for (const partition of PARTITIONS) {
+    const undone = await archive.removedOf(await log.actors(partition));
+    const heads = await log.heads(partition, undone);
+    // A removed actor with messages is among the actors of the log too.
+    for (const [index, actor] of undone.entries())
+      if (heads[index]?.removed === undefined) await archive.mark(actor, undefined);
+  }
 }
 
 /** Returns the last snapshot of a removed actor. Throws when the archive does not have it. */

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { eq } from "drizzle-orm";
+import { ledgerActor, marketActor } from "../../../actors/actor.js";
 import { ticks } from "../../../actors/units.js";
 import { type Database, connect, disconnect } from "../../../db/database.js";
 import { migrate } from "../../../db/migrate.js";
@@ -13,7 +14,7 @@ import {
   stepEvent,
   unfinishedEventActions,
 } from "../../../db/queries/catalog/events.js";
-import { removableMarkets } from "../../../db/queries/catalog/removed-markets.js";
+import { marketArchive, removableMarkets } from "../../../db/queries/catalog/removed-markets.js";
 import { markets, removedMarkets } from "../../../db/schema/markets.js";
 import { Removal } from "../../../stream/jobs/removal.js";
 import { allMarkets, findOutcome, listMarkets, settledMarkets } from "../../../db/queries/catalog/markets.js";
@@ -155,7 +156,8 @@ describe("queries of the catalog", () => {
     const removal = new Removal(
       {
         exchange: { market: () => expect.fail("every market is removed") },
-        removable: (from, before) => removableMarkets(db, from, before, 1),
+        removable: (list, after, beforeTs) => removableMarkets(db, list, after, beforeTs, 1),
+        findUndone: () => Promise.resolve(),
         async remove(marketId) {
           const row = { hash: "", changedTs: NOW };
           const change = { target: removedMarkets.marketId, set: row };
@@ -170,10 +172,16 @@ describe("queries of the catalog", () => {
       hourMs,
     );
     const search = () => removal.run(NOW + 24 * hourMs);
-    await search().then(search).then(search).then(search);
+    for (let run = 0; run < 8; run += 1) await search();
     const rows = await db.select().from(removedMarkets);
     expect(rows.map(({ marketId }) => marketId)).to.have.members(ids);
     expect(rows.every(({ hash }) => hash !== null)).to.equal(true);
+    const archive = marketArchive(db);
+    const actors = [...ids.map(marketActor), marketActor(randomUUID()), ledgerActor(0)];
+    expect(await archive.removedOf(actors)).to.have.members(ids.map(marketActor));
+    await archive.mark(marketActor(restored), undefined);
+    expect(await archive.removedOf([marketActor(restored)])).to.deep.equal([]);
+    expect(await archive.removedOf([])).to.deep.equal([]);
   });
 
   it("replaces the tick table in force", async () => {

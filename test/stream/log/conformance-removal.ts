@@ -34,9 +34,11 @@ export function removalConformance(fixture: Fixture): void {
 
     it("leaves the positions of the actor, and nothing else", async () => {
       expect(stored).to.deep.equal({ snapshot, parts });
+      expect(await fixture.log.actors(partition)).to.deep.equal([actor]);
       expect(await remove()).to.equal(true);
       expect(await head()).to.deep.equal(removed);
       expect(await fixture.log.scan(partition)).to.deep.equal([]);
+      expect(await fixture.log.actors(partition)).to.deep.equal([]);
       expect(await fixture.seqs(0)).to.equal(undefined);
       expect(await fixture.log.readSnapshot(partition, actor, "latest")).to.equal(undefined);
       expect(await fixture.log.readParts(partition, actor, ["p1"])).to.deep.equal([undefined]);
@@ -63,6 +65,13 @@ export function removalConformance(fixture: Fixture): void {
         expect(await head()).to.deep.equal(before);
       });
     }
+
+    it("removes an actor whose marks are above its last entry, because the log has lost entries since", async () => {
+      await fixture.log.markProjected(partition, [{ actor, seq: 9 }]);
+      await fixture.log.markRelayed(partition, [{ actor, seq: 8 }]);
+      expect(await remove()).to.equal(true);
+      expect(await head()).to.deep.equal({ ...removed, projected: 9, relayed: 8 });
+    });
 
     it("rejects the commits and the snapshots of an owner that has the actor in memory", async () => {
       await remove();

@@ -6,7 +6,12 @@ import { silentLogger } from "../../../stream/log/logger.js";
 import { packSnapshot } from "../../../stream/log/packing.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { loadState } from "../../../stream/runtime/recovery.js";
-import { removeActor, restoreActor, restoreWanted } from "../../../stream/runtime/snapshots/removal.js";
+import {
+  findUndoneRemovals,
+  removeActor,
+  restoreActor,
+  restoreWanted,
+} from "../../../stream/runtime/snapshots/removal.js";
 import { SNAPSHOT_LIMITS } from "../../../stream/runtime/snapshot-policy.js";
 import { Worker } from "../../../stream/runtime/worker.js";
 import { MemoryArchive } from "../../support/log/memory-archive.js";
@@ -140,6 +145,34 @@ describe("a removed actor", function () {
     archive.mark = (_actor, removed) => Promise.resolve(void archive.marks.push(removed));
     expect(await removeActor(log, archive, actor)).to.equal(true);
     expect(archive.marks).to.have.length(1);
+  });
+
+  it("is found and removed again after a power loss of the log has undone its removal", async () => {
+    await startWorker();
+    await add(1);
+    await whenIdle();
+    const stored = (await log.readStored(partition, actor)) ?? expect.fail("there is no snapshot");
+    await removeActor(log, archive, actor);
+    await findUndoneRemovals(log, archive);
+    expect(await archive.removedOf([actor]), "a removal that stands").to.deep.equal([actor]);
+    // The power loss undoes the removal, and leaves the record of it in the archive.
+    await log.restoreActor(partition, actor, stored);
+    await findUndoneRemovals(log, archive);
+    expect(await archive.removedOf([actor])).to.deep.equal([]);
+    expect(await removeActor(log, archive, actor)).to.equal(true);
+    await findUndoneRemovals(log, archive);
+    expect(await archive.removedOf([actor])).to.deep.equal([actor]);
+  });
+
+  it("stays removed in the archive while messages wait for its restoration", async () => {
+    await startWorker();
+    await add(1);
+    await whenIdle();
+    await removeActor(log, archive, actor);
+    await log.append(partition, [{ to: actor, body: "not read" }]);
+    expect(await log.actors(partition)).to.include(actor);
+    await findUndoneRemovals(log, archive);
+    expect(await archive.removedOf([actor])).to.deep.equal([actor]);
   });
 
   it("receives a message whose sender could not restore it, also from a new owner", async () => {

@@ -6,6 +6,7 @@ import type { Archive } from "../../../stream/runtime/snapshots/removal.js";
 export class MemoryArchive implements Archive {
   readonly kept = new Map<string, StoredActor>();
   readonly marks: (string | undefined)[] = [];
+  readonly #removed = new Set<ActorId>();
 
   keep(actor: ActorId, stored: StoredActor): Promise<void> {
     this.kept.set(`${actor} ${stored.snapshot.hash}`, stored);
@@ -16,8 +17,14 @@ export class MemoryArchive implements Archive {
     return Promise.resolve(this.kept.get(`${actor} ${hash}`));
   }
 
-  mark(_actor: ActorId, removed: string | undefined): Promise<void> {
+  mark(actor: ActorId, removed: string | undefined): Promise<void> {
     this.marks.push(removed);
+    if (removed === undefined) this.#removed.delete(actor);
+    else this.#removed.add(actor);
     return Promise.resolve();
+  }
+
+  removedOf(actors: readonly ActorId[]): Promise<readonly ActorId[]> {
+    return Promise.resolve(actors.filter((actor) => this.#removed.has(actor)));
   }
 }

@@ -174,6 +174,10 @@ export class MemoryLog implements Log {
     };
   }
 
+  actors(partition: string): Promise<readonly ActorId[]> {
+    return this.#perform("actors", () => [...this.#store.fields(KEYS.actors(partition)).keys()] as ActorId[]);
+  }
+
   scan(partition: string): Promise<readonly ActorStatus[]> {
     return this.#perform("scan", () => {
       const actors = [...this.#store.fields(KEYS.actors(partition)).keys()].sort() as ActorId[];
@@ -400,7 +404,8 @@ export class MemoryLog implements Log {
       const latest = KEYS.snapshot(partition, actor, "latest");
       const isIdle =
         head.seq > 0 &&
-        [head.relayed, head.projected, head.snapshot].every((seq) => seq === head.seq) &&
+        Math.min(head.relayed, head.projected) >= head.seq &&
+        head.snapshot === head.seq &&
         this.#store.stream(KEYS.mailbox(partition, actor)).entries.length === 0 &&
         this.#store.get(KEYS.deadlines(partition), actor) === undefined &&
         this.#store.get(latest, "hash") === hash;
