@@ -26,6 +26,11 @@ export const MAX_STEP_MS = 5_000;
 const SAMPLE_MS = 1_000;
 /** Largest correction in one interval, in ms. */
 const MAX_SLEW_MS = 50;
+/**
+ * Samples in a row after which an unchanged record of engine time is one of dead workers. A live worker records at each
+ * of its samples, but some come late, because its log was slow or because they are lost.
+ */
+const SILENT_SAMPLES = 4;
 /** Round trip in ms above which the time of the log is too uncertain. */
 const MAX_ROUND_TRIP_MS = 500;
 
@@ -39,8 +44,9 @@ export class EngineClock implements Clock {
   /** Correction in the present interval, in ms. */
   #correctionMs = 0;
   #confirmed = 0;
-  /** The engine time that the workers had recorded when this process began to start. */
+  /** The engine time that the workers had recorded at the last sample of the start, and how often it was the same. */
   #recordedMs: number | undefined;
+  #sameRecords = 0;
   /** Clock of this host less the clock of the log, in ms, while they differ by more than a step. */
   #hostDifferenceMs: number | undefined;
   #cancel: () => void = () => undefined;
@@ -117,14 +123,17 @@ export class EngineClock implements Clock {
   }
 
   /**
-   * Returns true when the clock of the log has perhaps jumped just now: it is ahead of what live workers record, and the
-   * clock of this host disagrees. The workers then hold the jump within a second or two.
+   * Returns true when the clock of the log has perhaps jumped just now: it differs from what live workers record. They
+   * know by how much, because a record can be late, and hold the jump within a second or two. A clock that is ahead and
+   * agrees with the clock of this host has probably gone on while no worker ran.
    */
   #mayHaveJumped({ engineMs }: LogTime, targetMs: number): boolean {
-    if (this.#hostDifferenceMs === undefined || engineMs === undefined) return false;
-    const isRecording = engineMs !== this.#recordedMs;
+    if (engineMs === undefined) return false;
+    this.#sameRecords = engineMs === this.#recordedMs ? this.#sameRecords + 1 : 0;
     this.#recordedMs = engineMs;
-    return isRecording && targetMs - engineMs > MAX_STEP_MS;
+    const aheadMs = targetMs - engineMs;
+    if (aheadMs > 0 && this.#hostDifferenceMs === undefined) return false;
+    return this.#sameRecords < SILENT_SAMPLES && Math.abs(aheadMs) > MAX_STEP_MS;
   }
 
   /** Follows the time of the log, which puts engine time at `targetMs`. */

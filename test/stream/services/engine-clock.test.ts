@@ -43,15 +43,21 @@ describe("engine time", () => {
     real = new ManualClock(START_MS);
     logClock = new HostClock(real);
     store = new MemoryStore();
-    [logged, isDown] = [[], false];
+    [logged, isDown, stalled, isStalled] = [[], false, [], false];
   });
 
   afterEach(() => {
     for (const clock of clocks.splice(0)) clock.stop();
   });
 
-  const gate: Gate = (_operation, apply) =>
-    isDown ? Promise.reject(new Error("connection lost")) : Promise.resolve(apply());
+  let stalled: (() => void)[];
+  let isStalled: boolean;
+  const gate: Gate = async (_operation, apply) => {
+    if (isDown) throw new Error("connection lost");
+    if (isStalled) await new Promise<void>((resolve) => stalled.push(resolve));
+    return apply();
+  };
+  const release = (): void => stalled.splice(0).forEach((arrive) => arrive());
   const log = (): MemoryLog => new MemoryLog(store, { clock: logClock, gate });
 
   async function start(name: string, sets: boolean, host = new HostClock(real)): Promise<EngineClock> {
@@ -139,10 +145,36 @@ describe("engine time", () => {
     worker.stop();
     await pass(600_000);
     logClock.setMs = -HOUR_MS;
-    const next = await start("w2", true);
-    expect(offMs(next)).to.be.within(-601_000, -599_000);
-    expect((await log().clockReport()).heldMs).to.be.within(HOUR_MS - 602_000, HOUR_MS - 598_000);
+    const starting = start("w2", true);
+    await pass(5_000);
+    const next = await starting;
+    expect(offMs(next)).to.be.within(-606_000, -599_000);
+    expect((await log().clockReport()).heldMs).to.be.within(HOUR_MS - 606_000, HOUR_MS - 598_000);
   });
+
+  for (const jumpMs of [HOUR_MS, -HOUR_MS]) {
+    it(`starts with the time of a live worker whose record is late, after a jump by ${jumpMs} ms`, async () => {
+      const host = new HostClock(real);
+      // The timers of the live worker are late too.
+      host.after = (ms, call) => real.after(ms + 300, call);
+      const worker = await start("w1", true, host);
+      await pass(3_900);
+      logClock.setMs = jumpMs;
+      // The log stalls: what the worker sent before arrives much later, and the worker ignores such an answer.
+      isStalled = true;
+      await pass(4_000);
+      isStalled = false;
+      release();
+      await microtasksDone();
+      let started: EngineClock | undefined;
+      void start("w2", true).then((clock) => (started = clock));
+      for (let n = 0; n < 60; n += 1) {
+        await pass(100);
+        for (const clock of [worker, started ?? worker]) expect(Math.abs(offMs(clock))).to.be.below(5);
+      }
+      expect(started).to.not.equal(undefined);
+    });
+  }
 
   it("starts with the clock of the log after a long time without a worker", async () => {
     (await start("w1", true)).stop();
