@@ -4,7 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { migrate } from "../db/migrate.js";
+import { systemClock } from "../stream/log/clock.js";
 import { RedisLog } from "../stream/redis/redis-log.js";
+import { ProcessReporter } from "../stream/services/process-reports.js";
 import { readCommandLine } from "./command-line.mjs";
 import { type Config, describeVariables, loadConfig } from "./config.js";
 import { demoLogin } from "./demo/credentials.js";
@@ -12,7 +14,7 @@ import { isFree } from "./embedded/ports.js";
 import { startPostgres } from "./embedded/postgres.js";
 import { embeddedRedisUrl, startRedis } from "./embedded/redis.js";
 import { loadSecrets } from "./secrets.js";
-import { DiskGuard } from "./supervisor/disk-guard.js";
+import { DiskGuard, type DiskReports } from "./supervisor/disk-guard.js";
 import { describe, StartError } from "./supervisor/start-error.js";
 import { lockDataDir } from "./supervisor/lock.js";
 import { type LogFile, openLog } from "./supervisor/log.js";
@@ -86,12 +88,27 @@ function watchDisks({ dataDir, redisUrl, databaseUrl, minFreeDiskBytes }: Config
     ...(databaseUrl === undefined ? [path.join(dataDir, "postgres")] : []),
   ];
   if (directories.length === 0) return undefined;
-  const open = (): Promise<RedisLog> => {
+  const open = async (): Promise<DiskReports> => {
     const url = redisUrl ?? embeddedRedisUrl(dataDir);
     if (url === undefined) throw new StartError("the embedded Redis has not started yet");
-    return RedisLog.open({ url });
+    const log = await RedisLog.open({ url });
+    const reporter = new ProcessReporter({
+      log,
+      clock: systemClock,
+      role: "start",
+      process: `start-${process.pid}`,
+      figures: () => guard.figures(),
+    });
+    return {
+      reportDisk: (reason, ttlMs) => log.reportDisk(reason, ttlMs),
+      async close() {
+        reporter.stop();
+        await log.close();
+      },
+    };
   };
-  return new DiskGuard({ open, directories, minFreeBytes: minFreeDiskBytes, say });
+  const guard = new DiskGuard({ open, directories, minFreeBytes: minFreeDiskBytes, say });
+  return guard;
 }
 
 /** Starts the servers and the roles; `ready` of the set resolves when all of them run. */

@@ -76,6 +76,25 @@ const READINESS = object({
     description:
       "Ids of the actors of which this gateway cannot read the last entry, such as one of a newer build.",
   },
+  room: {
+    ...object({
+      accepts: {
+        enum: ["all", "cancels", "nothing"],
+        description: "Commands that are accepted; `cancels`: everything but new orders.",
+      },
+      reason: { type: ["string", "null"], description: "Why other commands are refused." },
+      memoryPercent: {
+        type: "number",
+        description: "Memory of Redis that is left until new orders are refused, in per cent of its limit.",
+      },
+      diskPercent: {
+        type: ["number", "null"],
+        description:
+          "Disk of the embedded servers that is left until new orders are refused, in per cent; null for others.",
+      },
+    }),
+    type: ["object", "null"],
+  },
   clock: {
     ...object({
       heldMs: {

@@ -8,6 +8,7 @@ import type { ClockReport, Log } from "../../stream/log/log.js";
 import type { FormatReport } from "../../stream/log/formats.js";
 import { entriesAfter, NOWHERE } from "../../stream/log/lineage.js";
 import type { Exchange } from "../../stream/log/ports.js";
+import type { LogGuard, Room } from "../../stream/services/log-guard.js";
 import type { LogTail } from "../../stream/log/tail.js";
 import { READ_ONLY } from "../trading/ledger-client.js";
 
@@ -38,6 +39,11 @@ export interface Readiness {
   readonly stopping: boolean;
   /** Actors that this gateway does not follow, because an entry of theirs is of a newer build or corrupt. */
   readonly unreadable: readonly string[];
+  /**
+   * Commands that are accepted, and the room that is left until new orders are refused; null when it cannot be read. A
+   * lack of room leaves the service ready, because every gateway has the same log.
+   */
+  readonly room: (Room & { readonly diskPercent: number | null }) | null;
   /** Clocks that differ from engine time or from the clock of Redis; null when they cannot be read. */
   readonly clock: ClockReport | null;
   /** The format that is written, and the number of roles that announce each format. */
@@ -51,6 +57,9 @@ export interface HealthParts {
   readonly formats: { report(): FormatReport };
   readonly clocks: Pick<Log, "clockReport">;
   readonly log: Pick<Log, "quarantineSize">;
+  readonly guard: Pick<LogGuard, "room">;
+  /** Returns the disk space that is left until new orders are refused, as a share; `undefined` when nobody reports it. */
+  readonly diskRoom: () => number | undefined;
   readonly halted: () => Promise<ReadonlyMap<string, string>>;
 }
 
@@ -129,9 +138,15 @@ export async function readiness(parts: HealthParts): Promise<Readiness> {
     quarantined: quarantined ?? null,
     stopping: false,
     unreadable: [...parts.tail.unreadable.keys()],
+    room: redis ? roomOf(parts) : null,
     clock: clock ?? null,
     format: parts.formats.report(),
   };
+}
+
+function roomOf({ guard, diskRoom }: HealthParts): Readiness["room"] {
+  const disk = diskRoom();
+  return { ...guard.room, diskPercent: disk === undefined ? null : Math.round(1_000 * disk) / 10 };
 }
 
 async function projectorLag({ db, tail }: HealthParts): Promise<number> {

@@ -284,7 +284,12 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     metrics.gauge(
       "overround_log_headroom_ratio",
       "Share of the memory of Redis that is left until new orders are refused; 0 while they are",
-      () => exchange.guard.headRoom,
+      () => exchange.guard.headRoom({ opensOrders: true }),
+    );
+    metrics.gauge(
+      "overround_log_commands_headroom_ratio",
+      "Share of the memory of Redis that is left until all commands are refused; 0 while they are",
+      () => exchange.guard.headRoom({ opensOrders: false }),
     );
     metrics.gauge("overround_ws_sockets", "Open websockets", () => sockets.sockets);
 
@@ -292,7 +297,17 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const { clients } = emm;
     const admission = { signatures, tokens, reference, throttle, locations, keyUse, clients, idempotency };
     const check = oncePerSecond(() =>
-      readiness({ db, exchange, tail, formats, clocks: log, log, halted: () => log.halted() }),
+      readiness({
+        db,
+        exchange,
+        tail,
+        formats,
+        clocks: log,
+        log,
+        guard: exchange.guard,
+        diskRoom: () => reports.least("disk_headroom_ratio"),
+        halted: () => log.halted(),
+      }),
     );
     metrics.gauge("overround_quarantined_messages", "Commands on which actors have failed", async () => {
       const { quarantined } = await check();

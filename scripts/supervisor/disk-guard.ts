@@ -1,5 +1,6 @@
 import { statfs } from "node:fs/promises";
 import type { Log } from "../../stream/log/log.js";
+import type { Figures } from "../../stream/services/process-reports.js";
 
 /** Log that receives the reports. */
 export interface DiskReports extends Pick<Log, "reportDisk"> {
@@ -7,15 +8,21 @@ export interface DiskReports extends Pick<Log, "reportDisk"> {
 }
 
 export interface DiskGuardOptions {
-  /** Opens the log when there is a first report. A failed attempt is repeated at the next check. */
+  /** Opens the log. A failed attempt is repeated at the next check. */
   readonly open: () => Promise<DiskReports>;
   /** Directories of the embedded servers. */
   readonly directories: readonly string[];
   /** Free bytes of a disk below which the exchange accepts no new orders. */
   readonly minFreeBytes: number;
   readonly say: (line: string) => void;
-  /** Returns the free bytes of the disk of a directory; only tests set it. */
-  readonly freeBytes?: ((directory: string) => Promise<number>) | undefined;
+  /** Returns the space of the disk of a directory; only tests set it. */
+  readonly spaceOf?: ((directory: string) => Promise<DiskSpace>) | undefined;
+}
+
+/** Space of a disk, in bytes. */
+interface DiskSpace {
+  readonly free: number;
+  readonly total: number;
 }
 
 /** Interval of reading the free space, in ms. */
@@ -34,12 +41,24 @@ export class DiskGuard {
   readonly #options: DiskGuardOptions;
   #timer: NodeJS.Timeout | undefined;
   #isLow = false;
+  #disks: readonly DiskSpace[] = [];
   #log: DiskReports | undefined;
   #stopped = false;
 
   constructor(options: DiskGuardOptions) {
     this.#options = options;
     void this.#watch();
+  }
+
+  /** Returns the figures of a process report; none before the first check. */
+  figures(): Figures {
+    if (this.#disks.length === 0) return {};
+    const { minFreeBytes } = this.#options;
+    const left = this.#disks.map(({ free, total }) => Math.max(0, free - minFreeBytes) / total);
+    return {
+      disk_free_bytes: Math.min(...this.#disks.map(({ free }) => free)),
+      disk_headroom_ratio: this.#isLow ? 0 : Math.min(...left),
+    };
   }
 
   async #watch(): Promise<void> {
@@ -52,10 +71,11 @@ export class DiskGuard {
   }
 
   async #check(): Promise<void> {
-    const { directories, minFreeBytes, say, freeBytes = freeBytesOf } = this.#options;
+    const { directories, minFreeBytes, say, spaceOf = spaceOfDisk } = this.#options;
     const disks = await Promise.all(
-      directories.map(async (directory) => ({ directory, free: await freeBytes(directory) })),
+      directories.map(async (directory) => ({ directory, ...(await spaceOf(directory)) })),
     );
+    this.#disks = disks;
     const low = disks.find(({ free }) => free < (this.#isLow ? ENOUGH * minFreeBytes : minFreeBytes));
     if (low !== undefined && !this.#isLow) {
       const freeMb = Math.floor(low.free / MEGABYTE);
@@ -67,14 +87,10 @@ export class DiskGuard {
     if (low === undefined && this.#isLow) say("the disk has room again: orders are accepted");
     const wasLow = this.#isLow;
     this.#isLow = low !== undefined;
-    if (this.#isLow) await this.#report("the disk of its servers is nearly full");
-    else if (wasLow) await this.#report(undefined);
-  }
-
-  async #report(reason: string | undefined): Promise<void> {
     this.#log ??= await this.#options.open();
     if (this.#stopped) await this.#log.close();
-    else await this.#log.reportDisk(reason, REPORT_MS);
+    else if (this.#isLow) await this.#log.reportDisk("the disk of its servers is nearly full", REPORT_MS);
+    else if (wasLow) await this.#log.reportDisk(undefined, REPORT_MS);
   }
 
   async stop(): Promise<void> {
@@ -84,7 +100,7 @@ export class DiskGuard {
   }
 }
 
-async function freeBytesOf(directory: string): Promise<number> {
-  const { bavail, bsize } = await statfs(directory);
-  return bavail * bsize;
+async function spaceOfDisk(directory: string): Promise<DiskSpace> {
+  const { bavail, blocks, bsize } = await statfs(directory);
+  return { free: bavail * bsize, total: blocks * bsize };
 }

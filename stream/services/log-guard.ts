@@ -14,6 +14,16 @@ export interface GuardOptions {
   readonly logger: Logger;
 }
 
+/** State of the guard, for operators. */
+export interface Room {
+  /** Commands that pass now; `cancels` are all but those that open orders. */
+  readonly accepts: "all" | "cancels" | "nothing";
+  /** Why others are refused; null while all pass. */
+  readonly reason: string | null;
+  /** Memory of the log that is left until new orders are refused, in per cent of its limit; 0 while they are. */
+  readonly memoryPercent: number;
+}
+
 /** Share of the log's memory from which commands are refused, and the lower share below which they pass again. */
 interface Limit {
   readonly from: number;
@@ -94,9 +104,21 @@ export class LogGuard {
     return this.#condition.memoryBytes;
   }
 
-  /** Share of the log's memory that is left until new orders are refused; 0 while they are. */
-  get headRoom(): number {
-    return this.#reason(true) === undefined ? Math.max(0, ORDERS.from - this.#condition.memoryUse) : 0;
+  /** Returns the share of the log's memory that is left until such commands are refused; 0 while they are. */
+  headRoom({ opensOrders }: { readonly opensOrders: boolean }): number {
+    if (this.#reason(opensOrders) !== undefined) return 0;
+    const { from } = opensOrders ? ORDERS : COMMANDS;
+    return Math.max(0, from - this.#condition.memoryUse);
+  }
+
+  get room(): Room {
+    const reason = this.#reason(true);
+    const others = this.#reason(false) === undefined ? "cancels" : "nothing";
+    return {
+      accepts: reason === undefined ? "all" : others,
+      reason: reason ?? null,
+      memoryPercent: Math.round(1_000 * this.headRoom({ opensOrders: true })) / 10,
+    };
   }
 
   /** Returns why a command is refused now; `undefined` when it may be sent. */

@@ -26,6 +26,9 @@ export const FIGURES = {
   mailbox_bytes: "Mailboxes of a worker's partitions in Redis",
   mailbox_messages: "Messages in the mailboxes of a worker's partitions",
   kept_snapshot_bytes: "Snapshots of a worker's partitions in Redis, with their parts",
+  disk_free_bytes: "Free space of the disk of the embedded servers that has least",
+  disk_headroom_ratio:
+    "Least share of a disk of the embedded servers that is left until new orders are refused",
   projected_entries_total: "Entries that a projector has written since its start",
   reconciliations_total:
     "Repairs of the tables of an actor whose log had lost entries, since the start of a projector",
@@ -138,6 +141,12 @@ export class ProcessReports {
     const oldest = this.#clock.now() - FORGET_MS;
     for (const [id, { atMs }] of this.#latest) if (atMs < oldest) this.#latest.delete(id);
     return [...this.#latest.values()].map(({ report }) => report);
+  }
+
+  /** Returns the least value that any process reports for a figure. */
+  least(name: keyof Figures): number | undefined {
+    const values = this.latest().flatMap(({ figures }) => figures[name] ?? []);
+    return values.length === 0 ? undefined : Math.min(...values);
   }
 
   async close(): Promise<void> {

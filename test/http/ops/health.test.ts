@@ -36,6 +36,8 @@ describe("readiness", () => {
       formats: { report: () => ({ active: 1, announced: { 1: 1, 2: 3 } }) },
       clocks: { clockReport: () => Promise.resolve({ heldMs: 0, hosts: {} }) },
       log: { quarantineSize: () => Promise.resolve(2) },
+      guard: { room: { accepts: "cancels", reason: "the log uses 71 % of its memory", memoryPercent: 0 } },
+      diskRoom: () => 0.1234,
       halted: () => Promise.resolve(new Map()),
     };
   });
@@ -63,6 +65,12 @@ describe("readiness", () => {
       quarantined: 2,
       stopping: false,
       unreadable: [],
+      room: {
+        accepts: "cancels",
+        reason: "the log uses 71 % of its memory",
+        memoryPercent: 0,
+        diskPercent: 12.3,
+      },
       clock: { heldMs: 0, hosts: {} },
       format: { active: 1, announced: { 1: 1, 2: 3 } },
     });

@@ -94,12 +94,12 @@ describe("a disk without room", function () {
       directories: ["/here", "/there"],
       minFreeBytes: 1_000,
       say: (line) => said.push(line),
-      freeBytes: (directory) => Promise.resolve(directory === "/there" ? free : 5_000),
+      spaceOf: (directory) => Promise.resolve({ free: directory === "/there" ? free : 5_000, total: 10_000 }),
     });
     stops.push(() => guard.stop());
     const placed = await place(exchange);
     expect(placed).to.have.property("orderId");
-    expect(attempts).to.equal(0);
+    expect(guard.figures()).to.deep.equal({ disk_free_bytes: 2_000, disk_headroom_ratio: 0.1 });
     free = 999;
     await until(
       () => place(exchange),
@@ -111,6 +111,7 @@ describe("a disk without room", function () {
       true,
     );
     expect(await exchange.ledger(shard, deposit(trader, 1))).to.have.property("ok", true);
+    expect(guard.figures()).to.deep.equal({ disk_free_bytes: 999, disk_headroom_ratio: 0 });
     expect(said).to.have.length(1);
     expect(said[0]).to.contain("/there");
     free = 1_050;

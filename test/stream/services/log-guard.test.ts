@@ -53,11 +53,19 @@ describe("the guard of the log", () => {
       await become({ memoryUse });
       return [ORDER, OTHER].map((command) => guard.refusalOf(command) !== undefined);
     };
+    expect(guard.room).to.deep.equal({ accepts: "all", reason: null, memoryPercent: 20 });
     expect(await refused(0.69)).to.deep.equal([false, false]);
     expect(await refused(0.7)).to.deep.equal([true, false]);
     expect(await refused(0.89)).to.deep.equal([true, false]);
+    expect(guard.room).to.include({ accepts: "cancels", memoryPercent: 0 });
+    expect(guard.headRoom(OTHER)).to.be.closeTo(0.01, 1e-9);
     expect(await refused(0.9)).to.deep.equal([true, true]);
     expect(await refused(0.86), "nothing passes yet").to.deep.equal([true, true]);
+    expect(guard.room).to.deep.equal({
+      accepts: "nothing",
+      reason: "the exchange accepts no commands: the log uses 86 % of its memory",
+      memoryPercent: 0,
+    });
     expect(await refused(0.84)).to.deep.equal([true, false]);
     expect(await refused(0.66), "no order passes yet").to.deep.equal([true, false]);
     expect(await refused(0.64)).to.deep.equal([false, false]);
@@ -68,7 +76,7 @@ describe("the guard of the log", () => {
     expect(guard.refusalOf(ORDER)).to.equal(
       "the exchange accepts no new orders: the log uses 75 % of its memory; cancels and reads go on",
     );
-    expect(guard.headRoom).to.equal(0);
+    expect(guard.headRoom(ORDER)).to.equal(0);
     const actor = ledgerActor(3);
     const { epoch } = (await log.take("l3", "w", 0)) as { epoch: number };
     for (let seq = 0; seq < 10; seq += 1) {
