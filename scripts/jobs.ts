@@ -22,7 +22,7 @@ import {
   removeActor,
   restoreActor,
   restoreWanted,
-} from "../stream/runtime/snapshots/removal.js";
+} from "../stream/runtime/removal/removal.js";
 import { openSettlementQueue, type SettlementQueue } from "../stream/jobs/queues.js";
 import { systemClock } from "../stream/log/clock.js";
 import { EngineClock } from "../stream/services/engine-clock.js";

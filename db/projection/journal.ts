@@ -8,7 +8,7 @@ import { continues, parseEntry } from "../../stream/log/packing.js";
 import type { LogTail } from "../../stream/log/tail.js";
 import type { Entry } from "../../stream/log/ports.js";
 import { actorOf } from "../../stream/runtime/actors.js";
-import type { Archive } from "../../stream/runtime/snapshots/removal.js";
+import type { Archive } from "../../stream/runtime/removal/removal.js";
 import { loadState } from "../../stream/runtime/recovery.js";
 
 /** The history of an actor after one of its entries. */

@@ -36,7 +36,7 @@ import { Trading } from "../../http/trading/trading.js";
 import { acceptUpgrades } from "../../http/edge/upgrade.js";
 import { openSettlementQueue } from "../../stream/jobs/queues.js";
 import { actorOf } from "../../stream/runtime/actors.js";
-import { restoreActor } from "../../stream/runtime/snapshots/removal.js";
+import { restoreActor } from "../../stream/runtime/removal/removal.js";
 import { loadState } from "../../stream/runtime/recovery.js";
 import { systemClock } from "../../stream/log/clock.js";
 import { EngineClock } from "../../stream/services/engine-clock.js";

@@ -1,6 +1,6 @@
 /**
  * Removes settled markets from the log after a grace period, and restores removed markets that have received messages.
- * A removed market stays readable; see `runtime/snapshots/removal.ts`.
+ * A removed market stays readable; see `runtime/removal/removal.ts`.
  */
 
 import type { Exchange } from "../log/ports.js";

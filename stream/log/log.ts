@@ -22,6 +22,8 @@ import type { Position } from "./lineage.js";
 export interface Delivery {
   readonly to: ActorId;
   readonly body: string;
+  /** Ownership under which a message of another actor is relayed. */
+  readonly from?: Ownership | undefined;
 }
 
 /** A message in a mailbox. The ids of a mailbox are `0-1`, `0-2`, ..., without a gap for the life of the actor. */
@@ -193,8 +195,11 @@ export interface StoredActor {
   readonly parts: readonly SnapshotPart[];
 }
 
-/** Outcome of appending a message. `removed`: it is appended, and the actor must be restored to receive it. */
-export type AppendOutcome = "appended" | "full" | "removed";
+/**
+ * Outcome of appending a message. `removed`: it is appended, and the actor must be restored to receive it; `fenced`: it is
+ * not appended, because its sender's ownership is an earlier one than the mailbox takes.
+ */
+export type AppendOutcome = "appended" | "full" | "removed" | "fenced";
 
 /** A position of an actor to record. A recorded position never goes back. */
 export interface Mark {
@@ -344,12 +349,14 @@ export interface Log {
 
   /**
    * Appends messages to mailboxes of one partition, and publishes one notification. A mailbox that already has
-   * `capacity` messages rejects further ones; the default is no limit. Returns the outcome of each message.
+   * `capacity` messages rejects further ones; 0, the default, is no limit. From then on the partition takes no relayed
+   * message of an ownership before one of `fences`. Returns the outcome of each message.
    */
   append(
     partition: string,
     deliveries: readonly Delivery[],
     capacity?: number,
+    fences?: readonly Ownership[],
   ): Promise<readonly AppendOutcome[]>;
   /** Reads mailboxes of one commit group, at most `limit` messages of each. An empty mailbox is absent. */
   readMailboxes(
@@ -366,8 +373,11 @@ export interface Log {
   commit(commit: Commit): Promise<CommitOutcome>;
   /** Reads delta streams of one commit group, at most `limit` entries of each. An actor without entries is absent. */
   readEntries(reads: readonly EntryRead[], limit: number): Promise<readonly EntriesOf[]>;
-  /** Records up to which entries the messages to other actors have been relayed. */
-  markRelayed(partition: string, marks: readonly Mark[]): Promise<void>;
+  /**
+   * Records up to which entries the messages to other actors have been relayed. Returns false, and records nothing, when
+   * the epoch is fenced.
+   */
+  markRelayed(partition: string, epoch: number, marks: readonly Mark[]): Promise<boolean>;
   /** Records up to which entries the read model has been written. */
   markProjected(partition: string, marks: readonly Mark[]): Promise<void>;
   /** Returns the room that actors take. */

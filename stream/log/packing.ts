@@ -29,6 +29,11 @@ export interface Envelope {
   readonly notAfterMs?: number | undefined;
   /** Format of the commands (default 1). */
   readonly format?: Format | undefined;
+  /**
+   * Removed actors of which no message up to these seqs can come any more. Older builds ignore the field: they remember
+   * the actors.
+   */
+  readonly forgotten?: Readonly<Record<string, number>> | undefined;
 }
 
 /** A mailbox message is malformed. The runtime skips it. */
@@ -103,7 +108,7 @@ export function parseEnvelope(body: string): Envelope {
     throw new MalformedMessage("the message is not JSON");
   }
   if (!isObject(value)) throw new MalformedMessage("the message has no commands");
-  const { source, seq, id, replyTo, rememberMs, notAfterMs } = value;
+  const { source, seq, id, replyTo, rememberMs, notAfterMs, forgotten } = value;
   const format = formatOfEnvelope(value);
   const commands = COMMANDS_OF[format](value);
   if (!Array.isArray(commands)) throw new MalformedMessage("the message has no commands");
@@ -112,9 +117,10 @@ export function parseEnvelope(body: string): Envelope {
     (id === undefined || isText(id)) &&
     (replyTo === undefined || isText(replyTo)) &&
     (rememberMs === undefined || isCount(rememberMs)) &&
-    (notAfterMs === undefined || isCount(notAfterMs));
+    (notAfterMs === undefined || isCount(notAfterMs)) &&
+    (forgotten === undefined || (isObject(forgotten) && Object.values(forgotten).every(isCount)));
   if (!isWellFormed) throw new MalformedMessage("a field of the message has the wrong type");
-  return { source, seq, id, replyTo, rememberMs, notAfterMs, format, commands } as Envelope;
+  return { source, seq, id, replyTo, rememberMs, notAfterMs, format, commands, forgotten } as Envelope;
 }
 
 function formatOfEnvelope({ format, source, seq }: Record<string, unknown>): Format {

@@ -53,6 +53,11 @@ export class Keys {
     return this.#of(partition, "wanted");
   }
 
+  /** Hash: the lowest epoch of each other partition whose relayed messages a partition takes. */
+  fences(partition: string): string {
+    return this.#of(partition, "fences");
+  }
+
   /** Stream of packed messages on which actors of a partition have failed. */
   quarantine(partition: string): string {
     return this.#of(partition, "quarantine");

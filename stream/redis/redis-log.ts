@@ -31,6 +31,7 @@ import {
   type Message,
   NO_CURSOR,
   positionOf,
+  type Ownership,
   type Publication,
   type Notification,
   type ActorSize,
@@ -132,22 +133,32 @@ export class RedisLog implements Log {
     partition: string,
     deliveries: readonly Delivery[],
     capacity = 0,
+    fences: readonly Ownership[] = [],
   ): Promise<readonly AppendOutcome[]> {
     if (deliveries.length === 0) return [];
     /** Numbers the actors from 1, in the order of the mailbox keys. */
     const indexes = new Map<ActorId, number>();
+    /** Numbers the senders from 1; 0 stands for none. */
+    const senders = new Map<string, number>();
     const messages: (string | number)[] = [];
-    for (const { to, body } of deliveries) {
+    for (const { to, body, from } of deliveries) {
       let index = indexes.get(to);
       if (index === undefined) {
         index = indexes.size + 1;
         indexes.set(to, index);
       }
-      messages.push(index, body);
+      const sender = from === undefined ? "" : `${from.partition} ${from.epoch}`;
+      if (from !== undefined && !senders.has(sender)) senders.set(sender, senders.size + 1);
+      messages.push(index, body, senders.get(sender) ?? 0);
     }
     const actors = [...indexes.keys()];
     const channel = this.#keys.notifications(this.commitGroupOf(partition), "commands");
-    const keys = [channel, this.#keys.actors(partition), this.#keys.wanted(partition)];
+    const keys = [
+      channel,
+      this.#keys.actors(partition),
+      this.#keys.wanted(partition),
+      this.#keys.fences(partition),
+    ];
     for (const actor of actors)
       keys.push(this.#keys.mailbox(partition, actor), this.#keys.head(partition, actor));
     const reply = await this.#run("append", keys, [
@@ -156,6 +167,10 @@ export class RedisLog implements Log {
       partition,
       actors.length,
       ...actors,
+      fences.length,
+      ...fences.flatMap((fence) => [fence.partition, fence.epoch]),
+      senders.size,
+      ...[...senders.keys()].flatMap((sender) => sender.split(" ")),
       ...messages,
     ]).catch((error: unknown) => {
       throw appendError(error);
@@ -276,8 +291,8 @@ export class RedisLog implements Log {
     return found;
   }
 
-  async markRelayed(partition: string, marks: readonly Mark[]): Promise<void> {
-    await this.#mark("relayed", partition, marks);
+  async markRelayed(partition: string, epoch: number, marks: readonly Mark[]): Promise<boolean> {
+    return this.#mark("relayed", partition, marks, epoch);
   }
 
   async markProjected(partition: string, marks: readonly Mark[]): Promise<void> {
@@ -288,13 +303,13 @@ export class RedisLog implements Log {
     field: "relayed" | "projected" | "window",
     partition: string,
     marks: readonly Mark[],
-  ): Promise<void> {
-    if (marks.length === 0) return;
-    const keys = marks.flatMap(({ actor }) => [
-      this.#keys.head(partition, actor),
-      this.#keys.deltas(partition, actor),
-    ]);
-    await this.#run("mark", keys, [field, ...marks.map(({ seq }) => seq)]);
+    epoch?: number,
+  ): Promise<boolean> {
+    if (marks.length === 0) return true;
+    const keys = [this.#keys.lease(partition)];
+    for (const { actor } of marks)
+      keys.push(this.#keys.head(partition, actor), this.#keys.deltas(partition, actor));
+    return (await this.#run("mark", keys, [field, epoch ?? "", ...marks.map(({ seq }) => seq)])) === 1;
   }
 
   async sizes(partition: string, actors: readonly ActorId[]): Promise<readonly ActorSize[]> {

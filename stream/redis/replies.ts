@@ -44,6 +44,7 @@ export function headOf(fields: readonly (string | null)[]): Head {
 /** Converts a character of the reply of `append.lua`. */
 export function appendOutcome(character: string | undefined): AppendOutcome {
   if (character === "2") return "removed";
+  if (character === "3") return "fenced";
   return character === "1" ? "appended" : "full";
 }
 

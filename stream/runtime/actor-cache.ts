@@ -57,6 +57,11 @@ export class ActorCache {
     this.#retained.committed(actor, cached.instance.seq, entryBytes);
   }
 
+  /** Returns the actors in memory. */
+  instances(): readonly Instance[] {
+    return [...this.#actors.values()].map(({ instance }) => instance);
+  }
+
   /** Returns the actors that are due for a snapshot. */
   dueForSnapshot(): readonly ActorId[] {
     const now = this.#clock.now();

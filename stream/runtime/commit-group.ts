@@ -21,8 +21,8 @@ import {
 import type { Logger } from "../log/logger.js";
 import { publicationsOf } from "../log/packing.js";
 import { HandOverGuard } from "./hand-over-guard.js";
-import { OwnershipLost, type Partition, type ReadyActor } from "./partition.js";
-import type { Relay } from "./relay.js";
+import type { Partition, ReadyActor } from "./partition.js";
+import { OwnershipLost, type Relay } from "./relay.js";
 import { type Slot, type StepResult, Turns } from "./turns.js";
 
 export interface CommitGroupPorts {

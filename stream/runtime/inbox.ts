@@ -47,7 +47,7 @@ export class Inbox {
   #unfinished: readonly unknown[];
 
   constructor(saved: SavedInbox = { sources: {}, answers: [] }) {
-    this.#sources = new Map(Object.entries(saved.sources));
+    this.#sources = new Map(Object.entries(saved.sources).filter(([, seq]) => seq > 0));
     for (const [id, reply, untilMs] of saved.answers) this.remember({ id, reply, untilMs });
     this.#unfinished = saved.unfinished ?? [];
   }
@@ -67,7 +67,7 @@ export class Inbox {
     const saved = JSON.parse(part) as InboxPart;
     switch (saved[0]) {
       case "sources":
-        for (const [source, seq] of saved[1]) this.#sources.set(source, seq);
+        for (const [source, seq] of saved[1]) this.recordApplied(source, seq);
         return;
       case "answers":
         for (const [id, reply, untilMs] of saved[1]) this.remember({ id, reply, untilMs });
@@ -90,8 +90,15 @@ export class Inbox {
     return seq <= this.lastSeqOf(source);
   }
 
-  recordApplied(source: ActorId, seq: number): void {
-    this.#sources.set(source, seq);
+  /** Records the last seq applied from an actor. The seq 0 forgets the actor. */
+  recordApplied(source: string, seq: number): void {
+    if (seq === 0) this.#sources.delete(source);
+    else this.#sources.set(source, seq);
+  }
+
+  /** The last seq applied from each actor that is not forgotten. */
+  get sources(): ReadonlyMap<string, number> {
+    return this.#sources;
   }
 
   /** Returns the answer that was given to a command id, while it is remembered. */
@@ -115,7 +122,7 @@ export class Inbox {
 
   /** Applies the facts of an entry. */
   fold(entry: Entry<unknown>): void {
-    for (const [source, seq] of Object.entries(entry.sources)) this.#sources.set(source, seq);
+    for (const [source, seq] of Object.entries(entry.sources)) this.recordApplied(source, seq);
     for (const answer of entry.answers) this.remember(answer);
     this.leave(entry.unfinished ?? []);
   }

@@ -222,6 +222,11 @@ export class Instance {
     return this.#cursor;
   }
 
+  /** The last seq applied from each actor that is not forgotten. */
+  get sources(): ReadonlyMap<string, number> {
+    return this.#inbox.sources;
+  }
+
   get state(): unknown {
     return this.#state;
   }
@@ -409,7 +414,18 @@ export class Instance {
       return;
     }
     if (this.#isRepeat(draft, envelope, now) || isExpired(envelope, clockMs)) return;
+    this.#forget(draft, envelope);
     this.#execute(draft, message, envelope, now);
+  }
+
+  /** Forgets the sources of which no message can come any more, except those of which a later one was applied. */
+  #forget(draft: TurnDraft, { forgotten = {} }: Envelope): void {
+    for (const [source, seq] of Object.entries(forgotten)) {
+      const last = this.#inbox.sources.get(source);
+      if (last === undefined || last > seq) continue;
+      this.#inbox.recordApplied(source, 0);
+      draft.sources[source] = 0;
+    }
   }
 
   /** Returns true for an envelope that was applied before, and repeats its answer if it is remembered. */

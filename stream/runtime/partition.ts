@@ -15,7 +15,8 @@ import { ActorCache } from "./actor-cache.js";
 import { ActorDeadlines } from "./deadlines.js";
 import { type ActorOf, errorOf, Instance } from "./instance.js";
 import { loadActor, RemovedActor } from "./recovery.js";
-import type { Relay, Sender } from "./relay.js";
+import { OwnershipLost, type Relay, type Sender } from "./relay.js";
+import { type ReviewLimits, SourceReviews } from "./removal/sources.js";
 import type { RetainedPartition, Retention } from "./retention.js";
 import type { SnapshotLimits } from "./snapshot-policy.js";
 import type { Snapshots, SnapshotTaken } from "./snapshots/snapshots.js";
@@ -29,6 +30,7 @@ export interface PartitionPorts {
   readonly snapshotLimits: SnapshotLimits;
   readonly snapshots: Snapshots;
   readonly retention: Retention;
+  readonly reviewLimits?: ReviewLimits | undefined;
   /** Format of the snapshots (default the latest). */
   readonly formats?: Formats | undefined;
 }
@@ -47,14 +49,6 @@ export interface ReadyActor {
   readonly inline: readonly InlineRecord[] | undefined;
 }
 
-/**
- * Reason of an ended ownership when the log is sound: another worker took over, or this worker handed over, lost its
- * connection or was ahead of the log.
- */
-export class OwnershipLost extends Error {
-  override readonly name = "OwnershipLost";
-}
-
 const NO_ENTRIES: StreamSize = { entries: 0, bytes: 0 };
 const RELAY_PAGE_ENTRIES = 200;
 /** Number of retained entries above which a new owner loads an actor once, so that the old entries get trimmed. */
@@ -67,6 +61,7 @@ export class Partition implements Sender {
   readonly #ports: PartitionPorts;
   readonly #cache: ActorCache;
   readonly #retained: RetainedPartition;
+  readonly #sourceReviews: SourceReviews;
   /** Actors with messages, and these messages; `undefined` for an actor whose mailbox must be read. */
   readonly #pending = new Map<ActorId, InlineRecord[] | undefined>();
   readonly #halted = new Set<ActorId>();
@@ -93,6 +88,7 @@ export class Partition implements Sender {
     this.#incarnation = incarnation;
     this.#ports = ports;
     this.#retained = ports.retention.open();
+    this.#sourceReviews = new SourceReviews(ports.log, ports.clock, ports.reviewLimits);
     this.#cache = new ActorCache(ports.clock, ports.snapshotLimits, this.#retained);
   }
 
@@ -362,9 +358,11 @@ export class Partition implements Sender {
     }
   }
 
-  /** Takes the snapshots that are due, trims old entries, forgets expired answers and evicts an idle actor. */
+  /** Takes the snapshots that are due, trims old entries, forgets what has expired and evicts an idle actor. */
   async #keepUp(): Promise<void> {
     this.#cache.forgetExpired();
+    for (const instance of this.#cache.instances())
+      if (!this.#ended) await this.#sourceReviews.review(instance);
     for (const actor of this.#cache.dueForSnapshot())
       if (!this.#ended) await this.#takeSnapshot(actor, false);
     await this.#evictIdle();

@@ -6,7 +6,7 @@ import type { Position } from "../log/lineage.js";
 import type { EntriesOf, Head, Log, Snapshot } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
 import { continues, CorruptLog, NewerFormat, parseEntry, parseSnapshot, partHash } from "../log/packing.js";
-import { type Archive, readRemoved } from "./snapshots/removal.js";
+import { type Archive, readRemoved } from "./removal/removal.js";
 import { type ActorOf, Instance, PART_KINDS, type SavedParts, type SavedWhole } from "./instance.js";
 
 type RecoveryLog = Pick<Log, "heads" | "readSnapshot" | "readParts" | "readEntries">;

@@ -8,10 +8,19 @@
 import { type ActorId, partitionOf } from "../../actors/actor.js";
 import type { Delivery, Log, Mark } from "../log/log.js";
 
+/**
+ * Reason of an ended ownership when the log is sound: another worker took over, or this worker handed over, lost its
+ * connection or was ahead of the log.
+ */
+export class OwnershipLost extends Error {
+  override readonly name = "OwnershipLost";
+}
+
 /** The ownership of a partition whose entries are relayed. */
 export interface Sender {
   /** The partition. */
   readonly name: string;
+  readonly epoch: number;
   readonly ended: boolean;
   end(reason: unknown): void;
 }
@@ -126,10 +135,16 @@ export class Relay {
     }
     queue.splice(0, dequeued);
     if (messages.length > 0) {
-      const deliveries = messages.map(({ delivery }) => delivery);
+      const deliveries = messages.map(({ delivery, sender: { name: partition, epoch } }) => ({
+        ...delivery,
+        from: { partition, epoch },
+      }));
       try {
-        await this.#log.append(destination, deliveries);
-        for (const { entry } of messages) entry.unsent -= 1;
+        const outcomes = await this.#log.append(destination, deliveries);
+        for (const [index, { entry, sender }] of messages.entries()) {
+          if (outcomes[index] === "fenced") sender.end(formerOwner(sender));
+          else entry.unsent -= 1;
+        }
         for (const progress of new Set(messages.map((message) => message.progress))) advance(progress);
       } catch (error) {
         for (const { sender } of messages) if (!sender.ended) sender.end(error);
@@ -159,11 +174,16 @@ export class Relay {
     }
     if (marks.length === 0) return;
     try {
-      await this.#log.markRelayed(sender.name, marks);
+      const isOwner = await this.#log.markRelayed(sender.name, sender.epoch, marks);
+      if (!isOwner) sender.end(formerOwner(sender));
     } catch (error) {
       sender.end(error);
     }
   }
+}
+
+function formerOwner({ name }: Sender): OwnershipLost {
+  return new OwnershipLost(`${name} has another owner`);
 }
 
 /** Moves `relayed` past the first entries that have no unsent message. */

@@ -13,8 +13,9 @@ import type { Logger } from "../log/logger.js";
 import { adoptedBy, kindOf, nextMove, type Owners } from "./assignment.js";
 import { CommitGroup } from "./commit-group.js";
 import type { ActorOf } from "./instance.js";
-import { OwnershipLost, Partition } from "./partition.js";
-import { Relay } from "./relay.js";
+import { Partition } from "./partition.js";
+import { OwnershipLost, Relay } from "./relay.js";
+import type { ReviewLimits } from "./removal/sources.js";
 import { Retention } from "./retention.js";
 import { SNAPSHOT_LIMITS, type SnapshotLimits } from "./snapshot-policy.js";
 import type { Snapshots } from "./snapshots/snapshots.js";
@@ -34,6 +35,7 @@ export interface WorkerOptions {
   /** The partitions that the workers share (default all). */
   readonly partitions?: readonly string[] | undefined;
   readonly snapshotLimits?: SnapshotLimits | undefined;
+  readonly reviewLimits?: ReviewLimits | undefined;
   /** Takes the snapshots (default on the event loop of the worker). */
   readonly snapshots?: Snapshots | undefined;
   /** Format in which the actors write (default the latest). */

@@ -3,7 +3,8 @@
 import { type ActorId, partitionOf } from "../../actors/actor.js";
 import { LogExchange } from "../../stream/log/exchange.js";
 import type { Logger } from "../../stream/log/logger.js";
-import { removeActor, restoreActor, restoreWanted } from "../../stream/runtime/snapshots/removal.js";
+import type { ReviewLimits } from "../../stream/runtime/removal/sources.js";
+import { removeActor, restoreActor, restoreWanted } from "../../stream/runtime/removal/removal.js";
 import { MemoryArchive } from "../support/log/memory-archive.js";
 import { LogTail } from "../../stream/log/tail.js";
 import type { Position } from "../../stream/log/lineage.js";
@@ -56,6 +57,8 @@ export interface DeploymentPorts {
   readonly onViolation: (error: Error) => void;
 }
 
+/** Reviews of inboxes. A repeated request arrives within 800 ms, so a source is forgotten later. */
+const REVIEW_LIMITS: ReviewLimits = { minSources: 0, sources: 100, intervalMs: 900 };
 const MAX_SKEW_MS = 20;
 /** Interval and number of the attempts to remove an actor. */
 const REMOVE_MS = 40;
@@ -75,6 +78,8 @@ export class Deployment {
   /** Last snapshots of removed actors, in a database that loses nothing. */
   readonly archive = new MemoryArchive();
   readonly #damaged = new Set<ActorId>();
+  /** In half of the runs an actor has a snapshot after every entry, so that it can be removed at once. */
+  readonly #snapshotLimits: SnapshotLimits;
   readonly #builds: Builds;
   readonly #logger: Logger;
   #started = 0;
@@ -83,6 +88,7 @@ export class Deployment {
 
   constructor(ports: DeploymentPorts) {
     this.#ports = ports;
+    this.#snapshotLimits = { ...SNAPSHOT_LIMITS, snapshotEntries: ports.random.pick([1, 12]) };
     this.#partitions = [...new Set(ports.actors.map(partitionOf))];
     this.#logger = {
       info: () => undefined,
@@ -140,7 +146,11 @@ export class Deployment {
       await build.start();
       const engine = await EngineClock.start({ log, clock, logger: this.#logger, name: id, sets: true });
       const options = { id, log, actorOf, clock: engine, logger: this.#logger, formats };
-      const limits = { partitions: this.#partitions, snapshotLimits: SNAPSHOT_LIMITS };
+      const limits = {
+        partitions: this.#partitions,
+        snapshotLimits: this.#snapshotLimits,
+        reviewLimits: REVIEW_LIMITS,
+      };
       running.worker = new Worker({ ...options, ...limits });
       await running.worker.start();
     };
@@ -231,6 +241,8 @@ export class Deployment {
       () => this.#damageSnapshot(),
       () => this.#removeActor(),
       () => this.#removeActor(),
+      () => this.#maintain(),
+      () => this.#maintain(),
       () => this.#slowDown(),
       () => this.#stallLog(),
       () => this.#stepClock(),
@@ -259,6 +271,12 @@ export class Deployment {
     const worker = this.#pickWorker();
     if (worker !== undefined) this.#stop(worker);
     this.#startMissingWorkersWithin(500);
+  }
+
+  /** Lets the workers take snapshots and review inboxes at once. */
+  #maintain(): void {
+    for (const { worker } of this.#workers)
+      for (const partition of worker?.held.values() ?? []) void partition.maintain();
   }
 
   #addWorker(): void {
@@ -386,6 +404,7 @@ export class Deployment {
     const actor = random.pick(actors);
     const { log } = this.#process("jobs");
     const attempt = (left: number): void => {
+      this.#maintain();
       removeActor(log, this.archive, actor).then(
         (isRemoved) => {
           if (isRemoved) onFault("actor removed");

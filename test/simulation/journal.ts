@@ -1,5 +1,5 @@
 /**
- * Folds every commit as it reaches the log, and checks invariants 1 to 4, 7 and 10 of `test/simulation/README.md` at once.
+ * Folds every commit as it reaches the log, and checks invariants 1 to 4, 7, 10 and 11 of `test/simulation/README.md` at once.
  * The journal keeps all entries, including the entries that the log has trimmed.
  */
 
@@ -50,16 +50,20 @@ export class Journal {
   readonly #mayBeNegative = new Set<string>();
   /** Called with each new delta. */
   readonly #onDelta: (delta: MarketDelta | LedgerDelta) => void;
+  /** Called when an actor forgets a source. */
+  readonly #onForgotten: () => void;
 
   constructor(
     store: MemoryStore,
     actors: Actors,
     ids: readonly ActorId[],
     onDelta: (delta: MarketDelta | LedgerDelta) => void,
+    onForgotten: () => void,
   ) {
     this.#store = store;
     this.#actors = actors;
     this.#onDelta = onDelta;
+    this.#onForgotten = onForgotten;
     for (const actor of ids) {
       this.#actorOfKey.set(KEYS.deltas(partitionOf(actor), actor), actor);
       this.#journals.set(actor, this.#newJournal(actor));
@@ -172,7 +176,7 @@ export class Journal {
       this.#seqs.check(actor, batch);
       for (const delta of batch.deltas) this.#evolve(journal, delta, batch.ts);
     }
-    for (const [source, seq] of Object.entries(entry.sources)) sources.set(source, seq);
+    for (const [source, seq] of Object.entries(entry.sources)) if (seq > 0) sources.set(source, seq);
     this.#recordSent(entry);
   }
 
@@ -188,9 +192,13 @@ export class Journal {
     }
   }
 
-  /** Checks that an applied message was sent, and was not applied before. */
+  /** Checks that an applied message was sent, and was not applied before, also by an actor that has forgotten its source. */
   #checkApplied({ actor, sources }: ActorJournal, source: string, seq: number, replaying: boolean): void {
     const last = sources.get(source) ?? 0;
+    if (seq === 0) {
+      this.#onForgotten();
+      return;
+    }
     if (seq <= last) throw new Error(`${actor}: message ${seq} of ${source} after ${last}`);
     const waiting = this.#messagesInFlight.get(`${source} ${actor}`);
     if (replaying) return;

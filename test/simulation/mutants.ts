@@ -14,6 +14,7 @@ import { sweep } from "../../actors/market/book/sweep.js";
 import type { MarketCommand } from "../../actors/market/commands.js";
 import type { MarketState } from "../../actors/market/state.js";
 import { type Change, type Commit, cursorAt, positionOf } from "../../stream/log/log.js";
+import { packEnvelope, parseEnvelope } from "../../stream/log/packing.js";
 import { MemoryLog } from "../support/log/memory-log.js";
 import { MemoryStore } from "../support/log/memory-store.js";
 import { Partition } from "../../stream/runtime/partition.js";
@@ -425,8 +426,8 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
   {
     name: "messages to one partition are sent in reverse order",
     mutation: replacingMethods(MemoryLog.prototype, {
-      append(this: MemoryLog, partition, deliveries, capacity) {
-        return append.call(this, partition, deliveries.toReversed(), capacity);
+      append(this: MemoryLog, partition, deliveries, ...rest) {
+        return append.call(this, partition, deliveries.toReversed(), ...rest);
       },
     }),
   },
@@ -459,9 +460,26 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
   {
     name: "a failed relay counts as a success",
     mutation: replacingMethods(MemoryLog.prototype, {
-      append(this: MemoryLog, partition, deliveries, capacity) {
-        const sent = append.call(this, partition, deliveries, capacity);
+      append(this: MemoryLog, partition, deliveries, capacity, fences) {
+        const sent = append.call(this, partition, deliveries, capacity, fences);
         return capacity === undefined ? sent.catch(() => deliveries.map(() => "appended" as const)) : sent;
+      },
+    }),
+  },
+  {
+    name: "a source is forgotten before it is removed",
+    mutation: replacingMethods(MemoryLog.prototype, {
+      append(this: MemoryLog, partition, deliveries, ...rest) {
+        const forgetting = deliveries.flatMap(({ to, body }) => {
+          const { source, seq = 0 } = parseEnvelope(body);
+          const forgotten = source && { [source]: seq };
+          return [
+            { to, body },
+            ...(forgotten ? [{ to, body: packEnvelope({ commands: [], forgotten }) }] : []),
+          ];
+        });
+        const sent = append.call(this, partition, forgetting, ...rest);
+        return sent.then(() => deliveries.map(() => "appended" as const));
       },
     }),
   },

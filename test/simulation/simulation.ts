@@ -125,7 +125,13 @@ export class Simulation {
       ...new Set(wallets.map(({ shard }) => ledgerActor(shard))),
       ...definitions.map(({ marketId }) => marketActor(marketId)),
     ];
-    this.#journal = new Journal(this.#store, { market, ledger }, ids, (delta) => this.#countDelta(delta));
+    this.#journal = new Journal(
+      this.#store,
+      { market, ledger },
+      ids,
+      (delta) => this.#countDelta(delta),
+      () => this.#count("source forgotten"),
+    );
     const scheduler = this.#scheduler;
     this.#network = new Network(this.#store, scheduler, new Random(seed, 2), this.#observer());
     const oneGroup = random.chance(0.5);

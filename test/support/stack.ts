@@ -35,7 +35,7 @@ import {
   removeActor,
   restoreActor,
   restoreWanted,
-} from "../../stream/runtime/snapshots/removal.js";
+} from "../../stream/runtime/removal/removal.js";
 import { startJobs } from "../../stream/jobs/jobs.js";
 import { openSettlementQueue } from "../../stream/jobs/queues.js";
 import { actorOf } from "../../stream/runtime/actors.js";

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { type ActorId, marketActor } from "../../../actors/actor.js";
 import { assert } from "../../../actors/units.js";
 import type { RemovalList, RemovalPlace } from "../../../stream/jobs/removal.js";
-import type { Archive } from "../../../stream/runtime/snapshots/removal.js";
+import type { Archive } from "../../../stream/runtime/removal/removal.js";
 import type { StoredActor } from "../../../stream/log/log.js";
 import type { Queries } from "../../database.js";
 import { markets, marketSnapshots, removedMarkets } from "../../schema/markets.js";

@@ -31,6 +31,27 @@ export function dataConformance(fixture: Fixture): void {
       expect(mailboxes.get(other)).to.deep.equal([{ id: "0-1", body: "b" }]);
     });
 
+    it("take no relayed message of an ownership before the fence, and every other one", async () => {
+      const relayed = (epoch: number, sender = "m5") => ({
+        to: actor,
+        body: `epoch ${epoch}`,
+        from: { partition: sender, epoch },
+      });
+      expect(await fixture.log.append(partition, [relayed(3)])).to.deep.equal(["appended"]);
+      await fixture.log.append(partition, deliveries(1), 0, [{ partition: "m5", epoch: 4 }]);
+      const sent = [relayed(3), relayed(4), relayed(3, "m6"), ...deliveries(1), relayed(2)];
+      expect(await fixture.log.append(partition, sent)).to.deep.equal([
+        "fenced",
+        "appended",
+        "appended",
+        "appended",
+        "fenced",
+      ]);
+      await fixture.log.append(partition, deliveries(1), 0, [{ partition: "m5", epoch: 2 }]);
+      expect(await fixture.log.append(partition, [relayed(3)]), "a fence stays").to.deep.equal(["fenced"]);
+      expect(await fixture.log.append("l4", [{ ...relayed(3), to: "ledger:4" }])).to.deep.equal(["appended"]);
+    });
+
     it("are read after a cursor, up to a limit", async () => {
       await fixture.log.append(partition, deliveries(9));
       const mailboxes = await fixture.log.readMailboxes([{ partition, actor, after: "0-4" }], 3);
@@ -198,12 +219,22 @@ export function dataConformance(fixture: Fixture): void {
     it("move a position forward only", async () => {
       const epoch = await fixture.take();
       await fixture.commitEntries(epoch, 5);
-      await fixture.log.markRelayed(partition, [{ actor, seq: 4 }]);
-      await fixture.log.markRelayed(partition, [{ actor, seq: 2 }]);
+      await fixture.log.markRelayed(partition, epoch, [{ actor, seq: 4 }]);
+      await fixture.log.markRelayed(partition, epoch, [{ actor, seq: 2 }]);
       await fixture.log.markProjected(partition, [{ actor, seq: 3 }]);
       expect(await fixture.log.heads(partition, [actor])).to.deep.equal([
         { ...untouched, seq: 5, relayed: 4, projected: 3 },
       ]);
+    });
+
+    it("take the progress of the relay from the owner alone", async () => {
+      const epoch = await fixture.take();
+      await fixture.commitEntries(epoch, 2);
+      expect(await fixture.log.markRelayed(partition, epoch, [{ actor, seq: 1 }])).to.equal(true);
+      const next = await fixture.take("w2");
+      expect(await fixture.log.markRelayed(partition, epoch, [{ actor, seq: 2 }])).to.equal(false);
+      expect((await fixture.log.heads(partition, [actor]))[0]?.relayed).to.equal(1);
+      expect(await fixture.log.markRelayed(partition, next, [{ actor, seq: 2 }])).to.equal(true);
     });
 
     async function snapshotAt(epoch: number, seq: number): Promise<void> {
@@ -225,7 +256,7 @@ export function dataConformance(fixture: Fixture): void {
         return (await fixture.seqs(0))?.seqs ?? [];
       };
       expect(await kept()).to.have.length(10);
-      await fixture.log.markRelayed(partition, [{ actor, seq: 10 }]);
+      await fixture.log.markRelayed(partition, epoch, [{ actor, seq: 10 }]);
       await fixture.log.markProjected(partition, [{ actor, seq: 6 }]);
       expect(await kept()).to.have.length(10);
       await snapshotAt(epoch, 3);
@@ -250,7 +281,7 @@ export function dataConformance(fixture: Fixture): void {
       const kept = async (): Promise<number[]> => (await fixture.seqs(0))?.seqs ?? [];
       await fixture.log.markProjected(partition, [{ actor, seq: 7 }]);
       expect(await kept(), "the relay needs all").to.have.length(10);
-      await fixture.log.markRelayed(partition, [{ actor, seq: 10 }]);
+      await fixture.log.markRelayed(partition, epoch, [{ actor, seq: 10 }]);
       expect(await kept(), "down to the projector").to.deep.equal([8, 9, 10]);
       await fixture.log.markProjected(partition, [{ actor, seq: 10 }]);
       expect(await kept(), "down to the window").to.deep.equal([9, 10]);
@@ -263,7 +294,7 @@ export function dataConformance(fixture: Fixture): void {
     it("report a gap to a reader whose next entry was trimmed, and to no other", async () => {
       const epoch = await fixture.take();
       await fixture.commitEntries(epoch, 6);
-      await fixture.log.markRelayed(partition, [{ actor, seq: 6 }]);
+      await fixture.log.markRelayed(partition, epoch, [{ actor, seq: 6 }]);
       await fixture.log.markProjected(partition, [{ actor, seq: 6 }]);
       await snapshotAt(epoch, 6);
       await snapshotAt(epoch, 6);

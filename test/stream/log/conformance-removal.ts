@@ -22,7 +22,7 @@ export function removalConformance(fixture: Fixture): void {
       await fixture.log.append(partition, deliveries(3));
       await fixture.commit(epoch, [entryAt(1, "0-2")]);
       await fixture.commit(epoch, [entryAt(2, "0-3")]);
-      await fixture.log.markRelayed(partition, [{ actor, seq: 2 }]);
+      await fixture.log.markRelayed(partition, epoch, [{ actor, seq: 2 }]);
       await fixture.log.markProjected(partition, [{ actor, seq: 2 }]);
       await fixture.log.writeParts(partition, epoch, actor, parts);
       await fixture.log.writeSnapshot(partition, epoch, actor, snapshot, ["p1", "p2"]);
@@ -68,7 +68,7 @@ export function removalConformance(fixture: Fixture): void {
 
     it("removes an actor whose marks are above its last entry, because the log has lost entries since", async () => {
       await fixture.log.markProjected(partition, [{ actor, seq: 9 }]);
-      await fixture.log.markRelayed(partition, [{ actor, seq: 8 }]);
+      await fixture.log.markRelayed(partition, epoch, [{ actor, seq: 8 }]);
       expect(await remove()).to.equal(true);
       expect(await head()).to.deep.equal({ ...removed, projected: 9, relayed: 8 });
     });

@@ -60,7 +60,7 @@ export class Writer {
   async trim(actor: ActorId, seq: number): Promise<void> {
     const partition = partitionOf(actor);
     const last = this.#seqs.get(actor) ?? 0;
-    await this.#log.markRelayed(partition, [{ actor, seq: last }]);
+    await this.#log.markRelayed(partition, await this.epochOf(actor), [{ actor, seq: last }]);
     await this.#log.markProjected(partition, [{ actor, seq: last }]);
     const state = { ...counter.create(actor), value: last };
     const saved = {

@@ -135,6 +135,25 @@ describe("an actor in memory", () => {
     expect((instance.state as CounterState).received).to.deep.equal({ [other]: [30, 50, 60] });
   });
 
+  it("forgets a source of which no message can come any more, and no other", () => {
+    const last = "market:c" as ActorId;
+    const forgotten = { commands: [], forgotten: { [other]: 7, [last]: 2, "market:unknown": 1 } };
+    const turns = [
+      instance.run(mailbox.of(from(other, 7, 1), from(last, 3, 1)), 1_000),
+      instance.run(mailbox.of(forgotten), 1_001),
+    ];
+    expect([...instance.sources]).to.deep.equal([[last, 3]]);
+    expect(turns[1]?.entry?.sources).to.deep.equal({ [other]: 0 });
+    const folded = Instance.create(counter, id);
+    for (const { entry, change } of turns)
+      folded.fold({ seq: entry?.seq ?? 0, body: change.entry ?? expect.fail("there is no entry") });
+    for (const copy of [folded, inParts(instance), asOneValue(instance)])
+      expect([...copy.sources]).to.deep.equal([[last, 3]]);
+    const turn = instance.run(mailbox.of(from(other, 8, 2), forgotten, from(other, 8, 2)), 1_002);
+    expect(turn.entry?.sources, "a restored actor goes on").to.deep.equal({ [other]: 8 });
+    expect((instance.state as CounterState).received[other]).to.deep.equal([1, 2]);
+  });
+
   it("remembers a message that changes nothing", () => {
     const unchanging = { source: other, seq: 4, commands: [{ kind: "read" }] };
     expect(run(100, unchanging).entry).to.deep.include({ batches: [], sources: { [other]: 4 } });

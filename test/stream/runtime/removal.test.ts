@@ -1,24 +1,24 @@
 import { expect } from "chai";
-import { marketActor, partitionOf } from "../../../actors/actor.js";
+import { type ActorId, ledgerActor, marketActor, partitionOf } from "../../../actors/actor.js";
 import { systemClock } from "../../../stream/log/clock.js";
 import { LogExchange } from "../../../stream/log/exchange.js";
 import { silentLogger } from "../../../stream/log/logger.js";
-import { packSnapshot } from "../../../stream/log/packing.js";
+import { packEnvelope, packSnapshot } from "../../../stream/log/packing.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
-import { loadState } from "../../../stream/runtime/recovery.js";
+import { loadActor, loadState } from "../../../stream/runtime/recovery.js";
 import {
   findUndoneRemovals,
   removeActor,
   restoreActor,
   restoreWanted,
-} from "../../../stream/runtime/snapshots/removal.js";
+} from "../../../stream/runtime/removal/removal.js";
 import { SNAPSHOT_LIMITS } from "../../../stream/runtime/snapshot-policy.js";
-import { Worker } from "../../../stream/runtime/worker.js";
+import { Worker, type WorkerOptions } from "../../../stream/runtime/worker.js";
 import { MemoryArchive } from "../../support/log/memory-archive.js";
 import { freshRedis, type FreshRedis } from "../../support/servers.js";
 import { until } from "../../support/until.js";
 import { sendCommand } from "./deployment.js";
-import { counter } from "./counter.js";
+import { counter, type CounterState } from "./counter.js";
 
 const LIMITS = { ...SNAPSHOT_LIMITS, idleMs: 50 };
 
@@ -56,21 +56,29 @@ describe("a removed actor", function () {
     await redis.drop();
   });
 
-  async function startWorker(): Promise<Worker> {
+  async function startWorker(options: Partial<WorkerOptions> = {}): Promise<Worker> {
     const worker = new Worker({
       id: `worker ${(ids += 1)}`,
       log,
       actorOf: () => counter,
       clock: systemClock,
       logger: silentLogger,
-      partitions: [partition],
+      partitions: [partition, "l0"],
       snapshotLimits: LIMITS,
+      ...options,
     });
     workers.push(worker);
     await worker.start();
     return worker;
   }
 
+  /** Returns other actors of the same partition. */
+  const others = (count: number): readonly ActorId[] =>
+    Array.from({ length: count * 1_000 }, (_, index) =>
+      marketActor(`00000000-0000-4000-8000-2${String(index).padStart(11, "0")}`),
+    )
+      .filter((id) => partitionOf(id) === partition)
+      .slice(0, count);
   const add = (n: number): Promise<unknown> => sendCommand(exchange, actor, { kind: "add", n });
   const headOf = async () => (await log.heads(partition, [actor]))[0] ?? expect.fail();
   const total = async () =>
@@ -243,6 +251,36 @@ describe("a removed actor", function () {
     await until(async () => (await heads(partition, [actor]))[0]?.seq === 2);
   });
 
+  it("is forgotten by the actors that it has sent messages to, and its late messages are refused", async () => {
+    const reviewLimits = { minSources: 1, sources: 10, intervalMs: 100 };
+    const former = await log.take(partition, "former owner", 0);
+    const formerEpoch = former.kind === "taken" ? former.epoch : expect.fail("the lease was not taken");
+    await log.release(partition, formerEpoch);
+    await startWorker({ reviewLimits });
+    // An actor with a deadline stays in memory.
+    await sendCommand(exchange, ledgerActor(0), { kind: "alarm", atMs: Date.now() + 60_000 });
+    const live = others(2);
+    for (const source of [actor, ...live])
+      await sendCommand(exchange, source, { kind: "send", to: ledgerActor(0), numbers: [1] });
+    const sources = async () =>
+      (await loadActor({ log, actorOf: () => counter, logger: silentLogger }, "l0", ledgerActor(0))).instance
+        .sources;
+    await until(async () => (await sources()).size === 3);
+    await whenIdle();
+    expect(await removeActor(log, archive, actor)).to.equal(true);
+    await until(async () => (await sources()).size === 2);
+    expect([...(await sources()).keys()]).to.have.members(live);
+
+    const late = { source: actor, seq: 1, commands: [{ kind: "receive", from: actor, n: 1 }] };
+    const from = { partition, epoch: formerEpoch };
+    const outcomes = await log.append("l0", [{ to: ledgerActor(0), body: packEnvelope(late), from }]);
+    expect(outcomes).to.deep.equal(["fenced"]);
+    await sendCommand(exchange, actor, { kind: "send", to: ledgerActor(0), numbers: [2] });
+    await until(async () => (await sources()).size === 3);
+    const { state } = await loadState({ log, actorOf: () => counter, logger: silentLogger }, ledgerActor(0));
+    expect((state as CounterState).received[actor]).to.deep.equal([1, 2]);
+  });
+
   it("costs a new owner nothing", async () => {
     const take = async (): Promise<number> => {
       const began = performance.now();
@@ -269,7 +307,7 @@ describe("a removed actor", function () {
     for (const id of actors) {
       const [head] = await log.heads(partition, [id]);
       const snapshot = packSnapshot(head?.seq ?? 0, head?.cursor ?? "", {}, 2);
-      await log.markRelayed(partition, [{ actor: id, seq: snapshot.seq }]);
+      await log.markRelayed(partition, epoch, [{ actor: id, seq: snapshot.seq }]);
       await log.writeSnapshot(partition, epoch, id, snapshot);
       expect(await removeActor(log, archive, id)).to.equal(true);
     }

@@ -1,6 +1,6 @@
 import type { ActorId } from "../../../actors/actor.js";
 import type { StoredActor } from "../../../stream/log/log.js";
-import type { Archive } from "../../../stream/runtime/snapshots/removal.js";
+import type { Archive } from "../../../stream/runtime/removal/removal.js";
 
 /** Archive in memory. */
 export class MemoryArchive implements Archive {

@@ -36,6 +36,7 @@ import {
   type Message,
   NO_CURSOR,
   positionOf,
+  type Ownership,
   type Publication,
   type Notification,
   type ActorSize,
@@ -117,11 +118,17 @@ export class MemoryLog implements Log {
     partition: string,
     deliveries: readonly Delivery[],
     capacity = 0,
+    fences: readonly Ownership[] = [],
   ): Promise<readonly AppendOutcome[]> {
     return this.#perform("append", () => {
+      const fenced = KEYS.fences(partition);
+      for (const fence of fences)
+        if (fence.epoch > this.#number(fenced, fence.partition))
+          this.#store.set(fenced, fence.partition, String(fence.epoch));
       const appended: Appended[] = [];
-      const results = deliveries.map(({ to, body }): AppendOutcome => {
+      const results = deliveries.map(({ to, body, from }): AppendOutcome => {
         const mailbox = KEYS.mailbox(partition, to);
+        if (from !== undefined && from.epoch < this.#number(fenced, from.partition)) return "fenced";
         if (capacity > 0 && this.#store.stream(mailbox).entries.length >= capacity) return "full";
         const isFirst = this.#store.stream(mailbox).entries.length === 0;
         const position = this.#store.append(mailbox, body);
@@ -252,8 +259,12 @@ export class MemoryLog implements Log {
     );
   }
 
-  markRelayed(partition: string, marks: readonly Mark[]): Promise<void> {
-    return this.#perform("markRelayed", () => this.#mark("relayed", partition, marks));
+  markRelayed(partition: string, epoch: number, marks: readonly Mark[]): Promise<boolean> {
+    return this.#perform("markRelayed", () => {
+      if (this.#number(KEYS.lease(partition), "epoch") !== epoch) return false;
+      this.#mark("relayed", partition, marks);
+      return true;
+    });
   }
 
   markProjected(partition: string, marks: readonly Mark[]): Promise<void> {
