@@ -31,6 +31,8 @@ export const MIN_TTL_MS = SECOND_MS;
 export const MAX_TTL_MS = 30 * DAY_MS;
 /** Maximum number of open orders of a wallet, unless the installation sets another one. */
 export const MAX_OPEN_ORDERS = 20_000;
+/** Maximum number of order groups of a wallet (contract section 5.18). */
+export const MAX_GROUPS = 100;
 /** Maximum number of outcomes of a market. The ids of fills and trades have room for no more. */
 export const MAX_OUTCOMES = 64;
 /** Maximum in-play delay of a market. */

@@ -66,7 +66,7 @@ export interface RouteParts {
   /** Number of operators that a settlement takes: 1 or 2. */
   readonly settlementApprovals: number;
   readonly clocks: Pick<Log, "clockReport" | "confirmTime">;
-  readonly log: Pick<Log, "quarantine">;
+  readonly log: Pick<Log, "quarantine" | "dismiss">;
   /** Offers market types flagged `qaOnly`. */
   readonly qa: boolean;
   /** Lets signers see the canonical text that the server built; off in production. */

@@ -1,5 +1,6 @@
 /** Safety of a wallet: the dead-man switch, order groups, collateral policies (contract sections 3.4 and 5.18). */
 
+import { MAX_GROUPS } from "../limits.js";
 import { CURRENCIES } from "../market/types.js";
 import { cancelGroup, cancelOf } from "./canceling.js";
 import type { LedgerCommand, LedgerReply } from "./commands.js";
@@ -37,9 +38,12 @@ export function runDeadmanSwitches(emitter: Emitter): void {
   }
 }
 
-/** Creates a group, or changes its bounds. The count of fills starts again. */
+/** Creates a group, or changes its bounds. The count of fills starts again. Refuses one group too many. */
 export function setGroup(emitter: Emitter, command: Of<"setGroup">): LedgerReply {
   const { wallet, trader, groupId, maxFilledQty, windowMs } = command;
+  const groups = emitter.state.wallets.get(wallet)?.groups;
+  if (groups !== undefined && groups.size >= MAX_GROUPS && !groups.has(groupId))
+    return { ok: false, refusal: "GROUP_COUNT_EXCEEDED" };
   emitter.wallet(wallet, trader);
   emitter.emit({ type: "group", wallet, groupId, group: { maxFilledQty, windowMs, tripped: false } });
   return DONE;

@@ -63,6 +63,7 @@ export type LedgerRefusal =
   | "ORDER_NOT_FOUND"
   | "GROUP_NOT_FOUND"
   | "GROUP_LIMIT"
+  | "GROUP_COUNT_EXCEEDED"
   | "TRANSFER_ID_REUSED"
   | "AMOUNT_OUT_OF_RANGE";
 

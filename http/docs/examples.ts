@@ -12,6 +12,7 @@ export const IDS = {
   traderId: "5f0c3f0e-9d7a-4b0e-8f51-0d6a3c1f7a09",
   clientId: "5f0c3f0e-9d7a-4b0e-8f51-0d6a3c1f7a0a",
   requestId: "5f0c3f0e-9d7a-4b0e-8f51-0d6a3c1f7a0b",
+  messageId: "5f0c3f0e-9d7a-4b0e-8f51-0d6a3c1f7a0d",
   playerId: "5f0c3f0e-9d7a-4b0e-8f51-0d6a3c1f7a0c",
 } as const;
 

@@ -5,7 +5,7 @@
 
 import type { LedgerRefusal } from "../../actors/ledger/types.js";
 import type { MarketRefusal } from "../../actors/market/commands.js";
-import { CLIENT_ID_MS, MAX_BATCH, MAX_TTL_MS, MIN_TTL_MS } from "../../actors/limits.js";
+import { CLIENT_ID_MS, MAX_BATCH, MAX_GROUPS, MAX_TTL_MS, MIN_TTL_MS } from "../../actors/limits.js";
 import { rulesOf, TIMES_IN_FORCE } from "../../actors/market/time-in-force.js";
 import { MAX_CONTRACTS } from "../../actors/units.js";
 import { MAX_BODY_KIB, MAX_CHECK_IN_DAYS } from "./limits.js";
@@ -131,6 +131,11 @@ const TABLE = {
     "create the group, or send the groupId of another",
   ],
   CLIENT_NOT_FOUND: [404, "no live client has this clientId", "send a clientId from the list of clients"],
+  MESSAGE_NOT_FOUND: [
+    404,
+    "no message in the quarantine has this messageId",
+    "send a messageId from the list of the quarantine",
+  ],
   STRIKE_REQUEST_NOT_FOUND: [
     404,
     "no strike request has this requestId",
@@ -184,6 +189,11 @@ const TABLE = {
     422,
     "amount would take the sum of all such transactions beyond the range of money",
     "send a smaller amount",
+  ],
+  GROUP_COUNT_EXCEEDED: [
+    422,
+    `the wallet has ${MAX_GROUPS} order groups, which is the maximum`,
+    "remove a group first",
   ],
   OPEN_ORDER_LIMIT_EXCEEDED: [422, "the wallet has too many open orders", "cancel some orders first"],
   POSITION_LIMIT_EXCEEDED: [422, "qty would take the position over its limit", "send a smaller qty"],

@@ -13,9 +13,6 @@ import { askLedger, sendToLedger } from "../trading/ledger-client.js";
 import { walletOf } from "./orders.js";
 import { Group, GroupBody, Groups, GroupsRemoved, Heartbeat, HeartbeatBody } from "./schemas/safety.js";
 
-/** Maximum number of order groups of a wallet. */
-const MAX_GROUPS = 100;
-
 export function safetyRoutes({ exchange }: { readonly exchange: Exchange }) {
   const groupsOf = async (caller: KeyCaller): Promise<readonly Group[]> => {
     const { traderId, wallet } = walletOf(caller);
@@ -57,18 +54,12 @@ export function safetyRoutes({ exchange }: { readonly exchange: Exchange }) {
       summary: "Create an order group",
       description:
         "Creates a group of orders, or changes the bounds of an existing one. When more than `maxFilledQty` contracts fill within `windowMs`, the orders of the group are canceled and further ones are refused until the group is reset.",
+      refuses: ["GROUP_COUNT_EXCEEDED"],
       exampleBody: { groupId: IDS.groupId, maxFilledQty: 1_000, windowMs: 10_000 },
     },
     run: async ({ caller, body }) => {
       const { traderId, wallet } = walletOf(caller);
       const { maxFilledQty, windowMs, groupId = idFrom(caller.commandId, "group") } = body;
-      const others = (await groupsOf(caller)).filter((group) => group.groupId !== groupId);
-      if (others.length >= MAX_GROUPS) {
-        throw new Refused(
-          "INVALID_REQUEST",
-          `the wallet has ${MAX_GROUPS} groups, which is the maximum; remove one first`,
-        );
-      }
       const bounds = { groupId, maxFilledQty: contracts(maxFilledQty), windowMs };
       const command = { kind: "setGroup", wallet, trader: traderId, ...bounds } as const;
       await sendToLedger(exchange, traderId, command, "done", caller.commandId);

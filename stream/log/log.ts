@@ -135,6 +135,15 @@ export interface Change {
 /** Most messages that the quarantine of a partition keeps; it forgets the oldest. */
 export const QUARANTINE_MESSAGES = 100;
 
+/** A message in the quarantine of a partition. */
+export interface QuarantineRecord {
+  readonly partition: string;
+  /** Unique within the partition. */
+  readonly id: string;
+  /** Packed message; see `packing.ts`. */
+  readonly body: string;
+}
+
 /** A message to the present subscribers of a feed. */
 export interface Publication {
   readonly feed: string;
@@ -483,8 +492,10 @@ export interface Log {
   markHalted(actor: ActorId, reason: string | undefined): Promise<void>;
   /** Returns the reasons of all halted actors. */
   halted(): Promise<ReadonlyMap<ActorId, string>>;
-  /** Returns the packed messages in the quarantine of every partition, oldest first within a partition. */
-  quarantine(): Promise<readonly string[]>;
+  /** Returns the messages in the quarantine of every partition, oldest first within a partition. */
+  quarantine(): Promise<readonly QuarantineRecord[]>;
+  /** Removes a message from the quarantine; returns false when it is not there. */
+  dismiss(record: Pick<QuarantineRecord, "partition" | "id">): Promise<boolean>;
   /** Returns the number of messages in quarantine. */
   quarantineSize(): Promise<number>;
   /** Records those facts of the installation that have no value yet. Returns the recorded value of every fact. */

@@ -42,6 +42,7 @@ import {
   type Subscription,
   type TakeOutcome,
   QUARANTINE_MESSAGES,
+  type QuarantineRecord,
 } from "../log/log.js";
 import { isAnnounced } from "../log/formats.js";
 import { type Logger, silentLogger } from "../log/logger.js";
@@ -557,11 +558,18 @@ export class RedisLog implements Log {
     return new Map(Object.entries(fields) as [ActorId, string][]);
   }
 
-  async quarantine(): Promise<readonly string[]> {
+  async quarantine(): Promise<readonly QuarantineRecord[]> {
     const streams = await Promise.all(
-      PARTITIONS.map((partition) => this.#connection.xrange(this.#keys.quarantine(partition), "-", "+")),
+      PARTITIONS.map(async (partition) => {
+        const messages = await this.#connection.xrange(this.#keys.quarantine(partition), "-", "+");
+        return messages.map(([id, fields]) => ({ partition, id, body: fields[1] ?? "" }));
+      }),
     );
-    return streams.flatMap((messages) => messages.map(([, fields]) => fields[1] ?? ""));
+    return streams.flat();
+  }
+
+  async dismiss({ partition, id }: Pick<QuarantineRecord, "partition" | "id">): Promise<boolean> {
+    return (await this.#connection.xdel(this.#keys.quarantine(partition), id)) === 1;
   }
 
   async quarantineSize(): Promise<number> {

@@ -308,9 +308,13 @@ export class Partition implements Sender {
     }
   }
 
-  /** Records that a turn of an actor is committed. `entryBytes` is the size of its entry; absent without one. */
+  /**
+   * Records that a turn of an actor is committed. `entryBytes` is the size of its entry; absent without one. An actor
+   * that a later turn of the same step has halted stays halted, and is not due.
+   */
   committed(instance: Instance, entryBytes: number | undefined): void {
     const actor = instance.id;
+    if (this.#halted.has(actor)) return;
     if (entryBytes !== undefined) this.#cache.used(actor, entryBytes);
     this.#deadlines.set(actor, instance.deadline);
     if (this.#haltedBefore.delete(actor)) this.#recordHalt(actor, undefined);

@@ -131,6 +131,18 @@ describe("an order group", () => {
     exchange.ask("ann", { kind: "resetGroup", ...group });
     expect(exchange.place("ann", "YES 0.300 x 1", { groupId: "g" })).to.match(/^o/);
   });
+
+  it("is one of at most 100 of its wallet, whose bounds can still be changed", () => {
+    const exchange = funded(1_000_000);
+    const bounds = { maxFilledQty: contracts(5), windowMs: 1_000 };
+    const set = (groupId: string) =>
+      exchange.ask("ann", { kind: "setGroup", wallet: "ann", trader: "ann", groupId, ...bounds });
+    for (let n = 0; n < 100; n += 1) expect(set(`g${n}`)).to.include({ ok: true });
+    expect(set("one more")).to.deep.equal({ ok: false, refusal: "GROUP_COUNT_EXCEEDED" });
+    expect(set("g7")).to.include({ ok: true });
+    exchange.ask("ann", { kind: "removeGroup", wallet: "ann", groupId: "g7" });
+    expect(set("one more")).to.include({ ok: true });
+  });
 });
 
 describe("net collateral", () => {

@@ -5,6 +5,7 @@ import { generateKey } from "../../http/client/signer.js";
 import type { Stack } from "../support/stack.js";
 import { newMarket } from "../support/traders.js";
 import type { Calls } from "./calls.js";
+import { poison } from "./poison.js";
 import { until } from "../support/until.js";
 
 export type Ids = { -readonly [Name in keyof typeof IDS]: string };
@@ -85,6 +86,8 @@ export function resources(parts: ResourceParts) {
       const body = { subaccountKeyId: keyId, name: "maker" };
       return { clientId: idOf(await operator("POST /admin/v1/emm-clients", body), "clientId") };
     },
+    /** Command that is in the quarantine. */
+    message: async () => ({ messageId: await poison(stack, operator) }),
     request: async () => {
       strike += 1;
       const body = { marketId, strike };
@@ -114,6 +117,7 @@ const DELETED: Readonly<Record<string, Resource>> = {
   order: "order",
   group: "group",
   client: "client",
+  message: "message",
 };
 
 /** Returns the kind of resource that a request to a route uses up: a deletion uses up what its path ends with. */

@@ -21,7 +21,15 @@ export const Clocks = z.strictObject({
 });
 
 export const Quarantine = z.strictObject({
-  items: z.array(z.strictObject({ actorId: z.string(), ts: Ms, reason: z.string(), message: z.string() })),
+  items: z.array(
+    z.strictObject({
+      messageId: z.uuid(),
+      actorId: z.string(),
+      ts: Ms,
+      reason: z.string(),
+      message: z.string(),
+    }),
+  ),
 });
 
 export const ChangeBody = z.strictObject({

@@ -28,10 +28,19 @@ const FAILURES: TokenBucket = { name: "failures", capacity: 10, refill: 10, peri
 const FAILURES_OF_ADDRESS: TokenBucket = { ...FAILURES, capacity: 60, refill: 60 };
 const TOKEN_RATE = ordinary("token");
 const MAX_SECRET_LENGTH = 256;
+/** Most clients whose secrets are remembered as verified; the one that has been away for longest is forgotten. */
+export const MAX_VERIFIED = 10_000;
+
+/** A secret that was verified. */
+interface Verified {
+  /** Digest under a key of this process. */
+  readonly digest: Buffer;
+  readonly secretVersion: number;
+}
 
 export class Clients {
-  /** Digests of verified secrets by client, under a key of this process. A match saves the slow hash. */
-  readonly #verified = new Map<string, { readonly digest: Buffer; readonly secretVersion: number }>();
+  /** Verified secrets by client, the latest last. A match saves the slow hash. */
+  readonly #verified = new Map<string, Verified>();
   readonly #digestKey = randomBytes(32);
 
   constructor(private readonly parts: ClientParts) {}
@@ -45,10 +54,20 @@ export class Clients {
     const digest = createHmac("sha256", this.#digestKey).update(`${clientId}\n${secret}`).digest();
     const client = (await this.#recall(clientId, digest)) ?? (await this.#verify(clientId, secret, ip));
     if (client === undefined) return undefined;
-    this.#verified.set(clientId, { digest, secretVersion: client.secretVersion });
+    this.#remember(clientId, { digest, secretVersion: client.secretVersion });
     const spent = await this.#spend(clientId, TOKEN_RATE);
     if (!spent.granted) throw rateExceeded(spent);
     return this.parts.tokens.mint(client);
+  }
+
+  #remember(clientId: string, verified: Verified): void {
+    this.#verified.delete(clientId);
+    this.#verified.set(clientId, verified);
+    if (this.#verified.size <= MAX_VERIFIED) return;
+    for (const longestAway of this.#verified.keys()) {
+      this.#verified.delete(longestAway);
+      return;
+    }
   }
 
   /** Returns the client when this gateway has verified the same secret before and the secret is still current. */

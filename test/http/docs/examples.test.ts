@@ -141,6 +141,7 @@ describe("the examples of the OpenAPI document", function () {
       orderId: idOf(await trading("POST /v3/orders", order), "orderId"),
       ...(await create.group()),
       ...(await create.request()),
+      ...(await create.message()),
       playerId: randomUUID(),
     };
     const deposit = { kind: "DEPOSIT", amount: "50", currency: "CASH", reason: "more" };

@@ -81,6 +81,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "DELETE /v3/orders/batch": "404",
   "POST /svc/v2/emm/orders/cancel": "207",
   "POST /admin/v1/strike-requests/:requestId": "404 STRIKE_REQUEST_NOT_FOUND",
+  "DELETE /admin/v1/quarantine/:messageId": "404 MESSAGE_NOT_FOUND",
 };
 
 /** Returns `404 ORDER_NOT_FOUND` for a path that ends in `:orderId`, and so on. */

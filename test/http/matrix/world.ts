@@ -174,6 +174,7 @@ export async function makeWorld(stack: Stack): Promise<World> {
   });
   const settled = await create.settled();
   const { requestId } = await create.request();
+  const { messageId } = await create.message();
   const ids: Readonly<Record<Exclude<Whose, "missing">, Readonly<Record<string, string>>>> = {
     own: {
       ...own,
@@ -187,6 +188,7 @@ export async function makeWorld(stack: Stack): Promise<World> {
       subaccountKeyId: third.trading.key.keyId,
       clientId: client.clientId,
       requestId,
+      messageId,
     },
     sibling: { ...siblings, keyId: sibling.key.keyId },
     foreign: {
@@ -212,7 +214,7 @@ export async function makeWorld(stack: Stack): Promise<World> {
     async state() {
       const asked = [
         ...["/money", "/traders", "/events", "/markets", "/ticks", "/geo", "/maintenance", "/emm-clients"],
-        ...["/strike-requests", "/players", "/audit-log"],
+        ...["/strike-requests", "/players", "/audit-log", "/quarantine"],
       ].map((path) => operator(`GET /admin/v1${path}`));
       const held = callers.flatMap((call) =>
         ["/v3/orders?status=OPEN,PENDING,FILLED,CANCELED,REJECTED", "/v3/account/orders", "/v3/safety/groups"]

@@ -285,6 +285,23 @@ export function readerConformance(fixture: Fixture): void {
       expect([...(await fixture.log.halted())]).to.deep.equal([["market:m", "worse"]]);
     });
 
+    it("keep the messages in the quarantine until they are dismissed", async () => {
+      const epoch = await fixture.take();
+      for (const quarantined of ["one", "two"]) {
+        await fixture.commit(epoch, [{ actor, expectedSeq: 0, cursor: "0-0", quarantined }]);
+      }
+      const records = await fixture.log.quarantine();
+      expect(records.map(({ partition, body }) => [partition, body])).to.deep.equal([
+        ["l3", "one"],
+        ["l3", "two"],
+      ]);
+      const [one = { partition: "", id: "" }] = records;
+      expect(await fixture.log.dismiss(one)).to.equal(true);
+      expect(await fixture.log.dismiss(one)).to.equal(false);
+      expect((await fixture.log.quarantine()).map(({ body }) => body)).to.deep.equal(["two"]);
+      expect(await fixture.log.quarantineSize()).to.equal(1);
+    });
+
     it("keep the facts of the first start", async () => {
       expect(await fixture.log.installation({ a: "1" })).to.deep.equal({ a: "1" });
       expect(await fixture.log.installation({ a: "2", b: "3" })).to.deep.equal({ a: "1", b: "3" });

@@ -113,6 +113,28 @@ describe("a commit group", () => {
     expect(await received()).to.deep.equal({ [a]: [1, 2] });
   });
 
+  it("leaves an actor halted that fails after an earlier turn of the same step", async () => {
+    await warmUp();
+    const partition = partitionOfWorker(worker, "l2");
+    const instance = partition.hold(b);
+    if (instance === undefined) throw new Error("the actor is not in memory");
+    const run = instance.run.bind(instance);
+    let turns = 0;
+    instance.run = (...args) => {
+      turns += 1;
+      if (turns === 2) throw new Error("the second turn fails");
+      return run(...args);
+    };
+    // The first turn sets a deadline that is due at once; the second one is on the message of the other actor.
+    await post(log, b, { kind: "alarm", atMs: 5 });
+    partition.markUnread(b);
+    await send(2);
+    expect(turns).to.equal(2);
+    await until(async () => expect([...(await log.halted()).keys()]).to.deep.equal([b]));
+    expect(partition.nextDeadline(), "a halted actor is not due").to.equal(undefined);
+    expect(partition.hasWork(systemClock.now())).to.equal(false);
+  });
+
   it("keeps a message that halts its receiver in the mailbox, and the sender continues", async () => {
     await worker.stop();
     const failing: typeof counter = {

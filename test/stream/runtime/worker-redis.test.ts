@@ -62,7 +62,7 @@ describe("workers on Redis", () => {
     expect((await counterInLog(log, a)).value).to.equal(2);
     expect([...(await log.halted())]).to.deep.equal([]);
     expect(await log.quarantineSize(), "the quarantine forgets the oldest").to.equal(QUARANTINE_MESSAGES);
-    const messages = (await log.quarantine()).map(parseQuarantined);
+    const messages = (await log.quarantine()).map(({ body }) => parseQuarantined(body));
     expect(
       messages.every(({ actor, reason }) => actor === a && reason.includes("broken on request")),
     ).to.equal(true);

@@ -178,7 +178,7 @@ describe("a worker", () => {
       expect((await counterInLog(log, a)).value).to.equal(1);
       expect([...(await log.halted())]).to.deep.equal([]);
       expect(await log.quarantineSize()).to.equal(1);
-      const [message] = (await log.quarantine()).map(parseQuarantined);
+      const [message] = (await log.quarantine()).map(({ body }) => parseQuarantined(body));
       expect(message).to.deep.include({ actor: a, reason: "the invariant is broken on request" });
       expect(parseEnvelope(message?.body ?? "")).to.deep.include({
         id: "poison",

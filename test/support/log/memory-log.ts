@@ -48,6 +48,7 @@ import {
   type Subscription,
   type TakeOutcome,
   QUARANTINE_MESSAGES,
+  type QuarantineRecord,
 } from "../../../stream/log/log.js";
 import { recordHeartbeat } from "./memory-heartbeat.js";
 import { MemoryFeed, MemoryListener } from "./memory-listener.js";
@@ -616,17 +617,23 @@ export class MemoryLog implements Log {
     this.#store.trim(key, position - QUARANTINE_MESSAGES + 1);
   }
 
-  quarantine(): Promise<readonly string[]> {
+  quarantine(): Promise<readonly QuarantineRecord[]> {
     return this.#perform("quarantine", () => this.#quarantined());
+  }
+
+  dismiss({ partition, id }: Pick<QuarantineRecord, "partition" | "id">): Promise<boolean> {
+    return this.#perform("dismiss", () => this.#store.remove(KEYS.quarantine(partition), Number(id)));
   }
 
   quarantineSize(): Promise<number> {
     return this.#perform("quarantine", () => this.#quarantined().length);
   }
 
-  #quarantined(): readonly string[] {
+  #quarantined(): readonly QuarantineRecord[] {
     return PARTITIONS.flatMap((partition) =>
-      this.#store.stream(KEYS.quarantine(partition)).entries.map(({ body }) => body),
+      this.#store
+        .stream(KEYS.quarantine(partition))
+        .entries.map(({ id, body }) => ({ partition, id: String(id), body })),
     );
   }
 

@@ -139,6 +139,19 @@ export class MemoryStore {
     });
   }
 
+  /** Removes one entry; returns false when there is none with this id. */
+  remove(key: string, id: number): boolean {
+    const stream = this.#streams.get(key);
+    const index = stream?.entries.findIndex((entry) => entry.id === id) ?? -1;
+    if (stream === undefined || index === -1) return false;
+    const before = stream.entries;
+    stream.entries = before.toSpliced(index, 1);
+    this.#undoable(() => {
+      stream.entries = before;
+    });
+    return true;
+  }
+
   after(key: string, id: number, limit: number): readonly { readonly id: number; readonly body: string }[] {
     const stream = this.stream(key);
     const first = firstAbove(stream, id);
