@@ -8,12 +8,15 @@ import { boundsOfOrders } from "../support/exchange/network.js";
 import { RUNTIME_MUTANTS } from "./mutants.js";
 import { type Outcome, Simulation } from "./simulation.js";
 import { unreachable } from "../../actors/unreachable.js";
+import { runWeek, type WeekReport, type WeekTask } from "./week/run.js";
 
 const STEPS = 40;
 
 export type Task =
   /** Runs the simulation of one seed, then one scenario against the naive exchange. */
-  { readonly kind: "seed"; readonly seed: number } | { readonly kind: "mutant"; readonly name: string };
+  | { readonly kind: "seed"; readonly seed: number }
+  | { readonly kind: "mutant"; readonly name: string }
+  | WeekTask;
 
 export type Report =
   | {
@@ -24,7 +27,8 @@ export type Report =
       readonly reached: readonly (readonly [string, number])[];
       readonly failure: string | undefined;
     }
-  | { readonly kind: "mutant"; readonly name: string; readonly caught: Caught | undefined };
+  | { readonly kind: "mutant"; readonly name: string; readonly caught: Caught | undefined }
+  | WeekReport;
 
 interface Caught {
   readonly seed: number;
@@ -43,6 +47,8 @@ export async function runTask(task: Task, trace?: (line: string) => void): Promi
       return seedReport(await runSeed(task.seed, trace));
     case "mutant":
       return { ...task, caught: (await searchRuntimeBug(task.name)) ?? searchExchangeBug(task.name) };
+    case "week":
+      return runWeek(task);
     default:
       return unreachable(task);
   }

@@ -166,6 +166,13 @@ export class MemoryStore {
     return this.#hashes.get(key) ?? new Map<string, string>();
   }
 
+  /** Yields each stream and hash that is not empty, with the texts that it stores. */
+  *contents(): Generator<readonly [key: string, texts: readonly string[]]> {
+    for (const [key, { entries }] of this.#streams)
+      if (entries.length > 0) yield [key, entries.map(({ body }) => body)];
+    for (const [key, hash] of this.#hashes) if (hash.size > 0) yield [key, [...hash].flat()];
+  }
+
   /** Sets a field; `undefined` removes it. */
   set(key: string, field: string, value: string | undefined): void {
     let hash = this.#hashes.get(key);
