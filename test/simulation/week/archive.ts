@@ -43,4 +43,9 @@ export class CompressedArchive implements Archive {
     this.#readModel.mark(actor.slice("market:".length), removed, this.#now());
     return Promise.resolve();
   }
+
+  removedOf(actors: readonly ActorId[]): Promise<readonly ActorId[]> {
+    const isRemoved = (actor: ActorId): boolean => this.#readModel.isRemoved(actor.slice("market:".length));
+    return Promise.resolve(actors.filter(isRemoved));
+  }
 }

@@ -8,7 +8,12 @@ import type { Logger } from "../../../stream/log/logger.js";
 import { LogTail } from "../../../stream/log/tail.js";
 import { Removal } from "../../../stream/jobs/removal.js";
 import { actorOf } from "../../../stream/runtime/actors.js";
-import { removeActor, restoreActor, restoreWanted } from "../../../stream/runtime/snapshots/removal.js";
+import {
+  findUndoneRemovals,
+  removeActor,
+  restoreActor,
+  restoreWanted,
+} from "../../../stream/runtime/snapshots/removal.js";
 import type { SnapshotLimits } from "../../../stream/runtime/snapshot-policy.js";
 import { Worker } from "../../../stream/runtime/worker.js";
 import { EngineClock } from "../../../stream/services/engine-clock.js";
@@ -20,7 +25,7 @@ import type { ReadModel } from "./read-model.js";
 
 const MAX_SKEW_MS = 20;
 /** Interval of the jobs' sweep, in ms. */
-const SWEEP_MS = 2_000;
+const SWEEP_MS = 1_000;
 /** Most markets that one sweep removes. */
 const SWEEP_MARKETS = 100;
 /** Time that an old process and its successor run beside each other in an upgrade, in ms. */
@@ -168,7 +173,9 @@ export class Cluster {
     const removal = new Removal(
       {
         exchange,
-        removable: (_from, before) => Promise.resolve(readModel.removable(before, SWEEP_MARKETS)),
+        removable: (list, after, beforeTs) =>
+          Promise.resolve(readModel.removable(list, after, beforeTs, SWEEP_MARKETS)),
+        findUndone: () => findUndoneRemovals(log, archive),
         remove: async (marketId) => {
           const isRemoved = await removeActor(log, archive, marketActor(marketId));
           if (isRemoved) count("market removed");

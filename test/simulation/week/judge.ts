@@ -71,6 +71,13 @@ export const MEASURES: readonly Measure[] = [
   ofLedgers("transfers and references of a day", "exchange", perExchange, 64 * KB),
   ofLedgers("answers", "exchange", perExchange, 64 * KB),
   ofLedgers("other", "exchange", perExchange, 64 * KB),
+  {
+    name: "heap of the process",
+    of: ({ heapBytes }) => heapBytes,
+    unit: "exchange",
+    units: perExchange,
+    least: 48 * KB * KB,
+  },
   { ...ofLog("heads of removed markets", "removed market", perRemoved, 8 * KB), byDesign: true },
   { ...ofLedgers("sources", "market ever", perEver, 8 * KB), byDesign: true },
   { ...ofLedgers("filter for ever", "market ever", perEver, 8 * KB), byDesign: true },

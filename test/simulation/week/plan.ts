@@ -32,7 +32,7 @@ export const WEEK: WeekPlan = {
   sessionsPerDay: 24,
   traders: 80_000,
   marketsPerSession: 60,
-  requestsPerSession: 4_500,
+  requestsPerSession: 4_000,
   callers: 256,
   limits: { ...SNAPSHOT_LIMITS, resumeBytes: 64 * 1024 * 1024 },
   tolerance: 0.1,

@@ -9,6 +9,7 @@ import type { AcceptedOrder } from "../../../actors/ledger/commands.js";
 import type { LedgerDelta } from "../../../actors/ledger/deltas.js";
 import type { Transfer } from "../../../actors/ledger/types.js";
 import type { MarketDelta } from "../../../actors/market/deltas.js";
+import type { RemovalList, RemovalPlace } from "../../../stream/jobs/removal.js";
 import type { Position } from "../../../stream/log/lineage.js";
 import { continues } from "../../../stream/log/packing.js";
 import type { AnyDelta, Entry } from "../../../stream/log/ports.js";
@@ -35,11 +36,6 @@ const TABLES = [
 ] as const;
 type Table = (typeof TABLES)[number];
 
-export interface SettledMarket {
-  readonly marketId: string;
-  readonly settledTs: number;
-}
-
 export class ReadModel {
   readonly rows: Record<Table, number>;
   readonly cursors = new Map<ActorId, Position>();
@@ -54,7 +50,9 @@ export class ReadModel {
   readonly #transactions = new Map<string, string>();
   /** Keys of the positions in each market that is not settled. */
   readonly #positions = new Map<string, Set<string>>();
+  /** Settled markets that were never removed, by the time of their settlement, and those that were restored. */
   readonly #settled = new Map<string, number>();
+  readonly #restored = new Map<string, number>();
   readonly #removed = new Set<string>();
 
   constructor() {
@@ -98,11 +96,10 @@ export class ReadModel {
         this.mayBeNegative.add(delta.wallet);
         return;
       case "lifecycle":
-        if (delta.status !== "SETTLED") this.#settled.delete(marketId);
-        else {
-          this.#settled.set(marketId, ts);
-          this.#positions.delete(marketId);
-        }
+        if (delta.status === "SETTLED") this.#positions.delete(marketId);
+        if (this.#restored.has(marketId)) return;
+        if (delta.status === "SETTLED") this.#settled.set(marketId, ts);
+        else this.#settled.delete(marketId);
         return;
       default:
     }
@@ -179,28 +176,43 @@ export class ReadModel {
     return this.#transactions.get(`${wallet} ${clientRef}`);
   }
 
-  /** Returns markets in the log that were settled before a time, oldest first. */
-  removable(settledBefore: number, limit: number): readonly SettledMarket[] {
-    const found: SettledMarket[] = [];
-    for (const [marketId, settledTs] of this.#settled) {
-      if (found.length === limit || settledTs >= settledBefore) break;
-      found.push({ marketId, settledTs });
+  /** Returns the first markets of a list after a place and before a time, as the query of Postgres does. */
+  removable(
+    list: RemovalList,
+    after: RemovalPlace,
+    beforeTs: number,
+    limit: number,
+  ): readonly RemovalPlace[] {
+    const markets = list === "settled" ? this.#settled : this.#restored;
+    const places: RemovalPlace[] = [];
+    for (const [marketId, ts] of markets) {
+      const place = { ts, marketId };
+      if (ts < beforeTs && compare(after, place) < 0) places.push(place);
     }
-    return found;
+    return places.sort(compare).slice(0, limit);
   }
 
   /** Records that a market is removed, or, with `undefined`, that it is about to be restored. */
   mark(marketId: string, removed: string | undefined, nowMs: number): void {
+    this.#settled.delete(marketId);
     if (removed === undefined) {
       this.#removed.delete(marketId);
-      this.#settled.set(marketId, nowMs);
+      this.#restored.set(marketId, nowMs);
     } else {
       this.#removed.add(marketId);
-      this.#settled.delete(marketId);
+      this.#restored.delete(marketId);
     }
+  }
+
+  isRemoved(marketId: string): boolean {
+    return this.#removed.has(marketId);
   }
 
   get removed(): number {
     return this.#removed.size;
   }
+}
+
+function compare(a: RemovalPlace, b: RemovalPlace): number {
+  return a.ts - b.ts || (a.marketId < b.marketId ? -1 : a.marketId > b.marketId ? 1 : 0);
 }

@@ -18,7 +18,7 @@ export function dayText(day: DaySizes, seconds: number): string {
   return [
     `day ${day.day + 1}: ${numberText(day.orders)} orders, ${numberText(day.markets)} markets ` +
       `(${numberText(takeOver.markets)} in the log, ${numberText(day.removedMarkets)} removed), ${seconds.toFixed(0)} s`,
-    `  bytes in the log: ${numberText(total)}`,
+    `  bytes in the log, on average over the day: ${numberText(total)}`,
     ...LOG_KINDS.map((kind) => row(kind, log[kind])),
     `  saved ledgers, by part`,
     ...LEDGER_PARTS.map((part) => row(part, ledgerParts[part])),

@@ -36,6 +36,13 @@ export function logSizes(store: MemoryStore): LogSizes {
   return sizes;
 }
 
+/** Returns the mean of several sizes. */
+export function meanOf(sizes: readonly LogSizes[]): LogSizes {
+  const mean = Object.fromEntries(LOG_KINDS.map((kind) => [kind, 0])) as LogSizes;
+  for (const size of sizes) for (const kind of LOG_KINDS) mean[kind] += size[kind] / sizes.length;
+  return mean;
+}
+
 function kindOf(key: string, texts: readonly string[]): LogKind {
   const name = key.slice(key.indexOf("}:") + 2);
   const isOfMarket = name.includes("market:");

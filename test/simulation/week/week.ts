@@ -20,7 +20,7 @@ import type { DaySizes } from "./judge.js";
 import { League } from "./league.js";
 import { sessionMs, type WeekPlan } from "./plan.js";
 import { ReadModel } from "./read-model.js";
-import { logSizes, takeOver } from "./sizes.js";
+import { type LogSizes, logSizes, meanOf, takeOver } from "./sizes.js";
 
 const START_MS = 1_700_006_400_000;
 const HOUR_MS = 3_600_000;
@@ -115,21 +115,23 @@ export class Week {
       await this.#until(this.#cluster.start(), "the processes do not start");
       await this.#until(this.#league.fund(), "the wallets are not funded");
       for (let day = 0; day < plan.days; day += 1) {
-        for (let session = 0; session < plan.sessionsPerDay; session += 1) await this.#session(day, session);
-        const sizes = await this.#measure(day);
+        const sizesOfLog: LogSizes[] = [];
+        for (let session = 0; session < plan.sessionsPerDay; session += 1)
+          sizesOfLog.push(await this.#session(day, session));
+        const sizes = await this.#measure(day, sizesOfLog);
         days.push(sizes);
         onDay?.(sizes);
       }
       await this.#until(this.#league.close(), "a settlement does not end");
       await this.#untilQuiet();
-      await this.#measure(plan.days);
+      await this.#measure(plan.days, []);
     } finally {
       this.#cluster.crashAll();
     }
     return days;
   }
 
-  async #session(day: number, session: number): Promise<void> {
+  async #session(day: number, session: number): Promise<LogSizes> {
     const { plan, onSession } = this.#ports;
     const number = day * plan.sessionsPerDay + session;
     const endMs = START_MS + (number + 1) * sessionMs(plan);
@@ -154,6 +156,7 @@ export class Week {
     });
     must(this.#scheduler.nowMs < endMs, "a session takes longer than the time to the next");
     this.#scheduler.leap(endMs - this.#scheduler.nowMs);
+    return logSizes(this.#store);
   }
 
   /** Injects one fault into a session; in turns, so that every kind of fault happens every day. */
@@ -163,7 +166,7 @@ export class Week {
       () => this.#cluster.startWorker(),
       () => this.#network.stall(random.between(500, 4_000)),
       () => this.#cluster.crashGateway(),
-      () => this.#powerCut(),
+      () => this.#network.powerCut(),
       () => this.#cluster.removeWorker(),
       () => this.#cluster.restartProjector(),
       () => this.#stepHosts(),
@@ -179,10 +182,6 @@ export class Week {
     await this.#callers.sleep(random.between(20, 200));
     this.#count(names[index] ?? "");
     await faults[index]?.();
-  }
-
-  #powerCut(): void {
-    this.#network.powerCut();
   }
 
   async #stepHosts(): Promise<void> {
@@ -234,14 +233,14 @@ export class Week {
     must(await this.#scheduler.run(() => done, LIMIT_MS), otherwise);
   }
 
-  /** Checks the whole exchange, and measures it. */
-  async #measure(day: number): Promise<DaySizes> {
+  /** Checks the whole exchange, and measures it. The sizes of the log are the means of those after each session. */
+  async #measure(day: number, sizesOfLog: readonly LogSizes[]): Promise<DaySizes> {
     const { rows, effects, mayBeNegative, removed } = this.#readModel;
     must(
       this.#league.effects.equals(effects),
       "the log has other orders, deposits and transfers than the answers",
     );
-    const log = logSizes(this.#store);
+    const log = meanOf(sizesOfLog);
     const heapBytes = this.#ports.heapBytes();
     return {
       ...{ day, log, heapBytes, takeOver: await takeOver(this.#store, mayBeNegative) },
