@@ -3,7 +3,7 @@
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { ActorId } from "../../../actors/actor.js";
 import type { StoredActor } from "../../../stream/log/log.js";
-import type { Archive } from "../../../stream/runtime/snapshots/removal.js";
+import type { Archive } from "../../../stream/runtime/removal/removal.js";
 import type { ReadModel } from "./read-model.js";
 
 export class CompressedArchive implements Archive {

@@ -13,7 +13,7 @@ import {
   removeActor,
   restoreActor,
   restoreWanted,
-} from "../../../stream/runtime/snapshots/removal.js";
+} from "../../../stream/runtime/removal/removal.js";
 import type { SnapshotLimits } from "../../../stream/runtime/snapshot-policy.js";
 import { Worker } from "../../../stream/runtime/worker.js";
 import { EngineClock } from "../../../stream/services/engine-clock.js";

@@ -48,7 +48,7 @@ const perRemoved = ({ removedMarkets }: DaySizes): number => removedMarkets;
 const perEver = ({ markets }: DaySizes): number => markets;
 
 /** Everything that could grow with history. */
-export const MEASURES: readonly Measure[] = [
+const MEASURES: readonly Measure[] = [
   ofLog("mailboxes", "exchange", perExchange, 64 * KB),
   ofLog("market entries", "market in the log", perMarket, 256 * KB),
   ofLog("ledger entries", "exchange", perExchange, 256 * KB),

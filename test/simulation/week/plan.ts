@@ -3,7 +3,7 @@
 import { SNAPSHOT_LIMITS, type SnapshotLimits } from "../../../stream/runtime/snapshot-policy.js";
 
 const HOUR_MS = 3_600_000;
-export const DAY_MS = 24 * HOUR_MS;
+const DAY_MS = 24 * HOUR_MS;
 
 /**
  * A week of a league. It has sessions, in which everybody trades; between two sessions the clock leaps, so that a week

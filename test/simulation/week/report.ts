@@ -6,7 +6,7 @@ import type { WeekProgress } from "./week.js";
 
 const NUMBERS = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 
-export function numberText(value: number): string {
+function numberText(value: number): string {
   return NUMBERS.format(value);
 }
 
