@@ -1,4 +1,6 @@
-/** The time and the timers of the runtime, as a port, so that a simulation can control both. */
+/** The time and the timers of the runtime, as ports, so that a simulation can control both. */
+
+import { setImmediate } from "node:timers/promises";
 
 export interface Clock {
   /** Returns the time (Unix ms). */
@@ -23,4 +25,35 @@ export function sleep(clock: Clock, ms: number): Promise<void> {
   return new Promise((resolve) => {
     clock.after(ms, resolve);
   });
+}
+
+/** Work that blocks the event loop, in slices between which the event loop turns. */
+export interface Slices {
+  /** True when the slice has taken its time. */
+  readonly isOver: boolean;
+  /** Lets the event loop turn, and begins the next slice. */
+  next(): Promise<void>;
+}
+
+/** Length of a slice, in ms. A slice ends at the first place after it at which the work can be divided. */
+const SLICE_MS = 5;
+
+/** Slices of a length of time. The first one begins at once. */
+export class TimeSlices implements Slices {
+  readonly #clock: Pick<Clock, "monotonic">;
+  #endMs: number;
+
+  constructor(clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock;
+    this.#endMs = clock.monotonic() + SLICE_MS;
+  }
+
+  get isOver(): boolean {
+    return this.#clock.monotonic() >= this.#endMs;
+  }
+
+  async next(): Promise<void> {
+    await setImmediate();
+    this.#endMs = this.#clock.monotonic() + SLICE_MS;
+  }
 }

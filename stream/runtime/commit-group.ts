@@ -8,7 +8,7 @@
 import { type ActorId, partitionOf } from "../../actors/actor.js";
 import { type Formats, latestFormat } from "../../actors/format.js";
 import { unreachable } from "../../actors/unreachable.js";
-import type { Clock } from "../log/clock.js";
+import { type Clock, type Slices, TimeSlices } from "../log/clock.js";
 import {
   type Change,
   type CommitOutcome,
@@ -32,14 +32,13 @@ export interface CommitGroupPorts {
   readonly logger: Logger;
   /** Format in which the actors write (default the latest). */
   readonly formats?: Formats | undefined;
+  /** Begins the slices of a step, between which the event loop turns (default slices of time). */
+  readonly slices?: (() => Slices) | undefined;
 }
 
 /** Most actors in one step. */
 const MAX_ACTORS = 64;
-/**
- * Most messages in one step, shared by its actors. A message can have twenty orders, and a step blocks the event loop
- * while it runs the actors, and with it the heartbeat.
- */
+/** Most messages in one step, shared by its actors. A message can have twenty orders, and others wait for the step. */
 const MAX_MESSAGES = 64;
 /** Each actor of a step may have this many messages, even beyond `MAX_MESSAGES`. */
 const MIN_MESSAGES_EACH = 4;
@@ -130,7 +129,7 @@ export class CommitGroup {
       await this.#flushRelay();
       const slots = this.#takeReady();
       const messages = await this.#readMessages(slots);
-      await this.#commit(this.#run(slots, messages));
+      await this.#commit(await this.#run(slots, messages));
     } catch (error) {
       for (const partition of partitions) partition.end(error);
     } finally {
@@ -205,9 +204,13 @@ export class CommitGroup {
     }
   }
 
-  /** Runs the actors with messages first, and then pieces of unfinished work, of which the first always runs. */
-  #run(slots: readonly Slot[], messages: Messages): readonly StepResult[] {
+  /**
+   * Runs the actors with messages first, and then pieces of unfinished work, of which the first always runs. Blocks the
+   * event loop for a slice and one turn of an actor at most.
+   */
+  async #run(slots: readonly Slot[], messages: Messages): Promise<readonly StepResult[]> {
     const { clock, formats = latestFormat } = this.#ports;
+    const slices = this.#ports.slices?.() ?? new TimeSlices(clock);
     const turns = new Turns(clock.now(), formats.active(), (actor) => this.#slotOf(actor));
     const running = slots.filter(({ partition }) => !partition.ended);
     const busy = running.filter(({ instance }) => instance.isBusy);
@@ -215,10 +218,13 @@ export class CommitGroup {
       if (busy.includes(slot)) continue;
       if (turns.deltas < MAX_DELTAS) turns.run(slot, messages.get(slot.instance.id) ?? []);
       else this.#postpone(slot);
+      if (slices.isOver) await slices.next();
     }
-    for (const [index, slot] of busy.entries())
+    for (const [index, slot] of busy.entries()) {
       if (index === 0 || turns.deltas < MAX_DELTAS_BEFORE_PIECE) turns.run(slot, []);
-    turns.handOver();
+      if (slices.isOver) await slices.next();
+    }
+    await turns.handOver(slices);
     for (const { unsent, instance, hasMore } of turns.results) {
       for (const { to } of unsent) this.#handOverGuard.messageQueued(to);
       // No message may be handed over before the messages that are left in the mailbox.
@@ -245,6 +251,7 @@ export class CommitGroup {
     // A turn with a fault is committed even if it writes nothing: the log rejects the commit of a former owner, so
     // that a fault in its outdated state does not halt the actor.
     const toCommit = results.filter(({ turn }) => turn.changed || turn.fault !== undefined);
+    if (!haveLasted(toCommit)) return;
     const relayed = this.#fullyRelayed(toCommit);
     if (toCommit.length > 0 && !(await this.#write(toCommit, relayed))) return;
     for (const result of results) {
@@ -299,6 +306,17 @@ export class CommitGroup {
     else if (fault === undefined) partition.committed(instance, turn.change.entry?.length);
     else partition.halt(actor, fault);
   }
+}
+
+/**
+ * Returns false when an ownership has ended while the actors ran, and ends those of all results: their actors are ahead
+ * of the log, and have exchanged messages that are not committed.
+ */
+function haveLasted(results: readonly StepResult[]): boolean {
+  const ended = results.find(({ partition }) => partition.ended);
+  if (ended === undefined) return true;
+  for (const { partition } of results) partition.end(ended.partition.endReason);
+  return false;
 }
 
 /** Returns the messages after a cursor, or `undefined` when one of them is missing. */

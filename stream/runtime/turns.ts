@@ -5,6 +5,7 @@
 
 import type { ActorId } from "../../actors/actor.js";
 import type { Format } from "../../actors/format.js";
+import type { Slices } from "../log/clock.js";
 import type { Delivery } from "../log/log.js";
 import { errorOf, type Incoming, type Instance, type Turn } from "./instance.js";
 import type { Partition } from "./partition.js";
@@ -97,8 +98,11 @@ export class Turns {
     from.unsent.push(delivery);
   }
 
-  /** Hands the messages over to their actors in memory, round by round, and runs these actors. */
-  handOver(): void {
+  /**
+   * Hands the messages over to their actors in memory, round by round, and runs these actors. Lets the event loop turn
+   * between two actors when a slice is over.
+   */
+  async handOver(slices: Slices): Promise<void> {
     for (let round = 0; round < MAX_ROUNDS && this.#messages.length > 0; round += 1) {
       const messages = this.#messages;
       this.#messages = [];
@@ -107,6 +111,7 @@ export class Turns {
         const bodies = received.map(({ delivery }) => delivery);
         const handled = slot === undefined ? 0 : this.run(slot, bodies);
         for (const message of received.slice(handled)) this.#leaveToRelay(message);
+        if (slices.isOver) await slices.next();
       }
     }
     for (const message of this.#messages) this.#leaveToRelay(message);

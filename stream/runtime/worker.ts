@@ -6,7 +6,7 @@
 
 import { PARTITIONS } from "../../actors/actor.js";
 import type { Formats } from "../../actors/format.js";
-import { type Clock, sleep } from "../log/clock.js";
+import { type Clock, type Slices, sleep } from "../log/clock.js";
 import type { HeartbeatListener, Heartbeats, StartHeartbeats } from "../log/heartbeats.js";
 import type { Listener, LiveWorker, Log, Notification, Subscription } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
@@ -40,6 +40,8 @@ export interface WorkerOptions {
   readonly snapshots?: Snapshots | undefined;
   /** Format in which the actors write (default the latest). */
   readonly formats?: Formats | undefined;
+  /** Begins the slices of a step (default slices of time). */
+  readonly slices?: (() => Slices) | undefined;
 }
 
 /** Interval of recording the relay progress. */

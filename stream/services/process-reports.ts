@@ -3,15 +3,18 @@
  * shows the latest report of each process in its metrics. Nothing is stored.
  */
 
-import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { Clock } from "../log/clock.js";
 import type { Log, Subscription } from "../log/log.js";
+import { type LongestPauses, LoopPauses } from "./loop-pauses.js";
 
 /** Figures of a process, with their descriptions. A name has the unit of its figure last. */
 export const FIGURES = {
   rss_bytes: "Memory of the process in RAM (RSS)",
   heap_bytes: "Memory of the JavaScript heap in use",
+  external_bytes: "Memory of buffers and typed arrays outside the JavaScript heap",
   event_loop_pause_seconds: "Longest pause of the event loop within the last minute",
+  event_loop_own_pause_seconds:
+    "Longest pause of the event loop within the last minute, without the time in which its thread waited for a core",
   partitions: "Partitions that a worker owns",
   partitions_taken_total: "Partitions that a worker has taken since its start",
   snapshots_total: "Snapshots that a worker has taken since its start",
@@ -52,8 +55,6 @@ const REPORT_MS = 5_000;
 const MINUTE = 60_000 / REPORT_MS;
 /** Age above which a report is dropped: its process has ended or hangs. */
 const FORGET_MS = 6 * REPORT_MS;
-/** Interval at which the event loop is observed. A shorter pause is not seen. */
-const RESOLUTION_MS = 5;
 
 export interface ReporterOptions {
   readonly log: Log;
@@ -67,14 +68,13 @@ export interface ReporterOptions {
 /** Publishes the figures of this process until it is stopped. */
 export class ProcessReporter {
   readonly #options: ReporterOptions;
-  readonly #delays: IntervalHistogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-  /** The longest pause of each interval within the last minute, in seconds. */
-  readonly #pauses: number[] = [];
+  readonly #loop = new LoopPauses();
+  /** The longest pauses of each interval within the last minute. */
+  readonly #pauses: LongestPauses[] = [];
   #cancel: () => void = () => undefined;
 
   constructor(options: ReporterOptions) {
     this.#options = options;
-    this.#delays.enable();
     this.#schedule();
   }
 
@@ -87,11 +87,9 @@ export class ProcessReporter {
 
   #publish(): void {
     const { log, role, process: id, figures } = this.#options;
-    const pause = Math.max(0, this.#delays.max / 1e9 - RESOLUTION_MS / 1_000);
-    this.#delays.reset();
-    this.#pauses.push(pause);
+    this.#pauses.push(this.#loop.take());
     if (this.#pauses.length > MINUTE) this.#pauses.shift();
-    const { rss, heapUsed } = process.memoryUsage();
+    const { rss, heapUsed, external } = process.memoryUsage();
     const report: ProcessReport = {
       role,
       process: id,
@@ -99,7 +97,9 @@ export class ProcessReporter {
       figures: {
         rss_bytes: rss,
         heap_bytes: heapUsed,
-        event_loop_pause_seconds: Math.max(...this.#pauses),
+        external_bytes: external,
+        event_loop_pause_seconds: Math.max(...this.#pauses.map(({ pauseMs }) => pauseMs)) / 1_000,
+        event_loop_own_pause_seconds: Math.max(...this.#pauses.map(({ ownPauseMs }) => ownPauseMs)) / 1_000,
         ...figures?.(),
       },
     };
@@ -109,7 +109,7 @@ export class ProcessReporter {
 
   stop(): void {
     this.#cancel();
-    this.#delays.disable();
+    this.#loop.stop();
   }
 }
 

@@ -1,6 +1,7 @@
 /** Runs the processes of the simulated exchange (workers, gateways and a projector) and injects their faults. */
 
 import { type ActorId, partitionOf } from "../../actors/actor.js";
+import { type Clock, type Slices, sleep } from "../../stream/log/clock.js";
 import { LogExchange } from "../../stream/log/exchange.js";
 import type { Logger } from "../../stream/log/logger.js";
 import type { ReviewLimits } from "../../stream/runtime/removal/sources.js";
@@ -33,6 +34,28 @@ const SNAPSHOT_LIMITS: SnapshotLimits = {
   idleMs: 900_000,
 };
 
+/** Share of the places in a step at which the event loop turns, and the longest time that it then takes, in ms. */
+const SLICE_CHANCE = 0.05;
+const MAX_TURN_MS = 5;
+
+class RandomSlices implements Slices {
+  readonly #clock: Clock;
+  readonly #random: Random;
+
+  constructor(clock: Clock, random: Random) {
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  get isOver(): boolean {
+    return this.#random.chance(SLICE_CHANCE);
+  }
+
+  next(): Promise<void> {
+    return sleep(this.#clock, this.#random.between(0, MAX_TURN_MS));
+  }
+}
+
 interface RunningWorker {
   readonly process: Process;
   readonly build: Build;
@@ -52,6 +75,8 @@ export interface DeploymentPorts {
   readonly random: Random;
   /** Chooses the builds of the processes. */
   readonly builds: Random;
+  /** Divides the steps of the workers. */
+  readonly slices: Random;
   readonly onFault: (kind: string) => void;
   /** Called when a process reports something that must never happen. */
   readonly onViolation: (error: Error) => void;
@@ -151,7 +176,8 @@ export class Deployment {
         snapshotLimits: this.#snapshotLimits,
         reviewLimits: REVIEW_LIMITS,
       };
-      running.worker = new Worker({ ...options, ...limits });
+      const slices = (): Slices => new RandomSlices(clock, this.#ports.slices);
+      running.worker = new Worker({ ...options, ...limits, slices });
       await running.worker.start();
     };
     start().catch(() => this.#killWorker(running));

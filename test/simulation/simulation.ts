@@ -155,6 +155,7 @@ export class Simulation {
       actorOf: this.#actorOf,
       random: new Random(seed, 3),
       builds: new Random(seed, 6),
+      slices: new Random(seed, 7),
       onFault: (kind) => this.#recordFault(kind),
       onViolation: (error) => scheduler.fail(error),
     });

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { type Format } from "../../../actors/format.js";
-import { systemClock } from "../../../stream/log/clock.js";
+import { type Clock, systemClock } from "../../../stream/log/clock.js";
 import type { MemoryLog } from "../../support/log/memory-log.js";
 import type { Worker } from "../../../stream/runtime/worker.js";
 import { counter } from "./counter.js";
@@ -133,6 +133,51 @@ describe("a commit group", () => {
     await until(async () => expect([...(await log.halted()).keys()]).to.deep.equal([b]));
     expect(partition.nextDeadline(), "a halted actor is not due").to.equal(undefined);
     expect(partition.hasWork(systemClock.now())).to.equal(false);
+  });
+
+  describe("in slices", () => {
+    /** A clock on which every turn of an actor takes longer than a slice. */
+    const slowClock: Clock = { ...systemClock, monotonic: () => (elapsedMs += 1_000) };
+    let elapsedMs = 0;
+    let onTurn: () => void;
+
+    beforeEach(async () => {
+      await worker.stop();
+      onTurn = () => undefined;
+      const observed: typeof counter = {
+        ...counter,
+        decide: (state, command, now, format) => {
+          onTurn();
+          return counter.decide(state, command, now, format);
+        },
+      };
+      worker = deployment.worker(deployment.connect(), slowClock, observed);
+      await worker.beat();
+      await warmUp();
+    });
+
+    it("lets the event loop turn between two actors", async () => {
+      const order: string[] = [];
+      onTurn = () => {
+        order.push("turn of an actor");
+        setImmediate(() => order.push("turn of the event loop"));
+      };
+      await send(2);
+      expect(order.slice(0, 3)).to.deep.equal([
+        "turn of an actor",
+        "turn of the event loop",
+        "turn of an actor",
+      ]);
+      expect(await received()).to.deep.equal({ [a]: [1, 2] });
+    });
+
+    it("commits neither turn when an ownership ends between them", async () => {
+      const ending = partitionOfWorker(worker, "l1");
+      onTurn = () => void setImmediate(() => ending.end(new Error("ended by the test")));
+      await send(2);
+      expect(await received()).to.deep.equal({ [a]: [1] });
+      expect(String(partitionOfWorker(worker, "l2").endReason)).to.match(/ended by the test/);
+    });
   });
 
   it("keeps a message that halts its receiver in the mailbox, and the sender continues", async () => {

@@ -58,7 +58,9 @@ describe("reports of processes", () => {
       );
     expect(valueOf("partitions")).to.equal(3);
     expect(valueOf("rss_bytes")).to.be.greaterThan(1e6);
+    expect(valueOf("external_bytes")).to.be.greaterThan(1e5);
     expect(valueOf("event_loop_pause_seconds")).to.be.within(0.06, 0.5);
+    expect(valueOf("event_loop_own_pause_seconds")).to.be.at.most(valueOf("event_loop_pause_seconds"));
 
     // The pause leaves the report after a minute.
     for (let i = 0; i < 12; i += 1) clock.advance(5_000);

@@ -1,0 +1,42 @@
+import { expect } from "chai";
+import { setTimeout as sleep } from "node:timers/promises";
+import { LoopPauses } from "../../../stream/services/loop-pauses.js";
+
+/** Blocks the thread, which then needs no core. */
+function block(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+describe("the pauses of the event loop", () => {
+  it("are the longest since the last look", async () => {
+    const pauses = new LoopPauses();
+    try {
+      await sleep(20);
+      block(200);
+      await sleep(20);
+      const { pauseMs, ownPauseMs } = pauses.take();
+      expect(pauseMs).to.be.within(190, 2_000);
+      expect(ownPauseMs).to.be.within(150, pauseMs);
+      await sleep(20);
+      expect(pauses.take().pauseMs).to.be.lessThan(pauseMs);
+    } finally {
+      pauses.stop();
+    }
+  });
+
+  it("are shown without the time in which the thread waited for a core", async () => {
+    let waitedMs = 1_000;
+    const pauses = new LoopPauses({ waitedMs: () => waitedMs, close: () => undefined });
+    try {
+      await sleep(20);
+      pauses.take();
+      block(200);
+      waitedMs += 150;
+      await sleep(20);
+      const { pauseMs, ownPauseMs } = pauses.take();
+      expect(pauseMs - ownPauseMs).to.be.closeTo(150, 1);
+    } finally {
+      pauses.stop();
+    }
+  });
+});
