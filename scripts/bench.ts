@@ -77,7 +77,9 @@ for (const [name, run] of Object.entries(ALL_BENCHES)) {
 }
 mkdirSync(".bench", { recursive: true });
 writeFileSync(".bench/results.json", `${JSON.stringify({ node: process.version, rows }, null, 2)}\n`);
-if (rows.some(({ verdict }) => verdict === "FAIL")) {
-  console.error("bench: a figure is beyond its limit: see FAIL above");
+const failed = rows.filter(({ verdict }) => verdict === "FAIL");
+if (failed.length > 0) {
+  const names = failed.map(({ bench, measure }) => `\n  ${bench}: ${measure}`).join("");
+  console.error(`\nbench: beyond their limits:${names}`);
   process.exitCode = 1;
 }

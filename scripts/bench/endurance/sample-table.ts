@@ -21,6 +21,7 @@ const COLUMNS: readonly (readonly [
   ["refused", (samples) => sum(samples, "refused").toFixed(0)],
   ["slow", (samples) => sum(samples, "slow").toFixed(0)],
   ["pause ms", (samples) => most(samples, "pauseMs").toFixed(0)],
+  ["own ms", (samples) => most(samples, "ownPauseMs").toFixed(0)],
   ["lag", (_, { lag }) => lag.toFixed(0)],
   ["moves", (_, { moves }) => moves.toFixed(0)],
   ["redis MB", (_, { redisBytes }) => megabytes(redisBytes)],
@@ -30,12 +31,13 @@ const COLUMNS: readonly (readonly [
   ["entries", (_, { entries }) => entries.toFixed(0)],
   ["AOF MB", (_, { aofBytes }) => megabytes(aofBytes)],
   ["disk MB", (_, { diskBytes }) => megabytes(diskBytes)],
+  ["postgres", (_, { postgresBytes = 0 }) => megabytes(postgresBytes)],
   ...ROLES.map(
     (role) => [role, (_: unknown, { rssBytes }: Sample) => megabytes(rssBytes[role] ?? 0)] as const,
   ),
 ];
 
-type Figure = "operationsPerSecond" | "p50Ms" | "p99Ms" | "refused" | "slow" | "pauseMs";
+type Figure = "operationsPerSecond" | "p50Ms" | "p99Ms" | "refused" | "slow" | "pauseMs" | "ownPauseMs";
 
 function sum(samples: readonly Sample[], figure: Figure): number {
   return samples.reduce((total, sample) => total + sample[figure], 0);

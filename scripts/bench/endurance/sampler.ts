@@ -8,6 +8,7 @@ import { systemClock } from "../../../stream/log/clock.js";
 import { type ProcessReport, ProcessReports } from "../../../stream/services/process-reports.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { embeddedRedisUrl } from "../../embedded/redis.js";
+import { processesIn } from "../../embedded/server.js";
 
 /** Sizes of the exchange at one moment. */
 export interface Sizes {
@@ -17,8 +18,12 @@ export interface Sizes {
   readonly processes: readonly string[];
   /** Longest pause of the event loop of a worker within the last minute, in ms. */
   readonly pauseMs: number;
+  /** The same without the time in which the thread of the worker waited for a core. */
+  readonly ownPauseMs: number;
   /** Number of partitions that workers have taken. */
   readonly moves: number;
+  /** Memory of all processes of Postgres, without files and shared buffers, in bytes; known on Linux only. */
+  readonly postgresBytes: number | undefined;
   readonly redisBytes: number;
   /** Used share of the memory limit of Redis. */
   readonly redisShare: number;
@@ -80,7 +85,9 @@ export class Sampler {
       rssBytes,
       processes: reports.map(({ process }) => process),
       pauseMs: most(({ figures }) => figures.event_loop_pause_seconds),
+      ownPauseMs: most(({ figures }) => figures.event_loop_own_pause_seconds),
       moves: sum(({ figures }) => figures.partitions_taken_total),
+      postgresBytes: await anonymousBytes(processesIn(path.join(this.#dataDir, "postgres"), ["postgres"])),
       redisBytes,
       redisShare: redisBytes / numberIn(memory, "maxmemory"),
       aofBytes: numberIn(persistence, "aof_current_size"),
@@ -116,6 +123,18 @@ export class Sampler {
 
 function numberIn(info: string, field: string): number {
   return Number(new RegExp(`^${field}:(\\d+)`, "m").exec(info)?.[1] ?? 0);
+}
+
+/** Returns the memory of processes that is no copy of a file and not shared; a process may end meanwhile. */
+async function anonymousBytes(pids: readonly number[]): Promise<number | undefined> {
+  if (pids.length === 0) return undefined;
+  const statuses = await Promise.all(
+    pids.map((pid) => fs.readFile(`/proc/${pid}/status`, "utf8").catch(() => "")),
+  );
+  return statuses.reduce(
+    (sum, status) => sum + 1_024 * Number(/^RssAnon:\s+(\d+)/m.exec(status)?.[1] ?? 0),
+    0,
+  );
 }
 
 /** Returns the size of all files of a directory. A file may disappear meanwhile. */

@@ -16,6 +16,15 @@ export interface Sample extends Sizes {
 
 /** Length of a run from which on the growth of its sizes is judged: a shorter one is still filling its windows. */
 const JUDGED_S = 40 * 60;
+/**
+ * Beginning of a run in which its sizes may change: the ids and entries of the last ten minutes of the flood leave the
+ * memory, and those of the run take their place.
+ */
+const WARM_UP_S = 15 * 60;
+/** Share of a short run that counts as its beginning. */
+const WARM_UP_SHARE = 1 / 4;
+/** Length of the windows of which the lowest value counts, longer than the time between two collections of garbage. */
+const FLOOR_S = 300;
 const MAX_SLOPE_PERCENT = 1;
 /** The roles, each of which runs in one process. */
 export const ROLES = ["worker", "gateway", "projector", "jobs"];
@@ -23,19 +32,46 @@ export const ROLES = ["worker", "gateway", "projector", "jobs"];
 const MAX_P99_RATIO = { long: 1.2, short: 2 };
 const MAX_PAUSE_MS = 50;
 
-/** Returns the slope of the values over the last three quarters of the time, in percent of their mean an hour. */
-export function slopePercent(samples: readonly Sample[], valueOf: (sample: Sample) => number): number {
+/** A value at a time of a run, in s. */
+interface Point {
+  readonly atS: number;
+  readonly value: number;
+}
+
+/**
+ * Returns the lowest value of each whole window. The memory of a process rises until the next collection of garbage; the
+ * lowest values show what it keeps.
+ */
+function floorsOf(points: readonly Point[]): readonly Point[] {
+  const floors = new Map<number, Point>();
+  const windows = Math.floor((points.at(-1)?.atS ?? 0) / FLOOR_S);
+  for (const point of points) {
+    const window = Math.floor(point.atS / FLOOR_S);
+    if (window >= windows) break;
+    const known = floors.get(window);
+    // A missing value is no floor, and leaves the run without a slope.
+    if (known === undefined || !(point.value >= known.value)) floors.set(window, point);
+  }
+  return [...floors.values()];
+}
+
+/** Returns the slope of a size after the beginning of a run, in percent of its mean an hour. */
+function slopePercent(samples: readonly Sample[], valueOf: (sample: Sample) => number): number {
   const endS = samples.at(-1)?.atS ?? 0;
-  const late = samples.filter(({ atS }) => atS >= endS / 4);
+  const beginS = endS >= JUDGED_S ? WARM_UP_S : endS * WARM_UP_SHARE;
+  const points = samples
+    .filter(({ atS }) => atS > beginS)
+    .map((sample) => ({ atS: sample.atS - beginS, value: valueOf(sample) }));
+  const floors = endS >= JUDGED_S ? floorsOf(points) : points;
   const meanOf = (values: readonly number[]): number =>
     values.reduce((sum, value) => sum + value, 0) / values.length;
-  const meanS = meanOf(late.map(({ atS }) => atS));
-  const mean = meanOf(late.map(valueOf));
+  const meanS = meanOf(floors.map(({ atS }) => atS));
+  const mean = meanOf(floors.map(({ value }) => value));
   let covariance = 0;
   let variance = 0;
-  for (const sample of late) {
-    covariance += (sample.atS - meanS) * (valueOf(sample) - mean);
-    variance += (sample.atS - meanS) ** 2;
+  for (const { atS, value } of floors) {
+    covariance += (atS - meanS) * (value - mean);
+    variance += (atS - meanS) ** 2;
   }
   return (100 * 3_600 * covariance) / variance / mean;
 }
@@ -99,20 +135,25 @@ export function judgeSteadyRun(
     return isLong ? judged(row, figure < MAX_SLOPE_PERCENT) : row;
   };
   const ratio = p99Ms.last / p99Ms.first;
-  const longestPauseMs = Math.max(...samples.map(({ pauseMs }) => pauseMs));
+  const longest = (measure: string, valueOf: (sample: Sample) => number): Row => {
+    const figure = Math.max(...samples.map(valueOf));
+    return judged({ bench, measure, figure, unit: "ms" }, figure < MAX_PAUSE_MS);
+  };
   return [
     ...judgeFlood(bench, samples),
     slope("the used memory of Redis", ({ redisBytes }) => redisBytes),
     // A role without a report has no slope, and fails.
     ...ROLES.map((role) => slope(`the RSS: ${role}`, ({ rssBytes }) => rssBytes[role] ?? NaN)),
+    // Shared buffers that fill are no growth. Only Linux counts the two apart.
+    ...(samples.some(({ postgresBytes }) => postgresBytes !== undefined)
+      ? [slope("the anonymous memory of Postgres", ({ postgresBytes = NaN }) => postgresBytes)]
+      : []),
     { bench, measure: "p99 of the first sixth", figure: p99Ms.first, unit: "ms" },
     judged(
       { bench, measure: "p99 of the last sixth, ratio to the first", figure: ratio, unit: "" },
       ratio <= (isLong ? MAX_P99_RATIO.long : MAX_P99_RATIO.short),
     ),
-    judged(
-      { bench, measure: "longest pause of a worker", figure: longestPauseMs, unit: "ms" },
-      longestPauseMs < MAX_PAUSE_MS,
-    ),
+    longest("longest pause of a worker", ({ pauseMs }) => pauseMs),
+    longest("the same, without waiting for a core", ({ ownPauseMs }) => ownPauseMs),
   ];
 }

@@ -18,6 +18,8 @@ function quietRun(change: (sample: Sample) => Partial<Sample> = () => ({})): rea
       rssBytes: Object.fromEntries(ROLES.map((role) => [role, 1e8])),
       processes: ROLES,
       pauseMs: 10,
+      ownPauseMs: 10,
+      postgresBytes: 1e7,
       moves: 64,
       redisBytes: 1e8,
       redisShare: 0.1,
@@ -49,6 +51,56 @@ describe("the verdicts of the endurance bench", () => {
       quietRun(({ atS }) => ({ redisBytes: 1e8 * (1 + (percent / 100) * (atS / 3_600)) }));
     expect(failuresOf(growing(0.9))).to.deep.equal([]);
     expect(failuresOf(growing(1.1))).to.deep.equal(["growth of the used memory of Redis"]);
+  });
+
+  it("fail one in which the memory of a role or of Postgres grows", () => {
+    const grown = ({ atS }: Sample): number => 1e8 * (1 + 0.02 * (atS / 3_600));
+    const samples = quietRun((sample) => ({
+      rssBytes: { ...sample.rssBytes, gateway: grown(sample) },
+      postgresBytes: grown(sample),
+    }));
+    expect(failuresOf(samples)).to.deep.equal([
+      "growth of the RSS: gateway",
+      "growth of the anonymous memory of Postgres",
+    ]);
+  });
+
+  it("pass one in which garbage comes and goes, and fail one in which it hides growth", () => {
+    const garbage = (atS: number): number => 5e7 * ((atS % 290) / 290);
+    const worker = (percent: number) =>
+      quietRun(({ atS, rssBytes }) => ({
+        rssBytes: { ...rssBytes, worker: 1e8 * (1 + (percent / 100) * (atS / 3_600)) + garbage(atS) },
+      }));
+    expect(failuresOf(worker(0))).to.deep.equal([]);
+    expect(failuresOf(worker(3))).to.deep.equal(["growth of the RSS: worker"]);
+  });
+
+  it("leave out the beginning, in which the windows of the flood empty", () => {
+    const emptying = quietRun(({ atS }) => ({ redisBytes: 1e8 + Math.max(0, 900 - atS) * 1e5 }));
+    expect(failuresOf(emptying)).to.deep.equal([]);
+  });
+
+  it("fail one with a long pause, and one whose requests take longer at its end", () => {
+    expect(failuresOf(quietRun(({ atS }) => (atS === 1_800 ? { pauseMs: 60 } : {})))).to.deep.equal([
+      "longest pause of a worker",
+    ]);
+    const pauses = quietRun(({ atS }) => (atS === 1_800 ? { pauseMs: 60, ownPauseMs: 55 } : {}));
+    expect(failuresOf(pauses)).to.deep.equal([
+      "longest pause of a worker",
+      "the same, without waiting for a core",
+    ]);
+    const slower = judgeSteadyRun("run", quietRun(), { first: 10, last: 12.5 });
+    expect(slower.filter(({ verdict }) => verdict === "FAIL").map(({ measure }) => measure)).to.deep.equal([
+      "p99 of the last sixth, ratio to the first",
+    ]);
+  });
+
+  it("fail one with a refusal", () => {
+    const refusing = quietRun(({ atS }) => (atS === 1_800 ? { refused: 20, unavailable: 1 } : {}));
+    expect(failuresOf(refusing)).to.deep.equal([
+      "orders and cancels refused",
+      "requests that could not be served",
+    ]);
   });
 
   it("fail one in which a worker was replaced, whose moves start anew", () => {
