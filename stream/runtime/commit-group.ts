@@ -212,15 +212,15 @@ export class CommitGroup {
     const { clock, formats = latestFormat } = this.#ports;
     const slices = this.#ports.slices?.() ?? new TimeSlices(clock);
     const turns = new Turns(clock.now(), formats.active(), (actor) => this.#slotOf(actor));
-    const running = slots.filter(({ partition }) => !partition.ended);
-    const busy = running.filter(({ instance }) => instance.isBusy);
-    for (const slot of running) {
-      if (busy.includes(slot)) continue;
+    const busy = slots.filter(({ instance }) => instance.isBusy);
+    for (const slot of slots) {
+      if (slot.partition.ended || busy.includes(slot)) continue;
       if (turns.deltas < MAX_DELTAS) turns.run(slot, messages.get(slot.instance.id) ?? []);
       else this.#postpone(slot);
       if (slices.isOver) await slices.next();
     }
     for (const [index, slot] of busy.entries()) {
+      if (slot.partition.ended) continue;
       if (index === 0 || turns.deltas < MAX_DELTAS_BEFORE_PIECE) turns.run(slot, []);
       if (slices.isOver) await slices.next();
     }
