@@ -5,6 +5,7 @@ import type { Database } from "../db/database.js";
 import type { Log } from "../stream/log/log.js";
 import type { SettlementJob } from "../stream/jobs/settlement.js";
 import type { Exchange } from "../stream/log/ports.js";
+import type { ReadModelTime } from "../stream/services/read-model-time.js";
 import type { Tickets } from "../stream/services/tickets.js";
 import type { TokenBuckets } from "../stream/services/token-buckets.js";
 import { auditRoutes } from "./admin/audit.js";
@@ -65,6 +66,7 @@ export interface RouteParts {
   readonly limits: Limits;
   /** Number of operators that a settlement takes: 1 or 2. */
   readonly settlementApprovals: number;
+  readonly tables: Pick<ReadModelTime, "completeMs">;
   readonly clocks: Pick<Log, "clockReport" | "confirmTime">;
   readonly log: Pick<Log, "quarantine" | "dismiss">;
   /** Offers market types flagged `qaOnly`. */

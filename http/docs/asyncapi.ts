@@ -8,7 +8,7 @@ import * as deltas from "../../stream/ws/market/public-deltas.js";
 import * as frames from "../../stream/ws/socket/frames.js";
 import { VERBS, type Verb } from "../../stream/ws/socket/protocol.js";
 import { CatalogEvent, EventsQuery, Market, MarketsQuery } from "../surface-a/schemas/catalog.js";
-import { pageOf } from "../request/fields.js";
+import { datedPageOf } from "../request/fields.js";
 import { PlaceOrder } from "../surface-a/schemas/orders.js";
 import { MAX_BATCH } from "../../actors/limits.js";
 
@@ -57,8 +57,8 @@ const REPLIES = {
   Unsubscribed: frames.Unsubscribed,
   Snapshot: frames.Snapshot,
   Status: frames.Status,
-  Markets: frames.Markets.extend({ markets: pageOf(Market) }),
-  Events: frames.Events.extend({ events: pageOf(CatalogEvent) }),
+  Markets: frames.Markets.extend({ markets: datedPageOf(Market) }),
+  Events: frames.Events.extend({ events: datedPageOf(CatalogEvent) }),
   Placed: frames.Placed,
   Canceled: frames.Canceled,
   CanceledAll: frames.CanceledAll,

@@ -111,6 +111,11 @@ export const WirePrice = z.string().regex(PRICE_TEXT);
 export const Ms = z.int().nonnegative();
 
 /** Returns the schema of one page of a list. */
+/** Page of a list that may be behind: `asOf` is the time up to which it is complete, null while that is not known. */
+export function datedPageOf<Item extends z.core.$ZodType>(item: Item) {
+  return z.strictObject({ items: z.array(item), next: z.string().optional(), asOf: Ms.nullable() });
+}
+
 export function pageOf<Item extends z.core.$ZodType>(item: Item) {
   return z.strictObject({ items: z.array(item), next: z.string().optional() });
 }

@@ -14,13 +14,14 @@ import {
 } from "../../db/queries/catalog/markets.js";
 import { listCandles, listTrades } from "../../db/queries/trading/trades.js";
 import { UNDERWAY } from "../../db/schema/catalog.js";
+import type { ReadModelTime } from "../../stream/services/read-model-time.js";
 import type { MarketBook } from "../../stream/ws/market/public-market.js";
 import { IDS, UNCHANGED } from "../docs/examples.js";
 import { etagOf, matchesEtag } from "../edge/etag.js";
 import type { Reference } from "../reference/reference.js";
 import { ANYBODY, signedBy, TRADING, type Access } from "../request/access.js";
 import { Refused } from "../request/errors.js";
-import { pageOf } from "../request/fields.js";
+import { datedPageOf, pageOf } from "../request/fields.js";
 import { free, perRows, READ, type Metering } from "../request/metering.js";
 import { route, type Route } from "../request/route.js";
 import type { Freshness } from "../trading/freshness.js";
@@ -46,8 +47,12 @@ export interface Books {
   book(marketId: string, currency: Currency): Promise<MarketBook | undefined>;
 }
 
-interface CatalogParts {
+interface PageParts {
   readonly db: Database;
+  readonly tables: Pick<ReadModelTime, "completeMs">;
+}
+
+interface CatalogParts extends PageParts {
   readonly reference: Reference;
   readonly freshness: Freshness;
   readonly books: Books;
@@ -56,7 +61,7 @@ interface CatalogParts {
 const MAX_CANDLES = 5_000;
 
 /** Reads pages of events and markets; the stream's queries answer the same pages as the routes. */
-export function catalogPages(db: Database) {
+export function catalogPages({ db, tables }: PageParts) {
   const eventsPage = async (query: z.output<typeof EventsQuery>) => {
     const { league, status, startsAfter, startsBefore, ...page } = query;
     const filter = {
@@ -66,8 +71,10 @@ export function catalogPages(db: Database) {
       startsBefore,
       visible: true,
     };
+    // The time is read first: what the tables receive during the query may be missing in the page.
+    const asOf = tables.completeMs;
     const { items, next } = await listEvents(db, filter, page);
-    return { items: items.map(eventOnWire), next };
+    return { items: items.map(eventOnWire), next, asOf };
   };
 
   const marketsPage = async (query: z.output<typeof MarketsQuery>) => {
@@ -81,8 +88,9 @@ export function catalogPages(db: Database) {
       startsBefore,
       visible: true,
     };
+    const asOf = tables.completeMs;
     const { items, next } = await listMarkets(db, filter, page);
-    return { items: items.map(marketOnWire), next };
+    return { items: items.map(marketOnWire), next, asOf };
   };
   return { eventsPage, marketsPage };
 }
@@ -99,9 +107,9 @@ function routesBelow(
   base: string,
   access: Access,
   metering: Metering,
-  { db, reference, freshness, books }: CatalogParts,
+  { db, tables, reference, freshness, books }: CatalogParts,
 ): readonly Route[] {
-  const { eventsPage, marketsPage } = catalogPages(db);
+  const { eventsPage, marketsPage } = catalogPages({ db, tables });
 
   const visible = (market: MarketRecord | undefined): MarketRecord => {
     if (!market?.event.visible) throw new Refused("MARKET_NOT_FOUND");
@@ -112,7 +120,7 @@ function routesBelow(
     access,
     metering,
     query: EventsQuery,
-    answer: pageOf(CatalogEvent),
+    answer: datedPageOf(CatalogEvent),
     docs: {
       summary: "List events",
       description:
@@ -144,7 +152,7 @@ function routesBelow(
     access,
     metering,
     query: MarketsQuery,
-    answer: pageOf(Market),
+    answer: datedPageOf(Market),
     docs: {
       summary: "List markets",
       description:
@@ -276,20 +284,21 @@ function routesBelow(
   return [events, event, markets, market, book, trades, candles];
 }
 
-function historyRoute({ db }: CatalogParts): Route {
+function historyRoute({ db, tables }: CatalogParts): Route {
   return route("GET /v3/history/markets", {
     access: signedBy(TRADING),
     metering: perRows("history", 4, 50),
     query: HistoryQuery,
-    answer: pageOf(Market),
+    answer: datedPageOf(Market),
     docs: {
       summary: "List settled markets",
       description: "Returns the settled markets, newest first.",
       exampleQuery: { limit: "100" },
     },
     run: async ({ query }) => {
+      const asOf = tables.completeMs;
       const { items, next } = await settledMarkets(db, query);
-      return { body: { items: items.map(marketOnWire), next }, rows: items.length };
+      return { body: { items: items.map(marketOnWire), next, asOf }, rows: items.length };
     },
   });
 }

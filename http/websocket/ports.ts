@@ -127,7 +127,7 @@ function asQuery(filters: Readonly<Record<string, unknown>>): Record<string, unk
 /** Serves pages of the catalog to sockets. */
 export function streamQueries(catalog: ReturnType<typeof catalogPages>): Queries {
   const page = (
-    work: () => Promise<{ items: readonly unknown[]; next?: string | undefined }>,
+    work: () => Promise<{ items: readonly unknown[]; next?: string | undefined; asOf: number | null }>,
   ): Promise<QueryAnswer> => answered(async () => ({ ok: true as const, page: await work() }));
   return {
     markets: (_caller, filters) =>

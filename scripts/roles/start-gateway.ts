@@ -48,6 +48,7 @@ import { checkInstallation } from "../../stream/log/installation.js";
 import { FirstAnswers } from "../../stream/services/first-answers.js";
 import { Invalidations } from "../../stream/services/invalidations.js";
 import { ProcessReporter, ProcessReports } from "../../stream/services/process-reports.js";
+import { ReadModelTime } from "../../stream/services/read-model-time.js";
 import { RedisLog } from "../../stream/redis/redis-log.js";
 import { LogTail } from "../../stream/log/tail.js";
 import { Tickets } from "../../stream/services/tickets.js";
@@ -163,6 +164,12 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const freshness = new Freshness(db, reachable);
     const reference = new Reference(db, freshness);
     const invalidations = new Invalidations(log);
+    const tables = new ReadModelTime({ log, clock: systemClock, logger });
+    await tables.start();
+    closing.push(() => {
+      tables.close();
+      return Promise.resolve();
+    });
     const subscription = await invalidations.subscribe(
       (kind, id) => {
         if (isReferenceKind(kind)) reference.invalidate(kind, id);
@@ -246,6 +253,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       onError,
       limits,
       settlementApprovals: settings.settlementApprovals,
+      tables,
       clocks: log,
       log,
       qa: exchangeEnv === "qa",
@@ -265,7 +273,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       trading: streamTrading({ reference, trading, locations }),
       catalog,
       throttle,
-      queries: streamQueries(catalogPages(db)),
+      queries: streamQueries(catalogPages({ db, tables })),
       readJson,
       onError,
       sandbox,

@@ -216,6 +216,12 @@ export interface Mark {
   readonly seq: number;
 }
 
+/** An actor of which the read model lacks entries. */
+export interface Unprojected extends Mark {
+  /** Seq of the last entry that the read model has stored. */
+  readonly projected: number;
+}
+
 /** Announcements of all roles; see `formats.ts`. */
 export interface Announcements {
   /** Time of the log (Unix ms). */
@@ -389,6 +395,8 @@ export interface Log {
   markRelayed(partition: string, epoch: number, marks: readonly Mark[]): Promise<boolean>;
   /** Records up to which entries the read model has been written. */
   markProjected(partition: string, marks: readonly Mark[]): Promise<void>;
+  /** Returns the actors of a partition of which the read model lacks entries, with the seqs of their last ones. */
+  unprojected(partition: string): Promise<readonly Unprojected[]>;
   /** Returns the room that actors take. */
   sizes(partition: string, actors: readonly ActorId[]): Promise<readonly ActorSize[]>;
   /**

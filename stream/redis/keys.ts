@@ -65,7 +65,12 @@ export class Keys {
 
   /** Hash: the fields of `Head`. */
   head(partition: string, actor: ActorId): string {
-    return this.#of(partition, `head:${actor}`);
+    return this.headPrefix(partition) + actor;
+  }
+
+  /** Returns the name of a head without its actor. */
+  headPrefix(partition: string): string {
+    return this.#of(partition, "head:");
   }
 
   /** Stream of the commands that are not applied yet. */

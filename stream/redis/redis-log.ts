@@ -43,6 +43,7 @@ import {
   type TakeOutcome,
   QUARANTINE_MESSAGES,
   type QuarantineRecord,
+  type Unprojected,
 } from "../log/log.js";
 import { isAnnounced } from "../log/formats.js";
 import { type Logger, silentLogger } from "../log/logger.js";
@@ -64,6 +65,7 @@ import {
   type StreamReply,
   messagesOf,
   scoresOf,
+  unprojectedActors,
 } from "./replies.js";
 import { loadScripts, type RunScript } from "./scripts.js";
 
@@ -298,6 +300,11 @@ export class RedisLog implements Log {
 
   async markProjected(partition: string, marks: readonly Mark[]): Promise<void> {
     await this.#mark("projected", partition, marks);
+  }
+
+  async unprojected(partition: string): Promise<readonly Unprojected[]> {
+    const prefix = this.#keys.headPrefix(partition);
+    return unprojectedActors(await this.#run("unprojected", [this.#keys.actors(partition)], [prefix]));
   }
 
   async #mark(

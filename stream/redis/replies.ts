@@ -11,6 +11,7 @@ import {
   type LogCondition,
   type LogTime,
   type Message,
+  type Unprojected,
   NO_CURSOR,
   WriteRefused,
 } from "../log/log.js";
@@ -78,6 +79,16 @@ export function liveWorkers(reply: readonly string[]): readonly LiveWorker[] {
     workers.push({ name: reply[i] ?? "", liveMs: Number(reply[i + 1]), takes: reply[i + 2] === "1" });
   }
   return workers;
+}
+
+/** Converts the reply of `unprojected.lua`. */
+export function unprojectedActors(reply: unknown): readonly Unprojected[] {
+  const fields = reply as string[];
+  return Array.from({ length: fields.length / 3 }, (_, n) => ({
+    actor: fields[3 * n] as ActorId,
+    seq: Number(fields[3 * n + 1]),
+    projected: Number(fields[3 * n + 2]),
+  }));
 }
 
 /** Converts the reply of `time.lua`. */

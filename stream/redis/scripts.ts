@@ -23,7 +23,14 @@ const LOG_SCRIPTS = [
 ] as const;
 
 /** Scripts of `stream/services/`, in a folder of their own. */
-const SERVICE_SCRIPTS = ["claim", "expired-gateways", "gateway", "resolve", "throttle"] as const;
+const SERVICE_SCRIPTS = [
+  "claim",
+  "expired-gateways",
+  "gateway",
+  "resolve",
+  "throttle",
+  "unprojected",
+] as const;
 
 const FILES: ReadonlyMap<ScriptName, string> = new Map<ScriptName, string>([
   ...LOG_SCRIPTS.map((name) => [name, `commands/${name}.lua`] as const),

@@ -122,7 +122,11 @@ export interface Throttle {
 export type QueryAnswer =
   | {
       readonly ok: true;
-      readonly page: { readonly items: readonly unknown[]; readonly next?: string | undefined };
+      readonly page: {
+        readonly items: readonly unknown[];
+        readonly next?: string | undefined;
+        readonly asOf: number | null;
+      };
     }
   | Refused;
 

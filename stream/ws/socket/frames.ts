@@ -190,7 +190,11 @@ export const Status = z.strictObject({
     tokens: z.int().describe("Tokens left in the stream bucket of the key."),
   }),
 });
-const page = z.strictObject({ items: z.array(z.unknown()), next: z.string().optional() });
+const page = z.strictObject({
+  items: z.array(z.unknown()),
+  next: z.string().optional(),
+  asOf: z.int().nullable().describe("Time up to which the page is complete, in Unix ms; null while unknown."),
+});
 /** Answer to `query_markets`. */
 export const Markets = z.strictObject({
   nonce,

@@ -7,6 +7,7 @@ import { EmmClient, newClient } from "../surface-b/client.js";
 import { Signer } from "../../../http/client/signer.js";
 import { holdProjector } from "../../support/held-projector.js";
 import { PREFIX, startStack, type Stack } from "../../support/stack.js";
+import { until } from "../../support/until.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
 
 const LATE = "503 UNAVAILABLE";
@@ -156,6 +157,33 @@ describe("reads while the tables are behind", function () {
     expect(resultOf(await trade(`GET /v3/catalog/markets/${marketId}`))).to.equal("200");
     expect(resultOf(await trade(`GET /v3/catalog/markets/${marketId}/book`))).to.equal("200");
     expect(resultOf(await onB(`GET /${PREFIX}/v2/emm/markets/${marketId}`))).to.equal("200");
+  });
+
+  it("of lists of markets and events answer, and state the time up to which they are complete", async () => {
+    const lists = [
+      () => trade(`GET /v3/catalog/markets?event=${market.eventId}`).then(({ json }) => json),
+      () => trade("GET /v3/catalog/events").then(({ json }) => json),
+      () => trade("GET /v3/history/markets").then(({ json }) => json),
+      () => stream({ query_markets: {} }).then(({ markets }) => markets as Record<string, unknown>),
+    ];
+    const times = () => Promise.all(lists.map(async (list) => Number((await list())["asOf"])));
+    const beganMs = Date.now();
+    await until(times, (all) => all.every((asOf) => asOf >= beganMs));
+    release = await holdProjector(stack.databaseUrl);
+    const heldMs = Date.now();
+    await operate("POST /admin/v1/markets", {
+      eventId: market.eventId,
+      marketType: "MONEY",
+      description: "Who scores last",
+      voids: "PUSH",
+      outcomes: [{ name: "Ants" }, { name: "Bees" }],
+    });
+    const createdMs = Date.now();
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    for (const asOf of await times()) expect(asOf).to.be.within(heldMs - 2_000, createdMs);
+    await release();
+    release = undefined;
+    await until(times, (all) => all.every((asOf) => asOf > createdMs));
   });
 
   it("of a market that does not exist answer 404 at once", async () => {

@@ -227,6 +227,18 @@ export function dataConformance(fixture: Fixture): void {
       ]);
     });
 
+    it("tell which actors the read model is behind, and by which entries", async () => {
+      expect(await fixture.log.unprojected(partition)).to.deep.equal([]);
+      const epoch = await fixture.take();
+      await fixture.log.append(partition, deliveries(1));
+      await fixture.commitEntries(epoch, 3);
+      expect(await fixture.log.unprojected(partition)).to.deep.equal([{ actor, seq: 3, projected: 0 }]);
+      await fixture.log.markProjected(partition, [{ actor, seq: 2 }]);
+      expect(await fixture.log.unprojected(partition)).to.deep.equal([{ actor, seq: 3, projected: 2 }]);
+      await fixture.log.markProjected(partition, [{ actor, seq: 3 }]);
+      expect(await fixture.log.unprojected(partition)).to.deep.equal([]);
+    });
+
     it("take the progress of the relay from the owner alone", async () => {
       const epoch = await fixture.take();
       await fixture.commitEntries(epoch, 2);

@@ -327,7 +327,7 @@ describe("the bridge", () => {
     const client = await server.connect(trader(ann));
     expect(await client.request("query_markets", { league: "NBA" })).to.deep.equal({
       nonce: 1,
-      markets: { items: ["a market"] },
+      markets: { items: ["a market"], asOf: null },
     });
     expect(await client.request("query_events", {})).to.include({ nonce: 2, code: "INVALID_QUERY" });
     expect(server.charges).to.deep.equal(["read 1", "read 1"]);

@@ -49,6 +49,7 @@ import {
   type TakeOutcome,
   QUARANTINE_MESSAGES,
   type QuarantineRecord,
+  type Unprojected,
 } from "../../../stream/log/log.js";
 import { recordHeartbeat } from "./memory-heartbeat.js";
 import { MemoryFeed, MemoryListener } from "./memory-listener.js";
@@ -199,6 +200,16 @@ export class MemoryLog implements Log {
           deadlineMs: deadline === undefined ? undefined : Number(deadline),
         };
       });
+    });
+  }
+
+  unprojected(partition: string): Promise<readonly Unprojected[]> {
+    return this.#perform("unprojected", () => {
+      const actors = [...this.#store.fields(KEYS.actors(partition)).keys()] as ActorId[];
+      return actors
+        .map((actor) => ({ actor, head: this.#head(partition, actor) }))
+        .filter(({ head }) => head.seq > head.projected)
+        .map(({ actor, head }) => ({ actor, seq: head.seq, projected: head.projected }));
     });
   }
 

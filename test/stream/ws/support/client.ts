@@ -66,7 +66,7 @@ export async function serve(
       },
     },
     queries: {
-      markets: () => Promise.resolve({ ok: true, page: { items: ["a market"] } }),
+      markets: () => Promise.resolve({ ok: true, page: { items: ["a market"], asOf: null } }),
       events: () => Promise.resolve({ ok: false, code: "INVALID_QUERY", message: "no such filter" }),
     },
     readJson: (bytes) => JSON.parse(new TextDecoder().decode(bytes)) as unknown,
