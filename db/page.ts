@@ -82,6 +82,17 @@ export function within(column: PgColumn, bounds: TimeBounds): SQL | undefined {
   );
 }
 
+/**
+ * Returns the first value of the cursor of a request, which in a list by time is the time before which the page begins.
+ * Throws `InvalidCursor`.
+ */
+export function timeOfCursor({ columns }: KeyOrder, { after }: PageRequest): number | undefined {
+  if (after === undefined) return undefined;
+  const [time] = decodeCursor(columns, after);
+  if (typeof time !== "number") throw new InvalidCursor();
+  return time;
+}
+
 function afterCursor({ columns, direction }: KeyOrder, after: string | undefined): SQL | undefined {
   if (after === undefined) return undefined;
   const key = decodeCursor(columns, after);

@@ -16,9 +16,9 @@ async function start(config: Config): Promise<RunningRole> {
     throw new ConfigError("REDIS_URL: set it to the Redis of the exchange, which a gateway needs");
   if (databaseUrl === undefined)
     throw new ConfigError("DATABASE_URL: set it to the database of the exchange, which a gateway needs");
-  // A gateway of a new build may be the first of its roles to start, and reads columns that the old schema lacks.
-  await migrate(databaseUrl);
   const logger = createLogger(config.logLevel, "gateway", roleOutput());
+  // A gateway of a new build may be the first of its roles to start, and reads columns that the old schema lacks.
+  await migrate(databaseUrl, (line) => logger.warn(line));
   const { jwtWebSecret, jwtServiceSecret } = loadSecrets(config);
   const serviceKeys = { signing: jwtServiceSecret, accepted: config.jwtServiceAccept };
   const throttle = config.metered ? undefined : unlimitedThrottle;

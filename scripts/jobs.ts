@@ -6,6 +6,8 @@ import { type ActorId, marketActor } from "../actors/actor.js";
 import type { Formats } from "../actors/format.js";
 import { connect, disconnect, type Database } from "../db/database.js";
 import { migrate } from "../db/migrate.js";
+import { countStrays } from "../db/partitions/strays.js";
+import { keepMonths } from "../db/partitions/keep-months.js";
 import {
   finishEventAction,
   settleFinalEvents,
@@ -36,6 +38,7 @@ import { ProcessReporter } from "../stream/services/process-reports.js";
 import { RedisLog } from "../stream/redis/redis-log.js";
 import { LogTail } from "../stream/log/tail.js";
 import type { Exchange, Tail } from "../stream/log/ports.js";
+import type { Logger } from "../stream/log/logger.js";
 import { type Config, ConfigError } from "./config.js";
 import { roleOutput } from "./roles/output.js";
 import { runRole, type RunningRole } from "./roles/run-role.js";
@@ -44,6 +47,8 @@ import { runRole, type RunningRole } from "./roles/run-role.js";
 const PROJECTED_MS = 5_000;
 /** Most markets that one sweep removes. */
 const REMOVED_AT_ONCE = 200;
+/** Interval at which the tables by month are put in order, in ms. */
+const MONTHS_MS = 3_600_000;
 
 interface Parts {
   readonly db: Database;
@@ -55,10 +60,12 @@ interface Parts {
   readonly formats: Formats;
   /** Time that a settled market stays in the log, in ms. */
   readonly keepMs: number;
+  readonly databaseUrl: string;
+  readonly logger: Logger;
 }
 
 function portsOf(parts: Parts): JobsOptions["ports"] {
-  const { db, exchange, tail, queue, invalidations, log, formats, keepMs } = parts;
+  const { db, exchange, tail, queue, invalidations, log, formats, keepMs, databaseUrl, logger } = parts;
   const archive = marketArchive(db);
   const removal = new Removal(
     {
@@ -70,6 +77,7 @@ function portsOf(parts: Parts): JobsOptions["ports"] {
     },
     keepMs,
   );
+  let monthsAtMs = 0;
   const settleEvents = async (eventId?: string): Promise<void> => {
     for (const settled of await settleFinalEvents(db, { eventId, nowTs: Date.now() })) {
       await invalidations.publish("event", settled);
@@ -90,6 +98,19 @@ function portsOf(parts: Parts): JobsOptions["ports"] {
     settleFinalEvents: () => settleEvents(),
     restoreWanted: () => restoreWanted(log, archive),
     removeSettled: (nowMs) => removal.run(nowMs),
+    async keepMonths(nowMs) {
+      if (nowMs < monthsAtMs) return;
+      const done = await keepMonths(databaseUrl, nowMs, (line) => logger.warn({}, line));
+      if (done !== undefined && (done.created.length > 0 || done.moved > 0))
+        logger.info(done, "the tables are partitioned for the coming months");
+      const strays = await countStrays(db);
+      if (strays > 0)
+        logger.error(
+          { strays },
+          "rows are in no partition of a month: engine time is months ahead, or was; see db/README.md",
+        );
+      monthsAtMs = nowMs + MONTHS_MS;
+    },
     async marketSettled({ marketId, eventId }) {
       const actor = marketActor(marketId);
       await waitProjected(db, actor, await tail.head(actor), PROJECTED_MS);
@@ -110,7 +131,7 @@ async function start({
   if (databaseUrl === undefined)
     throw new ConfigError("DATABASE_URL: set it to the database of the exchange, which the jobs need");
   const logger = pino({ level: logLevel, base: { role: "jobs", pid: process.pid } }, roleOutput());
-  await migrate(databaseUrl);
+  await migrate(databaseUrl, (line) => logger.warn(line));
   const log = await RedisLog.open({ url: redisUrl, logger });
   try {
     await checkInstallation(log);
@@ -134,7 +155,18 @@ async function start({
     await exchange.start();
     const queue = openSettlementQueue(redisUrl);
     const invalidations = new Invalidations(log);
-    const ports = portsOf({ db, exchange, tail, queue, invalidations, log, formats, keepMs: marketKeepMs });
+    const ports = portsOf({
+      db,
+      exchange,
+      tail,
+      queue,
+      invalidations,
+      log,
+      formats,
+      keepMs: marketKeepMs,
+      databaseUrl,
+      logger,
+    });
     const jobs = await startJobs({ redisUrl, exchange, ports, log: logger });
     const onError = (error: unknown): void =>
       logger.warn({ err: error }, "cannot check for expired gateways");

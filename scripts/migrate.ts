@@ -14,7 +14,7 @@ async function main(): Promise<void> {
   });
   const { databaseUrl } = loadConfig();
   if (databaseUrl === undefined) throw new ConfigError("DATABASE_URL: set it to the database to migrate");
-  await migrate(databaseUrl);
+  await migrate(databaseUrl, (line) => console.log(`migrate: ${line}`));
   console.log("migrate: the database is up to date");
 }
 

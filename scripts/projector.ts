@@ -24,7 +24,7 @@ async function start({ redisUrl, databaseUrl, logLevel, format }: Config): Promi
   if (databaseUrl === undefined)
     throw new ConfigError("DATABASE_URL: set it to the database of the exchange, which a projector needs");
   const logger = pino({ level: logLevel, base: { role: "projector", pid: process.pid } }, roleOutput());
-  await migrate(databaseUrl);
+  await migrate(databaseUrl, (line) => logger.warn(line));
   const log = await RedisLog.open({ url: redisUrl, logger });
   try {
     await checkInstallation(log);

@@ -142,7 +142,7 @@ function startProcesses(config: Config, log: LogFile): ProcessSet {
         : { url: redisUrl },
     migrate: async (url) => {
       say("bringing the database schema up to date");
-      await migrate(url);
+      await migrate(url, say);
     },
     roles: ROLES.map((name) => ({
       name,

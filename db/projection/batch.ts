@@ -16,7 +16,8 @@ import { projectDelta, type Origin } from "./origin.js";
 import { insertInto, writeRows } from "./rows.js";
 import { marketOf, WalletRows } from "./wallets.js";
 
-const ADVANCE_CURSORS = insertInto(projectorCursors, "replace");
+/** Fails when the tables already have an entry of the batch: no key of the table of orders would be violated. */
+const ADVANCE_CURSORS = insertInto(projectorCursors, "replace", "seq");
 
 /** Reports that the log lacks the entry after the last projected one. */
 export class ProjectionGap extends Error {

@@ -47,10 +47,14 @@ const QUOTED: Readonly<Record<string, boolean>> = {
   text: true,
 };
 
-/** Inserts rows. Fails on a row whose primary key exists, unless `merge` says how its other columns change. */
+/**
+ * Inserts rows. Fails on a row whose primary key exists, unless `merge` says how its other columns change, and on one that
+ * does not raise the column `raises`.
+ */
 export function insertInto<Table extends PgTable>(
   table: Table,
   merge?: "replace" | "add",
+  raises?: keyof RowOf<Table> & string,
 ): RowStatement<RowOf<Table>> {
   const name = getTableName(table);
   const columns = Object.keys(getTableColumns(table)).map((key) => rowColumn(table, key));
@@ -58,11 +62,13 @@ export function insertInto<Table extends PgTable>(
   const assignments = otherColumns(table).map(({ column }) =>
     assignment(column, merge ?? "replace", "excluded"),
   );
+  const raised = raises === undefined ? undefined : nameOf(rowColumn(table, raises).column);
   return {
-    name: `project_${name}`,
+    name: raised === undefined ? `project_${name}` : `project_${name}_raising_${raised}`,
     sql:
       `insert into ${name} (${namesOf(columns)}) select * from ${unnest(columns)}` +
-      (merge === undefined ? "" : ` ${conflict} ${assignments.join(", ")}`),
+      (merge === undefined ? "" : ` ${conflict} ${assignments.join(", ")}`) +
+      (raised === undefined ? "" : ` where ${name}.${raised} < excluded.${raised}`),
     encode: (rows) => columns.map((column) => arrayOf(column, rows)),
     decode: () => [],
   };
@@ -74,7 +80,10 @@ type ChangeOf<Table extends PgTable, Changes> = {
     RowOf<Table>[Key] | (Changes[Key] extends "replaceUnlessNull" ? null : never);
 };
 
-/** Updates the rows that have the given keys, each column in its own way, and returns some of their columns. */
+/**
+ * Updates the rows that have the given keys and are of one part of the table, each column in its own way, and returns some
+ * of their columns. `part` is the name of the part and its condition.
+ */
 export function updateRows<
   Table extends PgTable,
   const Changes extends { readonly [Key in keyof RowOf<Table>]?: Merge | "key" },
@@ -83,6 +92,7 @@ export function updateRows<
   table: Table,
   changes: Changes,
   returned: readonly Returned[] = [],
+  part?: { readonly name: string; readonly condition: string },
 ): RowStatement<ChangeOf<Table, Changes>, Pick<RowOf<Table>, Returned>> {
   const name = getTableName(table);
   const columns: RowColumn[] = [];
@@ -97,8 +107,9 @@ export function updateRows<
   }
   const answers = returned.map((key) => rowColumn(table, key));
   const names = answers.map(({ key, column }) => `${name}.${nameOf(column)} as "${key}"`);
+  if (part !== undefined) keys.push(part.condition);
   return {
-    name: `project_update_${name}`,
+    name: `project_update_${part?.name ?? ""}${name}`,
     sql:
       `update ${name} set ${assignments.join(", ")} ` +
       `from ${unnest(columns)} as given (${namesOf(columns)}) where ${keys.join(" and ")}` +
@@ -114,19 +125,37 @@ const ROWS_PER_STATEMENT = 5_000;
 /** Runs a statement over rows, a bounded number at a time. Throws unless every row is written. */
 export async function writeRows<Row extends object, Returned = never>(
   client: pg.ClientBase,
-  { name, sql: text, encode, decode }: RowStatement<Row, Returned>,
+  statement: RowStatement<Row, Returned>,
   rows: readonly Row[],
 ): Promise<readonly Returned[]> {
+  const { written, returned } = await run(client, statement, rows);
+  if (written !== rows.length) throw new Error(`${statement.name} wrote ${written} of ${rows.length} rows`);
+  return returned;
+}
+
+/** Runs a statement over rows of which some may not exist, a bounded number at a time. */
+export async function writeExistingRows<Row extends object, Returned>(
+  client: pg.ClientBase,
+  statement: RowStatement<Row, Returned>,
+  rows: readonly Row[],
+): Promise<readonly Returned[]> {
+  return (await run(client, statement, rows)).returned;
+}
+
+async function run<Row extends object, Returned>(
+  client: pg.ClientBase,
+  { name, sql: text, encode, decode }: RowStatement<Row, Returned>,
+  rows: readonly Row[],
+): Promise<{ readonly written: number; readonly returned: readonly Returned[] }> {
   const returned: Returned[] = [];
+  let written = 0;
   for (let start = 0; start < rows.length; start += ROWS_PER_STATEMENT) {
     const part = rows.slice(start, start + ROWS_PER_STATEMENT);
     const result = await client.query<Record<string, unknown>>({ name, text, values: encode(part) });
-    if (result.rowCount !== part.length) {
-      throw new Error(`${name} wrote ${result.rowCount ?? 0} of ${part.length} rows`);
-    }
+    written += result.rowCount ?? 0;
     returned.push(...decode(result.rows));
   }
-  return returned;
+  return { written, returned };
 }
 
 /** Returns the update of every column outside the primary key to its inserted value, for `onConflictDoUpdate`. */

@@ -28,11 +28,15 @@ export const wallets = pgTable("wallets", {
   shard: smallint().notNull(),
 });
 
-/** Every order that a ledger has accepted, with its current or final status. */
+/**
+ * Every order that a ledger has accepted, with its current or final status. Partitioned by `endedTs`: the open orders are
+ * in one small partition, and an order moves to the partition of its month when it ends. `orderId` is the primary key of
+ * each partition; the table itself has none, because its key would have to include `endedTs`.
+ */
 export const orders = pgTable(
   "orders",
   {
-    orderId: uuid().primaryKey(),
+    orderId: uuid().notNull(),
     wallet: uuid().notNull(),
     traderId: uuid().notNull(),
     marketId: uuid().notNull(),
@@ -57,6 +61,8 @@ export const orders = pgTable(
     place: count().notNull(),
     seq: count(),
     updatedTs: moment().notNull(),
+    /** Time at which the order ended; 0 while it is open, and -1 in a row that is older than the column. */
+    endedTs: moment().notNull().default(0),
   },
   (table) => [
     index("orders_wallet").on(table.wallet, table.ts, table.place),
@@ -70,7 +76,10 @@ export const orders = pgTable(
   ],
 );
 
-/** One side of an execution. `place` orders the rows of one ledger, and `seq` is the entry from which a row comes. Lists are in the order of the primary key. */
+/**
+ * One side of an execution. `place` orders the rows of one ledger, and `seq` is the entry from which a row comes. Lists are
+ * in the order of the primary key. Partitioned by the month of `ts`.
+ */
 export const fills = pgTable(
   "fills",
   {
@@ -103,7 +112,8 @@ export const fills = pgTable(
 
 /**
  * The double entries: `amount` goes into the wallet and comes from the counterparty (`market:<id>`, `wallet:<id>`,
- * `house`, `external`). The partial index serves lists of one kind, and leaves out the kinds of most rows.
+ * `house`, `external`). The partial index serves lists of one kind, and leaves out the kinds of most rows. Partitioned by
+ * the month of `ts`.
  */
 export const entries = pgTable(
   "entries",

@@ -62,6 +62,10 @@ const READINESS = object({
     type: ["integer", "null"],
     description: "Number of repairs of Postgres in the last day, after the log had lost entries.",
   },
+  strayRows: {
+    type: ["integer", "null"],
+    description: "Number of rows in Postgres for whose month no partition exists, at most 1,000 of each table.",
+  },
   halted: {
     ...texts,
     description: "Ids of the actors that stopped after an error; they leave the service ready.",

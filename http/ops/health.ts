@@ -3,6 +3,7 @@
 import { sql } from "drizzle-orm";
 import { LEDGER_SHARDS, ledgerActor } from "../../actors/actor.js";
 import type { Database } from "../../db/database.js";
+import { countStrays } from "../../db/partitions/strays.js";
 import { isProjecting, projectedPositions, reconciledSince } from "../../db/queries/projected.js";
 import type { ClockReport, Log } from "../../stream/log/log.js";
 import type { FormatReport } from "../../stream/log/formats.js";
@@ -28,6 +29,8 @@ export interface Readiness {
    * cannot be read. The table `reconciliations` names the actors.
    */
   readonly reconciled: number | null;
+  /** Number of rows for whose month no partition exists; null when it cannot be read. */
+  readonly strayRows: number | null;
   /**
    * Actors that stopped at a broken invariant. They leave the service ready, because no gateway can serve them and every
    * gateway serves all others.
@@ -115,11 +118,12 @@ export async function readiness(parts: HealthParts): Promise<Readiness> {
   const ask = (shard: number) =>
     exchange.ledger(shard, { kind: "wallet", wallet: UNUSED_WALLET }, { ...READ_ONLY, timeoutMs: CHECK_MS });
   const running = SHARDS.filter((shard) => stopped?.has(ledgerActor(shard)) !== true);
-  const [answers, lag, found, reconciled, clock, quarantined] = await Promise.all([
+  const [answers, lag, found, reconciled, strays, clock, quarantined] = await Promise.all([
     redis ? Promise.all(running.map((shard) => resultOf(() => ask(shard)))) : [],
     redis && postgres ? resultOf(() => projectorLag(parts)) : undefined,
     postgres ? resultOf(() => isProjecting(db)) : undefined,
     postgres ? resultOf(() => reconciledSince(db, Date.now() - DAY_MS)) : undefined,
+    postgres ? resultOf(() => countStrays(db)) : undefined,
     redis ? resultOf(() => parts.clocks.clockReport()) : undefined,
     redis ? resultOf(() => parts.log.quarantineSize()) : undefined,
   ]);
@@ -134,6 +138,7 @@ export async function readiness(parts: HealthParts): Promise<Readiness> {
     projectorLag: lag ?? null,
     projecting,
     reconciled: reconciled ?? null,
+    strayRows: strays ?? null,
     halted: [...(stopped?.keys() ?? [])],
     quarantined: quarantined ?? null,
     stopping: false,

@@ -321,6 +321,11 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       const { quarantined } = await check();
       return quarantined ?? NaN;
     });
+    metrics.gauge(
+      "overround_stray_rows",
+      "Rows for whose month Postgres has no partition",
+      async () => (await check()).strayRows ?? NaN,
+    );
     let stopping: Promise<void> | undefined;
     const app = createApp({
       ...admission,

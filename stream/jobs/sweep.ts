@@ -19,6 +19,8 @@ export interface SweepPorts {
   restoreWanted(): Promise<void>;
   /** Removes the markets whose grace period is over at `nowMs` (Unix ms). */
   removeSettled(nowMs: number): Promise<void>;
+  /** Creates the partitions of the coming months, at most once an hour. */
+  keepMonths(nowMs: number): Promise<void>;
 }
 
 /** Age below which a step is left to the request that wrote it, in ms. */
@@ -46,4 +48,5 @@ export async function sweep(ports: SweepPorts, log: Logger, nowMs: number): Prom
   await attempt("settling final events", () => ports.settleFinalEvents());
   await attempt("restoring markets", () => ports.restoreWanted());
   await attempt("removing settled markets", () => ports.removeSettled(nowMs));
+  await attempt("creating the partitions of the coming months", () => ports.keepMonths(nowMs));
 }

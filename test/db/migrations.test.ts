@@ -17,11 +17,20 @@ const REFUSED: readonly RegExp[] = [
 describe("the migrations after those of the old build", () => {
   const files = fs.readdirSync(FOLDER).filter((file) => file.endsWith(".sql") && file > LAST_OF_OLD_BUILD);
 
+  /** Returns the statements after which the build before fails. A renamed table may get a successor of the same name. */
+  function refusedIn(sql: string): string[] {
+    return sql.split(/;|--> statement-breakpoint/).filter((statement) => {
+      const renamed = /\balter\s+(table|index)\s+("\w+")\s+rename\s+to\b/i.exec(statement);
+      if (renamed?.[1]?.toLowerCase() === "index") return false;
+      if (renamed !== null && new RegExp(`create\\s+table\\s+${renamed[2] ?? ""}`, "i").test(sql))
+        return false;
+      return REFUSED.some((pattern) => pattern.test(statement));
+    });
+  }
+
   for (const file of files) {
     it(`only add, so that the old build runs beside the new one: ${file}`, () => {
-      const statements = fs.readFileSync(path.join(FOLDER, file), "utf8").split(/;|--> statement-breakpoint/);
-      const refused = statements.filter((statement) => REFUSED.some((pattern) => pattern.test(statement)));
-      expect(refused).to.deep.equal([]);
+      expect(refusedIn(fs.readFileSync(path.join(FOLDER, file), "utf8"))).to.deep.equal([]);
     });
   }
 
@@ -31,11 +40,12 @@ describe("the migrations after those of the old build", () => {
       'ALTER TABLE "orders" RENAME COLUMN "qty" TO "quantity"',
       'ALTER TABLE "orders" ADD COLUMN "kind" text NOT NULL',
     ])
-      expect(
-        REFUSED.some((pattern) => pattern.test(statement)),
-        statement,
-      ).to.equal(true);
-    const allowed = 'ALTER TABLE "orders" ADD COLUMN "kind" text DEFAULT \'\' NOT NULL';
-    expect(REFUSED.some((pattern) => pattern.test(allowed))).to.equal(false);
+      expect(refusedIn(statement), statement).to.deep.equal([statement]);
+    for (const allowed of [
+      'ALTER TABLE "orders" ADD COLUMN "kind" text DEFAULT \'\' NOT NULL',
+      'ALTER INDEX "orders_wallet" RENAME TO "orders_by_wallet"',
+      'ALTER TABLE "orders" RENAME TO "orders_first"; CREATE TABLE "orders" (LIKE "orders_first")',
+    ])
+      expect(refusedIn(allowed), allowed).to.deep.equal([]);
   });
 });

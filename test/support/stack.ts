@@ -277,6 +277,7 @@ async function startBackground(
       settleFinalEvents: settleEvents,
       restoreWanted: () => restoreWanted(log, archive),
       removeSettled: (nowMs) => removing?.run(nowMs) ?? Promise.resolve(),
+      keepMonths: () => Promise.resolve(),
       marketSettled: () => settleEvents(),
     },
   });

@@ -19,6 +19,9 @@ const ofShard = (table: string): string =>
 const lostRows = (table: string): string =>
   `${ofShard(table)} and ${table}.ts >= $3 and ${seqOf(table)} > $2`;
 
+/** SQL of the orders that had not ended before a time, which leaves out the partitions of earlier months. */
+const notEndedBefore = (ts: string): string => `(orders.ended_ts <= 0 or orders.ended_ts >= ${ts})`;
+
 export class LedgerRepair implements Repair {
   readonly #client: pg.ClientBase;
   readonly #shard: number;
@@ -42,7 +45,10 @@ export class LedgerRepair implements Repair {
       parameters,
     );
     this.#filledOrders = [...new Set(fills.rows.map((row) => row.order_id))];
-    const orders = await this.#client.query(`delete from orders ${lostRows("orders")}`, parameters);
+    const orders = await this.#client.query(
+      `delete from orders ${lostRows("orders")} and ${notEndedBefore("$3")}`,
+      parameters,
+    );
     // A transfer of the build before numbered places has no entry; its time decides.
     const transfers = await this.#client.query(
       `delete from transfers ${ofShard("transfers")} and transfers.ts >= $3
@@ -113,12 +119,17 @@ export class LedgerRepair implements Repair {
     );
     const open = [...this.#state.wallets.values()].flatMap((wallet) => openOrders(wallet));
     await this.#client.query(
-      `update orders set status = given.status, remaining = given.remaining, reason = null
+      `update orders set status = given.status, remaining = given.remaining, reason = null, ended_ts = 0
        from unnest($1::uuid[], $2::text[], $3::integer[]) as given (order_id, status, remaining)
-       where orders.order_id = given.order_id
-         and (orders.status, orders.remaining, orders.reason)
-           is distinct from (given.status, given.remaining, null::text)`,
-      [open.map(({ orderId }) => orderId), open.map(({ status }) => status), open.map(({ qty }) => qty)],
+       where orders.order_id = given.order_id and ${notEndedBefore("$4")}
+         and (orders.status, orders.remaining, orders.reason, orders.ended_ts > 0)
+           is distinct from (given.status, given.remaining, null::text, false)`,
+      [
+        open.map(({ orderId }) => orderId),
+        open.map(({ status }) => status),
+        open.map(({ qty }) => qty),
+        this.#lost.sinceTs,
+      ],
     );
   }
 

@@ -51,6 +51,7 @@ export async function reconcile(
     : new LedgerRepair(client, Number(id), lost, state as LedgerState);
   const removed = await repair.remove();
   let repaired: Cursor = { seq: commonSeq, lineage, nextPlace: cursor.nextPlace };
+  await writeRows(client, WRITE_CURSOR, [rowOfCursor(actor, repaired)]);
   for await (const page of history.entries()) {
     await repair.makeWay(page);
     const batch = new ProjectionBatch(new Map([[actor, repaired]]));
@@ -59,7 +60,6 @@ export async function reconcile(
     repaired = batch.cursors.get(actor) ?? repaired;
   }
   await repair.reset();
-  await writeRows(client, WRITE_CURSOR, [rowOfCursor(actor, repaired)]);
   const db = queriesOver(client);
   const change = { seq: commonSeq, lostSeq: cursor.seq, newSeq: head.seq, removed };
   await db.insert(reconciliations).values({ ts: Date.now(), actor, ...change });

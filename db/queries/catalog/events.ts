@@ -32,6 +32,9 @@ interface Game {
 }
 
 export type EventRecord = typeof events.$inferSelect & { readonly game: Game | null };
+/** Time that a finished action stays in its table, in ms: only people who look for an error read it. */
+const KEEP_ACTIONS_MS = 30 * 86_400_000;
+
 export type PendingEventAction = typeof eventActions.$inferSelect;
 
 export interface NewEvent {
@@ -207,8 +210,9 @@ export async function stepEvent(db: Queries, step: EventStep): Promise<EventStep
   return { ok: true, event, pending };
 }
 
-/** Records that the markets have taken the action. */
+/** Records that the markets have taken the action, and deletes actions that were finished long ago. */
 export async function finishEventAction(db: Queries, actionId: number, nowTs: number): Promise<void> {
+  await db.delete(eventActions).where(lt(eventActions.doneTs, nowTs - KEEP_ACTIONS_MS));
   await db.update(eventActions).set({ doneTs: nowTs }).where(eq(eventActions.actionId, actionId));
 }
 

@@ -1,11 +1,12 @@
 /** Orders, each with its current or final status (contract section 5.17). */
 
-import { and, asc, eq, gt, inArray, type SQL } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, lte, or, type SQL } from "drizzle-orm";
 import type { Currency } from "../../../actors/market/types.js";
 import type { Queries } from "../../database.js";
 import {
   keyOrder,
   page,
+  timeOfCursor,
   within,
   type Keyset,
   type Page,
@@ -31,13 +32,29 @@ const BY_ACCEPTANCE: Keyset<OrderRecord> = {
   keyOf: (order) => [order.ts, order.place],
 };
 
+/**
+ * Time in ms within which most orders that are read have ended. A read looks into the partitions of that time, and into all
+ * of them only when it has not found enough: their number grows by one each month.
+ */
+const RECENT_MS = 32 * 86_400_000;
+
+/** Condition that leaves out the partitions of the months before a time. It holds for every order accepted after it. */
+const notEndedBefore = (ts: number): SQL | undefined => or(lte(orders.endedTs, 0), gt(orders.endedTs, ts));
+
+/** Returns true for a list of open orders, all of which are in the partitions of open orders. */
+const isOfOpen = ({ statuses }: OrderListFilter): boolean =>
+  statuses?.every((status) => status === "PENDING" || status === "OPEN") === true;
+
 function matching(filter: OrderListFilter): SQL | undefined {
+  const { statuses, startsAfter } = filter;
   return and(
     eq(orders.wallet, filter.wallet),
     filter.currency === undefined ? undefined : eq(orders.currency, filter.currency),
-    filter.statuses && inArray(orders.status, [...filter.statuses]),
+    statuses && inArray(orders.status, [...statuses]),
+    isOfOpen(filter) ? lte(orders.endedTs, 0) : undefined,
     inMarkets(orders, filter),
     within(orders.ts, filter),
+    startsAfter === undefined ? undefined : notEndedBefore(startsAfter),
   );
 }
 
@@ -47,10 +64,7 @@ export async function findOrder(
   wallet: string,
   orderId: string,
 ): Promise<OrderRecord | undefined> {
-  const [row] = await db
-    .select()
-    .from(orders)
-    .where(and(eq(orders.orderId, orderId), eq(orders.wallet, wallet)));
+  const [row] = await findOrders(db, wallet, [orderId]);
   return row;
 }
 
@@ -60,11 +74,24 @@ export async function findOrders(
   wallet: string,
   orderIds: readonly string[],
 ): Promise<OrderRecord[]> {
+  const recent = await ordersOf(db, wallet, orderIds, notEndedBefore(Date.now() - RECENT_MS));
+  if (recent.length === orderIds.length) return recent;
+  const found = new Set(recent.map(({ orderId }) => orderId));
+  const others = orderIds.filter((orderId) => !found.has(orderId));
+  return [...recent, ...(await ordersOf(db, wallet, others, undefined))];
+}
+
+async function ordersOf(
+  db: Queries,
+  wallet: string,
+  orderIds: readonly string[],
+  part: SQL | undefined,
+): Promise<OrderRecord[]> {
   if (orderIds.length === 0) return [];
   return db
     .select()
     .from(orders)
-    .where(and(inArray(orders.orderId, [...orderIds]), eq(orders.wallet, wallet)));
+    .where(and(inArray(orders.orderId, [...orderIds]), eq(orders.wallet, wallet), part));
 }
 
 /** Returns the newest order of the wallet with the client id. */
@@ -73,13 +100,17 @@ export async function findOrderByClientId(
   wallet: string,
   clientId: string,
 ): Promise<OrderRecord | undefined> {
-  const [row] = await db
-    .select()
-    .from(orders)
-    .where(and(eq(orders.wallet, wallet), eq(orders.clientId, clientId)))
-    .orderBy(...keyOrder(BY_ACCEPTANCE))
-    .limit(1);
-  return row;
+  const recentTs = Date.now() - RECENT_MS;
+  const newest = async (part: SQL | undefined): Promise<OrderRecord | undefined> => {
+    const [row] = await db
+      .select()
+      .from(orders)
+      .where(and(eq(orders.wallet, wallet), eq(orders.clientId, clientId), part))
+      .orderBy(...keyOrder(BY_ACCEPTANCE))
+      .limit(1);
+    return row;
+  };
+  return (await newest(and(gt(orders.ts, recentTs), notEndedBefore(recentTs)))) ?? newest(undefined);
 }
 
 /** Returns the newest order of the wallet with each of the client ids, among those accepted after `sinceTs`. */
@@ -93,7 +124,14 @@ export async function findOrdersByClientIds(
   const rows = await db
     .select()
     .from(orders)
-    .where(and(eq(orders.wallet, wallet), inArray(orders.clientId, [...clientIds]), gt(orders.ts, sinceTs)))
+    .where(
+      and(
+        eq(orders.wallet, wallet),
+        inArray(orders.clientId, [...clientIds]),
+        gt(orders.ts, sinceTs),
+        notEndedBefore(sinceTs),
+      ),
+    )
     .orderBy(asc(orders.ts), asc(orders.place));
   return new Map(rows.map((row) => [row.clientId ?? "", row]));
 }
@@ -104,5 +142,15 @@ export async function listOrders(
   filter: OrderListFilter,
   request: PageRequest,
 ): Promise<Page<OrderRecord>> {
-  return page(db.select().from(orders).$dynamic(), BY_ACCEPTANCE, request, matching(filter));
+  const read = (wanted: OrderListFilter): Promise<Page<OrderRecord>> =>
+    page(db.select().from(orders).$dynamic(), BY_ACCEPTANCE, request, matching(wanted));
+  const beforeTs = Math.min(
+    timeOfCursor(BY_ACCEPTANCE, request) ?? Infinity,
+    filter.startsBefore ?? Infinity,
+    Date.now(),
+  );
+  const recentTs = beforeTs - RECENT_MS;
+  if (isOfOpen(filter) || (filter.startsAfter ?? 0) >= recentTs) return read(filter);
+  const recent = await read({ ...filter, startsAfter: recentTs });
+  return recent.next === undefined ? read(filter) : recent;
 }

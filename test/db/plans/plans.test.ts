@@ -9,20 +9,21 @@ import { listEmmClients } from "../../../db/queries/accounts/emm-clients.js";
 import { listEvents } from "../../../db/queries/catalog/events.js";
 import { listFills } from "../../../db/queries/trading/fills.js";
 import { listMarkets, settledMarkets } from "../../../db/queries/catalog/markets.js";
-import { listOrders } from "../../../db/queries/trading/orders.js";
+import { findOrder, findOrdersByClientIds, listOrders } from "../../../db/queries/trading/orders.js";
 import { listStrikeRequests } from "../../../db/queries/operator/strike-requests.js";
 import { listTrades } from "../../../db/queries/trading/trades.js";
 import { listTraders } from "../../../db/queries/accounts/traders.js";
 import { listTransactions } from "../../../db/queries/trading/transactions.js";
 import { UNDERWAY } from "../../../db/schema/catalog.js";
 import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
-import { fillTables, ITS_MARKET, MARKET, WALLET } from "./rows.js";
+import { END, fillTables, ITS_MARKET, MARKET, orderIdOf, ROWS, timeOf, WALLET } from "./rows.js";
 
 const LIMIT = 50;
 /** Position in the list of the second page that is examined. */
 const DEEP = 10_000;
 /** Limit of rows read for each row of a page: rows of joined tables, and rows that a filter removes. */
 const READ_PER_ROW = 10;
+const DAY_MS = 86_400_000;
 
 type List = (db: Database, page: PageRequest) => Promise<Page<unknown>>;
 
@@ -61,6 +62,7 @@ interface Plan {
   readonly "Actual Loops": number;
   readonly "Rows Removed by Filter"?: number;
   readonly "Index Name"?: string;
+  readonly "Relation Name"?: string;
   readonly Plans?: readonly Plan[];
 }
 
@@ -68,6 +70,9 @@ interface Statement {
   readonly text: string;
   readonly values: readonly unknown[];
 }
+
+/** Returns false for the scan of an empty partition, which the planner may do in any way. */
+const hasRows = (node: Plan): boolean => node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0) > 0;
 
 function nodesOf(plan: Plan): Plan[] {
   return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
@@ -108,18 +113,21 @@ describe("query plans of lists over long tables", function () {
     await database.drop();
   });
 
-  /** Runs a list, and returns the plan of the statement that reads its page. */
-  async function planOf(list: List, page: PageRequest): Promise<{ plan: Plan; next: string | undefined }> {
+  /** Runs a query, and returns its result and the plans of its statements. */
+  async function plansOf<Result>(query: () => Promise<Result>): Promise<{ plans: Plan[]; result: Result }> {
     statements.length = 0;
-    const { next } = await list(db, page);
-    const [first] = statements;
-    if (first === undefined) throw new Error("the list ran no statement");
-    const { rows } = (await db.$client.query({ text: `explain (analyze, format json) ${first.text}` }, [
-      ...first.values,
-    ])) as unknown as { rows: readonly { "QUERY PLAN": readonly { Plan: Plan }[] }[] };
-    const plan = rows[0]?.["QUERY PLAN"][0]?.Plan;
-    if (plan === undefined) throw new Error("Postgres returned no plan");
-    return { plan, next };
+    const result = await query();
+    const plans: Plan[] = [];
+    for (const { text, values } of statements.splice(0)) {
+      const { rows } = (await db.$client.query({ text: `explain (analyze, format json) ${text}` }, [
+        ...values,
+      ])) as unknown as { rows: readonly { "QUERY PLAN": readonly { Plan: Plan }[] }[] };
+      const plan = rows[0]?.["QUERY PLAN"][0]?.Plan;
+      if (plan === undefined) throw new Error("Postgres returned no plan");
+      plans.push(plan);
+    }
+    if (plans.length === 0) throw new Error("the query ran no statement");
+    return { plans, result };
   }
 
   function formatPlan(plan: Plan): string {
@@ -133,15 +141,93 @@ describe("query plans of lists over long tables", function () {
 
   for (const [name, list] of Object.entries(LISTS)) {
     it(name, async () => {
-      const { next } = await planOf(list, { limit: DEEP });
+      const { next } = (await plansOf(() => list(db, { limit: DEEP }))).result;
       for (const after of [undefined, next]) {
-        const { plan } = await planOf(list, { limit: LIMIT, after });
-        const kinds = nodesOf(plan).map((node) => node["Node Type"]);
-        expect(kinds, formatPlan(plan)).to.not.include("Seq Scan");
-        if (rowsRead(plan) > LIMIT + 1) expect(kinds, formatPlan(plan)).to.not.include("Sort");
-        expect(rowsRead(plan), formatPlan(plan)).to.be.at.most(READ_PER_ROW * (LIMIT + 1));
+        for (const plan of (await plansOf(() => list(db, { limit: LIMIT, after }))).plans) {
+          const kinds = nodesOf(plan)
+            .filter(hasRows)
+            .map((node) => node["Node Type"]);
+          expect(kinds, formatPlan(plan)).to.not.include("Seq Scan");
+          if (kinds.includes("Limit") && rowsRead(plan) > LIMIT + 1)
+            expect(kinds, formatPlan(plan)).to.not.include("Sort");
+          expect(rowsRead(plan), formatPlan(plan)).to.be.at.most(READ_PER_ROW * (LIMIT + 1));
+        }
         if (next === undefined) break;
       }
     });
   }
+
+  describe("over the tables by month", () => {
+    const present = Date.now;
+    before(() => {
+      Date.now = () => END;
+    });
+    after(() => {
+      Date.now = present;
+    });
+
+    /** Returns the partitions that the plans name and read, without their table's name. */
+    async function partitionsOf(table: string, query: () => Promise<unknown>): Promise<string[]> {
+      const { plans } = await plansOf(query);
+      const relations = plans.flatMap(nodesOf).filter((node) => node["Actual Loops"] > 0);
+      return relations.flatMap((node) => node["Relation Name"]?.slice(table.length + 1) ?? []).toSorted();
+    }
+
+    const monthOf = (ts: number): string => new Date(ts).toISOString().slice(0, 7).replace("-", "_");
+    const OLD = timeOf(1_010);
+    const RECENT = END - DAY_MS;
+    const recent = [...new Set([monthOf(END - 32 * DAY_MS), monthOf(END - 15 * DAY_MS), monthOf(END)])];
+    /** Partitions that each read of recent orders looks into: those of open orders, and those of months to come. */
+    const ALWAYS = ["first", "live", "later"];
+    const ofRecent = (names: readonly string[]): string[] =>
+      names.filter((name) => !ALWAYS.includes(name) && name <= monthOf(END));
+
+    it("finds a recent order without the earlier months, and an old one in any", async () => {
+      const of = (row: number) =>
+        partitionsOf("orders", async () => {
+          expect(await findOrder(db, WALLET, orderIdOf(row))).to.include({ ts: timeOf(row) });
+        });
+      expect(ofRecent(await of(ROWS - 6))).to.deep.equal(recent);
+      expect(await of(1_010)).to.include(monthOf(OLD));
+    });
+
+    it("finds client ids of a day in the partitions of the day", async () => {
+      const names = await partitionsOf("orders", () => findOrdersByClientIds(db, WALLET, ["c"], RECENT));
+      expect(ofRecent(names)).to.deep.equal([...new Set([monthOf(RECENT), monthOf(END)])]);
+    });
+
+    it("reads open orders from the partitions that have them", async () => {
+      const names = await partitionsOf("orders", () =>
+        listOrders(db, { wallet: WALLET, statuses: ["OPEN"] }, { limit: LIMIT }),
+      );
+      expect(names).to.deep.equal(["first", "live"]);
+    });
+
+    it("reads a page of orders from the partitions of its month", async () => {
+      const names = await partitionsOf("orders", () => listOrders(db, { wallet: WALLET }, { limit: LIMIT }));
+      expect(ofRecent(names)).to.deep.equal(recent);
+    });
+
+    for (const [table, list] of [
+      ["fills", (page: PageRequest) => listFills(db, { wallet: WALLET }, page)],
+      ["entries", (page: PageRequest) => listTransactions(db, { wallet: WALLET }, page)],
+      ["trades", (page: PageRequest) => listTrades(db, { marketId: MARKET, currency: "CASH" }, page)],
+    ] as const) {
+      it(`reads a page of ${table} from one month, however many there are`, async () => {
+        const names = await partitionsOf(table, () => list({ limit: LIMIT }));
+        expect(ofRecent(names)).to.deep.equal([monthOf(END)]);
+      });
+    }
+
+    it("updates an order in the partition of open orders alone", async () => {
+      const { rows } = await db.$client.query<{ "QUERY PLAN": string }>(
+        `explain update orders set ended_ts = given.ended_ts
+         from unnest(array['${orderIdOf(1)}']::uuid[], array[1]::bigint[]) as given (order_id, ended_ts)
+         where orders.order_id = given.order_id and orders.ended_ts = 0`,
+      );
+      const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+      expect(plan).to.include("orders_live_pkey");
+      expect(plan).to.not.match(/orders_(first|later|2)/);
+    });
+  });
 });

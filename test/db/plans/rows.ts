@@ -2,12 +2,28 @@
 
 import { createHash } from "node:crypto";
 import pg from "pg";
+import { startOfMonth } from "../../../db/partitions/months.js";
+import { keepMonths } from "../../../db/partitions/keep-months.js";
 
-const ROWS = 100_000;
+export const ROWS = 100_000;
 /** The wallet and the market of half of the rows. */
 export const WALLET = "00000000-0000-4000-8000-000000000001";
 export const MARKET = "00000000-0000-4000-8000-000000000002";
-const START = 1_700_000_000_000;
+const YEAR_MS = 365 * 86_400_000;
+/** The rows are of the year that begins with the migration, because earlier ones are in one partition. */
+const START = Date.now();
+const STEP_MS = Math.round(YEAR_MS / ROWS);
+/** Time of the last row. */
+export const END = START + YEAR_MS;
+
+/** Returns the time of a row. */
+export const timeOf = (row: number): number => START + row * STEP_MS;
+/** Returns the id of the order of a row, in the format of a UUID. */
+export const orderIdOf = (row: number): string =>
+  createHash("md5")
+    .update(`order${row}`)
+    .digest("hex")
+    .replace(/(.{8})(.{4})(.{4})(.{4})(.{12})/, "$1-$2-$3-$4-$5");
 
 /** A market with a few trades of the wallet. */
 export const ITS_MARKET = createHash("md5").update("market12").digest("hex");
@@ -16,7 +32,7 @@ export const ITS_MARKET = createHash("md5").update("market12").digest("hex");
 const id = (kind: string, row = "i"): string => `md5('${kind}' || ${row})::uuid`;
 const busy = (one: string, others: string): string =>
   `case when i % 2 = 0 then '${one}'::uuid else ${id(others, "(i % 997)")} end`;
-const ts = `${START} + i * 1000`;
+const ts = `${START} + i * ${STEP_MS}::bigint`;
 
 /** Statements that fill the tables. Most events are over, and each has two markets. */
 const FILLS: readonly string[] = [
@@ -39,11 +55,11 @@ const FILLS: readonly string[] = [
   `insert into outcomes (outcome_id, market_id, outcome, name, status)
      select ${id("outcome")}, ${id("market", "(1 + i / 2)")}, i % 2, 'o', 'TBD' from generate_series(2, ${ROWS}) i`,
   `insert into orders (order_id, wallet, trader_id, market_id, outcome, currency, price, qty, filled, remaining, tif,
-     status, ts, place, updated_ts)
+     status, ts, place, updated_ts, ended_ts)
      select ${id("order")}, ${busy(WALLET, "wallet")}, ${id("trader")}, ${id("market", "(i % 4999)")}, i % 2,
      case when i % 10 = 0 then 'COIN' else 'CASH' end, 500, 1, 0, 1, 'GTC',
-     case when i % 100 = 0 then 'OPEN' when i % 1000 = 2 then 'REJECTED' else 'FILLED' end, ${ts}, i, ${ts}
-     from generate_series(1, ${ROWS}) i`,
+     case when i % 100 = 0 then 'OPEN' when i % 1000 = 2 then 'REJECTED' else 'FILLED' end, ${ts}, i, ${ts},
+     case when i % 100 = 0 then 0 else ${ts} end from generate_series(1, ${ROWS}) i`,
   `insert into fills (wallet, ts, place, fill_id, match_id, order_id, market_id, outcome, currency, price, qty, cost,
      payout, fee, credit, taker, wash)
      select ${busy(WALLET, "wallet")}, ${ts}, i, ${id("fill")}, ${id("match")}, ${id("order")},
@@ -73,6 +89,8 @@ const FILLS: readonly string[] = [
 
 /** Fills every table that a list reads, and updates the statistics of the planner. */
 export async function fillTables(databaseUrl: string): Promise<void> {
+  for (let month = 1; month <= 12; month += 1)
+    await keepMonths(databaseUrl, startOfMonth(START, month), () => undefined);
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {

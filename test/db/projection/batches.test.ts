@@ -102,7 +102,7 @@ describe("projection of batches", () => {
       },
     ]);
     const failure = await project(database.url, [...good, broken]).catch((error: unknown) => error);
-    expect(String(failure)).to.match(/project_update_orders wrote 0 of 1 rows/);
+    expect(String(failure)).to.match(/project_update_other_orders wrote 0 of 1 rows/);
     expect(Object.values(await dump(db)).flat()).to.deep.equal([]);
     await project(database.url, good);
     expect((await listOrders(db, { wallet: ann }, PAGE)).items).to.have.length(1);

@@ -19,6 +19,7 @@ import { markets, removedMarkets } from "../../../db/schema/markets.js";
 import { Removal } from "../../../stream/jobs/removal.js";
 import { allMarkets, findOutcome, listMarkets, settledMarkets } from "../../../db/queries/catalog/markets.js";
 import { currentTicks, publishTicks } from "../../../db/queries/catalog/ticks.js";
+import { eventActions } from "../../../db/schema/catalog.js";
 import { type FreshDatabase, freshDatabase } from "../../support/servers.js";
 import { SmallExchange } from "../exchange.js";
 import { project } from "../read-model.js";
@@ -92,6 +93,23 @@ describe("queries of the catalog", () => {
       marketId: markets[1]?.marketId,
       outcome: 1,
     });
+  });
+
+  it("keeps a finished action of an event for 30 days", async () => {
+    const day = 86_400_000;
+    const act = async (nowTs: number): Promise<void> => {
+      const step = { action: "close", from: ["OPEN_PREGAME"], to: "CLOSED_PREGAME", nowTs } as const;
+      const eventId = await newEvent(db, 1);
+      const answer = await db.transaction((tx) => stepEvent(tx, { ...step, eventId }));
+      if (!answer.ok) throw new Error("the event took no step");
+      await finishEventAction(db, answer.pending.actionId, nowTs);
+    };
+    const count = () => db.$count(eventActions);
+    await act(NOW);
+    await act(NOW + 30 * day);
+    expect(await count()).to.equal(2);
+    await act(NOW + 31 * day);
+    expect(await count()).to.equal(2);
   });
 
   it("takes no step of an event while the action of the last step is unfinished", async () => {

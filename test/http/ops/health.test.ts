@@ -61,6 +61,7 @@ describe("readiness", () => {
       projectorLag: SHARDS * HEAD - 1,
       projecting: true,
       reconciled: 0,
+      strayRows: 0,
       halted: [],
       quarantined: 2,
       stopping: false,

@@ -89,6 +89,7 @@ describe("settlement jobs", () => {
         settleFinalEvents: () => Promise.resolve(),
         restoreWanted: () => Promise.resolve(),
         removeSettled: () => Promise.resolve(),
+        keepMonths: () => Promise.resolve(),
         marketSettled: (job) => {
           settled.push(job);
           return Promise.resolve();
