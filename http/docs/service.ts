@@ -64,7 +64,8 @@ const READINESS = object({
   },
   strayRows: {
     type: ["integer", "null"],
-    description: "Number of rows in Postgres for whose month no partition exists, at most 1,000 of each table.",
+    description:
+      "Number of rows in Postgres for whose month no partition exists, at most 1,000 of each table.",
   },
   halted: {
     ...texts,
