@@ -34,12 +34,29 @@ export function lastAofFile(directory: string): string | undefined {
 }
 
 /** Scans an append-only file. The file is streamed, so its size does not matter. */
-export async function inspectAof(file: string): Promise<AofReport> {
+async function inspectAof(file: string): Promise<AofReport> {
   return { file, ...(await scanAof(fs.createReadStream(file, { highWaterMark: CHUNK_BYTES }))) };
 }
 
+/**
+ * Cuts the torn tail of a file if `cuts` is true, and says what is wrong with the file and what is cut. Returns the report
+ * from before the cut, and whether the file is whole now.
+ */
+export async function repairAof(
+  file: string,
+  { say, cuts }: { readonly say: (line: string) => void; readonly cuts: boolean },
+): Promise<{ readonly report: AofReport; readonly isWhole: boolean }> {
+  const report = await inspectAof(file);
+  for (const line of describeNested(report)) say(line);
+  if (report.keep === report.size) return { report, isWhole: true };
+  say(describeAof(report));
+  if (!hasTornTail(report) || !cuts) return { report, isWhole: false };
+  say(`cut it; the removed bytes are in ${cutTornTail(report)}`);
+  return { report, isWhole: true };
+}
+
 /** Returns whether the file ends in a tail that can be cut. */
-export function hasTornTail({ keep, size, torn }: AofScan): boolean {
+function hasTornTail({ keep, size, torn }: AofScan): boolean {
   return torn && keep < size;
 }
 
@@ -48,7 +65,7 @@ export function hasTornTail({ keep, size, torn }: AofScan): boolean {
  * are on disk when this function returns; a crash before that leaves the torn file as it was.
  * @throws Error when the file has changed since the scan, because a server still writes to it.
  */
-export function cutTornTail({ file, keep, size }: AofReport): string {
+function cutTornTail({ file, keep, size }: AofReport): string {
   const removed = `${file}.cut-${new Date().toISOString().replace(/[:.]/g, "-")}`;
   const source = fs.openSync(file, "r+");
   try {
@@ -105,7 +122,7 @@ export function describeAof(report: AofReport): string {
 }
 
 /** Returns one line for each transaction that an earlier load has joined with the next. */
-export function describeNested({ file, nested }: AofReport): string[] {
+function describeNested({ file, nested }: AofReport): string[] {
   return nested.map(
     (offset) =>
       `${file} has a transaction without its end at byte ${offset}, cut by an earlier start of Redis: its commands ` +

@@ -3,14 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { Redis } from "ioredis";
 import { programPath } from "../config.js";
-import {
-  cutTornTail,
-  describeAof,
-  describeNested,
-  hasTornTail,
-  inspectAof,
-  lastAofFile,
-} from "./aof-repair.js";
+import { lastAofFile, repairAof } from "./aof-repair.js";
 import { markOf } from "../supervisor/identity.js";
 import { StartError } from "../supervisor/start-error.js";
 import { isFree } from "./ports.js";
@@ -65,7 +58,7 @@ export async function startRedis(options: RedisOptions): Promise<RunningServer> 
   const known = recordForStart(dataDir, "redis", say);
   if (known === undefined) await stopUnrecorded(directory, say);
   await stopLeftover("redis", known?.process, "SIGTERM", say);
-  await repairAof(directory, say);
+  await repairLastAof(directory, say);
   const binary = findRedis({
     serverBin: options.serverBin,
     programPath: programPath(),
@@ -132,14 +125,9 @@ async function stopUnrecorded(directory: string, say: LineLog): Promise<void> {
  * Cuts the torn tail that a crash has left. Redis 7.0 cuts a tail inside a transaction after its MULTI; the next start
  * would then execute the first half of that transaction, and the actor whose commit it was would halt.
  */
-async function repairAof(directory: string, say: LineLog): Promise<void> {
+async function repairLastAof(directory: string, say: LineLog): Promise<void> {
   const file = lastAofFile(directory);
-  if (file === undefined) return;
-  const report = await inspectAof(file);
-  for (const line of describeNested(report)) say(`redis: ${line}`);
-  if (report.keep === report.size) return;
-  say(`redis: ${describeAof(report)}`);
-  if (hasTornTail(report)) say(`redis: cut it; the removed bytes are in ${cutTornTail(report)}`);
+  if (file !== undefined) await repairAof(file, { say: (line) => say(`redis: ${line}`), cuts: true });
 }
 
 function configuration(options: RedisOptions, directory: string, record: ServerRecord): string {

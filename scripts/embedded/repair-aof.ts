@@ -1,13 +1,6 @@
 import fs from "node:fs";
 import { readCommandLine } from "../command-line.mjs";
-import {
-  cutTornTail,
-  describeAof,
-  describeNested,
-  hasTornTail,
-  inspectAof,
-  lastAofFile,
-} from "./aof-repair.js";
+import { describeAof, lastAofFile, repairAof } from "./aof-repair.js";
 import { describe, StartError } from "../supervisor/start-error.js";
 
 /** `npm run repair-aof`: cuts the torn tail of the append-only file of a Redis that does not run. */
@@ -25,12 +18,10 @@ async function main(): Promise<number> {
     options: { "dry-run": { description: "Reports what would be cut, and changes nothing." } },
   });
   const file = fileOf(operands[0] ?? "");
-  const report = await inspectAof(file);
-  for (const line of [describeAof(report), ...describeNested(report)]) console.log(line);
-  if (report.keep === report.size) return 0;
-  if (!hasTornTail(report) || values["dry-run"]) return 1;
-  console.log(`cut; the removed bytes are in ${cutTornTail(report)}`);
-  return 0;
+  const say = (line: string): void => console.log(line);
+  const { report, isWhole } = await repairAof(file, { say, cuts: !values["dry-run"] });
+  if (report.keep === report.size) say(describeAof(report));
+  return isWhole ? 0 : 1;
 }
 
 function fileOf(operand: string): string {
