@@ -165,7 +165,9 @@ export type CommitOutcome =
   /** The epoch of this partition is not the one given. Nothing was written. */
   | { readonly kind: "fenced"; readonly partition: string }
   /** This actor is not at the expected seq. Nothing was written. */
-  | { readonly kind: "conflict"; readonly actor: ActorId };
+  | { readonly kind: "conflict"; readonly actor: ActorId }
+  /** This actor is removed. Nothing was written. */
+  | { readonly kind: "removed"; readonly actor: ActorId };
 
 export interface StoredEntry {
   readonly seq: number;

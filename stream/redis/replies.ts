@@ -123,7 +123,7 @@ export function commitOutcome(reply: string): CommitOutcome {
   const [kind, name = ""] = reply.split(" ");
   if (kind === "ok") return { kind };
   if (kind === "fenced") return { kind, partition: name };
-  return { kind: "conflict", actor: name as ActorId };
+  return { kind: kind === "removed" ? kind : "conflict", actor: name as ActorId };
 }
 
 /** Returns the results of a pipeline. Throws its first error. */

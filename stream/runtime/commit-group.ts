@@ -23,7 +23,7 @@ import { publicationsOf } from "../log/packing.js";
 import { HandOverGuard } from "./hand-over-guard.js";
 import type { Partition, ReadyActor } from "./partition.js";
 import { OwnershipLost, type Relay } from "./relay.js";
-import { type Slot, type StepResult, Turns } from "./turns.js";
+import { type Slot, type StepResult, Turns, undoTurns } from "./turns.js";
 
 export interface CommitGroupPorts {
   readonly log: Log;
@@ -253,11 +253,26 @@ export class CommitGroup {
     const toCommit = results.filter(({ turn }) => turn.changed || turn.fault !== undefined);
     if (!haveLasted(toCommit)) return;
     const relayed = this.#fullyRelayed(toCommit);
-    if (toCommit.length > 0 && !(await this.#write(toCommit, relayed))) return;
+    if (toCommit.length > 0) {
+      const outcome = await this.#write(toCommit, relayed);
+      if (outcome === undefined) return;
+      if (outcome.kind === "removed") {
+        const { kept, undone } = undoTurns(results, outcome.actor);
+        await this.#commit(kept);
+        for (const [actor, partition] of undone) this.#discard(actor, partition);
+        return;
+      }
+    }
     for (const result of results) {
       // The ownership ended meanwhile, and the log may have lost this commit. The next owner relays the messages in the log.
       if (!result.partition.ended) this.#complete(result, relayed.has(result));
     }
+  }
+
+  /** Lets an actor that is ahead of the log be loaded again; a removed one when it is restored. */
+  #discard(actor: ActorId, partition: Partition): void {
+    partition.discard(actor);
+    this.#handOverGuard.messageQueued(actor);
   }
 
   /** Returns each result whose actor has no message left to relay, up to and including that result. */
@@ -273,8 +288,11 @@ export class CommitGroup {
     return relayed;
   }
 
-  /** Commits the results. On failure the actors are ahead of the log: ends their ownerships and returns false. */
-  async #write(results: readonly StepResult[], relayed: ReadonlySet<StepResult>): Promise<boolean> {
+  /** Commits the results. On failure the actors are ahead of the log: ends their ownerships and returns `undefined`. */
+  async #write(
+    results: readonly StepResult[],
+    relayed: ReadonlySet<StepResult>,
+  ): Promise<Exclude<CommitOutcome, FailedCommit> | undefined> {
     const partitions = [...new Set(results.map(({ partition }) => partition))];
     const ownerships = partitions.map(({ name, epoch }) => ({ partition: name, epoch }));
     const changes = results.map((result): Change => ({
@@ -283,11 +301,16 @@ export class CommitGroup {
       relayed: relayed.has(result),
     }));
     const publications = publicationsOf(results.flatMap(({ turn }) => turn.replies));
-    const outcome = this.#ports.log.commit({ ownerships, changes, publications });
-    const failure = await outcome.then(failureOf, (error: unknown) => error);
-    if (failure === undefined) return true;
+    let failure: unknown;
+    try {
+      const outcome = await this.#ports.log.commit({ ownerships, changes, publications });
+      if (outcome.kind === "ok" || outcome.kind === "removed") return outcome;
+      failure = failureOf(outcome);
+    } catch (error) {
+      failure = error;
+    }
     for (const partition of partitions) partition.end(failure);
-    return false;
+    return undefined;
   }
 
   /** Completes a committed turn: passes its unsent messages to the relay, and halts its actor after a fault. */
@@ -327,11 +350,11 @@ function messagesAfter(cursor: string, inline: readonly InlineRecord[]): readonl
   return next.map(({ position, body }) => ({ id: cursorAt(position), body }));
 }
 
-/** Returns why a commit was rejected, if it was. */
-function failureOf(outcome: CommitOutcome): OwnershipLost | undefined {
+/** Rejection of a commit by which this worker learns that it is not the owner, or is ahead of the log. */
+type FailedCommit = Extract<CommitOutcome, { readonly kind: "fenced" | "conflict" }>;
+
+function failureOf(outcome: FailedCommit): OwnershipLost {
   switch (outcome.kind) {
-    case "ok":
-      return undefined;
     case "fenced":
       return new OwnershipLost(`${outcome.partition} has another owner`);
     case "conflict":

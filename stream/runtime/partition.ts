@@ -326,9 +326,14 @@ export class Partition implements Sender {
       { err: error, actor },
       "a message is in the quarantine, because its actor failed",
     );
-    this.#cache.remove(actor);
-    this.#deadlines.set(actor, 0);
+    this.discard(actor);
     if (this.#haltedBefore.delete(actor)) this.#recordHalt(actor, undefined);
+  }
+
+  /** Discards the state of an actor that is not the one in the log. The actor is loaded again at once. */
+  discard(actor: ActorId): void {
+    this.#cache.remove(actor);
+    if (!this.#halted.has(actor)) this.#deadlines.set(actor, 0);
   }
 
   /** Halts an actor for this ownership: it answers no command, and its mailbox fills. Other actors continue. */

@@ -27,11 +27,37 @@ export interface StepResult extends Slot {
   readonly fault: Error | undefined;
   /** The messages that were not handed over, and are left to the relay. */
   readonly unsent: Delivery[];
+  /** The messages that were handed over to this turn, and that it has handled. */
+  readonly received: readonly RoutedMessage[];
 }
 
 interface RoutedMessage {
   readonly from: StepResult;
   readonly delivery: Delivery;
+}
+
+/**
+ * Undoes the turns of an actor that are not committed, and every turn that follows from them. Leaves the messages that the
+ * other turns have handed over to undone ones to the relay. Returns the other turns, and the actors whose turns were
+ * undone, which are ahead of the log.
+ */
+export function undoTurns(
+  results: readonly StepResult[],
+  actor: ActorId,
+): { readonly kept: readonly StepResult[]; readonly undone: ReadonlyMap<ActorId, Partition> } {
+  const undone = new Map<ActorId, Partition>();
+  const kept = new Set<StepResult>();
+  for (const result of results) {
+    const { id } = result.instance;
+    const isKept = id !== actor && !undone.has(id) && result.received.every(({ from }) => kept.has(from));
+    if (isKept) {
+      kept.add(result);
+      continue;
+    }
+    undone.set(id, result.partition);
+    for (const { from, delivery } of result.received) if (kept.has(from)) from.unsent.push(delivery);
+  }
+  return { kept: [...kept], undone };
 }
 
 /** Longest chain of messages in one step; an order takes two. The relay carries the messages after that. */
@@ -60,8 +86,17 @@ export class Turns {
     return this.#deltas;
   }
 
-  /** Runs an actor on messages. Returns the number of messages that it handled. */
-  run({ partition, instance }: Slot, messages: readonly Incoming[]): number {
+  /** Runs an actor on the messages of its mailbox. */
+  run(slot: Slot, messages: readonly Incoming[]): void {
+    this.#run(slot, messages, []);
+  }
+
+  /** Runs an actor on messages, or on those that others have handed over to it. Returns the number that it handled. */
+  #run(
+    { partition, instance }: Slot,
+    messages: readonly Incoming[],
+    handedOver: readonly RoutedMessage[],
+  ): number {
     const actor = instance.id;
     const turn = partition.runOrHalt(actor, () => instance.run(messages, this.#nowMs, this.#format));
     if (turn === undefined) {
@@ -78,6 +113,7 @@ export class Turns {
       isRouted: outgoing !== undefined,
       fault,
       unsent: [],
+      received: handedOver.slice(0, turn.handled),
     };
     if (fault !== undefined || hasMore || turn.quarantined !== undefined) this.#closed.add(actor);
     for (const { deltas } of turn.entry?.batches ?? []) this.#deltas += deltas.length;
@@ -109,7 +145,7 @@ export class Turns {
       for (const [actor, received] of byActor(messages)) {
         const slot = this.#closed.has(actor) ? undefined : this.#slotOf(actor);
         const bodies = received.map(({ delivery }) => delivery);
-        const handled = slot === undefined ? 0 : this.run(slot, bodies);
+        const handled = slot === undefined ? 0 : this.#run(slot, bodies, received);
         for (const message of received.slice(handled)) this.#leaveToRelay(message);
         if (slices.isOver) await slices.next();
       }

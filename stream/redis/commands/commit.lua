@@ -7,7 +7,8 @@
 --       entry ('' for none), deadline ('' unchanged, '-' none, else Unix ms), '1' when no message is left to relay, and
 --       for the first entry of an incarnation its seq and the lineage, as '<seq> <lineage>' (else ''), a message for
 --       the quarantine ('' for none), most messages in the quarantine
--- Returns 'ok', 'fenced <partition>' (the lease has another epoch) or 'conflict <actor>' (it is not at that seq, or is removed).
+-- Returns 'ok', 'fenced <partition>' (the lease has another epoch), 'removed <actor>' or 'conflict <actor>' (it is not at
+-- that seq).
 local maxBytes = tonumber(ARGV[1])
 local ownerships = tonumber(ARGV[2])
 for o = 1, ownerships do
@@ -26,7 +27,8 @@ for c = first, #ARGV, 10 do
   local seq = seqs[a]
   if not seq then
     local head = redis.call('HMGET', KEYS[4 * a - 2 + 2 * ownerships], 'seq', 'removed')
-    seq = head[2] and 'removed' or head[1] or '0'
+    if head[2] then return 'removed ' .. ARGV[actors + 2 * a] end
+    seq = head[1] or '0'
   end
   if seq ~= ARGV[c + 1] then return 'conflict ' .. ARGV[actors + 2 * a] end
   seqs[a] = ARGV[c + 4] == '' and seq or after(seq, ARGV[c + 7])

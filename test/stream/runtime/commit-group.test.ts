@@ -3,10 +3,13 @@ import { type Format } from "../../../actors/format.js";
 import { type Clock, systemClock } from "../../../stream/log/clock.js";
 import type { MemoryLog } from "../../support/log/memory-log.js";
 import type { Worker } from "../../../stream/runtime/worker.js";
+import { Keys } from "../../../stream/redis/keys.js";
 import { counter } from "./counter.js";
 import { a, b, Deployment, partitionOfWorker, post, step } from "./deployment.js";
 import { counterInLog, takeFromAnyone } from "../log/support.js";
 import { until } from "../../support/until.js";
+
+const KEYS = new Keys("");
 
 describe("a commit group", () => {
   let deployment: Deployment;
@@ -111,6 +114,33 @@ describe("a commit group", () => {
     await worker.beat();
     for (let i = 0; i < 4; i += 1) await step(worker, "l1");
     expect(await received()).to.deep.equal({ [a]: [1, 2] });
+  });
+
+  it("goes on with all other actors when one of a commit was removed from the log, and loads that one anew", async () => {
+    await warmUp();
+    const setRemoved = (hash: string | undefined): void =>
+      deployment.store.operate(() => deployment.store.set(KEYS.head("l2", b), "removed", hash));
+    const [sender, receiver] = ["l1", "l2"].map((name) => partitionOfWorker(worker, name));
+    const senderBefore = sender?.hold(a);
+    setRemoved("hash of its last snapshot");
+    await send(2);
+    expect([sender?.ended, receiver?.ended]).to.deep.equal([false, false]);
+    expect(sender?.hold(a), "an actor that does not depend on the removed one").to.equal(senderBefore);
+    expect(receiver?.hold(b)).to.equal(undefined);
+    expect(await headOf(a))
+      .to.include({ seq: 2 })
+      .and.to.have.property("relayed")
+      .below(2);
+    await send(3);
+    expect(await headOf(a)).to.include({ seq: 3 });
+    setRemoved(undefined);
+    receiver?.markUnread(b);
+    await until(async () => {
+      await step(worker, "l1");
+      return (await received())[a]?.length === 3;
+    });
+    expect(await received()).to.deep.equal({ [a]: [1, 2, 3] });
+    expect([sender?.ended, receiver?.ended]).to.deep.equal([false, false]);
   });
 
   it("leaves an actor halted that fails after an earlier turn of the same step", async () => {

@@ -226,7 +226,8 @@ export class MemoryLog implements Log {
       for (const { partition, actor, expectedSeq, entry, resumed } of changes) {
         const head = this.#head(partition, actor);
         const seq = seqs.get(actor) ?? head.seq;
-        if (seq !== expectedSeq || head.removed !== undefined) return { kind: "conflict", actor };
+        if (head.removed !== undefined) return { kind: "removed", actor };
+        if (seq !== expectedSeq) return { kind: "conflict", actor };
         seqs.set(actor, entry === undefined ? seq : (resumed?.seq ?? seq + 1));
       }
       const appended: Appended[] = [];
