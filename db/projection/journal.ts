@@ -30,6 +30,20 @@ export interface JournalHead extends Position {
   readonly projected: number;
 }
 
+/** The partitions of a feed, and the positions after which it emits the entries of their actors. */
+export interface Followed {
+  readonly partitions: readonly string[];
+  readonly cursors: ReadonlyMap<ActorId, Position>;
+  /** Returns the positions of actors that are not among the cursors. */
+  readonly positionsOf: (actors: readonly ActorId[]) => Promise<ReadonlyMap<ActorId, Position>>;
+}
+
+export interface Feed {
+  /** Forgets the positions of actors that are silent; see `Followed.positionsOf`. */
+  forget(actors: readonly ActorId[]): void;
+  stop(): Promise<void>;
+}
+
 /** The log, as the projector needs it. */
 export interface Journal {
   /**
@@ -38,10 +52,12 @@ export interface Journal {
    * follows its position, or the next one cannot be read for the given reason.
    */
   followAll(
-    followed: { readonly cursors: ReadonlyMap<ActorId, Position>; readonly partitions: readonly string[] },
+    followed: Followed,
     onEntries: (entries: readonly Entry[]) => Promise<void>,
     onStop: (actor: ActorId, unreadable?: Error) => void,
-  ): { stop(): Promise<void> };
+  ): Feed;
+  /** Returns the actors of some partitions that are in the log. */
+  actors(partitions: readonly string[]): Promise<readonly ActorId[]>;
   /** Returns the position of each actor after the last entry of its log. */
   heads(actors: readonly ActorId[]): Promise<ReadonlyMap<ActorId, JournalHead>>;
   /** Returns the history of an actor after the entry `seq`, 0 for all of it. */
@@ -58,6 +74,9 @@ export function journalOf(log: Log, tail: LogTail, logger: Logger, archive?: Pic
     followAll: (followed, onEntries, onStop) =>
       tail.everyActor({ ...followed, onEntries, onGap: (actor) => onStop(actor), onUnreadable: onStop }),
     markProjected: (cursors) => tail.projected([...cursors].map(([actor, { seq }]) => [actor, seq] as const)),
+    async actors(partitions) {
+      return (await Promise.all(partitions.map((partition) => log.actors(partition)))).flat();
+    },
     async heads(actors) {
       const byPartition = new Map<string, ActorId[]>();
       for (const actor of actors) {

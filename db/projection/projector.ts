@@ -8,7 +8,7 @@ import type { Entry } from "../../stream/log/ports.js";
 import { isUnavailable } from "../database.js";
 import { ProjectionBatch, ProjectionGap } from "./batch.js";
 import { type Cursor, type Cursors, NO_ROWS } from "./cursor.js";
-import type { Journal, JournalHead } from "./journal.js";
+import type { Journal } from "./journal.js";
 import { ProgressMarks } from "./marks.js";
 import { EntryQueue } from "./queue.js";
 import { ProjectionSession } from "./session.js";
@@ -32,6 +32,8 @@ const BATCH_MS = 50;
 const RECONNECT_MS = { min: 50, max: 2_000 };
 /** Pauses before another attempt to project an entry that failed. */
 const FAILURE_MS = { min: 1_000, max: 60_000 };
+/** Interval at which a projector forgets the cursors of markets that were removed since. */
+const FORGET_MS = 600_000;
 /** Maximum age of the market changes that a projector publishes again when it takes over. */
 const REPUBLISH_MS = 60_000;
 
@@ -127,20 +129,27 @@ export class Projector {
   /** Projects the actors of the session's groups, until projectors come or go, or `stop` comes. */
   async #project(session: ProjectionSession): Promise<void> {
     const { journal, logger } = this.#options;
+    const partitions = partitionsOf(session.groups);
+    const live = await this.#untilLogAnswers(session, () => journal.actors(partitions));
+    if (live === undefined) return;
     const cursors = new Map(
-      [...(await session.cursors())].filter(([actor]) => isInGroups(session.groups, actor)),
+      [...(await session.cursors(live))].filter(([actor]) => isInGroups(session.groups, actor)),
     );
-    const heads = await this.#heads(session, cursors);
+    const heads = await this.#untilLogAnswers(session, () => journal.heads([...cursors.keys()]));
     if (heads === undefined) return;
     await this.#reconcile(session, cursors, heads);
     const changed = await session.marketsChangedSince(Date.now() - REPUBLISH_MS);
     for (const marketId of changed) this.#publishChange(marketId);
     const queue = new EntryQueue();
-    // Most actors are removed markets, whose last entry has its mark: the log must not hear of all of them again.
+    // Most last entries have their mark: the log must not hear of all of them again.
     const unmarked = [...cursors].filter(([actor, { seq }]) => seq > (heads.get(actor)?.projected ?? 0));
     const marks = new ProgressMarks(journal, logger, new Map(unmarked));
     const feed = journal.followAll(
-      { cursors: new Map(cursors), partitions: partitionsOf(session.groups) },
+      {
+        cursors: new Map(cursors),
+        partitions,
+        positionsOf: (actors) => this.#loadCursors(session, cursors, actors),
+      },
       (entries) => queue.put(entries),
       (actor, unreadable) => {
         const { seq } = cursors.get(actor) ?? NO_ROWS;
@@ -153,6 +162,7 @@ export class Projector {
     this.#active = true;
     logger.info({ actors: cursors.size, groups: [...session.groups] }, "projecting");
     let dealtMs = performance.now();
+    let forgottenMs = dealtMs;
     try {
       for (;;) {
         const entries = await queue.take(KEEP_ALIVE_MS);
@@ -164,6 +174,12 @@ export class Projector {
           if (await session.mustDeal()) return;
           dealtMs = began;
         }
+        if (began - forgottenMs >= FORGET_MS) {
+          forgottenMs = began;
+          const removed = await session.removedOf([...cursors.keys()]);
+          for (const actor of removed) cursors.delete(actor);
+          feed.forget(removed);
+        }
         await this.#pause(Math.max(0, BATCH_MS - (performance.now() - began)));
       }
     } finally {
@@ -174,14 +190,27 @@ export class Projector {
     }
   }
 
-  /** Returns the positions of the actors in the log, or `undefined` if `stop` comes before the log answers. */
-  async #heads(
+  /** Loads the cursors of actors that have none in memory, such as restored markets. */
+  async #loadCursors(
     session: ProjectionSession,
-    cursors: Cursors,
-  ): Promise<ReadonlyMap<ActorId, JournalHead> | undefined> {
+    cursors: Map<ActorId, Cursor>,
+    actors: readonly ActorId[],
+  ): Promise<Cursors> {
+    const unknown = actors.filter((actor) => !cursors.has(actor));
+    if (unknown.length > 0)
+      for (const [actor, cursor] of await session.cursorsOf(unknown))
+        if (!cursors.has(actor)) cursors.set(actor, cursor);
+    return cursors;
+  }
+
+  /** Returns what the log answers, or `undefined` if `stop` comes before. */
+  async #untilLogAnswers<Answer>(
+    session: ProjectionSession,
+    ask: () => Promise<Answer>,
+  ): Promise<Answer | undefined> {
     while (!this.#stopping.signal.aborted) {
       try {
-        return await this.#options.journal.heads([...cursors.keys()]);
+        return await ask();
       } catch (error) {
         this.#options.logger.warn({ err: error }, "the log does not answer; trying again");
         await this.#pause(STAND_BY_MS);
@@ -222,7 +251,8 @@ export class Projector {
     cursors: Map<ActorId, Cursor>,
     marks: ProgressMarks,
   ): Promise<void> {
-    const batch = new ProjectionBatch(cursors);
+    const actors = [...new Set(entries.map(({ actor }) => actor))];
+    const batch = new ProjectionBatch(await this.#loadCursors(session, cursors, actors));
     for (const entry of entries) batch.take(entry);
     if (batch.cursors.size === 0) return;
     await session.write(batch);

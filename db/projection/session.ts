@@ -1,11 +1,12 @@
 /** The connection through which a projector writes its share of the read model. */
 
-import { gt } from "drizzle-orm";
+import { and, eq, gt, isNotNull, notExists, type SQL, sql } from "drizzle-orm";
 import pg from "pg";
 import type { ActorId } from "../../actors/actor.js";
 import { queriesOver } from "../database.js";
 import { PROJECTOR_GROUPS, PROJECTOR_LOCK } from "../locks.js";
-import { markets } from "../schema/markets.js";
+import { marketArchive } from "../queries/catalog/removed-markets.js";
+import { markets, removedMarkets } from "../schema/markets.js";
 import { projectorCursors } from "../schema/wallets.js";
 import type { ProjectionBatch } from "./batch.js";
 import { type Cursor, cursorOf } from "./cursor.js";
@@ -28,6 +29,8 @@ export class ProjectionSession {
   readonly #groups = new Set<number>();
   /** True when the session counts as a live projector. */
   #isMember = false;
+  /** The queries in progress. The feed of entries loads cursors while the projector writes. */
+  #busy: Promise<unknown> = Promise.resolve();
   #broken = false;
 
   private constructor(client: pg.Client) {
@@ -88,7 +91,7 @@ export class ProjectionSession {
 
   /** Returns true when `deal` would change the groups of this session. */
   async mustDeal(): Promise<boolean> {
-    const { projectors, groups } = await this.#holders();
+    const { projectors, groups } = await this.#alone(() => this.#holders());
     const quota = quotaOf(projectors);
     return this.#groups.size > quota || (this.#groups.size < quota && groups < PROJECTOR_GROUPS);
   }
@@ -112,11 +115,42 @@ export class ProjectionSession {
     return rows[0] ?? { projectors: 0, groups: 0 };
   }
 
-  /** Returns the cursors of all actors. */
-  async cursors(): Promise<Map<ActorId, Cursor>> {
-    const rows = await queriesOver(this.#client).select().from(projectorCursors);
+  /** Returns the cursors of some actors, and of all others except removed markets. */
+  async cursors(actors: readonly ActorId[]): Promise<Map<ActorId, Cursor>> {
+    const removed = queriesOver(this.#client)
+      .select({ one: sql`1` })
+      .from(removedMarkets)
+      .where(
+        and(
+          isNotNull(removedMarkets.hash),
+          eq(projectorCursors.actor, sql`'market:' || ${removedMarkets.marketId}`),
+        ),
+      );
+    // One statement for both would look removed markets up row by row.
+    return new Map([...(await this.#cursorsWhere(notExists(removed))), ...(await this.cursorsOf(actors))]);
+  }
+
+  /** Returns the cursors of some actors. */
+  async cursorsOf(actors: readonly ActorId[]): Promise<Map<ActorId, Cursor>> {
+    return this.#alone(() => this.#cursorsWhere(isOneOf(actors)));
+  }
+
+  /** Runs queries after those in progress, because a connection takes one at a time. */
+  #alone<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#busy.then(work);
+    this.#busy = result.catch(() => undefined);
+    return result;
+  }
+
+  async #cursorsWhere(condition: SQL): Promise<Map<ActorId, Cursor>> {
+    const rows = await queriesOver(this.#client).select().from(projectorCursors).where(condition);
     // The projector writes only ids of actors into this column.
     return new Map(rows.map((row) => [row.actor as ActorId, cursorOf(row)]));
+  }
+
+  /** Returns those of some actors that are removed markets. */
+  removedOf(actors: readonly ActorId[]): Promise<readonly ActorId[]> {
+    return this.#alone(() => marketArchive(queriesOver(this.#client)).removedOf(actors));
   }
 
   /** Returns the markets that changed after `ts`, whose changes a projector that died may not have published. */
@@ -129,12 +163,12 @@ export class ProjectionSession {
   }
 
   async write(batch: ProjectionBatch): Promise<void> {
-    await this.#transaction(() => batch.write(this.#client));
+    await this.#alone(() => this.#transaction(() => batch.write(this.#client)));
   }
 
   /** Repairs the tables of an actor whose log has lost entries. */
   async reconcile(lost: LostHistory, history: History): ReturnType<typeof reconcile> {
-    return this.#transaction(() => reconcile(this.#client, lost, history));
+    return this.#alone(() => this.#transaction(() => reconcile(this.#client, lost, history)));
   }
 
   async #transaction<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -151,10 +185,15 @@ export class ProjectionSession {
   }
 
   async keepAlive(): Promise<void> {
-    await this.#client.query("select 1");
+    await this.#alone(() => this.#client.query("select 1"));
   }
 
   async close(): Promise<void> {
     await this.#client.end().catch(() => undefined);
   }
+}
+
+/** SQL of the cursors of some actors; one parameter, because a statement may have too few for all of them. */
+function isOneOf(actors: readonly ActorId[]): SQL {
+  return sql`${projectorCursors.actor} = any(${sql.param(actors)}::text[])`;
 }

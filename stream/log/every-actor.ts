@@ -12,8 +12,13 @@ import { continues, CorruptLog, parseEntry } from "./packing.js";
 import type { Entry } from "./ports.js";
 
 export interface EveryActorOptions {
-  /** The position of the read model in each actor; an actor without one begins at its first entry. */
+  /** The position of the read model in each of some actors. */
   readonly cursors: ReadonlyMap<ActorId, Position>;
+  /**
+   * Returns the positions of other actors, which the log names later; an actor without one, such as a new one, begins at
+   * its first entry (default: all of them do).
+   */
+  readonly positionsOf?: (actors: readonly ActorId[]) => Promise<ReadonlyMap<ActorId, Position>>;
   /**
    * Stores the next entries. The next call waits for the promise; when the promise rejects, the same entries are
    * delivered again after a pause.
@@ -86,7 +91,7 @@ export class EveryActor {
 
   /** Gathers an entry from a notification. Returns false when it must be read from the log instead. */
   #acceptInline(actor: ActorId, { position: seq, body }: InlineRecord): boolean {
-    if (this.#isFull) return false;
+    if (this.#isFull || (this.#options.positionsOf && !this.#cursors.has(actor))) return false;
     try {
       return this.#accept(actor, { seq, body });
     } catch (error) {
@@ -101,6 +106,21 @@ export class EveryActor {
 
   #cursorOf(actor: ActorId): Position {
     return this.#cursors.get(actor) ?? NOWHERE;
+  }
+
+  /** Loads the positions of the actors that have none in memory. */
+  async #loadPositions(actors: readonly ActorId[]): Promise<void> {
+    const { positionsOf } = this.#options;
+    const unknown = actors.filter((actor) => !this.#cursors.has(actor));
+    if (unknown.length === 0 || positionsOf === undefined) return;
+    const positions = await positionsOf(unknown);
+    for (const actor of unknown) this.#cursors.set(actor, positions.get(actor) ?? NOWHERE);
+  }
+
+  /** Forgets the positions of actors. If the log names one of them later, its position is loaded again. */
+  forget(actors: readonly ActorId[]): void {
+    if (this.#options.positionsOf === undefined) return;
+    for (const actor of actors) this.#cursors.delete(actor);
   }
 
   /** Gathers an entry, unless it was gathered before. Returns false when an entry before it is missing. */
@@ -151,6 +171,7 @@ export class EveryActor {
   async #scan(): Promise<void> {
     for (const partition of [...this.#toScan]) {
       const statuses = await this.#ports.log.scan(partition);
+      await this.#loadPositions(statuses.map(({ actor }) => actor));
       this.#toScan.delete(partition);
       for (const { actor, head } of statuses) {
         const cursor = this.#cursorOf(actor);
@@ -187,6 +208,7 @@ export class EveryActor {
   }
 
   async #readGroup(actors: readonly ActorId[], page: number): Promise<void> {
+    await this.#loadPositions(actors);
     const reads = actors.map((actor) => ({
       partition: partitionOf(actor),
       actor,

@@ -38,11 +38,11 @@ export async function project(
   const session = await ProjectionSession.open(databaseUrl);
   try {
     for (let start = 0; start < entries.length; start += perBatch) {
-      const batch = new ProjectionBatch(await session.cursors());
+      const batch = new ProjectionBatch(await session.cursors([]));
       for (const entry of entries.slice(start, start + perBatch)) batch.take(entry);
       await session.write(batch);
     }
-    return await session.cursors();
+    return await session.cursors([]);
   } finally {
     await session.close();
   }

@@ -7,8 +7,9 @@ import { connect, disconnect, type Database } from "../../../db/database.js";
 import { PROJECTOR_GROUPS, PROJECTOR_LOCK } from "../../../db/locks.js";
 import { migrate } from "../../../db/migrate.js";
 import { ProjectionBatch, ProjectionGap } from "../../../db/projection/batch.js";
+import { marketArchive } from "../../../db/queries/catalog/removed-markets.js";
 import { ProjectionSession } from "../../../db/projection/session.js";
-import type { History, Journal, JournalHead } from "../../../db/projection/journal.js";
+import type { Feed, Followed, History, Journal, JournalHead } from "../../../db/projection/journal.js";
 import { Projector } from "../../../db/projection/projector.js";
 import { isProjecting, projectedPositions, waitProjected } from "../../../db/queries/projected.js";
 import { NOWHERE, type Position } from "../../../stream/log/lineage.js";
@@ -29,6 +30,10 @@ class MemoryJournal implements Journal {
   readonly marked: ActorId[] = [];
   /** An actor whose entries were trimmed too early. */
   gapAt: ActorId | undefined;
+  /** Actors that are removed from the log. */
+  readonly removed = new Set<ActorId>();
+  /** Actors whose heads were read. */
+  asked: ActorId[] = [];
   /** Attempts to follow the log. */
   attempts = 0;
 
@@ -39,10 +44,10 @@ class MemoryJournal implements Journal {
   }
 
   followAll(
-    { cursors, partitions }: { cursors: ReadonlyMap<ActorId, Position>; partitions: readonly string[] },
+    { cursors, partitions }: Followed,
     onEntries: (entries: readonly Entry[]) => Promise<void>,
     onGap: (actor: ActorId) => void,
-  ): { stop(): Promise<void> } {
+  ): Feed {
     this.attempts += 1;
     let given = 0;
     let stopped = false;
@@ -61,6 +66,7 @@ class MemoryJournal implements Journal {
     this.#followers.add(give);
     give();
     return {
+      forget: () => undefined,
       stop: async () => {
         stopped = true;
         this.#followers.delete(give);
@@ -69,7 +75,16 @@ class MemoryJournal implements Journal {
     };
   }
 
+  actors(partitions: readonly string[]): Promise<readonly ActorId[]> {
+    const actors = new Set(this.#entries.map(({ actor }) => actor));
+    const isLive = (actor: ActorId): boolean => !this.removed.has(actor);
+    return Promise.resolve(
+      [...actors].filter((actor) => isLive(actor) && partitions.includes(partitionOf(actor))),
+    );
+  }
+
   heads(actors: readonly ActorId[]): Promise<ReadonlyMap<ActorId, JournalHead>> {
+    this.asked.push(...actors);
     const headOf = (actor: ActorId): JournalHead => ({
       ...this.#positionOf(actor),
       projected: this.marks.get(actor) ?? 0,
@@ -201,6 +216,34 @@ describe("projector", () => {
     await until(() => exchange.entries().every(({ actor, seq }) => (journal.marks.get(actor) ?? 0) >= seq));
   });
 
+  it("reads nothing about removed markets at its start, and goes on with one that is restored", async () => {
+    for (let n = 0; n < 3; n += 1) appendActivity();
+    const first = startProjector();
+    await projected();
+    await first.stop();
+    const actors = [...new Set(exchange.entries().map(({ actor }) => actor))];
+    const removed = actors.filter((actor) => actor.startsWith("market:")).slice(0, 2);
+    const archive = marketArchive(db);
+    for (const actor of removed) await archive.mark(actor, "hash");
+    // A power loss of the log has undone the removal of the second one.
+    const [gone = "market:", undone = "market:"] = removed;
+    journal.removed.add(gone);
+    journal.asked = [];
+    const second = startProjector();
+    await until(() => second.active);
+    expect(new Set(journal.asked)).to.deep.equal(new Set(actors.filter((actor) => actor !== gone)));
+    expect(journal.asked).to.include(undone);
+
+    const market =
+      exchange.markets.find(({ marketId }) => gone.endsWith(marketId)) ?? expect.fail("no market");
+    journal.removed.clear();
+    exchange.lifecycle(market, "close");
+    journal.append(exchange.entries());
+    await projected();
+    await expectOnce();
+    expect(failures).to.deep.equal([]);
+  });
+
   it("reports at its start only the progress that the log lacks", async () => {
     appendActivity();
     const first = startProjector();
@@ -302,7 +345,7 @@ describe("projector", () => {
     const hanging = await ProjectionSession.open(database.url, 150);
     await hanging.deal();
     expect(hanging.groups.size).to.equal(PROJECTOR_GROUPS);
-    const batch = new ProjectionBatch(await hanging.cursors());
+    const batch = new ProjectionBatch(await hanging.cursors([]));
     for (const entry of exchange.entries()) batch.take(entry);
     const projector = startProjector();
     await until(() => projector.active);

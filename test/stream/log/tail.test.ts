@@ -255,6 +255,52 @@ for (const [name, create] of Object.entries(subjects)) {
         });
       });
 
+      it("loads the positions of actors that it has not, or has forgotten, and reads on from there", async () => {
+        await writer.add(a, 5);
+        await writer.trim(a, 5);
+        await writer.add(b, 1);
+        const stored = new Map<ActorId, number>([[a, 5]]);
+        const asked: ActorId[] = [];
+        const gaps: ActorId[] = [];
+        const follower = tail.everyActor({
+          cursors: new Map(),
+          positionsOf: (actors) => {
+            asked.push(...actors);
+            const known = actors.flatMap((actor) => {
+              const seq = stored.get(actor);
+              return seq === undefined ? [] : [[actor, { seq, lineage: "" }] as const];
+            });
+            return Promise.resolve(new Map(known));
+          },
+          onEntries: (entries) => {
+            for (const { actor, seq } of entries) stored.set(actor, seq);
+            return Promise.resolve();
+          },
+          onGap: (actor) => gaps.push(actor),
+          onUnreadable: (actor) => gaps.push(actor),
+        });
+        following.push(follower);
+        await until(() =>
+          expect([...stored]).to.deep.equal([
+            [a, 5],
+            [b, 1],
+          ]),
+        );
+        await writer.add(a, 2);
+        await until(() => expect(stored.get(a)).to.equal(7));
+        follower.forget([a]);
+        await writer.add(a, 2);
+        await writer.add(b, 1);
+        await until(() =>
+          expect([...stored]).to.deep.equal([
+            [a, 9],
+            [b, 2],
+          ]),
+        );
+        expect(asked.toSorted()).to.deep.equal([a, a, b].toSorted());
+        expect(gaps).to.deep.equal([]);
+      });
+
       it("delivers one batch at a time, and delivers a batch again that was not stored", async () => {
         const stored: number[] = [];
         let tries = 0;
