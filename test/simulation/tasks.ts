@@ -1,11 +1,13 @@
 /** Tasks of `npm run simulate`. A process of the pool runs one task at a time. */
 
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { Differential } from "../actors/differential/differential.js";
 import { EXCHANGE_MUTANTS } from "../actors/differential/mutants.js";
 import { type Scenario, scenario } from "../actors/differential/steps.js";
 import { boundsOfOrders } from "../support/exchange/network.js";
-import { RUNTIME_MUTANTS } from "./mutants.js";
+import { CRASHES, runSeed as runCounters, traffic } from "../stream/runtime/chaos.js";
+import { COUNTER_MUTANTS, RUNTIME_MUTANTS } from "./mutants.js";
 import { type Outcome, Simulation } from "./simulation.js";
 import { unreachable } from "../../actors/unreachable.js";
 import { runWeek, type WeekReport, type WeekTask } from "./week/run.js";
@@ -38,7 +40,8 @@ interface Caught {
 }
 
 /** Number of seeds within which a planted bug must be caught. */
-const RUNTIME_SEEDS = 1_300;
+const RUNTIME_SEEDS = 400;
+const COUNTER_SEEDS = 400;
 const EXCHANGE_SEEDS = 300;
 
 export async function runTask(task: Task, trace?: (line: string) => void): Promise<Report> {
@@ -46,7 +49,7 @@ export async function runTask(task: Task, trace?: (line: string) => void): Promi
     case "seed":
       return seedReport(await runSeed(task.seed, trace));
     case "mutant":
-      return { ...task, caught: (await searchRuntimeBug(task.name)) ?? searchExchangeBug(task.name) };
+      return { ...task, caught: await search(task.name) };
     case "week":
       return runWeek(task);
     default:
@@ -81,9 +84,15 @@ function scenarioOf(seed: number): Scenario {
   return sampled;
 }
 
-export const MUTANT_NAMES: readonly string[] = [...RUNTIME_MUTANTS, ...EXCHANGE_MUTANTS].map(
-  ({ name }) => name,
-);
+export const MUTANT_NAMES: readonly string[] = [
+  ...RUNTIME_MUTANTS,
+  ...COUNTER_MUTANTS,
+  ...EXCHANGE_MUTANTS,
+].map(({ name }) => name);
+
+async function search(name: string): Promise<Caught | undefined> {
+  return (await searchRuntimeBug(name)) ?? (await searchCounterBug(name)) ?? searchExchangeBug(name);
+}
 
 async function searchRuntimeBug(name: string): Promise<Caught | undefined> {
   const mutant = RUNTIME_MUTANTS.find((candidate) => candidate.name === name);
@@ -93,6 +102,23 @@ async function searchRuntimeBug(name: string): Promise<Caught | undefined> {
     if (failure !== undefined) return { seed, steps: events, by: failure.message };
   }
   return undefined;
+}
+
+async function searchCounterBug(name: string): Promise<Caught | undefined> {
+  const mutant = COUNTER_MUTANTS.find((candidate) => candidate.name === name);
+  if (mutant === undefined) return undefined;
+  const undo = mutant.patch();
+  try {
+    for (let seed = 1; seed <= COUNTER_SEEDS; seed += 1) {
+      const world = await runCounters(seed, CRASHES);
+      const { sent, received } = await traffic(world);
+      if (isDeepStrictEqual(sent, received)) continue;
+      return { seed, steps: world.trace.length, by: "the numbers received are not those sent" };
+    }
+    return undefined;
+  } finally {
+    undo();
+  }
 }
 
 function searchExchangeBug(name: string): Caught | undefined {

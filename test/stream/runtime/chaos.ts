@@ -42,6 +42,9 @@ export interface Faults {
 }
 
 const NO_FAULTS: Faults = { lostAnswer: 0, lost: 0, twice: 0, crash: 0, powerCut: 0 };
+export const NETWORK: Faults = { ...NO_FAULTS, lostAnswer: 0.05, lost: 0.05, twice: 0.02 };
+export const CRASHES: Faults = { ...NETWORK, crash: 0.015 };
+export const POWER: Faults = { ...CRASHES, powerCut: 0.006 };
 
 /** Returns a random generator (xorshift32) that gives the same numbers on every platform. */
 function randomFrom(seed: number): () => number {
@@ -54,6 +57,30 @@ function randomFrom(seed: number): () => number {
     state >>>= 0;
     return state / 4_294_967_296;
   };
+}
+
+/** Runs a seed with faults, and then until no work is left. */
+export async function runSeed(seed: number, faults: Faults): Promise<ChaosWorld> {
+  const world = new ChaosWorld(seed);
+  await world.run(700, faults);
+  await world.heal();
+  return world;
+}
+
+/** Numbers that each actor has sent to each other one, or has received, in order. */
+export type Numbers = Readonly<Record<string, readonly number[]>>;
+
+/** Returns the numbers that were sent and those that were received. Both must be the same. */
+export async function traffic(world: ChaosWorld): Promise<{ sent: Numbers; received: Numbers }> {
+  const sent: Record<string, number[]> = {};
+  const received: Record<string, number[]> = {};
+  for (const actor of ACTORS) {
+    for (const delta of await world.deltas(actor)) {
+      if (delta.type === "sent") (sent[`${actor} -> ${delta.to}`] ??= []).push(delta.n);
+      if (delta.type === "received") (received[`${delta.from} -> ${actor}`] ??= []).push(delta.n);
+    }
+  }
+  return { sent, received };
 }
 
 /** An operation that waits to be chosen. */
