@@ -9,7 +9,7 @@ const DAY_MS = 24 * 60 * 60 * SECOND_MS;
 export const MAX_BATCH = 256;
 /** Bounds of the work of one decision (contract section 2.9). Longer work goes on in further commits. */
 export interface Bounds {
-  /** Maximum number of resting orders that a sweep meets, and of wallets that a settlement pays, at once. */
+  /** Maximum number of resting orders that a sweep meets, and of wallets that one decision visits or pays, at once. */
   readonly atOnce: number;
   /** Maximum number of orders in one piece of a longer sweep, of a clearing, of a cancel or of an expiry. */
   readonly piece: number;

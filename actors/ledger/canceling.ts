@@ -37,28 +37,28 @@ export function cancel(emitter: Emitter, walletId: string, orderIds: readonly st
   return { ok: true, kind: "cancels", queued: queued.map(openOrder), unknown };
 }
 
-/** Cancels the orders of a wallet that match the filter. The answer has all of them, also those of later pieces. */
+/** Cancels the orders of a wallet that match the filter. The answer counts all of them, also those of later pieces. */
 export function cancelAll(
   emitter: Emitter,
   { wallet, filter, reason, from = 0 }: Of<"cancelAll">,
 ): LedgerReply {
   const chosen = ordersOf(emitter, wallet, filter);
   cancelFrom(emitter, wallet, filter, reason, chosen, from);
-  return { ok: true, kind: "cancels", queued: chosen.map(openOrder), unknown: [] };
+  const queued = chosen.slice(0, emitter.bounds.atOnce).map(openOrder);
+  return { ok: true, kind: "cancels", queued, unknown: [], count: chosen.length };
 }
 
-/** Cancels every order of every wallet of the shard. */
+/** Cancels every order of every wallet of the shard. A piece visits a bounded number of wallets, which it may unpack. */
 export function cancelEveryone(emitter: Emitter, { reason, from = 0 }: Of<"cancelEveryone">): LedgerReply {
-  let index = 0;
-  for (const wallet of emitter.state.wallets.keys()) {
-    if (index >= from) {
-      if (emitter.room <= 0) {
-        emitter.goOn({ kind: "cancelEveryone", reason, from: index });
-        break;
-      }
-      cancelOf(emitter, wallet, {}, reason);
+  const end = from + emitter.bounds.atOnce;
+  let next = from;
+  for (const wallet of emitter.state.wallets.keys(from)) {
+    if (next === end || emitter.room <= 0) {
+      emitter.goOn({ kind: "cancelEveryone", reason, from: next });
+      break;
     }
-    index += 1;
+    cancelOf(emitter, wallet, {}, reason);
+    next += 1;
   }
   return { ok: true, kind: "done" };
 }

@@ -168,12 +168,16 @@ export type LedgerReply =
    * tables that have everything up to this answer, and sends the command again with what it found.
    */
   | { readonly ok: true; readonly kind: "uncertain"; readonly ids: readonly string[] }
-  /** `queued`: orders whose cancels are on their way to the market. `unknown`: ids that are not open in this wallet. */
+  /**
+   * `queued`: orders whose cancels are on their way to the market. `unknown`: ids that are not open in this wallet.
+   * `count`: number of all orders that a `cancelAll` cancels, of which `queued` has the first.
+   */
   | {
       readonly ok: true;
       readonly kind: "cancels";
       readonly queued: readonly OpenOrder[];
       readonly unknown: readonly string[];
+      readonly count?: number | undefined;
     }
   | {
       readonly ok: true;

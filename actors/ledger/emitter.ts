@@ -37,9 +37,9 @@ export class Emitter {
   readonly nowMs: number;
   /** Latest format of the deltas that this command may emit. */
   readonly format: Format;
+  readonly bounds: Bounds;
   /** Commands that finish what this command began, in order. */
   readonly unfinished: LedgerCommand[] = [];
-  readonly #bounds: Bounds;
   #canceled = 0;
   readonly #touched = new Map<string, Touched>();
 
@@ -47,12 +47,12 @@ export class Emitter {
     this.state = state;
     this.nowMs = nowMs;
     this.format = format;
-    this.#bounds = bounds;
+    this.bounds = bounds;
   }
 
   /** Number of orders that this command may still cancel. A dead-man switch counts as one. */
   get room(): number {
-    return this.#bounds.piece - this.#canceled;
+    return this.bounds.piece - this.#canceled;
   }
 
   /** Leaves the rest of the work to a command that the ledger takes before any other. */

@@ -26,6 +26,8 @@ export function isPacked<Wallet extends Identified>(
 
 export class Wallets<Wallet extends Identified> {
   readonly #byId = new Map<string, Wallet | PackedWallet<Wallet>>();
+  /** All ids in order, to which a long command comes back by their index. */
+  readonly #ids: string[] = [];
 
   get size(): number {
     return this.#byId.size;
@@ -44,11 +46,16 @@ export class Wallets<Wallet extends Identified> {
   }
 
   add(wallet: Wallet | PackedWallet<Wallet>): void {
+    if (!this.#byId.has(wallet.wallet)) this.#ids.push(wallet.wallet);
     this.#byId.set(wallet.wallet, wallet);
   }
 
-  keys(): IterableIterator<string> {
-    return this.#byId.keys();
+  /** Yields the ids from an index on. Wallets are never removed, so an id keeps its index. */
+  *keys(from = 0): Generator<string> {
+    for (let at = from; at < this.#ids.length; at += 1) {
+      const id = this.#ids[at];
+      if (id !== undefined) yield id;
+    }
   }
 
   /** Yields every wallet, and unpacks it. */

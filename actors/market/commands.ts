@@ -55,7 +55,13 @@ export type MarketCommand =
   | { readonly kind: "preview"; readonly order: Order }
   | { readonly kind: "amend"; readonly orderId: string; readonly qty: Contracts }
   /** Asks for the payouts of a grade; changes nothing. */
-  | { readonly kind: "previewGrade"; readonly grade: Grade }
+  | {
+      readonly kind: "previewGrade";
+      readonly grade: Grade;
+      /** The page of at most `limit` payouts after the first `from`; all payouts without them. */
+      readonly from?: number | undefined;
+      readonly limit?: number | undefined;
+    }
   | { readonly kind: "grade"; readonly settlementId: string; readonly grade: Grade }
   /** Starts to reverse a settlement, so that the market can be graded again. */
   | { readonly kind: "remediate"; readonly reason: string }
@@ -91,7 +97,14 @@ export type MarketReply =
       readonly done: boolean;
     }
   | { readonly ok: true; readonly kind: "preview"; readonly preview: OrderPreview }
-  | { readonly ok: true; readonly kind: "gradePreview"; readonly payouts: readonly PreviewedPayout[] }
+  /** `next` is the start of the next page, if there is one. Pages with another number of `matches` do not fit together. */
+  | {
+      readonly ok: true;
+      readonly kind: "gradePreview";
+      readonly payouts: readonly PreviewedPayout[];
+      readonly next?: number | undefined;
+      readonly matches: number;
+    }
   | { readonly ok: true; readonly kind: "report"; readonly report: MarketReport }
   | { readonly ok: false; readonly refusal: MarketRefusal };
 

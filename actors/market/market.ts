@@ -18,7 +18,7 @@ import type { MarketCommand, MarketRefusal, MarketReply } from "./commands.js";
 import { type EffectDelta, isEffect, type MarketDelta } from "./deltas.js";
 import { Emitter } from "./emitter.js";
 import { refusalOfGrade } from "./grade.js";
-import { openPositions } from "./positions.js";
+import { countPositions } from "./positions.js";
 import { restoreMarket, saveMarket } from "./saved/parts.js";
 import { restoreWholeMarket, saveWholeMarket } from "./saved/whole.js";
 import {
@@ -112,7 +112,7 @@ function runForOperator(emitter: Emitter, command: OperatorCommand): MarketReply
     case "previewGrade": {
       const refusal = refusalOfGrade(definition, command.grade);
       if (refusal !== undefined) return { ok: false, refusal };
-      return { ok: true, kind: "gradePreview", payouts: previewGrade(state, command.grade) };
+      return gradePreview(emitter, command);
     }
     case "grade":
       return gradeAnswer(emitter, command, grade(emitter, definition, command));
@@ -153,6 +153,23 @@ function answer(state: MarketState, refusal: MarketRefusal | undefined): MarketR
   return refusal === undefined ? { ok: true, kind: "done", status: state.status } : { ok: false, refusal };
 }
 
+/** Answers with one page of the payouts of a grade, or with all of them when the sender asks for no page. */
+function gradePreview(
+  { state, bounds }: Emitter,
+  { grade: requested, from = 0, limit }: Extract<MarketCommand, { kind: "previewGrade" }>,
+): MarketReply {
+  const most = limit === undefined ? Infinity : Math.min(limit, bounds.atOnce);
+  const payouts = previewGrade(state, requested, from, most);
+  const next = from + payouts.length;
+  return {
+    ok: true,
+    kind: "gradePreview",
+    payouts,
+    next: next < countPositions(state.books) ? next : undefined,
+    matches: state.matches,
+  };
+}
+
 /** Answers a grade. A market that is still closing has no settlement yet; its progress is that of one about to start. */
 function gradeAnswer(
   { state, unfinished }: Emitter,
@@ -161,7 +178,7 @@ function gradeAnswer(
 ): MarketReply {
   if (unfinished.length === 0) return settlementAnswer(state, refusal);
   const { status, books } = state;
-  const wallets = openPositions(books).length;
+  const wallets = countPositions(books);
   return { ok: true, kind: "settlement", status, settlementId, paid: 0, wallets, done: false };
 }
 
@@ -178,7 +195,7 @@ function settlementAnswer(state: MarketState, refusal: MarketRefusal | undefined
     status,
     settlementId,
     paid: settlement.done,
-    wallets: settlement.positions.length,
+    wallets: settlement.positions.count,
     done: direction === "paying" && status === "SETTLED",
   };
 }

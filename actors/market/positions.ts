@@ -114,13 +114,36 @@ export interface OpenPosition {
   readonly position: Position;
 }
 
-/** Lists every position of both currencies, in the order in which a settlement pays them. */
-export function openPositions(
-  books: Readonly<Record<Currency, { readonly positions: ReadonlyMap<string, Position> }>>,
-): readonly OpenPosition[] {
-  return CURRENCIES.flatMap((currency) =>
-    [...books[currency].positions.values()].map((position) => ({ currency, position })),
-  );
+type Books = Readonly<Record<Currency, { readonly positions: ReadonlyMap<string, Position> }>>;
+
+/** Returns the number of positions in both currencies. */
+export function countPositions(books: Books): number {
+  return CURRENCIES.reduce((sum, currency) => sum + books[currency].positions.size, 0);
+}
+
+/** Yields every position of both currencies, in the order in which a settlement pays them. */
+export function* openPositions(books: Books): Generator<OpenPosition> {
+  for (const currency of CURRENCIES)
+    for (const position of books[currency].positions.values()) yield { currency, position };
+}
+
+/** A walk through the positions of a settlement, which do not change meanwhile. Copies none of them. */
+export class PositionWalk {
+  readonly #positions: Generator<OpenPosition>;
+  /** Position that the walk has come to; undefined at its end. */
+  next: OpenPosition | undefined;
+  readonly count: number;
+
+  constructor(books: Books, passed = 0) {
+    this.count = countPositions(books);
+    this.#positions = openPositions(books);
+    for (let n = 0; n <= passed; n += 1) this.advance();
+  }
+
+  advance(): void {
+    const step = this.#positions.next();
+    this.next = step.done === true ? undefined : step.value;
+  }
 }
 
 export function isFlat(position: Position): boolean {

@@ -5,7 +5,7 @@ import { unreachable } from "../unreachable.js";
 import type { LifecycleAction, MarketCommand, MarketRefusal, PreviewedPayout } from "./commands.js";
 import type { Emitter } from "./emitter.js";
 import { refusalOfGrade, sameGrade } from "./grade.js";
-import { settlementOf, type OpenPosition, openPositions } from "./positions.js";
+import { settlementOf, type OpenPosition, PositionWalk } from "./positions.js";
 import { type MarketState, type Settlement, settlementKey } from "./state.js";
 import { clear } from "./trading.js";
 import { type Grade, type MarketDefinition } from "./types.js";
@@ -116,11 +116,12 @@ export function payNextWallets(
   const { settlement } = state;
   if (settlement === undefined) return "NOT_GRADED";
   const paying = settlement.direction === "paying";
-  for (const open of settlement.positions.slice(settlement.done, settlement.done + limit)) {
-    if (paying) pay(emitter, settlement, open);
-    else reverse(emitter, definition, settlement, open);
+  const { positions } = settlement;
+  for (let n = 0; n < limit && positions.next !== undefined; n += 1) {
+    if (paying) pay(emitter, settlement, positions.next);
+    else reverse(emitter, definition, settlement, positions.next);
   }
-  if (settlement.done < settlement.positions.length) return undefined;
+  if (positions.next !== undefined) return undefined;
   if (paying && state.status !== "SETTLED") emitter.lifecycle("GRADE", "SETTLED");
   if (!paying) emitter.lifecycle("REMEDIATE", "CLOSED");
   return undefined;
@@ -159,11 +160,19 @@ function reverse(
   });
 }
 
-/** Returns the payouts of a grade without putting it in force. */
-export function previewGrade(state: MarketState, requested: Grade): readonly PreviewedPayout[] {
-  return openPositions(state.books).map(({ currency, position }) => ({
-    wallet: position.wallet,
-    currency,
-    amount: settlementOf(position, requested),
-  }));
+/** Returns at most `limit` payouts of a grade, from the index `from` on, without putting the grade in force. */
+export function previewGrade(
+  state: MarketState,
+  requested: Grade,
+  from: number,
+  limit: number,
+): readonly PreviewedPayout[] {
+  const payouts: PreviewedPayout[] = [];
+  const positions = new PositionWalk(state.books, from);
+  while (payouts.length < limit && positions.next !== undefined) {
+    const { currency, position } = positions.next;
+    payouts.push({ wallet: position.wallet, currency, amount: settlementOf(position, requested) });
+    positions.advance();
+  }
+  return payouts;
 }

@@ -18,7 +18,7 @@ import { unreachable } from "../unreachable.js";
 import type { RestingOrder } from "./book/ladder.js";
 import { RestingOrders } from "./book/resting.js";
 import type { MarketDelta, OrderDelta } from "./deltas.js";
-import { isFlat, type OpenPosition, openPositions, type Position } from "./positions.js";
+import { isFlat, type Position, PositionWalk } from "./positions.js";
 import {
   CURRENCIES,
   type Currency,
@@ -61,8 +61,8 @@ export interface Settlement {
   direction: "paying" | "reversing";
   /** Number of wallets that are done in this direction. */
   done: number;
-  /** Every position that the settlement pays, in order. Positions do not change while a market has a settlement. */
-  readonly positions: readonly OpenPosition[];
+  /** The positions that the settlement pays, after `done` of them. They do not change while a market has a settlement. */
+  positions: PositionWalk;
   /** Amount paid to each wallet, by `settlementKey`. */
   readonly paid: Map<string, Millicents>;
 }
@@ -197,7 +197,7 @@ export function evolveMarket(state: MarketState, delta: MarketDelta): void {
         grade: delta.grade,
         direction: "paying",
         done: 0,
-        positions: openPositions(state.books),
+        positions: new PositionWalk(state.books),
         paid: new Map(),
       };
       return;
@@ -205,12 +205,14 @@ export function evolveMarket(state: MarketState, delta: MarketDelta): void {
       assert(state.settlement !== undefined, "the market is remediated without a grade");
       state.settlement.direction = "reversing";
       state.settlement.done = 0;
+      state.settlement.positions = new PositionWalk(state.books);
       return;
     case "payout": {
       const book = state.books[delta.currency];
       assert(state.settlement !== undefined, "the market pays out without a grade");
       state.settlement.paid.set(settlementKey(delta.currency, delta.wallet), delta.amount);
       state.settlement.done += 1;
+      state.settlement.positions.advance();
       book.escrow = subtract(book.escrow, delta.amount);
       return;
     }
@@ -218,6 +220,7 @@ export function evolveMarket(state: MarketState, delta: MarketDelta): void {
       const book = state.books[delta.currency];
       assert(state.settlement !== undefined, "the market reverses a payout without a grade");
       state.settlement.done += 1;
+      state.settlement.positions.advance();
       book.escrow = add(book.escrow, delta.amount);
       return;
     }

@@ -2,6 +2,7 @@
 
 import { BOUNDS } from "../limits.js";
 import { add, assert, contracts, type Contracts, NONE, ZERO } from "../units.js";
+import { isFillable } from "./book/fillable.js";
 import { type Sweep, sweep } from "./book/sweep.js";
 import type { MarketCommand, OrderPreview } from "./commands.js";
 import type { Emitter } from "./emitter.js";
@@ -80,8 +81,8 @@ function refusalOnArrival(state: MarketState, order: Order, found: Sweep): Rejec
   const { mayTake, fillsWhole } = rulesOf(order.tif);
   if (!mayTake) return found.steps.length > 0 || found.metOwn || found.more ? "WOULD_MATCH" : undefined;
   if (!fillsWhole) return undefined;
-  const whole = found.more ? sweepFor(state, order, order.qty, Infinity) : found;
-  return whole.left > 0 ? "NOT_FILLABLE" : undefined;
+  const fills = found.more ? isFillable(state.resting, order) : found.left === 0;
+  return fills ? undefined : "NOT_FILLABLE";
 }
 
 /** Executes the steps of a sweep, of which `unfilled` is the quantity. Then ends the order, or goes on later. */
@@ -271,20 +272,18 @@ export function runDeadlines(emitter: Emitter): void {
       emitter.goOn({ kind: "tick" });
       return;
     }
-    state.deadlines.pop();
     const held = state.held.get(due.subject);
-    if (held === undefined) {
-      if (isExpired(state, due.subject, nowMs)) cancelOne(emitter, due.subject, undefined);
-    } else if (held.untilMs <= nowMs) {
-      const order = { ...held.order, qty: held.remaining };
-      const refusal = refusalOf(state, order, nowMs);
-      if (refusal === undefined) execute(emitter, order);
-      else reject(emitter, order, refusal);
-    }
+    if (held === undefined) cancelOne(emitter, due.subject, undefined);
+    else enterHeld(emitter, { ...held.order, qty: held.remaining });
+    // The deadline ends with a delta of its order, so that the fold of the deltas has the same deadlines. A held order
+    // that only cancels orders of its own trader in this piece keeps its deadline until it goes on.
+    const hasEnded = state.deadlines.get(due.subject) !== due.at;
+    assert(hasEnded || emitter.unfinished.length > 0, "a deadline has no effect", due.subject);
   }
 }
 
-function isExpired(state: MarketState, orderId: string, nowMs: number): boolean {
-  const expiresAt = state.resting.get(orderId)?.order.expiresAt;
-  return expiresAt !== undefined && expiresAt <= nowMs;
+function enterHeld(emitter: Emitter, order: Order): void {
+  const refusal = refusalOf(emitter.state, order, emitter.nowMs);
+  if (refusal === undefined) execute(emitter, order);
+  else reject(emitter, order, refusal);
 }

@@ -5,7 +5,7 @@ import { CURRENCIES, type Currency, type Grade } from "../../actors/market/types
 import { add, formatMoney, negate, ZERO } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
 import { walletOwners } from "../../db/queries/accounts/subaccounts.js";
-import type { Exchange } from "../../stream/log/ports.js";
+import { type Exchange, Unavailable } from "../../stream/log/ports.js";
 import { READ_ONLY } from "../trading/ledger-client.js";
 import { accepted } from "./markets.js";
 
@@ -14,6 +14,10 @@ interface PreviewParts {
   readonly exchange: Exchange;
 }
 
+/** Number of payouts in one answer of the market. */
+const PAYOUTS_PER_PAGE = 1_000;
+/** Number of times that the pages are read when the market trades between them. */
+const MAX_TRIES = 3;
 /** Number of wallets whose owners are read by one query. */
 const WALLETS_PER_QUERY = 5_000;
 
@@ -25,9 +29,7 @@ export async function previewPayouts(
   nowMs: number,
   direction: "paid" | "reversed" = "paid",
 ) {
-  const reply = accepted(await parts.exchange.market(marketId, { kind: "previewGrade", grade }, READ_ONLY));
-  if (reply.kind !== "gradePreview") throw new Error(`the market answered previewGrade with ${reply.kind}`);
-  const payouts = reply.payouts.map((payout) =>
+  const payouts = (await payoutsOf(parts.exchange, marketId, grade)).map((payout) =>
     direction === "paid" ? payout : { ...payout, amount: negate(payout.amount) },
   );
   const owners = await ownersOf(parts.db, payouts, nowMs);
@@ -44,6 +46,34 @@ export async function previewPayouts(
     }),
     totals: { CASH: CASH ?? "0.00000", COIN: COIN ?? "0.00000" },
   };
+}
+
+/** Returns all payouts of a grade at one moment, page by page. */
+async function payoutsOf(
+  exchange: Exchange,
+  marketId: string,
+  grade: Grade,
+): Promise<readonly PreviewedPayout[]> {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const first = await payoutPage(exchange, marketId, grade, 0);
+    const payouts = [...first.payouts];
+    let { next } = first;
+    while (next !== undefined) {
+      const page = await payoutPage(exchange, marketId, grade, next);
+      if (page.matches !== first.matches) break;
+      payouts.push(...page.payouts);
+      next = page.next;
+    }
+    if (next === undefined) return payouts;
+  }
+  throw new Unavailable("the market trades while its payouts are listed; close the market, or try again");
+}
+
+async function payoutPage(exchange: Exchange, marketId: string, grade: Grade, from: number) {
+  const command = { kind: "previewGrade", grade, from, limit: PAYOUTS_PER_PAGE } as const;
+  const reply = accepted(await exchange.market(marketId, command, READ_ONLY));
+  if (reply.kind !== "gradePreview") throw new Error(`the market answered previewGrade with ${reply.kind}`);
+  return reply;
 }
 
 function sumOf(payouts: readonly PreviewedPayout[], currency: Currency) {

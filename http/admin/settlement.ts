@@ -117,7 +117,7 @@ export function settlementRoutes(parts: SettlementParts) {
   /** Stores a grade until a second operator approves it. The market closes at once, because its result is known. */
   const requestApproval = async (call: ActionRequest, market: MarketRecord, asked: Grade) => {
     const { marketId } = market;
-    accepted(await exchange.market(marketId, { kind: "previewGrade", grade: asked }, READ_ONLY));
+    accepted(await exchange.market(marketId, { kind: "previewGrade", grade: asked, limit: 1 }, READ_ONLY));
     const inForce = await settlementInForce(marketId);
     if (inForce !== undefined) {
       const { grade } = await readBackMarket(parts, marketId);

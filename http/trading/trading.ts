@@ -174,7 +174,9 @@ export class Trading {
     const filter = await this.filterOf(scope);
     const command: LedgerCommand = { kind: "cancelAll", wallet: trader.wallet, filter, reason };
     const { exchange } = this.parts;
-    return (await sendToLedger(exchange, trader.traderId, command, "cancels", commandId)).queued.length;
+    const reply = await sendToLedger(exchange, trader.traderId, command, "cancels", commandId);
+    // A ledger of an earlier build lists all orders and counts none.
+    return reply.count ?? reply.queued.length;
   }
 
   private async check(

@@ -1,6 +1,9 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { ledgerShardOf } from "../../actors/actor.js";
+import { isPacked } from "../../actors/ledger/wallets.js";
+import type { LedgerCommand } from "../../actors/ledger/commands.js";
+import { ledger } from "../../actors/ledger/ledger.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
 import { orderOf } from "../../actors/ledger/placing.js";
 import { BOUNDS } from "../../actors/limits.js";
@@ -8,6 +11,8 @@ import type { LifecycleAction, MarketCommand } from "../../actors/market/command
 import type { MarketDelta } from "../../actors/market/deltas.js";
 import { market } from "../../actors/market/market.js";
 import { contracts } from "../../actors/units.js";
+import { giantLedger, GIANT_LEDGER, giantWallet } from "../support/exchange/giants.js";
+import { restoredCopy } from "../support/exchange/saved.js";
 import { boundsOfOrders } from "../support/exchange/network.js";
 import { Scenario, type ScenarioOptions } from "./scenario.js";
 
@@ -178,11 +183,101 @@ describe("long work", () => {
     expect(run.exchange.book()).to.equal("YES: -\nNO: -");
   });
 
-  it("answers a cancel of everything with all orders at once", () => {
+  it("answers a cancel of everything with the number of all orders at once", () => {
     const exchange = funded({ maxOrders: 2 });
     for (let n = 0; n < 7; n += 1) exchange.place("ann", "YES 0.600 x 2");
     const reply = exchange.ask("ann", { kind: "cancelAll", wallet: "ann", filter: {} });
-    expect(reply?.ok === true && reply.kind === "cancels" && reply.queued.length).to.equal(7);
+    expect(reply).to.deep.include({ kind: "cancels", count: 7 });
+  });
+
+  it("bounds the answer to a cancel of everything", () => {
+    const orders = 3 * BOUNDS.atOnce;
+    const command = { kind: "cancelAll", wallet: giantWallet(0), filter: {} } as const;
+    const { reply } = ledger.decide(giantLedger(1, orders), command, 1_700_000_100_000);
+    if (reply?.ok !== true || reply.kind !== "cancels") throw new Error("no answer");
+    expect([reply.count, reply.queued.length]).to.deep.equal([orders, BOUNDS.atOnce]);
+  });
+
+  it("visits a bounded number of restored wallets in each piece of a cancel of everyone", () => {
+    const wallets = 3 * BOUNDS.atOnce;
+    const state = restoredCopy(ledger, GIANT_LEDGER, giantLedger(wallets, 0));
+    const packed = (): number => [...state.wallets.entries()].filter(isPacked).length;
+    let command: LedgerCommand | undefined = { kind: "cancelEveryone", reason: "MAINTENANCE" };
+    const visited: number[] = [];
+    while (command !== undefined) {
+      const before = packed();
+      const { unfinished = [] } = ledger.decide(state, command, 1_700_000_100_000);
+      visited.push(before - packed());
+      [command] = unfinished;
+    }
+    expect(visited).to.deep.equal([BOUNDS.atOnce, BOUNDS.atOnce, BOUNDS.atOnce]);
+  });
+
+  it("reads no position that it does not pay", () => {
+    const exchange = funded({}, ["ann", "bob"]);
+    exchange.place("ann", "YES 0.600 x 1");
+    exchange.place("bob", "NO 0.400 x 1");
+    const { positions } = exchange.market.books.CASH;
+    const [some] = positions.values();
+    if (some === undefined) throw new Error("there is no position");
+    for (let n = 0; n < 5_000; n += 1) positions.set(`w${n}`, { ...some, wallet: `w${n}` });
+    let read = 0;
+    const values = positions.values.bind(positions);
+    positions.values = function* () {
+      for (const position of values()) {
+        read += 1;
+        yield position;
+      }
+      return undefined;
+    };
+    const grade = { kind: "WINNER", outcome: 0 } as const;
+    const command = { kind: "grade", settlementId: "s1", grade } as const;
+    market.decide(exchange.market, command, exchange.nowMs);
+    const { deltas } = market.decide(exchange.market, { kind: "settle", limit: 10 }, exchange.nowMs);
+    expect(deltas.map(({ type }) => type)).to.deep.equal(Array.from({ length: 10 }, () => "payout"));
+    expect(read).to.be.at.most(11);
+  });
+
+  it("previews the payouts of a grade in pages", () => {
+    const exchange = funded({});
+    rest(exchange);
+    exchange.place("cat", "NO 0.450 x 9");
+    const grade = { kind: "WINNER", outcome: 1 } as const;
+    const page = (command: { readonly from?: number; readonly limit?: number }) => {
+      const reply = exchange.operate({ kind: "previewGrade", grade, ...command });
+      if (reply?.ok !== true || reply.kind !== "gradePreview") throw new Error("no preview");
+      return reply;
+    };
+    const whole = page({});
+    expect([whole.payouts.length, whole.next]).to.deep.equal([3, undefined]);
+    const first = page({ from: 0, limit: 2 });
+    const second = page({ from: 2, limit: 2 });
+    expect([first.next, second.next]).to.deep.equal([2, undefined]);
+    expect([...first.payouts, ...second.payouts]).to.deep.equal(whole.payouts);
+    expect(page({ limit: 5_000 }).payouts.length).to.equal(3);
+  });
+
+  it("leaves the deadline of a held order to the delta that ends the order, so that a replay has it too", () => {
+    const exchange = funded({ liveDelayMs: 5_000 }, ["ann"]);
+    for (let n = 0; n < 5; n += 1) exchange.place("ann", "YES 0.600 x 2", { tif: "PO" });
+    exchange.market.live = true;
+    exchange.place("ann", "NO 0.400 x 10", { selfTrade: "cancel_maker" });
+    expect(exchange.market.held.size).to.equal(1);
+    const replayed = restoredCopy(market, exchange.id, exchange.market);
+    const dueMs = exchange.nowMs + 5_000;
+    let unfinished: readonly MarketCommand[] = [{ kind: "tick" }];
+    for (let pieces = 0; unfinished.length > 0; pieces += 1) {
+      const [command, ...others] = unfinished;
+      if (command === undefined) break;
+      const decision = market.decide(exchange.market, command, dueMs, 2, boundsOfOrders(2));
+      unfinished = [...(decision.unfinished ?? []), ...others];
+      for (const delta of decision.deltas) market.evolve(replayed, delta, dueMs);
+      const deadline = market.deadline(exchange.market);
+      expect(market.deadline(replayed), `piece ${pieces}`).to.equal(deadline);
+      if (pieces === 0) expect(exchange.market.held.size, "the first piece only cancels").to.equal(1);
+    }
+    expect(market.deadline(exchange.market)).to.equal(undefined);
+    expect(exchange.market.held.size).to.equal(0);
   });
 
   it("fires dead-man switches in pieces", () => {

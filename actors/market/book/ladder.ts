@@ -11,6 +11,9 @@ export interface RestingOrder {
   level: PriceLevel | undefined;
   ahead: RestingOrder | undefined;
   behind: RestingOrder | undefined;
+  /** The orders of the same trader that came to rest before and after. */
+  ownBefore: RestingOrder | undefined;
+  ownAfter: RestingOrder | undefined;
 }
 
 export interface PriceLevel {

@@ -1,4 +1,4 @@
-/** The resting orders of a market, by id and by ladder. */
+/** The resting orders of a market, by id, by ladder and by trader. */
 
 import { assert, type Contracts } from "../../units.js";
 import type { Currency, Order } from "../types.js";
@@ -9,6 +9,8 @@ export class RestingOrders {
   readonly ladders: Readonly<Record<Currency, readonly Ladder[]>>;
   /** Orders by id, in the order of their arrival. */
   readonly #byId = new Map<string, RestingOrder>();
+  /** Last order of each trader, which links to the ones before. */
+  readonly #lastOf = new Map<string, RestingOrder>();
 
   constructor(outcomes: number) {
     const ladders = (): Ladder[] => Array.from({ length: outcomes }, () => new Ladder());
@@ -28,9 +30,26 @@ export class RestingOrders {
     return this.#byId.values();
   }
 
+  /** Yields the orders of a trader in any wallet, the last first. */
+  *ofTrader(trader: string): Generator<RestingOrder> {
+    for (let own = this.#lastOf.get(trader); own !== undefined; own = own.ownBefore) yield own;
+  }
+
   /** Adds an order at the end of its price level. */
   add(order: Order, remaining: Contracts, arrival: number): void {
-    const resting = { order, remaining, arrival, level: undefined, ahead: undefined, behind: undefined };
+    const ownBefore = this.#lastOf.get(order.trader);
+    const resting: RestingOrder = {
+      order,
+      remaining,
+      arrival,
+      level: undefined,
+      ahead: undefined,
+      behind: undefined,
+      ownBefore,
+      ownAfter: undefined,
+    };
+    if (ownBefore !== undefined) ownBefore.ownAfter = resting;
+    this.#lastOf.set(order.trader, resting);
     this.#byId.set(order.orderId, resting);
     this.#ladderOf(order).append(resting);
   }
@@ -42,8 +61,13 @@ export class RestingOrders {
   }
 
   remove(resting: RestingOrder): void {
-    this.#ladderOf(resting.order).remove(resting);
-    this.#byId.delete(resting.order.orderId);
+    const { order, ownBefore, ownAfter } = resting;
+    this.#ladderOf(order).remove(resting);
+    this.#byId.delete(order.orderId);
+    if (ownBefore !== undefined) ownBefore.ownAfter = ownAfter;
+    if (ownAfter !== undefined) ownAfter.ownBefore = ownBefore;
+    else if (ownBefore !== undefined) this.#lastOf.set(order.trader, ownBefore);
+    else this.#lastOf.delete(order.trader);
   }
 
   #ladderOf({ currency, outcome }: Order): Ladder {

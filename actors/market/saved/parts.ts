@@ -5,7 +5,7 @@ import { endsRunAt, rowAt, RUN_ITEMS, runsOf, SharedRows } from "../../runs.js";
 import type { Contracts, Millicents, Ticks } from "../../units.js";
 import { unreachable } from "../../unreachable.js";
 import { RestingOrders } from "../book/resting.js";
-import { openPositions, type Position } from "../positions.js";
+import { type Position, PositionWalk } from "../positions.js";
 import {
   type Book,
   createMarket,
@@ -182,7 +182,7 @@ export function restoreMarket(id: ActorId): StateBuilder<MarketState> {
     add: (part) => addPart(state, JSON.parse(part) as MarketPart),
     finish: () => {
       if (state.settlement !== undefined)
-        state.settlement = { ...state.settlement, positions: openPositions(state.books) };
+        state.settlement.positions = new PositionWalk(state.books, state.settlement.done);
       return state;
     },
   };
@@ -224,7 +224,8 @@ function addState(state: MarketState, saved: SavedState): void {
   const outcomes = saved.definition?.outcomes.length ?? 0;
   state.resting = new RestingOrders(outcomes);
   state.books = { CASH: restoreBook(books.CASH, outcomes), COIN: restoreBook(books.COIN, outcomes) };
-  if (settlement !== undefined) state.settlement = { ...settlement, positions: [], paid: new Map() };
+  if (settlement !== undefined)
+    state.settlement = { ...settlement, positions: new PositionWalk(state.books), paid: new Map() };
 }
 
 function restoreBook(saved: SavedBook, outcomes: number): Book {

@@ -6,7 +6,7 @@
 import type { ActorId } from "../../actor.js";
 import type { Contracts, Millicents, Ticks } from "../../units.js";
 import { RestingOrders } from "../book/resting.js";
-import { openPositions, type Position } from "../positions.js";
+import { type Position, PositionWalk } from "../positions.js";
 import {
   type Book,
   createMarket,
@@ -126,7 +126,7 @@ export function restoreWholeMarket(id: ActorId, data: unknown): MarketState {
   if (saved.settlement !== undefined)
     state.settlement = {
       ...saved.settlement,
-      positions: openPositions(state.books),
+      positions: new PositionWalk(state.books, saved.settlement.done),
       paid: new Map(saved.settlement.paid),
     };
   return state;

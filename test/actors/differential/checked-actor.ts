@@ -30,6 +30,9 @@ export class CheckedActor<State, Command, Delta, Reply> extends LocalActor<State
     const saved = savedText(actor, state);
     expect(savedText(actor, twin), "the state of a restored actor after the decision").to.equal(saved);
     expect(savedText(actor, this.#follower), "the fold of the deltas").to.equal(saved);
+    const deadline = actor.deadline(state);
+    expect(actor.deadline(twin), "the deadline of a restored actor after the decision").to.equal(deadline);
+    expect(actor.deadline(this.#follower), "the deadline of the fold").to.equal(deadline);
     return applied;
   }
 }
