@@ -40,8 +40,13 @@ export type ActorOf = (id: ActorId) => AnyActor;
 /** Time for which an answer is remembered by default, in ms. */
 const DEFAULT_REMEMBER_MS = 10_000;
 
-/** A turn with this many deltas takes no further message, because a turn blocks the event loop. */
-const MAX_TURN_DELTAS = 2_500;
+/**
+ * A turn with this many deltas takes no further message, because a turn blocks the event loop: for about 12 ms with so many
+ * accepted orders.
+ */
+const MAX_TURN_DELTAS = 1_000;
+/** The same for the length of the messages, because a refused order has no delta. */
+const MAX_TURN_LENGTH = 262_144;
 /** Deadline of an actor that any owner of its partition must run at once: one with unfinished work, or after a failure. */
 const AT_ONCE = 0;
 
@@ -112,6 +117,8 @@ class TurnDraft {
   handled = 0;
   /** Number of deltas so far. */
   deltas = 0;
+  /** Length of the messages so far. */
+  length = 0;
   /** True when the turn has run unfinished work. */
   hasContinued = false;
   resumed: Resumed | undefined;
@@ -131,7 +138,7 @@ class TurnDraft {
   /** True when the turn takes no further message. */
   get isOver(): boolean {
     const hasFailed = this.fault !== undefined || this.quarantined !== undefined;
-    return hasFailed || this.deltas >= MAX_TURN_DELTAS;
+    return hasFailed || this.deltas >= MAX_TURN_DELTAS || this.length >= MAX_TURN_LENGTH;
   }
 
   /** True when the commit adds an entry. */
@@ -295,6 +302,7 @@ export class Instance {
       this.#receive(draft, message, now, nowMs);
       if (draft.fault !== undefined) break;
       draft.handled += 1;
+      draft.length += message.body.length;
       this.#cursor = message.id ?? this.#cursor;
     }
     this.#lastTs = now;

@@ -48,20 +48,26 @@ async function measure(exchange: Exchange, floodMinutes: number, steadyMinutes: 
   try {
     console.log(`\nflood: ${SOCKETS} sockets, ${MARKETS} markets, ${floodMinutes} min`);
     const flood = await run(traffic, sampler, floodMinutes, (stopped) => traffic.flood(stopped));
+    keep({ flood: flood.samples });
     const late = flood.samples.slice(Math.floor(flood.samples.length * (1 - CAPACITY_SHARE)));
     const capacity = late.reduce((sum, sample) => sum + sample.operationsPerSecond, 0) / late.length;
+    console.log(`\nrest: ${REST_MS / 1_000} s`);
     await new Promise((resolve) => setTimeout(resolve, REST_MS));
     const rate = Math.round(capacity / 2);
     console.log(`\nsteady run: ${rate} operations a second, ${steadyMinutes} min`);
     const steady = await run(traffic, sampler, steadyMinutes, (stopped) => traffic.pace(rate, stopped));
-    mkdirSync(".bench", { recursive: true });
-    const series = { flood: flood.samples, steady: steady.samples };
-    writeFileSync(".bench/endurance.json", `${JSON.stringify(series, null, 1)}\n`);
+    keep({ flood: flood.samples, steady: steady.samples });
     return rowsOf(flood, steady, capacity);
   } finally {
     traffic.close();
     await sampler.close();
   }
+}
+
+/** Writes the samples of the runs that have ended. */
+function keep(series: Readonly<Record<string, readonly Sample[]>>): void {
+  mkdirSync(".bench", { recursive: true });
+  writeFileSync(".bench/endurance.json", `${JSON.stringify(series, null, 1)}\n`);
 }
 
 function rowsOf(flood: Run, steady: Run, capacity: number): Row[] {

@@ -217,6 +217,14 @@ describe("an actor in memory", () => {
     expect(turn.entry?.batches).to.deep.equal([{ ts: 100, deltas: [{ type: "added", n: 1 }] }]);
   });
 
+  it("takes no further message in a turn after many deltas, or after long messages", () => {
+    const numbers = Array.from({ length: 600 }, (_, n) => n);
+    const many = ask("m", { kind: "send", to: other, numbers });
+    expect(run(100, ...["a", "b", "c"].map((name) => ({ ...many, id: name }))).handled).to.equal(2);
+    const long = { ...ask("l", { kind: "read" }), replyTo: "x".repeat(100_000) };
+    expect(run(100, ...["d", "e", "f", "g"].map((name) => ({ ...long, id: name }))).handled).to.equal(3);
+  });
+
   describe("with unfinished work", () => {
     const deltasOf = (turn: Turn): readonly unknown[] =>
       turn.entry?.batches.flatMap(({ deltas }) => deltas) ?? [];
