@@ -25,7 +25,7 @@ const SIMULATE = {
     mutants: { description: "Runs the planted bugs instead of seeds." },
     week: {
       description:
-        "Runs a week of 10,000 markets, 100,000 wallets and nearly two million orders, in under 20 minutes on two cores, and " +
+        "Runs a week of 10,000 markets, 100,000 wallets and two million orders, in under 20 minutes on two cores, and " +
         "prints its sizes at the end of each day.",
     },
     short: { description: "Runs the short form of --week, as the tests do." },

@@ -14,6 +14,7 @@ import {
   restoreActor,
   restoreWanted,
 } from "../../../stream/runtime/removal/removal.js";
+import type { ReviewLimits } from "../../../stream/runtime/removal/sources.js";
 import type { SnapshotLimits } from "../../../stream/runtime/snapshot-policy.js";
 import { Worker } from "../../../stream/runtime/worker.js";
 import { EngineClock } from "../../../stream/services/engine-clock.js";
@@ -50,6 +51,7 @@ export interface ClusterPorts {
   readonly readModel: ReadModel;
   readonly archive: CompressedArchive;
   readonly limits: SnapshotLimits;
+  readonly reviews: ReviewLimits;
   readonly count: (event: string) => void;
   readonly onViolation: (error: Error) => void;
 }
@@ -113,6 +115,7 @@ export class Cluster {
     const worker = new Worker({
       ...{ id, log, actorOf, clock: engine, logger, formats: announcer },
       snapshotLimits: this.#ports.limits,
+      reviewLimits: this.#ports.reviews,
     });
     this.#workers.add({ process, announcer, stop: () => worker.stop() });
     await worker.start();

@@ -9,7 +9,9 @@ export interface DaySizes {
   readonly removedMarkets: number;
   /** Markets that have ever been. */
   readonly markets: number;
+  /** Sizes on average over the sessions of the day, and after the last session. */
   readonly log: LogSizes;
+  readonly logAtEnd: LogSizes;
   readonly takeOver: TakeOver;
   readonly rows: Readonly<Record<string, number>>;
   /** Bytes of the snapshots of removed markets in Postgres. */
@@ -55,7 +57,7 @@ const MEASURES: readonly Measure[] = [
   ofLog("market snapshots", "market in the log", perMarket, 256 * KB),
   ofLog("ledger snapshots", "wallet, account or order", perHolding, 256 * KB),
   ofLog("heads in the log", "market in the log", perMarket, 8 * KB),
-  ofLog("leases, roles, counters", "exchange", perExchange, 32 * KB),
+  ofLog("leases, fences, roles", "exchange", perExchange, 32 * KB),
   { name: "markets in the log", of: perMarket, unit: "exchange", units: perExchange, least: 5 },
   {
     name: "snapshots that a take-over reads",
@@ -70,6 +72,7 @@ const MEASURES: readonly Measure[] = [
   ofLedgers("filters of a day", "exchange", perExchange, 64 * KB),
   ofLedgers("transfers and references of a day", "exchange", perExchange, 64 * KB),
   ofLedgers("answers", "exchange", perExchange, 64 * KB),
+  ofLedgers("sources", "market in the log", perMarket, 16 * KB),
   ofLedgers("other", "exchange", perExchange, 64 * KB),
   {
     name: "heap of the process",
@@ -78,8 +81,14 @@ const MEASURES: readonly Measure[] = [
     units: perExchange,
     least: 48 * KB * KB,
   },
-  { ...ofLog("heads of removed markets", "removed market", perRemoved, 8 * KB), byDesign: true },
-  { ...ofLedgers("sources", "market ever", perEver, 8 * KB), byDesign: true },
+  {
+    name: "heads of removed markets",
+    of: ({ logAtEnd }) => logAtEnd["heads of removed markets"],
+    unit: "removed market",
+    units: perRemoved,
+    least: 8 * KB,
+    byDesign: true,
+  },
   { ...ofLedgers("filter for ever", "market ever", perEver, 8 * KB), byDesign: true },
 ];
 

@@ -1,5 +1,6 @@
 /** Size and calendar of a simulated week. */
 
+import { REVIEW_LIMITS, type ReviewLimits } from "../../../stream/runtime/removal/sources.js";
 import { SNAPSHOT_LIMITS, type SnapshotLimits } from "../../../stream/runtime/snapshot-policy.js";
 
 const HOUR_MS = 3_600_000;
@@ -22,6 +23,7 @@ export interface WeekPlan {
   readonly callers: number;
   /** Limits of snapshots and of the resume window, except the idle time. */
   readonly limits: Omit<SnapshotLimits, "idleMs">;
+  readonly reviews: ReviewLimits;
   /** Largest growth of a size per unit of live state, from the middle days to the last, as a share. */
   readonly tolerance: number;
 }
@@ -32,15 +34,16 @@ export const WEEK: WeekPlan = {
   sessionsPerDay: 24,
   traders: 80_000,
   marketsPerSession: 60,
-  requestsPerSession: 4_000,
+  requestsPerSession: 4_500,
   callers: 256,
   limits: { ...SNAPSHOT_LIMITS, resumeBytes: 64 * 1024 * 1024 },
+  reviews: REVIEW_LIMITS,
   tolerance: 0.1,
 };
 
 /**
- * The short form, for CI: the same calendar with few traders, markets and sessions. Snapshots come after few entries, so
- * that every size reaches its usual value within a day.
+ * The short form, for CI: the same calendar with few traders, markets and sessions. Its limits are small, so that every size
+ * reaches its usual value within a day.
  */
 export const SHORT_WEEK: WeekPlan = {
   days: 7,
@@ -53,6 +56,7 @@ export const SHORT_WEEK: WeekPlan = {
     ...SNAPSHOT_LIMITS,
     ...{ snapshotEntries: 100, snapshotMinEntries: 25, resumeEntries: 20, resumeBytes: 4 * 1024 * 1024 },
   },
+  reviews: { ...REVIEW_LIMITS, minSources: 4, intervalMs: 1_000 },
   tolerance: 0.2,
 };
 

@@ -2,6 +2,7 @@
 
 import { KnownIds } from "../../../actors/ledger/ids/known.js";
 import { Removal } from "../../../stream/jobs/removal.js";
+import { SourceReviews } from "../../../stream/runtime/removal/sources.js";
 import { MemoryLog } from "../../support/log/memory-log.js";
 
 interface PlantedBug {
@@ -42,6 +43,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "settled markets are never removed",
     grows: "markets in the log",
     plant: replacing(Removal.prototype, { run: method(() => Promise.resolve()) }),
+  },
+  {
+    name: "the sources of removed markets are never forgotten",
+    grows: "ledgers: sources",
+    plant: replacing(SourceReviews.prototype, { review: method(() => Promise.resolve()) }),
   },
   {
     name: "entries are never trimmed",

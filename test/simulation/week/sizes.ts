@@ -22,7 +22,7 @@ export const LOG_KINDS = [
   "ledger snapshots",
   "heads in the log",
   "heads of removed markets",
-  "leases, roles, counters",
+  "leases, fences, roles",
 ] as const;
 export type LogKind = (typeof LOG_KINDS)[number];
 
@@ -52,7 +52,7 @@ function kindOf(key: string, texts: readonly string[]): LogKind {
     return isOfMarket ? "market snapshots" : "ledger snapshots";
   if (name.startsWith("head:"))
     return texts.includes("removed") ? "heads of removed markets" : "heads in the log";
-  return name === "actors" ? "heads in the log" : "leases, roles, counters";
+  return name === "actors" ? "heads in the log" : "leases, fences, roles";
 }
 
 /** Parts of saved ledgers, by what they hold. */

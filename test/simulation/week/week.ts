@@ -87,6 +87,7 @@ export class Week {
     this.#cluster = new Cluster({
       ...{ machine, count, onViolation, readModel: this.#readModel, archive: this.#archive },
       random: new Random(seed, 2),
+      reviews: plan.reviews,
       // Only an actor without a command in two sessions is idle.
       limits: { ...plan.limits, idleMs: Math.max(MIN_IDLE_MS, 2 * sessionMs(plan)) },
     });
@@ -241,9 +242,10 @@ export class Week {
       "the log has other orders, deposits and transfers than the answers",
     );
     const log = meanOf(sizesOfLog);
+    const logAtEnd = logSizes(this.#store);
     const heapBytes = this.#ports.heapBytes();
     return {
-      ...{ day, log, heapBytes, takeOver: await takeOver(this.#store, mayBeNegative) },
+      ...{ day, log, logAtEnd, heapBytes, takeOver: await takeOver(this.#store, mayBeNegative) },
       ...{ orders: rows.orders, rows: { ...rows }, markets: this.#league.markets, removedMarkets: removed },
       archiveBytes: this.#archive.bytes,
     };

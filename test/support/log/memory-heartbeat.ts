@@ -12,6 +12,7 @@ const DECAY = 0.99;
 const FORGET_MS = 60_000;
 const KEYS = new Keys("");
 const RECORDS = KEYS.workerRecords();
+const WORKERS = KEYS.workers();
 const SERVICE = KEYS.timeInService();
 
 interface WorkerRecord {
@@ -69,7 +70,9 @@ export function recordHeartbeat(
     const silentMs = servedMs - record.lastMs;
     const ownLeaseMs = Math.max(leaseMs, Math.min(INTERVALS * record.longestMs, LONGEST * leaseMs));
     if (record.sinceMs === undefined) {
-      if (silentMs > FORGET_MS) store.set(RECORDS, name, undefined);
+      if (silentMs <= FORGET_MS) continue;
+      store.set(RECORDS, name, undefined);
+      store.set(WORKERS, name, undefined);
     } else if (silentMs > ownLeaseMs) save(name, { ...record, sinceMs: undefined });
     else live.push({ name, liveMs: servedMs - record.sinceMs, takes: record.takes });
   }
