@@ -20,7 +20,7 @@ function grown(report: WeekReport | undefined): readonly string[] {
 }
 
 describe("a simulated week", function () {
-  this.timeout(600_000);
+  this.timeout(1_200_000);
 
   it("has no size that grows with history, and every planted growth is caught", async () => {
     const bugs = [undefined, ...PLANTED_BUGS.map(({ name }) => name)];
