@@ -8,6 +8,7 @@ import { MIGRATION_LOCK } from "../../../db/locks.js";
 import { MONTHLY, startOfMonth } from "../../../db/partitions/months.js";
 import { countStrays } from "../../../db/partitions/strays.js";
 import { keepMonths } from "../../../db/partitions/keep-months.js";
+import { listOrders } from "../../../db/queries/trading/orders.js";
 import { ProjectionBatch } from "../../../db/projection/batch.js";
 import { ProjectionSession } from "../../../db/projection/session.js";
 import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
@@ -121,6 +122,32 @@ describe("the tables by month", () => {
     trade();
     await project(database.url, exchange.entries());
     expect(await countStrays(db)).to.equal(0);
+  });
+
+  it("lets an operator take an old month out, and put it back, while the tables are in use", async () => {
+    const [month, next] = [startOfMonth(NOW, 2), startOfMonth(NOW, 3)];
+    exchange.network.now = month + DAY_MS;
+    const wallet = trade();
+    await project(database.url, exchange.entries());
+    await keepMonths(database.url, startOfMonth(NOW, 4), quiet);
+    exchange.network.now = startOfMonth(NOW, 4);
+    const list = async () => (await listOrders(db, { wallet }, { limit: 10 })).items.length;
+    expect(await list()).to.equal(1);
+    for (const { name } of MONTHLY)
+      await db.execute(sql.raw(`alter table ${name} detach partition ${nameOf(name, month)} concurrently`));
+    expect(await list()).to.equal(0);
+    trade();
+    await project(database.url, exchange.entries());
+    expect((await keepMonths(database.url, startOfMonth(NOW, 5), quiet))?.created).to.have.length(
+      MONTHLY.length,
+    );
+    for (const { name } of MONTHLY)
+      await db.execute(
+        sql.raw(
+          `alter table ${name} attach partition ${nameOf(name, month)} for values from (${month}) to (${next})`,
+        ),
+      );
+    expect(await list()).to.equal(1);
   });
 
   it("moves orders that a projector of the build before has ended or opened again", async () => {
