@@ -150,12 +150,20 @@ export interface Publication {
   readonly body: string;
 }
 
+/** A message that leaves with a commit: it is appended to the mailbox if the commit is written, and only then. */
+export interface Departure extends Omit<Delivery, "from"> {
+  /** Partition of the receiver. */
+  readonly partition: string;
+}
+
 /** Changes in partitions of one commit group, written all or none. */
 export interface Commit {
   /** The ownership of at least every partition that a change is in. */
   readonly ownerships: readonly Ownership[];
   /** Ordered by cause and effect. An actor may come several times, each time with its next entry. */
   readonly changes: readonly Change[];
+  /** Messages that follow from the changes, to mailboxes of the same commit group, in order. They have no capacity. */
+  readonly departures?: readonly Departure[] | undefined;
   /** Published with the commit, before its notification. */
   readonly publications?: readonly Publication[] | undefined;
 }
@@ -363,6 +371,8 @@ export interface Subscription {
 export interface Log {
   /** Returns the commit group of a partition. */
   commitGroupOf(partition: string): string;
+  /** Returns true when messages to the second partition can leave with a commit in the first. */
+  reaches(from: string, to: string): boolean;
 
   /**
    * Appends messages to mailboxes of one partition, and publishes one notification. A mailbox that already has
@@ -386,7 +396,7 @@ export interface Log {
   scan(partition: string): Promise<readonly ActorStatus[]>;
   heads(partition: string, actors: readonly ActorId[]): Promise<readonly Head[]>;
 
-  /** Writes all changes or none, and publishes one notification. */
+  /** Writes all changes and appends all departures, or does nothing; and publishes a notification of each kind. */
   commit(commit: Commit): Promise<CommitOutcome>;
   /** Reads delta streams of one commit group, at most `limit` entries of each. An actor without entries is absent. */
   readEntries(reads: readonly EntryRead[], limit: number): Promise<readonly EntriesOf[]>;

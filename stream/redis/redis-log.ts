@@ -13,6 +13,7 @@ import {
   type CommitOutcome,
   cursorAt,
   type Delivery,
+  type Departure,
   type EntriesOf,
   type EntryRead,
   type FeedReader,
@@ -132,6 +133,10 @@ export class RedisLog implements Log {
     return this.#isCluster ? partition : ONE_GROUP;
   }
 
+  reaches(from: string, to: string): boolean {
+    return this.commitGroupOf(from) === this.commitGroupOf(to);
+  }
+
   async append(
     partition: string,
     deliveries: readonly Delivery[],
@@ -236,7 +241,7 @@ export class RedisLog implements Log {
     return this.#connection.xread("COUNT", limit, "STREAMS", ...streams);
   }
 
-  async commit({ ownerships, changes, publications = [] }: Commit): Promise<CommitOutcome> {
+  async commit({ ownerships, changes, departures = [], publications = [] }: Commit): Promise<CommitOutcome> {
     const [first] = ownerships;
     if (first === undefined) throw new Error("a commit needs an ownership");
     const keys = [this.#keys.notifications(this.commitGroupOf(first.partition), "deltas")];
@@ -272,8 +277,32 @@ export class RedisLog implements Log {
     }
     args.push(actorIndexes.size, ...actors, publications.length);
     for (const { feed, body } of publications) args.push(this.#keys.feed(feed), body);
-    args.push(...changeArgs);
+    keys.push(this.#keys.notifications(this.commitGroupOf(first.partition), "commands"));
+    args.push(...this.#departureArgs(departures, keys), ...changeArgs);
     return commitOutcome((await this.#run("commit", keys, args)) as string);
+  }
+
+  /** Returns the arguments of a commit for the messages that leave with it, and adds their keys. */
+  #departureArgs(departures: readonly Departure[], keys: string[]): readonly (string | number)[] {
+    const indexes = new Map<ActorId, number>();
+    const receivers: string[] = [];
+    const messages: (string | number)[] = [];
+    for (const { partition, to, body } of departures) {
+      let index = indexes.get(to);
+      if (index === undefined) {
+        index = indexes.size + 1;
+        indexes.set(to, index);
+        receivers.push(partition, to);
+        keys.push(
+          this.#keys.mailbox(partition, to),
+          this.#keys.head(partition, to),
+          this.#keys.actors(partition),
+          this.#keys.wanted(partition),
+        );
+      }
+      messages.push(index, body);
+    }
+    return [indexes.size, ...receivers, departures.length, ...messages];
   }
 
   async readEntries(reads: readonly EntryRead[], limit: number): Promise<readonly EntriesOf[]> {

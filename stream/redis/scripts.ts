@@ -44,6 +44,9 @@ export type ScriptName = (typeof LOG_SCRIPTS | typeof SERVICE_SCRIPTS)[number];
  * that has begun, keep leases alive, or free memory.
  */
 const REFUSED_WHEN_FULL: ReadonlySet<ScriptName> = new Set<ScriptName>(["append", "claim", "throttle"]);
+/** Scripts that append to mailboxes begin with the functions of one file. */
+const APPENDING: ReadonlySet<ScriptName> = new Set<ScriptName>(["append", "commit"]);
+const MAILBOXES = "commands/shared/mailboxes.lua";
 const ALLOW_WHEN_FULL = "#!lua flags=allow-oom\n";
 
 type Run = (keyCount: number, ...keysAndArguments: (string | number)[][]) => Promise<unknown>;
@@ -57,7 +60,9 @@ export type RunScript = (
 
 /** Returns the source of a script as it is sent to Redis. */
 export function sourceOf(name: ScriptName): string {
-  const source = readFileSync(new URL(FILES.get(name) ?? name, import.meta.url), "utf8");
+  const file = FILES.get(name) ?? name;
+  const files = APPENDING.has(name) ? [MAILBOXES, file] : [file];
+  const source = files.map((part) => readFileSync(new URL(part, import.meta.url), "utf8")).join("");
   return REFUSED_WHEN_FULL.has(name) ? source : ALLOW_WHEN_FULL + source;
 }
 

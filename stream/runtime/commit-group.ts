@@ -1,8 +1,8 @@
 /**
- * The partitions that one worker owns in one commit group, and their step: read messages, run the actors, commit, and
- * pass the remaining messages to the relay. Within a step, a message to another actor of the group is handed over in
- * memory, and the turns of both actors are in the same commit. An order is therefore reserved, matched and paid for in
- * one commit.
+ * The partitions that one worker owns in one commit group, and their step: read messages, run the actors and commit.
+ * Within a step, a message to another actor of this worker is handed over in memory, and the turns of both actors are in
+ * the same commit. An order is therefore reserved, matched and paid for in one commit. Any other message leaves with the
+ * commit of its cause, if that can reach the mailbox, and goes through the relay if not.
  */
 
 import { type ActorId, partitionOf } from "../../actors/actor.js";
@@ -137,11 +137,22 @@ export class CommitGroup {
     }
   }
 
-  /** Appends the relayed messages for mailboxes of this group, so that the step reads them. */
+  /**
+   * Appends the messages that the relay holds for mailboxes of this worker, so that the step reads them, and those that
+   * could leave with a commit, so that later messages of their actors do.
+   */
   async #flushRelay(): Promise<void> {
     const { relay } = this.#ports;
-    const waiting = [...this.#partitions.keys()].filter((name) => relay.isWaiting(name));
-    if (waiting.length > 0) await Promise.all(waiting.map((name) => relay.step(name)));
+    const waiting = relay
+      .waiting()
+      .filter((partition) => this.#partitions.has(partition) || this.#reaches(partition));
+    if (waiting.length > 0) await Promise.all(waiting.map((partition) => relay.step(partition)));
+  }
+
+  /** Returns true when messages to a partition can leave with the commits of this group. */
+  #reaches(partition: string): boolean {
+    const [own] = this.#partitions.keys();
+    return own !== undefined && this.#ports.log.reaches(own, partition);
   }
 
   #takeReady(): readonly ReadySlot[] {
@@ -252,9 +263,9 @@ export class CommitGroup {
     // that a fault in its outdated state does not halt the actor.
     const toCommit = results.filter(({ turn }) => turn.changed || turn.fault !== undefined);
     if (!haveLasted(toCommit)) return;
-    const relayed = this.#fullyRelayed(toCommit);
+    const leaving = this.#leavingWithCommit(toCommit);
     if (toCommit.length > 0) {
-      const outcome = await this.#write(toCommit, relayed);
+      const outcome = await this.#write(toCommit, leaving);
       if (outcome === undefined) return;
       if (outcome.kind === "removed") {
         const { kept, undone } = undoTurns(results, outcome.actor);
@@ -265,7 +276,7 @@ export class CommitGroup {
     }
     for (const result of results) {
       // The ownership ended meanwhile, and the log may have lost this commit. The next owner relays the messages in the log.
-      if (!result.partition.ended) this.#complete(result, relayed.has(result));
+      if (!result.partition.ended) this.#complete(result, leaving.has(result));
     }
   }
 
@@ -275,35 +286,44 @@ export class CommitGroup {
     this.#handOverGuard.messageQueued(actor);
   }
 
-  /** Returns each result whose actor has no message left to relay, up to and including that result. */
-  #fullyRelayed(results: readonly StepResult[]): ReadonlySet<StepResult> {
+  /**
+   * Returns each result whose messages all leave with the commit, so that its actor has none left to relay. While the
+   * relay holds a message of an actor, the later ones of the actor follow it there, because none may overtake it.
+   */
+  #leavingWithCommit(results: readonly StepResult[]): ReadonlySet<StepResult> {
     const behind = new Set<ActorId>();
-    const relayed = new Set<StepResult>();
+    const leaving = new Set<StepResult>();
     for (const result of results) {
       const { partition, instance, unsent, isRouted } = result;
       const actor = instance.id;
-      if (unsent.length > 0 || !isRouted || !this.#ports.relay.isRelayed(partition, actor)) behind.add(actor);
-      if (!behind.has(actor)) relayed.add(result);
+      const inReach = unsent.every(({ to }) => this.#reaches(partitionOf(to)));
+      if (!inReach || !isRouted || !this.#ports.relay.isRelayed(partition, actor)) behind.add(actor);
+      if (!behind.has(actor)) leaving.add(result);
     }
-    return relayed;
+    return leaving;
   }
 
   /** Commits the results. On failure the actors are ahead of the log: ends their ownerships and returns `undefined`. */
   async #write(
     results: readonly StepResult[],
-    relayed: ReadonlySet<StepResult>,
+    leaving: ReadonlySet<StepResult>,
   ): Promise<Exclude<CommitOutcome, FailedCommit> | undefined> {
     const partitions = [...new Set(results.map(({ partition }) => partition))];
     const ownerships = partitions.map(({ name, epoch }) => ({ partition: name, epoch }));
     const changes = results.map((result): Change => ({
       ...result.turn.change,
       partition: result.partition.name,
-      relayed: relayed.has(result),
+      relayed: leaving.has(result),
     }));
+    const departures = results
+      .filter((result) => leaving.has(result))
+      .flatMap(({ unsent }) =>
+        unsent.map((delivery) => ({ partition: partitionOf(delivery.to), ...delivery })),
+      );
     const publications = publicationsOf(results.flatMap(({ turn }) => turn.replies));
     let failure: unknown;
     try {
-      const outcome = await this.#ports.log.commit({ ownerships, changes, publications });
+      const outcome = await this.#ports.log.commit({ ownerships, changes, departures, publications });
       if (outcome.kind === "ok" || outcome.kind === "removed") return outcome;
       failure = failureOf(outcome);
     } catch (error) {
@@ -313,17 +333,16 @@ export class CommitGroup {
     return undefined;
   }
 
-  /** Completes a committed turn: passes its unsent messages to the relay, and halts its actor after a fault. */
-  #complete(result: StepResult, isRelayed: boolean): void {
+  /** Completes a committed turn: passes the messages that have not left to the relay, and halts its actor after a fault. */
+  #complete(result: StepResult, haveLeft: boolean): void {
     const { partition, instance, turn, hasMore, unsent, isRouted, fault } = result;
     const { relay, logger } = this.#ports;
     const actor = instance.id;
     for (const { message, error } of turn.skipped)
       logger.warn({ err: error, actor, message: message.id }, "skipped a malformed message");
-    if (turn.entry !== undefined && isRouted && !isRelayed) {
+    if (turn.entry !== undefined && isRouted && !haveLeft)
       relay.enqueue(partition, actor, turn.entry.seq, unsent);
-      for (const { to } of unsent) this.#partitions.get(partitionOf(to))?.markUnread(to);
-    }
+    for (const { to } of unsent) this.#partitions.get(partitionOf(to))?.markUnread(to);
     if (hasMore) partition.markUnread(actor);
     if (turn.quarantined !== undefined) partition.reload(actor, turn.quarantined);
     else if (fault === undefined) partition.committed(instance, turn.change.entry?.length);

@@ -48,18 +48,20 @@ interface RelayProgress {
   written: number;
 }
 
-/** Most messages in one append. */
+/** Most messages in one append, if no other number is given. */
 const MAX_MESSAGES = 1_000;
 
 export class Relay {
   readonly #log: Log;
+  readonly #maxMessages: number;
   /** Messages to send, by destination partition. */
   readonly #queues = new Map<string, QueuedMessage[]>();
   readonly #sending = new Map<string, Promise<void>>();
   readonly #progress = new Map<Sender, Map<ActorId, RelayProgress>>();
 
-  constructor(log: Log) {
+  constructor(log: Log, maxMessages = MAX_MESSAGES) {
     this.#log = log;
+    this.#maxMessages = maxMessages;
   }
 
   /** Queues the messages of an entry, possibly none. The entries of one actor must come in order. */
@@ -96,6 +98,11 @@ export class Relay {
     return [...this.#queues.keys()].filter((destination) => !this.#sending.has(destination));
   }
 
+  /** Returns the partitions for which messages are queued or being appended. */
+  waiting(): readonly string[] {
+    return [...this.#queues.keys()];
+  }
+
   /** Returns true while messages for a partition are queued or being appended. */
   isWaiting(destination: string): boolean {
     return this.#queues.has(destination);
@@ -129,7 +136,7 @@ export class Relay {
     const messages: QueuedMessage[] = [];
     let dequeued = 0;
     for (const message of queue) {
-      if (messages.length === MAX_MESSAGES) break;
+      if (messages.length === this.#maxMessages) break;
       dequeued += 1;
       if (!message.sender.ended) messages.push(message);
     }

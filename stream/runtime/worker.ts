@@ -42,6 +42,8 @@ export interface WorkerOptions {
   readonly formats?: Formats | undefined;
   /** Begins the slices of a step (default slices of time). */
   readonly slices?: (() => Slices) | undefined;
+  /** Most messages in one append of the relay (default 1,000). */
+  readonly relayMessages?: number | undefined;
 }
 
 /** Interval of recording the relay progress. */
@@ -98,7 +100,7 @@ export class Worker {
     this.#options = options;
     this.#leaseMs = leaseMs;
     this.#partitions = partitions;
-    this.relay = new Relay(log);
+    this.relay = new Relay(log, options.relayMessages);
     this.#snapshots = options.snapshots ?? new SnapshotWriter(options);
     this.retention = new Retention(options.snapshotLimits ?? SNAPSHOT_LIMITS, options.clock);
     this.#stopWatchingConnection = log.onLost(() => this.#endAll());

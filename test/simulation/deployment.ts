@@ -175,6 +175,7 @@ export class Deployment {
         partitions: this.#partitions,
         snapshotLimits: this.#snapshotLimits,
         reviewLimits: REVIEW_LIMITS,
+        relayMessages: this.#ports.random.pick([1, 1, 1_000]),
       };
       const slices = (): Slices => new RandomSlices(clock, this.#ports.slices);
       running.worker = new Worker({ ...options, ...limits, slices });

@@ -13,7 +13,7 @@ import { BOUNDS } from "../../actors/limits.js";
 import { sweep } from "../../actors/market/book/sweep.js";
 import type { MarketCommand } from "../../actors/market/commands.js";
 import type { MarketState } from "../../actors/market/state.js";
-import { type Change, type Commit, cursorAt, positionOf } from "../../stream/log/log.js";
+import { type Change, type Commit, cursorAt, type Departure, positionOf } from "../../stream/log/log.js";
 import { packEnvelope, parseEnvelope } from "../../stream/log/packing.js";
 import { MemoryLog } from "../support/log/memory-log.js";
 import { MemoryStore } from "../support/log/memory-store.js";
@@ -106,6 +106,20 @@ class ForgetfulRemovalStore extends MemoryStore {
   }
 }
 
+/** Changes the messages that leave with commits, on a single server. */
+function changingDepartures(change: (departures: readonly Departure[]) => readonly Departure[]): Mutation {
+  return {
+    changeCommit: ({ departures = [], ...commit }) => ({ ...commit, departures: change(departures) }),
+    oneGroup: true,
+  };
+}
+
+/** Returns a message as a process would send it, which nobody recognizes as a repeat. */
+function withoutSource(departure: Departure): Departure {
+  const envelope = { ...parseEnvelope(departure.body), source: undefined, seq: undefined };
+  return { ...departure, body: packEnvelope(envelope) };
+}
+
 function changingCommits(change: (change: Change) => Change): Mutation {
   return {
     changeCommit: (commit: Commit) => ({ ...commit, changes: commit.changes.map(change) }),
@@ -133,6 +147,7 @@ function replacingMethods<Class extends object>(
 }
 
 /** Original methods, for the replacements that call them. */
+const commitOf = Object.getOwnPropertyDescriptor(MemoryLog.prototype, "commit")?.value as MemoryLog["commit"];
 const append = Object.getOwnPropertyDescriptor(MemoryLog.prototype, "append")?.value as MemoryLog["append"];
 const writeSnapshot = Object.getOwnPropertyDescriptor(MemoryLog.prototype, "writeSnapshot")
   ?.value as MemoryLog["writeSnapshot"];
@@ -221,6 +236,28 @@ function withoutLookUp(actor: AnyActor): AnyActor {
       return actor.decide(state, changed, nowMs, format, bounds);
     },
   };
+}
+
+/** Drops the notifications of messages that are published by commits, with their numbers. */
+class SilentCommitStore extends MemoryStore {
+  readonly #current: Current;
+
+  constructor(current: Current) {
+    super();
+    this.#current = current;
+  }
+
+  #isSilent(channel: string): boolean {
+    return this.#current()?.operation === "commit" && channel === KEYS.notifications("all", "commands");
+  }
+
+  override set(key: string, field: string, value: string | undefined): void {
+    if (!this.#isSilent(key)) super.set(key, field, value);
+  }
+
+  override publish(channel: string, text: string): void {
+    if (!this.#isSilent(channel)) super.publish(channel, text);
+  }
 }
 
 export const RUNTIME_MUTANTS: readonly Mutant[] = [
@@ -445,6 +482,48 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
   {
     name: "a hand-over counts as the end of the relay",
     mutation: replacingMethods(Relay.prototype, { isRelayed: () => true }),
+  },
+  {
+    name: "a message that leaves with a commit overtakes those that the relay holds",
+    mutation: { ...replacingMethods(Relay.prototype, { isRelayed: () => true }), oneGroup: true },
+  },
+  {
+    name: "the messages of a commit are appended although the commit is refused",
+    mutation: {
+      ...replacingMethods(MemoryLog.prototype, {
+        async commit(this: MemoryLog, commit) {
+          const outcome = await commitOf.call(this, commit);
+          if (outcome.kind !== "ok")
+            for (const { partition, ...delivery } of commit.departures ?? [])
+              await append.call(this, partition, [delivery]);
+          return outcome;
+        },
+      }),
+      oneGroup: true,
+    },
+  },
+  {
+    name: "a message that leaves with a commit is appended twice, and counts twice",
+    mutation: changingDepartures((departures) => [...departures, ...departures.map(withoutSource)]),
+  },
+  {
+    name: "a message that leaves with a commit is lost",
+    mutation: changingDepartures((departures) => departures.slice(1)),
+  },
+  {
+    name: "the messages of a commit are appended in reverse order",
+    mutation: changingDepartures((departures) => departures.toReversed()),
+  },
+  {
+    name: "nobody is notified of the messages of a commit",
+    mutation: { store: (current) => new SilentCommitStore(current), oneGroup: true },
+  },
+  {
+    name: "a later message is handed over before one that has left with a commit",
+    mutation: {
+      ...replacingMethods(HandOverGuard.prototype, { messageQueued: () => undefined }),
+      oneGroup: true,
+    },
   },
   {
     name: "a commit writes to only one of its partitions",

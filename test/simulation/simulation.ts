@@ -62,6 +62,8 @@ export interface Mutation {
   readonly changeOutcome?: (outcome: Promise<CommitOutcome>) => Promise<CommitOutcome>;
   /** Lets the log answer before its writes are on the disk. */
   readonly answersEarly?: boolean;
+  /** Runs every seed on a single server. */
+  readonly oneGroup?: boolean;
   /** Changes the code of an actor. */
   readonly changeActor?: (actor: AnyActor, id: ActorId) => AnyActor;
   /** Changes the code itself. Returns the function that restores it. */
@@ -134,7 +136,8 @@ export class Simulation {
     );
     const scheduler = this.#scheduler;
     this.#network = new Network(this.#store, scheduler, new Random(seed, 2), this.#observer());
-    const oneGroup = random.chance(0.5);
+    const isOneServer = random.chance(0.5);
+    const oneGroup = mutation.oneGroup ?? isOneServer;
     this.#network.answersEarly = mutation.answersEarly ?? false;
     const {
       changeCommit = (commit: Commit) => commit,

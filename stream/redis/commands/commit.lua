@@ -1,12 +1,14 @@
--- Commits the changes of one step, all or none, and publishes one notification.
+-- Commits the changes of one step, all or none, with the messages that leave with them, and publishes a notification of
+-- the entries and one of the messages.
 -- KEYS: 1 notifications of deltas; per ownership: lease, deadlines; per actor: head, deltas, mailbox,
---       quarantine of its partition
--- ARGV: 1 most bytes of entries in a notification, 2 number of ownerships; per ownership: partition, epoch; then the
+--       quarantine of its partition; notifications of commands; per receiver: mailbox, head, actors, wanted actors
+-- ARGV: 1 most bytes of bodies in a notification, 2 number of ownerships; per ownership: partition, epoch; then the
 --       number of actors; per actor: the index of its ownership, id; then the number of publications; per publication:
---       channel, body; then per change: the index of its actor, expected seq, cursor, first mailbox id to keep, packed
---       entry ('' for none), deadline ('' unchanged, '-' none, else Unix ms), '1' when no message is left to relay, and
---       for the first entry of an incarnation its seq and the lineage, as '<seq> <lineage>' (else ''), a message for
---       the quarantine ('' for none), most messages in the quarantine
+--       channel, body; then the number of receivers of messages; per receiver: partition, id; then the number of
+--       messages; per message: the index of its receiver, body; then per change: the index of its actor, expected seq,
+--       cursor, first mailbox id to keep, packed entry ('' for none), deadline ('' unchanged, '-' none, else Unix ms),
+--       '1' when no message is left to relay, and for the first entry of an incarnation its seq and the lineage, as
+--       '<seq> <lineage>' (else ''), a message for the quarantine ('' for none), most messages in the quarantine
 -- Returns 'ok', 'fenced <partition>' (the lease has another epoch), 'removed <actor>' or 'conflict <actor>' (it is not at
 -- that seq).
 local maxBytes = tonumber(ARGV[1])
@@ -16,7 +18,9 @@ for o = 1, ownerships do
 end
 local actors = 3 + 2 * ownerships
 local publications = actors + 2 * tonumber(ARGV[actors]) + 1
-local first = publications + 2 * tonumber(ARGV[publications]) + 1
+local receivers = publications + 2 * tonumber(ARGV[publications]) + 1
+local departures = receivers + 2 * tonumber(ARGV[receivers]) + 1
+local first = departures + 2 * tonumber(ARGV[departures]) + 1
 local function after(seq, resumed)
   return string.match(resumed, '^%d+') or string.format('%.0f', tonumber(seq) + 1)
 end
@@ -71,7 +75,16 @@ for c = first, #ARGV, 10 do
     redis.call('ZADD', KEYS[1 + 2 * ownership], deadline, actor)
   end
 end
-for p = publications + 1, first - 1, 2 do redis.call('PUBLISH', ARGV[p], ARGV[p + 1]) end
+local commands = 2 + 2 * ownerships + 4 * tonumber(ARGV[actors])
+local messages = newMessages(maxBytes)
+for m = departures + 1, first - 1, 2 do
+  local r = tonumber(ARGV[m])
+  local at = commands + 4 * r - 3
+  local partition, actor = ARGV[receivers + 2 * r - 1], ARGV[receivers + 2 * r]
+  appendMessage(messages, partition, actor, ARGV[m + 1], KEYS[at], KEYS[at + 1], KEYS[at + 2], KEYS[at + 3])
+end
+notifyOfMessages(messages, KEYS[commands])
+for p = publications + 1, receivers - 1, 2 do redis.call('PUBLISH', ARGV[p], ARGV[p + 1]) end
 if #actorLines > 0 then
   local lines = bytes <= maxBytes and entryLines or actorLines
   redis.call('PUBLISH', KEYS[1], redis.call('INCR', KEYS[1]) .. '\n' .. table.concat(lines, '\n'))

@@ -174,6 +174,11 @@ class ProcessLog extends MemoryLog {
     return changeOutcome(this.#process.withDetails(details, () => super.commit(sent)));
   }
 
+  /** The old build relays every message that it does not hand over. */
+  override reaches(from: string, to: string): boolean {
+    return !this.#process.readsOldestOnly && super.reaches(from, to);
+  }
+
   override take(partition: string, worker: string, epoch: number): Promise<TakeOutcome> {
     return this.#process.withDetails({ partition, commit: undefined }, () =>
       super.take(partition, worker, epoch),

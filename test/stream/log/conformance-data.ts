@@ -2,9 +2,9 @@
 
 import { expect } from "chai";
 import { type ActorId, ledgerActor } from "../../../actors/actor.js";
-import type { Change, Snapshot } from "../../../stream/log/log.js";
+import type { ActorNotice, Change, Departure, Snapshot } from "../../../stream/log/log.js";
 import { actor, deliveries, entryAt, type Fixture, partition, untouched } from "./conformance.js";
-import { takeFromAnyone } from "./support.js";
+import { commitIn, takeFromAnyone } from "./support.js";
 import { until } from "../../support/until.js";
 
 const rest = { retained: 0, deadlineMs: undefined };
@@ -451,5 +451,85 @@ export function commitGroupConformance(fixture: Fixture): void {
       partition: second,
     });
     expect((await fixture.log.heads(first, [actor]))[0]?.seq).to.equal(2);
+  });
+  describe("messages that leave with a commit", () => {
+    const second = "l4";
+    const neighbor = ledgerActor(4);
+    const other = "market:of-the-neighbor" as ActorId;
+    const departure = (to: ActorId, body: string) => ({ partition: second, to, body });
+    let epoch: number;
+
+    beforeEach(async () => {
+      epoch = await fixture.take();
+    });
+
+    const commit = (seq: number, departures: readonly Departure[]) =>
+      fixture.log.commit({ ownerships: [{ partition, epoch }], changes: [entryAt(seq)], departures });
+
+    async function mailbox(to: ActorId): Promise<readonly string[]> {
+      const found = await fixture.log.readMailboxes([{ partition: second, actor: to, after: "0-0" }], 9);
+      return found.get(to)?.map(({ id, body }) => `${id} ${body}`) ?? [];
+    }
+
+    it("are in the mailboxes in order, and their actors are in the scan", async () => {
+      await fixture.log.append(second, [{ to: neighbor, body: "first" }]);
+      const departures = [departure(neighbor, "a"), departure(other, "b"), departure(neighbor, "c")];
+      expect(await commit(1, departures)).to.deep.equal({ kind: "ok" });
+      expect(await mailbox(neighbor)).to.deep.equal(["0-1 first", "0-2 a", "0-3 c"]);
+      expect(await mailbox(other)).to.deep.equal(["0-1 b"]);
+      const waiting = (await fixture.log.scan(second)).map((status) => [status.actor, status.waiting]);
+      expect(waiting).to.deep.equal([
+        [neighbor, 3],
+        [other, 1],
+      ]);
+    });
+
+    it("are not appended by a commit that is refused, or that comes again", async () => {
+      const departures = [departure(neighbor, "a")];
+      expect((await commit(2, departures)).kind).to.equal("conflict");
+      const late = { ownerships: [{ partition, epoch: epoch - 1 }], changes: [entryAt(1)], departures };
+      expect((await fixture.log.commit(late)).kind).to.equal("fenced");
+      expect(await mailbox(neighbor)).to.deep.equal([]);
+      await commit(1, departures);
+      expect((await commit(1, departures)).kind).to.equal("conflict");
+      expect(await mailbox(neighbor)).to.deep.equal(["0-1 a"]);
+    });
+
+    it("are in a notification, which names the actors alone when a message is long", async () => {
+      const notices: ActorNotice[] = [];
+      const scans: boolean[] = [];
+      const listener = fixture.log.listen("commands", (notification) => {
+        notices.push(...notification.notices);
+        scans.push(notification.scanAll);
+      });
+      listener.watch([second]);
+      await until(() => expect(scans).to.deep.equal([true]));
+      await commit(1, [departure(neighbor, "a"), departure(other, "b")]);
+      const inline = (position: number, body: string) => ({ position, body });
+      const short = [
+        { actor: neighbor, inline: inline(1, "a") },
+        { actor: other, inline: inline(1, "b") },
+      ];
+      await until(() => expect(notices).to.deep.equal(short));
+      notices.length = 0;
+      await commit(2, [departure(neighbor, "x".repeat(20_000)), departure(other, "b")]);
+      const long = [neighbor, other].map((named) => ({ actor: named, inline: undefined }));
+      await until(() => expect(notices).to.deep.equal(long));
+      await listener.close();
+    });
+
+    it("wake a removed actor, and their ids go on after the last one", async () => {
+      const otherEpoch = await takeFromAnyone(fixture.log, second, "w2");
+      await fixture.log.append(second, [{ to: neighbor, body: "first" }]);
+      const change = { actor: neighbor, expectedSeq: 0, cursor: "0-1", entry: "e", relayed: true };
+      await commitIn(fixture.log, { partition: second, epoch: otherEpoch }, [change]);
+      await fixture.log.markProjected(second, [{ actor: neighbor, seq: 1 }]);
+      const snapshot = { seq: 1, cursor: "0-1", hash: "h", body: "b" };
+      await fixture.log.writeSnapshot(second, otherEpoch, neighbor, snapshot);
+      expect(await fixture.log.removeActor(second, neighbor, "h")).to.equal(true);
+      await commit(1, [departure(neighbor, "a"), departure(neighbor, "b")]);
+      expect(await fixture.log.wanted([second])).to.deep.equal([neighbor]);
+      expect(await mailbox(neighbor)).to.deep.equal(["0-2 a", "0-3 b"]);
+    });
   });
 }

@@ -18,6 +18,7 @@ import {
   type CommitOutcome,
   cursorAt,
   type Delivery,
+  type Departure,
   type EntriesOf,
   type EntryRead,
   type FeedReader,
@@ -55,7 +56,7 @@ import { recordHeartbeat } from "./memory-heartbeat.js";
 import { MemoryFeed, MemoryListener } from "./memory-listener.js";
 import type { MemoryStore } from "./memory-store.js";
 
-export type Operation = Exclude<keyof Log, "listen" | "onLost" | "close">;
+export type Operation = Exclude<keyof Log, "commitGroupOf" | "reaches" | "listen" | "onLost" | "close">;
 
 /**
  * Carries an operation to the store, and its result back. The default gate calls `apply` once and resolves with its
@@ -103,6 +104,10 @@ export class MemoryLog implements Log {
     return this.#oneGroup ? "all" : partition;
   }
 
+  reaches(from: string, to: string): boolean {
+    return this.commitGroupOf(from) === this.commitGroupOf(to);
+  }
+
   #channelOf(partition: string, kind: NotificationKind): string {
     return KEYS.notifications(this.commitGroupOf(partition), kind);
   }
@@ -128,22 +133,27 @@ export class MemoryLog implements Log {
         if (fence.epoch > this.#number(fenced, fence.partition))
           this.#store.set(fenced, fence.partition, String(fence.epoch));
       const appended: Appended[] = [];
-      const results = deliveries.map(({ to, body, from }): AppendOutcome => {
-        const mailbox = KEYS.mailbox(partition, to);
+      const results = deliveries.map(({ from, ...delivery }): AppendOutcome => {
         if (from !== undefined && from.epoch < this.#number(fenced, from.partition)) return "fenced";
-        if (capacity > 0 && this.#store.stream(mailbox).entries.length >= capacity) return "full";
-        const isFirst = this.#store.stream(mailbox).entries.length === 0;
-        const position = this.#store.append(mailbox, body);
-        if (this.#store.get(KEYS.actors(partition), to) === undefined)
-          this.#store.set(KEYS.actors(partition), to, "");
-        appended.push({ partition, actor: to, position, body });
-        if (!isFirst || this.#head(partition, to).removed === undefined) return "appended";
-        this.#store.set(KEYS.wanted(partition), to, "");
-        return "removed";
+        const { entries } = this.#store.stream(KEYS.mailbox(partition, delivery.to));
+        if (capacity > 0 && entries.length >= capacity) return "full";
+        return this.#append({ partition, ...delivery }, appended);
       });
       this.#notify("commands", appended);
       return results;
     });
+  }
+
+  #append({ partition, to, body }: Departure, appended: Appended[]): AppendOutcome {
+    const mailbox = KEYS.mailbox(partition, to);
+    const isFirst = this.#store.stream(mailbox).entries.length === 0;
+    const position = this.#store.append(mailbox, body);
+    if (this.#store.get(KEYS.actors(partition), to) === undefined)
+      this.#store.set(KEYS.actors(partition), to, "");
+    appended.push({ partition, actor: to, position, body });
+    if (!isFirst || this.#head(partition, to).removed === undefined) return "appended";
+    this.#store.set(KEYS.wanted(partition), to, "");
+    return "removed";
   }
 
   readMailboxes(
@@ -217,7 +227,7 @@ export class MemoryLog implements Log {
     return this.#perform("heads", () => actors.map((actor) => this.#head(partition, actor)));
   }
 
-  commit({ ownerships, changes, publications = [] }: Commit): Promise<CommitOutcome> {
+  commit({ ownerships, changes, departures = [], publications = [] }: Commit): Promise<CommitOutcome> {
     return this.#perform("commit", (): CommitOutcome => {
       for (const { partition, epoch } of ownerships) {
         if (this.#number(KEYS.lease(partition), "epoch") !== epoch) return { kind: "fenced", partition };
@@ -237,6 +247,9 @@ export class MemoryLog implements Log {
         if (entry === undefined) continue;
         appended.push({ partition, actor, position: resumed?.seq ?? expectedSeq + 1, body: entry });
       }
+      const messages: Appended[] = [];
+      for (const departure of departures) this.#append(departure, messages);
+      this.#notify("commands", messages);
       for (const { feed, body } of publications) this.#store.publish(KEYS.feed(feed), body);
       this.#notify("deltas", appended);
       return { kind: "ok" };
