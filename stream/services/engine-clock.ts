@@ -31,6 +31,8 @@ const MAX_SLEW_MS = 50;
  * of its samples, but some come late, because its log was slow or because they are lost.
  */
 const SILENT_SAMPLES = 4;
+/** The same while the clock of this host agrees with the clock of the log, as it does after a time without workers. */
+const SILENT_SAMPLES_AGREEING = 1;
 /** Round trip in ms above which the time of the log is too uncertain. */
 const MAX_ROUND_TRIP_MS = 500;
 
@@ -124,16 +126,16 @@ export class EngineClock implements Clock {
 
   /**
    * Returns true when the clock of the log has perhaps jumped just now: it differs from what live workers record. They
-   * know by how much, because a record can be late, and hold the jump within a second or two. A clock that is ahead and
-   * agrees with the clock of this host has probably gone on while no worker ran.
+   * know by how much, because a record can be late, and hold the jump within a second or two.
    */
   #mayHaveJumped({ engineMs }: LogTime, targetMs: number): boolean {
     if (engineMs === undefined) return false;
     this.#sameRecords = engineMs === this.#recordedMs ? this.#sameRecords + 1 : 0;
     this.#recordedMs = engineMs;
     const aheadMs = targetMs - engineMs;
-    if (aheadMs > 0 && this.#hostDifferenceMs === undefined) return false;
-    return this.#sameRecords < SILENT_SAMPLES && Math.abs(aheadMs) > MAX_STEP_MS;
+    const hostAgrees = aheadMs > 0 && this.#hostDifferenceMs === undefined;
+    const silentSamples = hostAgrees ? SILENT_SAMPLES_AGREEING : SILENT_SAMPLES;
+    return this.#sameRecords < silentSamples && Math.abs(aheadMs) > MAX_STEP_MS;
   }
 
   /** Follows the time of the log, which puts engine time at `targetMs`. */

@@ -176,10 +176,23 @@ describe("engine time", () => {
     });
   }
 
+  it("starts with the time of a live worker after a jump, on a host whose clock jumps too", async () => {
+    const worker = await start("w1", true);
+    await pass(3_000);
+    logClock.setMs = HOUR_MS;
+    const host = new HostClock(real);
+    host.setMs = HOUR_MS;
+    const starting = start("w2", true, host);
+    await pass(3_000);
+    for (const clock of [worker, await starting]) expect(Math.abs(offMs(clock))).to.be.below(5);
+  });
+
   it("starts with the clock of the log after a long time without a worker", async () => {
     (await start("w1", true)).stop();
     await pass(600_000);
-    expect(offMs(await start("w2", true))).to.equal(0);
+    const starting = start("w2", true);
+    await pass(1_500);
+    expect(offMs(await starting)).to.equal(0);
     expect((await log().clockReport()).heldMs).to.equal(0);
   });
 
