@@ -103,6 +103,8 @@ export class Deployment {
   /** Last snapshots of removed actors, in a database that loses nothing. */
   readonly archive = new MemoryArchive();
   readonly #damaged = new Set<ActorId>();
+  /** Damaged parts of latest snapshots, with the bodies of these snapshots. */
+  #damagedParts: { readonly actor: ActorId; readonly body: string; readonly restore: () => void }[] = [];
   /** In half of the runs an actor has a snapshot after every entry, so that it can be removed at once. */
   readonly #snapshotLimits: SnapshotLimits;
   readonly #builds: Builds;
@@ -420,8 +422,27 @@ export class Deployment {
     const latest = machine.store.get(key, "parts") ?? "";
     const own = latest.split(" ").filter((hash) => hash !== "" && !others.has(hash));
     const parts = KEYS.parts(partitionOf(actor), actor);
-    if (own.length === 0 || random.chance(0.3)) machine.store.set(key, "body", `${body} `);
-    else machine.store.set(parts, random.pick(own), random.chance(0.5) ? undefined : "[]");
+    if (own.length === 0 || random.chance(0.3)) {
+      machine.store.set(key, "body", `${body} `);
+      return;
+    }
+    const part = random.pick(own);
+    const whole = machine.store.get(parts, part);
+    machine.store.set(parts, part, random.chance(0.5) ? undefined : "[]");
+    this.#damagedParts.push({ actor, body, restore: () => machine.store.set(parts, part, whole) });
+  }
+
+  /**
+   * Makes a damaged part whole when the next snapshot of its actor is written. The two snapshots may share the part, and
+   * then none would be left to recover from.
+   */
+  snapshotWritten(): void {
+    const { store } = this.#ports.machine;
+    this.#damagedParts = this.#damagedParts.filter(({ actor, body, restore }) => {
+      if (store.get(KEYS.snapshot(partitionOf(actor), actor, "latest"), "body") === body) return true;
+      restore();
+      return false;
+    });
   }
 
   /** Removes an actor as soon as it has nothing to do, as the jobs remove a market. Old builds cannot read it. */

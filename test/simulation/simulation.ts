@@ -325,6 +325,7 @@ export class Simulation {
       if (commit !== undefined && kind === "ok") this.#checkCommit(caller.name, commit);
       if (operation === "heartbeat") this.#checkLive(caller.name, result as readonly LiveWorker[]);
       if (operation === "leave") this.#beats.delete(caller.name);
+      if (operation === "writeSnapshot") this.#deployment.snapshotWritten();
       if (operation === "take" && kind === "taken") this.#checkEpoch(partition, result as { epoch: number });
       this.#journal.readNewEntries();
     } catch (error) {
