@@ -28,6 +28,8 @@ export async function migrate(databaseUrl: string, say: Say = () => undefined): 
     connectionTimeoutMillis: 10_000,
     application_name: "exchange migration",
   });
+  // The queries of a lost connection fail.
+  client.on("error", () => undefined);
   await firstContact(databaseUrl, client.connect());
   try {
     await takeTurn(client, say);

@@ -29,6 +29,8 @@ export async function keepMonths(
     connectionTimeoutMillis: 5_000,
     application_name: "exchange months",
   });
+  // The queries of a lost connection fail.
+  client.on("error", () => undefined);
   await client.connect();
   try {
     await waitBriefly(client);
@@ -74,7 +76,8 @@ async function divideLater(
   // Rows of the month after the newest row may come before the locks.
   const endTs = startOfMonth(Math.max(fromTs, nowMs, newest ?? 0), newest === undefined ? 1 : 2);
   const month = monthBefore(table, endTs);
-  if (newest !== undefined) await checkRows(client, later, `${column} < ${endTs}`, say);
+  if (newest !== undefined)
+    await checkRows(client, later, `${column} >= ${fromTs} and ${column} < ${endTs}`, say);
   await withLocks(
     client,
     () =>

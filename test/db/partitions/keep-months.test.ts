@@ -1,13 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { sql } from "drizzle-orm";
+import pg from "pg";
 import { ledgerOf } from "../../../actors/actor.js";
 import { connect, disconnect, type Database } from "../../../db/database.js";
 import { migrate } from "../../../db/migrate.js";
 import { MIGRATION_LOCK } from "../../../db/locks.js";
 import { MONTHLY, startOfMonth } from "../../../db/partitions/months.js";
 import { countStrays } from "../../../db/partitions/strays.js";
-import { keepMonths } from "../../../db/partitions/keep-months.js";
+import { createMonths, keepMonths } from "../../../db/partitions/keep-months.js";
 import { listOrders } from "../../../db/queries/trading/orders.js";
 import { ProjectionBatch } from "../../../db/projection/batch.js";
 import { ProjectionSession } from "../../../db/projection/session.js";
@@ -122,6 +123,48 @@ describe("the tables by month", () => {
     trade();
     await project(database.url, exchange.entries());
     expect(await countStrays(db)).to.equal(0);
+  });
+
+  it("reads no stray row under its exclusive lock", async () => {
+    exchange.network.now = startOfMonth(NOW, 12) + DAY_MS;
+    trade();
+    await project(database.url, exchange.entries());
+    const notices: string[] = [];
+    const client = new pg.Client({
+      connectionString: database.url,
+      options: "-c client_min_messages=debug1",
+    });
+    client.on("notice", ({ message }) => notices.push(message ?? ""));
+    await client.connect();
+    try {
+      await createMonths(client, startOfMonth(NOW, 9), quiet);
+    } finally {
+      await client.end();
+    }
+    for (const { name } of MONTHLY)
+      expect(notices).to.include(
+        `partition constraint for table "${nameOf(name, startOfMonth(NOW, 13))}" is implied by existing constraints`,
+      );
+  });
+
+  it("fails, and does not end its process, when Postgres ends its connection", async () => {
+    const holder = new pg.Client({ connectionString: database.url });
+    await holder.connect();
+    try {
+      await holder.query("begin; lock table orders in access share mode");
+      let isEnded = false;
+      const failure = await keepMonths(database.url, startOfMonth(NOW, 1), () => {
+        if (isEnded) return;
+        isEnded = true;
+        void holder.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+           where application_name = 'exchange months' and datname = current_database()`,
+        );
+      }).catch((error: unknown) => error);
+      expect(failure).to.be.instanceOf(Error);
+    } finally {
+      await holder.end();
+    }
   });
 
   it("lets an operator take an old month out, and put it back, while the tables are in use", async () => {
