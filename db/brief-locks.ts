@@ -11,6 +11,11 @@ export type Say = (line: string) => void;
  * `deadlock_timeout`, so that of a deadlock with the projector this side gives way.
  */
 const LOCK_MS = 900;
+/**
+ * Wait in ms beyond `deadlock_timeout` while a table is vacuumed. Postgres ends an autovacuum for a lock that has waited
+ * for that long; nothing else ends it for hours.
+ */
+const BEYOND_DEADLOCK_MS = 200;
 /** Pauses between attempts, in ms. */
 const PAUSE_MS = { min: 250, max: 5_000 };
 /** Time in ms after which the work is given up. */
@@ -28,6 +33,20 @@ export async function waitBriefly(client: pg.ClientBase): Promise<void> {
   await client.query(`set lock_timeout = ${LOCK_MS}`);
 }
 
+/** Limits the wait of later statements to one that ends an autovacuum, if a table is vacuumed, and else to a brief one. */
+async function waitForVacuum(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ deadlockMs: number }>(
+    `select setting::integer as "deadlockMs" from pg_settings where name = 'deadlock_timeout' and exists (
+       select from pg_locks join pg_class on pg_class.oid = pg_locks.relation
+       where mode = 'ShareUpdateExclusiveLock' and granted and pid <> pg_backend_pid()
+         and database = (select oid from pg_database where datname = current_database())
+         and relnamespace = 'public'::regnamespace)`,
+  );
+  const [row] = rows;
+  if (row === undefined) await waitBriefly(client);
+  else await client.query(`set lock_timeout = ${row.deadlockMs + BEYOND_DEADLOCK_MS}`);
+}
+
 /**
  * Runs work that locks tables, again and again until it gets its locks. The work is one transaction or one statement, on
  * a connection that waits briefly. Names the transactions that hold locks. Throws `TablesBusy` after ten minutes.
@@ -41,9 +60,12 @@ export async function withLocks<Result>(
   const began = performance.now();
   for (let pauseMs = PAUSE_MS.min; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS.max)) {
     try {
-      return await work();
+      const result = await work();
+      await waitBriefly(client);
+      return result;
     } catch (error) {
       if (!isLocked(error)) throw error;
+      await waitForVacuum(client);
       const holders = await holdersOfLocks(client);
       if (performance.now() - began >= giveUpMs)
         throw new TablesBusy(`cannot lock a table of the exchange; end these transactions: ${holders}`, {

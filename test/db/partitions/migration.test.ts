@@ -8,7 +8,7 @@ import { migrate as applyMigrations } from "drizzle-orm/node-postgres/migrator";
 import pg from "pg";
 import { ledgerOf } from "../../../actors/actor.js";
 import { contracts } from "../../../actors/units.js";
-import { TablesBusy, withLocks } from "../../../db/brief-locks.js";
+import { TablesBusy, waitBriefly, withLocks } from "../../../db/brief-locks.js";
 import { MIGRATION_LOCK } from "../../../db/locks.js";
 import { migrate } from "../../../db/migrate.js";
 import { prepareMonths } from "../../../db/partitions/prepare.js";
@@ -178,6 +178,33 @@ describe("the migration to tables by month", function () {
     } finally {
       await holder.query("rollback");
       await holder.end();
+    }
+  });
+
+  it("does not wait for the end of an autovacuum", async () => {
+    await client.query("alter system set autovacuum_naptime = 1");
+    try {
+      await client.query("select pg_reload_conf()");
+      // Slow enough to outlast the test: a pause of 100 ms or more for each page.
+      await client.query(
+        `alter table orders set (autovacuum_vacuum_cost_delay = 100, autovacuum_vacuum_cost_limit = 1,
+           autovacuum_vacuum_threshold = 1, autovacuum_vacuum_scale_factor = 0)`,
+      );
+      await client.query("update orders set qty = qty");
+      const vacuums = async (): Promise<number> =>
+        (
+          await client.query(
+            `select from pg_locks where relation = 'orders'::regclass and mode = 'ShareUpdateExclusiveLock'`,
+          )
+        ).rows.length;
+      while ((await vacuums()) === 0) await new Promise((resolve) => setTimeout(resolve, 100));
+      const lock = () => client.query("alter table orders set (fillfactor = 90)");
+      await waitBriefly(client);
+      await withLocks(client, lock, () => undefined, 4_000);
+      expect((await client.query("show lock_timeout")).rows).to.deep.equal([{ lock_timeout: "900ms" }]);
+    } finally {
+      await client.query("alter system reset autovacuum_naptime");
+      await client.query("select pg_reload_conf()");
     }
   });
 
