@@ -370,13 +370,24 @@ export class Partition implements Sender {
   /** Takes the snapshots that are due, trims old entries, forgets what has expired and evicts an idle actor. */
   async #keepUp(): Promise<void> {
     this.#cache.forgetExpired();
-    for (const instance of this.#cache.instances())
-      if (!this.#ended) await this.#sourceReviews.review(instance);
+    await this.#reviewSources();
     for (const actor of this.#cache.dueForSnapshot())
       if (!this.#ended) await this.#takeSnapshot(actor, false);
     await this.#evictIdle();
     const toTrim = this.#toTrim.shift();
     if (toTrim !== undefined) this.markUnread(toTrim);
+  }
+
+  /** Reviews the sources of the actors in memory. No actor needs a review, so after a failure the next one tries again. */
+  async #reviewSources(): Promise<void> {
+    try {
+      for (const instance of this.#cache.instances())
+        if (!this.#ended) await this.#sourceReviews.review(instance);
+    } catch (error) {
+      const fields = { err: error, partition: this.name };
+      if (!this.#ended)
+        this.#ports.logger.warn(fields, "the sources of an actor are not reviewed; trying again");
+    }
   }
 
   /**

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { type ActorId, ledgerActor, marketActor, partitionOf } from "../../../actors/actor.js";
 import { systemClock } from "../../../stream/log/clock.js";
 import { LogExchange } from "../../../stream/log/exchange.js";
+import { WriteRefused } from "../../../stream/log/log.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import { packEnvelope, packSnapshot } from "../../../stream/log/packing.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
@@ -279,6 +280,30 @@ describe("a removed actor", function () {
     await until(async () => (await sources()).size === 3);
     const { state } = await loadState({ log, actorOf: () => counter, logger: silentLogger }, ledgerActor(0));
     expect((state as CounterState).received[actor]).to.deep.equal([1, 2]);
+  });
+
+  it("is forgotten later while the memory of the log is full, and no ownership ends for that", async () => {
+    const reviewLimits = { minSources: 1, sources: 10, intervalMs: 100 };
+    const worker = await startWorker({ reviewLimits });
+    await sendCommand(exchange, ledgerActor(0), { kind: "alarm", atMs: Date.now() + 60_000 });
+    for (const source of [actor, ...others(1)])
+      await sendCommand(exchange, source, { kind: "send", to: ledgerActor(0), numbers: [1] });
+    await whenIdle();
+    const append = log.append.bind(log);
+    let refused = 0;
+    log.append = (...of) => {
+      const [, , , fences = []] = of;
+      if (fences.length === 0 || refused === 2) return append(...of);
+      refused += 1;
+      return Promise.reject(new WriteRefused("the memory of Redis is full"));
+    };
+    expect(await removeActor(log, archive, actor)).to.equal(true);
+    const sources = async () =>
+      (await loadActor({ log, actorOf: () => counter, logger: silentLogger }, "l0", ledgerActor(0))).instance
+        .sources;
+    await until(async () => (await sources()).size === 1);
+    expect(refused).to.equal(2);
+    expect(worker.taken, "partitions that were taken").to.equal(2);
   });
 
   it("costs a new owner nothing", async () => {
