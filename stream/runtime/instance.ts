@@ -176,8 +176,8 @@ export class Instance {
   #cursor = NO_CURSOR;
   /** Time of the last turn; time never goes back. */
   #lastTs = 0;
-  /** The deadline that the log has. */
-  #deadlineInLog: number | null = null;
+  /** The deadline that the log has, if it is known. */
+  #deadlineInLog: number | null | undefined = null;
   /** Incarnation that begins with the next entry; `undefined` in the incarnation of the last entry. */
   #nextIncarnation: { readonly lineage: string; readonly incarnation: string } | undefined;
 
@@ -270,10 +270,13 @@ export class Instance {
     this.#inbox.forgetExpired(nowMs);
   }
 
-  /** Adopts the cursor and the deadline of the log after the last fold; the cursor may be ahead of the last entry. */
+  /**
+   * Adopts the cursor and the deadline of the log after the last fold; the cursor may be ahead of the last entry. An actor
+   * that is due at once may be so in this worker alone, and then writes its deadline with its next turn.
+   */
   adoptHead(cursor: string, deadlineMs: number | undefined): void {
     this.#cursor = cursor;
-    this.#deadlineInLog = deadlineMs ?? null;
+    this.#deadlineInLog = deadlineMs === AT_ONCE ? undefined : (deadlineMs ?? null);
   }
 
   /**

@@ -142,6 +142,25 @@ describe("a commit group", () => {
     expect([sender?.ended, receiver?.ended]).to.deep.equal([false, false]);
   });
 
+  it("records unfinished work that an actor begins as soon as it is loaded anew", async () => {
+    await warmUp();
+    deployment.store.operate(() => deployment.store.set(KEYS.head("l1", a), "removed", "hash"));
+    await post(log, a, { kind: "send", to: b, numbers: [2] });
+    partitionOfWorker(worker, "l1").markUnread(a);
+    await worker.groupOf("l1").step();
+    expect(partitionOfWorker(worker, "l2").hold(b), "its turn followed from the removed actor's").to.equal(
+      undefined,
+    );
+    await post(log, b, { kind: "climb", n: 3 });
+    await until(async () => {
+      await worker.groupOf("l2").step();
+      return (await counterInLog(log, b)).value > 0;
+    });
+    expect((await counterInLog(log, b)).value, "before the last piece").to.equal(1);
+    const [status] = await log.scan("l2");
+    expect(status, "so that the next owner runs the actor").to.include({ actor: b, deadlineMs: 0 });
+  });
+
   it("leaves an actor halted that fails after an earlier turn of the same step", async () => {
     await warmUp();
     const partition = partitionOfWorker(worker, "l2");
