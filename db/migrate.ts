@@ -9,7 +9,7 @@ import { type Say, waitBriefly, withLocks } from "./brief-locks.js";
 import { firstContact } from "./database.js";
 import { MIGRATION_LOCK } from "./locks.js";
 import { prepareMonths } from "./partitions/prepare.js";
-import { createMonths } from "./partitions/keep-months.js";
+import { createMonths, presentOf } from "./partitions/keep-months.js";
 
 /** Interval of the attempts to become the one process that migrates, in ms. */
 const TURN_MS = 200;
@@ -37,7 +37,7 @@ export async function migrate(databaseUrl: string, say: Say = () => undefined): 
     await prepareMonths(client, say);
     const migrationsFolder = path.join(import.meta.dirname, "migrations");
     await withLocks(client, () => applyMigrations(drizzle({ client }), { migrationsFolder }), say);
-    await createMonths(client, Date.now(), say);
+    await createMonths(client, await presentOf(client), say);
   } finally {
     await client.end();
   }

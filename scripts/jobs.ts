@@ -26,7 +26,7 @@ import {
   restoreWanted,
 } from "../stream/runtime/removal/removal.js";
 import { openSettlementQueue, type SettlementQueue } from "../stream/jobs/queues.js";
-import { systemClock } from "../stream/log/clock.js";
+import { type Clock, systemClock } from "../stream/log/clock.js";
 import { EngineClock } from "../stream/services/engine-clock.js";
 import { LogExchange } from "../stream/log/exchange.js";
 import { ServiceConnection } from "../stream/services/connection.js";
@@ -62,10 +62,13 @@ interface Parts {
   readonly keepMs: number;
   readonly databaseUrl: string;
   readonly logger: Logger;
+  /** Engine time. */
+  readonly clock: Clock;
 }
 
 function portsOf(parts: Parts): JobsOptions["ports"] {
-  const { db, exchange, tail, queue, invalidations, log, formats, keepMs, databaseUrl, logger } = parts;
+  const { db, exchange, tail, queue, invalidations, log, formats, keepMs, databaseUrl, logger, clock } =
+    parts;
   const archive = marketArchive(db);
   const removal = new Removal(
     {
@@ -98,9 +101,9 @@ function portsOf(parts: Parts): JobsOptions["ports"] {
     settleFinalEvents: () => settleEvents(),
     restoreWanted: () => restoreWanted(log, archive),
     removeSettled: (nowMs) => removal.run(nowMs),
-    async keepMonths(nowMs) {
-      if (nowMs < monthsAtMs) return;
-      const done = await keepMonths(databaseUrl, nowMs, (line) => logger.warn({}, line));
+    async keepMonths() {
+      if (clock.monotonic() < monthsAtMs) return;
+      const done = await keepMonths(databaseUrl, clock.now(), (line) => logger.warn({}, line));
       if (done !== undefined && (done.created.length > 0 || done.moved > 0))
         logger.info(done, "the tables are partitioned for the coming months");
       const strays = await countStrays(db);
@@ -109,7 +112,7 @@ function portsOf(parts: Parts): JobsOptions["ports"] {
           { strays },
           "rows are in no partition of a month: engine time is months ahead, or was; see db/README.md",
         );
-      monthsAtMs = nowMs + MONTHS_MS;
+      monthsAtMs = clock.monotonic() + MONTHS_MS;
     },
     async marketSettled({ marketId, eventId }) {
       const actor = marketActor(marketId);
@@ -166,6 +169,7 @@ async function start({
       keepMs: marketKeepMs,
       databaseUrl,
       logger,
+      clock,
     });
     const jobs = await startJobs({ redisUrl, exchange, ports, log: logger });
     const onError = (error: unknown): void =>

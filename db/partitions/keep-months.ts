@@ -45,6 +45,17 @@ export async function keepMonths(
   }
 }
 
+/**
+ * Returns the present (Unix ms): the earlier of the clocks of this host and of Postgres. A clock that is years ahead would
+ * make one partition of all these years, and it would stay.
+ */
+export async function presentOf(client: pg.ClientBase): Promise<number> {
+  const { rows } = await client.query<{ ms: string }>(
+    "select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as ms",
+  );
+  return Math.min(Date.now(), Number(rows[0]?.ms ?? 0));
+}
+
 /** Creates the partitions of the coming months. Returns their names. */
 export async function createMonths(client: pg.ClientBase, nowMs: number, say: Say): Promise<string[]> {
   const created: string[] = [];

@@ -6,6 +6,7 @@
 
 import type pg from "pg";
 import { type Say, withLocks } from "../brief-locks.js";
+import { presentOf } from "./keep-months.js";
 import { firstOf, MONTHLY, type MonthlyTable, startOfMonth } from "./months.js";
 
 /** Shortest time in ms that the constraint admits new rows: the migration follows within it, or renews the constraint. */
@@ -52,7 +53,7 @@ async function newestTime(client: pg.ClientBase): Promise<number> {
   const { rows } = await client.query<{ newest: string }>(
     "select greatest((select max(updated_ts) from balances), (select max(updated_ts) from markets), 0) as newest",
   );
-  return Math.max(Date.now(), Number(rows[0]?.newest ?? 0));
+  return Math.max(await presentOf(client), Number(rows[0]?.newest ?? 0));
 }
 
 async function constraintOf(

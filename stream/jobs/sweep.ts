@@ -20,7 +20,7 @@ export interface SweepPorts {
   /** Removes the markets whose grace period is over at `nowMs` (Unix ms). */
   removeSettled(nowMs: number): Promise<void>;
   /** Creates the partitions of the coming months, at most once an hour. */
-  keepMonths(nowMs: number): Promise<void>;
+  keepMonths(): Promise<void>;
 }
 
 /** Age below which a step is left to the request that wrote it, in ms. */
@@ -48,5 +48,5 @@ export async function sweep(ports: SweepPorts, log: Logger, nowMs: number): Prom
   await attempt("settling final events", () => ports.settleFinalEvents());
   await attempt("restoring markets", () => ports.restoreWanted());
   await attempt("removing settled markets", () => ports.removeSettled(nowMs));
-  await attempt("creating the partitions of the coming months", () => ports.keepMonths(nowMs));
+  await attempt("creating the partitions of the coming months", () => ports.keepMonths());
 }

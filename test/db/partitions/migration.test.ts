@@ -208,6 +208,25 @@ describe("the migration to tables by month", function () {
     }
   });
 
+  it("makes no partition of years when the clock of its host is years ahead", async () => {
+    const { now } = Date;
+    Date.now = () => NOW + 10 * 365 * 86_400_000;
+    try {
+      await migrate(database.url);
+    } finally {
+      Date.now = now;
+    }
+    const { rows } = await client.query<{ bound: string }>(
+      `select pg_get_expr(relpartbound, oid) as bound from pg_class where relname like any($1)`,
+      [TABLES.flatMap((table) => [`${table}_first`, `${table}_later`])],
+    );
+    const bounds = rows.flatMap(({ bound }) =>
+      [...bound.matchAll(/'(\d{13})'/g)].map(([, ms]) => Number(ms)),
+    );
+    expect(bounds).to.have.length(7);
+    for (const ms of bounds) expect(ms).to.be.below(NOW + 150 * 86_400_000);
+  });
+
   it("goes on where an earlier one was interrupted, and renews a constraint whose time is near", async () => {
     await client.query(
       `alter table orders add column ended_ts bigint not null default -1,
