@@ -73,6 +73,14 @@ export class ActorCache {
       .map(({ instance }) => instance.id);
   }
 
+  /** Returns the actors of which a new owner would fold many entries, those with most first. */
+  dueBeforeMove(): readonly ActorId[] {
+    const bytesOf = (actor: ActorId): number => this.#retained.bytesSinceSnapshot(actor);
+    return [...this.#actors.keys()]
+      .filter((actor) => bytesOf(actor) >= this.#limits.moveBytes)
+      .toSorted((a, b) => bytesOf(b) - bytesOf(a));
+  }
+
   /** Records that a snapshot of an actor begins. */
   snapshotBegins(actor: ActorId): void {
     this.#actors.get(actor)?.policy.snapshotBegins(this.#clock.now());

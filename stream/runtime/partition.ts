@@ -367,6 +367,24 @@ export class Partition implements Sender {
     }
   }
 
+  /** True when a new owner would fold many entries of an actor. */
+  get isSlowToMove(): boolean {
+    return !this.#ended && this.#cache.dueBeforeMove().length > 0;
+  }
+
+  /**
+   * Takes snapshots beside the steps, so that the next owner folds few entries before it answers. Never rejects; a failure
+   * of the log ends the ownership.
+   */
+  async prepareMove(): Promise<void> {
+    try {
+      for (const actor of this.#cache.dueBeforeMove())
+        if (!this.#ended) await this.#takeSnapshot(actor, false);
+    } catch (error) {
+      this.end(error);
+    }
+  }
+
   /** Takes the snapshots that are due, trims old entries, forgets what has expired and evicts an idle actor. */
   async #keepUp(): Promise<void> {
     this.#cache.forgetExpired();

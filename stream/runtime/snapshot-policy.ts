@@ -16,6 +16,8 @@ export interface SnapshotLimits extends RetentionLimits {
   readonly snapshotMs: number;
   /** Number of entries that take longer to fold than a snapshot takes to write. */
   readonly snapshotMinEntries: number;
+  /** Size of the entries since the last snapshot at which a new one is taken before the partition moves. */
+  readonly moveBytes: number;
   /**
    * Idle time before eviction. Longer than the resume window, so that an evicted actor's old entries can be trimmed.
    */
@@ -29,6 +31,7 @@ export const SNAPSHOT_LIMITS: SnapshotLimits = {
   recoveryBytes: 48 * 1024 * 1024,
   snapshotMs: 30_000,
   snapshotMinEntries: 500,
+  moveBytes: 256 * 1024,
   resumeEntries: 1_000,
   resumeMs: 600_000,
   resumeBytes: 1_073_741_824,

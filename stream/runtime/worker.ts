@@ -50,6 +50,8 @@ export interface WorkerOptions {
 const FLUSH_MS = 100;
 /** Interval of `Partition.maintain`. */
 const MAINTAIN_MS = 1_000;
+/** Longest time for which a partition waits for its snapshots before it moves. */
+const PREPARE_MS = 2_000;
 /** Longest time that a hand-over waits for the relay; the next owner relays the rest. */
 const HAND_OVER_MS = 1_000;
 /** Interval at which a hand-over checks the relay. */
@@ -75,6 +77,8 @@ export class Worker {
   readonly #held = new Map<string, Partition>();
   readonly #groups = new Map<string, CommitGroup>();
   readonly #handingOver = new Map<string, { readonly partition: Partition; readonly done: Promise<void> }>();
+  /** The partition whose move is being prepared, or is prepared. */
+  #moving: { readonly partition: Partition; isPrepared: boolean } | undefined;
   /** Background tasks that `stop` waits for. */
   readonly #background = new Set<Promise<void>>();
   readonly #cancelTimers = new Set<() => void>();
@@ -143,15 +147,11 @@ export class Worker {
     } = this.#options;
     this.#started = true;
     this.#listener = log.listen("commands", (notification) => this.notify(notification));
-    const lookSoon = (): void => {
-      this.#mustLook = true;
-    };
     this.#releases = await log.subscribe(RELEASES, {
-      onBody: () => {
-        lookSoon();
-        this.#track(this.#lookAt(this.#live));
+      onBody: () => this.#track(this.#lookSoon()),
+      onMissed: () => {
+        this.#mustLook = true;
       },
-      onMissed: lookSoon,
     });
     await new Promise<void>((resolve, reject) => {
       this.#heartbeats = heartbeats({
@@ -251,6 +251,13 @@ export class Worker {
     await this.#lookAt(live);
   }
 
+  /** Looks at the leases at once, or after the look in progress, which may have read them before. */
+  async #lookSoon(): Promise<void> {
+    this.#mustLook = true;
+    await this.#looking;
+    await this.#lookAt(this.#live);
+  }
+
   /** Looks at the leases, if there is a reason to. Never rejects. One look runs at a time. */
   async #lookAt(live: readonly LiveWorker[]): Promise<void> {
     const { clock, logger } = this.#options;
@@ -306,7 +313,10 @@ export class Worker {
     this.#beginMove(owners, live);
   }
 
-  /** Begins to hand over the partition that this worker has had for the longest time, if a hand-over is due. */
+  /**
+   * Begins to hand over the partition that this worker has had for the longest time, if a hand-over is due. A partition
+   * that is slow to move runs on here while its move is prepared.
+   */
   #beginMove(owners: Owners, live: readonly LiveWorker[]): void {
     if (this.#handingOver.size > 0) return;
     const move = nextMove(owners, live);
@@ -314,9 +324,33 @@ export class Worker {
     this.#mustLook = true;
     for (const partition of this.#held.values()) {
       if (kindOf(partition.name) !== move.kind) continue;
-      this.#handOverPartition(partition);
+      const { partition: prepared, isPrepared } = this.#moving ?? {};
+      if (partition === prepared ? isPrepared === true : !partition.isSlowToMove)
+        this.#handOverPartition(partition);
+      else if (partition !== prepared) this.#track(this.#beginPreparing(partition));
       return;
     }
+  }
+
+  /** Prepares the move of a partition, and looks again, because the live workers may have changed meanwhile. */
+  async #beginPreparing(partition: Partition): Promise<void> {
+    const moving = { partition, isPrepared: false };
+    this.#moving = moving;
+    await this.#prepareMove(partition, PREPARE_MS);
+    moving.isPrepared = true;
+    await this.#lookSoon();
+  }
+
+  /** Resolves when the move of a partition is prepared, or after a time. */
+  async #prepareMove(partition: Partition, maxMs: number): Promise<void> {
+    const preparing = partition.prepareMove();
+    this.#track(preparing);
+    let cancel: () => void = () => undefined;
+    const timeIsOver = new Promise<void>((resolve) => {
+      cancel = this.#options.clock.after(maxMs, resolve);
+    });
+    await Promise.race([preparing, timeIsOver]);
+    cancel();
   }
 
   async #take(name: string, epoch: number): Promise<void> {
@@ -438,6 +472,9 @@ export class Worker {
     const untilMs = clock.monotonic() + STOP_MS;
     const hasOthers = this.#live.some(({ name, takes }) => takes && name !== this.id);
     for (const partition of [...this.#held.values()]) {
+      const leftMs = untilMs - clock.monotonic();
+      if (hasOthers && leftMs > 0 && partition.isSlowToMove)
+        await this.#prepareMove(partition, Math.min(PREPARE_MS, leftMs));
       this.#handOverPartition(partition);
       if (hasOthers && clock.monotonic() < untilMs) await this.#untilTaken(partition.name);
     }

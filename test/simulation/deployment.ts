@@ -28,6 +28,7 @@ const SNAPSHOT_LIMITS: SnapshotLimits = {
   recoveryBytes: Infinity,
   snapshotMs: Infinity,
   snapshotMinEntries: Infinity,
+  moveBytes: 2_000,
   resumeEntries: 10,
   resumeMs: 0,
   resumeBytes: 200_000,

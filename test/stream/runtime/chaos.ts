@@ -25,6 +25,7 @@ const SNAPSHOT_LIMITS: SnapshotLimits = {
   recoveryBytes: 2_000,
   snapshotMs: 50,
   snapshotMinEntries: 1,
+  moveBytes: 1,
   resumeEntries: 1,
   resumeBytes: 40_000,
   resumeMs: 20,

@@ -6,7 +6,7 @@ import { packEntry, packEnvelope, parseEnvelope, parseQuarantined } from "../../
 import { type Worker } from "../../../stream/runtime/worker.js";
 import { counter } from "./counter.js";
 import { a, b, Deployment, FaultyGate, partitionOfWorker, post, sendCommand, step } from "./deployment.js";
-import { commitIn, counterInLog, ManualClock, microtasksDone } from "../log/support.js";
+import { commitIn, counterInLog, ManualClock, microtasksDone, pause } from "../log/support.js";
 import { until } from "../../support/until.js";
 
 describe("a worker", () => {
@@ -346,6 +346,39 @@ describe("a worker", () => {
     await until(() => !partitionOfWorker(worker, "l2").hasWork(0));
     const exchange = await deployment.exchange();
     expect(await sendCommand(exchange, b, { kind: "add", n: 3 }, { timeoutMs: 1_500 })).to.equal(3);
+  });
+
+  it("takes a snapshot of an actor with many entries before its partition moves, and runs it meanwhile", async () => {
+    const faults = new FaultyGate();
+    const log = deployment.connect(faults.gate);
+    const giver = deployment.worker(log);
+    await giver.start();
+    const exchange = await deployment.exchange();
+    const add = (n: number): Promise<number> => sendCommand(exchange, a, { kind: "add", n });
+    const commands = Array.from({ length: 20_000 }, () => ({ kind: "add", n: 1 }));
+    const addMany = async (id: string, sum: number): Promise<void> => {
+      await log.append("l1", [{ to: a, body: packEnvelope({ id, commands }) }]);
+      await until(async () => expect((await counterInLog(log, a)).value).to.equal(sum));
+    };
+    const snapshotSeq = async () => (await log.heads("l1", [a]))[0]?.snapshot;
+
+    await addMany("to the first owner", 20_000);
+    const writeSnapshot = faults.hold("writeSnapshot");
+    const taker = deployment.worker(deployment.connect());
+    await taker.start();
+    // A worker gets its share after two seconds.
+    await pause(2_500);
+    expect(await add(1)).to.equal(20_001);
+    expect(giver.held.has("l1")).to.equal(true);
+    writeSnapshot();
+    await until(() => taker.held.has("l1"));
+    expect(await snapshotSeq()).to.be.within(1, 2);
+
+    await addMany("to the second owner", 40_001);
+    await taker.stop();
+    await until(() => giver.held.has("l1"));
+    expect(await snapshotSeq()).to.equal(3);
+    expect(await add(1)).to.equal(40_002);
   });
 
   describe("on a manual clock", () => {
