@@ -99,15 +99,15 @@ function isLocked(error: unknown): boolean {
 /** Returns the transactions of others that are the oldest with a lock on a table, for a message. */
 async function holdersOfLocks(client: pg.ClientBase): Promise<string> {
   const { rows } = await client.query<{ pid: number; application: string; seconds: number }>(
-    `select pid, application_name as application, extract(epoch from now() - xact_start)::integer as seconds
-     from pg_stat_activity where pid <> pg_backend_pid() and xact_start is not null and exists (
+    `select pid, coalesce(nullif(application_name, ''), backend_type) as application,
+       extract(epoch from now() - xact_start)::integer as seconds
+     from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+       and xact_start is not null and exists (
        select from pg_locks join pg_class on pg_class.oid = pg_locks.relation
        where pg_locks.pid = pg_stat_activity.pid and granted and relkind in ('r', 'p')
          and relnamespace = 'public'::regnamespace)
      order by xact_start limit 5`,
   );
   if (rows.length === 0) return "none any more";
-  return rows
-    .map(({ pid, application, seconds }) => `${application || "unnamed"} (pid ${pid}, ${seconds} s)`)
-    .join(", ");
+  return rows.map(({ pid, application, seconds }) => `${application} (pid ${pid}, ${seconds} s)`).join(", ");
 }

@@ -181,6 +181,25 @@ describe("the migration to tables by month", function () {
     }
   });
 
+  it("names no transaction of another database, whose tables may have the same numbers", async () => {
+    // Both are copies of one database.
+    const copies = [await freshDatabase(migrate), await freshDatabase(migrate)] as const;
+    const [holder, other, waiting] = [copies[0], copies[1], copies[0]].map(
+      ({ url }, index) => new pg.Client({ connectionString: url, application_name: `client ${index}` }),
+    ) as [pg.Client, pg.Client, pg.Client];
+    try {
+      for (const each of [holder, other, waiting]) await each.connect();
+      for (const each of [other, holder]) await each.query("begin; lock table fills in access share mode");
+      await waitBriefly(waiting);
+      const work = () => waiting.query("truncate fills");
+      const failure = await withLocks(waiting, work, () => undefined, 0).catch((error: unknown) => error);
+      expect(String(failure)).to.match(/end these transactions: client 0 \(pid \d+, \d+ s\)$/);
+    } finally {
+      for (const each of [holder, other, waiting]) await each.end();
+      for (const copy of copies) await copy.drop();
+    }
+  });
+
   it("does not wait for the end of an autovacuum", async () => {
     await client.query("alter system set autovacuum_naptime = 1");
     try {
