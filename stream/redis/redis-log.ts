@@ -169,7 +169,8 @@ export class RedisLog implements Log {
     ];
     for (const actor of actors)
       keys.push(this.#keys.mailbox(partition, actor), this.#keys.head(partition, actor));
-    const reply = await this.#run("append", keys, [
+    const isRelayed = deliveries.every(({ from }) => from !== undefined);
+    const reply = await this.#run(isRelayed ? "relay" : "append", keys, [
       MAX_INLINE_BYTES,
       capacity,
       partition,

@@ -34,18 +34,19 @@ const SERVICE_SCRIPTS = [
 
 const FILES: ReadonlyMap<ScriptName, string> = new Map<ScriptName, string>([
   ...LOG_SCRIPTS.map((name) => [name, `commands/${name}.lua`] as const),
+  ["relay", "commands/append.lua"],
   ...SERVICE_SCRIPTS.map((name) => [name, `commands/services/${name}.lua`] as const),
 ]);
 
-export type ScriptName = (typeof LOG_SCRIPTS | typeof SERVICE_SCRIPTS)[number];
+export type ScriptName = (typeof LOG_SCRIPTS | typeof SERVICE_SCRIPTS)[number] | "relay";
 
 /**
  * Scripts that begin new work, which Redis refuses while its memory is full. All others run even then: they finish work
- * that has begun, keep leases alive, or free memory.
+ * that has begun, keep leases alive, or free memory. `relay` appends like `append`, but messages of other actors.
  */
 const REFUSED_WHEN_FULL: ReadonlySet<ScriptName> = new Set<ScriptName>(["append", "claim", "throttle"]);
 /** Scripts that append to mailboxes begin with the functions of one file. */
-const APPENDING: ReadonlySet<ScriptName> = new Set<ScriptName>(["append", "commit"]);
+const APPENDING: ReadonlySet<ScriptName> = new Set<ScriptName>(["append", "commit", "relay"]);
 const MAILBOXES = "commands/shared/mailboxes.lua";
 const ALLOW_WHEN_FULL = "#!lua flags=allow-oom\n";
 

@@ -8,7 +8,9 @@ import { type ActorId, ledgerOf, ledgerShardOf, marketActor, partitionOf } from 
 import { startRedis } from "../../../scripts/embedded/redis.js";
 import { systemClock } from "../../../stream/log/clock.js";
 import { LogExchange } from "../../../stream/log/exchange.js";
+import { WriteRefused } from "../../../stream/log/log.js";
 import { silentLogger } from "../../../stream/log/logger.js";
+import { packEnvelope } from "../../../stream/log/packing.js";
 import { Unavailable } from "../../../stream/log/ports.js";
 import { startHeartbeats } from "../../../stream/redis/heartbeats.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
@@ -154,6 +156,18 @@ describe("a Redis whose memory is small", function () {
       clearInterval(projecting);
     }
     expect((await log.condition()).memoryUse).to.be.lessThan(0.6);
+  });
+
+  it("takes the messages that the relay holds even when all of its memory is used, and no command", async () => {
+    const to = ledgerOf(trader);
+    const body = packEnvelope({ source: marketActor(definition.marketId), seq: 1, commands: [] });
+    const from = { partition: partitionOf(marketActor(definition.marketId)), epoch: 1 };
+    await admin.config("SET", "maxmemory", "1mb");
+    expect(await log.append(partitionOf(to), [{ to, body, from }])).to.deep.equal(["appended"]);
+    const refused: unknown = await log
+      .append(partitionOf(to), [{ to, body }])
+      .catch((error: unknown) => error);
+    expect(refused).to.be.instanceOf(WriteRefused);
   });
 
   it("commits what is in the mailboxes even when all of its memory is used", async () => {
