@@ -25,7 +25,7 @@ export interface StepResult extends Slot {
   readonly isRouted: boolean;
   /** Error for which the actor must be halted, if any. */
   readonly fault: Error | undefined;
-  /** The messages that were not handed over, and are left to the relay. */
+  /** The messages that were not handed over. They go to the mailboxes, with the commit or through the relay. */
   readonly unsent: Delivery[];
   /** The messages that were handed over to this turn, and that it has handled. */
   readonly received: readonly RoutedMessage[];
@@ -37,9 +37,9 @@ interface RoutedMessage {
 }
 
 /**
- * Undoes the turns of an actor that are not committed, and every turn that follows from them. Leaves the messages that the
- * other turns have handed over to undone ones to the relay. Returns the other turns, and the actors whose turns were
- * undone, which are ahead of the log.
+ * Undoes the turns of an actor that are not committed, and every turn that follows from them. The messages that the
+ * other turns have handed over to undone ones go to the mailboxes. Returns the other turns, and the actors whose turns
+ * were undone, which are ahead of the log.
  */
 export function undoTurns(
   results: readonly StepResult[],
@@ -60,7 +60,7 @@ export function undoTurns(
   return { kept: [...kept], undone };
 }
 
-/** Longest chain of messages in one step; an order takes two. The relay carries the messages after that. */
+/** Longest chain of messages in one step; an order takes two. The messages after that go to the mailboxes. */
 const MAX_ROUNDS = 8;
 
 export class Turns {
@@ -124,12 +124,12 @@ export class Turns {
 
   #dispatch(message: RoutedMessage): void {
     const { to } = message.delivery;
-    if (this.#closed.has(to) || this.#slotOf(to) === undefined) this.#leaveToRelay(message);
+    if (this.#closed.has(to) || this.#slotOf(to) === undefined) this.#leaveToMailbox(message);
     else this.#messages.push(message);
   }
 
-  /** Leaves a message to the relay, and with it all later ones to the same actor, so that none overtakes it. */
-  #leaveToRelay({ from, delivery }: RoutedMessage): void {
+  /** Leaves a message to the mailbox, and with it all later ones to the same actor, so that none overtakes it. */
+  #leaveToMailbox({ from, delivery }: RoutedMessage): void {
     this.#closed.add(delivery.to);
     from.unsent.push(delivery);
   }
@@ -146,11 +146,11 @@ export class Turns {
         const slot = this.#closed.has(actor) ? undefined : this.#slotOf(actor);
         const bodies = received.map(({ delivery }) => delivery);
         const handled = slot === undefined ? 0 : this.#run(slot, bodies, received);
-        for (const message of received.slice(handled)) this.#leaveToRelay(message);
+        for (const message of received.slice(handled)) this.#leaveToMailbox(message);
         if (slices.isOver) await slices.next();
       }
     }
-    for (const message of this.#messages) this.#leaveToRelay(message);
+    for (const message of this.#messages) this.#leaveToMailbox(message);
   }
 }
 
