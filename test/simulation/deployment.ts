@@ -325,12 +325,16 @@ export class Deployment {
     machine.network.stall(random.between(50, 2_500));
   }
 
-  /** Steps the clock of a host by an hour, or that of the log; then one worker stays up that has seen the time before. */
+  /**
+   * Steps the clock of a host by an hour, or that of the log; then one worker stays up that has seen the time before. A
+   * process of the old build does not, because it ends with the upgrade.
+   */
   #stepClock(): void {
     const { machine, random, onFault } = this.#ports;
     const ms = random.pick([-HOUR_MS, HOUR_MS]);
     const worker = this.#pickWorker();
-    if (random.chance(0.5) || worker?.worker === undefined || this.#witness !== undefined) {
+    const mayWitness = worker?.worker !== undefined && !worker.process.readsOldestOnly;
+    if (random.chance(0.5) || !mayWitness || this.#witness !== undefined) {
       onFault("clock step of a host");
       worker?.process.stepClock(ms);
       return;
