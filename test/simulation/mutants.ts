@@ -476,10 +476,6 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     mutation: replacingMethods(HandOverGuard.prototype, { allows: () => true }),
   },
   {
-    name: "a mailbox is read before the relayed messages are in it",
-    mutation: replacingMethods(Relay.prototype, { isWaiting: () => false }),
-  },
-  {
     name: "a hand-over counts as the end of the relay",
     mutation: replacingMethods(Relay.prototype, { isRelayed: () => true }),
   },
@@ -580,5 +576,9 @@ export const COUNTER_MUTANTS: readonly { readonly name: string; readonly patch: 
   {
     name: "a hand-over ignores the messages that the previous owner left in the mailbox",
     ...replacingMethods(HandOverGuard.prototype, { reset: () => undefined }),
+  },
+  {
+    name: "a mailbox is read before the relayed messages are in it",
+    ...replacingMethods(Relay.prototype, { isWaiting: () => false }),
   },
 ];

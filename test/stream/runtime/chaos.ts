@@ -151,12 +151,15 @@ export class ChaosWorld {
         });
       });
     const log = new MemoryLog(this.store, { clock: this.clock, gate, oneGroup: this.#oneGroup });
+    // Workers of a build that relays what it does not hand over run beside the others.
+    if (this.#chance(0.5)) log.reaches = () => false;
     const options = {
       log,
       clock: this.clock,
       logger: silentLogger,
       partitions: PARTITIONS,
       snapshotLimits: SNAPSHOT_LIMITS,
+      relayMessages: this.#chance(0.5) ? 1 : undefined,
     };
     const worker = new Worker({ ...options, id, actorOf: () => counter, leaseMs: LEASE_MS });
     const process: Process = { worker, log, dead: false };
