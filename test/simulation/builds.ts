@@ -65,6 +65,15 @@ export class Builds {
     return role === "worker" && !this.#old.some(({ isAlive }) => isAlive);
   }
 
+  /** Checks that the active format has not risen before the last process of the old build was gone for a while. */
+  #checkRise(): void {
+    const { scheduler } = this.#machine;
+    const wasThere = ({ endedMs = Infinity }: Process): boolean =>
+      scheduler.nowMs - endedMs < TIMING.stableMs / 2;
+    if (this.#old.some(wasThere))
+      scheduler.fail(new Error("the format has risen beside the old build, or just after it"));
+  }
+
   /** Picks the build of a process that starts now. */
   pick(role: RoleName, process: Process, logger: Logger): Build {
     if (this.#mayBeOld && this.#random.chance(this.#isOnly(role) ? 1 : OLD_SHARE[role])) {
@@ -80,7 +89,9 @@ export class Builds {
       ...logger,
       info: (fields: object) => {
         const { active } = fields as { active?: number };
-        if (active !== undefined) this.#onFault(`format ${active} becomes active`);
+        if (active === undefined) return;
+        this.#onFault(`format ${active} becomes active`);
+        if (active > 1) this.#checkRise();
       },
     };
     const announcer = new FormatAnnouncer({
