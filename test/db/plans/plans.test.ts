@@ -13,7 +13,7 @@ import { findOrder, findOrdersByClientIds, listOrders } from "../../../db/querie
 import { listStrikeRequests } from "../../../db/queries/operator/strike-requests.js";
 import { listTrades } from "../../../db/queries/trading/trades.js";
 import { listTraders } from "../../../db/queries/accounts/traders.js";
-import { listTransactions } from "../../../db/queries/trading/transactions.js";
+import { findTransactionByRef, listTransactions } from "../../../db/queries/trading/transactions.js";
 import { UNDERWAY } from "../../../db/schema/catalog.js";
 import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
 import { END, fillTables, ITS_MARKET, MARKET, orderIdOf, ROWS, timeOf, WALLET } from "./rows.js";
@@ -62,6 +62,7 @@ interface Plan {
   readonly "Actual Loops": number;
   readonly "Rows Removed by Filter"?: number;
   readonly "Index Name"?: string;
+  readonly "Index Cond"?: string;
   readonly "Relation Name"?: string;
   readonly Plans?: readonly Plan[];
 }
@@ -156,6 +157,20 @@ describe("query plans of lists over long tables", function () {
       }
     });
   }
+
+  it("looks for the reference of a transaction among those of its trader", async () => {
+    const { plans } = await plansOf(() => findTransactionByRef(db, WALLET, "unknown"));
+    const conditions = plans
+      .flatMap(nodesOf)
+      .filter((node) => node["Index Name"]?.startsWith("entries") === true)
+      .map((node) => node["Index Cond"]);
+    expect(conditions).to.not.be.empty;
+    for (const condition of conditions) expect(condition).to.match(/\bwallet = /);
+    const scanned = plans
+      .flatMap(nodesOf)
+      .filter((node) => hasRows(node) && node["Node Type"] === "Seq Scan");
+    expect(scanned).to.deep.equal([]);
+  });
 
   describe("over the tables by month", () => {
     const present = Date.now;

@@ -67,7 +67,7 @@ const FILLS: readonly string[] = [
      true, false from generate_series(1, ${ROWS}) i`,
   `insert into entries (wallet, ts, place, transaction_id, counterparty, kind, currency, amount, ref)
      select ${busy(WALLET, "wallet")}, ${ts}, i, ${id("entry")}, 'house',
-     case when i % 500 = 0 then 'DEPOSIT' when i % 3 = 0 then 'FEE' else 'FILL' end,
+     case when i % 500 = 0 then 'DEPOSIT' when i % 14 = 7 then 'PAYOUT' when i % 3 = 0 then 'FEE' else 'FILL' end,
      case when i % 10 = 0 then 'COIN' else 'CASH' end, 1, 'r' from generate_series(1, ${ROWS}) i`,
   `insert into trades (market_id, currency, ts, place, trade_id, match_id, outcome, price, qty)
      select ${busy(MARKET, "market")}, case when i % 10 = 0 then 'COIN' else 'CASH' end, ${ts}, i, ${id("trade")},
