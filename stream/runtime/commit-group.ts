@@ -41,7 +41,7 @@ const MAX_ACTORS = 64;
 /** Most messages in one step, shared by its actors. A message can have twenty orders, and others wait for the step. */
 const MAX_MESSAGES = 64;
 /** Each actor of a step may have this many messages, even beyond `MAX_MESSAGES`. */
-const MIN_MESSAGES_EACH = 4;
+const MIN_MESSAGES_EACH = 16;
 /** A step with this many deltas runs no further actor on its messages: these wait for the next step. */
 const MAX_DELTAS = 5_000;
 /** A step with this many deltas begins no further piece of unfinished work, unless it has none. */

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { marketActor } from "../../../actors/actor.js";
 import { type Format } from "../../../actors/format.js";
 import { type Clock, systemClock } from "../../../stream/log/clock.js";
 import type { MemoryLog } from "../../support/log/memory-log.js";
@@ -7,7 +8,7 @@ import { Keys } from "../../../stream/redis/keys.js";
 import { counter } from "./counter.js";
 import { a, b, Deployment, partitionOfWorker, post, step } from "./deployment.js";
 import { type Change } from "../../../stream/log/log.js";
-import { packEntry, parseEnvelope } from "../../../stream/log/packing.js";
+import { packEntry, packEnvelope, parseEnvelope } from "../../../stream/log/packing.js";
 import { counterInLog, takeFromAnyone } from "../log/support.js";
 import { until } from "../../support/until.js";
 
@@ -61,6 +62,20 @@ describe("a commit group", () => {
     await send(3);
     expect(await received()).to.deep.equal({ [a]: [1, 2, 3] });
     expect((await headOf(b))?.cursor, "the messages from the mailbox").to.equal("0-2");
+  });
+
+  it("runs an actor on many messages in one step, beside many other actors", async () => {
+    const body = (id: string): string => packEnvelope({ id, commands: [{ kind: "add", n: 1 }] });
+    await log.append(
+      "l1",
+      Array.from({ length: 40 }, (_, index) => ({ to: a, body: body(`a ${index}`) })),
+    );
+    for (let other = 0; other < 40; other += 1)
+      await log.append("l2", [{ to: marketActor(`other ${other}`), body: body(`other ${other}`) }]);
+    await worker.groupOf("l1").step();
+    await Promise.all([...worker.held.values()].map((partition) => partition.loaded()));
+    await worker.groupOf("l1").step();
+    expect((await counterInLog(log, a)).value).to.equal(16);
   });
 
   it("gives every actor of a step the format that is active at its start", async () => {
