@@ -15,6 +15,8 @@ export interface RecoveryPorts {
   readonly log: RecoveryLog;
   readonly actorOf: ActorOf;
   readonly logger: Logger;
+  /** Approximate bytes of a page of entries (default so few that the event loop turns between two pages). */
+  readonly pageBytes?: number | undefined;
 }
 
 /** Entries of the first page, and of a page of small entries. */
@@ -104,7 +106,7 @@ async function recover(
   head: Head,
 ): Promise<Recovered & { readonly lineage: string }> {
   const recovered = await latestSnapshot(ports, partition, id, head);
-  return { ...recovered, lineage: await catchUp(ports.log, partition, recovered.instance, head) };
+  return { ...recovered, lineage: await catchUp(ports, partition, recovered.instance, head) };
 }
 
 /**
@@ -112,7 +114,10 @@ async function recover(
  * the lineage of the last one. Throws `CorruptLog` like `recover`.
  */
 export async function catchUp(
-  log: Pick<Log, "readEntries">,
+  {
+    log,
+    pageBytes = PAGE_BYTES,
+  }: Pick<RecoveryPorts, "pageBytes"> & { readonly log: Pick<Log, "readEntries"> },
   partition: string,
   instance: Instance,
   head: Head,
@@ -131,7 +136,7 @@ export async function catchUp(
     if (first === undefined || !continues(parseEntry(id, first), instance.seq))
       throw new CorruptLog(`${id}: the entries after ${instance.seq} are missing; the last is ${head.seq}`);
     const bytes = entries.reduce((sum, { body }) => sum + body.length, 0);
-    limit = Math.ceil(Math.min(MAX_ENTRIES, (PAGE_BYTES * entries.length) / Math.max(1, bytes)));
+    limit = Math.ceil(Math.min(MAX_ENTRIES, (pageBytes * entries.length) / Math.max(1, bytes)));
     const lastSeq = entries.at(-1)?.seq ?? head.seq;
     next = lastSeq < head.seq ? read(lastSeq) : undefined;
     // A page that does not fold ends the recovery; a later failure of the read has then no other reader.

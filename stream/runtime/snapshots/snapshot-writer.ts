@@ -121,7 +121,7 @@ export class SnapshotWriter implements Snapshots {
     if (kept?.epoch !== epoch || kept.instance.seq < head.snapshot)
       return loadActor(this.#ports, partition, actor);
     const { instance } = kept;
-    await catchUp(log, partition, instance, head);
+    await catchUp(this.#ports, partition, instance, head);
     return { instance, parts: await soundParts(log, partition, actor, kept.parts) };
   }
 

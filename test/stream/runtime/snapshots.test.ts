@@ -39,8 +39,8 @@ describe("snapshots from the log", () => {
       });
     return new MemoryLog(store, { gate });
   };
-  const open = (): SnapshotWriter =>
-    new SnapshotWriter({ log, actorOf: () => counter, logger, clock: systemClock });
+  const open = (pageBytes?: number): SnapshotWriter =>
+    new SnapshotWriter({ log, actorOf: () => counter, logger, clock: systemClock, pageBytes });
 
   beforeEach(async () => {
     before = () => undefined;
@@ -59,7 +59,7 @@ describe("snapshots from the log", () => {
   }
 
   /** Commits an entry in which the actor receives a number. */
-  async function receive(from: ActorId, n: number): Promise<void> {
+  async function receive(from: ActorId, n: number, answer: unknown = n): Promise<void> {
     const delta: CounterDelta = { type: "received", from, n };
     seq += 1;
     const entry = packEntry({
@@ -67,7 +67,7 @@ describe("snapshots from the log", () => {
       seq,
       cursor: "0-0",
       sources: { [from]: n },
-      answers: [{ id: `command ${n}`, reply: n, untilMs: 5_000 }],
+      answers: [{ id: `command ${n}`, reply: answer, untilMs: 5_000 }],
       batches: [{ ts: 1_000 + n, deltas: [delta] }],
     });
     const change = { partition, actor, expectedSeq: seq - 1, cursor: "0-0", entry };
@@ -117,6 +117,18 @@ describe("snapshots from the log", () => {
       expect(errors).to.deep.equal([]);
     });
   }
+
+  it("read the entries in few pages where nothing else waits for the event loop", async () => {
+    const answer = "x".repeat(10_000);
+    for (let n = 1; n <= 200; n += 1) await receive("market:a", n, answer);
+    let reads = 0;
+    before = (operation) => {
+      if (operation === "readEntries") reads += 1;
+    };
+    writer = open(1024 * 1024);
+    expect((await snapshot())?.seq).to.equal(200);
+    expect(reads).to.equal(3);
+  });
 
   it("name the parts of the latest and the previous snapshot, and the log has no others", async () => {
     await lived();
