@@ -52,15 +52,17 @@ export function nextRecord(
   { active, laterSinceMs }: FormatRecord,
   roles: readonly string[],
   nowMs: number,
-  { stableMs } = TIMING,
+  { stableMs, aliveMs } = TIMING,
 ): FormatRecord {
   const lowest = Math.min(...roles.map(announcedFormat));
   // A projector of the build before formats is in no record. It may be at work until one of a later build announces.
   const hasProjector = roles.some((role) => /^\d+:projector:/.test(role));
   if (lowest <= active) return { active: lowest, laterSinceMs: undefined };
   if (!hasProjector) return { active, laterSinceMs: undefined };
-  if (laterSinceMs === undefined || laterSinceMs > nowMs) return { active, laterSinceMs: nowMs };
-  if (nowMs - laterSinceMs < stableMs) return { active, laterSinceMs };
+  const forMs = nowMs - (laterSinceMs ?? Infinity);
+  // Live roles look far more often. After a longer time none was there, or the clock of the log has jumped.
+  if (forMs < 0 || forMs > stableMs + aliveMs) return { active, laterSinceMs: nowMs };
+  if (forMs < stableMs) return { active, laterSinceMs };
   return { active: lowest, laterSinceMs: undefined };
 }
 
