@@ -442,7 +442,8 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     mutation: replacingMethods(MemoryLog.prototype, {
       async announce(this: MemoryLog, role, aliveMs) {
         const announcements = await announce.call(this, role, aliveMs);
-        return { ...announcements, record: announcements.record.replace(/^1 .*/, "1 0") };
+        const since = announcements.nowMs - 2_000;
+        return { ...announcements, record: announcements.record.replace(/^1 .*/, `1 ${since}`) };
       },
     }),
   },
