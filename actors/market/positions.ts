@@ -122,7 +122,7 @@ export function countPositions(books: Books): number {
 }
 
 /** Yields every position of both currencies, in the order in which a settlement pays them. */
-export function* openPositions(books: Books): Generator<OpenPosition> {
+function* openPositions(books: Books): Generator<OpenPosition> {
   for (const currency of CURRENCIES)
     for (const position of books[currency].positions.values()) yield { currency, position };
 }

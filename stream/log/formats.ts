@@ -43,7 +43,7 @@ export function isAnnounced(name: string): boolean {
 }
 
 /** Returns the format that the name of a role announces. */
-export function announcedFormat(name: string): number {
+function announcedFormat(name: string): number {
   return Number(/^(\d+):/.exec(name)?.[1] ?? OLDEST_FORMAT);
 }
 

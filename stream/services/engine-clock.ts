@@ -21,7 +21,7 @@ export interface EngineClockOptions {
 }
 
 /** Largest difference in ms that is slewed; a larger one is a jump. */
-export const MAX_STEP_MS = 5_000;
+const MAX_STEP_MS = 5_000;
 /** Interval of reading the clock of the log, in ms. */
 const SAMPLE_MS = 1_000;
 /** Largest correction in one interval, in ms. */

@@ -54,7 +54,7 @@ export interface Market {
 }
 
 /** Creates an open market of two outcomes. */
-export async function openMarket(operator: OperatorClient): Promise<Market> {
+async function openMarket(operator: OperatorClient): Promise<Market> {
   const event = await operator.createEvent({
     sport: "FOOTBALL",
     league: "NFL",

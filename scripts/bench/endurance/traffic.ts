@@ -23,7 +23,7 @@ const CROSSING_SHARE = 0.1;
 const SHORTEST_INTERVAL_MS = 22;
 /** Time without an answer after which the exchange counts as stuck. */
 const STUCK_MS = 60_000;
-export const SLOW_MS = 2_000;
+const SLOW_MS = 2_000;
 
 const Reply = z.object({
   nonce: z.int(),
