@@ -518,18 +518,20 @@ export function commitGroupConformance(fixture: Fixture): void {
       await listener.close();
     });
 
-    it("wake a removed actor, and their ids go on after the last one", async () => {
-      const otherEpoch = await takeFromAnyone(fixture.log, second, "w2");
-      await fixture.log.append(second, [{ to: neighbor, body: "first" }]);
-      const change = { actor: neighbor, expectedSeq: 0, cursor: "0-1", entry: "e", relayed: true };
-      await commitIn(fixture.log, { partition: second, epoch: otherEpoch }, [change]);
-      await fixture.log.markProjected(second, [{ actor: neighbor, seq: 1 }]);
-      const snapshot = { seq: 1, cursor: "0-1", hash: "h", body: "b" };
-      await fixture.log.writeSnapshot(second, otherEpoch, neighbor, snapshot);
-      expect(await fixture.log.removeActor(second, neighbor, "h")).to.equal(true);
-      await commit(1, [departure(neighbor, "a"), departure(neighbor, "b")]);
-      expect(await fixture.log.wanted([second])).to.deep.equal([neighbor]);
-      expect(await mailbox(neighbor)).to.deep.equal(["0-2 a", "0-3 b"]);
-    });
+    for (const applied of [0, 1]) {
+      it(`wake a removed actor that had ${applied} messages, and their ids go on after them`, async () => {
+        const otherEpoch = await takeFromAnyone(fixture.log, second, "w2");
+        const cursor = `0-${applied}`;
+        if (applied > 0) await fixture.log.append(second, [{ to: neighbor, body: "first" }]);
+        const change = { actor: neighbor, expectedSeq: 0, cursor, entry: "e", relayed: true };
+        await commitIn(fixture.log, { partition: second, epoch: otherEpoch }, [change]);
+        await fixture.log.markProjected(second, [{ actor: neighbor, seq: 1 }]);
+        await fixture.log.writeSnapshot(second, otherEpoch, neighbor, { seq: 1, cursor, hash: "h", body: "b" });
+        expect(await fixture.log.removeActor(second, neighbor, "h")).to.equal(true);
+        await commit(1, [departure(neighbor, "a"), departure(neighbor, "b")]);
+        expect(await fixture.log.wanted([second])).to.deep.equal([neighbor]);
+        expect(await mailbox(neighbor)).to.deep.equal([`0-${applied + 1} a`, `0-${applied + 2} b`]);
+      });
+    }
   });
 }

@@ -14,7 +14,7 @@ local function appendMessage(messages, partition, actor, body, mailbox, head, ac
     local removed = redis.call('HMGET', head, 'removed', 'cursor')
     if removed[1] then
       -- The mailbox went with the actor. Its ids go on after the last message that was applied.
-      redis.call('XDEL', mailbox, id)
+      redis.call('DEL', mailbox)
       id = '0-' .. string.format('%.0f', tonumber(string.sub(removed[2], 3)) + 1)
       redis.call('XADD', mailbox, id, 'b', body)
       redis.call('SADD', wantedKey, actor)
