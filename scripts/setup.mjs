@@ -276,6 +276,9 @@ async function test({ values: { grep, bail }, operands: files }) {
   const options = [...(grep === undefined ? [] : ["--grep", grep]), ...(bail ? ["--bail"] : [])];
   if (files.length > 0) return (await mocha([...files, ...options])).failed ? 1 : 0;
 
+  const failedTests = path.join(BUILD, `failed-tests-${process.pid}.txt`);
+  fs.rmSync(failedTests, { force: true });
+  process.env.FAILED_TESTS_FILE = failedTests;
   // The second run mostly waits, and the third one takes the time that the others leave.
   const brandedThenProcesses = async () => {
     const env = { SIGNATURE_BRAND: "Acme", SERVICE_PREFIX: "abc" };
@@ -294,7 +297,12 @@ async function test({ values: { grep, bail }, operands: files }) {
   for (const { output } of results) process.stdout.write(output);
 
   const passed = results.every(({ failed }) => !failed);
-  say(passed ? "all tests passed" : "tests FAILED; they are listed above");
+  say(passed ? "all tests passed" : "tests FAILED:");
+  if (!passed)
+    process.stdout.write(
+      fs.existsSync(failedTests) ? fs.readFileSync(failedTests) : "no test, but a run of them\n",
+    );
+  fs.rmSync(failedTests, { force: true });
   return passed ? 0 : 1;
 }
 
