@@ -21,6 +21,7 @@ import {
 import type { Logger } from "../log/logger.js";
 import { publicationsOf } from "../log/packing.js";
 import { HandOverGuard } from "./hand-over-guard.js";
+import { packDispatch } from "./instance.js";
 import type { Partition, ReadyActor } from "./partition.js";
 import { OwnershipLost, type Relay } from "./relay.js";
 import { type Slot, type StepResult, Turns, undoTurns } from "./turns.js";
@@ -318,7 +319,7 @@ export class CommitGroup {
     const departures = results
       .filter((result) => leaving.has(result))
       .flatMap(({ unsent }) =>
-        unsent.map((delivery) => ({ partition: partitionOf(delivery.to), ...delivery })),
+        unsent.map((dispatch) => ({ partition: partitionOf(dispatch.to), ...packDispatch(dispatch) })),
       );
     const publications = publicationsOf(results.flatMap(({ turn }) => turn.replies));
     let failure: unknown;
@@ -338,10 +339,10 @@ export class CommitGroup {
     const { partition, instance, turn, hasMore, unsent, isRouted, fault } = result;
     const { relay, logger } = this.#ports;
     const actor = instance.id;
-    for (const { message, error } of turn.skipped)
-      logger.warn({ err: error, actor, message: message.id }, "skipped a malformed message");
+    for (const { id, error } of turn.skipped)
+      logger.warn({ err: error, actor, message: id }, "skipped a malformed message");
     if (turn.entry !== undefined && isRouted && !haveLeft)
-      relay.enqueue(partition, actor, turn.entry.seq, unsent);
+      relay.enqueue(partition, actor, turn.entry.seq, unsent.map(packDispatch));
     for (const { to } of unsent) this.#partitions.get(partitionOf(to))?.markUnread(to);
     if (hasMore) partition.markUnread(actor);
     if (turn.quarantined !== undefined) partition.reload(actor, turn.quarantined);

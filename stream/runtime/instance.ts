@@ -14,7 +14,14 @@ import {
 import { type Format, LATEST_FORMAT, OLDEST_FORMAT } from "../../actors/format.js";
 import { boundsOf } from "../../actors/limits.js";
 import { Inbox, inboxParts, type SavedInbox } from "./inbox.js";
-import { type Change, type Delivery, NO_CURSOR, type Snapshot, type StoredEntry } from "../log/log.js";
+import {
+  type Change,
+  type Delivery,
+  type Message,
+  NO_CURSOR,
+  type Snapshot,
+  type StoredEntry,
+} from "../log/log.js";
 import {
   continues,
   CorruptLog,
@@ -45,16 +52,24 @@ const DEFAULT_REMEMBER_MS = 10_000;
  * accepted orders.
  */
 const MAX_TURN_DELTAS = 1_000;
-/** The same for the length of the messages, because a refused order has no delta. */
+/** The same for the length of the messages from the mailbox, because a refused order has no delta. */
 const MAX_TURN_LENGTH = 262_144;
 /** Deadline of an actor that any owner of its partition must run at once: one with unfinished work, or after a failure. */
 const AT_ONCE = 0;
 
-/** A message from the mailbox; or, without an id, one that was handed over in memory. */
-export interface Incoming {
-  readonly id?: string | undefined;
-  readonly body: string;
+/** A message that follows from an entry. It is packed only if it leaves the worker. */
+export interface Dispatch {
+  readonly to: ActorId;
+  readonly envelope: Envelope;
 }
+
+/** Packs a message that leaves the worker. */
+export function packDispatch({ to, envelope }: Dispatch): Delivery {
+  return { to, body: packEnvelope(envelope) };
+}
+
+/** A message from the mailbox, or one that was handed over in memory. */
+export type Incoming = Message | Dispatch;
 
 /** The result of running some messages. It is committed as a whole. */
 export interface Turn {
@@ -79,7 +94,8 @@ export interface Turn {
 }
 
 interface Skipped {
-  readonly message: Incoming;
+  /** Id of the message in the mailbox, if it was there. */
+  readonly id?: string | undefined;
   readonly error: Error;
 }
 
@@ -117,12 +133,12 @@ class TurnDraft {
   handled = 0;
   /** Number of deltas so far. */
   deltas = 0;
-  /** Length of the messages so far. */
+  /** Length of the messages from the mailbox so far. */
   length = 0;
   /** True when the turn has run unfinished work. */
   hasContinued = false;
   resumed: Resumed | undefined;
-  quarantined: { readonly message: Incoming; readonly error: Error } | undefined;
+  quarantined: { readonly message: Message; readonly error: Error } | undefined;
   fault: Error | undefined;
 
   constructor(format: Format) {
@@ -305,8 +321,9 @@ export class Instance {
       this.#receive(draft, message, now, nowMs);
       if (draft.fault !== undefined) break;
       draft.handled += 1;
+      if (!("body" in message)) continue;
       draft.length += message.body.length;
-      this.#cursor = message.id ?? this.#cursor;
+      this.#cursor = message.id;
     }
     this.#lastTs = now;
     const entry = draft.hasEntry || this.isBusy ? this.#nextEntry(draft) : undefined;
@@ -384,7 +401,7 @@ export class Instance {
         if (unfinished.length > 0) return;
       } catch (thrown) {
         if (thrown instanceof MalformedCommand) {
-          draft.skipped.push({ message: { body: JSON.stringify(command) }, error: thrown });
+          draft.skipped.push({ error: thrown });
           this.#inbox.leave(others);
         } else draft.fault = errorOf(thrown);
       }
@@ -418,9 +435,9 @@ export class Instance {
   #receive(draft: TurnDraft, message: Incoming, now: number, clockMs: number): void {
     let envelope: Envelope;
     try {
-      envelope = parseEnvelope(message.body);
+      envelope = "body" in message ? parseEnvelope(message.body) : message.envelope;
     } catch (thrown) {
-      if (thrown instanceof MalformedMessage) draft.skipped.push({ message, error: thrown });
+      if (thrown instanceof MalformedMessage) draft.skipped.push({ id: idOf(message), error: thrown });
       else draft.fault = errorOf(thrown);
       return;
     }
@@ -467,11 +484,12 @@ export class Instance {
         unfinished = decision.unfinished ?? [];
       } catch (thrown) {
         if (thrown instanceof MalformedCommand) {
-          draft.skipped.push({ message, error: thrown });
+          draft.skipped.push({ id: idOf(message), error: thrown });
           isWellFormed = false;
           continue;
         }
-        if (source === undefined) this.#quarantine(draft, message, envelope, errorOf(thrown), now);
+        if (source === undefined && "body" in message)
+          this.#quarantine(draft, message, envelope, errorOf(thrown), now);
         else draft.fault = errorOf(thrown);
         return;
       }
@@ -489,7 +507,7 @@ export class Instance {
   }
 
   /** Leaves a message of a process without an effect, and answers it, so that a repeat is not executed. */
-  #quarantine(draft: TurnDraft, message: Incoming, envelope: Envelope, error: Error, now: number): void {
+  #quarantine(draft: TurnDraft, message: Message, envelope: Envelope, error: Error, now: number): void {
     draft.quarantined = { message, error };
     this.#answer(draft, envelope, QUARANTINED_REPLY, now);
   }
@@ -507,7 +525,7 @@ export class Instance {
   }
 
   /** Returns the messages to other actors that follow from an entry: one envelope for each actor. */
-  outgoing(entry: Entry<unknown>): readonly Delivery[] {
+  outgoing(entry: Entry<unknown>): readonly Dispatch[] {
     const byActor = new Map<ActorId, unknown[]>();
     for (const batch of entry.batches) {
       for (const { to, command } of this.#actor.route(this.id, batch)) {
@@ -518,7 +536,7 @@ export class Instance {
     }
     return [...byActor].map(([to, commands]) => ({
       to,
-      body: packEnvelope({ source: this.id, seq: entry.seq, commands, format: entry.format }),
+      envelope: { source: this.id, seq: entry.seq, commands, format: entry.format },
     }));
   }
 
@@ -540,6 +558,10 @@ export class Instance {
       lastTs: this.#lastTs,
     };
   }
+}
+
+function idOf(message: Incoming): string | undefined {
+  return "body" in message ? message.id : undefined;
 }
 
 /** Returns true when the time to wait for the answer is over: the commands are then not executed. */

@@ -13,7 +13,7 @@ import type { Logger } from "../log/logger.js";
 import { continues, CorruptLog, parseEntry } from "../log/packing.js";
 import { ActorCache } from "./actor-cache.js";
 import { ActorDeadlines } from "./deadlines.js";
-import { type ActorOf, errorOf, Instance } from "./instance.js";
+import { type ActorOf, errorOf, Instance, packDispatch } from "./instance.js";
 import { loadActor, RemovedActor } from "./recovery.js";
 import { OwnershipLost, type Relay, type Sender } from "./relay.js";
 import { type ReviewLimits, SourceReviews } from "./removal/sources.js";
@@ -199,7 +199,7 @@ export class Partition implements Sender {
           return router.outgoing(entry);
         });
         if (outgoing === undefined) return;
-        relay.enqueue(this, actor, stored.seq, outgoing);
+        relay.enqueue(this, actor, stored.seq, outgoing.map(packDispatch));
         seq = stored.seq;
       }
     }

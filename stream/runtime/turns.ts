@@ -6,8 +6,8 @@
 import type { ActorId } from "../../actors/actor.js";
 import type { Format } from "../../actors/format.js";
 import type { Slices } from "../log/clock.js";
-import type { Delivery } from "../log/log.js";
-import { errorOf, type Incoming, type Instance, type Turn } from "./instance.js";
+import type { Message } from "../log/log.js";
+import { type Dispatch, errorOf, type Incoming, type Instance, type Turn } from "./instance.js";
 import type { Partition } from "./partition.js";
 
 /** An actor in memory, and the ownership under which it runs. */
@@ -26,14 +26,14 @@ export interface StepResult extends Slot {
   /** Error for which the actor must be halted, if any. */
   readonly fault: Error | undefined;
   /** The messages that were not handed over. They go to the mailboxes, with the commit or through the relay. */
-  readonly unsent: Delivery[];
+  readonly unsent: Dispatch[];
   /** The messages that were handed over to this turn, and that it has handled. */
   readonly received: readonly RoutedMessage[];
 }
 
 interface RoutedMessage {
   readonly from: StepResult;
-  readonly delivery: Delivery;
+  readonly dispatch: Dispatch;
 }
 
 /**
@@ -55,7 +55,7 @@ export function undoTurns(
       continue;
     }
     undone.set(id, result.partition);
-    for (const { from, delivery } of result.received) if (kept.has(from)) from.unsent.push(delivery);
+    for (const { from, dispatch } of result.received) if (kept.has(from)) from.unsent.push(dispatch);
   }
   return { kept: [...kept], undone };
 }
@@ -87,7 +87,7 @@ export class Turns {
   }
 
   /** Runs an actor on the messages of its mailbox. */
-  run(slot: Slot, messages: readonly Incoming[]): void {
+  run(slot: Slot, messages: readonly Message[]): void {
     this.#run(slot, messages, []);
   }
 
@@ -118,20 +118,20 @@ export class Turns {
     if (fault !== undefined || hasMore || turn.quarantined !== undefined) this.#closed.add(actor);
     for (const { deltas } of turn.entry?.batches ?? []) this.#deltas += deltas.length;
     this.results.push(result);
-    for (const delivery of outgoing ?? []) this.#dispatch({ from: result, delivery });
+    for (const dispatch of outgoing ?? []) this.#dispatch({ from: result, dispatch });
     return turn.handled;
   }
 
   #dispatch(message: RoutedMessage): void {
-    const { to } = message.delivery;
+    const { to } = message.dispatch;
     if (this.#closed.has(to) || this.#slotOf(to) === undefined) this.#leaveToMailbox(message);
     else this.#messages.push(message);
   }
 
   /** Leaves a message to the mailbox, and with it all later ones to the same actor, so that none overtakes it. */
-  #leaveToMailbox({ from, delivery }: RoutedMessage): void {
-    this.#closed.add(delivery.to);
-    from.unsent.push(delivery);
+  #leaveToMailbox({ from, dispatch }: RoutedMessage): void {
+    this.#closed.add(dispatch.to);
+    from.unsent.push(dispatch);
   }
 
   /**
@@ -144,8 +144,8 @@ export class Turns {
       this.#messages = [];
       for (const [actor, received] of byActor(messages)) {
         const slot = this.#closed.has(actor) ? undefined : this.#slotOf(actor);
-        const bodies = received.map(({ delivery }) => delivery);
-        const handled = slot === undefined ? 0 : this.#run(slot, bodies, received);
+        const dispatches = received.map(({ dispatch }) => dispatch);
+        const handled = slot === undefined ? 0 : this.#run(slot, dispatches, received);
         for (const message of received.slice(handled)) this.#leaveToMailbox(message);
         if (slices.isOver) await slices.next();
       }
@@ -157,8 +157,8 @@ export class Turns {
 function byActor(messages: readonly RoutedMessage[]): ReadonlyMap<ActorId, readonly RoutedMessage[]> {
   const groups = new Map<ActorId, RoutedMessage[]>();
   for (const message of messages) {
-    const group = groups.get(message.delivery.to);
-    if (group === undefined) groups.set(message.delivery.to, [message]);
+    const group = groups.get(message.dispatch.to);
+    if (group === undefined) groups.set(message.dispatch.to, [message]);
     else group.push(message);
   }
   return groups;
@@ -168,7 +168,7 @@ function byActor(messages: readonly RoutedMessage[]): ReadonlyMap<ActorId, reado
 function outgoingOf(
   instance: Instance,
   { entry, fault }: Turn,
-): { readonly outgoing: readonly Delivery[] | undefined; readonly fault: Error | undefined } {
+): { readonly outgoing: readonly Dispatch[] | undefined; readonly fault: Error | undefined } {
   try {
     return { outgoing: entry === undefined ? [] : instance.outgoing(entry), fault };
   } catch (error) {

@@ -13,6 +13,8 @@ import { BOUNDS } from "../../actors/limits.js";
 import { sweep } from "../../actors/market/book/sweep.js";
 import type { MarketCommand } from "../../actors/market/commands.js";
 import type { MarketState } from "../../actors/market/state.js";
+import type { Order } from "../../actors/market/types.js";
+import type { LedgerDelta } from "../../actors/ledger/deltas.js";
 import { type Change, type Commit, cursorAt, type Departure, positionOf } from "../../stream/log/log.js";
 import { packEnvelope, parseEnvelope } from "../../stream/log/packing.js";
 import { MemoryLog } from "../support/log/memory-log.js";
@@ -223,6 +225,38 @@ function transitionFirst(actor: AnyActor): AnyActor {
   };
 }
 
+/** Returns a ledger that keeps the orders that it has sent to a market, and changes them with each fill. */
+function changingSentOrders(actor: AnyActor): AnyActor {
+  const sent = new Map<string, { qty: number }>();
+  return {
+    ...actor,
+    decide: (state, command, nowMs, format, bounds) => {
+      const decision = actor.decide(state, command, nowMs, format, bounds);
+      for (const delta of decision.deltas as LedgerDelta[]) {
+        if (delta.type === "accepted") sent.set(delta.order.orderId, delta.order);
+        if (delta.type !== "order" || delta.kind !== "fill") continue;
+        const order = sent.get(delta.orderId);
+        if (order !== undefined) order.qty = delta.remaining;
+      }
+      return decision;
+    },
+  };
+}
+
+/** Returns a ledger that sends orders without an end with a time that the packed form does not have. */
+function sendingEndlessOrders(actor: AnyActor): AnyActor {
+  return {
+    ...actor,
+    route: (id, batch) =>
+      actor.route(id, batch).map((outgoing) => {
+        const { order, ...command } = outgoing.command as { order?: Order };
+        if (order === undefined) return outgoing;
+        const endless = { ...order, notAfter: order.notAfter ?? Infinity };
+        return { ...outgoing, command: { ...command, order: endless } };
+      }),
+  };
+}
+
 const isHead = (key: string): boolean => key.includes(":head:");
 
 /** Returns a ledger that ignores what a client has looked up. */
@@ -392,6 +426,14 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     ),
   },
   { name: "the log answers before its writes are on the disk", mutation: { answersEarly: true } },
+  {
+    name: "a ledger changes an order that it has handed over",
+    mutation: { changeActor: (actor, id) => (isMarket(id) ? actor : changingSentOrders(actor)) },
+  },
+  {
+    name: "an order that is handed over differs from its packed form",
+    mutation: { changeActor: (actor, id) => (isMarket(id) ? actor : sendingEndlessOrders(actor)) },
+  },
   {
     name: "a command is taken between two pieces of another",
     mutation: { changeActor: finishingInTicks },

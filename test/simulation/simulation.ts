@@ -34,6 +34,7 @@ import { Deployment } from "./deployment.js";
 import { Journal, KEYS } from "./journal.js";
 import { type Call, type Faults, Network, NO_FAULTS, type NetworkObserver } from "./machine/network.js";
 import { Random } from "./machine/random.js";
+import { checkingValues } from "./passed-values.js";
 import { Scheduler } from "./machine/scheduler.js";
 import { Tables } from "./tables.js";
 import { Trading } from "./trading.js";
@@ -112,7 +113,7 @@ export class Simulation {
     const random = new Random(seed, 1);
     const bounds = random.pick([...[1, 2, 3, 5].map(boundsOfOrders), BOUNDS]);
     const { changeActor = (actor: AnyActor) => actor } = mutation;
-    this.#actorOf = (id) => this.#inPieces(changeActor(realActorOf(id), id), bounds);
+    this.#actorOf = (id) => this.#inPieces(checkingValues(changeActor(realActorOf(id), id), id), bounds);
     const wallets = walletsOf(TRADERS);
     const definitions = Array.from({ length: random.between(1, 3) }, (_, n) =>
       definitionOf(n, {

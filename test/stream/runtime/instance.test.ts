@@ -5,7 +5,13 @@ import { LATEST_FORMAT } from "../../../actors/format.js";
 import { Inbox } from "../../../stream/runtime/inbox.js";
 import { cursorAt, type Message, NO_CURSOR } from "../../../stream/log/log.js";
 import { CorruptLog, type Envelope, packEnvelope } from "../../../stream/log/packing.js";
-import { Instance, PART_KINDS, type SavedWhole, type Turn } from "../../../stream/runtime/instance.js";
+import {
+  Instance,
+  packDispatch,
+  PART_KINDS,
+  type SavedWhole,
+  type Turn,
+} from "../../../stream/runtime/instance.js";
 import { counter, type CounterCommand, type CounterState } from "./counter.js";
 
 const id = "market:a" as ActorId;
@@ -195,7 +201,7 @@ describe("an actor in memory", () => {
       ask("x", { kind: "nonsense" } as unknown as CounterCommand),
       ask("y", { kind: "add", n: 1 }),
     );
-    expect(turn.skipped.map(({ message }) => message.id)).to.deep.equal([
+    expect(turn.skipped.map(({ id: skipped }) => skipped)).to.deep.equal([
       "0-1",
       "0-2",
       "0-3",
@@ -304,12 +310,20 @@ describe("an actor in memory", () => {
     );
     if (turn.entry === undefined) throw new Error("no entry");
     const receive = (n: number): CounterCommand => ({ kind: "receive", from: id, n });
-    const packed = (...commands: CounterCommand[]): string =>
-      packEnvelope({ source: id, seq: 1, commands, format: LATEST_FORMAT });
-    expect(instance.outgoing(turn.entry)).to.deep.equal([
-      { to: other, body: packed(receive(1), receive(2), receive(4)) },
-      { to: third, body: packed(receive(3)) },
+    const envelope = (...commands: CounterCommand[]): Envelope => ({
+      source: id,
+      seq: 1,
+      commands,
+      format: LATEST_FORMAT,
+    });
+    const outgoing = instance.outgoing(turn.entry);
+    expect(outgoing).to.deep.equal([
+      { to: other, envelope: envelope(receive(1), receive(2), receive(4)) },
+      { to: third, envelope: envelope(receive(3)) },
     ]);
+    expect(outgoing.map(packDispatch)).to.deep.equal(
+      outgoing.map(({ to, envelope: sent }) => ({ to, body: packEnvelope(sent) })),
+    );
   });
 
   describe("recovered", () => {
@@ -365,6 +379,29 @@ describe("an actor in memory", () => {
           expect(copy.run(messages, now + 60_000).change).to.deep.equal(
             live.run(messages, now + 60_000).change,
           );
+        }),
+        { numRuns: 300 },
+      );
+    });
+
+    it("takes a message that is handed over as it takes the same one from the mailbox", () => {
+      const received = envelope.filter(({ source }) => source !== undefined);
+      fc.assert(
+        fc.property(fc.array(received, { maxLength: 12 }), (envelopes) => {
+          const [reader, receiver] = [Instance.create(counter, id), Instance.create(counter, id)];
+          const read = reader.run(new Mailbox().of(...envelopes), 100);
+          const passed = receiver.run(
+            envelopes.map((sent) => ({ to: id, envelope: sent })),
+            100,
+          );
+          expect(passed.entry && { ...passed.entry, cursor: "" }).to.deep.equal(
+            read.entry && { ...read.entry, cursor: "" },
+          );
+          expect([passed.handled, passed.change.cursor]).to.deep.equal([read.handled, NO_CURSOR]);
+          expect(passed.skipped.map(({ error }) => error.message)).to.deep.equal(
+            read.skipped.map(({ error }) => error.message),
+          );
+          expect(receiver.saveWhole()).to.deep.equal(reader.saveWhole());
         }),
         { numRuns: 300 },
       );
