@@ -526,7 +526,12 @@ export function commitGroupConformance(fixture: Fixture): void {
         const change = { actor: neighbor, expectedSeq: 0, cursor, entry: "e", relayed: true };
         await commitIn(fixture.log, { partition: second, epoch: otherEpoch }, [change]);
         await fixture.log.markProjected(second, [{ actor: neighbor, seq: 1 }]);
-        await fixture.log.writeSnapshot(second, otherEpoch, neighbor, { seq: 1, cursor, hash: "h", body: "b" });
+        await fixture.log.writeSnapshot(second, otherEpoch, neighbor, {
+          seq: 1,
+          cursor,
+          hash: "h",
+          body: "b",
+        });
         expect(await fixture.log.removeActor(second, neighbor, "h")).to.equal(true);
         await commit(1, [departure(neighbor, "a"), departure(neighbor, "b")]);
         expect(await fixture.log.wanted([second])).to.deep.equal([neighbor]);
