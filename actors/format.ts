@@ -8,10 +8,13 @@
 export const OLDEST_FORMAT = 1;
 
 /** Latest format that this build reads and writes. */
-export const LATEST_FORMAT = 2;
+export const LATEST_FORMAT = 3;
+
+/** Formats that this build reads and writes. */
+export const FORMATS = [1, 2, LATEST_FORMAT] as const;
 
 /** A format that this build can write. */
-export type Format = 1 | 2;
+export type Format = (typeof FORMATS)[number];
 
 /** Source of the format in which a process writes now. */
 export interface Formats {

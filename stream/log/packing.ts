@@ -9,7 +9,7 @@
 
 import { createHash } from "node:crypto";
 import type { ActorId, Batch } from "../../actors/actor.js";
-import { type Format, LATEST_FORMAT, OLDEST_FORMAT } from "../../actors/format.js";
+import { type Format, FORMATS, LATEST_FORMAT, OLDEST_FORMAT } from "../../actors/format.js";
 import type { Snapshot, StoredEntry, Publication } from "./log.js";
 import type { Entry } from "./ports.js";
 
@@ -64,8 +64,9 @@ export class NewerFormat extends CorruptLog {
 /** Returns the format that a stored value carries. Throws `NewerFormat`, in which `what` names the value. */
 function formatOf(value: unknown, what: string): Format {
   if (value === undefined) return OLDEST_FORMAT;
-  if (value === LATEST_FORMAT) return value;
-  throw new NewerFormat(what, value);
+  const format = FORMATS.find((known) => known === value);
+  if (format === undefined) throw new NewerFormat(what, value);
+  return format;
 }
 
 /** Commands at which a market and a ledger of the build of format 1 stop, and keep the message. */
@@ -79,10 +80,16 @@ export function packEnvelope(envelope: Envelope): string {
   return JSON.stringify({ ...envelope, commands: TRIPWIRE_COMMANDS, sent: commands });
 }
 
+type CommandsReader = (packed: Record<string, unknown>) => unknown;
+
+const readTrippedCommands: CommandsReader = ({ source, commands, sent }) =>
+  source === undefined ? commands : sent;
+
 /** Commands of a packed envelope, by format. */
-const COMMANDS_OF: Readonly<Record<Format, (packed: Record<string, unknown>) => unknown>> = {
+const COMMANDS_OF: Readonly<Record<Format, CommandsReader>> = {
   1: ({ commands }) => commands,
-  2: ({ source, commands, sent }) => (source === undefined ? commands : sent),
+  2: readTrippedCommands,
+  3: readTrippedCommands,
 };
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -163,10 +170,15 @@ export function packEntry(entry: Entry<unknown>): string {
   return JSON.stringify(packed);
 }
 
+type BatchesReader = (packed: PackedEntry) => readonly PackedBatch[];
+
+const readTrippedBatches: BatchesReader = ([, , , batches]) => batches.slice(1);
+
 /** Batches of a packed entry, by format. */
-const BATCHES_OF: Readonly<Record<Format, (packed: PackedEntry) => readonly PackedBatch[]>> = {
+const BATCHES_OF: Readonly<Record<Format, BatchesReader>> = {
   1: ([, , , batches]) => batches,
-  2: ([, , , batches]) => batches.slice(1),
+  2: readTrippedBatches,
+  3: readTrippedBatches,
 };
 
 /** Parses an entry. Throws `CorruptLog`, or `NewerFormat`. */
@@ -220,10 +232,15 @@ export function packSnapshot(seq: number, cursor: string, saved: unknown, format
   return { seq, cursor, hash: sha256(body), body };
 }
 
+type SavedReader = (body: { readonly saved?: unknown }) => unknown;
+
+const readSavedField: SavedReader = ({ saved }) => saved;
+
 /** Saved state in the body of a snapshot, by format. */
-const SAVED_OF: Readonly<Record<Format, (body: { readonly saved?: unknown }) => unknown>> = {
+const SAVED_OF: Readonly<Record<Format, SavedReader>> = {
   1: (body) => body,
-  2: ({ saved }) => saved,
+  2: readSavedField,
+  3: readSavedField,
 };
 
 /** Returns the saved state. Throws `CorruptLog` when the hash does not match the body, or `NewerFormat`. */

@@ -1,16 +1,18 @@
 /**
  * The builds of the simulated processes. Half of the runs begin with processes of the build before formats, which are
- * replaced in the middle of the run; no such process starts afterwards. A process of the new build may be pinned to the
- * old format, and may come and go at any time. The active format therefore rises and falls while everything trades.
+ * replaced in the middle of the run; no such process starts afterwards. A process of the new build may be pinned to an
+ * earlier format, and may come and go at any time. The active format therefore rises and falls while everything trades.
  */
 
-import type { Format, Formats } from "../../actors/format.js";
+import { FORMATS, type Formats, LATEST_FORMAT } from "../../actors/format.js";
 import { announcedName, FormatAnnouncer, type RoleName } from "../../stream/log/formats.js";
 import type { Logger } from "../../stream/log/logger.js";
 import { KEYS } from "./journal.js";
 import type { Machine, Process } from "./machine/process.js";
 import type { Random } from "./machine/random.js";
 
+/** Formats to which a process may be pinned. */
+const EARLIER = FORMATS.filter((format) => format < LATEST_FORMAT);
 /** The times of the agreement, scaled to a run of seconds. A paused process must not count as dead. */
 const TIMING = { announceMs: 50, aliveMs: 6_000, stableMs: 800 };
 /** Longest time from the end of the last process of the old build to the start of another one, as in a restart. */
@@ -44,7 +46,7 @@ export class Builds {
     const { nowMs } = machine.scheduler;
     this.#oldUntilMs = random.chance(0.5) ? nowMs + random.between(300, 1_500) : 0;
     this.#pinned = random.pick([0, 0.1, 0.3]);
-    if (this.#oldUntilMs === 0) machine.store.set(KEYS.format(), "record", "2");
+    if (this.#oldUntilMs === 0) machine.store.set(KEYS.format(), "record", String(LATEST_FORMAT));
   }
 
   /** Time from now until the processes of the old build must end; undefined when the run has none. */
@@ -83,7 +85,7 @@ export class Builds {
       const nothing = (): Promise<void> => Promise.resolve();
       return { name: process.name, formats: { active: () => 1 }, start: nothing, stop: nothing };
     }
-    const format: Format = this.#random.chance(this.#pinned) ? 1 : 2;
+    const format = this.#random.chance(this.#pinned) ? this.#random.pick(EARLIER) : LATEST_FORMAT;
     const { log, clock, name: id } = process;
     const announcing = {
       ...logger,

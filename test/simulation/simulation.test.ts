@@ -1,5 +1,6 @@
 import path from "node:path";
 import { expect } from "chai";
+import { FORMATS } from "../../actors/format.js";
 import { inParallel } from "./pool.js";
 import { MUTANT_NAMES, runTask, type Report, type Task } from "./tasks.js";
 
@@ -49,7 +50,7 @@ describe("the simulated exchange", function () {
       "transfer",
       "market REMEDIATE",
     ];
-    const formats = ["format 1 becomes active", "format 2 becomes active"];
+    const formats = FORMATS.map((format) => `format ${format} becomes active`);
     const tifs = ["order GTC", "order GTT", "order IOC", "order FOK", "order PO"];
     for (const name of [...faults, ...losses, ...recoveries, ...trading, ...formats, ...tifs])
       expect(reached.get(name), `number of times that ${name} was reached`).to.be.above(0);

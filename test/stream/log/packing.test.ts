@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type * as projection from "../../../db/projection/batch.js";
 import { type ActorId, ledgerActor, marketActor } from "../../../actors/actor.js";
-import { LATEST_FORMAT, OLDEST_FORMAT } from "../../../actors/format.js";
+import { FORMATS, LATEST_FORMAT, OLDEST_FORMAT } from "../../../actors/format.js";
 import type { Snapshot } from "../../../stream/log/log.js";
 import * as packing from "../../../stream/log/packing.js";
 import type { Entry } from "../../../stream/log/ports.js";
@@ -30,6 +30,9 @@ interface OldInstances {
   };
 }
 
+/** Format of a newer build. */
+const NEWER = LATEST_FORMAT + 1;
+
 describe("the stored form", () => {
   const actor = ledgerActor(3);
   const saved = { state: { value: 7 }, inbox: { sources: {}, answers: [] }, lastTs: 5 };
@@ -42,7 +45,7 @@ describe("the stored form", () => {
     notAfterMs: 7_000,
   };
 
-  for (const format of [OLDEST_FORMAT, LATEST_FORMAT] as const) {
+  for (const format of FORMATS) {
     it(`of format ${format} is read as it was written`, () => {
       const entry = entryOf(actor, format);
       expect(parseEntry(actor, { seq: 1, body: packEntry(entry) })).to.deep.equal(entry);
@@ -59,20 +62,20 @@ describe("the stored form", () => {
   });
 
   it("of a format of a newer build is refused by name", () => {
-    const newerEntry = { seq: 17, body: JSON.stringify(["0-1", {}, [], { any: "form" }, 3]) };
+    const newerEntry = { seq: 17, body: JSON.stringify(["0-1", {}, [], { any: "form" }, NEWER]) };
     expect(() => parseEntry(actor, newerEntry)).to.throw(
       NewerFormat,
-      "entry 17 of ledger:3 has format 3, and this build reads formats up to 2: run a build that reads it",
+      `entry 17 of ledger:3 has format ${NEWER}, and this build reads formats up to ${LATEST_FORMAT}: run a build that reads it`,
     );
-    const snapshot = packSnapshot(17, "0-1", { format: 3 }, OLDEST_FORMAT);
+    const snapshot = packSnapshot(17, "0-1", { format: NEWER }, OLDEST_FORMAT);
     expect(() => parseSnapshot(actor, snapshot)).to.throw(NewerFormat, "the snapshot of ledger:3 at 17");
-    const envelope = JSON.stringify({ source: "market:m", seq: 4, format: 3, any: "form" });
-    expect(() => parseEnvelope(envelope)).to.throw(NewerFormat, "message 4 of market:m has format 3");
+    const envelope = JSON.stringify({ source: "market:m", seq: 4, format: NEWER, any: "form" });
+    expect(() => parseEnvelope(envelope)).to.throw(NewerFormat, `message 4 of market:m has format ${NEWER}`);
   });
 
   it("of a command of a newer process is skipped, because nothing is lost", () => {
-    const envelope = JSON.stringify({ id: "x", commands: [], format: 3 });
-    expect(() => parseEnvelope(envelope)).to.throw(MalformedMessage, "has format 3");
+    const envelope = JSON.stringify({ id: "x", commands: [], format: NEWER });
+    expect(() => parseEnvelope(envelope)).to.throw(MalformedMessage, `has format ${NEWER}`);
   });
 
   it("of an unknown format that is no number is refused too", () => {
@@ -88,7 +91,7 @@ describe("an actor that receives a message of a newer build", () => {
   it("stops, and keeps the message", () => {
     const id = ledgerActor(3);
     const instance = instances.Instance.create(actors.actorOf(id), id);
-    const body = JSON.stringify({ source: "market:m", seq: 4, format: 3, commands: [] });
+    const body = JSON.stringify({ source: "market:m", seq: 4, format: NEWER, commands: [] });
     const turn = instance.run([{ id: "0-1", body }], TS);
     expect(turn.fault).to.be.instanceOf(NewerFormat);
     expect(turn.handled).to.equal(0);
@@ -140,7 +143,7 @@ describe("the build before formats", () => {
   });
 
   for (const actor of [shard, id]) {
-    it(`stops ${actor} at an entry, a message and a snapshot of format 2`, () => {
+    it(`stops ${actor} at an entry, a message and a snapshot of the latest format`, () => {
       const entry = { ...entryOf(actor, LATEST_FORMAT), batches: [] };
       const instance = old.instances.Instance.create(old.actors.actorOf(actor), actor);
       expect(() => instance.fold({ seq: 1, body: packEntry(entry) })).to.throw("unexpected value");
@@ -164,7 +167,7 @@ describe("the build before formats", () => {
     });
   }
 
-  it("answers the command of a process in format 2 that it knows", () => {
+  it("answers the command of a process in the latest format that it knows", () => {
     const receiver = old.instances.Instance.create(old.actors.actorOf(shard), shard);
     const body = packEnvelope({
       id: "x",
@@ -175,7 +178,7 @@ describe("the build before formats", () => {
     expect(receiver.run([{ id: "0-1", body }], TS).replies).to.have.length(1);
   });
 
-  it("does not project an entry of format 2, and frees its lock for a newer projector", async () => {
+  it("does not project an entry of the latest format, and frees its lock for a newer projector", async () => {
     const { ProjectionBatch } = await oldModule<typeof projection>("db/projection/batch.js");
     const stored = { seq: 1, body: packEntry({ ...entryOf(shard, LATEST_FORMAT), batches: [] }) };
     const entry = old.packing.parseEntry(shard, stored) as Entry;
