@@ -10,6 +10,7 @@ import { endurance, FLOOD_MINUTES, STEADY_MINUTES } from "./bench/endurance/endu
 import { fanOut } from "./bench/fan-out.js";
 import { marketsByEvent } from "./bench/markets-by-event.js";
 import { matching } from "./bench/core/matching.js";
+import { orders, ORDERS_SECONDS, ordersInFull } from "./bench/orders/orders.js";
 import { roundTrip } from "./bench/round-trip.js";
 import { settling } from "./bench/core/settlement.js";
 import { signedPlace } from "./bench/signed-place.js";
@@ -17,7 +18,14 @@ import { streamSockets } from "./bench/stream-sockets.js";
 import { sweeping } from "./bench/core/sweep.js";
 import { printRows, type Row } from "./bench/table.js";
 
-type Bench = (minutes: number | undefined) => Row[] | Promise<Row[]>;
+/** Options of the command line that a bench may heed. */
+interface BenchOptions {
+  readonly minutes: number | undefined;
+  readonly seconds: number | undefined;
+  readonly isFull: boolean;
+}
+
+type Bench = (options: BenchOptions) => Row[] | Promise<Row[]>;
 
 const BENCHES: Readonly<Record<string, Bench>> = {
   matching: () => matching(),
@@ -31,11 +39,20 @@ const BENCHES: Readonly<Record<string, Bench>> = {
 };
 /** Benches that take so long that they run only when they are named. */
 const LONG_BENCHES: Readonly<Record<string, Bench>> = {
-  endurance: (minutes) => endurance(minutes),
+  endurance: ({ minutes }) => endurance(minutes),
+  orders: ({ seconds, isFull }) => (isFull ? ordersInFull(seconds) : orders({ seconds })),
 };
 const ALL_BENCHES = { ...BENCHES, ...LONG_BENCHES };
 
-const { names, minutes } = readCommandLine(
+/** Returns the number of an option, or `undefined` when it is not given. */
+function numberOf(name: string, text: string | undefined, max: number): number | undefined {
+  if (text === undefined) return undefined;
+  const given = Number(text);
+  if (given > 0 && given <= max) return given;
+  throw new UsageError(`--${name} must be a number above 0 and up to ${max}`);
+}
+
+const { names, options } = readCommandLine(
   {
     name: "bench",
     call: "npm run bench --",
@@ -50,6 +67,11 @@ const { names, minutes } = readCommandLine(
           `Shortens both runs of endurance to N minutes; without it they take ${FLOOD_MINUTES} and ` +
           `${STEADY_MINUTES} minutes.`,
       },
+      seconds: {
+        value: "N",
+        description: `Length of each measurement of orders in seconds; ${ORDERS_SECONDS} without it.`,
+      },
+      full: { description: "Lets orders measure every combination of its axes, which takes hours." },
     },
     notes: () =>
       `Benches: ${Object.keys(BENCHES).join(", ")}\nOnly when named: ${Object.keys(LONG_BENCHES).join(", ")}`,
@@ -61,17 +83,19 @@ const { names, minutes } = readCommandLine(
         `there is no bench '${unknown}'; the benches are ${Object.keys(ALL_BENCHES).join(", ")}`,
       );
     }
-    const given = values.minutes === undefined ? undefined : Number(values.minutes);
-    if (given !== undefined && !(given > 0 && given <= 1_440))
-      throw new UsageError("--minutes must be a number above 0 and up to 1440");
-    return { names: operands.length === 0 ? Object.keys(BENCHES) : operands, minutes: given };
+    const options: BenchOptions = {
+      minutes: numberOf("minutes", values.minutes, 1_440),
+      seconds: numberOf("seconds", values.seconds, 3_600),
+      isFull: values.full,
+    };
+    return { names: operands.length === 0 ? Object.keys(BENCHES) : operands, options };
   },
 );
 
 const rows: Row[] = [];
 for (const [name, run] of Object.entries(ALL_BENCHES)) {
   if (!names.includes(name)) continue;
-  const measured = await run(minutes);
+  const measured = await run(options);
   printRows(measured);
   rows.push(...measured);
 }

@@ -9,7 +9,7 @@ import { contracts, ticks } from "../../../actors/units.js";
 import type { Add, Operation } from "./flow.js";
 
 export const MARKET_ID = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
-const FEE = { coefficientPpm: 30_000, makerCreditPpm: 500_000, charged: "ALWAYS" } as const;
+export const FEE = { coefficientPpm: 30_000, makerCreditPpm: 500_000, charged: "ALWAYS" } as const;
 export const GRID = Array.from({ length: 199 }, (_, i) => ticks(5 * (i + 1)));
 export const OUTCOME_IDS = ["00000000-0000-4000-8000-00000000000a", "00000000-0000-4000-8000-00000000000b"];
 

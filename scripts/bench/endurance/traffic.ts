@@ -5,20 +5,10 @@ import type { WebSocket } from "ws";
 import { z } from "zod";
 import type { SigningKey } from "../../../http/client/signer.js";
 import { openSocket } from "../bench-exchange.js";
+import { type PlannedOrder, sizeOf, WalletFlow } from "../orders/wallet-flow.js";
 
+/** Operations in a request. */
 const BATCH = 20;
-/** Share of the operations that are cancels. */
-const CANCEL_SHARE = 0.28;
-/**
- * Orders that one socket leaves open at most. From then on it cancels as much as it places, because the state of the
- * exchange must not grow and a wallet has a limit.
- */
-const MAX_OPEN = 5_000;
-/** Prices of both outcomes, in thousandths: 0.400 to 0.495. They do not match each other. */
-const PRICES = Array.from({ length: 20 }, (_, step) => 400 + 5 * step);
-/** Price of one order in ten, which matches the orders of the other outcome from 0.480. */
-const CROSSING_PRICE = 520;
-const CROSSING_SHARE = 0.1;
 /** Shortest interval between two requests of a socket, because a socket may send fifty a second. */
 const SHORTEST_INTERVAL_MS = 22;
 /** Time without an answer after which the exchange counts as stuck. */
@@ -66,16 +56,14 @@ class Maker {
   readonly #outcomeIds: readonly string[];
   readonly #counted: () => Counted;
   readonly #sent = new Map<number, Sent>();
-  /** Orders that may be open, oldest first. */
-  readonly #open: string[] = [];
+  readonly #flow: WalletFlow;
   #nonce = 0;
-  #placed = 0;
-  #canceled = 0;
 
-  constructor(socket: WebSocket, outcomeIds: readonly string[], counted: () => Counted) {
+  constructor(socket: WebSocket, outcomeIds: readonly string[], batch: number, counted: () => Counted) {
     this.#socket = socket;
     this.#outcomeIds = outcomeIds;
     this.#counted = counted;
+    this.#flow = new WalletFlow(outcomeIds.length / 2, batch);
     socket.on("message", (data: Buffer) => {
       const reply = Reply.safeParse(JSON.parse(data.toString()));
       // Heartbeats have no nonce.
@@ -96,34 +84,24 @@ class Maker {
   send(dueMs = performance.now()): Promise<void> {
     return new Promise((resolve) => {
       this.#nonce += 1;
-      const cancels = this.#canceled < CANCEL_SHARE * (this.#placed + this.#canceled);
-      const mayCancel = this.#open.length >= BATCH;
+      const operations = this.#flow.next();
       const request =
-        mayCancel && (cancels || this.#open.length >= MAX_OPEN) ? this.#cancel() : this.#place();
-      this.#sent.set(this.#nonce, { dueMs, operations: BATCH, answered: resolve });
+        operations.kind === "cancel"
+          ? { cancel: { orderIds: operations.orderIds } }
+          : { place: { orders: operations.orders.map((order) => this.#request(order)) } };
+      this.#sent.set(this.#nonce, { dueMs, operations: sizeOf(operations), answered: resolve });
       this.#socket.send(JSON.stringify({ nonce: this.#nonce, ...request }));
     });
   }
 
-  #cancel(): object {
-    this.#canceled += BATCH;
-    return { cancel: { orderIds: this.#open.splice(0, BATCH) } };
-  }
-
-  #place(): object {
-    this.#placed += BATCH;
-    const orders = Array.from({ length: BATCH }, () => {
-      const crosses = Math.random() < CROSSING_SHARE;
-      const price = crosses ? CROSSING_PRICE : (PRICES[Math.floor(Math.random() * PRICES.length)] ?? 0);
-      return {
-        outcomeId: this.#outcomeIds[Math.floor(Math.random() * this.#outcomeIds.length)],
-        price: (price / 1_000).toFixed(3),
-        qty: 1 + Math.floor(Math.random() * 20),
-        tif: "GTC",
-        clientId: randomUUID(),
-      };
-    });
-    return { place: { orders } };
+  #request({ market, outcome, priceTicks, qty }: PlannedOrder): object {
+    return {
+      outcomeId: this.#outcomeIds[2 * market + outcome],
+      price: (priceTicks / 1_000).toFixed(3),
+      qty,
+      tif: "GTC",
+      clientId: randomUUID(),
+    };
   }
 
   #onReply({ nonce, code, placed, accepted = placed ?? [], rejected = [], canceled }: Reply): void {
@@ -142,7 +120,7 @@ class Maker {
     if (code !== undefined && rejected.length === 0) refuse(code, sent.operations);
     // An order that is filled or canceled already is an ordinary outcome of a cancel.
     for (const { reason } of canceled?.notCanceled ?? []) if (reason === "NOT_FOUND") refuse(reason, 1);
-    for (const { orderId } of accepted) this.#open.push(orderId);
+    this.#flow.accepted(accepted.map(({ orderId }) => orderId));
     sent.answered();
   }
 
@@ -153,11 +131,13 @@ class Maker {
 
 /** All market makers, and what they count. */
 export class Traffic {
+  readonly #batch: number;
   readonly #makers: readonly Maker[];
   #counted = nothingCounted();
 
-  private constructor(sockets: readonly WebSocket[], outcomeIds: readonly string[]) {
-    this.#makers = sockets.map((socket) => new Maker(socket, outcomeIds, () => this.#counted));
+  private constructor(sockets: readonly WebSocket[], outcomeIds: readonly string[], batch: number) {
+    this.#batch = batch;
+    this.#makers = sockets.map((socket) => new Maker(socket, outcomeIds, batch, () => this.#counted));
   }
 
   /** Opens one socket for each key. */
@@ -165,8 +145,9 @@ export class Traffic {
     url: string,
     keys: readonly SigningKey[],
     outcomeIds: readonly string[],
+    batch = BATCH,
   ): Promise<Traffic> {
-    return new Traffic(await Promise.all(keys.map((key) => openSocket(url, key))), outcomeIds);
+    return new Traffic(await Promise.all(keys.map((key) => openSocket(url, key))), outcomeIds, batch);
   }
 
   /** Returns the figures since the last call. Throws when a socket was closed or waits for ever. */
@@ -198,7 +179,7 @@ export class Traffic {
 
   /** Sends requests at a steady rate, independent of the answers, until the signal. */
   async pace(operationsPerSecond: number, stopped: AbortSignal): Promise<void> {
-    const perMs = operationsPerSecond / BATCH / 1_000;
+    const perMs = operationsPerSecond / this.#batch / 1_000;
     const beganMs = performance.now();
     for (let n = 0; !stopped.aborted;) {
       const due = (performance.now() - beganMs) * perMs;

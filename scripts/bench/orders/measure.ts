@@ -1,0 +1,79 @@
+/** Measures a load on a stage: its rate, the times of its requests, and what an order costs in each process. */
+
+import { percentile } from "../table.js";
+import type { Counted } from "./load.js";
+import type { Role, Sample, Stage } from "./stage.js";
+
+/** One point of the bench: what runs, and which load. */
+export interface Point {
+  readonly workers: number;
+  readonly markets: number;
+  /** Operations in a message. */
+  readonly batch: number;
+  /** One Redis, or a cluster of three nodes. */
+  readonly redis: "one" | "cluster";
+  readonly fsync: "everysec" | "always";
+  /** True: the orders come over sockets of a gateway, and a projector writes the tables. */
+  readonly isWholeStack: boolean;
+}
+
+/** Figures of one point of the bench. */
+export interface Measured {
+  readonly operationsPerSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Operations that were refused. */
+  readonly refused: number;
+  /** CPU time for an operation, by role, in µs. */
+  readonly cpuMicros: Readonly<Partial<Record<Role, number>>>;
+  /** Bytes for an operation: to and from Redis, and in its append-only file. */
+  readonly redisBytes: Sample["redis"];
+}
+
+/** Source of load that a measurement starts and stops. */
+export interface Flow {
+  start(): void;
+  take(): Counted;
+  stop(): Promise<void>;
+}
+
+/** Lets the load flow for a warm-up and then for `seconds`, and returns the figures of the latter time. */
+export async function measure(
+  stage: Pick<Stage, "sample">,
+  load: Flow,
+  warmUpSeconds: number,
+  seconds: number,
+): Promise<Measured> {
+  load.start();
+  await pause(warmUpSeconds);
+  load.take();
+  const before = await stage.sample();
+  await pause(seconds);
+  const counted = load.take();
+  const after = await stage.sample();
+  await load.stop();
+  return figuresOf(counted, before, after);
+}
+
+function figuresOf({ operations, refused, timesMs }: Counted, before: Sample, after: Sample): Measured {
+  const perOperation = (amount: number): number => amount / Math.max(1, operations);
+  const cpuMicros: Partial<Record<Role, number>> = {};
+  for (const [role, seconds] of Object.entries(after.cpuSeconds) as [Role, number][])
+    cpuMicros[role] = perOperation(1e6 * (seconds - (before.cpuSeconds[role] ?? 0)));
+  return {
+    operationsPerSecond: operations / ((after.atMs - before.atMs) / 1_000),
+    p50Ms: percentile(timesMs, 0.5),
+    p99Ms: percentile(timesMs, 0.99),
+    refused: [...refused.values()].reduce((sum, count) => sum + count, 0),
+    cpuMicros,
+    redisBytes: {
+      received: perOperation(after.redis.received - before.redis.received),
+      sent: perOperation(after.redis.sent - before.redis.sent),
+      appended: perOperation(after.redis.appended - before.redis.appended),
+    },
+  };
+}
+
+function pause(seconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 1_000 * seconds));
+}
