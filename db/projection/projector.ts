@@ -23,9 +23,8 @@ export interface ProjectorOptions {
 }
 
 const STAND_BY_MS = 250;
-const KEEP_ALIVE_MS = 1_000;
-/** Shortest interval at which a projector counts the others, to take its share. */
-const DEAL_MS = 1_000;
+/** Longest wait for entries, and shortest interval at which a projector counts the others to take its share. */
+const DEAL_MS = 250;
 /** Shortest interval between batches: a transaction costs about as much for one order as for twenty. */
 const BATCH_MS = 50;
 /** Pauses before an attempt to reach Postgres again. */
@@ -165,7 +164,7 @@ export class Projector {
     let forgottenMs = dealtMs;
     try {
       for (;;) {
-        const entries = await queue.take(KEEP_ALIVE_MS);
+        const entries = await queue.take(DEAL_MS);
         if (entries === undefined) return;
         const began = performance.now();
         if (entries.length === 0) await session.keepAlive();
