@@ -128,9 +128,9 @@ const CONNECTION_MESSAGE =
 export function isUnavailable(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const code = "code" in cause && typeof cause.code === "string" ? cause.code : "";
-    // Class 08 is a connection error, 53 a full disk or too many connections, 57P a server that stops or starts, and
-    // 57014 a statement that exceeded its time limit.
-    if (CONNECTION_CODES.has(code) || /^(08|53|57P|57014)/.test(code)) return true;
+    // Class 08 is a connection error, 53 a full disk or too many connections, 57P a server that stops or starts, 57014 a
+    // statement that exceeded its time limit, and 40001 one that a replica ended because it kept it from following.
+    if (CONNECTION_CODES.has(code) || /^(08|53|57P|57014|40001)/.test(code)) return true;
     if (CONNECTION_MESSAGE.test(cause.message)) return true;
   }
   return false;

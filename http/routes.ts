@@ -43,7 +43,7 @@ import { subaccountRoutes } from "./surface-a/subaccounts.js";
 import { ticketRoutes } from "./surface-a/tickets.js";
 import { transferRoutes } from "./surface-a/transfers.js";
 import { typeRoutes } from "./surface-a/types.js";
-import type { Freshness } from "./trading/freshness.js";
+import type { Freshness, ReadModel } from "./trading/freshness.js";
 import type { Trading } from "./trading/trading.js";
 
 export interface RouteParts {
@@ -51,6 +51,8 @@ export interface RouteParts {
   readonly exchange: Exchange;
   readonly reference: Reference;
   readonly freshness: Freshness;
+  /** The tables of lists. */
+  readonly reads: ReadModel;
   readonly changes: Changes;
   readonly trading: Trading;
   readonly books: Books;

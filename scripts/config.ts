@@ -85,6 +85,11 @@ const EnvironmentVariables = z.object({
   DATABASE_URL: urlOf(["postgres:", "postgresql:"])
     .optional()
     .describe("Postgres database of the exchange; unset, npm start embeds one."),
+  DATABASE_READ_URL: urlOf(["postgres:", "postgresql:"])
+    .optional()
+    .describe(
+      "Streaming replica of DATABASE_URL, from which gateways read lists; unset, they read DATABASE_URL.",
+    ),
   DATA_DIR: z
     .string()
     .default(".data")
@@ -241,6 +246,7 @@ type Values = z.infer<typeof EnvironmentVariables>;
 const SECRET = new Set([
   "REDIS_URL",
   "DATABASE_URL",
+  "DATABASE_READ_URL",
   "OPERATOR_PASSWORD",
   "JWT_WEB_SECRET",
   "JWT_SERVICE_SECRET",
@@ -257,6 +263,7 @@ function arrange(values: Values) {
     host: values.HOST,
     redisUrl: values.REDIS_URL,
     databaseUrl: values.DATABASE_URL,
+    databaseReadUrl: values.DATABASE_READ_URL,
     /** Absolute path. */
     dataDir: path.resolve(values.DATA_DIR),
     exchangeEnv: values.EXCHANGE_ENV,
@@ -315,6 +322,9 @@ function problemsAcross(given: Record<string, string>): string[] {
   const problems: string[] = [];
   if ("OPERATOR_EMAIL" in given !== "OPERATOR_PASSWORD" in given) {
     problems.push("OPERATOR_EMAIL and OPERATOR_PASSWORD must be set together, or neither");
+  }
+  if ("DATABASE_READ_URL" in given && !("DATABASE_URL" in given)) {
+    problems.push("DATABASE_READ_URL: set DATABASE_URL too, the database of which it is a replica");
   }
   if (given["THROTTLE"] === "off" && given["EXCHANGE_ENV"] === "production") {
     problems.push("THROTTLE cannot be off when EXCHANGE_ENV is production");

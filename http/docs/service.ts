@@ -52,6 +52,11 @@ const READINESS = object({
   ready: { type: "boolean" },
   redis: { type: "boolean" },
   postgres: { type: "boolean" },
+  replica: {
+    type: ["boolean", "null"],
+    description:
+      "Whether the replica of Postgres for lists answers; null when there is none. Without it, lists answer 503.",
+  },
   ledgers: { type: "integer", description: "Number of ledger shards that answer." },
   projectorLag: {
     type: ["integer", "null"],

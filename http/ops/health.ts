@@ -18,6 +18,8 @@ export interface Readiness {
   readonly ready: boolean;
   readonly redis: boolean;
   readonly postgres: boolean;
+  /** True while the replica of Postgres for lists answers; null when there is none. Without it, orders still pass. */
+  readonly replica: boolean | null;
   /** Number of ledger shards that answer. */
   readonly ledgers: number;
   /** Number of ledger entries that the projector has not written yet; null when it cannot be read. */
@@ -55,6 +57,8 @@ export interface Readiness {
 
 export interface HealthParts {
   readonly db: Database;
+  /** The replica from which lists are read, if there is one. */
+  readonly replica?: Database | undefined;
   readonly exchange: Exchange;
   readonly tail: Pick<LogTail, "position" | "unreadable">;
   readonly formats: { report(): FormatReport };
@@ -109,9 +113,10 @@ export function oncePerSecond(check: () => Promise<Readiness>): () => Promise<Re
 /** Checks all parts once. */
 export async function readiness(parts: HealthParts): Promise<Readiness> {
   const { db, exchange, halted } = parts;
-  const [stopped, row] = await Promise.all([
+  const [stopped, row, replica] = await Promise.all([
     resultOf(halted),
     resultOf(async () => db.execute(sql`select 1`)),
+    resultOf(async () => parts.replica?.execute(sql`select 1`)),
   ]);
   const redis = stopped !== undefined;
   const postgres = row !== undefined;
@@ -134,6 +139,7 @@ export async function readiness(parts: HealthParts): Promise<Readiness> {
     ready: complete && lag !== undefined && lag <= MAX_LAG,
     redis,
     postgres,
+    replica: parts.replica === undefined ? null : replica !== undefined,
     ledgers,
     projectorLag: lag ?? null,
     projecting,

@@ -24,7 +24,7 @@ import { Refused } from "../request/errors.js";
 import { datedPageOf, pageOf } from "../request/fields.js";
 import { free, perRows, READ, type Metering } from "../request/metering.js";
 import { route, type Route } from "../request/route.js";
-import type { Freshness } from "../trading/freshness.js";
+import type { Freshness, ReadModel } from "../trading/freshness.js";
 import {
   Book,
   CANDLE_INTERVALS_MS,
@@ -48,11 +48,13 @@ export interface Books {
 }
 
 interface PageParts {
-  readonly db: Database;
+  readonly reads: Pick<ReadModel, "db">;
   readonly tables: Pick<ReadModelTime, "completeMs">;
 }
 
 interface CatalogParts extends PageParts {
+  readonly db: Database;
+  readonly reads: ReadModel;
   readonly reference: Reference;
   readonly freshness: Freshness;
   readonly books: Books;
@@ -61,7 +63,7 @@ interface CatalogParts extends PageParts {
 const MAX_CANDLES = 5_000;
 
 /** Reads pages of events and markets; the stream's queries answer the same pages as the routes. */
-export function catalogPages({ db, tables }: PageParts) {
+export function catalogPages({ reads: { db }, tables }: PageParts) {
   const eventsPage = async (query: z.output<typeof EventsQuery>) => {
     const { league, status, startsAfter, startsBefore, ...page } = query;
     const filter = {
@@ -107,9 +109,9 @@ function routesBelow(
   base: string,
   access: Access,
   metering: Metering,
-  { db, tables, reference, freshness, books }: CatalogParts,
+  { db, reads, tables, reference, freshness, books }: CatalogParts,
 ): readonly Route[] {
-  const { eventsPage, marketsPage } = catalogPages({ db, tables });
+  const { eventsPage, marketsPage } = catalogPages({ reads, tables });
 
   const visible = (market: MarketRecord | undefined): MarketRecord => {
     if (!market?.event.visible) throw new Refused("MARKET_NOT_FOUND");
@@ -230,9 +232,13 @@ function routesBelow(
     run: async ({ id, query }) => {
       const record = visible(await reference.market(id("marketId")));
       const { marketId } = record;
-      await freshness.reach(marketActor(marketId));
+      await reads.freshness.reach(marketActor(marketId));
       const { currency, startsAfter, startsBefore, ...page } = query;
-      const { items, next } = await listTrades(db, { marketId, currency, startsAfter, startsBefore }, page);
+      const { items, next } = await listTrades(
+        reads.db,
+        { marketId, currency, startsAfter, startsBefore },
+        page,
+      );
       return { body: { items: items.map((trade) => tradeOnWire(record, trade)), next } };
     },
   });
@@ -261,8 +267,8 @@ function routesBelow(
           `from and to span more than ${MAX_CANDLES} candles; send a shorter range`,
         );
       }
-      await freshness.reach(marketActor(marketId));
-      const found = await listCandles(db, {
+      await reads.freshness.reach(marketActor(marketId));
+      const found = await listCandles(reads.db, {
         marketId,
         currency: query.currency,
         outcome: place.outcome,
@@ -284,7 +290,7 @@ function routesBelow(
   return [events, event, markets, market, book, trades, candles];
 }
 
-function historyRoute({ db, tables }: CatalogParts): Route {
+function historyRoute({ reads: { db }, tables }: CatalogParts): Route {
   return route("GET /v3/history/markets", {
     access: signedBy(TRADING),
     metering: perRows("history", 4, 50),

@@ -21,7 +21,7 @@ import { Refused } from "../request/errors.js";
 import { byParameter, costs, perItem, perRows, READ } from "../request/metering.js";
 import { route, type Reply } from "../request/route.js";
 import { amendOrder } from "../trading/amending.js";
-import type { Freshness } from "../trading/freshness.js";
+import type { Freshness, ReadModel } from "../trading/freshness.js";
 import type { Placed } from "../trading/placement-answer.js";
 import { previewOrder } from "../trading/previewing.js";
 import { scopeOf } from "../trading/scope.js";
@@ -51,6 +51,7 @@ interface OrderParts {
   readonly reference: Reference;
   readonly exchange: Exchange;
   readonly freshness: Freshness;
+  readonly reads: ReadModel;
   readonly trading: Trading;
   readonly limits: Limits;
 }
@@ -91,7 +92,7 @@ const REPEATED =
   "The `clientId` was accepted before with the same body. The answer is the first acceptance, and no second order is placed.";
 
 export function orderRoutes(parts: OrderParts) {
-  const { db, reference, freshness, trading } = parts;
+  const { reference, reads, trading } = parts;
 
   const place = route("POST /v3/orders", {
     access: PLACING,
@@ -245,8 +246,8 @@ export function orderRoutes(parts: OrderParts) {
     },
     run: async ({ caller, id }) => {
       const { traderId, wallet } = walletOf(caller);
-      await freshness.reach(ledgerOf(traderId));
-      return { body: await shown(await findOrder(db, wallet, id("orderId"))) };
+      await reads.freshness.reach(ledgerOf(traderId));
+      return { body: await shown(await findOrder(reads.db, wallet, id("orderId"))) };
     },
   });
 
@@ -266,9 +267,9 @@ export function orderRoutes(parts: OrderParts) {
       const { traderId, wallet } = walletOf(caller);
       const { clientId, event, market, outcome, status, currency, startsAfter, startsBefore, ...page } =
         query;
-      await freshness.reach(ledgerOf(traderId));
+      await reads.freshness.reach(ledgerOf(traderId));
       if (clientId !== undefined)
-        return { body: await shown(await findOrderByClientId(db, wallet, clientId)) };
+        return { body: await shown(await findOrderByClientId(reads.db, wallet, clientId)) };
       const scope = await scopeOf(reference, { event, market, outcome });
       const filter = {
         wallet,
@@ -278,7 +279,7 @@ export function orderRoutes(parts: OrderParts) {
         startsAfter,
         startsBefore,
       };
-      const { items, next } = await listOrders(db, filter, page);
+      const { items, next } = await listOrders(reads.db, filter, page);
       const markets = await reference.marketsById(items.map(({ marketId }) => marketId));
       const orders = items.map((order) => orderOnWire(markets.get(order.marketId), order));
       return { body: { items: orders, next }, rows: items.length };

@@ -1,7 +1,6 @@
 /** Open orders, positions and fills of a wallet (contract section 5.17). */
 
 import { ledgerOf } from "../../actors/actor.js";
-import type { Database } from "../../db/database.js";
 import { listFills } from "../../db/queries/trading/fills.js";
 import { listPositions } from "../../db/queries/trading/positions.js";
 import type { Exchange } from "../../stream/log/ports.js";
@@ -12,7 +11,7 @@ import { signedBy, TRADING } from "../request/access.js";
 import { pageOf } from "../request/fields.js";
 import { ACCOUNT, perRows, READ } from "../request/metering.js";
 import { route } from "../request/route.js";
-import type { Freshness } from "../trading/freshness.js";
+import type { ReadModel } from "../trading/freshness.js";
 import { readWallet } from "../trading/ledger-client.js";
 import { scopeOf } from "../trading/scope.js";
 import { walletOf } from "./orders.js";
@@ -27,16 +26,15 @@ import {
 import { fillOnWire, openOrderOnWire, outcomeIdOf, positionOnWire } from "./wire.js";
 
 interface PortfolioParts {
-  readonly db: Database;
   readonly exchange: Exchange;
   readonly reference: Reference;
-  readonly freshness: Freshness;
+  readonly reads: ReadModel;
 }
 
 /** Bound of the answer, which has no pages. A wallet may hold more positions. */
 const MAX_POSITIONS = 100_000;
 
-export function portfolioRoutes({ db, exchange, reference, freshness }: PortfolioParts) {
+export function portfolioRoutes({ exchange, reference, reads }: PortfolioParts) {
   const openOrders = route("GET /v3/account/orders", {
     access: signedBy(TRADING),
     metering: ACCOUNT,
@@ -99,10 +97,10 @@ export function portfolioRoutes({ db, exchange, reference, freshness }: Portfoli
     run: async ({ caller, query }) => {
       const { traderId, wallet } = walletOf(caller);
       const { event, market, outcome, order: orderId, currency, startsAfter, startsBefore, ...page } = query;
-      await freshness.reach(ledgerOf(traderId));
+      await reads.freshness.reach(ledgerOf(traderId));
       const scope = await scopeOf(reference, { event, market, outcome });
       const filter = { wallet, ...scope, orderId, currency, startsAfter, startsBefore };
-      const { items, next } = await listFills(db, filter, page);
+      const { items, next } = await listFills(reads.db, filter, page);
       const markets = await reference.marketsById(items.map(({ marketId }) => marketId));
       const shown = items.map((fill) => fillOnWire(markets.get(fill.marketId), fill));
       return { body: { items: shown, next }, rows: items.length };
@@ -122,9 +120,9 @@ export function portfolioRoutes({ db, exchange, reference, freshness }: Portfoli
     run: async ({ caller, query }) => {
       const { traderId, wallet } = walletOf(caller);
       const { currency, ...named } = query;
-      await freshness.reach(ledgerOf(traderId));
+      await reads.freshness.reach(ledgerOf(traderId));
       const filter = { wallet, currency, ...(await scopeOf(reference, named)) };
-      const found = await listPositions(db, filter, { limit: MAX_POSITIONS, offset: 0 });
+      const found = await listPositions(reads.db, filter, { limit: MAX_POSITIONS, offset: 0 });
       return { body: found.map((position) => positionOnWire(position.outcomeId, position)) };
     },
   });

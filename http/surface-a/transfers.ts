@@ -20,7 +20,7 @@ import { Refused } from "../request/errors.js";
 import { pageOf } from "../request/fields.js";
 import { ACCOUNT, costs, perRows } from "../request/metering.js";
 import { route } from "../request/route.js";
-import type { Freshness } from "../trading/freshness.js";
+import type { Freshness, ReadModel } from "../trading/freshness.js";
 import { sendWithIds } from "../trading/ledger-client.js";
 import {
   AccountTransfer,
@@ -36,6 +36,7 @@ interface TransferParts {
   readonly db: Database;
   readonly exchange: Exchange;
   readonly freshness: Freshness;
+  readonly reads: ReadModel;
 }
 
 type Shown = Pick<LedgerTransfer, "transferId" | "direction" | "amount" | "status"> & {
@@ -80,7 +81,7 @@ const TRANSFER = costs("account", 1, [
   { name: "transfers a minute", capacity: 60, refill: 60, periodMs: 60_000 },
 ]);
 
-export function transferRoutes({ db, exchange, freshness }: TransferParts) {
+export function transferRoutes({ db, exchange, freshness, reads }: TransferParts) {
   const create = route("POST /v3/account/subaccounts/:keyId/transfer", {
     access: signedBy(["management"]),
     metering: TRANSFER,
@@ -148,10 +149,10 @@ export function transferRoutes({ db, exchange, freshness }: TransferParts) {
     },
     run: async ({ caller, query, id }) => {
       const { traderId, subaccountId } = await requireSubaccount(db, caller, id("keyId"));
-      await freshness.reach(ledgerOf(traderId));
+      await reads.freshness.reach(ledgerOf(traderId));
       const { kind, currency, startsAfter, startsBefore, ...page } = query;
       const filter = { wallet: subaccountId, currency, kind, startsAfter, startsBefore };
-      const { items, next } = await listTransactions(db, filter, page);
+      const { items, next } = await listTransactions(reads.db, filter, page);
       return { body: { items: items.map(transactionOnWire), next }, rows: items.length };
     },
   });

@@ -4,7 +4,6 @@
  */
 
 import { ledgerOf } from "../../actors/actor.js";
-import type { Database } from "../../db/database.js";
 import { listFills } from "../../db/queries/trading/fills.js";
 import { listOrders } from "../../db/queries/trading/orders.js";
 import { listPositions } from "../../db/queries/trading/positions.js";
@@ -14,7 +13,7 @@ import type { Incoming } from "../edge/incoming.js";
 import { readQuery } from "../edge/query.js";
 import type { Reference } from "../reference/reference.js";
 import { route } from "../request/route.js";
-import type { Freshness } from "../trading/freshness.js";
+import type { ReadModel } from "../trading/freshness.js";
 import { HISTORY, POSITIONS, reading } from "./access.js";
 import {
   Fill,
@@ -28,9 +27,8 @@ import {
 import { fillOnB, orderOnB, positionOnB, transactionOnB } from "./wire.js";
 
 interface EmmAccountParts {
-  readonly db: Database;
   readonly reference: Reference;
-  readonly freshness: Freshness;
+  readonly reads: ReadModel;
 }
 
 /** Returns the headers of the next page: a link to follow, and its cursor. */
@@ -43,7 +41,7 @@ function nextPage(target: Incoming["target"], next: string | undefined): Record<
 /** Headers of a page that has a next one. */
 const NEXT_PAGE = ["Link", "X-Next-Cursor"] as const;
 
-export function emmAccountRoutes(base: string, { db, reference, freshness }: EmmAccountParts) {
+export function emmAccountRoutes(base: string, { reference, reads }: EmmAccountParts) {
   const positions = route(`GET ${base}/positions/all`, {
     access: reading(POSITIONS),
     query: PositionsQuery,
@@ -56,9 +54,9 @@ export function emmAccountRoutes(base: string, { db, reference, freshness }: Emm
     },
     run: async ({ caller: { traderId, wallet }, query: { currency, outcomeIds, ...page } }) => {
       if (outcomeIds?.length === 0) return { body: [] };
-      await freshness.reach(ledgerOf(traderId));
+      await reads.freshness.reach(ledgerOf(traderId));
       const openMarkets = outcomeIds === undefined;
-      const found = await listPositions(db, { wallet, currency, outcomeIds, openMarkets }, page);
+      const found = await listPositions(reads.db, { wallet, currency, outcomeIds, openMarkets }, page);
       return { body: found.map(positionOnB) };
     },
   });
@@ -75,8 +73,8 @@ export function emmAccountRoutes(base: string, { db, reference, freshness }: Emm
     },
     run: async ({ caller: { traderId, wallet }, query, incoming }) => {
       const { currency, before: startsBefore, ...page } = query;
-      await freshness.reach(ledgerOf(traderId));
-      const { items, next } = await listFills(db, { wallet, currency, startsBefore }, page);
+      await reads.freshness.reach(ledgerOf(traderId));
+      const { items, next } = await listFills(reads.db, { wallet, currency, startsBefore }, page);
       const markets = await reference.marketsById(items.map(({ marketId }) => marketId));
       return {
         headers: nextPage(incoming.target, next),
@@ -97,8 +95,8 @@ export function emmAccountRoutes(base: string, { db, reference, freshness }: Emm
     },
     run: async ({ caller: { traderId, wallet }, query, incoming }) => {
       const { currency, before: startsBefore, ...page } = query;
-      await freshness.reach(ledgerOf(traderId));
-      const { items, next } = await listOrders(db, { wallet, currency, startsBefore }, page);
+      await reads.freshness.reach(ledgerOf(traderId));
+      const { items, next } = await listOrders(reads.db, { wallet, currency, startsBefore }, page);
       const markets = await reference.marketsById(items.map(({ marketId }) => marketId));
       return {
         headers: nextPage(incoming.target, next),
@@ -119,8 +117,12 @@ export function emmAccountRoutes(base: string, { db, reference, freshness }: Emm
     },
     run: async ({ caller: { traderId, wallet }, query, incoming }) => {
       const { currency, kind, before: startsBefore, ...page } = query;
-      await freshness.reach(ledgerOf(traderId));
-      const { items, next } = await listTransactions(db, { wallet, currency, kind, startsBefore }, page);
+      await reads.freshness.reach(ledgerOf(traderId));
+      const { items, next } = await listTransactions(
+        reads.db,
+        { wallet, currency, kind, startsBefore },
+        page,
+      );
       return { headers: nextPage(incoming.target, next), body: items.map(transactionOnB) };
     },
   });

@@ -6,7 +6,7 @@ import type { Replicas } from "../../stream/ws/market/replicas.js";
 import type { Passwords } from "../auth/passwords.js";
 import type { Reference } from "../reference/reference.js";
 import type { Route } from "../request/route.js";
-import type { Freshness } from "../trading/freshness.js";
+import type { Freshness, ReadModel } from "../trading/freshness.js";
 import type { Trading } from "../trading/trading.js";
 import { emmAccountRoutes } from "./account.js";
 import { Clients } from "./auth/clients.js";
@@ -22,6 +22,7 @@ interface EmmParts {
   readonly replicas: Replicas;
   readonly reference: Reference;
   readonly freshness: Freshness;
+  readonly reads: ReadModel;
   readonly trading: Trading;
   readonly passwords: Passwords;
   readonly buckets: TokenBuckets;
@@ -57,7 +58,7 @@ export function createEmmSurface(parts: EmmParts): EmmSurface {
 /** Returns every route of surface B (specification, Surface B table; contract section 7). */
 export function emmRoutes(
   prefix: string,
-  parts: EmmMarketParts & Pick<EmmParts, "trading">,
+  parts: EmmMarketParts & Pick<EmmParts, "reads" | "trading">,
 ): readonly Route[] {
   const base = `/${prefix}/v2/emm`;
   return [

@@ -14,6 +14,13 @@ const WAIT_MS = 1_000;
 /** Interval at which the waits read the cursors of the projector, which commits many times a second, in ms. */
 const POLL_MS = 5;
 
+/** The tables from which a gateway reads lists: those of the primary, or of a replica, which may be further behind. */
+export interface ReadModel {
+  readonly db: Database;
+  /** Waits for these tables. */
+  readonly freshness: Freshness;
+}
+
 interface Wait {
   readonly actor: ActorId;
   readonly seq: number;

@@ -4,8 +4,9 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ActorId, marketActor } from "../../actors/actor.js";
 import type { MarketState } from "../../actors/market/state.js";
-import { connect, disconnect, reach } from "../../db/database.js";
+import { connect, type Database, disconnect, isUnavailable, reach } from "../../db/database.js";
 import { marketArchive } from "../../db/queries/catalog/removed-markets.js";
+import { Replica } from "../../db/replica.js";
 import { addressOf } from "../../http/edge/address.js";
 import { createApp } from "../../http/app.js";
 import { Changes } from "../../http/reference/changes.js";
@@ -82,6 +83,8 @@ export interface GatewaySettings extends Pick<
   readonly port: number;
   readonly redisUrl: string;
   readonly databaseUrl: string;
+  /** Replica for lists; default: they are read from `databaseUrl`. */
+  readonly databaseReadUrl?: string | undefined;
   readonly edge: EdgeLimits;
   readonly jwtWebSecret: string;
   /** Keys that sign the tokens of surface B. */
@@ -114,7 +117,7 @@ function isReferenceKind(kind: string): kind is ReferenceKind {
 
 /** Starts a gateway; resolves when it listens. */
 export async function startGateway(settings: GatewaySettings): Promise<RunningGateway> {
-  const { logger, redisUrl, databaseUrl, signatureBrand: brand, exchangeEnv } = settings;
+  const { logger, redisUrl, databaseUrl, databaseReadUrl, signatureBrand: brand, exchangeEnv } = settings;
   const sandbox = exchangeEnv !== "production";
   const onError = (error: unknown): void => logger.warn({ err: error }, "a background task failed");
   const closing: (() => Promise<void>)[] = [];
@@ -128,6 +131,11 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const db = connect(databaseUrl, { onError });
     closing.push(() => disconnect(db));
     await reach(db, databaseUrl);
+    const readDb = databaseReadUrl === undefined ? db : connect(databaseReadUrl, { onError });
+    if (databaseReadUrl !== undefined) {
+      closing.push(() => disconnect(readDb));
+      await checkReplica(db, readDb, databaseReadUrl, logger);
+    }
     const tail = new LogTail({ log, clock: systemClock, logger });
     closing.push(() => tail.close());
     const { format } = settings;
@@ -162,9 +170,11 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
 
     const reachable = reachableTail(tail);
     const freshness = new Freshness(db, reachable);
+    const reads = { db: readDb, freshness: readDb === db ? freshness : new Freshness(readDb, reachable) };
     const reference = new Reference(db, freshness);
     const invalidations = new Invalidations(log);
-    const tables = new ReadModelTime({ log, clock: systemClock, logger });
+    const copy = readDb === db ? undefined : new Replica(db, readDb);
+    const tables = new ReadModelTime({ log, copy, clock: systemClock, logger });
     await tables.start();
     closing.push(() => {
       tables.close();
@@ -223,6 +233,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       replicas,
       reference,
       freshness,
+      reads,
       trading,
       passwords,
       buckets,
@@ -240,6 +251,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       exchange,
       reference,
       freshness,
+      reads,
       changes,
       trading,
       books: replicas,
@@ -273,7 +285,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       trading: streamTrading({ reference, trading, locations }),
       catalog,
       throttle,
-      queries: streamQueries(catalogPages({ db, tables })),
+      queries: streamQueries(catalogPages({ reads, tables })),
       readJson,
       onError,
       sandbox,
@@ -307,6 +319,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const check = oncePerSecond(() =>
       readiness({
         db,
+        replica: readDb === db ? undefined : readDb,
         exchange,
         tail,
         formats,
@@ -367,6 +380,22 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     await close();
     throw error;
   }
+}
+
+/**
+ * Checks that the database for lists is a replica of the primary. A replica that is away does not keep the gateway from
+ * trading: lists are refused until it is back.
+ */
+async function checkReplica(db: Database, replica: Database, url: string, logger: Logger): Promise<void> {
+  try {
+    await reach(replica, url);
+    if (await new Replica(db, replica).follows()) return;
+  } catch (error) {
+    if (!isUnavailable(error)) throw error;
+    logger.warn({ err: error }, "cannot reach the replica of Postgres; lists are refused until it is back");
+    return;
+  }
+  throw new ConfigError("DATABASE_READ_URL: set it to a streaming replica of DATABASE_URL, or leave it out");
 }
 
 async function openGeoIp(paths: readonly string[], onError: (error: unknown) => void): Promise<GeoIpFiles> {

@@ -1,5 +1,5 @@
 /**
- * Time up to which the read model has every entry of the markets. Lists over many markets do not wait for the projector;
+ * Time up to which the read model, or the copy of it that answers lists, has every entry of the markets. Lists over many markets do not wait for the projector;
  * they state this time instead (contract section 5.10).
  */
 
@@ -8,8 +8,16 @@ import type { Clock } from "../log/clock.js";
 import type { Log, Unprojected } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
 
+/** A copy of the read model that follows it. */
+export interface Copy {
+  /** Returns a check of whether the copy has everything that the read model has now. */
+  mark(): Promise<() => Promise<boolean>>;
+}
+
 export interface ReadModelTimeOptions {
   readonly log: Pick<Log, "unprojected">;
+  /** The copy from which lists are read; default: they are read from the read model itself. */
+  readonly copy?: Copy | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -23,6 +31,8 @@ export class ReadModelTime {
   #completeMs: number | null = null;
   /** Entries that the read model lacked at a time, and must have to be complete up to then. */
   #awaited: { readonly atMs: number; readonly behind: readonly Unprojected[] } | undefined;
+  /** A time up to which the read model is complete, and the copy is not known to be. */
+  #copying: { readonly atMs: number; readonly isCopied: () => Promise<boolean> } | undefined;
   #cancel: () => void = () => undefined;
   #closed = false;
 
@@ -49,17 +59,31 @@ export class ReadModelTime {
 
   async #check(): Promise<void> {
     const { log, clock } = this.#options;
+    await this.#checkCopy();
     const nowMs = clock.now();
     const behind = (await Promise.all(MARKETS.map((partition) => log.unprojected(partition)))).flat();
     const projected = new Map(behind.map((actor) => [actor.actor, actor.projected]));
     // An actor that is not behind any more has all of its entries.
     const isReached = ({ actor, seq }: Unprojected): boolean => (projected.get(actor) ?? Infinity) >= seq;
     if (this.#awaited?.behind.every(isReached) === true) {
-      this.#completeMs = this.#awaited.atMs;
+      await this.#complete(this.#awaited.atMs);
       this.#awaited = undefined;
     }
-    if (behind.length === 0) this.#completeMs = nowMs;
+    if (behind.length === 0) await this.#complete(nowMs);
     else this.#awaited ??= { atMs: nowMs, behind };
+  }
+
+  /** Takes a time up to which the read model is complete. */
+  async #complete(atMs: number): Promise<void> {
+    const { copy } = this.#options;
+    if (copy === undefined) this.#completeMs = atMs;
+    else this.#copying ??= { atMs, isCopied: await copy.mark() };
+  }
+
+  async #checkCopy(): Promise<void> {
+    if (this.#copying === undefined || !(await this.#copying.isCopied())) return;
+    this.#completeMs = this.#copying.atMs;
+    this.#copying = undefined;
   }
 
   close(): void {

@@ -20,6 +20,7 @@ describe("the configuration", () => {
       host: "127.0.0.1",
       redisUrl: undefined,
       databaseUrl: undefined,
+      databaseReadUrl: undefined,
       dataDir: path.resolve(".data"),
       exchangeEnv: "dev",
       signatureBrand: "Svc",
@@ -101,6 +102,13 @@ describe("the configuration", () => {
     expect(problems).to.include("OPERATOR_EMAIL and OPERATOR_PASSWORD must be set together");
   });
 
+  it("refuses a replica without the database of which it is one", () => {
+    const replica = { DATABASE_READ_URL: "postgres://b/exchange" };
+    expect(problemsOf(replica)).to.match(/^DATABASE_READ_URL: set DATABASE_URL too/);
+    const both = loadConfig({ ...replica, DATABASE_URL: "postgres://a/exchange" });
+    expect(both.databaseReadUrl).to.equal("postgres://b/exchange");
+  });
+
   it("refuses a misspelled edge limit instead of ignoring it", () => {
     expect(problemsOf({ EDGE_RAET: "5" })).to.match(/^EDGE_RAET: there is no such limit;/);
   });
@@ -108,12 +116,14 @@ describe("the configuration", () => {
   it("never repeats a secret in an error", () => {
     const problems = problemsOf({
       DATABASE_URL: "mysql://user:canary@host/db",
+      DATABASE_READ_URL: "mysql://user:canary@host/db",
       JWT_WEB_SECRET: "canary",
       OPERATOR_EMAIL: "ada@example.com",
       OPERATOR_PASSWORD: "canary",
     });
     expect(problems)
       .to.include("DATABASE_URL")
+      .and.to.include("DATABASE_READ_URL")
       .and.to.include("JWT_WEB_SECRET")
       .and.to.include("OPERATOR_PASSWORD");
     expect(problems).not.to.include("canary");

@@ -79,6 +79,8 @@ export interface StackOptions {
   readonly removal?: { readonly keepMs: number; readonly idleMs: number };
   /** Servers to use; default: a Redis and a database on the servers that all tests share. */
   readonly servers?: { readonly redis: FreshRedis; readonly database: FreshDatabase };
+  /** Replica from which the gateways read lists. */
+  readonly databaseReadUrl?: string;
   /** Receives the log lines of the gateways. */
   readonly logTo?: (line: string) => void;
 }
@@ -197,6 +199,7 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
     limits: { openOrders: MAX_OPEN_ORDERS, positionContracts: MAX_CONTRACTS, ...options.limits },
     geoIpFiles: options.geoIpFiles ?? [],
     drainNoticeMs: 0,
+    databaseReadUrl: options.databaseReadUrl,
     settlementApprovals: options.settlementApprovals ?? 1,
     format: LATEST_FORMAT,
     edge: { ...EDGE, ...options.edge },

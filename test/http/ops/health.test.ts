@@ -57,6 +57,7 @@ describe("readiness", () => {
       ready: true,
       redis: true,
       postgres: true,
+      replica: null,
       ledgers: SHARDS,
       projectorLag: SHARDS * HEAD - 1,
       projecting: true,

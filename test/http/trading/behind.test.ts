@@ -5,7 +5,7 @@ import { WebSocket } from "ws";
 import { bearerCalls, callsOf, operatorCalls, resultOf, type Calls } from "../calls.js";
 import { EmmClient, newClient } from "../surface-b/client.js";
 import { Signer } from "../../../http/client/signer.js";
-import { holdProjector } from "../../support/held-projector.js";
+import { holdProjector } from "../../support/postgres/held-projector.js";
 import { PREFIX, startStack, type Stack } from "../../support/stack.js";
 import { until } from "../../support/until.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";

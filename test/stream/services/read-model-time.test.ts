@@ -22,6 +22,22 @@ describe("the time of the read model", () => {
 
   afterEach(() => time.close());
 
+  /** Reads the time of a copy, which has what the read model had at its last mark from `copied` on. */
+  function startCopied(): { copied: number; marked: number } {
+    const state = { copied: 0, marked: 0 };
+    const mark = () => {
+      const own = (state.marked += 1);
+      return Promise.resolve(() => Promise.resolve(own <= state.copied));
+    };
+    time = new ReadModelTime({
+      log: { unprojected: () => Promise.resolve([]) },
+      copy: { mark },
+      clock,
+      logger: silentLogger,
+    });
+    return state;
+  }
+
   const lacks = (id: string, seq: number, projected: number): Unprojected => ({
     actor: `market:${id}` as ActorId,
     seq,
@@ -51,6 +67,18 @@ describe("the time of the read model", () => {
     expect(await second(), "all of them are there").to.equal(11_000);
     behind = [];
     expect(await second()).to.equal(14_000);
+  });
+
+  it("is that of the copy from which lists are read", async () => {
+    const copy = startCopied();
+    await time.start();
+    expect(time.completeMs, "the copy may lack what is complete at 10 s").to.equal(null);
+    expect(await second()).to.equal(null);
+    copy.copied = 1;
+    expect(await second(), "the copy has what was complete at 10 s").to.equal(10_000);
+    expect(await second(), "and may lack what was complete at 12 s").to.equal(10_000);
+    copy.copied = 2;
+    expect(await second()).to.equal(12_000);
   });
 
   it("is not known before the tables were complete once, and stays while the log is away", async () => {
