@@ -126,9 +126,9 @@ export function formatMoney(amount: Millicents): string {
   return `${amount < 0 ? "-" : ""}${Math.floor(magnitude / 100_000)}.${fraction}`;
 }
 
-const PRICE = /^0?\.([0-9]{1,3})$/;
+const PRICE = /^0\.([0-9]{1,3})0*$/;
 
-/** Parses a price strictly between 0 and 1, such as `"0.665"`. Returns `undefined` for any other text. */
+/** Parses a price strictly between 0 and 1, such as `"0.665"` or `"0.6650"`. Returns `undefined` for any other text. */
 export function parsePrice(text: string): Ticks | undefined {
   const match = PRICE.exec(text);
   if (match === null) return undefined;

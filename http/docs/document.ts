@@ -9,7 +9,6 @@ import { unreachable } from "../../actors/unreachable.js";
 import { SCOPES } from "../../db/schema/accounts.js";
 import type { Access } from "../request/access.js";
 import type { Route } from "../request/route.js";
-import type { Documentation } from "./documentation.js";
 import { IDS } from "./examples.js";
 import { ref, type Json, type OpenApiDocument, type Operation } from "./json.js";
 import { about, costOf, headerComponents, PARAMETERS, securitySchemes, TAGS } from "./prose.js";
@@ -81,7 +80,6 @@ function operationOf(route: Route, prefix: string, shapes: Shapes, shared: Share
   const codes = codesOf(route, docs.refuses ?? []);
   const successes = successesOf(route, shapes, prefix);
   const refusals = refusalsOf(codes, surface, refusalHeaders, docs.rejected === true);
-  const body = route.body ?? docs.optionalBody;
   return {
     operationId: `${method}${path.replaceAll(/[^A-Za-z0-9]+(\w)/g, (_, first: string) => first.toUpperCase())}`,
     tags: [tagOf(path, prefix)],
@@ -91,9 +89,7 @@ function operationOf(route: Route, prefix: string, shapes: Shapes, shared: Share
       .join("\n\n"),
     security: securityOf(access),
     parameters: [...pathParameters(path), ...queryParameters(route, shapes)],
-    ...(body === undefined && !route.anyBody
-      ? {}
-      : { requestBody: bodyOf(body, docs, shapes, route.body !== undefined) }),
+    ...(route.body === undefined && !route.anyBody ? {} : { requestBody: bodyOf(route, shapes) }),
     responses: merge(successes, refusals, (status, refusal) => shared.of(`${surface}${status}`, refusal)),
   } satisfies Operation;
 }
@@ -192,16 +188,12 @@ function mayBeAbsent(shape: z.core.$ZodType): boolean {
   return z.safeParse(shape, undefined).success;
 }
 
-function bodyOf(
-  body: z.core.$ZodType | undefined,
-  { exampleBody }: Documentation,
-  shapes: Shapes,
-  required: boolean,
-): Json {
+function bodyOf({ body, optionalBody, docs: { exampleBody } }: Route, shapes: Shapes): Json {
   const example = exampleBody === undefined ? {} : { example: exampleBody };
   if (body === undefined)
     return { content: { "application/octet-stream": {}, "application/json": { ...example } } };
-  return { required, content: { "application/json": { schema: shapes.of(body), ...example } } };
+  const content = { "application/json": { schema: shapes.of(body), ...example } };
+  return { required: !optionalBody, content };
 }
 
 /** Returns the headers of every answer of a route, by name. */

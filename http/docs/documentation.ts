@@ -1,6 +1,5 @@
 /** Text of a route in the OpenAPI document, and the examples that it shows. */
 
-import type { z } from "zod";
 import type { Code } from "../request/errors.js";
 
 /** Facts about a route that its access, cost and shapes do not show. */
@@ -15,8 +14,6 @@ export interface Documentation {
   readonly rejected?: boolean;
   /** Headers of a success besides the headers that every route has. */
   readonly headers?: readonly string[];
-  /** Shape of a body that the request may leave out. */
-  readonly optionalBody?: z.core.$ZodType;
   /** Example of the query, by parameter. */
   readonly exampleQuery?: Readonly<Record<string, string>>;
   /** Example of the body. */

@@ -54,7 +54,7 @@ same request: a POST or PATCH takes effect once, and a repeat returns the first 
 ## Lists, money and times
 A list takes \`limit\` and \`after\`, which is the \`next\` of the previous page. The last page has no \`next\`. Surface A
 writes money and prices as decimal strings, surface B as numbers. Surface A writes times in Unix ms, surface B in
-ISO 8601.
+ISO 8601. In a body, \`null\` for an optional field counts as an absent field.
 
 ## Buckets
 Each key has the buckets below. A request takes its cost out of a bucket, and the bucket refills continuously. A request
@@ -112,6 +112,7 @@ export const PARAMETERS: Readonly<Record<string, string>> = {
   currency: "Currency of the book and the wallet: `CASH` or `COIN`.",
   clientId: "Client id of an order. The answer is that order instead of a page.",
   kind: "Kind of transaction.",
+  depth: "Number of price levels of each outcome; all levels without it.",
   view: "`ladder` returns every resting order, `simple` the price levels with implied asks.",
   from: "Start of the range in Unix ms, inclusive.",
   to: "End of the range in Unix ms, exclusive.",

@@ -19,10 +19,10 @@ const ALWAYS: readonly Code[] = [
 export const LOCATION: readonly Code[] = [
   "ANONYMIZED_NETWORK",
   "RESTRICTED_NETWORK_REGION",
-  "GEOLOCATION_NOT_FOUND",
   "GEOLOCATION_FAILED",
   "INVALID_GEOLOCATION_REGION",
   "RESTRICTED_GEOLOCATION_REGION",
+  "GEOLOCATION_EXPIRED",
 ];
 
 /** Codes with which the rules of trading refuse an order, on either surface. */
@@ -60,7 +60,7 @@ function ofAccess(access: Access, method: Route["method"]): readonly Code[] {
         ...(method === "post" || method === "patch" ? (["REQUEST_IN_PROGRESS"] as const) : []),
         ...ofTrading(access),
         ...(access.location === "exempt" ? [] : LOCATION),
-        ...(access.location === "placing" ? (["GEOLOCATION_EXPIRED", "SYSTEM_LOCKED"] as const) : []),
+        ...(access.location === "placing" ? (["SYSTEM_LOCKED"] as const) : []),
       ];
     case "client":
       return ["UNAUTHENTICATED", "RATE_LIMIT_EXCEEDED", ...ofTrading(access)];

@@ -62,7 +62,7 @@ function checkDevice(
   purpose: "read" | "placing",
   nowMs: number,
 ): Code | undefined {
-  if (location === undefined) return "GEOLOCATION_NOT_FOUND";
+  if (location === undefined) return "GEOLOCATION_EXPIRED";
   if (location.failed) return "GEOLOCATION_FAILED";
   if (location.region === null) return "INVALID_GEOLOCATION_REGION";
   if (rules.isRestricted(location.region)) return "RESTRICTED_GEOLOCATION_REGION";

@@ -223,11 +223,6 @@ const TABLE = {
     "the request came from a network in a restricted region",
     "send the request from a region that is not restricted",
   ],
-  GEOLOCATION_NOT_FOUND: [
-    451,
-    `the device has never checked in, and a placement needs a check-in of the last ${MAX_CHECK_IN_DAYS} days`,
-    "check in with the device",
-  ],
   GEOLOCATION_FAILED: [451, "the last device check-in found no location", "check in again"],
   INVALID_GEOLOCATION_REGION: [
     451,
@@ -241,8 +236,8 @@ const TABLE = {
   ],
   GEOLOCATION_EXPIRED: [
     451,
-    `the last device check-in is older than the ${MAX_CHECK_IN_DAYS}-day window`,
-    "check in again",
+    `the device has not checked in within the ${MAX_CHECK_IN_DAYS}-day window`,
+    "check in with the device",
   ],
   INTERNAL: [500, "the service failed unexpectedly", "report the header X-Request-Id of this answer"],
   UNAVAILABLE: [

@@ -66,18 +66,22 @@ const Whole = z
 /** Time in a query, in Unix ms. */
 export const QueryMs = Whole;
 
+/** Returns the schema of a number in a query, from 1 to `max`. */
+export function QueryCount(max: number) {
+  return Whole.refine((count) => count >= 1 && count <= max, `must be from 1 to ${max}`).meta({
+    type: "integer",
+    minimum: 1,
+    maximum: max,
+  });
+}
+
 const NOT_A_CURSOR = new InvalidCursor().message;
 
 /** Parameters `limit` and `after` of every list of surface A. */
 export const PageQuery = {
-  limit: Whole.default(DEFAULT_PAGE_ROWS)
-    .refine((limit) => limit >= 1 && limit <= MAX_PAGE_ROWS, `must be from 1 to ${MAX_PAGE_ROWS}`)
-    .meta({
-      type: "integer",
-      minimum: 1,
-      maximum: MAX_PAGE_ROWS,
-      description: `The default is ${DEFAULT_PAGE_ROWS}.`,
-    }),
+  limit: QueryCount(MAX_PAGE_ROWS)
+    .default(DEFAULT_PAGE_ROWS)
+    .meta({ description: `The default is ${DEFAULT_PAGE_ROWS}.` }),
   after: z.string().min(1, NOT_A_CURSOR).max(512, NOT_A_CURSOR).optional(),
 };
 

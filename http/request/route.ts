@@ -51,6 +51,8 @@ interface Entry<A extends Access, Query, Body, Answer> {
   readonly query?: z.core.$ZodType<Query>;
   readonly body?: z.core.$ZodType<Body>;
   readonly answer?: z.core.$ZodType<Answer>;
+  /** Admits a request without a body, which reads as `{}`. */
+  readonly optionalBody?: boolean;
   /** Accepts any bytes as the body; the endpoint reads `incoming.body` itself. */
   readonly anyBody?: boolean;
   /** States that the answer follows from the request alone: a repeat runs again, and no answer is stored. */
@@ -72,6 +74,7 @@ export interface Route {
   readonly query: z.core.$ZodType | undefined;
   readonly body: z.core.$ZodType | undefined;
   readonly answer: z.core.$ZodType | undefined;
+  readonly optionalBody: boolean;
   readonly anyBody: boolean;
   readonly pure: boolean;
   readonly headers: ((incoming: Incoming) => Readonly<Record<string, string>>) | undefined;
@@ -97,6 +100,7 @@ export function route<A extends Access, Query, Body, Answer>(
     query: entry.query,
     body: entry.body,
     answer: entry.answer,
+    optionalBody: entry.optionalBody ?? false,
     anyBody: entry.anyBody ?? false,
     pure: entry.pure ?? false,
     headers: entry.headers,

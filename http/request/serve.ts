@@ -44,15 +44,16 @@ function pathId(req: Request, name: string): string {
 
 /** Returns the handler of a route. `checkAnswers` checks every answer against its schema. */
 export function serve(route: Route, admission: Admission, checkAnswers: boolean): RequestHandler {
-  const run = async (
-    req: Request,
-    incoming: Incoming,
-    { caller, chargeRows }: Admitted,
-  ): Promise<Reply<unknown>> => {
+  /** Reads the query and the body of a request. Refuses a malformed request. */
+  const read = (req: Request, incoming: Incoming, { caller }: Admitted): Call<never, never, never> => {
     const query = readParameters(route.query, incoming.target.query);
-    const body = route.anyBody ? undefined : readBody(route.body, incoming);
+    const body = route.anyBody ? undefined : readBody(route, incoming);
     const call = { caller, query, body, incoming, id: (name: string) => pathId(req, name) };
-    const answer = await route.run(call as Call<never, never, never>);
+    return call as Call<never, never, never>;
+  };
+
+  const run = async (call: Call<never, never, never>, { chargeRows }: Admitted): Promise<Reply<unknown>> => {
+    const answer = await route.run(call);
     await chargeRows(answer.rows ?? 0);
     if (checkAnswers && route.answer !== undefined) {
       z.parse(route.answer, answer.body instanceof Serialized ? answer.body.parse() : answer.body);
@@ -63,11 +64,20 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
   /** Runs a request for the first time. The answer is stored before it is sent, so a client can always get it again. */
   const runFirst = async (
     first: FirstRun,
-    runOnce: () => Promise<Reply<unknown>>,
+    readCall: () => Call<never, never, never>,
+    admitted: Admitted,
   ): Promise<Reply<unknown>> => {
+    let call: Call<never, never, never>;
+    try {
+      call = readCall();
+    } catch (error) {
+      // The headers of the body are not signed: the same signed bytes may come again with the right ones.
+      await first.abandon();
+      throw error;
+    }
     let answer: Reply<unknown>;
     try {
-      answer = await runOnce();
+      answer = await run(call, admitted);
     } catch (error) {
       await first.fail(error);
       throw error;
@@ -88,8 +98,12 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
         return;
       }
     }
-    const runOnce = (): Promise<Reply<unknown>> => run(req, incoming, admitted);
-    send(res, await (attempt?.kind === "first" ? runFirst(attempt.first, runOnce) : runOnce()), route.status);
+    const readCall = (): Call<never, never, never> => read(req, incoming, admitted);
+    const reply =
+      attempt?.kind === "first"
+        ? await runFirst(attempt.first, readCall, admitted)
+        : await run(readCall(), admitted);
+    send(res, reply, route.status);
   };
 
   return async (req, res) => {

@@ -5,6 +5,7 @@ import { Refused, type Code } from "./errors.js";
 import { REPEATED, type Incoming } from "../edge/incoming.js";
 import { JsonError, readJson } from "../edge/json.js";
 import { readQuery } from "../edge/query.js";
+import type { Route } from "./route.js";
 
 type Issue = z.core.$ZodIssue;
 
@@ -62,6 +63,30 @@ function refusal(issues: readonly Issue[], noun: Noun, otherwise: Code): Refused
   return new Refused(general ? "INVALID_REQUEST" : otherwise, describe(issue, noun));
 }
 
+/** Returns a value without the fields that are null where the schema lets the field be absent. */
+function withoutNulls(schema: z.core.$ZodType, value: unknown): unknown {
+  if (schema instanceof z.core.$ZodOptional || schema instanceof z.core.$ZodDefault)
+    return withoutNulls(schema._zod.def.innerType, value);
+  if (Array.isArray(value)) {
+    if (!(schema instanceof z.core.$ZodArray)) return value;
+    const { element } = schema._zod.def;
+    return value.map((item) => withoutNulls(element, item));
+  }
+  if (value === null || typeof value !== "object" || !(schema instanceof z.core.$ZodObject)) return value;
+  const { shape } = schema._zod.def;
+  const fields = Object.entries(value).flatMap(([name, field]: [string, unknown]) => {
+    const known = Object.hasOwn(shape, name) ? shape[name] : undefined;
+    if (known === undefined) return [[name, field]];
+    return field === null && known._zod.optin !== undefined ? [] : [[name, withoutNulls(known, field)]];
+  });
+  return Object.fromEntries(fields);
+}
+
+/** Reads a JSON value by a schema, with `null` for absent fields (contract section 5.4). Refuses as `readAs` does. */
+export function readFields<Value>(schema: z.core.$ZodType<Value>, value: unknown): Value {
+  return readAs(schema, withoutNulls(schema, value), "field", "INVALID_BODY");
+}
+
 /** Reads a value by a schema. Refuses the code `otherwise`, or `INVALID_REQUEST` for a bad `limit` and an unknown `scope`. */
 export function readAs<Value>(
   schema: z.core.$ZodType<Value>,
@@ -84,14 +109,16 @@ export function readParameters(schema: z.core.$ZodType | undefined, raw: string)
 }
 
 /** Reads the body of a route, which must be empty when there is no schema. Refuses `INVALID_BODY` and `INVALID_REQUEST`. */
-export function readBody<Body>(
-  schema: z.core.$ZodType<Body> | undefined,
+export function readBody(
+  { body: schema, optionalBody }: Pick<Route, "body" | "optionalBody">,
   request: Incoming,
-): Body | undefined {
+): unknown {
+  const isEmpty = request.body.length === 0;
   if (schema === undefined) {
-    if (request.body.length === 0) return undefined;
+    if (isEmpty) return undefined;
     throw new Refused("INVALID_BODY", "this route takes no body; leave the body out");
   }
+  if (isEmpty && optionalBody) return readFields(schema, {});
   const type = request.header("content-type");
   if (
     type === undefined ||
@@ -110,7 +137,7 @@ export function readBody<Body>(
     );
   }
   try {
-    return readAs(schema, readJson(request.body), "field", "INVALID_BODY");
+    return readFields(schema, readJson(request.body));
   } catch (error) {
     if (error instanceof JsonError)
       throw new Refused("INVALID_BODY", `the body is not acceptable JSON: ${error.message}`);

@@ -27,12 +27,12 @@ import { route, type Route } from "../request/route.js";
 import type { Freshness, ReadModel } from "../trading/freshness.js";
 import {
   Book,
+  BookQuery,
   CANDLE_INTERVALS_MS,
   Candles,
   CandlesQuery,
   CatalogEvent,
   CatalogEventWithMarkets,
-  CurrencyQuery,
   EventsQuery,
   HistoryQuery,
   Market,
@@ -61,6 +61,19 @@ interface CatalogParts extends PageParts {
 }
 
 const MAX_CANDLES = 5_000;
+
+/** Returns the orders at the first `depth` prices of a ladder. */
+function topOf<Order extends { readonly price: number }>(
+  ladder: readonly Order[],
+  depth: number,
+): readonly Order[] {
+  let levels = 0;
+  const end = ladder.findIndex(({ price }, index) => {
+    if (price !== ladder[index - 1]?.price) levels += 1;
+    return levels > depth;
+  });
+  return end === -1 ? ladder : ladder.slice(0, end);
+}
 
 /** Reads pages of events and markets; the stream's queries answer the same pages as the routes. */
 export function catalogPages({ reads: { db }, tables }: PageParts) {
@@ -182,28 +195,29 @@ function routesBelow(
   const book = route(`GET ${base}/catalog/markets/:marketId/book`, {
     access,
     metering,
-    query: CurrencyQuery,
+    query: BookQuery,
     answer: Book.optional(),
     docs: {
       summary: "Retrieve the book of a market",
       description:
-        "Returns the resting orders of each outcome: the best price first, and orders of one price in queue order.",
+        "Returns the resting orders of each outcome: the best price first, and orders of one price in queue order. With `depth` it has that many price levels of each outcome.",
       refuses: ["MARKET_NOT_FOUND"],
       also: UNCHANGED,
-      exampleQuery: { currency: "CASH" },
+      exampleQuery: { currency: "CASH", depth: "10" },
     },
     run: async ({ id, query, incoming }) => {
       const record = visible(await reference.market(id("marketId")));
       const { marketId } = record;
-      const found = await books.book(marketId, query.currency);
+      const { currency, depth = Infinity } = query;
+      const found = await books.book(marketId, currency);
       if (found === undefined) throw new Refused("MARKET_NOT_FOUND");
-      const etag = etagOf(marketId, query.currency, found.seq);
+      const etag = etagOf(marketId, currency, depth, found.seq);
       const headers = { ETag: etag, "Cache-Control": "no-cache" };
       if (matchesEtag(incoming.header("if-none-match"), etag))
         return { status: 304, headers, body: undefined };
       const orders = found.orders.map((ladder, outcome): [string, object[]] => [
         outcomeIdOf(record, outcome),
-        ladder.map(({ orderId, price, qty }) => ({ orderId, price: formatPrice(price), qty })),
+        topOf(ladder, depth).map(({ orderId, price, qty }) => ({ orderId, price: formatPrice(price), qty })),
       ]);
       const body = {
         marketId,
@@ -212,7 +226,7 @@ function routesBelow(
           string,
           { orderId: string; price: string; qty: number }[]
         >,
-        ...coin(query.currency),
+        ...coin(currency),
       };
       return { headers, body };
     },

@@ -36,6 +36,7 @@ import {
   CancelAllQuery,
   CancelAllResult,
   CancelResult,
+  Nothing,
   Order,
   OrderAccepted,
   OrderOrPage,
@@ -201,12 +202,15 @@ export function orderRoutes(parts: OrderParts) {
     access: CANCELING,
     metering: costs("cancel", 1),
     query: CancelAllQuery,
+    body: Nothing,
+    optionalBody: true,
     answer: CancelAllResult,
     docs: {
       summary: "Cancel all orders",
       description:
         "Cancels every open order of the wallet, or only the orders of one event, market or outcome. Returns the number of cancels that were queued.",
       exampleQuery: { market: IDS.marketId },
+      exampleBody: {},
     },
     run: async ({ caller, query }) => ({
       body: { canceled: await trading.cancelAll(walletOf(caller), query, caller.commandId) },

@@ -4,12 +4,11 @@ import type { Database } from "../../db/database.js";
 import { liveKeys } from "../../db/queries/accounts/keys.js";
 import type { Tickets } from "../../stream/services/tickets.js";
 import { IDS } from "../docs/examples.js";
-import { signedOrSession } from "../request/access.js";
+import { signedOrSession, TRADING } from "../request/access.js";
 import { traderOf, type KeyCaller, type SessionCaller } from "../request/callers.js";
 import { Refused } from "../request/errors.js";
 import { ACCOUNT } from "../request/metering.js";
 import { route } from "../request/route.js";
-import { readBody } from "../request/validation.js";
 import type { StreamTicket } from "../websocket/callers.js";
 import { Ticket, TicketBody } from "./schemas/account.js";
 
@@ -55,21 +54,19 @@ export function ticketRoutes({ db, tickets }: TicketParts) {
   };
 
   const create = route("POST /v3/ws/tickets", {
-    access: signedOrSession(["trading"]),
+    access: signedOrSession(TRADING),
     metering: ACCOUNT,
-    anyBody: true,
+    body: TicketBody,
+    optionalBody: true,
     answer: Ticket,
     docs: {
       summary: "Create a ticket for the stream",
       description: `Returns a ticket for one upgrade at \`GET /v3/ws?ticket=\` within ${LIFE_MS / 1_000} s. A web session names the key to stream with; a trader with one subaccount may leave it out.`,
       refuses: ["KEY_NOT_FOUND", "NOT_A_SUBACCOUNT_KEY"],
-      optionalBody: TicketBody,
       exampleBody: { keyId: IDS.keyId },
     },
-    run: async ({ caller, incoming }) => {
-      // The body names the key of a session; a signed request may leave it out.
-      const named = incoming.body.length === 0 ? undefined : readBody(TicketBody, incoming)?.keyId;
-      const meaning = await meaningOf(caller, named, incoming.receivedMs);
+    run: async ({ caller, body, incoming }) => {
+      const meaning = await meaningOf(caller, body.keyId, incoming.receivedMs);
       const expiresAt = Date.now() + LIFE_MS;
       const ticket = await tickets.issue(JSON.stringify(meaning), LIFE_MS);
       return { body: { ticket, expiresAt }, headers: { "Cache-Control": "no-store" } };

@@ -17,7 +17,7 @@ import { refuseInactive, refuseUnverified } from "../request/account-state.js";
 import { Refused, wireCode } from "../request/errors.js";
 import { refusalOf } from "../request/failures.js";
 import { inTime } from "../request/in-time.js";
-import { readAs } from "../request/validation.js";
+import { readAs, readFields } from "../request/validation.js";
 import type { catalogPages } from "../surface-a/catalog.js";
 import { EventsQuery, MarketsQuery } from "../surface-a/schemas/catalog.js";
 import { BatchCancel, BatchPlace } from "../surface-a/schemas/orders.js";
@@ -64,7 +64,7 @@ export function streamTrading({ reference, trading, locations }: StreamPortParts
     place: (caller, orders, atomic) =>
       answered(async (): Promise<PlaceAnswer> => {
         await checkCaller(caller, "placing");
-        const body = readAs(BatchPlace, { orders, atomic }, "field", "INVALID_BODY");
+        const body = readFields(BatchPlace, { orders, atomic });
         const placed = await trading.place(caller, body.orders, atomic);
         switch (placed.kind) {
           case "all":
@@ -88,7 +88,7 @@ export function streamTrading({ reference, trading, locations }: StreamPortParts
     cancel: (caller, orderIds) =>
       answered(async () => {
         await checkCaller(caller, "canceling");
-        const body = readAs(BatchCancel, { orderIds }, "field", "INVALID_BODY");
+        const body = readFields(BatchCancel, { orderIds });
         return { ok: true as const, ...(await trading.cancel(caller, body.orderIds)) };
       }),
     cancelAll: (caller, filter, reason) =>

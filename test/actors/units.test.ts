@@ -46,8 +46,23 @@ describe("money", () => {
   it("reads prices strictly between 0 and 1", () => {
     expect(parsePrice("0.665")).to.equal(665);
     expect(parsePrice("0.5")).to.equal(500);
+    expect(parsePrice("0.4000")).to.equal(400);
+    expect(parsePrice("0.66500")).to.equal(665);
     expect(formatPrice(ticks(5))).to.equal("0.005");
-    for (const text of ["0", "1", "0.000", "1.000", "0.1234", "-0.5", "5e-1", "0.", ""])
+    for (const text of [
+      "0",
+      "1",
+      "0.000",
+      "1.000",
+      "0.1234",
+      "0.0000",
+      ".4",
+      "00.4",
+      "-0.5",
+      "5e-1",
+      "0.",
+      "",
+    ])
       expect(parsePrice(text), text).to.equal(undefined);
   });
 

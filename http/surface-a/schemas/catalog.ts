@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import { FEE_PERIODS, MARKET_STATUSES, VOID_KINDS } from "../../../actors/market/types.js";
+import { CONTRACT_TICKS } from "../../../actors/units.js";
 import { EVENT_STATUSES } from "../../../db/schema/catalog.js";
 import {
   BoundsQuery,
@@ -14,11 +15,14 @@ import {
   Name,
   oneOf,
   PageQuery,
+  QueryCount,
   QueryMs,
   Uuid,
   WirePrice,
 } from "../../request/fields.js";
 
+/** Maximum number of price levels of an outcome: every price from 0.001 to 0.999. */
+const MAX_LEVELS = CONTRACT_TICKS - 1;
 const EventStatus = oneOf(EVENT_STATUSES);
 
 export const EventsQuery = z.strictObject({
@@ -37,7 +41,10 @@ export const MarketsQuery = z.strictObject({
   event: Uuid.optional(),
 });
 
-export const CurrencyQuery = z.strictObject({ currency: Currency.default("CASH") });
+export const BookQuery = z.strictObject({
+  currency: Currency.default("CASH"),
+  depth: QueryCount(MAX_LEVELS).optional(),
+});
 export const TradesQuery = z.strictObject({
   ...PageQuery,
   ...BoundsQuery,

@@ -90,6 +90,9 @@ const ScopeQuery = {
   outcome: Uuid.optional(),
 };
 
+/** Body of a cancel of everything, which some clients send with each DELETE. */
+export const Nothing = z.strictObject({});
+
 export const CancelAllQuery = z.strictObject({ ...ScopeQuery, currency: Currency.optional() });
 
 export const OrdersQuery = z.strictObject({

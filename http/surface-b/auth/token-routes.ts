@@ -38,8 +38,14 @@ const PRIVATE = { "Cache-Control": "no-store", Pragma: "no-cache" };
 
 const malformed = (description: string): TokenRefused =>
   new TokenRefused(400, "invalid_request", description);
-const invalidClient = (description: string): TokenRefused =>
-  new TokenRefused(401, "invalid_client", description, { "WWW-Authenticate": 'Basic realm="emm"' });
+/** Refuses a client. Credentials of a header are answered with the challenge of its scheme (RFC 6749, section 5.2). */
+const invalidClient = (description: string, by: Credentials["by"]): TokenRefused =>
+  new TokenRefused(
+    401,
+    "invalid_client",
+    description,
+    by === "header" ? { "WWW-Authenticate": 'Basic realm="emm"' } : {},
+  );
 
 type Fields = Readonly<Partial<Record<"grant_type" | "client_id" | "client_secret", string>>>;
 const FIELDS = ["grant_type", "client_id", "client_secret"] as const;
@@ -92,6 +98,8 @@ function readFormFields(body: Buffer): Fields {
 interface Credentials {
   readonly id: string;
   readonly secret: string;
+  /** Part of the request that they came in. */
+  readonly by: "header" | "body";
 }
 
 /** Reads Basic credentials, whose halves are form-encoded before they are joined (RFC 6749, section 2.3.1). */
@@ -99,12 +107,12 @@ function readBasic(header: string): Credentials {
   const encoded = /^Basic ([A-Za-z0-9+/]+={0,2})$/i.exec(header)?.[1];
   const text = encoded === undefined ? "" : Buffer.from(encoded, "base64").toString("utf8");
   const colon = text.indexOf(":");
-  if (colon === -1) throw invalidClient("the Authorization header has no valid Basic credentials");
+  if (colon === -1) throw invalidClient("the Authorization header has no valid Basic credentials", "header");
   const decode = (half: string): string => decodeURIComponent(half.replaceAll("+", "%20"));
   try {
-    return { id: decode(text.slice(0, colon)), secret: decode(text.slice(colon + 1)) };
+    return { id: decode(text.slice(0, colon)), secret: decode(text.slice(colon + 1)), by: "header" };
   } catch {
-    throw invalidClient("the Basic credentials have a malformed escape");
+    throw invalidClient("the Basic credentials have a malformed escape", "header");
   }
 }
 
@@ -114,8 +122,8 @@ function readCredentials(request: Incoming, fields: Fields): Credentials {
   const { client_id: id, client_secret: secret } = fields;
   if (header === undefined) {
     if (id === undefined || secret === undefined)
-      throw invalidClient("client_id and client_secret are required");
-    return { id, secret };
+      throw invalidClient("client_id and client_secret are required", "body");
+    return { id, secret, by: "body" };
   }
   const basic = readBasic(header);
   if (secret !== undefined || (id !== undefined && id !== basic.id))
@@ -132,9 +140,9 @@ function tokenRoute({ clients }: TokenRouteParts): RequestHandler {
     if (fields.grant_type !== "client_credentials") {
       throw new TokenRefused(400, "unsupported_grant_type", "the grant_type must be client_credentials");
     }
-    const { id, secret } = readCredentials(request, fields);
+    const { id, secret, by } = readCredentials(request, fields);
     const token = await clients.token(id, secret, request.ip);
-    if (token === undefined) throw invalidClient("the client is unknown or its secret is wrong");
+    if (token === undefined) throw invalidClient("the client is unknown or its secret is wrong", by);
     return { access_token: token, token_type: "bearer", expires_in: TOKEN_SECONDS };
   };
   return async (req, res) => {

@@ -89,6 +89,18 @@ describe("the same signed bytes at two gateways", function () {
     expect(again.headers.get("x-replayed")).to.equal("true");
   });
 
+  it("may be sent again after a refusal of the shape of the body", async () => {
+    const { outcomes } = await newMarket(stack);
+    const raw = place(outcomes[0]);
+    const headers = raw.headers as Readonly<Record<string, string>>;
+    const wrong = await send(at(0), { ...raw, headers: { ...headers, "Content-Type": "text/plain" } });
+    expect(resultOf(wrong)).to.equal("400 INVALID_REQUEST");
+    const right = await send(at(1), raw);
+    expect(right.status, right.text).to.equal(201);
+    expect(right.headers.has("x-replayed")).to.equal(false);
+    expect((await send(at(0), raw)).headers.get("x-replayed")).to.equal("true");
+  });
+
   it("may be sent again after a refusal before the route", async () => {
     const { outcomes } = await newMarket(stack);
     const operator = await operatorCalls(stack);

@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { send, signed, type Raw } from "../requests.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
+import { until } from "../../support/until.js";
 
 const MISSING = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
 
@@ -114,7 +115,10 @@ describe("requests", function () {
       ["a nest of arrays", () => "[".repeat(3_000), "INVALID_BODY"],
       ["a price that is a number", () => order({ price: 0.5 }), "INVALID_BODY"],
       ["a price off the grid", () => order({ price: "0.501" }), "INVALID_PRICE"],
-      ["a price of four decimals", () => order({ price: "0.5000" }), "INVALID_PRICE"],
+      ["a price of four decimals", () => order({ price: "0.5005" }), "INVALID_PRICE"],
+      ["a price without the zero before the point", () => order({ price: ".5" }), "INVALID_PRICE"],
+      ["null for a required field", () => order({ qty: null }), "INVALID_BODY"],
+      ["null for an unknown field", () => order({ colour: null }), "INVALID_BODY"],
       ["a price of 1", () => order({ price: "1.000" }), "INVALID_PRICE"],
       ["a price of 0", () => order({ price: "0.000" }), "INVALID_PRICE"],
       ["a price in Arabic digits", () => order({ price: "0.\u0665\u0660\u0660" }), "INVALID_PRICE"],
@@ -157,19 +161,54 @@ describe("requests", function () {
     });
 
     it("are refused by a route without a body", async () => {
-      const raw = signed(trader.trading, { method: "DELETE", target: "/v3/orders", body: "{}" });
+      const raw = signed(trader.trading, { method: "DELETE", target: `/v3/orders/${MISSING}`, body: "{}" });
       expect((await send(stack.url, raw)).json["code"]).to.equal("INVALID_BODY");
     });
 
-    it("are refused with the name of a field scope that the route does not have", async () => {
-      const body = JSON.stringify({ name: "x", publicKey: "x", algorithm: "Ed25519", scope: "trading" });
-      const raw = signed(trader.management, { method: "POST", target: "/v3/keys", body });
-      const answer = await send(stack.url, raw);
-      expect(answer.json).to.deep.equal({
-        code: "INVALID_REQUEST",
-        message: "scope is not a field of this route; leave it out",
-      });
+    it("may be {} in a cancel of everything, and nothing else", async () => {
+      const cancelAll = (body: string | undefined) =>
+        send(
+          stack.url,
+          signed(trader.trading, {
+            method: "DELETE",
+            target: "/v3/orders",
+            ...(body === undefined ? {} : { body }),
+          }),
+        );
+      for (const body of [undefined, "{}", " { } "]) expect((await cancelAll(body)).status).to.equal(200);
+      for (const body of ["[]", "null", '{"market":null}', `{"market":"${marketId}"}`, "x"]) {
+        const { status, json } = await cancelAll(body);
+        expect(`${status} ${String(json["code"])}`, body).to.equal("400 INVALID_BODY");
+      }
     });
+
+    it("may have null for an optional field, which reads as absent", async () => {
+      const absent = { ttl: null, clientId: null, currency: null, selfTrade: null, notAfter: null };
+      const one = await place(order({ ...absent, groupId: null, price: "0.0200" }));
+      expect(one.status, JSON.stringify(one.json)).to.equal(201);
+      expect(one.json).to.have.all.keys("orderId");
+      const orders = [JSON.parse(order({ ...absent, price: "0.020" }))] as unknown[];
+      const body = JSON.stringify({ orders, atomic: null });
+      const batch = signed(trader.trading, { method: "POST", target: "/v3/orders/batch", body });
+      expect((await send(stack.url, batch)).status).to.equal(201);
+      const { json } = await send(
+        stack.url,
+        signed(trader.trading, { target: `/v3/orders/${String(one.json["orderId"])}` }),
+      );
+      expect(json).to.include({ price: "0.020", tif: "GTC" }).and.not.have.any.keys("clientId", "expiresTs");
+    });
+
+    for (const scope of ["trading", null]) {
+      it(`are refused with the name of a field scope that the route does not have, ${scope ?? "null"}`, async () => {
+        const body = JSON.stringify({ name: "x", publicKey: "x", algorithm: "Ed25519", scope });
+        const raw = signed(trader.management, { method: "POST", target: "/v3/keys", body });
+        const answer = await send(stack.url, raw);
+        expect(answer.json).to.deep.equal({
+          code: "INVALID_REQUEST",
+          message: "scope is not a field of this route; leave it out",
+        });
+      });
+    }
   });
 
   describe("the edge", () => {
@@ -252,6 +291,41 @@ describe("requests", function () {
       headers: { "If-None-Match": etag },
     });
     expect(other.status).to.equal(200);
+  });
+
+  it("get as many price levels of a book as they want", async () => {
+    const market = await newMarket(stack);
+    const [first, second] = market.outcomes;
+    const prices = ["0.010", "0.030", "0.020", "0.030", "0.040"];
+    const bids = [
+      ...prices.map((price) => ({ outcomeId: first, price, qty: 1, tif: "GTC" })),
+      { outcomeId: second, price: "0.010", qty: 1, tif: "GTC" },
+    ];
+    const batch = JSON.stringify({ orders: bids });
+    await send(
+      stack.url,
+      signed(trader.trading, { method: "POST", target: "/v3/orders/batch", body: batch }),
+    );
+    const bookOf = async (depth: string, headers = {}) => {
+      const target = `/v3/public/catalog/markets/${market.marketId}/book${depth}`;
+      const answer = await send(stack.url, { target, headers });
+      const orders = (answer.json["orders"] ?? {}) as Record<string, { readonly price: string }[]>;
+      return { answer, prices: [first, second].map((id) => (orders[id] ?? []).map(({ price }) => price)) };
+    };
+    const all = [["0.040", "0.030", "0.030", "0.020", "0.010"], ["0.010"]];
+    await until(
+      () => bookOf(""),
+      ({ prices: [one = [], other = []] }) => one.length + other.length === bids.length,
+    );
+    expect((await bookOf("")).prices).to.deep.equal(all);
+    expect((await bookOf("?depth=1")).prices).to.deep.equal([["0.040"], ["0.010"]]);
+    expect((await bookOf("?depth=2")).prices).to.deep.equal([["0.040", "0.030", "0.030"], ["0.010"]]);
+    expect((await bookOf("?depth=999")).prices).to.deep.equal(all);
+    for (const depth of ["0", "1000", "x"])
+      expect((await bookOf(`?depth=${depth}`)).answer.json["code"]).to.equal("INVALID_QUERY");
+    const etag = (await bookOf("?depth=1")).answer.headers.get("etag") ?? "";
+    expect((await bookOf("?depth=1", { "If-None-Match": etag })).answer.status).to.equal(304);
+    expect((await bookOf("?depth=2", { "If-None-Match": etag })).answer.status).to.equal(200);
   });
 
   it("are logged with their caller and their route, and without secrets", async () => {

@@ -107,9 +107,9 @@ describe("a location check", function () {
       await disconnect(db);
       const calls = callsOf(stack.urls[1] ?? "", fresh.trading);
       const refused = await calls("GET /v3/limits");
-      expect(resultOf(refused)).to.equal("451 GEOLOCATION_NOT_FOUND");
-      expect(refused.json["message"]).to.match(/3 days/);
-      expect(resultOf(await calls("POST /v3/orders", order))).to.equal("451 GEOLOCATION_NOT_FOUND");
+      expect(resultOf(refused)).to.equal("451 GEOLOCATION_EXPIRED");
+      expect(refused.json["message"]).to.match(/3-day window/);
+      expect(resultOf(await calls("POST /v3/orders", order))).to.equal("451 GEOLOCATION_EXPIRED");
       expect(resultOf(await calls("DELETE /v3/orders"))).to.equal("200");
     });
 

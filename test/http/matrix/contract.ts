@@ -158,6 +158,8 @@ export function refusalOf({ callers }: Rule, credential: Credential): string | u
 /** Answers to the samples that are good requests and yet refused, by the state of the world of the matrix. */
 const OWN: Readonly<Record<string, string>> = {
   "POST /v3/keys by session": "409 MANAGEMENT_KEY_EXISTS",
+  // The sample names the trading key, and a key gets tickets for itself only.
+  "POST /v3/ws/tickets by trading::read": "400 INVALID_BODY",
   "POST /admin/v1/markets/:marketId/settlement/approve by operator": "409 NOT_GRADED",
   "DELETE /admin/v1/markets/:marketId/settlement by operator": "409 NOT_GRADED",
   "POST /admin/v1/maintenance by operator": "409 INVALID_TRANSITION",

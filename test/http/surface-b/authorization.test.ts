@@ -115,8 +115,27 @@ describe("the token route of surface B", function () {
         expect(body).to.deep.equal(answers[0]?.body);
         expect((body as { error: string }).error).to.equal("invalid_client");
         expect(Object.keys(body as object)).to.deep.equal(["error", "error_description"]);
-        expect(headers.get("www-authenticate")).to.match(/^Basic /);
+        expect(headers.has("www-authenticate"), "the credentials were in the body").to.equal(false);
       }
+    });
+
+    it("credentials of a header with the challenge of their scheme", async () => {
+      const grant = { grant_type: "client_credentials" };
+      const encoded = Buffer.from(`${credentials.clientId}:wrong`).toString("base64");
+      for (const header of [`Basic ${encoded}`, "Basic ?", "Basic JXg6eA==", "Bearer abc"]) {
+        const { status, headers, body } = await call(
+          `${stack.url}/${stack.prefix}/v1/auth/emm-token`,
+          "POST",
+          { Authorization: header },
+          grant,
+        );
+        expect(status, header).to.equal(401);
+        expect((body as { error: string }).error).to.equal("invalid_client");
+        expect(headers.get("www-authenticate")).to.equal('Basic realm="emm"');
+      }
+      const none = await call(`${stack.url}/${stack.prefix}/v1/auth/emm-token`, "POST", {}, grant);
+      expect(none.status).to.equal(401);
+      expect(none.headers.has("www-authenticate")).to.equal(false);
     });
 
     it("other grants", async () => {

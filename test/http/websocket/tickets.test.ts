@@ -88,6 +88,28 @@ describe("tickets for the stream", function () {
     );
   });
 
+  it("are issued to keys that only read, and open sockets that only read", async () => {
+    const reading = generateKey();
+    const { publicKey, algorithm } = reading;
+    const manager = new RestClient(stack.connect(), new Signer(trader.management.key, stack.brand));
+    const { keyId } = await manager.issueKey(trader.trading.key.keyId, {
+      name: "page",
+      publicKey,
+      algorithm,
+      scope: "trading::read",
+    });
+    const key = { key: { ...reading, keyId }, brand: stack.brand };
+    const { status, json } = await send(stack.url, signed(key, ticketRequest));
+    expect(status).to.equal(200);
+    expect(await openSocket(json["ticket"])).to.equal("101");
+    expect(await ask(sockets.at(-1), { nonce: 1, subscribe: { private: ["orders"] } })).to.have.property(
+      "subscribed",
+    );
+    expect(await ask(sockets.at(-1), { nonce: 2, cancel_all: {} })).to.include({
+      code: "SIGNATURE_REJECTED",
+    });
+  });
+
   it("open one socket, across gateways", async () => {
     const { json } = await bySession(undefined);
     const tries = [0, 1, 0, 1, 0, 1].map((gateway) =>
