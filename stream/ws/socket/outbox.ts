@@ -8,7 +8,7 @@ import type { Flushable, FlushScheduler } from "./flush-scheduler.js";
 export const MAX_UNSENT_BYTES = 8 * 1024 * 1024;
 /** Unsent bytes above which public frames are dropped. The client sees a gap in a seq. */
 export const DROP_PUBLIC_BYTES = MAX_UNSENT_BYTES / 2;
-/** Time without any progress after which a socket with unsent bytes is closed with 1008 `SLOW_CONSUMER`, in ms. */
+/** Age of its oldest unsent byte at which a socket is closed with 1008 `SLOW_CONSUMER`, in ms. */
 const MAX_STALL_MS = 15_000;
 /** Maximum number of bytes passed to a connection at once; its `drain` event asks for more. */
 const WRITE_BYTES = 64 * 1024;
@@ -33,6 +33,9 @@ export function textFrame(text: string): Buffer {
   return frame;
 }
 
+type OutboxSocket = Pick<WebSocket, "readyState" | "close" | "terminate">;
+type OutboxConnection = Pick<Socket, "on" | "write" | "writableLength" | "writableNeedDrain">;
+
 /**
  * Queue of the frames of one socket. Frames are already encoded and are written to the connection directly, not through
  * `ws`. Without compression and fragments `ws` also writes whole frames at once, so the two never interleave.
@@ -41,8 +44,8 @@ export function textFrame(text: string): Buffer {
  * replies and private frames may overtake them.
  */
 export class Outbox implements Flushable {
-  readonly #socket: WebSocket;
-  readonly #connection: Socket;
+  readonly #socket: OutboxSocket;
+  readonly #connection: OutboxConnection;
   readonly #scheduler: FlushScheduler;
   /** Replies and private frames, and the market frames that must precede one of them. */
   #priority: Buffer[] = [];
@@ -54,14 +57,14 @@ export class Outbox implements Flushable {
   /** Size of the largest answer that is not fully sent, and the value of `#everQueuedBytes` at its end. */
   #answerBytes = 0;
   #answerEnd = 0;
-  #sentBytes = 0;
-  #progressAtMs = 0;
+  /** Values of `#everQueuedBytes` at the checks of the progress, oldest first, where some of the bytes are unsent. */
+  #checks: { readonly bytes: number; readonly atMs: number }[] = [];
   #droppedChunks = 0;
   /** Share of delta frames to lose, as a sandbox client requested. */
   #lossShare = 0;
   #stallTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(socket: WebSocket, connection: Socket, scheduler: FlushScheduler) {
+  constructor(socket: OutboxSocket, connection: OutboxConnection, scheduler: FlushScheduler) {
     this.#socket = socket;
     this.#connection = connection;
     this.#scheduler = scheduler;
@@ -158,18 +161,22 @@ export class Outbox implements Flushable {
     this.close(1008, "SLOW_CONSUMER");
   }
 
-  /** Closes a socket that made no progress for 15 s. Must be called about once a second with a clock in ms. */
+  /** Closes a socket with a byte that is unsent for 15 s. Must be called about once a second with a clock in ms. */
   checkProgress(nowMs: number): void {
-    const sentBytes = this.#connection.bytesWritten - this.#connection.writableLength;
-    if (this.#connection.writableLength === 0 || sentBytes !== this.#sentBytes) {
-      this.#sentBytes = sentBytes;
-      this.#progressAtMs = nowMs;
-    } else if (nowMs - this.#progressAtMs >= MAX_STALL_MS) this.closeSlow();
+    this.#checks = this.#checks.filter(({ bytes }) => bytes > this.#sentBytes);
+    const [oldest] = this.#checks;
+    if (oldest !== undefined && nowMs - oldest.atMs >= MAX_STALL_MS) this.closeSlow();
+    else if (this.unsentBytes > 0) this.#checks.push({ bytes: this.#everQueuedBytes, atMs: nowMs });
+  }
+
+  /** Bytes that were ever sent. Pings are sent past the queue, so those that wait make it less. */
+  get #sentBytes(): number {
+    return this.#everQueuedBytes - this.unsentBytes;
   }
 
   /** Size of the largest answer in progress, 0 when all answers are sent. */
   get #unsentAnswerBytes(): number {
-    return this.#everQueuedBytes - this.unsentBytes < this.#answerEnd ? this.#answerBytes : 0;
+    return this.#sentBytes < this.#answerEnd ? this.#answerBytes : 0;
   }
 
   /** Unsent bytes that count against a slow client. Above the drop limit the answer in progress does not count. */

@@ -75,7 +75,10 @@ export class Session {
   #tokens = REQUESTS_PER_SECOND;
   #refilledAt = performance.now();
   #refused = 0;
-  #ponged = true;
+  /** True when the client has sent anything since the last heartbeat, a pong included. */
+  #isHeard = false;
+  /** True when the last heartbeat has sent a ping, because the client had been silent. */
+  #isPinged = false;
   /** Resolves when the socket is closed and all work that follows from it is done. */
   readonly ended: Promise<void>;
 
@@ -95,9 +98,10 @@ export class Session {
     });
     // `ws` emits an error for a malformed or oversized frame and closes the socket; unhandled, it would end the process.
     socket.on("error", () => undefined);
-    socket.on("pong", () => {
-      this.#ponged = true;
-    });
+    for (const frame of ["message", "ping", "pong"] as const)
+      socket.on(frame, () => {
+        this.#isHeard = true;
+      });
     socket.on("message", (data: Buffer, isBinary) => this.#receive(data, isBinary));
   }
 
@@ -339,15 +343,17 @@ export class Session {
   }
 
   #heartbeat(): void {
-    if (!this.#ponged) {
+    if (this.#socket.readyState !== WebSocket.OPEN) return;
+    const isSilent = !this.#isHeard;
+    if (isSilent && this.#isPinged) {
       // A client that has not yet received the frames before the ping is slow, not silent.
       if (this.#outbox.unsentBytes > 0) this.#outbox.closeSlow();
       else this.#socket.terminate();
       return;
     }
-    this.#ponged = false;
-    if (this.#socket.readyState !== WebSocket.OPEN) return;
-    this.#socket.ping();
+    this.#isHeard = false;
+    this.#isPinged = isSilent;
+    if (isSilent) this.#socket.ping();
     for (const frame of this.#subscriptions.heartbeats()) this.#outbox.send(frame);
   }
 

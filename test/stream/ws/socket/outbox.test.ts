@@ -186,6 +186,63 @@ describe("an outbox", () => {
     expect(server.readyState).to.equal(WebSocket.OPEN);
   });
 
+  describe("on a slow connection", () => {
+    const BYTES = 1_000;
+    /** Makes an outbox whose connection takes bytes when `take` is called. */
+    function slow() {
+      let [unsent, closed] = [0, false];
+      const connection = {
+        on: () => undefined as unknown as Socket,
+        write: (frame: string | Uint8Array) => {
+          unsent += frame.length;
+          return true;
+        },
+        get writableLength() {
+          return unsent;
+        },
+        writableNeedDrain: false,
+      };
+      const socket = {
+        readyState: WebSocket.OPEN,
+        close: () => {
+          closed = true;
+        },
+        terminate: () => undefined,
+      };
+      const outbox = new Outbox(socket, connection, new FlushScheduler());
+      const queue = (bytes: number): void => {
+        outbox.deliver(Buffer.alloc(bytes));
+        outbox.flush();
+      };
+      const take = (bytes: number): number => (unsent -= bytes);
+      return { outbox, queue, take, isClosed: () => closed };
+    }
+
+    it("keeps a client that is never at the end, but takes every byte within 15 s", () => {
+      const { outbox, queue, take, isClosed } = slow();
+      queue(14 * BYTES);
+      for (let second = 1; second <= 120; second += 1) {
+        outbox.checkProgress(1_000 * second);
+        queue(BYTES);
+        take(BYTES);
+      }
+      expect(outbox.unsentBytes).to.equal(14 * BYTES);
+      expect(isClosed()).to.equal(false);
+    });
+
+    it("closes a client that takes something every second, and has a byte unsent for 15 s", () => {
+      const { outbox, queue, take, isClosed } = slow();
+      queue(20 * BYTES);
+      for (let second = 1; second <= 15; second += 1) {
+        outbox.checkProgress(1_000 * second);
+        take(BYTES);
+      }
+      expect(isClosed()).to.equal(false);
+      outbox.checkProgress(16_000);
+      expect(isClosed()).to.equal(true);
+    });
+  });
+
   it("closes a socket without progress for 15 s, with the reason", async () => {
     const { outbox, client, server } = await pair();
     client.pause();
