@@ -37,6 +37,8 @@ export interface AppParts extends AdmissionParts {
     readonly prefix: string;
     readonly publicUrl: string | undefined;
   };
+  /** Serves the upgrades to a websocket, and no other request. */
+  readonly openStream: RequestHandler;
   /** True where stream clients may request faults for their sockets. */
   readonly sandbox: boolean;
   /** True where every answer is checked against its schema: in tests and development. */
@@ -63,6 +65,7 @@ export function createApp(parts: AppParts): Express {
   app.use(cors(corsOptions(brand)));
   app.use(rawTarget);
   app.use(exactBody(edge));
+  app.use(parts.openStream);
 
   app.get("/healthz", (_req, res) => void res.json({ ok: true }));
   app.get("/readyz", async (_req, res) => {

@@ -62,15 +62,6 @@ const redisUrl = z
   .pipe(z.array(urlOf(["redis:", "rediss:"])))
   .transform((nodes) => nodes.join(","));
 
-/** `WS_ORIGINS`: a comma list of origins in the form that browsers send. */
-const origins = z
-  .string()
-  .transform((value): readonly string[] => value.split(",").map((origin) => origin.trim()))
-  .refine(
-    (values) => values.every((value) => URL.canParse(value) && new URL(value).origin === value),
-    "must be a comma list of origins such as https://trade.example.com",
-  );
-
 /** First path segments of routes outside surface B. */
 const TAKEN_SEGMENTS = new Set(["v3", "admin", "console", "docs", "healthz", "readyz", "metrics"]);
 
@@ -128,9 +119,6 @@ const EnvironmentVariables = z.object({
   TRUST_PROXY: trustProxy
     .optional()
     .describe("Number of proxies in front of the gateway (1 to 9), or a comma list of their networks."),
-  WS_ORIGINS: origins
-    .default([])
-    .describe("Comma list of further web origins whose pages may open websockets."),
   THROTTLE: oneOf(["on", "off"])
     .default("on")
     .describe("on or off: whether the published rate limits of surface A apply; production requires on."),
@@ -274,7 +262,6 @@ function arrange(values: Values) {
     demo: values.DEMO === "on" && values.EXCHANGE_ENV === "dev",
     /** Express setting `trust proxy`; undefined: forwarding headers are ignored. */
     trustProxy: values.TRUST_PROXY,
-    wsOrigins: values.WS_ORIGINS,
     /** False: the gateway grants every request of surface A without asking the token buckets. */
     metered: values.THROTTLE === "on",
     edge: Object.freeze({

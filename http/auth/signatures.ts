@@ -18,8 +18,8 @@ const TIMESTAMP_WINDOW_MS = 30_000;
 /** Time in ms for which a signed request can be repeated: the window of its timestamp, and 5 s for clocks that differ. */
 export const REMEMBER_MS = 2 * TIMESTAMP_WINDOW_MS + 5_000;
 
-/** Parts of a request that a signature covers, and its headers; a websocket upgrade has the same ones. */
-export type SignedRequest = Pick<Incoming, "method" | "target" | "body" | "ip" | "receivedMs" | "header">;
+/** Parts of a request that a signature covers, and its headers. */
+type SignedRequest = Pick<Incoming, "method" | "target" | "body" | "ip" | "receivedMs" | "header">;
 
 interface Signature {
   readonly keyId: string;

@@ -9,6 +9,13 @@ const HEADERS = { "X-Request-Id": ref("headers", "X-Request-Id") };
 const BEFORE_ROUTES: readonly Code[] = ["INVALID_REQUEST", "PAYLOAD_TOO_LARGE", "INTERNAL", "UNAVAILABLE"];
 const ANY_OBJECT = { type: "object" };
 
+const RATE_LIMIT_HEADERS: Json = Object.fromEntries(
+  ["X-RateLimit-Bucket", "X-RateLimit-Cost", "X-RateLimit-Remaining"].map((name) => [
+    name,
+    ref("headers", name),
+  ]),
+);
+
 function refusals(more: readonly Code[] = [], headers: Json = {}): Readonly<Record<string, Json>> {
   return refusalsOf(new Set([...BEFORE_ROUTES, ...more]), "A", { ...HEADERS, ...headers }, false);
 }
@@ -259,21 +266,23 @@ export function servicePaths(prefix: string): Readonly<Record<string, Record<str
         security: [{ keyId: [], timestamp: [], signature: [] }, {}],
         parameters: [{ name: "ticket", in: "query", required: false, schema: text }],
         responses: {
-          101: { description: "The connection is a websocket." },
+          101: {
+            description: "The connection is a websocket.",
+            headers: { ...HEADERS, ...RATE_LIMIT_HEADERS },
+          },
           ...refusals(
             [
               "INVALID_QUERY",
               "UNAUTHENTICATED",
               "SIGNATURE_REJECTED",
               "SCOPE_REJECTED",
-              "FORBIDDEN",
               "RATE_LIMIT_EXCEEDED",
               "ROUTE_NOT_FOUND",
               "ACCOUNT_LOCKED",
               "SELF_EXCLUDED",
               ...LOCATION,
             ],
-            { "Sec-WebSocket-Version": ref("headers", "Sec-WebSocket-Version") },
+            { ...RATE_LIMIT_HEADERS, "Sec-WebSocket-Version": ref("headers", "Sec-WebSocket-Version") },
           ),
         },
       },

@@ -24,3 +24,12 @@ export const EXPOSED_HEADERS: readonly string[] = [
 export function retryAfter(seconds: number): Readonly<Record<string, string>> {
   return { "Retry-After": String(seconds) };
 }
+
+/** Returns the headers with what a request has cost of a bucket, and the tokens that are left. */
+export function rateLimit(bucket: string, cost: number, remaining: number): Readonly<Record<string, string>> {
+  return {
+    [RATE_LIMIT.bucket]: bucket,
+    [RATE_LIMIT.cost]: String(cost),
+    [RATE_LIMIT.remaining]: String(remaining),
+  };
+}

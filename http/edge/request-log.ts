@@ -50,7 +50,7 @@ export function requestLog(
         ms: Math.round(ms * 100) / 100,
         ip,
         ...notes,
-        ...(res.writableFinished ? {} : { aborted: true }),
+        ...(res.writableFinished || res.statusCode === 101 ? {} : { aborted: true }),
       };
       if (res.statusCode >= 500) log.warn(line, "a request failed");
       else log.info(line, "a request was answered");

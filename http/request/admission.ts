@@ -10,7 +10,7 @@ import type { KeyUse } from "../auth/key-use.js";
 import type { Idempotency } from "../auth/idempotency.js";
 import type { Signatures } from "../auth/signatures.js";
 import type { WebTokens } from "../auth/web-tokens.js";
-import { RATE_LIMIT, retryAfter } from "../edge/headers.js";
+import { rateLimit, retryAfter } from "../edge/headers.js";
 import { notesOf, REPEATED, type Incoming } from "../edge/incoming.js";
 import { refuseLocation, type Locations } from "../geo/locations.js";
 import { refuseInMaintenance } from "../reference/maintenance.js";
@@ -21,10 +21,10 @@ import { refuseInactive, refuseUnverified } from "./account-state.js";
 import type { KeyCaller, SessionCaller } from "./callers.js";
 import { traderOf } from "./callers.js";
 import { Refused } from "./errors.js";
-import { rowTokens, type Price } from "./metering.js";
+import { rowTokens } from "./metering.js";
 import type { Route } from "./route.js";
 import type { Admission, Admitted } from "./serve.js";
-import type { Charge, Throttle } from "./throttle.js";
+import type { Throttle } from "./throttle.js";
 
 export interface AdmissionParts {
   readonly signatures: Signatures;
@@ -179,7 +179,7 @@ async function meter(
   const subject = caller.kind === "key" ? caller.key.keyId : traderOf(caller);
   const advance = price.base + rowTokens(price, price.expectedRows);
   const charge = await throttle.charge(subject, price.bucket, advance, price.also);
-  setRateLimit(res, price, charge.granted ? advance : 0, charge);
+  res.set(rateLimit(price.bucket, charge.granted ? advance : 0, charge.remaining));
   if (!charge.granted) {
     const message =
       charge.remaining < advance
@@ -190,14 +190,7 @@ async function meter(
   return async (rows) => {
     const cost = price.base + rowTokens(price, rows);
     if (cost >= advance) return;
-    setRateLimit(res, price, cost, await throttle.charge(subject, price.bucket, cost - advance));
+    const { remaining } = await throttle.charge(subject, price.bucket, cost - advance);
+    res.set(rateLimit(price.bucket, cost, remaining));
   };
-}
-
-function setRateLimit(res: Response, price: Price, cost: number, charge: Charge): void {
-  res.set({
-    [RATE_LIMIT.bucket]: price.bucket,
-    [RATE_LIMIT.cost]: String(cost),
-    [RATE_LIMIT.remaining]: String(charge.remaining),
-  });
 }

@@ -3,28 +3,23 @@
  * section 6.1).
  */
 
-import type { IncomingMessage } from "node:http";
+import type { Response } from "express";
 import { z } from "zod";
 import type { Tickets } from "../../stream/services/tickets.js";
 import type { Caller } from "../../stream/ws/ports.js";
-import { retryAfter } from "../edge/headers.js";
+import { rateLimit, retryAfter } from "../edge/headers.js";
 import { refuseLocation } from "../geo/locations.js";
 import { refuseInactive } from "../request/account-state.js";
 import type { AdmissionParts } from "../request/admission.js";
 import type { LiveKey } from "../request/callers.js";
 import { Refused } from "../request/errors.js";
-import { REPEATED } from "../edge/incoming.js";
+import { type Incoming, notesOf } from "../edge/incoming.js";
 import { readQuery } from "../edge/query.js";
-import type { SignedRequest } from "../auth/signatures.js";
-import { readTarget } from "../edge/target.js";
+import { REMEMBER_MS } from "../auth/signatures.js";
 
 /** Everything the admission of an upgrade depends on. */
 export interface StreamCallerParts extends AdmissionParts {
-  readonly tickets: Pick<Tickets, "redeem">;
-  /** Origins whose web pages may open sockets, besides the origin of this host. */
-  readonly origins: readonly string[];
-  /** Returns the address of the caller, by the same rule as for requests. */
-  readonly addressOf: (request: IncomingMessage) => string;
+  readonly tickets: Pick<Tickets, "redeem" | "useOnce">;
 }
 
 /** Path of the stream. */
@@ -40,24 +35,15 @@ const StreamTicket = z.object({
 export type StreamTicket = z.infer<typeof StreamTicket>;
 
 /** Authenticates, charges and checks the caller of an upgrade. Throws `Refused`. */
-export async function admitStreamCaller(request: IncomingMessage, parts: StreamCallerParts): Promise<Caller> {
-  const target = readTarget(request.url ?? "");
-  if (target?.path !== STREAM_PATH || request.method !== "GET") throw new Refused("ROUTE_NOT_FOUND");
-  refuseOrigin(request, parts.origins);
-  const signed: SignedRequest = {
-    method: request.method,
-    target,
-    body: Buffer.alloc(0),
-    ip: parts.addressOf(request),
-    receivedMs: Date.now(),
-    header: (name) => {
-      const values = request.headersDistinct[name];
-      return values !== undefined && values.length > 1 ? REPEATED : values?.[0];
-    },
-  };
-  const { key, session } = await identify(signed, parts);
-  const { ip: address, receivedMs } = signed;
+export async function admitStreamCaller(
+  request: Incoming,
+  res: Response,
+  parts: StreamCallerParts,
+): Promise<Caller> {
+  const { key, session, signedId } = await identify(request, parts);
+  const { ip: address, receivedMs } = request;
   const { scope, subaccountId: wallet, traderId, keyId, expiresTs: expiresAt } = key;
+  notesOf(res).keyId = keyId;
   parts.keyUse.note(keyId, receivedMs);
   if ((scope !== "trading" && scope !== "trading::read") || wallet === undefined) {
     throw new Refused(
@@ -66,26 +52,34 @@ export async function admitStreamCaller(request: IncomingMessage, parts: StreamC
     );
   }
   const charge = await parts.throttle.charge(keyId, "stream", UPGRADE_COST);
+  res.set(rateLimit("stream", charge.granted ? UPGRADE_COST : 0, charge.remaining));
   if (!charge.granted) {
     throw new Refused("RATE_LIMIT_EXCEEDED", undefined, {}, retryAfter(charge.retryAfterS));
   }
   refuseInactive(key.state, false);
   await refuseLocation(parts.locations, { traderId, ip: address, purpose: "read", nowMs: receivedMs });
+  // An upgrade that was refused may be sent again, so its signature is used up last.
+  if (signedId !== undefined && !(await parts.tickets.useOnce(signedId, REMEMBER_MS)))
+    throw new Refused("UNAUTHENTICATED", "this signed upgrade has opened a socket; sign a new one");
   return { keyId, traderId, wallet, scope, address, expiresAt, session };
 }
 
+/** Caller of an upgrade. `signedId` is the same for the same signed bytes, and absent for a ticket. */
+interface Identified {
+  readonly key: LiveKey;
+  readonly session?: StreamTicket["session"];
+  readonly signedId?: string;
+}
+
 /** Returns the live key of a signature or a ticket. Throws `Refused`. */
-async function identify(
-  request: SignedRequest,
-  parts: StreamCallerParts,
-): Promise<{ readonly key: LiveKey; readonly session?: StreamTicket["session"] }> {
+async function identify(request: Incoming, parts: StreamCallerParts): Promise<Identified> {
   const { signatures, tickets } = parts;
   const { query } = request.target;
   if (query === "" || signatures.isSigned(request)) {
-    const { key } = await signatures.identify(request);
+    const { key, commandId } = await signatures.identify(request);
     if (query !== "")
       throw new Refused("INVALID_QUERY", "a signed upgrade takes no query parameters; leave them out");
-    return { key };
+    return { key, signedId: commandId };
   }
   const { ticket, ...others } = readQuery(query);
   const [other] = Object.keys(others);
@@ -108,18 +102,4 @@ async function identify(
       "the key or the web session of the ticket has ended; sign in again or use a live key",
     );
   return { key, session };
-}
-
-/**
- * Throws `Refused` for web pages of other origins. Browsers send the origin of the page, and let any page open a socket.
- * Other programs may send any origin or none; they need a signature or a ticket.
- */
-function refuseOrigin(request: IncomingMessage, allowed: readonly string[]): void {
-  const { origin, host } = request.headers;
-  if (origin === undefined || allowed.includes(origin)) return;
-  if (URL.canParse(origin) && new URL(origin).host === host) return;
-  throw new Refused(
-    "FORBIDDEN",
-    "pages of this origin may not open the stream; the operator allows origins with WS_ORIGINS",
-  );
 }

@@ -7,7 +7,6 @@ import type { MarketState } from "../../actors/market/state.js";
 import { connect, type Database, disconnect, isUnavailable, reach } from "../../db/database.js";
 import { marketArchive } from "../../db/queries/catalog/removed-markets.js";
 import { Replica } from "../../db/replica.js";
-import { addressOf } from "../../http/edge/address.js";
 import { createApp } from "../../http/app.js";
 import { Changes } from "../../http/reference/changes.js";
 import type { EdgeLimits } from "../../http/edge/middleware.js";
@@ -34,7 +33,7 @@ import { streamCatalog, streamQueries, streamTrading } from "../../http/websocke
 import { sharedThrottle, type Throttle } from "../../http/request/throttle.js";
 import { WebTokens } from "../../http/auth/web-tokens.js";
 import { Trading } from "../../http/trading/trading.js";
-import { acceptUpgrades } from "../../http/edge/upgrade.js";
+import { Upgrades } from "../../http/edge/upgrade.js";
 import { openSettlementQueue } from "../../stream/jobs/queues.js";
 import { actorOf } from "../../stream/runtime/actors.js";
 import { restoreActor } from "../../stream/runtime/removal/removal.js";
@@ -69,7 +68,6 @@ export interface GatewaySettings extends Pick<
   | "servicePrefix"
   | "publicUrl"
   | "trustProxy"
-  | "wsOrigins"
   | "operator"
   | "dataDir"
   | "server"
@@ -340,6 +338,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       async () => (await check()).strayRows ?? NaN,
     );
     let stopping: Promise<void> | undefined;
+    const upgrades = new Upgrades(sockets);
     const app = createApp({
       ...admission,
       routes: [...routes, ...emm.routes],
@@ -353,19 +352,13 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       trustProxy: settings.trustProxy,
       brand,
       emm: { prefix: settings.servicePrefix, publicUrl: settings.publicUrl },
+      openStream: upgrades.handler({ ...admission, tickets }),
       sandbox,
       checkAnswers: exchangeEnv === "dev",
     });
     const server = createHttpServer(app, settings.server);
-    acceptUpgrades(server, {
-      ...admission,
-      tickets,
-      origins: settings.wsOrigins,
-      bridge: sockets,
-      log: logger,
-      addressOf: addressOf(app),
-    });
     const connections = new Connections(server);
+    upgrades.accept(server, app);
     const port = await listen(server, settings.port, settings.host);
     const drainOnce = async (): Promise<void> => {
       await sleep(settings.drainNoticeMs);

@@ -32,6 +32,17 @@ export class Tickets {
     return meaning ?? undefined;
   }
 
+  /**
+   * Uses up something that is good once, such as a signature. Returns true for the first use of `id` within `lifeMs`.
+   * Throws `Unavailable`.
+   */
+  async useOnce(id: string, lifeMs: number): Promise<boolean> {
+    const { redis } = this.#connection;
+    return (
+      (await orUnavailable(redis.set(this.#keyOf(id), "used", "PX", lifeMs, "NX"), UNAVAILABLE)) === "OK"
+    );
+  }
+
   /** The key has only the hash of a ticket, so read access to Redis does not give valid tickets. */
   #keyOf(ticket: string): string {
     return this.#connection.keys.ticket(createHash("sha256").update(ticket).digest("hex"));

@@ -59,16 +59,6 @@ describe("the configuration", () => {
     }
   });
 
-  it("accepts origins in the form that browsers send", () => {
-    const both = "https://a.example.com, http://localhost:5173";
-    expect(loadConfig({ WS_ORIGINS: both }).wsOrigins).to.deep.equal(both.split(", "));
-    for (const wrong of ["*", "a.example.com", "https://a.example.com/", "https://a.example.com,"]) {
-      expect(problemsOf({ WS_ORIGINS: wrong }), wrong).to.match(
-        /^WS_ORIGINS: must be a comma list of origins/,
-      );
-    }
-  });
-
   it("runs the demo in dev only", () => {
     expect(loadConfig({ DEMO: "off" }).demo).to.equal(false);
     expect(loadConfig({ EXCHANGE_ENV: "qa", DEMO: "on" }).demo).to.equal(false);

@@ -68,7 +68,6 @@ export interface StackOptions {
   readonly limits?: Partial<GatewaySettings["limits"]>;
   readonly geoIpFiles?: GatewaySettings["geoIpFiles"];
   readonly settlementApprovals?: number;
-  readonly wsOrigins?: readonly string[];
   /** Place of the actors: this process (the default), or processes that the test starts on the Redis of the stack. */
   readonly actors?: "here" | "elsewhere";
   /** Number of gateways (default 1). */
@@ -192,7 +191,6 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
     exchangeEnv: options.exchangeEnv ?? "dev",
     signatureBrand: options.signatureBrand ?? BRAND,
     trustProxy: options.trustProxy,
-    wsOrigins: options.wsOrigins ?? [],
     operator: OPERATOR,
     dataDir: "",
     server: { connections: 20_000, headersMs: 5_000, requestMs: 10_000, ...options.server },

@@ -86,6 +86,58 @@ describe("the upgrade to a websocket", function () {
     expect(await refused(signed(trader.trading, { target: "/v3/limits" }))).to.equal("404 ROUTE_NOT_FOUND");
   });
 
+  it("opens one socket for one signature", async () => {
+    const raw = signed(trader.trading, { target: "/v3/ws" });
+    const headers = raw.headers as Record<string, string>;
+    const socket = new WebSocket(`${stack.url.replace("http", "ws")}/v3/ws`, { headers });
+    await new Promise((resolve) => socket.once("open", resolve));
+    expect(await refused(raw)).to.equal("401 UNAUTHENTICATED");
+    socket.close();
+    // A refused upgrade has opened no socket.
+    const other = signed(trader.trading, { target: "/v3/ws" });
+    const tooNew = { ...(other.headers as Record<string, string>), ...UPGRADE, "Sec-WebSocket-Version": "7" };
+    expect((await send(stack.url, { ...other, headers: tooNew })).status).to.equal(400);
+  });
+
+  it("passes the edge like any other request: with an id, the tokens left, a line in the log and a metric", async () => {
+    const raw = signed(trader.trading, { target: "/v3/ws" });
+    const socket = new WebSocket(`${stack.url.replace("http", "ws")}/v3/ws`, {
+      headers: raw.headers as Record<string, string>,
+    });
+    const { headers } = await new Promise<IncomingMessage>((resolve) => socket.once("upgrade", resolve));
+    socket.close();
+    expect(headers["x-request-id"]).to.match(/^[0-9a-f-]{36}$/);
+    expect(headers).to.include({ "x-ratelimit-bucket": "stream", "x-ratelimit-cost": "32" });
+    expect(Number(headers["x-ratelimit-remaining"])).to.be.below(1_000_000);
+    const unsigned = await send(stack.url, { target: "/v3/ws", headers: UPGRADE });
+    expect(unsigned.headers.get("x-request-id")).to.match(/^[0-9a-f-]{36}$/);
+    expect(unsigned.headers.get("connection")).to.equal("close");
+    const metrics = await (await fetch(`${stack.url}/metrics`)).text();
+    for (const status of ["101", "401"])
+      expect(metrics).to.match(new RegExp(`route="GET /v3/ws",status="${status}"`));
+  });
+
+  it("to another protocol is not asked for: the request is served by HTTP/1.1, with its body", async () => {
+    const h2c = {
+      Upgrade: "h2c",
+      Connection: "keep-alive, Upgrade, HTTP2-Settings",
+      "HTTP2-Settings": "AAMAAABkAAQCAAAAAAIAAAAA",
+    };
+    const body = JSON.stringify("x".repeat(50_000));
+    const echo = signed(trader.trading, { method: "POST", target: "/v3/echo", body });
+    const echoed = await send(stack.url, {
+      ...echo,
+      headers: { ...(echo.headers as Record<string, string>), ...h2c },
+    });
+    expect([echoed.status, echoed.text]).to.deep.equal([200, body]);
+    const limits = signed(trader.trading, { target: "/v3/limits" });
+    const read = await send(stack.url, {
+      ...limits,
+      headers: { ...(limits.headers as Record<string, string>), ...h2c },
+    });
+    expect(read.status).to.equal(200);
+  });
+
   it("serves trading with the checks of the REST routes", async () => {
     const { outcomes, marketId } = await newMarket(stack);
     const client = await new Client(stack.url, trader.trading).open();

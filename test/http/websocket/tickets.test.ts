@@ -6,8 +6,6 @@ import { login, startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
 import { send, signed, type Answer, type Raw } from "../requests.js";
 
-const PAGE = "https://trade.example.com";
-
 describe("tickets for the stream", function () {
   this.timeout(60_000);
   let stack: Stack;
@@ -16,7 +14,7 @@ describe("tickets for the stream", function () {
   const sockets: WebSocket[] = [];
 
   before(async () => {
-    stack = await startStack({ gateways: 2, wsOrigins: [PAGE] });
+    stack = await startStack({ gateways: 2 });
     trader = await newTrader(stack);
     bearer = await login(stack.url, trader.account);
   });
@@ -182,13 +180,10 @@ describe("tickets for the stream", function () {
     expect(await openSocket(byKey.json["ticket"])).to.equal("401 UNAUTHENTICATED");
   });
 
-  it("open sockets from pages of this host and of allowed origins", async () => {
-    const origins = [PAGE, stack.url, "https://elsewhere.example.com", "null"];
-    const results: string[] = [];
-    for (const origin of origins) {
+  it("open sockets from pages of any origin", async () => {
+    for (const origin of [stack.url, "https://elsewhere.example.com", "null"]) {
       const { json } = await bySession({});
-      results.push(await openSocket(json["ticket"], { origin }));
+      expect(await openSocket(json["ticket"], { origin }), origin).to.equal("101");
     }
-    expect(results).to.deep.equal(["101", "101", "403 FORBIDDEN", "403 FORBIDDEN"]);
   });
 });
