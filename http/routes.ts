@@ -41,6 +41,7 @@ import { serviceRoutes } from "./surface-a/service.js";
 import { sessionRoutes } from "./surface-a/session.js";
 import { subaccountRoutes } from "./surface-a/subaccounts.js";
 import { ticketRoutes } from "./surface-a/tickets.js";
+import { tickRoutes } from "./surface-a/ticks.js";
 import { transferRoutes } from "./surface-a/transfers.js";
 import { typeRoutes } from "./surface-a/types.js";
 import type { Freshness, ReadModel } from "./trading/freshness.js";
@@ -87,6 +88,7 @@ export function createRoutes(parts: RouteParts): readonly Route[] {
     ...portfolioRoutes(parts),
     ...catalogRoutes(parts),
     ...typeRoutes(parts),
+    ...tickRoutes(parts),
     ...changelogRoutes(parts),
     ...orderRoutes(parts),
     ...safetyRoutes(parts),

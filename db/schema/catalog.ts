@@ -29,7 +29,7 @@ export type EventStatus = (typeof EVENT_STATUSES)[number];
 /** Statuses of events that are not over. Lists of events and markets show these by default. */
 export const UNDERWAY: readonly EventStatus[] = ["OPEN_PREGAME", "CLOSED_PREGAME", "OPEN_INGAME", "DELAYED"];
 
-export const EVENT_TYPES = ["Game", "Future"] as const;
+export const EVENT_TYPES = ["REGULAR_SEASON", "Game", "Future"] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
 export const sports = pgTable("sports", { name: text().primaryKey() });

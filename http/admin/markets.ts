@@ -40,9 +40,11 @@ export interface AdminMarketParts {
   readonly qa: boolean;
 }
 
+const GAME_FEE: FeeSchedule = { coefficientPpm: 30_000, makerCreditPpm: 500_000, charged: "WHEN_LIVE" };
 /** Fees of a market whose operator names none, by the type of its event (contract section 3.7). */
 const DEFAULT_FEES: Readonly<Record<EventType, FeeSchedule>> = {
-  Game: { coefficientPpm: 30_000, makerCreditPpm: 500_000, charged: "WHEN_LIVE" },
+  REGULAR_SEASON: GAME_FEE,
+  Game: GAME_FEE,
   Future: { coefficientPpm: 60_000, makerCreditPpm: 700_000, charged: "ALWAYS" },
 };
 

@@ -121,7 +121,7 @@ export class Session {
 export interface NewEvent {
   readonly sport: string;
   readonly league: string;
-  readonly type: "Game" | "Future";
+  readonly type: "REGULAR_SEASON" | "Game" | "Future";
   readonly description: string;
   readonly startsTs: number;
   readonly visible?: boolean;

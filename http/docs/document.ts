@@ -114,6 +114,7 @@ function tagOf(path: string, prefix: string): string {
     ws: "stream",
     session: "sessions",
     types: "catalog",
+    ticks: "catalog",
     history: "catalog",
   };
   return known[second] ?? second;

@@ -31,7 +31,7 @@ const TABLE = {
   INVALID_PRICE: [
     400,
     "price is not on the tick table",
-    "send a price of the tick table, which surface B serves at GET .../ticks",
+    "send a price of the tick table, which GET /v3/public/ticks shows",
   ],
   QTY_OUT_OF_RANGE: [
     400,

@@ -2,7 +2,7 @@
 
 import type { z } from "zod";
 import { marketActor } from "../../actors/actor.js";
-import type { Currency } from "../../actors/market/types.js";
+import type { Currency, MarketStatus } from "../../actors/market/types.js";
 import { formatPrice } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
 import { findEvent, listEvents, marketIdsOfEvents } from "../../db/queries/catalog/events.js";
@@ -75,7 +75,10 @@ function topOf<Order extends { readonly price: number }>(
   return end === -1 ? ladder : ladder.slice(0, end);
 }
 
-/** Reads pages of events and markets; the stream's queries answer the same pages as the routes. */
+/**
+ * Reads pages of events and markets, for the routes and for the queries of the stream; `statuses` narrows a page to
+ * markets of these statuses.
+ */
 export function catalogPages({ reads: { db }, tables }: PageParts) {
   const eventsPage = async (query: z.output<typeof EventsQuery>) => {
     const { league, status, startsAfter, startsBefore, ...page } = query;
@@ -92,12 +95,13 @@ export function catalogPages({ reads: { db }, tables }: PageParts) {
     return { items: items.map(eventOnWire), next, asOf };
   };
 
-  const marketsPage = async (query: z.output<typeof MarketsQuery>) => {
+  const marketsPage = async (query: z.output<typeof MarketsQuery>, statuses?: readonly MarketStatus[]) => {
     const { league, marketType, eventStatus, event: eventId, startsAfter, startsBefore, ...page } = query;
     const filter = {
       leagues: league,
       marketTypes: marketType,
       eventStatuses: eventStatus ?? (eventId === undefined ? UNDERWAY : undefined),
+      statuses,
       eventId,
       startsAfter,
       startsBefore,

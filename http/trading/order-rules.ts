@@ -6,7 +6,14 @@
 import { MAX_TTL_MS, MIN_TTL_MS } from "../../actors/limits.js";
 import { rulesOf } from "../../actors/market/time-in-force.js";
 import type { MarketTerms, OrderRequest } from "../../actors/ledger/types.js";
-import { contracts, MAX_CONTRACTS, parsePrice, type Ticks } from "../../actors/units.js";
+import {
+  CONTRACT_TICKS,
+  contracts,
+  formatPrice,
+  MAX_CONTRACTS,
+  parsePrice,
+  type Ticks,
+} from "../../actors/units.js";
 import type { MarketRecord } from "../../db/queries/catalog/markets.js";
 import type { EventStatus } from "../../db/schema/catalog.js";
 import { meaningOf, type Code } from "../request/errors.js";
@@ -92,10 +99,19 @@ function refuse(code: Code, reason = meaningOf(code)): OrderRefusal {
 export function readOrderPrice(text: string, grid: Grid): { readonly price: Ticks } | OrderRefusal {
   const price = parsePrice(text);
   if (price !== undefined && grid.allowed.has(price)) return { price };
-  return refuse(
-    "INVALID_PRICE",
-    `price ${text.slice(0, 20)} is not on the tick table; send the nearest price on the table`,
-  );
+  const near = pricesNear(CONTRACT_TICKS * Number(text), grid).map(formatPrice);
+  const remedy =
+    near.length === 0 ? "send a price of the table" : `the nearest prices are ${near.join(" and ")}`;
+  return refuse("INVALID_PRICE", `price ${text.slice(0, 20)} is not on the tick table; ${remedy}`);
+}
+
+/** Returns the prices of the table around a number of ticks, or its first or last two; none for what is no number. */
+function pricesNear(wanted: number, { prices }: Grid): readonly Ticks[] {
+  if (Number.isNaN(wanted)) return [];
+  const above = prices.findIndex((price) => price > wanted);
+  const last = prices.length - 1;
+  const end = above === -1 ? last : Math.max(above, 1);
+  return prices.slice(end - 1, end + 1);
 }
 
 /** Returns the refusal of a number that is not a quantity of an order. */

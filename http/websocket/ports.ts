@@ -131,7 +131,10 @@ export function streamQueries(catalog: ReturnType<typeof catalogPages>): Queries
   ): Promise<QueryAnswer> => answered(async () => ({ ok: true as const, page: await work() }));
   return {
     markets: (_caller, filters) =>
-      page(() => catalog.marketsPage(readAs(MarketsQuery, asQuery(filters), "filter", "INVALID_QUERY"))),
+      page(() => {
+        const query = readAs(MarketsQuery, asQuery(filters), "filter", "INVALID_QUERY");
+        return catalog.marketsPage(query, query.eventStatus === undefined ? ["OPEN"] : undefined);
+      }),
     events: (_caller, filters) =>
       page(() => catalog.eventsPage(readAs(EventsQuery, asQuery(filters), "filter", "INVALID_QUERY"))),
   };

@@ -132,3 +132,4 @@ export const Candle = z.strictObject({
 });
 export const Candles = z.strictObject({ items: z.array(Candle) });
 export const Names = z.array(z.string());
+export const Ticks = z.strictObject({ prices: z.array(WirePrice) });

@@ -9,7 +9,7 @@ import { connectJobs, JOBS_PREFIX } from "../../../stream/jobs/connection.js";
 import { SETTLEMENT_QUEUE } from "../../../stream/jobs/queues.js";
 import { silentLogger } from "../../../stream/log/logger.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
-import { send, type Answer } from "../requests.js";
+import { send, signed, type Answer } from "../requests.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
 import { until } from "../../support/until.js";
@@ -218,6 +218,10 @@ describe("the operator's routes", function () {
     const order = { outcomeId: outcomes[0], price: "0.250", qty: 1, tif: "GTC" } as const;
     expect((await call("PUT", "/ticks", { prices: ["0.400", "0.500", "0.600"] })).status).to.equal(200);
     expect(await codeOf(clientOf(trader).placeOrder(order))).to.equal("400 INVALID_PRICE");
+    for (const path of ["/v3/ticks", "/v3/public/ticks"]) {
+      const { json } = await send(stack.url, signed(trader.trading, { target: path }));
+      expect(json, path).to.deep.equal({ prices: ["0.400", "0.500", "0.600"] });
+    }
     expect((await call("PUT", "/ticks", { prices: before })).status).to.equal(200);
     expect(await codeOf(clientOf(trader).placeOrder(order))).to.equal("accepted");
   });
@@ -259,7 +263,7 @@ describe("the operator's routes", function () {
       {
         index: 1,
         outcomeId: outcomes[0],
-        reason: "price 0.501 is not on the tick table; send the nearest price on the table",
+        reason: "price 0.501 is not on the tick table; the nearest prices are 0.500 and 0.505",
       },
     ]);
     expect(await codeOf(rest.placeOrders([good, bad], true))).to.equal("400 INVALID_PRICE");

@@ -146,6 +146,22 @@ describe("requests", function () {
       });
     }
 
+    const NEAREST: readonly (readonly [string, RegExp])[] = [
+      ["0.501", /; the nearest prices are 0\.500 and 0\.505$/],
+      ["0.051", /; the nearest prices are 0\.050 and 0\.055$/],
+      ["0.0004", /; the nearest prices are 0\.001 and 0\.002$/],
+      ["-1", /; the nearest prices are 0\.001 and 0\.002$/],
+      ["1.000", /; the nearest prices are 0\.998 and 0\.999$/],
+      ["half", /; send a price of the table$/],
+    ];
+    for (const [price, message] of NEAREST) {
+      it(`with the price ${price} are refused with the two nearest ticks`, async () => {
+        const { json } = await place(order({ price }));
+        expect(json["code"]).to.equal("INVALID_PRICE");
+        expect(json["message"]).to.match(message);
+      });
+    }
+
     it("need Content-Type: application/json and no Content-Encoding", async () => {
       for (const type of ["text/plain", "application/json; charset=latin1", "application/jsonx"]) {
         expect((await place(order({}), { "Content-Type": type })).json["code"], type).to.equal(

@@ -3,10 +3,12 @@ import type { IncomingMessage } from "node:http";
 import { expect } from "chai";
 import { connect } from "node:net";
 import { WebSocket } from "ws";
+import { operatorCalls } from "../calls.js";
 import { send, signed, type Raw } from "../requests.js";
 import { frameOf } from "../../stream/ws/support/client.js";
 import { startStack, type Stack } from "../../support/stack.js";
-import { newMarket, newTrader, type TestKey, type TestTrader } from "../../support/traders.js";
+import { addMarket, newMarket, newTrader, type TestKey, type TestTrader } from "../../support/traders.js";
+import { until } from "../../support/until.js";
 
 const UPGRADE = {
   Upgrade: "websocket",
@@ -139,7 +141,7 @@ describe("the upgrade to a websocket", function () {
   });
 
   it("serves trading with the checks of the REST routes", async () => {
-    const { outcomes, marketId } = await newMarket(stack);
+    const { eventId, outcomes, marketId } = await newMarket(stack);
     const client = await new Client(stack.url, trader.trading).open();
     const order = { outcomeId: outcomes[0], price: "0.500", qty: 1, tif: "GTC" };
     const placed = await client.ask({ place: { orders: [order, order] } });
@@ -153,6 +155,20 @@ describe("the upgrade to a websocket", function () {
     });
     const page = await client.ask({ query_markets: { league: ["NFL"], limit: 10 } });
     expect(page.markets?.items.map((market) => market.marketId)).to.deep.equal([marketId]);
+    const closed = await addMarket(stack, eventId);
+    await (
+      await operatorCalls(stack)
+    )(`POST /admin/v1/markets/${closed.marketId}/status`, { action: "close" });
+    const named = async (filters: object) =>
+      (await client.ask({ query_markets: { event: eventId, ...filters } })).markets?.items.map(
+        (market) => market.marketId,
+      );
+    await until(
+      () => named({ eventStatus: ["OPEN_PREGAME"] }),
+      (found) => found?.length === 2,
+    );
+    expect(await named({ eventStatus: ["OPEN_PREGAME"] })).to.have.members([marketId, closed.marketId]);
+    expect(await named({}), "without a status").to.deep.equal([marketId]);
     const ids = placed.placed?.map(({ orderId }) => orderId) ?? [];
     const canceled = await client.ask({ cancel: { orderIds: ids } });
     expect(canceled.canceled).to.deep.equal({ canceled: ids, notCanceled: [] });

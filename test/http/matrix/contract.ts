@@ -108,7 +108,7 @@ function ruleOf(row: Row): Rule | undefined {
 
 /** Routes of the catalog are served without a signature too (contract section 5.14). */
 function publicTwinOf(rule: Rule): Rule | undefined {
-  if (!/^GET \/v3\/(?:catalog|types)\//.test(rule.line)) return undefined;
+  if (!/^GET \/v3\/(?:catalog\/|types\/|ticks$)/.test(rule.line)) return undefined;
   return { ...rule, line: rule.line.replace("/v3/", "/v3/public/"), callers: CREDENTIALS, cost: "free" };
 }
 

@@ -257,6 +257,13 @@ describe("surface B", function () {
       expect(pages.flat().map(({ id }) => id)).to.deep.equal(all.slice(0, 3).map(({ id }) => id));
       expect(await emm.read("/events?league=NFL")).to.deep.equal([]);
       expect(await emm.read("/events?type=Future")).to.deep.equal([]);
+      const season = { sport: "SOCCER", league: "MLS", description: "A season", startsTs: 1 };
+      const made = await operate(stack, "POST /events", { ...season, type: "REGULAR_SEASON" });
+      expect(made.status, JSON.stringify(made.body)).to.equal(201);
+      const listed = EventWithMarkets.array().parse(await emm.read("/events?type=REGULAR_SEASON,Future"));
+      expect(listed.map(({ type, description }) => [type, description])).to.deep.equal([
+        ["REGULAR_SEASON", "A season"],
+      ]);
       expect(await emm.read("/events?status=FINAL,CANCELED")).to.deep.equal([]);
     });
 
@@ -267,7 +274,11 @@ describe("surface B", function () {
       const leagues = Names.parse(await emm.read("/event-metadata/leagues"));
       expect(leagues).to.include.members(["NFL", "FIFA Club World Cup", "NCAABSB", "WBC"]);
       expect(leagues).to.have.length(24);
-      expect(Names.parse(await emm.read("/event-metadata/types"))).to.deep.equal(["Game", "Future"]);
+      expect(Names.parse(await emm.read("/event-metadata/types"))).to.deep.equal([
+        "REGULAR_SEASON",
+        "Game",
+        "Future",
+      ]);
       expect(Names.parse(await emm.read("/event-metadata/statuses"))).to.include.members([
         "OPEN_PREGAME",
         "CLOSED_PREGAME",
