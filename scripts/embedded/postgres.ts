@@ -7,7 +7,7 @@ import { identityOf, isRunning, markOf } from "../supervisor/identity.js";
 import { StartError } from "../supervisor/start-error.js";
 import { type PostgresBinaries, postgresBinaries } from "./postgres-binaries.js";
 import { isReachableByAll, isRoot, makeReachable, NOBODY, SHARED_HOME } from "./reach.js";
-import { newPassword, recordForStart, type ServerRecord, writeRecord } from "./record.js";
+import { newPassword, readRecord, recordForStart, type ServerRecord, writeRecord } from "./record.js";
 import {
   checkDiskSpace,
   choosePort,
@@ -125,8 +125,7 @@ async function serve(
     log,
   });
   writeRecord(dataDir, "postgres", { ...record, process: markOf(server.pid) });
-  const url = (database: string): string =>
-    `postgres://${USER}:${record.password}@127.0.0.1:${record.port}/${database}`;
+  const url = (database: string): string => urlOf(record, database);
   await waitUntilReady(
     server,
     () => answers(url("postgres")),
@@ -142,6 +141,16 @@ async function serve(
     stop: (graceMs) => server.stop(graceMs),
     onExit: (listener) => void server.exited.then(listener),
   };
+}
+
+function urlOf({ port, password }: ServerRecord, database: string): string {
+  return `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`;
+}
+
+/** Returns the URL of the embedded database of a data directory; `undefined` if it has never run. */
+export function embeddedPostgresUrl(dataDir: string): string | undefined {
+  const record = readRecord(dataDir, "postgres");
+  return record === undefined ? undefined : urlOf(record, DATABASE);
 }
 
 /**

@@ -38,10 +38,12 @@ export interface Counted {
   slow: number;
   /** Times of the requests, in ms. At a fixed rate they count from the time at which a request was due. */
   readonly timesMs: number[];
+  /** Bytes of the messages to and from the sockets. */
+  socketBytes: number;
 }
 
 function nothingCounted(): Counted {
-  return { operations: 0, refused: new Map(), unavailable: 0, slow: 0, timesMs: [] };
+  return { operations: 0, refused: new Map(), unavailable: 0, slow: 0, timesMs: [], socketBytes: 0 };
 }
 
 interface Sent {
@@ -65,6 +67,7 @@ class Maker {
     this.#counted = counted;
     this.#flow = new WalletFlow(outcomeIds.length / 2, batch);
     socket.on("message", (data: Buffer) => {
+      counted().socketBytes += data.length;
       const reply = Reply.safeParse(JSON.parse(data.toString()));
       // Heartbeats have no nonce.
       if (reply.success) this.#onReply(reply.data);
@@ -90,7 +93,9 @@ class Maker {
           ? { cancel: { orderIds: operations.orderIds } }
           : { place: { orders: operations.orders.map((order) => this.#request(order)) } };
       this.#sent.set(this.#nonce, { dueMs, operations: sizeOf(operations), answered: resolve });
-      this.#socket.send(JSON.stringify({ nonce: this.#nonce, ...request }));
+      const text = JSON.stringify({ nonce: this.#nonce, ...request });
+      this.#counted().socketBytes += text.length;
+      this.#socket.send(text);
     });
   }
 

@@ -1,7 +1,7 @@
 /** Target of a load: the mailboxes of the ledgers, as a gateway appends to them. */
 
 import { randomUUID } from "node:crypto";
-import { ledgerShardOf } from "../../../actors/actor.js";
+import { ledgerShardOf, PARTITIONS } from "../../../actors/actor.js";
 import type { LedgerReply } from "../../../actors/ledger/commands.js";
 import type { MarketTerms, OrderRequest } from "../../../actors/ledger/types.js";
 import type { MarketDefinition } from "../../../actors/market/types.js";
@@ -42,8 +42,15 @@ export class LedgerTarget implements Target {
     return new LedgerTarget(log, exchange);
   }
 
-  get log(): RedisLog {
-    return this.#log;
+  /** Returns the share of the ledgers in the bytes of all entries. */
+  async ledgerShare(): Promise<number> {
+    const bytes = { ledgers: 0, markets: 0 };
+    for (const partition of PARTITIONS) {
+      const actors = (await this.#log.scan(partition)).map(({ actor }) => actor);
+      for (const { deltas } of await this.#log.sizes(partition, actors))
+        bytes[partition.startsWith("l") ? "ledgers" : "markets"] += deltas.bytes;
+    }
+    return bytes.ledgers / (bytes.ledgers + bytes.markets);
   }
 
   /** Creates open markets of two outcomes. */

@@ -34,6 +34,8 @@ export interface Counted {
   readonly refused: Map<string, number>;
   /** Times of the requests, in ms. */
   readonly timesMs: number[];
+  /** Bytes to and from the sockets of a gateway; absent without a gateway. */
+  socketBytes?: number;
 }
 
 interface Wallet {

@@ -2,7 +2,7 @@
 
 import { percentile } from "../table.js";
 import type { Counted } from "./load.js";
-import type { Role, Sample, Stage } from "./stage.js";
+import type { PostgresBytes, Role, Sample, Stage } from "./stage.js";
 
 /** One point of the bench: what runs, and which load. */
 export interface Point {
@@ -22,12 +22,17 @@ export interface Measured {
   readonly operationsPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Operations that were refused. */
-  readonly refused: number;
+  /** Operations that were refused, by reason. */
+  readonly refused: Readonly<Record<string, number>>;
   /** CPU time for an operation, by role, in µs. */
   readonly cpuMicros: Readonly<Partial<Record<Role, number>>>;
   /** Bytes for an operation: to and from Redis, and in its append-only file. */
   readonly redisBytes: Sample["redis"];
+  /** Bytes for an operation in Postgres and on the sockets, for a whole stack. */
+  readonly postgresBytes?: PostgresBytes | undefined;
+  readonly socketBytes?: number | undefined;
+  /** Share of the ledgers in the bytes of all entries; the rest is that of the markets. */
+  readonly ledgerShare?: number | undefined;
 }
 
 /** Source of load that a measurement starts and stops. */
@@ -37,16 +42,21 @@ export interface Flow {
   stop(): Promise<void>;
 }
 
+/** Length of the warm-up, as a share of the measured time. */
+const WARM_UP_SHARE = 0.5;
+/** Operations of the warm-up, after which the code of a worker is compiled. */
+const WARM_UP_OPERATIONS = 20_000;
+/** Multiple of its length after which the warm-up of a busy machine ends with fewer operations. */
+const MAX_WARM_UPS = 5;
+
 /** Lets the load flow for a warm-up and then for `seconds`, and returns the figures of the latter time. */
-export async function measure(
-  stage: Pick<Stage, "sample">,
-  load: Flow,
-  warmUpSeconds: number,
-  seconds: number,
-): Promise<Measured> {
+export async function measure(stage: Pick<Stage, "sample">, load: Flow, seconds: number): Promise<Measured> {
   load.start();
-  await pause(warmUpSeconds);
-  load.take();
+  let operations = 0;
+  for (let n = 0; n < MAX_WARM_UPS && operations < WARM_UP_OPERATIONS; n += 1) {
+    await pause(WARM_UP_SHARE * seconds);
+    operations += load.take().operations;
+  }
   const before = await stage.sample();
   await pause(seconds);
   const counted = load.take();
@@ -55,7 +65,8 @@ export async function measure(
   return figuresOf(counted, before, after);
 }
 
-function figuresOf({ operations, refused, timesMs }: Counted, before: Sample, after: Sample): Measured {
+function figuresOf(counted: Counted, before: Sample, after: Sample): Measured {
+  const { operations, refused, timesMs, socketBytes } = counted;
   const perOperation = (amount: number): number => amount / Math.max(1, operations);
   const cpuMicros: Partial<Record<Role, number>> = {};
   for (const [role, seconds] of Object.entries(after.cpuSeconds) as [Role, number][])
@@ -64,13 +75,21 @@ function figuresOf({ operations, refused, timesMs }: Counted, before: Sample, af
     operationsPerSecond: operations / ((after.atMs - before.atMs) / 1_000),
     p50Ms: percentile(timesMs, 0.5),
     p99Ms: percentile(timesMs, 0.99),
-    refused: [...refused.values()].reduce((sum, count) => sum + count, 0),
+    refused: Object.fromEntries(refused),
     cpuMicros,
     redisBytes: {
       received: perOperation(after.redis.received - before.redis.received),
       sent: perOperation(after.redis.sent - before.redis.sent),
       appended: perOperation(after.redis.appended - before.redis.appended),
     },
+    postgresBytes:
+      after.postgres === undefined || before.postgres === undefined
+        ? undefined
+        : {
+            walBytes: perOperation(after.postgres.walBytes - before.postgres.walBytes),
+            tableBytes: perOperation(after.postgres.tableBytes - before.postgres.tableBytes),
+          },
+    socketBytes: socketBytes === undefined ? undefined : perOperation(socketBytes),
   };
 }
 

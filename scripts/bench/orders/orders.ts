@@ -5,10 +5,10 @@
  * rates and the times, but hardly the CPU times.
  */
 
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import type { Row } from "../table.js";
-import { BareTarget } from "./bare-target.js";
+import { BareTarget } from "./bare/target.js";
 import { startCluster } from "./cluster.js";
 import { LedgerTarget } from "./ledger-target.js";
 import { Load, type Target } from "./load.js";
@@ -21,9 +21,14 @@ import { startWholeStack } from "./whole-stack.js";
 const WALLETS = 64;
 const OUTSTANDING = 1_000;
 export const ORDERS_SECONDS = 10;
-const WARM_UP_SHARE = 0.5;
 /** Figures of the last run. */
 const ORDERS_FILE = ".bench/orders.json";
+
+/** Figures of one run of the bench. */
+export interface OrdersRun {
+  readonly machine: { readonly cpu: string; readonly cores: number; readonly node: string };
+  readonly results: readonly PointResult[];
+}
 
 export interface OrdersOptions {
   /** Length of each measurement. */
@@ -61,9 +66,18 @@ export function ordersInFull(seconds: number | undefined): Promise<Row[]> {
 }
 
 function keep(results: readonly PointResult[]): void {
+  const cpu = os.cpus()[0]?.model ?? "unknown CPU";
+  const run: OrdersRun = {
+    machine: { cpu, cores: os.availableParallelism(), node: process.version },
+    results,
+  };
   mkdirSync(".bench", { recursive: true });
-  const machine = { cpu: os.cpus()[0]?.model, cores: os.availableParallelism(), node: process.version };
-  writeFileSync(ORDERS_FILE, `${JSON.stringify({ machine, results }, null, 1)}\n`);
+  writeFileSync(ORDERS_FILE, `${JSON.stringify(run, null, 1)}\n`);
+}
+
+/** Returns the figures of the last run; `undefined` if there is none. */
+export function lastRun(): OrdersRun | undefined {
+  return existsSync(ORDERS_FILE) ? (JSON.parse(readFileSync(ORDERS_FILE, "utf8")) as OrdersRun) : undefined;
 }
 
 /** Measures one point, and the bare loop beside it. */
@@ -74,14 +88,13 @@ export async function runPoint(point: Point, seconds: number): Promise<PointResu
 
 async function runExchange(point: Point, seconds: number): Promise<Measured> {
   const { workers, markets, redis, fsync } = point;
-  const warmUp = WARM_UP_SHARE * seconds;
   if (point.isWholeStack) {
     const { stage, load } = await startWholeStack(
       point,
       redis === "one" ? undefined : await startCluster(fsync),
     );
     try {
-      return await measure(stage, load, warmUp, seconds);
+      return await measure(stage, load, seconds);
     } finally {
       await stage.stop();
     }
@@ -94,7 +107,8 @@ async function runExchange(point: Point, seconds: number): Promise<Measured> {
       await target.openMarkets(markets);
       const load = loadOf(target, point);
       await target.fund(load.wallets);
-      return await measure(stage, load, warmUp, seconds);
+      const measured = await measure(stage, load, seconds);
+      return { ...measured, ledgerShare: await target.ledgerShare() };
     } finally {
       await target.close();
     }
@@ -114,13 +128,13 @@ function isBare({ workers, redis, isWholeStack }: Point): boolean {
 
 async function runBare(point: Point, seconds: number): Promise<Measured> {
   const servers = await startOneRedis(point.fsync);
-  const worker = await startProcess("bare-worker", { REDIS_URL: servers.url });
+  const worker = await startProcess("bare/worker", { REDIS_URL: servers.url });
   const counters = await RedisCounters.open(servers.url);
   const target = await BareTarget.open(servers.url);
   try {
     const pids = () => ({ worker: [worker.pid ?? 0], Redis: servers.pids });
     const stage = { sample: () => sampleOf(pids, counters) };
-    return await measure(stage, loadOf(target, point), WARM_UP_SHARE * seconds, seconds);
+    return await measure(stage, loadOf(target, point), seconds);
   } finally {
     target.close();
     counters.close();
@@ -144,7 +158,7 @@ const COLUMNS: readonly (readonly [title: string, of: (result: PointResult) => s
   ["orders/s", ({ measured }) => shown(measured.operationsPerSecond)],
   ["p50 ms", ({ measured }) => shown(measured.p50Ms)],
   ["p99 ms", ({ measured }) => shown(measured.p99Ms)],
-  ["refused", ({ measured }) => shown(measured.refused)],
+  ["refused", ({ measured }) => shown(sum(Object.values(measured.refused)))],
   ...ROLES.map(
     (role) =>
       [
@@ -169,8 +183,18 @@ function shown(figure: number | undefined): string {
   return figure === 0 || figure >= 100 ? Math.round(figure).toLocaleString("en-US") : figure.toPrecision(3);
 }
 
+function sum(figures: readonly number[]): number {
+  return figures.reduce((total, figure) => total + figure, 0);
+}
+
 function ratio(figure: number | undefined, to: number | undefined): number | undefined {
   return figure === undefined || to === undefined ? undefined : figure / to;
+}
+
+/** Returns the result of the point that differs from the base by a change. */
+export function resultAt(results: readonly PointResult[], change: Partial<Point>): PointResult | undefined {
+  const name = nameOf({ ...BASE, ...change });
+  return results.find(({ point }) => nameOf(point) === name);
 }
 
 /** Returns the CPU time of an order in the workers and in Redis. */
@@ -179,13 +203,22 @@ function logCpu(result: PointResult | undefined): number | undefined {
   return worker === undefined || Redis === undefined ? undefined : worker + Redis;
 }
 
+/** Returns the operations of all points that were refused, by reason. */
+function refusalsOf(results: readonly PointResult[]): Row[] {
+  return results.flatMap(({ point, measured }) =>
+    Object.entries(measured.refused).map(([reason, figure]) => ({
+      bench: "orders: refused",
+      measure: `${nameOf(point)}: ${reason}`,
+      figure,
+      unit: "",
+    })),
+  );
+}
+
 /** Returns the rates of the points, and the ratios that have a goal. */
 export function rowsOf(results: readonly PointResult[]): Row[] {
   const bench = "orders";
-  const resultOf = (change: Partial<Point>): PointResult | undefined => {
-    const name = nameOf({ ...BASE, ...change });
-    return results.find(({ point }) => nameOf(point) === name);
-  };
+  const resultOf = (change: Partial<Point>): PointResult | undefined => resultAt(results, change);
   const base = resultOf({});
   const row = (measure: string, figure: number | undefined, unit: string): Row[] =>
     figure === undefined ? [] : [{ bench, measure, figure, unit }];
@@ -219,5 +252,6 @@ export function rowsOf(results: readonly PointResult[]): Row[] {
     ...compared("10,000 markets against 16", resultOf({ markets: 10_000 }), base),
     ...compared("three-node cluster against one Redis", resultOf({ redis: "cluster" }), base),
     ...compared("appendfsync always against everysec", resultOf({ fsync: "always" }), base),
+    ...refusalsOf(results),
   ];
 }

@@ -19,6 +19,13 @@ export interface Sample {
   readonly cpuSeconds: Readonly<Partial<Record<Role, number>>>;
   /** Bytes that Redis has received and sent, and those of its append-only file. */
   readonly redis: RedisBytes;
+  /** Bytes of the write-ahead log and of the tables of Postgres; absent without Postgres. */
+  readonly postgres?: PostgresBytes | undefined;
+}
+
+export interface PostgresBytes {
+  readonly walBytes: number;
+  readonly tableBytes: number;
 }
 
 export interface RedisBytes {

@@ -1,16 +1,27 @@
 /** Stage of a load bench with everything: gateways with sockets, workers, projectors, jobs, Redis and Postgres. */
 
 import path from "node:path";
+import pg from "pg";
 import { systemClock } from "../../../stream/log/clock.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { ProcessReports } from "../../../stream/services/process-reports.js";
+import { embeddedPostgresUrl } from "../../embedded/postgres.js";
 import { readRecord } from "../../embedded/record.js";
 import { embeddedRedisUrl } from "../../embedded/redis.js";
 import { processesIn } from "../../embedded/server.js";
 import { BenchExchange, startBenchExchange } from "../bench-exchange.js";
 import { Traffic } from "../endurance/traffic.js";
 import type { Flow, Point } from "./measure.js";
-import { partitionsShared, RedisCounters, type Role, sampleOf, type Servers, type Stage } from "./stage.js";
+import {
+  partitionsShared,
+  type PostgresBytes,
+  RedisCounters,
+  type Role,
+  type Sample,
+  sampleOf,
+  type Servers,
+  type Stage,
+} from "./stage.js";
 
 const SOCKETS = 24;
 const FUNDS = "100000000";
@@ -51,7 +62,11 @@ export async function startWholeStack(point: Point, servers: Servers | undefined
     const pids: Stage["pids"] = () => ({ ...roles, Redis: redis, Postgres: postgres() });
     traffic = await openTraffic(exchange, point);
     const opened = counters;
-    const stage: Stage = { redisUrl, pids, sample: () => sampleOf(pids, opened), stop };
+    const sample = async (): Promise<Sample> => ({
+      ...(await sampleOf(pids, opened)),
+      postgres: await postgresBytes(embeddedPostgresUrl(exchange.dataDir)),
+    });
+    const stage: Stage = { redisUrl, pids, sample, stop };
     return { stage, load: flowOf(traffic) };
   } catch (error) {
     await stop();
@@ -76,6 +91,19 @@ async function roleProcesses(redisUrl: string): Promise<Partial<Record<Role, rea
   } finally {
     await reports.close();
     await log.close();
+  }
+}
+
+async function postgresBytes(connectionString: string | undefined): Promise<PostgresBytes> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    const sql =
+      "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn AS wal, pg_database_size(current_database()) AS tables";
+    const { rows } = await client.query<{ wal: string; tables: string }>(sql);
+    return { walBytes: Number(rows[0]?.wal), tableBytes: Number(rows[0]?.tables) };
+  } finally {
+    await client.end();
   }
 }
 

@@ -2,11 +2,11 @@
 
 import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
-import { fnv1a } from "../../../actors/actor.js";
-import type { BareOrder } from "./bare-book.js";
-import { APPEND, BARE_LEDGERS, type BareRequest, mailboxOf, REPLIES } from "./bare-log.js";
-import type { Answer, Target } from "./load.js";
-import type { Operations } from "./wallet-flow.js";
+import { fnv1a } from "../../../../actors/actor.js";
+import type { BareOrder } from "./book.js";
+import { APPEND, BARE_LEDGERS, type BareRequest, mailboxOf, REPLIES } from "./log.js";
+import type { Answer, Target } from "../load.js";
+import type { Operations } from "../wallet-flow.js";
 
 type Append = (keyCount: number, mailbox: string, body: string) => Promise<unknown>;
 

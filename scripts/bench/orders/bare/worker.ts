@@ -4,18 +4,9 @@
  */
 
 import { Redis } from "ioredis";
-import { loadConfig } from "../../config.js";
-import { BareLedger, BareMarket, type Outbox, type Resting } from "./bare-book.js";
-import {
-  BARE_EPOCH,
-  type BareRequest,
-  COMMANDS,
-  COMMIT,
-  deltasOf,
-  headOf,
-  LEASE,
-  mailboxOf,
-} from "./bare-log.js";
+import { loadConfig } from "../../../config.js";
+import { BareLedger, BareMarket, type Outbox, type Resting } from "./book.js";
+import { BARE_EPOCH, type BareRequest, COMMANDS, COMMIT, deltasOf, headOf, LEASE, mailboxOf } from "./log.js";
 
 /** Most requests in a step. */
 const MAX_REQUESTS = 512;

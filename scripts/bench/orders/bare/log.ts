@@ -1,6 +1,6 @@
 /** Keys and scripts of the bare loop, and the messages in its mailboxes. */
 
-import type { BareOrder } from "./bare-book.js";
+import type { BareOrder } from "./book.js";
 
 /** Ledgers of the bare loop. */
 export const BARE_LEDGERS = 4;
