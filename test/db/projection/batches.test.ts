@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import { sql } from "drizzle-orm";
 import { ledgerOf } from "../../../actors/actor.js";
 import { contracts, ticks } from "../../../actors/units.js";
 import { connect, disconnect, type Database } from "../../../db/database.js";
@@ -7,6 +8,7 @@ import { migrate } from "../../../db/migrate.js";
 import { ProjectionGap } from "../../../db/projection/batch.js";
 import { findOrder, listOrders } from "../../../db/queries/trading/orders.js";
 import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
+import { until } from "../../support/until.js";
 import { dice, entry, interleave, SmallExchange, type TestMarket } from "../exchange.js";
 import { dump, project } from "../read-model.js";
 
@@ -77,6 +79,35 @@ describe("projection of batches", () => {
     await project(database.url, [entry(ledgerOf(ann), 1, [{ ts: 1, deltas }])]);
     const { rows } = await db.execute("select count(*)::integer as count from wallets");
     expect(rows).to.deep.equal([{ count: 12_000 }]);
+  });
+
+  it("reads no table as a whole, also when its plans are made while the tables are small", async () => {
+    const scans = async () => {
+      const { rows } = await db.execute<{ name: string; scans: string }>(sql`
+        select relname as name, seq_scan as scans from pg_stat_user_tables
+        where relname <> 'projector_cursors' and relname <> 'removed_markets'`);
+      return Object.fromEntries(rows.map(({ name, scans }) => [name, scans]));
+    };
+    const before = await scans();
+    const market = exchange.createMarket();
+    for (let n = 0; n < 12; n += 1) {
+      const { maker } = trade(market);
+      exchange.amend(ann, maker, 5);
+      exchange.cancelAll(ann);
+      exchange.deliverAll();
+    }
+    exchange.grade(market, { kind: "WINNER", outcome: 0 });
+    exchange.settle(market);
+    exchange.deliverAll();
+    await project(database.url, exchange.entries(), 1);
+    // A connection reports its scans when it ends, shortly after the client has left it.
+    await until(async () => {
+      const { rows } = await db.execute(sql`
+        select 1 from pg_stat_activity
+        where datname = current_database() and application_name = 'exchange projector'`);
+      return rows.length === 0;
+    });
+    expect(await scans()).to.deep.equal(before);
   });
 
   it("writes all rows of a batch or none", async () => {
