@@ -49,6 +49,7 @@ async function start({ redisUrl, databaseUrl, logLevel, format }: Config): Promi
       process: formats.name,
       figures: () => ({
         projected_entries_total: projector.projectedEntries,
+        projector_lag_seconds: projector.takeLagMs() / 1_000,
         reconciliations_total: projector.reconciliations,
       }),
     });

@@ -9,6 +9,7 @@ import { isUnavailable } from "../database.js";
 import { ProjectionBatch, ProjectionGap } from "./batch.js";
 import { type Cursor, type Cursors, NO_ROWS } from "./cursor.js";
 import type { Journal } from "./journal.js";
+import { ProjectionLag } from "./lag.js";
 import { ProgressMarks } from "./marks.js";
 import { EntryQueue } from "./queue.js";
 import { ProjectionSession } from "./session.js";
@@ -43,6 +44,7 @@ export class Projector {
   #running: Promise<void> | undefined;
   #active = false;
   #projectedEntries = 0;
+  readonly #lag = new ProjectionLag();
   #reconciliations = 0;
 
   constructor(options: ProjectorOptions) {
@@ -57,6 +59,11 @@ export class Projector {
   /** Number of entries written since the start. */
   get projectedEntries(): number {
     return this.#projectedEntries;
+  }
+
+  /** Returns the longest time in ms from the decision of an actor to its rows, since the last call. */
+  takeLagMs(): number {
+    return this.#lag.takeMs();
   }
 
   /** Number of actors whose tables were repaired because their log had lost entries, since the start. */
@@ -117,6 +124,7 @@ export class Projector {
   /** Waits for groups of actors. Returns false if `stop` comes first. */
   async #standBy(session: ProjectionSession): Promise<boolean> {
     this.#active = false;
+    this.#lag.forget();
     while (!this.#stopping.signal.aborted) {
       await session.deal();
       if (session.groups.size > 0) return true;
@@ -168,7 +176,11 @@ export class Projector {
         if (entries === undefined) return;
         const began = performance.now();
         if (entries.length === 0) await session.keepAlive();
-        else await this.#write(session, entries, cursors, marks);
+        else {
+          this.#lag.begin(entries);
+          await this.#write(session, entries, cursors, marks);
+          this.#lag.end();
+        }
         if (began - dealtMs >= DEAL_MS) {
           if (await session.mustDeal()) return;
           dealtMs = began;

@@ -33,6 +33,8 @@ export const FIGURES = {
   disk_headroom_ratio:
     "Least share of a disk of the embedded servers that is left until new orders are refused",
   projected_entries_total: "Entries that a projector has written since its start",
+  projector_lag_seconds:
+    "Longest time from the decision of an actor to its rows in Postgres, since the last report of a projector",
   reconciliations_total:
     "Repairs of the tables of an actor whose log had lost entries, since the start of a projector",
 } as const;

@@ -244,6 +244,29 @@ describe("projector", () => {
     expect(failures).to.deep.equal([]);
   });
 
+  it("reports the longest time from a decision to its rows", async () => {
+    const projector = startProjector();
+    exchange.network.now = Date.now() - 3_600_000;
+    appendActivity();
+    await projected();
+    await until(() => projector.takeLagMs() >= 3_600_000 - 1_000);
+    exchange.network.now = Date.now();
+    appendActivity();
+    await projected();
+    await until(() => {
+      const lagMs = projector.takeLagMs();
+      return lagMs > 0 && lagMs < 60_000;
+    });
+    expect(projector.takeLagMs(), "without new entries").to.equal(0);
+  });
+
+  it("reports how late an entry is that it cannot write", async () => {
+    // The entry is of the second after the epoch, and older than all others.
+    await appendUnknown({ type: "future" });
+    await firstFailure();
+    await until(() => (projectors[0]?.takeLagMs() ?? 0) >= Date.now() - 1_000 - 60_000);
+  });
+
   it("reports at its start only the progress that the log lacks", async () => {
     appendActivity();
     const first = startProjector();

@@ -29,7 +29,7 @@ const REPORTED = {
     "unsnapshotted_bytes",
     "resume_window_bytes",
   ],
-  projector: ["rss_bytes", "projected_entries_total", "reconciliations_total"],
+  projector: ["rss_bytes", "projected_entries_total", "projector_lag_seconds", "reconciliations_total"],
 } as const;
 
 describe("the metrics", function () {

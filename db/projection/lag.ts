@@ -1,0 +1,37 @@
+/** The time from the decisions of actors to their rows. */
+
+import type { Entry } from "../../stream/log/ports.js";
+
+/** Measures how late the rows of a projector are, by the clock of its host. */
+export class ProjectionLag {
+  #longestMs = 0;
+  /** Engine time of the oldest decision that is being written. */
+  #writingTs: number | undefined;
+
+  /** Begins to write entries. They are late from now on, also while an attempt to write them fails. */
+  begin(entries: readonly Entry[]): void {
+    this.#writingTs = Math.min(...entries.map(({ batches }) => batches[0]?.ts ?? Infinity));
+  }
+
+  /** Ends the writing of the entries of the last `begin`. */
+  end(): void {
+    this.#longestMs = Math.max(this.#longestMs, this.#writingMs());
+    this.forget();
+  }
+
+  /** Forgets the entries of the last `begin`, which another projector may write. */
+  forget(): void {
+    this.#writingTs = undefined;
+  }
+
+  /** Returns the longest time in ms from a decision to its rows since the last call. */
+  takeMs(): number {
+    const lagMs = Math.max(this.#longestMs, this.#writingMs());
+    this.#longestMs = 0;
+    return lagMs;
+  }
+
+  #writingMs(): number {
+    return this.#writingTs === undefined ? 0 : Math.max(0, Date.now() - this.#writingTs);
+  }
+}
