@@ -69,6 +69,33 @@ export async function page<Query extends PgSelect>(
   return last === undefined ? { items } : { items, next: encodeCursor(keyset.keyOf(last)) };
 }
 
+/**
+ * Time in ms within which most rows of a table by month lie that are read. A read looks into the partitions of that time,
+ * and into all of them only when it has not found enough: Postgres plans a statement for each partition, and their number
+ * grows by one each month.
+ */
+export const RECENT_MS = 32 * 86_400_000;
+
+/**
+ * Reads one page of a table by month in the order of a keyset whose first column is a time, newest first. `read` reads the
+ * page within the bounds. Throws `InvalidCursor`.
+ */
+export async function pageByMonth<Row>(
+  keyset: KeyOrder,
+  request: PageRequest,
+  { startsAfter, startsBefore = Infinity }: TimeBounds,
+  read: (bounds: TimeBounds) => Promise<Page<Row>>,
+): Promise<Page<Row>> {
+  const cursorTs = timeOfCursor(keyset, request) ?? Infinity;
+  // The cursor alone would not tell Postgres which months come after it.
+  const endTs = Math.min(startsBefore, cursorTs + 1);
+  const bounds = { startsAfter, startsBefore: endTs === Infinity ? undefined : endTs };
+  const recentTs = Math.min(endTs, Date.now()) - RECENT_MS;
+  if ((startsAfter ?? 0) >= recentTs) return read(bounds);
+  const recent = await read({ ...bounds, startsAfter: recentTs });
+  return recent.next === undefined ? read(bounds) : recent;
+}
+
 /** Returns the order of a keyset, for `orderBy`. */
 export function keyOrder({ columns, direction }: KeyOrder): SQL[] {
   return columns.map((column) => (direction === "ascending" ? asc(column) : desc(column)));
@@ -86,7 +113,7 @@ export function within(column: PgColumn, bounds: TimeBounds): SQL | undefined {
  * Returns the first value of the cursor of a request, which in a list by time is the time before which the page begins.
  * Throws `InvalidCursor`.
  */
-export function timeOfCursor({ columns }: KeyOrder, { after }: PageRequest): number | undefined {
+function timeOfCursor({ columns }: KeyOrder, { after }: PageRequest): number | undefined {
   if (after === undefined) return undefined;
   const [time] = decodeCursor(columns, after);
   if (typeof time !== "number") throw new InvalidCursor();

@@ -3,7 +3,15 @@
 import { and, eq } from "drizzle-orm";
 import type { Currency } from "../../../actors/market/types.js";
 import type { Queries } from "../../database.js";
-import { page, within, type Keyset, type Page, type PageRequest, type TimeBounds } from "../../page.js";
+import {
+  page,
+  pageByMonth,
+  within,
+  type Keyset,
+  type Page,
+  type PageRequest,
+  type TimeBounds,
+} from "../../page.js";
 import { fills } from "../../schema/wallets.js";
 import { inMarkets, type MarketScope } from "./market-scope.js";
 
@@ -28,12 +36,15 @@ export async function listFills(
   filter: FillFilter,
   request: PageRequest,
 ): Promise<Page<FillRecord>> {
-  const wanted = and(
-    eq(fills.wallet, filter.wallet),
-    filter.currency === undefined ? undefined : eq(fills.currency, filter.currency),
-    filter.orderId === undefined ? undefined : eq(fills.orderId, filter.orderId),
-    inMarkets(fills, filter),
-    within(fills.ts, filter),
+  const wanted = (bounds: TimeBounds) =>
+    and(
+      eq(fills.wallet, filter.wallet),
+      filter.currency === undefined ? undefined : eq(fills.currency, filter.currency),
+      filter.orderId === undefined ? undefined : eq(fills.orderId, filter.orderId),
+      inMarkets(fills, filter),
+      within(fills.ts, bounds),
+    );
+  return pageByMonth(BY_TIME, request, filter, (bounds) =>
+    page(db.select().from(fills).$dynamic(), BY_TIME, request, wanted(bounds)),
   );
-  return page(db.select().from(fills).$dynamic(), BY_TIME, request, wanted);
 }

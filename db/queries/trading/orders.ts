@@ -6,7 +6,8 @@ import type { Queries } from "../../database.js";
 import {
   keyOrder,
   page,
-  timeOfCursor,
+  pageByMonth,
+  RECENT_MS,
   within,
   type Keyset,
   type Page,
@@ -31,12 +32,6 @@ const BY_ACCEPTANCE: Keyset<OrderRecord> = {
   direction: "descending",
   keyOf: (order) => [order.ts, order.place],
 };
-
-/**
- * Time in ms within which most orders that are read have ended. A read looks into the partitions of that time, and into all
- * of them only when it has not found enough: their number grows by one each month.
- */
-const RECENT_MS = 32 * 86_400_000;
 
 /** Condition that leaves out the partitions of the months before a time. It holds for every order accepted after it. */
 const notEndedBefore = (ts: number): SQL | undefined => or(lte(orders.endedTs, 0), gt(orders.endedTs, ts));
@@ -142,15 +137,7 @@ export async function listOrders(
   filter: OrderListFilter,
   request: PageRequest,
 ): Promise<Page<OrderRecord>> {
-  const read = (wanted: OrderListFilter): Promise<Page<OrderRecord>> =>
-    page(db.select().from(orders).$dynamic(), BY_ACCEPTANCE, request, matching(wanted));
-  const beforeTs = Math.min(
-    timeOfCursor(BY_ACCEPTANCE, request) ?? Infinity,
-    filter.startsBefore ?? Infinity,
-    Date.now(),
-  );
-  const recentTs = beforeTs - RECENT_MS;
-  if (isOfOpen(filter) || (filter.startsAfter ?? 0) >= recentTs) return read(filter);
-  const recent = await read({ ...filter, startsAfter: recentTs });
-  return recent.next === undefined ? read(filter) : recent;
+  const read = (bounds: TimeBounds): Promise<Page<OrderRecord>> =>
+    page(db.select().from(orders).$dynamic(), BY_ACCEPTANCE, request, matching({ ...filter, ...bounds }));
+  return isOfOpen(filter) ? read(filter) : pageByMonth(BY_ACCEPTANCE, request, filter, read);
 }

@@ -4,7 +4,15 @@ import { and, eq, sql } from "drizzle-orm";
 import type { Currency } from "../../../actors/market/types.js";
 import { ticks, type Ticks } from "../../../actors/units.js";
 import type { Queries } from "../../database.js";
-import { page, within, type Keyset, type Page, type PageRequest, type TimeBounds } from "../../page.js";
+import {
+  page,
+  pageByMonth,
+  within,
+  type Keyset,
+  type Page,
+  type PageRequest,
+  type TimeBounds,
+} from "../../page.js";
 import { trades } from "../../schema/markets.js";
 
 export type TradeRecord = typeof trades.$inferSelect;
@@ -32,12 +40,15 @@ export async function listTrades(
   filter: { marketId: string; currency: Currency } & TimeBounds,
   request: PageRequest,
 ): Promise<Page<TradeRecord>> {
-  const wanted = and(
-    eq(trades.marketId, filter.marketId),
-    eq(trades.currency, filter.currency),
-    within(trades.ts, filter),
+  const wanted = (bounds: TimeBounds) =>
+    and(
+      eq(trades.marketId, filter.marketId),
+      eq(trades.currency, filter.currency),
+      within(trades.ts, bounds),
+    );
+  return pageByMonth(BY_TIME, request, filter, (bounds) =>
+    page(db.select().from(trades).$dynamic(), BY_TIME, request, wanted(bounds)),
   );
-  return page(db.select().from(trades).$dynamic(), BY_TIME, request, wanted);
 }
 
 /** Lists candles from `fromTs` (inclusive) to `toTs` (exclusive), oldest first, without empty intervals. */

@@ -4,7 +4,15 @@ import { and, asc, eq, inArray, notInArray, sql } from "drizzle-orm";
 import { OPERATOR_TRANSACTION_KINDS, type TransactionKind } from "../../../actors/ledger/types.js";
 import type { Currency } from "../../../actors/market/types.js";
 import type { Queries } from "../../database.js";
-import { page, within, type Keyset, type Page, type PageRequest, type TimeBounds } from "../../page.js";
+import {
+  page,
+  pageByMonth,
+  within,
+  type Keyset,
+  type Page,
+  type PageRequest,
+  type TimeBounds,
+} from "../../page.js";
 import { subaccounts } from "../../schema/accounts.js";
 import { entries } from "../../schema/wallets.js";
 
@@ -29,13 +37,16 @@ export async function listTransactions(
   filter: TransactionFilter,
   request: PageRequest,
 ): Promise<Page<TransactionRecord>> {
-  const wanted = and(
-    eq(entries.wallet, filter.wallet),
-    filter.currency === undefined ? undefined : eq(entries.currency, filter.currency),
-    filter.kind === undefined ? undefined : eq(entries.kind, filter.kind),
-    within(entries.ts, filter),
+  const wanted = (bounds: TimeBounds) =>
+    and(
+      eq(entries.wallet, filter.wallet),
+      filter.currency === undefined ? undefined : eq(entries.currency, filter.currency),
+      filter.kind === undefined ? undefined : eq(entries.kind, filter.kind),
+      within(entries.ts, bounds),
+    );
+  return pageByMonth(BY_TIME, request, filter, (bounds) =>
+    page(db.select().from(entries).$dynamic(), BY_TIME, request, wanted(bounds)),
   );
-  return page(db.select().from(entries).$dynamic(), BY_TIME, request, wanted);
 }
 
 /** Returns the id of the first transaction that an operator posted to a wallet of the trader with this reference. */

@@ -181,10 +181,14 @@ describe("query plans of lists over long tables", function () {
       Date.now = present;
     });
 
-    /** Returns the partitions that the plans name and read, without their table's name. */
-    async function partitionsOf(table: string, query: () => Promise<unknown>): Promise<string[]> {
+    /** Returns the partitions that the plans name, without their table's name; by default only those that they read. */
+    async function partitionsOf(
+      table: string,
+      query: () => Promise<unknown>,
+      isRead = (node: Plan) => node["Actual Loops"] > 0,
+    ): Promise<string[]> {
       const { plans } = await plansOf(query);
-      const relations = plans.flatMap(nodesOf).filter((node) => node["Actual Loops"] > 0);
+      const relations = plans.flatMap(nodesOf).filter(isRead);
       return relations.flatMap((node) => node["Relation Name"]?.slice(table.length + 1) ?? []).toSorted();
     }
 
@@ -231,6 +235,19 @@ describe("query plans of lists over long tables", function () {
       it(`reads a page of ${table} from one month, however many there are`, async () => {
         const names = await partitionsOf(table, () => list({ limit: LIMIT }));
         expect(ofRecent(names)).to.deep.equal([monthOf(END)]);
+      });
+
+      it(`plans a page of ${table} for the recent months alone`, async () => {
+        const planned = (page: PageRequest) =>
+          partitionsOf(
+            table,
+            () => list(page),
+            () => true,
+          );
+        expect(ofRecent(await planned({ limit: LIMIT }))).to.deep.equal(recent);
+        const { next } = await list({ limit: DEEP });
+        const names = await planned({ limit: LIMIT, after: next });
+        expect(names.length, names.join(" ")).to.be.within(1, 3);
       });
     }
 
