@@ -112,7 +112,8 @@ function portsOf(parts: Parts): JobsOptions["ports"] {
           { strays },
           "rows are in no partition of a month: engine time is months ahead, or was; see db/README.md",
         );
-      monthsAtMs = clock.monotonic() + MONTHS_MS;
+      // The next sweep goes on with a long backlog.
+      if (done?.isUnfinished !== true) monthsAtMs = clock.monotonic() + MONTHS_MS;
     },
     async marketSettled({ marketId, eventId }) {
       const actor = marketActor(marketId);

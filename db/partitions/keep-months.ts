@@ -7,15 +7,18 @@ import { laterOf, monthBefore, MONTHLY, type MonthlyTable, startOfMonth } from "
 
 /** Months for which partitions exist, after the current one. */
 const MONTHS_AHEAD = 3;
-/** Orders that one statement moves. */
+/** Orders that one statement moves, and statements of one kind in one run, for whose end other work waits. */
 const ORDERS_AT_ONCE = 2_000;
+const MOVES = 5;
 
 /** Changes of one run. */
 export interface KeptMonths {
   /** Names of the new partitions. */
   readonly created: readonly string[];
-  /** Number of orders that were in the wrong partition. */
+  /** Number of orders that were in the wrong partition and have moved. */
   readonly moved: number;
+  /** True when further orders may be in the wrong partition. */
+  readonly isUnfinished: boolean;
 }
 
 /** Puts the tables in order, unless another process does so now or migrates the database. */
@@ -39,7 +42,7 @@ export async function keepMonths(
     ]);
     if (rows[0]?.free !== true) return undefined;
     const created = await createMonths(client, nowMs, say);
-    return { created, moved: await placeOrders(client) };
+    return { created, ...(await placeOrders(client)) };
   } finally {
     await client.end();
   }
@@ -151,22 +154,26 @@ async function newestIn(
 }
 
 /**
- * Moves the orders that a projector of the build before months has ended, or opened again in a repair, to the partition
- * of their status. That projector leaves `ended_ts` as it is.
+ * Moves orders that a projector of the build before months has ended, or opened again in a repair, to the partition of
+ * their status. That projector leaves `ended_ts` as it is. One run moves a limited number of orders.
  */
-async function placeOrders(client: pg.ClientBase): Promise<number> {
+async function placeOrders(client: pg.ClientBase): Promise<Pick<KeptMonths, "moved" | "isUnfinished">> {
   let moved = 0;
+  let isUnfinished = false;
   for (const [endedTs, misplaced] of [
     ["greatest(updated_ts, 1)", "ended_ts = 0 and status not in ('PENDING', 'OPEN')"],
     ["0", "ended_ts > 0 and status in ('PENDING', 'OPEN')"],
   ] as const) {
-    for (let count = ORDERS_AT_ONCE; count === ORDERS_AT_ONCE; moved += count) {
+    let count = ORDERS_AT_ONCE;
+    for (let move = 0; move < MOVES && count === ORDERS_AT_ONCE; move += 1) {
       const { rowCount } = await client.query(
         `update orders set ended_ts = ${endedTs} where ${misplaced} and order_id in
            (select order_id from orders where ${misplaced} limit ${ORDERS_AT_ONCE})`,
       );
       count = rowCount ?? 0;
+      moved += count;
     }
+    isUnfinished ||= count === ORDERS_AT_ONCE;
   }
-  return moved;
+  return { moved, isUnfinished };
 }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { sql } from "drizzle-orm";
 import pg from "pg";
-import { ledgerOf } from "../../../actors/actor.js";
+import { LEDGER_SHARDS, ledgerActor } from "../../../actors/actor.js";
 import { connect, disconnect, type Database } from "../../../db/database.js";
 import { migrate } from "../../../db/migrate.js";
 import { MIGRATION_LOCK } from "../../../db/locks.js";
@@ -69,7 +69,11 @@ describe("the tables by month", () => {
       const partitions = await partitionsOf(name);
       expect(partitions).to.include.members([nameOf(name, startOfMonth(NOW, 3)), `${name}_later`]);
     }
-    expect(await keepMonths(database.url, NOW, quiet)).to.deep.equal({ created: [], moved: 0 });
+    expect(await keepMonths(database.url, NOW, quiet)).to.deep.equal({
+      created: [],
+      moved: 0,
+      isUnfinished: false,
+    });
     const next = startOfMonth(NOW, 1);
     const done = await keepMonths(database.url, next, quiet);
     expect(done?.created).to.deep.equal(MONTHLY.map(({ name }) => nameOf(name, startOfMonth(NOW, 4))));
@@ -209,6 +213,21 @@ describe("the tables by month", () => {
     expect(found.toSorted()).to.deep.equal([`CANCELED ${nameOf("orders", NOW)}`, "OPEN orders_live"]);
   });
 
+  it("moves a limited number of orders in one run", async () => {
+    await db.execute(sql`
+      insert into orders (order_id, wallet, trader_id, market_id, outcome, currency, price, qty, filled, remaining, tif,
+        status, ts, place, updated_ts, ended_ts)
+      select gen_random_uuid(), ${randomUUID()}::uuid, ${randomUUID()}::uuid, ${randomUUID()}::uuid, 0, 'CASH', 500, 1, 0,
+        1, 'GTC', 'CANCELED', ${NOW}, place, ${NOW}, 0
+      from generate_series(1, 12500) as place`);
+    const run = async () => {
+      const { moved, isUnfinished } = (await keepMonths(database.url, NOW, quiet)) ?? {};
+      return { moved, isUnfinished };
+    };
+    expect(await run()).to.deep.equal({ moved: 10_000, isUnfinished: true });
+    expect(await run()).to.deep.equal({ moved: 2_500, isUnfinished: false });
+  });
+
   it("refuses an entry that the tables have, although an ended order is in another partition", async () => {
     trade();
     const entries = exchange.entries();
@@ -225,7 +244,11 @@ describe("the tables by month", () => {
       }
       // A batch whose rows have no key in common with others in the tables.
       const none = new ProjectionBatch(new Map());
-      none.take({ actor: ledgerOf(randomUUID()), seq: 1, batches: [] } as never);
+      const projected = new Set(entries.map((each) => each.actor));
+      const unused = Array.from({ length: LEDGER_SHARDS }, (_, shard) => ledgerActor(shard)).find(
+        (actor) => !projected.has(actor),
+      );
+      none.take({ actor: unused, seq: 1, batches: [] } as never);
       await session.write(none);
       const failure = await session.write(none).catch((error: unknown) => error);
       expect(String(failure)).to.match(/project_projector_cursors_raising_seq wrote 0 of 1 rows/);
