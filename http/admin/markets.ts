@@ -3,7 +3,9 @@
 import { randomUUID } from "node:crypto";
 import { marketActor } from "../../actors/actor.js";
 import type { LifecycleAction, MarketCommand, MarketReply } from "../../actors/market/commands.js";
+import { hasRoomFor } from "../../actors/market/tick-room.js";
 import type { FeeSchedule, MarketDefinition, OutcomeDefinition } from "../../actors/market/types.js";
+import { formatPrice } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
 import { listMarketTypes } from "../../db/queries/catalog/classification.js";
 import { findPlayers, upsertCompetitor } from "../../db/queries/catalog/competitors.js";
@@ -152,6 +154,14 @@ export async function createMarket(
       "playerId is not the id of a player; add the player with POST /admin/v1/players",
     );
   }
+  const { prices } = await reference.ticks();
+  const [lowest] = prices;
+  if (lowest !== undefined && !hasRoomFor(body.outcomes.length, lowest)) {
+    throw new Refused(
+      "INVALID_BODY",
+      `outcomes has ${body.outcomes.length} items, and the lowest price of the tick table, ${formatPrice(lowest)}, multiplied by their number exceeds 1; list fewer, or publish a table with a lower price`,
+    );
+  }
   const outcomes: OutcomeDefinition[] = [];
   for (const { name, competitor } of body.outcomes) {
     const team =
@@ -170,7 +180,7 @@ export async function createMarket(
     outcomes,
     fee: body.fee === undefined ? DEFAULT_FEES[event.type] : feeOf(body.fee),
     liveDelayMs: body.liveDelayMs,
-    ticks: (await reference.ticks()).prices,
+    ticks: prices,
   };
   const open = body.open && event.status !== "CLOSED_PREGAME";
   const command: MarketCommand = {

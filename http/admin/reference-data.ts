@@ -2,10 +2,11 @@
  * Reference data that operators maintain: the tick table, leagues and market types (contract sections 1.4 and 8.12).
  */
 
+import { hasRoomFor, highestLowest } from "../../actors/market/tick-room.js";
 import { CONTRACT_TICKS, formatPrice, type Ticks as Price } from "../../actors/units.js";
-import type { Database } from "../../db/database.js";
+import type { Database, Queries } from "../../db/database.js";
 import { addLeague, addMarketType } from "../../db/queries/catalog/classification.js";
-import { allMarkets } from "../../db/queries/catalog/markets.js";
+import { allMarkets, largestMarket } from "../../db/queries/catalog/markets.js";
 import { currentTicks, publishTicks } from "../../db/queries/catalog/ticks.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";
 import type { Exchange } from "../../stream/log/ports.js";
@@ -46,6 +47,17 @@ function requireTable(prices: readonly Price[]): void {
   }
 }
 
+/** Refuses a table with which a market could not match at the lowest price on all of its outcomes. */
+async function requireRoomForMarkets(db: Queries, [lowest]: readonly Price[]): Promise<void> {
+  const largest = await largestMarket(db);
+  if (largest === undefined || lowest === undefined || hasRoomFor(largest.outcomes, lowest)) return;
+  const { marketId, outcomes } = largest;
+  throw new Refused(
+    "INVALID_BODY",
+    `the market ${marketId} is not settled and has ${outcomes} outcomes, so the lowest of prices is at most ${formatPrice(highestLowest(outcomes))}; add a lower price, or settle the market`,
+  );
+}
+
 export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataParts) {
   const readTicks = route("GET /admin/v1/ticks", {
     access: OPERATOR,
@@ -75,13 +87,14 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
     docs: {
       summary: "Replace the tick table",
       description:
-        "Publishes the valid prices: they rise strictly, and each has its complement to 1. Orders that rest at another price keep resting.",
+        "Publishes the valid prices: they rise strictly, each has its complement to 1, and the lowest multiplied by the number of outcomes of any market that is not settled is at most 1. Orders that rest at another price keep resting.",
       exampleBody: { prices: ["0.250", "0.500", "0.750"] },
     },
     run: async ({ body, caller, incoming }) => {
       requireTable(body.prices);
       const shown = { prices: body.prices.map(formatPrice) };
       await db.transaction(async (tx) => {
+        await requireRoomForMarkets(tx, body.prices);
         const before = (await currentTicks(tx)).prices.map(formatPrice);
         const record = {
           action: "ticks.publish",

@@ -1,6 +1,6 @@
 /** Markets, as projected from their deltas (contract sections 4.1, 5.14, 7.5 and 8.8). */
 
-import { and, eq, getTableColumns, inArray, isNotNull, ne, or, type SQL } from "drizzle-orm";
+import { and, count, desc, eq, getTableColumns, inArray, isNotNull, ne, or, type SQL } from "drizzle-orm";
 import {
   CURRENCIES,
   type Currency,
@@ -194,6 +194,22 @@ export async function allMarkets(db: Queries, filter: MarketFilter): Promise<Mar
     .where(matching(filter))
     .orderBy(...keyOrder(BY_START));
   return withDetails(db, rows);
+}
+
+/** Returns the market with the most outcomes of those that are not settled. */
+export async function largestMarket(
+  db: Queries,
+): Promise<{ readonly marketId: string; readonly outcomes: number } | undefined> {
+  const size = count(outcomes.outcomeId);
+  const [largest] = await db
+    .select({ marketId: markets.marketId, outcomes: size })
+    .from(markets)
+    .innerJoin(outcomes, eq(outcomes.marketId, markets.marketId))
+    .where(ne(markets.status, "SETTLED"))
+    .groupBy(markets.marketId)
+    .orderBy(desc(size))
+    .limit(1);
+  return largest;
 }
 
 /** Lists settled markets, the last settled first. Throws `InvalidCursor`. */

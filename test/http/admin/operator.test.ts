@@ -226,6 +226,33 @@ describe("the operator's routes", function () {
     expect(await codeOf(clientOf(trader).placeOrder(order))).to.equal("accepted");
   });
 
+  it("refuse a tick table without room for the outcomes of a market, and a market without room in the table", async () => {
+    const before = (await call("GET", "/ticks")).json["prices"] as string[];
+    const { eventId } = await newMarket(stack);
+    const names = ["a", "b", "c"];
+    const wide = (count: number) => ({
+      eventId,
+      marketType: "TOTAL",
+      description: "wide",
+      voids: "PUSH",
+      outcomes: names.slice(0, count).map((name) => ({ name })),
+    });
+    const made = await call("POST", "/markets", wide(3));
+    expect(made.status).to.equal(201);
+    const high = { prices: ["0.400", "0.500", "0.600"] };
+    const refused = await call("PUT", "/ticks", high);
+    expect(said(refused)).to.equal("400 INVALID_BODY");
+    expect(refused.json["message"]).to.match(/has 3 outcomes, so the lowest of prices is at most 0\.333;/);
+    const grade = { winner: (made.json["outcomes"] as { outcomeId: string }[])[0]?.outcomeId };
+    expect((await call("POST", `/markets/${String(made.json["marketId"])}/grade`, grade)).status).to.equal(
+      202,
+    );
+    await until(async () => (await call("PUT", "/ticks", high)).status === 200);
+    expect(said(await call("POST", "/markets", wide(3)))).to.equal("400 INVALID_BODY");
+    expect((await call("POST", "/markets", wide(2))).status).to.equal(201);
+    expect((await call("PUT", "/ticks", { prices: before })).status).to.equal(200);
+  });
+
   it("refuse leagues, types and players that do not exist, and accept them once they are created", async () => {
     const event = { sport: "CURLING", type: "Game", description: "x", startsTs: 1 };
     expect(said(await call("POST", "/events", { ...event, league: "WCT" }))).to.equal("400 INVALID_BODY");
