@@ -127,6 +127,8 @@ export interface Actor<State, Command, Delta, Reply, Message extends AnyOutgoing
   evolve(state: State, delta: Delta, ts: number): void;
   /** Returns the time at which the next `tick` is due (Unix ms), if one is. */
   deadline(state: State): number | undefined;
+  /** Returns the room that the filters of ids take in a state; absent when such a state has none. */
+  filterBytes?(state: State): FilterBytes;
   /** The command that the runtime sends when a deadline is due. */
   readonly tick: Command;
   /**
@@ -145,6 +147,16 @@ export interface Actor<State, Command, Delta, Reply, Message extends AnyOutgoing
   /** Converts the state to and from one value that JSON can carry, as the builds before format 2 store it. */
   saveWhole(state: State): unknown;
   restoreWhole(id: ActorId, saved: unknown): State;
+}
+
+/**
+ * Room that filters of ids take. They hold the ids of a day, so they grow through the first day of an exchange and have a
+ * bound after it.
+ */
+export interface FilterBytes {
+  readonly memory: number;
+  /** Room in the log, in a snapshot and the one before it, which share what has not changed. */
+  readonly snapshots: number;
 }
 
 /** Restores a state from its parts. */

@@ -61,6 +61,7 @@ async function start({ redisUrl, logLevel, leaseMs, format, resumeBytes }: Confi
         partitions: worker.held.size,
         partitions_taken_total: worker.taken,
         unsnapshotted_bytes: worker.unsnapshottedBytes,
+        ...worker.filterFigures(),
         ...snapshots.figures(),
         ...worker.retention.figures(),
         ...usage.figures(),

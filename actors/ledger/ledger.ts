@@ -165,6 +165,7 @@ export const ledger: Actor<LedgerState, LedgerCommand, LedgerDelta, LedgerReply>
   decide,
   evolve: evolveLedger,
   deadline: nextDeadline,
+  filterBytes: ({ known }) => known.filterBytes,
   tick: { kind: "tick" },
   skip: (count) => ({ kind: "skip", count }),
   route,

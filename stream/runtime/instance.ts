@@ -9,6 +9,7 @@ import {
   type ActorId,
   type Batch,
   type AnyOutgoing,
+  type FilterBytes,
   MalformedCommand,
 } from "../../actors/actor.js";
 import { type Format, LATEST_FORMAT, OLDEST_FORMAT } from "../../actors/format.js";
@@ -252,6 +253,11 @@ export class Instance {
 
   get state(): unknown {
     return this.#state;
+  }
+
+  /** Room that the filters of ids take. */
+  get filterBytes(): FilterBytes {
+    return this.#actor.filterBytes?.(this.#state) ?? { memory: 0, snapshots: 0 };
   }
 
   /** True while the actor has unfinished work, which it does before it takes a message. */

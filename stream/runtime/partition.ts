@@ -5,7 +5,7 @@
  * way to recover.
  */
 
-import type { ActorId } from "../../actors/actor.js";
+import type { ActorId, FilterBytes } from "../../actors/actor.js";
 import { type Formats, latestFormat } from "../../actors/format.js";
 import type { Clock } from "../log/clock.js";
 import type { ActorStatus, InlineRecord, Log, Notification, StreamSize } from "../log/log.js";
@@ -286,6 +286,11 @@ export class Partition implements Sender {
   /** Bytes of the entries since its last snapshot, of the actor that has most. */
   get unsnapshottedBytes(): number {
     return this.#cache.mostBytesSinceSnapshot;
+  }
+
+  /** Returns the room that the filters of ids take in each actor in memory. */
+  filterBytes(): readonly FilterBytes[] {
+    return this.#cache.instances().map(({ filterBytes }) => filterBytes);
   }
 
   /** Returns an actor if it is in memory, and keeps it there until the end of the step. */

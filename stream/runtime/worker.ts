@@ -125,6 +125,15 @@ export class Worker {
     return Math.max(0, ...[...this.#held.values()].map(({ unsnapshottedBytes }) => unsnapshottedBytes));
   }
 
+  /** Returns the figures of the filters of ids, by the names of `FIGURES` in `stream/services/process-reports.ts`. */
+  filterFigures() {
+    const all = [...this.#held.values()].flatMap((partition) => partition.filterBytes());
+    return {
+      id_filter_bytes: all.reduce((sum, { memory }) => sum + memory, 0),
+      id_filter_snapshot_bytes: all.reduce((sum, { snapshots }) => sum + snapshots, 0),
+    };
+  }
+
   /** Returns the commit group of a partition. */
   groupOf(partition: string): CommitGroup {
     const { log } = this.#options;

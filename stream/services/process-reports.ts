@@ -29,6 +29,8 @@ export const FIGURES = {
   mailbox_bytes: "Mailboxes of a worker's partitions in Redis",
   mailbox_messages: "Messages in the mailboxes of a worker's partitions",
   kept_snapshot_bytes: "Snapshots of a worker's partitions in Redis, with their parts",
+  id_filter_bytes: "Filters of the ids of a day in the memory of a worker",
+  id_filter_snapshot_bytes: "The same filters in the snapshots in Redis",
   disk_free_bytes: "Free space of the disk of the embedded servers that has least",
   disk_headroom_ratio:
     "Least share of a disk of the embedded servers that is left until new orders are refused",

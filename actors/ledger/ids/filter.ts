@@ -94,6 +94,11 @@ export class IdFilter {
     return this.#chain.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
+  /** Bytes of the last filter of the chain, which is the only one that changes. */
+  get changingBytes(): number {
+    return this.#chain.at(-1)?.bytes ?? 0;
+  }
+
   add(key: IdKey): void {
     let last = this.#chain.at(-1);
     if (last === undefined || (last.isFull && last.bytes < this.#maxBytes)) {

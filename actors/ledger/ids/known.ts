@@ -4,6 +4,7 @@
  * keeps filters: a surely new id needs no further question, and any other id is looked up in the tables by the caller.
  */
 
+import type { FilterBytes } from "../../actor.js";
 import { CLIENT_ID_MS } from "../../limits.js";
 import { unreachable } from "../../unreachable.js";
 import type { ForgottenDelta } from "../deltas.js";
@@ -22,6 +23,9 @@ const RECENT_MS = 10 * MINUTE_MS;
 const MAX_HOUR_BYTES = 4 * 1_024 * 1_024;
 /** Maximum size of the filter of transfers and operator's transactions, which is kept for ever. */
 const MAX_LASTING_BYTES = 1_024 * 1_024;
+
+/** Room that a page of a filter takes in Redis, as a ratio to its bytes: base64, and the rounding of the allocator. */
+const STORED_RATIO = 3 / 2;
 
 /** A value that was remembered at `ts` (Unix ms), 0 if a snapshot of format 1 does not say when. */
 interface Remembered<Value> {
@@ -164,6 +168,13 @@ export class KnownIds {
       if ((hour + 1) * HOUR_MS > rememberedBefore) break;
       this.#hours.delete(hour);
     }
+  }
+
+  get filterBytes(): FilterBytes {
+    const filters = [this.#lasting, ...this.#hours.values()];
+    const memory = filters.reduce((sum, { bytes }) => sum + bytes, 0);
+    const changing = filters.reduce((sum, { changingBytes }) => sum + changingBytes, 0);
+    return { memory, snapshots: (memory + changing) * STORED_RATIO };
   }
 
   /** Yields the recent ids and the filters; the transfers and transactions in memory are saved by themselves. */

@@ -28,6 +28,7 @@ const COLUMNS: readonly (readonly [
   ["of max", (_, { redisShare }) => `${(100 * redisShare).toFixed(0)} %`],
   ["deltas", (_, { deltaBytes }) => megabytes(deltaBytes)],
   ["snapsh.", (_, { snapshotBytes }) => megabytes(snapshotBytes)],
+  ["filters", (_, { filterBytes }) => megabytes(filterBytes)],
   ["entries", (_, { entries }) => entries.toFixed(0)],
   ["AOF MB", (_, { aofBytes }) => megabytes(aofBytes)],
   ["disk MB", (_, { diskBytes }) => megabytes(diskBytes)],

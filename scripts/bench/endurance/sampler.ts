@@ -33,6 +33,9 @@ export interface Sizes {
   readonly deltaBytes: number;
   readonly snapshotBytes: number;
   readonly mailboxBytes: number;
+  /** Bytes of the filters of the ids of a day, in the memory of the workers and in the snapshots. */
+  readonly filterBytes: number;
+  readonly filterSnapshotBytes: number;
   /** Entries in the delta streams. */
   readonly entries: number;
   /** Entries that Postgres lacks. */
@@ -86,6 +89,8 @@ export class Sampler {
       processes: reports.map(({ process }) => process),
       pauseMs: most(({ figures }) => figures.event_loop_pause_seconds),
       ownPauseMs: most(({ figures }) => figures.event_loop_own_pause_seconds),
+      filterBytes: sum(({ figures }) => figures.id_filter_bytes),
+      filterSnapshotBytes: sum(({ figures }) => figures.id_filter_snapshot_bytes),
       moves: sum(({ figures }) => figures.partitions_taken_total),
       postgresBytes: await anonymousBytes(processesIn(path.join(this.#dataDir, "postgres"), ["postgres"])),
       redisBytes,

@@ -128,7 +128,9 @@ export function judgeSteadyRun(
   samples: readonly Sample[],
   p99Ms: { readonly first: number; readonly last: number },
 ): Row[] {
-  const isLong = (samples.at(-1)?.atS ?? 0) >= JUDGED_S;
+  const last = samples.at(-1);
+  if (last === undefined) throw new Error("a run without samples");
+  const isLong = last.atS >= JUDGED_S;
   const slope = (of: string, valueOf: (sample: Sample) => number): Row => {
     const figure = slopePercent(samples, valueOf);
     const row = { bench, measure: `growth of ${of}`, figure, unit: "% an hour" };
@@ -141,9 +143,21 @@ export function judgeSteadyRun(
   };
   return [
     ...judgeFlood(bench, samples),
-    slope("the used memory of Redis", ({ redisBytes }) => redisBytes),
+    // The filters hold the ids of a day, and the run is shorter.
+    { bench, measure: "filters of the ids of a day, in memory", figure: last.filterBytes / 1e6, unit: "MB" },
+    { bench, measure: "the same in Redis", figure: last.filterSnapshotBytes / 1e6, unit: "MB" },
+    slope(
+      "the used memory of Redis without them",
+      (sample) => sample.redisBytes - sample.filterSnapshotBytes,
+    ),
     // A role without a report has no slope, and fails.
-    ...ROLES.map((role) => slope(`the RSS: ${role}`, ({ rssBytes }) => rssBytes[role] ?? NaN)),
+    slope(
+      "the RSS: worker, without them",
+      ({ rssBytes, filterBytes }) => (rssBytes["worker"] ?? NaN) - filterBytes,
+    ),
+    ...ROLES.filter((role) => role !== "worker").map((role) =>
+      slope(`the RSS: ${role}`, ({ rssBytes }) => rssBytes[role] ?? NaN),
+    ),
     // Shared buffers that fill are no growth. Only Linux counts the two apart.
     ...(samples.some(({ postgresBytes }) => postgresBytes !== undefined)
       ? [slope("the anonymous memory of Postgres", ({ postgresBytes = NaN }) => postgresBytes)]

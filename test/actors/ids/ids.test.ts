@@ -2,6 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { digestOf, isFixed, keyOf, textOf } from "../../../actors/ledger/ids/digest.js";
 import { IdFilter } from "../../../actors/ledger/ids/filter.js";
+import { KnownIds } from "../../../actors/ledger/ids/known.js";
 import { RecentIds } from "../../../actors/ledger/ids/recent.js";
 import { marketDefinition, orderRequest } from "../../support/exchange/commands.js";
 
@@ -64,6 +65,16 @@ describe("a filter of ids", () => {
       new Set([...filled(new IdFilter(4 * MIB, expected), 40_000).pages()].map(([index]) => index)).size;
     expect(chain(0)).to.equal(3);
     expect(chain(40_000)).to.equal(2);
+  });
+});
+
+describe("the filters of a ledger's ids", () => {
+  it("report their memory, and the room of their pages in two snapshots that share what has not changed", () => {
+    const known = new KnownIds();
+    expect(known.filterBytes).to.deep.equal({ memory: 0, snapshots: 0 });
+    // More than the 6,553 ids of the first filter of 16 KiB, so that a second one of 64 KiB follows.
+    for (let n = 0; n < 7_000; n += 1) known.addOrder("wallet", `id ${n}`, { orderId: "o", digest: "d" }, 0);
+    expect(known.filterBytes).to.deep.equal({ memory: 80 * 1_024, snapshots: 1.5 * (80 + 64) * 1_024 });
   });
 });
 
