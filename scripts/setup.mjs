@@ -5,7 +5,7 @@
  * before anything is installed. Every npm script that runs code of this repository goes through it.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -34,6 +34,11 @@ const BRANDED_TESTS = [
   "test/http/by-hand/by-hand.test.ts",
   "test/http/surface-b/*.test.ts",
 ];
+
+/** Tests whose failures do not come from the load of the machine: they depend on their seeds alone. */
+const NOT_REPEATED = /\.property\.test\.ts$|\/test\/simulation\//;
+/** Number of files with failed tests above which the failures have a common cause, and nothing is run again. */
+const MAX_REPEATED = 6;
 
 /** Commands of this file; each reads its arguments before anything is installed. */
 const OWN_COMMANDS = {
@@ -247,15 +252,21 @@ function tool(...location) {
 
 /**
  * Runs mocha. `later` holds its output back until the end, so that the lines of two runs do not mix. `inBackground` gives
- * the run the time that no other run uses.
+ * the run the time that no other run uses. Returns the failed tests too, as `test/support/reporter.mjs` writes them.
  */
 function mocha(args, { env = {}, later = false, inBackground = false } = {}) {
+  const failedTests = path.join(BUILD, `failed-tests-${randomUUID()}.json`);
+  const takeFailedTests = () => {
+    const tests = fs.existsSync(failedTests) ? JSON.parse(fs.readFileSync(failedTests, "utf8")) : [];
+    fs.rmSync(failedTests, { force: true });
+    return tests;
+  };
   return new Promise((resolve, reject) => {
     const stdio = later ? ["ignore", "pipe", "pipe"] : "inherit";
     const child = spawn(process.execPath, [tool("mocha", "bin", "mocha.js"), ...args], {
       cwd: ROOT,
       stdio,
-      env: { ...process.env, ...env },
+      env: { ...process.env, ...env, FAILED_TESTS_FILE: failedTests },
     });
     if (inBackground && child.pid !== undefined)
       os.setPriority(child.pid, os.constants.priority.PRIORITY_LOW);
@@ -263,8 +274,27 @@ function mocha(args, { env = {}, later = false, inBackground = false } = {}) {
     child.stdout?.on("data", (chunk) => output.push(chunk));
     child.stderr?.on("data", (chunk) => output.push(chunk));
     child.on("error", reject);
-    child.on("close", (code) => resolve({ failed: code !== 0, output: Buffer.concat(output) }));
+    child.on("close", (code) =>
+      resolve({ failed: code !== 0, output: Buffer.concat(output), env, tests: takeFailedTests() }),
+    );
   });
+}
+
+/**
+ * Runs the files of failed tests again, now that no other run takes the cores: a test that measures time may fail beside
+ * others. Returns true when all pass, and names the tests that have failed only once.
+ */
+async function passAlone({ env, tests }) {
+  const files = [...new Set(tests.map(({ file }) => file))];
+  const areRepeatable = files.every((file) => !NOT_REPEATED.test(file));
+  if (files.length === 0 || files.length > MAX_REPEATED || !areRepeatable) return false;
+  say(
+    `running alone what failed beside other tests: ${files.map((file) => path.relative(ROOT, file)).join(" ")}`,
+  );
+  if ((await mocha(files, { env })).failed) return false;
+  for (const { title, error } of tests)
+    process.stdout.write(`failed once, beside other tests: ${title}\n${error}\n`);
+  return true;
 }
 
 /** Runs the tests in the named files, or all of them. Returns 0 when they pass. */
@@ -276,9 +306,6 @@ async function test({ values: { grep, bail }, operands: files }) {
   const options = [...(grep === undefined ? [] : ["--grep", grep]), ...(bail ? ["--bail"] : [])];
   if (files.length > 0) return (await mocha([...files, ...options])).failed ? 1 : 0;
 
-  const failedTests = path.join(BUILD, `failed-tests-${process.pid}.txt`);
-  fs.rmSync(failedTests, { force: true });
-  process.env.FAILED_TESTS_FILE = failedTests;
   // The second run mostly waits, and the third one takes the time that the others leave.
   const brandedThenProcesses = async () => {
     const env = { SIGNATURE_BRAND: "Acme", SERVICE_PREFIX: "abc" };
@@ -296,13 +323,14 @@ async function test({ values: { grep, bail }, operands: files }) {
   const results = [await mocha([...ALL_TESTS, ...others, ...options]), ...(await second), await third];
   for (const { output } of results) process.stdout.write(output);
 
-  const passed = results.every(({ failed }) => !failed);
-  say(passed ? "all tests passed" : "tests FAILED:");
-  if (!passed)
-    process.stdout.write(
-      fs.existsSync(failedTests) ? fs.readFileSync(failedTests) : "no test, but a run of them\n",
-    );
-  fs.rmSync(failedTests, { force: true });
+  let passed = true;
+  for (const result of results.filter(({ failed }) => failed)) {
+    if (!bail && (await passAlone(result))) continue;
+    passed = false;
+    for (const { title, file, error } of result.tests)
+      process.stdout.write(`FAILED: ${title}\n${file}\n${error}\n`);
+  }
+  say(passed ? "all tests passed" : "tests FAILED; they are listed above");
   return passed ? 0 : 1;
 }
 
