@@ -104,6 +104,8 @@ export const PARAMETERS: Readonly<Record<string, string>> = {
   status: "Statuses, separated by commas.",
   eventStatus: "Statuses of events, separated by commas.",
   type: "Event types, separated by commas.",
+  subaccount:
+    "A key of the subaccount whose wallet is read. A web session has to name one; a trading key may name its own.",
   event: "Id of an event; returns or changes only what belongs to it.",
   market: "Id of a market; returns or changes only what belongs to it.",
   outcome: "Id of an outcome; returns or changes only what belongs to it.",

@@ -62,6 +62,10 @@ export const verifiedBy = (scopes: readonly Scope[]) => ({ ...signedBy(scopes), 
 export const signedOrSession = (scopes: readonly Scope[]) =>
   ({ ...signedBy(scopes), kind: "keyOrSession" }) as const;
 
+/** Admits keys of the scopes and the web sessions of traders whose identity is verified. */
+export const verifiedOrSession = (scopes: readonly Scope[]) =>
+  ({ ...signedOrSession(scopes), kyc: true }) as const;
+
 /** Admits trading keys to place or amend orders: verified, and with a recent device check-in. */
 export const PLACING = { ...verifiedBy(["trading"]), location: "placing" } as const;
 

@@ -13,6 +13,6 @@ export function refuseInactive(state: TraderState, canceling: boolean): void {
 }
 
 /** Refuses `KYC_REQUIRED` unless the identity of the account's holder is verified. */
-export function refuseUnverified(kyc: KycStatus): void {
+export function refuseUnverified(kyc: KycStatus | undefined): void {
   if (kyc !== "VERIFIED") throw new Refused("KYC_REQUIRED");
 }

@@ -19,7 +19,7 @@ import type { Clients } from "../surface-b/auth/clients.js";
 import type { Access } from "./access.js";
 import { refuseInactive, refuseUnverified } from "./account-state.js";
 import type { KeyCaller, SessionCaller } from "./callers.js";
-import { traderOf } from "./callers.js";
+import { payerOf } from "./callers.js";
 import { Refused } from "./errors.js";
 import { rowTokens } from "./metering.js";
 import type { Route } from "./route.js";
@@ -57,11 +57,9 @@ export function createAdmission(parts: AdmissionParts): Admission {
           if (access.kind === "keyOrSession" && hasSession(parts, request)) {
             const caller = await identifySession(parts, request, res);
             requireRole("trader", caller);
-            return {
-              caller,
-              chargeRows: await meter(parts, route, request, res, caller),
-              attempt: undefined,
-            };
+            const chargeRows = await meter(parts, route, request, res, caller);
+            if (access.kyc) refuseUnverified((await parts.reference.account(caller.accountId))?.kyc);
+            return { caller, chargeRows, attempt: undefined };
           }
           return admitKey(parts, route, access, request, res);
         }
@@ -176,7 +174,7 @@ async function meter(
 ): Promise<(rows: number) => Promise<void>> {
   const price = route.metering.price(request);
   if (price === undefined) return () => Promise.resolve();
-  const subject = caller.kind === "key" ? caller.key.keyId : traderOf(caller);
+  const subject = payerOf(caller);
   const advance = price.base + rowTokens(price, price.expectedRows);
   const charge = await throttle.charge(subject, price.bucket, advance, price.also);
   res.set(rateLimit(price.bucket, charge.granted ? advance : 0, charge.remaining));

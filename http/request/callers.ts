@@ -52,6 +52,11 @@ export interface ClientCaller {
   readonly giveBack: () => Promise<void>;
 }
 
+/** Returns the owner of the token buckets that pay for a caller's requests. */
+export function payerOf(caller: KeyCaller | SessionCaller): string {
+  return caller.kind === "key" ? caller.key.keyId : caller.accountId;
+}
+
 /** Returns the trader that a caller acts for. */
 export function traderOf(caller: KeyCaller | SessionCaller): string {
   return caller.kind === "key" ? caller.key.traderId : caller.accountId;

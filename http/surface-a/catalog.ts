@@ -19,7 +19,7 @@ import type { MarketBook } from "../../stream/ws/market/public-market.js";
 import { IDS, UNCHANGED } from "../docs/examples.js";
 import { etagOf, matchesEtag } from "../edge/etag.js";
 import type { Reference } from "../reference/reference.js";
-import { ANYBODY, signedBy, TRADING, type Access } from "../request/access.js";
+import { ANYBODY, signedOrSession, TRADING, type Access } from "../request/access.js";
 import { Refused } from "../request/errors.js";
 import { datedPageOf, pageOf } from "../request/fields.js";
 import { free, perRows, READ, type Metering } from "../request/metering.js";
@@ -116,7 +116,7 @@ export function catalogPages({ reads: { db }, tables }: PageParts) {
 
 export function catalogRoutes(parts: CatalogParts): readonly Route[] {
   return [
-    ...routesBelow("/v3", signedBy(TRADING), READ, parts),
+    ...routesBelow("/v3", signedOrSession(TRADING), READ, parts),
     ...routesBelow("/v3/public", ANYBODY, free, parts),
     historyRoute(parts),
   ];
@@ -310,7 +310,7 @@ function routesBelow(
 
 function historyRoute({ reads: { db }, tables }: CatalogParts): Route {
   return route("GET /v3/history/markets", {
-    access: signedBy(TRADING),
+    access: signedOrSession(TRADING),
     metering: perRows("history", 4, 50),
     query: HistoryQuery,
     answer: datedPageOf(Market),

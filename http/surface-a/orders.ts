@@ -15,8 +15,7 @@ import type { Exchange } from "../../stream/log/ports.js";
 import { IDS } from "../docs/examples.js";
 import { BATCH_REFUSALS, ORDER_REFUSALS } from "../docs/refusals.js";
 import type { Reference } from "../reference/reference.js";
-import { CANCELING, PLACING, signedBy, TRADING } from "../request/access.js";
-import type { KeyCaller } from "../request/callers.js";
+import { CANCELING, PLACING, signedOrSession, TRADING } from "../request/access.js";
 import { Refused } from "../request/errors.js";
 import { byParameter, costs, perItem, perRows, READ } from "../request/metering.js";
 import { route, type Reply } from "../request/route.js";
@@ -25,7 +24,7 @@ import type { Freshness, ReadModel } from "../trading/freshness.js";
 import type { Placed } from "../trading/placement-answer.js";
 import { previewOrder } from "../trading/previewing.js";
 import { scopeOf } from "../trading/scope.js";
-import type { Trader, Trading } from "../trading/trading.js";
+import type { Trading } from "../trading/trading.js";
 import {
   AmendBody,
   Amended,
@@ -43,7 +42,9 @@ import {
   OrderPreview,
   OrdersQuery,
   PlaceOrder,
+  WalletQuery,
 } from "./schemas/orders.js";
+import { SUBACCOUNT_REFUSALS, walletOf, walletToRead } from "./subaccounts.js";
 import { orderOnWire, previewOnWire } from "./wire.js";
 import { CLIENT_ID_MS, MAX_BATCH } from "../../actors/limits.js";
 
@@ -55,12 +56,6 @@ interface OrderParts {
   readonly reads: ReadModel;
   readonly trading: Trading;
   readonly limits: Limits;
-}
-
-/** Returns the wallet of a trading key. */
-export function walletOf({ key }: KeyCaller): Trader {
-  if (key.subaccountId === undefined) throw new Error(`the ${key.scope} key has no wallet`);
-  return { traderId: key.traderId, wallet: key.subaccountId };
 }
 
 /** Returns the answer to a batch: 201 when all orders are accepted, 207 when some are, else the first refusal. */
@@ -140,20 +135,23 @@ export function orderRoutes(parts: OrderParts) {
   });
 
   const preview = route("POST /v3/orders/preview", {
-    access: signedBy(TRADING),
+    access: signedOrSession(TRADING),
     metering: READ,
+    query: WalletQuery,
     body: PlaceOrder,
     answer: OrderPreview,
     docs: {
       summary: "Preview an order",
       description:
         "Returns what the order would do now: the money that it would reserve, its fee, its fills and its place in the queue. A preview changes nothing.",
-      refuses: ORDER_REFUSALS,
+      refuses: [...ORDER_REFUSALS, ...SUBACCOUNT_REFUSALS],
+      exampleQuery: { subaccount: IDS.keyId },
       exampleBody: ORDER,
     },
-    run: async ({ caller, body, incoming }) => ({
-      body: previewOnWire(await previewOrder(parts, walletOf(caller), body, incoming.receivedMs)),
-    }),
+    run: async ({ caller, query, body, incoming }) => {
+      const trader = await walletToRead(parts.db, caller, query);
+      return { body: previewOnWire(await previewOrder(parts, trader, body, incoming.receivedMs)) };
+    },
   });
 
   const amend = route("PATCH /v3/orders/:orderId", {
@@ -240,23 +238,25 @@ export function orderRoutes(parts: OrderParts) {
   };
 
   const one = route("GET /v3/orders/:orderId", {
-    access: signedBy(TRADING),
+    access: signedOrSession(TRADING),
     metering: READ,
+    query: WalletQuery,
     answer: Order,
     docs: {
       summary: "Retrieve an order",
       description: "Returns an order of the wallet, also long after it has ended.",
-      refuses: ["ORDER_NOT_FOUND"],
+      refuses: ["ORDER_NOT_FOUND", ...SUBACCOUNT_REFUSALS],
+      exampleQuery: { subaccount: IDS.keyId },
     },
-    run: async ({ caller, id }) => {
-      const { traderId, wallet } = walletOf(caller);
+    run: async ({ caller, query, id }) => {
+      const { traderId, wallet } = await walletToRead(parts.db, caller, query);
       await reads.freshness.reach(ledgerOf(traderId));
       return { body: await shown(await findOrder(reads.db, wallet, id("orderId"))) };
     },
   });
 
   const list = route("GET /v3/orders", {
-    access: signedBy(TRADING),
+    access: signedOrSession(TRADING),
     metering: byParameter("status", "OPEN", READ, ENDED),
     query: OrdersQuery,
     answer: OrderOrPage,
@@ -264,11 +264,11 @@ export function orderRoutes(parts: OrderParts) {
       summary: "List orders",
       description:
         "Returns the open orders of the wallet, newest first. Name other statuses with `status`. With `clientId`, the answer is that one order instead of a page.",
-      refuses: ["ORDER_NOT_FOUND"],
-      exampleQuery: { market: IDS.marketId, status: "OPEN" },
+      refuses: ["ORDER_NOT_FOUND", ...SUBACCOUNT_REFUSALS],
+      exampleQuery: { subaccount: IDS.keyId, market: IDS.marketId, status: "OPEN" },
     },
     run: async ({ caller, query }) => {
-      const { traderId, wallet } = walletOf(caller);
+      const { traderId, wallet } = await walletToRead(parts.db, caller, query);
       const { clientId, event, market, outcome, status, currency, startsAfter, startsBefore, ...page } =
         query;
       await reads.freshness.reach(ledgerOf(traderId));

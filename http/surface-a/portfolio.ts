@@ -1,20 +1,20 @@
 /** Open orders, positions and fills of a wallet (contract section 5.17). */
 
 import { ledgerOf } from "../../actors/actor.js";
+import type { Database } from "../../db/database.js";
 import { listFills } from "../../db/queries/trading/fills.js";
 import { listPositions } from "../../db/queries/trading/positions.js";
 import type { Exchange } from "../../stream/log/ports.js";
 import { IDS, UNCHANGED } from "../docs/examples.js";
 import { etagOf, matchesEtag } from "../edge/etag.js";
 import type { Reference } from "../reference/reference.js";
-import { signedBy, TRADING } from "../request/access.js";
+import { signedOrSession, TRADING } from "../request/access.js";
 import { pageOf } from "../request/fields.js";
 import { ACCOUNT, perRows, READ } from "../request/metering.js";
 import { route } from "../request/route.js";
 import type { ReadModel } from "../trading/freshness.js";
 import { readWallet } from "../trading/ledger-client.js";
 import { scopeOf } from "../trading/scope.js";
-import { walletOf } from "./orders.js";
 import {
   AccountOrders,
   AccountPositions,
@@ -22,10 +22,13 @@ import {
   FillsQuery,
   Position,
   PositionsQuery,
+  WalletQuery,
 } from "./schemas/orders.js";
+import { SUBACCOUNT_REFUSALS, walletToRead } from "./subaccounts.js";
 import { fillOnWire, openOrderOnWire, outcomeIdOf, positionOnWire } from "./wire.js";
 
 interface PortfolioParts {
+  readonly db: Database;
   readonly exchange: Exchange;
   readonly reference: Reference;
   readonly reads: ReadModel;
@@ -34,19 +37,22 @@ interface PortfolioParts {
 /** Bound of the answer, which has no pages. A wallet may hold more positions. */
 const MAX_POSITIONS = 100_000;
 
-export function portfolioRoutes({ exchange, reference, reads }: PortfolioParts) {
+export function portfolioRoutes({ db, exchange, reference, reads }: PortfolioParts) {
   const openOrders = route("GET /v3/account/orders", {
-    access: signedBy(TRADING),
+    access: signedOrSession(TRADING),
     metering: ACCOUNT,
+    query: WalletQuery,
     answer: AccountOrders.optional(),
     docs: {
       summary: "Retrieve the open orders of the wallet",
       description:
         "Returns the open orders of the wallet, those on their way to the book included, with the `seq` of the private orders channel of the stream.",
+      refuses: SUBACCOUNT_REFUSALS,
       also: UNCHANGED,
+      exampleQuery: { subaccount: IDS.keyId },
     },
-    run: async ({ caller, incoming }) => {
-      const { traderId, wallet } = walletOf(caller);
+    run: async ({ caller, query, incoming }) => {
+      const { traderId, wallet } = await walletToRead(db, caller, query);
       const { seq, open } = (await readWallet(exchange, traderId, wallet)).orders;
       // Accepted orders count as open before the book has them, so the seq alone does not identify a version.
       const etag = etagOf(wallet, "orders", seq, ...open.flatMap(({ orderId, qty }) => [orderId, qty]));
@@ -60,17 +66,20 @@ export function portfolioRoutes({ exchange, reference, reads }: PortfolioParts) 
   });
 
   const openPositions = route("GET /v3/account/positions", {
-    access: signedBy(TRADING),
+    access: signedOrSession(TRADING),
     metering: ACCOUNT,
+    query: WalletQuery,
     answer: AccountPositions.optional(),
     docs: {
       summary: "Retrieve the open positions of the wallet",
       description:
         "Returns the same positions as the snapshot of the stream, with the `seq` of the private positions channel.",
+      refuses: SUBACCOUNT_REFUSALS,
       also: UNCHANGED,
+      exampleQuery: { subaccount: IDS.keyId },
     },
-    run: async ({ caller, incoming }) => {
-      const { traderId, wallet } = walletOf(caller);
+    run: async ({ caller, query, incoming }) => {
+      const { traderId, wallet } = await walletToRead(db, caller, query);
       const { seq, positions } = (await readWallet(exchange, traderId, wallet)).positions;
       const etag = etagOf(wallet, "positions", seq);
       const headers = { ETag: etag, "Cache-Control": "no-cache" };
@@ -85,17 +94,18 @@ export function portfolioRoutes({ exchange, reference, reads }: PortfolioParts) 
   });
 
   const fills = route("GET /v3/portfolio/fills", {
-    access: signedBy(TRADING),
+    access: signedOrSession(TRADING),
     metering: perRows("history", 8, 50),
     query: FillsQuery,
     answer: pageOf(Fill),
     docs: {
       summary: "List fills",
       description: "Returns the fills of the wallet, newest first.",
-      exampleQuery: { market: IDS.marketId, limit: "100" },
+      refuses: SUBACCOUNT_REFUSALS,
+      exampleQuery: { subaccount: IDS.keyId, market: IDS.marketId, limit: "100" },
     },
     run: async ({ caller, query }) => {
-      const { traderId, wallet } = walletOf(caller);
+      const { traderId, wallet } = await walletToRead(db, caller, query);
       const { event, market, outcome, order: orderId, currency, startsAfter, startsBefore, ...page } = query;
       await reads.freshness.reach(ledgerOf(traderId));
       const scope = await scopeOf(reference, { event, market, outcome });
@@ -108,17 +118,18 @@ export function portfolioRoutes({ exchange, reference, reads }: PortfolioParts) 
   });
 
   const positions = route("GET /v3/portfolio/positions", {
-    access: signedBy(TRADING),
+    access: signedOrSession(TRADING),
     metering: READ,
     query: PositionsQuery,
     answer: Position.array(),
     docs: {
       summary: "List positions",
       description: "Returns the positions of the wallet, each with the contracts held and their cost.",
-      exampleQuery: { event: IDS.eventId },
+      refuses: SUBACCOUNT_REFUSALS,
+      exampleQuery: { subaccount: IDS.keyId, event: IDS.eventId },
     },
     run: async ({ caller, query }) => {
-      const { traderId, wallet } = walletOf(caller);
+      const { traderId, wallet } = await walletToRead(db, caller, query);
       const { currency, ...named } = query;
       await reads.freshness.reach(ledgerOf(traderId));
       const filter = { wallet, currency, ...(await scopeOf(reference, named)) };

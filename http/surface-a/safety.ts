@@ -10,8 +10,8 @@ import { Refused } from "../request/errors.js";
 import { ACCOUNT } from "../request/metering.js";
 import { route } from "../request/route.js";
 import { askLedger, sendToLedger } from "../trading/ledger-client.js";
-import { walletOf } from "./orders.js";
 import { Group, GroupBody, Groups, GroupsRemoved, Heartbeat, HeartbeatBody } from "./schemas/safety.js";
+import { walletOf } from "./subaccounts.js";
 
 export function safetyRoutes({ exchange }: { readonly exchange: Exchange }) {
   const groupsOf = async (caller: KeyCaller): Promise<readonly Group[]> => {

@@ -2,7 +2,8 @@
 
 import { MAX_WATCHED_MARKETS } from "../../stream/ws/socket/protocol.js";
 import type { Signatures } from "../auth/signatures.js";
-import { ANY_SCOPE, signedBy } from "../request/access.js";
+import { ANY_SCOPE, signedBy, signedOrSession } from "../request/access.js";
+import { payerOf } from "../request/callers.js";
 import { route } from "../request/route.js";
 import { KEY_BUCKETS, type Bucket, type Throttle } from "../request/throttle.js";
 import { Limits } from "./schemas/account.js";
@@ -36,17 +37,17 @@ export function serviceRoutes(parts: { throttle: Throttle; signatures: Signature
   });
 
   const limits = route("GET /v3/limits", {
-    access: signedBy(ANY_SCOPE),
+    access: signedOrSession(ANY_SCOPE),
     answer: Limits,
     docs: {
       summary: "Retrieve the limits",
       description:
-        "Returns the capacity, refill rate and level of each bucket of the key, and the number of markets that one connection may watch.",
+        "Returns the capacity, refill rate and level of each bucket of the caller, and the number of markets that one connection may watch.",
     },
     run: async ({ caller }) => {
       const state = async (bucket: Bucket) => ({
         ...KEY_BUCKETS[bucket],
-        remaining: (await throttle.charge(caller.key.keyId, bucket, 0)).remaining,
+        remaining: (await throttle.charge(payerOf(caller), bucket, 0)).remaining,
       });
       return {
         body: {

@@ -14,12 +14,13 @@ import {
 import type { Exchange } from "../../stream/log/ports.js";
 import { PUBLIC_KEY } from "../docs/examples.js";
 import type { Changes } from "../reference/changes.js";
-import { ANY_SCOPE, MANAGING, signedBy, verifiedBy } from "../request/access.js";
-import type { KeyCaller } from "../request/callers.js";
+import { ANY_SCOPE, MANAGING, signedBy, signedOrSession, verifiedOrSession } from "../request/access.js";
+import { traderOf, type KeyCaller, type SessionCaller } from "../request/callers.js";
 import { Refused } from "../request/errors.js";
 import { ACCOUNT } from "../request/metering.js";
 import { route } from "../request/route.js";
 import { readWallet } from "../trading/ledger-client.js";
+import type { Trader } from "../trading/trading.js";
 import { keyRow, mintOnce, newId, refusedKey, requireFuture, requireKey } from "./keys.js";
 import {
   Balance,
@@ -43,24 +44,48 @@ interface SubaccountParts {
 export const SUBACCOUNT_REFUSALS = ["SUBACCOUNT_NOT_FOUND", "NOT_A_SUBACCOUNT_KEY"] as const;
 
 /**
- * Returns the subaccount that the key in the path reaches. A management key reaches every subaccount of its trader, a
- * trading key only its own. Refuses `SUBACCOUNT_NOT_FOUND`, `NOT_A_SUBACCOUNT_KEY`, and 403 for another subaccount.
+ * Returns the subaccount that the named key reaches. A management key and a web session reach every subaccount of their
+ * trader, a trading key only its own. Refuses `SUBACCOUNT_NOT_FOUND`, `NOT_A_SUBACCOUNT_KEY`, and 403 for another subaccount.
  */
 export async function requireSubaccount(
   db: Database,
-  { key }: KeyCaller,
+  caller: KeyCaller | SessionCaller,
   keyId: string,
 ): Promise<SubaccountRecord> {
-  const found = await findSubaccountByKey(db, key.traderId, keyId);
+  const found = await findSubaccountByKey(db, traderOf(caller), keyId);
   if (found === undefined) throw new Refused("SUBACCOUNT_NOT_FOUND");
   if (found === "NOT_A_SUBACCOUNT_KEY") throw new Refused("NOT_A_SUBACCOUNT_KEY");
-  if (key.subaccountId !== undefined && key.subaccountId !== found.subaccountId) {
+  const reached = caller.kind === "key" ? caller.key.subaccountId : undefined;
+  if (reached !== undefined && reached !== found.subaccountId) {
     throw new Refused(
       "SCOPE_REJECTED",
       "a trading key reaches its own subaccount only; use a management key",
     );
   }
   return found;
+}
+
+/** Returns the wallet of a trading key. */
+export function walletOf({ key }: KeyCaller): Trader {
+  if (key.subaccountId === undefined) throw new Error(`the ${key.scope} key has no wallet`);
+  return { traderId: key.traderId, wallet: key.subaccountId };
+}
+
+/**
+ * Returns the wallet that a request reads: that of the subaccount which the parameter `subaccount` names, or else of the
+ * signing key. Refuses as `requireSubaccount` does, and `INVALID_QUERY` for a web session that names none.
+ */
+export async function walletToRead(
+  db: Database,
+  caller: KeyCaller | SessionCaller,
+  { subaccount }: { readonly subaccount?: string | undefined },
+): Promise<Trader> {
+  if (subaccount !== undefined) {
+    const { traderId, subaccountId } = await requireSubaccount(db, caller, subaccount);
+    return { traderId, wallet: subaccountId };
+  }
+  if (caller.kind === "key") return walletOf(caller);
+  throw new Refused("INVALID_QUERY", "subaccount is missing; name a key of the subaccount to read");
 }
 
 export function subaccountRoutes({ db, exchange, changes }: SubaccountParts) {
@@ -74,7 +99,7 @@ export function subaccountRoutes({ db, exchange, changes }: SubaccountParts) {
   });
 
   const open = route("POST /v3/account/subaccounts", {
-    access: verifiedBy(["management"]),
+    access: verifiedOrSession(["management"]),
     metering: ACCOUNT,
     status: 201,
     body: NewSubaccountBody,
@@ -88,7 +113,7 @@ export function subaccountRoutes({ db, exchange, changes }: SubaccountParts) {
     run: async ({ caller, body, incoming }) => {
       requireFuture(body.expiresAt, incoming.receivedMs);
       const accepted = requireKey(body);
-      const { traderId } = caller.key;
+      const traderId = traderOf(caller);
       const createdTs = incoming.receivedMs;
       const subaccount = {
         subaccountId: newId(caller, "subaccount"),
@@ -112,7 +137,7 @@ export function subaccountRoutes({ db, exchange, changes }: SubaccountParts) {
   });
 
   const list = route("GET /v3/account/subaccounts", {
-    access: signedBy(MANAGING),
+    access: signedOrSession(MANAGING),
     metering: ACCOUNT,
     answer: Subaccounts,
     docs: {
@@ -120,7 +145,7 @@ export function subaccountRoutes({ db, exchange, changes }: SubaccountParts) {
       description: "Returns each subaccount with its balance and its oldest live key.",
     },
     run: async ({ caller, incoming }) => {
-      const subaccounts = await listSubaccounts(db, caller.key.traderId, incoming.receivedMs);
+      const subaccounts = await listSubaccounts(db, traderOf(caller), incoming.receivedMs);
       return {
         body: await Promise.all(subaccounts.map((subaccount) => shown(subaccount, subaccount.keyId))),
       };
@@ -146,7 +171,7 @@ export function subaccountRoutes({ db, exchange, changes }: SubaccountParts) {
   });
 
   const balance = route("GET /v3/account/subaccounts/:keyId/balance", {
-    access: signedBy(ANY_SCOPE),
+    access: signedOrSession(ANY_SCOPE),
     metering: ACCOUNT,
     query: CurrencyOnly,
     answer: Balance,
@@ -174,7 +199,7 @@ export function subaccountRoutes({ db, exchange, changes }: SubaccountParts) {
   });
 
   const issueKey = route("POST /v3/account/subaccounts/:keyId/keys", {
-    access: verifiedBy(["management"]),
+    access: verifiedOrSession(["management"]),
     metering: ACCOUNT,
     status: 201,
     body: NewSubaccountKeyBody,

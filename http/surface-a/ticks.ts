@@ -2,7 +2,7 @@
 
 import { formatPrice } from "../../actors/units.js";
 import type { Reference } from "../reference/reference.js";
-import { ANY_SCOPE, ANYBODY, signedBy, type Access } from "../request/access.js";
+import { ANY_SCOPE, ANYBODY, signedOrSession, type Access } from "../request/access.js";
 import { free, READ, type Metering } from "../request/metering.js";
 import { route, type Route } from "../request/route.js";
 import { Ticks } from "./schemas/catalog.js";
@@ -24,5 +24,5 @@ export function tickRoutes({ reference }: TickParts): readonly Route[] {
       },
       run: async () => ({ body: { prices: (await reference.ticks()).prices.map(formatPrice) } }),
     });
-  return [below("/v3", signedBy(ANY_SCOPE), READ), below("/v3/public", ANYBODY, free)];
+  return [below("/v3", signedOrSession(ANY_SCOPE), READ), below("/v3/public", ANYBODY, free)];
 }

@@ -15,7 +15,7 @@ import {
 } from "../../db/queries/trading/transfers.js";
 import type { Exchange } from "../../stream/log/ports.js";
 import { idFrom } from "../request/command-ids.js";
-import { ANY_SCOPE, MANAGING, signedBy } from "../request/access.js";
+import { ANY_SCOPE, MANAGING, signedBy, signedOrSession } from "../request/access.js";
 import { Refused } from "../request/errors.js";
 import { pageOf } from "../request/fields.js";
 import { ACCOUNT, costs, perRows } from "../request/metering.js";
@@ -119,7 +119,7 @@ export function transferRoutes({ db, exchange, freshness, reads }: TransferParts
   });
 
   const one = route("GET /v3/account/subaccounts/:keyId/transfers/:transferId", {
-    access: signedBy(MANAGING),
+    access: signedOrSession(MANAGING),
     metering: ACCOUNT,
     answer: AccountTransfer,
     docs: {
@@ -137,7 +137,7 @@ export function transferRoutes({ db, exchange, freshness, reads }: TransferParts
   });
 
   const transactions = route("GET /v3/account/subaccounts/:keyId/transactions", {
-    access: signedBy(ANY_SCOPE),
+    access: signedOrSession(ANY_SCOPE),
     metering: perRows("history", 6, 100),
     query: TransactionsQuery,
     answer: pageOf(Transaction),

@@ -3,7 +3,7 @@
 import type { Database } from "../../db/database.js";
 import { listLeagues, listMarketTypes, listSports } from "../../db/queries/catalog/classification.js";
 import { EVENT_STATUSES } from "../../db/schema/catalog.js";
-import { ANY_SCOPE, ANYBODY, signedBy, type Access } from "../request/access.js";
+import { ANY_SCOPE, ANYBODY, signedOrSession, type Access } from "../request/access.js";
 import { free, READ, type Metering } from "../request/metering.js";
 import { route, type Route } from "../request/route.js";
 import { Names } from "./schemas/catalog.js";
@@ -16,7 +16,7 @@ interface TypeParts {
 
 export function typeRoutes(parts: TypeParts): readonly Route[] {
   return [
-    ...routesBelow("/v3", signedBy(ANY_SCOPE), READ, parts),
+    ...routesBelow("/v3", signedOrSession(ANY_SCOPE), READ, parts),
     ...routesBelow("/v3/public", ANYBODY, free, parts),
   ];
 }

@@ -61,7 +61,9 @@ export async function admitStreamCaller(
   // An upgrade that was refused may be sent again, so its signature is used up last.
   if (signedId !== undefined && !(await parts.tickets.useOnce(signedId, REMEMBER_MS)))
     throw new Refused("UNAUTHENTICATED", "this signed upgrade has opened a socket; sign a new one");
-  return { keyId, traderId, wallet, scope, address, expiresAt, session };
+  // A web page signs its orders with a key of its own, so the ticket of a session only reads.
+  const reach = session === undefined ? scope : "trading::read";
+  return { keyId, traderId, wallet, scope: reach, address, expiresAt, session };
 }
 
 /** Caller of an upgrade. `signedId` is the same for the same signed bytes, and absent for a ticket. */

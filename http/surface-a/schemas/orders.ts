@@ -83,6 +83,10 @@ export const BatchCancelResult = z.strictObject({
 export const CancelAllResult = z.strictObject({ canceled: z.int() });
 export const CancelResult = z.strictObject({ orderId: z.uuid(), status: z.enum(ORDER_STATUSES) });
 
+/** Parameter by which a web session names the wallet that it reads: any key of the subaccount. */
+const OfWallet = { subaccount: Uuid.optional() };
+export const WalletQuery = z.strictObject(OfWallet);
+
 /** Filters `event`, `market` and `outcome` of lists and of the cancel of all orders. */
 const ScopeQuery = {
   event: Uuid.optional(),
@@ -96,6 +100,7 @@ export const Nothing = z.strictObject({});
 export const CancelAllQuery = z.strictObject({ ...ScopeQuery, currency: Currency.optional() });
 
 export const OrdersQuery = z.strictObject({
+  ...OfWallet,
   ...ScopeQuery,
   ...PageQuery,
   ...BoundsQuery,
@@ -145,9 +150,10 @@ export const Position = z.strictObject({
   ...Coin,
 });
 export const AccountPositions = z.strictObject({ seq: z.int(), positions: z.array(Position) });
-export const PositionsQuery = z.strictObject({ ...ScopeQuery, currency: Currency.optional() });
+export const PositionsQuery = z.strictObject({ ...OfWallet, ...ScopeQuery, currency: Currency.optional() });
 
 export const FillsQuery = z.strictObject({
+  ...OfWallet,
   ...ScopeQuery,
   ...PageQuery,
   ...BoundsQuery,

@@ -300,7 +300,7 @@ export class Session {
     if (this.caller.scope !== "trading")
       throw new Refusal(
         "SIGNATURE_REJECTED",
-        "the key has the scope trading::read; trading requires a key with the scope trading",
+        "this socket only reads; sign the upgrade with a key of the scope trading to place and cancel",
       );
   }
 

@@ -65,9 +65,9 @@ function callersOf(path: string, row: Row): readonly Credential[] {
   if (path.startsWith("/svc/")) return ["client"];
   const cell = cellOf(row, "Callers", "Keys")?.replaceAll("`", "") ?? "";
   if (cell === "anybody") return CREDENTIALS;
-  if (cell === "any" || cell === "all four") return KEYS;
   if (cell === "session") return ["session", "operator"];
-  return cell.split(", ").map((name) => {
+  return cell.split(", ").flatMap((name) => {
+    if (name === "any" || name === "all four") return KEYS;
     const credential = CREDENTIALS.find(
       (one) => one === name || (one === "session" && name === "web session"),
     );

@@ -56,7 +56,8 @@ export function hasBody(line: string): boolean {
 function exampleOf(line: string, idOf: (name: keyof typeof IDS) => string): { query: string; body?: string } {
   const { exampleQuery = {}, exampleBody } = ROUTES.get(line)?.docs ?? {};
   // Elsewhere a query only narrows what the request does, or previews it.
-  const pairs = line.startsWith("GET ") ? Object.entries(exampleQuery) : [];
+  const reads = line.startsWith("GET ") || line === "POST /v3/orders/preview";
+  const pairs = reads ? Object.entries(exampleQuery) : [];
   const query = pairs.map(([name, value]) => `${name}=${real(value, idOf).replaceAll(",", "%2C")}`).join("&");
   return exampleBody === undefined ? { query } : { query, body: real(JSON.stringify(exampleBody), idOf) };
 }

@@ -3,7 +3,9 @@ import jwt from "jsonwebtoken";
 import { generateKey } from "../../../http/client/signer.js";
 import { send, signed, type Answer, type Raw } from "../requests.js";
 import { login, startStack, type Stack } from "../../support/stack.js";
-import { newTrader, type TestTrader } from "../../support/traders.js";
+import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
+import { until } from "../../support/until.js";
+import { operatorCalls } from "../calls.js";
 
 const CREDENTIALS = { email: "Ann@Example.com", password: "a long password" };
 
@@ -89,6 +91,100 @@ describe("web sessions", function () {
     });
     const kept = await send(stack.url, bearing(token, { target: "/v3/session/location" }));
     expect(kept.json["region"]).to.equal("US-NY");
+  });
+
+  it("open subaccounts and create their keys, once the identity is verified", async () => {
+    const key = () => ({ publicKey: generateKey("Ed25519").publicKey, algorithm: "Ed25519" });
+    const token = await login(stack.url, CREDENTIALS);
+    const by = (method: string, target: string, body: object): Promise<Answer> =>
+      send(stack.url, bearing(token, { method, target, body: JSON.stringify(body) }));
+    const open = (label: string): Promise<Answer> =>
+      by("POST", "/v3/account/subaccounts", { label, ...key() });
+    expect(said(await open("early"))).to.equal("403 KYC_REQUIRED");
+    const { traderId } = (await send(stack.url, bearing(token, { target: "/v3/session" }))).json;
+    await (
+      await operatorCalls(stack)
+    )(`POST /admin/v1/traders/${String(traderId)}/kyc`, {
+      status: "VERIFIED",
+    });
+    const opened = await until(
+      () => open("page"),
+      ({ status }) => status !== 403,
+    );
+    expect(opened.status, opened.text).to.equal(201);
+    expect(opened.json).to.include({ label: "page", balance: "0.00000" });
+    const path = `/v3/account/subaccounts/${String(opened.json["keyId"])}/keys`;
+    const reading = await by("POST", path, { name: "reader", scope: "trading::read", ...key() });
+    expect(reading.status).to.equal(201);
+    expect(said(await by("POST", path, { name: "second", scope: "trading", ...key() }))).to.equal(
+      "409 TRADING_KEY_EXISTS",
+    );
+    const other = await newTrader(stack);
+    const foreign = `/v3/account/subaccounts/${other.account.tradingKey.keyId}/keys`;
+    expect(said(await by("POST", foreign, { name: "x", scope: "trading", ...key() }))).to.equal(
+      "404 SUBACCOUNT_NOT_FOUND",
+    );
+  });
+
+  it("read what the read keys of their trader may, and change nothing", async () => {
+    const [trader, other] = [await newTrader(stack), await newTrader(stack)];
+    const { outcomes, marketId } = await newMarket(stack);
+    const order = { outcomeId: outcomes[0], price: "0.250", qty: 4, tif: "GTC" };
+    const body = JSON.stringify(order);
+    const placed = await send(
+      stack.url,
+      signed(trader.trading, { method: "POST", target: "/v3/orders", body }),
+    );
+    const orderId = String(placed.json["orderId"]);
+    const token = await login(stack.url, trader.account);
+    const { keyId } = trader.trading.key;
+    const reads = [
+      "/v3/limits",
+      "/v3/account/subaccounts",
+      `/v3/account/subaccounts/${keyId}/balance`,
+      `/v3/account/subaccounts/${keyId}/transactions`,
+      "/v3/history/markets",
+      `/v3/catalog/markets/${marketId}`,
+      "/v3/ticks",
+      ...["account/orders", "account/positions", "portfolio/fills", "portfolio/positions", "orders"].map(
+        (path) => `/v3/${path}?subaccount=${keyId}`,
+      ),
+      `/v3/orders/${orderId}?subaccount=${keyId}`,
+    ];
+    for (const target of reads) {
+      const answer = await send(stack.url, bearing(token, { target }));
+      expect(answer.status, `${target} ${answer.text}`).to.equal(200);
+    }
+    const open = await send(stack.url, bearing(token, { target: `/v3/account/orders?subaccount=${keyId}` }));
+    expect(open.json["open"]).to.have.nested.property("[0].orderId", orderId);
+    const preview = { method: "POST", target: `/v3/orders/preview?subaccount=${keyId}`, body };
+    expect((await send(stack.url, bearing(token, preview))).json).to.have.property("reserve", "0.01000");
+
+    const wrong: readonly (readonly [string, string])[] = [
+      ["", "400 INVALID_QUERY"],
+      [`?subaccount=${other.trading.key.keyId}`, "404 SUBACCOUNT_NOT_FOUND"],
+      [`?subaccount=${trader.management.key.keyId}`, "400 NOT_A_SUBACCOUNT_KEY"],
+    ];
+    for (const [query, result] of wrong)
+      expect(
+        said(await send(stack.url, bearing(token, { target: `/v3/account/orders${query}` }))),
+        query,
+      ).to.equal(result);
+    const own = await send(
+      stack.url,
+      signed(trader.trading, { target: `/v3/account/orders?subaccount=${keyId}` }),
+    );
+    expect(own.json["open"]).to.have.length(1);
+
+    const changes: readonly Raw[] = [
+      { method: "POST", target: "/v3/orders", body },
+      { method: "PATCH", target: `/v3/orders/${orderId}`, body: '{"qty":1}' },
+      { method: "DELETE", target: `/v3/orders/${orderId}` },
+      { method: "DELETE", target: "/v3/orders" },
+      { method: "POST", target: "/v3/safety/heartbeat", body: '{"timeoutMs":0}' },
+    ];
+    for (const raw of changes)
+      expect(said(await send(stack.url, bearing(token, raw))), raw.target).to.equal("401 SIGNATURE_REJECTED");
   });
 
   it("of a trader do not reach the operator's routes, and forged tokens reach no route", async () => {

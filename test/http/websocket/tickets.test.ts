@@ -122,16 +122,30 @@ describe("tickets for the stream", function () {
     expect(await openSocket(`${"A".repeat(43)}&x=1`)).to.equal("400 INVALID_QUERY");
   });
 
-  it("let a web session trade with the key of the subaccount that it names", async () => {
+  it("let a web session read the subaccount of the key that it names, and not trade", async () => {
     const { outcomes } = await newMarket(stack);
     const { keyId } = trader.trading.key;
-    expect(await openSocket((await bySession({ keyId })).json["ticket"])).to.equal("101");
     const order = { outcomeId: outcomes[0], price: "0.500", qty: 1, tif: "GTC" };
-    expect(await ask(sockets.at(-1), { nonce: 1, place: { orders: [order] } })).to.have.property("placed");
-    expect(await ask(sockets.at(-1), { nonce: 2, cancel_all: {} })).to.deep.equal({
-      nonce: 2,
-      canceled_all: 1,
-    });
+    const body = JSON.stringify(order);
+    const placed = await send(
+      stack.url,
+      signed(trader.trading, { method: "POST", target: "/v3/orders", body }),
+    );
+    expect(await openSocket((await bySession({ keyId })).json["ticket"])).to.equal("101");
+    const requests = [
+      { place: { orders: [order] } },
+      { cancel: { orderIds: [placed.json["orderId"]] } },
+      { cancel_all: {} },
+      { safety: { cancelOnDisconnect: true } },
+    ];
+    for (const [index, request] of requests.entries())
+      expect(await ask(sockets.at(-1), { nonce: index + 1, ...request })).to.include({
+        code: "SIGNATURE_REJECTED",
+      });
+    const { orders } = (await ask(sockets.at(-1), { nonce: 9, snapshot: { private: ["orders"] } })) as {
+      orders?: { open: { orderId: string }[] };
+    };
+    expect(orders?.open.map(({ orderId }) => orderId)).to.deep.equal([placed.json["orderId"]]);
     const reading = generateKey();
     const manager = new RestClient(stack.connect(), new Signer(trader.management.key, stack.brand));
     const { keyId: readId } = await manager.issueKey(keyId, {
