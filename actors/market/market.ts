@@ -144,8 +144,9 @@ function create(
 ): MarketRefusal | undefined {
   if (emitter.state.definition !== undefined) return "MARKET_EXISTS";
   emitter.emit({ type: "created", definition });
-  if (live) runLifecycle(emitter, ["golive"]);
+  // Clients that watch the event hear first of a market that takes orders.
   if (open) runLifecycle(emitter, ["open"]);
+  if (live) runLifecycle(emitter, ["golive"]);
   return undefined;
 }
 

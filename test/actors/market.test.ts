@@ -1,7 +1,9 @@
 import { expect } from "chai";
+import { marketActor } from "../../actors/actor.js";
 import { market } from "../../actors/market/market.js";
 import { Scenario } from "./scenario.js";
 import type { Voids } from "../../actors/market/types.js";
+import { marketDefinition } from "../support/exchange/commands.js";
 import { restoredCopy } from "../support/exchange/saved.js";
 
 const DEPOSIT_MILLICENTS = 10_000_000;
@@ -195,6 +197,17 @@ describe("life cycle", () => {
       );
     expect(steps).to.deep.equal(["2 START OPEN", "3 GOLIVE OPEN", "4 UNLIVE OPEN", "5 GOLIVE OPEN"]);
     expect(exchange.book()).to.equal("YES: -\nNO: -");
+  });
+
+  it("sends OPEN first when the market is created while its event is in play", () => {
+    const kindsOf = (open: boolean): string[] => {
+      const definition = marketDefinition();
+      const state = market.create(marketActor(definition.marketId));
+      const { deltas } = market.decide(state, { kind: "create", definition, open, live: true }, 0);
+      return deltas.flatMap((delta) => (delta.type === "lifecycle" ? [`${delta.kind} ${delta.status}`] : []));
+    };
+    expect(kindsOf(true)).to.deep.equal(["OPEN OPEN", "START OPEN", "GOLIVE OPEN"]);
+    expect(kindsOf(false)).to.deep.equal(["START CLOSED", "GOLIVE CLOSED"]);
   });
 
   it("keeps the book, accepts cancels and rejects placements during a pause", () => {
