@@ -1,13 +1,16 @@
 /**
- * The text of a notification, as the Lua files publish it. The first line is the number of the notification, which is
- * one more than that of the previous one. Two lines follow for each record: `<partition> <actor> <position>` and the
+ * The text of a notification of one partition, as the Lua files publish it. The first line is the number of the
+ * notification, which is one more than that of the previous one in its channel. Two lines follow for each record: `<partition> <actor> <position>` and the
  * body. When the bodies are too long, two lines follow for each actor: `<partition> <actor>` and an empty one.
  */
 
 import type { ActorId } from "../../actors/actor.js";
 import type { Notification, ActorNotice } from "./log.js";
 
-/** Most bytes of bodies in one notification. Every subscriber receives every notification, so they must be short. */
+/**
+ * Most bytes of bodies in the notifications of one append or commit. A subscriber that is slow has them in the memory of
+ * Redis, so they must be short.
+ */
 export const MAX_INLINE_BYTES = 16_384;
 
 /** A message or an entry that was appended. */
@@ -18,9 +21,14 @@ export interface Appended {
   readonly body: string;
 }
 
-export function packNotification(number: number, appended: readonly Appended[]): string {
+/** Returns true when the notifications of one append or commit contain the bodies. */
+export function isShort(appended: readonly Appended[]): boolean {
   const bytes = appended.reduce((sum, { body }) => sum + Buffer.byteLength(body), 0);
-  const isInline = bytes <= MAX_INLINE_BYTES && appended.every(({ body }) => !body.includes("\n"));
+  return bytes <= MAX_INLINE_BYTES && appended.every(({ body }) => !body.includes("\n"));
+}
+
+/** Returns the notification of records in one partition, with the bodies or with the actors alone. */
+export function packNotification(number: number, appended: readonly Appended[], isInline: boolean): string {
   const lines = isInline
     ? appended.map(({ partition, actor, position, body }) => `${partition} ${actor} ${position}\n${body}`)
     : [...new Set(appended.map(({ partition, actor }) => `${partition} ${actor}\n`))];

@@ -31,11 +31,11 @@ export class Keys {
   }
 
   /**
-   * Counter of the notifications of a commit group, and the channel on which they are published; see
-   * `log/notifications.ts`. The stored name cannot change, because earlier builds have written it.
+   * Counter of the notifications of a partition, or of a commit group, and the channel on which they are published; see
+   * `log/notifications.ts`. The stored name cannot change: earlier builds publish on the channel of the commit group.
    */
-  notifications(group: string, kind: NotificationKind): string {
-    return this.#of(group, `rings:${kind}`);
+  notifications(partition: string, kind: NotificationKind): string {
+    return this.#of(partition, `rings:${kind}`);
   }
 
   /** Set: the actors of a partition that have received a message, without the removed ones that have received none since. */

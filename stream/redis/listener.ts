@@ -1,26 +1,30 @@
 /**
- * Notifications of a Redis log. The notifications of a commit group are published on one channel and numbered without a
- * gap. A listener that finds a gap in the numbers, or is behind the counter in Redis, asks its owner to scan.
+ * Notifications of the partitions that a process watches. Each partition has a channel, whose notifications are numbered
+ * without a gap. A listener that finds a gap in the numbers, or is behind the counter in the log, asks its owner to scan.
  */
 
+import type { Clock } from "../log/clock.js";
 import type { Listener, Notification } from "../log/log.js";
 import { parseNotification } from "../log/notifications.js";
-import type { Subscriber } from "./subscriber.js";
+import type { Channel, ChannelListener } from "./subscriber.js";
 
-/** Interval of comparing the received numbers with the counter in Redis. */
+/** Interval of comparing the received numbers with the counters in the log. */
 const CHECK_MS = 1_000;
 
-export interface RedisListenerPorts {
-  readonly subscriber: Subscriber;
-  /** Returns the channel of a partition, which is also the key of its counter. */
-  readonly channelOf: (partition: string) => string;
-  /** Reads the number of notifications that were published on a channel. */
-  readonly countOf: (channel: string) => Promise<number>;
+export interface ListenerPorts {
+  readonly clock: Pick<Clock, "after">;
+  /** Subscribes to a channel until the returned function is called. */
+  readonly subscribe: (channel: Channel, listener: ChannelListener) => () => void;
+  /** Returns the channels on which the notifications of a partition are published, by this build and by earlier ones. */
+  readonly channelsOf: (partition: string) => readonly Channel[];
+  /** Reads the number of notifications that were published on each channel. */
+  readonly countsOf: (channels: readonly string[]) => Promise<readonly number[]>;
   readonly onNotification: (notification: Notification) => void;
 }
 
 /** A channel with watched partitions. */
 interface WatchedChannel {
+  readonly name: string;
   readonly stop: () => void;
   partitions: ReadonlySet<string>;
   /** True once the channel is subscribed. */
@@ -29,55 +33,58 @@ interface WatchedChannel {
   isCounting: boolean;
   /** Number of the last notification, 0 before the first. */
   last: number;
-  /** The counter in Redis at the last check, or `undefined` when that check failed. */
+  /** The counter in the log at the last check, or `undefined` when that check failed. */
   checked: number | undefined;
 }
 
-export class RedisListener implements Listener {
-  readonly #ports: RedisListenerPorts;
+export class NotificationListener implements Listener {
+  readonly #ports: ListenerPorts;
   readonly #channels = new Map<string, WatchedChannel>();
-  #checkTimer: NodeJS.Timeout | undefined;
+  /** Channels whose subscriptions have begun in this turn of the event loop. */
+  #begun: WatchedChannel[] = [];
+  #cancelCheck: () => void = () => undefined;
   #closed = false;
 
-  constructor(ports: RedisListenerPorts) {
+  constructor(ports: ListenerPorts) {
     this.#ports = ports;
     this.#checkLater();
   }
 
   #checkLater(): void {
     if (this.#closed) return;
-    this.#checkTimer = setTimeout(() => void this.#check().finally(() => this.#checkLater()), CHECK_MS);
+    this.#cancelCheck = this.#ports.clock.after(CHECK_MS, () => {
+      void this.#check().finally(() => this.#checkLater());
+    });
   }
 
   watch(partitions: readonly string[]): void {
-    const byChannel = new Map<string, Set<string>>();
+    const wanted = new Map<string, { readonly channel: Channel; readonly partitions: Set<string> }>();
     for (const partition of partitions) {
-      const channel = this.#ports.channelOf(partition);
-      byChannel.set(channel, (byChannel.get(channel) ?? new Set()).add(partition));
-    }
-    for (const [channel, { stop }] of this.#channels) {
-      if (byChannel.has(channel)) continue;
-      stop();
-      this.#channels.delete(channel);
-    }
-    for (const [channel, wanted] of byChannel) {
-      const known = this.#channels.get(channel);
-      if (known === undefined) {
-        this.#subscribe(channel, wanted);
-        continue;
+      for (const channel of this.#ports.channelsOf(partition)) {
+        const known = wanted.get(channel.name) ?? { channel, partitions: new Set() };
+        known.partitions.add(partition);
+        wanted.set(channel.name, known);
       }
-      const added = [...wanted].filter((partition) => !known.partitions.has(partition));
-      known.partitions = wanted;
-      if (known.isCounting) this.#scanAll(added);
+    }
+    for (const [name, { stop }] of this.#channels) {
+      if (wanted.has(name)) continue;
+      stop();
+      this.#channels.delete(name);
+    }
+    for (const [name, { channel, partitions: watched }] of wanted) {
+      const known = this.#channels.get(name);
+      if (known === undefined) this.#subscribe(channel, watched);
+      else known.partitions = watched;
     }
   }
 
-  #subscribe(channel: string, partitions: ReadonlySet<string>): void {
-    const stop = this.#ports.subscriber.listen(channel, {
-      onSubscribed: () => void this.#startCounting(channel, watched),
+  #subscribe(channel: Channel, partitions: ReadonlySet<string>): void {
+    const stop = this.#ports.subscribe(channel, {
+      onSubscribed: () => this.#begin(watched),
       onMessage: (text) => this.#received(watched, text),
     });
     const watched: WatchedChannel = {
+      name: channel.name,
       stop,
       partitions,
       isSubscribed: false,
@@ -85,22 +92,53 @@ export class RedisListener implements Listener {
       last: 0,
       checked: undefined,
     };
-    this.#channels.set(channel, watched);
+    this.#channels.set(channel.name, watched);
   }
 
-  /** Reads the number of the last notification, and then asks to scan all partitions of the channel. */
-  async #startCounting(channel: string, watched: WatchedChannel): Promise<void> {
+  /** Begins to count the notifications of a channel. The channels that begin in one turn share a read of the counters. */
+  #begin(watched: WatchedChannel): void {
     watched.isSubscribed = true;
     watched.isCounting = false;
     watched.last = 0;
     watched.checked = undefined;
-    try {
-      const count = await this.#ports.countOf(channel);
-      watched.last = Math.max(watched.last, count);
+    this.#begun.push(watched);
+    if (this.#begun.length > 1) return;
+    queueMicrotask(() => {
+      const begun = this.#begun;
+      this.#begun = [];
+      void this.#startCounting(begun);
+    });
+  }
+
+  /**
+   * Reads the numbers of the last notifications, and then asks to scan the partitions of the channels. A partition is
+   * scanned when all of its channels are counted, so that the scan misses nothing.
+   */
+  async #startCounting(begun: readonly WatchedChannel[]): Promise<void> {
+    const channels = begun.filter((watched) => this.#channels.get(watched.name) === watched);
+    if (channels.length === 0) return;
+    const counts = await this.#countsOf(channels);
+    // The next check tries again.
+    if (counts === undefined) return;
+    for (const [index, watched] of channels.entries()) {
+      watched.last = Math.max(watched.last, counts[index] ?? 0);
       watched.isCounting = true;
-      this.#scanAll(watched.partitions);
+    }
+    const partitions = new Set(channels.flatMap((watched) => [...watched.partitions]));
+    this.#scanAll([...partitions].filter((partition) => this.#isCounted(partition)));
+  }
+
+  #isCounted(partition: string): boolean {
+    const channels = this.#ports.channelsOf(partition);
+    return channels.every(({ name }) => this.#channels.get(name)?.isCounting === true);
+  }
+
+  /** Returns the counters of channels; `undefined` when they cannot be read. */
+  async #countsOf(channels: readonly WatchedChannel[]): Promise<readonly number[] | undefined> {
+    try {
+      return await this.#ports.countsOf(channels.map(({ name }) => name));
     } catch {
-      // The next check tries again.
+      return undefined;
     }
   }
 
@@ -121,28 +159,24 @@ export class RedisListener implements Listener {
    * that the previous check read.
    */
   async #check(): Promise<void> {
-    for (const [channel, watched] of this.#channels) {
-      if (!watched.isCounting) {
-        if (watched.isSubscribed) await this.#startCounting(channel, watched);
-        continue;
-      }
+    const channels = [...this.#channels.values()];
+    await this.#startCounting(channels.filter(({ isSubscribed, isCounting }) => isSubscribed && !isCounting));
+    const counting = channels.filter(({ isCounting }) => isCounting);
+    for (const watched of counting) {
       const before = watched.checked;
-      if (before !== undefined && watched.last < before) {
-        watched.last = before;
-        this.#scanAll(watched.partitions);
-      }
       watched.checked = undefined;
-      try {
-        watched.checked = await this.#ports.countOf(channel);
-      } catch {
-        // The connection was lost. The next check has no count to compare with, and reads the counter again.
-      }
+      if (before === undefined || watched.last >= before) continue;
+      watched.last = before;
+      this.#scanAll(watched.partitions);
     }
+    if (counting.length === 0) return;
+    const counts = await this.#countsOf(counting);
+    for (const [index, watched] of counting.entries()) watched.checked = counts?.[index];
   }
 
   close(): Promise<void> {
     this.#closed = true;
-    clearTimeout(this.#checkTimer);
+    this.#cancelCheck();
     for (const { stop } of this.#channels.values()) stop();
     this.#channels.clear();
     return Promise.resolve();

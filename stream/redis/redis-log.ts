@@ -46,9 +46,10 @@ import {
   type QuarantineRecord,
   type Unprojected,
 } from "../log/log.js";
+import { systemClock } from "../log/clock.js";
 import { isAnnounced } from "../log/formats.js";
 import { type Logger, silentLogger } from "../log/logger.js";
-import { RedisListener } from "./listener.js";
+import { NotificationListener } from "./listener.js";
 import { Subscriber } from "./subscriber.js";
 import {
   appendOutcome,
@@ -137,6 +138,14 @@ export class RedisLog implements Log {
     return this.commitGroupOf(from) === this.commitGroupOf(to);
   }
 
+  /** Returns the channel of a commit group and that of one of its partitions, which are one on a cluster. */
+  #notifications(partition: string, kind: NotificationKind): readonly [group: string, partition: string] {
+    return [
+      this.#keys.notifications(this.commitGroupOf(partition), kind),
+      this.#keys.notifications(partition, kind),
+    ];
+  }
+
   async append(
     partition: string,
     deliveries: readonly Delivery[],
@@ -160,9 +169,8 @@ export class RedisLog implements Log {
       messages.push(index, body, senders.get(sender) ?? 0);
     }
     const actors = [...indexes.keys()];
-    const channel = this.#keys.notifications(this.commitGroupOf(partition), "commands");
     const keys = [
-      channel,
+      ...this.#notifications(partition, "commands"),
       this.#keys.actors(partition),
       this.#keys.wanted(partition),
       this.#keys.fences(partition),
@@ -245,10 +253,15 @@ export class RedisLog implements Log {
   async commit({ ownerships, changes, departures = [], publications = [] }: Commit): Promise<CommitOutcome> {
     const [first] = ownerships;
     if (first === undefined) throw new Error("a commit needs an ownership");
-    const keys = [this.#keys.notifications(this.commitGroupOf(first.partition), "deltas")];
+    const group = this.commitGroupOf(first.partition);
+    const keys = [this.#keys.notifications(group, "deltas"), this.#keys.notifications(group, "commands")];
     const args: (string | number)[] = [MAX_INLINE_BYTES, ownerships.length];
     for (const { partition, epoch } of ownerships) {
-      keys.push(this.#keys.lease(partition), this.#keys.deadlines(partition));
+      keys.push(
+        this.#keys.lease(partition),
+        this.#keys.deadlines(partition),
+        this.#keys.notifications(partition, "deltas"),
+      );
       args.push(partition, epoch);
     }
     const ownershipIndexes = new Map(ownerships.map(({ partition }, index) => [partition, index + 1]));
@@ -278,7 +291,6 @@ export class RedisLog implements Log {
     }
     args.push(actorIndexes.size, ...actors, publications.length);
     for (const { feed, body } of publications) args.push(this.#keys.feed(feed), body);
-    keys.push(this.#keys.notifications(this.commitGroupOf(first.partition), "commands"));
     args.push(...this.#departureArgs(departures, keys), ...changeArgs);
     return commitOutcome((await this.#run("commit", keys, args)) as string);
   }
@@ -299,6 +311,7 @@ export class RedisLog implements Log {
           this.#keys.head(partition, to),
           this.#keys.actors(partition),
           this.#keys.wanted(partition),
+          this.#keys.notifications(partition, "commands"),
         );
       }
       messages.push(index, body);
@@ -466,7 +479,7 @@ export class RedisLog implements Log {
       this.#keys.parts(partition, actor),
       this.#keys.actors(partition),
       this.#keys.wanted(partition),
-      this.#keys.notifications(this.commitGroupOf(partition), "commands"),
+      ...this.#notifications(partition, "commands"),
     ];
     const { seq, cursor, hash, body } = snapshot;
     const named = parts.map((part) => `${part.hash} `).join("");
@@ -545,14 +558,25 @@ export class RedisLog implements Log {
   }
 
   listen(kind: NotificationKind, onNotification: (notification: Notification) => void): Listener {
-    const listener = new RedisListener({
-      subscriber: this.#subscriber,
-      channelOf: (partition) => this.#keys.notifications(this.commitGroupOf(partition), kind),
-      countOf: async (channel) => Number((await this.#connection.get(channel)) ?? 0),
+    const listener = new NotificationListener({
+      clock: systemClock,
+      subscribe: (channel, reader) => this.#subscriber.listen(channel, reader),
+      channelsOf: (partition) => {
+        const [group, own] = this.#notifications(partition, kind);
+        // Found by a pattern, because the scripts publish there only if a process has subscribed to it by its name.
+        return group === own ? [{ name: own }] : [{ name: own }, { name: group, byPattern: true }];
+      },
+      countsOf: async (channels) => (await this.#read(channels)).map((count) => Number(count ?? 0)),
       onNotification,
     });
     this.#listeners.add(listener);
     return listener;
+  }
+
+  /** Reads strings, which can be on different nodes of a cluster. */
+  async #read(keys: readonly string[]): Promise<readonly (string | null)[]> {
+    if (this.#isCluster) return Promise.all(keys.map((key) => this.#connection.get(key)));
+    return this.#connection.mget(...keys);
   }
 
   async subscribe(feed: string, reader: FeedReader): Promise<Subscription> {

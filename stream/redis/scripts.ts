@@ -45,9 +45,15 @@ export type ScriptName = (typeof LOG_SCRIPTS | typeof SERVICE_SCRIPTS)[number] |
  * that has begun, keep leases alive, or free memory. `relay` appends like `append`, but messages of other actors.
  */
 const REFUSED_WHEN_FULL: ReadonlySet<ScriptName> = new Set<ScriptName>(["append", "claim", "throttle"]);
-/** Scripts that append to mailboxes begin with the functions of one file. */
-const APPENDING: ReadonlySet<ScriptName> = new Set<ScriptName>(["append", "commit", "relay"]);
+const NOTIFICATIONS = "commands/shared/notifications.lua";
 const MAILBOXES = "commands/shared/mailboxes.lua";
+/** The files with shared functions with which a script begins. */
+const SHARED: ReadonlyMap<ScriptName, readonly string[]> = new Map<ScriptName, readonly string[]>([
+  ["append", [NOTIFICATIONS, MAILBOXES]],
+  ["commit", [NOTIFICATIONS, MAILBOXES]],
+  ["relay", [NOTIFICATIONS, MAILBOXES]],
+  ["restore-actor", [NOTIFICATIONS]],
+]);
 const ALLOW_WHEN_FULL = "#!lua flags=allow-oom\n";
 
 type Run = (keyCount: number, ...keysAndArguments: (string | number)[][]) => Promise<unknown>;
@@ -61,8 +67,7 @@ export type RunScript = (
 
 /** Returns the source of a script as it is sent to Redis. */
 export function sourceOf(name: ScriptName): string {
-  const file = FILES.get(name) ?? name;
-  const files = APPENDING.has(name) ? [MAILBOXES, file] : [file];
+  const files = [...(SHARED.get(name) ?? []), FILES.get(name) ?? name];
   const source = files.map((part) => readFileSync(new URL(part, import.meta.url), "utf8")).join("");
   return REFUSED_WHEN_FULL.has(name) ? source : ALLOW_WHEN_FULL + source;
 }

@@ -11,18 +11,37 @@ import type { Logger } from "../log/logger.js";
 /** Interval of pings. A connection that answers none for about twice this time is dead. */
 const PING_MS = 1_000;
 
+export interface Channel {
+  readonly name: string;
+  /** True to subscribe by a pattern that only this name matches. Redis does not count such a subscriber of a channel. */
+  readonly byPattern?: boolean;
+}
+
 export interface ChannelListener {
   /** Called when the subscription begins. Messages before that may have been missed. */
   onSubscribed(): void;
   onMessage(body: string): void;
 }
 
+interface AddedChannel {
+  readonly name: string;
+  readonly byPattern: boolean;
+  /** Listeners whose subscriptions begin. */
+  readonly listeners: Iterable<ChannelListener>;
+}
+
+interface SubscribedChannel extends AddedChannel {
+  readonly listeners: Set<ChannelListener>;
+}
+
 export class Subscriber {
   readonly #urls: readonly string[];
   readonly #logger: Logger;
-  readonly #channels = new Map<string, Set<ChannelListener>>();
+  readonly #channels = new Map<string, SubscribedChannel>();
   /** On a cluster, the connection to any one node: every node publishes every message. */
   #redis: Redis | undefined;
+  /** Channels to subscribe to at the end of this turn of the event loop. */
+  #added: AddedChannel[] = [];
   /** True while the connection is up. All channels are subscribed then, except those that are just being added. */
   #isReady = false;
   #attempts = 0;
@@ -35,36 +54,53 @@ export class Subscriber {
   }
 
   /** Subscribes to a channel until the returned function is called. */
-  listen(channel: string, listener: ChannelListener): () => void {
-    const listeners = this.#channels.get(channel) ?? new Set();
-    this.#channels.set(channel, listeners.add(listener));
+  listen({ name, byPattern = false }: Channel, listener: ChannelListener): () => void {
+    const channel = this.#channels.get(name) ?? { name, byPattern, listeners: new Set() };
+    this.#channels.set(name, channel);
+    channel.listeners.add(listener);
     if (this.#redis === undefined) this.#connect();
-    else if (this.#isReady) void this.#subscribeAll(this.#redis, [[channel, [listener]]]);
+    else if (this.#isReady) this.#subscribeLater(channel, listener);
     return () => {
-      listeners.delete(listener);
-      if (listeners.size > 0 || this.#channels.get(channel) !== listeners) return;
-      this.#channels.delete(channel);
-      if (this.#isReady) this.#redis?.unsubscribe(channel).catch(() => undefined);
+      channel.listeners.delete(listener);
+      if (channel.listeners.size > 0 || this.#channels.get(name) !== channel) return;
+      this.#channels.delete(name);
+      if (!this.#isReady) return;
+      const ended = byPattern ? this.#redis?.punsubscribe(patternOf(name)) : this.#redis?.unsubscribe(name);
+      ended?.catch(() => undefined);
     };
+  }
+
+  /** Subscribes to the channels that are added in one turn of the event loop at once. */
+  #subscribeLater(channel: SubscribedChannel, listener: ChannelListener): void {
+    this.#added.push({ ...channel, listeners: [listener] });
+    if (this.#added.length > 1) return;
+    queueMicrotask(() => {
+      const added = this.#added.filter(({ name }) => this.#channels.has(name));
+      this.#added = [];
+      if (this.#redis !== undefined && this.#isReady) void this.#subscribeAll(this.#redis, added);
+    });
   }
 
   /** Subscribes to a feed; resolves when the subscription begins. */
   subscribe(channel: string, reader: FeedReader): Promise<Subscription> {
     return new Promise((resolve) => {
       let isFirst = true;
-      const stop = this.listen(channel, {
-        onSubscribed: () => {
-          if (!isFirst) reader.onMissed();
-          isFirst = false;
-          resolve({
-            close: () => {
-              stop();
-              return Promise.resolve();
-            },
-          });
+      const stop = this.listen(
+        { name: channel },
+        {
+          onSubscribed: () => {
+            if (!isFirst) reader.onMissed();
+            isFirst = false;
+            resolve({
+              close: () => {
+                stop();
+                return Promise.resolve();
+              },
+            });
+          },
+          onMessage: (body) => reader.onBody(body),
         },
-        onMessage: (body) => reader.onBody(body),
-      });
+      );
     });
   }
 
@@ -74,9 +110,10 @@ export class Subscriber {
     this.#redis = redis;
     redis.on("error", () => undefined);
     redis.on("message", (channel: string, body: string) => this.#dispatch(channel, body));
+    redis.on("pmessage", (_pattern: string, channel: string, body: string) => this.#dispatch(channel, body));
     redis.on("ready", () => {
       this.#isReady = true;
-      void this.#subscribeAll(redis, [...this.#channels]);
+      void this.#subscribeAll(redis, [...this.#channels.values()]);
       this.#pinging = setInterval(() => {
         redis.ping().catch(() => redis.disconnect());
       }, PING_MS);
@@ -94,7 +131,7 @@ export class Subscriber {
 
   /** Calls the listeners of a channel. The error of one is logged, so that it does not stop the others. */
   #dispatch(channel: string, body: string): void {
-    for (const listener of this.#channels.get(channel) ?? []) {
+    for (const listener of this.#channels.get(channel)?.listeners ?? []) {
       try {
         listener.onMessage(body);
       } catch (error) {
@@ -103,13 +140,14 @@ export class Subscriber {
     }
   }
 
-  async #subscribeAll(
-    redis: Redis,
-    added: readonly (readonly [string, Iterable<ChannelListener>])[],
-  ): Promise<void> {
-    if (added.length === 0) return;
+  async #subscribeAll(redis: Redis, added: readonly AddedChannel[]): Promise<void> {
+    const names = added.filter(({ byPattern }) => !byPattern).map(({ name }) => name);
+    const patterns = added.filter(({ byPattern }) => byPattern).map(({ name }) => patternOf(name));
     try {
-      await redis.subscribe(...added.map(([channel]) => channel));
+      await Promise.all([
+        names.length > 0 ? redis.subscribe(...names) : undefined,
+        patterns.length > 0 ? redis.psubscribe(...patterns) : undefined,
+      ]);
     } catch (error) {
       if (this.#closed || this.#redis !== redis) return;
       this.#logger.warn({ err: error }, "cannot subscribe; trying again");
@@ -117,9 +155,9 @@ export class Subscriber {
       return;
     }
     this.#attempts = 0;
-    for (const [channel, listeners] of added) {
+    for (const { name, listeners } of added) {
       for (const listener of listeners)
-        if (this.#channels.get(channel)?.has(listener) === true) listener.onSubscribed();
+        if (this.#channels.get(name)?.listeners.has(listener) === true) listener.onSubscribed();
     }
   }
 
@@ -128,4 +166,9 @@ export class Subscriber {
     clearInterval(this.#pinging);
     this.#redis?.disconnect();
   }
+}
+
+/** Returns the pattern that only this text matches. */
+function patternOf(text: string): string {
+  return text.replace(/[\\*?[\]^-]/g, "\\$&");
 }

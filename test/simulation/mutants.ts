@@ -282,7 +282,7 @@ class SilentCommitStore extends MemoryStore {
   }
 
   #isSilent(channel: string): boolean {
-    return this.#current()?.operation === "commit" && channel === KEYS.notifications("all", "commands");
+    return this.#current()?.operation === "commit" && channel.endsWith(":rings:commands");
   }
 
   override set(key: string, field: string, value: string | undefined): void {

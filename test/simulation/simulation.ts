@@ -260,6 +260,7 @@ export class Simulation {
       repeated: random.pick([0, often, 0.05]),
       late: random.pick([0, often]),
       disconnected: random.pick([0, often / 2]),
+      lostNotification: random.pick([0, often, 0.1]),
     };
   }
 

@@ -1,7 +1,8 @@
--- Commits the changes of one step, all or none, with the messages that leave with them, and publishes a notification of
--- the entries and one of the messages.
--- KEYS: 1 notifications of deltas; per ownership: lease, deadlines; per actor: head, deltas, mailbox,
---       quarantine of its partition; notifications of commands; per receiver: mailbox, head, actors, wanted actors
+-- Commits the changes of one step, all or none, with the messages that leave with them, and publishes for each partition
+-- a notification of its entries and one of its messages.
+-- KEYS: 1 notifications of deltas in the commit group, 2 those of commands; per ownership: lease, deadlines,
+--       notifications of deltas; per actor: head, deltas, mailbox, quarantine of its partition; per receiver: mailbox,
+--       head, actors, wanted actors, notifications of commands
 -- ARGV: 1 most bytes of bodies in a notification, 2 number of ownerships; per ownership: partition, epoch; then the
 --       number of actors; per actor: the index of its ownership, id; then the number of publications; per publication:
 --       channel, body; then the number of receivers of messages; per receiver: partition, id; then the number of
@@ -14,7 +15,7 @@
 local maxBytes = tonumber(ARGV[1])
 local ownerships = tonumber(ARGV[2])
 for o = 1, ownerships do
-  if redis.call('HGET', KEYS[2 * o], 'epoch') ~= ARGV[2 + 2 * o] then return 'fenced ' .. ARGV[1 + 2 * o] end
+  if redis.call('HGET', KEYS[3 * o], 'epoch') ~= ARGV[2 + 2 * o] then return 'fenced ' .. ARGV[1 + 2 * o] end
 end
 local actors = 3 + 2 * ownerships
 local publications = actors + 2 * tonumber(ARGV[actors]) + 1
@@ -30,21 +31,18 @@ for c = first, #ARGV, 10 do
   local a = tonumber(ARGV[c])
   local seq = seqs[a]
   if not seq then
-    local head = redis.call('HMGET', KEYS[4 * a - 2 + 2 * ownerships], 'seq', 'removed')
+    local head = redis.call('HMGET', KEYS[4 * a - 1 + 3 * ownerships], 'seq', 'removed')
     if head[2] then return 'removed ' .. ARGV[actors + 2 * a] end
     seq = head[1] or '0'
   end
   if seq ~= ARGV[c + 1] then return 'conflict ' .. ARGV[actors + 2 * a] end
   seqs[a] = ARGV[c + 4] == '' and seq or after(seq, ARGV[c + 7])
 end
--- Writes the changes. A notification has `entryLines` if they are short enough, else only `actorLines`.
-local isListed = {}
-local actorLines = {}
-local entryLines = {}
-local bytes = 0
+-- Writes the changes.
+local entries = newRecords(maxBytes)
 for c = first, #ARGV, 10 do
   local a = tonumber(ARGV[c])
-  local at = 4 * a - 2 + 2 * ownerships
+  local at = 4 * a - 1 + 3 * ownerships
   local head, deltas, mailbox = KEYS[at], KEYS[at + 1], KEYS[at + 2]
   local ownership, actor = tonumber(ARGV[actors + 2 * a - 1]), ARGV[actors + 2 * a]
   local seq, cursor, firstKept, entry, deadline, relayed, resumed =
@@ -53,14 +51,7 @@ for c = first, #ARGV, 10 do
     seq = after(seq, resumed)
     if resumed ~= '' then redis.call('HSET', head, 'lineage', string.match(resumed, ' (.*)$')) end
     redis.call('XADD', deltas, seq .. '-0', 'e', entry)
-    local name = ARGV[1 + 2 * ownership] .. ' ' .. actor
-    if not isListed[a] then
-      isListed[a] = true
-      actorLines[#actorLines + 1] = name .. '\n'
-    end
-    -- The lines of a notification end at a newline, so an entry that contains one is too long for any notification.
-    bytes = bytes + (string.find(entry, '\n', 1, true) and math.huge or #entry)
-    if bytes <= maxBytes then entryLines[#entryLines + 1] = name .. ' ' .. seq .. '\n' .. entry end
+    addRecord(entries, KEYS[2 + 3 * ownership], ARGV[1 + 2 * ownership], actor, seq, entry)
   end
   if relayed == '1' then
     redis.call('HSET', head, 'seq', seq, 'cursor', cursor, 'relayed', seq)
@@ -70,23 +61,21 @@ for c = first, #ARGV, 10 do
   redis.call('XTRIM', mailbox, 'MINID', firstKept)
   if ARGV[c + 8] ~= '' then redis.call('XADD', KEYS[at + 3], 'MAXLEN', ARGV[c + 9], '*', 'm', ARGV[c + 8]) end
   if deadline == '-' then
-    redis.call('ZREM', KEYS[1 + 2 * ownership], actor)
+    redis.call('ZREM', KEYS[1 + 3 * ownership], actor)
   elseif deadline ~= '' then
-    redis.call('ZADD', KEYS[1 + 2 * ownership], deadline, actor)
+    redis.call('ZADD', KEYS[1 + 3 * ownership], deadline, actor)
   end
 end
-local commands = 2 + 2 * ownerships + 4 * tonumber(ARGV[actors])
-local messages = newMessages(maxBytes)
+local lastActor = 2 + 3 * ownerships + 4 * tonumber(ARGV[actors])
+local messages = newRecords(maxBytes)
 for m = departures + 1, first - 1, 2 do
   local r = tonumber(ARGV[m])
-  local at = commands + 4 * r - 3
+  local at = lastActor + 5 * r - 4
   local partition, actor = ARGV[receivers + 2 * r - 1], ARGV[receivers + 2 * r]
-  appendMessage(messages, partition, actor, ARGV[m + 1], KEYS[at], KEYS[at + 1], KEYS[at + 2], KEYS[at + 3])
+  local mailbox, head, channel = KEYS[at], KEYS[at + 1], KEYS[at + 4]
+  appendMessage(messages, channel, partition, actor, ARGV[m + 1], mailbox, head, KEYS[at + 2], KEYS[at + 3])
 end
-notifyOfMessages(messages, KEYS[commands])
+notify(messages, KEYS[2])
 for p = publications + 1, receivers - 1, 2 do redis.call('PUBLISH', ARGV[p], ARGV[p + 1]) end
-if #actorLines > 0 then
-  local lines = bytes <= maxBytes and entryLines or actorLines
-  redis.call('PUBLISH', KEYS[1], redis.call('INCR', KEYS[1]) .. '\n' .. table.concat(lines, '\n'))
-end
+notify(entries, KEYS[1])
 return 'ok'

@@ -1,5 +1,6 @@
 -- Puts the snapshot of a removed actor back, and publishes a notification, so that the owner runs its messages.
--- KEYS: 1 head, 2 latest snapshot, 3 previous snapshot, 4 parts, 5 actors, 6 wanted actors, 7 notifications of commands
+-- KEYS: 1 head, 2 latest snapshot, 3 previous snapshot, 4 parts, 5 actors, 6 wanted actors, 7 notifications of commands in the
+--       commit group, 8 those of the partition
 -- ARGV: 1 partition, 2 actor, 3 seq, 4 cursor, 5 hash, 6 body, 7 hashes of the parts that the body names, each with a
 --       space after it, then the hash and the body of each part
 -- Returns 1, or 0 when the actor is not removed, or was removed with another snapshot.
@@ -12,5 +13,7 @@ redis.call('HDEL', KEYS[1], 'removed')
 redis.call('HSET', KEYS[1], 'snapshot', ARGV[3])
 redis.call('SADD', KEYS[5], ARGV[2])
 redis.call('SREM', KEYS[6], ARGV[2])
-redis.call('PUBLISH', KEYS[7], redis.call('INCR', KEYS[7]) .. '\n' .. ARGV[1] .. ' ' .. ARGV[2] .. '\n')
+local records = newRecords(-1)
+addRecord(records, KEYS[8], ARGV[1], ARGV[2], '', '')
+notify(records, KEYS[7])
 return 1

@@ -18,9 +18,17 @@ export interface Faults {
   /** Probability of an operation that takes longer than a lease. */
   readonly late: number;
   readonly disconnected: number;
+  readonly lostNotification: number;
 }
 
-export const NO_FAULTS: Faults = { lostRequest: 0, lostAnswer: 0, repeated: 0, late: 0, disconnected: 0 };
+export const NO_FAULTS: Faults = {
+  lostRequest: 0,
+  lostAnswer: 0,
+  repeated: 0,
+  late: 0,
+  disconnected: 0,
+  lostNotification: 0,
+};
 
 /** Process at the other end of a connection, as the network sees it. */
 export interface Caller {
@@ -163,6 +171,13 @@ export class Network {
     }
     this.#observer.onResult(call, result, repeated);
     return { result };
+  }
+
+  /** Returns true for a notification that is lost on its way to a process. */
+  losesNotification(): boolean {
+    if (!this.#random.chance(this.faults.lostNotification)) return false;
+    this.#observer.onFault("lost notification");
+    return true;
   }
 
   /** Delivers a notification of the log to a process, once the writes before it are on the disk. */

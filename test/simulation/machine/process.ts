@@ -162,6 +162,7 @@ class ProcessLog extends MemoryLog {
       },
       gate: (operation, apply) => process.carry(operation, apply),
       oneGroup: machine.oneGroup,
+      losesNotification: () => machine.network.losesNotification(),
     });
     this.#process = process;
     this.#machine = machine;

@@ -91,7 +91,7 @@ describe("the log on Redis", () => {
       const scans: boolean[] = [];
       log.listen("commands", ({ scanAll }) => scans.push(scanAll)).watch(["l0"]);
       await until(() => expect(scans).to.deep.equal([true]));
-      const channel = `${redis.prefix}{all}:rings:commands`;
+      const channel = `${redis.prefix}{l0}:rings:commands`;
       await admin.incr(channel);
       await log.append("l0", [{ to: actor, body: "x" }]);
       await until(() => expect(scans).to.deep.equal([true, false, true]));
@@ -101,6 +101,68 @@ describe("the log on Redis", () => {
       await until(() => expect(scans).to.deep.equal([true, false, true, false, true]));
       await log.append("l0", [{ to: actor, body: "x" }]);
       await until(() => expect(scans).to.deep.equal([true, false, true, false, true, false]));
+    });
+
+    it("subscribes a process to its partitions alone", async () => {
+      const [one, two] = [await open(), await open()];
+      one.listen("commands", () => undefined).watch(["l0"]);
+      two.listen("commands", () => undefined).watch(["l0", "l1"]);
+      two.listen("deltas", () => undefined).watch(["l2"]);
+      const channels = [
+        "{l0}:rings:commands",
+        "{l1}:rings:commands",
+        "{l2}:rings:deltas",
+        "{l2}:rings:commands",
+      ];
+      await until(async () => {
+        const names = [...channels, "{all}:rings:commands"].map((name) => redis.prefix + name);
+        const counts = (await admin.pubsub("NUMSUB", ...names)) as (string | number)[];
+        expect(counts.filter((_, index) => index % 2 === 1)).to.deep.equal([2, 1, 1, 0, 0]);
+      });
+    });
+
+    it("notifies a process of an earlier build while one listens to the channel of the commit group", async () => {
+      const log = await open();
+      const group = `${redis.prefix}{all}:rings:commands`;
+      const published: string[] = [];
+      const earlier = new Redis(redis.url);
+      earlier.on("message", (_channel, text: string) => published.push(text));
+      await earlier.subscribe(group);
+      await log.append("l0", [{ to: actor, body: "x" }]);
+      const epoch = await takeFromAnyone(log, "l1", "w");
+      const departures = ["m0", "m1"].map((partition) => ({
+        partition,
+        to: `market:${partition}` as const,
+        body: "y",
+      }));
+      await log.commit({ ownerships: [{ partition: "l1", epoch }], changes: [], departures });
+      const both = "2\nm0 market:m0 1\ny\nm1 market:m1 1\ny";
+      await until(() => expect(published).to.deep.equal(["1\nl0 ledger:0 1\nx", both]));
+      await earlier.unsubscribe(group);
+      await log.append("l0", [{ to: actor, body: "x" }]);
+      expect(await admin.get(group), "notifications when no process listens").to.equal("2");
+      earlier.disconnect();
+    });
+
+    it("receives the notifications of an earlier build, and scans after a lost one", async () => {
+      const log = await open();
+      const notifications: Notification[] = [];
+      log.listen("commands", (notification) => notifications.push(notification)).watch(["l0", "l1"]);
+      await until(() => expect(notifications).to.have.length(2));
+      notifications.length = 0;
+      const group = `${redis.prefix}{all}:rings:commands`;
+      const publish = async (text: string): Promise<unknown> =>
+        admin.publish(group, `${await admin.incr(group)}\n${text}`);
+      await publish("l0 ledger:0 1\nx\nm9 market:other 1\ny");
+      const notices = [{ actor, inline: { position: 1, body: "x" } }];
+      await until(() => expect(notifications).to.deep.equal([{ partition: "l0", notices, scanAll: false }]));
+      await admin.incr(group);
+      await publish("l1 ledger:1 1\nz");
+      await until(() =>
+        expect(
+          notifications.filter(({ scanAll }) => scanAll).map(({ partition }) => partition),
+        ).to.deep.equal(["l0", "l1"]),
+      );
     });
 
     it("includes short bodies in a notification, and names only the actors of long ones", async () => {

@@ -1,10 +1,10 @@
 /**
- * Notifications and feeds of a `MemoryStore`. A subscriber receives a message in a microtask after the operation that
+ * Channels and feeds of a `MemoryStore`. A subscriber receives a message in a microtask after the operation that
  * published it.
  */
 
-import { parseNotification } from "../../../stream/log/notifications.js";
-import type { FeedReader, Listener, Notification, Subscription } from "../../../stream/log/log.js";
+import type { FeedReader, Subscription } from "../../../stream/log/log.js";
+import type { ChannelListener } from "../../../stream/redis/subscriber.js";
 import type { MemoryStore } from "./memory-store.js";
 
 interface Ports {
@@ -12,53 +12,59 @@ interface Ports {
   readonly onLost: (listener: () => void) => () => void;
 }
 
-export interface MemoryListenerPorts extends Ports {
-  /** Returns the channel of the notifications of a partition. */
-  readonly channelOf: (partition: string) => string;
-  readonly onNotification: (notification: Notification) => void;
+export interface MemoryChannelPorts extends Ports {
+  /** Carries a subscription to the store. */
+  readonly subscribe: (begin: () => void) => Promise<void>;
+  /** Returns true for a message that is lost on its way. */
+  readonly loses: () => boolean;
 }
 
-export class MemoryListener implements Listener {
-  readonly #ports: MemoryListenerPorts;
-  readonly #stops: readonly (() => void)[];
-  #watched: ReadonlySet<string> = new Set();
-  #channels: ReadonlySet<string> = new Set();
+/** A subscription to a channel. It ends with the connection, and begins again on the next one. */
+export class MemoryChannel {
+  readonly #ports: MemoryChannelPorts;
+  readonly #name: string;
+  readonly #listener: ChannelListener;
+  readonly #stopLost: () => void;
+  #stopReceiving: () => void = () => undefined;
+  #closed = false;
 
-  constructor(ports: MemoryListenerPorts) {
+  constructor(ports: MemoryChannelPorts, name: string, listener: ChannelListener) {
     this.#ports = ports;
-    const stopReceiving = ports.store.onPublished((channel, text) => {
-      if (this.#channels.has(channel)) queueMicrotask(() => this.#received(text));
-    });
-    const stopLost = ports.onLost(() => this.#scanAll(this.#watched));
-    this.#stops = [stopReceiving, stopLost];
+    this.#name = name;
+    this.#listener = listener;
+    this.#stopLost = ports.onLost(() => this.#subscribe());
+    this.#subscribe();
   }
 
-  watch(partitions: readonly string[]): void {
-    const added = partitions.filter((partition) => !this.#watched.has(partition));
-    this.#watched = new Set(partitions);
-    this.#channels = new Set(partitions.map(this.#ports.channelOf));
-    this.#scanAll(added);
+  #subscribe(): void {
+    this.#stopReceiving();
+    this.#ports
+      .subscribe(() => this.#begin())
+      .then(
+        () => {
+          if (!this.#closed) this.#listener.onSubscribed();
+        },
+        () => {
+          if (!this.#closed) this.#subscribe();
+        },
+      );
   }
 
-  #scanAll(partitions: Iterable<string>): void {
-    for (const partition of partitions) {
+  #begin(): void {
+    this.#stopReceiving();
+    if (this.#closed) return;
+    this.#stopReceiving = this.#ports.store.onPublished((channel, text) => {
+      if (channel !== this.#name || this.#ports.loses()) return;
       queueMicrotask(() => {
-        if (this.#watched.has(partition))
-          this.#ports.onNotification({ partition, notices: [], scanAll: true });
+        if (!this.#closed) this.#listener.onMessage(text);
       });
-    }
+    });
   }
 
-  #received(text: string): void {
-    for (const notification of parseNotification(text, this.#watched).notifications)
-      this.#ports.onNotification(notification);
-  }
-
-  close(): Promise<void> {
-    for (const stop of this.#stops) stop();
-    this.#watched = new Set();
-    this.#channels = new Set();
-    return Promise.resolve();
+  close(): void {
+    this.#closed = true;
+    this.#stopLost();
+    this.#stopReceiving();
   }
 }
 

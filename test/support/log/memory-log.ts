@@ -6,8 +6,9 @@
 import { type ActorId, PARTITIONS } from "../../../actors/actor.js";
 import { type Clock, systemClock } from "../../../stream/log/clock.js";
 import { isAnnounced } from "../../../stream/log/formats.js";
-import { type Appended, packNotification } from "../../../stream/log/notifications.js";
+import { type Appended, isShort, packNotification } from "../../../stream/log/notifications.js";
 import { Keys } from "../../../stream/redis/keys.js";
+import { NotificationListener } from "../../../stream/redis/listener.js";
 import { recentDifferences } from "../../../stream/redis/replies.js";
 import {
   type Announcements,
@@ -53,10 +54,11 @@ import {
   type Unprojected,
 } from "../../../stream/log/log.js";
 import { recordHeartbeat } from "./memory-heartbeat.js";
-import { MemoryFeed, MemoryListener } from "./memory-listener.js";
+import { MemoryChannel, type MemoryChannelPorts, MemoryFeed } from "./memory-listener.js";
 import type { MemoryStore } from "./memory-store.js";
 
-export type Operation = Exclude<keyof Log, "commitGroupOf" | "reaches" | "listen" | "onLost" | "close">;
+export type Operation =
+  Exclude<keyof Log, "commitGroupOf" | "reaches" | "listen" | "onLost" | "close"> | "countsOf";
 
 /**
  * Carries an operation to the store, and its result back. The default gate calls `apply` once and resolves with its
@@ -70,6 +72,8 @@ export interface MemoryLogOptions {
   readonly gate?: Gate | undefined;
   /** True (default) for one commit group, as on a single server; false for one group per partition, as on a cluster. */
   readonly oneGroup?: boolean | undefined;
+  /** Returns true for a notification that is lost on its way to this process (default none is). */
+  readonly losesNotification?: (() => boolean) | undefined;
 }
 
 const KEYS = new Keys("");
@@ -79,6 +83,7 @@ export class MemoryLog implements Log {
   readonly #clock: Clock;
   readonly #gate: Gate;
   readonly #oneGroup: boolean;
+  readonly #losesNotification: () => boolean;
   readonly #lostListeners = new Set<() => void>();
   readonly #open = new Set<{ close(): Promise<void> }>();
   readonly #stopWatchingPowerCuts: () => void;
@@ -88,6 +93,7 @@ export class MemoryLog implements Log {
     this.#clock = options.clock ?? systemClock;
     this.#gate = options.gate ?? ((_operation, apply) => new Promise((resolve) => resolve(apply())));
     this.#oneGroup = options.oneGroup ?? true;
+    this.#losesNotification = options.losesNotification ?? (() => false);
     this.#stopWatchingPowerCuts = store.onPowerCut(() => this.disconnect());
   }
 
@@ -108,17 +114,15 @@ export class MemoryLog implements Log {
     return this.commitGroupOf(from) === this.commitGroupOf(to);
   }
 
-  #channelOf(partition: string, kind: NotificationKind): string {
-    return KEYS.notifications(this.commitGroupOf(partition), kind);
-  }
-
   #notify(kind: NotificationKind, appended: readonly Appended[]): void {
-    const [first] = appended;
-    if (first === undefined) return;
-    const channel = this.#channelOf(first.partition, kind);
-    const number = this.#number(channel, "count") + 1;
-    this.#store.set(channel, "count", String(number));
-    this.#store.publish(channel, packNotification(number, appended));
+    const isInline = isShort(appended);
+    for (const partition of new Set(appended.map((record) => record.partition))) {
+      const records = appended.filter((record) => record.partition === partition);
+      const channel = KEYS.notifications(partition, kind);
+      const number = this.#number(channel, "count") + 1;
+      this.#store.set(channel, "count", String(number));
+      this.#store.publish(channel, packNotification(number, records, isInline));
+    }
   }
 
   append(
@@ -474,10 +478,7 @@ export class MemoryLog implements Log {
       this.#store.set(key, "snapshot", String(snapshot.seq));
       this.#store.set(KEYS.actors(partition), actor, "");
       this.#store.set(KEYS.wanted(partition), actor, undefined);
-      const channel = this.#channelOf(partition, "commands");
-      const number = this.#number(channel, "count") + 1;
-      this.#store.set(channel, "count", String(number));
-      this.#store.publish(channel, `${number}\n${partition} ${actor}\n`);
+      this.#notify("commands", [{ partition, actor, position: 0, body: "\n" }]);
       return true;
     });
   }
@@ -582,11 +583,22 @@ export class MemoryLog implements Log {
   }
 
   listen(kind: NotificationKind, onNotification: (notification: Notification) => void): Listener {
-    const listener = new MemoryListener({
+    const ports: MemoryChannelPorts = {
       store: this.#store,
-      channelOf: (partition) => this.#channelOf(partition, kind),
-      onNotification,
       onLost: (lost) => this.onLost(lost),
+      subscribe: (begin) => this.#perform("subscribe", begin),
+      loses: this.#losesNotification,
+    };
+    const listener = new NotificationListener({
+      clock: this.#clock,
+      subscribe: ({ name }, reader) => {
+        const channel = new MemoryChannel(ports, name, reader);
+        return () => channel.close();
+      },
+      channelsOf: (partition) => [{ name: KEYS.notifications(partition, kind) }],
+      countsOf: (channels) =>
+        this.#perform("countsOf", () => channels.map((channel) => this.#number(channel, "count"))),
+      onNotification,
     });
     this.#open.add(listener);
     return listener;

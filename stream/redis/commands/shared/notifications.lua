@@ -1,0 +1,44 @@
+-- Publishes notifications of records, for scripts that begin with this file.
+
+-- Returns an empty list of records. A notification contains the bodies if all of the list have at most `maxBytes`.
+local function newRecords(maxBytes)
+  return { maxBytes = maxBytes, bytes = 0, partitions = {}, byName = {} }
+end
+
+-- Adds a record. `channel` is the one of its partition.
+local function addRecord(records, channel, partition, actor, position, body)
+  local lines = records.byName[partition]
+  if not lines then
+    lines = { channel = channel, isListed = {}, actors = {}, bodies = {} }
+    records.byName[partition] = lines
+    records.partitions[#records.partitions + 1] = lines
+  end
+  local name = partition .. ' ' .. actor
+  if not lines.isListed[actor] then
+    lines.isListed[actor] = true
+    lines.actors[#lines.actors + 1] = name .. '\n'
+  end
+  -- The lines of a notification end at a newline, so a body that contains one is too long for any notification.
+  records.bytes = records.bytes + (string.find(body, '\n', 1, true) and math.huge or #body)
+  if records.bytes <= records.maxBytes then
+    lines.bodies[#lines.bodies + 1] = name .. ' ' .. position .. '\n' .. body
+  end
+end
+
+local function publishLines(channel, texts)
+  redis.call('PUBLISH', channel, redis.call('INCR', channel) .. '\n' .. table.concat(texts, '\n'))
+end
+
+-- Publishes one notification for each partition: with the bodies if these are short enough, else with the actors alone.
+-- Publishes all of them on the channel of the commit group too, if a process of an earlier build listens to it; on a
+-- cluster this channel is the one of the partition.
+local function notify(records, groupChannel)
+  local texts = {}
+  for p, lines in ipairs(records.partitions) do
+    texts[p] = table.concat(records.bytes <= records.maxBytes and lines.bodies or lines.actors, '\n')
+    publishLines(lines.channel, { texts[p] })
+  end
+  local first = records.partitions[1]
+  if not first or first.channel == groupChannel then return end
+  if redis.call('PUBSUB', 'NUMSUB', groupChannel)[2] > 0 then publishLines(groupChannel, texts) end
+end
