@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { ledgerOf } from "../../actors/actor.js";
 import { CLIENT_ID_MS, MAX_BATCH } from "../../actors/limits.js";
-import type { LedgerCommand, OrderFilter, PlaceResult } from "../../actors/ledger/commands.js";
+import type { LedgerCommand, LedgerReply, OrderFilter, PlaceResult } from "../../actors/ledger/commands.js";
 import type { Limits, OpenOrder, OrderRequest, OrderStatus } from "../../actors/ledger/types.js";
 import type { Currency } from "../../actors/market/types.js";
 import { parsePrice } from "../../actors/units.js";
@@ -58,6 +58,8 @@ export interface CancelScope {
 
 /** Source of the terminal states of orders, as their ledger emits them. */
 interface TerminalOrders {
+  /** Follows the ledger of a trader until the returned function is called. */
+  followOrders(traderId: string): Promise<() => void>;
   waitForTerminal(
     wallet: string,
     orderIds: readonly string[],
@@ -237,7 +239,22 @@ export class Trading {
     commandId: string,
   ): Promise<Map<string, { readonly status: OrderStatus | undefined; readonly byThis: boolean }>> {
     const command: LedgerCommand = { kind: "cancel", wallet: trader.wallet, orderIds };
-    const reply = await sendToLedger(this.parts.exchange, trader.traderId, command, "cancels", commandId);
+    const { exchange, terminalOrders } = this.parts;
+    // An order can end before the answer is here.
+    const unfollow = await terminalOrders.followOrders(trader.traderId);
+    try {
+      const reply = await sendToLedger(exchange, trader.traderId, command, "cancels", commandId);
+      return await this.statusesAfter(trader, orderIds, reply);
+    } finally {
+      unfollow();
+    }
+  }
+
+  private async statusesAfter(
+    trader: Trader,
+    orderIds: readonly string[],
+    reply: Extract<LedgerReply, { readonly kind: "cancels" }>,
+  ): Promise<Map<string, { readonly status: OrderStatus | undefined; readonly byThis: boolean }>> {
     const queued = await this.endsOf(trader, reply.queued);
     const known = await this.statusesOf(trader, reply.unknown);
     return new Map(

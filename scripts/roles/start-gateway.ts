@@ -198,7 +198,6 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       wallets.close();
       return Promise.resolve();
     });
-    await wallets.start();
     const queue = openSettlementQueue(redisUrl);
     closing.push(() => queue.close());
     const keyUse = new KeyUse(db, onError);

@@ -1,6 +1,6 @@
-/** Private feeds of this process: follows the deltas of every ledger once, for all watched wallets. */
+/** Private feeds of this process: folds the deltas of each ledger once, for all watched wallets. */
 
-import { LEDGER_SHARDS, ledgerActor, ledgerShardOf } from "../../../actors/actor.js";
+import { ledgerShardOf } from "../../../actors/actor.js";
 import type { LedgerDelta, WalletOrderDelta } from "../../../actors/ledger/deltas.js";
 import type { WalletSnapshot, OrderStatus } from "../../../actors/ledger/types.js";
 import type { CancelReason, RejectReason } from "../../../actors/market/types.js";
@@ -12,9 +12,9 @@ import type { Catalog } from "../ports.js";
 import { WalletFeed } from "./feed.js";
 import { type PrivateBatch, walletDeltas } from "./fold.js";
 import { type MissedBatches, type PrivateSince, readMissed } from "./history.js";
+import { Ledgers } from "./ledgers.js";
 
 const WARM_MS = 60_000;
-const RETRY_MS = 500;
 const CATCH_UP_MS = 1_000;
 /** Terminal orders are kept for one to two of these intervals, or less when there are too many. */
 const TERMINAL_MS = 5_000;
@@ -33,8 +33,8 @@ export interface WalletsSource {
   readonly exchange: Pick<Exchange, "ledger">;
   readonly catalog: Pick<Catalog, "market">;
   readonly onError: (error: unknown) => void;
-  /** Time that the feed of an unwatched wallet is kept, in ms (default 60,000). */
-  readonly warmMs?: number;
+  /** Time that the feed of an unwatched wallet is kept, and that an unused ledger is followed, in ms (default 60,000). */
+  readonly warmMs?: number | undefined;
 }
 
 interface CachedFeed {
@@ -53,29 +53,28 @@ export interface WatchedWallet {
   stop(): void;
 }
 
-/** Feeds by wallet, and the recent terminal orders of all wallets. */
+/** Feeds by wallet, and the recent terminal orders of the wallets in the ledgers that are followed. */
 export class Wallets {
   readonly #source: WalletsSource;
   readonly #feeds = new Map<string, CachedFeed>();
-  readonly #stops = new Map<number, () => void>();
-  /** Resolves when a ledger is followed again, by shard; has an entry only in between. */
-  readonly #followingAgain = new Map<number, Promise<void>>();
+  readonly #ledgers: Ledgers;
   /** Two generations of terminal orders, so that the older ones are dropped at once. */
   #terminal = new Map<string, TerminalOrder>();
   #olderTerminal = new Map<string, TerminalOrder>();
   readonly #waiters = new Map<string, Set<(terminal: TerminalOrder) => void>>();
-  #rotation: ReturnType<typeof setInterval> | undefined;
-  #closed = false;
+  readonly #rotation: ReturnType<typeof setInterval>;
 
   constructor(source: WalletsSource) {
     this.#source = source;
-  }
-
-  /** Follows every ledger from now on. Must be awaited before any other call. */
-  async start(): Promise<void> {
+    this.#ledgers = new Ledgers({
+      tail: source.tail,
+      warmMs: source.warmMs ?? WARM_MS,
+      onEntries: (entries) => this.#apply(entries),
+      onLost: (shard) => this.#closeShard(shard),
+      onError: source.onError,
+    });
     this.#rotation = setInterval(() => this.#rotateTerminal(), TERMINAL_MS);
     this.#rotation.unref();
-    await Promise.all(Array.from({ length: LEDGER_SHARDS }, (_, shard) => this.#follow(shard)));
   }
 
   /**
@@ -90,7 +89,22 @@ export class Wallets {
     since: PrivateSince = {},
   ): Promise<WatchedWallet> {
     const shard = ledgerShardOf(traderId);
-    await this.#whenFollowed(shard);
+    this.#ledgers.acquire(shard);
+    try {
+      await this.#ledgers.whenFollowed(shard);
+      return await this.#watch(shard, wallet, onLost, since);
+    } finally {
+      // The feed keeps the ledger from here on.
+      this.#ledgers.release(shard);
+    }
+  }
+
+  async #watch(
+    shard: number,
+    wallet: string,
+    onLost: () => void,
+    since: PrivateSince,
+  ): Promise<WatchedWallet> {
     const cached = this.#feeds.get(wallet) ?? this.#openFeed(shard, wallet);
     cached.users += 1;
     clearTimeout(cached.eviction);
@@ -122,8 +136,19 @@ export class Wallets {
   }
 
   /**
+   * Follows the ledger of a trader until the returned function is called, so that `waitForTerminal` learns of every order
+   * that becomes terminal meanwhile. Waits for the ledger for a second at most, and then goes on without it.
+   */
+  async followOrders(traderId: string): Promise<() => void> {
+    const shard = ledgerShardOf(traderId);
+    this.#ledgers.acquire(shard);
+    await this.#ledgers.whenFollowed(shard).catch(this.#source.onError);
+    return () => this.#ledgers.release(shard);
+  }
+
+  /**
    * Waits at most `timeoutMs` until the deltas of the ledger say that these orders of a wallet are terminal. Returns
-   * those that are, including those that became terminal up to five seconds before the call.
+   * those that are, including those that became terminal up to five seconds before the call. The ledger must be followed.
    */
   waitForTerminal(
     wallet: string,
@@ -157,9 +182,8 @@ export class Wallets {
 
   /** Stops following ledgers and closes every feed. */
   close(): void {
-    this.#closed = true;
     clearInterval(this.#rotation);
-    for (const stop of this.#stops.values()) stop();
+    this.#ledgers.close();
     for (const [wallet, cached] of [...this.#feeds]) this.#evict(wallet, cached);
   }
 
@@ -193,57 +217,6 @@ export class Wallets {
     }
     if (Object.keys(older).length === 0) return new Map();
     return readMissed(this.#source, { shard, wallet, open: feed.orders }, older);
-  }
-
-  async #follow(shard: number): Promise<void> {
-    const { tail, onError } = this.#source;
-    const head = await tail.head(ledgerActor(shard));
-    if (this.#closed) return;
-    // A feed that lacks a delta must not continue: its watchers start again from a snapshot.
-    const startAgain = (error: unknown): void => {
-      onError(error);
-      this.#closeShard(shard);
-      this.#followingAgain.set(shard, this.#followAgain(shard));
-    };
-    const stop = tail.follow<LedgerDelta>(
-      ledgerActor(shard),
-      head,
-      (entries) => {
-        try {
-          this.#apply(entries);
-        } catch (error) {
-          startAgain(error);
-        }
-      },
-      () => startAgain(new Unavailable(`deltas of ledger ${shard} were missed`)),
-    );
-    this.#stops.set(shard, stop);
-  }
-
-  async #followAgain(shard: number): Promise<void> {
-    this.#stops.get(shard)?.();
-    while (!this.#closed) {
-      try {
-        await this.#follow(shard);
-        this.#followingAgain.delete(shard);
-        return;
-      } catch (error) {
-        this.#source.onError(error);
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-      }
-    }
-  }
-
-  /** Waits until a ledger that lost deltas is followed again, at most a second. Throws `Unavailable`. */
-  async #whenFollowed(shard: number): Promise<void> {
-    const following = this.#followingAgain.get(shard);
-    if (following === undefined) return;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, CATCH_UP_MS)));
-    await Promise.race([following, timeout]);
-    clearTimeout(timer);
-    if (this.#followingAgain.has(shard))
-      throw new Unavailable(`the deltas of ledger ${shard} cannot be read`);
   }
 
   #closeShard(shard: number): void {
@@ -306,6 +279,7 @@ export class Wallets {
     });
     const cached: CachedFeed = { shard, feed, onLost: new Set(), users: 0, eviction: undefined };
     this.#feeds.set(wallet, cached);
+    this.#ledgers.acquire(shard);
     return cached;
   }
 
@@ -316,7 +290,9 @@ export class Wallets {
 
   #evict(wallet: string, cached: CachedFeed): void {
     cached.feed.close();
-    if (this.#feeds.get(wallet) === cached) this.#feeds.delete(wallet);
+    if (this.#feeds.get(wallet) !== cached) return;
+    this.#feeds.delete(wallet);
+    this.#ledgers.release(cached.shard);
   }
 }
 

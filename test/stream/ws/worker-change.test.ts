@@ -68,7 +68,6 @@ describe("replicas and private feeds on a log", function () {
     closing.push(() => replicas.close());
     const catalog = { market: () => Promise.resolve(definition) };
     const wallets = new Wallets({ tail, exchange, catalog, onError });
-    await wallets.start();
     closing.push(() => {
       wallets.close();
       return Promise.resolve();

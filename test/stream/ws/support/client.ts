@@ -43,7 +43,6 @@ export async function serve(
   const { tail = exchange.tail } = options;
   const replicas = new Replicas({ tail, load, onError, warmMs: 50 });
   const wallets = new Wallets({ tail, exchange, catalog: exchange, onError, warmMs: 5_000 });
-  await wallets.start();
   const served = bridge({
     replicas,
     wallets,

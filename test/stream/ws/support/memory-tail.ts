@@ -28,6 +28,11 @@ export class MemoryTail implements Tail {
     return this.#followers.size;
   }
 
+  /** The actors that are followed. */
+  get followed(): readonly ActorId[] {
+    return [...new Set([...this.#followers].map(({ actor }) => actor))];
+  }
+
   commit(actor: ActorId, batches: readonly Batch<AnyDelta>[]): void {
     const entries = this.#entries.get(actor) ?? [];
     this.#entries.set(actor, entries);

@@ -12,11 +12,9 @@ import { until } from "../../../support/until.js";
 
 const [ann = "", bob = ""] = TRADERS;
 
-async function walletsOf(exchange: TestExchange, errors: unknown[] = []): Promise<Wallets> {
-  const { tail } = exchange;
-  const wallets = new Wallets({ tail, exchange, catalog: exchange, onError: (error) => errors.push(error) });
-  await wallets.start();
-  return wallets;
+function walletsOf(exchange: TestExchange, errors: unknown[] = [], warmMs?: number): Wallets {
+  const onError = (error: unknown): number => errors.push(error);
+  return new Wallets({ tail: exchange.tail, exchange, catalog: exchange, onError, warmMs });
 }
 
 /** Orders and positions that a mirror should hold, read from the ledger itself. */
@@ -50,7 +48,7 @@ describe("private feeds", () => {
       const errors: unknown[] = [];
       const exchange = new TestExchange();
       exchange.fund(ann);
-      const wallets = await walletsOf(exchange, errors);
+      const wallets = walletsOf(exchange, errors);
       let lost = 0;
       await wallets.watch(ann, ann, () => (lost += 1));
       const deltas = [delta as unknown as LedgerDelta];
@@ -69,7 +67,7 @@ describe("private feeds", () => {
       fc.asyncProperty(flow, fc.nat(40), fc.infiniteStream(fc.nat(1_000)), async (steps, from, stream) => {
         const exchange = new TestExchange(randomOf(stream));
         const { marketId } = exchange.createMarket(2);
-        const wallets = await walletsOf(exchange);
+        const wallets = walletsOf(exchange);
         await play(exchange, marketId, steps.slice(0, from));
         const mirror = new Mirror();
         const watched = wallets.watch(ann, ann, () => expect.fail("nothing was lost"));
@@ -105,7 +103,7 @@ describe("private feeds", () => {
     const [yes = "", no = ""] = outcomes.map(({ outcomeId }) => outcomeId);
     for (const traderId of [ann, bob]) exchange.fund(traderId);
     exchange.fund(ann, "COIN");
-    const wallets = await walletsOf(exchange);
+    const wallets = walletsOf(exchange);
     const { feed } = await wallets.watch(ann, ann, () => undefined);
     const batches: PrivateBatch[] = [];
     feed.onBatch((batch) => batches.push(batch));
@@ -165,7 +163,7 @@ describe("private feeds", () => {
     const exchange = new TestExchange();
     exchange.fund(ann);
     const errors: unknown[] = [];
-    const wallets = await walletsOf(exchange, errors);
+    const wallets = walletsOf(exchange, errors);
     const { feed } = await wallets.watch(ann, ann, () => undefined);
     const { outcomes } = exchange.createMarket(2);
     exchange.catalogFailures = 2;
@@ -192,7 +190,7 @@ describe("private feeds", () => {
     const order = { outcomeId: outcomes[0]?.outcomeId, price: "0.400", qty: 1, tif: "GTC" };
     await exchange.place(trader(ann), [order], false);
     exchange.commit();
-    const wallets = await walletsOf(exchange);
+    const wallets = walletsOf(exchange);
     const { feed } = await wallets.watch(ann, ann, () => undefined);
     for (let i = 0; i < 3; i += 1) await exchange.place(trader(ann), [order], false);
     exchange.commit();
@@ -214,7 +212,7 @@ describe("private feeds", () => {
         async (steps, a, b, stream) => {
           const exchange = new TestExchange(randomOf(stream));
           const { marketId } = exchange.createMarket(2);
-          const [first, second] = [await walletsOf(exchange), await walletsOf(exchange)];
+          const [first, second] = [walletsOf(exchange), walletsOf(exchange)];
           const { feed } = await first.watch(ann, ann, () => undefined);
           const published: Record<string, string[]> = { orders: [], positions: [] };
           feed.onBatch(({ channel, frame }) => published[channel]?.push(frame));
@@ -258,7 +256,7 @@ describe("private feeds", () => {
     const { seq } = exchange.wallet(ann).orders;
     expect(seq).to.equal(3);
     exchange.tail.trim(ledgerActor(ledgerShardOf(ann)), (entries[0] ?? 0) + 1);
-    const wallets = await walletsOf(exchange);
+    const wallets = walletsOf(exchange);
     const watched = await wallets.watch(ann, ann, () => undefined, { orders: 0 });
     expect(watched.missed("orders", 0)).to.equal(undefined);
     const later = await wallets.watch(ann, ann, () => undefined, { orders: 1 });
@@ -272,7 +270,7 @@ describe("private feeds", () => {
     const { outcomes } = exchange.createMarket(2);
     const order = { outcomeId: outcomes[0]?.outcomeId, price: "0.400", qty: 1, tif: "GTC" };
     const errors: unknown[] = [];
-    const wallets = await walletsOf(exchange, errors);
+    const wallets = walletsOf(exchange, errors);
     let lost = 0;
     const first = await wallets.watch(ann, ann, () => (lost += 1));
     const shard = ledgerActor(ledgerShardOf(ann));
@@ -291,6 +289,62 @@ describe("private feeds", () => {
     wallets.close();
   });
 
+  it("follow the ledgers of the wallets that are served, and no others", async () => {
+    const exchange = new TestExchange();
+    const { tail } = exchange;
+    exchange.fund(ann);
+    const wallets = walletsOf(exchange, [], 50);
+    expect(tail.followed).to.deep.equal([]);
+    const ledger = ledgerActor(ledgerShardOf(ann));
+    const first = await wallets.watch(ann, ann, () => undefined);
+    const second = await wallets.watch(ann, ann, () => undefined);
+    expect(tail.followed).to.deep.equal([ledger]);
+    first.stop();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(tail.followed, "while one watcher is left").to.deep.equal([ledger]);
+    second.stop();
+    await until(() => tail.followed.length === 0);
+    const again = await wallets.watch(ann, ann, () => undefined);
+    expect(tail.followed).to.deep.equal([ledger]);
+    again.stop();
+    wallets.close();
+    expect(tail.followed).to.deep.equal([]);
+  });
+
+  it("miss nothing of a ledger that is committed to while it begins to be followed", async () => {
+    const exchange = new TestExchange();
+    exchange.fund(ann);
+    const { outcomes } = exchange.createMarket(2);
+    const order = { outcomeId: outcomes[0]?.outcomeId, price: "0.400", qty: 1, tif: "GTC" };
+    const wallets = walletsOf(exchange);
+    const watched = wallets.watch(ann, ann, () => expect.fail("nothing was lost"));
+    for (let i = 0; i < 5; i += 1) {
+      await exchange.place(trader(ann), [order], false);
+      exchange.commit();
+    }
+    const { feed } = await watched;
+    await until(() => feed.seq("orders") === exchange.wallet(ann).orders.seq);
+    expect(feed.orders).to.have.length(5);
+    wallets.close();
+  });
+
+  it("go on with a cancel when its ledger cannot be followed", async () => {
+    const exchange = new TestExchange();
+    const errors: unknown[] = [];
+    const tail = {
+      follow: () => expect.fail("the ledger has no position"),
+      head: () => Promise.reject(new Error("unreachable")),
+    };
+    const onError = (error: unknown): number => errors.push(error);
+    const wallets = new Wallets({ tail, exchange, catalog: exchange, onError });
+    const unfollow = await wallets.followOrders(ann);
+    expect(String(errors.at(-1))).to.include("cannot be read");
+    unfollow();
+    const waited = wallets.watch(ann, ann, () => undefined).then(() => "watched", String);
+    expect(await waited).to.include("Unavailable");
+    wallets.close();
+  });
+
   it("report terminal orders from before and during a wait, and leave out those that are not terminal in time", async () => {
     const exchange = new TestExchange();
     exchange.fund(ann);
@@ -302,13 +356,14 @@ describe("private feeds", () => {
         [{ outcomeId: outcomes[outcome]?.outcomeId, price: "0.500", qty: 1, tif: "GTC" }],
         false,
       );
-    const wallets = await walletsOf(exchange);
+    const wallets = walletsOf(exchange);
     await order(ann, 0);
     await order(ann, 0);
     await order(ann, 0);
     const [filled = "", canceled = "", resting = ""] = exchange
       .wallet(ann)
       .orders.open.map(({ orderId }) => orderId);
+    const unfollow = await wallets.followOrders(ann);
     const early = wallets.waitForTerminal(ann, [filled, canceled], 2_000);
     await order(bob, 1);
     await exchange.cancel(trader(ann), [canceled]);
@@ -327,6 +382,7 @@ describe("private feeds", () => {
       [...(await wallets.waitForTerminal(bob, [filled], 10)).keys()],
       "for another wallet",
     ).to.deep.equal([]);
+    unfollow();
     wallets.close();
   });
 });
