@@ -38,15 +38,35 @@ export function createHttpServer(app: RequestListener, limits: ServerLimits): Se
   return server;
 }
 
-/** Listens, and returns the port, which the system chooses for port 0. */
-export function listen(server: Server, port: number, host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, () => {
-      server.off("error", reject);
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
+/** Origin of the connections of a server. */
+export interface ConnectionSource {
+  /** Begins to serve connections; resolves to their port. */
+  open(server: Server): Promise<number>;
+  /** Ends the flow of connections; resolves when the server has every connection that was accepted for it. */
+  close(): Promise<void>;
+}
+
+/** Accepts the connections of a port of this process; the system chooses one for port 0. */
+export function listeningOn(port: number, host: string): ConnectionSource {
+  let opened: Server | undefined;
+  return {
+    open(server) {
+      opened = server;
+      return new Promise((resolve, reject) => {
+        server.once("error", reject);
+        server.listen(port, host, () => {
+          server.off("error", reject);
+          resolve((server.address() as AddressInfo).port);
+        });
+      });
+    },
+    async close() {
+      // This phase of the event loop comes right after the one that accepts connections, so that none waits for it.
+      await new Promise((resolve) => setImmediate(resolve));
+      // The server of HTTP would close the silent connections too, and with them requests on their way.
+      if (opened !== undefined) TcpServer.prototype.close.call(opened);
+    },
+  };
 }
 
 /** The connections of a server and their requests in progress, so that a stop loses none of them. */
@@ -55,7 +75,10 @@ export class Connections {
   readonly #answers = new Map<Socket, Set<ServerResponse>>();
   #isDraining = false;
 
-  constructor(private readonly server: Server) {
+  constructor(
+    private readonly server: Server,
+    private readonly source: ConnectionSource,
+  ) {
     server.on("connection", (socket: Socket) => {
       this.#answers.set(socket, new Set());
       socket.once("close", () => this.#answers.delete(socket));
@@ -70,16 +93,13 @@ export class Connections {
   }
 
   /**
-   * Moves the clients to other gateways and closes every connection. New connections are refused, which is safe to try
-   * elsewhere, and each answer ends its connection. A connection that stays silent is closed after the hand-over.
-   * Requests in progress are answered; they are cut off after `graceMs`.
+   * Moves the clients to other gateways and closes every connection. New connections go elsewhere or are refused, which
+   * is safe to try elsewhere, and each answer ends its connection. A connection that stays silent is closed after the
+   * hand-over. Requests in progress are answered; they are cut off after `graceMs`.
    */
   async drain(graceMs: number): Promise<void> {
     const untilMs = performance.now() + graceMs;
-    // This phase of the event loop comes right after the one that accepts connections, so that none waits for it.
-    await new Promise((resolve) => setImmediate(resolve));
-    // The server of HTTP would close the silent connections too, and with them requests on their way.
-    TcpServer.prototype.close.call(this.server);
+    await this.source.close();
     this.#isDraining = true;
     for (const answers of this.#answers.values()) for (const answer of answers) endsConnection(answer);
     await this.#empty(HAND_OVER_MS);

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import path from "node:path";
 import proxyAddr from "proxy-addr";
 import { z } from "zod";
@@ -21,6 +22,21 @@ function wholeNumber(min: number, max: number) {
     .regex(/^\d{1,15}$/, message)
     .transform(Number)
     .refine((value) => value >= min && value <= max, message);
+}
+
+/** Most processes of one role under `npm start`. */
+const MAX_PROCESSES = 64;
+
+/** Number of processes of a role: a number, or `auto` for one process for every `cores` of the machine. */
+function processes(cores: number) {
+  const message = `must be a whole number from 1 to ${MAX_PROCESSES}, or auto`;
+  const auto = Math.min(MAX_PROCESSES, Math.max(1, Math.round(availableParallelism() / cores)));
+  return z
+    .string()
+    .regex(/^(\d{1,15}|auto)$/, message)
+    .transform((value) => (value === "auto" ? auto : Number(value)))
+    .refine((value) => value >= 1 && value <= MAX_PROCESSES, message)
+    .default(1);
 }
 
 function oneOf<const T extends readonly [string, ...string[]]>(values: T) {
@@ -85,6 +101,25 @@ const EnvironmentVariables = z.object({
     .string()
     .default(".data")
     .describe("Directory of everything that npm start keeps on disk: data, secrets, log."),
+  WORKERS: processes(4).describe("Workers that npm start runs: a number, or auto for one for every 4 cores."),
+  GATEWAYS: processes(4).describe(
+    "Gateways that npm start runs on one port: a number, or auto for one for every 4 cores.",
+  ),
+  PROJECTORS: processes(8).describe(
+    "Projectors that npm start runs: a number, or auto for one for every 8 cores.",
+  ),
+  PROCESS_NAME: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,64}$/, "must be a word of letters, digits, dots, dashes and underscores")
+    .optional()
+    .describe(
+      "Name of the process in logs, /readyz and /metrics, unique on its host; unset, the role and the process id.",
+    ),
+  LISTEN: oneOf(["on", "off"])
+    .default("on")
+    .describe(
+      "on or off: whether a gateway listens itself; with off, which npm start sets, its parent process hands it the connections.",
+    ),
   EXCHANGE_ENV: oneOf(["dev", "qa", "production"])
     .default("dev")
     .describe("dev, qa or production; dev generates secrets and an operator and runs the demo."),
@@ -254,6 +289,16 @@ function arrange(values: Values) {
     databaseReadUrl: values.DATABASE_READ_URL,
     /** Absolute path. */
     dataDir: path.resolve(values.DATA_DIR),
+    /** Processes of each role in a set. */
+    counts: Object.freeze({
+      worker: values.WORKERS,
+      projector: values.PROJECTORS,
+      jobs: 1,
+      gateway: values.GATEWAYS,
+    }),
+    processName: values.PROCESS_NAME,
+    /** False: the supervisor accepts the connections of a gateway and hands them over. */
+    listens: values.LISTEN === "on",
     exchangeEnv: values.EXCHANGE_ENV,
     logLevel: values.LOG_LEVEL,
     signatureBrand: values.SIGNATURE_BRAND,

@@ -4,19 +4,21 @@ import path from "node:path";
 import { migrate } from "../db/migrate.js";
 import { createLogger } from "../http/edge/request-log.js";
 import { unlimitedThrottle } from "../http/request/throttle.js";
-import { type Config, ConfigError } from "./config.js";
+import { ConfigError } from "./config.js";
+import { handedConnections } from "./roles/handed-connections.js";
 import { roleOutput } from "./roles/output.js";
-import { runRole, type RunningRole } from "./roles/run-role.js";
+import { type RoleConfig, runRole, type RunningRole } from "./roles/run-role.js";
 import { loadSecrets } from "./secrets.js";
 import { startGateway } from "./roles/start-gateway.js";
 
-async function start(config: Config): Promise<RunningRole> {
+async function start(config: RoleConfig): Promise<RunningRole> {
   const { redisUrl, databaseUrl } = config;
   if (redisUrl === undefined)
     throw new ConfigError("REDIS_URL: set it to the Redis of the exchange, which a gateway needs");
   if (databaseUrl === undefined)
     throw new ConfigError("DATABASE_URL: set it to the database of the exchange, which a gateway needs");
-  const logger = createLogger(config.logLevel, "gateway", roleOutput());
+  const base = { role: "gateway", process: config.processName, pid: process.pid };
+  const logger = createLogger(config.logLevel, base, roleOutput());
   // A gateway of a new build may be the first of its roles to start, and reads columns that the old schema lacks.
   await migrate(databaseUrl, (line) => logger.warn(line));
   const { jwtWebSecret, jwtServiceSecret } = loadSecrets(config);
@@ -30,6 +32,7 @@ async function start(config: Config): Promise<RunningRole> {
     serviceKeys,
     logger,
     throttle,
+    connections: config.listens ? undefined : handedConnections(config.port),
   });
   const { generatedOperator } = gateway;
   if (generatedOperator !== undefined) {
@@ -38,7 +41,7 @@ async function start(config: Config): Promise<RunningRole> {
     const secret = process.stdout.isTTY ? password : `in ${path.join(config.dataDir, "operator.json")}`;
     console.log(`the operator is ${email}; password: ${secret}`);
   }
-  logger.info({ host: config.host, port: gateway.port }, "listening");
+  logger.info({ host: config.host, port: gateway.port }, config.listens ? "listening" : "serving");
   // The end of the process releases everything else.
   return { stop: () => gateway.drain() };
 }

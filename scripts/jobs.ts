@@ -39,9 +39,9 @@ import { RedisLog } from "../stream/redis/redis-log.js";
 import { LogTail } from "../stream/log/tail.js";
 import type { Exchange, Tail } from "../stream/log/ports.js";
 import type { Logger } from "../stream/log/logger.js";
-import { type Config, ConfigError } from "./config.js";
+import { ConfigError } from "./config.js";
 import { roleOutput } from "./roles/output.js";
-import { runRole, type RunningRole } from "./roles/run-role.js";
+import { type RoleConfig, runRole, type RunningRole } from "./roles/run-role.js";
 
 /** Longest wait in ms for a settled market to be projected; the sweep handles a market that takes longer. */
 const PROJECTED_MS = 5_000;
@@ -129,12 +129,16 @@ async function start({
   logLevel,
   format,
   marketKeepMs,
-}: Config): Promise<RunningRole> {
+  processName,
+}: RoleConfig): Promise<RunningRole> {
   if (redisUrl === undefined)
     throw new ConfigError("REDIS_URL: set it to the Redis of the exchange, which the jobs need");
   if (databaseUrl === undefined)
     throw new ConfigError("DATABASE_URL: set it to the database of the exchange, which the jobs need");
-  const logger = pino({ level: logLevel, base: { role: "jobs", pid: process.pid } }, roleOutput());
+  const logger = pino(
+    { level: logLevel, base: { role: "jobs", process: processName, pid: process.pid } },
+    roleOutput(),
+  );
   await migrate(databaseUrl, (line) => logger.warn(line));
   const log = await RedisLog.open({ url: redisUrl, logger });
   try {
@@ -178,7 +182,13 @@ async function start({
     const services = new ServiceConnection({ url: redisUrl });
     const expired = new ExpiredGateways(services, { exchange, onError });
     expired.start();
-    const reporter = new ProcessReporter({ log, clock: systemClock, role: "jobs", process: formats.name });
+    const reporter = new ProcessReporter({
+      log,
+      clock: systemClock,
+      role: "jobs",
+      name: processName,
+      process: formats.name,
+    });
     return {
       async stop() {
         reporter.stop();

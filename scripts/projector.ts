@@ -14,16 +14,25 @@ import { Invalidations } from "../stream/services/invalidations.js";
 import { ProcessReporter } from "../stream/services/process-reports.js";
 import { RedisLog } from "../stream/redis/redis-log.js";
 import { LogTail } from "../stream/log/tail.js";
-import { type Config, ConfigError } from "./config.js";
+import { ConfigError } from "./config.js";
 import { roleOutput } from "./roles/output.js";
-import { runRole, type RunningRole } from "./roles/run-role.js";
+import { type RoleConfig, runRole, type RunningRole } from "./roles/run-role.js";
 
-async function start({ redisUrl, databaseUrl, logLevel, format }: Config): Promise<RunningRole> {
+async function start({
+  redisUrl,
+  databaseUrl,
+  logLevel,
+  format,
+  processName,
+}: RoleConfig): Promise<RunningRole> {
   if (redisUrl === undefined)
     throw new ConfigError("REDIS_URL: set it to the Redis of the exchange, which a projector needs");
   if (databaseUrl === undefined)
     throw new ConfigError("DATABASE_URL: set it to the database of the exchange, which a projector needs");
-  const logger = pino({ level: logLevel, base: { role: "projector", pid: process.pid } }, roleOutput());
+  const logger = pino(
+    { level: logLevel, base: { role: "projector", process: processName, pid: process.pid } },
+    roleOutput(),
+  );
   await migrate(databaseUrl, (line) => logger.warn(line));
   const log = await RedisLog.open({ url: redisUrl, logger });
   try {
@@ -46,6 +55,7 @@ async function start({ redisUrl, databaseUrl, logLevel, format }: Config): Promi
       log,
       clock: systemClock,
       role: "projector",
+      name: processName,
       process: formats.name,
       figures: () => ({
         projected_entries_total: projector.projectedEntries,

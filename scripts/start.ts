@@ -1,3 +1,4 @@
+import type { ChildProcess } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,13 +16,17 @@ import { startPostgres } from "./embedded/postgres.js";
 import { embeddedRedisUrl, startRedis } from "./embedded/redis.js";
 import { loadSecrets } from "./secrets.js";
 import { DiskGuard, type DiskReports } from "./supervisor/disk-guard.js";
+import type { RoleProgram } from "./supervisor/role.js";
+import { SharedPort } from "./supervisor/shared-port.js";
 import { describe, StartError } from "./supervisor/start-error.js";
 import { lockDataDir } from "./supervisor/lock.js";
 import { type LogFile, openLog } from "./supervisor/log.js";
 import { type ProcessSet, startSet } from "./supervisor/supervisor.js";
 
 /** Roles in the order in which they start. They stop in the opposite order, so that none needs a stopped role. */
-const ROLES = ["worker", "projector", "jobs", "gateway"];
+const ROLES = ["worker", "projector", "jobs", "gateway"] as const;
+/** Longest drain in ms of a process that is replaced, after its notice. */
+const REPLACE_MS = 10_000;
 const READY_TIMEOUT_MS = 60_000;
 /** Interval in ms within which two signals count as one: a Ctrl-C comes from the terminal and again through npm. */
 const SAME_SIGNAL_MS = 1_000;
@@ -61,13 +66,15 @@ async function main(): Promise<void> {
 
 async function run(config: Config, log: LogFile): Promise<number> {
   await checkHttpPort(config);
+  const port = new SharedPort(config.server.connections);
   // The roles would report the same, each three times and with its attempts.
   if (config.redisUrl !== undefined) await (await RedisLog.open({ url: config.redisUrl })).close();
-  const set = startProcesses(config, log);
+  const set = startProcesses(config, log, port);
+  restartOnSignal(set);
   const stopRequested = stopSignal(set);
   const disks = watchDisks(config);
   try {
-    await Promise.race([waitAndPresent(config, set, log), stopRequested]);
+    await Promise.race([waitAndPresent(config, set, port, log), stopRequested]);
     await stopRequested;
     return 0;
   } catch (error) {
@@ -76,6 +83,7 @@ async function run(config: Config, log: LogFile): Promise<number> {
     return 1;
   } finally {
     await disks?.stop();
+    port.closeWithLast();
     await set.stop();
     say("stopped");
   }
@@ -96,6 +104,7 @@ function watchDisks({ dataDir, redisUrl, databaseUrl, minFreeDiskBytes }: Config
       log,
       clock: systemClock,
       role: "start",
+      name: "start",
       process: `start-${process.pid}`,
       figures: () => guard.figures(),
     });
@@ -112,10 +121,8 @@ function watchDisks({ dataDir, redisUrl, databaseUrl, minFreeDiskBytes }: Config
 }
 
 /** Starts the servers and the roles; `ready` of the set resolves when all of them run. */
-function startProcesses(config: Config, log: LogFile): ProcessSet {
+function startProcesses(config: Config, log: LogFile, port: SharedPort): ProcessSet {
   const { dataDir, redisUrl, databaseUrl } = config;
-  const secrets = loadSecrets(config);
-  const gatewayEnv = { JWT_WEB_SECRET: secrets.jwtWebSecret, JWT_SERVICE_SECRET: secrets.jwtServiceSecret };
   return startSet({
     postgres:
       databaseUrl === undefined
@@ -144,28 +151,53 @@ function startProcesses(config: Config, log: LogFile): ProcessSet {
       say("bringing the database schema up to date");
       await migrate(url, say);
     },
-    roles: ROLES.map((name) => ({
-      name,
-      entry: entryOf(name),
-      env: name === "gateway" ? gatewayEnv : {},
-    })),
+    roles: programs(config, port),
+    replaceMs: config.drainNoticeMs + REPLACE_MS,
     log,
     say,
   });
 }
 
+/** Returns the programs of all roles, one for each process. */
+function programs(config: Config, port: SharedPort): RoleProgram[] {
+  const secrets = loadSecrets(config);
+  const ofGateway = {
+    env: {
+      JWT_WEB_SECRET: secrets.jwtWebSecret,
+      JWT_SERVICE_SECRET: secrets.jwtServiceSecret,
+      LISTEN: "off",
+    },
+    onReady: (child: ChildProcess): void => port.add(child),
+  };
+  return ROLES.flatMap((role) => {
+    const count = config.counts[role];
+    const { env, ...hooks } = role === "gateway" ? ofGateway : { env: {} };
+    return Array.from({ length: count }, (_, index) => {
+      const name = count === 1 ? role : `${role}-${index + 1}`;
+      return { role, name, entry: entryOf(role), env: { ...env, PROCESS_NAME: name }, ...hooks };
+    });
+  });
+}
+
 /** Waits for the set, starts the demo, and prints the addresses. */
-async function waitAndPresent(config: Config, set: ProcessSet, log: LogFile): Promise<void> {
+async function waitAndPresent(
+  config: Config,
+  set: ProcessSet,
+  port: SharedPort,
+  log: LogFile,
+): Promise<void> {
   const begunMs = Date.now();
-  say(`starting ${ROLES.join(", ")}; data in ${config.dataDir}`);
+  const wanted = ROLES.map((role) => (config.counts[role] === 1 ? role : `${config.counts[role]} ${role}s`));
+  say(`starting ${wanted.join(", ")}; data in ${config.dataDir}`);
   await set.ready;
+  await port.listen(config.port, config.host);
   for (const actor of await waitForReadyz(config)) {
     say(`warning: ${actor} is halted by an error; all other actors run. Its reason is in ${log.path}`);
   }
   if (config.demo && fs.existsSync(entryOf("demo"))) {
     say("starting the demo");
     await set
-      .add({ name: "demo", entry: entryOf("demo"), env: {}, mayFinish: true })
+      .add({ role: "demo", name: "demo", entry: entryOf("demo"), env: {}, mayFinish: true })
       .catch((error: unknown) => say(`the exchange runs without the demo: ${describe(error)}`));
   }
   const seconds = ((Date.now() - begunMs) / 1_000).toFixed(1);
@@ -221,6 +253,7 @@ function table(config: Config, set: ProcessSet, log: LogFile): string {
     ["Processes", [...set.pids()].map(([name, pid]) => `${name} ${pid}`).join(", ")],
     ["Data", config.dataDir],
     ["Log", log.path],
+    ["To restart", `kill -USR2 ${process.pid} replaces the roles one by one, without a refused request`],
     ["To stop", `Ctrl-C, or kill ${process.pid}`],
   ];
   return rows.map(([label, value]) => `  ${label.padEnd(12)}${value}`).join("\n");
@@ -238,6 +271,27 @@ function operatorLogin(config: Config): string | undefined {
   } catch {
     return `see ${file}`;
   }
+}
+
+/** Replaces the processes of all roles at each SIGUSR2. SIGHUP, of a terminal that closes, stops the set. */
+function restartOnSignal(set: ProcessSet): void {
+  let isRestarting = false;
+  process.on("SIGUSR2", () => {
+    if (isRestarting) {
+      say("a restart is in progress; send SIGUSR2 again after its end");
+      return;
+    }
+    isRestarting = true;
+    say("restarting the roles one after the other");
+    set
+      .restart()
+      .then(
+        () => say("every role has been restarted"),
+        (error: unknown) =>
+          say(`the restart has ended early, and the remaining processes go on: ${describe(error)}`),
+      )
+      .finally(() => (isRestarting = false));
+  });
 }
 
 /** Resolves at the first signal to stop; the second signal kills every process at once. */

@@ -14,15 +14,25 @@ import { ProcessReporter } from "../stream/services/process-reports.js";
 import { SNAPSHOT_LIMITS } from "../stream/runtime/snapshot-policy.js";
 import { MeasuredSnapshots } from "../stream/runtime/snapshots/measured-snapshots.js";
 import { Worker } from "../stream/runtime/worker.js";
-import { type Config, ConfigError } from "./config.js";
+import { ConfigError } from "./config.js";
 import { roleOutput } from "./roles/output.js";
-import { runRole, type RunningRole } from "./roles/run-role.js";
+import { type RoleConfig, runRole, type RunningRole } from "./roles/run-role.js";
 import { snapshotThread } from "./roles/snapshots.js";
 
-async function start({ redisUrl, logLevel, leaseMs, format, resumeBytes }: Config): Promise<RunningRole> {
+async function start({
+  redisUrl,
+  logLevel,
+  leaseMs,
+  format,
+  resumeBytes,
+  processName,
+}: RoleConfig): Promise<RunningRole> {
   if (redisUrl === undefined)
     throw new ConfigError("REDIS_URL: set it to the Redis of the exchange, which a worker needs");
-  const logger = pino({ level: logLevel, base: { role: "worker", pid: process.pid } }, roleOutput());
+  const logger = pino(
+    { level: logLevel, base: { role: "worker", process: processName, pid: process.pid } },
+    roleOutput(),
+  );
   const log = await RedisLog.open({ url: redisUrl, logger });
   try {
     await checkInstallation(log);
@@ -56,6 +66,7 @@ async function start({ redisUrl, logLevel, leaseMs, format, resumeBytes }: Confi
       log,
       clock: systemClock,
       role: "worker",
+      name: processName,
       process: id,
       figures: () => ({
         partitions: worker.held.size,

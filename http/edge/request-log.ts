@@ -22,10 +22,14 @@ const SECRETS = [
   "query",
 ];
 
-/** Makes the logger of a process. */
-export function createLogger(level: string, role: string, destination?: DestinationStream): Logger {
+/** Makes the logger of a process. Every line has the fields of `base`. */
+export function createLogger(
+  level: string,
+  base: Readonly<Record<string, unknown>>,
+  destination?: DestinationStream,
+): Logger {
   const paths = SECRETS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
-  const options = { level, base: { role }, redact: { paths, censor: "[redacted]" } };
+  const options = { level, base, redact: { paths, censor: "[redacted]" } };
   return destination === undefined ? pino(options) : pino(options, destination);
 }
 

@@ -11,40 +11,41 @@ export class Metrics {
   private readonly requests = new Histogram({
     name: "overround_http_request_seconds",
     help: "Time to answer a request, by route and status",
-    labelNames: ["route", "status"],
+    labelNames: ["name", "route", "status"],
     buckets: SECONDS,
     registers: [this.registry],
   });
   private readonly failures = new Counter({
     name: "overround_http_failures_total",
     help: "Requests that ended with 5xx, by route",
-    labelNames: ["route"],
+    labelNames: ["name", "route"],
     registers: [this.registry],
   });
 
-  constructor() {
-    collectDefaultMetrics({ register: this.registry });
+  /** `name` labels the figures of this process: gateways that share a port are scraped in turn. */
+  constructor(private readonly name: string) {
+    collectDefaultMetrics({ register: this.registry, labels: { name } });
   }
 
   /** Counts and measures an answered request. */
   observe(route: string, status: number, ms: number): void {
-    this.requests.observe({ route, status: String(status) }, ms / 1_000);
-    if (status >= 500) this.failures.inc({ route });
+    this.requests.observe({ name: this.name, route, status: String(status) }, ms / 1_000);
+    if (status >= 500) this.failures.inc({ name: this.name, route });
   }
 
-  /** Registers the figures that the processes of all roles report, by role and process. */
+  /** Registers the figures that the processes of all roles report, by role, name and process. */
   processes(read: () => readonly ProcessReport[]): void {
-    for (const [name, help] of Object.entries(FIGURES) as [keyof typeof FIGURES, string][]) {
+    for (const [figure, help] of Object.entries(FIGURES) as [keyof typeof FIGURES, string][]) {
       new Gauge({
-        name: `overround_process_${name}`,
+        name: `overround_process_${figure}`,
         help,
-        labelNames: ["role", "process"],
+        labelNames: ["role", "name", "process"],
         registers: [this.registry],
         collect() {
           this.reset();
-          for (const { role, process, figures } of read()) {
-            const figure = figures[name];
-            if (figure !== undefined) this.set({ role, process }, figure);
+          for (const { role, name, process, figures } of read()) {
+            const value = figures[figure];
+            if (value !== undefined) this.set({ role, name, process }, value);
           }
         },
       });

@@ -9,6 +9,12 @@ export interface RunningRole {
   stop(): Promise<void>;
 }
 
+/** Configuration of a process. */
+export interface RoleConfig extends Config {
+  /** Name of the process, unique on its host. */
+  readonly processName: string;
+}
+
 /** Name and purpose of a role, for its messages and its help. */
 export interface RoleCommand {
   readonly name: string;
@@ -33,7 +39,7 @@ const DRAIN_MS = 5_000;
  */
 export async function runRole(
   { name, summary, call = `npm run ${name} --` }: RoleCommand,
-  start: (config: Config) => Promise<RunningRole>,
+  start: (config: RoleConfig) => Promise<RunningRole>,
 ): Promise<void> {
   readCommandLine({ name, call, summary, options: {}, notes: describeVariables });
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
@@ -64,7 +70,7 @@ export async function runRole(
   try {
     const config = loadConfig();
     noticeMs = config.drainNoticeMs;
-    running = await start(config);
+    running = await start({ ...config, processName: config.processName ?? `${name}-${process.pid}` });
   } catch (error) {
     fail(error);
   }

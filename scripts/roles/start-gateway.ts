@@ -24,7 +24,7 @@ import { tradingLocations } from "../../http/geo/locations.js";
 import { Metrics } from "../../http/ops/metrics.js";
 import { Passwords, type PasswordCost } from "../../http/auth/passwords.js";
 import { Reference, REFERENCE_KINDS, type ReferenceKind } from "../../http/reference/reference.js";
-import { Connections, createHttpServer, listen } from "../../http/server.js";
+import { Connections, type ConnectionSource, createHttpServer, listeningOn } from "../../http/server.js";
 import { Idempotency } from "../../http/auth/idempotency.js";
 import { Seal } from "../../http/auth/seal.js";
 import { REMEMBER_MS, Signatures } from "../../http/auth/signatures.js";
@@ -79,6 +79,10 @@ export interface GatewaySettings extends Pick<
 > {
   /** TCP port; 0 for any free port. */
   readonly port: number;
+  /** Name of the process, unique on its host; default: the role and the process id. */
+  readonly processName?: string | undefined;
+  /** Source of the connections; default: the port, on which the gateway listens. */
+  readonly connections?: ConnectionSource | undefined;
   readonly redisUrl: string;
   readonly databaseUrl: string;
   /** Replica for lists; default: they are read from `databaseUrl`. */
@@ -113,9 +117,10 @@ function isReferenceKind(kind: string): kind is ReferenceKind {
   return REFERENCE_KINDS.some((known) => known === kind);
 }
 
-/** Starts a gateway; resolves when it listens. */
+/** Starts a gateway; resolves when it serves connections. */
 export async function startGateway(settings: GatewaySettings): Promise<RunningGateway> {
   const { logger, redisUrl, databaseUrl, databaseReadUrl, signatureBrand: brand, exchangeEnv } = settings;
+  const { processName = `gateway-${process.pid}` } = settings;
   const sandbox = exchangeEnv !== "production";
   const onError = (error: unknown): void => logger.warn({ err: error }, "a background task failed");
   const closing: (() => Promise<void>)[] = [];
@@ -242,7 +247,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       emm.close();
       return Promise.resolve();
     });
-    const metrics = new Metrics();
+    const metrics = new Metrics(processName);
     const routes = createRoutes({
       db,
       exchange,
@@ -289,7 +294,14 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     });
     const revocations = new RevocationWatch({ db, reference, locations, sockets, onError });
     closing.push(() => revocations.stop());
-    const reporter = new ProcessReporter({ log, clock: systemClock, role: "gateway", process: formats.name });
+    const reporter = new ProcessReporter({
+      log,
+      clock: systemClock,
+      role: "gateway",
+      name: processName,
+      process: formats.name,
+      figures: () => ({ ws_sockets: sockets.sockets }),
+    });
     closing.push(() => {
       reporter.stop();
       return Promise.resolve();
@@ -356,9 +368,10 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       checkAnswers: exchangeEnv === "dev",
     });
     const server = createHttpServer(app, settings.server);
-    const connections = new Connections(server);
     upgrades.accept(server, app);
-    const port = await listen(server, settings.port, settings.host);
+    const source = settings.connections ?? listeningOn(settings.port, settings.host);
+    const connections = new Connections(server, source);
+    const port = await source.open(server);
     const drainOnce = async (): Promise<void> => {
       await sleep(settings.drainNoticeMs);
       await Promise.all([sockets.close(), connections.drain(DRAIN_MS)]);

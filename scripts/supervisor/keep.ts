@@ -17,6 +17,11 @@ export interface Kept {
   readonly ready: Promise<void>;
   /** Returns the process id, or undefined between two runs. */
   readonly pid: () => number | undefined;
+  /**
+   * Starts a successor, and stops the process when its successor is ready; `graceMs` limits that stop. Rejects when the
+   * successor cannot start, and the process goes on. Does nothing between two runs.
+   */
+  readonly replace: (graceMs?: number) => Promise<void>;
   /** Ends the process and its restarts; the process ends by force after `graceMs`. */
   readonly stop: (graceMs?: number) => Promise<void>;
 }
@@ -46,6 +51,7 @@ export function keepRunning(options: KeepOptions): Kept {
     name: options.name,
     ready: keeper.ready,
     pid: () => keeper.current?.pid,
+    replace: (graceMs) => keeper.replace(graceMs),
     stop: (graceMs) => keeper.stop(graceMs),
   };
 }
@@ -53,6 +59,8 @@ export function keepRunning(options: KeepOptions): Kept {
 class Keeper {
   readonly ready: Promise<void>;
   current: Running | undefined;
+  /** Process that takes over at the end of the current one; resolves to undefined when it cannot start. */
+  private successor: Promise<Running | undefined> | undefined;
   private readonly stopping = new AbortController();
   private readonly ended: Promise<void>;
 
@@ -63,6 +71,16 @@ class Keeper {
     this.ready = Promise.race([started, this.ended]);
     // A caller that awaits `ready` receives the failure; after an early stop there may be none.
     this.ready.catch(() => undefined);
+  }
+
+  async replace(graceMs?: number): Promise<void> {
+    const { current } = this;
+    if (current === undefined) return;
+    const starting = this.options.start(true, this.stopping.signal);
+    this.successor = starting.catch(() => undefined);
+    const { pid } = await starting;
+    this.options.say(`${this.options.name} is process ${pid} from now on; process ${current.pid} stops`);
+    await current.stop(graceMs);
   }
 
   async stop(graceMs?: number): Promise<void> {
@@ -81,16 +99,15 @@ class Keeper {
     let pauseMs = SHORTEST_PAUSE_MS;
     for (let attempt = 1; ; attempt++) {
       try {
-        const running = await start(runs > 0, signal);
-        const begunMs = Date.now();
-        const end = new Promise<string>((resolve) => running.onExit(resolve));
-        this.current = running;
-        if (stopped()) await running.stop();
-        else if (runs > 0) say(`${name} is running again (process ${running.pid})`);
+        let running = await start(runs > 0, signal);
+        if (runs > 0 && !stopped()) say(`${name} is running again (process ${running.pid})`);
         runs += 1;
-        firstStarted();
-        const how = await end;
-        this.current = undefined;
+        const begunMs = Date.now();
+        let how = await this.runToEnd(running, firstStarted);
+        for (let next = await this.takeSuccessor(); next !== undefined; next = await this.takeSuccessor()) {
+          running = next;
+          how = await this.runToEnd(running);
+        }
         if (stopped() || (mayFinish && how === "exit code 0")) return;
         if (Date.now() - begunMs >= HEALTHY_RUN_MS) pauseMs = SHORTEST_PAUSE_MS;
         say(`${name} (process ${running.pid}) ended: ${how}; restarting it`);
@@ -103,5 +120,22 @@ class Keeper {
       if (stopped()) return;
       pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
     }
+  }
+
+  /** Returns how the process ended. */
+  private async runToEnd(running: Running, started: () => void = () => undefined): Promise<string> {
+    const end = new Promise<string>((resolve) => running.onExit(resolve));
+    this.current = running;
+    if (this.stopping.signal.aborted) await running.stop();
+    started();
+    const how = await end;
+    this.current = undefined;
+    return how;
+  }
+
+  private async takeSuccessor(): Promise<Running | undefined> {
+    const successor = await this.successor;
+    this.successor = undefined;
+    return successor;
   }
 }

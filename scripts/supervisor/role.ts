@@ -5,14 +5,18 @@ import { StartError } from "./start-error.js";
 import type { Running } from "./keep.js";
 import { releaseWatcherAtExit, watched } from "./watched.js";
 
-/** Program of one role. */
+/** Program of one process of a role. */
 export interface RoleProgram {
+  readonly role: string;
+  /** Name of the process, unique in its set. */
   readonly name: string;
   /** Compiled module to run. */
   readonly entry: string;
   readonly env: Readonly<Record<string, string>>;
   /** True: the role may end by itself with exit code 0. */
   readonly mayFinish?: boolean;
+  /** Receives every process of the program when the process is ready. */
+  readonly onReady?: (child: ChildProcess) => void;
 }
 
 /** Longest start of a role, in ms. */
@@ -68,6 +72,7 @@ export async function spawnRole(
     child.kill("SIGKILL");
     throw new StartError([`${program.name} ${failure ?? "has no process"}`, ...lastErrors].join("\n  "));
   }
+  program.onReady?.(child);
   return { pid: child.pid, stop, onExit: (listener) => void exited.then(listener) };
 }
 

@@ -18,8 +18,13 @@ export interface SetPlan {
   readonly redis: ServerSource;
   /** Brings the database to the current schema before any role starts. */
   readonly migrate: (databaseUrl: string) => Promise<void>;
-  /** Roles in the order in which they start; they stop in the opposite order. */
+  /**
+   * Processes of the roles. The roles start in this order and stop in the opposite one; the processes of one role start
+   * and stop together.
+   */
   readonly roles: readonly RoleProgram[];
+  /** Longest stop of a process that is replaced, in ms. */
+  readonly replaceMs: number;
   readonly log: LogFile;
   readonly say: (line: string) => void;
 }
@@ -31,6 +36,11 @@ export interface ProcessSet {
   /** Starts one more role, which stops before the others. */
   add(program: RoleProgram): Promise<void>;
   pids(): ReadonlyMap<string, number>;
+  /**
+   * Replaces the processes of all roles, one after the other: a successor starts, and when it is ready, the process
+   * stops. Rejects when a successor cannot start; its process and the remaining ones go on.
+   */
+  restart(): Promise<void>;
   /**
    * Stops every process in the opposite order of the start, and prints each step. Kills the processes that have not
    * ended within ten seconds, whatever they wait for.
@@ -58,7 +68,7 @@ export function startSet(plan: SetPlan): ProcessSet {
 class Supervisor implements ProcessSet {
   readonly ready: ProcessSet["ready"];
   private readonly servers: Kept[] = [];
-  private readonly roles: Kept[] = [];
+  private readonly roles: { readonly program: RoleProgram; readonly kept: Kept }[] = [];
   private addresses: Readonly<Record<string, string>> = {};
   private stopping = false;
 
@@ -69,7 +79,7 @@ class Supervisor implements ProcessSet {
 
   pids(): ReadonlyMap<string, number> {
     const running = new Map<string, number>();
-    for (const { name, pid } of [...this.servers, ...this.roles]) {
+    for (const { name, pid } of [...this.servers, ...this.roles.map(({ kept }) => kept)]) {
       const id = pid();
       if (id !== undefined) running.set(name, id);
     }
@@ -79,15 +89,23 @@ class Supervisor implements ProcessSet {
   async add(program: RoleProgram): Promise<void> {
     const log = this.plan.log.from(program.name);
     const env = { ...program.env, ...this.addresses };
-    await this.keep(
-      {
-        name: program.name,
-        start: (_again, signal) => spawnRole({ ...program, env }, log, signal),
-        firstAttempts: ROLE_ATTEMPTS,
-        mayFinish: program.mayFinish ?? false,
-      },
-      this.roles,
-    );
+    const kept = this.keep({
+      name: program.name,
+      start: (_again, signal) => spawnRole({ ...program, env }, log, signal),
+      firstAttempts: ROLE_ATTEMPTS,
+      mayFinish: program.mayFinish ?? false,
+    });
+    this.roles.push({ program, kept });
+    await kept.ready;
+  }
+
+  async restart(): Promise<void> {
+    await this.ready;
+    for (const { program, kept } of this.roles) {
+      if (this.stopping) return;
+      // A process that may finish is a client of the set.
+      if (program.mayFinish !== true) await kept.replace(this.plan.replaceMs);
+    }
   }
 
   async stop(): Promise<void> {
@@ -95,11 +113,15 @@ class Supervisor implements ProcessSet {
     const begunMs = Date.now();
     const untilMs = (ms: number): number => Math.max(0, begunMs + ms - Date.now());
     const stops: Promise<void>[] = [];
-    for (const { name, stop } of this.roles.toReversed()) {
-      this.plan.say(`stopping ${name}`);
-      const stopped = stop(untilMs(ROLES_STOP_MS));
-      stops.push(stopped);
-      await Promise.race([stopped, sleep(ROLE_STEP_MS, undefined, { ref: false })]);
+    for (const role of this.roleNames().toReversed()) {
+      const stopped = this.roles
+        .filter(({ program }) => program.role === role)
+        .map(({ kept }) => {
+          this.plan.say(`stopping ${kept.name}`);
+          return kept.stop(untilMs(ROLES_STOP_MS));
+        });
+      stops.push(...stopped);
+      await Promise.race([Promise.all(stopped), sleep(ROLE_STEP_MS, undefined, { ref: false })]);
     }
     await Promise.all(stops);
     await Promise.all(
@@ -135,7 +157,16 @@ class Supervisor implements ProcessSet {
     this.refuseWhenStopping();
     await plan.migrate(databaseUrl);
     this.addresses = { REDIS_URL: redisUrl, DATABASE_URL: databaseUrl };
-    for (const role of plan.roles) await this.add(role);
+    for (const role of new Set(plan.roles.map((program) => program.role))) {
+      await Promise.all(
+        plan.roles.filter((program) => program.role === role).map((program) => this.add(program)),
+      );
+    }
+  }
+
+  /** Returns the roles in the order in which they have started. */
+  private roleNames(): string[] {
+    return [...new Set(this.roles.map(({ program }) => program.role))];
   }
 
   private async server(name: string, source: ServerSource): Promise<string> {
@@ -146,15 +177,15 @@ class Supervisor implements ProcessSet {
       url = server.url;
       return server;
     };
-    await this.keep({ name, start, firstAttempts: 1 }, this.servers);
+    const kept = this.keep({ name, start, firstAttempts: 1 });
+    this.servers.push(kept);
+    await kept.ready;
     return url;
   }
 
-  private async keep(options: Omit<KeepOptions, "say">, list: Kept[]): Promise<void> {
+  private keep(options: Omit<KeepOptions, "say">): Kept {
     this.refuseWhenStopping();
-    const kept = keepRunning({ ...options, say: this.plan.say });
-    list.push(kept);
-    await kept.ready;
+    return keepRunning({ ...options, say: this.plan.say });
   }
 
   /** Throws after a stop, so that a start in progress adds no further process. */

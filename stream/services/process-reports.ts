@@ -3,18 +3,21 @@
  * shows the latest report of each process in its metrics. Nothing is stored.
  */
 
+import { hostname } from "node:os";
 import type { Clock } from "../log/clock.js";
 import type { Log, Subscription } from "../log/log.js";
 import { type LongestPauses, LoopPauses } from "./loop-pauses.js";
 
 /** Figures of a process, with their descriptions. A name has the unit of its figure last. */
 export const FIGURES = {
+  cpu_seconds_total: "Processor time that the process has used",
   rss_bytes: "Memory of the process in RAM (RSS)",
   heap_bytes: "Memory of the JavaScript heap in use",
   external_bytes: "Memory of buffers and typed arrays outside the JavaScript heap",
   event_loop_pause_seconds: "Longest pause of the event loop within the last minute",
   event_loop_own_pause_seconds:
     "Longest pause of the event loop within the last minute, without the time in which its thread waited for a core",
+  ws_sockets: "Open websockets of a gateway",
   partitions: "Partitions that a worker owns",
   partitions_taken_total: "Partitions that a worker has taken since its start",
   snapshots_total: "Snapshots that a worker has taken since its start",
@@ -46,6 +49,9 @@ export type Figures = Readonly<Partial<Record<keyof typeof FIGURES, number>>>;
 /** The figures of one process. */
 export interface ProcessReport {
   readonly role: string;
+  /** Name of the process, unique on its host. The process that replaces another one has the same name. */
+  readonly name: string;
+  readonly host: string;
   /** Unique to the process. */
   readonly process: string;
   readonly pid: number;
@@ -64,6 +70,7 @@ export interface ReporterOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly role: string;
+  readonly name: string;
   readonly process: string;
   /** Returns the figures of the role itself. */
   readonly figures?: (() => Figures) | undefined;
@@ -90,15 +97,19 @@ export class ProcessReporter {
   }
 
   #publish(): void {
-    const { log, role, process: id, figures } = this.#options;
+    const { log, role, name, process: id, figures } = this.#options;
     this.#pauses.push(this.#loop.take());
     if (this.#pauses.length > MINUTE) this.#pauses.shift();
     const { rss, heapUsed, external } = process.memoryUsage();
+    const { user, system } = process.cpuUsage();
     const report: ProcessReport = {
       role,
+      name,
+      host: hostname(),
       process: id,
       pid: process.pid,
       figures: {
+        cpu_seconds_total: (user + system) / 1e6,
         rss_bytes: rss,
         heap_bytes: heapUsed,
         external_bytes: external,
@@ -117,9 +128,13 @@ export class ProcessReporter {
   }
 }
 
+/** Report as received: a build before names sends none. */
+type ReceivedReport = Omit<ProcessReport, "name" | "host"> & Partial<Pick<ProcessReport, "name" | "host">>;
+
 /** The latest report of every process. */
 export class ProcessReports {
   readonly #clock: Clock;
+  /** By host and name, so that a process replaces the one whose place it takes. */
   readonly #latest = new Map<string, { readonly report: ProcessReport; readonly atMs: number }>();
   #subscription: Subscription | undefined;
 
@@ -132,8 +147,9 @@ export class ProcessReports {
     const reports = new ProcessReports(clock);
     reports.#subscription = await log.subscribe(FEED, {
       onBody: (body) => {
-        const report = JSON.parse(body) as ProcessReport;
-        reports.#latest.set(report.process, { report, atMs: clock.now() });
+        const received = JSON.parse(body) as ReceivedReport;
+        const { name = received.process, host = "" } = received;
+        reports.#latest.set(`${host} ${name}`, { report: { ...received, name, host }, atMs: clock.now() });
       },
       onMissed: () => undefined,
     });

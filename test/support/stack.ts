@@ -211,7 +211,9 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
     passwordCost: { log2N: 10, p: 1 },
     throttle: options.metered === true ? undefined : unlimitedThrottle,
     logger:
-      logTo === undefined ? createLogger("silent", "gateway") : createLogger("info", "gateway", destination),
+      logTo === undefined
+        ? createLogger("silent", { role: "gateway" })
+        : createLogger("info", { role: "gateway" }, destination),
   };
 }
 

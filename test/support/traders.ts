@@ -22,7 +22,10 @@ export interface TestKey {
   readonly brand: string;
 }
 
-export async function newTrader(stack: Stack, amount = "100"): Promise<TestTrader> {
+export async function newTrader(
+  stack: Pick<Stack, "connect" | "operator" | "brand">,
+  amount = "100",
+): Promise<TestTrader> {
   created += 1;
   const account = await openAccount(
     stack.connect(),
@@ -35,7 +38,10 @@ export async function newTrader(stack: Stack, amount = "100"): Promise<TestTrade
 }
 
 /** Creates a game that begins in an hour. */
-export function newEvent(stack: Stack, changes: Partial<NewEvent> = {}): Promise<EventAnswer> {
+export function newEvent(
+  stack: Pick<Stack, "operator">,
+  changes: Partial<NewEvent> = {},
+): Promise<EventAnswer> {
   return stack.operator.createEvent({
     sport: "FOOTBALL",
     league: "NFL",
@@ -48,7 +54,7 @@ export function newEvent(stack: Stack, changes: Partial<NewEvent> = {}): Promise
 
 /** Creates an open market of two outcomes in an event. */
 export function addMarket(
-  stack: Stack,
+  stack: Pick<Stack, "operator">,
   eventId: string,
   changes: Partial<NewMarket> = {},
 ): Promise<MarketAnswer> {
@@ -64,7 +70,7 @@ export function addMarket(
 
 /** Creates an open market in an event of its own, and returns the ids of its two outcomes in order. */
 export async function newMarket(
-  stack: Stack,
+  stack: Pick<Stack, "operator">,
   voids: Voids = "PUSH",
   visible = true,
 ): Promise<{

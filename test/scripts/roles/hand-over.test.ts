@@ -1,6 +1,4 @@
-import { randomUUID } from "node:crypto";
 import fs from "node:fs";
-import http from "node:http";
 import os from "node:os";
 import path from "node:path";
 import { expect } from "chai";
@@ -12,90 +10,11 @@ import { RoleProcess } from "../../support/role-process.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { until } from "../../support/until.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
+import { BusyClient } from "./busy-client.js";
 
 /** Longest stop of a gateway under load, in ms (contract section 9.3), and what the machine of the tests may add. */
 const STOP_MS = 1_000 + 1_000;
 const CLIENTS = 24;
-
-/**
- * Client that keeps its connections alive and, as HTTP clients do, opens one to another address when an address refuses
- * it. It sends no request twice.
- */
-class Client {
-  readonly failures: string[] = [];
-  readonly orders: string[] = [];
-  readonly #agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
-  #port: number;
-  #stopped = false;
-
-  constructor(
-    private readonly ports: readonly number[],
-    private readonly trader: TestTrader,
-    private readonly outcomeId: string,
-  ) {
-    [this.#port = 0] = ports;
-  }
-
-  async run(): Promise<void> {
-    const { key, brand } = this.trader.trading;
-    const signer = new Signer(key, brand);
-    while (!this.#stopped) {
-      const clientId = randomUUID();
-      const order = { outcomeId: this.outcomeId, price: "0.010", qty: 1, tif: "GTC", clientId };
-      const body = Buffer.from(JSON.stringify(order));
-      const headers = { ...signer.headers("POST", "/v3/orders", "", body, Date.now()) };
-      const { status } = await this.#send({ ...headers, "Content-Type": "application/json" }, body);
-      if (status === 201) this.orders.push(clientId);
-      else if (status !== 0) this.failures.push(`status ${status}`);
-    }
-    this.#agent.destroy();
-  }
-
-  stop(): void {
-    this.#stopped = true;
-  }
-
-  /** Sends a request to the address in use; goes on to the next address while connections are refused. */
-  async #send(headers: Record<string, string>, body: Buffer): Promise<{ readonly status: number }> {
-    let port = this.#port;
-    do {
-      try {
-        const answer = await send(this.#agent, port, headers, body);
-        this.#port = port;
-        return answer;
-      } catch (error) {
-        const { code, message } = error as NodeJS.ErrnoException;
-        if (code !== "ECONNREFUSED") {
-          this.failures.push(`${code ?? ""} ${message}`);
-          return { status: 0 };
-        }
-        port = this.ports[(this.ports.indexOf(port) + 1) % this.ports.length] ?? 0;
-      }
-    } while (port !== this.#port);
-    this.failures.push("every gateway refused the connection");
-    return { status: 0 };
-  }
-}
-
-function send(
-  agent: http.Agent,
-  port: number,
-  headers: Record<string, string>,
-  body: Buffer,
-): Promise<{ readonly status: number }> {
-  return new Promise((resolve, reject) => {
-    const request = http.request(
-      { agent, port, host: "127.0.0.1", method: "POST", path: "/v3/orders", headers },
-      (response) => {
-        response.resume();
-        response.once("end", () => resolve({ status: response.statusCode ?? 0 }));
-        response.once("error", reject);
-      },
-    );
-    request.once("error", reject);
-    request.end(body);
-  });
-}
 
 async function readyz(port: number): Promise<Readonly<Record<string, unknown>>> {
   const response = await fetch(`http://127.0.0.1:${port}/readyz`, { headers: { Connection: "close" } });
@@ -152,8 +71,8 @@ describe("the hand-over of a gateway that stops", function () {
     const { outcomes } = await newMarket(stack);
     const traders = await Promise.all(Array.from({ length: 4 }, () => newTrader(stack, "1000")));
     const clients = Array.from({ length: CLIENTS }, (_, index) => {
-      const trader = traders[index % traders.length] ?? expect.fail();
-      return new Client(index % 2 === 0 ? ports : ports.toReversed(), trader, outcomes[0]);
+      const { trading } = traders[index % traders.length] ?? expect.fail();
+      return new BusyClient(index % 2 === 0 ? ports : ports.toReversed(), trading, outcomes[0]);
     });
     const running = Promise.all(clients.map((client) => client.run()));
     for (const port of ports) {

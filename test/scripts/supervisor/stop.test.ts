@@ -28,10 +28,12 @@ async function withSet(
       redis: { start: (_, signal) => startRedis({ dataDir, cacheDir, fsync: "always", log: quiet, signal }) },
       migrate: () => Promise.resolve(),
       roles: Object.entries(modes).map(([name, mode]) => ({
+        role: name.replace(/-\d+$/, ""),
         name,
         entry: ROLE,
         env: { NAME: name, MODE: mode, JOURNAL: "/dev/null" },
       })),
+      replaceMs: 10_000,
       log,
       say: quiet,
       ...plan,

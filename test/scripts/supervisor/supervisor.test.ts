@@ -46,10 +46,12 @@ async function withSet(
         return Promise.resolve();
       },
       roles: Object.entries(modes).map(([name, mode]) => ({
+        role: name.replace(/-\d+$/, ""),
         name,
         entry: ROLE,
         env: { NAME: name, MODE: mode, JOURNAL: journal },
       })),
+      replaceMs: 10_000,
       log,
       say: (line) => printed.push(line),
     });
@@ -128,7 +130,7 @@ describe("a supervised set", () => {
     withSet({}, async ({ set, directory, journal }) => {
       await set.ready;
       const env = { NAME: "demo", MODE: "finish", JOURNAL: path.join(directory, "journal") };
-      await set.add({ name: "demo", entry: ROLE, env, mayFinish: true });
+      await set.add({ role: "demo", name: "demo", entry: ROLE, env, mayFinish: true });
       await until(() => set.pids().size === 0);
       expect(journal().filter((line) => line.startsWith("demo started"))).to.have.length(1);
     }));

@@ -39,6 +39,7 @@ describe("reports of processes", () => {
       log,
       clock,
       role: "worker",
+      name: "worker-1",
       process: "w1",
       figures: () => ({ partitions: 3 }),
     });
@@ -47,14 +48,15 @@ describe("reports of processes", () => {
     await new Promise((resolve) => setTimeout(resolve, 30));
     clock.advance(5_000);
     await until(() => reports.latest().length === 1);
-    const metrics = new Metrics();
+    const metrics = new Metrics("gateway-1");
     metrics.processes(() => reports.latest());
     const shown = await metrics.registry.metrics();
     const valueOf = (name: string): number =>
       Number(
-        new RegExp(`^overround_process_${name}\\{role="worker",process="w1"\\} (\\S+)$`, "m").exec(
-          shown,
-        )?.[1],
+        new RegExp(
+          `^overround_process_${name}\\{role="worker",name="worker-1",process="w1"\\} (\\S+)$`,
+          "m",
+        ).exec(shown)?.[1],
       );
     expect(valueOf("partitions")).to.equal(3);
     expect(valueOf("rss_bytes")).to.be.greaterThan(1e6);

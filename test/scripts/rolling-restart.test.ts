@@ -1,0 +1,187 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import { WebSocket } from "ws";
+import { migrate } from "../../db/migrate.js";
+import { Connection } from "../../http/client/connection.js";
+import { RestClient } from "../../http/client/rest.js";
+import { OperatorClient } from "../../http/client/session.js";
+import { Signer } from "../../http/client/signer.js";
+import { freePort } from "../../scripts/embedded/ports.js";
+import { freshDatabase, freshRedis } from "../support/servers.js";
+import { BRAND, OPERATOR } from "../support/stack.js";
+import { newMarket, newTrader, type TestKey, type TestTrader } from "../support/traders.js";
+import { untilWithin } from "../support/until.js";
+import { BusyClient } from "./roles/busy-client.js";
+
+const ROOT = path.join(import.meta.dirname, "..", "..");
+const CLIENTS = 12;
+const SOCKETS = 8;
+const NAMES = ["worker-1", "worker-2", "projector-1", "projector-2", "jobs", "gateway-1", "gateway-2"];
+
+/** Keeps a socket open: opens another one whenever it closes, and records how each of them ended. */
+class LastingSocket {
+  readonly codes: number[] = [];
+  readonly failures: string[] = [];
+  /** Longest time in ms from a close to the next open socket. */
+  longestGapMs = 0;
+  #socket: WebSocket | undefined;
+  #stopped = false;
+
+  constructor(
+    private readonly url: string,
+    private readonly trading: TestKey,
+  ) {}
+
+  async run(): Promise<void> {
+    while (!this.#stopped) {
+      const began = performance.now();
+      const { key, brand } = this.trading;
+      const headers = new Signer(key, brand).headers("GET", "/v3/ws", "", Buffer.alloc(0), Date.now());
+      const socket = new WebSocket(this.url, { headers });
+      this.#socket = socket;
+      const closed = new Promise<number>((resolve) => socket.once("close", resolve));
+      socket.on("error", (error) => this.failures.push(error.message));
+      socket.once("open", () => {
+        this.longestGapMs = Math.max(this.longestGapMs, performance.now() - began);
+      });
+      const code = await closed;
+      if (!this.#stopped) this.codes.push(code);
+    }
+  }
+
+  get isOpen(): boolean {
+    return this.#socket?.readyState === WebSocket.OPEN;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#socket?.close();
+  }
+}
+
+describe("an exchange with several processes of each role", function () {
+  this.timeout(180_000);
+  const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "overround-test-"));
+  let exchange: ChildProcess;
+  let url: string;
+  let port: number;
+  let connection: Connection;
+  let operator: OperatorClient;
+  let output = "";
+
+  before(async () => {
+    port = await freePort();
+    url = `http://127.0.0.1:${port}`;
+    exchange = spawn(process.execPath, [path.join(ROOT, "scripts", "start.ts")], {
+      cwd: ROOT,
+      env: {
+        ...process.env,
+        NODE_OPTIONS: "--import tsx",
+        LOG_LEVEL: "warn",
+        DATA_DIR: dataDir,
+        PORT: String(port),
+        REDIS_URL: (await freshRedis()).url,
+        DATABASE_URL: (await freshDatabase(migrate)).url,
+        OPERATOR_EMAIL: OPERATOR.email,
+        OPERATOR_PASSWORD: OPERATOR.password,
+        THROTTLE: "off",
+        EDGE_RATE: "1000000",
+        EDGE_BURST: "1000000",
+        DEMO: "off",
+        WORKERS: "2",
+        GATEWAYS: "2",
+        PROJECTORS: "2",
+      },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    for (const stream of [exchange.stdout, exchange.stderr])
+      stream?.on("data", (chunk) => (output += String(chunk)));
+    await said(/overround is ready/);
+    connection = new Connection(url);
+    operator = new OperatorClient(connection, OPERATOR);
+  });
+  after(async () => {
+    connection.close();
+    const exited = once(exchange, "exit");
+    exchange.kill("SIGTERM");
+    const force = setTimeout(() => exchange.kill("SIGKILL"), 15_000);
+    await exited;
+    clearTimeout(force);
+    fs.rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  /** Waits for a line of the exchange after the first `from` characters of its output. */
+  async function said(line: RegExp, from = 0): Promise<string> {
+    try {
+      return await untilWithin(60_000, () => line.exec(output.slice(from))?.[0] ?? expect.fail(output));
+    } catch (error) {
+      throw new Error(`the exchange did not print ${String(line)}: ${output}`, { cause: error });
+    }
+  }
+
+  const trader = (): Promise<TestTrader> =>
+    newTrader({ connect: () => connection, operator, brand: BRAND }, "1000");
+
+  async function metric(pattern: string): Promise<number | undefined> {
+    const text = await (await fetch(`${url}/metrics`)).text();
+    const value = new RegExp(`^overround_${pattern} (\\S+)$`, "m").exec(text)?.[1];
+    return value === undefined ? undefined : Number(value);
+  }
+
+  it("restarts every process under load without a refused or lost request", async () => {
+    const { outcomes } = await newMarket({ operator });
+    const traders = await Promise.all([trader(), trader()]);
+    const clients = Array.from(
+      { length: CLIENTS },
+      (_, index) => new BusyClient([port], (traders[index % 2] ?? expect.fail()).trading, outcomes[0]),
+    );
+    const sockets = Array.from(
+      { length: SOCKETS },
+      (_, index) =>
+        new LastingSocket(
+          url.replace("http", "ws") + "/v3/ws",
+          (traders[index % 2] ?? expect.fail()).trading,
+        ),
+    );
+    const running = [...sockets, ...clients].map((load) => load.run());
+    await untilWithin(20_000, () => sockets.every(({ isOpen }) => isOpen));
+    for (const name of ["gateway-1", "gateway-2"]) {
+      const pattern = `process_ws_sockets\\{role="gateway",name="${name}",process="[^"]+"\\}`;
+      const open = await untilWithin(
+        20_000,
+        () => metric(pattern),
+        (value) => (value ?? 0) > 0,
+      );
+      expect(open).to.be.within(SOCKETS / 2 - 2, SOCKETS / 2 + 2);
+    }
+
+    const before = output.length;
+    exchange.kill("SIGUSR2");
+    await said(/overround: every role has been restarted/, before);
+    const replaced = [...output.slice(before).matchAll(/overround: (\S+) is process \d+ from now on/g)];
+    expect(replaced.map(([, name]) => name)).to.deep.equal(NAMES);
+    await untilWithin(20_000, () => sockets.every(({ isOpen }) => isOpen));
+    for (const load of [...sockets, ...clients]) load.stop();
+    await Promise.all(running);
+
+    expect(clients.flatMap(({ failures }) => failures)).to.deep.equal([]);
+    expect(sockets.flatMap(({ failures }) => failures)).to.deep.equal([]);
+    const codes = sockets.flatMap(({ codes }) => codes);
+    expect(new Set(codes)).to.deep.equal(new Set([1012]));
+    // A socket may reconnect to the gateway that is replaced next.
+    expect(codes.length).to.be.within(SOCKETS, 2 * SOCKETS);
+    expect(Math.max(...sockets.map(({ longestGapMs }) => longestGapMs))).to.be.below(2_000);
+    for (const [index, { trading }] of traders.entries()) {
+      const placed = clients.filter((_, client) => client % 2 === index).flatMap(({ orders }) => orders);
+      const rest = new RestClient(connection, new Signer(trading.key, trading.brand));
+      await untilWithin(20_000, async () => {
+        const open = await rest.orders();
+        expect(open.map(({ clientId }) => clientId).toSorted()).to.deep.equal(placed.toSorted());
+      });
+    }
+  });
+});
