@@ -127,6 +127,11 @@ const READINESS = object({
     }),
     type: ["object", "null"],
   },
+  processes: {
+    type: "object",
+    additionalProperties: texts,
+    description: "Names of the processes that have reported within the last half minute, by role.",
+  },
   format: object({
     active: { type: "integer", description: "Format of the data that is written." },
     announced: {

@@ -51,6 +51,11 @@ export interface Readiness {
   readonly room: (Room & { readonly diskPercent: number | null }) | null;
   /** Clocks that differ from engine time or from the clock of Redis; null when they cannot be read. */
   readonly clock: ClockReport | null;
+  /**
+   * Names of the processes that have reported within the last half minute, by role. A process that takes the place of
+   * another one has its name.
+   */
+  readonly processes: Readonly<Record<string, readonly string[]>>;
   /** The format that is written, and the number of roles that announce each format. */
   readonly format: FormatReport;
 }
@@ -68,6 +73,7 @@ export interface HealthParts {
   /** Returns the disk space that is left until new orders are refused, as a share; `undefined` when nobody reports it. */
   readonly diskRoom: () => number | undefined;
   readonly halted: () => Promise<ReadonlyMap<string, string>>;
+  readonly processes: () => Readiness["processes"];
 }
 
 /** Longest wait for the answer of one part, in ms. */
@@ -151,6 +157,7 @@ export async function readiness(parts: HealthParts): Promise<Readiness> {
     unreadable: [...parts.tail.unreadable.keys()],
     room: redis ? roomOf(parts) : null,
     clock: clock ?? null,
+    processes: parts.processes(),
     format: parts.formats.report(),
   };
 }

@@ -9,7 +9,7 @@ import { Agent, request as httpRequest } from "node:http";
 import { Worker } from "node:worker_threads";
 import { z } from "zod";
 import type { Exchange } from "../replay/exchange.js";
-import { gatewayCpuSeconds } from "./gateway-cpu.js";
+import { gatewayCpuSeconds, ONE_GATEWAY } from "./gateway-cpu.js";
 import { BenchExchange, startBenchExchange } from "./bench-exchange.js";
 import { percentile, type Row } from "./table.js";
 
@@ -233,7 +233,7 @@ async function withBareServer<T>(bytes: Buffer, use: (url: URL) => Promise<T>): 
 }
 
 export async function marketsByEvent(): Promise<Row[]> {
-  const exchange = await startBenchExchange();
+  const exchange = await startBenchExchange(ONE_GATEWAY);
   try {
     const prepared = await prepare(exchange);
     const url = new URL(

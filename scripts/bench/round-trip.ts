@@ -12,7 +12,7 @@ import { z } from "zod";
 import { OrdersDelta } from "../../http/client/wire.js";
 import { readRecord } from "../embedded/record.js";
 import type { Exchange } from "../replay/exchange.js";
-import { gatewayCpuSeconds } from "./gateway-cpu.js";
+import { gatewayCpuSeconds, ONE_GATEWAY } from "./gateway-cpu.js";
 import { BenchExchange, openSocket, startBenchExchange } from "./bench-exchange.js";
 import { percentile, type Row } from "./table.js";
 
@@ -210,7 +210,7 @@ async function measure(
 export async function roundTrip(): Promise<Row[]> {
   const rows: Row[] = [];
   for (const fsync of ["everysec", "always"]) {
-    const exchange = await startBenchExchange({ REDIS_FSYNC: fsync });
+    const exchange = await startBenchExchange({ ...ONE_GATEWAY, REDIS_FSYNC: fsync });
     try {
       const { maker, takers } = await prepare(exchange);
       maker.on("message", (data: Buffer) => {

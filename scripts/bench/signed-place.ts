@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { Signer } from "../../http/client/signer.js";
 import type { Exchange } from "../replay/exchange.js";
 import { flood } from "./flood.js";
-import { gatewayCpuSeconds } from "./gateway-cpu.js";
+import { gatewayCpuSeconds, ONE_GATEWAY } from "./gateway-cpu.js";
 import { BenchExchange, startBenchExchange } from "./bench-exchange.js";
 import { median, type Row } from "./table.js";
 
@@ -107,7 +107,11 @@ async function startBare(brand: string, privateKey: string): Promise<Contestant 
 }
 
 export async function signedPlace(): Promise<Row[]> {
-  const exchange = await startBenchExchange({ EDGE_RATE: UNLIMITED, EDGE_BURST: UNLIMITED });
+  const exchange = await startBenchExchange({
+    ...ONE_GATEWAY,
+    EDGE_RATE: UNLIMITED,
+    EDGE_BURST: UNLIMITED,
+  });
   try {
     const { tradingKey, orders } = await prepare(exchange);
     const gateway: Contestant = { url: exchange.url, cpuSeconds: () => gatewayCpuSeconds(exchange.url) };

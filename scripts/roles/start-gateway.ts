@@ -294,6 +294,8 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     });
     const revocations = new RevocationWatch({ db, reference, locations, sockets, onError });
     closing.push(() => revocations.stop());
+    const reports = await ProcessReports.subscribe(log, systemClock);
+    closing.push(() => reports.close());
     const reporter = new ProcessReporter({
       log,
       clock: systemClock,
@@ -306,8 +308,6 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       reporter.stop();
       return Promise.resolve();
     });
-    const reports = await ProcessReports.subscribe(log, systemClock);
-    closing.push(() => reports.close());
     metrics.processes(() => reports.latest());
     metrics.gauge("overround_log_bytes", "Used memory of Redis", () => exchange.guard.memoryBytes);
     metrics.gauge(
@@ -337,6 +337,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
         guard: exchange.guard,
         diskRoom: () => reports.least("disk_headroom_ratio"),
         halted: () => log.halted(),
+        processes: () => reports.names(),
       }),
     );
     metrics.gauge("overround_quarantined_messages", "Commands on which actors have failed", async () => {

@@ -86,6 +86,7 @@ export class ProcessReporter {
 
   constructor(options: ReporterOptions) {
     this.#options = options;
+    this.#publish();
     this.#schedule();
   }
 
@@ -161,6 +162,14 @@ export class ProcessReports {
     const oldest = this.#clock.now() - FORGET_MS;
     for (const [id, { atMs }] of this.#latest) if (atMs < oldest) this.#latest.delete(id);
     return [...this.#latest.values()].map(({ report }) => report);
+  }
+
+  /** Returns the names of the processes of each role, in order. */
+  names(): Readonly<Record<string, readonly string[]>> {
+    const names: Record<string, string[]> = {};
+    for (const { role, name } of this.latest()) (names[role] ??= []).push(name);
+    for (const list of Object.values(names)) list.sort();
+    return names;
   }
 
   /** Returns the least value that any process reports for a figure. */

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import os from "node:os";
 import path from "node:path";
 import { ConfigError, loadConfig } from "../../scripts/config.js";
 
@@ -59,6 +60,13 @@ describe("the configuration", () => {
     }
   });
 
+  it("runs one process of each role unless it is told a number or auto", () => {
+    expect(loadConfig({}).counts).to.deep.equal({ worker: 1, projector: 1, jobs: 1, gateway: 1 });
+    const counts = loadConfig({ WORKERS: "3", GATEWAYS: "64", PROJECTORS: "auto" }).counts;
+    expect(counts).to.include({ worker: 3, gateway: 64 });
+    expect(counts.projector).to.equal(Math.min(64, Math.max(1, Math.round(os.availableParallelism() / 8))));
+  });
+
   it("runs the demo in dev only", () => {
     expect(loadConfig({ DEMO: "off" }).demo).to.equal(false);
     expect(loadConfig({ EXCHANGE_ENV: "qa", DEMO: "on" }).demo).to.equal(false);
@@ -68,6 +76,12 @@ describe("the configuration", () => {
     ["PORT", "80 80", "a whole number from 1 to 65535"],
     ["PORT", "70000", "a whole number from 1 to 65535"],
     ["PORT", "8080.5", "a whole number from 1 to 65535"],
+    ["WORKERS", "0", "a whole number from 1 to 64, or auto"],
+    ["WORKERS", "1.5", "a whole number from 1 to 64, or auto"],
+    ["GATEWAYS", "many", "a whole number from 1 to 64, or auto"],
+    ["PROJECTORS", "1000", "a whole number from 1 to 64, or auto"],
+    ["PROJECTORS", "-1", "a whole number from 1 to 64, or auto"],
+    ["PROCESS_NAME", "worker 1", "a word of letters"],
     ["EXCHANGE_ENV", "prod", "one of dev, qa, production"],
     ["REDIS_FSYNC", "no", "one of always, everysec"],
     ["LOG_LEVEL", "loud", "one of fatal, error"],

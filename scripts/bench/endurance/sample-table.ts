@@ -23,7 +23,13 @@ const COLUMNS: readonly (readonly [
   ["pause ms", (samples) => most(samples, "pauseMs").toFixed(0)],
   ["own ms", (samples) => most(samples, "ownPauseMs").toFixed(0)],
   ["lag", (_, { lag }) => lag.toFixed(0)],
-  ["moves", (_, { moves }) => moves.toFixed(0)],
+  [
+    "moves",
+    (_, { moves }) =>
+      Object.values(moves)
+        .reduce((total, count) => total + count, 0)
+        .toFixed(0),
+  ],
   ["redis MB", (_, { redisBytes }) => megabytes(redisBytes)],
   ["of max", (_, { redisShare }) => `${(100 * redisShare).toFixed(0)} %`],
   ["deltas", (_, { deltaBytes }) => megabytes(deltaBytes)],

@@ -14,14 +14,14 @@ import { processesIn } from "../../embedded/server.js";
 export interface Sizes {
   /** RSS by role, in bytes. */
   readonly rssBytes: Readonly<Record<string, number>>;
-  /** Ids of the processes that report. */
-  readonly processes: readonly string[];
+  /** Ids of the processes that report, by name. */
+  readonly processes: Readonly<Record<string, string>>;
   /** Longest pause of the event loop of a worker within the last minute, in ms. */
   readonly pauseMs: number;
   /** The same without the time in which the thread of the worker waited for a core. */
   readonly ownPauseMs: number;
-  /** Number of partitions that workers have taken. */
-  readonly moves: number;
+  /** Number of partitions that each worker has taken, by the id of its process. */
+  readonly moves: Readonly<Record<string, number>>;
   /** Memory of all processes of Postgres, without files and shared buffers, in bytes; known on Linux only. */
   readonly postgresBytes: number | undefined;
   readonly redisBytes: number;
@@ -86,12 +86,14 @@ export class Sampler {
     }
     return {
       rssBytes,
-      processes: reports.map(({ process }) => process),
+      processes: Object.fromEntries(reports.map(({ name, process }) => [name, process])),
       pauseMs: most(({ figures }) => figures.event_loop_pause_seconds),
       ownPauseMs: most(({ figures }) => figures.event_loop_own_pause_seconds),
       filterBytes: sum(({ figures }) => figures.id_filter_bytes),
       filterSnapshotBytes: sum(({ figures }) => figures.id_filter_snapshot_bytes),
-      moves: sum(({ figures }) => figures.partitions_taken_total),
+      moves: Object.fromEntries(
+        workers.map(({ process, figures }) => [process, figures.partitions_taken_total ?? 0]),
+      ),
       postgresBytes: await anonymousBytes(processesIn(path.join(this.#dataDir, "postgres"), ["postgres"])),
       redisBytes,
       redisShare: redisBytes / numberIn(memory, "maxmemory"),

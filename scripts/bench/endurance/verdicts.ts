@@ -26,7 +26,7 @@ const WARM_UP_SHARE = 1 / 4;
 /** Length of the windows of which the lowest value counts, longer than the time between two collections of garbage. */
 const FLOOR_S = 300;
 const MAX_SLOPE_PERCENT = 1;
-/** The roles, each of which runs in one process. */
+/** The roles, each of which runs in one process or several. */
 export const ROLES = ["worker", "gateway", "projector", "jobs"];
 /** Limits of the p99 at the end of a run, as a ratio to the p99 at its beginning. A short run varies more. */
 const MAX_P99_RATIO = { long: 1.2, short: 2 };
@@ -107,19 +107,25 @@ export function judgeFlood(bench: string, samples: readonly Sample[]): Row[] {
   ];
 }
 
-/** Adds up the rises: the count of a worker that has ended is no longer in the sum. */
+/** Adds up the rises of each worker since the first sample; a worker that appears later has taken its partitions since. */
 function moves(samples: readonly Sample[]): number {
-  return samples.reduce(
-    (sum, sample, index) => sum + Math.max(0, sample.moves - (samples[index - 1] ?? sample).moves),
-    0,
-  );
+  const [first, ...later] = samples;
+  const counts = new Map(Object.entries(first?.moves ?? {}));
+  let sum = 0;
+  for (const sample of later) {
+    for (const [process, count] of Object.entries(sample.moves)) {
+      sum += count - (counts.get(process) ?? 0);
+      counts.set(process, count);
+    }
+  }
+  return sum;
 }
 
-/** Returns the number of processes beyond one of each role. */
+/** Returns the number of processes beyond one of each name. */
 function replaced(samples: readonly Sample[]): number {
-  const seen = new Set(samples.flatMap(({ processes }) => processes));
-  const roles = new Set(samples.flatMap(({ rssBytes }) => Object.keys(rssBytes)));
-  return seen.size - roles.size;
+  const seen = new Set(samples.flatMap(({ processes }) => Object.values(processes)));
+  const names = new Set(samples.flatMap(({ processes }) => Object.keys(processes)));
+  return seen.size - names.size;
 }
 
 /** Judges a run at a steady rate; `p99Ms` are the p99 of its first and of its last sixth. */

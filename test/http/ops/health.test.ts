@@ -39,6 +39,7 @@ describe("readiness", () => {
       guard: { room: { accepts: "cancels", reason: "the log uses 71 % of its memory", memoryPercent: 0 } },
       diskRoom: () => 0.1234,
       halted: () => Promise.resolve(new Map()),
+      processes: () => ({ worker: ["worker-1", "worker-2"] }),
     };
   });
 
@@ -74,6 +75,7 @@ describe("readiness", () => {
         diskPercent: 12.3,
       },
       clock: { heldMs: 0, hosts: {} },
+      processes: { worker: ["worker-1", "worker-2"] },
       format: { active: 1, announced: { 1: 1, 2: 3 } },
     });
     await session.close();

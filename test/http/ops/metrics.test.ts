@@ -69,12 +69,12 @@ describe("the metrics", function () {
       };
       for (const [role, figures] of Object.entries(REPORTED)) {
         for (const figure of figures) {
-          const value = valueOf(`process_${figure}\\{role="${role}",process="[^"]+"\\}`);
+          const value = valueOf(`process_${figure}\\{role="${role}",name="[^"]+",process="[^"]+"\\}`);
           expect(value, `${figure} of the ${role}`).to.be.at.least(0);
         }
       }
       const ofWorker = (figure: string): number =>
-        valueOf(`process_${figure}\\{role="worker",process="[^"]+"\\}`);
+        valueOf(`process_${figure}\\{role="worker",name="[^"]+",process="[^"]+"\\}`);
       expect(ofWorker("partitions")).to.equal(80);
       expect(ofWorker("partitions_taken_total")).to.equal(80);
       for (const figure of ["rss_bytes", "delta_bytes", "delta_entries", "resume_window_bytes"]) {

@@ -16,11 +16,11 @@ function quietRun(change: (sample: Sample) => Partial<Sample> = () => ({})): rea
       unavailable: 0,
       slow: 0,
       rssBytes: Object.fromEntries(ROLES.map((role) => [role, 1e8])),
-      processes: ROLES,
+      processes: Object.fromEntries(ROLES.map((role) => [role, `a ${role}`])),
       pauseMs: 10,
       ownPauseMs: 10,
       postgresBytes: 1e7,
-      moves: 64,
+      moves: { "a worker": 64 },
       redisBytes: 1e8,
       redisShare: 0.1,
       aofBytes: 1e8,
@@ -123,15 +123,29 @@ describe("the verdicts of the endurance bench", () => {
   });
 
   it("fail one in which a worker was replaced, whose moves start anew", () => {
-    const after = ROLES.map((role) => (role === "worker" ? "another worker" : role));
-    const samples = quietRun(({ atS }) => {
-      if (atS < 1_000) return {};
-      // The report of the old worker counts for half a minute more.
-      return atS < 1_030 ? { processes: [...ROLES, "another worker"], moves: 128 } : { processes: after };
-    });
+    const samples = quietRun(({ atS, processes }) =>
+      atS < 1_000
+        ? {}
+        : { processes: { ...processes, worker: "another worker" }, moves: { "another worker": 64 } },
+    );
     const figures = judgeFlood("run", samples).filter(({ verdict }) => verdict === "FAIL");
     expect(figures.map(({ measure, figure }) => [measure, figure])).to.deep.equal([
       ["partitions that moved", 64],
+      ["processes that were replaced", 1],
+    ]);
+  });
+
+  it("pass one with several processes of a role, and fail when one of them is replaced", () => {
+    const several = { "worker-1": "w1", "worker-2": "w2", gateway: "g", projector: "p", jobs: "j" };
+    const with2 = (second: string): Partial<Sample> => ({
+      processes: { ...several, "worker-2": second },
+      moves: { w1: 32, [second]: 32 },
+    });
+    expect(failuresOf(quietRun(() => with2("w2")))).to.deep.equal([]);
+    const samples = quietRun(({ atS }) => with2(atS < 1_000 ? "w2" : "w3"));
+    const figures = judgeFlood("run", samples).filter(({ verdict }) => verdict === "FAIL");
+    expect(figures.map(({ measure, figure }) => [measure, figure])).to.deep.equal([
+      ["partitions that moved", 32],
       ["processes that were replaced", 1],
     ]);
   });

@@ -60,6 +60,79 @@ describe("a kept process", () => {
     await worker.stop();
   });
 
+  it("is replaced by a successor that is ready before the process stops", async () => {
+    const { runs, lines, kept } = setUp();
+    const worker = kept();
+    await worker.ready;
+    await worker.replace();
+    const [first, second] = runs;
+    expect(first?.stopped).to.equal(true);
+    expect(second?.stopped).to.equal(false);
+    expect(lines).to.deep.equal([
+      `worker is process ${second?.pid ?? 0} from now on; process ${first?.pid ?? 0} stops`,
+    ]);
+    await until(() => worker.pid() === second?.pid);
+    second?.end("SIGKILL");
+    await until(() => runs.length === 3);
+    await until(() => worker.pid() === runs[2]?.pid);
+    await worker.stop();
+    expect(runs[2]?.stopped).to.equal(true);
+  });
+
+  it("goes on when its successor cannot start", async () => {
+    const first = new FakeProcess();
+    let starts = 0;
+    const { lines, kept } = setUp(() =>
+      ++starts === 1 ? Promise.resolve(first) : Promise.reject(new Error("no successor")),
+    );
+    const worker = kept();
+    await worker.ready;
+    const outcome = await worker.replace().then(String, String);
+    expect(outcome).to.equal("Error: no successor");
+    expect(worker.pid()).to.equal(first.pid);
+    expect(first.stopped).to.equal(false);
+    expect(lines).to.deep.equal([]);
+    await worker.stop();
+    expect(first.stopped).to.equal(true);
+  });
+
+  it("goes on as its successor when it ends while the successor starts", async () => {
+    const [first, second] = [new FakeProcess(), new FakeProcess()];
+    let starts = 0;
+    let finish: (running: Running) => void = () => undefined;
+    const { kept } = setUp(() =>
+      ++starts === 1 ? Promise.resolve(first) : new Promise((resolve) => (finish = resolve)),
+    );
+    const worker = kept();
+    await worker.ready;
+    const replaced = worker.replace();
+    first.end("SIGKILL");
+    finish(second);
+    await replaced;
+    await until(() => worker.pid() === second.pid);
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(starts).to.equal(2);
+    await worker.stop();
+    expect(second.stopped).to.equal(true);
+  });
+
+  it("stops its successor too when the stop comes during a replacement", async () => {
+    const [first, second] = [new FakeProcess(), new FakeProcess()];
+    let starts = 0;
+    let finish: (running: Running) => void = () => undefined;
+    const { kept } = setUp(() =>
+      ++starts === 1 ? Promise.resolve(first) : new Promise((resolve) => (finish = resolve)),
+    );
+    const worker = kept();
+    await worker.ready;
+    const replaced = worker.replace();
+    const stopped = worker.stop();
+    finish(second);
+    await Promise.all([replaced, stopped]);
+    expect([first.stopped, second.stopped]).to.deep.equal([true, true]);
+    expect(worker.pid()).to.equal(undefined);
+  });
+
   it("stays down after a stop", async () => {
     const { runs, kept } = setUp();
     const worker = kept();

@@ -99,6 +99,44 @@ describe("a supervised set", () => {
       ]);
     }));
 
+  it("starts and stops the processes of one role together, between the other roles", () =>
+    withSet({ worker: "", "gateway-1": "", "gateway-2": "" }, async ({ set, journal }) => {
+      await set.ready;
+      await set.stop();
+      const events = journal().map((line) => line.replace(/ \d+ redis.*/, ""));
+      expect(events[1]).to.equal("worker started");
+      expect(events.slice(2, 4)).to.have.members(["gateway-1 started", "gateway-2 started"]);
+      expect(events.slice(4, 6)).to.have.members(["gateway-1 stopped", "gateway-2 stopped"]);
+      expect(events[6]).to.equal("worker stopped");
+    }));
+
+  it("replaces one process after the other, each after its successor is ready", () =>
+    withSet({ "worker-1": "", "worker-2": "", gateway: "" }, async ({ set, journal }) => {
+      await set.ready;
+      const before = journal().length;
+      const old = set.pids();
+      await set.restart();
+      expect(
+        journal()
+          .slice(before)
+          .map((line) => line.replace(/ \d+ redis.*/, "")),
+      ).to.deep.equal(
+        ["worker-1", "worker-2", "gateway"].flatMap((name) => [`${name} started`, `${name} stopped`]),
+      );
+      await until(() => set.pids().size === 3);
+      for (const [name, pid] of set.pids()) expect(pid).not.to.equal(old.get(name));
+    }));
+
+  it("leaves everything as it is when the first successor cannot start", () =>
+    withSet({ worker: "", gateway: "" }, async ({ set, directory }) => {
+      await set.ready;
+      const old = set.pids();
+      fs.writeFileSync(path.join(directory, "broken"), "");
+      const outcome = await set.restart().then(String, String);
+      expect(outcome).to.match(/worker ended before it was ready \(exit code 1\)/);
+      expect(set.pids()).to.deep.equal(old);
+    }));
+
   it("restarts a killed Redis on the same address", () => {
     const urls: string[] = [];
     const redis = async (again: boolean, dataDir: string): Promise<Server> => {
