@@ -60,7 +60,7 @@ describe("the configuration", () => {
     }
   });
 
-  it("runs one process of each role unless it is told a number or auto", () => {
+  it("runs one process of each role unless a number or auto is given", () => {
     expect(loadConfig({}).counts).to.deep.equal({ worker: 1, projector: 1, jobs: 1, gateway: 1 });
     const counts = loadConfig({ WORKERS: "3", GATEWAYS: "64", PROJECTORS: "auto" }).counts;
     expect(counts).to.include({ worker: 3, gateway: 64 });

@@ -18,8 +18,14 @@ import { untilWithin } from "../support/until.js";
 import { BusyClient } from "./roles/busy-client.js";
 
 const ROOT = path.join(import.meta.dirname, "..", "..");
-const CLIENTS = 12;
+const CLIENTS = 8;
+/** Pause of a client after each order, in ms, so that the processes that start have the cores too. */
+const PAUSE_MS = 20;
+/** Longest wait for a line, in ms: a busy machine needs many seconds to start a process. */
+const SAID_MS = 150_000;
 const SOCKETS = 8;
+/** Close code of the sockets that the test closes. */
+const STOPPED = 4_000;
 const NAMES = ["worker-1", "worker-2", "projector-1", "projector-2", "jobs", "gateway-1", "gateway-2"];
 
 /** Keeps a socket open: opens another one whenever it closes, and records how each of them ended. */
@@ -49,7 +55,8 @@ class LastingSocket {
         this.longestGapMs = Math.max(this.longestGapMs, performance.now() - began);
       });
       const code = await closed;
-      if (!this.#stopped) this.codes.push(code);
+      // A socket that `stop` has closed has no code of the server.
+      if (code !== STOPPED) this.codes.push(code);
     }
   }
 
@@ -59,12 +66,12 @@ class LastingSocket {
 
   stop(): void {
     this.#stopped = true;
-    this.#socket?.close();
+    this.#socket?.close(STOPPED);
   }
 }
 
 describe("an exchange with several processes of each role", function () {
-  this.timeout(180_000);
+  this.timeout(300_000);
   const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "overround-test-"));
   let exchange: ChildProcess;
   let url: string;
@@ -117,7 +124,7 @@ describe("an exchange with several processes of each role", function () {
   /** Waits for a line of the exchange after the first `from` characters of its output. */
   async function said(line: RegExp, from = 0): Promise<string> {
     try {
-      return await untilWithin(60_000, () => line.exec(output.slice(from))?.[0] ?? expect.fail(output));
+      return await untilWithin(SAID_MS, () => line.exec(output.slice(from))?.[0] ?? expect.fail(output));
     } catch (error) {
       throw new Error(`the exchange did not print ${String(line)}: ${output}`, { cause: error });
     }
@@ -132,12 +139,29 @@ describe("an exchange with several processes of each role", function () {
     return value === undefined ? undefined : Number(value);
   }
 
+  async function readyz(): Promise<Readonly<Record<string, unknown>>> {
+    return (await (await fetch(`${url}/readyz`)).json()) as Readonly<Record<string, unknown>>;
+  }
+
+  it("names each of them in /readyz, in its log and at the terminal", async () => {
+    await untilWithin(20_000, async () => {
+      expect((await readyz())["processes"]).to.deep.equal({
+        worker: ["worker-1", "worker-2"],
+        projector: ["projector-1", "projector-2"],
+        jobs: ["jobs"],
+        gateway: ["gateway-1", "gateway-2"],
+      });
+    });
+    for (const name of NAMES) expect(output).to.match(new RegExp(`Processes .*\\b${name} \\d+`));
+  });
+
   it("restarts every process under load without a refused or lost request", async () => {
     const { outcomes } = await newMarket({ operator });
     const traders = await Promise.all([trader(), trader()]);
     const clients = Array.from(
       { length: CLIENTS },
-      (_, index) => new BusyClient([port], (traders[index % 2] ?? expect.fail()).trading, outcomes[0]),
+      (_, index) =>
+        new BusyClient([port], (traders[index % 2] ?? expect.fail()).trading, outcomes[0], PAUSE_MS),
     );
     const sockets = Array.from(
       { length: SOCKETS },
@@ -183,5 +207,19 @@ describe("an exchange with several processes of each role", function () {
         expect(open.map(({ clientId }) => clientId).toSorted()).to.deep.equal(placed.toSorted());
       });
     }
+  });
+
+  it("starts each process again that is killed", async () => {
+    const before = output.length;
+    for (const name of ["worker-1", "projector-2", "gateway-1"]) {
+      const pid = [...output.matchAll(new RegExp(`${name} is process (\\d+) from now on`, "g"))].at(-1)?.[1];
+      process.kill(Number(pid), "SIGKILL");
+      await said(new RegExp(`${name} \\(process ${pid ?? ""}\\) ended: SIGKILL; restarting it`), before);
+    }
+    for (const name of ["worker-1", "projector-2", "gateway-1"])
+      await said(new RegExp(`${name} is running again`), before);
+    await untilWithin(20_000, async () => {
+      expect(await readyz()).to.include({ ready: true, projecting: true });
+    });
   });
 });

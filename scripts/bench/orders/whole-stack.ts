@@ -54,7 +54,7 @@ export async function startWholeStack(point: Point, servers: Servers | undefined
     if (redisUrl === undefined) throw new Error("the data directory of the bench has no record of its Redis");
     counters = await RedisCounters.open(redisUrl);
     await partitionsShared(redisUrl, point.workers);
-    const roles = await roleProcesses(redisUrl);
+    const roles = await roleProcesses(redisUrl, point.workers);
     const redis = servers?.pids ?? [readRecord(exchange.dataDir, "redis")?.process?.pid ?? 0];
     // A process of Postgres serves one connection and ends with it.
     const postgres = (): readonly number[] =>
@@ -74,8 +74,11 @@ export async function startWholeStack(point: Point, servers: Servers | undefined
   }
 }
 
-/** Returns the processes of the roles, as they report themselves. */
-async function roleProcesses(redisUrl: string): Promise<Partial<Record<Role, readonly number[]>>> {
+/** Returns the processes of the roles, as they report themselves, when all `workers` have done so. */
+async function roleProcesses(
+  redisUrl: string,
+  workers: number,
+): Promise<Partial<Record<Role, readonly number[]>>> {
   const log = await RedisLog.open({ url: redisUrl });
   const reports = await ProcessReports.subscribe(log, systemClock);
   const roles = ["worker", "gateway", "projector", "jobs"] as const;
@@ -83,7 +86,7 @@ async function roleProcesses(redisUrl: string): Promise<Partial<Record<Role, rea
     reports.latest().flatMap((report) => (report.role === role ? [report.pid] : []));
   try {
     for (const untilMs = Date.now() + REPORTS_MS; Date.now() < untilMs;) {
-      if (roles.every((role) => pidsOf(role).length > 0))
+      if (roles.every((role) => pidsOf(role).length >= (role === "worker" ? workers : 1)))
         return Object.fromEntries(roles.map((role) => [role, pidsOf(role)]));
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }

@@ -1,4 +1,4 @@
-/** Clients that place orders without a pause, and record every failure. */
+/** Clients that place one order after the other, and record every failure. */
 
 import { randomUUID } from "node:crypto";
 import http from "node:http";
@@ -20,6 +20,7 @@ export class BusyClient {
     private readonly ports: readonly number[],
     private readonly trading: TestKey,
     private readonly outcomeId: string,
+    private readonly pauseMs = 0,
   ) {
     [this.#port = 0] = ports;
   }
@@ -35,6 +36,7 @@ export class BusyClient {
       const { status } = await this.#send({ ...headers, "Content-Type": "application/json" }, body);
       if (status === 201) this.orders.push(clientId);
       else if (status !== 0) this.failures.push(`status ${status}`);
+      if (this.pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, this.pauseMs));
     }
     this.#agent.destroy();
   }

@@ -15,7 +15,7 @@ const CONNECTIONS = 50;
 interface Kept {
   readonly name: string;
   readonly closed: Promise<unknown>;
-  end(): void;
+  readonly end: () => void;
 }
 
 describe("a shared port", function () {
@@ -158,7 +158,7 @@ describe("a shared port", function () {
     await before.closed;
     const failure = await connect().then(
       () => undefined,
-      (error: NodeJS.ErrnoException) => error.code,
+      (error: unknown) => (error as NodeJS.ErrnoException).code,
     );
     expect(failure).to.equal("ECONNREFUSED");
   });
