@@ -12,7 +12,7 @@ import { throughJson } from "../support/exchange/network.js";
 import { restoredCopy, savedText } from "../support/exchange/saved.js";
 
 /** Interval of the comparisons of a state with its follower, in decisions. */
-const COMPARE_EVERY = 4;
+const COMPARE_EVERY = 16;
 
 interface Follower {
   readonly state: unknown;
