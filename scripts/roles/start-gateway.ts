@@ -369,9 +369,10 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       checkAnswers: exchangeEnv === "dev",
     });
     const server = createHttpServer(app, settings.server);
-    upgrades.accept(server, app);
     const source = settings.connections ?? listeningOn(settings.port, settings.host);
     const connections = new Connections(server, source);
+    // After the listeners of the connections: an upgrade that is given back to the server is a connection again.
+    upgrades.accept(server, app);
     const port = await source.open(server);
     const drainOnce = async (): Promise<void> => {
       await sleep(settings.drainNoticeMs);
