@@ -57,8 +57,11 @@ writes money and prices as decimal strings, surface B as numbers. Surface A writ
 ISO 8601. In a body, \`null\` for an optional field counts as an absent field.
 
 ## Buckets
-Each key has the buckets below. A request takes its cost out of a bucket, and the bucket refills continuously. A request
-for more tokens than the bucket holds is refused with 429; retry after \`Retry-After\` seconds.
+Each wallet, each trader and each read key has the buckets below: a \`trading\` key pays from the buckets of its wallet, a
+\`management\` key and a web session from those of their trader. A request takes its cost out of a bucket, and the bucket
+refills continuously. A request for more tokens than the bucket holds is refused with 429; retry after \`Retry-After\`
+seconds. A request that costs tokens per row needs its base only; its rows are charged with its answer and may leave a
+debt. Of these requests 4 run at the same time.
 
 ${table(["Bucket", "Capacity", "Tokens per second"], buckets)}
 

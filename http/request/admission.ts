@@ -21,7 +21,7 @@ import { refuseInactive, refuseUnverified } from "./account-state.js";
 import type { KeyCaller, SessionCaller } from "./callers.js";
 import { payerOf } from "./callers.js";
 import { Refused } from "./errors.js";
-import { rowTokens } from "./metering.js";
+import { MAX_RUNNING, RUNNING } from "./metering.js";
 import type { Route } from "./route.js";
 import type { Admission, Admitted } from "./serve.js";
 import type { Throttle } from "./throttle.js";
@@ -74,7 +74,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
   };
 }
 
-const chargeNothing = (): Promise<void> => Promise.resolve();
+const chargeNothing = (_rows: number): Promise<void> => Promise.resolve();
 
 /** Admits a signed request. A repeat of an answered request skips the later checks and costs nothing. */
 async function admitKey(
@@ -88,14 +88,16 @@ async function admitKey(
   requireScope(access, caller);
   const attempt = takesEffectOnce(route) ? await parts.idempotency.begin(caller) : undefined;
   if (attempt?.kind === "repeat") return { caller, chargeRows: chargeNothing, attempt };
+  let chargeRows = chargeNothing;
   try {
-    const chargeRows = await meter(parts, route, request, res, caller);
+    chargeRows = await meter(parts, route, request, res, caller);
     refuseInactive(caller.key.state, access.cancel);
     if (access.location === "placing") await refuseInMaintenance(parts.reference);
     await requireLocation(parts, access, caller, request.receivedMs);
     if (access.kyc) refuseUnverified(caller.key.kyc);
     return { caller: { ...caller, resumed: attempt?.resumed ?? false }, chargeRows, attempt };
   } catch (error) {
+    await chargeRows(0);
     await attempt?.first.abandon();
     throw error;
   }
@@ -164,7 +166,10 @@ async function requireLocation(
   await refuseLocation(parts.locations, { traderId: key.traderId, ip, purpose: access.location, nowMs });
 }
 
-/** Charges a request in advance. The returned function gives back the tokens for rows that the answer does not have. */
+/**
+ * Charges a request. The returned function charges the rows of its answer, which are none after a failure, and ends a
+ * request of which only some may run at the same time.
+ */
 async function meter(
   { throttle }: AdmissionParts,
   route: Route,
@@ -173,22 +178,24 @@ async function meter(
   caller: KeyCaller | SessionCaller,
 ): Promise<(rows: number) => Promise<void>> {
   const price = route.metering.price(request);
-  if (price === undefined) return () => Promise.resolve();
-  const subject = payerOf(caller);
-  const advance = price.base + rowTokens(price, price.expectedRows);
-  const charge = await throttle.charge(subject, price.bucket, advance, price.also);
-  res.set(rateLimit(price.bucket, charge.granted ? advance : 0, charge.remaining));
+  if (price === undefined) return chargeNothing;
+  const payer = payerOf(caller);
+  const { bucket, base, perRows } = price;
+  const charge = await throttle.charge(payer, bucket, base, price.also);
+  res.set(rateLimit(bucket, charge.granted ? base : 0, charge.remaining));
   if (!charge.granted) {
     const message =
-      charge.remaining < advance
-        ? `the request costs ${advance} tokens and the ${price.bucket} bucket has ${charge.remaining}; wait ${charge.retryAfterS} s`
-        : `this route is called too often; wait ${charge.retryAfterS} s`;
+      charge.remaining < base
+        ? `the request costs ${base} tokens and the ${bucket} bucket has ${charge.remaining}; wait ${charge.retryAfterS} s`
+        : perRows === undefined
+          ? `this route is called too often; wait ${charge.retryAfterS} s`
+          : `${MAX_RUNNING} requests of this kind are running; wait for one of them, or ${charge.retryAfterS} s`;
     throw new Refused("RATE_LIMIT_EXCEEDED", message, {}, retryAfter(charge.retryAfterS));
   }
+  if (perRows === undefined) return chargeNothing;
   return async (rows) => {
-    const cost = price.base + rowTokens(price, rows);
-    if (cost >= advance) return;
-    const { remaining } = await throttle.charge(subject, price.bucket, cost - advance);
-    res.set(rateLimit(price.bucket, cost, remaining));
+    const cost = Math.ceil(rows / perRows);
+    const { remaining } = await throttle.settle(payer, bucket, cost, RUNNING);
+    if (!res.headersSent) res.set(rateLimit(bucket, base + cost, remaining));
   };
 }

@@ -52,9 +52,18 @@ export interface ClientCaller {
   readonly giveBack: () => Promise<void>;
 }
 
-/** Returns the owner of the token buckets that pay for a caller's requests. */
+/**
+ * Returns the owner of the token buckets that a key pays from: its wallet or its trader for keys of which one lives at a
+ * time, so that another key brings no tokens, and the key itself for read keys.
+ */
+export function payerOfKey({ keyId, scope, subaccountId, traderId }: LiveKey): string {
+  if (scope === "management") return traderId;
+  return scope === "trading" ? (subaccountId ?? keyId) : keyId;
+}
+
+/** Returns the owner of the token buckets that a caller pays from; a web session pays from those of its trader. */
 export function payerOf(caller: KeyCaller | SessionCaller): string {
-  return caller.kind === "key" ? caller.key.keyId : caller.accountId;
+  return caller.kind === "key" ? payerOfKey(caller.key) : caller.accountId;
 }
 
 /** Returns the trader that a caller acts for. */

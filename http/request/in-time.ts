@@ -1,7 +1,7 @@
 import { Unavailable } from "../../stream/log/ports.js";
 
 /** Longest time in ms from a complete request to its answer; the contract promises 5 s. */
-const ANSWER_MS = 4_500;
+export const ANSWER_MS = 4_500;
 
 /**
  * Resolves as the work of a request does, and rejects with `Unavailable` when the work takes longer than an answer may.

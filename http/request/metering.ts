@@ -4,17 +4,16 @@ import { readJson } from "../edge/json.js";
 import { readQuery } from "../edge/query.js";
 import type { Incoming } from "../edge/incoming.js";
 import type { TokenBucket } from "../../stream/services/token-buckets.js";
-import { DEFAULT_PAGE_ROWS, MAX_PAGE_ROWS } from "./limits.js";
+import { ANSWER_MS } from "./in-time.js";
 import type { Bucket } from "./throttle.js";
 import { MAX_BATCH } from "../../actors/limits.js";
 
-/** Price of a request: `base`, and one token per `perRows` rows of the answer. `expectedRows` rows are charged in advance. */
+/** Price of a request: `base`, and one token per `perRows` rows of the answer, which are charged with the answer. */
 export interface Price {
   readonly bucket: Bucket;
   readonly base: number;
-  readonly perRows: number | undefined;
-  readonly expectedRows: number;
-  /** Further buckets of the same key; the request takes one token from each. */
+  readonly perRows?: number | undefined;
+  /** Further buckets of the same payer; the request takes one token from each. */
   readonly also?: readonly TokenBucket[] | undefined;
 }
 
@@ -36,7 +35,7 @@ export const free: Metering = { price: () => undefined, words: "free" };
 export function costs(bucket: Bucket, base: number, also?: readonly TokenBucket[]): Metering {
   const limits = (also ?? []).map(({ name, capacity }) => `at most ${capacity} ${name}`);
   return {
-    price: () => ({ bucket, base, perRows: undefined, expectedRows: 0, also }),
+    price: () => ({ bucket, base, also }),
     words: [`${tokens(base)} of \`${bucket}\``, ...limits].join(", "),
   };
 }
@@ -46,18 +45,23 @@ export const ACCOUNT = costs("account", 1);
 /** Cost of the routes that read the catalog, one order or open orders. */
 export const READ = costs("read", 1);
 
+/** Number of requests priced by rows that a payer may run at the same time. */
+export const MAX_RUNNING = 4;
+/**
+ * Bucket of the requests priced by rows that run: each takes a token and gives it back with its answer. The refill
+ * replaces tokens of a gateway that died, and is so slow that no token comes back while its request can still run.
+ */
+export const RUNNING: TokenBucket = {
+  name: "running",
+  capacity: MAX_RUNNING,
+  refill: 1,
+  periodMs: ANSWER_MS,
+};
+
 /** Prices a list at the base, and one token per `rowsPerToken` rows of the answer. */
 export function perRows(bucket: Bucket, base: number, rowsPerToken: number): Metering {
   return {
-    price: ({ target }) => ({
-      bucket,
-      base,
-      perRows: rowsPerToken,
-      expectedRows: Math.min(
-        MAX_PAGE_ROWS,
-        Number(parameter(target.query, "limit") ?? DEFAULT_PAGE_ROWS) || 0,
-      ),
-    }),
+    price: () => ({ bucket, base, perRows: rowsPerToken, also: [RUNNING] }),
     words: `${tokens(base)} of \`${bucket}\` and 1 per ${rowsPerToken} rows`,
   };
 }
@@ -67,7 +71,7 @@ export function perItem(bucket: Bucket, field: string): Metering {
   return {
     price: ({ body }) => {
       const items = itemsOf(body, field);
-      return { bucket, base: Math.min(MAX_BATCH, Math.max(1, items)), perRows: undefined, expectedRows: 0 };
+      return { bucket, base: Math.min(MAX_BATCH, Math.max(1, items)) };
     },
     words: `1 token of \`${bucket}\` per item of \`${field}\``,
   };
@@ -85,11 +89,6 @@ export function byParameter(name: string, value: string, meter: Metering, otherw
     },
     words: `${meter.words} with \`${name}=${value}\`, else ${otherwise.words}`,
   };
-}
-
-/** Returns the cost of rows beyond the base. */
-export function rowTokens(price: Price, rows: number): number {
-  return price.perRows === undefined ? 0 : Math.ceil(rows / price.perRows);
 }
 
 function parameter(query: string, name: string): string | undefined {

@@ -23,7 +23,7 @@ import { readBody, readParameters } from "./validation.js";
 /** Caller of an admitted request, and the steps that remain once its answer is known. */
 export interface Admitted {
   readonly caller: KeyCaller | SessionCaller | ClientCaller | undefined;
-  /** Charges the rows of the answer, on routes whose cost depends on rows. */
+  /** Charges the rows of the answer, on routes whose cost depends on rows; called once, with 0 after a failure. */
   readonly chargeRows: (rows: number) => Promise<void>;
   /** Start of a request that takes effect once; `undefined` for every other request. */
   readonly attempt: Attempt | undefined;
@@ -52,9 +52,8 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
     return call as Call<never, never, never>;
   };
 
-  const run = async (call: Call<never, never, never>, { chargeRows }: Admitted): Promise<Reply<unknown>> => {
+  const run = async (call: Call<never, never, never>): Promise<Reply<unknown>> => {
     const answer = await route.run(call);
-    await chargeRows(answer.rows ?? 0);
     if (checkAnswers && route.answer !== undefined) {
       z.parse(route.answer, answer.body instanceof Serialized ? answer.body.parse() : answer.body);
     }
@@ -65,7 +64,6 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
   const runFirst = async (
     first: FirstRun,
     readCall: () => Call<never, never, never>,
-    admitted: Admitted,
   ): Promise<Reply<unknown>> => {
     let call: Call<never, never, never>;
     try {
@@ -77,7 +75,7 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
     }
     let answer: Reply<unknown>;
     try {
-      answer = await run(call, admitted);
+      answer = await run(call);
     } catch (error) {
       await first.fail(error);
       throw error;
@@ -99,10 +97,14 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
       }
     }
     const readCall = (): Call<never, never, never> => read(req, incoming, admitted);
-    const reply =
-      attempt?.kind === "first"
-        ? await runFirst(attempt.first, readCall, admitted)
-        : await run(readCall(), admitted);
+    let rows = 0;
+    let reply: Reply<unknown>;
+    try {
+      reply = attempt?.kind === "first" ? await runFirst(attempt.first, readCall) : await run(readCall());
+      rows = reply.rows ?? 0;
+    } finally {
+      await admitted.chargeRows(rows);
+    }
     send(res, reply, route.status);
   };
 

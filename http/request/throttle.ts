@@ -1,8 +1,8 @@
 /** Token buckets that requests spend from before they are served (specification, Throttles). */
 
-import type { Spent, TokenBucket, TokenBuckets } from "../../stream/services/token-buckets.js";
+import type { Spending, Spent, TokenBucket, TokenBuckets } from "../../stream/services/token-buckets.js";
 
-/** Names of the buckets of a key. */
+/** Names of the buckets of a payer. */
 export type Bucket = "place" | "cancel" | "read" | "account" | "stream" | "history";
 
 export interface BucketSize {
@@ -10,7 +10,7 @@ export interface BucketSize {
   readonly refillPerSec: number;
 }
 
-/** Published sizes of the buckets, per key. */
+/** Published sizes of the buckets. */
 export const KEY_BUCKETS: Readonly<Record<Bucket, BucketSize>> = {
   place: { capacity: 256, refillPerSec: 8 },
   cancel: { capacity: 256, refillPerSec: 16 },
@@ -27,12 +27,18 @@ export interface Charge {
   readonly retryAfterS: number;
 }
 
-/**
- * Buckets of all keys. A cost of 0 reads the level; a negative cost gives back an overcharge. `also` are further buckets
- * of the same key, with a cost of one token each: a request is granted when every bucket holds its cost.
- */
+/** Buckets of all payers: wallets, traders and read keys. */
 export interface Throttle {
-  charge(keyId: string, bucket: Bucket, cost: number, also?: readonly TokenBucket[]): Promise<Charge>;
+  /**
+   * Takes the cost of a request; a cost of 0 reads the level. `also` are further buckets of the same payer, with a cost
+   * of one token each: a request is granted when every bucket holds its cost.
+   */
+  charge(payer: string, bucket: Bucket, cost: number, also?: readonly TokenBucket[]): Promise<Charge>;
+  /**
+   * Takes the cost of the rows of an answer, which may take the bucket below zero, down to minus its capacity. Gives the
+   * token of `finished` back.
+   */
+  settle(payer: string, bucket: Bucket, cost: number, finished: TokenBucket): Promise<Charge>;
 }
 
 /** Returns the time until a request would be granted, in whole seconds, rounded up for `Retry-After`. */
@@ -40,26 +46,37 @@ export function retryAfterSeconds({ buckets }: Spent): number {
   return Math.ceil(Math.max(...buckets.map(({ retryAfterMs }) => retryAfterMs)) / 1_000);
 }
 
-/** Returns the published buckets of keys, which all gateways of an exchange share. */
+/** Returns the published buckets, which all gateways of an exchange share. */
 export function sharedThrottle(buckets: Pick<TokenBuckets, "spend">): Throttle {
+  const spend = async (payer: string, bucket: Bucket, first: Omit<Spending, "bucket">, more: Spending[]) => {
+    const { capacity, refillPerSec } = KEY_BUCKETS[bucket];
+    const published = { name: bucket, capacity, refill: refillPerSec, periodMs: 1_000 };
+    const spent = await buckets.spend(`payer:${payer}`, [{ bucket: published, ...first }, ...more]);
+    const remaining = spent.buckets[0]?.remaining ?? 0;
+    return { granted: spent.granted, remaining, retryAfterS: retryAfterSeconds(spent) };
+  };
   return {
-    charge: async (keyId, bucket, cost, also = []) => {
-      const { capacity, refillPerSec } = KEY_BUCKETS[bucket];
-      const spent = await buckets.spend(`key:${keyId}`, [
-        { bucket: { name: bucket, capacity, refill: refillPerSec, periodMs: 1_000 }, cost },
-        ...also.map((limit) => ({ bucket: limit, cost: 1 })),
-      ]);
-      const remaining = spent.buckets[0]?.remaining ?? 0;
-      return { granted: spent.granted, remaining, retryAfterS: retryAfterSeconds(spent) };
-    },
+    charge: (payer, bucket, cost, also = []) =>
+      spend(
+        payer,
+        bucket,
+        { cost },
+        also.map((limit) => ({ bucket: limit, cost: 1 })),
+      ),
+    settle: (payer, bucket, cost, finished) =>
+      spend(payer, bucket, { cost, owed: true }, [{ bucket: finished, cost: -1 }]),
   };
 }
 
 /** Throttle that grants every request and reports full buckets. */
 export const unlimitedThrottle: Throttle = {
-  charge: (_keyId, bucket) =>
-    Promise.resolve({ granted: true, remaining: KEY_BUCKETS[bucket].capacity, retryAfterS: 0 }),
+  charge: (_payer, bucket) => Promise.resolve(fullBucket(bucket)),
+  settle: (_payer, bucket) => Promise.resolve(fullBucket(bucket)),
 };
+
+function fullBucket(bucket: Bucket): Charge {
+  return { granted: true, remaining: KEY_BUCKETS[bucket].capacity, retryAfterS: 0 };
+}
 
 interface Level {
   tokens: number;

@@ -11,7 +11,7 @@ import { rateLimit, retryAfter } from "../edge/headers.js";
 import { refuseLocation } from "../geo/locations.js";
 import { refuseInactive } from "../request/account-state.js";
 import type { AdmissionParts } from "../request/admission.js";
-import type { LiveKey } from "../request/callers.js";
+import { payerOfKey, type LiveKey } from "../request/callers.js";
 import { Refused } from "../request/errors.js";
 import { type Incoming, notesOf } from "../edge/incoming.js";
 import { readQuery } from "../edge/query.js";
@@ -51,7 +51,8 @@ export async function admitStreamCaller(
       "the stream accepts keys with the scope trading or trading::read; use one of those",
     );
   }
-  const charge = await parts.throttle.charge(keyId, "stream", UPGRADE_COST);
+  const payer = payerOfKey(key);
+  const charge = await parts.throttle.charge(payer, "stream", UPGRADE_COST);
   res.set(rateLimit("stream", charge.granted ? UPGRADE_COST : 0, charge.remaining));
   if (!charge.granted) {
     throw new Refused("RATE_LIMIT_EXCEEDED", undefined, {}, retryAfter(charge.retryAfterS));
@@ -63,7 +64,7 @@ export async function admitStreamCaller(
     throw new Refused("UNAUTHENTICATED", "this signed upgrade has opened a socket; sign a new one");
   // A web page signs its orders with a key of its own, so the ticket of a session only reads.
   const reach = session === undefined ? scope : "trading::read";
-  return { keyId, traderId, wallet, scope: reach, address, expiresAt, session };
+  return { keyId, payer, traderId, wallet, scope: reach, address, expiresAt, session };
 }
 
 /** Caller of an upgrade. `signedId` is the same for the same signed bytes, and absent for a ticket. */

@@ -17,12 +17,14 @@ export interface TokenBucket {
 export interface Spending {
   readonly bucket: TokenBucket;
   readonly cost: number;
+  /** Takes the cost whatever the bucket holds; the level may go below zero, down to minus the capacity. */
+  readonly owed?: boolean;
 }
 
 /** The outcome of spending. `granted`: every bucket had its cost; otherwise no tokens were taken. */
 export interface Spent {
   readonly granted: boolean;
-  /** By bucket, in the order given: the whole tokens left, and the time until its cost is available (0: now). */
+  /** By bucket, in the order given: the whole tokens left (negative for a debt), and the time until its cost is available (0: now). */
   readonly buckets: readonly { readonly remaining: number; readonly retryAfterMs: number }[];
 }
 
@@ -41,9 +43,10 @@ export class TokenBuckets {
   async spend(subject: string, spendings: readonly Spending[]): Promise<Spent> {
     const { keys, run } = this.#connection;
     const names = spendings.map(({ bucket }) => keys.bucket(subject, bucket.name));
-    const args = spendings.flatMap(({ bucket: { name, capacity, refill, periodMs }, cost }) => {
-      if (cost > capacity) throw new Error(`${cost} tokens never fit into the bucket ${name} of ${capacity}`);
-      return [capacity, refill, periodMs * 1_000, cost];
+    const args = spendings.flatMap(({ bucket: { name, capacity, refill, periodMs }, cost, owed = false }) => {
+      if (cost > capacity && !owed)
+        throw new Error(`${cost} tokens never fit into the bucket ${name} of ${capacity}`);
+      return [capacity, refill, periodMs * 1_000, cost, owed ? 1 : 0];
     });
     const reply = await orUnavailable(
       run("throttle", names, args),

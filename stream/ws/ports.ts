@@ -9,6 +9,8 @@ import type { MarketDefinition } from "../../actors/market/types.js";
 /** An authenticated key that may stream. The upgrade has already been charged to its `stream` bucket. */
 export interface Caller {
   readonly keyId: string;
+  /** Owner of the token buckets that the requests of the socket are charged to. */
+  readonly payer: string;
   readonly traderId: string;
   /** Wallet of the subaccount, whose orders and positions the key may read. */
   readonly wallet: string;
@@ -113,9 +115,9 @@ interface Charge {
   readonly retryAfterS: number;
 }
 
-/** Token buckets of a key (contract section 5.8). A charge of 0 only reads the bucket. */
+/** Token buckets of the payers of sockets (contract section 5.8). A charge of 0 only reads the bucket. */
 export interface Throttle {
-  charge(keyId: string, bucket: Bucket, cost: number): Promise<Charge>;
+  charge(payer: string, bucket: Bucket, cost: number): Promise<Charge>;
 }
 
 /** One page of a list, or a refusal. */

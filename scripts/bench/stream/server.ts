@@ -66,8 +66,15 @@ function bridged(): (socket: WebSocket, connection: Socket) => void {
   // Readers derive the delay of a frame from `ts`, which therefore has fractions of a millisecond.
   send = (frames) => traded.trade(frames, performance.timeOrigin + performance.now());
   return (socket, connection) => {
-    const keyId = randomUUID();
-    const caller = { keyId, traderId: keyId, wallet: keyId, scope: "trading", address: "127.0.0.1" } as const;
+    const id = randomUUID();
+    const caller = {
+      keyId: id,
+      payer: id,
+      traderId: id,
+      wallet: id,
+      scope: "trading",
+      address: "127.0.0.1",
+    } as const;
     served.open(socket, caller, connection);
   };
 }

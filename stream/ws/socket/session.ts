@@ -306,7 +306,7 @@ export class Session {
 
   async #charge(bucket: Bucket, cost: number): Promise<void> {
     const { granted, retryAfterS } = await this.#ports.shared.throttle.charge(
-      this.caller.keyId,
+      this.caller.payer,
       bucket,
       cost,
     );

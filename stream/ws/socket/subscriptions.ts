@@ -257,7 +257,7 @@ export class Subscriptions {
   /** Charges the `stream` bucket. Throws `Refusal` `RATE_LIMIT_EXCEEDED`. */
   async #charge(cost: number): Promise<{ readonly remaining: number }> {
     const { granted, remaining, retryAfterS } = await this.#shared.throttle.charge(
-      this.#caller.keyId,
+      this.#caller.payer,
       "stream",
       cost,
     );

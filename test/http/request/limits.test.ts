@@ -1,16 +1,28 @@
 import { createHash, randomUUID } from "node:crypto";
 import { expect } from "chai";
+import { connect, disconnect } from "../../../db/database.js";
+import { findKey } from "../../../db/queries/accounts/keys.js";
 import { generateKey } from "../../../http/client/signer.js";
 import { KEY_BUCKETS, sharedThrottle, type Bucket } from "../../../http/request/throttle.js";
 import { ServiceConnection } from "../../../stream/services/connection.js";
 import { TokenBuckets, type TokenBucket } from "../../../stream/services/token-buckets.js";
-import { startStack, type Stack } from "../../support/stack.js";
+import { MAX_RUNNING, RUNNING } from "../../../http/request/metering.js";
+import { login as signIn, startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
-import { callsOf, openCalls, resultOf, type Calls } from "../calls.js";
+import { until } from "../../support/until.js";
+import { bearerCalls, callsOf, openCalls, resultOf, type Calls } from "../calls.js";
 import type { Answer } from "../requests.js";
 
 const pause = (seconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+
+/** Returns the wallet of a trading key, which no answer names. */
+async function walletOf(stack: Stack, { trading }: TestTrader): Promise<string> {
+  const db = connect(stack.databaseUrl);
+  const found = await findKey(db, trading.key.keyId);
+  await disconnect(db);
+  return found?.key.subaccountId ?? "";
+}
 
 /** Waits exactly as long as a refusal asks, before the request is sent to another gateway. */
 async function waitedOut(refused: Answer, again: () => Promise<Answer>): Promise<string> {
@@ -64,13 +76,84 @@ describe("a client that waits for Retry-After is served at another gateway", fun
     it(`after emptying the bucket ${bucket}`, async () => {
       const { outcomes } = await newMarket(stack);
       const sent = body?.(outcomes[0]);
-      const { keyId } = trader.trading.key;
-      await sharedThrottle(buckets).charge(keyId, bucket, KEY_BUCKETS[bucket].capacity);
+      await sharedThrottle(buckets).charge(
+        await walletOf(stack, trader),
+        bucket,
+        KEY_BUCKETS[bucket].capacity,
+      );
       const refused = await trading[0](line, sent);
       expect(refused.headers.get("x-ratelimit-bucket")).to.equal(bucket);
       expect(await waitedOut(refused, () => trading[1](line, sent))).to.match(/^(200|201|404)$/);
     });
   }
+
+  it("after a list whose rows leave a debt", async () => {
+    const debtor = await newTrader(stack);
+    const calls = callsOf(stack.url, debtor.trading);
+    const { outcomes } = await newMarket(stack);
+    const order = { outcomeId: outcomes[0], price: "0.010", qty: 1, tif: "IOC" };
+    const orders = Array.from({ length: 200 }, () => order);
+    expect((await calls("POST /v3/orders/batch", { orders })).status).to.equal(201);
+    const ended = "GET /v3/orders?status=REJECTED";
+    await until(
+      () => calls(ended),
+      ({ json }) => (json["items"] as unknown[]).length === 200,
+    );
+    const payer = await walletOf(stack, debtor);
+    const history = { name: "history", capacity: 512, refill: 4, periodMs: 1_000 };
+    await drain(`payer:${payer}`, history, 4);
+    const served = await calls(ended);
+    expect(resultOf(served), "the bucket holds the base cost").to.equal("200");
+    expect(served.headers.get("x-ratelimit-cost")).to.equal("6");
+    expect(Number(served.headers.get("x-ratelimit-remaining"))).to.be.within(-2, 2);
+    await drain(`payer:${payer}`, history, 0);
+    await sharedThrottle(buckets).settle(payer, "history", 2, RUNNING);
+    expect(await waitedOut(await calls(ended), () => calls(ended))).to.equal("200");
+  });
+
+  it("after a list that fails keeps its base, and after its answer runs no more", async () => {
+    const other = await newTrader(stack);
+    const calls = callsOf(stack.url, other.trading);
+    const failed = await calls(`GET /v3/portfolio/fills?outcome=${randomUUID()}`);
+    expect(resultOf(failed)).to.equal("400 INVALID_QUERY");
+    expect(failed.headers.get("x-ratelimit-cost")).to.equal("8");
+    const subject = `payer:${await walletOf(stack, other)}`;
+    const list = () => calls("GET /v3/portfolio/fills?limit=1");
+    for (let sent = 0; sent < 2 * MAX_RUNNING; sent += 1) {
+      expect(resultOf(await list())).to.equal("200");
+      await calls(`GET /v3/portfolio/fills?outcome=${randomUUID()}`);
+    }
+    await buckets.spend(subject, [{ bucket: RUNNING, cost: MAX_RUNNING }]);
+    const refused = await list();
+    expect(resultOf(refused)).to.equal("429 RATE_LIMIT_EXCEEDED");
+    expect(refused.json["message"]).to.match(/^4 requests of this kind are running/);
+    expect(refused.headers.get("x-ratelimit-cost")).to.equal("0");
+    await buckets.spend(subject, [{ bucket: RUNNING, cost: -1 }]);
+    expect(resultOf(await list())).to.equal("200");
+  });
+
+  it("after the rotation of its key, which brings no tokens", async () => {
+    const rotated = await newTrader(stack);
+    const { keyId } = rotated.trading.key;
+    await sharedThrottle(buckets).charge(await walletOf(stack, rotated), "place", 256);
+    await sharedThrottle(buckets).charge(rotated.account.traderId, "account", 50);
+    const manage = callsOf(stack.url, rotated.management);
+    expect(resultOf(await manage(`DELETE /v3/keys/${keyId}`))).to.equal("204");
+    const { publicKey, algorithm, privateKey } = generateKey();
+    const body = { name: "next", publicKey, algorithm, scope: "trading" };
+    const minted = await manage(`POST /v3/account/subaccounts/${keyId}/keys`, body);
+    const next = { key: { keyId: String(minted.json["keyId"]), algorithm, privateKey }, brand: stack.brand };
+    const levels = (await callsOf(stack.url, next)("GET /v3/limits")).json as Record<
+      string,
+      { remaining: number }
+    >;
+    expect(levels["place"]?.remaining).to.be.lessThan(128);
+    const session = bearerCalls(stack.url, await signIn(stack.url, rotated.account));
+    const ofTrader = (await session("GET /v3/limits")).json as typeof levels;
+    expect(ofTrader["account"]?.remaining, "the session pays from the buckets of its trader").to.be.lessThan(
+      64,
+    );
+  });
 
   it("after 5 transfers in a second, and after 60 in a minute", async () => {
     const { keyId } = trader.trading.key;
@@ -81,7 +164,7 @@ describe("a client that waits for Retry-After is served at another gateway", fun
     const aMinute = { name: "transfers a minute", capacity: 60, refill: 60, periodMs: 60_000 };
     // Three transfers of this minute are left, fewer than the five of a second.
     await pause(1);
-    await drain(`key:${trader.management.key.keyId}`, aMinute, 3);
+    await drain(`payer:${trader.account.traderId}`, aMinute, 3);
     const began = Date.now();
     const answers = await Promise.all(
       Array.from({ length: 5 }, (_, i) => transfer(managing[i % 2 === 0 ? 0 : 1], `t${i}`)),

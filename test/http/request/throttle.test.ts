@@ -52,7 +52,6 @@ describe("the buckets of a key, over two gateways", function () {
     expect(before["maxWatchedMarkets"]).to.equal(2048);
     const fills = await send(url(0), signed(trader.trading, { target: "/v3/portfolio/fills?limit=5000" }));
     expect(fills.status).to.equal(200);
-    // The cost is 8; the charge for rows that the page does not have is given back.
     expect(fills.headers.get("x-ratelimit-cost")).to.equal("8");
     expect(fills.headers.get("x-ratelimit-remaining")).to.equal("504");
     expect((await limits())["history"]?.remaining).to.be.within(504, 512);

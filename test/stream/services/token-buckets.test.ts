@@ -50,6 +50,21 @@ describe("token buckets", () => {
     });
   }
 
+  it("take a cost that is owed below zero, down to minus the capacity, and refill from there", async () => {
+    const owed = (cost: number) => spend({ bucket: still(10), cost, owed: true });
+    const first = await owed(14);
+    expect(first).to.deep.include({ granted: true });
+    expect(first.buckets[0]?.remaining).to.equal(-4);
+    const next = await spend({ bucket: still(10), cost: 1 });
+    expect([next.granted, next.buckets[0]?.remaining]).to.deep.equal([false, -4]);
+    expect(next.buckets[0]?.retryAfterMs).to.be.within(5 * HOUR_MS - 60_000, 5 * HOUR_MS);
+    const read = await spend({ bucket: still(10), cost: 0 });
+    expect([read.granted, read.buckets[0]?.remaining]).to.deep.equal([true, -4]);
+    expect((await owed(100)).buckets[0]?.remaining).to.equal(-10);
+    expect((await spend({ bucket: still(10), cost: -3 })).buckets[0]?.remaining).to.equal(-7);
+    expect((await spend({ bucket: still(10), cost: -100 })).buckets[0]?.remaining).to.equal(10);
+  });
+
   const serverUs = async (): Promise<number> => {
     const [seconds, micros] = await admin.time();
     return Number(seconds) * 1_000_000 + Number(micros);

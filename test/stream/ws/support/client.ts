@@ -112,6 +112,7 @@ export async function serve(
 export function trader(traderId: string, changes: Partial<Caller> = {}): Caller {
   return {
     keyId: `key-${traderId}`,
+    payer: traderId,
     traderId,
     wallet: traderId,
     scope: "trading",
