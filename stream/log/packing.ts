@@ -10,6 +10,7 @@
 import { createHash } from "node:crypto";
 import type { ActorId, Batch } from "../../actors/actor.js";
 import { type Format, FORMATS, LATEST_FORMAT, OLDEST_FORMAT } from "../../actors/format.js";
+import { packBatches, packReply, unpackBatches, unpackReply } from "../../actors/packed/packed.js";
 import type { Snapshot, StoredEntry, Publication } from "./log.js";
 import type { Entry } from "./ports.js";
 
@@ -140,10 +141,11 @@ function formatOfEnvelope({ format, source, seq }: Record<string, unknown>): For
 }
 
 type PackedBatch = [ts: number, deltas: unknown[]];
+type PackedAnswer = [id: string, reply: unknown, untilMs: number];
 type PackedEntry = [
   cursor: string,
   sources: Record<string, number>,
-  answers: [id: string, reply: unknown, untilMs: number][],
+  answers: PackedAnswer[],
   batches: PackedBatch[],
   /** Keeps its place in every format. */
   format?: number,
@@ -157,8 +159,7 @@ const TRIPWIRE_BATCH: PackedBatch = [0, [{ type: "format" }]];
 /** Packs an entry. Throws for unfinished work and a new incarnation in format 1, which has no form for them. */
 export function packEntry(entry: Entry<unknown>): string {
   const { cursor, sources, format = OLDEST_FORMAT, unfinished, resumed } = entry;
-  const answers = entry.answers.map(({ id, reply, untilMs }): PackedEntry[2][0] => [id, reply, untilMs]);
-  const batches = entry.batches.map(({ ts, deltas }): PackedBatch => [ts, [...deltas]]);
+  const [answers, batches] = PACKED_FACTS[format](entry);
   if (format === OLDEST_FORMAT) {
     if (unfinished !== undefined || resumed !== undefined)
       throw new Error(`entry ${entry.seq} of ${entry.actor} has no form in format ${format}`);
@@ -170,30 +171,56 @@ export function packEntry(entry: Entry<unknown>): string {
   return JSON.stringify(packed);
 }
 
-type BatchesReader = (packed: PackedEntry) => readonly PackedBatch[];
+/** The answers and the batches of an entry. */
+type Facts = Pick<Entry<unknown>, "answers" | "batches">;
+type PackedFacts = readonly [PackedAnswer[], PackedBatch[]];
 
-const readTrippedBatches: BatchesReader = ([, , , batches]) => batches.slice(1);
-
-/** Batches of a packed entry, by format. */
-const BATCHES_OF: Readonly<Record<Format, BatchesReader>> = {
-  1: ([, , , batches]) => batches,
-  2: readTrippedBatches,
-  3: readTrippedBatches,
+/** Packs the answers and the batches of an entry, by format. */
+const PACKED_FACTS: Readonly<Record<Format, (entry: Entry<unknown>) => PackedFacts>> = {
+  1: inFull,
+  2: inFull,
+  3: ({ actor, answers, batches }) => [
+    answers.map(({ id, reply, untilMs }) => [id, packReply(actor, reply), untilMs]),
+    packBatches(actor, batches),
+  ],
 };
+
+function inFull({ answers, batches }: Facts): PackedFacts {
+  return [
+    answers.map(({ id, reply, untilMs }) => [id, reply, untilMs]),
+    batches.map(({ ts, deltas }) => [ts, [...deltas]]),
+  ];
+}
+
+/** Unpacks the answers and the batches of an entry, by format. */
+const FACTS_OF: Readonly<Record<Format, (actor: ActorId, packed: PackedEntry) => Facts>> = {
+  1: (_actor, [, , answers, batches]) => fromFull(answers, batches),
+  2: (_actor, [, , answers, batches]) => fromFull(answers, batches.slice(1)),
+  3: (actor, [, , answers, batches]) => ({
+    answers: answers.map(([id, reply, untilMs]) => ({ id, reply: unpackReply(actor, reply), untilMs })),
+    batches: unpackBatches(actor, batches.slice(1)),
+  }),
+};
+
+function fromFull(answers: readonly PackedAnswer[], batches: readonly PackedBatch[]): Facts {
+  return {
+    answers: answers.map(([id, reply, untilMs]) => ({ id, reply, untilMs })),
+    batches: batches.map(([ts, deltas]): Batch<unknown> => ({ ts, deltas })),
+  };
+}
 
 /** Parses an entry. Throws `CorruptLog`, or `NewerFormat`. */
 export function parseEntry(actor: ActorId, { seq, body }: StoredEntry): Entry<unknown> {
   try {
     const packed = JSON.parse(body) as PackedEntry;
-    const [cursor, sources, answers, , , unfinished, resumed] = packed;
+    const [cursor, sources, , , , unfinished, resumed] = packed;
     const format = formatOf(packed[4], `entry ${seq} of ${actor}`);
     return {
       actor,
       seq,
       cursor,
       sources,
-      answers: answers.map(([id, reply, untilMs]) => ({ id, reply, untilMs })),
-      batches: BATCHES_OF[format](packed).map(([ts, deltas]): Batch<unknown> => ({ ts, deltas })),
+      ...FACTS_OF[format](actor, packed),
       ...(resumed && { resumed: { after: resumed[0], lineage: resumed[1] } }),
       format,
       ...(unfinished && { unfinished }),

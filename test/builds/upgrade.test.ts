@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import pg from "pg";
+import { LATEST_FORMAT } from "../../actors/format.js";
 import { until, untilWithin } from "../support/until.js";
 import { type Build, Fleet, ROLES, type RoleName } from "./fleet.js";
 import { Traffic } from "./traffic.js";
@@ -115,7 +116,7 @@ describe("a set of two builds", function () {
     expect(await trader.management.transfer(keyId, "defund", "1", transferId)).to.deep.equal(moved);
     expect(await holdings(), "after the repeats").to.deep.equal(before);
 
-    await untilFormat(fleet, 2);
+    await untilFormat(fleet, LATEST_FORMAT);
     expect((await trader.rest.placeOrder(order)).orderId).to.equal(placed.orderId);
     await traffic.start();
     await sleep(2_000);
@@ -125,7 +126,7 @@ describe("a set of two builds", function () {
     const later = await holdings();
     await fleet.stopAll("new");
     await fleet.startAll("new");
-    expect((await readyz(fleet)).format).to.include({ active: 2 });
+    expect((await readyz(fleet)).format).to.include({ active: LATEST_FORMAT });
     expect(await holdings()).to.deep.equal(later);
     await traffic.check();
   });
@@ -135,7 +136,7 @@ describe("a set of two builds", function () {
     await traffic.start();
     await replaceAll("old", "new", ["projector", "worker", "jobs", "gateway"]);
     await traffic.settleOne();
-    await untilFormat(fleet, 2);
+    await untilFormat(fleet, LATEST_FORMAT);
     await traffic.settleOne();
     await traffic.stop();
     await traffic.check();
@@ -149,7 +150,7 @@ describe("a set of two builds", function () {
     await replaceAll("old", "new", ["worker", "gateway"]);
     await fleet.start("new", "projector");
     await fleet.start("new", "jobs");
-    await untilFormat(fleet, 2);
+    await untilFormat(fleet, LATEST_FORMAT);
     await traffic.settleOne();
     await traffic.stop();
     await traffic.check();
@@ -187,7 +188,7 @@ describe("a set of two builds", function () {
       expect(halted).to.deep.equal([]);
       expect(format?.active).to.equal(1);
       // The old projector and the old jobs are in no record.
-      expect(format?.announced).to.deep.equal({ 1: 2, 2: 4 });
+      expect(format?.announced).to.deep.equal({ 1: 2, [LATEST_FORMAT]: 4 });
     });
     console.log(`      ${traffic.acknowledged} orders, the slowest after ${traffic.slowestMs} ms`);
   });

@@ -1,22 +1,24 @@
 /**
- * The builds of the simulated processes. Half of the runs begin with processes of the build before formats, which are
- * replaced in the middle of the run; no such process starts afterwards. A process of the new build may be pinned to an
- * earlier format, and may come and go at any time. The active format therefore rises and falls while everything trades.
+ * The builds of the simulated processes. Half of the runs begin with processes of an old build, the one before formats or
+ * the one of format 2, which are replaced in the middle of the run; no such process starts afterwards. A process of the
+ * new build may be pinned to an old format, and may come and go at any time. The active format therefore rises and falls
+ * while everything trades.
  */
 
-import { FORMATS, type Formats, LATEST_FORMAT } from "../../actors/format.js";
+import { type Format, FORMATS, type Formats, LATEST_FORMAT, OLDEST_FORMAT } from "../../actors/format.js";
 import { announcedName, FormatAnnouncer, type RoleName } from "../../stream/log/formats.js";
 import type { Logger } from "../../stream/log/logger.js";
 import { KEYS } from "./journal.js";
 import type { Machine, Process } from "./machine/process.js";
 import type { Random } from "./machine/random.js";
 
-/** Formats to which a process may be pinned. */
-const EARLIER = FORMATS.filter((format) => format < LATEST_FORMAT);
 /** The times of the agreement, scaled to a run of seconds. A paused process must not count as dead. */
 const TIMING = { announceMs: 50, aliveMs: 6_000, stableMs: 800 };
 /** Longest time from the end of the last process of the old build to the start of another one, as in a restart. */
 const RESTART_MS = 250;
+
+/** Latest formats of the old builds, to which a process of the new build may be pinned. */
+const OLD_FORMATS = FORMATS.filter((format) => format < LATEST_FORMAT);
 
 /** Share of the old build among the processes that may be of it. A worker is of it when no other one is. */
 const OLD_SHARE: Readonly<Record<RoleName, number>> = { worker: 0.4, gateway: 0.5, projector: 0.3, jobs: 0 };
@@ -30,12 +32,18 @@ export interface Build {
   stop(): Promise<void>;
 }
 
+/** Returns true for a process of an old build. */
+export function isOld({ readsUpTo }: Process): boolean {
+  return readsUpTo !== LATEST_FORMAT;
+}
+
 export class Builds {
   readonly #random: Random;
   readonly #machine: Machine;
   readonly #onFault: (kind: string) => void;
   /** Time at which the last process of the old build is replaced. */
   readonly #oldUntilMs: number;
+  readonly #oldFormat: Format;
   readonly #pinned: number;
   readonly #old: Process[] = [];
 
@@ -46,7 +54,9 @@ export class Builds {
     const { nowMs } = machine.scheduler;
     this.#oldUntilMs = random.chance(0.5) ? nowMs + random.between(300, 1_500) : 0;
     this.#pinned = random.pick([0, 0.1, 0.3]);
-    if (this.#oldUntilMs === 0) machine.store.set(KEYS.format(), "record", String(LATEST_FORMAT));
+    this.#oldFormat = random.pick(OLD_FORMATS);
+    const format = this.#oldUntilMs === 0 ? LATEST_FORMAT : this.#oldFormat;
+    if (format !== OLDEST_FORMAT) machine.store.set(KEYS.format(), "record", String(format));
   }
 
   /** Time from now until the processes of the old build must end; undefined when the run has none. */
@@ -79,13 +89,19 @@ export class Builds {
   /** Picks the build of a process that starts now. */
   pick(role: RoleName, process: Process, logger: Logger): Build {
     if (this.#mayBeOld && this.#random.chance(this.#isOnly(role) ? 1 : OLD_SHARE[role])) {
-      process.readsOldestOnly = true;
-      // The old build records its workers, and nothing else that the others could see.
-      if (role === "worker") this.#old.push(process);
-      const nothing = (): Promise<void> => Promise.resolve();
-      return { name: process.name, formats: { active: () => 1 }, start: nothing, stop: nothing };
+      process.readsUpTo = this.#oldFormat;
+      // The build before formats records its workers, and nothing else that the others could see.
+      if (role === "worker" || this.#oldFormat !== OLDEST_FORMAT) this.#old.push(process);
+      return this.#oldFormat === OLDEST_FORMAT
+        ? beforeFormats(process)
+        : this.#announce(role, process, logger, this.#oldFormat);
     }
-    const format = this.#random.chance(this.#pinned) ? this.#random.pick(EARLIER) : LATEST_FORMAT;
+    const format = this.#random.chance(this.#pinned) ? this.#random.pick(OLD_FORMATS) : LATEST_FORMAT;
+    return this.#announce(role, process, logger, format);
+  }
+
+  /** Returns a build that announces a format. */
+  #announce(role: RoleName, process: Process, logger: Logger, format: Format): Build {
     const { log, clock, name: id } = process;
     const announcing = {
       ...logger,
@@ -93,7 +109,7 @@ export class Builds {
         const { active } = fields as { active?: number };
         if (active === undefined) return;
         this.#onFault(`format ${active} becomes active`);
-        if (active > 1) this.#checkRise();
+        if (active > this.#oldFormat) this.#checkRise();
       },
     };
     const announcer = new FormatAnnouncer({
@@ -112,4 +128,10 @@ export class Builds {
       stop: () => announcer.stop(),
     };
   }
+}
+
+/** Returns the build before formats, which announces nothing. */
+function beforeFormats({ name }: Process): Build {
+  const nothing = (): Promise<void> => Promise.resolve();
+  return { name, formats: { active: () => OLDEST_FORMAT }, start: nothing, stop: nothing };
 }

@@ -14,7 +14,7 @@ import type { Entry } from "../../stream/log/ports.js";
 import { EngineClock } from "../../stream/services/engine-clock.js";
 import { Worker } from "../../stream/runtime/worker.js";
 import type { ActorOf } from "../../stream/runtime/instance.js";
-import { type Build, Builds } from "./builds.js";
+import { type Build, Builds, isOld } from "./builds.js";
 import { KEYS } from "./journal.js";
 import { type Machine, Process } from "./machine/process.js";
 import type { Random } from "./machine/random.js";
@@ -141,15 +141,14 @@ export class Deployment {
     machine.scheduler.after(this.#ports.random.between(0, oldForMs), () => this.#stopOldWorkers());
     machine.scheduler.after(oldForMs, () => {
       this.#stopOldWorkers();
-      for (const gateway of [...this.#gateways])
-        if (gateway.process.readsOldestOnly) this.#replaceGateway(gateway);
-      if (this.#projector?.readsOldestOnly === true) this.#restartProjectorWithin(0);
+      for (const gateway of [...this.#gateways]) if (isOld(gateway.process)) this.#replaceGateway(gateway);
+      if (this.#projector !== undefined && isOld(this.#projector)) this.#restartProjectorWithin(0);
       this.#startMissingWorkersWithin(100);
     });
   }
 
   #stopOldWorkers(): void {
-    for (const worker of [...this.#workers]) if (worker.process.readsOldestOnly) this.#stop(worker);
+    for (const worker of [...this.#workers]) if (isOld(worker.process)) this.#stop(worker);
   }
 
   get gateways(): readonly Gateway[] {
@@ -333,7 +332,7 @@ export class Deployment {
     const { machine, random, onFault } = this.#ports;
     const ms = random.pick([-HOUR_MS, HOUR_MS]);
     const worker = this.#pickWorker();
-    const mayWitness = worker?.worker !== undefined && !worker.process.readsOldestOnly;
+    const mayWitness = worker?.worker !== undefined && !isOld(worker.process);
     if (random.chance(0.5) || !mayWitness || this.#witness !== undefined) {
       onFault("clock step of a host");
       worker?.process.stepClock(ms);
@@ -365,7 +364,7 @@ export class Deployment {
       running.process.crash();
       // A process of the old build restarts as one, until its time is over.
       const { machine, random } = this.#ports;
-      if (running.process.readsOldestOnly && this.#builds.oldForMs !== undefined)
+      if (isOld(running.process) && this.#builds.oldForMs !== undefined)
         machine.scheduler.after(random.between(0, 200), () => this.#addWorker());
     });
   }

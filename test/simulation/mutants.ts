@@ -10,6 +10,7 @@ import { Inbox } from "../../stream/runtime/inbox.js";
 import { type AnyActor, Instance } from "../../stream/runtime/instance.js";
 import { KnownIds } from "../../actors/ledger/ids/known.js";
 import { BOUNDS } from "../../actors/limits.js";
+import { Fields } from "../../actors/packed/fields.js";
 import { sweep } from "../../actors/market/book/sweep.js";
 import type { MarketCommand } from "../../actors/market/commands.js";
 import type { MarketState } from "../../actors/market/state.js";
@@ -160,6 +161,11 @@ const announce = Object.getOwnPropertyDescriptor(MemoryLog.prototype, "announce"
   ?.value as MemoryLog["announce"];
 const outgoing = Object.getOwnPropertyDescriptor(Instance.prototype, "outgoing")
   ?.value as Instance["outgoing"];
+const unpackFee = Object.getOwnPropertyDescriptor(Fields.prototype, "unpackFee")
+  ?.value as Fields["unpackFee"];
+/** The class of the fields that repeat their last value. */
+const REPEATED = Object.getPrototypeOf(new Fields().wallet) as Fields["wallet"];
+const packText = Object.getOwnPropertyDescriptor(REPEATED, "pack")?.value as Fields["wallet"]["pack"];
 const run = Object.getOwnPropertyDescriptor(Instance.prototype, "run")?.value as Instance["run"];
 
 const HOUR_MS = 3_600_000;
@@ -255,6 +261,18 @@ function sendingEndlessOrders(actor: AnyActor): AnyActor {
         return { ...outgoing, command: { ...command, order: endless } };
       }),
   };
+}
+
+/** Packs a text only once in an entry. */
+function leavingOutTexts(): Mutation {
+  const packed = new WeakSet<object>();
+  return replacingMethods(REPEATED, {
+    pack(this: typeof REPEATED, value) {
+      if (packed.has(this)) return 0;
+      packed.add(this);
+      return packText.call(this, value);
+    },
+  });
 }
 
 const isHead = (key: string): boolean => key.includes(":head:");
@@ -433,6 +451,18 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
   {
     name: "an order that is handed over differs from its packed form",
     mutation: { changeActor: (actor, id) => (isMarket(id) ? actor : sendingEndlessOrders(actor)) },
+  },
+  {
+    name: "a packed text is left out although the last one was another",
+    mutation: leavingOutTexts(),
+  },
+  {
+    name: "a fee that is packed as that of the last order is read as none",
+    mutation: replacingMethods(Fields.prototype, {
+      unpackFee(this: Fields, packed) {
+        return unpackFee.call(this, packed === 0 ? [0, 0, "ALWAYS"] : packed);
+      },
+    }),
   },
   {
     name: "a command is taken between two pieces of another",

@@ -9,6 +9,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { ActorId } from "../../actors/actor.js";
 import type { AnyActor } from "../../stream/runtime/instance.js";
 import { throughJson } from "../support/exchange/network.js";
+import { throughLog } from "../support/exchange/packed.js";
 import { restoredCopy, savedText } from "../support/exchange/saved.js";
 
 /** Interval of the comparisons of a state with its follower, in decisions. */
@@ -30,7 +31,7 @@ export function checkingValues(actor: AnyActor, id: ActorId): AnyActor {
       const follower = followers.get(key) ?? { state: restoredCopy(actor, id, state), decisions: 0 };
       followers.delete(key);
       const decision = actor.decide(state, command, nowMs, format, bounds);
-      for (const delta of throughJson(decision.deltas) as readonly unknown[])
+      for (const delta of throughLog(id, { ts: nowMs, deltas: decision.deltas }).deltas)
         actor.evolve(follower.state, delta, nowMs);
       follower.decisions += 1;
       if (follower.decisions % COMPARE_EVERY === 0) compare(actor, id, state, follower.state);

@@ -7,6 +7,7 @@ import { expect } from "chai";
 import type { Actor, ActorId } from "../../../actors/actor.js";
 import type { Bounds } from "../../../actors/limits.js";
 import { type Applied, LocalActor, throughJson } from "../../support/exchange/network.js";
+import { throughLog } from "../../support/exchange/packed.js";
 import { restoredCopy, savedText } from "../../support/exchange/saved.js";
 
 export class CheckedActor<State, Command, Delta, Reply> extends LocalActor<State, Command, Delta, Reply> {
@@ -26,7 +27,7 @@ export class CheckedActor<State, Command, Delta, Reply> extends LocalActor<State
     expect(throughJson(again), "the decision of a restored actor").to.deep.equal(
       throughJson({ deltas: batch.deltas, reply, unfinished }),
     );
-    for (const delta of batch.deltas) actor.evolve(this.#follower, delta, now);
+    for (const delta of throughLog(id, batch).deltas) actor.evolve(this.#follower, delta, now);
     const saved = savedText(actor, state);
     expect(savedText(actor, twin), "the state of a restored actor after the decision").to.equal(saved);
     expect(savedText(actor, this.#follower), "the fold of the deltas").to.equal(saved);

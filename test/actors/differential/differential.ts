@@ -1,6 +1,7 @@
 /** Runs random steps against the real actors and the naive exchange, and compares their states after each step. */
 
 import { expect } from "chai";
+import type { ActorId, Batch } from "../../../actors/actor.js";
 import type { Bounds } from "../../../actors/limits.js";
 import { CURRENCIES } from "../../../actors/market/types.js";
 import { Bench, type Tally } from "./bench.js";
@@ -25,6 +26,12 @@ export class Differential {
   constructor(actors?: Actors, tally: Tally = new Map(), bounds?: Bounds) {
     this.#bench = new Bench(actors, tally, bounds);
     this.#comparison = new Comparison(this.#bench);
+  }
+
+  /** All actors of the exchange, with the batches that they have emitted. */
+  get actors(): readonly { readonly id: ActorId; readonly emitted: readonly Batch<unknown>[] }[] {
+    const { markets, ledgers } = this.#bench.real;
+    return [...markets.values(), ...ledgers.values()];
   }
 
   run({ shapes, steps }: Scenario): void {

@@ -6,7 +6,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { ledgerActor, restoreParts } from "../../../actors/actor.js";
-import type { Format } from "../../../actors/format.js";
+import { type Format, LATEST_FORMAT, OLDEST_FORMAT } from "../../../actors/format.js";
 import type { LedgerCommand, LedgerReply } from "../../../actors/ledger/commands.js";
 import type { LedgerDelta } from "../../../actors/ledger/deltas.js";
 import { IdFilter } from "../../../actors/ledger/ids/filter.js";
@@ -31,7 +31,7 @@ function savedOf(state: LedgerState): string {
 class Gateway {
   state: LedgerState = ledger.create(ledgerActor(0));
   now = 1_700_000_000_123;
-  format: Format = 2;
+  format: Format = LATEST_FORMAT;
   lookUps = 0;
   readonly tables = {
     orders: new Map<string, { orderId: string; digest: string; ts: number }>(),
@@ -240,7 +240,7 @@ describe("repeats of ids", function () {
   it("are answered so too when the ledger begins with format 1", () => {
     fc.assert(
       fc.property(fc.array(STEP, { maxLength: 25 }), fc.nat(25), (steps, from) => {
-        const formats = steps.map((_, n): Format => (n < from ? 1 : 2));
+        const formats = steps.map((_, n): Format => (n < from ? OLDEST_FORMAT : LATEST_FORMAT));
         run(steps, new Gateway(), formats);
       }),
       { numRuns: 100 },

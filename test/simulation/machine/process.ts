@@ -1,7 +1,7 @@
 /** Process of the simulated deployment, with its own clock, its own connection, and methods that make it fail. */
 
 import type { ActorId } from "../../../actors/actor.js";
-import { OLDEST_FORMAT } from "../../../actors/format.js";
+import { type Format, LATEST_FORMAT, OLDEST_FORMAT } from "../../../actors/format.js";
 import type { Clock } from "../../../stream/log/clock.js";
 import type {
   Commit,
@@ -46,8 +46,8 @@ export class Process implements Caller {
   readonly name: string;
   readonly clock: Clock;
   readonly log: MemoryLog;
-  /** True for a process of the build before formats. Its machine fails when it reads anything later. */
-  readsOldestOnly = false;
+  /** Latest format that the build of the process reads. Its machine fails when it reads anything later. */
+  readsUpTo: Format = LATEST_FORMAT;
   /** Time of the end of the process; undefined while it runs. */
   endedMs: number | undefined;
   readonly #machine: Machine;
@@ -140,11 +140,11 @@ export class Process implements Caller {
 
 const NO_DETAILS: CallDetails = { partition: undefined, commit: undefined };
 
-/** Returns the format of an entry, a snapshot, or a message between actors. The old build executes every other message. */
-function formatOf(body: string): unknown {
+/** Returns the format of an entry, a snapshot, or a message between actors. Every build takes every other message. */
+function formatOf(body: string): number {
   const packed = JSON.parse(body) as unknown;
-  if (Array.isArray(packed)) return packed[4] ?? OLDEST_FORMAT;
-  const { format = OLDEST_FORMAT, id } = packed as { readonly format?: unknown; readonly id?: string };
+  if (Array.isArray(packed)) return Number(packed[4] ?? OLDEST_FORMAT);
+  const { format = OLDEST_FORMAT, id } = packed as { readonly format?: number; readonly id?: string };
   return id === undefined ? format : OLDEST_FORMAT;
 }
 
@@ -175,9 +175,9 @@ class ProcessLog extends MemoryLog {
     return changeOutcome(this.#process.withDetails(details, () => super.commit(sent)));
   }
 
-  /** The old build relays every message that it does not hand over. */
+  /** The build before formats relays every message that it does not hand over. */
   override reaches(from: string, to: string): boolean {
-    return !this.#process.readsOldestOnly && super.reaches(from, to);
+    return this.#process.readsUpTo !== OLDEST_FORMAT && super.reaches(from, to);
   }
 
   override take(partition: string, worker: string, epoch: number): Promise<TakeOutcome> {
@@ -196,9 +196,9 @@ class ProcessLog extends MemoryLog {
     );
   }
 
-  /** Fails when a process of the old build reads a body of a later format. */
+  /** Fails when a process of an old build reads a body of a later format. */
   #check(actor: ActorId, body: string): void {
-    if (!this.#process.readsOldestOnly || !this.#process.isAlive || formatOf(body) === OLDEST_FORMAT) return;
+    if (!this.#process.isAlive || formatOf(body) <= this.#process.readsUpTo) return;
     this.#machine.onViolation(
       new Error(`${this.#process.name} has read ${actor} in a later format: ${body}`),
     );
