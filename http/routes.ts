@@ -4,7 +4,7 @@ import type { Limits } from "../actors/ledger/types.js";
 import type { Database } from "../db/database.js";
 import type { Log } from "../stream/log/log.js";
 import type { SettlementJob } from "../stream/jobs/settlement.js";
-import type { Exchange } from "../stream/log/ports.js";
+import type { GatewayExchange } from "../stream/log/ports.js";
 import type { ReadModelTime } from "../stream/services/read-model-time.js";
 import type { Tickets } from "../stream/services/tickets.js";
 import type { TokenBuckets } from "../stream/services/token-buckets.js";
@@ -49,7 +49,7 @@ import type { Trading } from "./trading/trading.js";
 
 export interface RouteParts {
   readonly db: Database;
-  readonly exchange: Exchange;
+  readonly exchange: GatewayExchange;
   readonly reference: Reference;
   readonly freshness: Freshness;
   /** The tables of lists. */

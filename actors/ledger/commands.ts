@@ -41,6 +41,14 @@ export interface LookedUpClientId extends LookedUp<AcceptedOrder> {
   readonly clientId: string;
 }
 
+/** The answer of the sender to an order that the sender has not passed on: a refusal, or the first order of a repeat. */
+type OwnAnswer =
+  | { readonly code: string; readonly reason?: string | undefined }
+  | { readonly orderId: string; readonly clientId?: string };
+
+/** The answers of the sender, each with the place of its order in the request. */
+export type OwnAnswers = readonly (readonly [index: number, answer: OwnAnswer])[];
+
 export type LedgerCommand =
   /** Accepts or refuses each order by itself, or with `atomic` all of them as one. */
   | {
@@ -49,6 +57,11 @@ export type LedgerCommand =
       readonly trader: string;
       readonly orders: readonly OrderRequest[];
       readonly atomic: boolean;
+      /**
+       * Answers to the other orders of the request. The ledger returns them, so that its answer, which a repeat of the
+       * command receives, is that of the whole request. Since format 3.
+       */
+      readonly own?: OwnAnswers | undefined;
       readonly limits?: Limits | undefined;
       /** All client ids, looked up after an `uncertain` answer: the ledger may have forgotten more of them since. */
       readonly lookedUp?: readonly LookedUpClientId[] | undefined;
@@ -162,7 +175,13 @@ export type LedgerReply =
     }
   | { readonly ok: true; readonly kind: "groups"; readonly groups: readonly OrderGroup[] }
   | { readonly ok: true; readonly kind: "done" }
-  | { readonly ok: true; readonly kind: "placed"; readonly results: readonly PlaceResult[] }
+  /** `results` are those of the orders in the command, and `own` is that of the command. */
+  | {
+      readonly ok: true;
+      readonly kind: "placed";
+      readonly results: readonly PlaceResult[];
+      readonly own?: OwnAnswers | undefined;
+    }
   /**
    * Nothing was done: these ids may have been used so long ago that only the tables know. The caller looks them up, in
    * tables that have everything up to this answer, and sends the command again with what it found.

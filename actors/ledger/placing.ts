@@ -27,15 +27,13 @@ export function place(emitter: Emitter, command: PlaceCommand): LedgerReply {
   const known = knownIds(emitter, command);
   const ids = [...known].flatMap(([clientId, first]) => (first === "uncertain" ? [clientId] : []));
   if (ids.length > 0) return { ok: true, kind: "uncertain", ids };
+  const { orders, own } = command;
   if (command.atomic) {
     const results = checkAll(emitter, command, known);
-    if (results.some((result) => !result.ok)) return { ok: true, kind: "placed", results };
+    if (results.some((result) => !result.ok)) return { ok: true, kind: "placed", results, own };
   }
-  return {
-    ok: true,
-    kind: "placed",
-    results: command.orders.map((request) => placeOne(emitter, command, request, known)),
-  };
+  const results = orders.map((request) => placeOne(emitter, command, request, known));
+  return { ok: true, kind: "placed", results, own };
 }
 
 function placeOne(

@@ -15,7 +15,7 @@ import {
 } from "../../db/queries/accounts/traders.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";
 import { findTransactionByRef } from "../../db/queries/trading/transactions.js";
-import type { Exchange } from "../../stream/log/ports.js";
+import type { GatewayExchange } from "../../stream/log/ports.js";
 import { IDS } from "../docs/examples.js";
 import type { Changes } from "../reference/changes.js";
 import { OPERATOR } from "../request/access.js";
@@ -39,7 +39,7 @@ import {
 
 interface AdminTraderParts {
   readonly db: Database;
-  readonly exchange: Exchange;
+  readonly exchange: GatewayExchange;
   readonly freshness: Freshness;
   readonly changes: Changes;
 }
@@ -197,12 +197,14 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
         clientRef,
       };
       const record = { action: "trader.transaction", subject: traderId, after: { ...body, transactionId } };
-      const reply = await recordIntent(db, call, record, () =>
-        askWithIds({ exchange, freshness }, traderId, command, transactionId, async ([ref = ""]) => ({
+      const reply = await recordIntent(db, call, record, async () => {
+        const parts = { exchange, freshness };
+        const answer = await askWithIds(parts, traderId, command, transactionId, async ([ref = ""]) => ({
           ...command,
           lookedUp: { first: await findTransactionByRef(db, traderId, ref) },
-        })),
-      );
+        }));
+        return answer.reply;
+      });
       if (!reply.ok) throw refusedBy(reply.refusal);
       if (reply.kind !== "transaction") throw new Error(`the ledger answered transact with ${reply.kind}`);
       await freshness.hasReached(ledgerOf(traderId));

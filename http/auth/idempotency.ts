@@ -1,7 +1,8 @@
 /**
  * Idempotency of signed requests: the same signed bytes are the same request (contract section 5.6). The first answer
  * is kept for as long as the bytes can be repeated, and every gateway answers a repeat with it. It is kept encrypted,
- * because some answers, such as a ticket, give access to their reader.
+ * because some answers, such as a ticket, give access to their reader. The answers to placements are remembered by the
+ * ledger instead, in the commit that accepts the orders.
  */
 
 import type { Response } from "express";
@@ -43,24 +44,72 @@ export interface FirstRun {
   abandon(): Promise<void>;
 }
 
+export interface IdempotencyParts {
+  readonly answers: Pick<FirstAnswers, "claim">;
+  readonly seal: Seal;
+  /** Returns true once every gateway lets the routes remember that remember their own answers. */
+  readonly routesRemember: () => boolean;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Run whose answer the route remembers. */
+const REMEMBERED_BY_ROUTE: FirstRun = {
+  keep: () => Promise.resolve(),
+  fail: () => Promise.resolve(),
+  abandon: () => Promise.resolve(),
+};
+
+/** Returns a run that calls `end` when it has ended. */
+function ending(run: FirstRun, end: () => void): FirstRun {
+  return {
+    keep: (answer) => run.keep(answer).finally(end),
+    fail: (error) => run.fail(error).finally(end),
+    abandon: () => run.abandon().finally(end),
+  };
+}
+
 /** First answers of signed requests, shared by all gateways. */
 export class Idempotency {
-  constructor(
-    private readonly answers: Pick<FirstAnswers, "claim">,
-    private readonly seal: Seal,
-    private readonly onError: (error: unknown) => void,
-  ) {}
+  /** Requests in progress at this gateway whose answers the route remembers. */
+  readonly #running = new Set<string>();
+
+  constructor(private readonly parts: IdempotencyParts) {}
+
+  /**
+   * Begins a request of a route that remembers its own answers. Every run counts as the first one, and the route
+   * marks the answer of a repeat. Until all gateways let the route remember, the answer is kept here too. Refuses `REQUEST_IN_PROGRESS` while
+   * another run goes on at this gateway. Throws `Unavailable`.
+   */
+  async beginRemembered(caller: KeyCaller): Promise<Attempt> {
+    const { commandId } = caller;
+    if (this.#running.has(commandId)) throw new Refused("REQUEST_IN_PROGRESS");
+    this.#running.add(commandId);
+    const end = (): void => {
+      this.#running.delete(commandId);
+    };
+    if (this.parts.routesRemember())
+      return { kind: "first", resumed: false, first: ending(REMEMBERED_BY_ROUTE, end) };
+    try {
+      const attempt = await this.begin(caller);
+      if (attempt.kind === "first") return { ...attempt, first: ending(attempt.first, end) };
+      end();
+      return attempt;
+    } catch (error) {
+      end();
+      throw error;
+    }
+  }
 
   /** Begins a request. Refuses `REQUEST_IN_PROGRESS` while its first run goes on. Throws `Unavailable`. */
   async begin({ key, commandId }: KeyCaller): Promise<Attempt> {
-    const known = await this.answers.claim({ subject: key.keyId, id: commandId });
+    const known = await this.parts.answers.claim({ subject: key.keyId, id: commandId });
     switch (known.kind) {
       case "running":
         throw new Refused("REQUEST_IN_PROGRESS");
       case "answered": {
         const { answer } = known;
         if (answer === COMPUTED) return { kind: "repeat", answer: undefined };
-        const opened = this.seal.open(answer, commandId);
+        const opened = this.parts.seal.open(answer, commandId);
         if (opened === undefined)
           throw new Unavailable(
             "the first answer to this request was encrypted with another secret; contact the operator",
@@ -78,10 +127,12 @@ export class Idempotency {
     { claim, resumed }: { readonly claim: Claim; readonly resumed: boolean },
     commandId: string,
   ): FirstRun {
-    const reportErrors = (recorded: Promise<void>): Promise<void> => recorded.catch(this.onError);
+    const reportErrors = (recorded: Promise<void>): Promise<void> => recorded.catch(this.parts.onError);
     const keep = (answer: KeptAnswer | undefined): Promise<void> =>
       reportErrors(
-        claim.answer(answer === undefined ? COMPUTED : this.seal.close(JSON.stringify(answer), commandId)),
+        claim.answer(
+          answer === undefined ? COMPUTED : this.parts.seal.close(JSON.stringify(answer), commandId),
+        ),
       );
     return {
       keep,

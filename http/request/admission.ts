@@ -7,7 +7,7 @@ import type { Response } from "express";
 import { unreachable } from "../../actors/unreachable.js";
 import type { Role } from "../../db/schema/accounts.js";
 import type { KeyUse } from "../auth/key-use.js";
-import type { Idempotency } from "../auth/idempotency.js";
+import type { Attempt, Idempotency } from "../auth/idempotency.js";
 import type { Signatures } from "../auth/signatures.js";
 import type { WebTokens } from "../auth/web-tokens.js";
 import { rateLimit, retryAfter } from "../edge/headers.js";
@@ -34,7 +34,7 @@ export interface AdmissionParts {
   readonly locations: Locations;
   readonly keyUse: KeyUse;
   readonly clients: Clients;
-  readonly idempotency: Pick<Idempotency, "begin">;
+  readonly idempotency: Pick<Idempotency, "begin" | "beginRemembered">;
 }
 
 type KeyAccess = Extract<Access, { kind: "key" | "keyOrSession" }>;
@@ -46,26 +46,26 @@ export function createAdmission(parts: AdmissionParts): Admission {
       const { access } = route;
       switch (access.kind) {
         case "public":
-          return { caller: undefined, chargeRows: chargeNothing, attempt: undefined };
+          return admitted(undefined, NO_CHARGE);
         case "session": {
           const caller = await identifySession(parts, request, res);
           requireRole(access.role, caller);
-          return { caller, chargeRows: await meter(parts, route, request, res, caller), attempt: undefined };
+          return admitted(caller, await meter(parts, route, request, res, caller));
         }
         case "keyOrSession":
         case "key": {
           if (access.kind === "keyOrSession" && hasSession(parts, request)) {
             const caller = await identifySession(parts, request, res);
             requireRole("trader", caller);
-            const chargeRows = await meter(parts, route, request, res, caller);
+            const charged = await meter(parts, route, request, res, caller);
             if (access.kyc) refuseUnverified((await parts.reference.account(caller.accountId))?.kyc);
-            return { caller, chargeRows, attempt: undefined };
+            return admitted(caller, charged);
           }
           return admitKey(parts, route, access, request, res);
         }
         case "client": {
           const caller = await parts.clients.admit(access, request, res);
-          return { caller, chargeRows: chargeNothing, attempt: undefined };
+          return admitted(caller, NO_CHARGE);
         }
         default:
           return unreachable(access);
@@ -74,9 +74,20 @@ export function createAdmission(parts: AdmissionParts): Admission {
   };
 }
 
-const chargeNothing = (_rows: number): Promise<void> => Promise.resolve();
+/** Charge of an admitted request. */
+type Charged = Pick<Admitted, "chargeRows" | "giveBack">;
 
-/** Admits a signed request. A repeat of an answered request skips the later checks and costs nothing. */
+const nothing = (): Promise<void> => Promise.resolve();
+const NO_CHARGE: Charged = { chargeRows: nothing, giveBack: nothing };
+
+function admitted(caller: Admitted["caller"], charged: Charged, attempt?: Attempt): Admitted {
+  return { caller, ...charged, attempt, refusal: undefined };
+}
+
+/**
+ * Admits a signed request. A repeat of an answered request skips the later checks and costs nothing. A route that
+ * remembers its own answers receives the refusal of a later check, because only the route knows whether it is a repeat.
+ */
 async function admitKey(
   parts: AdmissionParts,
   route: Route,
@@ -86,21 +97,33 @@ async function admitKey(
 ): Promise<Admitted> {
   const caller = await identifyKey(parts, request, res);
   requireScope(access, caller);
-  const attempt = takesEffectOnce(route) ? await parts.idempotency.begin(caller) : undefined;
-  if (attempt?.kind === "repeat") return { caller, chargeRows: chargeNothing, attempt };
-  let chargeRows = chargeNothing;
+  const attempt = await begin(parts, route, caller);
+  if (attempt?.kind === "repeat") return admitted(caller, NO_CHARGE, attempt);
+  let charged = NO_CHARGE;
   try {
-    chargeRows = await meter(parts, route, request, res, caller);
+    charged = await meter(parts, route, request, res, caller);
     refuseInactive(caller.key.state, access.cancel);
     if (access.location === "placing") await refuseInMaintenance(parts.reference);
     await requireLocation(parts, access, caller, request.receivedMs);
     if (access.kyc) refuseUnverified(caller.key.kyc);
-    return { caller: { ...caller, resumed: attempt?.resumed ?? false }, chargeRows, attempt };
+    return admitted({ ...caller, resumed: attempt?.resumed ?? false }, charged, attempt);
   } catch (error) {
-    await chargeRows(0);
+    if (route.recall !== undefined && error instanceof Refused)
+      return { ...admitted(caller, charged, attempt), refusal: error };
+    await charged.chargeRows(0);
     await attempt?.first.abandon();
     throw error;
   }
+}
+
+/** Begins a request that takes effect once; returns `undefined` for any other one. */
+async function begin(
+  { idempotency }: AdmissionParts,
+  route: Route,
+  caller: KeyCaller,
+): Promise<Attempt | undefined> {
+  if (!takesEffectOnce(route)) return undefined;
+  return route.recall === undefined ? idempotency.begin(caller) : idempotency.beginRemembered(caller);
 }
 
 /**
@@ -167,8 +190,8 @@ async function requireLocation(
 }
 
 /**
- * Charges a request. The returned function charges the rows of its answer, which are none after a failure, and ends a
- * request of which only some may run at the same time.
+ * Charges a request. Of the returned functions, `chargeRows` charges the rows of its answer, which are none after a
+ * failure, and ends a request of which only some may run at the same time; `giveBack` gives back the rest.
  */
 async function meter(
   { throttle }: AdmissionParts,
@@ -176,9 +199,9 @@ async function meter(
   request: Incoming,
   res: Response,
   caller: KeyCaller | SessionCaller,
-): Promise<(rows: number) => Promise<void>> {
+): Promise<Charged> {
   const price = route.metering.price(request);
-  if (price === undefined) return chargeNothing;
+  if (price === undefined) return NO_CHARGE;
   const payer = payerOf(caller);
   const { bucket, base, perRows } = price;
   const charge = await throttle.charge(payer, bucket, base, price.also);
@@ -192,10 +215,15 @@ async function meter(
           : `${MAX_RUNNING} requests of this kind are running; wait for one of them, or ${charge.retryAfterS} s`;
     throw new Refused("RATE_LIMIT_EXCEEDED", message, {}, retryAfter(charge.retryAfterS));
   }
-  if (perRows === undefined) return chargeNothing;
-  return async (rows) => {
-    const cost = Math.ceil(rows / perRows);
-    const { remaining } = await throttle.settle(payer, bucket, cost, RUNNING);
-    if (!res.headersSent) res.set(rateLimit(bucket, base + cost, remaining));
+  return {
+    chargeRows: async (rows) => {
+      if (perRows === undefined) return;
+      const cost = Math.ceil(rows / perRows);
+      const { remaining } = await throttle.settle(payer, bucket, cost, RUNNING);
+      if (!res.headersSent) res.set(rateLimit(bucket, base + cost, remaining));
+    },
+    giveBack: async () => {
+      await throttle.charge(payer, bucket, -base);
+    },
   };
 }

@@ -250,6 +250,11 @@ const TABLE = {
 /** Code of the table. `SCOPE_REJECTED` is `SIGNATURE_REJECTED` on the wire, where one code has two statuses. */
 export type Code = keyof typeof TABLE;
 
+/** Returns a code that another gateway has used; one of another build may use a code that this build does not know. */
+export function codeOf(code: string): Code {
+  return Object.hasOwn(TABLE, code) ? (code as Code) : "INVALID_REQUEST";
+}
+
 /** Returns the status of a code on surface A. */
 export function statusOf(code: Code): number {
   return TABLE[code][0];
@@ -304,6 +309,16 @@ export class Refused extends Error {
     readonly headers: Readonly<Record<string, string>> = {},
   ) {
     super(message);
+  }
+}
+
+/** Refusal that is remembered as the first answer to its request. `repeated`: an earlier run of the request got it. */
+export class FirstRefusal extends Refused {
+  constructor(
+    readonly repeated: boolean,
+    ...refusal: ConstructorParameters<typeof Refused>
+  ) {
+    super(...refusal);
   }
 }
 

@@ -40,6 +40,8 @@ export interface Reply<Answer> {
   readonly headers?: Readonly<Record<string, string>>;
   /** Rows of a list, which decide its cost. */
   readonly rows?: number;
+  /** True for the answer of an earlier run of the same request, which this run has only repeated. */
+  readonly repeated?: boolean;
 }
 
 /** Declaration of a route. Absent parts mean: free, status 200, an empty query, no body and an unchecked answer. */
@@ -60,6 +62,11 @@ interface Entry<A extends Access, Query, Body, Answer> {
   /** Returns headers of the answer, also of one that a check refuses. */
   readonly headers?: (incoming: Incoming) => Readonly<Record<string, string>>;
   readonly docs: Documentation;
+  /**
+   * Returns the answer of an earlier run, or throws it as a `FirstRefusal`; returns `undefined` when there was no run. A
+   * route with this method remembers its own answers: `run` marks a repeated one.
+   */
+  recall?(call: Call<CallerOf<A>, Query, Body>): Promise<Reply<Answer> | undefined>;
   run(call: Call<CallerOf<A>, Query, Body>): Promise<Reply<Answer>> | Reply<Answer>;
 }
 
@@ -79,6 +86,7 @@ export interface Route {
   readonly pure: boolean;
   readonly headers: ((incoming: Incoming) => Readonly<Record<string, string>>) | undefined;
   readonly docs: Documentation;
+  readonly recall: ((call: Call<never, never, never>) => Promise<Reply<unknown> | undefined>) | undefined;
   run(call: Call<never, never, never>): Promise<Reply<unknown>> | Reply<unknown>;
 }
 
@@ -106,6 +114,7 @@ export function route<A extends Access, Query, Body, Answer>(
     headers: entry.headers,
     docs: entry.docs,
     // The type of the call is erased here: `serve` builds each call from the same access, query and body.
+    recall: entry.recall && ((call) => entry.recall?.(call) ?? Promise.resolve(undefined)),
     run: (call) => entry.run(call),
   };
 }

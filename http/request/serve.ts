@@ -6,6 +6,7 @@
 import type { Request, RequestHandler, Response } from "express";
 import { z } from "zod";
 import { LOWER_UUID } from "../../actors/uuid.js";
+import { NotSent } from "../../stream/log/ports.js";
 import {
   REPLAYED_HEADER,
   replay,
@@ -13,25 +14,43 @@ import {
   type FirstRun,
   type KeptAnswer,
 } from "../auth/idempotency.js";
+import { RATE_LIMIT } from "../edge/headers.js";
 import { incomingOf, notesOf, type Incoming } from "../edge/incoming.js";
 import type { ClientCaller, KeyCaller, SessionCaller } from "./callers.js";
-import { Refused } from "./errors.js";
+import { FirstRefusal, Refused } from "./errors.js";
 import { inTime } from "./in-time.js";
 import { Serialized, type Call, type Reply, type Route } from "./route.js";
-import { readBody, readParameters } from "./validation.js";
+import { readBody, readParameters, refusalOfBodyHeaders } from "./validation.js";
 
 /** Caller of an admitted request, and the steps that remain once its answer is known. */
 export interface Admitted {
   readonly caller: KeyCaller | SessionCaller | ClientCaller | undefined;
   /** Charges the rows of the answer, on routes whose cost depends on rows; called once, with 0 after a failure. */
   readonly chargeRows: (rows: number) => Promise<void>;
+  /** Gives back the whole charge of a repeat. */
+  readonly giveBack: () => Promise<void>;
   /** Start of a request that takes effect once; `undefined` for every other request. */
   readonly attempt: Attempt | undefined;
+  /** Refusal of a request whose route remembers its own answers: it is thrown unless the request is a repeat. */
+  readonly refusal: Refused | undefined;
 }
 
 /** Admits a request or refuses it: checks the access of the route and charges its cost. */
 export interface Admission {
   admit(route: Route, request: Incoming, res: Response): Promise<Admitted>;
+}
+
+/** Returns true for a refusal in whose place an earlier run of the request may have been answered. */
+function isInPlaceOfAnswer(error: unknown): boolean {
+  return (error instanceof Refused && !(error instanceof FirstRefusal)) || error instanceof NotSent;
+}
+
+/** Marks the answer to a repeat, which costs nothing. */
+async function markRepeated(res: Response, { giveBack }: Admitted): Promise<void> {
+  await giveBack();
+  if (res.headersSent) return;
+  for (const name of Object.values(RATE_LIMIT)) res.removeHeader(name);
+  res.set(REPLAYED_HEADER);
 }
 
 function pathId(req: Request, name: string): string {
@@ -42,18 +61,41 @@ function pathId(req: Request, name: string): string {
   throw new Refused("INVALID_REQUEST", `${name} in the path is not a uuid; send the id as it was answered`);
 }
 
+/** Call of a route, and the refusal of the request by an earlier check or by its headers. */
+interface Received {
+  readonly call: Call<never, never, never>;
+  readonly refusal: Refused | undefined;
+}
+
 /** Returns the handler of a route. `checkAnswers` checks every answer against its schema. */
 export function serve(route: Route, admission: Admission, checkAnswers: boolean): RequestHandler {
   /** Reads the query and the body of a request. Refuses a malformed request. */
-  const read = (req: Request, incoming: Incoming, { caller }: Admitted): Call<never, never, never> => {
-    const query = readParameters(route.query, incoming.target.query);
-    const body = route.anyBody ? undefined : readBody(route, incoming);
-    const call = { caller, query, body, incoming, id: (name: string) => pathId(req, name) };
-    return call as Call<never, never, never>;
+  const read = (req: Request, incoming: Incoming, { caller, refusal: earlier }: Admitted): Received => {
+    const refusal = earlier ?? refusalOfBodyHeaders(route, incoming);
+    try {
+      const query = readParameters(route.query, incoming.target.query);
+      const body = readBody(route, incoming);
+      const call = { caller, query, body, incoming, id: (name: string) => pathId(req, name) };
+      return { call: call as Call<never, never, never>, refusal };
+    } catch (error) {
+      throw refusal ?? error;
+    }
   };
 
-  const run = async (call: Call<never, never, never>): Promise<Reply<unknown>> => {
-    const answer = await route.run(call);
+  /** Runs the route. A route that remembers its own answers is asked for an earlier one before a refusal. */
+  const runOrRecall = async ({ call, refusal }: Received): Promise<Reply<unknown>> => {
+    try {
+      if (refusal !== undefined) throw refusal;
+      return await route.run(call);
+    } catch (error) {
+      const recalled = isInPlaceOfAnswer(error) ? await route.recall?.(call) : undefined;
+      if (recalled === undefined) throw error;
+      return recalled;
+    }
+  };
+
+  const run = async (received: Received): Promise<Reply<unknown>> => {
+    const answer = await runOrRecall(received);
     if (checkAnswers && route.answer !== undefined) {
       z.parse(route.answer, answer.body instanceof Serialized ? answer.body.parse() : answer.body);
     }
@@ -61,23 +103,20 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
   };
 
   /** Runs a request for the first time. The answer is stored before it is sent, so a client can always get it again. */
-  const runFirst = async (
-    first: FirstRun,
-    readCall: () => Call<never, never, never>,
-  ): Promise<Reply<unknown>> => {
-    let call: Call<never, never, never>;
+  const runFirst = async (first: FirstRun, readCall: () => Received): Promise<Reply<unknown>> => {
+    let received: Received;
     try {
-      call = readCall();
+      received = readCall();
     } catch (error) {
-      // The headers of the body are not signed: the same signed bytes may come again with the right ones.
       await first.abandon();
       throw error;
     }
     let answer: Reply<unknown>;
     try {
-      answer = await run(call);
+      answer = await run(received);
     } catch (error) {
-      await first.fail(error);
+      // The headers of the body are not signed: the same signed bytes may come again with the right ones.
+      await (error === received.refusal ? first.abandon() : first.fail(error));
       throw error;
     }
     await first.keep(route.pure ? undefined : keptOf(answer, route.status));
@@ -96,15 +135,19 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
         return;
       }
     }
-    const readCall = (): Call<never, never, never> => read(req, incoming, admitted);
+    const readCall = (): Received => read(req, incoming, admitted);
     let rows = 0;
     let reply: Reply<unknown>;
     try {
       reply = attempt?.kind === "first" ? await runFirst(attempt.first, readCall) : await run(readCall());
       rows = reply.rows ?? 0;
+    } catch (error) {
+      if (error instanceof FirstRefusal && error.repeated) await markRepeated(res, admitted);
+      throw error;
     } finally {
       await admitted.chargeRows(rows);
     }
+    if (reply.repeated === true) await markRepeated(res, admitted);
     send(res, reply, route.status);
   };
 

@@ -30,7 +30,7 @@ export interface Charge {
 /** Buckets of all payers: wallets, traders and read keys. */
 export interface Throttle {
   /**
-   * Takes the cost of a request; a cost of 0 reads the level. `also` are further buckets of the same payer, with a cost
+   * Takes the cost of a request; a cost of 0 reads the level, and a negative one gives tokens back. `also` are further buckets of the same payer, with a cost
    * of one token each: a request is granted when every bucket holds its cost.
    */
   charge(payer: string, bucket: Bucket, cost: number, also?: readonly TokenBucket[]): Promise<Charge>;

@@ -108,34 +108,47 @@ export function readParameters(schema: z.core.$ZodType | undefined, raw: string)
   throw new Refused("INVALID_QUERY", `${name} is not a query parameter of this route; leave it out`);
 }
 
-/** Reads the body of a route, which must be empty when there is no schema. Refuses `INVALID_BODY` and `INVALID_REQUEST`. */
-export function readBody(
-  { body: schema, optionalBody }: Pick<Route, "body" | "optionalBody">,
+/** Parts of a route that say which body it takes. */
+type BodyRules = Pick<Route, "body" | "anyBody" | "optionalBody">;
+
+/** Returns the refusal of the headers of a body, which are not signed. */
+export function refusalOfBodyHeaders(
+  { body, anyBody, optionalBody }: BodyRules,
   request: Incoming,
-): unknown {
-  const isEmpty = request.body.length === 0;
-  if (schema === undefined) {
-    if (isEmpty) return undefined;
-    throw new Refused("INVALID_BODY", "this route takes no body; leave the body out");
-  }
-  if (isEmpty && optionalBody) return readFields(schema, {});
+): Refused | undefined {
+  if (body === undefined || anyBody || (optionalBody && request.body.length === 0)) return undefined;
   const type = request.header("content-type");
   if (
     type === undefined ||
     type === REPEATED ||
     !/^application\/json\s*(;\s*charset=utf-8\s*)?$/i.test(type)
   ) {
-    throw new Refused(
+    return new Refused(
       "INVALID_REQUEST",
       "the body needs the header Content-Type: application/json; add it once",
     );
   }
   if (request.header("content-encoding") !== undefined) {
-    throw new Refused(
+    return new Refused(
       "INVALID_REQUEST",
       "the header Content-Encoding is not supported; send the body without encoding",
     );
   }
+  return undefined;
+}
+
+/**
+ * Reads the body of a route, whatever its headers; it must be empty when the route takes none. Refuses `INVALID_BODY` and
+ * `INVALID_REQUEST`.
+ */
+export function readBody({ body: schema, anyBody, optionalBody }: BodyRules, request: Incoming): unknown {
+  if (anyBody) return undefined;
+  const isEmpty = request.body.length === 0;
+  if (schema === undefined) {
+    if (isEmpty) return undefined;
+    throw new Refused("INVALID_BODY", "this route takes no body; leave the body out");
+  }
+  if (isEmpty && optionalBody) return readFields(schema, {});
   try {
     return readFields(schema, readJson(request.body));
   } catch (error) {

@@ -11,19 +11,20 @@ import {
   listOrders,
   type OrderRecord,
 } from "../../db/queries/trading/orders.js";
-import type { Exchange } from "../../stream/log/ports.js";
+import type { GatewayExchange } from "../../stream/log/ports.js";
 import { IDS } from "../docs/examples.js";
 import { BATCH_REFUSALS, ORDER_REFUSALS } from "../docs/refusals.js";
 import type { Reference } from "../reference/reference.js";
 import { CANCELING, PLACING, signedOrSession, TRADING } from "../request/access.js";
-import { Refused } from "../request/errors.js";
+import type { KeyCaller } from "../request/callers.js";
+import { FirstRefusal, Refused } from "../request/errors.js";
 import { byParameter, costs, perItem, perRows, READ } from "../request/metering.js";
 import { route, type Reply } from "../request/route.js";
 import { amendOrder } from "../trading/amending.js";
 import type { Freshness, ReadModel } from "../trading/freshness.js";
-import type { Placed } from "../trading/placement-answer.js";
 import { previewOrder } from "../trading/previewing.js";
 import { scopeOf } from "../trading/scope.js";
+import type { PlacedOnce, SignedRequest } from "../trading/signed-placements.js";
 import type { Trading } from "../trading/trading.js";
 import {
   AmendBody,
@@ -51,33 +52,51 @@ import { CLIENT_ID_MS, MAX_BATCH } from "../../actors/limits.js";
 interface OrderParts {
   readonly db: Database;
   readonly reference: Reference;
-  readonly exchange: Exchange;
+  readonly exchange: GatewayExchange;
   readonly freshness: Freshness;
   readonly reads: ReadModel;
   readonly trading: Trading;
   readonly limits: Limits;
 }
 
+function requestOf(
+  caller: KeyCaller,
+  orders: readonly z.output<typeof PlaceOrder>[],
+  atomic: boolean,
+): SignedRequest {
+  const { commandId, resumed } = caller;
+  return { trader: walletOf(caller), orders, atomic, commandId, resumed };
+}
+
 /** Returns the answer to a batch: 201 when all orders are accepted, 207 when some are, else the first refusal. */
-function batchReply(placed: Placed): Reply<z.output<typeof BatchPlaced>> {
+function batchReply({ placed, repeated }: PlacedOnce): Reply<z.output<typeof BatchPlaced>> {
   switch (placed.kind) {
     case "all":
-      return { status: placed.repeated ? 200 : 201, body: { accepted: [...placed.accepted] } };
+      return { status: placed.repeated ? 200 : 201, body: { accepted: [...placed.accepted] }, repeated };
     case "some": {
       const { accepted, rejected } = placed;
       const message = `${rejected.length} of ${rejected.length + accepted.length} orders were refused; the field rejected lists them`;
       return {
         status: 207,
         body: { code: "BATCH_PARTIALLY_REJECTED", message, accepted: [...accepted], rejected: [...rejected] },
+        repeated,
       };
     }
     case "none": {
       const { code, message, rejected } = placed;
-      throw new Refused(code, message, { rejected });
+      throw new FirstRefusal(repeated, code, message, { rejected });
     }
     default:
       return unreachable(placed);
   }
+}
+
+/** Returns the answer to a request that places one order. */
+function orderReply({ placed, repeated }: PlacedOnce): Reply<z.output<typeof OrderAccepted>> {
+  if (placed.kind === "none") throw new FirstRefusal(repeated, placed.code, placed.message);
+  const [accepted] = placed.accepted;
+  if (accepted === undefined) throw new Error("an order was neither accepted nor refused");
+  return { status: placed.kind === "all" && placed.repeated ? 200 : 201, body: accepted, repeated };
 }
 
 const HOUR_MS = 60 * 60 * 1_000;
@@ -103,14 +122,11 @@ export function orderRoutes(parts: OrderParts) {
       also: { 200: REPEATED },
       exampleBody: ORDER,
     },
-    run: async ({ caller, body }) => {
-      const { commandId, resumed } = caller;
-      const placed = await trading.place(walletOf(caller), [body], true, commandId, resumed);
-      if (placed.kind === "none") throw new Refused(placed.code, placed.message);
-      const [accepted] = placed.accepted;
-      if (accepted === undefined) throw new Error("an order was neither accepted nor refused");
-      return { status: placed.kind === "all" && placed.repeated ? 200 : 201, body: accepted };
+    recall: async ({ caller, body }) => {
+      const recalled = await trading.signed.recall(requestOf(caller, [body], true));
+      return recalled && orderReply(recalled);
     },
+    run: async ({ caller, body }) => orderReply(await trading.signed.place(requestOf(caller, [body], true))),
   });
 
   const placeBatch = route("POST /v3/orders/batch", {
@@ -128,10 +144,12 @@ export function orderRoutes(parts: OrderParts) {
       rejected: true,
       exampleBody: { orders: [ORDER, { ...ORDER, price: "0.660", tif: "PO" }], atomic: false },
     },
-    run: async ({ caller, body }) => {
-      const { commandId, resumed } = caller;
-      return batchReply(await trading.place(walletOf(caller), body.orders, body.atomic, commandId, resumed));
+    recall: async ({ caller, body: { orders, atomic } }) => {
+      const recalled = await trading.signed.recall(requestOf(caller, orders, atomic));
+      return recalled && batchReply(recalled);
     },
+    run: async ({ caller, body: { orders, atomic } }) =>
+      batchReply(await trading.signed.place(requestOf(caller, orders, atomic))),
   });
 
   const preview = route("POST /v3/orders/preview", {

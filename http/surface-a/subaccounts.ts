@@ -20,7 +20,7 @@ import { Refused } from "../request/errors.js";
 import { ACCOUNT } from "../request/metering.js";
 import { route } from "../request/route.js";
 import { readWallet } from "../trading/ledger-client.js";
-import type { Trader } from "../trading/trading.js";
+import type { Trader } from "../trading/ledger-client.js";
 import { keyRow, mintOnce, newId, refusedKey, requireFuture, requireKey } from "./keys.js";
 import {
   Balance,

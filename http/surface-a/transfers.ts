@@ -13,7 +13,7 @@ import {
   findTransferByClientId,
   type TransferRecord,
 } from "../../db/queries/trading/transfers.js";
-import type { Exchange } from "../../stream/log/ports.js";
+import type { GatewayExchange } from "../../stream/log/ports.js";
 import { idFrom } from "../request/command-ids.js";
 import { ANY_SCOPE, MANAGING, signedBy, signedOrSession } from "../request/access.js";
 import { Refused } from "../request/errors.js";
@@ -34,7 +34,7 @@ import { transactionOnWire } from "./wire.js";
 
 interface TransferParts {
   readonly db: Database;
-  readonly exchange: Exchange;
+  readonly exchange: GatewayExchange;
   readonly freshness: Freshness;
   readonly reads: ReadModel;
 }
@@ -108,10 +108,17 @@ export function transferRoutes({ db, exchange, freshness, reads }: TransferParts
       };
       const parts = { exchange, freshness };
       const { commandId } = caller;
-      const reply = await sendWithIds(parts, traderId, command, "transfer", commandId, async ([ref = ""]) => {
-        const found = await findTransferByClientId(db, traderId, ref);
-        return { ...command, lookedUp: { first: found && transferOf(found) } };
-      });
+      const { reply } = await sendWithIds(
+        parts,
+        traderId,
+        command,
+        "transfer",
+        commandId,
+        async ([ref = ""]) => {
+          const found = await findTransferByClientId(db, traderId, ref);
+          return { ...command, lookedUp: { first: found && transferOf(found) } };
+        },
+      );
       await freshness.hasReached(ledgerOf(traderId));
       const kept = await findTransfer(db, subaccountId, reply.transfer.transferId);
       return { body: transferOnWire(reply.transfer, kept?.ts ?? incoming.receivedMs) };

@@ -54,7 +54,7 @@ export function emmOrderRoutes(base: string, { trading }: { readonly trading: Tr
         price: String(price),
         selfTrade: "wash" as const,
       }));
-      return placedOnB(await trading.place(caller, orders, false, randomUUID()));
+      return placedOnB(await trading.place(caller, orders, false));
     },
   });
 

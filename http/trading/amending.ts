@@ -11,8 +11,8 @@ import { Refused } from "../request/errors.js";
 import { refuseInMaintenance } from "../reference/maintenance.js";
 import { readOrderPrice, refuseMarket, refuseQty, termsOf, type OrderRefusal } from "./order-rules.js";
 import { idFrom } from "../request/command-ids.js";
-import type { Trader, TradingParts } from "./trading.js";
-import { sendToLedger } from "./ledger-client.js";
+import type { TradingParts } from "./trading.js";
+import { sendToLedger, type Trader } from "./ledger-client.js";
 
 /** Change of an order. `qty` is the new unfilled quantity, as in `OpenOrder`; absent fields stay as they are. */
 export interface Change {

@@ -3,11 +3,23 @@
 import { ledgerOf, ledgerShardOf } from "../../actors/actor.js";
 import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
 import type { WalletSnapshot } from "../../actors/ledger/types.js";
-import { type AskOptions, type Exchange, Unavailable } from "../../stream/log/ports.js";
+import {
+  type Answered,
+  type AskOptions,
+  type Exchange,
+  type GatewayExchange,
+  Unavailable,
+} from "../../stream/log/ports.js";
 import { REMEMBER_MS } from "../auth/signatures.js";
 import { idFrom } from "../request/command-ids.js";
 import { refusedBy } from "../request/errors.js";
 import type { Freshness } from "./freshness.js";
+
+/** Owner of orders: a wallet, and the trader of that wallet. The trader's ledger shard holds the wallet. */
+export interface Trader {
+  readonly traderId: string;
+  readonly wallet: string;
+}
 
 /** Options of a query, which changes nothing; its answer is not remembered, so that the log is not written. */
 export const READ_ONLY = { rememberMs: 0 } as const;
@@ -59,14 +71,15 @@ export function sendToLedger<K extends Kind>(
 
 /** Tables in which a ledger's uncertain ids are looked up. */
 export interface LookUpParts {
-  readonly exchange: Ledgers;
+  readonly exchange: Pick<GatewayExchange, "ledgerOnce">;
   readonly freshness: Pick<Freshness, "hasReached">;
 }
 
 /**
  * Sends a command with ids of the caller to the ledger of a trader, and returns its answer. If the ledger is not certain
  * that some ids are new, `withLookedUp` returns the command with what the tables have about all of its ids, and the
- * command is sent again: the ledger may have forgotten further ids by then. Throws `Unavailable`, also when the tables are behind the ledger.
+ * command is sent again: the ledger may have forgotten further ids by then. The answer to a repeat of the command id is
+ * marked as repeated. Throws `Unavailable`, also when the tables are behind the ledger.
  */
 export async function askWithIds(
   { exchange, freshness }: LookUpParts,
@@ -74,15 +87,38 @@ export async function askWithIds(
   command: LedgerCommand,
   commandId: string,
   withLookedUp: (ids: readonly string[]) => Promise<LedgerCommand>,
-): Promise<LedgerReply> {
+): Promise<Answered<LedgerReply>> {
   const shard = ledgerShardOf(traderId);
-  const reply = await exchange.ledger(shard, command, { id: commandId, rememberMs: REMEMBER_MS });
-  if (!isOf(reply, "uncertain")) return reply;
+  const answer = await exchange.ledgerOnce(shard, command, { id: commandId, rememberMs: REMEMBER_MS });
+  const { reply } = answer;
+  if (!isOf(reply, "uncertain")) return answer;
   if (!(await freshness.hasReached(ledgerOf(traderId))))
     throw new Unavailable("the service cannot determine whether this id was used before; try again");
-  // The ledger remembers its answer to the first command id.
-  const id = idFrom(commandId, "with the ids looked up");
-  return exchange.ledger(shard, await withLookedUp(reply.ids), { id, rememberMs: REMEMBER_MS });
+  const id = lookedUpIdOf(commandId);
+  return exchange.ledgerOnce(shard, await withLookedUp(reply.ids), { id, rememberMs: REMEMBER_MS });
+}
+
+/** Returns the id of the second command of a request, because the ledger remembers its answer to the first one. */
+function lookedUpIdOf(commandId: string): string {
+  return idFrom(commandId, "with the ids looked up");
+}
+
+/**
+ * Returns the answer that the ledger of a trader remembers for a command that `askWithIds` has sent, if there is one. A
+ * command that is on its way to the ledger counts as not sent. Throws `Unavailable`.
+ */
+export async function answerTo(
+  exchange: Ledgers,
+  { traderId, wallet }: Trader,
+  commandId: string,
+): Promise<LedgerReply | undefined> {
+  // The ledger answers the id of a command that it remembers, and the query of one that it does not.
+  const query = { kind: "groups", wallet } as const;
+  const ask = (id: string): Promise<LedgerReply> =>
+    exchange.ledger(ledgerShardOf(traderId), query, { ...READ_ONLY, id });
+  const first = await ask(commandId);
+  const reply = isOf(first, "uncertain") ? await ask(lookedUpIdOf(commandId)) : first;
+  return isOf(reply, query.kind) ? undefined : reply;
 }
 
 /** Sends a command like `askWithIds`, and returns its answer of a kind. Throws `Refused` and `Unavailable`. */
@@ -93,8 +129,9 @@ export async function sendWithIds<K extends "placed" | "transfer">(
   kind: K,
   commandId: string,
   withLookedUp: (ids: readonly string[]) => Promise<LedgerCommand>,
-): Promise<ReplyOf<K>> {
-  return expectKind(command, await askWithIds(parts, traderId, command, commandId, withLookedUp), kind);
+): Promise<Answered<ReplyOf<K>>> {
+  const { reply, repeated } = await askWithIds(parts, traderId, command, commandId, withLookedUp);
+  return { reply: expectKind(command, reply, kind), repeated };
 }
 
 /** Returns the present state of a trader's wallet; one that was never used is empty. Throws `Unavailable`. */

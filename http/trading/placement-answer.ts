@@ -1,8 +1,8 @@
 /** Answer to a request that places orders: the answer of each order, and that of the whole request. */
 
-import type { PlaceResult } from "../../actors/ledger/commands.js";
+import type { OwnAnswers, PlaceResult } from "../../actors/ledger/commands.js";
 import type { OrderRequest } from "../../actors/ledger/types.js";
-import { meaningOf, type Code } from "../request/errors.js";
+import { codeOf, meaningOf, type Code } from "../request/errors.js";
 import type { OrderRefusal } from "./order-rules.js";
 import type { PlaceOrder } from "../surface-a/schemas/orders.js";
 
@@ -49,19 +49,34 @@ export function isRefusal(order: CheckedOrder): order is OrderRefusal {
 /** Answer of an order; `undefined` for an order that was not sent to the ledger because another one was refused. */
 export type Outcome = { readonly accepted: Accepted; readonly repeated: boolean } | OrderRefusal | undefined;
 
-/** Merges the refusals of the gateway and the results of the ledger, in the order of the request. */
-export function merge(checked: readonly CheckedOrder[], results: readonly PlaceResult[]): Outcome[] {
-  const answers = results[Symbol.iterator]();
-  return checked.map((order) => {
-    if (isRefusal(order)) return order;
-    if (!isRequest(order)) return { accepted: order.recalled, repeated: true };
-    const next = answers.next();
-    if (next.done === true) return undefined;
-    const result = next.value;
-    if (!result.ok) return { code: result.refusal, reason: meaningOf(result.refusal) };
-    const { orderId, clientId, repeated } = result;
-    return { accepted: { orderId, ...(clientId === undefined ? {} : { clientId }) }, repeated };
+/** Returns the answers of the gateway itself, in the form in which the ledger remembers them. */
+export function ownAnswers(checked: readonly CheckedOrder[]): OwnAnswers {
+  return checked.flatMap((order, index): OwnAnswers => {
+    if (isRequest(order)) return [];
+    if (!isRefusal(order)) return [[index, order.recalled]];
+    const { code, reason } = order;
+    return [[index, reason === meaningOf(code) ? { code } : { code, reason }]];
   });
+}
+
+/** Merges the answers of a gateway and the results of the ledger, in the order of a request of `count` orders. */
+export function merge(count: number, own: OwnAnswers, results: readonly PlaceResult[]): Outcome[] {
+  const answered = new Map(own);
+  const others = results[Symbol.iterator]();
+  return Array.from({ length: count }, (_, index): Outcome => {
+    const answer = answered.get(index);
+    if (answer === undefined) return outcomeOf(others.next().value);
+    if ("orderId" in answer) return { accepted: answer, repeated: true };
+    const code = codeOf(answer.code);
+    return { code, reason: answer.reason ?? meaningOf(code) };
+  });
+}
+
+function outcomeOf(result: PlaceResult | undefined): Outcome {
+  if (result === undefined) return undefined;
+  if (!result.ok) return { code: result.refusal, reason: meaningOf(result.refusal) };
+  const { orderId, clientId, repeated } = result;
+  return { accepted: { orderId, ...(clientId === undefined ? {} : { clientId }) }, repeated };
 }
 
 /** Returns the answer to the whole request. */

@@ -11,8 +11,8 @@ import { ZERO, type Contracts, type Millicents, type Ticks } from "../../actors/
 import { Refused, refusedBy, type Code } from "../request/errors.js";
 import { checkOrder, marketOf, type OrderRefusal } from "./order-rules.js";
 import type { PlaceOrder } from "../surface-a/schemas/orders.js";
-import type { Trader, TradingParts } from "./trading.js";
-import { askLedger, READ_ONLY } from "./ledger-client.js";
+import type { TradingParts } from "./trading.js";
+import { askLedger, READ_ONLY, type Trader } from "./ledger-client.js";
 
 /** Effect of an order. `reject`: the code by which the ledger would refuse it, or the reason by which its market would reject it. */
 export interface Preview {

@@ -5,14 +5,15 @@
 
 import { randomUUID } from "node:crypto";
 import { ledgerOf } from "../../actors/actor.js";
+import type { Formats } from "../../actors/format.js";
 import { CLIENT_ID_MS, MAX_BATCH } from "../../actors/limits.js";
-import type { LedgerCommand, LedgerReply, OrderFilter, PlaceResult } from "../../actors/ledger/commands.js";
+import type { LedgerCommand, LedgerReply, OrderFilter, OwnAnswers } from "../../actors/ledger/commands.js";
 import type { Limits, OpenOrder, OrderRequest, OrderStatus } from "../../actors/ledger/types.js";
 import type { Currency } from "../../actors/market/types.js";
 import { parsePrice } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
 import { findOrders, findOrdersByClientIds } from "../../db/queries/trading/orders.js";
-import { Unavailable, type Exchange } from "../../stream/log/ports.js";
+import { type Answered, type GatewayExchange, Unavailable } from "../../stream/log/ports.js";
 import type { TerminalOrder } from "../../stream/ws/wallet/wallets.js";
 import { Refused } from "../request/errors.js";
 import type { Freshness } from "./freshness.js";
@@ -21,6 +22,7 @@ import {
   isRefusal,
   isRequest,
   merge,
+  ownAnswers,
   summarize,
   type CheckedOrder,
   type Placed,
@@ -31,13 +33,13 @@ import { checkOrder, marketOf, refuseQty, requestOf, type Market } from "./order
 import type { Reference } from "../reference/reference.js";
 import type { PlaceOrder } from "../surface-a/schemas/orders.js";
 import { idFrom } from "../request/command-ids.js";
-import { askLedger, sendToLedger, sendWithIds } from "./ledger-client.js";
-
-/** Owner of orders: a wallet, and the trader of that wallet. The trader's ledger shard holds the wallet. */
-export interface Trader {
-  readonly traderId: string;
-  readonly wallet: string;
-}
+import { askLedger, sendToLedger, sendWithIds, type Trader } from "./ledger-client.js";
+import {
+  type PlacedReply,
+  type Prepared,
+  SignedPlacements,
+  type SignedRequest,
+} from "./signed-placements.js";
 
 /** Result of canceling orders by id. */
 export interface Canceled {
@@ -69,7 +71,7 @@ interface TerminalOrders {
 
 export interface TradingParts {
   readonly reference: Reference;
-  readonly exchange: Exchange;
+  readonly exchange: GatewayExchange;
   readonly terminalOrders: TerminalOrders;
   readonly freshness: Freshness;
   readonly db: Database;
@@ -77,6 +79,8 @@ export interface TradingParts {
   readonly clock: { now(): number };
   /** Limits of every wallet. */
   readonly limits: Limits;
+  /** Format that all processes read. */
+  readonly formats: Formats;
 }
 
 /** Time that a cancel waits for the market to answer, in ms. */
@@ -84,31 +88,44 @@ const CANCEL_TIMEOUT_MS = 2_000;
 
 /** Places and cancels the orders of traders. */
 export class Trading {
-  constructor(private readonly parts: TradingParts) {}
+  /** Placements by signed requests. */
+  readonly signed: SignedPlacements;
+
+  constructor(private readonly parts: TradingParts) {
+    this.signed = new SignedPlacements({
+      exchange: parts.exchange,
+      formats: parts.formats,
+      prepare: ({ trader, orders, atomic, commandId }) => this.prepare(trader, orders, atomic, commandId),
+      send: ({ trader, atomic, commandId }, { passed = [], own }) =>
+        this.accept(trader, passed, atomic, commandId, own),
+      placedBefore: (request) => this.placedBefore(request),
+    });
+  }
 
   /**
-   * Places orders, each by itself, or with `atomic` all or none. A repeat with the same `commandId` gets the same order
-   * ids and has no further effect; `resumed` says that an earlier run may have been cut off. Refuses `EMPTY_BATCH`,
-   * `BATCH_TOO_LARGE` and `SYSTEM_LOCKED`; throws `Unavailable`.
+   * Places orders, each by itself, or with `atomic` all or none. Refuses `EMPTY_BATCH`, `BATCH_TOO_LARGE` and
+   * `SYSTEM_LOCKED`; throws `Unavailable`.
    */
-  async place(
+  async place(trader: Trader, orders: readonly PlaceOrder[], atomic: boolean): Promise<Placed> {
+    const commandId = randomUUID();
+    const { own, passed } = await this.prepare(trader, orders, atomic, commandId);
+    if (passed.length === 0) return summarize(orders, merge(orders.length, own, []), atomic);
+    const { reply } = await this.accept(trader, passed, atomic, commandId);
+    return summarize(orders, merge(orders.length, own, reply.results), atomic);
+  }
+
+  /** Checks the orders of a request, and returns those for the ledger and the answers of the gateway to the others. */
+  private async prepare(
     trader: Trader,
     orders: readonly PlaceOrder[],
     atomic: boolean,
-    commandId: string = randomUUID(),
-    resumed = false,
-  ): Promise<Placed> {
+    commandId: string,
+  ): Promise<Prepared> {
     requireBatch(orders.length);
-    if (resumed) {
-      const placed = await this.placedBefore(trader, orders, commandId);
-      if (placed !== undefined) return placed;
-    }
     const checked = await this.check(trader, orders, commandId);
-    const passed = checked.filter(isRequest);
-    const mayPlace = passed.length > 0 && !(atomic && checked.some(isRefusal));
     await refuseInMaintenance(this.parts.reference);
-    const results = mayPlace ? await this.accept(trader, passed, atomic, commandId) : [];
-    return summarize(orders, merge(checked, results), atomic);
+    const mayPlace = !(atomic && checked.some(isRefusal));
+    return { own: ownAnswers(checked), passed: mayPlace ? checked.filter(isRequest) : [] };
   }
 
   /**
@@ -116,11 +133,11 @@ export class Trading {
    * their markets have changed since. The query to the ledger comes first: its answer shows that the ledger has applied
    * every command that the earlier run sent.
    */
-  private async placedBefore(
-    { traderId, wallet }: Trader,
-    orders: readonly PlaceOrder[],
-    commandId: string,
-  ): Promise<Placed | undefined> {
+  private async placedBefore({
+    trader: { traderId, wallet },
+    orders,
+    commandId,
+  }: SignedRequest): Promise<Placed | undefined> {
     await askLedger(this.parts.exchange, traderId, { kind: "groups", wallet }, "groups");
     await this.parts.freshness.reach(ledgerOf(traderId));
     const ids = orders.map((_, index) => orderIdOf(commandId, index));
@@ -217,19 +234,19 @@ export class Trading {
     return { recalled: { orderId: first.orderId, clientId } };
   }
 
-  private async accept(
+  private accept(
     { traderId, wallet }: Trader,
     orders: readonly OrderRequest[],
     atomic: boolean,
     commandId: string,
-  ): Promise<readonly PlaceResult[]> {
+    own?: OwnAnswers,
+  ): Promise<Answered<PlacedReply>> {
     const { db, clock, limits } = this.parts;
-    const command = { kind: "place", wallet, trader: traderId, orders, atomic, limits } as const;
-    const reply = await sendWithIds(this.parts, traderId, command, "placed", commandId, async () => ({
+    const command = { kind: "place", wallet, trader: traderId, orders, atomic, own, limits } as const;
+    return sendWithIds(this.parts, traderId, command, "placed", commandId, async () => ({
       ...command,
       lookedUp: await lookUpClientIds(db, wallet, orders, clock.now()),
     }));
-    return reply.results;
   }
 
   /** Queues cancels and returns the status of each order. `byThis`: the order was open, and this cancel ended it. */

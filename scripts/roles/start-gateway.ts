@@ -32,6 +32,7 @@ import { RevocationWatch } from "../../http/auth/revocation-watch.js";
 import { streamCatalog, streamQueries, streamTrading } from "../../http/websocket/ports.js";
 import { sharedThrottle, type Throttle } from "../../http/request/throttle.js";
 import { WebTokens } from "../../http/auth/web-tokens.js";
+import { REMEMBERED_IN_LEDGER } from "../../http/trading/signed-placements.js";
 import { Trading } from "../../http/trading/trading.js";
 import { Upgrades } from "../../http/edge/upgrade.js";
 import { openSettlementQueue } from "../../stream/jobs/queues.js";
@@ -216,7 +217,13 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const buckets = new TokenBuckets(services);
     const tickets = new Tickets(services);
     const answers = new FirstAnswers(services, { rememberMs: REMEMBER_MS, newId: randomUUID, onError });
-    const idempotency = new Idempotency(answers, new Seal(settings.jwtWebSecret, "first answers"), onError);
+    const idempotency = new Idempotency({
+      answers,
+      seal: new Seal(settings.jwtWebSecret, "first answers"),
+      // Answers that another gateway has kept, when an older build was at work, can be asked for until then.
+      routesRemember: () => formats.activeFor(REMEMBER_MS) >= REMEMBERED_IN_LEDGER,
+      onError,
+    });
     const throttle = settings.throttle ?? sharedThrottle(buckets);
     const signatures = new Signatures(brand, reference);
     const tokens = new WebTokens(settings.jwtWebSecret);
@@ -229,7 +236,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const locations = tradingLocations(reference, geoIp);
     const { limits } = settings;
     const orders = { reference, exchange, terminalOrders: wallets, freshness, db, clock };
-    const trading = new Trading({ ...orders, limits });
+    const trading = new Trading({ ...orders, limits, formats });
     const emm = createEmmSurface({
       db,
       replicas,

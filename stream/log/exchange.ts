@@ -13,7 +13,14 @@ import { LogGuard } from "../services/log-guard.js";
 import { type Delivery, type Log, type Subscription, WriteRefused } from "./log.js";
 import type { Logger } from "./logger.js";
 import { isQuarantinedReply, packEnvelope, parseReplies, replyFeed } from "./packing.js";
-import { type AskOptions, type Exchange, Quarantined, Unavailable } from "./ports.js";
+import {
+  type Answered,
+  type AskOptions,
+  type GatewayExchange,
+  NotSent,
+  Quarantined,
+  Unavailable,
+} from "./ports.js";
 
 export interface ExchangeOptions {
   readonly log: Log;
@@ -37,6 +44,8 @@ const RESEND_LOST_MS = 100;
 /** Most messages in one append. */
 const MAX_APPEND = 500;
 
+type Listener = (answer: Answered<unknown>) => void;
+
 interface QueuedCommand {
   readonly actor: ActorId;
   readonly body: string;
@@ -44,11 +53,11 @@ interface QueuedCommand {
   readonly onSent: (outcome: "appended" | "full" | "unknown" | WriteRefused) => void;
 }
 
-export class LogExchange implements Exchange {
+export class LogExchange implements GatewayExchange {
   readonly #options: ExchangeOptions;
   readonly #feed: string;
   /** Listeners for the answer, by command id. */
-  readonly #listeners = new Map<string, Set<(reply: unknown) => void>>();
+  readonly #listeners = new Map<string, Set<Listener>>();
   /** Commands to append, by partition. */
   readonly #queues = new Map<string, QueuedCommand[]>();
   /** Partitions to which commands are being appended. */
@@ -75,8 +84,8 @@ export class LogExchange implements Exchange {
   }
 
   #receiveReplies(body: string): void {
-    for (const [id, reply] of parseReplies(body)) {
-      for (const resolve of this.#listeners.get(id) ?? []) resolve(reply);
+    for (const { id, ...answer } of parseReplies(body)) {
+      for (const resolve of this.#listeners.get(id) ?? []) resolve(answer);
     }
   }
 
@@ -88,14 +97,27 @@ export class LogExchange implements Exchange {
     return this.ask(ledgerActor(shard), command, options) as Promise<LedgerReply>;
   }
 
+  ledgerOnce(
+    shard: number,
+    command: LedgerCommand,
+    options: AskOptions & { readonly id: string },
+  ): Promise<Answered<LedgerReply>> {
+    return this.askOnce(ledgerActor(shard), command, options) as Promise<Answered<LedgerReply>>;
+  }
+
   /** Sends any command to any actor and resolves with its answer; see `Exchange`. */
-  ask(actor: ActorId, command: unknown, options: AskOptions = {}): Promise<unknown> {
+  async ask(actor: ActorId, command: unknown, options?: AskOptions): Promise<unknown> {
+    return (await this.askOnce(actor, command, options)).reply;
+  }
+
+  /** Sends any command to any actor, and says whether the answer is repeated; see `GatewayExchange`. */
+  askOnce(actor: ActorId, command: unknown, options: AskOptions = {}): Promise<Answered<unknown>> {
     const { clock, newId, formats = latestFormat } = this.#options;
     if (this.#closed || this.#subscription === undefined) {
       return Promise.reject(new Unavailable("this process is not ready for commands; try again"));
     }
     const refusal = this.guard.refusalOf({ opensOrders: opensOrders(command) });
-    if (refusal !== undefined) return Promise.reject(new Unavailable(refusal));
+    if (refusal !== undefined) return Promise.reject(new NotSent(refusal));
     const { id = newId(), timeoutMs = DEFAULT_TIMEOUT_MS, rememberMs } = options;
     const notAfterMs = clock.now() + timeoutMs;
     const body = packEnvelope({
@@ -111,9 +133,11 @@ export class LogExchange implements Exchange {
       let wait = RESEND_MS;
       /** True until an append of the command may have had an effect. */
       let isFirst = true;
-      const listener = (reply: unknown): void =>
+      let appends = 0;
+      const listener: Listener = ({ reply, repeated }) =>
         finish(() => {
-          if (!isQuarantinedReply(reply)) resolve(reply);
+          // After a second append, the command that got the answer first may be this one.
+          if (!isQuarantinedReply(reply)) resolve({ reply, repeated: repeated && appends < 2 });
           else reject(new Quarantined(`${actor} has failed on the command, which is in the quarantine`));
         });
       const finish = (complete: () => void): void => {
@@ -126,7 +150,8 @@ export class LogExchange implements Exchange {
         cancelResend();
         cancelResend = clock.after(ms, send);
       };
-      const send = (): void =>
+      const send = (): void => {
+        appends += 1;
         this.#send({
           actor,
           body,
@@ -150,6 +175,7 @@ export class LogExchange implements Exchange {
             }
           },
         });
+      };
       const cancelTimeout = clock.after(timeoutMs, () => {
         finish(() =>
           reject(new Unavailable(`${actor} did not answer within ${timeoutMs} ms; the outcome is unknown`)),
@@ -160,17 +186,17 @@ export class LogExchange implements Exchange {
     });
   }
 
-  #listen(id: string, listener: (reply: unknown) => void): void {
+  #listen(id: string, listener: Listener): void {
     const listeners = this.#listeners.get(id);
     if (listeners === undefined) this.#listeners.set(id, new Set([listener]));
     else listeners.add(listener);
   }
 
-  #listens(id: string, listener: (reply: unknown) => void): boolean {
+  #listens(id: string, listener: Listener): boolean {
     return this.#listeners.get(id)?.has(listener) ?? false;
   }
 
-  #unlisten(id: string, listener: (reply: unknown) => void): void {
+  #unlisten(id: string, listener: Listener): void {
     const listeners = this.#listeners.get(id);
     listeners?.delete(listener);
     if (listeners?.size === 0) this.#listeners.delete(id);

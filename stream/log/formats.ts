@@ -6,7 +6,7 @@
  * as it is; a role that cannot read it stops there and reports it.
  */
 
-import { type Format, type Formats, OLDEST_FORMAT } from "../../actors/format.js";
+import { type Format, FORMATS, type Formats, OLDEST_FORMAT } from "../../actors/format.js";
 import type { Clock } from "./clock.js";
 import type { Announcements, Log } from "./log.js";
 import type { Logger } from "./logger.js";
@@ -100,6 +100,8 @@ export class FormatAnnouncer implements Formats {
   readonly name: string;
   readonly #options: FormatAnnouncerOptions;
   #active: Format = OLDEST_FORMAT;
+  /** Monotonic times in ms since which the formats are active without a break, as this process has observed. */
+  readonly #activeSince = new Map<Format, number>();
   #roles: readonly string[] = [];
   #cancel: () => void = () => undefined;
   #stopped = false;
@@ -113,6 +115,16 @@ export class FormatAnnouncer implements Formats {
 
   active(): Format {
     return this.#active;
+  }
+
+  /**
+   * Returns the latest format that has been active for this time without a break, as far as this process knows. A format
+   * that is active when the process starts counts as active for long.
+   */
+  activeFor(ms: number): Format {
+    const beforeMs = this.#options.clock.monotonic() - ms;
+    const old = FORMATS.filter((format) => (this.#activeSince.get(format) ?? Infinity) <= beforeMs);
+    return old.at(-1) ?? OLDEST_FORMAT;
   }
 
   report(): FormatReport {
@@ -139,8 +151,14 @@ export class FormatAnnouncer implements Formats {
   async #announce(): Promise<void> {
     const { log, format, logger } = this.#options;
     const announcements = await log.announce(this.name, this.#timing.aliveMs);
+    const isFirst = this.#roles.length === 0;
     this.#roles = announcements.roles;
     const active = Math.min(format, await this.#record(announcements)) as Format;
+    const sinceMs = isFirst ? -Infinity : this.#options.clock.monotonic();
+    for (const known of FORMATS) {
+      if (known > active) this.#activeSince.delete(known);
+      else if (!this.#activeSince.has(known)) this.#activeSince.set(known, sinceMs);
+    }
     if (active === this.#active) return;
     this.#active = active;
     logger.info({ ...this.report() }, "the active format has changed");

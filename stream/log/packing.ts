@@ -12,7 +12,7 @@ import type { ActorId, Batch } from "../../actors/actor.js";
 import { type Format, FORMATS, LATEST_FORMAT, OLDEST_FORMAT } from "../../actors/format.js";
 import { packBatches, packReply, unpackBatches, unpackReply } from "../../actors/packed/packed.js";
 import type { Snapshot, StoredEntry, Publication } from "./log.js";
-import type { Entry } from "./ports.js";
+import type { Answered, Entry } from "./ports.js";
 
 /**
  * Content of a mailbox message. A message from an actor has `source` and `seq`, the entry from which it follows. A
@@ -283,7 +283,12 @@ export interface Reply {
   readonly to: string;
   readonly id: string;
   readonly reply: unknown;
+  /** Set on the answer to a repeat: an earlier command with the same id got it first. */
+  readonly repeated?: true;
 }
+
+/** Packed answer. The builds before format 3 write and read the first two items. */
+type PackedReply = [id: string, reply: unknown, repeated?: 1];
 
 /**
  * Returns the feed on which a process receives its answers. When an answer is lost, the process sends the command again,
@@ -295,17 +300,22 @@ export function replyFeed(process: string): string {
 
 /** Packs answers into one publication for each feed. */
 export function publicationsOf(replies: readonly Reply[]): readonly Publication[] {
-  const byFeed = new Map<string, [id: string, reply: unknown][]>();
-  for (const { to, id, reply } of replies) {
+  const byFeed = new Map<string, PackedReply[]>();
+  for (const { to, id, reply, repeated } of replies) {
+    const packed: PackedReply = repeated === true ? [id, reply, 1] : [id, reply];
     const sameFeed = byFeed.get(to);
-    if (sameFeed === undefined) byFeed.set(to, [[id, reply]]);
-    else sameFeed.push([id, reply]);
+    if (sameFeed === undefined) byFeed.set(to, [packed]);
+    else sameFeed.push(packed);
   }
   return [...byFeed].map(([feed, packed]) => ({ feed, body: JSON.stringify(packed) }));
 }
 
-export function parseReplies(body: string): readonly (readonly [id: string, reply: unknown])[] {
-  return JSON.parse(body) as [string, unknown][];
+export function parseReplies(body: string): readonly (Answered<unknown> & { readonly id: string })[] {
+  return (JSON.parse(body) as PackedReply[]).map(([id, reply, repeated]) => ({
+    id,
+    reply,
+    repeated: repeated === 1,
+  }));
 }
 
 /**

@@ -58,10 +58,19 @@ export interface AskOptions {
   readonly timeoutMs?: number | undefined;
 }
 
+/** Answer to a command. `repeated`: an earlier command with the same id got it first; this command had no effect. */
+export interface Answered<Reply> {
+  readonly reply: Reply;
+  readonly repeated: boolean;
+}
+
 /** An actor or a server did not answer in time. The command may have taken effect. */
 export class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
+
+/** The log has no room for such a command now. It was not sent. */
+export class NotSent extends Unavailable {}
 
 /** An actor has failed on the command, which had no effect and is in the quarantine. */
 export class Quarantined extends Error {
@@ -76,6 +85,19 @@ export class Quarantined extends Error {
 export interface Exchange {
   market(marketId: string, command: MarketCommand, options?: AskOptions): Promise<MarketReply>;
   ledger(shard: number, command: LedgerCommand, options?: AskOptions): Promise<LedgerReply>;
+}
+
+/** Exchange of a gateway, to which a client may send a request that another gateway has received too. */
+export interface GatewayExchange extends Exchange {
+  /**
+   * Sends a command like `ledger`, under an id that other gateways may send too, and says whether the answer is repeated.
+   * A worker of a build before format 3 never says so.
+   */
+  ledgerOnce(
+    shard: number,
+    command: LedgerCommand,
+    options: AskOptions & { readonly id: string },
+  ): Promise<Answered<LedgerReply>>;
 }
 
 /** Follows the delta streams of actors. */

@@ -468,7 +468,8 @@ export class Instance {
     if (source !== undefined && seq !== undefined) return this.#inbox.hasApplied(source, seq);
     const known = id === undefined ? undefined : this.#inbox.answerTo(id, now);
     if (known === undefined) return false;
-    if (replyTo !== undefined) draft.replies.push({ to: replyTo, id: known.id, reply: known.reply });
+    if (replyTo !== undefined)
+      draft.replies.push({ to: replyTo, id: known.id, reply: known.reply, repeated: true });
     return true;
   }
 

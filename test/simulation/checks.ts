@@ -15,6 +15,7 @@ import type { Entry } from "../../stream/log/ports.js";
 import { type Invocation, QUARANTINED } from "./clients.js";
 import type { Deployment } from "./deployment.js";
 import { isMarket, type Journal, KEYS } from "./journal.js";
+import type { Signed } from "./signed.js";
 import { savedText } from "../support/exchange/saved.js";
 
 /** Checks that everything due before `beforeMs` has happened. */
@@ -155,6 +156,17 @@ export function checkAnswers(journal: Journal, invocations: readonly Invocation[
     if (isMarket(actor) || answer === QUARANTINED) continue;
     checkLedgerAnswer(effects, command as LedgerCommand, answer as LedgerReply);
   }
+}
+
+/**
+ * Checks that the orders which the answer to a signed request accepts are in the log once, and its other orders not. Of a
+ * request without an answer nothing is known, except that no order is in the log twice.
+ */
+export function checkSigned(journal: Journal, requests: readonly Signed[]): void {
+  const effects = new Effects(journal.deltas);
+  for (const { orders, answer, accepted } of requests)
+    for (const { orderId } of orders)
+      if (answer !== undefined) effects.mustOccur(`order ${orderId}`, accepted.includes(orderId) ? 1 : 0);
 }
 
 function checkLedgerAnswer(effects: Effects, command: LedgerCommand, answer: LedgerReply): void {

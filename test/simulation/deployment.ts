@@ -1,6 +1,7 @@
 /** Runs the processes of the simulated exchange (workers, gateways and a projector) and injects their faults. */
 
 import { type ActorId, partitionOf } from "../../actors/actor.js";
+import type { Formats } from "../../actors/format.js";
 import { type Clock, type Slices, sleep } from "../../stream/log/clock.js";
 import { LogExchange } from "../../stream/log/exchange.js";
 import type { Logger } from "../../stream/log/logger.js";
@@ -67,6 +68,7 @@ interface RunningWorker {
 export interface Gateway {
   readonly process: Process;
   readonly exchange: LogExchange;
+  readonly formats: Formats;
 }
 
 export interface DeploymentPorts {
@@ -200,12 +202,13 @@ export class Deployment {
     const restore = (actor: ActorId): Promise<void> =>
       random.chance(0.5) ? restoreActor(log, this.archive, actor) : Promise.reject(new Error("no database"));
     void build.start();
+    const { formats } = build;
     const start = async (): Promise<void> => {
       const options = { log, logger: this.#logger };
       const engine = await EngineClock.start({ ...options, clock, name: process.name, sets: false });
-      const exchange = new LogExchange({ ...options, clock: engine, newId, formats: build.formats, restore });
+      const exchange = new LogExchange({ ...options, clock: engine, newId, formats, restore });
       await exchange.start();
-      this.#gateways.add({ process, exchange });
+      this.#gateways.add({ process, exchange, formats });
     };
     start().catch(() => process.crash());
   }

@@ -5,6 +5,8 @@
 
 import { LATEST_FORMAT } from "../../actors/format.js";
 import { FormatAnnouncer, isAnnounced } from "../../stream/log/formats.js";
+import { Idempotency } from "../../http/auth/idempotency.js";
+import { SignedPlacements, type SignedPlacementsParts } from "../../http/trading/signed-placements.js";
 import { HandOverGuard } from "../../stream/runtime/hand-over-guard.js";
 import { Inbox } from "../../stream/runtime/inbox.js";
 import { type AnyActor, Instance } from "../../stream/runtime/instance.js";
@@ -167,6 +169,8 @@ const unpackFee = Object.getOwnPropertyDescriptor(Fields.prototype, "unpackFee")
 const REPEATED = Object.getPrototypeOf(new Fields().wallet) as Fields["wallet"];
 const packText = Object.getOwnPropertyDescriptor(REPEATED, "pack")?.value as Fields["wallet"]["pack"];
 const run = Object.getOwnPropertyDescriptor(Instance.prototype, "run")?.value as Instance["run"];
+const place = Object.getOwnPropertyDescriptor(SignedPlacements.prototype, "place")
+  ?.value as SignedPlacements["place"];
 
 const HOUR_MS = 3_600_000;
 
@@ -312,7 +316,63 @@ class SilentCommitStore extends MemoryStore {
   }
 }
 
+/** Returns a ledger that answers for the orders that it was sent, and not for the others of the request. */
+function withoutOwnAnswers(actor: AnyActor): AnyActor {
+  return {
+    ...actor,
+    decide: (state, command, nowMs, format, bounds) => {
+      const decision = actor.decide(state, command, nowMs, format, bounds);
+      const { reply } = decision;
+      if ((command as { kind: string }).kind !== "place" || reply === undefined) return decision;
+      return { ...decision, reply: { ...reply, own: undefined } };
+    },
+  };
+}
+
 export const RUNTIME_MUTANTS: readonly Mutant[] = [
+  {
+    name: "a ledger forgets the answers of the gateway",
+    mutation: { changeActor: (actor, id) => (isMarket(id) ? actor : withoutOwnAnswers(actor)) },
+  },
+  {
+    name: "a gateway refuses a request without asking for an earlier answer",
+    mutation: replacingMethods(SignedPlacements.prototype, { recall: () => Promise.resolve(undefined) }),
+  },
+  {
+    name: "a gateway does not send a request of which it refuses all orders",
+    mutation: replacingMethods(SignedPlacements.prototype, {
+      async place(this: SignedPlacements, request) {
+        const { parts } = this as unknown as { readonly parts: SignedPlacementsParts };
+        const send: SignedPlacementsParts["send"] = async (sent, prepared) =>
+          prepared.passed?.length === 0
+            ? { reply: { ok: true, kind: "placed", results: [], own: prepared.own }, repeated: false }
+            : parts.send(sent, prepared);
+        return place.call(new SignedPlacements({ ...parts, send }), request);
+      },
+    }),
+  },
+  {
+    name: "a worker does not say that an answer is repeated",
+    mutation: replacingMethods(Instance.prototype, {
+      run(this: Instance, messages, nowMs, format) {
+        const turn = run.call(this, messages, nowMs, format);
+        return { ...turn, replies: turn.replies.map(({ to, id, reply }) => ({ to, id, reply })) };
+      },
+    }),
+  },
+  {
+    name: "a gateway runs the same request twice at once",
+    mutation: replacingMethods(Idempotency.prototype, {
+      beginRemembered() {
+        const done = (): Promise<void> => Promise.resolve();
+        return Promise.resolve({
+          kind: "first",
+          resumed: false,
+          first: { keep: done, fail: done, abandon: done },
+        });
+      },
+    }),
+  },
   {
     name: "the filter forgets an id that leaves the memory",
     mutation: replacingMethods(KnownIds.prototype, {

@@ -27,6 +27,7 @@ import {
   checkNothingOverdue,
   checkQuarantine,
   checkRecovery,
+  checkSigned,
   must,
 } from "./checks.js";
 import { Clients } from "./clients.js";
@@ -36,6 +37,7 @@ import { type Call, type Faults, Network, NO_FAULTS, type NetworkObserver } from
 import { Random } from "./machine/random.js";
 import { checkingValues } from "./passed-values.js";
 import { Scheduler } from "./machine/scheduler.js";
+import { SignedClients } from "./signed.js";
 import { Tables } from "./tables.js";
 import { Trading } from "./trading.js";
 import { scaleDownIds } from "./machine/id-scale.js";
@@ -93,6 +95,7 @@ export class Simulation {
   readonly #deployment: Deployment;
   readonly #clients: Clients;
   readonly #trading: Trading;
+  readonly #signed: SignedClients;
   readonly #actorOf: ActorOf;
   readonly #patch: () => () => void;
   /** Operation that the log is applying. */
@@ -168,6 +171,15 @@ export class Simulation {
     this.#clients = new Clients(scheduler, new Random(seed, 4), gateways, count);
     const { clients, journal } = { clients: this.#clients, journal: this.#journal };
     const isHealing = (): boolean => this.#isHealing;
+    const fail = (error: unknown): void => scheduler.fail(error);
+    this.#signed = new SignedClients({
+      clients,
+      gateways,
+      random: new Random(seed, 8),
+      count,
+      fail,
+      isHealing,
+    });
     this.#trading = new Trading({
       clients,
       journal,
@@ -176,6 +188,7 @@ export class Simulation {
       random: new Random(seed, 5),
       wallets,
       definitions,
+      signed: this.#signed,
       isHealing,
     });
   }
@@ -217,7 +230,9 @@ export class Simulation {
     this.#isHealing = true;
     this.#network.faults = NO_FAULTS;
     deployment.heal();
-    const answers = Promise.all(loops).then(() => this.#clients.resolveUnknown());
+    const answers = Promise.all(loops)
+      .then(() => this.#clients.resolveUnknown())
+      .then(() => this.#signed.resolveUnknown());
     await this.#until(answers, "a command gets no answer");
     await this.#until(this.#clients.sleep(LEASES_END_MS + PUNCTUAL_MS), "the clock does not advance");
     checkNothingOverdue(this.#journal, this.#scheduler.nowMs - PUNCTUAL_MS / 2);
@@ -226,6 +241,7 @@ export class Simulation {
 
     checkFinalState(this.#journal);
     checkAnswers(this.#journal, this.#clients.invocations);
+    checkSigned(this.#journal, this.#signed.requests);
     checkQuarantine(this.#store, this.#clients.invocations);
     await checkRecovery(this.#store, this.#journal, this.#actorOf, deployment);
   }

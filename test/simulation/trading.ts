@@ -19,6 +19,7 @@ import { GRID } from "../support/exchange/commands.js";
 import type { Clients } from "./clients.js";
 import type { Journal } from "./journal.js";
 import type { Random } from "./machine/random.js";
+import type { SignedClients } from "./signed.js";
 import type { Tables } from "./tables.js";
 import { rulesOf, TIMES_IN_FORCE } from "../../actors/market/time-in-force.js";
 
@@ -30,6 +31,7 @@ export interface TradingPorts {
   readonly random: Random;
   readonly wallets: readonly TestWallet[];
   readonly definitions: readonly MarketDefinition[];
+  readonly signed: SignedClients;
   /** True once the deployment is being healed. No loop sends a new command after that. */
   readonly isHealing: () => boolean;
 }
@@ -137,7 +139,8 @@ export class Trading {
       return;
     }
     const roll = random.below(100);
-    if (roll < 70) await this.#place(wallet);
+    if (roll < 55) await this.#place(wallet);
+    else if (roll < 70) await this.#placeSigned(wallet);
     else if (roll < 80) await this.#cancelOrAmend();
     else if (roll < 84) {
       const { wallet: id } = wallet;
@@ -171,6 +174,15 @@ export class Trading {
     }));
     if (reply?.ok !== true || reply.kind !== "placed") return;
     for (const result of reply.results) if (result.ok) this.#orders.push({ orderId: result.orderId, wallet });
+  }
+
+  async #placeSigned(wallet: TestWallet): Promise<void> {
+    const { random, signed } = this.#ports;
+    const orders = Array.from({ length: random.pick([1, 1, 2, 4]) }, (): OrderRequest => {
+      return { ...this.#request(), clientId: undefined };
+    });
+    const accepted = await signed.place(wallet, orders, random.chance(0.3));
+    for (const orderId of accepted) this.#orders.push({ orderId, wallet });
   }
 
   #termsOf(marketId: string): MarketTerms {

@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { LATEST_FORMAT } from "../../actors/format.js";
+import { type Format, type Formats, LATEST_FORMAT } from "../../actors/format.js";
 import { type ActorId, marketActor } from "../../actors/actor.js";
 import { connect, disconnect } from "../../db/database.js";
 import { marketArchive, removableMarkets } from "../../db/queries/catalog/removed-markets.js";
@@ -42,6 +42,7 @@ import { actorOf } from "../../stream/runtime/actors.js";
 import { systemClock } from "../../stream/log/clock.js";
 import { LogExchange } from "../../stream/log/exchange.js";
 import { ServiceConnection } from "../../stream/services/connection.js";
+import { EngineClock } from "../../stream/services/engine-clock.js";
 import { ExpiredGateways } from "../../stream/services/gateways.js";
 import { announcedName } from "../../stream/log/formats.js";
 import { checkInstallation } from "../../stream/log/installation.js";
@@ -80,6 +81,8 @@ export interface StackOptions {
   readonly servers?: { readonly redis: FreshRedis; readonly database: FreshDatabase };
   /** Replica from which the gateways read lists. */
   readonly databaseReadUrl?: string;
+  /** Format that all roles announce (default the latest). */
+  readonly format?: Format;
   /** Receives the log lines of the gateways. */
   readonly logTo?: (line: string) => void;
 }
@@ -199,7 +202,7 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
     drainNoticeMs: 0,
     databaseReadUrl: options.databaseReadUrl,
     settlementApprovals: options.settlementApprovals ?? 1,
-    format: LATEST_FORMAT,
+    format: options.format ?? LATEST_FORMAT,
     edge: { ...EDGE, ...options.edge },
     servicePrefix: options.servicePrefix ?? PREFIX,
     publicUrl: undefined,
@@ -221,22 +224,30 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
 async function startBackground(
   redisUrl: string,
   databaseUrl: string,
-  { actors = "here", removal }: Pick<StackOptions, "actors" | "removal">,
+  { actors = "here", removal, format = LATEST_FORMAT }: Pick<StackOptions, "actors" | "removal" | "format">,
 ): Promise<() => Promise<void>> {
   const logger = silentLogger;
   const log = await RedisLog.open({ url: redisUrl, logger });
   await checkInstallation(log);
   // All roles of a stack are of this build, so its format need not rise first.
-  await log.recordFormat("", String(LATEST_FORMAT));
-  const id = announcedName(LATEST_FORMAT, "worker", randomUUID());
+  await log.recordFormat("", String(format));
+  const formats: Formats = { active: () => format };
+  const id = announcedName(format, "worker", randomUUID());
   const snapshotLimits = { ...SNAPSHOT_LIMITS, idleMs: removal?.idleMs ?? SNAPSHOT_LIMITS.idleMs };
-  const worker = new Worker({ id, log, actorOf, clock: systemClock, logger, snapshotLimits });
+  const clock = await EngineClock.start({
+    log,
+    clock: systemClock,
+    logger,
+    name: id,
+    sets: actors === "here",
+  });
+  const worker = new Worker({ id, log, actorOf, clock, logger, snapshotLimits, formats });
   if (actors === "here") await worker.start();
   const tail = new LogTail({ log, clock: systemClock, logger });
   const db = connect(databaseUrl, { maxConnections: 4 });
   const archive = marketArchive(db);
   const restore = (actor: ActorId): Promise<void> => restoreActor(log, archive, actor);
-  const exchange = new LogExchange({ log, clock: systemClock, logger, newId: randomUUID, restore });
+  const exchange = new LogExchange({ log, clock: systemClock, logger, newId: randomUUID, restore, formats });
   await exchange.start();
   const invalidations = new Invalidations(log);
   const projector = new Projector({
@@ -296,6 +307,7 @@ async function startBackground(
     await exchange.close();
     await tail.close();
     await worker.stop();
+    clock.stop();
     await disconnect(db);
     await log.close();
   };

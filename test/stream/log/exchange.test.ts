@@ -39,6 +39,20 @@ describe("an exchange", () => {
     expect(await sendCommand(exchanges[0], a, { kind: "read" })).to.equal(1);
   });
 
+  it("says that an answer is repeated, but not of a command that it has sent twice itself", async () => {
+    const faults = new FaultyGate();
+    await deployment.worker(deployment.connect(faults.gate)).start();
+    const exchanges = await Promise.all([deployment.exchange(), deployment.exchange()]);
+    const add = (index: 0 | 1, id: string): Promise<unknown> =>
+      exchanges[index].askOnce(a, { kind: "add", n: 1 }, { id });
+    expect(await add(0, "x")).to.deep.equal({ reply: { value: 1 }, repeated: false });
+    expect(await add(1, "x")).to.deep.equal({ reply: { value: 1 }, repeated: true });
+    expect(await add(0, "x")).to.deep.equal({ reply: { value: 1 }, repeated: true });
+    faults.lose("publish");
+    expect(await add(0, "y")).to.deep.equal({ reply: { value: 2 }, repeated: false });
+    expect(await add(1, "y")).to.deep.equal({ reply: { value: 2 }, repeated: true });
+  }).timeout(10_000);
+
   it("sends a command again under the same id when the message may be lost", async () => {
     await deployment.worker(deployment.connect()).start();
     const faults = new FaultyGate();

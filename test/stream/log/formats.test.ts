@@ -176,6 +176,25 @@ describe("a process that announces its format", () => {
     expect(late.active(), "a role that starts later").to.equal(2);
   });
 
+  it("knows for how long a format has been active without a break, or that it was from the start", async () => {
+    const worker = await start("worker");
+    await start("projector");
+    await seconds(12);
+    expect(worker.active()).to.equal(2);
+    await seconds(50);
+    expect([worker.activeFor(40_000), worker.activeFor(65_000)]).to.deep.equal([2, 1]);
+    const late = await start("gateway");
+    expect(late.activeFor(65_000)).to.equal(2);
+    await seconds(15);
+    expect(worker.activeFor(65_000)).to.equal(2);
+    const older = await start("gateway", 1);
+    await seconds(1);
+    expect([worker.activeFor(0), late.activeFor(65_000)]).to.deep.equal([1, 1]);
+    await older.stop();
+    await seconds(13);
+    expect([worker.active(), worker.activeFor(30_000), late.activeFor(30_000)]).to.deep.equal([2, 1, 1]);
+  });
+
   it("writes format 1 while one role insists on it, and the later one after it", async () => {
     const worker = await start("worker");
     const projector = await start("projector");

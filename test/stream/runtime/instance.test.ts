@@ -106,7 +106,9 @@ describe("an actor in memory", () => {
     run(100, ask("x", { kind: "add", n: 2 }));
     run(200, ask("y", { kind: "add", n: 2 }));
     const turn = run(300, ask("x", { kind: "add", n: 2 }, { replyTo: "another gateway" }));
-    expect(turn.replies).to.deep.equal([{ to: "another gateway", id: "x", reply: { value: 2 } }]);
+    expect(turn.replies).to.deep.equal([
+      { to: "another gateway", id: "x", reply: { value: 2 }, repeated: true },
+    ]);
     expect(turn.entry).to.equal(undefined);
     expect(value()).to.equal(4);
   });

@@ -1,0 +1,97 @@
+/**
+ * Placements by signed requests: the same signed bytes have one effect and one answer, at whichever gateways they arrive
+ * (contract section 5.6). The command carries the whole request, with the answers that the gateway gives by itself, so
+ * that the answer which the ledger remembers in its commit is that of the whole request.
+ */
+
+import type { Formats } from "../../actors/format.js";
+import type { LedgerReply, OwnAnswers } from "../../actors/ledger/commands.js";
+import type { OrderRequest } from "../../actors/ledger/types.js";
+import type { Answered, Exchange } from "../../stream/log/ports.js";
+import type { PlaceOrder } from "../surface-a/schemas/orders.js";
+import { answerTo, type Trader } from "./ledger-client.js";
+import { merge, summarize, type Placed } from "./placement-answer.js";
+
+/** Signed request that places orders. `resumed`: an earlier run of the same bytes may have been cut off. */
+export interface SignedRequest {
+  readonly trader: Trader;
+  readonly orders: readonly PlaceOrder[];
+  readonly atomic: boolean;
+  readonly commandId: string;
+  readonly resumed: boolean;
+}
+
+/** Orders for the ledger, and the answers of the gateway to the others. */
+export interface Prepared {
+  readonly own: OwnAnswers;
+  readonly passed: readonly OrderRequest[];
+}
+
+export type PlacedReply = Extract<LedgerReply, { kind: "placed" }>;
+
+/** Answer to a signed request. `repeated`: an earlier run of the request got it, and this run had no effect. */
+export interface PlacedOnce {
+  readonly placed: Placed;
+  readonly repeated: boolean;
+}
+
+export interface SignedPlacementsParts {
+  readonly exchange: Pick<Exchange, "ledger">;
+  /** Format that all processes read. */
+  readonly formats: Formats;
+  /** Checks the orders by the rules of the gateway. */
+  prepare(request: SignedRequest): Promise<Prepared>;
+  /** Sends the orders to the ledger, with the answers of the gateway from format 3 on. */
+  send(request: SignedRequest, prepared: Partial<Prepared>): Promise<Answered<PlacedReply>>;
+  /** Returns the answer of a run that was cut off, as far as the tables have it, if that run placed any order. */
+  placedBefore(request: SignedRequest): Promise<Placed | undefined>;
+}
+
+/** Format from which a ledger remembers the answer to a whole request, and its worker marks the answer to a repeat. */
+export const REMEMBERED_IN_LEDGER = 3;
+
+export class SignedPlacements {
+  constructor(private readonly parts: SignedPlacementsParts) {}
+
+  /**
+   * Places the orders of a request. While an older build is at work the caller keeps the answer, and an order may get
+   * another refusal after a run that was cut off. Throws like `prepare` and `send`.
+   */
+  async place(request: SignedRequest): Promise<PlacedOnce> {
+    const { orders, atomic, resumed } = request;
+    if (resumed && !this.remembers) {
+      const placed = await this.parts.placedBefore(request);
+      if (placed !== undefined) return { placed, repeated: false };
+    }
+    const { own, passed } = await this.parts.prepare(request);
+    if (this.remembers) {
+      const whole = own.length === 0 ? { passed } : { own, passed };
+      const { reply, repeated } = await this.parts.send(request, whole);
+      return { placed: await this.placedOf(request, reply, own), repeated };
+    }
+    const answer = passed.length === 0 ? undefined : await this.parts.send(request, { passed });
+    if (answer !== undefined) return { ...answer, placed: await this.placedOf(request, answer.reply, own) };
+    return { placed: summarize(orders, merge(orders.length, own, []), atomic), repeated: false };
+  }
+
+  /** Returns the answer of an earlier run of a request, if the ledger remembers one. Throws `Unavailable`. */
+  async recall(request: SignedRequest): Promise<PlacedOnce | undefined> {
+    if (!this.remembers) return undefined;
+    const reply = await answerTo(this.parts.exchange, request.trader, request.commandId);
+    if (reply === undefined || !reply.ok || reply.kind !== "placed") return undefined;
+    return { placed: await this.placedOf(request, reply, []), repeated: true };
+  }
+
+  private get remembers(): boolean {
+    return this.parts.formats.active() >= REMEMBERED_IN_LEDGER;
+  }
+
+  /** Returns the answer to a whole request. `own` are the answers of this gateway, which an earlier run may not have given. */
+  private async placedOf(request: SignedRequest, reply: PlacedReply, own: OwnAnswers): Promise<Placed> {
+    const { orders, atomic } = request;
+    const first = reply.own ?? (reply.results.length === orders.length ? [] : undefined);
+    // An older build was at work in the first run: the ledger does not know to which orders its results belong.
+    const before = first === undefined && this.remembers ? await this.parts.placedBefore(request) : undefined;
+    return before ?? summarize(orders, merge(orders.length, first ?? own, reply.results), atomic);
+  }
+}
