@@ -12,6 +12,7 @@ import { marketsByEvent } from "./bench/markets-by-event.js";
 import { matching } from "./bench/core/matching.js";
 import { capacity } from "./bench/orders/capacity.js";
 import { orders, ORDERS_SECONDS, ordersInFull } from "./bench/orders/orders.js";
+import { projection } from "./bench/projection.js";
 import { roundTrip } from "./bench/round-trip.js";
 import { settling } from "./bench/core/settlement.js";
 import { signedPlace } from "./bench/signed-place.js";
@@ -43,6 +44,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
 const LONG_BENCHES: Readonly<Record<string, Bench>> = {
   endurance: ({ minutes }) => endurance(minutes),
   orders: ({ seconds, isFull }) => (isFull ? ordersInFull(seconds) : orders({ seconds })),
+  projection: () => projection(),
   capacity: () => capacity(),
 };
 const ALL_BENCHES = { ...BENCHES, ...LONG_BENCHES };

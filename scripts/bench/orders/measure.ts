@@ -24,6 +24,8 @@ export interface Measured {
   readonly p99Ms: number;
   /** Operations that were refused, by reason. */
   readonly refused: Readonly<Record<string, number>>;
+  /** Longest time in ms from a decision to its rows, at the end of the measured time; absent without a projector. */
+  readonly projectorLagMs?: number | undefined;
   /** CPU time for an operation, by role, in µs. */
   readonly cpuMicros: Readonly<Partial<Record<Role, number>>>;
   /** Bytes for an operation: to and from Redis, and in its append-only file. */
@@ -76,6 +78,7 @@ function figuresOf(counted: Counted, before: Sample, after: Sample): Measured {
     p50Ms: percentile(timesMs, 0.5),
     p99Ms: percentile(timesMs, 0.99),
     refused: Object.fromEntries(refused),
+    projectorLagMs: after.projectorLagMs,
     cpuMicros,
     redisBytes: {
       received: perOperation(after.redis.received - before.redis.received),

@@ -159,6 +159,7 @@ const COLUMNS: readonly (readonly [title: string, of: (result: PointResult) => s
   ["p50 ms", ({ measured }) => shown(measured.p50Ms)],
   ["p99 ms", ({ measured }) => shown(measured.p99Ms)],
   ["refused", ({ measured }) => shown(sum(Object.values(measured.refused)))],
+  ["lag ms", ({ measured }) => shown(measured.projectorLagMs)],
   ...ROLES.map(
     (role) =>
       [
@@ -247,6 +248,7 @@ export function rowsOf(results: readonly PointResult[]): Row[] {
     })),
     ...row("worker CPU of an order", base?.measured.cpuMicros.worker, "µs"),
     ...row("worker CPU of an order in the bare loop", base?.bare?.cpuMicros.worker, "µs"),
+    ...row("projector lag with sockets", resultOf({ isWholeStack: true })?.measured.projectorLagMs, "ms"),
     ...compared("2 workers against 1", resultOf({ workers: 2 }), base),
     ...compared("8 workers against 2", resultOf({ workers: 8 }), resultOf({ workers: 2 })),
     ...compared("10,000 markets against 16", resultOf({ markets: 10_000 }), base),

@@ -21,6 +21,8 @@ export interface Sample {
   readonly redis: RedisBytes;
   /** Bytes of the write-ahead log and of the tables of Postgres; absent without Postgres. */
   readonly postgres?: PostgresBytes | undefined;
+  /** Longest time in ms from a decision to its rows in the last seconds; absent without a projector. */
+  readonly projectorLagMs?: number | undefined;
 }
 
 export interface PostgresBytes {

@@ -42,10 +42,14 @@ export async function startWholeStack(point: Point, servers: Servers | undefined
     ...(servers === undefined ? {} : { REDIS_URL: servers.url }),
   });
   let counters: RedisCounters | undefined;
+  let log: RedisLog | undefined;
+  let reports: ProcessReports | undefined;
   let traffic: Traffic | undefined;
   const stop = async (): Promise<void> => {
     traffic?.close();
     counters?.close();
+    await reports?.close();
+    await log?.close();
     await exchange.stop();
     await servers?.stop();
   };
@@ -54,7 +58,9 @@ export async function startWholeStack(point: Point, servers: Servers | undefined
     if (redisUrl === undefined) throw new Error("the data directory of the bench has no record of its Redis");
     counters = await RedisCounters.open(redisUrl);
     await partitionsShared(redisUrl, point.workers);
-    const roles = await roleProcesses(redisUrl, point.workers);
+    log = await RedisLog.open({ url: redisUrl });
+    const subscribed = (reports = await ProcessReports.subscribe(log, systemClock));
+    const roles = await roleProcesses(subscribed, point.workers);
     const redis = servers?.pids ?? [readRecord(exchange.dataDir, "redis")?.process?.pid ?? 0];
     // A process of Postgres serves one connection and ends with it.
     const postgres = (): readonly number[] =>
@@ -65,6 +71,7 @@ export async function startWholeStack(point: Point, servers: Servers | undefined
     const sample = async (): Promise<Sample> => ({
       ...(await sampleOf(pids, opened)),
       postgres: await postgresBytes(embeddedPostgresUrl(exchange.dataDir)),
+      projectorLagMs: projectorLagMs(subscribed),
     });
     const stage: Stage = { redisUrl, pids, sample, stop };
     return { stage, load: flowOf(traffic) };
@@ -76,25 +83,23 @@ export async function startWholeStack(point: Point, servers: Servers | undefined
 
 /** Returns the processes of the roles, as they report themselves, when all `workers` have done so. */
 async function roleProcesses(
-  redisUrl: string,
+  reports: ProcessReports,
   workers: number,
 ): Promise<Partial<Record<Role, readonly number[]>>> {
-  const log = await RedisLog.open({ url: redisUrl });
-  const reports = await ProcessReports.subscribe(log, systemClock);
   const roles = ["worker", "gateway", "projector", "jobs"] as const;
   const pidsOf = (role: Role): readonly number[] =>
     reports.latest().flatMap((report) => (report.role === role ? [report.pid] : []));
-  try {
-    for (const untilMs = Date.now() + REPORTS_MS; Date.now() < untilMs;) {
-      if (roles.every((role) => pidsOf(role).length >= (role === "worker" ? workers : 1)))
-        return Object.fromEntries(roles.map((role) => [role, pidsOf(role)]));
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    }
-    throw new Error("a role of the bench does not report");
-  } finally {
-    await reports.close();
-    await log.close();
+  for (const untilMs = Date.now() + REPORTS_MS; Date.now() < untilMs;) {
+    if (roles.every((role) => pidsOf(role).length >= (role === "worker" ? workers : 1)))
+      return Object.fromEntries(roles.map((role) => [role, pidsOf(role)]));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
+  throw new Error("a role of the bench does not report");
+}
+
+/** Returns the longest time in ms from a decision to its rows, of the last reports of all projectors. */
+function projectorLagMs(reports: ProcessReports): number {
+  return 1_000 * Math.max(0, ...reports.latest().map(({ figures }) => figures.projector_lag_seconds ?? 0));
 }
 
 async function postgresBytes(connectionString: string | undefined): Promise<PostgresBytes> {
