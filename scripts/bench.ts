@@ -9,6 +9,7 @@ import { readCommandLine, UsageError } from "./command-line.mjs";
 import { endurance, FLOOD_MINUTES, STEADY_MINUTES } from "./bench/endurance/endurance.js";
 import { fanOut } from "./bench/fan-out.js";
 import { marketsByEvent } from "./bench/markets-by-event.js";
+import { manyMarkets } from "./bench/orders/many-markets.js";
 import { matching } from "./bench/core/matching.js";
 import { capacity } from "./bench/orders/capacity.js";
 import { orders, ORDERS_SECONDS, ordersInFull } from "./bench/orders/orders.js";
@@ -46,6 +47,7 @@ const LONG_BENCHES: Readonly<Record<string, Bench>> = {
   orders: ({ seconds, isFull }) => (isFull ? ordersInFull(seconds) : orders({ seconds })),
   projection: () => projection(),
   capacity: () => capacity(),
+  "many-markets": ({ seconds }) => manyMarkets({ seconds }),
 };
 const ALL_BENCHES = { ...BENCHES, ...LONG_BENCHES };
 
@@ -74,7 +76,7 @@ const { names, options } = readCommandLine(
       },
       seconds: {
         value: "N",
-        description: `Length of each measurement of orders in seconds; ${ORDERS_SECONDS} without it.`,
+        description: `Length of each measurement of orders and many-markets in seconds; ${ORDERS_SECONDS} without it.`,
       },
       full: { description: "Lets orders measure every combination of its axes, which takes hours." },
     },

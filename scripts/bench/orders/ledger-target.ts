@@ -14,11 +14,12 @@ import { FEE, GRID } from "../core/actor.js";
 import type { Answer, Target } from "./load.js";
 import { below, type Operations, type PlannedOrder } from "./wallet-flow.js";
 
-const FUNDS = 1_000_000_000_000;
-/** Longest wait for an answer, in ms. */
-const TIMEOUT_MS = 10_000;
+/** Money of a wallet, in $0.00001. */
+const FUNDS = 100_000_000_000;
+/** Longest wait for an answer on a busy machine, in ms. */
+const TIMEOUT_MS = 60_000;
 /** Requests of the set-up that are sent at once. */
-const AT_ONCE = 256;
+const AT_ONCE = 64;
 /** Highest price of an order that only rests, in ticks. */
 const RESTING_PRICES = 40;
 /** Orders in a request of the set-up. */
@@ -82,7 +83,7 @@ export class LedgerTarget implements Target {
         amount: millicents(FUNDS),
         ref: "bench",
       });
-      if (!reply.ok) throw new Error("a wallet of the bench was not funded");
+      if (!reply.ok) throw new Error(`a wallet of the bench was not funded: ${reply.refusal}`);
     });
   }
 
