@@ -17,6 +17,10 @@ export class ActorCache {
   readonly #limits: SnapshotLimits;
   readonly #retained: RetainedPartition;
   readonly #actors = new Map<ActorId, CachedActor>();
+  /** Actors that have committed since the last round of upkeep. */
+  readonly #used = new Set<ActorId>();
+  /** Actors that the next rounds visit in turn. */
+  #turn: Iterator<ActorId> = this.#actors.keys();
   /** Actors in the current step. Their state may be ahead of the log, so they are not evicted. */
   readonly #held = new Set<ActorId>();
 
@@ -34,6 +38,7 @@ export class ActorCache {
 
   remove(actor: ActorId): void {
     this.#actors.delete(actor);
+    this.#used.delete(actor);
     this.#retained.remove(actor);
   }
 
@@ -53,8 +58,28 @@ export class ActorCache {
   used(actor: ActorId, entryBytes: number): void {
     const cached = this.#actors.get(actor);
     if (cached === undefined) return;
+    this.#used.add(actor);
     cached.policy.used(this.#clock.now());
     this.#retained.committed(actor, cached.instance.seq, entryBytes);
+  }
+
+  /**
+   * Begins a round of upkeep and returns its actors: those that have committed since the last round, and some of the
+   * others in turn. The work of a round therefore does not grow with the number of actors in memory.
+   */
+  nextRound(): readonly ActorId[] {
+    const { roundActors } = this.#limits;
+    const round = new Set(this.#actors.size <= roundActors ? this.#actors.keys() : this.#used);
+    this.#used.clear();
+    for (let n = 0; n < roundActors && round.size < this.#actors.size; n += 1) {
+      let next = this.#turn.next();
+      if (next.done === true) {
+        this.#turn = this.#actors.keys();
+        next = this.#turn.next();
+      }
+      if (next.done !== true) round.add(next.value);
+    }
+    return [...round];
   }
 
   /** Returns the actors in memory. */
@@ -62,15 +87,22 @@ export class ActorCache {
     return [...this.#actors.values()].map(({ instance }) => instance);
   }
 
-  /** Returns the actors that are due for a snapshot. */
-  dueForSnapshot(): readonly ActorId[] {
+  /** Returns those of some actors that are in memory. */
+  instancesOf(actors: readonly ActorId[]): readonly Instance[] {
+    return actors.flatMap((actor) => this.#actors.get(actor)?.instance ?? []);
+  }
+
+  /** Returns those of some actors that are due for a snapshot. */
+  dueForSnapshot(actors: readonly ActorId[]): readonly ActorId[] {
     const now = this.#clock.now();
-    return [...this.#actors.values()]
-      .filter(({ instance: { id, seq }, policy }) => {
-        const bytes = this.#retained.bytesSinceSnapshot(id);
-        return policy.snapshotDue(seq, bytes, now) || this.#retained.needsSnapshot(id);
-      })
-      .map(({ instance }) => instance.id);
+    return actors.filter((actor) => {
+      const cached = this.#actors.get(actor);
+      if (cached === undefined) return false;
+      const bytes = this.#retained.bytesSinceSnapshot(actor);
+      return (
+        cached.policy.snapshotDue(cached.instance.seq, bytes, now) || this.#retained.needsSnapshot(actor)
+      );
+    });
   }
 
   /** Returns the actors of which a new owner would fold many entries, those with most first. */
@@ -93,17 +125,16 @@ export class ActorCache {
     if (seq !== undefined) this.#retained.snapshotTaken(actor);
   }
 
-  /** Forgets the expired answers of all actors, also of those that receive nothing. */
-  forgetExpired(): void {
+  /** Forgets the expired answers of some actors, also of those that receive nothing. */
+  forgetExpired(actors: readonly ActorId[]): void {
     const now = this.#clock.now();
-    for (const { instance } of this.#actors.values()) instance.forgetExpired(now);
+    for (const instance of this.instancesOf(actors)) instance.forgetExpired(now);
   }
 
-  /** Returns an idle actor to evict, unless `isNeeded`. */
-  findIdle(isNeeded: (actor: ActorId) => boolean): Instance | undefined {
-    for (const [actor, { instance }] of this.#actors)
-      if (this.isIdle(actor) && !isNeeded(actor)) return instance;
-    return undefined;
+  /** Returns an idle one of some actors to evict, unless `isNeeded`. */
+  findIdle(actors: readonly ActorId[], isNeeded: (actor: ActorId) => boolean): Instance | undefined {
+    const idle = actors.find((actor) => this.isIdle(actor) && !isNeeded(actor));
+    return idle === undefined ? undefined : this.#actors.get(idle)?.instance;
   }
 
   /** Returns true for an actor in memory that nothing has used for a long time. */

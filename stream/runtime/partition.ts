@@ -362,8 +362,9 @@ export class Partition implements Sender {
   async maintain(): Promise<void> {
     try {
       await this.#confirmOwnership();
-      await this.#trimWindows();
-      this.#upkeep ??= this.#keepUp().finally(() => {
+      const round = this.#cache.nextRound();
+      await this.#trimWindows(round);
+      this.#upkeep ??= this.#keepUp(round).finally(() => {
         this.#upkeep = undefined;
       });
       await this.#upkeep;
@@ -390,21 +391,24 @@ export class Partition implements Sender {
     }
   }
 
-  /** Takes the snapshots that are due, trims old entries, forgets what has expired and evicts an idle actor. */
-  async #keepUp(): Promise<void> {
-    this.#cache.forgetExpired();
-    await this.#reviewSources();
-    for (const actor of this.#cache.dueForSnapshot())
+  /**
+   * Takes the snapshots that are due of a round of actors, trims old entries, forgets what has expired and evicts an idle
+   * actor.
+   */
+  async #keepUp(round: readonly ActorId[]): Promise<void> {
+    this.#cache.forgetExpired(round);
+    await this.#reviewSources(round);
+    for (const actor of this.#cache.dueForSnapshot(round))
       if (!this.#ended) await this.#takeSnapshot(actor, false);
-    await this.#evictIdle();
+    await this.#evictIdle(round);
     const toTrim = this.#toTrim.shift();
     if (toTrim !== undefined) this.markUnread(toTrim);
   }
 
-  /** Reviews the sources of the actors in memory. No actor needs a review, so after a failure the next one tries again. */
-  async #reviewSources(): Promise<void> {
+  /** Reviews the sources of a round of actors. No actor needs a review, so after a failure the next one tries again. */
+  async #reviewSources(round: readonly ActorId[]): Promise<void> {
     try {
-      for (const instance of this.#cache.instances())
+      for (const instance of this.#cache.instancesOf(round))
         if (!this.#ended) await this.#sourceReviews.review(instance);
     } catch (error) {
       const fields = { err: error, partition: this.name };
@@ -436,9 +440,9 @@ export class Partition implements Sender {
   }
 
   /** Evicts an idle actor. Its snapshots contain all of its entries, so that the log need not keep them. */
-  async #evictIdle(): Promise<void> {
+  async #evictIdle(round: readonly ActorId[]): Promise<void> {
     const isNeeded = (actor: ActorId): boolean => this.#deadlines.get(actor) !== undefined;
-    const idle = this.#cache.findIdle(isNeeded);
+    const idle = this.#cache.findIdle(round, isNeeded);
     if (idle === undefined) return;
     const actor = idle.id;
     if (idle.seq > 0 && (await this.#takeSnapshot(actor, true)) === undefined) return;
@@ -456,9 +460,9 @@ export class Partition implements Sender {
     if (outcome.kind === "fenced") this.end(new OwnershipLost(`${this.name} had another owner`));
   }
 
-  /** Removes the entries that have left the resume windows. */
-  async #trimWindows(): Promise<void> {
-    const windows = [...this.#retained.takeMoved()].map(([actor, seq]) => ({ actor, seq }));
+  /** Removes the entries of a round of actors that have left their resume windows. */
+  async #trimWindows(round: readonly ActorId[]): Promise<void> {
+    const windows = [...this.#retained.takeMoved(round)].map(([actor, seq]) => ({ actor, seq }));
     if (windows.length > 0) await this.#ports.log.trim(this.name, windows);
   }
 }

@@ -121,9 +121,22 @@ class RetainedEntries {
 export class RetainedPartition {
   readonly #retention: Retention;
   readonly #actors = new Map<ActorId, RetainedEntries>();
+  /** Sums over the actors, kept up to date because a worker can have tens of thousands of actors. */
+  #bytes = 0;
+  #bytesSinceSnapshot = 0;
 
   constructor(retention: Retention) {
     this.#retention = retention;
+  }
+
+  /** Bytes of the resume windows of all actors. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Bytes of the entries of all actors since the last snapshot of each. */
+  get totalSinceSnapshot(): number {
+    return this.#bytesSinceSnapshot;
   }
 
   get actors(): Iterable<RetainedEntries> {
@@ -132,17 +145,32 @@ export class RetainedPartition {
 
   /** Begins with the entries that are in the log. */
   add(actor: ActorId, head: Head, size: StreamSize): void {
-    this.#actors.set(actor, new RetainedEntries(head, size, this.#retention.nowMs));
+    this.remove(actor);
+    const entries = new RetainedEntries(head, size, this.#retention.nowMs);
+    this.#actors.set(actor, entries);
+    this.#count(entries, 1);
   }
 
   remove(actor: ActorId): void {
+    const entries = this.#actors.get(actor);
+    if (entries === undefined) return;
+    this.#count(entries, -1);
     this.#actors.delete(actor);
+  }
+
+  #count({ bytes, bytesSinceSnapshot }: RetainedEntries, sign: 1 | -1): void {
+    this.#bytes += sign * bytes;
+    this.#bytesSinceSnapshot += sign * bytesSinceSnapshot;
   }
 
   /** Records a committed entry. */
   committed(actor: ActorId, seq: number, bytes: number): void {
     const { nowMs, sampleMs, sampleBytes } = this.#retention;
-    this.#actors.get(actor)?.committed(seq, bytes, nowMs, sampleMs, sampleBytes);
+    const entries = this.#actors.get(actor);
+    if (entries === undefined) return;
+    this.#count(entries, -1);
+    entries.committed(seq, bytes, nowMs, sampleMs, sampleBytes);
+    this.#count(entries, 1);
   }
 
   snapshotBegins(actor: ActorId): void {
@@ -151,7 +179,11 @@ export class RetainedPartition {
 
   /** Records that the snapshot that has begun is in the log. */
   snapshotTaken(actor: ActorId): void {
-    this.#actors.get(actor)?.snapshotTaken();
+    const entries = this.#actors.get(actor);
+    if (entries === undefined) return;
+    this.#count(entries, -1);
+    entries.snapshotTaken();
+    this.#count(entries, 1);
   }
 
   /** Returns the bytes of the entries since the last snapshot. */
@@ -164,12 +196,16 @@ export class RetainedPartition {
     return this.bytesSinceSnapshot(actor) > this.#retention.maxBytesSinceSnapshot;
   }
 
-  /** Returns the first seq of each resume window that has moved since the last call. */
-  takeMoved(): ReadonlyMap<ActorId, number> {
+  /** Returns the first seq of the resume window of each of some actors, if it has moved since the last call. */
+  takeMoved(actors: readonly ActorId[]): ReadonlyMap<ActorId, number> {
     const { limits, maxBytes, nowMs } = this.#retention;
     const moved = new Map<ActorId, number>();
-    for (const [actor, entries] of this.#actors) {
+    for (const actor of actors) {
+      const entries = this.#actors.get(actor);
+      if (entries === undefined) continue;
+      this.#count(entries, -1);
       entries.advance(limits, maxBytes, nowMs);
+      this.#count(entries, 1);
       const beginning = entries.takeBeginning();
       if (beginning !== undefined) moved.set(actor, beginning);
     }
@@ -205,14 +241,15 @@ export class Retention {
 
   /** Bytes of the resume windows of all actors. */
   get bytes(): number {
-    return sum(this.#all().map(({ bytes }) => bytes));
+    return sum([...this.#partitions].map(({ bytes }) => bytes));
   }
 
   /** Returns the figures of a process report. */
   figures(): { resume_window_bytes: number; oldest_snapshot_seconds: number } {
     const { nowMs } = this;
-    const actors = this.#all();
-    const oldestMs = actors.reduce((oldest, actor) => Math.min(oldest, actor.unsavedSinceMs(nowMs)), nowMs);
+    let oldestMs = nowMs;
+    for (const { actors } of this.#partitions)
+      for (const actor of actors) oldestMs = Math.min(oldestMs, actor.unsavedSinceMs(nowMs));
     return {
       resume_window_bytes: this.bytes,
       oldest_snapshot_seconds: (nowMs - oldestMs) / 1_000,
@@ -272,13 +309,15 @@ export class Retention {
     const { nowMs } = this;
     if (Math.abs(nowMs - this.#dividedAtMs) < DIVIDE_MS) return;
     this.#dividedAtMs = nowMs;
-    const actors = this.#all();
-    this.#maxBytes = largestShare(
-      actors.map(({ bytes }) => bytes),
-      this.#budget,
-    );
-    this.#maxBytesSinceSnapshot = largestShare(
-      actors.map(({ bytesSinceSnapshot }) => bytesSinceSnapshot),
+    const share = (
+      demanded: number,
+      demandOf: (entries: RetainedEntries) => number,
+      budget: number,
+    ): number => (demanded <= budget ? Infinity : largestShare(this.#all().map(demandOf), budget));
+    this.#maxBytes = share(this.bytes, ({ bytes }) => bytes, this.#budget);
+    this.#maxBytesSinceSnapshot = share(
+      sum([...this.#partitions].map(({ totalSinceSnapshot }) => totalSinceSnapshot)),
+      ({ bytesSinceSnapshot }) => bytesSinceSnapshot,
       this.#budget / 2,
     );
   }

@@ -22,6 +22,11 @@ export interface SnapshotLimits extends RetentionLimits {
    * Idle time before eviction. Longer than the resume window, so that an evicted actor's old entries can be trimmed.
    */
   readonly idleMs: number;
+  /**
+   * Actors of a partition that a round of upkeep visits in turn, beside those that have committed since the last round. A
+   * round comes every second.
+   */
+  readonly roundActors: number;
 }
 
 export const SNAPSHOT_LIMITS: SnapshotLimits = {
@@ -36,6 +41,7 @@ export const SNAPSHOT_LIMITS: SnapshotLimits = {
   resumeMs: 600_000,
   resumeBytes: 1_073_741_824,
   idleMs: 900_000,
+  roundActors: 16,
 };
 
 export class SnapshotPolicy {

@@ -12,8 +12,9 @@ export interface LogUsageOptions {
   readonly partitions: () => readonly string[];
 }
 
-/** Interval of sampling one partition. */
+/** Interval of sampling one partition of up to `SAMPLE_ACTORS`; a larger one is followed by a longer interval. */
 const SAMPLE_MS = 1_000;
+const SAMPLE_ACTORS = 64;
 
 export class LogUsage {
   readonly #options: LogUsageOptions;
@@ -27,25 +28,28 @@ export class LogUsage {
     this.#schedule();
   }
 
-  #schedule(): void {
+  #schedule(actors = 0): void {
     if (this.#stopped) return;
-    this.#cancel = this.#options.clock.after(SAMPLE_MS, () => {
-      void this.#sample().finally(() => this.#schedule());
+    this.#cancel = this.#options.clock.after(SAMPLE_MS * Math.max(1, actors / SAMPLE_ACTORS), () => {
+      void this.#sample().then((sampled) => this.#schedule(sampled));
     });
   }
 
-  async #sample(): Promise<void> {
+  /** Measures the next partition and returns the number of its actors. Never rejects. */
+  async #sample(): Promise<number> {
     const { log, logger, partitions } = this.#options;
     const owned = partitions();
     for (const name of this.#samples.keys()) if (!owned.includes(name)) this.#samples.delete(name);
     const partition = owned[this.#next % owned.length];
     this.#next += 1;
-    if (partition === undefined) return;
+    if (partition === undefined) return 0;
     try {
       const actors = (await log.scan(partition)).map(({ actor }) => actor);
       this.#samples.set(partition, await log.sizes(partition, actors));
+      return actors.length;
     } catch (error) {
       logger.warn({ err: error, partition }, "cannot measure a partition; its last figures stay");
+      return 0;
     }
   }
 

@@ -30,6 +30,7 @@ const SNAPSHOT_LIMITS: SnapshotLimits = {
   snapshotMs: Infinity,
   snapshotMinEntries: Infinity,
   moveBytes: 2_000,
+  roundActors: 1,
   resumeEntries: 10,
   resumeMs: 0,
   resumeBytes: 200_000,

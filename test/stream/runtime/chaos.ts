@@ -26,6 +26,7 @@ const SNAPSHOT_LIMITS: SnapshotLimits = {
   snapshotMs: 50,
   snapshotMinEntries: 1,
   moveBytes: 1,
+  roundActors: 1,
   resumeEntries: 1,
   resumeBytes: 40_000,
   resumeMs: 20,

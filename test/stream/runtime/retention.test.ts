@@ -60,10 +60,10 @@ describe("retention", () => {
     partition.add(a, HEAD, EMPTY);
     commit(partition, a, 1, 1_000);
     // 600 entries are a minute; a position is recorded every three seconds.
-    expect(partition.takeMoved().get(a)).to.be.within(371, 401);
-    expect(partition.takeMoved().size, "a window that has not moved").to.equal(0);
+    expect(partition.takeMoved([a, b]).get(a)).to.be.within(371, 401);
+    expect(partition.takeMoved([a, b]).size, "a window that has not moved").to.equal(0);
     clock.ms += 30_000;
-    expect(partition.takeMoved().get(a)).to.be.within(671, 701);
+    expect(partition.takeMoved([a, b]).get(a)).to.be.within(671, 701);
   });
 
   it("keeps the last entries however old they are", () => {
@@ -71,7 +71,7 @@ describe("retention", () => {
     partition.add(a, HEAD, EMPTY);
     commit(partition, a, 1, 1_000);
     clock.ms += 3_600_000;
-    expect(partition.takeMoved().get(a)).to.be.within(771, 801);
+    expect(partition.takeMoved([a, b]).get(a)).to.be.within(771, 801);
   });
 
   it("keeps less of the actors with the most bytes when all together pass the budget", () => {
@@ -83,7 +83,7 @@ describe("retention", () => {
     commit(partition, a, 1, 500);
     commit(partition, b, 1, 20);
     clock.ms += 1_000;
-    const moved = partition.takeMoved();
+    const moved = partition.takeMoved([a, b]);
     expect(retention.bytes).to.be.within(80_000, budget);
     expect(moved.get(b), "the small actor keeps all").to.equal(1);
     expect(moved.get(a)).to.be.within(420, 440);
@@ -100,11 +100,11 @@ describe("retention", () => {
       commit(partition, actor, 1, 500);
     }
     clock.ms += 1_000;
-    for (const partition of [first, second]) partition.takeMoved();
+    for (const partition of [first, second]) partition.takeMoved([a, b]);
     expect(retention.bytes).to.be.within(80_000, 100_000);
     second.close();
     clock.ms += 1_000;
-    first.takeMoved();
+    first.takeMoved([a, b]);
     expect(retention.bytes, "the partition that is left").to.be.within(40_000, 50_000);
   });
 
@@ -112,7 +112,7 @@ describe("retention", () => {
     const retention = new Retention({ ...LIMITS, resumeBytes: 100_000 * PARTITIONS.length }, clock);
     const partition = retention.open();
     partition.add(a, { ...HEAD, seq: 5_000, snapshot: 4_500 }, { entries: 1_000, bytes: 1_000_000 });
-    expect(partition.takeMoved().get(a)).to.be.within(4_900, 4_951);
+    expect(partition.takeMoved([a, b]).get(a)).to.be.within(4_900, 4_951);
     expect(partition.needsSnapshot(a), "half of the bytes came after the snapshot").to.equal(true);
   });
 
@@ -152,6 +152,27 @@ describe("retention", () => {
     partition.snapshotTaken(a);
     partition.snapshotTaken(b);
     expect(retention.figures()).to.include({ oldest_snapshot_seconds: 0 });
+  });
+
+  it("counts an actor from its load to its removal", () => {
+    const retention = new Retention({ ...LIMITS, resumeBytes: 1_000_000 * PARTITIONS.length }, clock);
+    const partition = retention.open();
+    const left = { entries: 100, bytes: 400_000 };
+    partition.add(a, { ...HEAD, seq: 100 }, left);
+    partition.add(b, { ...HEAD, seq: 100 }, left);
+    expect([retention.bytes, partition.totalSinceSnapshot]).to.deep.equal([800_000, 800_000]);
+    partition.snapshotBegins(b);
+    partition.snapshotTaken(b);
+    commit(partition, b, 101, 110, 936);
+    expect([retention.bytes, partition.totalSinceSnapshot]).to.deep.equal([810_000, 410_000]);
+    partition.remove(a);
+    expect([retention.bytes, partition.totalSinceSnapshot]).to.deep.equal([410_000, 10_000]);
+    // An actor that is loaded again counts once.
+    partition.add(b, { ...HEAD, seq: 110, snapshot: 110 }, left);
+    expect([retention.bytes, partition.totalSinceSnapshot]).to.deep.equal([400_000, 0]);
+    partition.remove(b);
+    partition.remove(b);
+    expect([retention.bytes, partition.totalSinceSnapshot]).to.deep.equal([0, 0]);
   });
 
   it("divides a budget so that small demands are met", () => {

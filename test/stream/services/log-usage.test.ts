@@ -24,4 +24,23 @@ describe("the room that actors take in the log", () => {
     usage.stop();
     await log.close();
   });
+
+  it("is sampled less often where a partition has many actors", async () => {
+    const log = new MemoryLog(new MemoryStore());
+    const deliveries = Array.from({ length: 192 }, (_, n) => ({ to: `market:${n}` as ActorId, body: "x" }));
+    await log.append("m1", deliveries);
+    const intervalsMs: number[] = [];
+    const fast = {
+      ...systemClock,
+      after: (ms: number, call: () => void) => {
+        intervalsMs.push(ms);
+        return systemClock.after(1, call);
+      },
+    };
+    const usage = new LogUsage({ log, clock: fast, logger: silentLogger, partitions: () => ["m1", "m2"] });
+    await until(() => intervalsMs.length > 4);
+    usage.stop();
+    await log.close();
+    expect(intervalsMs.slice(0, 5)).to.deep.equal([1_000, 3_000, 1_000, 3_000, 1_000]);
+  });
 });
