@@ -15,7 +15,7 @@ import { ActorCache } from "./actor-cache.js";
 import { ActorDeadlines } from "./deadlines.js";
 import { type ActorOf, errorOf, Instance, packDispatch } from "./instance.js";
 import { loadActor, RemovedActor } from "./recovery.js";
-import { OwnershipLost, type Relay, type Sender } from "./relay.js";
+import type { Relay, Sender } from "./relay.js";
 import { type ReviewLimits, SourceReviews } from "./removal/sources.js";
 import type { RetainedPartition, Retention } from "./retention.js";
 import type { SnapshotLimits } from "./snapshot-policy.js";
@@ -356,12 +356,11 @@ export class Partition implements Sender {
   }
 
   /**
-   * Confirms the ownership, and takes the snapshots that are due. Runs beside the steps of the group. Never rejects; a
-   * failure of the log ends the ownership.
+   * Trims old entries and takes the snapshots that are due. Runs beside the steps of the group. Never rejects; a failure
+   * of the log ends the ownership.
    */
   async maintain(): Promise<void> {
     try {
-      await this.#confirmOwnership();
       const round = this.#cache.nextRound();
       await this.#trimWindows(round);
       this.#upkeep ??= this.#keepUp(round).finally(() => {
@@ -447,17 +446,6 @@ export class Partition implements Sender {
     const actor = idle.id;
     if (idle.seq > 0 && (await this.#takeSnapshot(actor, true)) === undefined) return;
     if (this.#cache.isIdle(actor) && !isNeeded(actor)) this.#cache.remove(actor);
-  }
-
-  /**
-   * Makes an empty commit, and ends the ownership when that commit is fenced. While this worker was paused, another one
-   * may have taken the partition and released it. Without this check, this worker would learn that only at the next
-   * command, and until then no worker would tick the actors or relay their messages.
-   */
-  async #confirmOwnership(): Promise<void> {
-    const ownerships = [{ partition: this.name, epoch: this.epoch }];
-    const outcome = await this.#ports.log.commit({ ownerships, changes: [] });
-    if (outcome.kind === "fenced") this.end(new OwnershipLost(`${this.name} had another owner`));
   }
 
   /** Removes the entries of a round of actors that have left their resume windows. */

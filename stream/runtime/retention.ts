@@ -51,9 +51,10 @@ class RetainedEntries {
 
   constructor({ seq, snapshot }: Head, { entries, bytes }: StreamSize, nowMs: number) {
     // The times and sizes of entries that an earlier owner has written are not known. They count as new and of one size.
-    this.#samples = Array.from({ length: SAMPLES + 1 }, (_, n) => ({
+    const samples = entries === 0 ? 0 : SAMPLES;
+    this.#samples = Array.from({ length: samples + 1 }, (_, n) => ({
       atMs: nowMs,
-      seq: seq - Math.round((entries * (SAMPLES - n)) / SAMPLES),
+      seq: seq - Math.round((entries * (samples - n)) / SAMPLES),
       total: (bytes * n) / SAMPLES,
     }));
     this.#seq = seq;

@@ -258,7 +258,7 @@ describe("a worker", () => {
 
     it("notices without a command that another worker had its partition", async () => {
       const partition = partitionOfWorker(worker, "l1");
-      await partition.maintain();
+      await worker.beat();
       expect(partition.ended).to.equal(false);
       await log.leave(worker.id);
       const successor = deployment.worker(deployment.connect());
@@ -266,9 +266,10 @@ describe("a worker", () => {
       await post(log, a, { kind: "alarm", atMs: Date.now() });
       await step(successor, "l1");
       await successor.stop();
-      await partition.maintain();
-      expect(partition.ended).to.equal(true);
+      // A worker looks at the leases once a second.
+      await pause(1_000);
       await worker.beat();
+      expect(partition.ended).to.equal(true);
       await worker.beat();
       await step(worker, "l1");
       expect((await counterInLog(log, a)).tickedMs).to.have.length(1);
