@@ -17,7 +17,7 @@ export class ActorCache {
   readonly #limits: SnapshotLimits;
   readonly #retained: RetainedPartition;
   readonly #actors = new Map<ActorId, CachedActor>();
-  /** Actors that have committed since the last round of upkeep. */
+  /** Actors that have committed since the last maintenance round. */
   readonly #used = new Set<ActorId>();
   /** Actors that the next rounds visit in turn. */
   #turn: Iterator<ActorId> = this.#actors.keys();
@@ -64,7 +64,7 @@ export class ActorCache {
   }
 
   /**
-   * Begins a round of upkeep and returns its actors: those that have committed since the last round, and some of the
+   * Begins a maintenance round and returns its actors: those that have committed since the last round, and some of the
    * others in turn. The work of a round therefore does not grow with the number of actors in memory.
    */
   nextRound(): readonly ActorId[] {

@@ -23,7 +23,7 @@ export interface SnapshotLimits extends RetentionLimits {
    */
   readonly idleMs: number;
   /**
-   * Actors of a partition that a round of upkeep visits in turn, beside those that have committed since the last round. A
+   * Actors of a partition that a maintenance round visits in turn, beside those that have committed since the last round. A
    * round comes every second.
    */
   readonly roundActors: number;

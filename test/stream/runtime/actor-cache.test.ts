@@ -27,7 +27,7 @@ function cacheOf(count: number): { readonly cache: ActorCache; readonly ids: rea
   return { cache, ids };
 }
 
-describe("a round of upkeep", () => {
+describe("a maintenance round", () => {
   it("visits every actor of a small partition", () => {
     const { cache, ids } = cacheOf(ROUND);
     for (let round = 0; round < 3; round += 1) expect(cache.nextRound()).to.deep.equal(ids);
