@@ -18,7 +18,14 @@ import type { MarketCommand } from "../../actors/market/commands.js";
 import type { MarketState } from "../../actors/market/state.js";
 import type { Order } from "../../actors/market/types.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
-import { type Change, type Commit, cursorAt, type Departure, positionOf } from "../../stream/log/log.js";
+import {
+  type Change,
+  type Commit,
+  cursorAt,
+  type Departure,
+  type Listener,
+  positionOf,
+} from "../../stream/log/log.js";
 import { packEnvelope, parseEnvelope } from "../../stream/log/packing.js";
 import { MemoryLog } from "../support/log/memory-log.js";
 import { MemoryStore } from "../support/log/memory-store.js";
@@ -154,6 +161,7 @@ function replacingMethods<Class extends object>(
 /** Original methods, for the replacements that call them. */
 const commitOf = Object.getOwnPropertyDescriptor(MemoryLog.prototype, "commit")?.value as MemoryLog["commit"];
 const append = Object.getOwnPropertyDescriptor(MemoryLog.prototype, "append")?.value as MemoryLog["append"];
+const listen = Object.getOwnPropertyDescriptor(MemoryLog.prototype, "listen")?.value as MemoryLog["listen"];
 const writeSnapshot = Object.getOwnPropertyDescriptor(MemoryLog.prototype, "writeSnapshot")
   ?.value as MemoryLog["writeSnapshot"];
 const save = Object.getOwnPropertyDescriptor(Inbox.prototype, "save")?.value as Inbox["save"];
@@ -705,7 +713,81 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
 ];
 
 /** Bugs that need more traffic between few actors than an exchange has. The counters of `chaos.ts` send it. */
-export const COUNTER_MUTANTS: readonly { readonly name: string; readonly patch: () => () => void }[] = [
+interface PatchedMutant {
+  readonly name: string;
+  readonly patch: () => () => void;
+}
+
+/** Watches partitions, and asks for their scans before the subscriptions have begun. */
+function scanningFirst(
+  this: MemoryLog,
+  ...[kind, onNotification]: Parameters<MemoryLog["listen"]>
+): Listener {
+  const scanned = new Set<string>();
+  const inner = listen.call(this, kind, (notification) => {
+    if (!notification.scanAll || !scanned.delete(notification.partition)) onNotification(notification);
+  });
+  let known: readonly string[] = [];
+  return {
+    watch: (partitions) => {
+      const added = partitions.filter((partition) => !known.includes(partition));
+      known = partitions;
+      inner.watch(partitions);
+      for (const partition of added) {
+        scanned.add(partition);
+        onNotification({ partition, notices: [], scanAll: true });
+      }
+    },
+    close: () => inner.close(),
+  };
+}
+
+/** Watches for ever the partitions that are watched first. */
+function watchingTheFirst(inner: Listener): Listener {
+  let first: readonly string[] | undefined;
+  return {
+    watch: (partitions) => inner.watch((first ??= partitions)),
+    close: () => inner.close(),
+  };
+}
+
+/** Bugs of interests that change, searched in `../stream/log/interests.ts`. */
+export const INTEREST_MUTANTS: readonly PatchedMutant[] = [
+  {
+    name: "an interest begins between the scan and the subscription",
+    ...replacingMethods(MemoryLog.prototype, { listen: scanningFirst }),
+  },
+  {
+    name: "the notifications of a partition that has moved go to its former owner",
+    ...replacingMethods(MemoryLog.prototype, {
+      listen(this: MemoryLog, kind, onNotification) {
+        const inner = listen.call(this, kind, onNotification);
+        return kind === "commands" ? watchingTheFirst(inner) : inner;
+      },
+    }),
+  },
+  {
+    name: "a lost notification is found only by a later one",
+    ...replacingMethods(MemoryLog.prototype, {
+      countsOf: (channels: readonly string[]) => Promise.resolve(channels.map(() => 0)),
+    }),
+  },
+  {
+    name: "a gap in the numbers of notifications is ignored",
+    ...replacingMethods(MemoryLog.prototype, {
+      listen(this: MemoryLog, kind, onNotification) {
+        const scans = new Map<string, number>();
+        return listen.call(this, kind, (notification) => {
+          const { partition, scanAll } = notification;
+          if (scanAll) scans.set(partition, (scans.get(partition) ?? 0) + 1);
+          if (!scanAll || scans.get(partition) === 1) onNotification(notification);
+        });
+      },
+    }),
+  },
+];
+
+export const COUNTER_MUTANTS: readonly PatchedMutant[] = [
   {
     name: "a hand-over ignores the messages that the previous owner left in the mailbox",
     ...replacingMethods(HandOverGuard.prototype, { reset: () => undefined }),

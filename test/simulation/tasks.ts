@@ -6,8 +6,9 @@ import { Differential } from "../actors/differential/differential.js";
 import { EXCHANGE_MUTANTS } from "../actors/differential/mutants.js";
 import { type Scenario, scenario } from "../actors/differential/steps.js";
 import { boundsOfOrders } from "../support/exchange/network.js";
+import { runInterests } from "../stream/log/interests.js";
 import { CRASHES, runSeed as runCounters, traffic } from "../stream/runtime/chaos.js";
-import { COUNTER_MUTANTS, RUNTIME_MUTANTS } from "./mutants.js";
+import { COUNTER_MUTANTS, INTEREST_MUTANTS, RUNTIME_MUTANTS } from "./mutants.js";
 import { type Outcome, Simulation } from "./simulation.js";
 import { unreachable } from "../../actors/unreachable.js";
 import { runWeek, type WeekReport, type WeekTask } from "./week/run.js";
@@ -42,6 +43,7 @@ interface Caught {
 /** Number of seeds within which a planted bug must be caught. */
 const RUNTIME_SEEDS = 400;
 const COUNTER_SEEDS = 400;
+const INTEREST_SEEDS = 100;
 const EXCHANGE_SEEDS = 300;
 
 export async function runTask(task: Task, trace?: (line: string) => void): Promise<Report> {
@@ -87,11 +89,17 @@ function scenarioOf(seed: number): Scenario {
 export const MUTANT_NAMES: readonly string[] = [
   ...RUNTIME_MUTANTS,
   ...COUNTER_MUTANTS,
+  ...INTEREST_MUTANTS,
   ...EXCHANGE_MUTANTS,
 ].map(({ name }) => name);
 
 async function search(name: string): Promise<Caught | undefined> {
-  return (await searchRuntimeBug(name)) ?? (await searchCounterBug(name)) ?? searchExchangeBug(name);
+  return (
+    (await searchRuntimeBug(name)) ??
+    (await searchCounterBug(name)) ??
+    (await searchInterestBug(name)) ??
+    searchExchangeBug(name)
+  );
 }
 
 async function searchRuntimeBug(name: string): Promise<Caught | undefined> {
@@ -114,6 +122,21 @@ async function searchCounterBug(name: string): Promise<Caught | undefined> {
       const { sent, received } = await traffic(world);
       if (isDeepStrictEqual(sent, received)) continue;
       return { seed, steps: world.trace.length, by: "the numbers received are not those sent" };
+    }
+    return undefined;
+  } finally {
+    undo();
+  }
+}
+
+async function searchInterestBug(name: string): Promise<Caught | undefined> {
+  const mutant = INTEREST_MUTANTS.find((candidate) => candidate.name === name);
+  if (mutant === undefined) return undefined;
+  const undo = mutant.patch();
+  try {
+    for (let seed = 1; seed <= INTEREST_SEEDS; seed += 1) {
+      const { failure, rounds } = await runInterests(seed);
+      if (failure !== undefined) return { seed, steps: rounds, by: failure };
     }
     return undefined;
   } finally {

@@ -596,12 +596,16 @@ export class MemoryLog implements Log {
         return () => channel.close();
       },
       channelsOf: (partition) => [{ name: KEYS.notifications(partition, kind) }],
-      countsOf: (channels) =>
-        this.#perform("countsOf", () => channels.map((channel) => this.#number(channel, "count"))),
+      countsOf: (channels) => this.countsOf(channels),
       onNotification,
     });
     this.#open.add(listener);
     return listener;
+  }
+
+  /** Returns the number of notifications that were published on each channel. */
+  countsOf(channels: readonly string[]): Promise<readonly number[]> {
+    return this.#perform("countsOf", () => channels.map((channel) => this.#number(channel, "count")));
   }
 
   subscribe(feed: string, reader: FeedReader): Promise<Subscription> {
