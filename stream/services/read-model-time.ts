@@ -9,7 +9,7 @@ import type { Log, Unprojected } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
 
 /** A copy of the read model that follows it. */
-export interface Copy {
+interface Copy {
   /** Returns a check of whether the copy has everything that the read model has now. */
   mark(): Promise<() => Promise<boolean>>;
 }

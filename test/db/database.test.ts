@@ -32,6 +32,11 @@ describe("database", () => {
     expect(isUnavailable(await failureOf(db.execute(sql`select pg_sleep(2)`))), "a slow query").to.equal(
       true,
     );
+    // A replica ends a query that keeps it from following its primary.
+    const conflict = sql`do $$ begin raise exception 'conflict with recovery' using errcode = '40001'; end $$`;
+    expect(isUnavailable(await failureOf(db.execute(conflict))), "a query that a replica ended").to.equal(
+      true,
+    );
     const cut = await failureOf(db.execute(sql`select pg_terminate_backend(pg_backend_pid())`));
     expect(isUnavailable(cut), "a connection that was cut").to.equal(true);
 
