@@ -7,6 +7,7 @@ import { StartError } from "./supervisor/start-error.js";
 import { type Format, LATEST_FORMAT, OLDEST_FORMAT } from "../actors/format.js";
 import { MAX_OPEN_ORDERS } from "../actors/limits.js";
 import { MAX_CONTRACTS } from "../actors/units.js";
+import { isSentinelAddress } from "../stream/redis/address.js";
 
 /** Reports configuration that the operator must correct; the message names each variable. */
 export class ConfigError extends StartError {
@@ -43,13 +44,15 @@ function oneOf<const T extends readonly [string, ...string[]]>(values: T) {
   return z.enum(values, { error: `must be one of ${values.join(", ")}` });
 }
 
+function isUrlOf(protocols: readonly string[], value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const url = new URL(value);
+  return protocols.includes(url.protocol) && url.hostname !== "";
+}
+
 function urlOf(protocols: readonly string[]) {
   const example = `${protocols[0] ?? ""}//host:port`;
-  return z.string().refine((value) => {
-    if (!URL.canParse(value)) return false;
-    const url = new URL(value);
-    return protocols.includes(url.protocol) && url.hostname !== "";
-  }, `must be a URL such as ${example}`);
+  return z.string().refine((value) => isUrlOf(protocols, value), `must be a URL such as ${example}`);
 }
 
 /** Returns whether `text` is an address or a network that the gateway can trust. */
@@ -72,11 +75,20 @@ const trustProxy = z.string().transform((value, context): number | readonly stri
   return z.NEVER;
 });
 
+/** `REDIS_URL`: one URL, a comma list of the nodes of a cluster, or sentinels. */
 const redisUrl = z
   .string()
-  .transform((value) => value.split(",").map((node) => node.trim()))
-  .pipe(z.array(urlOf(["redis:", "rediss:"])))
-  .transform((nodes) => nodes.join(","));
+  .transform((value) =>
+    value
+      .split(",")
+      .map((node) => node.trim())
+      .join(","),
+  )
+  .refine(
+    (value) =>
+      isSentinelAddress(value) || value.split(",").every((node) => isUrlOf(["redis:", "rediss:"], node)),
+    "must be a URL such as redis://host:port, or redis+sentinel://host:port,host:port/name",
+  );
 
 /** First path segments of routes outside surface B. */
 const TAKEN_SEGMENTS = new Set(["v3", "admin", "console", "docs", "healthz", "readyz", "metrics"]);
@@ -87,7 +99,12 @@ const EnvironmentVariables = z.object({
   REDIS_URL: redisUrl
     .optional()
     .describe(
-      "Redis of the exchange, or a comma list of the nodes of a Redis Cluster; unset, npm start embeds one.",
+      "Redis of the exchange: a URL, a comma list of the nodes of a Redis Cluster, or redis+sentinel://host:port,host:port/name; unset, npm start embeds one.",
+    ),
+  REDIS_WAIT_REPLICAS: wholeNumber(0, 9)
+    .default(0)
+    .describe(
+      "Replicas of Redis that must have a commit before it is acknowledged; 0 lets a fail-over lose the last ones.",
     ),
   DATABASE_URL: urlOf(["postgres:", "postgresql:"])
     .optional()
@@ -285,6 +302,7 @@ function arrange(values: Values) {
     port: values.PORT,
     host: values.HOST,
     redisUrl: values.REDIS_URL,
+    waitReplicas: values.REDIS_WAIT_REPLICAS,
     databaseUrl: values.DATABASE_URL,
     databaseReadUrl: values.DATABASE_READ_URL,
     /** Absolute path. */

@@ -161,7 +161,7 @@ async function start({
     const restore = (actor: ActorId): Promise<void> => restoreActor(log, marketArchive(db), actor);
     const exchange = new LogExchange({ log, clock, logger, newId: randomUUID, formats, restore });
     await exchange.start();
-    const queue = openSettlementQueue(redisUrl);
+    const queue = openSettlementQueue(log.url);
     const invalidations = new Invalidations(log);
     const ports = portsOf({
       db,
@@ -176,10 +176,10 @@ async function start({
       logger,
       clock,
     });
-    const jobs = await startJobs({ redisUrl, exchange, ports, log: logger });
+    const jobs = await startJobs({ redisUrl: log.url, exchange, ports, log: logger });
     const onError = (error: unknown): void =>
       logger.warn({ err: error }, "cannot check for expired gateways");
-    const services = new ServiceConnection({ url: redisUrl });
+    const services = new ServiceConnection({ url: log.url });
     const expired = new ExpiredGateways(services, { exchange, onError });
     expired.start();
     const reporter = new ProcessReporter({

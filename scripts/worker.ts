@@ -21,6 +21,7 @@ import { snapshotThread } from "./roles/snapshots.js";
 
 async function start({
   redisUrl,
+  waitReplicas,
   logLevel,
   leaseMs,
   format,
@@ -33,15 +34,15 @@ async function start({
     { level: logLevel, base: { role: "worker", process: processName, pid: process.pid } },
     roleOutput(),
   );
-  const log = await RedisLog.open({ url: redisUrl, logger });
+  const log = await RedisLog.open({ url: redisUrl, logger, waitReplicas });
   try {
     await checkInstallation(log);
     const role = { log, clock: systemClock, logger, role: "worker", id: randomUUID(), format } as const;
     const formats = new FormatAnnouncer(role);
     await formats.start();
     const id = formats.name;
-    const beats = { url: redisUrl, worker: id, leaseMs, intervalMs: Math.floor(leaseMs / 3) };
-    const snapshots = new MeasuredSnapshots(snapshotThread({ redisUrl, logLevel }), systemClock);
+    const beats = { url: log.url, worker: id, leaseMs, intervalMs: Math.floor(leaseMs / 3) };
+    const snapshots = new MeasuredSnapshots(snapshotThread({ redisUrl: log.url, logLevel }), systemClock);
     const clock = await EngineClock.start({ log, clock: systemClock, logger, name: id, sets: true });
     const worker = new Worker({
       id,

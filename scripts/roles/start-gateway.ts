@@ -204,12 +204,12 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       wallets.close();
       return Promise.resolve();
     });
-    const queue = openSettlementQueue(redisUrl);
+    const queue = openSettlementQueue(log.url);
     closing.push(() => queue.close());
     const keyUse = new KeyUse(db, onError);
     closing.push(() => keyUse.stop());
 
-    const services = new ServiceConnection({ url: redisUrl });
+    const services = new ServiceConnection({ url: log.url });
     closing.push(() => {
       services.close();
       return Promise.resolve();

@@ -1,6 +1,8 @@
 /** Redis connections of BullMQ, apart from those of the log, which must never wait or resend by themselves. */
 
-import { Cluster, Redis, type RedisOptions } from "ioredis";
+import { Cluster, type Redis, type RedisOptions } from "ioredis";
+import { readAddress } from "../redis/address.js";
+import { connectServer } from "../redis/connection.js";
 
 /** Prefix of all job keys: one hash tag, because the scripts of BullMQ touch many of the keys at once. */
 export const JOBS_PREFIX = "{jobs}";
@@ -18,14 +20,17 @@ const BY_USE: Record<"enqueue" | "work", RedisOptions> = {
   work: { ...COMMON, maxRetriesPerRequest: null, commandTimeout: 15_000 },
 };
 
-/** Opens a connection. `redisUrl` is one URL, or a comma-separated list of the nodes of a Redis Cluster. */
+/** Opens a connection. `redisUrl` is an address as `readAddress` reads it. */
 export function connectJobs(redisUrl: string, use: "enqueue" | "work"): Redis | Cluster {
-  const nodes = redisUrl.split(",");
+  const address = readAddress(redisUrl);
   const options = BY_USE[use];
   const connection =
-    nodes.length === 1
-      ? new Redis(redisUrl, options)
-      : new Cluster(nodes, { redisOptions: options, clusterRetryStrategy: COMMON.retryStrategy });
+    address.kind === "cluster"
+      ? new Cluster(address.nodes, {
+          redisOptions: { ...address.credentials, ...options },
+          clusterRetryStrategy: COMMON.retryStrategy,
+        })
+      : connectServer(address, options);
   // An `error` event without a listener would throw. Failed commands report the same errors.
   connection.on("error", () => undefined);
   return connection;

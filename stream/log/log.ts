@@ -484,7 +484,7 @@ export interface Log {
   confirmTime(): Promise<void>;
   clockReport(): Promise<ClockReport>;
 
-  /** Returns the leases of partitions. */
+  /** Returns the leases of partitions. On a cluster those of a node that does not answer are left out. */
   leases(partitions: readonly string[]): Promise<ReadonlyMap<string, Lease>>;
   /**
    * Takes the ownership of a partition whose lease has this epoch. The partition gets a higher epoch; and a new
@@ -524,7 +524,10 @@ export interface Log {
   /** Records for `ttlMs` that the disk of the log or of the read model is nearly full; `undefined` removes the record. */
   reportDisk(reason: string | undefined, ttlMs: number): Promise<void>;
 
-  /** Calls the listener after each loss of the connection. A state in memory may then be ahead of the log. */
-  onLost(listener: () => void): () => void;
+  /**
+   * Calls the listener after each loss of a connection. A state in memory may then be ahead of the log, in the partitions
+   * for which `isLost` returns true: all of them, or on a cluster those of one node.
+   */
+  onLost(listener: (isLost: (partition: string) => boolean) => void): () => void;
   close(): Promise<void>;
 }

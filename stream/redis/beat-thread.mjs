@@ -8,18 +8,33 @@ import { parentPort, workerData } from "node:worker_threads";
 import { Cluster, Redis } from "ioredis";
 
 /** Data from `beats.ts`. */
-const { nodes, options, lua, intervalMs, stallMs, shared } = workerData;
+const { address, options, lua, intervalMs, stallMs, shared } = workerData;
 /** Counter of the turns of the event loop of the process. */
 const counter = new Int32Array(shared);
 
 /** Pause before a reconnect, in ms: short, because the process must beat before its lease expires. */
 const RECONNECT_MS = 50;
 const retry = () => RECONNECT_MS;
-const redisOptions = { ...options, retryStrategy: retry };
-const redis =
-  nodes.length === 1
-    ? new Redis(nodes[0], redisOptions)
-    : new Cluster(nodes, { redisOptions, clusterRetryStrategy: retry });
+const serverOptions = { ...options, retryStrategy: retry };
+
+function connect() {
+  switch (address.kind) {
+    case "cluster": {
+      const redisOptions = { ...address.credentials, ...serverOptions };
+      return new Cluster(address.nodes, {
+        redisOptions,
+        clusterRetryStrategy: retry,
+        retryDelayOnFailover: 0,
+      });
+    }
+    case "sentinel":
+      return new Redis({ ...address.options, ...serverOptions });
+    default:
+      return new Redis(address.url, serverOptions);
+  }
+}
+
+const redis = connect();
 // Without a listener, a refused connection would be thrown. The calls are rejected with the same error.
 redis.on("error", () => undefined);
 redis.defineCommand("beat", { lua });

@@ -1,11 +1,12 @@
 /** Calls of a script that a thread repeats, so that no long step of the event loop delays them; see `beat-thread.mjs`. */
 
 import { Worker as Thread } from "node:worker_threads";
+import { readAddress } from "./address.js";
 import { HEARTBEAT_OPTIONS } from "./connection.js";
 import { type ScriptName, sourceOf } from "./scripts.js";
 
 export interface BeatOptions {
-  /** One URL, or a comma list of nodes of a Redis Cluster. */
+  /** Address of Redis; see `readAddress`. */
   readonly url: string;
   readonly script: ScriptName;
   readonly intervalMs: number;
@@ -44,7 +45,7 @@ export class Beats {
       // The thread runs plain JavaScript, and needs no loader of the process.
       execArgv: [],
       workerData: {
-        nodes: url.split(","),
+        address: readAddress(url),
         options: HEARTBEAT_OPTIONS,
         lua: sourceOf(script),
         intervalMs,

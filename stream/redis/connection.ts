@@ -4,6 +4,7 @@
  */
 
 import { Cluster, Redis, type RedisOptions } from "ioredis";
+import { hostsOf, readAddress, type RedisAddress } from "./address.js";
 
 export type Connection = Redis | Cluster;
 
@@ -15,6 +16,8 @@ const SOCKET_TIMEOUT_MS = 4_000;
 /** Longest wait for the first reply, in ms: a time-out of the connection, or of its command, comes before. */
 const FIRST_REPLY_MS = 5_000;
 const NO_REPLY = "it does not answer; it may be loading its data, or be stopped";
+/** Longest wait for the answer of a sentinel, in ms; the next sentinel is asked then. */
+const SENTINEL_TIMEOUT_MS = 1_000;
 const SUBSCRIBER_TIMEOUT_MS = 1_500;
 
 export const backOff = (attempt: number): number => Math.min(attempt * RECONNECT_STEP_MS, RECONNECT_MAX_MS);
@@ -28,6 +31,7 @@ const COMMON: RedisOptions = {
   keepAlive: 5_000,
   noDelay: true,
   socketTimeout: SOCKET_TIMEOUT_MS,
+  sentinelCommandTimeout: SENTINEL_TIMEOUT_MS,
 };
 
 /** Options of a connection for subscriptions. Its owner opens a new connection when it is lost. */
@@ -45,21 +49,34 @@ export const HEARTBEAT_OPTIONS: RedisOptions = {
   connectTimeout: 1_000,
   commandTimeout: 1_500,
   socketTimeout: 2_000,
+  sentinelCommandTimeout: SENTINEL_TIMEOUT_MS,
   noDelay: true,
 };
 
-/** Opens a connection for commands. `url` is one URL, or a comma list of nodes of a Redis Cluster. */
+/** Opens a connection to one server: that of a URL, or the primary that the sentinels name. */
+export function connectServer(
+  address: Exclude<RedisAddress, { kind: "cluster" }>,
+  options: RedisOptions,
+): Redis {
+  return address.kind === "sentinel"
+    ? new Redis({ ...address.options, ...options })
+    : new Redis(address.url, options);
+}
+
+/** Opens a connection for commands. `url` is an address as `readAddress` reads it. */
 export function connect(url: string): Connection {
-  const nodes = url.split(",");
+  const address = readAddress(url);
   const options = { ...COMMON, commandTimeout: COMMAND_TIMEOUT_MS };
   const connection =
-    nodes.length === 1
-      ? new Redis(url, options)
-      : new Cluster(nodes, {
-          redisOptions: options,
+    address.kind === "cluster"
+      ? new Cluster(address.nodes, {
+          redisOptions: { ...address.credentials, ...options },
           clusterRetryStrategy: backOff,
           slotsRefreshTimeout: 3_000,
-        });
+          // Otherwise the client would send a command again whose outcome is unknown.
+          retryDelayOnFailover: 0,
+        })
+      : connectServer(address, options);
   // Without a listener, a refused connection would be thrown. The commands are rejected with the same error.
   connection.on("error", () => undefined);
   return connection;
@@ -68,15 +85,6 @@ export function connect(url: string): Connection {
 /** Failure to reach Redis or to log in to it; the message names the address and the cause, and never the password. */
 export class RedisUnreachable extends Error {
   override readonly name = "RedisUnreachable";
-}
-
-/** Returns the addresses of a Redis URL, or of a comma list of them, without user and password. */
-function addressesOf(url: string): string {
-  return url
-    .split(",")
-    .map((node) => new URL(node))
-    .map(({ hostname, port }) => `${hostname}:${port === "" ? "6379" : port}`)
-    .join(", ");
 }
 
 /**
@@ -95,12 +103,24 @@ export async function firstReply(
   connection.on("error", note);
   try {
     // A cluster queues the command without a limit while it finds no node.
-    return await Promise.race([ask(), noReply(FIRST_REPLY_MS)]);
+    return await Promise.race([fromAnyNode(connection, ask), noReply(FIRST_REPLY_MS)]);
   } catch (error) {
     const cause = causeOf(connectionError ?? error);
-    throw new RedisUnreachable(`Redis at ${addressesOf(url)} cannot be used: ${cause}`, { cause: error });
+    throw new RedisUnreachable(`Redis at ${hostsOf(url)} cannot be used: ${cause}`, { cause: error });
   } finally {
     connection.off("error", note);
+  }
+}
+
+/** Asks a cluster again when it has asked a node that is away; it asks a random one. */
+async function fromAnyNode(connection: Connection, ask: () => Promise<string>): Promise<string> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (connection instanceof Redis || connection.status !== "ready") throw error;
+      await new Promise((resolve) => setTimeout(resolve, RECONNECT_STEP_MS));
+    }
   }
 }
 
@@ -114,11 +134,4 @@ function causeOf(error: unknown): string {
   if ("lastNodeError" in error && error.lastNodeError instanceof Error) return causeOf(error.lastNodeError);
   if (error.message === "Command timed out") return NO_REPLY;
   return error.message === "" && "code" in error ? String(error.code) : error.message;
-}
-
-/** Calls the listener after each loss of the connection to the server, or to any node of a cluster. */
-export function onConnectionLost(connection: Connection, listener: () => void): void {
-  connection.on("close", listener);
-  connection.on("-node", listener);
-  connection.on("node error", listener);
 }

@@ -6,7 +6,7 @@ import { Keys } from "./keys.js";
 import { heartbeatCall, liveWorkers } from "./replies.js";
 
 export interface ThreadHeartbeatOptions {
-  /** One URL, or a comma list of nodes of a Redis Cluster. */
+  /** Address of Redis; see `readAddress`. */
   readonly url: string;
   readonly worker: string;
   /** Shortest lease, in ms. */

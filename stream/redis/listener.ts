@@ -17,8 +17,8 @@ export interface ListenerPorts {
   readonly subscribe: (channel: Channel, listener: ChannelListener) => () => void;
   /** Returns the channels on which the notifications of a partition are published, by this build and by earlier ones. */
   readonly channelsOf: (partition: string) => readonly Channel[];
-  /** Reads the number of notifications that were published on each channel. */
-  readonly countsOf: (channels: readonly string[]) => Promise<readonly number[]>;
+  /** Reads the number of notifications that were published on each channel, `undefined` where it cannot be read. */
+  readonly countsOf: (channels: readonly string[]) => Promise<readonly (number | undefined)[]>;
   readonly onNotification: (notification: Notification) => void;
 }
 
@@ -118,10 +118,11 @@ export class NotificationListener implements Listener {
     const channels = begun.filter((watched) => this.#channels.get(watched.name) === watched);
     if (channels.length === 0) return;
     const counts = await this.#countsOf(channels);
-    // The next check tries again.
-    if (counts === undefined) return;
     for (const [index, watched] of channels.entries()) {
-      watched.last = Math.max(watched.last, counts[index] ?? 0);
+      const count = counts[index];
+      // The next check tries again.
+      if (count === undefined) continue;
+      watched.last = Math.max(watched.last, count);
       watched.isCounting = true;
     }
     const partitions = new Set(channels.flatMap((watched) => [...watched.partitions]));
@@ -133,12 +134,12 @@ export class NotificationListener implements Listener {
     return channels.every(({ name }) => this.#channels.get(name)?.isCounting === true);
   }
 
-  /** Returns the counters of channels; `undefined` when they cannot be read. */
-  async #countsOf(channels: readonly WatchedChannel[]): Promise<readonly number[] | undefined> {
+  /** Returns the counters of channels, `undefined` where they cannot be read. */
+  async #countsOf(channels: readonly WatchedChannel[]): Promise<readonly (number | undefined)[]> {
     try {
       return await this.#ports.countsOf(channels.map(({ name }) => name));
     } catch {
-      return undefined;
+      return [];
     }
   }
 
@@ -170,8 +171,16 @@ export class NotificationListener implements Listener {
       this.#scanAll(watched.partitions);
     }
     if (counting.length === 0) return;
+    const lasts = counting.map(({ last }) => last);
     const counts = await this.#countsOf(counting);
-    for (const [index, watched] of counting.entries()) watched.checked = counts?.[index];
+    for (const [index, watched] of counting.entries()) {
+      const count = counts[index];
+      watched.checked = count;
+      if (count === undefined || count >= (lasts[index] ?? 0)) continue;
+      // The log went back. The next notifications repeat numbers, so a lost one would leave no gap.
+      watched.last = count;
+      this.#scanAll(watched.partitions);
+    }
   }
 
   close(): Promise<void> {

@@ -1,9 +1,11 @@
 /** The log on Redis 7 or newer, on a single server or a cluster. Each atomic operation is a Lua file of `commands/`. */
 
 import { randomUUID } from "node:crypto";
+import { Redis } from "ioredis";
 import { type ActorId, PARTITIONS } from "../../actors/actor.js";
 import { MAX_INLINE_BYTES } from "../log/notifications.js";
-import { connect, type Connection, firstReply, onConnectionLost, RedisUnreachable } from "./connection.js";
+import { clusterAddress, readAddress } from "./address.js";
+import { connect, type Connection, firstReply, RedisUnreachable } from "./connection.js";
 import { Keys } from "./keys.js";
 import {
   type Announcements,
@@ -50,10 +52,13 @@ import { systemClock } from "../log/clock.js";
 import { isAnnounced } from "../log/formats.js";
 import { type Logger, silentLogger } from "../log/logger.js";
 import { NotificationListener } from "./listener.js";
+import { Replication } from "./replication.js";
+import { serversOf } from "./servers.js";
 import { Subscriber } from "./subscriber.js";
 import {
   appendOutcome,
   commitOutcome,
+  nodesOf,
   HEAD_FIELDS,
   headOf,
   heartbeatCall,
@@ -63,6 +68,7 @@ import {
   conditionOf,
   logTime,
   recentDifferences,
+  readAll,
   results,
   type StreamReply,
   messagesOf,
@@ -72,23 +78,33 @@ import {
 import { loadScripts, type RunScript } from "./scripts.js";
 
 export interface RedisLogOptions {
-  /** One URL, or a comma list of nodes of a Redis Cluster. */
+  /** Address of Redis; see `readAddress`. One URL may be that of any node of a cluster. */
   readonly url: string;
   /** Prefix of every key (default `overround:`); braces are not allowed. */
   readonly prefix?: string | undefined;
   readonly logger?: Logger | undefined;
+  /**
+   * Number of replicas that have a commit before its effects leave (default 0): before it is acknowledged, and before its
+   * messages go to other servers.
+   */
+  readonly waitReplicas?: number | undefined;
 }
 
 /** The commit group of all partitions on a single server. On a cluster, each partition is a group of its own. */
 const ONE_GROUP = "all";
+type LostListener = Parameters<Log["onLost"]>[0];
 
 export class RedisLog implements Log {
+  /** Address of Redis: of a cluster the list of its nodes, also when the log was opened with one URL. */
+  readonly url: string;
   readonly #connection: Connection;
   readonly #keys: Keys;
   readonly #run: RunScript;
   readonly #subscriber: Subscriber;
   readonly #isCluster: boolean;
-  readonly #lostListeners = new Set<() => void>();
+  readonly #replication: Replication;
+  readonly #logger: Logger;
+  readonly #lostListeners = new Set<LostListener>();
   readonly #listeners = new Set<Listener>();
   #closed = false;
 
@@ -96,11 +112,15 @@ export class RedisLog implements Log {
     this.#connection = connect(options.url);
     this.#keys = new Keys(options.prefix);
     this.#run = loadScripts(this.#connection);
-    this.#isCluster = options.url.includes(",");
-    this.#subscriber = new Subscriber(options.url, options.logger ?? silentLogger);
-    onConnectionLost(this.#connection, () => {
-      if (!this.#closed) for (const listener of this.#lostListeners) listener();
+    this.url = options.url;
+    this.#isCluster = readAddress(options.url).kind === "cluster";
+    const servers = serversOf(this.#connection, PARTITIONS, (partition) => this.#keys.lease(partition));
+    servers.onLost((isLost) => {
+      if (!this.#closed) for (const listener of this.#lostListeners) listener(isLost);
     });
+    this.#replication = new Replication(servers, options.waitReplicas ?? 0);
+    this.#logger = options.logger ?? silentLogger;
+    this.#subscriber = new Subscriber(options.url, this.#logger);
   }
 
   /**
@@ -116,6 +136,11 @@ export class RedisLog implements Log {
         throw new RedisUnreachable(
           `Redis ${version[1] ?? ""}.${version[2] ?? ""} is too old; use 7.0 or newer`,
         );
+      }
+      if (!log.#isCluster && /^redis_mode:cluster/m.test(info)) {
+        const nodes = nodesOf(await log.#connection.cluster("SLOTS"));
+        await log.close();
+        return await RedisLog.open({ ...options, url: clusterAddress(options.url, nodes) });
       }
       if (/^aof_last_write_status:(?!ok)/m.test(info)) {
         options.logger?.error(
@@ -178,7 +203,7 @@ export class RedisLog implements Log {
     for (const actor of actors)
       keys.push(this.#keys.mailbox(partition, actor), this.#keys.head(partition, actor));
     const isRelayed = deliveries.every(({ from }) => from !== undefined);
-    const reply = await this.#run(isRelayed ? "relay" : "append", keys, [
+    const args = [
       MAX_INLINE_BYTES,
       capacity,
       partition,
@@ -189,7 +214,13 @@ export class RedisLog implements Log {
       senders.size,
       ...[...senders.keys()].flatMap((sender) => sender.split(" ")),
       ...messages,
-    ]).catch((error: unknown) => {
+    ];
+    // The sender of a relayed message forgets it after the append. The sender of a command waits for the answer.
+    const append = (): Promise<unknown> => this.#run(isRelayed ? "relay" : "append", keys, args);
+    const channel = this.#keys.notifications(partition, "commands");
+    const appended =
+      isRelayed || fences.length > 0 ? this.#replication.written(partition, channel, append) : append();
+    const reply = await appended.catch((error: unknown) => {
       throw appendError(error);
     });
     return deliveries.map((_, index) => appendOutcome((reply as string)[index]));
@@ -223,13 +254,14 @@ export class RedisLog implements Log {
     ]);
     const deadlines = scoresOf(due);
     const actors = [...members].sort();
-    const pipeline = this.#connection.pipeline();
-    for (const actor of actors) {
-      pipeline.hmget(this.#keys.head(partition, actor), ...HEAD_FIELDS);
-      pipeline.xlen(this.#keys.mailbox(partition, actor));
-      pipeline.xlen(this.#keys.deltas(partition, actor));
-    }
-    const replies = await results(pipeline);
+    const replies = await readAll(
+      this.#connection,
+      actors.flatMap((actor) => [
+        ["hmget", this.#keys.head(partition, actor), ...HEAD_FIELDS],
+        ["xlen", this.#keys.mailbox(partition, actor)],
+        ["xlen", this.#keys.deltas(partition, actor)],
+      ]),
+    );
     return actors.map((actor, index) => ({
       actor,
       head: headOf(replies[3 * index] as (string | null)[]),
@@ -240,9 +272,11 @@ export class RedisLog implements Log {
   }
 
   async heads(partition: string, actors: readonly ActorId[]): Promise<readonly Head[]> {
-    const pipeline = this.#connection.pipeline();
-    for (const actor of actors) pipeline.hmget(this.#keys.head(partition, actor), ...HEAD_FIELDS);
-    return (await results(pipeline)).map((fields) => headOf(fields as (string | null)[]));
+    const replies = await readAll(
+      this.#connection,
+      actors.map((actor) => ["hmget", this.#keys.head(partition, actor), ...HEAD_FIELDS]),
+    );
+    return replies.map((fields) => headOf(fields as (string | null)[]));
   }
 
   /** Reads streams of one commit group. `streams` has all keys and then, for each key, the id to read after. */
@@ -289,10 +323,26 @@ export class RedisLog implements Log {
       changeArgs.push(index, expectedSeq, cursor, firstKept, entry ?? "", deadline, isRelayed, lineage);
       changeArgs.push(change.quarantined ?? "", QUARANTINE_MESSAGES);
     }
-    args.push(actorIndexes.size, ...actors, publications.length);
-    for (const { feed, body } of publications) args.push(this.#keys.feed(feed), body);
+    const mustWait = this.#replication.isOn;
+    const withCommit = mustWait ? [] : publications;
+    args.push(actorIndexes.size, ...actors, withCommit.length);
+    for (const { feed, body } of withCommit) args.push(this.#keys.feed(feed), body);
     args.push(...this.#departureArgs(departures, keys), ...changeArgs);
-    return commitOutcome((await this.#run("commit", keys, args)) as string);
+    const commit = (): Promise<unknown> => this.#run("commit", keys, args);
+    const lease = this.#keys.lease(first.partition);
+    const outcome = commitOutcome(
+      (await this.#replication.written(first.partition, lease, commit)) as string,
+    );
+    if (mustWait && outcome.kind === "ok")
+      for (const publication of publications) this.#publishLate(publication);
+    return outcome;
+  }
+
+  /** Publishes an answer after its commit. The sender of a command whose answer is lost sends the command again. */
+  #publishLate(publication: Publication): void {
+    this.publish(publication).catch((error: unknown) => {
+      this.#logger.warn({ err: error }, "an answer was not published; the command is sent again");
+    });
   }
 
   /** Returns the arguments of a commit for the messages that leave with it, and adds their keys. */
@@ -364,16 +414,19 @@ export class RedisLog implements Log {
   }
 
   async sizes(partition: string, actors: readonly ActorId[]): Promise<readonly ActorSize[]> {
-    const pipeline = this.#connection.pipeline();
-    for (const actor of actors) {
+    const reads = actors.flatMap((actor) => {
       const streams = [this.#keys.deltas(partition, actor), this.#keys.mailbox(partition, actor)];
-      for (const key of streams) pipeline.xlen(key);
-      for (const key of streams) pipeline.memory("USAGE", key);
-      pipeline.memory("USAGE", this.#keys.snapshot(partition, actor, "latest"));
-      pipeline.memory("USAGE", this.#keys.snapshot(partition, actor, "previous"));
-      pipeline.memory("USAGE", this.#keys.parts(partition, actor));
-    }
-    return actorSizes((await results(pipeline)) as (number | null)[]);
+      const snapshots = (["latest", "previous"] as const).map((which) =>
+        this.#keys.snapshot(partition, actor, which),
+      );
+      return [
+        ...streams.map((key) => ["xlen", key] as const),
+        ...[...streams, ...snapshots, this.#keys.parts(partition, actor)].map(
+          (key) => ["memory", "USAGE", key] as const,
+        ),
+      ];
+    });
+    return actorSizes((await readAll(this.#connection, reads)) as (number | null)[]);
   }
 
   async trim(partition: string, windows: readonly Mark[]): Promise<void> {
@@ -529,26 +582,26 @@ export class RedisLog implements Log {
   }
 
   async leases(partitions: readonly string[]): Promise<ReadonlyMap<string, Lease>> {
-    const groups = this.#isCluster ? partitions.map((partition) => [partition]) : [partitions];
-    return new Map((await Promise.all(groups.map((group) => this.#leasesOfGroup(group)))).flat());
-  }
-
-  async #leasesOfGroup(partitions: readonly string[]): Promise<readonly (readonly [string, Lease])[]> {
-    const pipeline = this.#connection.pipeline();
-    for (const partition of partitions) pipeline.hmget(this.#keys.lease(partition), "owner", "epoch");
-    const replies = (await results(pipeline)) as (string | null)[][];
-    return partitions.map((partition, index) => {
-      const [owner, epoch] = replies[index] ?? [];
+    const read = async (partition: string): Promise<readonly [string, Lease]> => {
+      const [owner, epoch] = await this.#connection.hmget(this.#keys.lease(partition), "owner", "epoch");
       return [
         partition,
         { owner: owner === null || owner === "" ? undefined : owner, epoch: Number(epoch ?? 0) },
       ];
-    });
+    };
+    const reads = await Promise.allSettled(partitions.map(read));
+    const leases = reads.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+    const failed = reads.find((result) => result.status === "rejected");
+    // A node of a cluster that is away does not hide the leases on the others.
+    if (failed !== undefined && (leases.length === 0 || !this.#isCluster)) throw failed.reason;
+    return new Map(leases);
   }
 
   async take(partition: string, worker: string, epoch: number): Promise<TakeOutcome> {
     const args = [worker, epoch, randomUUID().slice(0, 8)];
-    const reply = await this.#run("take", [this.#keys.lease(partition)], args);
+    const lease = this.#keys.lease(partition);
+    // The replicas then have everything that the owner before has written.
+    const reply = await this.#replication.written(partition, lease, () => this.#run("take", [lease], args));
     const [taken, incarnation = ""] = reply as [number, string?];
     return taken === 0 ? { kind: "changed" } : { kind: "taken", epoch: taken, incarnation };
   }
@@ -566,17 +619,18 @@ export class RedisLog implements Log {
         // Found by a pattern, because the scripts publish there only if a process has subscribed to it by its name.
         return group === own ? [{ name: own }] : [{ name: own }, { name: group, byPattern: true }];
       },
-      countsOf: async (channels) => (await this.#read(channels)).map((count) => Number(count ?? 0)),
+      countsOf: (channels) => this.#countsOf(channels),
       onNotification,
     });
     this.#listeners.add(listener);
     return listener;
   }
 
-  /** Reads strings, which can be on different nodes of a cluster. */
-  async #read(keys: readonly string[]): Promise<readonly (string | null)[]> {
-    if (this.#isCluster) return Promise.all(keys.map((key) => this.#connection.get(key)));
-    return this.#connection.mget(...keys);
+  /** Reads counters. On a cluster, one on a node that does not answer is `undefined`. */
+  async #countsOf(keys: readonly string[]): Promise<readonly (number | undefined)[]> {
+    if (!this.#isCluster) return (await this.#connection.mget(...keys)).map((count) => Number(count ?? 0));
+    const reads = await Promise.allSettled(keys.map((key) => this.#connection.get(key)));
+    return reads.map((read) => (read.status === "fulfilled" ? Number(read.value ?? 0) : undefined));
   }
 
   async subscribe(feed: string, reader: FeedReader): Promise<Subscription> {
@@ -584,7 +638,13 @@ export class RedisLog implements Log {
   }
 
   async publish({ feed, body }: Publication): Promise<void> {
-    await this.#connection.publish(this.#keys.feed(feed), body);
+    await this.#anyNode().publish(this.#keys.feed(feed), body);
+  }
+
+  /** Returns the server, or a node of the cluster that is connected. */
+  #anyNode(): Connection {
+    if (this.#connection instanceof Redis) return this.#connection;
+    return this.#connection.nodes("master").find(({ status }) => status === "ready") ?? this.#connection;
   }
 
   async announce(role: string, aliveMs: number): Promise<Announcements> {
@@ -667,7 +727,7 @@ export class RedisLog implements Log {
     else await this.#connection.set(this.#keys.disk(), reason, "PX", ttlMs);
   }
 
-  onLost(listener: () => void): () => void {
+  onLost(listener: LostListener): () => void {
     this.#lostListeners.add(listener);
     return () => this.#lostListeners.delete(listener);
   }

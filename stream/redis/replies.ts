@@ -1,5 +1,6 @@
 /** Conversion of Redis replies into the types of `log/log.ts`. */
 
+import { Redis } from "ioredis";
 import type { ActorId } from "../../actors/actor.js";
 import {
   type AppendOutcome,
@@ -15,6 +16,7 @@ import {
   NO_CURSOR,
   WriteRefused,
 } from "../log/log.js";
+import type { Connection } from "./connection.js";
 import type { Keys } from "./keys.js";
 
 export const HEAD_FIELDS = [
@@ -118,6 +120,16 @@ export function recentDifferences(
   return differences;
 }
 
+/** Returns the nodes of a reply of `CLUSTER SLOTS`, which names each primary and its replicas with their slots. */
+export function nodesOf(
+  reply: readonly unknown[],
+): readonly (readonly [host: string | null, port: number])[] {
+  return reply.flatMap(
+    (range) =>
+      (range as [number, number, ...[string | null, number][]]).slice(2) as [string | null, number][],
+  );
+}
+
 /** Converts the reply of `commit.lua`. */
 export function commitOutcome(reply: string): CommitOutcome {
   const [kind, name = ""] = reply.split(" ");
@@ -134,6 +146,20 @@ export async function results(pipeline: {
     if (error !== null) throw error;
     return result;
   });
+}
+
+/**
+ * Sends commands that read keys of one partition, and returns their replies. Throws the first error. On a cluster each is
+ * sent by itself: while a slot moves, the client would send a whole pipeline to the node of one key, and get nothing for
+ * the keys on the other node.
+ */
+export async function readAll(
+  connection: Connection,
+  commands: readonly (readonly [name: string, ...args: string[]])[],
+): Promise<readonly unknown[]> {
+  if (connection instanceof Redis)
+    return results(connection.pipeline(commands.map((command) => [...command])));
+  return Promise.all(commands.map(([name, ...args]) => connection.call(name, ...args)));
 }
 
 /** Number of replies for the size of one actor. */

@@ -3,8 +3,9 @@
  * time, and after each loss of the connection, because Redis keeps no message for a client that is away.
  */
 
-import { Redis } from "ioredis";
-import { backOff, SUBSCRIBER_OPTIONS } from "./connection.js";
+import type { Redis } from "ioredis";
+import { readAddress, type RedisAddress } from "./address.js";
+import { backOff, connectServer, SUBSCRIBER_OPTIONS } from "./connection.js";
 import type { FeedReader, Subscription } from "../log/log.js";
 import type { Logger } from "../log/logger.js";
 
@@ -35,7 +36,7 @@ interface SubscribedChannel extends AddedChannel {
 }
 
 export class Subscriber {
-  readonly #urls: readonly string[];
+  readonly #addresses: readonly Exclude<RedisAddress, { kind: "cluster" }>[];
   readonly #logger: Logger;
   readonly #channels = new Map<string, SubscribedChannel>();
   /** On a cluster, the connection to any one node: every node publishes every message. */
@@ -49,7 +50,9 @@ export class Subscriber {
   #closed = false;
 
   constructor(url: string, logger: Logger) {
-    this.#urls = url.split(",");
+    const address = readAddress(url);
+    this.#addresses =
+      address.kind === "cluster" ? address.nodes.map((node) => ({ kind: "server", url: node })) : [address];
     this.#logger = logger;
   }
 
@@ -105,8 +108,9 @@ export class Subscriber {
   }
 
   #connect(): void {
-    const url = this.#urls[this.#attempts % this.#urls.length] ?? "";
-    const redis = new Redis(url, SUBSCRIBER_OPTIONS);
+    const address = this.#addresses[this.#attempts % this.#addresses.length];
+    if (address === undefined) return;
+    const redis = connectServer(address, SUBSCRIBER_OPTIONS);
     this.#redis = redis;
     redis.on("error", () => undefined);
     redis.on("message", (channel: string, body: string) => this.#dispatch(channel, body));

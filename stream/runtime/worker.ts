@@ -107,7 +107,7 @@ export class Worker {
     this.relay = new Relay(log, options.relayMessages);
     this.#snapshots = options.snapshots ?? new SnapshotWriter(options);
     this.retention = new Retention(options.snapshotLimits ?? SNAPSHOT_LIMITS, options.clock);
-    this.#stopWatchingConnection = log.onLost(() => this.#endAll());
+    this.#stopWatchingConnection = log.onLost((isLost) => this.#endLost(isLost));
   }
 
   /** The partitions that this worker owns, by name. */
@@ -238,11 +238,12 @@ export class Worker {
     this.#held.get(notification.partition)?.notify(notification);
   }
 
-  /** Ends every ownership, because the actors may be ahead of the log. The next beat takes the partitions again. */
-  #endAll(): void {
+  /** Ends the ownerships whose actors may be ahead of the log. The next beat takes the partitions again. */
+  #endLost(isLost: (partition: string) => boolean): void {
     const reason = new OwnershipLost("the connection to the log was lost");
-    for (const partition of this.#held.values()) partition.end(reason);
-    for (const { partition } of this.#handingOver.values()) partition.end(reason);
+    const handingOver = [...this.#handingOver.values()].map(({ partition }) => partition);
+    for (const partition of [...this.#held.values(), ...handingOver])
+      if (isLost(partition.name)) partition.end(reason);
   }
 
   /** Sends one heartbeat, then hands over and takes partitions as the live workers require. */
@@ -294,7 +295,8 @@ export class Worker {
     const { log } = this.#options;
     const leases = await log.leases(this.#partitions);
     for (const partition of this.#held.values()) {
-      if (leases.get(partition.name)?.epoch !== partition.epoch)
+      const lease = leases.get(partition.name);
+      if (lease !== undefined && lease.epoch !== partition.epoch)
         partition.end(new OwnershipLost(`${partition.name} has another owner`));
       if (partition.ended) this.#removeEnded(partition);
     }
@@ -318,8 +320,10 @@ export class Worker {
     }
     // The partitions that were taken are watched, whatever became of the others.
     for (const take of takes) if (take.status === "rejected") throw take.reason;
-    if ([...owners.values()].includes(undefined)) this.#mustLook = true;
-    this.#beginMove(owners, live);
+    const isComplete = leases.size === this.#partitions.length;
+    if (!isComplete || [...owners.values()].includes(undefined)) this.#mustLook = true;
+    // The shares of the workers are unknown without the leases of all partitions.
+    if (isComplete) this.#beginMove(owners, live);
   }
 
   /**

@@ -6,7 +6,7 @@ import { loadScripts, type RunScript } from "../redis/scripts.js";
 import { Unavailable } from "../log/ports.js";
 
 export interface ServiceConnectionOptions {
-  /** One URL, or a comma list of nodes of a Redis Cluster. */
+  /** Address of Redis; see `readAddress`. That of a cluster has more than one node; see `RedisLog.url`. */
   readonly url: string;
   /** Prefix of every key (default `overround:`); braces are not allowed. */
   readonly prefix?: string | undefined;

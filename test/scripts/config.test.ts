@@ -52,6 +52,17 @@ describe("the configuration", () => {
     expect(problemsOf({ REDIS_URL: "redis://a:1,http://b:2" })).to.match(/^REDIS_URL: must be a URL/);
   });
 
+  it("accepts sentinels with the name of the primary", () => {
+    const url = "redis+sentinel://:secret@a:1,b/exchange";
+    expect(loadConfig({ REDIS_URL: url }).redisUrl).to.equal(url);
+    for (const wrong of [
+      "redis+sentinel://a:1,b:2",
+      "redis+sentinel://a:1,/exchange",
+      "redis+sentinel:///exchange",
+    ])
+      expect(problemsOf({ REDIS_URL: wrong }), wrong).to.match(/^REDIS_URL: must be a URL/);
+  });
+
   it("accepts a number of proxies or their networks, but nothing that trusts every address", () => {
     expect(loadConfig({ TRUST_PROXY: "2" }).trustProxy).to.equal(2);
     expect(loadConfig({ TRUST_PROXY: "10.0.0.0/8, ::1" }).trustProxy).to.deep.equal(["10.0.0.0/8", "::1"]);

@@ -269,14 +269,14 @@ async function startBackground(
       },
       removal.keepMs,
     );
-  const queue = openSettlementQueue(redisUrl);
+  const queue = openSettlementQueue(log.url);
   const settleEvents = async (): Promise<void> => {
     for (const eventId of await settleFinalEvents(db, { nowTs: Date.now() })) {
       await invalidations.publish("event", eventId);
     }
   };
   const jobs = await startJobs({
-    redisUrl,
+    redisUrl: log.url,
     exchange,
     log: logger,
     sweepEveryMs: SWEEP_MS,
@@ -295,7 +295,7 @@ async function startBackground(
       marketSettled: () => settleEvents(),
     },
   });
-  const services = new ServiceConnection({ url: redisUrl });
+  const services = new ServiceConnection({ url: log.url });
   const expired = new ExpiredGateways(services, { exchange, onError: () => undefined });
   expired.start();
   return async () => {

@@ -55,6 +55,7 @@ export class SnapshotWriter implements Snapshots {
   constructor(ports: SnapshotWriterPorts) {
     this.#ports = ports;
     this.#stopWatchingConnection = ports.log.onLost(() => {
+      // A snapshot of another partition is only taken again.
       this.#losses += 1;
       this.#kept.clear();
     });

@@ -84,7 +84,7 @@ export class MemoryLog implements Log {
   readonly #gate: Gate;
   readonly #oneGroup: boolean;
   readonly #losesNotification: () => boolean;
-  readonly #lostListeners = new Set<() => void>();
+  readonly #lostListeners = new Set<Parameters<Log["onLost"]>[0]>();
   readonly #open = new Set<{ close(): Promise<void> }>();
   readonly #stopWatchingPowerCuts: () => void;
 
@@ -99,7 +99,7 @@ export class MemoryLog implements Log {
 
   /** Cuts the connection, and reconnects at once. */
   disconnect(): void {
-    for (const listener of this.#lostListeners) listener();
+    for (const listener of this.#lostListeners) listener(() => true);
   }
 
   #perform<T>(operation: Operation, apply: () => T): Promise<T> {
@@ -706,7 +706,7 @@ export class MemoryLog implements Log {
     return this.#perform("reportDisk", () => this.#store.set(KEYS.disk(), "report", reason));
   }
 
-  onLost(listener: () => void): () => void {
+  onLost(listener: Parameters<Log["onLost"]>[0]): () => void {
     this.#lostListeners.add(listener);
     return () => this.#lostListeners.delete(listener);
   }
