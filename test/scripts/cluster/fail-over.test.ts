@@ -11,7 +11,7 @@ const LOAD_MS = Number(process.env["CLUSTER_SECONDS"] ?? 1) * 1_000;
 /** Time for which a replica lags before its primary dies, in ms. */
 const LAG_MS = 400;
 /** Longest wait of a caller, in ms: the fail-over takes about four seconds. */
-const LONGEST_MS = 15_000;
+const LONGEST_MS = 12_000;
 
 describe("a primary of a cluster that dies under load, ahead of its replica", function () {
   this.timeout(120_000 + 4 * LOAD_MS);

@@ -43,7 +43,7 @@ const CALLERS = 12;
 const FUNDS = 1_000_000_000;
 const QUIET_MS = 20_000;
 /** Longest wait of a caller, in ms. A fail-over takes about four seconds. */
-const ASK_MS = 12_000;
+const ASK_MS = 15_000;
 /** Time without a new entry after which the exchange is quiet, in ms. */
 const SAME_MS = 500;
 

@@ -118,9 +118,11 @@ export class RunningCluster {
   /** Returns a primary other than that of a key. */
   async otherThan(key: string): Promise<ClusterNode> {
     const primary = await this.primaryOf(key);
-    const other = this.nodes.slice(0, PRIMARIES).find((node) => node !== primary);
-    if (other === undefined) throw new Error("the cluster has one primary");
-    return other;
+    for (const node of this.nodes) {
+      const isPrimary = String(await node.call("INFO", "replication")).includes("role:master");
+      if (isPrimary && node !== primary) return node;
+    }
+    throw new Error("the cluster has one primary");
   }
 
   /** Returns the primary of a key. */
@@ -134,9 +136,9 @@ export class RunningCluster {
     throw new Error(`no node has ${key}`);
   }
 
-  /** Returns the replica of a primary. */
+  /** Returns the replica of a primary; after a fail-over, the primary is one of the former replicas. */
   replicaOf(primary: ClusterNode): ClusterNode {
-    const replica = this.nodes[this.nodes.indexOf(primary) + PRIMARIES];
+    const replica = this.nodes[(this.nodes.indexOf(primary) + PRIMARIES) % this.nodes.length];
     if (replica === undefined) throw new Error("the cluster has no replicas");
     return replica;
   }
