@@ -28,6 +28,7 @@ describe("the notifications of a Redis log", () => {
     };
     listener.watch(["l0"]);
     channel?.onSubscribed();
+    await microtasksDone();
     await check();
     expect(received).to.have.length(1);
     count = 3;
