@@ -8,6 +8,7 @@ import { Redis } from "ioredis";
 import { programPath } from "../../../scripts/config.js";
 import { freePort } from "../../../scripts/embedded/ports.js";
 import { findRedis } from "../../../scripts/embedded/redis-binary.js";
+import { releaseWatcherAtExit, watched } from "../../../scripts/supervisor/watched.js";
 import { cacheDir } from "../servers.js";
 
 /** Password of the servers. */
@@ -28,12 +29,14 @@ export class ServerProcess {
     const quiet = (): void => undefined;
     const serverBin = process.env["REDIS_SERVER_BIN"];
     const { command, env } = findRedis({ serverBin, programPath: programPath(), cacheDir, log: quiet });
-    const args = [config, ...mode];
-    this.child = spawn(command, args, {
+    // A test run that is killed leaves no server behind.
+    const args = watched({ signal: "KILL", afterSeconds: 0 }, command, [config, ...mode]);
+    this.child = spawn("/bin/sh", args, {
       cwd: directory,
       env: { ...process.env, ...env },
-      stdio: "ignore",
+      stdio: ["ignore", "ignore", "ignore", "pipe"],
     });
+    releaseWatcherAtExit(this.child);
     this.exited = new Promise((resolve) => this.child.once("exit", () => resolve()));
   }
 
