@@ -288,7 +288,7 @@ function restartOnSignal(set: ProcessSet): void {
       .then(
         () => say("every role has been restarted"),
         (error: unknown) =>
-          say(`the restart has ended early, and the remaining processes go on: ${describe(error)}`),
+          say(`the restart has ended early, and every process that runs goes on: ${describe(error)}`),
       )
       .finally(() => (isRestarting = false));
   });

@@ -12,6 +12,7 @@ import {
 } from "node:http";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from "express";
 import expressWs from "express-ws";
 import { WebSocket } from "ws";
@@ -29,6 +30,9 @@ const ANSWER_HEADERS = [REQUEST_ID, ...Object.values(RATE_LIMIT)];
 
 /** Headers that ask for another protocol. */
 const UPGRADE_HEADERS = new Set(["upgrade", "http2-settings"]);
+
+/** Interval of the checks of a drain, in ms. */
+const POLL_MS = 10;
 
 /** A request for an upgrade that the app serves. */
 interface Upgrade {
@@ -55,6 +59,8 @@ export class Upgrades {
   readonly #upgrades = new WeakMap<IncomingMessage, Upgrade>();
   readonly #admitted = new WeakMap<IncomingMessage, Admitted>();
   readonly #express = createServer();
+  /** Answers in progress to requests for an upgrade. */
+  readonly #answers = new Set<ServerResponse>();
 
   constructor(bridge: Bridge) {
     const routes = express();
@@ -105,9 +111,18 @@ export class Upgrades {
         connection.destroy();
       } else if (request.headers.upgrade?.toLowerCase() === "websocket") {
         this.#upgrades.set(request, { head, connection });
-        serve(request, responseTo(request, connection));
+        const answer = responseTo(request, connection);
+        this.#answers.add(answer);
+        answer.once("close", () => this.#answers.delete(answer));
+        serve(request, answer);
       } else serveWithoutUpgrade(server, request, connection, head);
     });
+  }
+
+  /** Resolves when every request for an upgrade has its socket or its refusal, and at the latest after `timeoutMs`. */
+  async settle(timeoutMs: number): Promise<void> {
+    const untilMs = performance.now() + timeoutMs;
+    while (this.#answers.size > 0 && performance.now() < untilMs) await sleep(POLL_MS);
   }
 
   /** Opens the socket of a request for an upgrade whose caller is admitted. Leaves other requests to the next handler. */

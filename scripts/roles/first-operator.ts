@@ -27,14 +27,15 @@ export async function ensureOperator(
   const generated = config.operator === undefined && config.exchangeEnv === "dev";
   const login = generated ? keptLogin(path.join(config.dataDir, "operator.json")) : config.operator;
   if (login === undefined) return undefined;
-  await createTrader(db, {
+  const created = await createTrader(db, {
     traderId: randomUUID(),
     email: login.email,
     passwordHash: await passwords.hash(login.password),
     role: "operator",
     nowTs: Date.now(),
   });
-  return generated ? login : undefined;
+  // Of gateways that start together, one has created it.
+  return generated && created !== undefined ? login : undefined;
 }
 
 /** Returns the login in the file, or writes a new one. Gateways that start together agree on one login. */

@@ -111,6 +111,8 @@ export interface RunningGateway {
 
 /** Longest wait in ms for the requests in progress at a stop; none takes longer. */
 const DRAIN_MS = 4_500;
+/** Longest wait in ms for the sockets that are opening when everything else has drained. */
+const LAST_UPGRADES_MS = 250;
 /** Time in ms for the last writes of a gateway that stops. What they write may be lost. */
 const LAST_WRITES_MS = 250;
 
@@ -383,7 +385,9 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const port = await source.open(server);
     const drainOnce = async (): Promise<void> => {
       await sleep(settings.drainNoticeMs);
-      await Promise.all([sockets.close(), connections.drain(DRAIN_MS)]);
+      const drained = connections.drain(DRAIN_MS);
+      // The bridge closes at once the sockets that open meanwhile.
+      await Promise.all([sockets.close(), drained.then(() => upgrades.settle(LAST_UPGRADES_MS))]);
       const lastWrites = Promise.all([lease.close(), keyUse.stop()]);
       await Promise.race([lastWrites, sleep(LAST_WRITES_MS, undefined, { ref: false })]);
     };

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { LogFile } from "./log.js";
 import { type KeepOptions, keepRunning, type Kept, type Running } from "./keep.js";
 import { type RoleProgram, spawnRole } from "./role.js";
+import { StartError } from "./start-error.js";
 
 /** Server that the set runs itself, or the URL of a server that runs elsewhere. */
 type ServerSource =
@@ -102,7 +103,7 @@ class Supervisor implements ProcessSet {
   async restart(): Promise<void> {
     await this.ready;
     for (const { program, kept } of this.roles) {
-      if (this.stopping) return;
+      if (this.stopping) throw new StartError("the set stops");
       // A process that may finish is a client of the set.
       if (program.mayFinish !== true) await kept.replace(this.plan.replaceMs);
     }

@@ -168,8 +168,11 @@ export class ProcessReports {
   names(): Readonly<Record<string, readonly string[]>> {
     const names: Record<string, string[]> = {};
     for (const { role, name } of this.latest()) (names[role] ??= []).push(name);
-    for (const list of Object.values(names)) list.sort();
-    return names;
+    return Object.fromEntries(
+      Object.entries(names)
+        .map(([role, list]) => [role, list.toSorted()] as const)
+        .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    );
   }
 
   /** Returns the least value that any process reports for a figure. */

@@ -28,6 +28,14 @@ const SOCKETS = 8;
 const STOPPED = 4_000;
 const NAMES = ["worker-1", "worker-2", "projector-1", "projector-2", "jobs", "gateway-1", "gateway-2"];
 
+let timestamp = 0;
+
+/** Returns the time, one ms later at each call, because a signature opens one socket. */
+function nextTimestamp(): number {
+  timestamp = Math.max(Date.now(), timestamp + 1);
+  return timestamp;
+}
+
 /** Keeps a socket open: opens another one whenever it closes, and records how each of them ended. */
 class LastingSocket {
   readonly codes: number[] = [];
@@ -40,23 +48,27 @@ class LastingSocket {
   constructor(
     private readonly url: string,
     private readonly trading: TestKey,
+    /** True: closes each socket as soon as it is open. */
+    private readonly churns = false,
   ) {}
 
   async run(): Promise<void> {
     while (!this.#stopped) {
       const began = performance.now();
       const { key, brand } = this.trading;
-      const headers = new Signer(key, brand).headers("GET", "/v3/ws", "", Buffer.alloc(0), Date.now());
+      const headers = new Signer(key, brand).headers("GET", "/v3/ws", "", Buffer.alloc(0), nextTimestamp());
       const socket = new WebSocket(this.url, { headers });
       this.#socket = socket;
       const closed = new Promise<number>((resolve) => socket.once("close", resolve));
       socket.on("error", (error) => this.failures.push(error.message));
       socket.once("open", () => {
         this.longestGapMs = Math.max(this.longestGapMs, performance.now() - began);
+        if (this.churns) socket.close(STOPPED);
       });
       const code = await closed;
       // A socket that `stop` has closed has no code of the server.
       if (code !== STOPPED) this.codes.push(code);
+      if (this.churns) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   }
 
@@ -66,7 +78,7 @@ class LastingSocket {
 
   stop(): void {
     this.#stopped = true;
-    this.#socket?.close(STOPPED);
+    if (!this.churns) this.#socket?.close(STOPPED);
   }
 }
 
@@ -171,6 +183,10 @@ describe("an exchange with several processes of each role", function () {
           (traders[index % 2] ?? expect.fail()).trading,
         ),
     );
+    const churning = Array.from(
+      { length: 4 },
+      () => new LastingSocket(`ws://127.0.0.1:${port}/v3/ws`, traders[0].trading, true),
+    );
     const running = [...sockets, ...clients].map((load) => load.run());
     await untilWithin(20_000, () => sockets.every(({ isOpen }) => isOpen));
     for (const name of ["gateway-1", "gateway-2"]) {
@@ -183,17 +199,18 @@ describe("an exchange with several processes of each role", function () {
       expect(open).to.be.within(SOCKETS / 2 - 2, SOCKETS / 2 + 2);
     }
 
+    running.push(...churning.map((load) => load.run()));
     const before = output.length;
     exchange.kill("SIGUSR2");
     await said(/overround: every role has been restarted/, before);
     const replaced = [...output.slice(before).matchAll(/overround: (\S+) is process \d+ from now on/g)];
     expect(replaced.map(([, name]) => name)).to.deep.equal(NAMES);
     await untilWithin(20_000, () => sockets.every(({ isOpen }) => isOpen));
-    for (const load of [...sockets, ...clients]) load.stop();
+    for (const load of [...sockets, ...churning, ...clients]) load.stop();
     await Promise.all(running);
 
     expect(clients.flatMap(({ failures }) => failures)).to.deep.equal([]);
-    expect(sockets.flatMap(({ failures }) => failures)).to.deep.equal([]);
+    expect([...sockets, ...churning].flatMap(({ failures }) => failures)).to.deep.equal([]);
     const codes = sockets.flatMap(({ codes }) => codes);
     expect(new Set(codes)).to.deep.equal(new Set([1012]));
     // A socket may reconnect to the gateway that is replaced next.
