@@ -78,32 +78,52 @@ class Side {
   qty: Contracts = NONE;
   cost: Millicents = ZERO;
   /** Orders that may still take liquidity. Most accounts have none, and a shard has many accounts. */
-  #pending: Map<string, AccountOrder> | undefined;
+  #pending: AccountOrder[] | undefined;
   pendingFees: Millicents = ZERO;
 
   change(price: Ticks, by: number): void {
     this.qty = contracts(this.qty + by);
     this.cost = millicents(this.cost + price * by);
-    const index = this.levels.findIndex((level) => level.price >= price);
+    const index = this.#indexOf(price);
     const level = this.levels[index];
     if (level?.price === price) {
       level.qty = contracts(level.qty + by);
       if (level.qty === 0) this.levels.splice(index, 1);
     } else {
-      this.levels.splice(index === -1 ? this.levels.length : index, 0, { price, qty: contracts(by) });
+      this.levels.splice(index, 0, { price, qty: contracts(by) });
     }
+  }
+
+  /** Returns the index of the level of a price, or the index at which to insert it. */
+  #indexOf(price: Ticks): number {
+    let low = 0;
+    let high = this.levels.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.levels[middle]?.price ?? price) < price) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
   /** Adds an order (1) to the pending orders, or removes it (-1). */
   changePending(sign: 1 | -1, order: AccountOrder): void {
-    if (sign === 1) (this.#pending ??= new Map()).set(order.orderId, order);
-    else this.#pending?.delete(order.orderId);
-    if (this.#pending?.size === 0) this.#pending = undefined;
+    if (sign === 1) (this.#pending ??= []).push(order);
+    else this.#removePending(order);
     this.pendingFees = millicents(this.pendingFees + sign * feeOf(order));
   }
 
-  get pending(): Iterable<AccountOrder> {
-    return this.#pending?.values() ?? [];
+  /** Orders leave the pending ones nearly in the order in which they came. */
+  #removePending(order: AccountOrder): void {
+    const pending = this.#pending;
+    const index = pending?.indexOf(order) ?? -1;
+    assert(pending !== undefined && index !== -1, "the order is not pending", order.orderId);
+    if (pending.length === 1) this.#pending = undefined;
+    else pending.splice(index, 1);
+  }
+
+  get pending(): readonly AccountOrder[] {
+    return this.#pending ?? [];
   }
 
   /** Highest open price, 0 for none. */
@@ -180,11 +200,21 @@ export class Account {
     if (order.pending) side.changePending(1, order);
   }
 
-  /** Removes an order in its present state. To change an order, remove it, change it and add it again. */
+  /** Removes an order that was added on trial. */
   remove(order: AccountOrder): void {
     const side = this.#side(order.outcome);
     side.change(order.price, 0 - order.remaining);
     if (order.pending) side.changePending(-1, order);
+  }
+
+  /** Changes an order. One with nothing left leaves the account. */
+  update(order: AccountOrder, remaining: Contracts, pending: boolean): void {
+    const side = this.#side(order.outcome);
+    if (order.pending) side.changePending(-1, order);
+    if (remaining !== order.remaining) side.change(order.price, remaining - order.remaining);
+    order.remaining = remaining;
+    order.pending = pending;
+    if (pending && remaining > 0) side.changePending(1, order);
   }
 
   /** Returns the money that the open orders must hold back now. */

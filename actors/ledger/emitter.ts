@@ -5,7 +5,7 @@
 
 import type { Format } from "../format.js";
 import type { Bounds } from "../limits.js";
-import { CURRENCIES, type Currency } from "../market/types.js";
+import type { Currency } from "../market/types.js";
 import type { Millicents } from "../units.js";
 import type { LedgerCommand } from "./commands.js";
 import type { Counterparty, LedgerDelta } from "./deltas.js";
@@ -13,11 +13,15 @@ import { evolveLedger } from "./fold.js";
 import type { LedgerState, Wallet } from "./state.js";
 import type { TransactionKind } from "./types.js";
 
+/** A wallet that the command has touched, with its funds before the command and its seqs of the command. */
 interface Touched {
   readonly wallet: Wallet;
-  readonly before: Readonly<Record<Currency, { readonly total: Millicents; readonly reserved: Millicents }>>;
-  orders?: number;
-  positions?: number;
+  readonly cashTotal: Millicents;
+  readonly cashReserved: Millicents;
+  readonly coinTotal: Millicents;
+  readonly coinReserved: Millicents;
+  orders: number | undefined;
+  positions: number | undefined;
 }
 
 export interface Entry {
@@ -41,7 +45,9 @@ export class Emitter {
   /** Commands that finish what this command began, in order. */
   readonly unfinished: LedgerCommand[] = [];
   #canceled = 0;
-  readonly #touched = new Map<string, Touched>();
+  /** The touched wallets. Most commands touch one. */
+  #first: Touched | undefined;
+  #others: Map<string, Touched> | undefined;
 
   constructor(state: LedgerState, nowMs: number, format: Format, bounds: Bounds) {
     this.state = state;
@@ -86,24 +92,41 @@ export class Emitter {
   }
 
   touch(walletId: string): Touched {
-    const known = this.#touched.get(walletId);
+    const first = this.#first;
+    const known = first?.wallet.wallet === walletId ? first : this.#others?.get(walletId);
     if (known !== undefined) return known;
     const wallet = this.state.wallets.get(walletId);
     if (wallet === undefined) throw new Error(`wallet ${walletId} is not in shard ${this.state.shard}`);
     const { CASH, COIN } = wallet.funds;
-    const touched: Touched = { wallet, before: { CASH: { ...CASH }, COIN: { ...COIN } } };
-    this.#touched.set(walletId, touched);
+    const touched: Touched = {
+      wallet,
+      cashTotal: CASH.total,
+      cashReserved: CASH.reserved,
+      coinTotal: COIN.total,
+      coinReserved: COIN.reserved,
+      orders: undefined,
+      positions: undefined,
+    };
+    if (first === undefined) this.#first = touched;
+    else (this.#others ??= new Map()).set(walletId, touched);
     return touched;
   }
 
   /** Emits the balances that this command changed. Called once, after the command. */
   finish(): void {
-    for (const { wallet, before } of this.#touched.values()) {
-      for (const currency of CURRENCIES) {
-        const { total, reserved } = wallet.funds[currency];
-        if (total === before[currency].total && reserved === before[currency].reserved) continue;
-        this.emit({ type: "balance", wallet: wallet.wallet, currency, total, reserved });
-      }
-    }
+    if (this.#first === undefined) return;
+    this.#emitBalances(this.#first);
+    for (const touched of this.#others?.values() ?? []) this.#emitBalances(touched);
+  }
+
+  #emitBalances({ wallet, cashTotal, cashReserved, coinTotal, coinReserved }: Touched): void {
+    const { CASH, COIN } = wallet.funds;
+    if (CASH.total !== cashTotal || CASH.reserved !== cashReserved) this.#emitBalance(wallet, "CASH");
+    if (COIN.total !== coinTotal || COIN.reserved !== coinReserved) this.#emitBalance(wallet, "COIN");
+  }
+
+  #emitBalance({ wallet, funds }: Wallet, currency: Currency): void {
+    const { total, reserved } = funds[currency];
+    this.emit({ type: "balance", wallet, currency, total, reserved });
   }
 }

@@ -1,7 +1,7 @@
 /** Fold of a ledger shard from its deltas. Only this fold moves money. */
 
 import { CLIENT_ID_MS } from "../limits.js";
-import { add, assert, contracts, type Contracts, subtract } from "../units.js";
+import { add, assert, type Contracts, NONE, subtract } from "../units.js";
 import { unreachable } from "../unreachable.js";
 import { Account, type AccountOrder } from "./account.js";
 import type {
@@ -136,28 +136,25 @@ function evolveOrder(state: LedgerState, delta: WalletOrderDelta, ts: number): v
   const account = wallet.accounts.get(accountKey(order.marketId, order.currency));
   assert(account !== undefined, "the order has no account", delta.orderId);
   wallet.seqs.orders = delta.seq - state.skippedSeqs;
-  account.remove(order);
   switch (delta.kind) {
     case "open":
-      order.pending = false;
-      order.remaining = delta.qty;
+      account.update(order, delta.qty, false);
       break;
     case "fill":
-      order.remaining = delta.remaining;
+      account.update(order, delta.remaining, order.pending);
       if (order.groupId !== undefined) countFill(wallet.groups.get(order.groupId), ts, delta.qty);
       break;
     case "reduce":
-      order.remaining = delta.remaining;
+      account.update(order, delta.remaining, order.pending);
       break;
     case "cancel":
     case "reject":
-      order.remaining = contracts(0);
+      account.update(order, NONE, order.pending);
       break;
     default:
       unreachable(delta);
   }
-  if (order.remaining > 0) account.add(order);
-  else wallet.orders.delete(order.orderId);
+  if (order.remaining === 0) wallet.orders.delete(order.orderId);
   rebalance(state, wallet, account);
   // The `position` delta that follows a fill needs the account.
   if (delta.kind !== "fill" || delta.wash) dropIfEmpty(wallet, account);

@@ -140,9 +140,10 @@ function moneyOf({ totals, funds }: LedgerState, currency: Currency): LedgerRepo
 
 /** Sends orders, cancels and amendments to their markets, in the order of their acceptance. */
 function route(_id: ActorId, batch: Batch<LedgerDelta>): readonly Outgoing[] {
-  return batch.deltas
-    .filter(isRequest)
-    .map((delta) => ({ to: marketActor(delta.marketId), command: requestOf(delta) }));
+  const outgoing: Outgoing[] = [];
+  for (const delta of batch.deltas)
+    if (isRequest(delta)) outgoing.push({ to: marketActor(delta.marketId), command: requestOf(delta) });
+  return outgoing;
 }
 
 function requestOf(delta: RequestDelta): MarketCommand {

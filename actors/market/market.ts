@@ -7,6 +7,7 @@ import {
   checkCommand,
   type Decision,
   ledgerActor,
+  type LedgerActorId,
   malformed,
   type Outgoing,
 } from "../actor.js";
@@ -201,21 +202,29 @@ function settlementAnswer(state: MarketState, refusal: MarketRefusal | undefined
   };
 }
 
+/** The effects of a batch on the wallets of one ledger. */
+interface Effects {
+  readonly to: LedgerActorId;
+  readonly command: {
+    readonly kind: "effects";
+    readonly marketId: string;
+    readonly ts: number;
+    readonly deltas: EffectDelta[];
+  };
+}
+
 /** Sends the effects of a batch, in order, to the ledgers of the wallets that they concern. */
-function route(id: ActorId, batch: Batch<MarketDelta>): readonly Outgoing[] {
-  const byLedger = new Map<number, EffectDelta[]>();
-  for (const delta of batch.deltas) {
-    if (!isEffect(delta)) continue;
-    const ledger = "order" in delta ? delta.order.ledger : delta.ledger;
-    const effects = byLedger.get(ledger);
-    if (effects === undefined) byLedger.set(ledger, [delta]);
-    else effects.push(delta);
-  }
+function route(id: ActorId, { ts, deltas }: Batch<MarketDelta>): readonly Outgoing[] {
   const marketId = id.slice("market:".length);
-  return [...byLedger].map(([ledger, deltas]) => ({
-    to: ledgerActor(ledger),
-    command: { kind: "effects", marketId, ts: batch.ts, deltas },
-  }));
+  const outgoing: Effects[] = [];
+  for (const delta of deltas) {
+    if (!isEffect(delta)) continue;
+    const to = ledgerActor("order" in delta ? delta.order.ledger : delta.ledger);
+    const known = outgoing.find((effects) => effects.to === to);
+    if (known !== undefined) known.command.deltas.push(delta);
+    else outgoing.push({ to, command: { kind: "effects", marketId, ts, deltas: [delta] } });
+  }
+  return outgoing;
 }
 
 export const market: Actor<MarketState, MarketCommand, MarketDelta, MarketReply> = {

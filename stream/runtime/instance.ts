@@ -483,7 +483,9 @@ export class Instance {
     let reply: unknown = null;
     let isWellFormed = true;
     let unfinished: readonly unknown[] = [];
-    for (const [index, command] of envelope.commands.entries()) {
+    const { commands } = envelope;
+    for (let index = 0; index < commands.length; index += 1) {
+      const command = commands[index];
       try {
         const decision = this.#actor.decide(this.#state, command, now, draft.format);
         batches.push({ ts: now, deltas: decision.deltas });
@@ -501,7 +503,7 @@ export class Instance {
         return;
       }
       if (unfinished.length === 0) continue;
-      unfinished = [...unfinished, ...envelope.commands.slice(index + 1)];
+      unfinished = [...unfinished, ...commands.slice(index + 1)];
       break;
     }
     for (const batch of batches) draft.add(batch);
