@@ -38,7 +38,7 @@ export function applyEffects(emitter: Emitter, marketId: string, deltas: readonl
   }
 }
 
-function applyOrder(emitter: Emitter, marketId: string, delta: OrderDelta): void {
+function applyOrder(emitter: Emitter, marketId: string, delta: Of<"order">): void {
   switch (delta.kind) {
     case "hold":
       return;

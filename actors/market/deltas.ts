@@ -269,13 +269,18 @@ const MARKET_DELTA_READERS = {
 type Readers = typeof MARKET_DELTA_READERS;
 type ReadBy<Reader> = { [T in keyof Readers]: Readers[T] extends Reader ? T : never }[keyof Readers];
 
-/** Deltas of a market that the owner's ledger applies. */
-export type EffectDelta = Extract<MarketDelta, { type: ReadBy<"ledger"> }>;
+type LedgerDelta = Extract<MarketDelta, { type: ReadBy<"ledger"> }>;
+type OpenDelta = Extract<OrderDelta, { kind: "open" }>;
+
+/** Deltas of a market that the owner's ledger applies. Of an order that rests, the ledger reads the ids alone. */
+export type EffectDelta =
+  | Exclude<LedgerDelta, OpenDelta>
+  | (Omit<OpenDelta, "order"> & { readonly order: Pick<Order, "orderId" | "wallet" | "ledger"> });
 /** Deltas of a market that go out on the public channels. */
 export type PublicDelta = Extract<MarketDelta, { type: ReadBy<PublicChannel> }>;
 
 /** Returns true for a delta that the owner's ledger applies. Throws on an unknown kind. */
-export function isEffect(delta: MarketDelta): delta is EffectDelta {
+export function isEffect(delta: MarketDelta): delta is LedgerDelta {
   return readerOf(delta) === "ledger";
 }
 

@@ -10,6 +10,7 @@
 import { createHash } from "node:crypto";
 import type { ActorId, Batch } from "../../actors/actor.js";
 import { type Format, FORMATS, LATEST_FORMAT, OLDEST_FORMAT } from "../../actors/format.js";
+import { packCommands, unpackCommands } from "../../actors/packed/commands.js";
 import { packBatches, packReply, unpackBatches, unpackReply } from "../../actors/packed/packed.js";
 import type { Snapshot, StoredEntry, Publication } from "./log.js";
 import type { Answered, Entry } from "./ports.js";
@@ -78,7 +79,8 @@ export function packEnvelope(envelope: Envelope): string {
   const { format = OLDEST_FORMAT, source, commands } = envelope;
   if (format === OLDEST_FORMAT) return JSON.stringify({ ...envelope, format: undefined });
   if (source === undefined) return JSON.stringify(envelope);
-  return JSON.stringify({ ...envelope, commands: TRIPWIRE_COMMANDS, sent: commands });
+  const sent = format === 2 ? commands : packCommands(commands);
+  return JSON.stringify({ ...envelope, commands: TRIPWIRE_COMMANDS, sent });
 }
 
 type CommandsReader = (packed: Record<string, unknown>) => unknown;
@@ -90,7 +92,10 @@ const readTrippedCommands: CommandsReader = ({ source, commands, sent }) =>
 const COMMANDS_OF: Readonly<Record<Format, CommandsReader>> = {
   1: ({ commands }) => commands,
   2: readTrippedCommands,
-  3: readTrippedCommands,
+  3: (packed) => {
+    const commands = readTrippedCommands(packed);
+    return packed["source"] !== undefined && Array.isArray(commands) ? unpackCommands(commands) : commands;
+  },
 };
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,12 +1,25 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { type ActorId, ledgerActor, marketActor } from "../../../actors/actor.js";
-import type { LedgerReply } from "../../../actors/ledger/commands.js";
+import type { LedgerCommand, LedgerReply } from "../../../actors/ledger/commands.js";
+import { orderOf } from "../../../actors/ledger/placing.js";
+import type { MarketCommand } from "../../../actors/market/commands.js";
+import type { EffectDelta } from "../../../actors/market/deltas.js";
+import type { Order } from "../../../actors/market/types.js";
+import { packCommands, unpackCommands } from "../../../actors/packed/commands.js";
+import { contracts, millicents } from "../../../actors/units.js";
 import { packBatches, packReply, unpackReply } from "../../../actors/packed/packed.js";
+import { FEE, marketDefinition, orderRequest } from "../../support/exchange/commands.js";
 import { allThroughLog } from "../../support/exchange/packed.js";
 import { throughJson } from "../../support/exchange/network.js";
 import { Differential } from "../differential/differential.js";
 import { scenario } from "../differential/steps.js";
+
+function orderFor(wallet: string): Order {
+  const definition = marketDefinition({ fee: FEE });
+  const request = orderRequest(definition, { outcome: 1, price: 400, qty: 4, notAfter: 9_000 });
+  return orderOf(request, { wallet, trader: "t", ledger: 3 }, 5_000);
+}
 
 const LEDGER = ledgerActor(3);
 const MARKET = marketActor("m");
@@ -33,6 +46,36 @@ describe("a packed entry", () => {
       { numRuns: 5, seed: 3 },
     );
     expect([...tuples].sort()).to.deep.equal([...TUPLES].sort());
+  });
+
+  it("gives the commands that follow from it, with what their receivers read", () => {
+    const [order, resting] = [orderFor("w"), orderFor("v")];
+    const [wallet, ledger, currency] = ["w", 3, "CASH"] as const;
+    const position = { wallet, ledger, currency, outcome: 0, qty: contracts(2), cost: millicents(9) };
+    const effects = (deltas: readonly EffectDelta[]): LedgerCommand => {
+      return { kind: "effects", marketId: "m", ts: 5_000, deltas };
+    };
+    const commands: (MarketCommand | LedgerCommand)[] = [
+      { kind: "enter", order },
+      { kind: "enter", order: resting },
+      { kind: "cancel", orderIds: ["a"], reason: "GROUP_LIMIT" },
+      effects([
+        { type: "order", kind: "open", order: resting, qty: contracts(4) },
+        { type: "position", ...position },
+        { type: "order", kind: "reduce", orderId: "a", wallet, ledger, remaining: contracts(1) },
+      ]),
+    ];
+    const read = throughJson(unpackCommands(throughJson(packCommands(commands)) as unknown[]));
+    const { orderId } = resting;
+    const opened = {
+      type: "order",
+      kind: "open",
+      order: { orderId, wallet: "v", ledger },
+      qty: contracts(4),
+    };
+    const expected = throughJson(commands) as { deltas?: unknown[] }[];
+    expected[3]?.deltas?.splice(0, 1, opened);
+    expect(read).to.deep.equal(expected);
   });
 
   it("keeps the times of its batches, and deltas of unknown kinds", () => {

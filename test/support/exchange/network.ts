@@ -9,6 +9,7 @@ import {
   type Outgoing,
 } from "../../../actors/actor.js";
 import type { Bounds } from "../../../actors/limits.js";
+import { packCommands, unpackCommands } from "../../../actors/packed/commands.js";
 import type { LedgerCommand, LedgerReply } from "../../../actors/ledger/commands.js";
 import type { LedgerDelta } from "../../../actors/ledger/deltas.js";
 import { ledger } from "../../../actors/ledger/ledger.js";
@@ -201,7 +202,10 @@ export class ActorNetwork {
   }
 
   #send(from: ActorId, outgoing: readonly Outgoing[]): void {
-    for (const message of outgoing) this.undelivered.push({ ...(throughJson(message) as Outgoing), from });
+    for (const { to, command } of outgoing) {
+      const [sent] = unpackCommands(throughJson(packCommands([command])) as readonly unknown[]);
+      this.undelivered.push({ to, command: sent, from } as Undelivered);
+    }
   }
 }
 
