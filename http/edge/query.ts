@@ -20,9 +20,10 @@ function decode(part: string): string | undefined {
 
 /**
  * Returns the parameters of a raw query by name. Only `%XX` is decoded; a `+` stays a `+`. Refuses `INVALID_QUERY` for a
- * repeated name and for text that is not UTF-8 (contract section 5.4).
+ * repeated name and for text that is not UTF-8 (contract section 5.4). With `lists`, a repeated name reads as a list
+ * separated by commas, as clients of surface B send it (contract section 7.12).
  */
-export function readQuery(raw: string): Record<string, string> {
+export function readQuery(raw: string, lists = false): Record<string, string> {
   const values: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const part of raw.split("&")) {
     if (part === "") continue;
@@ -35,8 +36,10 @@ export function readQuery(raw: string): Record<string, string> {
         "the query has an escape that is malformed or not UTF-8; encode it again",
       );
     }
-    if (name in values) throw new Refused("INVALID_QUERY", `${name} is given more than once; send it once`);
-    values[name] = value;
+    const before = values[name];
+    if (before !== undefined && !lists)
+      throw new Refused("INVALID_QUERY", `${name} is given more than once; send it once`);
+    values[name] = before === undefined ? value : `${before},${value}`;
   }
   return values;
 }

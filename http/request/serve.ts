@@ -73,7 +73,7 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
   const read = (req: Request, incoming: Incoming, { caller, refusal: earlier }: Admitted): Received => {
     const refusal = earlier ?? refusalOfBodyHeaders(route, incoming);
     try {
-      const query = readParameters(route.query, incoming.target.query);
+      const query = readParameters(route.query, incoming.target.query, route.access.kind === "client");
       const body = readBody(route, incoming);
       const call = { caller, query, body, incoming, id: (name: string) => pathId(req, name) };
       return { call: call as Call<never, never, never>, refusal };

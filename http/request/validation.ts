@@ -55,9 +55,18 @@ function describe(issue: Issue, noun: Noun): string {
   return `${where} ${problemOf(issue)}`;
 }
 
+/** Returns the issue of the form that a value of several forms was meant to have: the one that is about a part of it. */
+function ofUnion(issue: Issue): Issue {
+  if (issue.code !== "invalid_union" || !/^[A-Z]/.test(issue.message)) return issue;
+  const all = issue.errors.flat();
+  const inside = all.find(({ path, code }) => path.length > 0 || code === "unrecognized_keys");
+  return inside ?? all[0] ?? issue;
+}
+
 function refusal(issues: readonly Issue[], noun: Noun, otherwise: Code): Refused {
-  const [issue] = issues;
-  if (issue === undefined) return new Refused(otherwise);
+  const [first] = issues;
+  if (first === undefined) return new Refused(otherwise);
+  const issue = ofUnion(first);
   const named = issue.code === "unrecognized_keys" ? issue.keys[0] : issue.path[0];
   const general = named === "limit" || (named === "scope" && issue.code === "unrecognized_keys");
   return new Refused(general ? "INVALID_REQUEST" : otherwise, describe(issue, noun));
@@ -67,6 +76,12 @@ function refusal(issues: readonly Issue[], noun: Noun, otherwise: Code): Refused
 function withoutNulls(schema: z.core.$ZodType, value: unknown): unknown {
   if (schema instanceof z.core.$ZodOptional || schema instanceof z.core.$ZodDefault)
     return withoutNulls(schema._zod.def.innerType, value);
+  if (schema instanceof z.core.$ZodUnion) {
+    const form = schema._zod.def.options.find(
+      (option) => option instanceof z.core.$ZodArray === Array.isArray(value),
+    );
+    return form === undefined ? value : withoutNulls(form, value);
+  }
   if (Array.isArray(value)) {
     if (!(schema instanceof z.core.$ZodArray)) return value;
     const { element } = schema._zod.def;
@@ -99,9 +114,9 @@ export function readAs<Value>(
   throw refusal(parsed.error.issues, noun, otherwise);
 }
 
-/** Reads the query of a route, which must be empty when there is no schema. Refuses `INVALID_QUERY` and `INVALID_REQUEST`. */
-export function readParameters(schema: z.core.$ZodType | undefined, raw: string): unknown {
-  const values = readQuery(raw);
+/** Reads the query of a route, which must be empty when there is no schema; `lists` as in `readQuery`. Refuses `INVALID_QUERY` and `INVALID_REQUEST`. */
+export function readParameters(schema: z.core.$ZodType | undefined, raw: string, lists = false): unknown {
+  const values = readQuery(raw, lists);
   if (schema !== undefined) return readAs(schema, values, "query parameter", "INVALID_QUERY");
   const [name] = Object.keys(values);
   if (name === undefined) return {};

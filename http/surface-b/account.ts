@@ -4,29 +4,36 @@
  */
 
 import { ledgerOf } from "../../actors/actor.js";
+import { subtract } from "../../actors/units.js";
 import { listFills } from "../../db/queries/trading/fills.js";
 import { listOrders } from "../../db/queries/trading/orders.js";
 import { listPositions } from "../../db/queries/trading/positions.js";
 import { listTransactions } from "../../db/queries/trading/transactions.js";
+import type { Exchange } from "../../stream/log/ports.js";
 import { IDS } from "../docs/examples.js";
 import type { Incoming } from "../edge/incoming.js";
 import { readQuery } from "../edge/query.js";
 import type { Reference } from "../reference/reference.js";
 import { route } from "../request/route.js";
 import type { ReadModel } from "../trading/freshness.js";
-import { HISTORY, POSITIONS, reading } from "./access.js";
+import { readWallet } from "../trading/ledger-client.js";
+import { HISTORY, ordinary, POSITIONS, reading } from "./access.js";
 import {
+  Balance,
+  BalanceQuery,
   Fill,
   HistoryQuery,
   Order,
+  OrdersQuery,
   Position,
   PositionsQuery,
   Transaction,
   TransactionsQuery,
 } from "./schemas.js";
-import { fillOnB, orderOnB, positionOnB, transactionOnB } from "./wire.js";
+import { amountOnB, fillOnB, orderOnB, positionOnB, transactionOnB } from "./wire.js";
 
 interface EmmAccountParts {
+  readonly exchange: Exchange;
   readonly reference: Reference;
   readonly reads: ReadModel;
 }
@@ -34,14 +41,14 @@ interface EmmAccountParts {
 /** Returns the headers of the next page: a link to follow, and its cursor. */
 function nextPage(target: Incoming["target"], next: string | undefined): Record<string, string> {
   if (next === undefined) return {};
-  const query = new URLSearchParams({ ...readQuery(target.query), after: next });
+  const query = new URLSearchParams({ ...readQuery(target.query, true), after: next });
   return { Link: `<${target.path}?${query.toString()}>; rel="next"`, "X-Next-Cursor": next };
 }
 
 /** Headers of a page that has a next one. */
 const NEXT_PAGE = ["Link", "X-Next-Cursor"] as const;
 
-export function emmAccountRoutes(base: string, { reference, reads }: EmmAccountParts) {
+export function emmAccountRoutes(base: string, { exchange, reference, reads }: EmmAccountParts) {
   const positions = route(`GET ${base}/positions/all`, {
     access: reading(POSITIONS),
     query: PositionsQuery,
@@ -85,18 +92,18 @@ export function emmAccountRoutes(base: string, { reference, reads }: EmmAccountP
 
   const orders = route(`GET ${base}/orders/all`, {
     access: reading(HISTORY),
-    query: HistoryQuery,
+    query: OrdersQuery,
     answer: Order.array(),
     docs: {
       summary: "List orders",
       description: "Returns the orders of the client, newest first.",
       headers: NEXT_PAGE,
-      exampleQuery: { limit: "256" },
+      exampleQuery: { status: "OPEN,FILLED", limit: "256" },
     },
     run: async ({ caller: { traderId, wallet }, query, incoming }) => {
-      const { currency, before: startsBefore, ...page } = query;
+      const { currency, status: statuses, before: startsBefore, ...page } = query;
       await reads.freshness.reach(ledgerOf(traderId));
-      const { items, next } = await listOrders(reads.db, { wallet, currency, startsBefore }, page);
+      const { items, next } = await listOrders(reads.db, { wallet, currency, statuses, startsBefore }, page);
       const markets = await reference.marketsById(items.map(({ marketId }) => marketId));
       return {
         headers: nextPage(incoming.target, next),
@@ -127,5 +134,28 @@ export function emmAccountRoutes(base: string, { reference, reads }: EmmAccountP
     },
   });
 
-  return [positions, fills, orders, transactions];
+  const balance = route(`GET ${base}/account/balance`, {
+    access: reading(ordinary("balance")),
+    query: BalanceQuery,
+    answer: Balance,
+    docs: {
+      summary: "Retrieve the balance",
+      description:
+        "Returns the balance of the client's subaccount, the part that is available, and the part that open orders reserve.",
+      exampleQuery: { currency: "CASH" },
+    },
+    run: async ({ caller: { traderId, wallet }, query: { currency } }) => {
+      const { total, reserved } = (await readWallet(exchange, traderId, wallet)).balances[currency];
+      return {
+        body: {
+          balance: amountOnB(total),
+          available: amountOnB(subtract(total, reserved)),
+          reserved: amountOnB(reserved),
+          currency,
+        },
+      };
+    },
+  });
+
+  return [positions, fills, orders, transactions, balance];
 }

@@ -10,6 +10,7 @@ import {
   BatchCancelResult,
   BatchOrderError,
   CancelAllResult,
+  CancelResult,
   OrderAccepted,
 } from "../surface-a/schemas/orders.js";
 
@@ -35,7 +36,10 @@ export const MarketsByEventQuery = z.strictObject({
   currency: Currency,
   view: oneOf(["ladder", "simple"]).default("ladder"),
 });
+/** Filters of open markets, each by either of the names that clients use. */
 export const OpenMarketsQuery = z.strictObject({
+  league: commaList(Name).optional(),
+  marketType: commaList(Name).optional(),
   leagues: commaList(Name).optional(),
   marketTypes: commaList(Name).optional(),
 });
@@ -68,6 +72,11 @@ const History = {
   currency: Currency.optional(),
 };
 export const HistoryQuery = z.strictObject(History);
+export const OrdersQuery = z.strictObject({
+  ...History,
+  status: commaList(oneOf(ORDER_STATUSES)).optional(),
+});
+export const BalanceQuery = z.strictObject({ currency: Currency.default("CASH") });
 export const TransactionsQuery = z.strictObject({
   ...History,
   kind: oneOf(TRANSACTION_KINDS).optional(),
@@ -82,8 +91,10 @@ const Placing = z.strictObject({
   tif: oneOf(TIMES_IN_FORCE).default("GTC"),
   ttl: z.number("must be a number of ms").optional(),
   clientId: Uuid.optional(),
+  // Some clients send the flags of another exchange. None of them exists here.
+  flags: z.array(z.string(), "must be an empty list").max(0, "must be empty").optional(),
 });
-export const PlaceBody = z.array(Placing, "must be a list of orders");
+export const PlaceBody = z.union([z.array(Placing, "must be a list of orders"), Placing]);
 export const CancelBody = z.strictObject({ orderIds: z.array(Uuid, "must be a list of order ids") });
 export const KillSwitchQuery = z.strictObject({ currency: Currency.optional() });
 export const StrikeRequestBody = z.strictObject({
@@ -250,6 +261,13 @@ export const Order = z.strictObject({
   updatedAt: Iso,
 });
 
+export const Balance = z.strictObject({
+  balance: z.number(),
+  available: z.number(),
+  reserved: z.number(),
+  currency: Currency,
+});
+
 export const Transaction = z.strictObject({
   id: z.uuid(),
   kind: z.enum(TRANSACTION_KINDS),
@@ -267,6 +285,7 @@ export const Placed = z.strictObject({
 });
 export const Canceled = BatchCancelResult;
 export const CanceledAll = CancelAllResult;
+export const CanceledOne = CancelResult;
 export const StrikeRequested = z.strictObject({
   requestId: z.uuid(),
   marketId: z.uuid(),

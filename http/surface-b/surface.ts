@@ -3,6 +3,7 @@
 import type { Database } from "../../db/database.js";
 import type { TokenBuckets } from "../../stream/services/token-buckets.js";
 import type { Replicas } from "../../stream/ws/market/replicas.js";
+import type { Exchange } from "../../stream/log/ports.js";
 import type { Passwords } from "../auth/passwords.js";
 import type { Reference } from "../reference/reference.js";
 import type { Route } from "../request/route.js";
@@ -18,6 +19,7 @@ import { emmOrderRoutes } from "./orders.js";
 import { emmStrikeRoutes } from "./strikes.js";
 
 interface EmmParts {
+  readonly exchange: Exchange;
   readonly db: Database;
   readonly replicas: Replicas;
   readonly reference: Reference;
@@ -58,7 +60,7 @@ export function createEmmSurface(parts: EmmParts): EmmSurface {
 /** Returns every route of surface B (specification, Surface B table; contract section 7). */
 export function emmRoutes(
   prefix: string,
-  parts: EmmMarketParts & Pick<EmmParts, "reads" | "trading">,
+  parts: EmmMarketParts & Pick<EmmParts, "exchange" | "reads" | "trading">,
 ): readonly Route[] {
   const base = `/${prefix}/v2/emm`;
   return [

@@ -20,7 +20,7 @@ import type { Competitor, Event, GAME_STATUSES, Market, OUTCOME_TYPES, Player } 
 const MILLICENTS_PER_UNIT = 100_000;
 
 /** Returns money as the nearest double, which prints as the exact decimal. */
-function amountOnB(amount: Millicents): number {
+export function amountOnB(amount: Millicents): number {
   return amount / MILLICENTS_PER_UNIT;
 }
 

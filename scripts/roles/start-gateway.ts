@@ -241,6 +241,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const trading = new Trading({ ...orders, limits, formats });
     const emm = createEmmSurface({
       db,
+      exchange,
       replicas,
       reference,
       freshness,

@@ -104,6 +104,7 @@ const CONSUMES: Readonly<Record<string, Resource>> = {
   "DELETE /v3/orders": "order",
   "DELETE /v3/orders/batch": "order",
   "POST /svc/v2/emm/orders/cancel": "order",
+  "DELETE /svc/v2/emm/orders/batch": "order",
   "DELETE /svc/v2/emm/orders": "order",
   "POST /admin/v1/events/:eventId/status": "market",
   "POST /admin/v1/markets/:marketId/status": "market",
@@ -130,6 +131,8 @@ export function consumedBy(line: string): Resource | undefined {
 const LAST: readonly string[] = [
   "DELETE /v3/orders",
   "DELETE /svc/v2/emm/orders",
+  "DELETE /svc/v2/emm/orders/event/:eventId",
+  "DELETE /svc/v2/emm/orders/market/:marketId",
   "DELETE /v3/safety/groups",
   "PUT /admin/v1/ticks",
   "POST /admin/v1/maintenance",

@@ -91,7 +91,7 @@ export const TransactionsQuery = z.strictObject({
   ...PageQuery,
   ...BoundsQuery,
   kind: oneOf(TRANSACTION_KINDS).optional(),
-  currency: Currency.default("CASH"),
+  currency: Currency.optional(),
 });
 export const Transaction = z.strictObject({
   transactionId: z.uuid(),

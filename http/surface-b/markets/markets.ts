@@ -84,7 +84,8 @@ export function emmMarketRoutes(base: string, parts: EmmMarketParts) {
       also: UNCHANGED,
       exampleQuery: { leagues: "NFL,NBA", marketTypes: "MONEY,SPREAD" },
     },
-    run: async ({ query, incoming }) => served<Market[]>(await openMarkets.markets(query), incoming),
+    run: async ({ query: { league, marketType, leagues = league, marketTypes = marketType }, incoming }) =>
+      served<Market[]>(await openMarkets.markets({ leagues, marketTypes }), incoming),
   });
 
   const one = route(`GET ${base}/markets/:marketId`, {

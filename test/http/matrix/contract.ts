@@ -80,6 +80,7 @@ function callersOf(path: string, row: Row): readonly Credential[] {
 const ELSEWHERE: Readonly<Record<string, string>> = {
   "DELETE /v3/orders/batch": "404",
   "POST /svc/v2/emm/orders/cancel": "207",
+  "DELETE /svc/v2/emm/orders/batch": "207",
   "POST /admin/v1/strike-requests/:requestId": "404 STRIKE_REQUEST_NOT_FOUND",
   "DELETE /admin/v1/quarantine/:messageId": "404 MESSAGE_NOT_FOUND",
 };

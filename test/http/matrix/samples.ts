@@ -15,7 +15,8 @@ export function whoseOf({ line, elsewhere }: Rule): readonly Whose[] {
   const [, path = ""] = line.split(" ");
   if (elsewhere === undefined) return ["own"];
   if (path.startsWith("/admin/")) return ["own", "missing"];
-  if (path.startsWith("/svc/") && !path.endsWith("/orders/cancel")) return ["own", "missing"];
+  if (path.startsWith("/svc/") && !/\/orders\/(?:cancel|batch|:orderId)$/.test(path))
+    return ["own", "missing"];
   // A foreign event or market is a hidden one.
   if (/\/keys\/:keyId$|\/catalog\//.test(path)) return ["own", "foreign", "missing"];
   return ["own", "sibling", "foreign", "missing"];

@@ -319,6 +319,36 @@ describe("keys, subaccounts and transfers", function () {
     expect(said(await send(stack.url, raw))).to.equal("403 SIGNATURE_REJECTED");
   });
 
+  it("list the transactions of both currencies, unless one is named", async () => {
+    const both = await newTrader(stack);
+    const { keyId } = both.trading.key;
+    const deposit = {
+      kind: "DEPOSIT",
+      amount: "7",
+      currency: "COIN",
+      reason: "test",
+      subaccountKeyId: keyId,
+    };
+    const operator = await operatorCalls(stack);
+    const path = `POST /admin/v1/traders/${both.account.traderId}/transactions`;
+    expect((await operator(path, deposit)).status).to.equal(201);
+    const listed = async (query: string): Promise<unknown[]> => {
+      const target = `/v3/account/subaccounts/${keyId}/transactions${query}`;
+      const { json } = await send(stack.url, signed(both.trading, { target }));
+      return (json["items"] as { kind: string; currency?: string }[]).map(({ kind, currency }) => [
+        kind,
+        currency,
+      ]);
+    };
+    const [coin, cash] = [
+      ["DEPOSIT", "COIN"],
+      ["TRANSFER_IN", undefined],
+    ];
+    expect(await listed("")).to.deep.equal([coin, cash]);
+    expect(await listed("?currency=COIN")).to.deep.equal([coin]);
+    expect(await listed("?currency=CASH")).to.deep.equal([cash]);
+  });
+
   it("move exactly the amount of a transfer or reject it, once per client id", async () => {
     const { keyId } = trader.account.tradingKey;
     const target = `/v3/account/subaccounts/${keyId}/transfer`;

@@ -238,7 +238,10 @@ describe("surface B", function () {
           .map(({ id }) => id);
       expect(await ids("")).to.include(marketId);
       expect(await ids("?leagues=NFL,NBA&marketTypes=POINTS,MONEY")).to.include(marketId);
+      expect(await ids("?leagues=NFL&leagues=NBA&marketType=POINTS")).to.include(marketId);
+      expect(await ids("?league=NFL,NBA")).to.include(marketId);
       expect(await ids("?leagues=NFL")).to.not.include(marketId);
+      expect(await ids("?league=NFL")).to.not.include(marketId);
       expect(await ids("?marketTypes=MONEY")).to.not.include(marketId);
       await operate(stack, `POST /markets/${marketId}/status`, { action: "close" });
       expect(await ids("")).to.not.include(marketId);

@@ -217,6 +217,66 @@ describe("trading on surface B", function () {
       });
     });
 
+    it("one order that is no list, without flags, and names the field of one that is wrong", async () => {
+      const { over } = await newFixture();
+      const order = { outcomeId: over, price: 0.1, qty: 1, currency: "CASH" };
+      for (const path of ["/orders/place", "/orders/batch"]) {
+        const one = await emm.call(`POST ${path}`, { ...order, flags: [], clientId: null });
+        expect(one.status, JSON.stringify(one.body)).to.equal(201);
+        expect(Placed.parse(one.body).accepted).to.have.length(1);
+        expect((await emm.call(`POST ${path}`, [order, { ...order, flags: null }])).status).to.equal(201);
+        const wrong: readonly (readonly [unknown, string])[] = [
+          [{ ...order, flags: ["POST_ONLY"] }, "flags must be empty"],
+          [{ ...order, price: "0.1" }, "price must be a number, such as 0.665"],
+          [[order, { ...order, price: "0.1" }], "[1].price must be a number, such as 0.665"],
+          [{ ...order, colour: 1 }, "colour is not a field of this route; leave it out"],
+          ["order", "the body must be a list of orders"],
+        ];
+        for (const [body, message] of wrong) {
+          const refused = await emm.call(`POST ${path}`, body);
+          expect(refused.body).to.include({ code: "INVALID_BODY", message });
+        }
+      }
+    });
+
+    it("until the orders of a list, a market or an event are canceled", async () => {
+      const [one, two] = [await newFixture(), await newFixture()];
+      const rest = async (): Promise<string[]> => {
+        const orders = [one, two].map(({ over }) => ({
+          outcomeId: over,
+          price: 0.1,
+          qty: 1,
+          currency: "CASH",
+        }));
+        const placed = Placed.parse((await place(other, ...orders)).body).accepted;
+        return placed.map(({ orderId }) => orderId);
+      };
+      const statusOf = async (orderId: string | undefined): Promise<string> =>
+        Order.parse(await other.read(`/orders/${orderId ?? ""}`)).status;
+      const [first = "", second = ""] = await rest();
+      const some = await other.call("DELETE /orders/batch", { orderIds: [first, NOWHERE] });
+      expect([some.status, some.body]).to.deep.equal([
+        207,
+        { canceled: [first], notCanceled: [{ orderId: NOWHERE, reason: "NOT_FOUND" }] },
+      ]);
+      const ofMarket = await other.call(`DELETE /orders/market/${two.marketId}?currency=CASH`);
+      expect([ofMarket.status, ofMarket.body]).to.deep.equal([200, { canceled: 1 }]);
+      await until(
+        () => statusOf(second),
+        (status) => status === "CANCELED",
+      );
+      const [third, fourth] = await rest();
+      const ofEvent = await other.call(`DELETE /orders/event/${one.eventId}`);
+      expect([ofEvent.status, ofEvent.body]).to.deep.equal([200, { canceled: 1 }]);
+      await until(
+        () => statusOf(third),
+        (status) => status === "CANCELED",
+      );
+      expect(await statusOf(fourth)).to.be.oneOf(["OPEN", "PENDING"]);
+      for (const path of [`market/${NOWHERE}`, `event/${NOWHERE}`, NOWHERE])
+        expect((await other.call(`DELETE /orders/${path}`)).status).to.equal(404);
+    });
+
     it("until an order is canceled by id, or by the kill switch once per half minute", async () => {
       const { eventId, over } = await newFixture();
       const order = { outcomeId: over, price: 0.2, qty: 1, currency: "CASH" };
@@ -308,6 +368,36 @@ describe("trading on surface B", function () {
         (found) => !found.some(({ outcomeId }) => outcomeId === over),
       );
       expect(await positions(`?currency=CASH&outcomeIds=${over}`)).to.deep.equal([mine]);
+    });
+
+    it("orders by status, and one by one, with the balance that they reserve", async () => {
+      const reader = await newTrader(stack);
+      const client = new EmmClient(stack.url, await newClient(stack, reader));
+      const { over } = await newFixture();
+      const order = { outcomeId: over, price: 0.1, qty: 10, currency: "CASH" };
+      const [resting, canceled] = [idOf(await place(client, order)), idOf(await place(client, order))];
+      expect((await client.call(`DELETE /orders/${canceled}`)).body).to.deep.equal({
+        orderId: canceled,
+        status: "CANCELED",
+      });
+      const ids = async (query: string) =>
+        Order.array()
+          .parse(await client.read(`/orders/all${query}`))
+          .map(({ id }) => id);
+      const open = await until(
+        () => ids("?status=OPEN"),
+        (found) => found.length === 1,
+      );
+      expect(open).to.deep.equal([resting]);
+      expect(await ids("?status=CANCELED")).to.deep.equal([canceled]);
+      expect(await ids("?status=OPEN&status=CANCELED")).to.have.members([resting, canceled]);
+      expect(Order.parse(await client.read(`/orders/${canceled}`))).to.include({ status: "CANCELED" });
+      expect((await other.call(`GET /orders/${resting}`)).status, "another client's").to.equal(404);
+      expect((await other.call(`DELETE /orders/${resting}`)).status, "another client's").to.equal(404);
+      const balance = { balance: 100, available: 99.99, reserved: 0.01, currency: "CASH" };
+      expect(await client.read("/account/balance")).to.deep.equal(balance);
+      const none = { balance: 0, available: 0, reserved: 0, currency: "COIN" };
+      expect(await client.read("/account/balance?currency=COIN")).to.deep.equal(none);
     });
 
     it("history in pages without a lost or repeated row", async () => {
