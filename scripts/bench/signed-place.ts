@@ -6,7 +6,9 @@
 
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { REMEMBER_MS } from "../../http/auth/signatures.js";
 import { Signer } from "../../http/client/signer.js";
 import type { Exchange } from "../replay/exchange.js";
 import { flood } from "./flood.js";
@@ -21,6 +23,11 @@ const WARM_UP = 2_000;
 const TURNS = 5;
 const BENCH = "signed place on one gateway";
 const UNLIMITED = "1000000";
+/**
+ * Time in ms after which the gateways of a new exchange keep no answers to placements any more: the format rises ten
+ * seconds after the start, and bytes from before it can be repeated for `REMEMBER_MS`.
+ */
+const SETTLES_MS = 15_000 + REMEMBER_MS;
 
 interface Contestant {
   readonly url: string;
@@ -114,6 +121,7 @@ export async function signedPlace(): Promise<Row[]> {
   });
   try {
     const { tradingKey, orders } = await prepare(exchange);
+    await sleep(SETTLES_MS);
     const gateway: Contestant = { url: exchange.url, cpuSeconds: () => gatewayCpuSeconds(exchange.url) };
     const bare = await startBare(exchange.brand, tradingKey.privateKey);
     const ours: Turn[] = [];
