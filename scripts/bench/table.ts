@@ -23,7 +23,9 @@ export function percentile(values: readonly number[], share: number): number {
 }
 
 function formatFigure(figure: number): string {
-  return figure >= 100 ? Math.round(figure).toLocaleString("en-US") : figure.toPrecision(3);
+  return figure >= 100 || Number.isInteger(figure)
+    ? Math.round(figure).toLocaleString("en-US")
+    : figure.toPrecision(3);
 }
 
 export function printRows(rows: readonly Row[]): void {
