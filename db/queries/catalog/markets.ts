@@ -212,9 +212,9 @@ export async function largestMarket(
   return largest;
 }
 
-/** Lists settled markets, the last settled first. Throws `InvalidCursor`. */
+/** Lists the settled markets of visible events, the last settled first. Throws `InvalidCursor`. */
 export async function settledMarkets(db: Queries, request: PageRequest): Promise<Page<MarketRecord>> {
-  const settled = isNotNull(markets.settledTs);
+  const settled = and(isNotNull(markets.settledTs), eq(events.visible, true));
   const { items, next } = await page(selectMarkets(db).$dynamic(), BY_SETTLEMENT, request, settled);
   return { items: await withDetails(db, items), next };
 }

@@ -319,6 +319,21 @@ describe("keys, subaccounts and transfers", function () {
     expect(said(await send(stack.url, raw))).to.equal("403 SIGNATURE_REJECTED");
   });
 
+  it("list settled markets of visible events only", async () => {
+    const operator = await operatorCalls(stack);
+    const [shown, hidden] = [await newMarket(stack), await newMarket(stack, "PUSH", false)];
+    for (const { marketId } of [shown, hidden]) {
+      await operator(`POST /admin/v1/markets/${marketId}/grade`, { push: true });
+      await until(
+        () => operator(`GET /admin/v1/markets/${marketId}`),
+        ({ json }) => json["status"] === "SETTLED",
+      );
+    }
+    const { json } = await send(stack.url, signed(trader.trading, { target: "/v3/history/markets" }));
+    const ids = (json["items"] as { marketId: string }[]).map(({ marketId }) => marketId);
+    expect(ids).to.deep.equal([shown.marketId]);
+  });
+
   it("list the transactions of both currencies, unless one is named", async () => {
     const both = await newTrader(stack);
     const { keyId } = both.trading.key;
