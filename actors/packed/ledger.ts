@@ -1,6 +1,6 @@
 /** The packed form of the deltas of a ledger: the frequent kinds as tuples, and all others as they are. */
 
-import type { LedgerReply, PlaceResult } from "../ledger/commands.js";
+import type { LedgerReply, OwnAnswers, PlaceResult } from "../ledger/commands.js";
 import type { AcceptedDelta, CancelingDelta, Counterparty, LedgerDelta } from "../ledger/deltas.js";
 import type { WalletOrderDelta, WalletPositionDelta } from "../ledger/deltas.js";
 import type { TransactionKind } from "../ledger/types.js";
@@ -281,14 +281,21 @@ function unpackPlace(fields: Fields, ...[wallet, seq, marketId, orderId]: Place)
 }
 
 /** Answer to a placement: per order its id, its id and client id, or a result of another form. */
-type PackedPlaced = ["placed", results: (string | [orderId: string, clientId: string] | PlaceResult)[]];
+type PackedPlaced = [
+  "placed",
+  results: (string | [orderId: string, clientId: string] | PlaceResult)[],
+  own?: OwnAnswers,
+];
+
+type Placed = Extract<LedgerReply, { kind: "placed" }>;
 
 export type PackedLedgerReply = PackedPlaced | LedgerReply;
 
 /** Packs an answer. Replies of other kinds stay as they are. */
 export function packLedgerReply(reply: LedgerReply): PackedLedgerReply {
   if (!reply.ok || reply.kind !== "placed") return reply;
-  return ["placed", reply.results.map(packResult)];
+  const results = reply.results.map(packResult);
+  return reply.own === undefined ? ["placed", results] : ["placed", results, reply.own];
 }
 
 function packResult(result: PlaceResult): PackedPlaced[1][0] {
@@ -299,7 +306,8 @@ function packResult(result: PlaceResult): PackedPlaced[1][0] {
 
 export function unpackLedgerReply(packed: PackedLedgerReply): LedgerReply {
   if (!Array.isArray(packed)) return packed;
-  return { ok: true, kind: "placed", results: packed[1].map(unpackResult) };
+  const [kind, results, own] = packed;
+  return { ok: true, kind, results: results.map(unpackResult), own } satisfies AllOf<Placed>;
 }
 
 function unpackResult(packed: PackedPlaced[1][0]): PlaceResult {

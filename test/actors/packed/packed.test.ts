@@ -95,6 +95,7 @@ describe("a packed entry", () => {
           { ok: false, refusal: "GROUP_LIMIT" },
         ],
       },
+      { ok: true, kind: "placed", results: [], own: [[0, { code: "MARKET_PAUSED" }]] },
       { ok: true, kind: "done" },
       { ok: false, refusal: "ORDER_NOT_FOUND" },
     ];
