@@ -48,6 +48,8 @@ export async function orders({
   seconds = ORDERS_SECONDS,
   points = oneAxisAtATime(),
 }: OrdersOptions = {}): Promise<Row[]> {
+  // The exit ends the processes of the point that is being measured; by itself a signal would leave them running.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
   console.log(`\norders: ${seconds} s each, ${OUTSTANDING} operations outstanding, ${WALLETS} wallets`);
   printLine(COLUMNS.map(([title]) => title));
   const results: PointResult[] = [];
