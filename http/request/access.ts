@@ -56,7 +56,7 @@ export const signedBy = (scopes: readonly Scope[]) =>
   ({ kind: "key", scopes, location: "read", kyc: false, cancel: false }) as const;
 
 /** Admits keys of the scopes whose trader has a verified identity. */
-export const verifiedBy = (scopes: readonly Scope[]) => ({ ...signedBy(scopes), kyc: true }) as const;
+const verifiedBy = (scopes: readonly Scope[]) => ({ ...signedBy(scopes), kyc: true }) as const;
 
 /** Admits keys of the scopes, and the web sessions of traders. */
 export const signedOrSession = (scopes: readonly Scope[]) =>

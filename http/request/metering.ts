@@ -9,7 +9,7 @@ import type { Bucket } from "./throttle.js";
 import { MAX_BATCH } from "../../actors/limits.js";
 
 /** Price of a request: `base`, and one token per `perRows` rows of the answer, which are charged with the answer. */
-export interface Price {
+interface Price {
   readonly bucket: Bucket;
   readonly base: number;
   readonly perRows?: number | undefined;
