@@ -478,35 +478,37 @@ export class Worker {
 
   /**
    * Hands every partition over. Other live workers get them one after the other, each when the one before is taken, so
-   * that no worker loads many actors at once.
+   * that no worker loads many actors at once. When one is not taken in time, the others may be stopping too, and nobody
+   * is waited for any more.
    */
   async #handOverAll(): Promise<void> {
     const { clock } = this.#options;
     const untilMs = clock.monotonic() + STOP_MS;
-    const hasOthers = this.#live.some(({ name, takes }) => takes && name !== this.id);
+    let hasOthers = this.#live.some(({ name, takes }) => takes && name !== this.id);
     for (const partition of [...this.#held.values()]) {
       const leftMs = untilMs - clock.monotonic();
       if (hasOthers && leftMs > 0 && partition.isSlowToMove)
         await this.#prepareMove(partition, Math.min(PREPARE_MS, leftMs));
       this.#handOverPartition(partition);
-      if (hasOthers && clock.monotonic() < untilMs) await this.#untilTaken(partition.name);
+      if (hasOthers && clock.monotonic() < untilMs) hasOthers = await this.#isTaken(partition.name);
     }
     await Promise.all([...this.#handingOver.values()].map(({ done }) => done));
   }
 
-  /** Resolves when a partition is handed over and another worker has taken it, or has had time to. */
-  async #untilTaken(name: string): Promise<void> {
+  /** Resolves with true when a partition is handed over and another worker has taken it, with false when none does. */
+  async #isTaken(name: string): Promise<boolean> {
     const { log, clock } = this.#options;
     await this.#handingOver.get(name)?.done;
     const untilMs = clock.monotonic() + this.#leaseMs;
     try {
       while (clock.monotonic() < untilMs) {
-        if ((await log.leases([name])).get(name)?.owner !== undefined) return;
+        if ((await log.leases([name])).get(name)?.owner !== undefined) return true;
         await sleep(clock, TAKEN_POLL_MS);
       }
     } catch {
       // Another worker takes the partition when the log answers again.
     }
+    return false;
   }
 
   /** Stops the worker. Finishes the current steps and releases every partition, so that others take over at once. */

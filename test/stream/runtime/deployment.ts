@@ -17,7 +17,7 @@ import { counter, type CounterCommand, type CounterReply } from "./counter.js";
 
 export const a = ledgerActor(1);
 export const b = ledgerActor(2);
-const partitions = ["l1", "l2"];
+const PARTITIONS = ["l1", "l2"];
 
 /** A gate with faults that the test sets for the next operations of a kind. */
 export class FaultyGate {
@@ -79,6 +79,7 @@ export class Deployment {
     clock: Clock = systemClock,
     actor: typeof counter = counter,
     formats: Formats = latestFormat,
+    partitions: readonly string[] = PARTITIONS,
   ): Worker {
     const options = { log, clock, actorOf: () => actor, logger: silentLogger, partitions, formats };
     // Workers that start together get their partitions in the order of their names.

@@ -1,13 +1,14 @@
 import { expect } from "chai";
 import { type ActorId } from "../../../actors/actor.js";
 import { systemClock } from "../../../stream/log/clock.js";
+import { latestFormat } from "../../../actors/format.js";
 import { type MemoryLog } from "../../support/log/memory-log.js";
 import { packEntry, packEnvelope, parseEnvelope, parseQuarantined } from "../../../stream/log/packing.js";
 import { type Worker } from "../../../stream/runtime/worker.js";
 import { counter } from "./counter.js";
 import { a, b, Deployment, FaultyGate, partitionOfWorker, post, sendCommand, step } from "./deployment.js";
 import { commitIn, counterInLog, ManualClock, microtasksDone, pause } from "../log/support.js";
-import { until } from "../../support/until.js";
+import { until, untilWithin } from "../../support/until.js";
 
 describe("a worker", () => {
   let deployment: Deployment;
@@ -381,6 +382,18 @@ describe("a worker", () => {
     expect(await snapshotSeq()).to.equal(3);
     expect(await add(1)).to.equal(40_002);
   });
+
+  it("does not wait for others to take its partitions when they stop too", async () => {
+    const names = Array.from({ length: 20 }, (_, n) => `l${n + 1}`);
+    const workers = [0, 1].map(() =>
+      deployment.worker(deployment.connect(), systemClock, counter, latestFormat, names),
+    );
+    await Promise.all(workers.map((worker) => worker.start()));
+    await untilWithin(15_000, () => workers.every(({ held }) => held.size === 10));
+    const beganMs = performance.now();
+    await Promise.all(workers.map((worker) => worker.stop()));
+    expect(performance.now() - beganMs).to.be.below(2_000);
+  }).timeout(20_000);
 
   describe("on a manual clock", () => {
     it("writes snapshots of a busy actor, trims its old entries, and recovers it", async () => {
