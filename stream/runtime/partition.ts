@@ -15,7 +15,7 @@ import { ActorCache } from "./actor-cache.js";
 import { ActorDeadlines } from "./deadlines.js";
 import { type ActorOf, errorOf, Instance, packDispatch } from "./instance.js";
 import { loadActor, RemovedActor } from "./recovery.js";
-import type { Relay, Sender } from "./relay.js";
+import { OwnershipLost, type Relay, type Sender } from "./relay.js";
 import { type ReviewLimits, SourceReviews } from "./removal/sources.js";
 import type { RetainedPartition, Retention } from "./retention.js";
 import type { SnapshotLimits } from "./snapshot-policy.js";
@@ -429,7 +429,8 @@ export class Partition implements Sender {
       taken = await snapshots.take({ partition, epoch, actor, format: formats.active(), both });
     } catch (error) {
       const fields = { err: error, partition, actor };
-      if (error instanceof CorruptLog) logger.error(fields, "a snapshot cannot be taken from the log");
+      if (error instanceof CorruptLog && (await this.#confirmsOwnership()))
+        logger.error(fields, "a snapshot cannot be taken from the log");
       else if (!this.#ended) logger.warn(fields, "a snapshot was not taken; it is tried again");
     }
     this.#cache.snapshotEnds(actor, taken?.seq);
@@ -446,6 +447,18 @@ export class Partition implements Sender {
     const actor = idle.id;
     if (idle.seq > 0 && (await this.#takeSnapshot(actor, true)) === undefined) return;
     if (this.#cache.isIdle(actor) && !isNeeded(actor)) this.#cache.remove(actor);
+  }
+
+  /**
+   * Returns false, and ends the ownership, when another worker has had the partition since. What this worker reads of the
+   * log then means nothing, because the next owner trims it.
+   */
+  async #confirmsOwnership(): Promise<boolean> {
+    const ownerships = [{ partition: this.name, epoch: this.epoch }];
+    const outcome = await this.#ports.log.commit({ ownerships, changes: [] });
+    if (outcome.kind !== "fenced") return true;
+    this.end(new OwnershipLost(`${this.name} had another owner`));
+    return false;
   }
 
   /** Removes the entries of a round of actors that have left their resume windows. */

@@ -112,7 +112,7 @@ function replacing<Class extends object>(
 }
 
 const reserve = Object.getOwnPropertyDescriptor(Account.prototype, "reserve")?.value as Account["reserve"];
-const remove = Object.getOwnPropertyDescriptor(Account.prototype, "remove")?.value as Account["remove"];
+const update = Object.getOwnPropertyDescriptor(Account.prototype, "update")?.value as Account["update"];
 const append = Object.getOwnPropertyDescriptor(Ladder.prototype, "append")?.value as Ladder["append"];
 
 export const EXCHANGE_MUTANTS: readonly ExchangeMutant[] = [
@@ -201,8 +201,9 @@ export const EXCHANGE_MUTANTS: readonly ExchangeMutant[] = [
     deltas: (deltas) => deltas.filter((delta) => delta.type !== "canceling"),
   }),
   replacing("a reserve is not released", Account.prototype, {
-    remove(this: Account, order) {
-      if (order.pending) remove.call(this, order);
+    update(this: Account, order, remaining, pending) {
+      if (remaining > 0 || order.pending) update.call(this, order, remaining, pending);
+      else order.remaining = remaining;
     },
   }),
   replacing("an account reserves half of the required amount", Account.prototype, {
