@@ -217,6 +217,29 @@ describe("a worker", () => {
       expect([...(await log.halted())]).to.deep.equal([]);
     });
 
+    it("takes entries that its successor has trimmed for no corrupt log", async () => {
+      for (const id of ["first", "second"]) {
+        const commands = Array.from({ length: 20_000 }, () => ({ kind: "add", n: 1 }));
+        await log.append("l1", [{ to: a, body: packEnvelope({ id, commands }) }]);
+      }
+      for (let entry = 1; entry <= 2; entry += 1) await step(worker, "l1");
+      const partition = partitionOfWorker(worker, "l1");
+      const readEntries = faults.hold("readEntries");
+      const preparing = partition.prepareMove();
+      await pause(50);
+      await log.leave(worker.id);
+      await deployment.worker(deployment.connect()).beat();
+      const [head] = await log.heads("l1", [a]);
+      const { epoch = 0 } = (await log.leases(["l1"])).get("l1") ?? {};
+      await log.markProjected("l1", [{ actor: a, seq: 2 }]);
+      const snapshot = { seq: 2, cursor: head?.cursor ?? "", hash: "h", body: "b" };
+      for (let copy = 0; copy < 2; copy += 1) await log.writeSnapshot("l1", epoch, a, snapshot);
+      await log.trim("l1", [{ actor: a, seq: 2 }]);
+      readEntries();
+      await preparing;
+      expect(partition.ended).to.equal(true);
+    });
+
     const withoutRoutes: typeof counter = {
       ...counter,
       route: (id, batch) => {
