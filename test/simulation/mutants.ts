@@ -621,10 +621,6 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     mutation: replacingMethods(Relay.prototype, { isRelayed: () => true }),
   },
   {
-    name: "a message that leaves with a commit overtakes those that the relay holds",
-    mutation: { ...replacingMethods(Relay.prototype, { isRelayed: () => true }), oneGroup: true },
-  },
-  {
     name: "the messages of a commit are appended although the commit is refused",
     mutation: {
       ...replacingMethods(MemoryLog.prototype, {
@@ -795,5 +791,9 @@ export const COUNTER_MUTANTS: readonly PatchedMutant[] = [
   {
     name: "a mailbox is read before the relayed messages are in it",
     ...replacingMethods(Relay.prototype, { isWaiting: () => false }),
+  },
+  {
+    name: "a message that leaves with a commit overtakes those that the relay holds",
+    ...replacingMethods(Relay.prototype, { isRelayed: () => true }),
   },
 ];
