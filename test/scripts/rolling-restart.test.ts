@@ -13,7 +13,7 @@ import { Signer } from "../../http/client/signer.js";
 import { freePort } from "../../scripts/embedded/ports.js";
 import { freshDatabase, freshRedis } from "../support/servers.js";
 import { BRAND, OPERATOR } from "../support/stack.js";
-import { newMarket, newTrader, type TestKey, type TestTrader } from "../support/traders.js";
+import { newMarket, newTrader, upgradeHeaders, type TestKey, type TestTrader } from "../support/traders.js";
 import { untilWithin } from "../support/until.js";
 import { BusyClient } from "./roles/busy-client.js";
 
@@ -27,14 +27,6 @@ const SOCKETS = 8;
 /** Close code of the sockets that the test closes. */
 const STOPPED = 4_000;
 const NAMES = ["worker-1", "worker-2", "projector-1", "projector-2", "jobs", "gateway-1", "gateway-2"];
-
-let timestamp = 0;
-
-/** Returns the time, one ms later at each call, because a signature opens one socket. */
-function nextTimestamp(): number {
-  timestamp = Math.max(Date.now(), timestamp + 1);
-  return timestamp;
-}
 
 /** Keeps a socket open: opens another one whenever it closes, and records how each of them ended. */
 class LastingSocket {
@@ -55,8 +47,7 @@ class LastingSocket {
   async run(): Promise<void> {
     while (!this.#stopped) {
       const began = performance.now();
-      const { key, brand } = this.trading;
-      const headers = new Signer(key, brand).headers("GET", "/v3/ws", "", Buffer.alloc(0), nextTimestamp());
+      const headers = upgradeHeaders(this.trading);
       const socket = new WebSocket(this.url, { headers });
       this.#socket = socket;
       const closed = new Promise<number>((resolve) => socket.once("close", resolve));

@@ -2,7 +2,7 @@
 
 import { openAccount, type Account } from "../../http/client/accounts.js";
 import type { NewEvent, NewMarket } from "../../http/client/session.js";
-import type { SigningKey } from "../../http/client/signer.js";
+import { Signer, type SigningKey } from "../../http/client/signer.js";
 import type { EventAnswer, MarketAnswer } from "../../http/client/wire.js";
 import type { Stack } from "./stack.js";
 import type { Voids } from "../../actors/market/types.js";
@@ -20,6 +20,18 @@ export interface TestTrader {
 export interface TestKey {
   readonly key: SigningKey;
   readonly brand: string;
+}
+
+const upgradeSigners = new WeakMap<SigningKey, Signer>();
+
+/**
+ * Returns the headers that sign the upgrade to a websocket. No two calls sign the same text, because a signature opens one
+ * socket.
+ */
+export function upgradeHeaders({ key, brand }: TestKey): Record<string, string> {
+  const signer = upgradeSigners.get(key) ?? new Signer(key, brand);
+  upgradeSigners.set(key, signer);
+  return signer.headers("GET", "/v3/ws", "", new Uint8Array(0));
 }
 
 export async function newTrader(

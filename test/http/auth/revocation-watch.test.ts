@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import pg from "pg";
 import { WebSocket } from "ws";
-import { generateKey, Signer, type SigningKey } from "../../../http/client/signer.js";
+import { generateKey, type SigningKey } from "../../../http/client/signer.js";
 import { login, startStack, type Stack } from "../../support/stack.js";
-import { newTrader, type TestTrader } from "../../support/traders.js";
+import { newTrader, upgradeHeaders, type TestTrader } from "../../support/traders.js";
 import { send, signed } from "../requests.js";
 
 /** Time within which the contract closes the sockets of a revoked caller, in ms. */
@@ -51,7 +51,7 @@ describe("a socket whose caller is revoked", function () {
 
   /** Opens a socket at the second gateway; the revocation is sent to the first. */
   function byKey(key: SigningKey): Promise<Open> {
-    const headers = new Signer(key, stack.brand).headers("GET", "/v3/ws", "", new Uint8Array(0));
+    const headers = upgradeHeaders({ key, brand: stack.brand });
     return open(new WebSocket(`${(stack.urls[1] ?? "").replace("http", "ws")}/v3/ws`, { headers }));
   }
 

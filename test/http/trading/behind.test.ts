@@ -4,11 +4,10 @@ import pg from "pg";
 import { WebSocket } from "ws";
 import { bearerCalls, callsOf, operatorCalls, resultOf, type Calls } from "../calls.js";
 import { EmmClient, newClient } from "../surface-b/client.js";
-import { Signer } from "../../../http/client/signer.js";
 import { holdProjector } from "../../support/postgres/held-projector.js";
 import { PREFIX, startStack, type Stack } from "../../support/stack.js";
 import { until } from "../../support/until.js";
-import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
+import { newMarket, newTrader, upgradeHeaders, type TestTrader } from "../../support/traders.js";
 
 const LATE = "503 UNAVAILABLE";
 
@@ -35,8 +34,7 @@ describe("reads while the tables are behind", function () {
     const emm = new EmmClient(stack.url, await newClient(stack, trader));
     onB = bearerCalls(stack.url, await emm.token());
     market = await newMarket(stack);
-    const { key, brand } = trader.trading;
-    const headers = new Signer(key, brand).headers("GET", "/v3/ws", "", Buffer.alloc(0), Date.now());
+    const headers = upgradeHeaders(trader.trading);
     socket = new WebSocket(`${stack.url.replace("http", "ws")}/v3/ws`, { headers });
     socket.on("message", (data: Buffer) => {
       frames.push(JSON.parse(data.toString("utf8")) as Record<string, unknown>);

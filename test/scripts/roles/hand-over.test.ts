@@ -3,13 +3,12 @@ import os from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import { WebSocket } from "ws";
-import { Signer } from "../../../http/client/signer.js";
 import { freePort } from "../../../scripts/embedded/ports.js";
 import { startOwnServers, type OwnServers } from "../../support/own-servers.js";
 import { RoleProcess } from "../../support/role-process.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { until } from "../../support/until.js";
-import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
+import { newMarket, newTrader, upgradeHeaders, type TestTrader } from "../../support/traders.js";
 import { BusyClient } from "./busy-client.js";
 
 /** Longest stop of a gateway under load, in ms (contract section 9.3), and what the machine of the tests may add. */
@@ -58,8 +57,7 @@ describe("the hand-over of a gateway that stops", function () {
 
   /** Opens a socket and resolves to the code with which it closes. */
   async function socketTo(port: number, trader: TestTrader): Promise<{ readonly closed: Promise<number> }> {
-    const { key, brand } = trader.trading;
-    const headers = new Signer(key, brand).headers("GET", "/v3/ws", "", Buffer.alloc(0), Date.now());
+    const headers = upgradeHeaders(trader.trading);
     const socket = new WebSocket(`ws://127.0.0.1:${port}/v3/ws`, { headers });
     const closed = new Promise<number>((resolve) => socket.once("close", resolve));
     await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject));

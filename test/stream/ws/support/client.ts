@@ -5,14 +5,13 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { WebSocket, WebSocketServer } from "ws";
-import { Signer } from "../../../../http/client/signer.js";
 import { type Bridge, bridge, type BridgePorts, WS_OPTIONS } from "../../../../stream/ws/bridge.js";
 import type { Tail } from "../../../../stream/log/ports.js";
 import { Frame } from "../../../../stream/ws/socket/frames.js";
 import type { Caller } from "../../../../stream/ws/ports.js";
 import { Replicas } from "../../../../stream/ws/market/replicas.js";
 import { Wallets } from "../../../../stream/ws/wallet/wallets.js";
-import type { TestKey } from "../../../support/traders.js";
+import { upgradeHeaders, type TestKey } from "../../../support/traders.js";
 import type { TestExchange } from "./exchange.js";
 
 export type Json = Record<string, unknown>;
@@ -122,11 +121,11 @@ export function trader(traderId: string, changes: Partial<Caller> = {}): Caller 
 }
 
 /** Opens a socket at a gateway of a whole exchange with a trading key. */
-export async function openStream(url: string, { key, brand }: TestKey): Promise<Client> {
-  const headers = new Signer(key, brand).headers("GET", "/v3/ws", "", new Uint8Array(0));
+export async function openStream(url: string, key: TestKey): Promise<Client> {
+  const headers = upgradeHeaders(key);
   const socket = new WebSocket(`${url.replace("http", "ws")}/v3/ws`, { headers, perMessageDeflate: false });
   const client = new Client(socket);
-  await Promise.race([once(socket, "open"), client.closed]);
+  await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject));
   return client;
 }
 
