@@ -61,7 +61,7 @@ export async function admitStreamCaller(
   await refuseLocation(parts.locations, { traderId, ip: address, purpose: "read", nowMs: receivedMs });
   // An upgrade that was refused may be sent again, so its signature is used up last.
   if (signedId !== undefined && !(await parts.tickets.useOnce(signedId, REMEMBER_MS)))
-    throw new Refused("UNAUTHENTICATED", "this signed upgrade has opened a socket; sign a new one");
+    throw new Refused("UNAUTHENTICATED", "the signature of this upgrade is used up; sign a new one");
   // A web page signs its orders with a key of its own, so the ticket of a session only reads.
   const reach = session === undefined ? scope : "trading::read";
   return { keyId, payer, traderId, wallet, scope: reach, address, expiresAt, session };

@@ -95,10 +95,30 @@ describe("the upgrade to a websocket", function () {
     await new Promise((resolve) => socket.once("open", resolve));
     expect(await refused(raw)).to.equal("401 UNAUTHENTICATED");
     socket.close();
-    // A refused upgrade has opened no socket.
-    const other = signed(trader.trading, { target: "/v3/ws" });
-    const tooNew = { ...(other.headers as Record<string, string>), ...UPGRADE, "Sec-WebSocket-Version": "7" };
-    expect((await send(stack.url, { ...other, headers: tooNew })).status).to.equal(400);
+  });
+
+  it("opens a socket for a signature that was refused before its caller was admitted", async () => {
+    const locked = await newTrader(stack);
+    const bearer = await stack.operatorToken();
+    const setState = async (state: string): Promise<void> => {
+      const { status } = await send(stack.url, {
+        method: "POST",
+        target: `/admin/v1/traders/${locked.account.traderId}/state`,
+        headers: { Authorization: `Bearer ${bearer}`, "Content-Type": "application/json" },
+        body: JSON.stringify({ state, reason: "test" }),
+      });
+      expect(status).to.equal(200);
+    };
+    const raw = signed(locked.trading, { target: "/v3/ws" });
+    const headers = raw.headers as Record<string, string>;
+    await setState("LOCKED");
+    await until(async () => (await refused(raw)) === "423 ACCOUNT_LOCKED");
+    await setState("ACTIVE");
+    const limits = () => send(stack.url, signed(locked.trading, { target: "/v3/limits" }));
+    await until(async () => (await limits()).status === 200);
+    const socket = new WebSocket(`${stack.url.replace("http", "ws")}/v3/ws`, { headers });
+    await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject));
+    socket.close();
   });
 
   it("passes the edge like any other request: with an id, the tokens left, a line in the log and a metric", async () => {
