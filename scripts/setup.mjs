@@ -36,7 +36,9 @@ const BRANDED_TESTS = [
 ];
 
 /** Tests whose failures do not come from the load of the machine: they depend on their seeds alone. */
-const NOT_REPEATED = /\.property\.test\.ts$|\/test\/simulation\//;
+const SEEDED_FILES = /\.property\.test\.ts$|\/test\/simulation\//;
+/** Error of a property with a counterexample, which another run with other random inputs may not find. */
+const COUNTEREXAMPLE = /Property failed after/;
 /** Number of files with failed tests above which the failures have a common cause, and nothing is run again. */
 const MAX_REPEATED = 6;
 
@@ -286,8 +288,8 @@ function mocha(args, { env = {}, later = false, inBackground = false } = {}) {
  */
 async function passAlone({ env, tests }) {
   const files = [...new Set(tests.map(({ file }) => file))];
-  const areRepeatable = files.every((file) => !NOT_REPEATED.test(file));
-  if (files.length === 0 || files.length > MAX_REPEATED || !areRepeatable) return false;
+  const isSeeded = ({ file, error }) => SEEDED_FILES.test(file) || COUNTEREXAMPLE.test(error);
+  if (files.length === 0 || files.length > MAX_REPEATED || tests.some(isSeeded)) return false;
   say(
     `running alone what failed beside other tests: ${files.map((file) => path.relative(ROOT, file)).join(" ")}`,
   );
