@@ -151,14 +151,19 @@ export function judgeSteadyRun(
     ...judgeFlood(bench, samples),
     // The filters hold the ids of a day, and the run is shorter.
     { bench, measure: "filters of the ids of a day, in memory", figure: last.filterBytes / 1e6, unit: "MB" },
-    { bench, measure: "the same in Redis", figure: last.filterSnapshotBytes / 1e6, unit: "MB" },
+    {
+      bench,
+      measure: "filters of the ids of a day, in Redis",
+      figure: last.filterSnapshotBytes / 1e6,
+      unit: "MB",
+    },
     slope(
-      "the used memory of Redis without them",
+      "the used memory of Redis, without filters of ids",
       (sample) => sample.redisBytes - sample.filterSnapshotBytes,
     ),
     // A role without a report has no slope, and fails.
     slope(
-      "the RSS: worker, without them",
+      "the RSS: worker, without filters of ids",
       ({ rssBytes, filterBytes }) => (rssBytes["worker"] ?? NaN) - filterBytes,
     ),
     ...ROLES.filter((role) => role !== "worker").map((role) =>

@@ -52,7 +52,9 @@ describe("the verdicts of the endurance bench", () => {
     const growing = (percent: number) =>
       quietRun(({ atS }) => ({ redisBytes: 1e8 * (1 + (percent / 100) * (atS / 3_600)) }));
     expect(failuresOf(growing(0.9))).to.deep.equal([]);
-    expect(failuresOf(growing(1.1))).to.deep.equal(["growth of the used memory of Redis without them"]);
+    expect(failuresOf(growing(1.1))).to.deep.equal([
+      "growth of the used memory of Redis, without filters of ids",
+    ]);
   });
 
   it("fail one in which the memory of a role or of Postgres grows", () => {
@@ -79,8 +81,8 @@ describe("the verdicts of the endurance bench", () => {
     });
     expect(failuresOf(quietRun((sample) => ({ ...growing(sample), ...known(sample) })))).to.deep.equal([]);
     expect(failuresOf(quietRun(growing))).to.deep.equal([
-      "growth of the used memory of Redis without them",
-      "growth of the RSS: worker, without them",
+      "growth of the used memory of Redis, without filters of ids",
+      "growth of the RSS: worker, without filters of ids",
     ]);
   });
 
@@ -91,7 +93,7 @@ describe("the verdicts of the endurance bench", () => {
         rssBytes: { ...rssBytes, worker: 1e8 * (1 + (percent / 100) * (atS / 3_600)) + garbage(atS) },
       }));
     expect(failuresOf(worker(0))).to.deep.equal([]);
-    expect(failuresOf(worker(3))).to.deep.equal(["growth of the RSS: worker, without them"]);
+    expect(failuresOf(worker(3))).to.deep.equal(["growth of the RSS: worker, without filters of ids"]);
   });
 
   it("leave out the beginning, in which the windows of the flood empty", () => {
