@@ -274,6 +274,21 @@ export class Trading {
     checkMoney(markets, ledgers, "CASH", 0);
   }
 
+  /**
+   * Checks that the exchange gets quiet, has refused nothing, has made no caller wait longer than `longestMs`, and has
+   * every acknowledged order, the same money, and readers with the same entries.
+   */
+  async expectNothingLost(longestMs: number): Promise<void> {
+    await this.quiet();
+    const served = this.mark();
+    expect(served.refused).to.equal(0);
+    expect(served.longestMs).to.be.below(longestMs);
+    expect(await this.lost()).to.deep.equal([]);
+    expect([...(await this.log.halted())]).to.deep.equal([]);
+    await this.checkMoney();
+    await this.expectSameFollowers();
+  }
+
   /** Expects that every follower has the state of the log. */
   async expectSameFollowers(): Promise<void> {
     for (const [actor, follower] of this.#followers) {

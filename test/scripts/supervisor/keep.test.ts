@@ -43,6 +43,20 @@ function setUp(start?: () => Promise<Running>) {
   return { runs, lines, kept };
 }
 
+/** Begins to replace a process by a successor, which runs when `finish` is called. */
+async function replacing() {
+  const [first, second] = [new FakeProcess(), new FakeProcess()];
+  let starts = 0;
+  let started: (running: Running) => void = () => undefined;
+  const { kept } = setUp(() =>
+    ++starts === 1 ? Promise.resolve(first) : new Promise((resolve) => (started = resolve)),
+  );
+  const worker = kept();
+  await worker.ready;
+  const replaced = worker.replace();
+  return { first, second, worker, replaced, finish: () => started(second), starts: () => starts };
+}
+
 describe("a kept process", () => {
   it("restarts when it ends, after a pause that doubles", async () => {
     const { runs, lines, kept } = setUp();
@@ -97,37 +111,21 @@ describe("a kept process", () => {
   });
 
   it("goes on as its successor when it ends while the successor starts", async () => {
-    const [first, second] = [new FakeProcess(), new FakeProcess()];
-    let starts = 0;
-    let finish: (running: Running) => void = () => undefined;
-    const { kept } = setUp(() =>
-      ++starts === 1 ? Promise.resolve(first) : new Promise((resolve) => (finish = resolve)),
-    );
-    const worker = kept();
-    await worker.ready;
-    const replaced = worker.replace();
+    const { first, second, worker, replaced, finish, starts } = await replacing();
     first.end("SIGKILL");
-    finish(second);
+    finish();
     await replaced;
     await until(() => worker.pid() === second.pid);
     await new Promise((resolve) => setTimeout(resolve, 150));
-    expect(starts).to.equal(2);
+    expect(starts()).to.equal(2);
     await worker.stop();
     expect(second.stopped).to.equal(true);
   });
 
   it("stops its successor too when the stop comes during a replacement", async () => {
-    const [first, second] = [new FakeProcess(), new FakeProcess()];
-    let starts = 0;
-    let finish: (running: Running) => void = () => undefined;
-    const { kept } = setUp(() =>
-      ++starts === 1 ? Promise.resolve(first) : new Promise((resolve) => (finish = resolve)),
-    );
-    const worker = kept();
-    await worker.ready;
-    const replaced = worker.replace();
+    const { first, second, worker, replaced, finish } = await replacing();
     const stopped = worker.stop();
-    finish(second);
+    finish();
     await Promise.all([replaced, stopped]);
     expect([first.stopped, second.stopped]).to.deep.equal([true, true]);
     expect(worker.pid()).to.equal(undefined);
