@@ -15,8 +15,8 @@ export interface Bounds {
   readonly piece: number;
 }
 
-/** Bounds of production. A step blocks the event loop for about 3 ms with one piece, and others wait for two steps. */
-export const BOUNDS: Bounds = { atOnce: 1_000, piece: 200 };
+/** Bounds of production. A step with one piece takes about 2 ms. */
+export const BOUNDS: Bounds = { atOnce: 1_000, piece: 100 };
 
 /** Returns the default bounds of a decision. Format 1 has no stored form for unfinished work, so it has no bound. */
 export function boundsOf(format: Format): Bounds {

@@ -47,6 +47,8 @@ const MIN_MESSAGES_EACH = 16;
 const MAX_DELTAS = 5_000;
 /** A step with this many deltas begins no further piece of unfinished work, unless it has none. */
 const MAX_DELTAS_BEFORE_PIECE = 500;
+/** Greatest share of the worker's time that unfinished work takes, so that other actors wait little for it. */
+const UNFINISHED_SHARE = 1 / 3;
 
 /** An actor that has work, and the ownership under which it runs. */
 interface ReadySlot extends Slot, ReadyActor {}
@@ -61,6 +63,8 @@ export class CommitGroup {
   #joining: Partition[] = [];
   readonly #handOverGuard = new HandOverGuard();
   #currentStep: Promise<void> = Promise.resolve();
+  /** Begin of the current step on the monotonic clock, in ms. */
+  #stepBeganMs = 0;
   /** Called when there may be work, and when an ownership ends. */
   onChange: () => void = () => undefined;
 
@@ -123,6 +127,7 @@ export class CommitGroup {
 
   async #step(): Promise<void> {
     this.#join();
+    this.#stepBeganMs = this.#ports.clock.monotonic();
     const partitions = [...this.#partitions.values()];
     try {
       const toScan = partitions.filter((partition) => partition.mustScan);
@@ -334,6 +339,16 @@ export class CommitGroup {
     return undefined;
   }
 
+  /**
+   * Returns when work that the current step leaves unfinished goes on (Unix ms), so that it takes no more of the worker's
+   * time than its share.
+   */
+  get #resumesAtMs(): number {
+    const { clock } = this.#ports;
+    const tookMs = clock.monotonic() - this.#stepBeganMs;
+    return clock.now() + Math.ceil(tookMs * (1 / UNFINISHED_SHARE - 1));
+  }
+
   /** Completes a committed turn: passes the messages that have not left to the relay, and halts its actor after a fault. */
   #complete(result: StepResult, haveLeft: boolean): void {
     const { partition, instance, turn, hasMore, unsent, isRouted, fault } = result;
@@ -346,7 +361,7 @@ export class CommitGroup {
     for (const { to } of unsent) this.#partitions.get(partitionOf(to))?.markUnread(to);
     if (hasMore) partition.markUnread(actor);
     if (turn.quarantined !== undefined) partition.reload(actor, turn.quarantined);
-    else if (fault === undefined) partition.committed(instance, turn.change.entry?.length);
+    else if (fault === undefined) partition.committed(instance, turn.change.entry?.length, this.#resumesAtMs);
     else partition.halt(actor, fault);
   }
 }

@@ -68,6 +68,8 @@ export class Partition implements Sender {
   /** Actors that an earlier owner halted. They run again, and their first commit removes the record of the halt. */
   #haltedBefore = new Set<ActorId>();
   readonly #deadlines = new ActorDeadlines();
+  /** Actors with unfinished work. Each runs when it is due, whether it has messages or not. */
+  readonly #unfinished = new Set<ActorId>();
   /** Actors to load once, so that their leftover entries get trimmed. */
   readonly #toTrim: ActorId[] = [];
   #scannedOnce = false;
@@ -132,7 +134,9 @@ export class Partition implements Sender {
   /** Returns true when a step would do something at this time. */
   hasWork(nowMs: number): boolean {
     if (this.#ended) return false;
-    return this.#mustScan || this.#pending.size > 0 || (this.nextDeadline() ?? Infinity) <= nowMs;
+    if (this.#mustScan || (this.nextDeadline() ?? Infinity) <= nowMs) return true;
+    for (const actor of this.#pending.keys()) if (!this.#unfinished.has(actor)) return true;
+    return false;
   }
 
   /** True when any mailbox may have unread messages, so that all must be scanned. */
@@ -216,6 +220,7 @@ export class Partition implements Sender {
     let withMessages = 0;
     for (const [actor, inline] of this.#pending) {
       if (withMessages >= limit) break;
+      if (this.#unfinished.has(actor)) continue;
       withMessages += 1;
       selected.set(actor, inline);
     }
@@ -315,13 +320,16 @@ export class Partition implements Sender {
 
   /**
    * Records that a turn of an actor is committed. `entryBytes` is the size of its entry; absent without one. An actor
-   * that a later turn of the same step has halted stays halted, and is not due.
+   * with unfinished work is due at `resumesAtMs`. An actor that a later turn of the same step has halted stays halted, and
+   * is not due.
    */
-  committed(instance: Instance, entryBytes: number | undefined): void {
+  committed(instance: Instance, entryBytes: number | undefined, resumesAtMs: number): void {
     const actor = instance.id;
     if (this.#halted.has(actor)) return;
     if (entryBytes !== undefined) this.#cache.used(actor, entryBytes);
-    this.#deadlines.set(actor, instance.deadline);
+    if (instance.isBusy) this.#unfinished.add(actor);
+    else this.#unfinished.delete(actor);
+    this.#deadlines.set(actor, instance.isBusy ? resumesAtMs : instance.deadline);
     if (this.#haltedBefore.delete(actor)) this.#recordHalt(actor, undefined);
   }
 
@@ -338,6 +346,7 @@ export class Partition implements Sender {
   /** Discards the state of an actor that is not the one in the log. The actor is loaded again at once. */
   discard(actor: ActorId): void {
     this.#cache.remove(actor);
+    this.#unfinished.delete(actor);
     if (!this.#halted.has(actor)) this.#deadlines.set(actor, 0);
   }
 
@@ -346,6 +355,7 @@ export class Partition implements Sender {
     this.#ports.logger.error({ err: error, actor }, "an actor is halted");
     this.#halted.add(actor);
     this.#pending.delete(actor);
+    this.#unfinished.delete(actor);
     this.#cache.remove(actor);
     this.#deadlines.set(actor, undefined);
     this.#recordHalt(actor, error.message);

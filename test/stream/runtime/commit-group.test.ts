@@ -176,6 +176,48 @@ describe("a commit group", () => {
     expect(status, "so that the next owner runs the actor").to.include({ actor: b, deadlineMs: 0 });
   });
 
+  it("lets unfinished work rest for twice the time of its step, and runs other actors meanwhile", async () => {
+    await worker.stop();
+    let nowMs = systemClock.now();
+    let elapsedMs = 0;
+    let stepMs = 0;
+    const clock: Clock = { ...systemClock, now: () => nowMs, monotonic: () => elapsedMs };
+    const slow: typeof counter = {
+      ...counter,
+      decide: (...args) => {
+        elapsedMs += stepMs;
+        return counter.decide(...args);
+      },
+    };
+    worker = deployment.worker(deployment.connect(), clock, slow);
+    await worker.beat();
+    await warmUp();
+    const group = worker.groupOf("l1");
+    const valueOf = async (actor: typeof a) => (await counterInLog(log, actor)).value;
+
+    stepMs = 40;
+    await post(log, a, { kind: "climb", n: 2 });
+    partitionOfWorker(worker, "l1").markUnread(a);
+    await step(worker, "l1");
+    expect(await valueOf(a)).to.equal(1);
+    expect(group.nextDeadline()).to.equal(nowMs + 80);
+    await post(log, a, { kind: "add", n: 10 });
+    partitionOfWorker(worker, "l1").markUnread(a);
+    expect(group.hasWork(nowMs), "the messages of the actor wait").to.equal(false);
+
+    await post(log, b, { kind: "add", n: 5 });
+    partitionOfWorker(worker, "l2").markUnread(b);
+    expect(group.hasWork(nowMs)).to.equal(true);
+    await step(worker, "l1");
+    expect([await valueOf(a), await valueOf(b)]).to.deep.equal([1, 5]);
+
+    nowMs += 80;
+    expect(group.hasWork(nowMs)).to.equal(true);
+    await step(worker, "l1");
+    expect(await valueOf(a)).to.equal(12);
+    expect(group.hasWork(nowMs)).to.equal(false);
+  });
+
   it("leaves an actor halted that fails after an earlier turn of the same step", async () => {
     await warmUp();
     const partition = partitionOfWorker(worker, "l2");
