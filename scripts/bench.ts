@@ -7,6 +7,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { readCommandLine, UsageError } from "./command-line.mjs";
 import { endurance, FLOOD_MINUTES, STEADY_MINUTES } from "./bench/endurance/endurance.js";
+import { joins } from "./bench/endurance/joins.js";
 import { fanOut } from "./bench/fan-out.js";
 import { marketsByEvent } from "./bench/markets-by-event.js";
 import { manyMarkets } from "./bench/orders/many-markets.js";
@@ -44,6 +45,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
 /** Benches that take so long that they run only when they are named. */
 const LONG_BENCHES: Readonly<Record<string, Bench>> = {
   endurance: ({ minutes }) => endurance(minutes),
+  joins: () => joins(),
   orders: ({ seconds, isFull }) => (isFull ? ordersInFull(seconds) : orders({ seconds })),
   projection: () => projection(),
   capacity: () => capacity(),

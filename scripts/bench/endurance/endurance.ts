@@ -6,17 +6,16 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import type { Exchange } from "../../replay/exchange.js";
-import { BenchExchange, startBenchExchange } from "../bench-exchange.js";
+import { startBenchExchange } from "../bench-exchange.js";
 import { percentile, type Row } from "../table.js";
 import { Sampler } from "./sampler.js";
 import { SampleTable } from "./sample-table.js";
-import { Traffic } from "./traffic.js";
+import { MARKETS, openTraffic, SOCKETS } from "./open-traffic.js";
+import type { Traffic } from "./traffic.js";
 import { judgeFlood, judgeSteadyRun, type Sample } from "./verdicts.js";
 
 export const FLOOD_MINUTES = 30;
 export const STEADY_MINUTES = 60;
-const SOCKETS = 24;
-const MARKETS = 16;
 const SAMPLE_MS = 5_000;
 /** Time between the two runs: the projector catches up, and the pauses of the flood are no longer reported. */
 const REST_MS = 65_000;
@@ -83,23 +82,6 @@ function rowsOf(flood: Run, steady: Run, capacity: number): Row[] {
     ...judgeSteadyRun(steadyName, steady.samples, { first: p99Of(0), last: p99Of(5) }),
     ...refusals(steadyName, steady),
   ];
-}
-
-/** Opens an account with a socket for each market maker, and the markets. */
-async function openTraffic(exchange: Exchange): Promise<Traffic> {
-  const bench = new BenchExchange(exchange);
-  try {
-    const eventId = await bench.event();
-    const outcomeIds: string[] = [];
-    for (let i = 0; i < MARKETS; i += 1) outcomeIds.push(...(await bench.market(eventId)));
-    const keys = [];
-    for (let i = 0; i < SOCKETS; i += 1) {
-      keys.push((await bench.account(`maker-${i}`, "100000000")).tradingKey);
-    }
-    return await Traffic.open(exchange.url, keys, outcomeIds);
-  } finally {
-    bench.close();
-  }
 }
 
 /** Lets the traffic flow, samples the exchange every few seconds, and prints the samples. */
