@@ -19,6 +19,9 @@ import { roleOutput } from "./roles/output.js";
 import { type RoleConfig, runRole, type RunningRole } from "./roles/run-role.js";
 import { snapshotThread } from "./roles/snapshots.js";
 
+/** Longest drain, in ms. A worker hands its partitions over one after the other, which takes seconds under load. */
+const DRAIN_MS = 9_000;
+
 async function start({
   redisUrl,
   waitReplicas,
@@ -99,6 +102,7 @@ await runRole(
   {
     name: "worker",
     summary: "Runs the actors. Needs REDIS_URL; any number of workers share the partitions.",
+    drainMs: DRAIN_MS,
   },
   start,
 );

@@ -21,6 +21,8 @@ export interface RoleCommand {
   readonly summary: string;
   /** Shell command that starts the role when it is not `npm run NAME --`. */
   readonly call?: string;
+  /** Longest drain, in ms (default a little longer than the longest request). */
+  readonly drainMs?: number;
 }
 
 /**
@@ -28,7 +30,7 @@ export interface RoleCommand {
  * heap of a role grow to four times its live size, so that its memory shows nothing for minutes but garbage.
  */
 const HEAP_GROWTH_PERCENT = 50;
-/** Longest drain, in ms: a little longer than the longest request. */
+/** Longest drain of most roles, in ms: a little longer than the longest request. */
 const DRAIN_MS = 5_000;
 
 /**
@@ -38,7 +40,7 @@ const DRAIN_MS = 5_000;
  * restarts it.
  */
 export async function runRole(
-  { name, summary, call = `npm run ${name} --` }: RoleCommand,
+  { name, summary, call = `npm run ${name} --`, drainMs = DRAIN_MS }: RoleCommand,
   start: (config: RoleConfig) => Promise<RunningRole>,
 ): Promise<void> {
   readCommandLine({ name, call, summary, options: {}, notes: describeVariables });
@@ -59,7 +61,7 @@ export async function runRole(
     if (draining) return;
     draining = true;
     if (running === undefined) process.exit(0);
-    const limitMs = DRAIN_MS + noticeMs;
+    const limitMs = drainMs + noticeMs;
     setTimeout(() => fail(new Error(`did not drain within ${limitMs / 1_000} s`)), limitMs).unref();
     running.stop().then(() => process.exit(0), fail);
   };

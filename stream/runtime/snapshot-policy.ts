@@ -34,7 +34,7 @@ export const SNAPSHOT_LIMITS: SnapshotLimits = {
   snapshotBytes: 8 * 1024 * 1024,
   snapshotPause: 20,
   recoveryBytes: 48 * 1024 * 1024,
-  snapshotMs: 30_000,
+  snapshotMs: 10_000,
   snapshotMinEntries: 500,
   moveBytes: 256 * 1024,
   resumeEntries: 1_000,

@@ -57,7 +57,7 @@ const HAND_OVER_MS = 1_000;
 /** Interval at which a hand-over checks the relay. */
 const POLL_MS = 2;
 /** Time of a stop in which the partitions are handed over one after the other; the rest are released at once. */
-const STOP_MS = 5_000;
+const STOP_MS = 7_000;
 /** Interval at which a stop checks whether a partition is taken. */
 const TAKEN_POLL_MS = 10;
 /** Longest wait for a deadline; a JavaScript timer cannot be longer than 2^31 ms. */
@@ -478,14 +478,16 @@ export class Worker {
 
   /**
    * Hands every partition over. Other live workers get them one after the other, each when the one before is taken, so
-   * that no worker loads many actors at once. When one is not taken in time, the others may be stopping too, and nobody
-   * is waited for any more.
+   * that no worker loads many actors at once; those that are slow to move come last, because the rest of the time is for
+   * them. When one is not taken in time, the others may be stopping too, and nobody is waited for any more.
    */
   async #handOverAll(): Promise<void> {
     const { clock } = this.#options;
     const untilMs = clock.monotonic() + STOP_MS;
     let hasOthers = this.#live.some(({ name, takes }) => takes && name !== this.id);
-    for (const partition of [...this.#held.values()]) {
+    const held = [...this.#held.values()];
+    const slow = held.filter(({ isSlowToMove }) => isSlowToMove);
+    for (const partition of [...held.filter((one) => !slow.includes(one)), ...slow]) {
       const leftMs = untilMs - clock.monotonic();
       if (hasOthers && leftMs > 0 && partition.isSlowToMove)
         await this.#prepareMove(partition, Math.min(PREPARE_MS, leftMs));
