@@ -1,6 +1,7 @@
 /** Every route of surface A, of web sessions and of operators. `surface-b/surface.ts` lists the routes of surface B. */
 
 import type { Limits } from "../actors/ledger/types.js";
+import type { Millicents } from "../actors/units.js";
 import type { Database } from "../db/database.js";
 import type { Log } from "../stream/log/log.js";
 import type { SettlementJob } from "../stream/jobs/settlement.js";
@@ -18,7 +19,8 @@ import { clockRoutes } from "./ops/clock.js";
 import { quarantineRoutes } from "./ops/quarantine.js";
 import { adminMarketRoutes } from "./admin/markets.js";
 import { moneyRoutes } from "./admin/money.js";
-import { operatorRoutes } from "./admin/operators.js";
+import { approvalRoutes, Approvals } from "./admin/operators/approvals.js";
+import { operatorRoutes } from "./admin/operators/operators.js";
 import { playerRoutes } from "./admin/players.js";
 import { referenceDataRoutes } from "./admin/reference-data.js";
 import { settlementRoutes } from "./admin/settlement.js";
@@ -69,6 +71,8 @@ export interface RouteParts {
   readonly limits: Limits;
   /** Number of operators that a settlement takes: 1 or 2. */
   readonly settlementApprovals: number;
+  /** Largest transaction that one operator posts where a settlement takes two. */
+  readonly approvalLimit: Millicents;
   readonly tables: Pick<ReadModelTime, "completeMs">;
   readonly clocks: Pick<Log, "clockReport" | "confirmTime">;
   readonly log: Pick<Log, "quarantine" | "dismiss">;
@@ -80,6 +84,7 @@ export interface RouteParts {
 
 /** Creates the routes in the order in which the OpenAPI document lists them. */
 export function createRoutes(parts: RouteParts): readonly Route[] {
+  const approvals = new Approvals(parts);
   return [
     ...serviceRoutes(parts),
     ...keyRoutes(parts),
@@ -94,17 +99,18 @@ export function createRoutes(parts: RouteParts): readonly Route[] {
     ...safetyRoutes(parts),
     ...ticketRoutes(parts),
     ...sessionRoutes(parts),
-    ...adminEventRoutes(parts),
+    ...adminEventRoutes(parts, approvals),
     ...adminMarketRoutes(parts),
-    ...settlementRoutes(parts),
-    ...adminTraderRoutes(parts),
+    ...settlementRoutes(parts, approvals),
+    ...adminTraderRoutes(parts, approvals),
     ...referenceDataRoutes(parts),
     ...geoRoutes(parts),
     ...maintenanceRoutes(parts),
     ...clockRoutes(parts),
     ...quarantineRoutes(parts),
     ...announcementRoutes(parts),
-    ...operatorRoutes(parts),
+    ...operatorRoutes(parts, approvals),
+    ...approvalRoutes(parts, approvals),
     ...emmClientRoutes(parts),
     ...strikeRequestRoutes(parts),
     ...playerRoutes(parts),

@@ -6,7 +6,7 @@ import { listing } from "./command-line.mjs";
 import { StartError } from "./supervisor/start-error.js";
 import { type Format, LATEST_FORMAT, OLDEST_FORMAT } from "../actors/format.js";
 import { MAX_OPEN_ORDERS } from "../actors/limits.js";
-import { MAX_CONTRACTS } from "../actors/units.js";
+import { MAX_CONTRACTS, millicents } from "../actors/units.js";
 import { isSentinelAddress } from "../stream/redis/address.js";
 
 /** Reports configuration that the operator must correct; the message names each variable. */
@@ -157,12 +157,12 @@ const EnvironmentVariables = z.object({
   OPERATOR_EMAIL: z
     .email("must be an e-mail address")
     .optional()
-    .describe("Login of the first operator, which is created when there is none."),
+    .describe("Login of the first operator, who is created when there is no owner."),
   OPERATOR_PASSWORD: z
     .string()
     .min(8, "must have at least 8 characters")
     .optional()
-    .describe("Password of the first operator."),
+    .describe("Password of the first operator; npm run operator -- reset changes one that is stored."),
   DEMO: oneOf(["on", "off"])
     .default("on")
     .describe(
@@ -277,7 +277,12 @@ const EnvironmentVariables = z.object({
   SETTLEMENT_APPROVALS: oneOf(["1", "2"])
     .default("1")
     .transform(Number)
-    .describe("Operators who must approve a settlement: 1 or 2."),
+    .describe(
+      "Operators whom a settlement takes, and every other action that may wait for a second one: 1 or 2.",
+    ),
+  APPROVAL_LIMIT: wholeNumber(0, 1_000_000_000)
+    .default(1_000)
+    .describe("Largest transaction that one operator posts with SETTLEMENT_APPROVALS=2, in dollars."),
 });
 
 type Values = z.infer<typeof EnvironmentVariables>;
@@ -364,6 +369,8 @@ function arrange(values: Values) {
     /** Absolute paths of files in MaxMind's format, with the regions and the anonymity flags of addresses. */
     geoIpFiles: values.GEOIP_FILES,
     settlementApprovals: values.SETTLEMENT_APPROVALS,
+    /** Largest transaction that one operator posts where a settlement takes two. */
+    approvalLimit: millicents(values.APPROVAL_LIMIT * 100_000),
   });
 }
 

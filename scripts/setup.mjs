@@ -91,6 +91,7 @@ const ENTRIES = {
   projector: "Runs the role that writes the read model to Postgres.",
   jobs: "Runs the role that settles markets.",
   migrate: "Brings a database to the current schema.",
+  operator: "Creates, disables or resets an operator in the database.",
   "repair-aof": "Cuts the torn tail of the append-only file of a stopped Redis.",
   replay: "Replays a recorded market on a running exchange.",
   simulate: "Simulates the exchange under faults, from seeds.",
@@ -100,7 +101,7 @@ const ENTRIES = {
 };
 
 /** Entries in a sub-folder of scripts/; every other entry has the name of its command. */
-const ENTRY_FILES = { "repair-aof": "embedded/repair-aof" };
+const ENTRY_FILES = { "repair-aof": "embedded/repair-aof", operator: "operators/operator" };
 
 const SETUP = {
   name: "setup",

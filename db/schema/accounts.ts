@@ -1,5 +1,6 @@
 /**
- * Accounts: traders, subaccounts, keys, tokens, device check-ins, the audit log (contract sections 5.2, 5.13 and 8.1).
+ * Accounts: traders, operators, subaccounts, keys, tokens, device check-ins, approvals, the audit log (contract sections
+ * 5.2, 5.13, 8.1, 8.5 and 8.18).
  */
 
 import { sql } from "drizzle-orm";
@@ -15,12 +16,17 @@ import {
   uniqueIndex,
   uuid,
 } from "drizzle-orm/pg-core";
+import type { OperatorTransactionKind } from "../../actors/ledger/types.js";
+import type { Currency } from "../../actors/market/types.js";
+import type { Millicents } from "../../actors/units.js";
 import { moment } from "./columns.js";
 
 const bytes = customType<{ data: Buffer; driverData: Buffer }>({ dataType: () => "bytea" });
 
 export const ROLES = ["trader", "operator"] as const;
 export type Role = (typeof ROLES)[number];
+export const OPERATOR_ROLES = ["viewer", "support", "trading", "settlement", "finance", "owner"] as const;
+export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 export const KYC_STATUSES = ["NONE", "PENDING", "VERIFIED", "REJECTED"] as const;
 export type KycStatus = (typeof KYC_STATUSES)[number];
 export const TRADER_STATES = ["ACTIVE", "LOCKED", "EXCLUDED", "SELF_EXCLUDED"] as const;
@@ -41,6 +47,12 @@ export const traders = pgTable(
     email: text().notNull(),
     passwordHash: text().notNull(),
     role: text({ enum: ROLES }).notNull(),
+    /** Role of an operator. Null for a trader, and for an operator whom a build without roles has created. */
+    operatorRole: text({ enum: OPERATOR_ROLES }),
+    /** Operator who created this operator. Null for one who was created on the machine of the service. */
+    createdBy: uuid(),
+    /** Web sessions that began at this time or earlier have ended. */
+    sessionsEndedTs: moment(),
     kyc: text({ enum: KYC_STATUSES }).notNull(),
     state: text({ enum: TRADER_STATES }).notNull(),
     stateReason: text(),
@@ -50,6 +62,9 @@ export const traders = pgTable(
   (table) => [
     uniqueIndex("traders_email").on(table.email),
     index("traders_created").on(table.createdTs, table.traderId),
+    index("traders_operators")
+      .on(table.createdTs, table.traderId)
+      .where(sql`role = 'operator'`),
   ],
 );
 
@@ -128,6 +143,48 @@ export const deviceLocations = pgTable("device_locations", {
   ts: moment().notNull(),
 });
 
+/** Action of an operator that may need the approval of a second one. `action` is its name in the audit log. */
+export type GuardedAction =
+  | { readonly action: "market.remediate"; readonly settlementId: string; readonly reason: string }
+  | { readonly action: "event.cancel" }
+  | {
+      readonly action: "operator.create";
+      readonly email: string;
+      readonly passwordHash: string;
+      readonly role: OperatorRole;
+    }
+  | { readonly action: "operator.role"; readonly role: OperatorRole }
+  | {
+      readonly action: "trader.transaction";
+      readonly kind: OperatorTransactionKind;
+      readonly amount: Millicents;
+      readonly currency: Currency;
+      readonly reason: string;
+      readonly subaccountKeyId?: string | undefined;
+      readonly clientRef?: string | undefined;
+    };
+
+export const APPROVAL_STATUSES = ["PENDING_APPROVAL", "RUNNING", "APPROVED", "WITHDRAWN"] as const;
+export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
+
+/** Actions that wait for a second operator, or that one has decided on. */
+export const approvals = pgTable(
+  "approvals",
+  {
+    approvalId: uuid().primaryKey(),
+    /** The object of the action, as in the audit log. */
+    subject: text().notNull(),
+    action: jsonb().$type<GuardedAction>().notNull(),
+    status: text({ enum: APPROVAL_STATUSES }).notNull(),
+    requestedBy: uuid().notNull(),
+    requestedTs: moment().notNull(),
+    decidedBy: uuid(),
+    decidedTs: moment(),
+  },
+  (table) => [index("approvals_requested").on(table.requestedTs, table.approvalId)],
+);
+
+/** Every write of an operator. A trigger refuses to change or to remove a record. */
 export const auditLog = pgTable(
   "audit_log",
   {

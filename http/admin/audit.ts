@@ -6,7 +6,7 @@
 import type { Database } from "../../db/database.js";
 import { listAudit, recordAudit, type NewAuditRecord } from "../../db/queries/operator/audit.js";
 import { IDS } from "../docs/examples.js";
-import { OPERATOR } from "../request/access.js";
+import { operatorWith } from "../request/access.js";
 import type { SessionCaller } from "../request/callers.js";
 import { pageOf } from "../request/fields.js";
 import type { Call } from "../request/route.js";
@@ -59,7 +59,7 @@ export async function recordIntent<Result extends { readonly ok: boolean }>(
 
 export function auditRoutes({ db }: { db: Database }) {
   const list = route("GET /admin/v1/audit-log", {
-    access: OPERATOR,
+    access: operatorWith("read"),
     query: AuditQuery,
     answer: pageOf(AuditRecord),
     docs: {

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { Database } from "../../db/database.js";
 import { announceChange } from "../../db/queries/operator/changelog.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";
-import { OPERATOR } from "../request/access.js";
+import { operatorWith } from "../request/access.js";
 import { route } from "../request/route.js";
 import { changeOnWire } from "../surface-a/changelog.js";
 import { auditedAction } from "./audit.js";
@@ -12,7 +12,7 @@ import { Change, ChangeBody } from "./schemas/exchange.js";
 
 export function announcementRoutes({ db }: { readonly db: Database }) {
   const announce = route("POST /admin/v1/changelog", {
-    access: OPERATOR,
+    access: operatorWith("service"),
     status: 201,
     body: ChangeBody,
     answer: Change,

@@ -16,7 +16,7 @@ import { recordAudit } from "../../db/queries/operator/audit.js";
 import type { Passwords } from "../auth/passwords.js";
 import { IDS } from "../docs/examples.js";
 import type { Changes } from "../reference/changes.js";
-import { OPERATOR } from "../request/access.js";
+import { operatorWith } from "../request/access.js";
 import { Refused } from "../request/errors.js";
 import { pageOf, PageQuery } from "../request/fields.js";
 import { route } from "../request/route.js";
@@ -36,7 +36,7 @@ function newSecret(): string {
 
 export function emmClientRoutes({ db, changes, passwords }: EmmClientParts) {
   const create = route("POST /admin/v1/emm-clients", {
-    access: OPERATOR,
+    access: operatorWith("accounts"),
     status: 201,
     body: EmmClientBody,
     answer: EmmClientSecret,
@@ -73,7 +73,7 @@ export function emmClientRoutes({ db, changes, passwords }: EmmClientParts) {
   });
 
   const list = route("GET /admin/v1/emm-clients", {
-    access: OPERATOR,
+    access: operatorWith("read"),
     query: z.strictObject(PageQuery),
     answer: pageOf(EmmClient),
     docs: {
@@ -97,7 +97,7 @@ export function emmClientRoutes({ db, changes, passwords }: EmmClientParts) {
   });
 
   const rotate = route("POST /admin/v1/emm-clients/:clientId/rotate", {
-    access: OPERATOR,
+    access: operatorWith("accounts"),
     answer: EmmClientSecret,
     docs: {
       summary: "Rotate the secret of a client",
@@ -121,7 +121,7 @@ export function emmClientRoutes({ db, changes, passwords }: EmmClientParts) {
   });
 
   const remove = route("DELETE /admin/v1/emm-clients/:clientId", {
-    access: OPERATOR,
+    access: operatorWith("accounts"),
     status: 204,
     docs: {
       summary: "Delete a client",

@@ -22,15 +22,17 @@ import { driveEventStep, type EventStep, type EventAction } from "../../stream/j
 import type { SettlementJob } from "../../stream/jobs/settlement.js";
 import type { Exchange } from "../../stream/log/ports.js";
 import type { Changes } from "../reference/changes.js";
-import { OPERATOR } from "../request/access.js";
+import { operatorWith } from "../request/access.js";
 import { Refused } from "../request/errors.js";
 import { pageOf } from "../request/fields.js";
 import { route } from "../request/route.js";
 import { eventOnWire } from "../surface-a/wire.js";
 import type { Freshness } from "../trading/freshness.js";
-import { auditedAction } from "./audit.js";
+import { auditedAction, type ActionRequest } from "./audit.js";
+import { WAITS, type Approvals } from "./operators/approvals.js";
 import {
   AdminEvent,
+  AdminEventOrApproval,
   AdminEventsQuery,
   AdminEventWithMarkets,
   EventStatusBody,
@@ -90,11 +92,11 @@ async function followStep(parts: AdminEventParts, step: EventStep, nowMs: number
   );
 }
 
-export function adminEventRoutes(parts: AdminEventParts) {
+export function adminEventRoutes(parts: AdminEventParts, approvals: Approvals) {
   const { db, changes } = parts;
 
   const create = route("POST /admin/v1/events", {
-    access: OPERATOR,
+    access: operatorWith("markets"),
     status: 201,
     body: NewEventBody,
     answer: AdminEvent,
@@ -137,7 +139,7 @@ export function adminEventRoutes(parts: AdminEventParts) {
   });
 
   const list = route("GET /admin/v1/events", {
-    access: OPERATOR,
+    access: operatorWith("read"),
     query: AdminEventsQuery,
     answer: pageOf(AdminEvent),
     docs: {
@@ -153,7 +155,7 @@ export function adminEventRoutes(parts: AdminEventParts) {
   });
 
   const one = route("GET /admin/v1/events/:eventId", {
-    access: OPERATOR,
+    access: operatorWith("read"),
     answer: AdminEventWithMarkets,
     docs: {
       summary: "Retrieve an event",
@@ -169,46 +171,60 @@ export function adminEventRoutes(parts: AdminEventParts) {
     },
   });
 
+  /** Takes an action of the life cycle. Every market of the event has followed when it resolves. */
+  const takeAction = async (call: ActionRequest, eventId: string, action: EventAction) => {
+    const nowTs = call.incoming.receivedMs;
+    const take = (): Promise<EventStepOutcome> =>
+      db.transaction(async (tx) => {
+        const before = await findEvent(tx, eventId);
+        const outcome = await stepEvent(tx, { eventId, action, ...STEPS[action], nowTs });
+        if (outcome.ok) {
+          const record = {
+            action: `event.${action}`,
+            subject: eventId,
+            before: before?.status,
+            after: outcome.event.status,
+          };
+          await recordAudit(tx, auditedAction(call, record));
+        }
+        return outcome;
+      });
+    let outcome = await take();
+    if (!outcome.ok && outcome.refusal === "ACTION_PENDING") {
+      // An earlier request did not finish its step. That step is finished first, then this one is taken.
+      await followStep(parts, outcome.pending, nowTs);
+      outcome = await take();
+    }
+    if (!outcome.ok) throw refusedStep(outcome.refusal, action);
+    await changes.publish("event", eventId);
+    await followStep(parts, outcome.pending, nowTs);
+    return adminEventOnWire(outcome.event);
+  };
+
+  const cancel = approvals.guard("event.cancel", "markets", (call, { subject }) =>
+    takeAction(call, subject, "cancel"),
+  );
+
   const setStatus = route("POST /admin/v1/events/:eventId/status", {
-    access: OPERATOR,
+    access: operatorWith("markets"),
     body: EventStatusBody,
-    answer: AdminEvent,
+    answer: AdminEventOrApproval,
     docs: {
       summary: "Change the status of an event",
       description:
-        "Opens, closes, starts, delays, ends or cancels an event. Every market of the event has followed when the answer arrives.",
+        "Opens, closes, starts, delays, ends or cancels an event. Every market of the event has followed when the answer arrives. A cancel may wait for a second operator.",
       refuses: ["EVENT_NOT_FOUND", "INVALID_TRANSITION", "ACTION_PENDING"],
+      also: WAITS,
       exampleBody: { action: "close" },
     },
     run: async ({ body, id, ...call }) => {
       const eventId = id("eventId");
       const { action } = body;
-      const nowTs = call.incoming.receivedMs;
-      const take = (): Promise<EventStepOutcome> =>
-        db.transaction(async (tx) => {
-          const before = await findEvent(tx, eventId);
-          const outcome = await stepEvent(tx, { eventId, action, ...STEPS[action], nowTs });
-          if (outcome.ok) {
-            const record = {
-              action: `event.${action}`,
-              subject: eventId,
-              before: before?.status,
-              after: outcome.event.status,
-            };
-            await recordAudit(tx, auditedAction(call, record));
-          }
-          return outcome;
-        });
-      let outcome = await take();
-      if (!outcome.ok && outcome.refusal === "ACTION_PENDING") {
-        // An earlier request did not finish its step. That step is finished first, then this one is taken.
-        await followStep(parts, outcome.pending, nowTs);
-        outcome = await take();
-      }
-      if (!outcome.ok) throw refusedStep(outcome.refusal, action);
-      await changes.publish("event", eventId);
-      await followStep(parts, outcome.pending, nowTs);
-      return { body: adminEventOnWire(outcome.event) };
+      if (action !== "cancel") return { body: await takeAction(call, eventId, action) };
+      const event = await findEvent(db, eventId);
+      if (event === undefined) throw new Refused("EVENT_NOT_FOUND");
+      if (!STEPS.cancel.from.includes(event.status)) throw refusedStep("INVALID_TRANSITION", action);
+      return cancel(call, eventId, { action: "event.cancel" });
     },
   });
 

@@ -5,7 +5,7 @@ import { recordAudit } from "../../db/queries/operator/audit.js";
 import { publishGeoRules, readGeoRules, type GeoRules } from "../../db/queries/operator/geo.js";
 import { rangeOf } from "../geo/addresses.js";
 import type { Changes } from "../reference/changes.js";
-import { OPERATOR } from "../request/access.js";
+import { operatorWith } from "../request/access.js";
 import { Refused } from "../request/errors.js";
 import { route } from "../request/route.js";
 import { auditedAction } from "./audit.js";
@@ -39,7 +39,7 @@ function rulesOf({ restrictedRegions, networks }: (typeof GeoBody)["_output"]): 
 
 export function geoRoutes({ db, changes }: { readonly db: Database; readonly changes: Changes }) {
   const read = route("GET /admin/v1/geo", {
-    access: OPERATOR,
+    access: operatorWith("read"),
     answer: Geo,
     docs: {
       summary: "Retrieve the location rules",
@@ -49,7 +49,7 @@ export function geoRoutes({ db, changes }: { readonly db: Database; readonly cha
   });
 
   const put = route("PUT /admin/v1/geo", {
-    access: OPERATOR,
+    access: operatorWith("configuration"),
     body: GeoBody,
     answer: Geo,
     docs: {

@@ -16,7 +16,7 @@ import {
 import type { Exchange } from "../../stream/log/ports.js";
 import type { Changes } from "../reference/changes.js";
 import { MAINTENANCE_TTL_MS } from "../reference/reference.js";
-import { OPERATOR } from "../request/access.js";
+import { operatorWith } from "../request/access.js";
 import { Refused, refusedBy } from "../request/errors.js";
 import { route } from "../request/route.js";
 import { auditedAction, type ActionRequest } from "./audit.js";
@@ -85,7 +85,7 @@ export function maintenanceRoutes({ db, exchange, changes }: MaintenanceParts) {
   };
 
   const change = route("POST /admin/v1/maintenance", {
-    access: OPERATOR,
+    access: operatorWith("service"),
     body: MaintenanceBody,
     answer: Maintenance,
     docs: {
@@ -102,7 +102,7 @@ export function maintenanceRoutes({ db, exchange, changes }: MaintenanceParts) {
   });
 
   const show = route("GET /admin/v1/maintenance", {
-    access: OPERATOR,
+    access: operatorWith("read"),
     answer: Maintenance,
     docs: {
       summary: "Retrieve the maintenance state",

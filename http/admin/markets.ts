@@ -17,7 +17,7 @@ import { retryAfter } from "../edge/headers.js";
 import { IDS } from "../docs/examples.js";
 import type { Changes } from "../reference/changes.js";
 import type { Reference } from "../reference/reference.js";
-import { OPERATOR } from "../request/access.js";
+import { operatorWith } from "../request/access.js";
 import { Refused, refusedBy } from "../request/errors.js";
 import { pageOf } from "../request/fields.js";
 import { route } from "../request/route.js";
@@ -199,7 +199,7 @@ export function adminMarketRoutes(parts: AdminMarketParts) {
   const { db, exchange } = parts;
 
   const create = route("POST /admin/v1/markets", {
-    access: OPERATOR,
+    access: operatorWith("markets"),
     status: 201,
     body: NewMarketBody,
     answer: AdminMarket,
@@ -221,7 +221,7 @@ export function adminMarketRoutes(parts: AdminMarketParts) {
   });
 
   const list = route("GET /admin/v1/markets", {
-    access: OPERATOR,
+    access: operatorWith("read"),
     query: AdminMarketsQuery,
     answer: pageOf(AdminMarket),
     docs: {
@@ -243,7 +243,7 @@ export function adminMarketRoutes(parts: AdminMarketParts) {
   };
 
   const one = route("GET /admin/v1/markets/:marketId", {
-    access: OPERATOR,
+    access: operatorWith("read"),
     answer: AdminMarket,
     docs: {
       summary: "Retrieve a market",
@@ -257,7 +257,7 @@ export function adminMarketRoutes(parts: AdminMarketParts) {
   });
 
   const setStatus = route("POST /admin/v1/markets/:marketId/status", {
-    access: OPERATOR,
+    access: operatorWith("markets"),
     body: MarketStatusBody,
     answer: AdminMarket,
     docs: {
@@ -277,7 +277,7 @@ export function adminMarketRoutes(parts: AdminMarketParts) {
   });
 
   const change = route("PATCH /admin/v1/markets/:marketId", {
-    access: OPERATOR,
+    access: operatorWith("markets"),
     body: MarketPatchBody,
     answer: AdminMarket,
     docs: {

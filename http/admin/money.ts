@@ -9,7 +9,7 @@ import type { Database } from "../../db/database.js";
 import { allMarkets } from "../../db/queries/catalog/markets.js";
 import { money, type Money } from "../../db/queries/operator/money.js";
 import type { Exchange } from "../../stream/log/ports.js";
-import { OPERATOR } from "../request/access.js";
+import { operatorWith } from "../request/access.js";
 import { route } from "../request/route.js";
 import { READ_ONLY } from "../trading/ledger-client.js";
 import { MoneyReport } from "./schemas/operator.js";
@@ -134,7 +134,7 @@ export function moneyRoutes({ db, exchange }: { db: Database; exchange: Exchange
   };
 
   const report = route("GET /admin/v1/money", {
-    access: OPERATOR,
+    access: operatorWith("read"),
     answer: MoneyReport,
     docs: {
       summary: "Retrieve the money report",

@@ -5,7 +5,7 @@ import type { Database } from "../../db/database.js";
 import { listLeagues } from "../../db/queries/catalog/classification.js";
 import { addPlayer, listPlayers, upsertCompetitor } from "../../db/queries/catalog/competitors.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";
-import { OPERATOR } from "../request/access.js";
+import { operatorWith } from "../request/access.js";
 import { Refused } from "../request/errors.js";
 import { pageOf } from "../request/fields.js";
 import { route } from "../request/route.js";
@@ -14,7 +14,7 @@ import { Player, PlayerBody, PlayersQuery } from "./schemas/operator.js";
 
 export function playerRoutes({ db }: { readonly db: Database }) {
   const create = route("POST /admin/v1/players", {
-    access: OPERATOR,
+    access: operatorWith("markets"),
     status: 201,
     body: PlayerBody,
     answer: Player,
@@ -57,7 +57,7 @@ export function playerRoutes({ db }: { readonly db: Database }) {
   });
 
   const list = route("GET /admin/v1/players", {
-    access: OPERATOR,
+    access: operatorWith("read"),
     query: PlayersQuery,
     answer: pageOf(Player),
     docs: {

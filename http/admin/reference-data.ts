@@ -11,7 +11,7 @@ import { currentTicks, publishTicks } from "../../db/queries/catalog/ticks.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";
 import type { Exchange } from "../../stream/log/ports.js";
 import type { Changes } from "../reference/changes.js";
-import { OPERATOR } from "../request/access.js";
+import { operatorWith } from "../request/access.js";
 import { Refused } from "../request/errors.js";
 import { route } from "../request/route.js";
 import { auditedAction } from "./audit.js";
@@ -60,7 +60,7 @@ async function requireRoomForMarkets(db: Queries, [lowest]: readonly Price[]): P
 
 export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataParts) {
   const readTicks = route("GET /admin/v1/ticks", {
-    access: OPERATOR,
+    access: operatorWith("read"),
     answer: Ticks,
     docs: {
       summary: "Retrieve the tick table",
@@ -81,7 +81,7 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
   };
 
   const putTicks = route("PUT /admin/v1/ticks", {
-    access: OPERATOR,
+    access: operatorWith("markets"),
     body: TicksBody,
     answer: Ticks,
     docs: {
@@ -113,7 +113,7 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
   });
 
   const createLeague = route("POST /admin/v1/leagues", {
-    access: OPERATOR,
+    access: operatorWith("markets"),
     status: 201,
     body: LeagueBody,
     answer: League,
@@ -140,7 +140,7 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
   });
 
   const createMarketType = route("POST /admin/v1/market-types", {
-    access: OPERATOR,
+    access: operatorWith("markets"),
     status: 201,
     body: MarketTypeBody,
     answer: MarketType,

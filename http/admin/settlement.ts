@@ -15,16 +15,19 @@ import {
 } from "../../db/queries/operator/settlements.js";
 import type { SettlementJob } from "../../stream/jobs/settlement.js";
 import { IDS } from "../docs/examples.js";
-import { OPERATOR } from "../request/access.js";
+import { operatorWith } from "../request/access.js";
 import { Refused } from "../request/errors.js";
 import { route } from "../request/route.js";
 import { READ_ONLY } from "../trading/ledger-client.js";
 import { auditedAction, recordIntent, type ActionRequest } from "./audit.js";
+import type { Approvals } from "./operators/approvals.js";
+import { requireSecondOperator } from "./operators/refusals.js";
 import { accepted, announceMarket, readBackMarket, type AdminMarketParts } from "./markets.js";
 import {
   GradeAnswer,
   GradeBody,
   PreviewQuery,
+  RemediateAnswer,
   RemediateBody,
   SettlementProgress,
   SettlementStarted,
@@ -32,8 +35,6 @@ import {
 import { previewPayouts } from "./settlement-preview.js";
 
 interface SettlementParts extends Pick<AdminMarketParts, "db" | "exchange" | "freshness" | "changes"> {
-  /** Number of operators that a settlement takes: 1 or 2. */
-  readonly settlementApprovals: number;
   readonly enqueueSettlement: (job: SettlementJob) => Promise<void>;
   readonly onError: (error: unknown) => void;
 }
@@ -68,7 +69,7 @@ function gradeOf(market: MarketRecord, body: (typeof GradeBody)["_output"]): Gra
   return { kind: "FMV", prices };
 }
 
-export function settlementRoutes(parts: SettlementParts) {
+export function settlementRoutes(parts: SettlementParts, approvals: Approvals) {
   const { db, exchange, enqueueSettlement, onError } = parts;
 
   const existingMarket = async (marketId: string): Promise<MarketRecord> => {
@@ -153,7 +154,7 @@ export function settlementRoutes(parts: SettlementParts) {
   };
 
   const grade = route("POST /admin/v1/markets/:marketId/grade", {
-    access: OPERATOR,
+    access: operatorWith("settlement"),
     status: 202,
     query: PreviewQuery,
     body: GradeBody,
@@ -181,20 +182,20 @@ export function settlementRoutes(parts: SettlementParts) {
         const previewed = await previewPayouts(parts, market.marketId, asked, call.incoming.receivedMs);
         return { status: 200, body: previewed };
       }
-      if (parts.settlementApprovals > 1) return { body: await requestApproval(call, market, asked) };
+      if (approvals.areRequired) return { body: await requestApproval(call, market, asked) };
       const settlementId = randomUUID();
       return { body: await settle(call, market, { settlementId, grade: asked }, "market.grade") };
     },
   });
 
   const approve = route("POST /admin/v1/markets/:marketId/settlement/approve", {
-    access: OPERATOR,
+    access: operatorWith("settlement"),
     status: 202,
     answer: SettlementStarted,
     docs: {
       summary: "Approve a grade",
       description:
-        "Puts a grade in force that waits for a second operator. The operator who graded the market cannot approve it.",
+        "Puts a grade in force that waits for a second operator. The operator who graded the market cannot approve it, nor can an operator whom that one created or who is newer than the grade.",
       refuses: ["MARKET_NOT_FOUND", "NOT_GRADED", "ALREADY_GRADED", "VOID_KIND", "INVALID_TRANSITION"],
     },
     run: async ({ id, ...call }) => {
@@ -207,12 +208,7 @@ export function settlementRoutes(parts: SettlementParts) {
           "no grade of the market waits for its approval; grade the market first",
         );
       const operatorId = call.caller.accountId;
-      if (request.requestedBy === operatorId) {
-        throw new Refused(
-          "FORBIDDEN",
-          "the operator who graded the market cannot approve the grade; ask another operator",
-        );
-      }
+      await requireSecondOperator(db, call, { ...request, subject: marketId });
       // The grade comes before its record: after a crash in between, the approval can be repeated.
       const { settlementId, grade: asked } = request;
       const started = await settle(call, market, { settlementId, grade: asked }, "market.grade approved");
@@ -222,7 +218,7 @@ export function settlementRoutes(parts: SettlementParts) {
   });
 
   const withdraw = route("DELETE /admin/v1/markets/:marketId/settlement", {
-    access: OPERATOR,
+    access: operatorWith("settlement"),
     status: 204,
     docs: {
       summary: "Withdraw a grade",
@@ -247,7 +243,7 @@ export function settlementRoutes(parts: SettlementParts) {
   });
 
   const progress = route("GET /admin/v1/markets/:marketId/settlement", {
-    access: OPERATOR,
+    access: operatorWith("read"),
     answer: SettlementProgress,
     docs: {
       summary: "Retrieve the settlement of a market",
@@ -269,12 +265,29 @@ export function settlementRoutes(parts: SettlementParts) {
     },
   });
 
+  const remediateMarket = approvals.guard(
+    "market.remediate",
+    "settlement",
+    async (call, { subject: marketId, action: { settlementId: asked, reason } }) => {
+      const { eventId, grade: before } = await existingMarket(marketId);
+      if ((await settlementInForce(marketId))?.settlementId !== asked) throw new Refused("NOT_SETTLED");
+      const record = { action: "market.remediate", subject: marketId, before, after: { reason } };
+      const command = { kind: "remediate", reason } as const;
+      const { settlementId } = settlementOf(
+        await recordIntent(db, call, record, () => exchange.market(marketId, command)),
+      );
+      await start({ marketId, eventId, settlementId, remediating: true });
+      await announceMarket(parts, marketId);
+      return { settlementId, marketId, status: "REVERSING" as const };
+    },
+  );
+
   const remediate = route("POST /admin/v1/markets/:marketId/remediate", {
-    access: OPERATOR,
+    access: operatorWith("settlement"),
     status: 202,
     query: PreviewQuery,
     body: RemediateBody,
-    answer: GradeAnswer,
+    answer: RemediateAnswer,
     docs: {
       summary: "Reverse a settlement",
       description: "Takes back exactly what the settlement paid, so that the market can be graded again.",
@@ -284,22 +297,21 @@ export function settlementRoutes(parts: SettlementParts) {
       exampleBody: { reason: "the score was corrected" },
     },
     run: async ({ body, query, id, ...call }) => {
-      const market = await existingMarket(id("marketId"));
-      const { marketId, eventId } = market;
+      const { marketId } = await existingMarket(id("marketId"));
       if (query.preview) {
         const { grade: paid, status } = await readBackMarket(parts, marketId);
         if (paid === null || status !== "SETTLED") throw new Refused("NOT_SETTLED");
         const reversed = await previewPayouts(parts, marketId, paid, call.incoming.receivedMs, "reversed");
         return { status: 200, body: reversed };
       }
-      const record = { action: "market.remediate", subject: marketId, before: market.grade, after: body };
-      const command = { kind: "remediate", reason: body.reason } as const;
-      const { settlementId } = settlementOf(
-        await recordIntent(db, call, record, () => exchange.market(marketId, command)),
-      );
-      await start({ marketId, eventId, settlementId, remediating: true });
-      await announceMarket(parts, marketId);
-      return { body: { settlementId, marketId, status: "REVERSING" } as const };
+      const inForce = await settlementInForce(marketId);
+      if (inForce === undefined || (approvals.areRequired && !inForce.done)) throw new Refused("NOT_SETTLED");
+      const { settlementId } = inForce;
+      return remediateMarket(call, marketId, {
+        action: "market.remediate",
+        settlementId,
+        reason: body.reason,
+      });
     },
   });
 

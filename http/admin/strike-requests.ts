@@ -9,7 +9,7 @@ import {
   type StrikeRequest as Request,
 } from "../../db/queries/operator/strike-requests.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";
-import { OPERATOR } from "../request/access.js";
+import { operatorWith } from "../request/access.js";
 import { Refused } from "../request/errors.js";
 import { pageOf } from "../request/fields.js";
 import { route } from "../request/route.js";
@@ -56,7 +56,7 @@ export function strikeRequestRoutes(parts: AdminMarketParts) {
   };
 
   const list = route("GET /admin/v1/strike-requests", {
-    access: OPERATOR,
+    access: operatorWith("read"),
     query: StrikeRequestsQuery,
     answer: pageOf(StrikeRequest),
     docs: {
@@ -71,7 +71,7 @@ export function strikeRequestRoutes(parts: AdminMarketParts) {
   });
 
   const decide = route("POST /admin/v1/strike-requests/:requestId", {
-    access: OPERATOR,
+    access: operatorWith("markets"),
     body: StrikeDecisionBody,
     answer: StrikeRequest,
     docs: {

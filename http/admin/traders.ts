@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { ledgerOf, ledgerShardOf } from "../../actors/actor.js";
-import { formatMoney } from "../../actors/units.js";
+import { formatMoney, type Millicents } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
 import { listSubaccounts } from "../../db/queries/accounts/subaccounts.js";
 import { findSubaccountByKey } from "../../db/queries/accounts/subaccounts.js";
@@ -18,13 +18,14 @@ import { findTransactionByRef } from "../../db/queries/trading/transactions.js";
 import type { GatewayExchange } from "../../stream/log/ports.js";
 import { IDS } from "../docs/examples.js";
 import type { Changes } from "../reference/changes.js";
-import { OPERATOR } from "../request/access.js";
+import { operatorWith } from "../request/access.js";
 import { Refused, refusedBy } from "../request/errors.js";
 import { pageOf } from "../request/fields.js";
 import { route } from "../request/route.js";
 import type { Freshness } from "../trading/freshness.js";
 import { readWallet, askWithIds } from "../trading/ledger-client.js";
 import { auditedAction, recordIntent } from "./audit.js";
+import { WAITS, type Approvals } from "./operators/approvals.js";
 import {
   AdminTrader,
   AdminTraderWithWallets,
@@ -33,7 +34,7 @@ import {
   KycBody,
   StateBody,
   TradersQuery,
-  Transacted,
+  TransactedOrApproval,
   TransactionBody,
 } from "./schemas/operator.js";
 
@@ -42,21 +43,36 @@ interface AdminTraderParts {
   readonly exchange: GatewayExchange;
   readonly freshness: Freshness;
   readonly changes: Changes;
+  /** Largest transaction that one operator posts where a settlement takes two. */
+  readonly approvalLimit: Millicents;
 }
 
 function traderOnWire({ traderId, email, role, kyc, state, stateReason, createdTs }: Trader) {
   return { traderId, email, role, kyc, state, stateReason, createdTs };
 }
 
-export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTraderParts) {
+export function adminTraderRoutes(
+  { db, exchange, freshness, changes, approvalLimit }: AdminTraderParts,
+  approvals: Approvals,
+) {
   const existingTrader = async (traderId: string): Promise<Trader> => {
     const trader = await findTrader(db, traderId);
     if (trader === undefined) throw new Refused("TRADER_NOT_FOUND");
     return trader;
   };
 
+  /** Returns a trader for a change. Operators hold no money, and change by `/admin/v1/operators`. */
+  const changeable = async (traderId: string): Promise<Trader> => {
+    const trader = await existingTrader(traderId);
+    if (trader.role !== "operator") return trader;
+    throw new Refused(
+      "TRADER_NOT_FOUND",
+      "the account is that of an operator; change it with PATCH /admin/v1/operators",
+    );
+  };
+
   const list = route("GET /admin/v1/traders", {
-    access: OPERATOR,
+    access: operatorWith("read"),
     query: TradersQuery,
     answer: pageOf(AdminTrader),
     docs: {
@@ -72,7 +88,7 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
   });
 
   const one = route("GET /admin/v1/traders/:traderId", {
-    access: OPERATOR,
+    access: operatorWith("read"),
     answer: AdminTraderWithWallets,
     docs: {
       summary: "Retrieve a trader",
@@ -94,7 +110,7 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
   });
 
   const kyc = route("POST /admin/v1/traders/:traderId/kyc", {
-    access: OPERATOR,
+    access: operatorWith("accounts"),
     body: KycBody,
     answer: AdminTrader,
     docs: {
@@ -104,7 +120,7 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
       exampleBody: { status: "VERIFIED" },
     },
     run: async ({ body, id, ...call }) => {
-      const before = await existingTrader(id("traderId"));
+      const before = await changeable(id("traderId"));
       const { traderId } = before;
       const after = await db.transaction(async (tx) => {
         const record = { action: "trader.kyc", subject: traderId, before: before.kyc, after: body.status };
@@ -118,7 +134,7 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
   });
 
   const state = route("POST /admin/v1/traders/:traderId/state", {
-    access: OPERATOR,
+    access: operatorWith("accounts"),
     body: StateBody,
     answer: AdminTrader,
     docs: {
@@ -128,7 +144,7 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
       exampleBody: { state: "ACTIVE", reason: "the review is complete" },
     },
     run: async ({ body, id, ...call }) => {
-      const before = await existingTrader(id("traderId"));
+      const before = await changeable(id("traderId"));
       const { traderId } = before;
       const after = await db.transaction(async (tx) => {
         const was = { state: before.state, reason: before.stateReason };
@@ -152,37 +168,11 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
     return subaccount.subaccountId;
   };
 
-  const transact = route("POST /admin/v1/traders/:traderId/transactions", {
-    access: OPERATOR,
-    status: 201,
-    body: TransactionBody,
-    answer: Transacted,
-    docs: {
-      summary: "Post a transaction",
-      description:
-        "Credits or debits the trader's own wallet, or a subaccount with `subaccountKeyId`. Each `clientRef` takes effect once.",
-      refuses: [
-        "TRADER_NOT_FOUND",
-        "SUBACCOUNT_NOT_FOUND",
-        "NOT_A_SUBACCOUNT_KEY",
-        "INSUFFICIENT_BALANCE",
-        "AMOUNT_OUT_OF_RANGE",
-        "CLIENT_ID_REUSED",
-      ],
-      exampleBody: {
-        kind: "DEPOSIT",
-        amount: "100.00",
-        currency: "CASH",
-        reason: "a bank transfer",
-        clientRef: "bank-1",
-      },
-    },
-    run: async ({ body, id, ...call }) => {
-      const { traderId } = await existingTrader(id("traderId"));
-      const { kind, amount, currency, reason, subaccountKeyId, clientRef } = body;
-      if (amount < 0 && kind !== "ADJUSTMENT") {
-        throw new Refused("INVALID_BODY", `amount must be positive; the kind ${kind} gives its sign`);
-      }
+  const post = approvals.guard(
+    "trader.transaction",
+    "money",
+    async (call, { subject: traderId, action: { action: name, ...posted } }) => {
+      const { kind, amount, currency, reason, subaccountKeyId, clientRef } = posted;
       const wallet = await walletOf(traderId, subaccountKeyId);
       const transactionId = randomUUID();
       const command = {
@@ -196,7 +186,8 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
         ref: reason,
         clientRef,
       };
-      const record = { action: "trader.transaction", subject: traderId, after: { ...body, transactionId } };
+      const after = { ...posted, amount: formatMoney(amount), transactionId };
+      const record = { action: name, subject: traderId, after };
       const reply = await recordIntent(db, call, record, async () => {
         const parts = { exchange, freshness };
         const answer = await askWithIds(parts, traderId, command, transactionId, async ([ref = ""]) => ({
@@ -208,12 +199,52 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
       if (!reply.ok) throw refusedBy(reply.refusal);
       if (reply.kind !== "transaction") throw new Error(`the ledger answered transact with ${reply.kind}`);
       await freshness.hasReached(ledgerOf(traderId));
-      return { body: { transactionId: reply.transactionId, balance: formatMoney(reply.balance.total) } };
+      return { transactionId: reply.transactionId, balance: formatMoney(reply.balance.total) };
+    },
+  );
+
+  const transact = route("POST /admin/v1/traders/:traderId/transactions", {
+    access: operatorWith("money"),
+    status: 201,
+    body: TransactionBody,
+    answer: TransactedOrApproval,
+    docs: {
+      summary: "Post a transaction",
+      description:
+        "Credits or debits the trader's own wallet, or a subaccount with `subaccountKeyId`. Each `clientRef` takes effect once. An amount above `APPROVAL_LIMIT` may wait for a second operator.",
+      refuses: [
+        "TRADER_NOT_FOUND",
+        "SUBACCOUNT_NOT_FOUND",
+        "NOT_A_SUBACCOUNT_KEY",
+        "INSUFFICIENT_BALANCE",
+        "AMOUNT_OUT_OF_RANGE",
+        "CLIENT_ID_REUSED",
+      ],
+      also: WAITS,
+      exampleBody: {
+        kind: "DEPOSIT",
+        amount: "100.00",
+        currency: "CASH",
+        reason: "a bank transfer",
+        clientRef: "bank-1",
+      },
+    },
+    run: async ({ body, id, ...call }) => {
+      const { traderId } = await changeable(id("traderId"));
+      const { kind, amount, subaccountKeyId } = body;
+      if (amount < 0 && kind !== "ADJUSTMENT") {
+        throw new Refused("INVALID_BODY", `amount must be positive; the kind ${kind} gives its sign`);
+      }
+      await walletOf(traderId, subaccountKeyId);
+      const waits = approvals.areRequired && Math.abs(amount) > approvalLimit;
+      // A transaction that waits needs a reference, so that a repeated approval posts it once.
+      const clientRef = body.clientRef ?? (waits ? `approval ${randomUUID()}` : undefined);
+      return post(call, traderId, { action: "trader.transaction", ...body, clientRef }, waits);
     },
   });
 
   const collateral = route("POST /admin/v1/traders/:traderId/collateral", {
-    access: OPERATOR,
+    access: operatorWith("money"),
     body: CollateralBody,
     answer: Collateral,
     docs: {
@@ -224,7 +255,7 @@ export function adminTraderRoutes({ db, exchange, freshness, changes }: AdminTra
       exampleBody: { policy: "net", subaccountKeyId: IDS.keyId },
     },
     run: async ({ body, id, ...call }) => {
-      const { traderId } = await existingTrader(id("traderId"));
+      const { traderId } = await changeable(id("traderId"));
       const { policy, subaccountKeyId } = body;
       const wallet = await walletOf(traderId, subaccountKeyId);
       const command = { kind: "setPolicy", wallet, trader: traderId, policy } as const;

@@ -14,6 +14,8 @@ export interface WebToken {
 }
 
 const SESSION_SECONDS = 12 * 60 * 60;
+/** Largest difference between the clocks of two gateways, in ms. */
+const CLOCKS_DIFFER_MS = 5_000;
 const ISSUER = "overround";
 const AUDIENCE = "web";
 const TYPE = "web+jwt";
@@ -29,6 +31,19 @@ const Claims = z.strictObject({
   exp: z.int(),
 });
 
+/** Returns the time until which sessions end that are ended now, also those of a gateway whose clock is ahead. */
+export function endOfSessions(nowMs: number): number {
+  return nowMs + CLOCKS_DIFFER_MS;
+}
+
+/** Returns whether a session has ended because all sessions of its account were ended. */
+export function hasEnded(
+  { expiresAt }: Pick<WebToken, "expiresAt">,
+  { sessionsEndedTs }: { readonly sessionsEndedTs: number | null },
+): boolean {
+  return sessionsEndedTs !== null && expiresAt - SESSION_SECONDS * 1000 <= sessionsEndedTs;
+}
+
 /** Mints and reads web tokens with one secret of at least 32 characters. */
 export class WebTokens {
   /** Secret as a key object, because `jsonwebtoken` tries to read a text as a public key at each token, which is slow. */
@@ -41,9 +56,14 @@ export class WebTokens {
     this.#secret = createSecretKey(Buffer.from(secret));
   }
 
-  /** Makes a token for a new session of an account. */
-  mint(accountId: string, role: Role): { readonly token: string; readonly session: WebToken } {
-    const issuedAt = Math.floor(this.nowMs() / 1000);
+  /** Makes a token for a new session of an account, which begins after `endedTs`, the end of all earlier ones. */
+  mint(
+    accountId: string,
+    role: Role,
+    endedTs: number | null = null,
+  ): { readonly token: string; readonly session: WebToken } {
+    const firstSecond = endedTs === null ? 0 : Math.floor(endedTs / 1000) + 1;
+    const issuedAt = Math.max(Math.floor(this.nowMs() / 1000), firstSecond);
     const sessionId = randomUUID();
     const token = jwt.sign({ role, iat: issuedAt }, this.#secret, {
       algorithm: "HS256",

@@ -7,6 +7,7 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { unreachable } from "../../actors/unreachable.js";
 import { SCOPES } from "../../db/schema/accounts.js";
+import { PERMISSIONS } from "../auth/permissions.js";
 import type { Access } from "../request/access.js";
 import type { Route } from "../request/route.js";
 import { IDS } from "./examples.js";
@@ -128,6 +129,10 @@ function reachOf(access: Access): string {
       return access.role === undefined
         ? "Authentication: a web session."
         : `Authentication: a web session with the role \`${access.role}\`.`;
+    case "operator": {
+      const roles = PERMISSIONS[access.permission].map((role) => `\`${role}\``).join(", ");
+      return `Authentication: a web session of an operator with the permission \`${access.permission}\`, which these roles have: ${roles}.`;
+    }
     case "key":
     case "keyOrSession": {
       const either = access.kind === "keyOrSession" ? ", or a web session of a trader" : "";
@@ -150,6 +155,7 @@ function securityOf(access: Access): readonly Json[] {
     case "public":
       return [];
     case "session":
+    case "operator":
       return [{ webSession: [] }];
     case "key":
       return [SIGNED];

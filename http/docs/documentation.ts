@@ -9,7 +9,7 @@ export interface Documentation {
   /** Codes of its own; the codes that follow from access, cost and shapes are added to the document. */
   readonly refuses?: readonly Code[];
   /** Further statuses of success and their conditions. A 304 has no body; the others have the body of the first. */
-  readonly also?: Readonly<Partial<Record<200 | 207 | 304 | 404, string>>>;
+  readonly also?: Readonly<Partial<Record<200 | 202 | 207 | 304 | 404, string>>>;
   /** Adds `rejected`, the orders that failed, to every refusal of a batch. */
   readonly rejected?: boolean;
   /** Headers of a success besides the headers that every route has. */

@@ -13,6 +13,8 @@ export const IDS = {
   clientId: "5f0c3f0e-9d7a-4b0e-8f51-0d6a3c1f7a0a",
   requestId: "5f0c3f0e-9d7a-4b0e-8f51-0d6a3c1f7a0b",
   messageId: "5f0c3f0e-9d7a-4b0e-8f51-0d6a3c1f7a0d",
+  operatorId: "5f0c3f0e-9d7a-4b0e-8f51-0d6a3c1f7a0e",
+  approvalId: "5f0c3f0e-9d7a-4b0e-8f51-0d6a3c1f7a0f",
   playerId: "5f0c3f0e-9d7a-4b0e-8f51-0d6a3c1f7a0c",
 } as const;
 

@@ -51,6 +51,8 @@ function ofAccess(access: Access, method: Route["method"]): readonly Code[] {
       return [];
     case "session":
       return ["UNAUTHENTICATED", ...(access.role === undefined ? [] : ["FORBIDDEN" as const])];
+    case "operator":
+      return ["UNAUTHENTICATED", "FORBIDDEN"];
     case "key":
     case "keyOrSession":
       return [

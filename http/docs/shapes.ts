@@ -7,6 +7,7 @@ import * as account from "../surface-a/schemas/account.js";
 import * as catalog from "../surface-a/schemas/catalog.js";
 import * as exchange from "../admin/schemas/exchange.js";
 import * as operator from "../admin/schemas/operator.js";
+import * as operators from "../admin/schemas/operators.js";
 import * as orders from "../surface-a/schemas/orders.js";
 import * as safety from "../surface-a/schemas/safety.js";
 import { ref, type Json } from "./json.js";
@@ -17,7 +18,7 @@ type Shape = z.core.$ZodType;
 const NAMED: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
   ["", { ...account, ...catalog, ...orders, ...safety }],
   ["Emm", emm],
-  ["Operator", { ...operator, ...exchange }],
+  ["Operator", { ...operator, ...operators, ...exchange }],
 ];
 
 /** Collects the schemas that a document uses: named ones become components, the others stand where they are used. */

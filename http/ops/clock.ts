@@ -6,7 +6,7 @@ import type { Log } from "../../stream/log/log.js";
 import { Unavailable } from "../../stream/log/ports.js";
 import { auditedAction } from "../admin/audit.js";
 import { ClockBody, Clocks } from "../admin/schemas/exchange.js";
-import { OPERATOR } from "../request/access.js";
+import { operatorWith } from "../request/access.js";
 import { route } from "../request/route.js";
 
 interface ClockParts {
@@ -28,7 +28,7 @@ export function clockRoutes({ db, clocks }: ClockParts) {
   };
 
   const confirm = route("POST /admin/v1/clock", {
-    access: OPERATOR,
+    access: operatorWith("configuration"),
     body: ClockBody,
     answer: Clocks,
     docs: {
@@ -52,7 +52,7 @@ export function clockRoutes({ db, clocks }: ClockParts) {
   });
 
   const show = route("GET /admin/v1/clock", {
-    access: OPERATOR,
+    access: operatorWith("read"),
     answer: Clocks,
     docs: { summary: "Retrieve the state of the clocks" },
     run: async () => ({ body: await report() }),

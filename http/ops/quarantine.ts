@@ -6,7 +6,7 @@ import { parseQuarantined } from "../../stream/log/packing.js";
 import { Unavailable } from "../../stream/log/ports.js";
 import { recordIntent } from "../admin/audit.js";
 import { Quarantine } from "../admin/schemas/exchange.js";
-import { OPERATOR } from "../request/access.js";
+import { operatorWith } from "../request/access.js";
 import { idFrom } from "../request/command-ids.js";
 import { Refused } from "../request/errors.js";
 import { route } from "../request/route.js";
@@ -34,7 +34,7 @@ async function answered<Value>(answer: Promise<Value>): Promise<Value> {
 
 export function quarantineRoutes({ db, log }: QuarantineParts) {
   const list = route("GET /admin/v1/quarantine", {
-    access: OPERATOR,
+    access: operatorWith("read"),
     answer: Quarantine,
     docs: {
       summary: "List the quarantined commands",
@@ -47,7 +47,7 @@ export function quarantineRoutes({ db, log }: QuarantineParts) {
   });
 
   const dismiss = route("DELETE /admin/v1/quarantine/:messageId", {
-    access: OPERATOR,
+    access: operatorWith("service"),
     status: 204,
     docs: {
       summary: "Dismiss a quarantined command",

@@ -8,6 +8,7 @@ import {
   type Scope,
 } from "../../db/schema/accounts.js";
 import type { TokenBucket } from "../../stream/services/token-buckets.js";
+import type { Permission } from "../auth/permissions.js";
 import type { ClientCaller, KeyCaller, SessionCaller } from "./callers.js";
 
 /** Callers that a route admits. */
@@ -15,6 +16,7 @@ export type Access =
   | { readonly kind: "public" }
   | ({ readonly kind: "key" } & KeyRules)
   | { readonly kind: "session"; readonly role: Role | undefined }
+  | { readonly kind: "operator"; readonly permission: Permission }
   | ({ readonly kind: "keyOrSession" } & KeyRules)
   | ({ readonly kind: "client" } & ClientRules);
 
@@ -41,7 +43,7 @@ export type CallerOf<A extends Access> = A extends { kind: "public" }
   ? undefined
   : A extends { kind: "key" }
     ? KeyCaller
-    : A extends { kind: "session" }
+    : A extends { kind: "session" | "operator" }
       ? SessionCaller
       : A extends { kind: "client" }
         ? ClientCaller
@@ -75,8 +77,9 @@ export const CANCELING = { ...signedBy(["trading"]), location: "exempt", cancel:
 /** Admits every web session. */
 export const WEB_SESSION = { kind: "session", role: undefined } as const satisfies Access;
 
-/** Admits the web sessions of operators. */
-export const OPERATOR = { kind: "session", role: "operator" } as const satisfies Access;
+/** Admits the web sessions of the operators whose role has the permission. */
+export const operatorWith = (permission: Permission) =>
+  ({ kind: "operator", permission }) as const satisfies Access;
 
 /** Admits everybody, without credentials. */
 export const ANYBODY = { kind: "public" } as const satisfies Access;

@@ -5,11 +5,16 @@
 
 import type { Response } from "express";
 import { unreachable } from "../../actors/unreachable.js";
+import type { Database } from "../../db/database.js";
+import { findOperator, roleOf } from "../../db/queries/accounts/operators.js";
+import { isTokenRevoked } from "../../db/queries/accounts/revoked-tokens.js";
+import type { Trader } from "../../db/queries/accounts/traders.js";
 import type { Role } from "../../db/schema/accounts.js";
+import { requirePermission } from "../admin/operators/refusals.js";
 import type { KeyUse } from "../auth/key-use.js";
 import type { Attempt, Idempotency } from "../auth/idempotency.js";
 import type { Signatures } from "../auth/signatures.js";
-import type { WebTokens } from "../auth/web-tokens.js";
+import { hasEnded, type WebToken, type WebTokens } from "../auth/web-tokens.js";
 import { rateLimit, retryAfter } from "../edge/headers.js";
 import { notesOf, REPEATED, type Incoming } from "../edge/incoming.js";
 import { refuseLocation, type Locations } from "../geo/locations.js";
@@ -27,6 +32,7 @@ import type { Admission, Admitted } from "./serve.js";
 import type { Throttle } from "./throttle.js";
 
 export interface AdmissionParts {
+  readonly db: Database;
   readonly signatures: Signatures;
   readonly tokens: WebTokens;
   readonly reference: Reference;
@@ -50,6 +56,13 @@ export function createAdmission(parts: AdmissionParts): Admission {
         case "session": {
           const caller = await identifySession(parts, request, res);
           requireRole(access.role, caller);
+          return admitted(caller, await meter(parts, route, request, res, caller));
+        }
+        case "operator": {
+          const caller = await identifySession(parts, request, res);
+          requireRole("operator", caller);
+          const asked = `${request.method} ${route.path}`;
+          await requirePermission(parts.db, { caller, incoming: request }, access.permission, asked);
           return admitted(caller, await meter(parts, route, request, res, caller));
         }
         case "keyOrSession":
@@ -155,14 +168,27 @@ async function identifySession(
   const token =
     header === undefined || header === REPEATED ? undefined : /^Bearer ([\w.-]+)$/.exec(header)?.[1];
   const session = token === undefined ? undefined : parts.tokens.read(token);
-  const account = session === undefined ? undefined : await parts.reference.account(session.accountId);
-  const isValid =
-    session !== undefined &&
-    account?.role === session.role &&
-    !(await parts.reference.isRevoked(session.sessionId));
-  if (!isValid) throw new Refused("UNAUTHENTICATED", undefined, {}, { "WWW-Authenticate": "Bearer" });
+  const account = session === undefined ? undefined : await accountOf(parts, session);
+  if (session === undefined || account === undefined)
+    throw new Refused("UNAUTHENTICATED", undefined, {}, { "WWW-Authenticate": "Bearer" });
   notesOf(res).accountId = session.accountId;
-  return { kind: "session", ...session, ip: request.ip };
+  const caller = { kind: "session", ...session, ip: request.ip } as const;
+  return account.role === "operator" ? { ...caller, operatorRole: roleOf(account) } : caller;
+}
+
+/**
+ * Returns the account of a session, or `undefined` when the session has ended. That of an operator is read from Postgres
+ * at each request: an operator who is locked, or whose sessions are ended, is out at once on every gateway.
+ */
+async function accountOf({ db, reference }: AdmissionParts, session: WebToken): Promise<Trader | undefined> {
+  const { accountId, sessionId, role } = session;
+  const account =
+    role === "operator" ? await findOperator(db, accountId) : await reference.account(accountId);
+  if (account?.role !== role || hasEnded(session, account)) return undefined;
+  if (role === "operator" && account.state !== "ACTIVE") return undefined;
+  const isRevoked =
+    role === "operator" ? await isTokenRevoked(db, sessionId) : await reference.isRevoked(sessionId);
+  return isRevoked ? undefined : account;
 }
 
 function requireRole(role: Role | undefined, caller: SessionCaller): void {

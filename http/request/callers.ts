@@ -1,7 +1,7 @@
 /** Callers of the routes, once their signature, session or token is verified. */
 
 import type { KeyObject } from "node:crypto";
-import type { KycStatus, Role, Scope, TraderState } from "../../db/schema/accounts.js";
+import type { KycStatus, OperatorRole, Role, Scope, TraderState } from "../../db/schema/accounts.js";
 import type { KeyAlgorithm } from "../auth/signing.js";
 
 /** Key that is not revoked, with the facts about its trader that the checks need. */
@@ -34,6 +34,8 @@ export interface SessionCaller {
   readonly kind: "session";
   readonly accountId: string;
   readonly role: Role;
+  /** Role of an operator. */
+  readonly operatorRole?: OperatorRole;
   readonly sessionId: string;
   /** End of the session, in Unix ms. */
   readonly expiresAt: number;

@@ -142,6 +142,16 @@ const TABLE = {
     "send a requestId from the list of strike requests",
   ],
   TRADER_NOT_FOUND: [404, "no trader has this traderId", "send a traderId from the list of traders"],
+  OPERATOR_NOT_FOUND: [
+    404,
+    "no operator has this operatorId",
+    "send the traderId of one of the operators in the list of operators",
+  ],
+  APPROVAL_NOT_FOUND: [
+    404,
+    "no approval has this approvalId",
+    "send an approvalId from the list of approvals",
+  ],
   EMAIL_TAKEN: [409, "email belongs to an account that exists", "sign in, or register another address"],
   KEY_EXISTS: [409, "publicKey belongs to a live key", "generate a new key pair"],
   MANAGEMENT_KEY_EXISTS: [409, "the trader has a live management key", "revoke that key first"],

@@ -8,6 +8,7 @@ import {
   recordLocation,
   type DeviceLocation as LocationRecord,
 } from "../../db/queries/accounts/device-locations.js";
+import { roleOf } from "../../db/queries/accounts/operators.js";
 import { revokeToken } from "../../db/queries/accounts/revoked-tokens.js";
 import { createTrader, findTrader, findTraderByEmail } from "../../db/queries/accounts/traders.js";
 import type { Exchange } from "../../stream/log/ports.js";
@@ -93,7 +94,7 @@ export function sessionRoutes({ db, exchange, passwords, tokens, changes, bucket
     docs: {
       summary: "Sign in",
       description: "Returns a bearer token that is valid for 12 hours.",
-      refuses: ["INVALID_CREDENTIALS", "RATE_LIMIT_EXCEEDED"],
+      refuses: ["INVALID_CREDENTIALS", "ACCOUNT_LOCKED", "RATE_LIMIT_EXCEEDED"],
       exampleBody: { email: "trader@example.com", password: "a long password" },
     },
     run: async ({ body, incoming }) => {
@@ -106,7 +107,9 @@ export function sessionRoutes({ db, exchange, passwords, tokens, changes, bucket
       const matches = await passwords.matches(body.password, trader?.passwordHash);
       if (trader === undefined || !matches) throw new Refused("INVALID_CREDENTIALS");
       await buckets.spend(account, [{ bucket: FAILURES, cost: -1 }]);
-      const { token, session } = tokens.mint(trader.traderId, trader.role);
+      const { traderId, role, state, sessionsEndedTs } = trader;
+      if (role === "operator" && state !== "ACTIVE") throw new Refused("ACCOUNT_LOCKED");
+      const { token, session } = tokens.mint(traderId, role, sessionsEndedTs);
       return { body: { token, expiresAt: session.expiresAt } };
     },
   });
@@ -137,10 +140,11 @@ export function sessionRoutes({ db, exchange, passwords, tokens, changes, bucket
       const trader = await findTrader(db, caller.accountId);
       if (trader === undefined) throw new Refused("UNAUTHENTICATED");
       const { traderId, email, role, kyc, state } = trader;
+      const operatorRole = role === "operator" ? roleOf(trader) : undefined;
       const { balances } = await readWallet(exchange, traderId, traderId);
       const cash = { CASH: formatMoney(balances.CASH.total), COIN: formatMoney(balances.COIN.total) };
       const location = locationOnWire(await findLocation(db, traderId));
-      return { body: { traderId, email, role, kyc, state, cash, location } };
+      return { body: { traderId, email, role, operatorRole, kyc, state, cash, location } };
     },
   });
 

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ActorId, marketActor } from "../../actors/actor.js";
 import type { MarketState } from "../../actors/market/state.js";
 import { connect, type Database, disconnect, isUnavailable, reach } from "../../db/database.js";
+import { mayChangeAudit } from "../../db/queries/operator/audit.js";
 import { marketArchive } from "../../db/queries/catalog/removed-markets.js";
 import { Replica } from "../../db/replica.js";
 import { createApp } from "../../http/app.js";
@@ -75,6 +76,7 @@ export interface GatewaySettings extends Pick<
   | "limits"
   | "geoIpFiles"
   | "settlementApprovals"
+  | "approvalLimit"
   | "drainNoticeMs"
   | "format"
 > {
@@ -277,6 +279,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       onError,
       limits,
       settlementApprovals: settings.settlementApprovals,
+      approvalLimit: settings.approvalLimit,
       tables,
       clocks: log,
       log,
@@ -332,9 +335,24 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     );
     metrics.gauge("overround_ws_sockets", "Open websockets", () => sockets.sockets);
 
-    const generatedOperator = await ensureOperator(db, passwords, settings);
+    const generatedOperator = await ensureOperator(db, passwords, settings, (line) => logger.warn(line));
+    if (exchangeEnv === "production" && (await mayChangeAudit(db))) {
+      logger.warn(
+        "the login of DATABASE_URL may change the audit log; scripts/README.md, The audit log, says how to prevent it",
+      );
+    }
     const { clients } = emm;
-    const admission = { signatures, tokens, reference, throttle, locations, keyUse, clients, idempotency };
+    const admission = {
+      db,
+      signatures,
+      tokens,
+      reference,
+      throttle,
+      locations,
+      keyUse,
+      clients,
+      idempotency,
+    };
     const check = oncePerSecond(() =>
       readiness({
         db,

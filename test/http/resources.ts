@@ -1,7 +1,10 @@
 /** Resources for requests that use theirs up, or must find it in some state: each call creates another one. */
 
+import { randomUUID } from "node:crypto";
+import { requestApproval } from "../../db/queries/operator/approvals.js";
 import type { IDS } from "../../http/docs/examples.js";
 import { generateKey } from "../../http/client/signer.js";
+import { addOperator, queried } from "../support/operators.js";
 import type { Stack } from "../support/stack.js";
 import { newMarket } from "../support/traders.js";
 import type { Calls } from "./calls.js";
@@ -88,6 +91,16 @@ export function resources(parts: ResourceParts) {
     },
     /** Command that is in the quarantine. */
     message: async () => ({ messageId: await poison(stack, operator) }),
+    operator: async () => ({ operatorId: (await addOperator(stack, "support")).traderId }),
+    /** Change of a role that waits for a second operator; its author is nobody who can sign in. */
+    approval: async () => {
+      const { traderId: subject } = await addOperator(stack, "support");
+      const approvalId = randomUUID();
+      const action = { action: "operator.role", role: "viewer" } as const;
+      const request = { approvalId, subject, action, requestedBy: randomUUID(), requestedTs: Date.now() };
+      await queried(stack, (db) => requestApproval(db, request));
+      return { approvalId };
+    },
     request: async () => {
       strike += 1;
       const body = { marketId, strike };
@@ -110,6 +123,9 @@ const CONSUMES: Readonly<Record<string, Resource>> = {
   "POST /admin/v1/markets/:marketId/status": "market",
   "POST /admin/v1/markets/:marketId/remediate": "settled",
   "POST /admin/v1/emm-clients/:clientId/rotate": "client",
+  "PATCH /admin/v1/operators/:operatorId": "operator",
+  "POST /admin/v1/operators/:operatorId/sessions/end": "operator",
+  "POST /admin/v1/approvals/:approvalId/approve": "approval",
   "POST /admin/v1/strike-requests/:requestId": "request",
 };
 
@@ -119,6 +135,7 @@ const DELETED: Readonly<Record<string, Resource>> = {
   group: "group",
   client: "client",
   message: "message",
+  approval: "approval",
 };
 
 /** Returns the kind of resource that a request to a route uses up: a deletion uses up what its path ends with. */

@@ -54,7 +54,7 @@ import { Worker } from "../../stream/runtime/worker.js";
 import { checkAgainstDocument } from "./documented.js";
 import { freshDatabase, freshRedis, type FreshDatabase, type FreshRedis } from "./servers.js";
 import { MAX_OPEN_ORDERS } from "../../actors/limits.js";
-import { MAX_CONTRACTS } from "../../actors/units.js";
+import { MAX_CONTRACTS, parseMoney, ZERO } from "../../actors/units.js";
 
 export interface StackOptions {
   /** True: the published rate limits of keys apply; default: every request is granted. */
@@ -69,6 +69,7 @@ export interface StackOptions {
   readonly limits?: Partial<GatewaySettings["limits"]>;
   readonly geoIpFiles?: GatewaySettings["geoIpFiles"];
   readonly settlementApprovals?: number;
+  readonly approvalLimit?: GatewaySettings["approvalLimit"];
   /** Place of the actors: this process (the default), or processes that the test starts on the Redis of the stack. */
   readonly actors?: "here" | "elsewhere";
   /** Number of gateways (default 1). */
@@ -202,6 +203,7 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
     drainNoticeMs: 0,
     databaseReadUrl: options.databaseReadUrl,
     settlementApprovals: options.settlementApprovals ?? 1,
+    approvalLimit: options.approvalLimit ?? parseMoney("1000") ?? ZERO,
     format: options.format ?? LATEST_FORMAT,
     edge: { ...EDGE, ...options.edge },
     servicePrefix: options.servicePrefix ?? PREFIX,

@@ -1,13 +1,20 @@
-/** Traders and operators (contract sections 8.1 and 8.10). */
+/** Accounts of traders and operators (contract sections 8.1 and 8.10). */
 
-import { desc, eq } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import { violatedConstraint, type Queries } from "../../database.js";
 import { page, type Keyset, type Page, type PageRequest } from "../../page.js";
-import { traders, type KycStatus, type Role, type TraderState } from "../../schema/accounts.js";
+import {
+  traders,
+  type KycStatus,
+  type OperatorRole,
+  type Role,
+  type TraderState,
+} from "../../schema/accounts.js";
 
 export type Trader = typeof traders.$inferSelect;
 
-const BY_CREATION: Keyset<Trader> = {
+/** Order of the lists of accounts: the newest first. */
+export const BY_CREATION: Keyset<Trader> = {
   columns: [traders.createdTs, traders.traderId],
   direction: "descending",
   keyOf: (trader) => [trader.createdTs, trader.traderId],
@@ -17,11 +24,20 @@ function normalized(email: string): string {
   return email.trim().toLowerCase();
 }
 
-/** Creates an ACTIVE trader without KYC. Returns `undefined` if the e-mail address is taken. */
-export async function createTrader(
-  db: Queries,
-  trader: { traderId: string; email: string; passwordHash: string; role: Role; nowTs: number },
-): Promise<Trader | undefined> {
+/** Account to create. */
+export interface NewTrader {
+  readonly traderId: string;
+  readonly email: string;
+  readonly passwordHash: string;
+  readonly role: Role;
+  /** Role of an operator, and the operator who creates it. */
+  readonly operatorRole?: OperatorRole;
+  readonly createdBy?: string | undefined;
+  readonly nowTs: number;
+}
+
+/** Creates an ACTIVE account without KYC. Returns `undefined` if the e-mail address is taken. */
+export async function createTrader(db: Queries, trader: NewTrader): Promise<Trader | undefined> {
   const { nowTs, ...fields } = trader;
   try {
     const [row] = await db
@@ -94,13 +110,12 @@ export async function setTraderState(
   return row;
 }
 
-/** Returns whether any operator exists; the first one is created at start. */
-export async function hasOperator(db: Queries): Promise<boolean> {
-  const rows = await db
-    .select({ traderId: traders.traderId })
-    .from(traders)
-    .where(eq(traders.role, "operator"))
-    .orderBy(desc(traders.createdTs))
-    .limit(1);
-  return rows.length > 0;
+/** Ends every web session of an account that began at `untilTs` or earlier. */
+export async function endSessions(db: Queries, traderId: string, untilTs: number): Promise<void> {
+  await db.update(traders).set({ sessionsEndedTs: untilTs }).where(eq(traders.traderId, traderId));
+}
+
+/** Stores the hash of another password of an account. */
+export async function setPasswordHash(db: Queries, traderId: string, passwordHash: string): Promise<void> {
+  await db.update(traders).set({ passwordHash }).where(eq(traders.traderId, traderId));
 }

@@ -1,6 +1,6 @@
 /** The audit log: every write of an operator (contract section 8.16). */
 
-import { eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import type { Queries } from "../../database.js";
 import { page, type Keyset, type Page, type PageRequest } from "../../page.js";
 import { auditLog } from "../../schema/accounts.js";
@@ -27,4 +27,12 @@ export async function listAudit(
 ): Promise<Page<AuditRecord>> {
   const wanted = filter.subject === undefined ? undefined : eq(auditLog.subject, filter.subject);
   return page(db.select().from(auditLog).$dynamic(), BY_ID, request, wanted);
+}
+
+/** Returns whether the login of this connection may change or remove records; a trigger still refuses it. */
+export async function mayChangeAudit(db: Queries): Promise<boolean> {
+  const { rows } = await db.execute<{ may: boolean }>(
+    sql`select has_table_privilege('audit_log', 'UPDATE, DELETE, TRUNCATE') as may`,
+  );
+  return rows[0]?.may === true;
 }

@@ -22,6 +22,7 @@ import {
   Uuid,
 } from "../../request/fields.js";
 import { CatalogEvent, Market, MarketOutcome } from "../../surface-a/schemas/catalog.js";
+import { Approval } from "./operators.js";
 
 const Team = z.strictObject({
   name: Text(100),
@@ -54,6 +55,7 @@ export const AdminEvent = CatalogEvent.extend({
   game: z.strictObject({ gameId: z.uuid(), homeTeam: ShownTeam, awayTeam: ShownTeam }).nullable(),
   createdTs: Ms,
 });
+export const AdminEventOrApproval = z.union([AdminEvent, Approval]);
 export const AdminEventWithMarkets = AdminEvent.extend({ marketIds: z.array(z.uuid()) });
 
 export const AdminEventsQuery = z.strictObject({
@@ -170,6 +172,8 @@ export const PayoutPreview = z.strictObject({
 });
 /** Payouts with `preview=true`, else the settlement that was started. */
 export const GradeAnswer = z.union([SettlementStarted, PayoutPreview]);
+/** The same, or the remediation that waits for a second operator. */
+export const RemediateAnswer = z.union([SettlementStarted, PayoutPreview, Approval]);
 export const PreviewQuery = z.strictObject({
   preview: oneOf(["true", "false"])
     .default("false")
@@ -223,6 +227,7 @@ export const TransactionBody = z.strictObject({
   clientRef: Text(100).optional(),
 });
 export const Transacted = z.strictObject({ transactionId: z.uuid(), balance: MoneyText });
+export const TransactedOrApproval = z.union([Transacted, Approval]);
 
 export const TicksBody = z.strictObject({
   prices: z.array(PriceText, "must be a list of prices").min(2, "must have at least two prices").max(999),

@@ -5,6 +5,7 @@ import { TRANSACTION_KINDS, TRANSFER_DIRECTIONS, TRANSFER_STATUSES } from "../..
 import {
   ALGORITHMS,
   KYC_STATUSES,
+  OPERATOR_ROLES,
   ROLES,
   SCOPES,
   TRADER_STATES,
@@ -159,6 +160,7 @@ export const SessionAnswer = z.strictObject({
   traderId: z.uuid(),
   email: z.string(),
   role: z.enum(ROLES),
+  operatorRole: z.enum(OPERATOR_ROLES).optional(),
   kyc: z.enum(KYC_STATUSES),
   state: z.enum(TRADER_STATES),
   cash: z.strictObject({ CASH: MoneyText, COIN: MoneyText }),

@@ -6,6 +6,7 @@ import { generateKey } from "../../../http/client/signer.js";
 import type { Json, OpenApiDocument, Operation } from "../../../http/docs/json.js";
 import { IDS, PUBLIC_KEY } from "../../../http/docs/examples.js";
 import { Contract } from "../../support/documented.js";
+import { addOperator } from "../../support/operators.js";
 import { login, startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
 import { bearerCalls, callsOf } from "../calls.js";
@@ -71,8 +72,6 @@ function routeOf(line: string): string {
   return line.replaceAll(/\{(\w+)\}/g, ":$1");
 }
 
-const SECOND_OPERATOR = { email: "other@example.com", password: "another long password" };
-
 describe("the examples of the OpenAPI document", function () {
   this.timeout(120_000);
   let stack: Stack;
@@ -99,14 +98,14 @@ describe("the examples of the OpenAPI document", function () {
     contract = new Contract(document);
     trader = await newTrader(stack);
     const operator = bearerCalls(stack.url, await stack.operatorToken());
-    idOf(await operator("POST /admin/v1/operators", SECOND_OPERATOR), "traderId");
+    const second = await addOperator(stack, "settlement");
     const credentials = await newClient(stack, trader);
     const token = (await askToken(stack.url, credentials)).body as { access_token: string };
     secret = credentials.clientSecret;
     tokens = {
       trader: await login(stack.url, trader.account),
       operator: await stack.operatorToken(),
-      second: await login(stack.url, SECOND_OPERATOR),
+      second: await login(stack.url, second),
       client: token.access_token,
     };
     const trading = callsOf(stack.url, trader.trading);
@@ -142,6 +141,8 @@ describe("the examples of the OpenAPI document", function () {
       ...(await create.group()),
       ...(await create.request()),
       ...(await create.message()),
+      ...(await create.operator()),
+      ...(await create.approval()),
       playerId: randomUUID(),
     };
     const deposit = { kind: "DEPOSIT", amount: "50", currency: "CASH", reason: "more" };

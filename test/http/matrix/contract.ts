@@ -45,6 +45,8 @@ export interface Rule {
   readonly line: string;
   /** Credentials that the route admits; every credential, and none, on a public route. */
   readonly callers: readonly Credential[];
+  /** Permission that an operator needs; absent on routes that are not for operators. */
+  readonly permission?: string | undefined;
   /** Cost in the words of the contract, such as `read 1`, or `free`. */
   readonly cost: string;
   /** Answer to a good request, such as `201`. */
@@ -101,6 +103,7 @@ function ruleOf(row: Row): Rule | undefined {
   return {
     line,
     callers: callersOf(path, row),
+    permission: cellOf(row, "Permission")?.replaceAll("`", ""),
     cost: cellOf(row, "Cost")?.replaceAll("`", "") ?? "free",
     own: /^\d{3}/.exec(cellOf(row, "Answer", "Success") ?? "")?.[0] ?? "200",
     elsewhere: elsewhereOf(line),
@@ -118,9 +121,21 @@ const CONTRACT = documentsOf(
   [".md"],
 );
 
-const EVERY_RULE: readonly Rule[] = CONTRACT.flatMap(({ text }) => tablesOf(text).flat())
-  .flatMap((row) => ruleOf(row) ?? [])
-  .flatMap((rule) => [rule, publicTwinOf(rule) ?? []].flat());
+const ROWS: readonly Row[] = CONTRACT.flatMap(({ text }) => tablesOf(text).flat());
+
+/** Roles of operators by permission (contract section 8.5). */
+export const ROLES_BY_PERMISSION: ReadonlyMap<string, readonly string[]> = new Map(
+  ROWS.flatMap((row) => {
+    const [permission = "", roles] = ["Permission", "Roles"].map((name) =>
+      row.get(name)?.replaceAll("`", ""),
+    );
+    return roles === undefined ? [] : [[permission, roles.split(", ")]];
+  }),
+);
+
+const EVERY_RULE: readonly Rule[] = ROWS.flatMap((row) => ruleOf(row) ?? []).flatMap((rule) =>
+  [rule, publicTwinOf(rule) ?? []].flat(),
+);
 
 const UPGRADE_LINE = "GET /v3/ws";
 

@@ -175,6 +175,8 @@ export async function makeWorld(stack: Stack): Promise<World> {
   const settled = await create.settled();
   const { requestId } = await create.request();
   const { messageId } = await create.message();
+  const { operatorId } = await create.operator();
+  const { approvalId } = await create.approval();
   const ids: Readonly<Record<Exclude<Whose, "missing">, Readonly<Record<string, string>>>> = {
     own: {
       ...own,
@@ -189,6 +191,8 @@ export async function makeWorld(stack: Stack): Promise<World> {
       clientId: client.clientId,
       requestId,
       messageId,
+      operatorId,
+      approvalId,
     },
     sibling: { ...siblings, keyId: sibling.key.keyId },
     foreign: {
@@ -215,6 +219,7 @@ export async function makeWorld(stack: Stack): Promise<World> {
       const asked = [
         ...["/money", "/traders", "/events", "/markets", "/ticks", "/geo", "/maintenance", "/emm-clients"],
         ...["/strike-requests", "/players", "/audit-log", "/quarantine"],
+        ...["/operators", "/approvals"],
       ].map((path) => operator(`GET /admin/v1${path}`));
       const held = callers.flatMap((call) =>
         ["/v3/orders?status=OPEN,PENDING,FILLED,CANCELED,REJECTED", "/v3/account/orders", "/v3/safety/groups"]

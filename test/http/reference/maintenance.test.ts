@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { bearerCalls, callsOf, openCalls, operatorCalls, resultOf, type Calls } from "../calls.js";
+import { addOperator } from "../../support/operators.js";
 import { login, startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
 import { until } from "../../support/until.js";
@@ -110,9 +111,7 @@ describe("a settlement that two operators approve", function () {
   before(async () => {
     stack = await startStack({ settlementApprovals: 2 });
     first = await operatorCalls(stack);
-    const colleague = { email: "second@example.com", password: "another password" };
-    expect(resultOf(await first("POST /admin/v1/operators", colleague))).to.equal("201");
-    second = bearerCalls(stack.url, await login(stack.url, colleague));
+    second = bearerCalls(stack.url, await login(stack.url, await addOperator(stack, "settlement")));
   });
   after(() => stack.stop());
 
@@ -184,9 +183,15 @@ describe("a settlement that two operators approve", function () {
     const reversal = await first(`POST ${base}/remediate?preview=true`, { reason: "look" });
     expect(reversal.json["totals"]).to.deep.equal({ CASH: "-1.00000", COIN: "0.00000" });
     expect((await first(`GET ${base}`)).json["status"]).to.equal("SETTLED");
-    expect((await first(`POST ${base}/remediate`, { reason: "wrong" })).json).to.include({
-      status: "REVERSING",
-    });
+    const remediation = await first(`POST ${base}/remediate`, { reason: "wrong" });
+    expect(remediation.json).to.include({ action: "market.remediate", status: "PENDING_APPROVAL" });
+    expect((await first(`GET ${base}`)).json["status"]).to.equal("SETTLED");
+    const path = `/admin/v1/approvals/${String(remediation.json["approvalId"])}/approve`;
+    expect((await second(`POST ${path}`)).json).to.include({ status: "APPROVED" });
+    await until(
+      () => first(`GET ${base}`),
+      ({ json }) => json["status"] === "CLOSED",
+    );
     expect(
       (
         await until(

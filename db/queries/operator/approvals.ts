@@ -1,0 +1,67 @@
+/** Actions that wait for a second operator (contract section 8.18). */
+
+import { and, eq, inArray } from "drizzle-orm";
+import type { Queries } from "../../database.js";
+import { page, type Keyset, type Page, type PageRequest } from "../../page.js";
+import { approvals, type ApprovalStatus, type GuardedAction } from "../../schema/accounts.js";
+
+export type Approval = typeof approvals.$inferSelect;
+
+const BY_REQUEST: Keyset<Approval> = {
+  columns: [approvals.requestedTs, approvals.approvalId],
+  direction: "descending",
+  keyOf: ({ requestedTs, approvalId }) => [requestedTs, approvalId],
+};
+
+/** Statuses in which an action may still be approved. `RUNNING` stays when the effect of an approval is unknown. */
+const OPEN = ["PENDING_APPROVAL", "RUNNING"] as const satisfies readonly ApprovalStatus[];
+
+/** Records an action that waits for its approval. */
+export async function requestApproval(
+  db: Queries,
+  request: {
+    readonly approvalId: string;
+    readonly subject: string;
+    readonly action: GuardedAction;
+    readonly requestedBy: string;
+    readonly requestedTs: number;
+  },
+): Promise<Approval> {
+  const [row] = await db
+    .insert(approvals)
+    .values({ ...request, status: "PENDING_APPROVAL" })
+    .returning();
+  if (row === undefined) throw new Error("the insert of an approval has returned no row");
+  return row;
+}
+
+/** Lists the actions, newest first. Throws `InvalidCursor`. */
+export async function listApprovals(
+  db: Queries,
+  filter: { readonly statuses?: readonly ApprovalStatus[] | undefined },
+  request: PageRequest,
+): Promise<Page<Approval>> {
+  const { statuses } = filter;
+  const wanted = statuses === undefined ? undefined : inArray(approvals.status, [...statuses]);
+  return page(db.select().from(approvals).$dynamic(), BY_REQUEST, request, wanted);
+}
+
+export async function findApproval(db: Queries, approvalId: string): Promise<Approval | undefined> {
+  const [row] = await db.select().from(approvals).where(eq(approvals.approvalId, approvalId));
+  return row;
+}
+
+/** Sets the status of an action that is still open. Returns the changed action, or `undefined` if it is not open. */
+export async function setApprovalStatus(
+  db: Queries,
+  approvalId: string,
+  change: { readonly status: ApprovalStatus; readonly decidedBy: string | null; readonly nowTs: number },
+): Promise<Approval | undefined> {
+  const { status, decidedBy, nowTs } = change;
+  const [row] = await db
+    .update(approvals)
+    .set({ status, decidedBy, decidedTs: decidedBy === null ? null : nowTs })
+    .where(and(eq(approvals.approvalId, approvalId), inArray(approvals.status, [...OPEN])))
+    .returning();
+  return row;
+}

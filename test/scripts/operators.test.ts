@@ -1,0 +1,135 @@
+import path from "node:path";
+import { spawnSync } from "node:child_process";
+import { expect } from "chai";
+import { type Database, connect, disconnect } from "../../db/database.js";
+import { migrate } from "../../db/migrate.js";
+import { findTraderByEmail, createTrader } from "../../db/queries/accounts/traders.js";
+import { listAudit } from "../../db/queries/operator/audit.js";
+import { Passwords } from "../../http/auth/passwords.js";
+import { ensureOperator } from "../../scripts/roles/first-operator.js";
+import { type FreshDatabase, freshDatabase } from "../support/servers.js";
+
+const ENTRY = path.resolve(import.meta.dirname, "..", "..", "scripts", "operators", "operator.ts");
+const LOGIN = { email: "boss@example.com", password: "a configured password" };
+
+describe("operators of the owner of the machine", function () {
+  this.timeout(60_000);
+  const passwords = new Passwords({ log2N: 10, p: 1 });
+  let database: FreshDatabase;
+  let db: Database;
+
+  beforeEach(async () => {
+    database = await freshDatabase(migrate);
+    db = connect(database.url);
+  });
+  afterEach(async () => {
+    await disconnect(db);
+    await database.drop();
+  });
+
+  describe("by npm run operator", () => {
+    const run = (...args: readonly string[]) => {
+      const env = { ...process.env, DATABASE_URL: database.url };
+      const { status, stdout, stderr } = spawnSync(process.execPath, ["--import", "tsx", ENTRY, ...args], {
+        env,
+        encoding: "utf8",
+      });
+      return {
+        status,
+        said: `${stdout}${stderr}`.trim(),
+        password: /password: (\S+)/.exec(stdout)?.[1] ?? "",
+      };
+    };
+    const signsIn = async (password: string): Promise<boolean> =>
+      passwords.matches(password, (await findTraderByEmail(db, LOGIN.email))?.passwordHash);
+
+    it("are created without an author, disabled and reset", async () => {
+      const created = run("create", LOGIN.email, "--role", "finance");
+      expect(created.status, created.said).to.equal(0);
+      expect(await signsIn(created.password)).to.equal(true);
+      const account = await findTraderByEmail(db, LOGIN.email);
+      expect(account).to.include({ role: "operator", operatorRole: "finance", createdBy: null });
+      expect(run("create", LOGIN.email)).to.include({
+        status: 1,
+        said: "operator: boss@example.com is an operator already; reset gives the operator a new password",
+      });
+
+      expect(run("disable", LOGIN.email)).to.include({ status: 0 });
+      const locked = await findTraderByEmail(db, LOGIN.email);
+      expect(locked).to.include({ state: "LOCKED", operatorRole: "finance" });
+      expect(locked?.sessionsEndedTs).to.be.above(Date.now() - 60_000);
+
+      const reset = run("reset", LOGIN.email, "--role", "owner");
+      expect(reset.status, reset.said).to.equal(0);
+      expect(await signsIn(reset.password)).to.equal(true);
+      expect(await signsIn(created.password)).to.equal(false);
+      expect(await findTraderByEmail(db, LOGIN.email)).to.include({ state: "ACTIVE", operatorRole: "owner" });
+
+      const { items } = await listAudit(db, { subject: account?.traderId }, { limit: 9 });
+      expect(items.map(({ action }) => action)).to.deep.equal([
+        "operator.reset",
+        "operator.state",
+        "operator.create",
+      ]);
+      expect(JSON.stringify(items)).to.not.include("scrypt");
+    });
+
+    it("are refused with the remedy", async () => {
+      expect(run("reset", LOGIN.email)).to.include({
+        status: 1,
+        said: "operator: no operator has the address boss@example.com",
+      });
+      expect(run("create", "boss").status).to.equal(2);
+      expect(run("remove", LOGIN.email).status).to.equal(2);
+      expect(run("create", LOGIN.email, "--role", "root").status).to.equal(2);
+      const trader = { traderId: "6f9619ff-8b86-4011-b42d-00c04fc964ff", role: "trader", nowTs: 1 } as const;
+      await createTrader(db, { ...trader, email: LOGIN.email, passwordHash: "hash" });
+      expect(run("create", LOGIN.email).said).to.include("belongs to a trader");
+      expect(run("disable", LOGIN.email).said).to.include("no operator has the address");
+    });
+  });
+
+  describe("by OPERATOR_EMAIL and OPERATOR_PASSWORD", () => {
+    const ensure = async (operator: typeof LOGIN | undefined): Promise<readonly string[]> => {
+      const warnings: string[] = [];
+      const config = { operator, exchangeEnv: "dev", dataDir: "" } as const;
+      await ensureOperator(db, passwords, config, (line) => warnings.push(line));
+      return warnings;
+    };
+    const roleOf = async (email: string) => (await findTraderByEmail(db, email))?.operatorRole;
+
+    it("are created as owner of an empty database, and a later start says nothing", async () => {
+      expect(await ensure(LOGIN)).to.deep.equal([]);
+      expect(await roleOf(LOGIN.email)).to.equal("owner");
+      expect(await ensure(LOGIN)).to.deep.equal([]);
+      expect(await ensure(undefined)).to.deep.equal([]);
+    });
+
+    it("keep the stored password, and the start says why another one has no effect", async () => {
+      await ensure(LOGIN);
+      expect((await ensure({ ...LOGIN, password: "another password" })).join()).to.match(
+        /^OPERATOR_PASSWORD: .* has another password, which stays; npm run operator -- reset/,
+      );
+      expect((await ensure({ ...LOGIN, email: "next@example.com" })).join()).to.match(
+        /^OPERATOR_EMAIL: next@example.com is not created, because the exchange has an owner/,
+      );
+      expect(await findTraderByEmail(db, "next@example.com")).to.equal(undefined);
+      await db.$client.query("update traders set state = 'LOCKED'");
+      expect((await ensure(LOGIN)).join()).to.match(/is LOCKED and cannot sign in/);
+    });
+
+    it("become owner when a build without roles has created them", async () => {
+      await ensure(LOGIN);
+      await db.$client.query("update traders set operator_role = null");
+      expect(await ensure(LOGIN)).to.deep.equal([]);
+      expect(await roleOf(LOGIN.email)).to.equal("owner");
+    });
+
+    it("do not take over the account of a trader", async () => {
+      const trader = { traderId: "6f9619ff-8b86-4011-b42d-00c04fc964ff", role: "trader", nowTs: 1 } as const;
+      await createTrader(db, { ...trader, email: LOGIN.email, passwordHash: "hash" });
+      expect((await ensure(LOGIN)).join()).to.match(/is a trader and does not become an operator/);
+      expect((await findTraderByEmail(db, LOGIN.email))?.role).to.equal("trader");
+    });
+  });
+});
