@@ -32,7 +32,7 @@ type ActionOf<K extends Kind> = Extract<GuardedAction, { action: K }>;
 type ApprovalOnWire = (typeof Approval)["_output"];
 
 /** Action that an operator has asked for: by the call itself, or by an earlier one that this call approves. */
-export interface Asked<Action> {
+interface Asked<Action> {
   readonly subject: string;
   readonly action: Action;
   readonly requestedBy: string;
