@@ -9,6 +9,8 @@ export interface PageRequest {
   readonly limit: number;
   /** The `next` of the previous page. */
   readonly after?: string | undefined;
+  /** Number of rows to skip, behind `after` if there is one. */
+  readonly offset?: number | undefined;
 }
 
 /** One page of a list. */
@@ -62,7 +64,8 @@ export async function page<Query extends PgSelect>(
     .where(and(condition, afterCursor(keyset, request.after)))
     .orderBy(...keyOrder(keyset))
     // The row beyond the page shows that there is another page.
-    .limit(request.limit + 1);
+    .limit(request.limit + 1)
+    .offset(request.offset ?? 0);
   if (rows.length <= request.limit) return { items: rows };
   const items = rows.slice(0, request.limit);
   const last = items.at(-1);

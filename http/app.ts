@@ -1,7 +1,7 @@
 /** HTTP app of a gateway: the middleware of every request, in order, and the routes of the tables. */
 
 import cors from "cors";
-import express, { type Express, type RequestHandler } from "express";
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
 import helmet from "helmet";
 import { asyncApi } from "./docs/asyncapi.js";
 import { mountDocs } from "./docs/page.js";
@@ -18,7 +18,7 @@ import { Refused } from "./request/errors.js";
 import { answerFailures } from "./request/failures.js";
 import type { Route } from "./request/route.js";
 import { serve } from "./request/serve.js";
-import { mountTokenRoutes } from "./surface-b/auth/token-routes.js";
+import { mountTokenRoutes, refuseTokenRequest, tokenPathOf } from "./surface-b/auth/token-routes.js";
 import { refuseOnB } from "./surface-b/refusals.js";
 
 /** Parts and settings of the app. */
@@ -99,6 +99,11 @@ export function createApp(parts: AppParts): Express {
   app.use(() => {
     throw new Refused("ROUTE_NOT_FOUND");
   });
+  const answerTokenFailures = answerFailures(log, refuseTokenRequest);
+  app.use(tokenPathOf(emm.prefix), ((error, req, res, next) => {
+    if (req.method === "POST") answerTokenFailures(error, req, res, next);
+    else next(error);
+  }) satisfies ErrorRequestHandler);
   app.use(`/${emm.prefix}`, answerFailures(log, refuseOnB));
   app.use(answerFailures(log, refuse));
   return app;

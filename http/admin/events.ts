@@ -3,9 +3,10 @@
 import { randomUUID } from "node:crypto";
 import { marketActor } from "../../actors/actor.js";
 import type { Database } from "../../db/database.js";
-import { addLeague, listLeagues } from "../../db/queries/catalog/classification.js";
+import { findLeague } from "../../db/queries/catalog/classification.js";
 import type { Competitor } from "../../db/queries/catalog/competitors.js";
 import {
+  changeEvent,
   createEvent,
   findEvent,
   finishEventAction,
@@ -35,6 +36,7 @@ import {
   AdminEventOrApproval,
   AdminEventsQuery,
   AdminEventWithMarkets,
+  EventPatchBody,
   EventStatusBody,
   NewEventBody,
 } from "./schemas/operator.js";
@@ -112,21 +114,11 @@ export function adminEventRoutes(parts: AdminEventParts, approvals: Approvals) {
       },
     },
     run: async ({ body, ...call }) => {
-      const { league, sport } = body;
-      const known = (await listLeagues(db)).some(({ name }) => name === league);
-      if (!known)
-        throw new Refused(
-          "INVALID_BODY",
-          "league is not the name of a league; add it with POST /admin/v1/leagues",
-        );
+      const { receivedMs: nowTs } = call.incoming;
+      requireStart(body.startsTs, nowTs);
+      await requireLeague(db, body);
       const event = await db.transaction(async (tx) => {
-        // The league exists; this call adds its sport, which may be missing.
-        await addLeague(tx, { name: league, sport });
-        const created = await createEvent(tx, {
-          ...body,
-          eventId: randomUUID(),
-          nowTs: call.incoming.receivedMs,
-        });
+        const created = await createEvent(tx, { ...body, eventId: randomUUID(), nowTs });
         await recordAudit(
           tx,
           auditedAction(call, { action: "event.create", subject: created.eventId, after: body }),
@@ -168,6 +160,37 @@ export function adminEventRoutes(parts: AdminEventParts, approvals: Approvals) {
       if (event === undefined) throw new Refused("EVENT_NOT_FOUND");
       const marketIds = (await marketIdsOfEvents(db, [eventId])).get(eventId) ?? [];
       return { body: { ...adminEventOnWire(event), marketIds: [...marketIds] } };
+    },
+  });
+
+  const change = route("PATCH /admin/v1/events/:eventId", {
+    access: operatorWith("markets"),
+    body: EventPatchBody,
+    answer: AdminEvent,
+    docs: {
+      summary: "Change an event",
+      description:
+        "Changes the visibility, the scheduled start or the description. A hidden event and its markets leave the lists and the history of surface A.",
+      refuses: ["EVENT_NOT_FOUND"],
+      exampleBody: { visible: true },
+    },
+    run: async ({ body, id, ...call }) => {
+      const eventId = id("eventId");
+      const { receivedMs: nowTs } = call.incoming;
+      if (body.startsTs !== undefined) requireStart(body.startsTs, nowTs);
+      const event = await db.transaction(async (tx) => {
+        const changed = await changeEvent(tx, eventId, body, nowTs);
+        if (changed === undefined) throw new Refused("EVENT_NOT_FOUND");
+        const { visible, startsTs, description } = changed.before;
+        const before = { visible, startsTs, description };
+        await recordAudit(
+          tx,
+          auditedAction(call, { action: "event.change", subject: eventId, before, after: body }),
+        );
+        return changed.after;
+      });
+      await changes.publish("event", eventId);
+      return { body: adminEventOnWire(event) };
     },
   });
 
@@ -228,7 +251,39 @@ export function adminEventRoutes(parts: AdminEventParts, approvals: Approvals) {
     },
   });
 
-  return [create, list, one, setStatus];
+  return [create, list, one, change, setStatus];
+}
+
+/** Refuses a league that does not exist, and one of another sport. */
+async function requireLeague(
+  db: Database,
+  { league, sport }: { league: string; sport: string },
+): Promise<void> {
+  const known = await findLeague(db, league);
+  if (known === undefined)
+    throw new Refused(
+      "INVALID_BODY",
+      "league is not the name of a league; add it with POST /admin/v1/leagues",
+    );
+  if (known.sport === sport) return;
+  throw new Refused("INVALID_BODY", `sport is not that of the league ${league}; send ${known.sport}`);
+}
+
+/** Greatest age of a start, in ms: the clock of an operator may be behind. */
+const MAX_LATE_MS = 60_000;
+const MAX_YEARS_AHEAD = 10;
+const YEAR_MS = 366 * 86_400_000;
+
+/** Refuses a start that lies in the past or far ahead, as a time in another unit than ms does. */
+function requireStart(startsTs: number, nowMs: number): void {
+  const refusal = (problem: string): Refused => new Refused("INVALID_BODY", `startsTs ${problem}`);
+  const isAhead = (ms: number): boolean =>
+    ms >= nowMs - MAX_LATE_MS && ms <= nowMs + MAX_YEARS_AHEAD * YEAR_MS;
+  if (isAhead(startsTs)) return;
+  if (isAhead(startsTs * 1_000)) throw refusal("is a time in seconds; send it in Unix ms");
+  if (startsTs < nowMs)
+    throw refusal("lies in the past; send the time at which the event begins, in Unix ms");
+  throw refusal(`lies more than ${MAX_YEARS_AHEAD} years ahead; send it in Unix ms`);
 }
 
 function refusedStep(

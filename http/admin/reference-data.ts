@@ -5,7 +5,7 @@
 import { hasRoomFor, highestLowest } from "../../actors/market/tick-room.js";
 import { CONTRACT_TICKS, formatPrice, type Ticks as Price } from "../../actors/units.js";
 import type { Database, Queries } from "../../db/database.js";
-import { addLeague, addMarketType } from "../../db/queries/catalog/classification.js";
+import { addLeague, addMarketType, promoteMarketType } from "../../db/queries/catalog/classification.js";
 import { allMarkets, largestMarket } from "../../db/queries/catalog/markets.js";
 import { currentTicks, publishTicks } from "../../db/queries/catalog/ticks.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";
@@ -15,7 +15,15 @@ import { operatorWith } from "../request/access.js";
 import { Refused } from "../request/errors.js";
 import { route } from "../request/route.js";
 import { auditedAction } from "./audit.js";
-import { League, LeagueBody, MarketType, MarketTypeBody, Ticks, TicksBody } from "./schemas/operator.js";
+import {
+  League,
+  LeagueBody,
+  MarketType,
+  MarketTypeBody,
+  MarketTypePatchBody,
+  Ticks,
+  TicksBody,
+} from "./schemas/operator.js";
 
 interface ReferenceDataParts {
   readonly db: Database;
@@ -166,5 +174,31 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
     },
   });
 
-  return [readTicks, putTicks, createLeague, createMarketType];
+  const promote = route("PATCH /admin/v1/market-types/:name", {
+    access: operatorWith("markets"),
+    body: MarketTypePatchBody,
+    answer: MarketType,
+    docs: {
+      summary: "Promote a market type",
+      description: "Lets a type that existed only where the environment is `qa` exist everywhere.",
+      refuses: ["MARKET_TYPE_NOT_FOUND"],
+      examplePath: { name: "WINGSPAN" },
+      exampleBody: { qaOnly: false },
+    },
+    run: async ({ segment, ...call }) => {
+      const name = segment("name");
+      const after = { name, qaOnly: false };
+      await db.transaction(async (tx) => {
+        const before = await promoteMarketType(tx, name);
+        if (before === undefined) throw new Refused("MARKET_TYPE_NOT_FOUND");
+        await recordAudit(
+          tx,
+          auditedAction(call, { action: "market-type.promote", subject: name, before, after }),
+        );
+      });
+      return { body: after };
+    },
+  });
+
+  return [readTicks, putTicks, createLeague, createMarketType, promote];
 }

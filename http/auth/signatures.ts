@@ -15,6 +15,7 @@ export interface KeyDirectory {
 const TIMESTAMP = /^(?:0|[1-9][0-9]{0,15})$/;
 /** Greatest difference between a timestamp and the clock of the gateway, in either direction. */
 const TIMESTAMP_WINDOW_MS = 30_000;
+const OFF_THE_CLOCK = `more than ${TIMESTAMP_WINDOW_MS / 1_000} s off the clock of the service`;
 /** Time in ms for which a signed request can be repeated: the window of its timestamp, and 5 s for clocks that differ. */
 export const REMEMBER_MS = 2 * TIMESTAMP_WINDOW_MS + 5_000;
 
@@ -64,28 +65,32 @@ export class Signatures {
   async identify(request: SignedRequest): Promise<KeyCaller> {
     const { timestamp, signature, ...headers } = this.headersOf(request);
     const { names } = this;
-    if (!UUID.test(headers.keyId)) reject(`${names.keyId} is not a uuid`);
+    if (!UUID.test(headers.keyId)) reject(`unknown key: ${names.keyId} is not a uuid`);
     const keyId = headers.keyId.toLowerCase();
-    if (!TIMESTAMP.test(timestamp)) reject(`${names.timestamp} is not an unpadded integer of milliseconds`);
+    if (!TIMESTAMP.test(timestamp))
+      reject(`invalid timestamp: ${names.timestamp} is not an unpadded integer of milliseconds`);
     const age = request.receivedMs - Number(timestamp);
-    if (age > TIMESTAMP_WINDOW_MS) reject(`${names.timestamp} is too old`);
-    if (age < -TIMESTAMP_WINDOW_MS) reject(`${names.timestamp} is too far in the future`);
+    if (age > TIMESTAMP_WINDOW_MS) reject(`timestamp too old: ${names.timestamp} is ${OFF_THE_CLOCK}`);
+    if (age < -TIMESTAMP_WINDOW_MS)
+      reject(`timestamp too far in the future: ${names.timestamp} is ${OFF_THE_CLOCK}`);
     const key = await this.directory.find(keyId);
     if (key === undefined || (key.expiresTs !== undefined && key.expiresTs <= request.receivedMs)) {
-      return reject(`${names.keyId} is not a live key`);
+      return reject(`unknown key: ${names.keyId} is not the id of a live key`);
     }
     const bytes = decodeBase64(signature);
-    if (bytes === undefined) return reject(`${names.signature} is not standard padded base64`);
+    if (bytes === undefined)
+      return reject(`invalid signature: ${names.signature} is not standard padded base64`);
     const text = this.text(request, timestamp);
-    if (!verifyText(text, bytes, key.publicKey, key.algorithm)) reject(`${names.signature} does not verify`);
+    if (!verifyText(text, bytes, key.publicKey, key.algorithm))
+      reject(`invalid signature: ${names.signature} does not verify; POST /v3/echo shows the text to sign`);
     return { kind: "key", key, ip: request.ip, commandId: commandIdOf(keyId, text), resumed: false };
   }
 
   private headersOf(request: SignedRequest): Signature {
     const value = (name: string): string => {
       const header = request.header(name);
-      if (header === undefined || header === "") reject(`${name} is missing`);
-      if (header === REPEATED) reject(`${name} is given more than once`);
+      if (header === undefined || header === "") reject(`missing header: ${name}`);
+      if (header === REPEATED) reject(`repeated header: ${name} is given more than once; send it once`);
       return header;
     };
     return {

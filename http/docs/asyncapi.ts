@@ -11,6 +11,8 @@ import { CatalogEvent, EventsQuery, Market, MarketsQuery } from "../surface-a/sc
 import { datedPageOf } from "../request/fields.js";
 import { PlaceOrder } from "../surface-a/schemas/orders.js";
 import { MAX_BATCH } from "../../actors/limits.js";
+import { CONTACT, LICENSE } from "./prose.js";
+import { simplify } from "./shapes.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -134,7 +136,15 @@ const EXAMPLES: Readonly<Record<string, readonly Json[]>> = {
   Error: [{ nonce: 2, code: "INVALID_PRICE", message: "price 0.6651 is not on the tick table" }],
 };
 
-const ABOUT = `A request is \`{ "nonce": n, "<verb>": payload }\`. Nonces start at 1 and rise. A frame with a nonce answers
+/** Address of the text of the license; AsyncAPI has no field for its identifier. */
+const LICENSE_URL = "https://spdx.org/licenses/MIT.html";
+
+const ABOUT = `Open the stream by an upgrade of \`GET /v3/ws\`. Sign it like any GET, with a key of the scope \`trading\` or
+\`trading::read\`, or send a ticket that \`POST /v3/ws/tickets\` returned. It costs 32 tokens of \`stream\`. A refused
+upgrade is answered in plain HTTP, with the codes of the other routes: 400 \`INVALID_QUERY\`, 401 \`UNAUTHENTICATED\` or
+\`SIGNATURE_REJECTED\`, 403 \`SIGNATURE_REJECTED\`, 423, 429 \`RATE_LIMIT_EXCEEDED\`, 451 or 503 \`UNAVAILABLE\`.
+
+A request is \`{ "nonce": n, "<verb>": payload }\`. Nonces start at 1 and rise. A frame with a nonce answers
 the request that had it.
 
 Batches carry a \`seq\`, counted per market, channel and currency, and for private channels per subaccount and channel.
@@ -163,17 +173,24 @@ export function asyncApi(options: {
   readonly brand: string;
   readonly sandbox: boolean;
 }): (address: StreamAddress) => Json {
-  let made: Json | undefined;
+  let made: (Json & { readonly info: Json }) | undefined;
   return ({ host, secure }) => {
     made ??= describe(options);
+    const { hostname, href: url } = new URL(`${secure ? "https" : "http"}://${host}/docs`);
+    // The mailbox of RFC 2142 for the users of a host; AsyncAPI linters require one.
+    const contact = { ...CONTACT, url, email: `support@${hostname}` };
     const security = ["signature", "ticket"].map((name) => ({
       $ref: `#/components/securitySchemes/${name}`,
     }));
-    return { ...made, servers: { gateway: { host, protocol: secure ? "wss" : "ws", security } } };
+    return {
+      ...made,
+      info: { ...made.info, contact },
+      servers: { gateway: { host, protocol: secure ? "wss" : "ws", security } },
+    };
   };
 }
 
-function describe({ brand, sandbox }: Parameters<typeof asyncApi>[0]): Json {
+function describe({ brand, sandbox }: Parameters<typeof asyncApi>[0]): Json & { readonly info: Json } {
   const verbs = (Object.keys(VERB_NOTES) as Verb[]).filter((verb) => verb !== "fault" || sandbox);
   const requests = Object.fromEntries(verbs.map((verb) => [verb, requestOf(verb)]));
   const answers = { ...REPLIES, Error: frames.ErrorFrame, ...PUSHED };
@@ -182,7 +199,13 @@ function describe({ brand, sandbox }: Parameters<typeof asyncApi>[0]): Json {
   const message = (name: string): Json => ({ $ref: `#/channels/stream/messages/${name}` });
   return {
     asyncapi: "3.0.0",
-    info: { title: "Overround: the stream", version: "3", description: ABOUT },
+    info: {
+      title: "Overround: the stream",
+      version: "3",
+      description: ABOUT,
+      license: { name: LICENSE.name, url: LICENSE_URL },
+      tags: [{ name: "stream", description: "Market data, and the orders and positions of a wallet." }],
+    },
     defaultContentType: "application/json",
     channels: {
       stream: {
@@ -207,7 +230,7 @@ function describe({ brand, sandbox }: Parameters<typeof asyncApi>[0]): Json {
           {
             action: "receive",
             channel,
-            summary: VERB_NOTES[verb].summary,
+            description: `${VERB_NOTES[verb].summary}.`,
             messages: [message(verb)],
             reply: { channel, messages: [message(VERB_NOTES[verb].reply), message("Error")] },
           },
@@ -216,13 +239,13 @@ function describe({ brand, sandbox }: Parameters<typeof asyncApi>[0]): Json {
       sendDeltas: {
         action: "send",
         channel,
-        summary: "Deltas of your subscriptions, and snapshots of new markets in subscribed events",
+        description: "Deltas of your subscriptions, and snapshots of new markets in subscribed events.",
         messages: [message("Delta"), message("Appeared")],
       },
       sendHeartbeats: {
         action: "send",
         channel,
-        summary: "Every 15 s: the last seq of every subscribed channel, with checksums of books",
+        description: "Every 15 s: the last seq of every subscribed channel, with checksums of books.",
         messages: [message("Heartbeat")],
       },
     },
@@ -276,7 +299,9 @@ function jsonSchemas(shapes: Readonly<Record<string, z.ZodType>>, io: "input" | 
   const named = z.registry<{ id: string }>();
   for (const [id, shape] of Object.entries(shapes)) named.add(shape, { id });
   const uri = (id: string): string => `#/components/schemas/${id}`;
-  const { schemas } = z.toJSONSchema(named, { target: "draft-7", io, uri });
+  const override = ({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void =>
+    simplify(jsonSchema);
+  const { schemas } = z.toJSONSchema(named, { target: "draft-7", io, uri, override });
   return Object.fromEntries(
     Object.entries(schemas).map(([id, { $schema: _schema, $id: _id, ...schema }]) => [id, schema]),
   );

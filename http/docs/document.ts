@@ -12,8 +12,17 @@ import type { Access } from "../request/access.js";
 import type { Route } from "../request/route.js";
 import { IDS } from "./examples.js";
 import { ref, type Json, type OpenApiDocument, type Operation } from "./json.js";
-import { about, costOf, headerComponents, PARAMETERS, securitySchemes, TAGS } from "./prose.js";
-import { codesOf, refusalsOf } from "./refusals.js";
+import {
+  about,
+  CONTACT,
+  costOf,
+  headerComponents,
+  LICENSE,
+  PARAMETERS,
+  securitySchemes,
+  TAGS,
+} from "./prose.js";
+import { codesOf, refusalsOf, type Refusal } from "./refusals.js";
 import { servicePaths } from "./service.js";
 import { Shapes } from "./shapes.js";
 
@@ -38,7 +47,13 @@ export function openApi({ routes, brand, prefix }: Described): OpenApiDocument {
   return JSON.parse(
     JSON.stringify({
       openapi: "3.1.0",
-      info: { title: "Overround", version: "3", description: about(brand, prefix) },
+      info: {
+        title: "Overround",
+        version: "3",
+        description: about(brand, prefix),
+        license: LICENSE,
+        contact: CONTACT,
+      },
       servers: [{ url: "/", description: "This exchange" }],
       tags: TAGS,
       paths: inline(paths),
@@ -57,19 +72,18 @@ function templateOf(path: string): string {
   return path.replaceAll(/:(\w+)/g, "{$1}");
 }
 
-/** Answers that operations share, named by surface and status, such as `A400.2`. */
+/** Error answers that operations share by name. A different answer of the same name stands where it is used. */
 class Shared {
-  readonly #names = new Map<string, string>();
+  readonly #texts = new Map<string, string>();
   readonly responses: Record<string, Json> = {};
 
-  of(kind: string, response: Json): Json {
+  of({ name, response }: Refusal): Json {
     const text = JSON.stringify(response);
-    const known = this.#names.get(text);
-    if (known !== undefined) return ref("responses", known);
-    const others = Object.keys(this.responses).filter((name) => name.startsWith(`${kind}.`));
-    const name = `${kind}.${others.length + 1}`;
-    this.#names.set(text, name);
-    this.responses[name] = response;
+    const known = this.#texts.get(name);
+    if (known === undefined) {
+      this.#texts.set(name, text);
+      this.responses[name] = response;
+    } else if (known !== text) return response;
     return ref("responses", name);
   }
 }
@@ -89,9 +103,9 @@ function operationOf(route: Route, prefix: string, shapes: Shapes, shared: Share
       .filter((text) => text !== "")
       .join("\n\n"),
     security: securityOf(access),
-    parameters: [...pathParameters(path), ...queryParameters(route, shapes)],
+    parameters: [...pathParameters(route), ...queryParameters(route, shapes)],
     ...(route.body === undefined && !route.anyBody ? {} : { requestBody: bodyOf(route, shapes) }),
-    responses: merge(successes, refusals, (status, refusal) => shared.of(`${surface}${status}`, refusal)),
+    responses: merge(successes, refusals, (refusal) => shared.of(refusal)),
   } satisfies Operation;
 }
 
@@ -168,13 +182,13 @@ function securityOf(access: Access): readonly Json[] {
   }
 }
 
-function pathParameters(path: string): Json[] {
+function pathParameters({ path, docs: { examplePath = {} } }: Route): Json[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => ({
     name,
     in: "path",
     required: true,
-    schema: { type: "string", format: "uuid" },
-    example: IDS[name as keyof typeof IDS],
+    schema: { type: "string", ...(examplePath[name] === undefined ? { format: "uuid" } : {}) },
+    example: examplePath[name] ?? IDS[name as keyof typeof IDS],
   }));
 }
 
@@ -186,8 +200,15 @@ function queryParameters({ query, docs }: Route, shapes: Shapes): Json[] {
     required: !mayBeAbsent(shape),
     ...(PARAMETERS[name] === undefined ? {} : { description: PARAMETERS[name] }),
     schema: shapes.of(shape),
-    ...(docs.exampleQuery?.[name] === undefined ? {} : { example: docs.exampleQuery[name] }),
+    ...exampleOfParameter(shape, docs.exampleQuery?.[name]),
   }));
+}
+
+/** Returns an example in the type of its parameter: a whole number is text in a query, and a number in the document. */
+function exampleOfParameter(shape: z.core.$ZodType, text: string | undefined): Json {
+  if (text === undefined) return {};
+  const isInteger = z.toJSONSchema(shape, { io: "input" }).type === "integer";
+  return { example: isInteger ? Number(text) : text };
 }
 
 /** Returns whether a parameter may be left out. */
@@ -267,24 +288,24 @@ const FIRST: Readonly<Record<number, string>> = {
 /** Merges the answers by status: a status that is both a success and a refusal has either body. */
 function merge(
   successes: Readonly<Record<string, Json>>,
-  refusals: Readonly<Record<string, Json>>,
-  share: (status: string, refusal: Json) => Json,
+  refusals: Readonly<Record<string, Refusal>>,
+  share: (refusal: Refusal) => Json,
 ): Readonly<Record<string, Json>> {
   const merged: Record<string, Json> = { ...successes };
   for (const [status, refusal] of Object.entries(refusals)) {
     const success = successes[status];
-    merged[status] =
-      success === undefined
-        ? share(status, refusal)
-        : {
-            description: `${String(success["description"])}\n\n${String(refusal["description"])}`,
-            headers: { ...(success["headers"] as Json), ...(refusal["headers"] as Json) },
-            content: {
-              "application/json": { schema: { anyOf: [schemaIn(success), schemaIn(refusal)] } },
-            },
-          };
+    merged[status] = success === undefined ? share(refusal) : eitherOf(success, refusal.response);
   }
   return merged;
+}
+
+/** Returns the description of a status that is both a success and a refusal. */
+function eitherOf(success: Json, refusal: Json): Json {
+  return {
+    description: `${String(success["description"])}\n\n${String(refusal["description"])}`,
+    headers: { ...(success["headers"] as Json), ...(refusal["headers"] as Json) },
+    content: { "application/json": { schema: { anyOf: [schemaIn(success), schemaIn(refusal)] } } },
+  };
 }
 
 function schemaIn(response: Json): unknown {

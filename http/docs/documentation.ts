@@ -14,6 +14,8 @@ export interface Documentation {
   readonly rejected?: boolean;
   /** Headers of a success besides the headers that every route has. */
   readonly headers?: readonly string[];
+  /** Examples of the parameters of the path that are no UUIDs, by parameter. */
+  readonly examplePath?: Readonly<Record<string, string>>;
   /** Example of the query, by parameter. */
   readonly exampleQuery?: Readonly<Record<string, string>>;
   /** Example of the body. */

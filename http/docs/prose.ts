@@ -12,6 +12,10 @@ function table(head: readonly string[], rows: readonly (readonly (string | numbe
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
+/** License of the service, and whom to ask about it. */
+export const LICENSE = { name: "MIT", identifier: "MIT" } as const;
+export const CONTACT = { name: "The operator of this exchange" } as const;
+
 /** Returns the front page of the document. */
 export function about(brand: string, prefix: string): string {
   const buckets = Object.entries(KEY_BUCKETS).map(([name, { capacity, refillPerSec }]) => [
@@ -79,7 +83,12 @@ ${table(["Status", "On surface B", "Code", "Meaning", "Remedy"], errors)}
 
 /** Returns the sentence about the cost of a route. */
 export function costOf(access: Access, metering: Metering): string {
-  if (access.kind === "client") return `Rate per client: ${access.rates.map(rateOf).join(" and ")}.`;
+  if (access.kind === "client") {
+    const rates = `Rate per client: ${access.rates.map(rateOf).join(" and ")}`;
+    return access.perItem === undefined
+      ? `${rates}.`
+      : `${rates}; each item of \`${access.perItem}\` counts.`;
+  }
   if (access.kind === "public") return "Cost: free. The edge limits the requests of each address.";
   return `Cost: ${metering.words}.`;
 }
@@ -144,8 +153,6 @@ export function headerComponents(brand: string): Json {
     ETag: text("Version of the answer; send it back in `If-None-Match`."),
     Link: text('Address of the next page, with `rel="next"`.'),
     "X-Next-Cursor": text("Cursor of the next page; send it as `after`."),
-    "Sec-WebSocket-Version": text("Version of the websocket protocol that the service supports."),
-    Sunset: text("Date on which the route was withdrawn."),
     Canonical: text(
       `Canonical text that the service built from the request, in base64; sent for \`${brand}-Debug: canonical\`.`,
     ),
@@ -190,7 +197,10 @@ export const TAGS: readonly Json[] = [
   tag("orders", "Placing, previewing, changing, canceling and reading orders."),
   tag("portfolio", "Open orders, positions and fills of a wallet."),
   tag("safety", "The dead-man switch and order groups."),
-  tag("stream", "The websocket with market data and the orders of a wallet."),
+  tag(
+    "stream",
+    "Tickets for the websocket `GET /v3/ws`, which has market data and the orders of a wallet; [/asyncapi.json](/asyncapi.json) describes it.",
+  ),
   tag("market makers", "Surface B: markets, books, orders and history for external market makers."),
   tag("operator: markets", "Events and markets, their life cycle and their settlement."),
   tag("operator: traders", "Identity, state and money of traders."),

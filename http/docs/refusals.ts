@@ -16,7 +16,7 @@ const ALWAYS: readonly Code[] = [
   "UNAVAILABLE",
 ];
 /** Codes of the location check. */
-export const LOCATION: readonly Code[] = [
+const LOCATION: readonly Code[] = [
   "ANONYMIZED_NETWORK",
   "RESTRICTED_NETWORK_REGION",
   "GEOLOCATION_FAILED",
@@ -96,13 +96,19 @@ const EDGE = {
   schema: { type: "string" },
 } as const;
 
+/** Error answer of an operation, and the name of the component that holds it. */
+export interface Refusal {
+  readonly name: string;
+  readonly response: Json;
+}
+
 /** Returns the error answers of an operation by status. `rejected` adds the orders of a refused batch. */
 export function refusalsOf(
   codes: ReadonlySet<Code>,
   surface: "A" | "B",
   headers: Json,
   rejected: boolean,
-): Readonly<Record<string, Json>> {
+): Readonly<Record<string, Refusal>> {
   const statusFor = surface === "A" ? statusOf : statusOnB;
   // The edge can answer 403 before every route.
   const byStatus = new Map<number, ErrorLine[]>([[403, []]]);
@@ -110,12 +116,54 @@ export function refusalsOf(
     const status = statusFor(line.code);
     if (codes.has(line.code)) byStatus.set(status, [...(byStatus.get(status) ?? []), line]);
   }
+  const prefix = prefixOf(surface, headers, rejected);
   return Object.fromEntries(
-    [...byStatus].map(([status, lines]) => [
-      String(status),
-      refusalOf(status, lines, surface, { ...headers, ...headersOf(status, lines) }, rejected),
-    ]),
+    [...byStatus].map(([status, lines]) => {
+      const response = refusalOf(
+        status,
+        lines,
+        surface,
+        { ...headers, ...headersOf(status, lines) },
+        rejected,
+      );
+      return [String(status), { name: nameOf(status, lines, prefix), response }];
+    }),
   );
+}
+
+/** Codes that most operations have. They are left out of the names of answers. */
+const COMMON: ReadonlySet<Code> = new Set([...ALWAYS, "ROUTE_NOT_FOUND", "RATE_LIMIT_EXCEEDED"]);
+const MAX_NAMED = 2;
+/** Words for codes that say the same as their status. */
+const WORDS: Readonly<Partial<Record<Code, string>>> = {
+  UNAUTHENTICATED: "Token",
+  SIGNATURE_REJECTED: "Signature",
+  SCOPE_REJECTED: "Scope",
+  FORBIDDEN: "Role",
+};
+
+/** Returns `OrderNotFound` for `ORDER_NOT_FOUND`. */
+function pascal(words: string): string {
+  return words.replaceAll(/[^A-Za-z]*([A-Za-z])([A-Za-z]*)/g, (_, first: string, rest: string) => {
+    return first.toUpperCase() + rest.toLowerCase();
+  });
+}
+
+/** Returns the words in front of the names of all error answers that have the same headers and fields. */
+function prefixOf(surface: "A" | "B", headers: Json, rejected: boolean): string {
+  const batch = rejected ? "Batch" : "";
+  if (surface === "B") return `Emm${batch}`;
+  const repeatable = "X-Replayed" in headers ? "Repeatable" : "";
+  return `${repeatable}${"X-RateLimit-Cost" in headers ? "Metered" : ""}${batch}`;
+}
+
+/** Returns a name that has the status of an answer, and its codes unless they are many. */
+function nameOf(status: number, lines: readonly ErrorLine[], prefix: string): string {
+  const named = lines.flatMap(({ code }) => (COMMON.has(code) ? [] : [WORDS[code] ?? pascal(code)]));
+  const codes = named.length > MAX_NAMED ? [] : named;
+  const word = pascal(STATUS_CODES[status] ?? "");
+  if (status === 404) return `${prefix}${codes.map((code) => code.replace(word, "")).join("Or")}${word}`;
+  return `${prefix}${word}${codes.join("Or")}`;
 }
 
 function headersOf(status: number, lines: readonly ErrorLine[]): Json {

@@ -1,23 +1,19 @@
-/** Paths that are no routes: health, documents, the upgrade to the stream, and the token of surface B. */
+/** Paths that are no routes: health, documents, and the token of surface B. The stream is in the AsyncAPI document. */
 
+import { tokenPathOf } from "../surface-b/auth/token-routes.js";
 import { TOKEN_SECONDS } from "../surface-b/auth/tokens.js";
 import { ref, type Json } from "./json.js";
-import { LOCATION, refusalsOf } from "./refusals.js";
+import { refusalsOf } from "./refusals.js";
 import type { Code } from "../request/errors.js";
 
 const HEADERS = { "X-Request-Id": ref("headers", "X-Request-Id") };
 const BEFORE_ROUTES: readonly Code[] = ["INVALID_REQUEST", "PAYLOAD_TOO_LARGE", "INTERNAL", "UNAVAILABLE"];
 const ANY_OBJECT = { type: "object" };
 
-const RATE_LIMIT_HEADERS: Json = Object.fromEntries(
-  ["X-RateLimit-Bucket", "X-RateLimit-Cost", "X-RateLimit-Remaining"].map((name) => [
-    name,
-    ref("headers", name),
-  ]),
-);
-
-function refusals(more: readonly Code[] = [], headers: Json = {}): Readonly<Record<string, Json>> {
-  return refusalsOf(new Set([...BEFORE_ROUTES, ...more]), "A", { ...HEADERS, ...headers }, false);
+/** Returns the error answers of an operation, each where it is used. */
+function refusals(codes: readonly Code[]): Readonly<Record<string, Json>> {
+  const entries = Object.entries(refusalsOf(new Set(codes), "A", HEADERS, false));
+  return Object.fromEntries(entries.map(([status, { response }]) => [status, response]));
 }
 
 function reading(
@@ -37,7 +33,7 @@ function reading(
       parameters,
       responses: {
         200: { description: "The request succeeded.", headers: HEADERS, content },
-        ...refusals(),
+        ...refusals(BEFORE_ROUTES),
         ...more,
       },
     },
@@ -143,6 +139,7 @@ const READINESS = object({
 });
 
 const TOKEN_ERRORS = ["invalid_request", "invalid_client", "unsupported_grant_type", "too_many_requests"];
+const TOKEN_FAILURES = ["server_error", "temporarily_unavailable"];
 
 /** Returns an error answer in the shape of RFC 6749, section 5.2. */
 function tokenRefusal(description: string, errors: readonly string[], headers: Json = {}): Json {
@@ -154,7 +151,7 @@ function tokenRefusal(description: string, errors: readonly string[], headers: J
 }
 
 function tokenPaths(prefix: string): Readonly<Record<string, Json>> {
-  const path = `/${prefix}/v1/auth/emm-token`;
+  const path = tokenPathOf(prefix);
   const tags = ["market makers"];
   const fields = object(
     { grant_type: { const: "client_credentials" }, client_id: text, client_secret: text },
@@ -162,7 +159,7 @@ function tokenPaths(prefix: string): Readonly<Record<string, Json>> {
   );
   const form = { ...fields, additionalProperties: text };
   const [malformed = "", unknownClient = "", grant = "", often = ""] = TOKEN_ERRORS;
-  const before = refusalsOf(new Set(BEFORE_ROUTES), "B", HEADERS, false);
+  const [failed = "", unavailable = ""] = TOKEN_FAILURES;
   const retry = { "Retry-After": ref("headers", "Retry-After") };
   const challenge = { "WWW-Authenticate": ref("headers", "WWW-Authenticate") };
   const example = {
@@ -170,22 +167,6 @@ function tokenPaths(prefix: string): Readonly<Record<string, Json>> {
     client_id: "5f0c3f0e-9d7a-4b0e-8f51-0d6a3c1f7a0a",
     client_secret: "the secret",
   };
-  const older = (method: string): Json => ({
-    operationId: `${method}OlderToken`,
-    deprecated: true,
-    tags,
-    summary: "Create an access token (withdrawn)",
-    description: `This route ended on 31 January 2026. Use \`POST ${path}\`.`,
-    security: [],
-    parameters: [],
-    responses: {
-      ...before,
-      410: tokenRefusal("The route is withdrawn.", [malformed], {
-        Sunset: ref("headers", "Sunset"),
-        Link: ref("headers", "Link"),
-      }),
-    },
-  });
   return {
     [path]: {
       post: {
@@ -204,7 +185,7 @@ function tokenPaths(prefix: string): Readonly<Record<string, Json>> {
           },
         },
         responses: {
-          ...before,
+          ...refusals([]),
           200: {
             description: "The token is created.",
             headers: HEADERS,
@@ -218,13 +199,13 @@ function tokenPaths(prefix: string): Readonly<Record<string, Json>> {
           },
           400: tokenRefusal("The request is malformed, or asks for another grant.", [malformed, grant]),
           401: tokenRefusal("The client is unknown, or the secret is wrong.", [unknownClient], challenge),
+          413: tokenRefusal("The body is too large.", [malformed]),
           429: tokenRefusal("Too many tokens were created, or too many secrets were wrong.", [often], retry),
+          500: tokenRefusal("The service failed unexpectedly.", [failed]),
+          503: tokenRefusal("A part of the exchange cannot be reached.", [unavailable], retry),
         },
       },
     },
-    [`/${prefix}/v1/auth/token`]: Object.fromEntries(
-      ["get", "post", "put", "patch", "delete"].map((method) => [method, older(method)]),
-    ),
     "/.well-known/oauth-authorization-server": reading(
       "getAuthorizationServer",
       "Retrieve the metadata of the authorization server",
@@ -261,37 +242,6 @@ export function servicePaths(prefix: string): Readonly<Record<string, Record<str
     "/docs/{file}": reading("getDocsFile", "Retrieve a file of the page", { "*/*": {} }, {}, [
       { name: "file", in: "path", required: true, schema: text, example: "start.js" },
     ]),
-    "/v3/ws": {
-      get: {
-        operationId: "getV3Ws",
-        tags: ["stream"],
-        summary: "Open the stream",
-        description:
-          "Upgrades the connection to a websocket; [/asyncapi.json](/asyncapi.json) describes its messages. Sign the request like any GET, or send a ticket that `POST /v3/ws/tickets` returned.\n\nAuthentication: a key with the scope `trading` or `trading::read`, or a ticket.\n\nCost: 32 tokens of `stream`.",
-        security: [{ keyId: [], timestamp: [], signature: [] }, {}],
-        parameters: [{ name: "ticket", in: "query", required: false, schema: text }],
-        responses: {
-          101: {
-            description: "The connection is a websocket.",
-            headers: { ...HEADERS, ...RATE_LIMIT_HEADERS },
-          },
-          ...refusals(
-            [
-              "INVALID_QUERY",
-              "UNAUTHENTICATED",
-              "SIGNATURE_REJECTED",
-              "SCOPE_REJECTED",
-              "RATE_LIMIT_EXCEEDED",
-              "ROUTE_NOT_FOUND",
-              "ACCOUNT_LOCKED",
-              "SELF_EXCLUDED",
-              ...LOCATION,
-            ],
-            { ...RATE_LIMIT_HEADERS, "Sec-WebSocket-Version": ref("headers", "Sec-WebSocket-Version") },
-          ),
-        },
-      },
-    },
     ...tokenPaths(prefix),
   };
 }

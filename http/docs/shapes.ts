@@ -84,12 +84,20 @@ export class Shapes {
   }
 }
 
-/** Replaces patterns by the formats that they spell out, and removes the bounds of every safe integer. */
-function simplify(schema: z.core.JSONSchema.BaseSchema): void {
+/**
+ * Replaces patterns by the formats that they spell out, and defaults by sentences, because generators of clients take a
+ * field with a default for a required one. Removes the bounds of every safe integer.
+ */
+export function simplify(schema: z.core.JSONSchema.BaseSchema): void {
   const isUuid = schema.format === "uuid" || schema.pattern === UUID.source;
   if (isUuid) schema.format = "uuid";
   if (isUuid || schema.format?.startsWith("cidr") === true || schema.type === "integer")
     delete schema.pattern;
+  if (schema.default !== undefined) {
+    const sentence = `The default is ${JSON.stringify(schema.default).replaceAll('"', "`")}.`;
+    schema.description = schema.description === undefined ? sentence : `${schema.description} ${sentence}`;
+    delete schema.default;
+  }
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
 }

@@ -31,9 +31,11 @@ interface KeyRules {
   readonly cancel: boolean;
 }
 
-/** Checks of a surface B request: one token from each rate, and `kyc` and `cancel` as on surface A. */
+/** Checks of a surface B request: tokens from each rate, and `kyc` and `cancel` as on surface A. */
 export interface ClientRules {
   readonly rates: readonly TokenBucket[];
+  /** List in the body of which each item takes a token; without it a request takes one token. */
+  readonly perItem: string | undefined;
   readonly kyc: boolean;
   readonly cancel: boolean;
 }

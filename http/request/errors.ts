@@ -141,6 +141,11 @@ const TABLE = {
     "no strike request has this requestId",
     "send a requestId from the list of strike requests",
   ],
+  MARKET_TYPE_NOT_FOUND: [
+    404,
+    "no market type has this name",
+    "send a name from the list of market types, or create the type",
+  ],
   TRADER_NOT_FOUND: [404, "no trader has this traderId", "send a traderId from the list of traders"],
   OPERATOR_NOT_FOUND: [
     404,

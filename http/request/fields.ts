@@ -46,6 +46,10 @@ export const PriceText = z.string("must be a decimal string").transform((text, c
   return z.NEVER;
 });
 
+/** Text without control characters. They are spelled out, so that the pattern means the same without the flag `u`. */
+const CONTROL_CHARACTERS = String.raw`\u0000-\u001f\u007f-\u009f`;
+const WITHOUT_CONTROL_CHARACTERS = new RegExp(`^[^${CONTROL_CHARACTERS}]*$`);
+
 /** Returns the schema of a text for people: trimmed, not empty, without control characters. */
 export function Text(maxLength: number) {
   return z
@@ -53,7 +57,7 @@ export function Text(maxLength: number) {
     .trim()
     .min(1, "must not be empty")
     .max(maxLength, `must have at most ${maxLength} characters`)
-    .regex(/^[^\p{Cc}]*$/u, "must not have control characters");
+    .regex(WITHOUT_CONTROL_CHARACTERS, "must not have control characters");
 }
 
 const Whole = z
@@ -79,9 +83,7 @@ const NOT_A_CURSOR = new InvalidCursor().message;
 
 /** Parameters `limit` and `after` of every list of surface A. */
 export const PageQuery = {
-  limit: QueryCount(MAX_PAGE_ROWS)
-    .default(DEFAULT_PAGE_ROWS)
-    .meta({ description: `The default is ${DEFAULT_PAGE_ROWS}.` }),
+  limit: QueryCount(MAX_PAGE_ROWS).default(DEFAULT_PAGE_ROWS),
   after: z.string().min(1, NOT_A_CURSOR).max(512, NOT_A_CURSOR).optional(),
 };
 

@@ -69,10 +69,7 @@ export function perRows(bucket: Bucket, base: number, rowsPerToken: number): Met
 /** Prices a request at one token per item of a list in its body; an unreadable body costs one. */
 export function perItem(bucket: Bucket, field: string): Metering {
   return {
-    price: ({ body }) => {
-      const items = itemsOf(body, field);
-      return { bucket, base: Math.min(MAX_BATCH, Math.max(1, items)) };
-    },
+    price: ({ body }) => ({ bucket, base: Math.min(MAX_BATCH, itemsOf(body, field)) }),
     words: `1 token of \`${bucket}\` per item of \`${field}\``,
   };
 }
@@ -100,14 +97,15 @@ function parameter(query: string, name: string): string | undefined {
   }
 }
 
-function itemsOf(body: Buffer, field: string): number {
+/** Returns the number of items of a list in a body: at least one, also when the body cannot be read. */
+export function itemsOf(body: Buffer, field: string): number {
   try {
     const value = readJson(body);
-    if (value === null || typeof value !== "object" || Array.isArray(value)) return 0;
+    if (value === null || typeof value !== "object" || Array.isArray(value)) return 1;
     const items = (value as Readonly<Record<string, unknown>>)[field];
-    return Array.isArray(items) ? items.length : 0;
+    return Array.isArray(items) ? Math.max(1, items.length) : 1;
   } catch {
     // The route refuses a malformed body when it reads it; the request still has a price.
-    return 0;
+    return 1;
   }
 }

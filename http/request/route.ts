@@ -17,6 +17,8 @@ export interface Call<Caller, Query, Body> {
   readonly incoming: Incoming;
   /** Returns a UUID of the path. Refuses upper case with 404, and anything else with 400. */
   readonly id: (name: string) => string;
+  /** Returns a segment of the path that is no UUID, as it was sent. */
+  readonly segment: (name: string) => string;
 }
 
 /** Answer in JSON that is serialized already, because the same bytes serve many requests. */

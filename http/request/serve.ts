@@ -53,9 +53,14 @@ async function markRepeated(res: Response, { giveBack }: Admitted): Promise<void
   res.set(REPLAYED_HEADER);
 }
 
-function pathId(req: Request, name: string): string {
+function pathSegment(req: Request, name: string): string {
   const value = req.params[name];
   if (typeof value !== "string") throw new Error(`the route has no parameter ${name}`);
+  return value;
+}
+
+function pathId(req: Request, name: string): string {
+  const value = pathSegment(req, name);
   if (LOWER_UUID.test(value)) return value;
   if (LOWER_UUID.test(value.toLowerCase())) throw new Refused("ROUTE_NOT_FOUND");
   throw new Refused("INVALID_REQUEST", `${name} in the path is not a uuid; send the id as it was answered`);
@@ -75,7 +80,9 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
     try {
       const query = readParameters(route.query, incoming.target.query, route.access.kind === "client");
       const body = readBody(route, incoming);
-      const call = { caller, query, body, incoming, id: (name: string) => pathId(req, name) };
+      const id = (name: string): string => pathId(req, name);
+      const segment = (name: string): string => pathSegment(req, name);
+      const call = { caller, query, body, incoming, id, segment };
       return { call: call as Call<never, never, never>, refusal };
     } catch (error) {
       throw refusal ?? error;

@@ -24,7 +24,7 @@ import type { Trader } from "../trading/ledger-client.js";
 import { keyRow, mintOnce, newId, refusedKey, requireFuture, requireKey } from "./keys.js";
 import {
   Balance,
-  CurrencyOnly,
+  CurrencyQuery,
   MintedKey,
   NewSubaccountBody,
   NewSubaccountKeyBody,
@@ -173,7 +173,7 @@ export function subaccountRoutes({ db, exchange, changes }: SubaccountParts) {
   const balance = route("GET /v3/account/subaccounts/:keyId/balance", {
     access: signedOrSession(ANY_SCOPE),
     metering: ACCOUNT,
-    query: CurrencyOnly,
+    query: CurrencyQuery,
     answer: Balance,
     docs: {
       summary: "Retrieve the balance of a subaccount",

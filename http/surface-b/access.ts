@@ -17,6 +17,7 @@ export function ordinary(name: string): readonly TokenBucket[] {
 
 export const MARKETS_BY_EVENT = perSecond("markets-by-event", 512);
 export const OPEN_MARKETS = perSecond("open-markets", 128);
+export const BOOK = perSecond("book", 128);
 export const POSITIONS = perSecond("positions", 128);
 /** Rates that fills, orders and transactions share: bursts of 16 per second, and 256 per minute over time. */
 export const HISTORY: readonly TokenBucket[] = [
@@ -32,7 +33,12 @@ type ClientAccess = { readonly kind: "client" } & ClientRules;
 
 /** Admits every client at the rates. */
 export function reading(rates: readonly TokenBucket[]): ClientAccess {
-  return { kind: "client", rates, kyc: false, cancel: false };
+  return { kind: "client", rates, perItem: undefined, kyc: false, cancel: false };
+}
+
+/** Admits every client at the rates, which each item of a list in the body takes a token from. */
+export function readingEach(rates: readonly TokenBucket[], perItem: string): ClientAccess {
+  return { ...reading(rates), perItem };
 }
 
 /** Admits clients whose trader has a verified identity. */

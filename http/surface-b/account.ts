@@ -22,7 +22,7 @@ import {
   Balance,
   BalanceQuery,
   Fill,
-  HistoryQuery,
+  FillsQuery,
   Order,
   OrdersQuery,
   Position,
@@ -38,10 +38,11 @@ interface EmmAccountParts {
   readonly reads: ReadModel;
 }
 
-/** Returns the headers of the next page: a link to follow, and its cursor. */
+/** Returns the headers of the next page: a link to follow, and its cursor, which takes the place of an offset. */
 function nextPage(target: Incoming["target"], next: string | undefined): Record<string, string> {
   if (next === undefined) return {};
   const query = new URLSearchParams({ ...readQuery(target.query, true), after: next });
+  query.delete("offset");
   return { Link: `<${target.path}?${query.toString()}>; rel="next"`, "X-Next-Cursor": next };
 }
 
@@ -70,16 +71,17 @@ export function emmAccountRoutes(base: string, { exchange, reference, reads }: E
 
   const fills = route(`GET ${base}/fills/all`, {
     access: reading(HISTORY),
-    query: HistoryQuery,
+    query: FillsQuery,
     answer: Fill.array(),
     docs: {
       summary: "List fills",
-      description: "Returns the fills of the client, newest first.",
+      description: "Returns the fills of the client, newest first. Each fill has the status `FILLED`.",
       headers: NEXT_PAGE,
       exampleQuery: { limit: "256" },
     },
     run: async ({ caller: { traderId, wallet }, query, incoming }) => {
-      const { currency, before: startsBefore, ...page } = query;
+      const { currency, status, before: startsBefore, ...page } = query;
+      if (status?.includes("FILLED") === false) return { body: [] };
       await reads.freshness.reach(ledgerOf(traderId));
       const { items, next } = await listFills(reads.db, { wallet, currency, startsBefore }, page);
       const markets = await reference.marketsById(items.map(({ marketId }) => marketId));
@@ -118,17 +120,18 @@ export function emmAccountRoutes(base: string, { exchange, reference, reads }: E
     answer: Transaction.array(),
     docs: {
       summary: "List transactions",
-      description: "Returns every movement of the client's money, newest first.",
+      description:
+        "Returns every movement of the client's money, newest first. Each movement has the status `COMPLETED`.",
       headers: NEXT_PAGE,
       exampleQuery: { kind: "TRANSFER_IN", limit: "256" },
     },
     run: async ({ caller: { traderId, wallet }, query, incoming }) => {
-      const { currency, kind, before: startsBefore, ...page } = query;
+      const { currency, kind, before: startsBefore, limit, after, offset } = query;
       await reads.freshness.reach(ledgerOf(traderId));
       const { items, next } = await listTransactions(
         reads.db,
         { wallet, currency, kind, startsBefore },
-        page,
+        { limit, after, offset },
       );
       return { headers: nextPage(incoming.target, next), body: items.map(transactionOnB) };
     },

@@ -86,37 +86,40 @@ export function emmOrderRoutes(base: string, { trading, reference, reads }: EmmO
       answer: Canceled,
       docs: {
         summary: `Cancel up to ${MAX_BATCH} orders`,
+        description: "Takes `orderIds`, or the list itself.",
         refuses: ["EMPTY_BATCH", "BATCH_TOO_LARGE"],
         also: { 207: "Some orders are not canceled; `notCanceled` gives the reasons." },
         exampleBody: { orderIds: [IDS.orderId] },
       },
       run: async ({ caller, body }) => {
-        const { canceled, notCanceled } = await trading.cancel(caller, body.orderIds, randomUUID());
+        const orderIds = Array.isArray(body) ? body : body.orderIds;
+        const { canceled, notCanceled } = await trading.cancel(caller, orderIds, randomUUID());
         const status = notCanceled.length === 0 ? 200 : 207;
         return { status, body: { canceled: [...canceled], notCanceled: [...notCanceled] } };
       },
     });
 
-  const cancelAll = route(`DELETE ${base}/orders`, {
-    access: canceling(KILL_SWITCH),
-    query: KillSwitchQuery,
-    answer: CanceledAll,
-    docs: {
-      summary: "Cancel all orders",
-      description:
-        "Cancels every open order of the client, as a kill switch. Returns the number of cancels that were queued.",
-      exampleQuery: { currency: "CASH" },
-    },
-    run: async ({ caller, query }) => {
-      try {
-        return { body: { canceled: await trading.cancelAll(caller, query, randomUUID()) } };
-      } catch (error) {
-        // A cancel that failed returns its token, so that it can be repeated at once.
-        await caller.giveBack();
-        throw error;
-      }
-    },
-  });
+  const killSwitch = (path: string) =>
+    route(`DELETE ${base}${path}`, {
+      access: canceling(KILL_SWITCH),
+      query: KillSwitchQuery,
+      answer: CanceledAll,
+      docs: {
+        summary: "Cancel all orders",
+        description:
+          "Cancels every open order of the client, as a kill switch. Returns the number of cancels that were queued.",
+        exampleQuery: { currency: "CASH" },
+      },
+      run: async ({ caller, query }) => {
+        try {
+          return { body: { canceled: await trading.cancelAll(caller, query, randomUUID()) } };
+        } catch (error) {
+          // A cancel that failed returns its token, so that it can be repeated at once.
+          await caller.giveBack();
+          throw error;
+        }
+      },
+    });
 
   const one = route(`GET ${base}/orders/:orderId`, {
     access: reading(ordinary("order")),
@@ -189,7 +192,8 @@ export function emmOrderRoutes(base: string, { trading, reference, reads }: EmmO
     placing("/orders/batch"),
     canceled(`POST ${base}/orders/cancel`),
     canceled(`DELETE ${base}/orders/batch`),
-    cancelAll,
+    killSwitch("/orders"),
+    killSwitch("/kill"),
     one,
     cancelOne,
     cancelOfEvent,

@@ -23,7 +23,7 @@ function whole(min: number, max: number, fallback: number) {
     .transform(Number)
     .refine((value) => value >= min && value <= max, message)
     .default(fallback)
-    .meta({ type: "integer", minimum: min, maximum: max, description: `The default is ${fallback}.` });
+    .meta({ type: "integer", minimum: min, maximum: max });
 }
 
 /** Instant in a query: ISO 8601 on the wire, Unix ms inside. */
@@ -35,6 +35,14 @@ const Instant = z
 export const MarketsByEventQuery = z.strictObject({
   currency: Currency,
   view: oneOf(["ladder", "simple"]).default("ladder"),
+});
+/** Most events whose markets one request reads. */
+export const MAX_EVENTS = 50;
+export const MarketsByEventsBody = MarketsByEventQuery.extend({
+  eventIds: z
+    .array(Uuid, "must be a list of event ids")
+    .min(1, "must have at least one event")
+    .max(MAX_EVENTS, `must have at most ${MAX_EVENTS} events`),
 });
 /** Filters of open markets, each by either of the names that clients use. */
 export const OpenMarketsQuery = z.strictObject({
@@ -61,6 +69,8 @@ export const PositionsQuery = z.strictObject({
   limit: whole(1, 1_000, 100),
   offset: whole(0, 999_999_999, 0),
 });
+/** Most rows that a page of history skips: each is read, so a client that reads further sends a cursor. */
+const MAX_HISTORY_OFFSET = 10_000;
 const History = {
   limit: whole(1, 256, 100),
   before: Instant.optional(),
@@ -69,17 +79,20 @@ const History = {
     .min(1, "must be the cursor of a previous page")
     .max(512, "must be the cursor of a previous page")
     .optional(),
+  offset: whole(0, MAX_HISTORY_OFFSET, 0),
   currency: Currency.optional(),
 };
-export const HistoryQuery = z.strictObject(History);
 export const OrdersQuery = z.strictObject({
   ...History,
   status: commaList(oneOf(ORDER_STATUSES)).optional(),
 });
+/** Query of fills, which takes the statuses of orders: every fill is `FILLED`. */
+export const FillsQuery = OrdersQuery;
 export const BalanceQuery = z.strictObject({ currency: Currency.default("CASH") });
 export const TransactionsQuery = z.strictObject({
   ...History,
   kind: oneOf(TRANSACTION_KINDS).optional(),
+  status: commaList(z.literal("COMPLETED", "must be COMPLETED")).optional(),
 });
 
 /** Shape of an order. The rules of trading judge price, quantity and `ttl`. */
@@ -95,7 +108,8 @@ const Placing = z.strictObject({
   flags: z.array(z.string(), "must be an empty list").max(0, "must be empty").optional(),
 });
 export const PlaceBody = z.union([z.array(Placing, "must be a list of orders"), Placing]);
-export const CancelBody = z.strictObject({ orderIds: z.array(Uuid, "must be a list of order ids") });
+const OrderIds = z.array(Uuid, "must be a list of order ids");
+export const CancelBody = z.union([OrderIds, z.strictObject({ orderIds: OrderIds })]);
 export const KillSwitchQuery = z.strictObject({ currency: Currency.optional() });
 export const StrikeRequestBody = z.strictObject({
   marketId: Uuid,

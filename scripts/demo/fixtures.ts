@@ -90,7 +90,7 @@ export const EVENTS: readonly EventFixture[] = [
     spread("Buffalo Bills", "Kansas City Chiefs", "-2.5", 0.48),
     total("points", "47.5", 0.51),
   ]),
-  game("BASKETBALL", "NBA", [KNICKS, CELTICS], { startsInHours: -0.5, live: true }, [
+  game("BASKETBALL", "NBA", [KNICKS, CELTICS], { startsInHours: 0, live: true }, [
     winner("New York Knicks", "Boston Celtics", 0.37),
     spread("New York Knicks", "Boston Celtics", "+5.5", 0.52),
     total("points", "221.5", 0.49),

@@ -32,6 +32,7 @@ export interface SetUpOptions {
 /** Money on top of the cost of the recording, so that no order is rejected because of fees. */
 const MARGIN_MILLICENTS = 1_000_00000;
 const REGION = "US-NY";
+const HOUR_MS = 3_600_000;
 
 /** Returns a UUID that depends on the parts alone, for ids that a second run must repeat. */
 export function uuidOf(...parts: readonly (string | number)[]): string {
@@ -111,7 +112,8 @@ async function createMarket(
     league: "ENTERTAINMENT",
     type: "Game",
     description: definition.eventName ?? names.join(" v "),
-    startsTs: Date.parse(definition.marketTime),
+    // The recorded start is in the past, where no event can be listed.
+    startsTs: Date.now() + HOUR_MS,
     game: { homeTeam: { name: home }, awayTeam: { name: away } },
   });
   const market = await operator.createMarket({

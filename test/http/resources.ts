@@ -119,6 +119,7 @@ const CONSUMES: Readonly<Record<string, Resource>> = {
   "POST /svc/v2/emm/orders/cancel": "order",
   "DELETE /svc/v2/emm/orders/batch": "order",
   "DELETE /svc/v2/emm/orders": "order",
+  "DELETE /svc/v2/emm/kill": "order",
   "POST /admin/v1/events/:eventId/status": "market",
   "POST /admin/v1/markets/:marketId/status": "market",
   "POST /admin/v1/markets/:marketId/remediate": "settled",
@@ -148,6 +149,7 @@ export function consumedBy(line: string): Resource | undefined {
 const LAST: readonly string[] = [
   "DELETE /v3/orders",
   "DELETE /svc/v2/emm/orders",
+  "DELETE /svc/v2/emm/kill",
   "DELETE /svc/v2/emm/orders/event/:eventId",
   "DELETE /svc/v2/emm/orders/market/:marketId",
   "DELETE /v3/safety/groups",

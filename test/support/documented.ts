@@ -9,6 +9,7 @@ import { gunzipSync } from "node:zlib";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import type { Json, OpenApiDocument, Operation } from "../../http/docs/json.js";
+import { ERRORS, wireCode } from "../../http/request/errors.js";
 
 /** An answer as it was sent. */
 export interface Sent {
@@ -32,6 +33,10 @@ const EVERYWHERE =
 
 /** Answers to requests that reach no route. */
 const NO_ROUTE = new Set(["400 INVALID_REQUEST", "404 ROUTE_NOT_FOUND", "413 PAYLOAD_TOO_LARGE"]);
+/** The refusals of an upgrade to a websocket, which is in the AsyncAPI document. */
+const OF_UPGRADES = new Set(ERRORS.map(({ code, status }) => `${status} ${wireCode(code)}`));
+/** Paths that no document describes, because their routes are withdrawn. */
+const WITHDRAWN = /^\/\w+\/v1\/auth\/token$/;
 
 /** OpenAPI document against which answers are checked. */
 export class Contract {
@@ -73,13 +78,15 @@ export class Contract {
   }
 
   #faultOfNoRoute(sent: Sent): string | undefined {
-    const { method, status } = sent;
+    const { method, status, target } = sent;
     if (method === "OPTIONS" && status === 204) return undefined;
+    if (status === 410 && WITHDRAWN.test(target.split("?", 1)[0] ?? "")) return undefined;
     if (status === 403 && typeOf(sent) === "text/html") return undefined;
     if (method === "HEAD" && status === 404) return undefined;
     const { code } =
       typeOf(sent) === "application/json" ? (JSON.parse(textOf(sent)) as { code?: string }) : {};
-    if (NO_ROUTE.has(`${status} ${code ?? ""}`)) return undefined;
+    const allowed = /^\/v3\/ws(?:\?|$)/.test(target) ? OF_UPGRADES : NO_ROUTE;
+    if (allowed.has(`${status} ${code ?? ""}`)) return undefined;
     return "the document has no such operation";
   }
 

@@ -5,6 +5,7 @@ import type { Queries } from "../../database.js";
 import { leagues, marketTypes, sports } from "../../schema/catalog.js";
 
 export type League = typeof leagues.$inferSelect;
+type MarketType = typeof marketTypes.$inferSelect;
 
 export async function listSports(db: Queries): Promise<string[]> {
   const rows = await db.select().from(sports).orderBy(asc(sports.name));
@@ -25,6 +26,11 @@ export async function listMarketTypes(db: Queries, options: { qa: boolean }): Pr
   return rows.map((row) => row.name);
 }
 
+export async function findLeague(db: Queries, name: string): Promise<League | undefined> {
+  const [row] = await db.select().from(leagues).where(eq(leagues.name, name));
+  return row;
+}
+
 /** Adds a league, and its sport if that is new. Returns false if the league exists. */
 export async function addLeague(db: Queries, league: { name: string; sport: string }): Promise<boolean> {
   await db.insert(sports).values({ name: league.sport }).onConflictDoNothing();
@@ -32,8 +38,16 @@ export async function addLeague(db: Queries, league: { name: string; sport: stri
   return added.length > 0;
 }
 
+/** Lets a market type exist in every environment. Returns the type as it was; `undefined` if there is none. */
+export async function promoteMarketType(db: Queries, name: string): Promise<MarketType | undefined> {
+  const [before] = await db.select().from(marketTypes).where(eq(marketTypes.name, name)).for("update");
+  if (before?.qaOnly === true)
+    await db.update(marketTypes).set({ qaOnly: false }).where(eq(marketTypes.name, name));
+  return before;
+}
+
 /** Adds a market type. Returns false if it exists. */
-export async function addMarketType(db: Queries, type: { name: string; qaOnly: boolean }): Promise<boolean> {
+export async function addMarketType(db: Queries, type: MarketType): Promise<boolean> {
   const added = await db.insert(marketTypes).values(type).onConflictDoNothing().returning();
   return added.length > 0;
 }

@@ -132,6 +132,31 @@ export async function createEvent(db: Queries, event: NewEvent): Promise<EventRe
   return created;
 }
 
+/** Fields of an event that may be corrected; an absent field keeps its value. */
+export interface EventChange {
+  readonly visible?: boolean | undefined;
+  readonly startsTs?: number | undefined;
+  readonly description?: string | undefined;
+}
+
+/** Changes fields of an event. Returns it before and after; `undefined` if it does not exist. Run it in a transaction. */
+export async function changeEvent(
+  db: Queries,
+  eventId: string,
+  change: EventChange,
+  nowTs: number,
+): Promise<{ readonly before: EventChange; readonly after: EventRecord } | undefined> {
+  const [before] = await db.select().from(events).where(eq(events.eventId, eventId)).for("update");
+  if (before === undefined) return undefined;
+  await db
+    .update(events)
+    .set({ ...change, updatedTs: nowTs })
+    .where(eq(events.eventId, eventId));
+  const after = await findEvent(db, eventId);
+  if (after === undefined) throw new Error(`the change of ${eventId} was not written`);
+  return { before, after };
+}
+
 export async function findEvent(db: Queries, eventId: string): Promise<EventRecord | undefined> {
   const [row] = await selectEvents(db).where(eq(events.eventId, eventId));
   return row && toRecord(row);

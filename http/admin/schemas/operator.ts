@@ -31,15 +31,26 @@ const Team = z.strictObject({
   mascot: Text(100).optional(),
 });
 
+/** Scheduled start. The route checks that it lies ahead. */
+const Start = z.int("must be a time in Unix ms").nonnegative("must be a time in Unix ms");
+
 export const NewEventBody = z.strictObject({
   sport: Text(50),
   league: Text(100),
   type: oneOf(EVENT_TYPES),
   description: Text(500),
-  startsTs: z.int("must be a time in Unix ms").nonnegative("must be a time in Unix ms"),
+  startsTs: Start,
   visible: z.boolean("must be true or false").default(true),
   game: z.strictObject({ homeTeam: Team, awayTeam: Team }).optional(),
 });
+
+export const EventPatchBody = z
+  .strictObject({
+    visible: z.boolean("must be true or false").optional(),
+    startsTs: Start.optional(),
+    description: Text(500).optional(),
+  })
+  .refine((patch) => Object.keys(patch).length > 0, "must have at least one field");
 
 const ShownTeam = z.strictObject({
   id: z.uuid(),
@@ -88,27 +99,41 @@ const LiveDelay = z
   .min(0, "must not be negative")
   .max(MAX_LIVE_DELAY_MS, `must be at most ${MAX_LIVE_DELAY_MS} ms`);
 
-export const NewMarketBody = z.strictObject({
-  eventId: Uuid,
-  marketType: Text(100),
-  description: Text(500),
-  strike: z
-    .string("must be a decimal string")
-    .regex(/^-?\d{1,9}(\.\d{1,3})?$/, "must be a decimal string, such as -3.5")
-    .optional(),
-  voids: oneOf(VOID_KINDS),
-  fee: FeeBody.optional(),
-  liveDelayMs: LiveDelay.default(0),
-  playerId: Uuid.optional(),
-  outcomes: z
-    .array(
-      z.strictObject({ name: Text(200), competitor: Text(100).optional() }),
-      "must be a list of outcomes",
-    )
-    .min(2, "must have at least two outcomes")
-    .max(MAX_OUTCOMES, `must have at most ${MAX_OUTCOMES} outcomes`),
-  open: z.boolean("must be true or false").default(true),
-});
+/** Returns true for a type of which each market has a strike, such as `SPREAD_1H`. */
+function isSpread(marketType: string): boolean {
+  return marketType.split("_").includes("SPREAD");
+}
+
+export const NewMarketBody = z
+  .strictObject({
+    eventId: Uuid,
+    marketType: Text(100),
+    description: Text(500),
+    strike: z
+      .string("must be a decimal string")
+      .regex(/^-?\d{1,9}(\.\d{1,3})?$/, "must be a decimal string, such as -3.5")
+      .optional(),
+    voids: oneOf(VOID_KINDS),
+    fee: FeeBody.optional(),
+    liveDelayMs: LiveDelay.default(0),
+    playerId: Uuid.optional(),
+    outcomes: z
+      .array(
+        z.strictObject({ name: Text(200), competitor: Text(100).optional() }),
+        "must be a list of outcomes",
+      )
+      .min(2, "must have at least two outcomes")
+      .max(MAX_OUTCOMES, `must have at most ${MAX_OUTCOMES} outcomes`)
+      .refine(
+        (outcomes) => new Set(outcomes.map(({ name }) => name.toLowerCase())).size === outcomes.length,
+        "must have different names",
+      ),
+    open: z.boolean("must be true or false").default(true),
+  })
+  .refine(({ marketType, strike }) => strike !== undefined || !isSpread(marketType), {
+    path: ["strike"],
+    message: "is missing, and a spread has no meaning without it; add it",
+  });
 export type NewMarketBody = z.output<typeof NewMarketBody>;
 export const MarketPatchBody = z
   .strictObject({
@@ -237,9 +262,11 @@ export const Ticks = z.strictObject({ prices: z.array(z.string()) });
 export const LeagueBody = z.strictObject({ name: Text(100), sport: Text(50).optional() });
 export const League = z.strictObject({ name: z.string(), sport: z.string() });
 export const MarketTypeBody = z.strictObject({
-  name: Text(100),
+  // A name is a segment of a path, and an item of lists that are separated by commas.
+  name: Text(100).regex(/^[A-Za-z0-9._~-]*$/, "must have letters, digits and the characters . _ ~ - only"),
   qaOnly: z.boolean("must be true or false").default(false),
 });
+export const MarketTypePatchBody = z.strictObject({ qaOnly: z.literal(false, "must be false") });
 export const MarketType = z.strictObject({ name: z.string(), qaOnly: z.boolean() });
 
 export const EmmClientBody = z.strictObject({ subaccountKeyId: Uuid, name: Text(100) });

@@ -61,7 +61,7 @@ export const Keys = z.array(Key);
 
 export const Subaccount = z.strictObject({ keyId: z.uuid(), label: z.string(), balance: MoneyText });
 export const Subaccounts = z.array(Subaccount);
-export const CurrencyOnly = z.strictObject({ currency: Currency.default("CASH") });
+export const CurrencyQuery = z.strictObject({ currency: Currency.default("CASH") });
 export const Balance = z.strictObject({
   keyId: z.uuid(),
   balance: MoneyText,

@@ -12,6 +12,7 @@ import type { ClientRules } from "../../request/access.js";
 import { refuseInactive, refuseUnverified } from "../../request/account-state.js";
 import type { ClientCaller } from "../../request/callers.js";
 import { Refused } from "../../request/errors.js";
+import { itemsOf } from "../../request/metering.js";
 import { retryAfterSeconds } from "../../request/throttle.js";
 import { ordinary } from "../access.js";
 import type { ServiceTokens } from "./tokens.js";
@@ -115,8 +116,9 @@ export class Clients {
     const client = await this.#identify(request);
     const { clientId, traderId, subaccountId } = client;
     notesOf(res).clientId = clientId;
-    const spent = await this.#spend(clientId, rules.rates);
-    announce(res, rules.rates, spent);
+    const cost = costOf(rules, request);
+    const spent = await this.#spend(clientId, rules.rates, cost);
+    announce(res, rules.rates, spent, cost);
     if (!spent.granted) throw rateExceeded(spent);
     refuseInactive(client.state, rules.cancel);
     if (rules.kyc) refuseUnverified(client.kyc);
@@ -127,7 +129,7 @@ export class Clients {
       wallet: subaccountId,
       ip: request.ip,
       giveBack: async () => {
-        announce(res, rules.rates, await this.#spend(clientId, rules.rates, -1));
+        announce(res, rules.rates, await this.#spend(clientId, rules.rates, -cost), cost);
       },
     };
   }
@@ -154,8 +156,14 @@ function rateExceeded(spent: Spent): Refused {
   return new Refused("RATE_LIMIT_EXCEEDED", `too many requests; wait ${seconds} s`, {}, retryAfter(seconds));
 }
 
+/** Returns the tokens that a request takes from each of its rates, at most what an empty rate refills to. */
+function costOf({ rates, perItem }: ClientRules, { body }: Incoming): number {
+  if (perItem === undefined) return 1;
+  return Math.min(itemsOf(body, perItem), ...rates.map(({ capacity }) => capacity));
+}
+
 /** Reports the rate with the fewest tokens left. */
-function announce(res: Response, rates: readonly TokenBucket[], spent: Spent): void {
+function announce(res: Response, rates: readonly TokenBucket[], spent: Spent, cost: number): void {
   const levels = rates.map((bucket, index) => ({
     bucket,
     remaining: spent.buckets[index]?.remaining ?? 0,
@@ -165,7 +173,7 @@ function announce(res: Response, rates: readonly TokenBucket[], spent: Spent): v
   res.set({
     [RATE_LIMIT.bucket]: tightest.bucket.name,
     [RATE_LIMIT.limit]: String(tightest.bucket.capacity),
-    [RATE_LIMIT.cost]: spent.granted ? "1" : "0",
+    [RATE_LIMIT.cost]: String(spent.granted ? cost : 0),
     [RATE_LIMIT.remaining]: String(tightest.remaining),
   });
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Express, RequestHandler, Response } from "express";
-import { Refused } from "../../request/errors.js";
+import { statusOnB, type Refused } from "../../request/errors.js";
 import { publicUrlOf } from "../../edge/public-url.js";
 import { inTime } from "../../request/in-time.js";
 import { incomingOf, notesOf, REPEATED, type Incoming } from "../../edge/incoming.js";
@@ -50,7 +50,10 @@ const invalidClient = (description: string, by: Credentials["by"]): TokenRefused
 type Fields = Readonly<Partial<Record<"grant_type" | "client_id" | "client_secret", string>>>;
 const FIELDS = ["grant_type", "client_id", "client_secret"] as const;
 
-/** Reads the parameters of a JSON or form body. Unknown parameters are ignored, as RFC 6749 requires. */
+/**
+ * Reads the parameters of a JSON or form body. Unknown parameters are ignored, and one without a value counts as left
+ * out, as RFC 6749, section 3.2, requires.
+ */
 function readFields(request: Incoming): Fields {
   const header = request.header("content-type");
   const type = typeof header === "string" ? header.split(";", 1)[0]?.trim().toLowerCase() : undefined;
@@ -79,7 +82,7 @@ function readJsonFields(body: Buffer): Fields {
     const field = given[name];
     if (field === undefined) continue;
     if (typeof field !== "string") throw malformed(`${name} must be a string`);
-    fields[name] = field;
+    if (field !== "") fields[name] = field;
   }
   return fields;
 }
@@ -90,7 +93,7 @@ function readFormFields(body: Buffer): Fields {
   for (const name of FIELDS) {
     const [field, ...more] = given.getAll(name);
     if (more.length > 0) throw malformed(`${name} is given more than once`);
-    if (field !== undefined) fields[name] = field;
+    if (field !== undefined && field !== "") fields[name] = field;
   }
   return fields;
 }
@@ -150,23 +153,46 @@ function tokenRoute({ clients }: TokenRouteParts): RequestHandler {
     try {
       res.json(await inTime(answer(incomingOf(req, res))));
     } catch (error) {
-      if (error instanceof TokenRefused) refuseToken(res, error);
-      else if (error instanceof Refused && error.code === "RATE_LIMIT_EXCEEDED")
-        refuseToken(res, new TokenRefused(429, "too_many_requests", error.message, error.headers));
-      else throw error;
+      if (!(error instanceof TokenRefused)) throw error;
+      refuseToken(res, error);
     }
   };
 }
 
+/** Characters that RFC 6749 does not allow in a description. */
+const NOT_IN_DESCRIPTIONS = /[^\x20\x21\x23-\x5b\x5d-\x7e]/g;
+
 function refuseToken(res: Response, { status, error, description, headers }: TokenRefused): void {
   notesOf(res).code = error;
-  res.status(status).set(headers).json({ error, error_description: description });
+  const text = description.replaceAll(NOT_IN_DESCRIPTIONS, "'");
+  res.status(status).set(headers).json({ error, error_description: text });
+}
+
+/** Errors of a token request that fails outside of its route, by status. */
+const FAILURES: Readonly<Partial<Record<number, string>>> = {
+  429: "too_many_requests",
+  500: "server_error",
+  503: "temporarily_unavailable",
+};
+
+/** Answers a token request that failed outside of its route, or for which a check of all surfaces refused. */
+export function refuseTokenRequest(res: Response, { code, message, headers }: Refused): void {
+  const status = statusOnB(code);
+  refuseToken(
+    res.set(PRIVATE),
+    new TokenRefused(status, FAILURES[status] ?? "invalid_request", message, headers),
+  );
+}
+
+/** Returns the path of the token route; `prefix` is the first segment of the paths of surface B. */
+export function tokenPathOf(prefix: string): string {
+  return `/${prefix}/v1/auth/emm-token`;
 }
 
 /** Mounts the routes. */
 export function mountTokenRoutes(app: Express, parts: TokenRouteParts): void {
   const { prefix, publicUrl } = parts;
-  const tokenPath = `/${prefix}/v1/auth/emm-token`;
+  const tokenPath = tokenPathOf(prefix);
   const named =
     (route: string, handle: RequestHandler): RequestHandler =>
     (req, res, next) => {

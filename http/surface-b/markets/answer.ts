@@ -48,13 +48,16 @@ const LAST_BLOCK = Buffer.from([3, 0]);
 const ORIGIN = randomUUID().slice(0, 8);
 let made = 0;
 
-/** JSON array of pieces. */
+/** JSON array of pieces, or one piece by itself. */
 export class Answer {
   readonly etag: string;
   #json: Buffer | undefined;
   #gzip: Buffer | undefined;
 
-  constructor(readonly pieces: readonly Piece[]) {
+  constructor(
+    readonly pieces: readonly Piece[],
+    private readonly isArray = true,
+  ) {
     made += 1;
     this.etag = `"${ORIGIN}-${made}"`;
   }
@@ -92,7 +95,8 @@ export class Answer {
     return Buffer.concat([GZIP_HEADER, ...parts.map(({ packed }) => packed.deflated), LAST_BLOCK, trailer]);
   }
 
-  #parts(): Part[] {
+  #parts(): readonly Part[] {
+    if (!this.isArray) return this.pieces;
     const items = this.pieces.flatMap((piece, index): Part[] => (index === 0 ? [piece] : [COMMA, piece]));
     return [OPEN, ...items, CLOSE];
   }

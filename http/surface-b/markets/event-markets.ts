@@ -100,14 +100,43 @@ export class EventMarkets {
    * lost deltas cannot be reloaded, because its book is old.
    */
   async markets(eventId: string, currency: Currency, view: View): Promise<Answer> {
+    const { cached, description } = await this.#current(eventId);
+    const pieces = description.markets.map((market) =>
+      this.#render(cached, market, currency, view, "market"),
+    );
+    return answerOf(cached, `${currency} ${view}`, pieces, true);
+  }
+
+  /** Returns the markets of several events with their books, event by event. Refuses and throws as `markets` does. */
+  async marketsOfEach(eventIds: readonly string[], currency: Currency, view: View): Promise<Answer> {
+    const answers = await Promise.all(eventIds.map((eventId) => this.markets(eventId, currency, view)));
+    return new Answer(answers.flatMap(({ pieces }) => pieces));
+  }
+
+  /** Returns the book of a market. Refuses `MARKET_NOT_FOUND`, and throws as `markets` does. */
+  async book(marketId: string, currency: Currency, view: View): Promise<Answer> {
+    const record = await this.#parts.reference.market(marketId);
+    if (record === undefined) throw new Refused("MARKET_NOT_FOUND");
+    const { cached, description } = await this.#current(record.eventId);
+    const market = description.markets.find((one) => one.record.marketId === marketId);
+    if (market === undefined) throw new Unavailable("the market cannot be read yet; try again");
+    const piece = this.#render(cached, market, currency, view, "book");
+    return answerOf(cached, `${currency} ${view} ${marketId}`, [piece], false);
+  }
+
+  /** Returns an event that is described and whose replicas hold everything that the log holds. */
+  async #current(eventId: string): Promise<{ cached: CachedEvent; description: Description }> {
     const beganMs = this.#nowMs();
     if (this.#lookups.size > 0) await Promise.all(this.#lookups);
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const description = await this.#descriptions.get(eventId);
-      if (description === undefined) throw new Refused("EVENT_NOT_FOUND");
+      if (description === undefined)
+        throw new Refused(
+          "EVENT_NOT_FOUND",
+          `no event has the id ${eventId}; send an eventId from the list of events`,
+        );
       const cached = this.#cachedEvent(eventId);
-      if (cached.description === description && isFresh(cached, beganMs))
-        return this.#answer(cached, description, currency, view);
+      if (cached.description === description && isFresh(cached, beganMs)) return { cached, description };
       cached.refreshing ??= this.#refresh(eventId, cached).finally(() => (cached.refreshing = undefined));
       await cached.refreshing;
     }
@@ -193,33 +222,27 @@ export class EventMarkets {
     );
   }
 
-  #answer(cached: CachedEvent, { markets }: Description, currency: Currency, view: View): Answer {
-    const pieces = markets.map((market) => this.#render(cached, market, currency, view));
-    const kind = `${currency} ${view}`;
-    const last = cached.answers.get(kind);
-    if (last?.consistsOf(pieces)) return last;
-    const answer = new Answer(pieces);
-    cached.answers.set(kind, answer);
-    return answer;
-  }
-
-  #render(cached: CachedEvent, market: Shown, currency: Currency, view: View): Piece {
+  #render(
+    cached: CachedEvent,
+    market: Shown,
+    currency: Currency,
+    view: View,
+    part: "market" | "book",
+  ): Piece {
     const { marketId } = market.record;
     const replica = cached.replicas.get(marketId)?.market;
     const seqs =
       replica === undefined
         ? ""
         : `${replica.seq("lifecycle", currency)} ${replica.seq("book", currency)} ${replica.seq("trades", "CASH")} ${replica.seq("trades", "COIN")}`;
-    const key = `${marketId} ${currency} ${view}`;
+    const key = `${marketId} ${currency} ${view} ${part}`;
     const known = cached.rendered.get(key);
     const { fixedPart } = market;
     if (known?.fixedPart === fixedPart && known.replica === replica && known.seqs === seqs)
       return known.piece;
-    const shown: MarketWithBook = {
-      ...marketOnB(market, liveOf(market, replica, currency)),
-      book: bookOnB(market.record, replica?.ladders(currency) ?? [], currency, view),
-    };
-    const piece = new Piece(shown);
+    const book = bookOnB(market.record, replica?.ladders(currency) ?? [], currency, view);
+    const whole = (): MarketWithBook => ({ ...marketOnB(market, liveOf(market, replica, currency)), book });
+    const piece = new Piece(part === "book" ? book : whole());
     cached.rendered.set(key, { fixedPart, replica, seqs, piece });
     return piece;
   }
@@ -276,6 +299,20 @@ export class EventMarkets {
     this.#stopListening();
     for (const [eventId, cached] of [...this.#cached]) this.#evict(eventId, cached);
   }
+}
+
+/** Returns the answer of these pieces, which is the last one of its kind while they are the same. */
+function answerOf(
+  { answers }: CachedEvent,
+  kind: string,
+  pieces: readonly Piece[],
+  isArray: boolean,
+): Answer {
+  const last = answers.get(kind);
+  if (last?.consistsOf(pieces)) return last;
+  const answer = new Answer(pieces, isArray);
+  answers.set(kind, answer);
+  return answer;
 }
 
 /** Returns whether the replicas were compared with the log lately, and none of them has lost deltas since. */

@@ -6,21 +6,24 @@ import { listLeagues } from "../../../db/queries/catalog/classification.js";
 import { findEvent, listEventsByOffset, marketIdsOfEvents } from "../../../db/queries/catalog/events.js";
 import { findMarket } from "../../../db/queries/catalog/markets.js";
 import { EVENT_STATUSES, EVENT_TYPES } from "../../../db/schema/catalog.js";
-import { UNCHANGED } from "../../docs/examples.js";
+import { IDS, UNCHANGED } from "../../docs/examples.js";
 import { matchesEtag } from "../../edge/etag.js";
 import type { Incoming } from "../../edge/incoming.js";
 import type { Reference } from "../../reference/reference.js";
 import { Refused } from "../../request/errors.js";
 import { route, Serialized, type Reply, type Route } from "../../request/route.js";
 import type { Freshness } from "../../trading/freshness.js";
-import { MARKETS_BY_EVENT, OPEN_MARKETS, ordinary, reading } from "../access.js";
+import { BOOK, MARKETS_BY_EVENT, OPEN_MARKETS, ordinary, reading, readingEach } from "../access.js";
 import {
+  Book,
   EventsQuery,
   EventWithMarkets,
   Market,
   Markets,
   MarketsByEventQuery,
+  MarketsByEventsBody,
   MarketsWithBooks,
+  MAX_EVENTS,
   Names,
   OpenMarketsQuery,
   Ticks,
@@ -40,19 +43,26 @@ export interface EmmMarketParts {
   readonly openMarkets: OpenMarkets;
 }
 
-/** Returns an answer in an encoding that the client accepts, or 304 when the client has its current version. */
-function served<Items>(answer: Answer, incoming: Incoming): Reply<Items | undefined> {
-  const headers = { ETag: answer.etag, "Cache-Control": "no-cache", Vary: "Accept-Encoding" };
-  if (matchesEtag(incoming.header("if-none-match"), answer.etag))
-    return { status: 304, headers, body: undefined };
+/** Returns an answer in an encoding that the client accepts. */
+function encoded<Shown>(answer: Answer, incoming: Incoming): Reply<Shown> {
+  const headers = { Vary: "Accept-Encoding" };
   const json = (): Buffer => answer.json;
   if (!takesGzip(incoming.header("accept-encoding"))) {
-    return { headers, body: new Serialized<Items>(json, answer.json) };
+    return { headers, body: new Serialized<Shown>(json, answer.json) };
   }
   return {
     headers: { ...headers, "Content-Encoding": "gzip" },
-    body: new Serialized<Items>(json, answer.gzip),
+    body: new Serialized<Shown>(json, answer.gzip),
   };
+}
+
+/** Returns an answer in an encoding that the client accepts, or 304 when the client has its current version. */
+function served<Shown>(answer: Answer, incoming: Incoming): Reply<Shown | undefined> {
+  const headers = { ETag: answer.etag, "Cache-Control": "no-cache", Vary: "Accept-Encoding" };
+  if (matchesEtag(incoming.header("if-none-match"), answer.etag))
+    return { status: 304, headers, body: undefined };
+  const reply = encoded<Shown>(answer, incoming);
+  return { ...reply, headers: { ...headers, ...reply.headers } };
 }
 
 export function emmMarketRoutes(base: string, parts: EmmMarketParts) {
@@ -72,6 +82,38 @@ export function emmMarketRoutes(base: string, parts: EmmMarketParts) {
     },
     run: async ({ id, query: { currency, view }, incoming }) =>
       served<MarketWithBook[]>(await eventMarkets.markets(id("eventId"), currency, view), incoming),
+  });
+
+  const byEvents = route(`POST ${base}/events/getMarketsByEvents`, {
+    access: readingEach(MARKETS_BY_EVENT, "eventIds"),
+    body: MarketsByEventsBody,
+    answer: MarketsWithBooks,
+    docs: {
+      summary: "List the markets of several events with their books",
+      description: `Returns the markets of up to ${MAX_EVENTS} events, event by event and oldest first.`,
+      refuses: ["EVENT_NOT_FOUND"],
+      exampleBody: { eventIds: [IDS.eventId], currency: "CASH" },
+    },
+    run: async ({ body: { eventIds, currency, view }, incoming }) => {
+      const answer = await eventMarkets.marketsOfEach([...new Set(eventIds)], currency, view);
+      return encoded<MarketWithBook[]>(answer, incoming);
+    },
+  });
+
+  const book = route(`GET ${base}/book/:marketId`, {
+    access: reading(BOOK),
+    query: MarketsByEventQuery,
+    answer: Book.optional(),
+    docs: {
+      summary: "Retrieve the book of a market",
+      description:
+        "Returns the book as in the markets of an event: every resting order with `view=ladder`, price levels with `view=simple`.",
+      refuses: ["MARKET_NOT_FOUND"],
+      also: UNCHANGED,
+      exampleQuery: { currency: "CASH", view: "ladder" },
+    },
+    run: async ({ id, query: { currency, view }, incoming }) =>
+      served<Book>(await eventMarkets.book(id("marketId"), currency, view), incoming),
   });
 
   const open = route(`GET ${base}/markets/open`, {
@@ -166,6 +208,8 @@ export function emmMarketRoutes(base: string, parts: EmmMarketParts) {
 
   return [
     byEvent,
+    byEvents,
+    book,
     open,
     one,
     ticks,

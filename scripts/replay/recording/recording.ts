@@ -18,7 +18,6 @@ const MarketDefinition = z.object({
   status: z.string(),
   inPlay: z.boolean(),
   betDelay: z.number().optional(),
-  marketTime: z.iso.datetime(),
   eventName: z.string().optional(),
   name: z.string().optional(),
   runners: z.array(RunnerDefinition),

@@ -254,7 +254,7 @@ describe("the operator's routes", function () {
   });
 
   it("refuse leagues, types and players that do not exist, and accept them once they are created", async () => {
-    const event = { sport: "CURLING", type: "Game", description: "x", startsTs: 1 };
+    const event = { sport: "CURLING", type: "Game", description: "x", startsTs: Date.now() + 3_600_000 };
     expect(said(await call("POST", "/events", { ...event, league: "WCT" }))).to.equal("400 INVALID_BODY");
     expect((await call("POST", "/leagues", { name: "WCT", sport: "CURLING" })).status).to.equal(201);
     expect(said(await call("POST", "/leagues", { name: "WCT", sport: "CURLING" }))).to.equal(

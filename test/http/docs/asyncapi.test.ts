@@ -8,10 +8,14 @@ import { ids, TestExchange } from "../../stream/ws/support/exchange.js";
 import { startStack, type Stack } from "../../support/stack.js";
 
 interface Document {
+  readonly info: Json;
   readonly servers: Readonly<Record<string, Json>>;
   readonly channels: { readonly stream: { readonly messages: Readonly<Record<string, Json>> } };
   readonly operations: Readonly<
-    Record<string, { action: string; messages: Reference[]; reply?: { messages: Reference[] } }>
+    Record<
+      string,
+      { action: string; description: string; messages: Reference[]; reply?: { messages: Reference[] } }
+    >
   >;
   readonly components: {
     readonly messages: Readonly<Record<string, { examples?: { payload: unknown }[] }>>;
@@ -97,6 +101,8 @@ describe("the AsyncAPI document", () => {
     expect(JSON.stringify(production)).to.include("Acme-Signature").and.to.include('"wss"');
     const validatorOf = validators(document);
     let examples = 0;
+    for (const operation of Object.values(document.operations)) expect(operation.description).to.match(/\.$/);
+    expect(JSON.stringify(document.components.schemas)).to.not.contain('"default":');
     for (const [name, message] of Object.entries(document.components.messages)) {
       for (const { payload } of message.examples ?? []) {
         expect(validatorOf(name)(payload), name).to.equal(true);
@@ -173,8 +179,16 @@ describe("GET /asyncapi.json", function () {
     const response = await fetch(`${stack.url}/asyncapi.json`);
     expect(response.status).to.equal(200);
     const served = (await response.json()) as Document;
-    const { host } = new URL(stack.url);
-    expect(served).to.deep.equal({ ...document, servers: served.servers });
+    const { host, hostname } = new URL(stack.url);
+    expect(served).to.deep.equal({ ...document, info: served.info, servers: served.servers });
     expect(served.servers["gateway"]).to.include({ host, protocol: "ws" });
+    expect(served.info).to.deep.include({
+      license: { name: "MIT", url: "https://spdx.org/licenses/MIT.html" },
+      contact: {
+        name: "The operator of this exchange",
+        url: `${stack.url}/docs`,
+        email: `support@${hostname}`,
+      },
+    });
   });
 });

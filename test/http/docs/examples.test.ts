@@ -12,7 +12,7 @@ import { newMarket, newTrader, type TestTrader } from "../../support/traders.js"
 import { bearerCalls, callsOf } from "../calls.js";
 import { consumedBy, idOf, resources, sentLast, type Ids } from "../resources.js";
 import { RULES } from "../matrix/contract.js";
-import { askToken, newClient } from "../surface-b/client.js";
+import { askToken, EmmClient, newClient } from "../surface-b/client.js";
 import { send, signed, type Answer, type Raw } from "../requests.js";
 import { until } from "../../support/until.js";
 
@@ -80,7 +80,7 @@ describe("the examples of the OpenAPI document", function () {
   let trader: TestTrader;
   let ids: Ids;
   let secret = "";
-  let tokens: Readonly<Record<"trader" | "operator" | "second" | "client", string>>;
+  let tokens: Readonly<Record<"trader" | "operator" | "second" | "client" | "killer", string>>;
   let create: ReturnType<typeof resources>;
 
   /** Returns the resource that the example of a route uses up, or has to find in some state. */
@@ -100,6 +100,7 @@ describe("the examples of the OpenAPI document", function () {
     const operator = bearerCalls(stack.url, await stack.operatorToken());
     const second = await addOperator(stack, "settlement");
     const credentials = await newClient(stack, trader);
+    const killer = new EmmClient(stack.url, await newClient(stack, trader), stack.prefix);
     const token = (await askToken(stack.url, credentials)).body as { access_token: string };
     secret = credentials.clientSecret;
     tokens = {
@@ -107,6 +108,7 @@ describe("the examples of the OpenAPI document", function () {
       operator: await stack.operatorToken(),
       second: await login(stack.url, second),
       client: token.access_token,
+      killer: await killer.token(),
     };
     const trading = callsOf(stack.url, trader.trading);
     const manager = callsOf(stack.url, trader.management);
@@ -173,13 +175,17 @@ describe("the examples of the OpenAPI document", function () {
 
   const requestOf = (line: string, operation: Operation, known: Ids): Raw => {
     const [verb = "", template = ""] = line.split(" ");
-    const parameters = operation.parameters as readonly { name: string; in: string; example?: string }[];
+    const parameters = operation.parameters as readonly {
+      name: string;
+      in: string;
+      example?: string | number;
+    }[];
     const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-      return parameters.find((one) => one.name === name)?.example ?? "";
+      return String(parameters.find((one) => one.name === name)?.example ?? "");
     });
     const query = parameters
       .filter((one) => one.in === "query" && one.example !== undefined)
-      .map(({ name, example = "" }) => `${name}=${example.replaceAll(",", "%2C")}`)
+      .map(({ name, example = "" }) => `${name}=${String(example).replaceAll(",", "%2C")}`)
       .join("&");
     const content = (operation.requestBody?.["content"] ?? {}) as Readonly<Record<string, Json>>;
     const example = content["application/json"]?.["example"];
@@ -199,6 +205,8 @@ describe("the examples of the OpenAPI document", function () {
       const takesTrading = RULES.get(routeOf(line))?.callers.includes("trading") === true;
       return send(stack.url, signed(takesTrading ? trader.trading : trader.management, raw));
     }
+    // Both routes of the kill switch share a rate of one request, so one of them is called by another client.
+    if (line.endsWith("/kill")) return bearer(tokens.killer);
     if ("clientCredentials" in first) return bearer(tokens.client);
     if (!("webSession" in first)) return send(stack.url, { ...raw, headers: type });
     if (line.includes("settlement/approve")) return bearer(tokens.second);
@@ -217,13 +225,11 @@ describe("the examples of the OpenAPI document", function () {
     const shown: Record<string, Json> = {};
     let sent = 0;
     for (const [line, operation] of inOrder) {
-      // The stream is a websocket and has no answer.
-      if (line === "GET /v3/ws") continue;
       const known = { ...ids, ...(await freshFor(line)) };
       const raw = requestOf(line, operation, known);
       const { status, headers, text } = await sendAs(line, operation, raw);
       sent += 1;
-      const succeeded = status < 300 || (status === 410 && line.includes("/auth/token"));
+      const succeeded = status < 300;
       const body = Buffer.from(text);
       const target = raw.target;
       const fault = contract.fault({
@@ -256,7 +262,7 @@ describe("the examples of the OpenAPI document", function () {
     expect(Object.keys(recordedAnswers()).toSorted(), "run it with UPDATE_EXAMPLES=1").to.deep.equal(
       Object.keys(shown).toSorted(),
     );
-    expect(sent).to.equal(lines.length - 1);
+    expect(sent).to.equal(lines.length);
   });
 
   /** Returns why a recorded answer does not match the document, or `undefined`. */

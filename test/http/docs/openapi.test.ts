@@ -16,6 +16,18 @@ async function documentOf(stack: Stack): Promise<OpenApiDocument> {
   return (await response.json()) as OpenApiDocument;
 }
 
+interface PlaceOrderSchema {
+  readonly required: readonly string[];
+  readonly properties: Readonly<Record<string, { readonly description?: string }>>;
+}
+
+/** Returns every object inside a value, which contains all of its schemas. */
+function schemasIn(value: unknown): Readonly<Record<string, unknown>>[] {
+  if (Array.isArray(value)) return value.flatMap(schemasIn);
+  if (value === null || typeof value !== "object") return [];
+  return [value as Readonly<Record<string, unknown>>, ...Object.values(value).flatMap(schemasIn)];
+}
+
 function operationsOf(document: OpenApiDocument): [string, Operation][] {
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]): [string, Operation] => [
@@ -70,14 +82,52 @@ for (const { signatureBrand, servicePrefix } of BRANDS) {
 
     it("lists every code with its status, and has each code at an operation", () => {
       const { description } = document.info as { description: string };
-      const { responses } = document.components as { responses: unknown };
-      const text = JSON.stringify(responses);
+      const text = JSON.stringify([document.paths, document.components]);
       for (const { code, status } of ERRORS) {
         expect(description)
           .to.contain(`| ${status} |`)
           .and.to.contain(`\`${wireCode(code)}\``);
         expect(text, code).to.contain(`"${wireCode(code)}"`);
       }
+    });
+
+    it("names its license, and its components in words", () => {
+      expect(document.info["license"]).to.deep.equal({ name: "MIT", identifier: "MIT" });
+      const { schemas, responses } = document.components as Readonly<Record<string, object>>;
+      const names = [...Object.keys(schemas ?? {}), ...Object.keys(responses ?? {})];
+      expect(names).to.include.members(["Market", "EmmMarket", "MarketTypeNotFound", "EmmOrderNotFound"]);
+      for (const name of names) expect(name).to.match(/^[A-Z][A-Za-z]+$/);
+      const text = JSON.stringify([document.paths, schemas]);
+      for (const name of names) expect(text, "a component that is used").to.contain(`/${name}"`);
+    });
+
+    it("has whole numbers as examples of whole numbers, and defaults in words", () => {
+      const parameters = operationsOf(document).flatMap(([, operation]) => operation.parameters);
+      const whole = parameters.filter(({ schema }) => (schema as { type?: unknown }).type === "integer");
+      expect(whole.filter(({ example }) => typeof example === "number").length).to.be.greaterThan(20);
+      for (const { name, example } of whole)
+        if (example !== undefined) expect(example, String(name)).to.be.a("number");
+      // Generators of clients take a field with a default for one that is always there.
+      expect(schemasIn(document).filter((schema) => "default" in schema)).to.deep.equal([]);
+      const { PlaceOrder } = document.components["schemas"] as Readonly<Record<string, PlaceOrderSchema>>;
+      expect(PlaceOrder?.required).to.not.include("selfTrade");
+      expect(PlaceOrder?.properties["selfTrade"]?.description).to.equal("The default is `wash`.");
+    });
+
+    it("has patterns that mean the same with and without the flag u", () => {
+      const patterns = new Set(
+        schemasIn(document).flatMap(({ pattern }) => (typeof pattern === "string" ? [pattern] : [])),
+      );
+      expect(patterns.size).to.be.greaterThan(5);
+      const texts = ["", "abc", "Zoë ☕ 😀", "\u0007", "\u0085", "\n", "0.665", "12.50000", "US-NY"];
+      for (const pattern of patterns) {
+        const [plain, unicode] = [new RegExp(pattern), new RegExp(pattern, "u")];
+        for (const text of texts) expect(plain.test(text), pattern).to.equal(unicode.test(text));
+      }
+      const ofText = [...patterns].filter((pattern) => new RegExp(pattern).test("Zoë ☕ 😀"));
+      expect(ofText).to.have.lengthOf(1);
+      for (const text of ["\u0000", "\u0007", "\n", "\u007f", "\u0085"])
+        expect(new RegExp(ofText[0] ?? "").test(text), JSON.stringify(text)).to.equal(false);
     });
 
     it("has no reference to a missing component", () => {

@@ -81,6 +81,7 @@ function callersOf(path: string, row: Row): readonly Credential[] {
 /** Answers to a missing resource that the name of the last parameter does not give. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   "DELETE /v3/orders/batch": "404",
+  "POST /svc/v2/emm/events/getMarketsByEvents": "404 EVENT_NOT_FOUND",
   "POST /svc/v2/emm/orders/cancel": "207",
   "DELETE /svc/v2/emm/orders/batch": "207",
   "POST /admin/v1/strike-requests/:requestId": "404 STRIKE_REQUEST_NOT_FOUND",

@@ -6,6 +6,7 @@ import { IDS, PUBLIC_KEY } from "../../../http/docs/examples.js";
 import { login, OPERATOR } from "../../support/stack.js";
 import type { Raw } from "../requests.js";
 import { consumedBy } from "../resources.js";
+import { EmmClient, newClient } from "../surface-b/client.js";
 import type { Credential, Rule, Whose } from "./contract.js";
 import { ROUTES } from "./routes.js";
 import type { World } from "./world.js";
@@ -87,7 +88,8 @@ export async function sampleOf(
   const filled = path.replace(/:(\w+)/g, (_, parameter: string) => {
     // A transfer is looked for in one's own subaccount.
     const wanted = line.includes(":transferId") && parameter === "keyId" ? "own" : whose;
-    return made[parameter] ?? world.id(parameterOf(line, parameter), wanted);
+    const example = ROUTES.get(line)?.docs.examplePath?.[parameter];
+    return made[parameter] ?? example ?? world.id(parameterOf(line, parameter), wanted);
   });
   // A body names the resource of a request whose path does not.
   const named = elsewhere !== undefined && !path.includes(":") ? whose : "own";
@@ -101,12 +103,14 @@ export async function sampleOf(
   };
 }
 
-/** Returns a session of its own for a request that ends the session it is sent with. */
+/** Returns a token of its own for a request that ends its session, or uses up the kill switch of its client. */
 export async function spent(
   { line }: Rule,
   credential: Credential,
   { stack, trader }: World,
 ): Promise<string | undefined> {
+  if (line === "DELETE /svc/v2/emm/kill")
+    return new EmmClient(stack.url, await newClient(stack, trader), stack.prefix).token();
   if (line !== "DELETE /v3/session") return undefined;
   return login(stack.url, credential === "operator" ? OPERATOR : trader.account);
 }

@@ -23,7 +23,7 @@ describe("the token route of surface B", function () {
   let tokenUrl = "";
 
   before(async () => {
-    stack = await startStack({ trustProxy: 1 });
+    stack = await startStack({ trustProxy: 1, edge: { bodyBytes: 2 ** 20 } });
     trader = await newTrader(stack);
     credentials = await newClient(stack, trader);
     ({ marketId } = await newMarket(stack));
@@ -138,8 +138,13 @@ describe("the token route of surface B", function () {
       expect(none.headers.has("www-authenticate")).to.equal(false);
     });
 
+    it("nobody who sends a parameter without a value beside Basic credentials", async () => {
+      const empty = "grant_type=client_credentials&client_id=&client_secret=";
+      expect((await form(empty, basic())).status).to.equal(200);
+    });
+
     it("other grants", async () => {
-      for (const grant of ["password", "authorization_code", "refresh_token", ""]) {
+      for (const grant of ["password", "authorization_code", "refresh_token", "urn:example:grant"]) {
         const response = await form({
           grant_type: grant,
           client_id: credentials.clientId,
@@ -157,6 +162,25 @@ describe("the token route of surface B", function () {
     });
     const cases: readonly (readonly [string, () => Promise<Response>, number, string])[] = [
       ["no grant", () => form(`${id()}&${secret()}`), 400, "invalid_request"],
+      ["a grant without a value", () => form(`grant_type=&${id()}&${secret()}`), 400, "invalid_request"],
+      [
+        "a secret without a value",
+        () => form(`grant_type=client_credentials&${id()}&client_secret=`),
+        401,
+        "invalid_client",
+      ],
+      [
+        "a body that is too large",
+        () => form(`grant_type=client_credentials&x=${"a".repeat(2 ** 17)}`),
+        413,
+        "invalid_request",
+      ],
+      [
+        "a query",
+        () => fetch(`${tokenUrl}?grant_type=client_credentials`, { method: "POST" }),
+        400,
+        "invalid_request",
+      ],
       ["no credentials", () => form("grant_type=client_credentials"), 401, "invalid_client"],
       [
         "a parameter given twice",
@@ -218,7 +242,11 @@ describe("the token route of surface B", function () {
       it(what, async () => {
         const response = await ask();
         expect(response.status).to.equal(status);
-        expect(((await response.json()) as { error: string }).error).to.equal(error);
+        const body = (await response.json()) as { error: string; error_description: string };
+        expect(Object.keys(body)).to.deep.equal(["error", "error_description"]);
+        expect(body.error).to.equal(error);
+        expect(body.error_description, "the characters of RFC 6749").to.match(/^[ !#-[\]-~]+$/);
+        expect(response.headers.get("cache-control")).to.equal("no-store");
       });
     }
 

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import {
+  BOOK,
   CANCEL,
   HISTORY,
   KILL_SWITCH,
@@ -71,6 +72,7 @@ describe("the rates of surface B, over two gateways", function () {
 
   const routes: readonly (readonly [string, () => string, readonly TokenBucket[], unknown?])[] = [
     ["markets by event", () => `GET /events/getMarketsByEvent/${eventId}?currency=CASH`, MARKETS_BY_EVENT],
+    ["books", () => `GET /book/${NOWHERE}?currency=CASH`, BOOK],
     ["open markets", () => "GET /markets/open", OPEN_MARKETS],
     ["positions", () => "GET /positions/all", POSITIONS],
     ["ticks", () => "GET /ticks", ordinary("ticks")],

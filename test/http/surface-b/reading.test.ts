@@ -1,9 +1,10 @@
+import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { startProxy, type Proxy } from "../../support/proxy.js";
 import { until } from "../../support/until.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader } from "../../support/traders.js";
-import { EmmClient, newClient, operate } from "./client.js";
+import { askToken, EmmClient, newClient, operate } from "./client.js";
 
 describe("the hot routes of surface B", function () {
   this.timeout(60_000);
@@ -41,6 +42,11 @@ describe("the hot routes of surface B", function () {
       const text = JSON.stringify((await emm.call(`GET ${hot[0] ?? ""}`)).body);
       expect(text).to.contain('"qty":7').and.to.contain('"qty":8');
     });
+    const stranger = { clientId: randomUUID(), clientSecret: "a secret" };
+    const token = await askToken(stack.url, stranger);
+    expect(token.status).to.equal(503);
+    expect(token.body).to.include({ error: "temporarily_unavailable" });
+    expect(token.headers.has("retry-after")).to.equal(true);
     const cold = await emm.call("GET /fills/all");
     expect(cold.status).to.equal(503);
     expect(cold.body).to.include({ statusCode: 503, code: "UNAVAILABLE" });

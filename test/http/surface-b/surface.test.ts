@@ -184,6 +184,45 @@ describe("surface B", function () {
       expect(Book.safeParse(coin?.book).success).to.equal(true);
     });
 
+    it("the books of markets, and the markets of several events at once", async () => {
+      const [one, two] = [await newFixture(), await newFixture()];
+      await place(emm, { outcomeId: one.over, price: 0.6, qty: 10, currency: "CASH" });
+      const [first] = await until(
+        () => booked(one.eventId),
+        ([market]) => bids(market, one.over).length === 1,
+      );
+      const path = `/book/${one.marketId}?currency=CASH`;
+      expect(await emm.read(path)).to.deep.equal(first?.book);
+      const [simple] = await booked(one.eventId, "CASH", "&view=simple");
+      expect(await emm.read(`${path}&view=simple`)).to.deep.equal(simple?.book);
+      const etag = (await emm.call(`GET ${path}`)).headers.get("etag") ?? "";
+      expect((await emm.call(`GET ${path}`)).headers.get("etag")).to.equal(etag);
+      await place(emm, { outcomeId: one.under, price: 0.1, qty: 3, currency: "CASH" });
+      await until(async () => {
+        const book = Book.parse(await emm.read(path));
+        expect(book.outcomeLadders.map((ladder) => ladder.bids.length)).to.deep.equal([1, 1]);
+      });
+
+      const eventIds = [two.eventId, one.eventId, two.eventId];
+      const both = await emm.call("POST /events/getMarketsByEvents", { eventIds, currency: "CASH" });
+      expect(both.body).to.deep.equal([...(await booked(two.eventId)), ...(await booked(one.eventId))]);
+      expect(both.headers.get("x-ratelimit-cost"), "a token of each event").to.equal("3");
+      const levels = { eventIds: [one.eventId], currency: "CASH", view: "simple" };
+      expect((await emm.call("POST /events/getMarketsByEvents", levels)).body).to.deep.equal(
+        await booked(one.eventId, "CASH", "&view=simple"),
+      );
+      const refused: readonly (readonly [unknown, number, string])[] = [
+        [[one.eventId, NOWHERE], 404, "EVENT_NOT_FOUND"],
+        [[], 400, "INVALID_BODY"],
+        [Array.from({ length: 51 }, () => one.eventId), 400, "INVALID_BODY"],
+        [one.eventId, 400, "INVALID_BODY"],
+      ];
+      for (const [ids, status, code] of refused) {
+        const answer = await emm.call("POST /events/getMarketsByEvents", { eventIds: ids, currency: "CASH" });
+        expect(answer.body).to.include({ statusCode: status, code });
+      }
+    });
+
     it("an answer compressed or plain as the client accepts, and 304 while nothing has changed", async () => {
       const { eventId, over } = await newFixture();
       const url = `${stack.url}/${stack.prefix}/v2/emm/events/getMarketsByEvent/${eventId}?currency=CASH`;
@@ -260,7 +299,8 @@ describe("surface B", function () {
       expect(pages.flat().map(({ id }) => id)).to.deep.equal(all.slice(0, 3).map(({ id }) => id));
       expect(await emm.read("/events?league=NFL")).to.deep.equal([]);
       expect(await emm.read("/events?type=Future")).to.deep.equal([]);
-      const season = { sport: "SOCCER", league: "MLS", description: "A season", startsTs: 1 };
+      const startsTs = Date.parse("2030-01-01T00:00:00Z");
+      const season = { sport: "SOCCER", league: "MLS", description: "A season", startsTs };
       const made = await operate(stack, "POST /events", { ...season, type: "REGULAR_SEASON" });
       expect(made.status, JSON.stringify(made.body)).to.equal(201);
       const listed = EventWithMarkets.array().parse(await emm.read("/events?type=REGULAR_SEASON,Future"));
@@ -342,6 +382,8 @@ describe("surface B", function () {
       [`GET /events/getMarketsByEvent/${NOWHERE}?currency=CASH&view=pretty`, 400, "INVALID_QUERY"],
       ["GET /events/getMarketsByEvent/x?currency=CASH", 400, "INVALID_REQUEST"],
       [`GET /events/${NOWHERE}`, 404, "EVENT_NOT_FOUND"],
+      [`GET /book/${NOWHERE}?currency=CASH`, 404, "MARKET_NOT_FOUND"],
+      [`GET /book/${NOWHERE}`, 400, "INVALID_QUERY"],
       [`GET /markets/${NOWHERE}`, 404, "MARKET_NOT_FOUND"],
       ["GET /events?limit=101", 400, "INVALID_REQUEST"],
       ["GET /events?offset=-1", 400, "INVALID_QUERY"],

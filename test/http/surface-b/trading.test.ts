@@ -61,7 +61,10 @@ describe("trading on surface B", function () {
           () => Promise.resolve(private_),
           (deltas) => deltas.includes(`fill ${placedOnA.orderId}`),
         );
-        const [fill] = Fill.array().parse(await emm.read("/fills/all"));
+        const [fill] = Fill.array().parse(await emm.read("/fills/all?offset=0"));
+        expect(await emm.read("/fills/all?status=OPEN,FILLED&limit=1")).to.deep.equal([fill]);
+        expect(await emm.read("/fills/all?status=CANCELED")).to.deep.equal([]);
+        expect(await emm.read("/fills/all?offset=1000")).to.deep.equal([]);
         expect(fill).to.include({ orderId: filling, outcomeId: under, price: 0.6, qty: 50, isTaker: true });
 
         await onA.placeOrder({ outcomeId: over, price: "0.300", qty: 5, tif: "GTC" });
@@ -259,6 +262,14 @@ describe("trading on surface B", function () {
         207,
         { canceled: [first], notCanceled: [{ orderId: NOWHERE, reason: "NOT_FOUND" }] },
       ]);
+      const listed = await other.call("DELETE /orders/batch", [first, NOWHERE]);
+      expect(listed.body).to.deep.equal({
+        canceled: [],
+        notCanceled: [
+          { orderId: first, reason: "CANCELED" },
+          { orderId: NOWHERE, reason: "NOT_FOUND" },
+        ],
+      });
       const ofMarket = await other.call(`DELETE /orders/market/${two.marketId}?currency=CASH`);
       expect([ofMarket.status, ofMarket.body]).to.deep.equal([200, { canceled: 1 }]);
       await until(
@@ -306,6 +317,7 @@ describe("trading on surface B", function () {
         qty: 1,
         originalQty: 1,
       });
+      expect((await emm.call("DELETE /kill")).status, "the same kill switch").to.equal(429);
       const again = await emm.call("DELETE /orders");
       expect(again.status).to.equal(429);
       expect(Number(again.headers.get("retry-after"))).to.be.within(20, 30);
@@ -424,9 +436,22 @@ describe("trading on surface B", function () {
         path = link ?? path;
       }
       expect(seen).to.deep.equal(ids.toReversed());
+      const skipped = await client.call("GET /orders/all?limit=10&offset=12&currency=CASH");
+      expect((skipped.body as { id: string }[]).map(({ id }) => id)).to.deep.equal(seen.slice(12, 22));
+      const rest = /^<\/\w+\/v2\/emm(\S+)>/.exec(skipped.headers.get("link") ?? "")?.[1] ?? "";
+      const last = await client.read<{ id: string }[]>(rest);
+      expect(last.map(({ id }) => id)).to.deep.equal(seen.slice(22));
+      expect(await client.read("/orders/all?limit=10&offset=25")).to.deep.equal([]);
+      expect(await client.read("/orders/all?limit=10&offset=10000")).to.deep.equal([]);
+      expect((await client.call("GET /orders/all?offset=10001")).body).to.include({ code: "INVALID_QUERY" });
       expect(await client.read(`/orders/all?before=2020-01-01T00:00:00Z`)).to.deep.equal([]);
       const transactions = Transaction.array().parse(await client.read("/transactions?kind=TRANSFER_IN"));
       expect(transactions.map(({ amount }) => amount)).to.deep.equal([100]);
+      expect(await client.read("/transactions?kind=TRANSFER_IN&status=COMPLETED")).to.deep.equal(
+        transactions,
+      );
+      expect(await client.read("/transactions?kind=TRANSFER_IN&offset=1")).to.deep.equal([]);
+      expect((await client.call("GET /transactions?status=OPEN")).body).to.include({ code: "INVALID_QUERY" });
     });
   });
 });
