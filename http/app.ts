@@ -1,14 +1,14 @@
 /** HTTP app of a gateway: the middleware of every request, in order, and the routes of the tables. */
 
-import cors from "cors";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
 import helmet from "helmet";
 import { asyncApi } from "./docs/asyncapi.js";
 import { mountDocs } from "./docs/page.js";
 import { refuse } from "./edge/refusals.js";
+import { OPERATIONS_PATHS, servedHere, type OtherPorts } from "./edge/doors.js";
 import { edgeRate, exactBody, rawTarget, requestId, type EdgeLimits } from "./edge/middleware.js";
-import { EXPOSED_HEADERS } from "./edge/headers.js";
 import { localsOf } from "./edge/incoming.js";
+import { crossOrigin } from "./edge/origins.js";
 import { publicUrlOf } from "./edge/public-url.js";
 import { requestLog, type Logger } from "./edge/request-log.js";
 import type { Readiness } from "./ops/health.js";
@@ -32,6 +32,9 @@ export interface AppParts extends AdmissionParts {
   /** Trusted proxies: their number, or their networks; `undefined`: no forwarding header is trusted. */
   readonly trustProxy: number | readonly string[] | undefined;
   readonly brand: string;
+  readonly ports: OtherPorts;
+  /** Origins whose pages may call the operators' routes. */
+  readonly adminOrigins: readonly string[];
   /** Surface B: the first segment of its paths, and the URL by which clients reach this service. */
   readonly emm: {
     readonly prefix: string;
@@ -47,7 +50,7 @@ export interface AppParts extends AdmissionParts {
 
 /** Makes the app. */
 export function createApp(parts: AppParts): Express {
-  const { brand, clients, edge, emm, log, metrics, routes } = parts;
+  const { brand, clients, edge, emm, log, metrics, ports, routes } = parts;
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -62,17 +65,18 @@ export function createApp(parts: AppParts): Express {
   app.use(
     helmet({ contentSecurityPolicy: { directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } } }),
   );
-  app.use(cors(corsOptions(brand)));
+  app.use(crossOrigin(brand, ports, parts.adminOrigins));
   app.use(rawTarget);
+  app.use(servedHere(ports));
   app.use(exactBody(edge));
   app.use(parts.openStream);
 
-  app.get("/healthz", (_req, res) => void res.json({ ok: true }));
-  app.get("/readyz", async (_req, res) => {
+  app.get(OPERATIONS_PATHS.health, (_req, res) => void res.json({ ok: true }));
+  app.get(OPERATIONS_PATHS.readiness, async (_req, res) => {
     const readiness = await parts.readiness();
     res.status(readiness.ready ? 200 : 503).json(readiness);
   });
-  app.get("/metrics", async (_req, res) => {
+  app.get(OPERATIONS_PATHS.metrics, async (_req, res) => {
     res.type(metrics.registry.contentType).end(await metrics.registry.metrics());
   });
   const streamDocument = asyncApi(parts);
@@ -107,23 +111,4 @@ export function createApp(parts: AppParts): Express {
   app.use(`/${emm.prefix}`, answerFailures(log, refuseOnB));
   app.use(answerFailures(log, refuse));
   return app;
-}
-
-/** Allows every origin, because no cookie authenticates a request: requests have a signature or a bearer token. */
-function corsOptions(brand: string): cors.CorsOptions {
-  return {
-    origin: "*",
-    methods: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
-    allowedHeaders: [
-      "Authorization",
-      "Content-Type",
-      "If-None-Match",
-      `${brand}-Key-Id`,
-      `${brand}-Timestamp`,
-      `${brand}-Signature`,
-      `${brand}-Debug`,
-    ],
-    exposedHeaders: [...EXPOSED_HEADERS, `${brand}-Canonical`],
-    maxAge: 600,
-  };
 }

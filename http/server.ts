@@ -1,7 +1,12 @@
 /** HTTP server: its limits, and its orderly stop (contract sections 9.3 and 9.4). */
 
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
-import { Server as TcpServer, type AddressInfo, type Socket } from "node:net";
+import {
+  createServer as createTcpServer,
+  Server as TcpServer,
+  type AddressInfo,
+  type Socket,
+} from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { routeEveryTarget } from "./edge/target.js";
 
@@ -46,27 +51,44 @@ export interface ConnectionSource {
   close(): Promise<void>;
 }
 
-/** Accepts the connections of a port of this process; the system chooses one for port 0. */
-export function listeningOn(port: number, host: string): ConnectionSource {
-  let opened: Server | undefined;
+/** Connections that each further port of a gateway keeps open, above the limit of the port for clients. */
+export const RESERVED_CONNECTIONS = 100;
+
+/** Accepts the connections of ports of this process; the system chooses the first one for port 0. */
+export function listeningOn(port: number, host: string, further: readonly number[] = []): ConnectionSource {
+  const opened: TcpServer[] = [];
   return {
-    open(server) {
-      opened = server;
-      return new Promise((resolve, reject) => {
-        server.once("error", reject);
-        server.listen(port, host, () => {
-          server.off("error", reject);
-          resolve((server.address() as AddressInfo).port);
-        });
-      });
+    async open(server) {
+      opened.push(server);
+      await listen(server, port, host);
+      for (const one of further) {
+        // As the server of HTTP accepts connections: a client that has sent all still gets its answer.
+        const door = createTcpServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
+          server.emit("connection", socket),
+        );
+        door.maxConnections = RESERVED_CONNECTIONS;
+        opened.push(door);
+        await listen(door, one, host);
+      }
+      return (server.address() as AddressInfo).port;
     },
     async close() {
       // This phase of the event loop comes right after the one that accepts connections, so that none waits for it.
       await new Promise((resolve) => setImmediate(resolve));
       // The server of HTTP would close the silent connections too, and with them requests on their way.
-      if (opened !== undefined) TcpServer.prototype.close.call(opened);
+      for (const one of opened) TcpServer.prototype.close.call(one);
     },
   };
+}
+
+function listen(server: TcpServer, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
 }
 
 /** The connections of a server and their requests in progress, so that a stop loses none of them. */

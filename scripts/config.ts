@@ -55,6 +55,11 @@ function urlOf(protocols: readonly string[]) {
   return z.string().refine((value) => isUrlOf(protocols, value), `must be a URL such as ${example}`);
 }
 
+/** Returns whether `text` is an origin as a browser sends it. */
+function isOrigin(text: string): boolean {
+  return isUrlOf(["https:", "http:"], text) && new URL(text).origin === text;
+}
+
 /** Returns whether `text` is an address or a network that the gateway can trust. */
 function isNetwork(text: string): boolean {
   if (!/[.:]/.test(text)) return false;
@@ -66,12 +71,16 @@ function isNetwork(text: string): boolean {
   }
 }
 
+/** Value of `TRUST_PROXY` and `GEOIP_FILES` that states that there is no proxy, and no file. */
+const NONE = "none";
+
 /** `TRUST_PROXY`: the number of proxies in front, or their networks. No value trusts every address. */
-const trustProxy = z.string().transform((value, context): number | readonly string[] => {
+const trustProxy = z.string().transform((value, context): number | readonly string[] | undefined => {
+  if (value === NONE) return undefined;
   if (/^[1-9]$/.test(value)) return Number(value);
   const networks = value.split(",").map((network) => network.trim());
   if (networks.every(isNetwork)) return networks;
-  context.addIssue("must be a number of proxies (1 to 9) or a comma list of addresses and networks");
+  context.addIssue("must be a number of proxies (1 to 9), a comma list of addresses and networks, or none");
   return z.NEVER;
 });
 
@@ -96,6 +105,25 @@ const TAKEN_SEGMENTS = new Set(["v3", "admin", "console", "docs", "healthz", "re
 const EnvironmentVariables = z.object({
   PORT: wholeNumber(1, 65_535).default(8080).describe("TCP port of the gateway."),
   HOST: z.string().default("127.0.0.1").describe("Address that the gateway listens on."),
+  OPS_PORT: wholeNumber(1, 65_535)
+    .optional()
+    .describe(
+      "TCP port of the gateway for /healthz, /readyz and /metrics, which PORT then does not serve; unset, PORT serves them.",
+    ),
+  ADMIN_PORT: wholeNumber(1, 65_535)
+    .optional()
+    .describe(
+      "TCP port of the gateway for the operators' routes, which PORT then does not serve; unset, PORT serves them.",
+    ),
+  ADMIN_ORIGINS: z
+    .string()
+    .transform((value) => value.split(",").map((origin) => origin.trim()))
+    .refine(
+      (origins) => origins.every(isOrigin),
+      "must be a comma list of origins such as https://desk.example.com",
+    )
+    .default([])
+    .describe("Comma list of the origins whose pages may call the operators' routes from a browser."),
   REDIS_URL: redisUrl
     .optional()
     .describe(
@@ -157,7 +185,7 @@ const EnvironmentVariables = z.object({
   OPERATOR_EMAIL: z
     .email("must be an e-mail address")
     .optional()
-    .describe("Login of the first operator, who is created when there is no owner."),
+    .describe("Login of the first operator, who is created when there is no owner; production requires it."),
   OPERATOR_PASSWORD: z
     .string()
     .min(8, "must have at least 8 characters")
@@ -170,7 +198,9 @@ const EnvironmentVariables = z.object({
     ),
   TRUST_PROXY: trustProxy
     .optional()
-    .describe("Number of proxies in front of the gateway (1 to 9), or a comma list of their networks."),
+    .describe(
+      "Number of proxies in front of the gateway (1 to 9), a comma list of their networks, or none; production requires it.",
+    ),
   THROTTLE: oneOf(["on", "off"])
     .default("on")
     .describe("on or off: whether the published rate limits of surface A apply; production requires on."),
@@ -271,9 +301,11 @@ const EnvironmentVariables = z.object({
     ),
   GEOIP_FILES: z
     .string()
-    .transform((value) => value.split(",").map((file) => path.resolve(file.trim())))
+    .transform((value) => (value === NONE ? [] : value.split(",").map((file) => path.resolve(file.trim()))))
     .default([])
-    .describe("Comma list of MaxMind database files that locate client addresses."),
+    .describe(
+      "Comma list of MaxMind database files that locate client addresses, or none; production requires it.",
+    ),
   SETTLEMENT_APPROVALS: oneOf(["1", "2"])
     .default("1")
     .transform(Number)
@@ -301,11 +333,17 @@ const SECRET = new Set([
 /** Frozen configuration of one process (contract section 9.4); a value is undefined when its variable is not set. */
 export type Config = ReturnType<typeof arrange>;
 
-function arrange(values: Values) {
+function arrange(values: Values, missing: readonly string[]) {
   const { OPERATOR_EMAIL: email, OPERATOR_PASSWORD: password } = values;
   return Object.freeze({
     port: values.PORT,
     host: values.HOST,
+    /** Ports besides `port` on which gateways serve; undefined: `port` serves their paths. */
+    otherPorts: Object.freeze({ operations: values.OPS_PORT, admin: values.ADMIN_PORT }),
+    /** Origins whose pages may call the operators' routes. */
+    adminOrigins: values.ADMIN_ORIGINS,
+    /** Variables that a gateway of this environment requires and that are not set. */
+    missing,
     redisUrl: values.REDIS_URL,
     waitReplicas: values.REDIS_WAIT_REPLICAS,
     databaseUrl: values.DATABASE_URL,
@@ -374,6 +412,16 @@ function arrange(values: Values) {
   });
 }
 
+/** Variables that the gateways of production require, so that no safeguard is left out by mistake. */
+const REQUIRED_IN_PRODUCTION = [
+  "OPERATOR_EMAIL",
+  "OPERATOR_PASSWORD",
+  "JWT_WEB_SECRET",
+  "JWT_SERVICE_SECRET",
+  "TRUST_PROXY",
+  "GEOIP_FILES",
+] as const satisfies readonly (keyof Values)[];
+
 /** Returns the problems that involve several variables, and misspelled edge limits. */
 function problemsAcross(given: Record<string, string>): string[] {
   const problems: string[] = [];
@@ -386,6 +434,12 @@ function problemsAcross(given: Record<string, string>): string[] {
   if (given["THROTTLE"] === "off" && given["EXCHANGE_ENV"] === "production") {
     problems.push("THROTTLE cannot be off when EXCHANGE_ENV is production");
   }
+  const ports = ["PORT", "OPS_PORT", "ADMIN_PORT"].filter((name) => name === "PORT" || name in given);
+  const numbers = ports.map((name) =>
+    Number(given[name] ?? EnvironmentVariables.shape.PORT.parse(undefined)),
+  );
+  if (new Set(numbers).size < numbers.length)
+    problems.push(`${ports.join(", ")}: set each to a port of its own`);
   for (const name of Object.keys(given)) {
     if (name.startsWith("EDGE_") && !(name in EnvironmentVariables.shape)) {
       problems.push(`${name}: there is no such limit; npm start -- --help lists the variables`);
@@ -405,13 +459,30 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
   }
   const parsed = EnvironmentVariables.safeParse(given);
   const problems = problemsAcross(given);
-  if (parsed.success && problems.length === 0) return arrange(parsed.data);
+  if (parsed.success && problems.length === 0) {
+    const required = parsed.data.EXCHANGE_ENV === "production" ? REQUIRED_IN_PRODUCTION : [];
+    return arrange(
+      parsed.data,
+      required.filter((name) => !(name in given)),
+    );
+  }
   for (const issue of parsed.error?.issues ?? []) {
     const name = String(issue.path[0]);
     const shown = SECRET.has(name) ? "" : ` (it is "${given[name] ?? ""}")`;
     problems.push(`${name}: ${issue.message}${shown}`);
   }
   throw new ConfigError(problems.join("\n"));
+}
+
+/**
+ * Refuses a configuration with which no gateway may start (contract section 9.5).
+ * @throws ConfigError that names every missing variable.
+ */
+export function requireComplete({ missing, exchangeEnv }: Pick<Config, "missing" | "exchangeEnv">): void {
+  if (missing.length === 0) return;
+  throw new ConfigError(
+    `EXCHANGE_ENV=${exchangeEnv} needs ${missing.join(", ")}: set each of them; TRUST_PROXY and GEOIP_FILES may be ${NONE}`,
+  );
 }
 
 /** Returns the help on every environment variable: its description and its default. */

@@ -34,7 +34,8 @@ function say(line: string): void {
 async function startDemo(config: Config): Promise<RunningRole> {
   const exchange = await findExchange({}, config);
   const connection = new Connection(exchange.url);
-  const operator = new OperatorClient(connection, exchange.operator);
+  const desk = new Connection(exchange.adminUrl);
+  const operator = new OperatorClient(desk, exchange.operator);
   const file = await findOrSeed(config, connection, operator, exchange.brand);
   if (file === undefined) {
     say("the exchange has events that the demo did not create; the demo does nothing");
@@ -45,7 +46,9 @@ async function startDemo(config: Config): Promise<RunningRole> {
     say("none of the demo's markets is open; the demo does nothing");
     return IDLE;
   }
-  return trade(connection, operator, exchange.brand, file, markets);
+  const grid = await readGrid(operator);
+  desk.close();
+  return trade(connection, grid, exchange.brand, file, markets);
 }
 
 async function findOrSeed(
@@ -78,12 +81,11 @@ async function marketsOf(connection: Connection, file: DemoFile, brand: string):
 
 async function trade(
   connection: Connection,
-  operator: OperatorClient,
+  grid: Awaited<ReturnType<typeof readGrid>>,
   brand: string,
   file: DemoFile,
   markets: readonly DemoMarket[],
 ): Promise<RunningRole> {
-  const grid = await readGrid(operator);
   const random = randomFrom(Date.now());
   const quoters = STYLES.flatMap((style, index) => {
     const account = file.quoters[index];

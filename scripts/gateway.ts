@@ -17,11 +17,11 @@ async function start(config: RoleConfig): Promise<RunningRole> {
     throw new ConfigError("REDIS_URL: set it to the Redis of the exchange, which a gateway needs");
   if (databaseUrl === undefined)
     throw new ConfigError("DATABASE_URL: set it to the database of the exchange, which a gateway needs");
+  const { jwtWebSecret, jwtServiceSecret } = loadSecrets(config);
   const base = { role: "gateway", process: config.processName, pid: process.pid };
   const logger = createLogger(config.logLevel, base, roleOutput());
   // A gateway of a new build may be the first of its roles to start, and reads columns that the old schema lacks.
   await migrate(databaseUrl, (line) => logger.warn(line));
-  const { jwtWebSecret, jwtServiceSecret } = loadSecrets(config);
   const serviceKeys = { signing: jwtServiceSecret, accepted: config.jwtServiceAccept };
   const throttle = config.metered ? undefined : unlimitedThrottle;
   const gateway = await startGateway({
@@ -41,7 +41,10 @@ async function start(config: RoleConfig): Promise<RunningRole> {
     const secret = process.stdout.isTTY ? password : `in ${path.join(config.dataDir, "operator.json")}`;
     console.log(`the operator is ${email}; password: ${secret}`);
   }
-  logger.info({ host: config.host, port: gateway.port }, config.listens ? "listening" : "serving");
+  logger.info(
+    { host: config.host, port: gateway.port, ...config.otherPorts },
+    config.listens ? "listening" : "serving",
+  );
   // The end of the process releases everything else.
   return { stop: () => gateway.drain() };
 }

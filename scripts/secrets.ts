@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 import { z } from "zod";
-import { type Config, ConfigError } from "./config.js";
+import { type Config, ConfigError, requireComplete } from "./config.js";
 
 const Secrets = z.object({ jwtWebSecret: z.string().min(32), jwtServiceSecret: z.string().min(32) });
 
@@ -12,18 +12,12 @@ export type Secrets = Readonly<z.infer<typeof Secrets>>;
 /**
  * Returns the signing secrets: those of the environment, else (except in production) generated ones, which are kept in
  * `DATA_DIR/secrets.json`, readable by its owner only, so that sessions survive a restart.
- * @throws ConfigError when one is not set in production, and when the file cannot be read or written.
+ * @throws ConfigError when production lacks one or another required variable, and when the file cannot be read or written.
  */
 export function loadSecrets(config: Config): Secrets {
+  requireComplete(config);
   const { jwtWebSecret, jwtServiceSecret } = config;
   if (jwtWebSecret !== undefined && jwtServiceSecret !== undefined) return { jwtWebSecret, jwtServiceSecret };
-  if (config.exchangeEnv === "production") {
-    const missing = [
-      jwtWebSecret === undefined ? "JWT_WEB_SECRET" : undefined,
-      jwtServiceSecret === undefined ? "JWT_SERVICE_SECRET" : undefined,
-    ].filter((name) => name !== undefined);
-    throw new ConfigError(`${missing.join(" and ")} must be set when EXCHANGE_ENV is production`);
-  }
   const kept = keptSecrets(path.join(config.dataDir, "secrets.json"));
   return {
     jwtWebSecret: jwtWebSecret ?? kept.jwtWebSecret,

@@ -9,7 +9,7 @@ import { systemClock } from "../stream/log/clock.js";
 import { RedisLog } from "../stream/redis/redis-log.js";
 import { ProcessReporter } from "../stream/services/process-reports.js";
 import { readCommandLine } from "./command-line.mjs";
-import { type Config, describeVariables, loadConfig } from "./config.js";
+import { type Config, describeVariables, loadConfig, requireComplete } from "./config.js";
 import { demoLogin } from "./demo/credentials.js";
 import { isFree } from "./embedded/ports.js";
 import { startPostgres } from "./embedded/postgres.js";
@@ -65,7 +65,8 @@ async function main(): Promise<void> {
 }
 
 async function run(config: Config, log: LogFile): Promise<number> {
-  await checkHttpPort(config);
+  requireComplete(config);
+  for (const { name, port } of portsOf(config)) await checkHttpPort(name, port, config.host);
   const port = new SharedPort(config.server.connections);
   // The roles would report the same, each three times and with its attempts.
   if (config.redisUrl !== undefined) await (await RedisLog.open({ url: config.redisUrl })).close();
@@ -190,7 +191,7 @@ async function waitAndPresent(
   const wanted = ROLES.map((role) => (config.counts[role] === 1 ? role : `${config.counts[role]} ${role}s`));
   say(`starting ${wanted.join(", ")}; data in ${config.dataDir}`);
   await set.ready;
-  await port.listen(config.port, config.host);
+  for (const { port: number, use } of portsOf(config)) await port.listen(number, config.host, use);
   for (const actor of await waitForReadyz(config)) {
     say(`warning: ${actor} is halted by an error; all other actors run. Its reason is in ${log.path}`);
   }
@@ -215,7 +216,7 @@ const ReadyAnswer = z.object({ halted: z.array(z.string()) });
 
 /** Waits until the gateway is ready; returns the actors that are halted. */
 async function waitForReadyz(config: Config): Promise<readonly string[]> {
-  const url = `http://${callableHost(config.host)}:${config.port}/readyz`;
+  const url = `http://${callableHost(config.host)}:${config.otherPorts.operations ?? config.port}/readyz`;
   const deadline = Date.now() + READY_TIMEOUT_MS;
   let lastAnswer = "it did not answer";
   while (Date.now() < deadline) {
@@ -232,22 +233,35 @@ async function waitForReadyz(config: Config): Promise<readonly string[]> {
   throw new StartError(`${url} was not ready after ${READY_TIMEOUT_MS / 1_000} s: ${lastAnswer}`);
 }
 
-async function checkHttpPort({ port, host }: Config): Promise<void> {
+/** Returns the ports on which the set listens, with the names of their variables. */
+function portsOf({ port, otherPorts: { operations, admin } }: Config) {
+  return [
+    { name: "PORT", port, use: "clients" },
+    ...(operations === undefined ? [] : [{ name: "OPS_PORT", port: operations, use: "further" } as const]),
+    ...(admin === undefined ? [] : [{ name: "ADMIN_PORT", port: admin, use: "further" } as const]),
+  ] as const;
+}
+
+async function checkHttpPort(name: string, port: number, host: string): Promise<void> {
   if (await isFree(port, host)) return;
   throw new StartError(
     `cannot listen on ${host}:${port}: stop the program that uses it, or choose another port, for example ` +
-      `PORT=${port + 1} npm start`,
+      `${name}=${port + 1} npm start`,
   );
 }
 
 function table(config: Config, set: ProcessSet, log: LogFile): string {
-  const authority = `${callableHost(config.host)}:${config.port}`;
+  const host = callableHost(config.host);
+  const authority = `${host}:${config.port}`;
+  const { operations, admin } = config.otherPorts;
   const operator = operatorLogin(config);
   const trader = config.demo ? demoLogin(config.dataDir) : undefined;
   const rows: (readonly [string, string])[] = [
     ["HTTP", `http://${authority}`],
     ["Websocket", `ws://${authority}/v3/ws`],
     ["Docs", `http://${authority}/docs`],
+    ...(operations === undefined ? [] : [["Operations", `http://${host}:${operations}/readyz`] as const]),
+    ...(admin === undefined ? [] : [["Admin", `http://${host}:${admin}/admin/v1`] as const]),
     ...(operator === undefined ? [] : [["Operator", operator] as const]),
     ...(trader === undefined ? [] : [["Trader", `${trader.email} / ${trader.password}`] as const]),
     ["Processes", [...set.pids()].map(([name, pid]) => `${name} ${pid}`).join(", ")],

@@ -229,7 +229,7 @@ function headersOf({ access, metering, method }: Route, more: readonly string[])
   const client = access.kind === "client";
   const names = [
     "X-Request-Id",
-    ...(client || metering.words !== "free"
+    ...(client || (metering.words !== "free" && metering.rate === undefined)
       ? ["X-RateLimit-Bucket", "X-RateLimit-Cost", "X-RateLimit-Remaining"]
       : []),
     ...(client ? ["X-RateLimit-Limit"] : []),

@@ -84,7 +84,8 @@ export function codesOf({ access, method, path, metering }: Route, more: readonl
   return new Set<Code>([
     ...ALWAYS,
     ...ofAccess(access, method),
-    ...(path.includes(":") ? (["ROUTE_NOT_FOUND"] as const) : []),
+    // With `ADMIN_PORT`, another port serves the operators' routes.
+    ...(path.includes(":") || path.startsWith("/admin/") ? (["ROUTE_NOT_FOUND"] as const) : []),
     ...(metering.words === "free" ? [] : (["RATE_LIMIT_EXCEEDED"] as const)),
     ...more,
   ]);

@@ -230,12 +230,25 @@ export function servicePaths(prefix: string): Readonly<Record<string, Record<str
     content: json(READINESS),
   };
   const html = { "text/html": { schema: text } };
+  // With `OPS_PORT`, another port serves these paths.
+  const elsewhere = refusals(["ROUTE_NOT_FOUND"]);
   return {
-    "/healthz": reading("getHealth", "Check that the process runs", json(object({ ok: { const: true } }))),
+    "/healthz": reading(
+      "getHealth",
+      "Check that the process runs",
+      json(object({ ok: { const: true } })),
+      elsewhere,
+    ),
     "/readyz": reading("getReadiness", "Check that the dependencies answer", json(READINESS), {
+      ...elsewhere,
       503: notReady,
     }),
-    "/metrics": reading("getMetrics", "Retrieve the Prometheus metrics", { "text/plain": { schema: text } }),
+    "/metrics": reading(
+      "getMetrics",
+      "Retrieve the Prometheus metrics",
+      { "text/plain": { schema: text } },
+      elsewhere,
+    ),
     "/openapi.json": reading("getOpenApi", "Retrieve this document", json(ANY_OBJECT)),
     "/asyncapi.json": reading("getAsyncApi", "Retrieve the document of the stream", json(ANY_OBJECT)),
     "/docs": reading("getDocs", "Open this document as a page", html),

@@ -136,8 +136,8 @@ export class Upgrades {
       const isStream = localsOf(res).target?.path === STREAM_PATH && req.method === "GET";
       if (!isStream) throw new Refused("ROUTE_NOT_FOUND");
       notesOf(res).route = `GET ${STREAM_PATH}`;
-      const caller = await inTime(admitStreamCaller(incomingOf(req, res), res, parts));
       const { connection, head } = upgrade;
+      const caller = await inTime(admitStreamCaller(incomingOf(req, res), res, connection, parts));
       if (connection.destroyed) return;
       this.#admitted.set(req, { caller, res, next });
       res.detachSocket(connection);

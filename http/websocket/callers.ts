@@ -3,6 +3,7 @@
  * section 6.1).
  */
 
+import type { Socket } from "node:net";
 import type { Response } from "express";
 import { z } from "zod";
 import type { Tickets } from "../../stream/services/tickets.js";
@@ -16,10 +17,12 @@ import { Refused } from "../request/errors.js";
 import { type Incoming, notesOf } from "../edge/incoming.js";
 import { readQuery } from "../edge/query.js";
 import { REMEMBER_MS } from "../auth/signatures.js";
+import type { OpenSockets } from "./open-sockets.js";
 
 /** Everything the admission of an upgrade depends on. */
 export interface StreamCallerParts extends AdmissionParts {
   readonly tickets: Pick<Tickets, "redeem" | "useOnce">;
+  readonly openSockets: OpenSockets;
 }
 
 /** Path of the stream. */
@@ -34,10 +37,11 @@ const StreamTicket = z.object({
 /** Content of a ticket: the key it opens a socket for, and the web session that requested it, if one did. */
 export type StreamTicket = z.infer<typeof StreamTicket>;
 
-/** Authenticates, charges and checks the caller of an upgrade. Throws `Refused`. */
+/** Authenticates, charges and checks the caller of an upgrade, and counts the connection as a socket. Throws `Refused`. */
 export async function admitStreamCaller(
   request: Incoming,
   res: Response,
+  connection: Socket,
   parts: StreamCallerParts,
 ): Promise<Caller> {
   const { key, session, signedId } = await identify(request, parts);
@@ -59,12 +63,14 @@ export async function admitStreamCaller(
   }
   refuseInactive(key.state, false);
   await refuseLocation(parts.locations, { traderId, ip: address, purpose: "read", nowMs: receivedMs });
+  // A web page signs its orders with a key of its own, so the ticket of a session only reads.
+  const reach = session === undefined ? scope : "trading::read";
+  const caller = { keyId, payer, traderId, wallet, scope: reach, address, expiresAt, session };
+  parts.openSockets.hold(caller, connection);
   // An upgrade that was refused may be sent again, so its signature is used up last.
   if (signedId !== undefined && !(await parts.tickets.useOnce(signedId, REMEMBER_MS)))
     throw new Refused("UNAUTHENTICATED", "the signature of this upgrade is used up; sign a new one");
-  // A web page signs its orders with a key of its own, so the ticket of a session only reads.
-  const reach = session === undefined ? scope : "trading::read";
-  return { keyId, payer, traderId, wallet, scope: reach, address, expiresAt, session };
+  return caller;
 }
 
 /** Caller of an upgrade. `signedId` is the same for the same signed bytes, and absent for a ticket. */

@@ -14,6 +14,8 @@ import { StartError } from "../supervisor/start-error.js";
 /** Address of an exchange and the login of its operator. */
 export interface Exchange {
   readonly url: string;
+  /** Address of the operators' routes. */
+  readonly adminUrl: string;
   readonly operator: Credentials;
   readonly brand: string;
   readonly dataDir: string;
@@ -24,6 +26,8 @@ export interface Exchange {
 /** Address and operator that the command line names; the rest comes from the configuration. */
 export interface ExchangeOptions {
   readonly url?: string | undefined;
+  /** Default: `url`. */
+  readonly adminUrl?: string | undefined;
   readonly operatorEmail?: string | undefined;
   readonly operatorPassword?: string | undefined;
 }
@@ -34,7 +38,7 @@ const STOP_MS = 30_000;
 const PROBE_MS = 3_000;
 
 /** Returns the origin to call: loopback for a wildcard address, which is for listening only. */
-function originOf({ host, port }: Pick<Config, "host" | "port">): string {
+function originOf(host: string, port: number): string {
   const callable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return `http://${callable.includes(":") ? `[${callable}]` : callable}:${port}`;
 }
@@ -49,7 +53,9 @@ function keptOperator(dataDir: string): Credentials | undefined {
 
 async function isReady(url: string): Promise<boolean> {
   try {
-    return (await fetch(new URL("/readyz", url), { signal: AbortSignal.timeout(PROBE_MS) })).ok;
+    const { ok, status } = await fetch(new URL("/readyz", url), { signal: AbortSignal.timeout(PROBE_MS) });
+    // An exchange with `OPS_PORT` shows its readiness on that port only.
+    return ok || status === 404;
   } catch {
     return false;
   }
@@ -60,7 +66,9 @@ async function isReady(url: string): Promise<boolean> {
  * with the remedy.
  */
 export async function findExchange(options: ExchangeOptions, config: Config): Promise<Exchange> {
-  const url = options.url ?? originOf(config);
+  const { host, port, otherPorts } = config;
+  const url = options.url ?? originOf(host, port);
+  const adminUrl = options.adminUrl ?? options.url ?? originOf(host, otherPorts.admin ?? port);
   const { operatorEmail: email, operatorPassword: password } = options;
   const given = email === undefined || password === undefined ? undefined : { email, password };
   const operator = given ?? config.operator ?? keptOperator(config.dataDir);
@@ -77,6 +85,7 @@ export async function findExchange(options: ExchangeOptions, config: Config): Pr
   }
   return {
     url,
+    adminUrl,
     operator,
     brand: config.signatureBrand,
     dataDir: config.dataDir,
@@ -106,6 +115,8 @@ export async function startExchange(
       DATA_DIR: dataDir,
       PORT: String(port),
       HOST: "127.0.0.1",
+      OPS_PORT: "",
+      ADMIN_PORT: "",
       DEMO: "off",
       THROTTLE: "off",
       REDIS_URL: "",
@@ -128,13 +139,14 @@ export async function startExchange(
     clearTimeout(force);
     fs.rmSync(dataDir, { recursive: true, force: true });
   };
-  const url = originOf({ host: "127.0.0.1", port });
+  const url = originOf("127.0.0.1", port);
   const deadlineMs = Date.now() + READY_MS;
   for (;;) {
     const operator = keptOperator(dataDir) ?? config.operator;
     if (operator !== undefined && (await isReady(url))) {
       return {
         url,
+        adminUrl: url,
         operator,
         brand: config.signatureBrand,
         dataDir,

@@ -14,6 +14,11 @@ const OPTIONS = {
     value: "URL",
     description: "Address of the exchange. Default: the exchange of this DATA_DIR and PORT.",
   },
+  "admin-url": {
+    value: "URL",
+    description:
+      "Address of the operators' routes. Default: --url, or the ADMIN_PORT or PORT of this exchange.",
+  },
   "operator-email": {
     value: "EMAIL",
     description: "Login of the operator. Default: the login in the data directory.",
@@ -58,6 +63,9 @@ const Options = z.object({
   url: z
     .url({ protocol: /^https?$/, error: "--url takes an address such as http://127.0.0.1:8080" })
     .optional(),
+  adminUrl: z
+    .url({ protocol: /^https?$/, error: "--admin-url takes an address such as http://127.0.0.1:8081" })
+    .optional(),
   operatorEmail: z.string().optional(),
   operatorPassword: z.string().optional(),
   seed: z.coerce.number({ error: "--seed takes a whole number" }).int(),
@@ -80,6 +88,7 @@ export function optionsOf({ values, operands }: CommandLine<typeof OPTIONS>): Op
   const parsed = Options.safeParse({
     ...values,
     file: operands[0],
+    adminUrl: values["admin-url"],
     operatorEmail: values["operator-email"],
     operatorPassword: values["operator-password"],
     checkEvery: values["check-every"],

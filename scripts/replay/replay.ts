@@ -36,12 +36,13 @@ export interface ReplayHooks {
 /** Throws `UnusableRecording` for a file that cannot be replayed, `ApiError` for a request that the exchange refuses. */
 export async function replay(
   options: Options,
-  exchange: Pick<Exchange, "url" | "operator" | "brand">,
+  exchange: Pick<Exchange, "url" | "adminUrl" | "operator" | "brand">,
   { say, progressOf, onTrading, stopped }: ReplayHooks,
 ): Promise<Replayed> {
   const { file, scale, voids, takers, seed, speed } = options;
   const connection = new Connection(exchange.url);
-  const operator = new OperatorClient(connection, exchange.operator);
+  const desk = new Connection(exchange.adminUrl);
+  const operator = new OperatorClient(desk, exchange.operator);
   await operator.login();
   const windowMs = speed === Infinity ? Infinity : PACED_WINDOW_MS * speed;
   const waveOptions = { grid: await readGrid(operator), scale, windowMs };
@@ -65,6 +66,7 @@ export async function replay(
     progress.finish();
     endTrading?.();
     for (const trader of [...setUp.makers, ...setUp.takers]) trader.close();
+    desk.close();
     connection.close();
   }
 }

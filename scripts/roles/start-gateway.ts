@@ -30,6 +30,7 @@ import { Idempotency } from "../../http/auth/idempotency.js";
 import { Seal } from "../../http/auth/seal.js";
 import { REMEMBER_MS, Signatures } from "../../http/auth/signatures.js";
 import { RevocationWatch } from "../../http/auth/revocation-watch.js";
+import { OpenSockets } from "../../http/websocket/open-sockets.js";
 import { streamCatalog, streamQueries, streamTrading } from "../../http/websocket/ports.js";
 import { sharedThrottle, type Throttle } from "../../http/request/throttle.js";
 import { WebTokens } from "../../http/auth/web-tokens.js";
@@ -79,12 +80,14 @@ export interface GatewaySettings extends Pick<
   | "approvalLimit"
   | "drainNoticeMs"
   | "format"
+  | "otherPorts"
+  | "adminOrigins"
 > {
   /** TCP port; 0 for any free port. */
   readonly port: number;
   /** Name of the process, unique on its host; default: the role and the process id. */
   readonly processName?: string | undefined;
-  /** Source of the connections; default: the port, on which the gateway listens. */
+  /** Source of the connections; default: the ports, on which the gateway listens. */
   readonly connections?: ConnectionSource | undefined;
   readonly redisUrl: string;
   readonly databaseUrl: string;
@@ -125,7 +128,7 @@ function isReferenceKind(kind: string): kind is ReferenceKind {
 /** Starts a gateway; resolves when it serves connections. */
 export async function startGateway(settings: GatewaySettings): Promise<RunningGateway> {
   const { logger, redisUrl, databaseUrl, databaseReadUrl, signatureBrand: brand, exchangeEnv } = settings;
-  const { processName = `gateway-${process.pid}` } = settings;
+  const { processName = `gateway-${process.pid}`, otherPorts } = settings;
   const sandbox = exchangeEnv !== "production";
   const onError = (error: unknown): void => logger.warn({ err: error }, "a background task failed");
   const closing: (() => Promise<void>)[] = [];
@@ -391,13 +394,16 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       edge: settings.edge,
       trustProxy: settings.trustProxy,
       brand,
+      ports: otherPorts,
+      adminOrigins: settings.adminOrigins,
       emm: { prefix: settings.servicePrefix, publicUrl: settings.publicUrl },
-      openStream: upgrades.handler({ ...admission, tickets }),
+      openStream: upgrades.handler({ ...admission, tickets, openSockets: new OpenSockets() }),
       sandbox,
       checkAnswers: exchangeEnv === "dev",
     });
     const server = createHttpServer(app, settings.server);
-    const source = settings.connections ?? listeningOn(settings.port, settings.host);
+    const further = Object.values(otherPorts).filter((port) => port !== undefined);
+    const source = settings.connections ?? listeningOn(settings.port, settings.host, further);
     const connections = new Connections(server, source);
     // After the listeners of the connections: an upgrade that is given back to the server is a connection again.
     upgrades.accept(server, app);

@@ -1,5 +1,5 @@
 /**
- * The port that the gateways of a set share. The supervisor accepts every connection and hands it to the gateway that
+ * The ports that the gateways of a set share. The supervisor accepts every connection and hands it to the gateway that
  * has fewest, so that long-lived sockets are spread evenly, and evenly again after a restart. No connection is refused
  * while a gateway is replaced, because the listening socket stays open. The alternatives do less: Node 20 lacks
  * `reusePort`, which also resets the connections in the queue of a process that stops; one listening socket for all
@@ -8,7 +8,8 @@
  */
 
 import type { ChildProcess } from "node:child_process";
-import { createServer, type Socket } from "node:net";
+import { createServer, type Server, type Socket } from "node:net";
+import { RESERVED_CONNECTIONS } from "../../http/server.js";
 
 /** Messages with which the supervisor hands connections over. Its channel keeps their order. */
 export const FROM_PORT = {
@@ -44,25 +45,31 @@ export class SharedPort {
   readonly #gateways = new Set<Gateway>();
   /** Connections that wait because no gateway runs at the moment. */
   readonly #waiting = new Set<Socket>();
-  readonly #server = createServer({ pauseOnConnect: true, noDelay: true }, (socket) => {
-    // A connection that breaks on its way is the client's affair.
-    socket.on("error", () => undefined);
-    this.#deliver(socket);
-  });
+  readonly #servers: Server[] = [];
   readonly #connections: number;
   #closesWithLast = false;
 
-  /** `connections` is the number of connections that one gateway keeps open. */
+  /**
+   * `connections` is the number of connections that one gateway keeps open. Those of the further ports are admitted a
+   * little above it, so that a flood of clients does not hide the health of the gateways.
+   */
   constructor(connections: number) {
     this.#connections = connections;
   }
 
-  /** Begins to accept connections. */
-  listen(port: number, host: string): Promise<void> {
+  /** Begins to accept the connections of a port; a gateway sees the port in each connection. */
+  listen(port: number, host: string, use: "clients" | "further" = "clients"): Promise<void> {
+    const most = this.#connections + (use === "further" ? RESERVED_CONNECTIONS : 0);
+    const server = createServer({ pauseOnConnect: true, noDelay: true }, (socket) => {
+      // A connection that breaks on its way is the client's affair.
+      socket.on("error", () => undefined);
+      this.#deliver(socket, most);
+    });
+    this.#servers.push(server);
     return new Promise((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen(port, host, () => {
-        this.#server.off("error", reject);
+      server.once("error", reject);
+      server.listen(port, host, () => {
+        server.off("error", reject);
         resolve();
       });
     });
@@ -88,7 +95,7 @@ export class SharedPort {
     for (const socket of this.#waiting) {
       this.#waiting.delete(socket);
       socket.setTimeout(0);
-      this.#deliver(socket);
+      this.#deliver(socket, this.#connections);
     }
   }
 
@@ -104,15 +111,16 @@ export class SharedPort {
   }
 
   #close(): void {
-    this.#server.close();
+    for (const server of this.#servers) server.close();
     for (const socket of this.#waiting) socket.destroy();
   }
 
-  #deliver(socket: Socket): void {
+  /** `most`: the number of open connections of a gateway from which on the connection is closed. */
+  #deliver(socket: Socket, most: number): void {
     const gateway = this.#idlest();
     if (gateway === undefined) {
       this.#hold(socket);
-    } else if (gateway.open >= this.#connections) {
+    } else if (gateway.open >= most) {
       socket.destroy();
     } else {
       gateway.open += 1;

@@ -1,7 +1,18 @@
 import { expect } from "chai";
 import os from "node:os";
 import path from "node:path";
-import { ConfigError, loadConfig } from "../../scripts/config.js";
+import { ConfigError, loadConfig, requireComplete } from "../../scripts/config.js";
+
+/** Variables with which a gateway of production starts. */
+const PRODUCTION = {
+  EXCHANGE_ENV: "production",
+  OPERATOR_EMAIL: "ada@example.com",
+  OPERATOR_PASSWORD: "a long password",
+  JWT_WEB_SECRET: "w".repeat(32),
+  JWT_SERVICE_SECRET: "s".repeat(32),
+  TRUST_PROXY: "none",
+  GEOIP_FILES: "none",
+};
 
 function problemsOf(env: NodeJS.ProcessEnv): string {
   try {
@@ -69,6 +80,50 @@ describe("the configuration", () => {
     for (const wrong of ["true", "0", "all", "loopback", "0.0.0.0/0", "999.1.1.1"]) {
       expect(problemsOf({ TRUST_PROXY: wrong }), wrong).to.match(/^TRUST_PROXY: must be a number of proxies/);
     }
+  });
+
+  it("takes none for the proxies and the files of networks", () => {
+    const config = loadConfig({ TRUST_PROXY: "none", GEOIP_FILES: "none" });
+    expect(config).to.deep.include({ trustProxy: undefined, geoIpFiles: [] });
+  });
+
+  it("names every variable that production requires in one message", () => {
+    const config = loadConfig({ EXCHANGE_ENV: "production", JWT_WEB_SECRET: "w".repeat(32) });
+    expect(() => requireComplete(config))
+      .to.throw(ConfigError)
+      .with.property("message")
+      .that.matches(
+        /^EXCHANGE_ENV=production needs OPERATOR_EMAIL, OPERATOR_PASSWORD, JWT_SERVICE_SECRET, TRUST_PROXY, GEOIP_FILES:/,
+      );
+    for (const EXCHANGE_ENV of ["dev", "qa"]) requireComplete(loadConfig({ EXCHANGE_ENV }));
+  });
+
+  it("starts production with every variable, and a role that needs none of them without", () => {
+    requireComplete(loadConfig(PRODUCTION));
+    for (const name of Object.keys(PRODUCTION).filter(
+      (one) => !["EXCHANGE_ENV", "OPERATOR_EMAIL", "OPERATOR_PASSWORD"].includes(one),
+    )) {
+      const config = loadConfig({ ...PRODUCTION, [name]: "" });
+      expect(() => requireComplete(config), name).to.throw(`needs ${name}:`);
+    }
+  });
+
+  it("refuses two uses of one port", () => {
+    expect(problemsOf({ OPS_PORT: "8080" })).to.equal("PORT, OPS_PORT: set each to a port of its own");
+    expect(problemsOf({ OPS_PORT: "9000", ADMIN_PORT: "9000" })).to.match(/^PORT, OPS_PORT, ADMIN_PORT: /);
+    expect(loadConfig({ OPS_PORT: "9000", ADMIN_PORT: "9001" }).otherPorts).to.deep.equal({
+      operations: 9_000,
+      admin: 9_001,
+    });
+  });
+
+  it("accepts the origins of web pages, and no other URL", () => {
+    const given = { ADMIN_ORIGINS: "https://a.example, http://localhost:3000" };
+    expect(loadConfig(given).adminOrigins).to.deep.equal(["https://a.example", "http://localhost:3000"]);
+    for (const wrong of ["*", "https://a.example/", "a.example", "https://a.example/desk"])
+      expect(problemsOf({ ADMIN_ORIGINS: wrong }), wrong).to.match(
+        /^ADMIN_ORIGINS: must be a comma list of origins/,
+      );
   });
 
   it("runs one process of each role unless a number or auto is given", () => {

@@ -18,14 +18,12 @@ describe("the signing secrets", () => {
   it("come from the environment when they are set there", () => {
     const secrets = { jwtWebSecret: "w".repeat(32), jwtServiceSecret: "s".repeat(32) };
     const env = { JWT_WEB_SECRET: secrets.jwtWebSecret, JWT_SERVICE_SECRET: secrets.jwtServiceSecret };
-    expect(loadSecrets(loadConfig({ ...env, EXCHANGE_ENV: "production" }))).to.deep.equal(secrets);
+    expect(loadSecrets(loadConfig(env))).to.deep.equal(secrets);
   });
 
   it("are never generated in production", () => {
     const config = loadConfig({ EXCHANGE_ENV: "production", JWT_WEB_SECRET: "w".repeat(32) });
-    expect(() => loadSecrets(config)).to.throw(
-      "JWT_SERVICE_SECRET must be set when EXCHANGE_ENV is production",
-    );
+    expect(() => loadSecrets(config)).to.throw(/^EXCHANGE_ENV=production needs .*JWT_SERVICE_SECRET/);
   });
 
   it("are not replaced when their file is damaged", () =>

@@ -70,6 +70,8 @@ export interface StackOptions {
   readonly geoIpFiles?: GatewaySettings["geoIpFiles"];
   readonly settlementApprovals?: number;
   readonly approvalLimit?: GatewaySettings["approvalLimit"];
+  readonly otherPorts?: Partial<GatewaySettings["otherPorts"]>;
+  readonly adminOrigins?: GatewaySettings["adminOrigins"];
   /** Place of the actors: this process (the default), or processes that the test starts on the Redis of the stack. */
   readonly actors?: "here" | "elsewhere";
   /** Number of gateways (default 1). */
@@ -145,8 +147,10 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     }
     const urls = gateways.map(({ port }) => `http://127.0.0.1:${port}`);
     const url = urls[0] ?? "";
-    const open = (): Connection => {
-      const connection = new Connection(url);
+    const adminPort = options.otherPorts?.admin;
+    const desk = adminPort === undefined ? url : `http://127.0.0.1:${adminPort}`;
+    const open = (origin = url): Connection => {
+      const connection = new Connection(origin);
       stops.push(() => {
         connection.close();
         return Promise.resolve();
@@ -161,9 +165,9 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       redisUrl: redis.url,
       databaseUrl: database.url,
       operatorLogin: OPERATOR,
-      operator: new OperatorClient(open(), OPERATOR),
+      operator: new OperatorClient(open(desk), OPERATOR),
       operatorToken: () => login(url, OPERATOR),
-      connect: open,
+      connect: () => open(),
       stop,
     };
   } catch (error) {
@@ -201,6 +205,8 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
     limits: { openOrders: MAX_OPEN_ORDERS, positionContracts: MAX_CONTRACTS, ...options.limits },
     geoIpFiles: options.geoIpFiles ?? [],
     drainNoticeMs: 0,
+    otherPorts: { operations: undefined, admin: undefined, ...options.otherPorts },
+    adminOrigins: options.adminOrigins ?? [],
     databaseReadUrl: options.databaseReadUrl,
     settlementApprovals: options.settlementApprovals ?? 1,
     approvalLimit: options.approvalLimit ?? parseMoney("1000") ?? ZERO,

@@ -48,7 +48,7 @@ describe("replay: a recording on the real exchange", function () {
       say: (line) => lines.push(line),
       finish: () => undefined,
     };
-    const exchange = { url, operator: stack.operatorLogin, brand: stack.brand };
+    const exchange = { url, adminUrl: url, operator: stack.operatorLogin, brand: stack.brand };
     return replay(options, exchange, { say: () => undefined, progressOf: () => progress, ...more });
   }
 

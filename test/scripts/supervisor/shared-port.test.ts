@@ -150,6 +150,17 @@ describe("a shared port", function () {
     });
   });
 
+  it("shares further ports in the same way, also while clients take every connection of the first", async () => {
+    await start("a");
+    const further = await freePort();
+    await shared.listen(further, "127.0.0.1", "further");
+    const connections = await connectAll(CONNECTIONS);
+    const answer = await fetch(`http://127.0.0.1:${further}`);
+    expect(await answer.text()).to.equal("a");
+    expect(answer.headers.get("x-port")).to.equal(String(further));
+    for (const { end } of connections) end();
+  });
+
   it("refuses connections once it closes and its last process drains", async () => {
     const a = await start("a");
     shared.closeWithLast();
