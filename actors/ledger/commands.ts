@@ -149,7 +149,12 @@ export type LedgerCommand =
       readonly ts: number;
       readonly deltas: readonly EffectDelta[];
     }
-  | { readonly kind: "wallet"; readonly wallet: string }
+  /** Reads a wallet: all of it, its balances alone, or one of `of` pages of its orders and positions. */
+  | {
+      readonly kind: "wallet";
+      readonly wallet: string;
+      readonly part?: "balances" | { readonly page: number; readonly of: number } | undefined;
+    }
   | { readonly kind: "report" }
   | { readonly kind: "skip"; readonly count: number }
   | { readonly kind: "tick" };

@@ -82,7 +82,7 @@ function run(emitter: Emitter, command: LedgerCommand): LedgerReply | undefined 
       applyEffects(emitter, command.marketId, command.deltas);
       return undefined;
     case "wallet":
-      return { ok: true, kind: "wallet", wallet: walletSnapshot(state, command.wallet) };
+      return { ok: true, kind: "wallet", wallet: walletSnapshot(state, command) };
     case "report":
       return { ok: true, kind: "report", report: report(state) };
     case "skip":
@@ -103,17 +103,41 @@ function forgetIds(emitter: Emitter): void {
   if ((state.known.deadline ?? Infinity) <= nowMs) emitter.emit(state.known.forgottenAt(nowMs));
 }
 
-/** Returns the snapshot of a wallet from which its private channels start. An unknown wallet is empty. */
-function walletSnapshot(state: LedgerState, walletId: string): WalletSnapshot {
+/** Orders and positions that a page of a wallet has on average at most; an answer with so many has about 250 kB. */
+const PAGE_ROWS = 1_000;
+
+/** Returns the page of an order of a wallet, by its id, or of a position, by its market. */
+export function walletPageOf(id: string, of: number): number {
+  let hash = 0;
+  for (let i = 0; i < id.length; i += 1) hash = (Math.imul(hash, 31) + id.charCodeAt(i)) >>> 0;
+  return hash % of;
+}
+
+/**
+ * Returns a wallet: all of it, its balances alone, or one page of its orders and positions. A page of too few pages has
+ * none of them, and names the number of pages that are needed. An unknown wallet is empty.
+ */
+function walletSnapshot(
+  state: LedgerState,
+  { wallet: walletId, part }: Extract<LedgerCommand, { kind: "wallet" }>,
+): WalletSnapshot {
   const wallet = state.wallets.get(walletId) ?? emptyWallet(walletId, "");
   const { funds, seqs, policy } = wallet;
   const { skippedSeqs } = state;
+  const page = part === "balances" ? undefined : part;
+  const needed = Math.ceil((wallet.orders.size + wallet.accounts.size) / PAGE_ROWS);
+  const isTooLarge = page !== undefined && page.of < needed;
+  const isLeftOut = part === "balances" || isTooLarge;
+  const isOnPage = (id: string): boolean => page === undefined || walletPageOf(id, page.of) === page.page;
+  const open = isLeftOut ? [] : openOrders(wallet).filter(({ orderId }) => isOnPage(orderId));
+  const positions = isLeftOut ? [] : walletPositions(wallet).filter(({ marketId }) => isOnPage(marketId));
   return {
     wallet: walletId,
     policy,
     balances: { CASH: { ...funds.CASH }, COIN: { ...funds.COIN } },
-    orders: { seq: skippedSeqs + seqs.orders, open: openOrders(wallet) },
-    positions: { seq: skippedSeqs + seqs.positions, positions: walletPositions(wallet) },
+    orders: { seq: skippedSeqs + seqs.orders, open },
+    positions: { seq: skippedSeqs + seqs.positions, positions },
+    ...(isTooLarge ? { pages: needed } : {}),
   };
 }
 

@@ -124,6 +124,8 @@ export interface WalletSnapshot {
   readonly balances: Readonly<Record<Currency, Balance>>;
   readonly orders: { readonly seq: number; readonly open: readonly OpenOrder[] };
   readonly positions: { readonly seq: number; readonly positions: readonly WalletPosition[] };
+  /** Number of pages in which the orders and positions can be read, when they are too many for the pages asked for. */
+  readonly pages?: number | undefined;
 }
 
 /** Directions of a transfer: `fund` pays from the trader's own wallet into a subaccount, `defund` pays back. */

@@ -23,7 +23,7 @@ import { Refused, refusedBy } from "../request/errors.js";
 import { pageOf } from "../request/fields.js";
 import { route } from "../request/route.js";
 import type { Freshness } from "../trading/freshness.js";
-import { readWallet, askWithIds } from "../trading/ledger-client.js";
+import { readBalances, askWithIds } from "../trading/ledger-client.js";
 import { auditedAction, recordIntent } from "./audit.js";
 import { WAITS, type Approvals } from "./operators/approvals.js";
 import {
@@ -98,10 +98,10 @@ export function adminTraderRoutes(
     run: async ({ id, incoming }) => {
       const trader = await existingTrader(id("traderId"));
       const { traderId } = trader;
-      const own = (await readWallet(exchange, traderId, traderId)).balances;
+      const own = (await readBalances(exchange, traderId, traderId)).balances;
       const subaccounts = await listSubaccounts(db, traderId, incoming.receivedMs);
       const shown = subaccounts.map(async ({ keyId, label, subaccountId }) => {
-        const { balances, policy } = await readWallet(exchange, traderId, subaccountId);
+        const { balances, policy } = await readBalances(exchange, traderId, subaccountId);
         return { keyId, label, balance: formatMoney(balances.CASH.total), collateral: policy };
       });
       const cash = { CASH: formatMoney(own.CASH.total), COIN: formatMoney(own.COIN.total) };

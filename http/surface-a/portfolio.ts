@@ -13,7 +13,7 @@ import { pageOf } from "../request/fields.js";
 import { ACCOUNT, perRows, READ } from "../request/metering.js";
 import { route } from "../request/route.js";
 import type { ReadModel } from "../trading/freshness.js";
-import { readWallet } from "../trading/ledger-client.js";
+import { readHoldings } from "../trading/ledger-client.js";
 import { scopeOf } from "../trading/scope.js";
 import {
   AccountOrders,
@@ -46,15 +46,17 @@ export function portfolioRoutes({ db, exchange, reference, reads }: PortfolioPar
     docs: {
       summary: "Retrieve the open orders of the wallet",
       description:
-        "Returns the open orders of the wallet, those on their way to the book included, with the `seq` of the private orders channel of the stream.",
+        "Returns the orders of the wallet that rest in their books, which are those in the snapshot of the stream, with the `seq` of the private orders channel.",
       refuses: SUBACCOUNT_REFUSALS,
       also: UNCHANGED,
       exampleQuery: { subaccount: IDS.keyId },
     },
     run: async ({ caller, query, incoming }) => {
       const { traderId, wallet } = await walletToRead(db, caller, query);
-      const { seq, open } = (await readWallet(exchange, traderId, wallet)).orders;
-      // Accepted orders count as open before the book has them, so the seq alone does not identify a version.
+      const { orders } = await readHoldings(exchange, traderId, wallet);
+      const { seq } = orders;
+      const open = orders.open.filter(({ status }) => status === "OPEN");
+      // Of a large wallet some orders may be newer than the seq, so it alone does not identify a version.
       const etag = etagOf(wallet, "orders", seq, ...open.flatMap(({ orderId, qty }) => [orderId, qty]));
       const headers = { ETag: etag, "Cache-Control": "no-cache" };
       if (matchesEtag(incoming.header("if-none-match"), etag))
@@ -80,8 +82,15 @@ export function portfolioRoutes({ db, exchange, reference, reads }: PortfolioPar
     },
     run: async ({ caller, query, incoming }) => {
       const { traderId, wallet } = await walletToRead(db, caller, query);
-      const { seq, positions } = (await readWallet(exchange, traderId, wallet)).positions;
-      const etag = etagOf(wallet, "positions", seq);
+      const { seq, positions } = (await readHoldings(exchange, traderId, wallet)).positions;
+      const rows = positions.flatMap(({ marketId, currency, outcome, qty, cost }) => [
+        marketId,
+        currency,
+        outcome,
+        qty,
+        cost,
+      ]);
+      const etag = etagOf(wallet, "positions", seq, ...rows);
       const headers = { ETag: etag, "Cache-Control": "no-cache" };
       if (matchesEtag(incoming.header("if-none-match"), etag))
         return { status: 304, headers, body: undefined };

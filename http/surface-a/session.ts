@@ -20,9 +20,10 @@ import type { Changes } from "../reference/changes.js";
 import { ANYBODY, WEB_SESSION } from "../request/access.js";
 import { Refused } from "../request/errors.js";
 import { MAX_CHECK_IN_DAYS } from "../request/limits.js";
+import { RATED_FREE } from "../request/metering.js";
 import { route } from "../request/route.js";
 import { retryAfterSeconds } from "../request/throttle.js";
-import { readWallet } from "../trading/ledger-client.js";
+import { readBalances } from "../trading/ledger-client.js";
 import {
   CredentialsBody,
   LocationAnswer,
@@ -131,6 +132,7 @@ export function sessionRoutes({ db, exchange, passwords, tokens, changes, bucket
 
   const show = route("GET /v3/session", {
     access: WEB_SESSION,
+    metering: RATED_FREE,
     answer: SessionAnswer,
     docs: {
       summary: "Retrieve the session",
@@ -141,7 +143,7 @@ export function sessionRoutes({ db, exchange, passwords, tokens, changes, bucket
       if (trader === undefined) throw new Refused("UNAUTHENTICATED");
       const { traderId, email, role, kyc, state } = trader;
       const operatorRole = role === "operator" ? roleOf(trader) : undefined;
-      const { balances } = await readWallet(exchange, traderId, traderId);
+      const { balances } = await readBalances(exchange, traderId, traderId);
       const cash = { CASH: formatMoney(balances.CASH.total), COIN: formatMoney(balances.COIN.total) };
       const location = locationOnWire(await findLocation(db, traderId));
       return { body: { traderId, email, role, operatorRole, kyc, state, cash, location } };
@@ -150,6 +152,7 @@ export function sessionRoutes({ db, exchange, passwords, tokens, changes, bucket
 
   const checkIn = route("POST /v3/session/location", {
     access: WEB_SESSION,
+    metering: RATED_FREE,
     body: LocationBody,
     answer: LocationAnswer,
     docs: {
@@ -175,6 +178,7 @@ export function sessionRoutes({ db, exchange, passwords, tokens, changes, bucket
 
   const location = route("GET /v3/session/location", {
     access: WEB_SESSION,
+    metering: RATED_FREE,
     answer: LocationAnswer,
     docs: {
       summary: "Retrieve the last check-in",

@@ -19,7 +19,7 @@ import { traderOf, type KeyCaller, type SessionCaller } from "../request/callers
 import { Refused } from "../request/errors.js";
 import { ACCOUNT } from "../request/metering.js";
 import { route } from "../request/route.js";
-import { readWallet } from "../trading/ledger-client.js";
+import { readBalances } from "../trading/ledger-client.js";
 import type { Trader } from "../trading/ledger-client.js";
 import { keyRow, mintOnce, newId, refusedKey, requireFuture, requireKey } from "./keys.js";
 import {
@@ -90,7 +90,7 @@ export async function walletToRead(
 
 export function subaccountRoutes({ db, exchange, changes }: SubaccountParts) {
   const totalOf = async ({ traderId, subaccountId }: SubaccountRecord): Promise<string> =>
-    formatMoney((await readWallet(exchange, traderId, subaccountId)).balances.CASH.total);
+    formatMoney((await readBalances(exchange, traderId, subaccountId)).balances.CASH.total);
 
   const shown = async (subaccount: SubaccountRecord, keyId: string) => ({
     keyId,
@@ -184,7 +184,7 @@ export function subaccountRoutes({ db, exchange, changes }: SubaccountParts) {
     run: async ({ caller, query, id }) => {
       const keyId = id("keyId");
       const { traderId, subaccountId } = await requireSubaccount(db, caller, keyId);
-      const wallet = await readWallet(exchange, traderId, subaccountId);
+      const wallet = await readBalances(exchange, traderId, subaccountId);
       const { total, reserved } = wallet.balances[query.currency];
       return {
         body: {

@@ -16,7 +16,7 @@ import { readQuery } from "../edge/query.js";
 import type { Reference } from "../reference/reference.js";
 import { route } from "../request/route.js";
 import type { ReadModel } from "../trading/freshness.js";
-import { readWallet } from "../trading/ledger-client.js";
+import { readBalances } from "../trading/ledger-client.js";
 import { HISTORY, ordinary, POSITIONS, reading } from "./access.js";
 import {
   Balance,
@@ -148,7 +148,7 @@ export function emmAccountRoutes(base: string, { exchange, reference, reads }: E
       exampleQuery: { currency: "CASH" },
     },
     run: async ({ caller: { traderId, wallet }, query: { currency } }) => {
-      const { total, reserved } = (await readWallet(exchange, traderId, wallet)).balances[currency];
+      const { total, reserved } = (await readBalances(exchange, traderId, wallet)).balances[currency];
       return {
         body: {
           balance: amountOnB(total),

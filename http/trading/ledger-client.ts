@@ -10,6 +10,7 @@ import {
   type GatewayExchange,
   Unavailable,
 } from "../../stream/log/ports.js";
+import { readWalletBase, walletQueries } from "../../stream/ws/wallet/read-wallet.js";
 import { REMEMBER_MS } from "../auth/signatures.js";
 import { idFrom } from "../request/command-ids.js";
 import { refusedBy } from "../request/errors.js";
@@ -134,11 +135,23 @@ export async function sendWithIds<K extends "placed" | "transfer">(
   return { reply: expectKind(command, reply, kind), repeated };
 }
 
-/** Returns the present state of a trader's wallet; one that was never used is empty. Throws `Unavailable`. */
-export async function readWallet(
+/** Returns the present balances and policy of a trader's wallet; one that was never used is empty. Throws `Unavailable`. */
+export async function readBalances(
   exchange: Ledgers,
   traderId: string,
   wallet: string,
-): Promise<WalletSnapshot> {
-  return (await askLedger(exchange, traderId, { kind: "wallet", wallet }, "wallet")).wallet;
+): Promise<Pick<WalletSnapshot, "balances" | "policy">> {
+  return (await askLedger(exchange, traderId, { kind: "wallet", wallet, part: "balances" }, "wallet")).wallet;
+}
+
+/**
+ * Returns the present orders and positions of a trader's wallet. Of a wallet that takes several pages the seqs are those
+ * of the first page: what is newer is in the result or in the deltas after them, or in both. Throws `Unavailable`.
+ */
+export function readHoldings(
+  exchange: Ledgers,
+  traderId: string,
+  wallet: string,
+): Promise<Pick<WalletSnapshot, "orders" | "positions">> {
+  return readWalletBase(walletQueries(exchange, ledgerShardOf(traderId), wallet));
 }

@@ -1,11 +1,11 @@
 /** Live private channels of one wallet: ordered, kept for resumes, and passed to listeners. */
 
 import type { Batch } from "../../../actors/actor.js";
-import type { OpenOrder, WalletSnapshot } from "../../../actors/ledger/types.js";
+import type { OpenOrder } from "../../../actors/ledger/types.js";
 import { assert } from "../../../actors/units.js";
 import type { PrivateChannel } from "../channels.js";
 import type { MarketIdentity } from "../ports.js";
-import { type PrivateBatch, type WalletDelta, WalletFold } from "./fold.js";
+import { type PrivateBatch, type WalletBase, type WalletDelta, WalletFold } from "./fold.js";
 
 /** Number of batches per channel that are kept for resumes. */
 const KEPT_BATCHES = 2_000;
@@ -15,7 +15,7 @@ const EMPTY_WALLET = { orders: { seq: 0, open: [] }, positions: { seq: 0, positi
 /** Sources of one wallet. */
 export interface WalletSource {
   /** Reads the wallet from its ledger. Throws `Unavailable`. */
-  readonly snapshot: () => Promise<WalletSnapshot>;
+  readonly snapshot: () => Promise<WalletBase>;
   readonly market: (marketId: string) => Promise<MarketIdentity | undefined>;
   readonly onError: (error: unknown) => void;
   /** Called once when a batch cannot be folded: the feed then stays closed. */
@@ -40,8 +40,11 @@ export class WalletFeed {
   readonly #listeners = new Set<(batch: PrivateBatch) => void>();
   #draining = true;
   #closed = false;
-  /** Resolves when snapshots are available. Rejects when the wallet or its markets cannot be read. */
-  readonly ready: Promise<void>;
+  /**
+   * Resolves to the seqs from which on snapshots are complete: those of the last page of the wallet. Rejects when the
+   * wallet or its markets cannot be read.
+   */
+  readonly ready: Promise<Readonly<Record<PrivateChannel, number>>>;
 
   constructor(source: WalletSource) {
     this.#source = source;
@@ -88,12 +91,13 @@ export class WalletFeed {
     this.#listeners.clear();
   }
 
-  async #start(): Promise<void> {
+  async #start(): Promise<Readonly<Record<PrivateChannel, number>>> {
     const wallet = await this.#source.snapshot();
-    const { orders, positions } = wallet;
+    const { orders, positions, pageSeqs } = wallet;
     this.#fold = new WalletFold(this.#markets, wallet);
     await this.#loadMarkets([...orders.open, ...positions.positions].map(({ marketId }) => marketId));
     this.#drain();
+    return pageSeqs?.at(-1) ?? { orders: orders.seq, positions: positions.seq };
   }
 
   #drainOrFail(): void {

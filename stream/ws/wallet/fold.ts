@@ -9,6 +9,7 @@ import {
   type WalletOrderDelta,
   type WalletPositionDelta,
 } from "../../../actors/ledger/deltas.js";
+import { walletPageOf } from "../../../actors/ledger/ledger.js";
 import type { OpenOrder, WalletPosition } from "../../../actors/ledger/types.js";
 import { assert } from "../../../actors/units.js";
 import type { PrivateChannel } from "../channels.js";
@@ -30,6 +31,8 @@ export type WalletDelta = AcceptedDelta | PrivateDelta;
 export interface WalletBase {
   readonly orders: { readonly seq: number; readonly open: readonly OpenOrder[] };
   readonly positions: { readonly seq: number; readonly positions: readonly WalletPosition[] };
+  /** Seqs of the pages in which the wallet was read, of which the first are those above; absent for a single page. */
+  readonly pageSeqs?: readonly Readonly<Record<PrivateChannel, number>>[] | undefined;
 }
 
 /**
@@ -41,9 +44,11 @@ export class WalletFold {
   readonly #orders = new Map<string, OpenOrder>();
   readonly #positions = new Map<string, WalletPosition>();
   readonly #seqs: Record<PrivateChannel, number>;
+  readonly #pageSeqs: readonly Readonly<Record<PrivateChannel, number>>[];
 
-  constructor(markets: ReadonlyMap<string, MarketIdentity>, { orders, positions }: WalletBase) {
+  constructor(markets: ReadonlyMap<string, MarketIdentity>, { orders, positions, pageSeqs }: WalletBase) {
     this.#markets = markets;
+    this.#pageSeqs = pageSeqs ?? [{ orders: orders.seq, positions: positions.seq }];
     for (const order of orders.open) this.#orders.set(order.orderId, order);
     for (const position of positions.positions) this.#positions.set(positionKey(position), position);
     this.#seqs = { orders: orders.seq, positions: positions.seq };
@@ -99,6 +104,8 @@ export class WalletFold {
         case "position":
           if (delta.seq > this.#seqs.positions) {
             positions.push({ seq: delta.seq, body: positionOnWire(market, delta) });
+          }
+          if (this.#isFresh("positions", delta.marketId, delta.seq)) {
             this.#positions.set(positionKey(delta), delta);
             if (delta.qty === 0) this.#positions.delete(positionKey(delta));
           }
@@ -116,6 +123,11 @@ export class WalletFold {
     const market = this.#markets.get(marketId);
     assert(market !== undefined, `market ${marketId} is not loaded`);
     return market;
+  }
+
+  /** Returns whether a delta follows the page that its order or market was read in. */
+  #isFresh(channel: PrivateChannel, id: string, seq: number): boolean {
+    return seq > (this.#pageSeqs[walletPageOf(id, this.#pageSeqs.length)]?.[channel] ?? 0);
   }
 
   /** Adds an accepted order, unless the snapshot has it already in a later state. */
@@ -141,7 +153,7 @@ export class WalletFold {
   #foldOrder(delta: WalletOrderDelta): void {
     const order = this.#orders.get(delta.orderId);
     if (order === undefined) return;
-    const fresh = delta.seq > this.#seqs.orders;
+    const fresh = this.#isFresh("orders", delta.orderId, delta.seq);
     switch (delta.kind) {
       case "open":
         if (fresh) this.#orders.set(delta.orderId, { ...order, qty: delta.qty, status: "OPEN" });

@@ -2,9 +2,8 @@
 
 import { ledgerShardOf } from "../../../actors/actor.js";
 import type { LedgerDelta, WalletOrderDelta } from "../../../actors/ledger/deltas.js";
-import type { WalletSnapshot, OrderStatus } from "../../../actors/ledger/types.js";
+import type { OrderStatus } from "../../../actors/ledger/types.js";
 import type { CancelReason, RejectReason } from "../../../actors/market/types.js";
-import { assert } from "../../../actors/units.js";
 import { unreachable } from "../../../actors/unreachable.js";
 import { type Entry, type Exchange, type Tail, Unavailable } from "../../log/ports.js";
 import { PRIVATE_CHANNELS, type PrivateChannel } from "../channels.js";
@@ -13,6 +12,7 @@ import { WalletFeed } from "./feed.js";
 import { type PrivateBatch, walletDeltas } from "./fold.js";
 import { type MissedBatches, type PrivateSince, readMissed } from "./history.js";
 import { Ledgers } from "./ledgers.js";
+import { readWalletBase, walletQueries } from "./read-wallet.js";
 
 const WARM_MS = 60_000;
 const CATCH_UP_MS = 1_000;
@@ -115,7 +115,8 @@ export class Wallets {
       if (cached.users === 0) this.#scheduleEviction(wallet, cached);
     };
     try {
-      await cached.feed.ready;
+      const complete = await cached.feed.ready;
+      for (const channel of PRIVATE_CHANNELS) await waitForSeq(cached.feed, channel, complete[channel]);
     } catch (error) {
       this.#evict(wallet, cached);
       stop();
@@ -191,15 +192,9 @@ export class Wallets {
   async #catchUp(shard: number, wallet: string, feed: WalletFeed, since: PrivateSince): Promise<void> {
     const isAhead = (channel: PrivateChannel): boolean => (since[channel] ?? 0) > feed.seq(channel);
     if (!PRIVATE_CHANNELS.some(isAhead)) return;
-    const snapshot = await this.#readWallet(shard, wallet);
+    const snapshot = await walletQueries(this.#source.exchange, shard, wallet)("balances");
     const waits = PRIVATE_CHANNELS.filter((channel) => (since[channel] ?? 0) <= snapshot[channel].seq);
     for (const channel of waits) await waitForSeq(feed, channel, since[channel] ?? 0);
-  }
-
-  async #readWallet(shard: number, wallet: string): Promise<WalletSnapshot> {
-    const reply = await this.#source.exchange.ledger(shard, { kind: "wallet", wallet });
-    assert(reply.ok && reply.kind === "wallet", `ledger ${shard} did not return wallet ${wallet}`);
-    return reply.wallet;
   }
 
   /** Reads from the log the batches that the feed no longer keeps. */
@@ -269,7 +264,7 @@ export class Wallets {
   #openFeed(shard: number, wallet: string): CachedFeed {
     const { catalog, onError } = this.#source;
     const feed = new WalletFeed({
-      snapshot: () => this.#readWallet(shard, wallet),
+      snapshot: () => readWalletBase(walletQueries(this.#source.exchange, shard, wallet)),
       market: (marketId) => catalog.market(marketId),
       onError,
       onFailed: (error) => {

@@ -11,6 +11,12 @@ import { randomOf } from "../support/random.js";
 import { until } from "../../../support/until.js";
 
 const [ann = "", bob = ""] = TRADERS;
+/** Pages in which a wallet of the tests is read. */
+const PAGES = 3;
+
+function isPage(part: unknown): part is { readonly page: number; readonly of: number } {
+  return typeof part === "object";
+}
 
 function walletsOf(exchange: TestExchange, errors: unknown[] = [], warmMs?: number): Wallets {
   const onError = (error: unknown): number => errors.push(error);
@@ -95,6 +101,48 @@ describe("private feeds", () => {
       }),
       { numRuns: 40 },
     );
+  });
+
+  it("continue a wallet that is read in pages while it trades", async () => {
+    let changed = 0;
+    await fc.assert(
+      fc.asyncProperty(flow, fc.nat(30), fc.infiniteStream(fc.nat(1_000)), async (steps, from, stream) => {
+        const exchange = new TestExchange(randomOf(stream));
+        const { marketId } = exchange.createMarket(2);
+        await play(exchange, marketId, steps.slice(0, from));
+        const later = steps.slice(from);
+        const wallets = new Wallets({
+          tail: exchange.tail,
+          catalog: exchange,
+          onError: () => expect.fail("nothing fails"),
+          exchange: {
+            /** Answers as a ledger whose pages are small, and trades between the pages. */
+            async ledger(shard, command) {
+              const step = later.shift();
+              if (step !== undefined) await take(exchange, marketId, step);
+              const isFirst = command.kind === "wallet" && isPage(command.part) && command.part.of < PAGES;
+              if (!isFirst) return exchange.ledger(shard, command);
+              const reply = await exchange.ledger(shard, { ...command, part: "balances" });
+              if (!reply.ok || reply.kind !== "wallet") throw new Error("a ledger has no balances");
+              return { ...reply, wallet: { ...reply.wallet, pages: PAGES } };
+            },
+          },
+        });
+        const commits = setInterval(() => exchange.commit(), 1);
+        const { feed } = await wallets.watch(ann, ann, () => expect.fail("nothing was lost"));
+        clearInterval(commits);
+        exchange.commit();
+        if (feed.seq("orders") > 0) changed += 1;
+        const { orders, positions } = exchange.wallet(ann);
+        await until(() => feed.seq("orders") === orders.seq && feed.seq("positions") === positions.seq);
+        const mirror = new Mirror();
+        mirror.take({ snapshot: {}, orders: feed.snapshot("orders"), positions: feed.snapshot("positions") });
+        expect(held(mirror)).to.deep.equal(truth(exchange, ann));
+        wallets.close();
+      }),
+      { numRuns: 60 },
+    );
+    expect(changed, "the runs in which the wallet had orders").to.be.above(10);
   });
 
   it("send orders and positions in the shapes of the contract, fills before the end of the order", async () => {
