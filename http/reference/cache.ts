@@ -11,6 +11,11 @@ export interface CacheOptions {
   readonly ttlMs: number;
   readonly maxEntries: number;
   /**
+   * Time in ms for which a missing value stays missing (default 0). Only for keys that nobody can know before their value
+   * exists, or whose creation is announced by `drop`.
+   */
+  readonly missTtlMs?: number | undefined;
+  /**
    * Returns true for an error of a load that means that the source cannot be reached. The cache then keeps serving the
    * old value: a source that cannot be read cannot be changed either, and trading continues while Postgres is down.
    */
@@ -23,11 +28,13 @@ const RELOAD_WAIT_MS = 500;
 const RETRY_MS = 1_000;
 
 /**
- * Runs at most one load of a key at a time. A missing value is never cached, so a value is found as soon as it is
- * created.
+ * Runs at most one load of a key at a time. A missing value is not cached unless the options say so, and a value is found
+ * as soon as it is created.
  */
 export class Cache<Value> {
   private readonly entries = new Map<string, Entry<Value>>();
+  /** Times until which keys count as missing, the oldest first. */
+  private readonly misses = new Map<string, number>();
   private readonly loading = new Map<string, Promise<Value | undefined>>();
 
   constructor(
@@ -40,6 +47,7 @@ export class Cache<Value> {
   async get(key: string): Promise<Value | undefined> {
     const entry = this.entries.get(key);
     if (entry !== undefined && entry.freshUntilMs > this.nowMs()) return entry.value;
+    if ((this.misses.get(key) ?? 0) > this.nowMs()) return undefined;
     let loading = this.loading.get(key);
     if (loading === undefined) {
       loading = this.reload(key, entry);
@@ -77,18 +85,21 @@ export class Cache<Value> {
   /** Drops a key; a load in progress does not bring the old value back. */
   drop(key: string): void {
     this.entries.delete(key);
+    this.misses.delete(key);
     this.loading.delete(key);
   }
 
   /** Drops every key whose value matches. */
   dropWhere(matches: (value: Value) => boolean): void {
     this.loading.clear();
+    this.misses.clear();
     for (const [key, { value }] of this.entries) if (matches(value)) this.entries.delete(key);
   }
 
   /** Drops every key. */
   clear(): void {
     this.entries.clear();
+    this.misses.clear();
     this.loading.clear();
   }
 
@@ -110,11 +121,22 @@ export class Cache<Value> {
   }
 
   private store(key: string, value: Value | undefined): void {
+    const { ttlMs, maxEntries, missTtlMs = 0 } = this.options;
     this.entries.delete(key);
-    if (value === undefined) return;
-    this.entries.set(key, { value, freshUntilMs: this.nowMs() + this.options.ttlMs });
-    if (this.entries.size <= this.options.maxEntries) return;
-    const oldest = this.entries.keys().next();
-    if (oldest.done !== true) this.entries.delete(oldest.value);
+    this.misses.delete(key);
+    if (value !== undefined) {
+      this.entries.set(key, { value, freshUntilMs: this.nowMs() + ttlMs });
+      dropOldest(this.entries, maxEntries);
+    } else if (missTtlMs > 0) {
+      this.misses.set(key, this.nowMs() + missTtlMs);
+      dropOldest(this.misses, maxEntries);
+    }
   }
+}
+
+/** Drops the oldest entry of a map that has become larger than `maxEntries`. */
+function dropOldest(map: Map<string, unknown>, maxEntries: number): void {
+  if (map.size <= maxEntries) return;
+  const oldest = map.keys().next();
+  if (oldest.done !== true) map.delete(oldest.value);
 }

@@ -55,6 +55,8 @@ export interface OutcomeRef {
 
 /** Times to live of the caches, in ms. */
 const KEY_TTL_MS = 5_000;
+/** Time in ms for which an unknown key or client of surface B stays unknown. */
+const UNKNOWN_MS = 1_000;
 const MARKET_TTL_MS = 30_000;
 const OUTCOME_TTL_MS = 24 * 60 * 60 * 1_000;
 /** Greatest age of a gateway's view of maintenance, in ms: the backstop for a lost invalidation. */
@@ -87,12 +89,14 @@ export class Reference implements KeyDirectory {
       ttlMs: number,
       maxEntries: number,
       load: (key: string) => Promise<Value | undefined>,
-    ): Cache<Value> => new Cache(load, { ttlMs, maxEntries, unreachable: isUnavailable });
-    this.keys = cached(KEY_TTL_MS, 50_000, (keyId) => this.loadKey(keyId));
+      missTtlMs?: number,
+    ): Cache<Value> => new Cache(load, { ttlMs, maxEntries, missTtlMs, unreachable: isUnavailable });
+    // The service draws the ids of keys and clients at their creation, so nobody can ask for one before.
+    this.keys = cached(KEY_TTL_MS, 50_000, (keyId) => this.loadKey(keyId), UNKNOWN_MS);
     this.sessions = cached(KEY_TTL_MS, 50_000, async (id) => ({ revoked: await isTokenRevoked(db, id) }));
     this.accounts = cached(KEY_TTL_MS, 50_000, (traderId) => findTrader(db, traderId));
     this.locations = cached(KEY_TTL_MS, 50_000, async (id) => ({ last: await findLocation(db, id) }));
-    this.clients = cached(KEY_TTL_MS, 10_000, (clientId) => findEmmClient(db, clientId));
+    this.clients = cached(KEY_TTL_MS, 10_000, (clientId) => findEmmClient(db, clientId), UNKNOWN_MS);
     this.marketCache = cached(MARKET_TTL_MS, 20_000, (marketId) => this.freshness.market(marketId));
     this.events = cached(MARKET_TTL_MS, 20_000, (eventId) => findEvent(db, eventId));
     // The market of an outcome never changes, so the limits of this cache only bound its memory.

@@ -29,7 +29,7 @@ import { Refused } from "./errors.js";
 import { MAX_RUNNING, RUNNING } from "./metering.js";
 import type { Route } from "./route.js";
 import type { Admission, Admitted } from "./serve.js";
-import type { Throttle } from "./throttle.js";
+import { KEY_BUCKETS, MemoryBuckets, type Throttle } from "./throttle.js";
 
 export interface AdmissionParts {
   readonly db: Database;
@@ -47,6 +47,8 @@ type KeyAccess = Extract<Access, { kind: "key" | "keyOrSession" }>;
 
 /** Makes the checks of all routes. */
 export function createAdmission(parts: AdmissionParts): Admission {
+  // A payer asks for no more answers than it can have got by placing, so each answer can still be asked for.
+  const recalls = new MemoryBuckets(KEY_BUCKETS.place);
   return {
     async admit(route, request, res): Promise<Admitted> {
       const { access } = route;
@@ -74,7 +76,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
             if (access.kyc) refuseUnverified((await parts.reference.account(caller.accountId))?.kyc);
             return admitted(caller, charged);
           }
-          return admitKey(parts, route, access, request, res);
+          return admitKey(parts, recalls, route, access, request, res);
         }
         case "client": {
           const caller = await parts.clients.admit(access, request, res);
@@ -94,7 +96,7 @@ const nothing = (): Promise<void> => Promise.resolve();
 const NO_CHARGE: Charged = { chargeRows: nothing, giveBack: nothing };
 
 function admitted(caller: Admitted["caller"], charged: Charged, attempt?: Attempt): Admitted {
-  return { caller, ...charged, attempt, refusal: undefined };
+  return { caller, ...charged, attempt, refusal: undefined, mayRecall: () => true };
 }
 
 /**
@@ -103,6 +105,7 @@ function admitted(caller: Admitted["caller"], charged: Charged, attempt?: Attemp
  */
 async function admitKey(
   parts: AdmissionParts,
+  recalls: MemoryBuckets,
   route: Route,
   access: KeyAccess,
   request: Incoming,
@@ -112,6 +115,7 @@ async function admitKey(
   requireScope(access, caller);
   const attempt = await begin(parts, route, caller);
   if (attempt?.kind === "repeat") return admitted(caller, NO_CHARGE, attempt);
+  const mayRecall = (): boolean => recalls.charge(payerOf(caller), 1).granted;
   let charged = NO_CHARGE;
   try {
     charged = await meter(parts, route, request, res, caller);
@@ -119,10 +123,10 @@ async function admitKey(
     if (access.location === "placing") await refuseInMaintenance(parts.reference);
     await requireLocation(parts, access, caller, request.receivedMs);
     if (access.kyc) refuseUnverified(caller.key.kyc);
-    return admitted({ ...caller, resumed: attempt?.resumed ?? false }, charged, attempt);
+    return { ...admitted({ ...caller, resumed: attempt?.resumed ?? false }, charged, attempt), mayRecall };
   } catch (error) {
     if (route.recall !== undefined && error instanceof Refused)
-      return { ...admitted(caller, charged, attempt), refusal: error };
+      return { ...admitted(caller, charged, attempt), refusal: error, mayRecall };
     await charged.chargeRows(0);
     await attempt?.first.abandon();
     throw error;
@@ -215,6 +219,11 @@ async function requireLocation(
   await refuseLocation(parts.locations, { traderId: key.traderId, ip, purpose: access.location, nowMs });
 }
 
+function tooOften(retryAfterS: number): Refused {
+  const message = `this route is called too often; wait ${retryAfterS} s`;
+  return new Refused("RATE_LIMIT_EXCEEDED", message, {}, retryAfter(retryAfterS));
+}
+
 /**
  * Charges a request. Of the returned functions, `chargeRows` charges the rows of its answer, which are none after a
  * failure, and ends a request of which only some may run at the same time; `giveBack` gives back the rest.
@@ -226,19 +235,23 @@ async function meter(
   res: Response,
   caller: KeyCaller | SessionCaller,
 ): Promise<Charged> {
-  const price = route.metering.price(request);
-  if (price === undefined) return NO_CHARGE;
   const payer = payerOf(caller);
+  const price = route.metering.price(request);
+  if (price === undefined) {
+    const { rate } = route.metering;
+    const admitted = rate && (await throttle.admit(payer, rate));
+    if (admitted?.granted === false) throw tooOften(admitted.retryAfterS);
+    return NO_CHARGE;
+  }
   const { bucket, base, perRows } = price;
   const charge = await throttle.charge(payer, bucket, base, price.also);
   res.set(rateLimit(bucket, charge.granted ? base : 0, charge.remaining));
   if (!charge.granted) {
+    if (charge.remaining >= base && perRows === undefined) throw tooOften(charge.retryAfterS);
     const message =
       charge.remaining < base
         ? `the request costs ${base} tokens and the ${bucket} bucket has ${charge.remaining}; wait ${charge.retryAfterS} s`
-        : perRows === undefined
-          ? `this route is called too often; wait ${charge.retryAfterS} s`
-          : `${MAX_RUNNING} requests of this kind are running; wait for one of them, or ${charge.retryAfterS} s`;
+        : `${MAX_RUNNING} requests of this kind are running; wait for one of them, or ${charge.retryAfterS} s`;
     throw new Refused("RATE_LIMIT_EXCEEDED", message, {}, retryAfter(charge.retryAfterS));
   }
   return {

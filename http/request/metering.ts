@@ -21,6 +21,8 @@ interface Price {
 export interface Metering {
   /** Returns the price; `undefined` for a free request. */
   price(request: Pick<Incoming, "target" | "body">): Price | undefined;
+  /** Rate of the free requests of a payer. */
+  readonly rate?: TokenBucket | undefined;
   /** Price as the documentation prints it. */
   readonly words: string;
 }
@@ -30,6 +32,15 @@ function tokens(count: number): string {
 }
 
 export const free: Metering = { price: () => undefined, words: "free" };
+
+/** Rate that the free requests of a payer share. No client that works reaches it; a loop that has gone wild does. */
+const FREE_RATE: TokenBucket = { name: "free", capacity: 200, refill: 20, periodMs: 1_000 };
+/** Cost of free routes that reach Redis, Postgres or a worker, and therefore have a rate. */
+export const RATED_FREE: Metering = {
+  price: () => undefined,
+  rate: FREE_RATE,
+  words: `free, up to ${FREE_RATE.refill} a second with the other free requests, in bursts of ${FREE_RATE.capacity}`,
+};
 
 /** Prices a request at a fixed cost, and one token of each bucket in `also`. */
 export function costs(bucket: Bucket, base: number, also?: readonly TokenBucket[]): Metering {

@@ -33,6 +33,8 @@ export interface Admitted {
   readonly attempt: Attempt | undefined;
   /** Refusal of a request whose route remembers its own answers: it is thrown unless the request is a repeat. */
   readonly refusal: Refused | undefined;
+  /** Takes the right to ask for the answer of an earlier run; false when the payer has asked too often. */
+  readonly mayRecall: () => boolean;
 }
 
 /** Admits a request or refuses it: checks the access of the route and charges its cost. */
@@ -70,12 +72,17 @@ function pathId(req: Request, name: string): string {
 interface Received {
   readonly call: Call<never, never, never>;
   readonly refusal: Refused | undefined;
+  readonly mayRecall: () => boolean;
 }
 
 /** Returns the handler of a route. `checkAnswers` checks every answer against its schema. */
 export function serve(route: Route, admission: Admission, checkAnswers: boolean): RequestHandler {
   /** Reads the query and the body of a request. Refuses a malformed request. */
-  const read = (req: Request, incoming: Incoming, { caller, refusal: earlier }: Admitted): Received => {
+  const read = (
+    req: Request,
+    incoming: Incoming,
+    { caller, refusal: earlier, mayRecall }: Admitted,
+  ): Received => {
     const refusal = earlier ?? refusalOfBodyHeaders(route, incoming);
     try {
       const query = readParameters(route.query, incoming.target.query, route.access.kind === "client");
@@ -83,19 +90,22 @@ export function serve(route: Route, admission: Admission, checkAnswers: boolean)
       const id = (name: string): string => pathId(req, name);
       const segment = (name: string): string => pathSegment(req, name);
       const call = { caller, query, body, incoming, id, segment };
-      return { call: call as Call<never, never, never>, refusal };
+      return { call: call as Call<never, never, never>, refusal, mayRecall };
     } catch (error) {
       throw refusal ?? error;
     }
   };
 
   /** Runs the route. A route that remembers its own answers is asked for an earlier one before a refusal. */
-  const runOrRecall = async ({ call, refusal }: Received): Promise<Reply<unknown>> => {
+  const runOrRecall = async ({ call, refusal, mayRecall }: Received): Promise<Reply<unknown>> => {
     try {
       if (refusal !== undefined) throw refusal;
       return await route.run(call);
     } catch (error) {
-      const recalled = isInPlaceOfAnswer(error) ? await route.recall?.(call) : undefined;
+      // A refusal costs no tokens, and the question reaches a worker.
+      const { recall } = route;
+      const asks = recall !== undefined && isInPlaceOfAnswer(error) && mayRecall();
+      const recalled = asks ? await recall(call) : undefined;
       if (recalled === undefined) throw error;
       return recalled;
     }

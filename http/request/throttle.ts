@@ -39,6 +39,8 @@ export interface Throttle {
    * token of `finished` back.
    */
   settle(payer: string, bucket: Bucket, cost: number, finished: TokenBucket): Promise<Charge>;
+  /** Takes one token from a bucket of the payer that is not published. */
+  admit(payer: string, rate: TokenBucket): Promise<Charge>;
 }
 
 /** Returns the time until a request would be granted, in whole seconds, rounded up for `Retry-After`. */
@@ -46,14 +48,18 @@ export function retryAfterSeconds({ buckets }: Spent): number {
   return Math.ceil(Math.max(...buckets.map(({ retryAfterMs }) => retryAfterMs)) / 1_000);
 }
 
+/** Returns the result of a charge to the first of several buckets. */
+function chargeOf(spent: Spent): Charge {
+  const remaining = spent.buckets[0]?.remaining ?? 0;
+  return { granted: spent.granted, remaining, retryAfterS: retryAfterSeconds(spent) };
+}
+
 /** Returns the published buckets, which all gateways of an exchange share. */
 export function sharedThrottle(buckets: Pick<TokenBuckets, "spend">): Throttle {
   const spend = async (payer: string, bucket: Bucket, first: Omit<Spending, "bucket">, more: Spending[]) => {
     const { capacity, refillPerSec } = KEY_BUCKETS[bucket];
     const published = { name: bucket, capacity, refill: refillPerSec, periodMs: 1_000 };
-    const spent = await buckets.spend(`payer:${payer}`, [{ bucket: published, ...first }, ...more]);
-    const remaining = spent.buckets[0]?.remaining ?? 0;
-    return { granted: spent.granted, remaining, retryAfterS: retryAfterSeconds(spent) };
+    return chargeOf(await buckets.spend(`payer:${payer}`, [{ bucket: published, ...first }, ...more]));
   };
   return {
     charge: (payer, bucket, cost, also = []) =>
@@ -65,6 +71,8 @@ export function sharedThrottle(buckets: Pick<TokenBuckets, "spend">): Throttle {
       ),
     settle: (payer, bucket, cost, finished) =>
       spend(payer, bucket, { cost, owed: true }, [{ bucket: finished, cost: -1 }]),
+    admit: async (payer, rate) =>
+      chargeOf(await buckets.spend(`payer:${payer}`, [{ bucket: rate, cost: 1 }])),
   };
 }
 
@@ -72,6 +80,7 @@ export function sharedThrottle(buckets: Pick<TokenBuckets, "spend">): Throttle {
 export const unlimitedThrottle: Throttle = {
   charge: (_payer, bucket) => Promise.resolve(fullBucket(bucket)),
   settle: (_payer, bucket) => Promise.resolve(fullBucket(bucket)),
+  admit: (_payer, { capacity }) => Promise.resolve({ granted: true, remaining: capacity, retryAfterS: 0 }),
 };
 
 function fullBucket(bucket: Bucket): Charge {

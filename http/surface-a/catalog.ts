@@ -2,7 +2,7 @@
 
 import type { z } from "zod";
 import { marketActor } from "../../actors/actor.js";
-import type { Currency, MarketStatus } from "../../actors/market/types.js";
+import type { MarketStatus } from "../../actors/market/types.js";
 import { formatPrice } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
 import { findEvent, listEvents, marketIdsOfEvents } from "../../db/queries/catalog/events.js";
@@ -15,7 +15,7 @@ import {
 import { listCandles, listTrades } from "../../db/queries/trading/trades.js";
 import { UNDERWAY } from "../../db/schema/catalog.js";
 import type { ReadModelTime } from "../../stream/services/read-model-time.js";
-import type { MarketBook } from "../../stream/ws/market/public-market.js";
+import type { Replicas } from "../../stream/ws/market/replicas.js";
 import { IDS, UNCHANGED } from "../docs/examples.js";
 import { etagOf, matchesEtag } from "../edge/etag.js";
 import type { Reference } from "../reference/reference.js";
@@ -23,8 +23,9 @@ import { ANYBODY, signedOrSession, TRADING, type Access } from "../request/acces
 import { Refused } from "../request/errors.js";
 import { datedPageOf, pageOf } from "../request/fields.js";
 import { free, perRows, READ, type Metering } from "../request/metering.js";
-import { route, type Route } from "../request/route.js";
+import { route, Serialized, type Route } from "../request/route.js";
 import type { Freshness, ReadModel } from "../trading/freshness.js";
+import { BookCache } from "./book-cache.js";
 import {
   Book,
   BookQuery,
@@ -43,9 +44,7 @@ import {
 import { coin, eventOnWire, marketOnWire, outcomeIdOf, tradeOnWire } from "./wire.js";
 
 /** Books of the markets as the market actors last published them. */
-export interface Books {
-  book(marketId: string, currency: Currency): Promise<MarketBook | undefined>;
-}
+export type Books = Pick<Replicas, "bookUnless">;
 
 interface PageParts {
   readonly reads: Pick<ReadModel, "db">;
@@ -60,7 +59,14 @@ interface CatalogParts extends PageParts {
   readonly books: Books;
 }
 
-const MAX_CANDLES = 5_000;
+/** Greatest range of a request for candles. Requests without a signature get less, because nobody pays for them. */
+interface CandleRange {
+  readonly candles: number;
+  readonly days: number;
+}
+const SIGNED_CANDLES: CandleRange = { candles: 5_000, days: Infinity };
+const PUBLIC_CANDLES: CandleRange = { candles: 1_000, days: 31 };
+const DAY_MS = 86_400_000;
 
 /** Returns the orders at the first `depth` prices of a ladder. */
 function topOf<Order extends { readonly price: number }>(
@@ -115,9 +121,10 @@ export function catalogPages({ reads: { db }, tables }: PageParts) {
 }
 
 export function catalogRoutes(parts: CatalogParts): readonly Route[] {
+  const serialized = new BookCache();
   return [
-    ...routesBelow("/v3", signedOrSession(TRADING), READ, parts),
-    ...routesBelow("/v3/public", ANYBODY, free, parts),
+    ...routesBelow("/v3", signedOrSession(TRADING), READ, SIGNED_CANDLES, serialized, parts),
+    ...routesBelow("/v3/public", ANYBODY, free, PUBLIC_CANDLES, serialized, parts),
     historyRoute(parts),
   ];
 }
@@ -126,6 +133,8 @@ function routesBelow(
   base: string,
   access: Access,
   metering: Metering,
+  range: CandleRange,
+  serialized: BookCache,
   { db, reads, tables, reference, freshness, books }: CatalogParts,
 ): readonly Route[] {
   const { eventsPage, marketsPage } = catalogPages({ reads, tables });
@@ -196,6 +205,8 @@ function routesBelow(
     },
   });
 
+  const answerOf = (json: Buffer): Serialized<z.output<typeof Book>> => new Serialized(() => json, json);
+
   const book = route(`GET ${base}/catalog/markets/:marketId/book`, {
     access,
     metering,
@@ -213,12 +224,16 @@ function routesBelow(
       const record = visible(await reference.market(id("marketId")));
       const { marketId } = record;
       const { currency, depth = Infinity } = query;
-      const found = await books.book(marketId, currency);
+      const name = `${marketId} ${currency} ${depth}`;
+      const kept = serialized.get(name);
+      const found = await books.bookUnless(marketId, currency, kept?.seq);
       if (found === undefined) throw new Refused("MARKET_NOT_FOUND");
       const etag = etagOf(marketId, currency, depth, found.seq);
       const headers = { ETag: etag, "Cache-Control": "no-cache" };
       if (matchesEtag(incoming.header("if-none-match"), etag))
         return { status: 304, headers, body: undefined };
+      if (kept?.seq === found.seq) return { headers, body: answerOf(kept.json) };
+      if (found.orders === undefined) throw new Error("the book has no orders, and none are kept");
       const orders = found.orders.map((ladder, outcome): [string, object[]] => [
         outcomeIdOf(record, outcome),
         topOf(ladder, depth).map(({ orderId, price, qty }) => ({ orderId, price: formatPrice(price), qty })),
@@ -232,7 +247,9 @@ function routesBelow(
         >,
         ...coin(currency),
       };
-      return { headers, body };
+      const json = Buffer.from(JSON.stringify(body));
+      serialized.keep(name, { seq: found.seq, json });
+      return { headers, body: answerOf(json) };
     },
   });
 
@@ -279,12 +296,12 @@ function routesBelow(
       if (place?.marketId !== marketId) throw new Refused("OUTCOME_NOT_FOUND");
       const intervalMs = CANDLE_INTERVALS_MS[query.interval];
       if (query.to <= query.from) throw new Refused("INVALID_QUERY", "to must be later than from");
-      if ((query.to - query.from) / intervalMs > MAX_CANDLES) {
-        throw new Refused(
-          "INVALID_QUERY",
-          `from and to span more than ${MAX_CANDLES} candles; send a shorter range`,
-        );
-      }
+      const spanMs = query.to - query.from;
+      const refuseSpan = (most: string): never => {
+        throw new Refused("INVALID_QUERY", `from and to span more than ${most}; send a shorter range`);
+      };
+      if (spanMs / intervalMs > range.candles) refuseSpan(`${range.candles} candles`);
+      if (spanMs / DAY_MS > range.days) refuseSpan(`${range.days} days`);
       await reads.freshness.reach(marketActor(marketId));
       const found = await listCandles(reads.db, {
         marketId,

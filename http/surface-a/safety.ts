@@ -7,7 +7,7 @@ import { IDS } from "../docs/examples.js";
 import { signedBy } from "../request/access.js";
 import type { KeyCaller } from "../request/callers.js";
 import { Refused } from "../request/errors.js";
-import { ACCOUNT } from "../request/metering.js";
+import { ACCOUNT, RATED_FREE } from "../request/metering.js";
 import { route } from "../request/route.js";
 import { askLedger, sendToLedger } from "../trading/ledger-client.js";
 import { Group, GroupBody, Groups, GroupsRemoved, Heartbeat, HeartbeatBody } from "./schemas/safety.js";
@@ -27,6 +27,7 @@ export function safetyRoutes({ exchange }: { readonly exchange: Exchange }) {
 
   const heartbeat = route("POST /v3/safety/heartbeat", {
     access: signedBy(["trading"]),
+    metering: RATED_FREE,
     body: HeartbeatBody,
     answer: Heartbeat,
     docs: {

@@ -4,6 +4,7 @@ import { MAX_WATCHED_MARKETS } from "../../stream/ws/socket/protocol.js";
 import type { Signatures } from "../auth/signatures.js";
 import { ANY_SCOPE, signedBy, signedOrSession } from "../request/access.js";
 import { payerOf } from "../request/callers.js";
+import { RATED_FREE } from "../request/metering.js";
 import { route } from "../request/route.js";
 import { KEY_BUCKETS, type Bucket, type Throttle } from "../request/throttle.js";
 import { Limits } from "./schemas/account.js";
@@ -13,6 +14,7 @@ export function serviceRoutes(parts: { throttle: Throttle; signatures: Signature
 
   const echo = route("POST /v3/echo", {
     access: signedBy(ANY_SCOPE),
+    metering: RATED_FREE,
     anyBody: true,
     pure: true,
     headers: (incoming) => canonicalHeader(signatures, incoming, debug),
@@ -38,6 +40,7 @@ export function serviceRoutes(parts: { throttle: Throttle; signatures: Signature
 
   const limits = route("GET /v3/limits", {
     access: signedOrSession(ANY_SCOPE),
+    metering: RATED_FREE,
     answer: Limits,
     docs: {
       summary: "Retrieve the limits",

@@ -6,6 +6,7 @@ import { LOWER_UUID } from "../../../actors/uuid.js";
 import type { EmmClient } from "../../../db/queries/accounts/emm-clients.js";
 import type { Spent, TokenBucket, TokenBuckets } from "../../../stream/services/token-buckets.js";
 import { RATE_LIMIT, retryAfter } from "../../edge/headers.js";
+import { subscriberOf } from "../../geo/addresses.js";
 import type { Passwords } from "../../auth/passwords.js";
 import { notesOf, REPEATED, type Incoming } from "../../edge/incoming.js";
 import type { ClientRules } from "../../request/access.js";
@@ -85,12 +86,15 @@ export class Clients {
    */
   async #verify(clientId: string, secret: string, ip: string): Promise<EmmClient | undefined> {
     const { buckets, directory, passwords } = this.parts;
+    const subscriber = subscriberOf(ip);
     const named = LOWER_UUID.test(clientId) ? clientId : "unknown";
     const pay = async (cost: number): Promise<Spent> => {
       // The two rates have different subjects, so they are charged one after the other.
-      const address = await buckets.spend(`emm-address:${ip}`, [{ bucket: FAILURES_OF_ADDRESS, cost }]);
+      const address = await buckets.spend(`emm-address:${subscriber}`, [
+        { bucket: FAILURES_OF_ADDRESS, cost },
+      ]);
       if (!address.granted) return address;
-      return buckets.spend(`emm-attempt:${ip}:${named}`, [{ bucket: FAILURES, cost }]);
+      return buckets.spend(`emm-attempt:${subscriber}:${named}`, [{ bucket: FAILURES, cost }]);
     };
     const paid = await pay(1);
     if (!paid.granted) throw rateExceeded(paid);

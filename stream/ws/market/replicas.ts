@@ -13,6 +13,12 @@ export interface ReplicasSource extends ReplicaSource {
   readonly warmMs?: number;
 }
 
+/** Seq of a book whose orders the reader has. */
+export interface BookSeq {
+  readonly seq: number;
+  readonly orders: undefined;
+}
+
 interface CachedReplica {
   readonly loading: Promise<Replica | undefined>;
   users: number;
@@ -72,12 +78,32 @@ export class Replicas {
    * Returns the book of a market, at least as new as the last commit before the call. Returns `undefined` when the market
    * does not exist. Throws `Unavailable` when the log does not deliver that commit within a second.
    */
-  async book(marketId: string, currency: Currency): Promise<MarketBook | undefined> {
+  book(marketId: string, currency: Currency): Promise<MarketBook | undefined> {
+    return this.#upToDate(marketId, (market) => market.book(currency));
+  }
+
+  /** Returns the book of a market like `book`, but only its seq when that is `knownSeq`. */
+  bookUnless(
+    marketId: string,
+    currency: Currency,
+    knownSeq: number | undefined,
+  ): Promise<MarketBook | BookSeq | undefined> {
+    return this.#upToDate(marketId, (market) => {
+      const seq = market.seq("book", currency);
+      return seq === knownSeq ? { seq, orders: undefined } : market.book(currency);
+    });
+  }
+
+  /** Reads a market that has the last commit before the call. */
+  async #upToDate<Value>(
+    marketId: string,
+    read: (market: Replica["market"]) => Value,
+  ): Promise<Value | undefined> {
     const replica = await this.acquire(marketId);
     if (replica === undefined) return undefined;
     try {
       await replica.catchUp();
-      return replica.market.book(currency);
+      return read(replica.market);
     } finally {
       this.release(marketId);
     }

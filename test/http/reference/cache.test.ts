@@ -51,6 +51,41 @@ describe("the cache of reference data", () => {
     expect(await cache.get("a")).to.equal("new");
   });
 
+  it("remembers a missing value for its time to live, and not beyond a change", async () => {
+    const cache = new Cache(
+      (key) => {
+        loads.push(key);
+        return load(key);
+      },
+      { ttlMs: 100, maxEntries: 2, missTtlMs: 10, unreachable: () => false },
+      () => now,
+    );
+    load = () => Promise.resolve(undefined);
+    for (const key of ["a", "a", "b", "a"]) expect(await cache.get(key)).to.equal(undefined);
+    expect(loads).to.deep.equal(["a", "b"]);
+    now = 10;
+    await cache.get("a");
+    expect(loads).to.deep.equal(["a", "b", "a"]);
+    load = (key) => Promise.resolve(key.toUpperCase());
+    cache.drop("a");
+    expect(await cache.get("a")).to.equal("A");
+    cache.drop("b");
+    expect(await cache.get("b")).to.equal("B");
+  });
+
+  it("remembers no more missing values than its size", async () => {
+    const cache = new Cache(
+      (key) => {
+        loads.push(key);
+        return Promise.resolve(undefined);
+      },
+      { ttlMs: 100, maxEntries: 2, missTtlMs: 10, unreachable: () => false },
+      () => now,
+    );
+    for (const key of ["a", "b", "c", "b", "c", "a"]) await cache.get(key);
+    expect(loads).to.deep.equal(["a", "b", "c", "a"]);
+  });
+
   it("loads a missing value every time", async () => {
     const cache = make();
     load = () => Promise.resolve(undefined);

@@ -1,0 +1,42 @@
+/** Serialized books of surface A: a book that has not changed is not serialized again, however often it is read. */
+
+interface Kept {
+  readonly seq: number;
+  readonly json: Buffer;
+}
+
+/** Memory for the serialized books of a gateway, in bytes. */
+const MAX_BYTES = 64 * 1_048_576;
+
+export class BookCache {
+  /** The least recently used one first. */
+  readonly #kept = new Map<string, Kept>();
+  #bytes = 0;
+
+  constructor(private readonly maxBytes = MAX_BYTES) {}
+
+  /** Returns the last book under a name, which the caller compares by its seq. */
+  get(name: string): Kept | undefined {
+    const kept = this.#kept.get(name);
+    if (kept === undefined) return undefined;
+    this.#kept.delete(name);
+    this.#kept.set(name, kept);
+    return kept;
+  }
+
+  /** Keeps a book in place of the last one under its name, and drops others while there are too many bytes. */
+  keep(name: string, kept: Kept): void {
+    this.#drop(name);
+    this.#kept.set(name, kept);
+    this.#bytes += kept.json.length;
+    for (const oldest of this.#kept.keys()) {
+      if (this.#bytes <= this.maxBytes) return;
+      this.#drop(oldest);
+    }
+  }
+
+  #drop(name: string): void {
+    this.#bytes -= this.#kept.get(name)?.json.length ?? 0;
+    this.#kept.delete(name);
+  }
+}

@@ -1,0 +1,79 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { expect } from "chai";
+import { Redis } from "ioredis";
+import { KEY_BUCKETS } from "../../../http/request/throttle.js";
+import { send, signed, type Raw } from "../requests.js";
+import { startStack, type Stack } from "../../support/stack.js";
+import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
+
+describe("a request that costs nothing", function () {
+  this.timeout(120_000);
+  let stack: Stack;
+  let trader: TestTrader;
+
+  before(async () => {
+    stack = await startStack({ metered: true });
+  });
+  after(() => stack.stop());
+  beforeEach(async () => {
+    trader = await newTrader(stack);
+  });
+
+  it("has a rate that the free routes of a payer share, and no other payer", async () => {
+    const limits = (): Promise<{ status: number; headers: ReadonlyMap<string, string> }> =>
+      send(stack.url, signed(trader.trading, { target: "/v3/limits" }));
+    let refused = await limits();
+    for (let sent = 1; refused.status === 200; sent += 1) {
+      expect(sent, "the requests that are granted").to.be.below(1_000);
+      refused = await limits();
+    }
+    expect(refused.status).to.equal(429);
+    expect(Number(refused.headers.get("retry-after"))).to.equal(1);
+    expect([...refused.headers.keys()].filter((name) => name.startsWith("x-ratelimit"))).to.deep.equal([]);
+    const heartbeat = { method: "POST", target: "/v3/safety/heartbeat", body: '{"timeoutMs":0}' };
+    const burst = await Promise.all(
+      Array.from({ length: 30 }, () => send(stack.url, signed(trader.trading, heartbeat, Date.now()))),
+    );
+    expect(burst.map(({ status }) => status)).to.include(429);
+    expect((await send(stack.url, signed(trader.management, { target: "/v3/limits" }))).status).to.equal(200);
+  });
+
+  it("asks a worker for earlier answers only as often as its wallet can place", async () => {
+    const { outcomes } = await newMarket(stack);
+    const redis = new Redis(stack.redisUrl);
+    const { hostname, port, password } = new URL(stack.redisUrl);
+    const monitor = connect(Number(port), hostname);
+    let asked = 0;
+    let rest = "";
+    monitor.on("data", (chunk) => {
+      const lines = `${rest}${chunk.toString("latin1")}`.split("\n");
+      rest = lines.pop() ?? "";
+      // The question for an earlier answer is a query of the groups of the wallet.
+      asked += lines.filter((line) => /^\S+ \[\d+ [^l].*\] "evalsha".*groups/i.test(line)).length;
+    });
+    const place = (): Raw => {
+      const order = { outcomeId: outcomes[0], price: "0.200", qty: 1, tif: "GTC", clientId: randomUUID() };
+      return signed(trader.trading, { method: "POST", target: "/v3/orders", body: JSON.stringify(order) });
+    };
+    try {
+      monitor.write(`AUTH ${password}\r\nMONITOR\r\n`);
+      await once(monitor, "data");
+      expect((await send(stack.url, place())).status).to.equal(201);
+      const sent = 4 * KEY_BUCKETS.place.capacity;
+      let refused = 0;
+      for (let i = 0; i < sent; i += 8) {
+        for (const bucket of await redis.keys("*throttle:payer:*place"))
+          await redis.set(bucket, `0 ${Date.now()}000`);
+        const answers = await Promise.all(Array.from({ length: 8 }, () => send(stack.url, place())));
+        refused += answers.filter(({ status }) => status === 429).length;
+      }
+      expect(refused, "the requests that are refused").to.be.above(0.9 * sent);
+      expect(asked, "the questions to the worker").to.be.within(1, 2 * KEY_BUCKETS.place.capacity);
+    } finally {
+      monitor.destroy();
+      redis.disconnect();
+    }
+  });
+});
