@@ -8,6 +8,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { readCommandLine, UsageError } from "./command-line.mjs";
 import { endurance, FLOOD_MINUTES, STEADY_MINUTES } from "./bench/endurance/endurance.js";
 import { joins } from "./bench/endurance/joins.js";
+import { hostile, HOSTILE_SECONDS } from "./bench/hostile/hostile.js";
 import { fanOut } from "./bench/fan-out.js";
 import { marketsByEvent } from "./bench/markets-by-event.js";
 import { manyMarkets } from "./bench/orders/many-markets.js";
@@ -49,6 +50,7 @@ const LONG_BENCHES: Readonly<Record<string, Bench>> = {
   orders: ({ seconds, isFull }) => (isFull ? ordersInFull(seconds) : orders({ seconds })),
   projection: () => projection(),
   capacity: () => capacity(),
+  hostile: ({ seconds }) => hostile(seconds),
   "many-markets": ({ seconds }) => manyMarkets({ seconds }),
 };
 const ALL_BENCHES = { ...BENCHES, ...LONG_BENCHES };
@@ -78,7 +80,9 @@ const { names, options } = readCommandLine(
       },
       seconds: {
         value: "N",
-        description: `Length of each measurement of orders and many-markets in seconds; ${ORDERS_SECONDS} without it.`,
+        description:
+          `Length of each measurement of orders, many-markets and hostile in seconds; without it ${ORDERS_SECONDS}, and ` +
+          `${HOSTILE_SECONDS} of hostile.`,
       },
       full: { description: "Lets orders measure every combination of its axes, which takes hours." },
     },

@@ -1,0 +1,237 @@
+/** The behaviors of a hostile trader, each within the published limits. */
+
+import { randomUUID } from "node:crypto";
+import type { WebSocket } from "ws";
+import { generateKey } from "../../../http/client/signer.js";
+import { type Caller, SignedRequests, type Sent, unsigned } from "./caller.js";
+import type { World } from "./world.js";
+
+export interface Behavior {
+  readonly name: string;
+  /** Misbehaves until the signal. */
+  run(world: World, stopped: AbortSignal): Promise<void>;
+}
+
+/** Connections of a flood. */
+const LANES = 16;
+const BATCH = 256;
+/** Orders that a wallet may place a second, for ever. */
+const PLACES_PER_SECOND = 8;
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Sends one request after the other on each connection, as fast as the answers come. */
+async function flood(world: World, stopped: AbortSignal, requestOf: (n: number) => Sent): Promise<void> {
+  const sender = world.caller(LANES);
+  let sent = 0;
+  const lane = async (): Promise<void> => {
+    while (!stopped.aborted) await answered(sender, requestOf(sent++));
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  sender.close();
+}
+
+/** Sends requests at a rate, whatever becomes of them. */
+async function pace(
+  world: World,
+  stopped: AbortSignal,
+  perSecond: number,
+  requestOf: (n: number) => Sent,
+): Promise<void> {
+  const sender = world.caller(LANES);
+  const began = performance.now();
+  const pending: Promise<void>[] = [];
+  for (let sent = 0; !stopped.aborted;) {
+    for (; sent < ((performance.now() - began) / 1_000) * perSecond; sent += 1)
+      pending.push(answered(sender, requestOf(sent)));
+    await pause(5);
+  }
+  await Promise.all(pending);
+  sender.close();
+}
+
+/** Sends a request; a lost answer is no failure of the bench. */
+async function answered(sender: Caller, request: Sent): Promise<void> {
+  await sender.send(request).catch(() => undefined);
+}
+
+/** Opens sockets of the read keys and lets `use` misbehave on each; closes them at the end. */
+async function withSockets(
+  world: World,
+  stopped: AbortSignal,
+  use: (socket: WebSocket, n: number) => void,
+): Promise<void> {
+  const caller = world.caller(1);
+  const sockets: WebSocket[] = [];
+  for (const reader of world.hostile.readers) {
+    for (let i = 0; i < 4 && !stopped.aborted; i += 1) {
+      const socket = await caller.socket(reader.of("GET", "/v3/ws").headers);
+      if (socket === undefined) break;
+      use(socket, sockets.length);
+      sockets.push(socket);
+    }
+  }
+  while (!stopped.aborted) await pause(20);
+  for (const socket of sockets) socket.terminate();
+  caller.close();
+}
+
+const order = (outcomeId: string, price: string, qty: number, tif: string): object => ({
+  outcomeId,
+  price,
+  qty,
+  tif,
+});
+
+export const BEHAVIORS: readonly Behavior[] = [
+  {
+    name: "FOK batches that no book can fill",
+    async run(world, stopped) {
+      const orders = (count: number): object => ({
+        orders: Array.from({ length: count }, () => order(world.outcomes[1], "0.999", 50_000, "FOK")),
+      });
+      const { trading } = world.accomplice;
+      await answered(world.caller(1), trading.of("POST", "/v3/orders/batch", orders(BATCH)));
+      await pace(world, stopped, 1, () => trading.of("POST", "/v3/orders/batch", orders(PLACES_PER_SECOND)));
+    },
+  },
+  {
+    name: "previews of sweeps through the dust",
+    async run(world, stopped) {
+      const { readers } = world.accomplice;
+      const body = order(world.outcomes[1], "0.999", 50_000, "IOC");
+      await pace(world, stopped, 16 * readers.length, (n) =>
+        (readers[n % readers.length] ?? world.accomplice.trading).of("POST", "/v3/orders/preview", body),
+      );
+    },
+  },
+  {
+    name: "balances of a wallet with the dust",
+    async run(world, stopped) {
+      const { readers, keyId } = world.hostile;
+      await pace(world, stopped, 8 * readers.length, (n) =>
+        (readers[n % readers.length] ?? world.hostile.trading).of(
+          "GET",
+          `/v3/account/subaccounts/${keyId}/balance`,
+        ),
+      );
+    },
+  },
+  {
+    name: "open orders of a wallet with the dust",
+    async run(world, stopped) {
+      const { readers } = world.hostile;
+      await pace(world, stopped, 8 * readers.length, (n) =>
+        (readers[n % readers.length] ?? world.hostile.trading).of("GET", "/v3/account/orders"),
+      );
+    },
+  },
+  {
+    name: "public books of a deep market",
+    run: (world, stopped) =>
+      pace(world, stopped, 50, () => unsigned("GET", `/v3/public/catalog/markets/${world.marketId}/book`)),
+  },
+  {
+    name: "public candles of the longest range",
+    run(world, stopped) {
+      const to = Date.now();
+      const range = `from=${to - 1_000 * 60_000}&to=${to}`;
+      const path = `/v3/public/catalog/markets/${world.marketId}/candles`;
+      return pace(world, stopped, 50, () =>
+        unsigned("GET", `${path}?outcome=${world.outcomes[0]}&interval=1m&${range}`),
+      );
+    },
+  },
+  {
+    name: "placements beyond the throttle",
+    run: (world, stopped) =>
+      flood(world, stopped, () =>
+        world.accomplice.trading.of("POST", "/v3/orders", order(world.outcomes[0], "0.002", 1, "GTC")),
+      ),
+  },
+  {
+    name: "one placement sent over and over",
+    run(world, stopped) {
+      const once = world.accomplice.trading.of(
+        "POST",
+        "/v3/orders",
+        order(world.outcomes[0], "0.001", 1, "GTC"),
+      );
+      return flood(world, stopped, () => once);
+    },
+  },
+  {
+    name: "unknown keys",
+    run(world, stopped) {
+      const { privateKey } = generateKey("Ed25519");
+      const known = new SignedRequests(
+        { keyId: randomUUID(), algorithm: "Ed25519", privateKey },
+        world.brand,
+      );
+      return flood(world, stopped, () => known.of("GET", "/v3/limits"));
+    },
+  },
+  {
+    name: "sign-ins with a wrong password",
+    run: (world, stopped) =>
+      flood(world, stopped, (n) =>
+        unsigned("POST", "/v3/session", {
+          email: `nobody${n % 50}@hostile.example`,
+          password: "a wrong password",
+        }),
+      ),
+  },
+  {
+    name: "free routes",
+    run: (world, stopped) =>
+      flood(world, stopped, (n) =>
+        n % 2 === 0
+          ? world.hostile.trading.of("POST", "/v3/safety/heartbeat", { timeoutMs: 0 })
+          : world.hostile.trading.of("GET", "/v3/limits"),
+      ),
+  },
+  {
+    name: "lists of everything",
+    async run(world, stopped) {
+      const { readers } = world.hostile;
+      await pace(world, stopped, 4 * readers.length, (n) =>
+        (readers[n % readers.length] ?? world.hostile.trading).of("GET", "/v3/orders?limit=5000"),
+      );
+    },
+  },
+  {
+    name: "sockets that ask for snapshots of the book",
+    run: (world, stopped) =>
+      withSockets(world, stopped, (socket) => {
+        const selection = { markets: { [world.marketId]: "book" }, private: ["orders", "positions"] };
+        let nonce = 0;
+        const timer = setInterval(() => {
+          nonce += 1;
+          socket.send(JSON.stringify({ nonce, snapshot: selection }));
+        }, 30);
+        socket.once("close", () => clearInterval(timer));
+      }),
+  },
+  {
+    name: "sockets that read nothing",
+    run: (world, stopped) =>
+      withSockets(world, stopped, (socket) => {
+        const selection = { markets: { [world.marketId]: ["book", "bbo", "trades"] }, private: ["orders"] };
+        socket.send(JSON.stringify({ nonce: 1, subscribe: selection }));
+        socket.pause();
+      }),
+  },
+  {
+    name: "sweeps through the dust",
+    run: (world, stopped) =>
+      pace(world, stopped, PLACES_PER_SECOND / 4, () =>
+        world.accomplice.trading.of("POST", "/v3/orders", order(world.outcomes[1], "0.999", 200, "IOC")),
+      ),
+  },
+  {
+    name: "cancels of everything",
+    run: (world, stopped) => pace(world, stopped, 16, () => world.hostile.trading.of("DELETE", "/v3/orders")),
+  },
+];

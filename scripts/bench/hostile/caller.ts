@@ -1,0 +1,106 @@
+/** Sends requests of one client, with an address of its own, so that no limit of addresses joins it with another one. */
+
+import { Agent, request as httpRequest } from "node:http";
+import { WebSocket } from "ws";
+import { Signer, type SigningKey } from "../../../http/client/signer.js";
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Request as it is sent. */
+export interface Sent {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** Longest wait for an answer, in ms; the exchange answers within 5 s. */
+const ANSWER_MS = 10_000;
+
+export class Caller {
+  readonly #url: URL;
+  readonly #address: string;
+  readonly #agent: Agent;
+
+  /** The exchange must take the address of a client from `X-Forwarded-For`. */
+  constructor(url: string, address: string, connections: number) {
+    this.#url = new URL(url);
+    this.#address = address;
+    this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
+  }
+
+  /** Sends a request. Rejects when it gets no answer. */
+  send({ method, target, headers, body }: Sent): Promise<Answer> {
+    const { hostname, port } = this.#url;
+    const sent = { ...headers, "X-Forwarded-For": this.#address, "Content-Length": String(body.length) };
+    return new Promise((resolve, reject) => {
+      const request = httpRequest(
+        { hostname, port, method, path: target, headers: sent, agent: this.#agent, timeout: ANSWER_MS },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on("data", (chunk: Buffer) => chunks.push(chunk));
+          response.on("error", reject);
+          response.on("end", () =>
+            resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString("utf8") }),
+          );
+        },
+      );
+      request.on("timeout", () => request.destroy(new Error(`${method} ${target} has no answer`)));
+      request.on("error", reject);
+      request.end(body);
+    });
+  }
+
+  /** Opens a websocket with the headers of a signed upgrade. Resolves to `undefined` when the upgrade is refused. */
+  socket(headers: Readonly<Record<string, string>>): Promise<WebSocket | undefined> {
+    const url = new URL("/v3/ws", this.#url);
+    url.protocol = "ws:";
+    const socket = new WebSocket(url, {
+      headers: { ...headers, "X-Forwarded-For": this.#address },
+      perMessageDeflate: false,
+    });
+    return new Promise((resolve) => {
+      socket.once("open", () => resolve(socket));
+      socket.on("error", () => resolve(undefined));
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+/** Signs the requests of a key. */
+export class SignedRequests {
+  readonly #signer: Signer;
+
+  constructor(key: SigningKey, brand: string) {
+    this.#signer = new Signer(key, brand);
+  }
+
+  of(method: string, target: string, content?: unknown): Sent {
+    const [path = "", query = ""] = target.split("?");
+    const body = content === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(content));
+    const type = content === undefined ? {} : { "Content-Type": "application/json" };
+    return {
+      method,
+      target,
+      headers: { ...type, ...this.#signer.headers(method, path, query, body) },
+      body,
+    };
+  }
+}
+
+/** Returns a request without credentials. */
+export function unsigned(method: string, target: string, content?: unknown): Sent {
+  const body = content === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(content));
+  return {
+    method,
+    target,
+    headers: content === undefined ? {} : { "Content-Type": "application/json" },
+    body,
+  };
+}

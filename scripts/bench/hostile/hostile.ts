@@ -1,0 +1,144 @@
+/**
+ * Measures what one hostile trader does to the others: each behavior beside a quiet run before it, in the same processes
+ * and within the published limits. Other traders place and cancel at a steady rate meanwhile, and each time is measured
+ * from the moment at which its request was due.
+ */
+
+import { embeddedRedisUrl } from "../../embedded/redis.js";
+import { startBenchExchange } from "../bench-exchange.js";
+import { Sampler } from "../endurance/sampler.js";
+import { percentile, type Row } from "../table.js";
+import { type Behavior, BEHAVIORS } from "./behaviors.js";
+import { type Sizes, type Target, type World, type WorldSize, openWorld } from "./world.js";
+
+/** Length of a quiet run and of a behavior without `--seconds`, in s. */
+export const HOSTILE_SECONDS = 5;
+const FULL_SIZE: WorldSize = { victims: 6, dust: 4_000, readers: 8 };
+/** Orders that each measured trader places a second; the published limit is 8. */
+const RATE = 6;
+/** Largest ratio of the p99 beside a behavior to that of the quiet run. */
+const MAX_RATIO = 2;
+/** Largest growth of the memory of a role, and of Redis, over a behavior, in bytes. Heaps move by tens of MB by themselves. */
+const MAX_KEPT_BYTES = 200e6;
+/** Longest rest after a behavior, in ms: the processes report their memory every 5 s. */
+const REST_MS = 6_000;
+const BENCH = "hostile";
+
+/** Times of the measured traders, in ms, and the requests that got no good answer. */
+interface Measured {
+  readonly timesMs: readonly number[];
+  readonly failures: number;
+}
+
+/** Runs the behaviors against an exchange of its own. */
+export async function hostile(seconds: number = HOSTILE_SECONDS): Promise<Row[]> {
+  // The times of traders behind one proxy: the addresses of the clients come from the header.
+  const exchange = await startBenchExchange({ THROTTLE: "on", TRUST_PROXY: "1" });
+  const sampler = await Sampler.open(exchange.dataDir);
+  try {
+    const target: Target = {
+      ...exchange,
+      redisUrl: embeddedRedisUrl(exchange.dataDir) ?? "",
+      sizes: () => sampler.take(),
+    };
+    return await attack(target, seconds, FULL_SIZE);
+  } finally {
+    await sampler.close();
+    await exchange.stop();
+  }
+}
+
+/** Runs the behaviors, one after the other, and returns their rows. */
+export async function attack(
+  target: Target,
+  seconds: number,
+  size: WorldSize,
+  behaviors: readonly Behavior[] = BEHAVIORS,
+): Promise<Row[]> {
+  const world = await openWorld(target, size);
+  try {
+    await measure(world, 1);
+    const rows: Row[] = [];
+    for (const behavior of behaviors) {
+      const before = await target.sizes();
+      const quiet = await measure(world, seconds);
+      const stop = new AbortController();
+      const running = behavior.run(world, stop.signal);
+      const beside = await measure(world, seconds);
+      stop.abort();
+      await running;
+      await new Promise((resolve) => setTimeout(resolve, Math.min(REST_MS, 1_200 * seconds)));
+      rows.push(...rowsOf(behavior.name, quiet, beside, before, await target.sizes()));
+    }
+    return rows;
+  } finally {
+    world.close();
+  }
+}
+
+function rowsOf(name: string, quiet: Measured, beside: Measured, before: Sizes, after: Sizes): Row[] {
+  const row = (measure: string, figure: number, unit: string, isGood?: boolean): Row => ({
+    bench: `${BENCH}: ${name}`,
+    measure,
+    figure,
+    unit,
+    ...(isGood === undefined ? {} : { verdict: isGood ? "pass" : "FAIL" }),
+  });
+  const ratioOf = (share: number): number =>
+    percentile(beside.timesMs, share) / percentile(quiet.timesMs, share);
+  const restarted = Object.entries(before.processes).filter(([role, id]) => after.processes[role] !== id);
+  const kept = Math.max(
+    after.redisBytes - before.redisBytes,
+    ...Object.entries(after.rssBytes).map(([role, bytes]) => bytes - (before.rssBytes[role] ?? bytes)),
+  );
+  return [
+    row("another trader's p50", ratioOf(0.5), "x quiet"),
+    row("another trader's p99", ratioOf(0.99), "x quiet", ratioOf(0.99) <= MAX_RATIO),
+    row("p99 beside it", percentile(beside.timesMs, 0.99), "ms"),
+    row("failed requests", beside.failures, "", beside.failures === 0),
+    row("roles restarted", restarted.length, "", restarted.length === 0),
+    row("memory kept", Math.max(0, kept) / 1e6, "MB", kept <= MAX_KEPT_BYTES),
+  ];
+}
+
+/** Lets the measured traders place at their rate, and cancel what they have placed. */
+async function measure(world: World, seconds: number): Promise<Measured> {
+  const timesMs: number[] = [];
+  let failures = 0;
+  const pending: Promise<void>[] = [];
+  const callers = world.victims.map(() => world.caller(4));
+  const place = async (victim: number, dueMs: number): Promise<void> => {
+    const [requests, caller] = [world.victims[victim], callers[victim]];
+    if (requests === undefined || caller === undefined) throw new Error("there is no such trader");
+    try {
+      const body = { outcomeId: world.outcomes[0], price: "0.300", qty: 1, tif: "GTC" };
+      const { status, text } = await caller.send(requests.of("POST", "/v3/orders", body));
+      timesMs.push(performance.now() - dueMs);
+      if (status !== 201) throw new Error(text);
+      const { orderId } = JSON.parse(text) as { orderId: string };
+      const canceled = await caller.send(requests.of("DELETE", `/v3/orders/${orderId}`));
+      if (canceled.status !== 200) throw new Error(canceled.text);
+    } catch {
+      failures += 1;
+    }
+  };
+  const began = performance.now();
+  const total = seconds * RATE;
+  for (let sent = 0; sent < total;) {
+    const due = Math.min(total, ((performance.now() - began) / 1_000) * RATE);
+    for (; sent < due; sent += 1) {
+      for (const victim of world.victims.keys()) {
+        // The traders do not place at the same moments.
+        const dueMs = began + ((sent + victim / world.victims.length) / RATE) * 1_000;
+        const wait = Math.max(0, dueMs - performance.now());
+        pending.push(
+          new Promise<void>((resolve) => setTimeout(resolve, wait)).then(() => place(victim, dueMs)),
+        );
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  await Promise.all(pending);
+  for (const caller of callers) caller.close();
+  return { timesMs, failures };
+}

@@ -1,0 +1,41 @@
+import { expect } from "chai";
+import { BEHAVIORS } from "../../../scripts/bench/hostile/behaviors.js";
+import { attack } from "../../../scripts/bench/hostile/hostile.js";
+import { startStack, type Stack } from "../../support/stack.js";
+
+describe("the bench of hostile traders", function () {
+  this.timeout(300_000);
+  let stack: Stack;
+
+  before(async () => {
+    stack = await startStack({ metered: true, trustProxy: 1 });
+  });
+  after(() => stack.stop());
+
+  it("has at least ten behaviors, of which none makes the request of another trader fail", async () => {
+    expect(new Set(BEHAVIORS.map(({ name }) => name)).size)
+      .to.equal(BEHAVIORS.length)
+      .and.to.be.at.least(10);
+    const target = {
+      url: stack.url,
+      operator: stack.operatorLogin,
+      brand: stack.brand,
+      redisUrl: stack.redisUrl,
+      sizes: () =>
+        Promise.resolve({
+          processes: { all: String(process.pid) },
+          rssBytes: { all: process.memoryUsage().rss },
+          redisBytes: 0,
+        }),
+    };
+    const rows = await attack(target, 0.5, { victims: 3, dust: 512, readers: 2 });
+    for (const { name } of BEHAVIORS) {
+      const figureOf = (measure: string): number =>
+        rows.find((row) => row.bench === `hostile: ${name}` && row.measure === measure)?.figure ?? NaN;
+      expect(figureOf("failed requests"), name).to.equal(0);
+      expect(figureOf("roles restarted"), name).to.equal(0);
+      expect(figureOf("another trader's p50"), name).to.be.above(0);
+      expect(figureOf("another trader's p99"), name).to.be.above(0);
+    }
+  });
+});
