@@ -309,9 +309,7 @@ const EnvironmentVariables = z.object({
   SETTLEMENT_APPROVALS: oneOf(["1", "2"])
     .default("1")
     .transform(Number)
-    .describe(
-      "Operators whom a settlement takes, and every other action that may wait for a second one: 1 or 2.",
-    ),
+    .describe("Operators who must approve a settlement: 1 or 2."),
   APPROVAL_LIMIT: wholeNumber(0, 1_000_000_000)
     .default(1_000)
     .describe("Largest transaction that one operator posts with SETTLEMENT_APPROVALS=2, in dollars."),
