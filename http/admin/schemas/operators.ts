@@ -17,7 +17,8 @@ export const Account = z.strictObject({
   createdTs: Ms,
 });
 export const AccountsQuery = z.strictObject(PageQuery);
-export const NewAccountBody = RegisterBody.extend({ role: Role });
+/** Callers that know no roles expect an operator who may do everything. */
+export const NewAccountBody = RegisterBody.extend({ role: Role.default("owner") });
 export const AccountPatchBody = z
   .strictObject({ role: Role.optional(), state: oneOf(["ACTIVE", "LOCKED"]).optional() })
   .refine(({ role, state }) => role !== undefined || state !== undefined, "must have at least one field");

@@ -33,6 +33,8 @@ describe("operators", function () {
     const { items } = (await owner("GET /admin/v1/operators")).json as { items: { email: string }[] };
     expect(items[0]).to.deep.equal(created.json);
     expect(items.at(-1)).to.include({ email: stack.operatorLogin.email, role: "owner", createdBy: null });
+    const other = { email: "partner@example.com", password: credentials.password };
+    expect((await owner("POST /admin/v1/operators", other)).json).to.include({ role: "owner" });
     const again = await owner("POST /admin/v1/operators", { ...credentials, role: "support" });
     expect(resultOf(again)).to.equal("409 EMAIL_TAKEN");
     expect(resultOf(await owner("POST /admin/v1/operators", { ...credentials, role: "root" }))).to.equal(
