@@ -29,8 +29,10 @@ export const CLIENT_ID_MS = DAY_MS;
 export const MIN_TTL_MS = SECOND_MS;
 /** Maximum `ttl` of an order (contract section 2.6). */
 export const MAX_TTL_MS = 30 * DAY_MS;
-/** Maximum number of open orders of a wallet, unless the installation sets another one. */
-export const MAX_OPEN_ORDERS = 20_000;
+/** Maximum number of open orders of a wallet, unless the installation sets another one (contract section 3.9). */
+export const MAX_OPEN_ORDERS = 5_000;
+/** Maximum number of open orders of a wallet in one market, in both currencies (contract section 3.9). */
+export const MAX_MARKET_ORDERS = 1_000;
 /** Maximum number of order groups of a wallet (contract section 5.18). */
 export const MAX_GROUPS = 100;
 /** Maximum number of outcomes of a market. The ids of fills and trades have room for no more. */

@@ -157,6 +157,8 @@ export class Account {
   readonly #sides: Side[];
   /** Money that the wallet holds back for this account. */
   reserved: Millicents = ZERO;
+  /** Number of open orders. */
+  #openOrders = 0;
   /**
    * True after a settlement has paid for the holdings. The market then rejects every order until a remediation, so an
    * order on its way to the market costs nothing and needs no reserve.
@@ -186,6 +188,10 @@ export class Account {
     return this.holding(outcome).qty + this.#side(outcome).qty;
   }
 
+  get openOrders(): number {
+    return this.#openOrders;
+  }
+
   get holdings(): readonly Holding[] {
     return this.#holdings;
   }
@@ -198,6 +204,7 @@ export class Account {
     const side = this.#side(order.outcome);
     side.change(order.price, order.remaining);
     if (order.pending) side.changePending(1, order);
+    this.#openOrders += 1;
   }
 
   /** Removes an order that was added on trial. */
@@ -205,6 +212,7 @@ export class Account {
     const side = this.#side(order.outcome);
     side.change(order.price, 0 - order.remaining);
     if (order.pending) side.changePending(-1, order);
+    this.#openOrders -= 1;
   }
 
   /** Changes an order. One with nothing left leaves the account. */
@@ -215,6 +223,7 @@ export class Account {
     order.remaining = remaining;
     order.pending = pending;
     if (pending && remaining > 0) side.changePending(1, order);
+    if (remaining === 0) this.#openOrders -= 1;
   }
 
   /** Returns the money that the open orders must hold back now. */

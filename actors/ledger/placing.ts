@@ -1,8 +1,8 @@
 /** Orders at the ledger: acceptance, amendments, previews (contract sections 3.2, 5.15 and 5.16). */
 
-import { CLIENT_ID_MS, MAX_OPEN_ORDERS } from "../limits.js";
+import { CLIENT_ID_MS, MAX_MARKET_ORDERS, MAX_OPEN_ORDERS } from "../limits.js";
 import { rulesOf } from "../market/time-in-force.js";
-import type { Order } from "../market/types.js";
+import { CURRENCIES, type Order } from "../market/types.js";
 import { add, assert, MAX_CONTRACTS, type Millicents, subtract } from "../units.js";
 import { Account, type AccountOrder } from "./account.js";
 import type { LedgerCommand, LedgerReply, PlaceResult } from "./commands.js";
@@ -196,12 +196,20 @@ function refusalOf(wallet: Wallet, accepted: AcceptedDelta, limits: Limits = {})
     if (group === undefined) return "GROUP_NOT_FOUND";
     if (group.tripped) return "GROUP_LIMIT";
   }
-  if (wallet.orders.size >= openOrders) return "OPEN_ORDER_LIMIT_EXCEEDED";
+  if (wallet.orders.size >= openOrders || ordersInMarket(wallet, accepted.marketId) >= MAX_MARKET_ORDERS)
+    return "OPEN_ORDER_LIMIT_EXCEEDED";
   const { account } = accountFor(wallet, accepted);
   if (account.exposure(order.outcome) + order.qty > positionContracts) return "POSITION_LIMIT_EXCEEDED";
   const spare = available(wallet, order.currency);
   if (spare < 0 || reserveFor(wallet, account, accountOrder(accepted)) > spare) return "INSUFFICIENT_BALANCE";
   return undefined;
+}
+
+/** Returns the number of open orders of a wallet in a market, in all currencies. */
+function ordersInMarket({ accounts }: Wallet, marketId: string): number {
+  let count = 0;
+  for (const currency of CURRENCIES) count += accounts.get(accountKey(marketId, currency))?.openOrders ?? 0;
+  return count;
 }
 
 function accountFor(

@@ -210,7 +210,11 @@ const TABLE = {
     `the wallet has ${MAX_GROUPS} order groups, which is the maximum`,
     "remove a group first",
   ],
-  OPEN_ORDER_LIMIT_EXCEEDED: [422, "the wallet has too many open orders", "cancel some orders first"],
+  OPEN_ORDER_LIMIT_EXCEEDED: [
+    422,
+    "the wallet has too many open orders, over all markets or in this one",
+    "cancel some orders first",
+  ],
   POSITION_LIMIT_EXCEEDED: [422, "qty would take the position over its limit", "send a smaller qty"],
   ACCOUNT_LOCKED: [423, "the account is locked", "contact the operator"],
   SYSTEM_LOCKED: [

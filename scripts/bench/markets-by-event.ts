@@ -15,6 +15,8 @@ import { percentile, type Row } from "./table.js";
 
 const MARKETS = 50;
 const ORDERS = 200;
+/** Makers who share the orders, because a wallet has a limit of open orders. */
+const MAKERS = 4;
 const RATE = 512;
 const WARM_UP_S = 2;
 const SECONDS = 10;
@@ -137,37 +139,50 @@ async function call<T>(
 interface Prepared {
   readonly eventId: string;
   readonly outcomes: readonly string[];
-  readonly bearer: string;
+  /** Credentials of the makers: the maker of an outcome is that of its market. */
+  readonly bearers: readonly string[];
 }
 
-/** Creates an event with full books, and a client that may read and change them. */
+/** Opens the account of a maker, and returns the credentials of a client of surface B. */
+async function openMaker(bench: BenchExchange, url: string, name: string): Promise<string> {
+  const account = await bench.account(name, "10000");
+  const session = await bench.session();
+  const made = await session.request("POST", "/admin/v1/emm-clients", Created, {
+    body: { subaccountKeyId: account.tradingKey.keyId, name },
+  });
+  const { access_token: token } = await call(Token, `${url}/svc/v1/auth/emm-token`, undefined, {
+    grant_type: "client_credentials",
+    client_id: made.clientId,
+    client_secret: made.clientSecret,
+  });
+  return `Bearer ${token}`;
+}
+
+/** Creates an event with full books, and the makers who may read and change them. */
 async function prepare(exchange: Exchange): Promise<Prepared> {
   const bench = new BenchExchange(exchange);
   const { url } = exchange;
   try {
-    const account = await bench.account("maker", "10000");
-    const session = await bench.session();
-    const made = await session.request("POST", "/admin/v1/emm-clients", Created, {
-      body: { subaccountKeyId: account.tradingKey.keyId, name: "maker" },
-    });
-    const { access_token: token } = await call(Token, `${url}/svc/v1/auth/emm-token`, undefined, {
-      grant_type: "client_credentials",
-      client_id: made.clientId,
-      client_secret: made.clientSecret,
-    });
+    const bearers: string[] = [];
+    for (let i = 0; i < MAKERS; i += 1) bearers.push(await openMaker(bench, url, `maker-${i}`));
     const eventId = await bench.event();
     const outcomes: string[] = [];
     for (let i = 0; i < MARKETS; i += 1) outcomes.push(...(await bench.market(eventId)));
-    const prepared = { eventId, outcomes, bearer: `Bearer ${token}` };
-    for (const outcomeId of outcomes) {
+    const prepared = { eventId, outcomes, bearers };
+    for (const [index, outcomeId] of outcomes.entries()) {
       const orders = Array.from({ length: ORDERS / 2 }, (_, i) => orderOf(outcomeId, i));
-      await place(url, prepared, orders);
+      await place(url, bearerOf(prepared, index), orders);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     return prepared;
   } finally {
     bench.close();
   }
+}
+
+/** Returns the credentials of the maker of the outcome at an index. */
+function bearerOf({ bearers }: Prepared, index: number): string {
+  return bearers[Math.floor(index / 2) % bearers.length] ?? "";
 }
 
 /** Returns an order on one of twenty levels below one half, so that no orders cross. */
@@ -177,7 +192,7 @@ function orderOf(outcomeId: string, i: number): object {
 
 const Placed = z.object({ accepted: z.array(z.object({ orderId: z.string() })) });
 
-async function place(url: string, { bearer }: Prepared, orders: readonly object[]): Promise<string[]> {
+async function place(url: string, bearer: string, orders: readonly object[]): Promise<string[]> {
   const { accepted } = await call(Placed, `${url}/svc/v2/emm/orders/place`, bearer, orders);
   return accepted.map(({ orderId }) => orderId);
 }
@@ -202,14 +217,15 @@ function change(url: string, prepared: Prepared): () => Promise<void> {
   let running = true;
   const work = async (): Promise<void> => {
     const began = performance.now();
-    let last: string[] = [];
+    let last: { readonly bearer: string; readonly orderIds: readonly string[] } | undefined;
     for (let i = 0; running; i += 1) {
-      const outcomeId = prepared.outcomes[(7 * i) % prepared.outcomes.length] ?? "";
-      const placed = await place(url, prepared, [orderOf(outcomeId, i)]);
-      if (last.length > 0) {
-        await call(z.unknown(), `${url}/svc/v2/emm/orders/cancel`, prepared.bearer, { orderIds: last });
+      const index = (7 * i) % prepared.outcomes.length;
+      const bearer = bearerOf(prepared, index);
+      const orderIds = await place(url, bearer, [orderOf(prepared.outcomes[index] ?? "", i)]);
+      if (last !== undefined) {
+        await call(z.unknown(), `${url}/svc/v2/emm/orders/cancel`, last.bearer, { orderIds: last.orderIds });
       }
-      last = placed;
+      last = { bearer, orderIds };
       const dueMs = began + ((2 * i) / CHANGES) * 1_000;
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, dueMs - performance.now())));
     }
@@ -240,8 +256,9 @@ export async function marketsByEvent(): Promise<Row[]> {
       `/svc/v2/emm/events/getMarketsByEvent/${prepared.eventId}?currency=CASH`,
       exchange.url,
     );
-    const packed: Target = { url, headers: { Authorization: prepared.bearer, "Accept-Encoding": "gzip" } };
-    const plain: Target = { url, headers: { Authorization: prepared.bearer } };
+    const Authorization = bearerOf(prepared, 0);
+    const packed: Target = { url, headers: { Authorization, "Accept-Encoding": "gzip" } };
+    const plain: Target = { url, headers: { Authorization } };
     await untilFull(plain);
     const [whole, onWire] = [await bytesOf(plain), await bytesOf(packed)];
     await load(packed, WARM_UP_S);

@@ -2,8 +2,12 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { LEDGER_SHARDS } from "../../actors/actor.js";
 import { FillWindow } from "../../actors/ledger/fill-window.js";
+import { ledger } from "../../actors/ledger/ledger.js";
+import type { OrderRequest } from "../../actors/ledger/types.js";
+import { MAX_MARKET_ORDERS, MAX_OPEN_ORDERS } from "../../actors/limits.js";
 import { VOID_KINDS } from "../../actors/market/types.js";
 import { contracts, MAX_MILLICENTS, MAX_SHARD_MILLICENTS, millicents } from "../../actors/units.js";
+import { restoredCopy } from "../support/exchange/saved.js";
 import { Scenario } from "./scenario.js";
 
 const GAME = { coefficientPpm: 30_000, makerCreditPpm: 500_000, charged: "ALWAYS" } as const;
@@ -134,6 +138,84 @@ describe("an atomic placement", () => {
     expect(exchange.wallet("ann")).to.equal("0.10000 0.10000");
     place("YES 0.600 x 10", "YES 0.400 x 10");
     expect(exchange.wallet("ann")).to.equal("0.10000 0.00000");
+  });
+});
+
+describe("the limits of open orders of a wallet", () => {
+  const place = (exchange: Scenario, orders: readonly OrderRequest[]): readonly unknown[] => {
+    const reply = exchange.ask("ann", {
+      kind: "place",
+      wallet: "ann",
+      trader: "ann",
+      orders,
+      atomic: false,
+    });
+    if (reply?.ok !== true || reply.kind !== "placed") throw new Error("the orders were not placed");
+    return reply.results.flatMap((result) => (result.ok ? [] : [result.refusal]));
+  };
+  const inCash = (exchange: Scenario, count: number): OrderRequest[] =>
+    Array.from({ length: count }, () => exchange.request("YES 0.010 x 1"));
+  const inCoin = (exchange: Scenario): OrderRequest =>
+    exchange.request("YES 0.010 x 1", { currency: "COIN" });
+
+  it("are 1,000 in one market, in both currencies together, and free again when an order ends", () => {
+    const exchange = funded(1_000_000);
+    exchange.fund("ann", 1_000, { currency: "COIN" });
+    expect(place(exchange, inCash(exchange, MAX_MARKET_ORDERS - 1))).to.deep.equal([]);
+    expect(place(exchange, [inCoin(exchange)])).to.deep.equal([]);
+    expect(place(exchange, [...inCash(exchange, 1), inCoin(exchange)])).to.deep.equal(
+      new Array(2).fill("OPEN_ORDER_LIMIT_EXCEEDED"),
+    );
+    exchange.cancel("ann", "o7");
+    expect(place(exchange, inCash(exchange, 2))).to.deep.equal(["OPEN_ORDER_LIMIT_EXCEEDED"]);
+    exchange.place("bob", "NO 0.990 x 1");
+    expect(place(exchange, inCash(exchange, 2))).to.deep.equal(["OPEN_ORDER_LIMIT_EXCEEDED"]);
+  });
+
+  it("are counted within an atomic request, which changes nothing when it is refused", () => {
+    const exchange = funded(1_000_000);
+    place(exchange, inCash(exchange, MAX_MARKET_ORDERS - 1));
+    const orders = inCash(exchange, 2);
+    const command = { kind: "place", wallet: "ann", trader: "ann", orders, atomic: true } as const;
+    const reply = exchange.ask("ann", command);
+    expect(reply).to.have.deep.nested.property("results[1]", {
+      ok: false,
+      refusal: "OPEN_ORDER_LIMIT_EXCEEDED",
+    });
+    expect(place(exchange, inCash(exchange, 1))).to.deep.equal([]);
+  });
+
+  it("are kept by a restored wallet", () => {
+    const exchange = funded(1_000_000);
+    place(exchange, inCash(exchange, MAX_MARKET_ORDERS));
+    const [actor, state] = [...exchange.ledgers][0] ?? expect.fail();
+    const restored = restoredCopy(ledger, actor, state);
+    const [order] = inCash(exchange, 1);
+    if (order === undefined) throw new Error("there is no order");
+    const preview = { kind: "preview", wallet: "ann", trader: "ann", order } as const;
+    expect(ledger.decide(restored, preview, exchange.nowMs).reply).to.deep.include({
+      refusal: "OPEN_ORDER_LIMIT_EXCEEDED",
+    });
+  });
+
+  it("are 5,000 over all markets unless the request sets another number", () => {
+    const exchange = funded(10_000_000);
+    const [, state] = [...exchange.ledgers][0] ?? expect.fail();
+    // The orders stay on their way to markets that nobody has created.
+    const placeIn = (marketId: string, count: number, openOrders?: number): readonly unknown[] => {
+      const orders = inCash(exchange, count).map(({ terms, ...order }) => ({
+        ...order,
+        terms: { ...terms, marketId },
+      }));
+      const command = { kind: "place", wallet: "ann", trader: "ann", orders, atomic: false } as const;
+      const { reply } = ledger.decide(state, { ...command, limits: { openOrders } }, exchange.nowMs);
+      return reply?.ok === true && reply.kind === "placed" ? reply.results.map(({ ok }) => ok) : [];
+    };
+    const markets = ["a", "b", "c", "d", "e"];
+    const accepted = markets.flatMap((marketId) => placeIn(marketId, MAX_MARKET_ORDERS));
+    expect(accepted).to.deep.equal(new Array(MAX_OPEN_ORDERS).fill(true));
+    expect(placeIn("f", 1)).to.deep.equal([false]);
+    expect(placeIn("f", 2, MAX_OPEN_ORDERS + 1)).to.deep.equal([true, false]);
   });
 });
 

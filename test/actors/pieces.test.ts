@@ -6,7 +6,7 @@ import type { LedgerCommand } from "../../actors/ledger/commands.js";
 import { ledger } from "../../actors/ledger/ledger.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
 import { orderOf } from "../../actors/ledger/placing.js";
-import { BOUNDS } from "../../actors/limits.js";
+import { BOUNDS, MAX_MARKET_ORDERS } from "../../actors/limits.js";
 import type { LifecycleAction, MarketCommand } from "../../actors/market/commands.js";
 import type { MarketDelta } from "../../actors/market/deltas.js";
 import { market } from "../../actors/market/market.js";
@@ -72,6 +72,11 @@ function expectPieces(
 /** Rests seven orders of three traders. */
 function rest(exchange: Scenario): void {
   for (let n = 0; n < 7; n += 1) exchange.place(TRADERS[n % 3] ?? "", `YES 0.${600 - 10 * n} x 2`);
+}
+
+/** Rests orders at 0.600: as many of ann as a market allows, and the others of cat. */
+function restOfTwo(exchange: Scenario, orders: number): void {
+  for (let n = 0; n < orders; n += 1) exchange.place(n < MAX_MARKET_ORDERS ? "ann" : "cat", "YES 0.600 x 1");
 }
 
 describe("long work", () => {
@@ -347,21 +352,21 @@ describe("long work", () => {
 
   it("sweeps up to 1,000 orders at once, and more of them in pieces", () => {
     const sizes = [BOUNDS.atOnce, BOUNDS.atOnce + 1].map((orders) => {
-      const exchange = funded({}, ["ann", "bob"]);
-      for (let n = 0; n < orders; n += 1) exchange.place("ann", "YES 0.600 x 1");
+      const exchange = funded({});
+      restOfTwo(exchange, orders);
       exchange.takeDeltas();
       const before = exchange.batches;
       exchange.place("bob", `NO 0.400 x ${orders}`, { tif: "FOK" });
       expect(exchange.book()).to.equal("YES: -\nNO: -");
       return exchange.batches - before;
     });
-    // One acceptance, and for each piece one batch of the market and one of each of the two ledgers.
-    expect(sizes).to.deep.equal([1 + 3, 1 + 3 + 3]);
+    // One acceptance, and for each piece one batch of the market and one of each ledger with an order in it.
+    expect(sizes).to.deep.equal([1 + 3, 1 + 3 + 4]);
   });
 
   it("ends the preview of a long sweep at 1,000 orders", () => {
-    const exchange = funded({}, ["ann", "bob"]);
-    for (let n = 0; n < BOUNDS.atOnce + 5; n += 1) exchange.place("ann", "YES 0.600 x 1");
+    const exchange = funded({});
+    restOfTwo(exchange, BOUNDS.atOnce + 5);
     const owner = { wallet: "bob", trader: "bob", ledger: ledgerShardOf("bob") };
     const order = orderOf(exchange.request("NO 0.400 x 2000"), owner, exchange.nowMs);
     const reply = exchange.operate({ kind: "preview", order });

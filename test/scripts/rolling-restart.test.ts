@@ -20,9 +20,10 @@ import { BusyClient } from "./roles/busy-client.js";
 const ROOT = path.join(import.meta.dirname, "..", "..");
 const CLIENTS = 8;
 /** Pause of a client after each order, in ms, so that the processes that start have the cores too. */
-const PAUSE_MS = 20;
+const PAUSE_MS = 50;
 /** Longest wait for a line, in ms: a busy machine needs many seconds to start a process. */
 const SAID_MS = 150_000;
+const MARKETS = 4;
 const SOCKETS = 8;
 /** Close code of the sockets that the test closes. */
 const STOPPED = 4_000;
@@ -159,24 +160,18 @@ describe("an exchange with several processes of each role", function () {
   });
 
   it("restarts every process under load without a refused or lost request", async () => {
-    const { outcomes } = await newMarket({ operator });
-    const traders = await Promise.all([trader(), trader()]);
-    const clients = Array.from(
-      { length: CLIENTS },
-      (_, index) =>
-        new BusyClient([port], (traders[index % 2] ?? expect.fail()).trading, outcomes[0], PAUSE_MS),
-    );
+    const markets = await Promise.all(Array.from({ length: MARKETS }, () => newMarket({ operator })));
+    const outcomes = markets.map((market) => market.outcomes[0]);
+    const traders = await Promise.all(Array.from({ length: CLIENTS }, trader));
+    const clients = traders.map(({ trading }) => new BusyClient([port], trading, outcomes, PAUSE_MS));
+    const tradingOf = (index: number): TestKey => (traders[index % CLIENTS] ?? expect.fail()).trading;
     const sockets = Array.from(
       { length: SOCKETS },
-      (_, index) =>
-        new LastingSocket(
-          url.replace("http", "ws") + "/v3/ws",
-          (traders[index % 2] ?? expect.fail()).trading,
-        ),
+      (_, index) => new LastingSocket(url.replace("http", "ws") + "/v3/ws", tradingOf(index)),
     );
     const churning = Array.from(
       { length: 4 },
-      () => new LastingSocket(`ws://127.0.0.1:${port}/v3/ws`, traders[0].trading, true),
+      (_, index) => new LastingSocket(`ws://127.0.0.1:${port}/v3/ws`, tradingOf(index), true),
     );
     const running = [...sockets, ...clients].map((load) => load.run());
     await untilWithin(20_000, () => sockets.every(({ isOpen }) => isOpen));
@@ -208,7 +203,7 @@ describe("an exchange with several processes of each role", function () {
     expect(codes.length).to.be.within(SOCKETS, 2 * SOCKETS);
     expect(Math.max(...sockets.map(({ longestGapMs }) => longestGapMs))).to.be.below(2_000);
     for (const [index, { trading }] of traders.entries()) {
-      const placed = clients.filter((_, client) => client % 2 === index).flatMap(({ orders }) => orders);
+      const { orders: placed } = clients[index] ?? expect.fail();
       const rest = new RestClient(connection, new Signer(trading.key, trading.brand));
       await untilWithin(20_000, async () => {
         const open = await rest.orders();

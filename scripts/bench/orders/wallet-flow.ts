@@ -3,10 +3,12 @@
 /** Share of the operations that are cancels. */
 const CANCEL_SHARE = 0.28;
 /**
- * Orders that one wallet leaves open at most. From then on it cancels as much as it places, because the state of the
- * exchange must not grow and a wallet has a limit.
+ * Orders that one wallet leaves open at most, and their number for each market. From then on the wallet cancels as much as
+ * it places, because the state of the exchange must not grow. Both are below the limits of a wallet, as requests overlap
+ * and markets are drawn at random.
  */
-const MAX_OPEN = 5_000;
+const MAX_OPEN = 4_000;
+const MAX_OPEN_OF_MARKET = 500;
 /** Prices of both outcomes, in ticks: 0.400 to 0.495. They do not match each other. */
 const PRICES = Array.from({ length: 20 }, (_, step) => 400 + 5 * step);
 /** Price of one order in ten, which matches the orders of the other outcome from 0.480. */
@@ -54,7 +56,8 @@ export class WalletFlow {
   next(): Operations {
     const isDue = this.#canceled < CANCEL_SHARE * (this.#placed + this.#canceled);
     const mayCancel = this.#open.length >= this.#batch;
-    if (!mayCancel || (!isDue && this.#open.length < MAX_OPEN)) return this.#place();
+    const maxOpen = Math.min(MAX_OPEN, MAX_OPEN_OF_MARKET * this.#markets);
+    if (!mayCancel || (!isDue && this.#open.length < maxOpen)) return this.#place();
     this.#canceled += this.#batch;
     return { kind: "cancel", orderIds: this.#open.splice(0, this.#batch) };
   }

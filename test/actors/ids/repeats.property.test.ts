@@ -15,6 +15,7 @@ import type { LedgerState } from "../../../actors/ledger/state.js";
 import type { Transfer } from "../../../actors/ledger/types.js";
 import { millicents } from "../../../actors/units.js";
 import { deposit, marketDefinition, orderRequest } from "../../support/exchange/commands.js";
+import { pick } from "../differential/world.js";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -249,14 +250,17 @@ describe("repeats of ids", function () {
 
   it("need no tables for an id that is new or younger than ten minutes", () => {
     const gateway = new Gateway();
-    const place = (clientId: string): LedgerReply | undefined => {
-      const order = orderRequest(MARKET, { orderId: clientId, clientId, outcome: 0, price: 1, qty: 1 });
+    const markets = [MARKET, marketDefinition()];
+    const place = (n: number): LedgerReply | undefined => {
+      const clientId = `id ${n}`;
+      const definition = pick(markets, n);
+      const order = orderRequest(definition, { orderId: clientId, clientId, outcome: 0, price: 1, qty: 1 });
       return gateway.send({ kind: "place", wallet: "ann", trader: "ann", orders: [order], atomic: false });
     };
     for (let n = 0; n < 2_000; n += 1) {
       gateway.now += 20_000;
-      place(`id ${n}`);
-      expect(place(`id ${Math.max(0, n - 29)}`)).to.have.nested.property("results[0].repeated", true);
+      place(n);
+      expect(place(Math.max(0, n - 29))).to.have.nested.property("results[0].repeated", true);
     }
     expect(gateway.lookUps).to.be.below(5);
   });

@@ -19,7 +19,8 @@ export class BusyClient {
   constructor(
     private readonly ports: readonly number[],
     private readonly trading: TestKey,
-    private readonly outcomeId: string,
+    /** Outcomes of several markets, because a wallet has a limit of open orders in one market. */
+    private readonly outcomeIds: readonly string[],
     private readonly pauseMs = 0,
   ) {
     [this.#port = 0] = ports;
@@ -28,9 +29,10 @@ export class BusyClient {
   async run(): Promise<void> {
     const { key, brand } = this.trading;
     const signer = new Signer(key, brand);
-    while (!this.#stopped) {
+    for (let n = 0; !this.#stopped; n += 1) {
       const clientId = randomUUID();
-      const order = { outcomeId: this.outcomeId, price: "0.010", qty: 1, tif: "GTC", clientId };
+      const outcomeId = this.outcomeIds[n % this.outcomeIds.length];
+      const order = { outcomeId, price: "0.010", qty: 1, tif: "GTC", clientId };
       const body = Buffer.from(JSON.stringify(order));
       const headers = { ...signer.headers("POST", "/v3/orders", "", body, Date.now()) };
       const { status } = await this.#send({ ...headers, "Content-Type": "application/json" }, body);

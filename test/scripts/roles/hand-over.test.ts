@@ -66,11 +66,12 @@ describe("the hand-over of a gateway that stops", function () {
 
   it("refuses and loses no request of clients that go on to the other one, and takes less than a second", async () => {
     const ports = [...gateways.keys()];
-    const { outcomes } = await newMarket(stack);
+    const markets = await Promise.all(Array.from({ length: 4 }, () => newMarket(stack)));
+    const outcomes = markets.map((market) => market.outcomes[0]);
     const traders = await Promise.all(Array.from({ length: 4 }, () => newTrader(stack, "1000")));
     const clients = Array.from({ length: CLIENTS }, (_, index) => {
       const { trading } = traders[index % traders.length] ?? expect.fail();
-      return new BusyClient(index % 2 === 0 ? ports : ports.toReversed(), trading, outcomes[0]);
+      return new BusyClient(index % 2 === 0 ? ports : ports.toReversed(), trading, outcomes);
     });
     const running = Promise.all(clients.map((client) => client.run()));
     for (const port of ports) {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { randomUUID } from "node:crypto";
 import { ledgerShardOf, marketActor, partitionOf } from "../../../actors/actor.js";
-import { BOUNDS, MAX_BATCH } from "../../../actors/limits.js";
+import { BOUNDS, MAX_BATCH, MAX_MARKET_ORDERS } from "../../../actors/limits.js";
 import type { MarketReply } from "../../../actors/market/commands.js";
 import type { MarketDefinition } from "../../../actors/market/types.js";
 import { systemClock } from "../../../stream/log/clock.js";
@@ -110,9 +110,11 @@ describe("a market with many resting orders", function () {
   it("closes and settles while other markets trade", async () => {
     const closing = await openMarket();
     const others = await Promise.all(Array.from({ length: OTHERS }, openMarket));
-    const traders = await Promise.all(Array.from({ length: Math.ceil(ORDERS / 1_000) }, newTrader));
+    const traders = await Promise.all(
+      Array.from({ length: Math.ceil(ORDERS / MAX_MARKET_ORDERS) }, newTrader),
+    );
     for (const [index, trader] of traders.entries()) {
-      const count = Math.min(1_000, ORDERS - 1_000 * index);
+      const count = Math.min(MAX_MARKET_ORDERS, ORDERS - MAX_MARKET_ORDERS * index);
       for (let placed = 0; placed < count; placed += MAX_BATCH) {
         const orders = Array.from({ length: Math.min(MAX_BATCH, count - placed) }, (_, n) => ({
           outcome: 0,
@@ -122,7 +124,7 @@ describe("a market with many resting orders", function () {
         await place(trader, closing, orders);
       }
     }
-    await place(traders[0] ?? "", closing, [{ outcome: 1, price: 999, qty: 1 }]);
+    await place(await newTrader(), closing, [{ outcome: 1, price: 999, qty: 1 }]);
 
     let isOver = false;
     const [quiet, busy]: [number[], number[]] = [[], []];
