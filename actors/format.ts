@@ -8,10 +8,10 @@
 export const OLDEST_FORMAT = 1;
 
 /** Latest format that this build reads and writes. */
-export const LATEST_FORMAT = 3;
+export const LATEST_FORMAT = 4;
 
 /** Formats that this build reads and writes. */
-export const FORMATS = [1, 2, LATEST_FORMAT] as const;
+export const FORMATS = [1, 2, 3, LATEST_FORMAT] as const;
 
 /** A format that this build can write. */
 export type Format = (typeof FORMATS)[number];

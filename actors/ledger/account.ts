@@ -1,6 +1,6 @@
 /**
  * Open orders and holdings of one wallet in one market and currency, and the money that they hold back (contract
- * sections 3.2 to 3.4).
+ * sections 3.2 to 3.4 and 5.16).
  *
  * The reserve is a pure function of the open orders and the holdings. It is enough because of one property, which the
  * tests enumerate: whichever orders fill, at their limits or better, the wallet pays at most the amount by which the
@@ -10,9 +10,20 @@
  * - Two outcomes: an order on one outcome closes holdings of the other, and a closed set pays at least the price that
  *   completed it. So contracts up to the held quantity hold nothing, the cheapest ones first. If a dearer contract
  *   fills first, its price is no longer reserved. That money covers the cheaper contract, which then closes nothing.
- * - If all open orders only close, the payout of closing pays the fee. This is always enough on FMV, where a set pays
- *   its full value. On PUSH a set pays its cost, less at most a millicent per contract for each of two roundings. The
- *   fee of each order is checked by itself, because that order may be the only one that fills.
+ * - The payout of the sets that an order closes, less the price of their contracts, pays the fee of the order, and the
+ *   contracts by which the order exceeds the holding. On FMV this is what the price leaves of the full value. On PUSH a
+ *   set pays its cost, less at most a millicent per contract for each of two roundings, and an open order on the held
+ *   outcome may lower that cost; so nothing is counted while there is one. Each order is checked by itself, because it
+ *   may be the only one that fills, and each held contract counts for one order.
+ * - The orders on an outcome may close more contracts than the wallet holds. A dearer order may then take the holding
+ *   of a cheaper one, and brings no more than the value of the sets; so a set counts for no more than its value.
+ * - A replacement loses what its original fills. So both together hold the money for the dearer course: the replacement
+ *   fills alone, or the original fills first. The account holds the lesser of two sums: one that counts this saving but no
+ *   closing, and one that counts closing but both orders in full. Each of the two sums has the property by itself.
+ *
+ * These are the rules of reserve 2. Under rule 1, that of the builds before format 4, the payout of closing pays fees only
+ * if all open orders close, and an order and its replacement both hold their money. A wallet changes over to rule 2 with a
+ * delta of its own, so that entries of earlier builds fold to the same reserves; rule 2 never reserves more than rule 1.
  *
  * With the policy `net` (two outcomes), all open orders of a market together hold the cost of the worst set of fills.
  * The cost of a set of fills is the cost of its contracts, less the payout of the sets that it completes. As one side
@@ -65,49 +76,72 @@ export interface AccountOrder {
   readonly expiresAt: number | undefined;
   remaining: Contracts;
   pending: boolean;
+  /**
+   * The order that this one replaces, while the market has answered neither. What fills of the original is taken off the
+   * replacement. Absent when the original is itself such a replacement, or has another one: both then hold their money.
+   */
+  replaces: string | undefined;
 }
 
-interface OpenLevel {
-  readonly price: Ticks;
-  qty: Contracts;
+/** Rules by which an account computes its reserve. Wallets begin with rule 1 and change over to rule 2 in format 4. */
+export const RESERVE_RULES = [1, 2] as const;
+export type ReserveRule = (typeof RESERVE_RULES)[number];
+
+/** An open order and the order that replaces it. */
+interface Replacing {
+  readonly original: AccountOrder;
+  readonly replacement: AccountOrder;
 }
 
-/** The open orders on one outcome by rising price, and their sums. */
+/** The open orders on one outcome, by rising price and, at one price, by age; and their sums. */
 class Side {
-  readonly levels: OpenLevel[] = [];
+  readonly orders: AccountOrder[] = [];
   qty: Contracts = NONE;
   cost: Millicents = ZERO;
   /** Orders that may still take liquidity. Most accounts have none, and a shard has many accounts. */
   #pending: AccountOrder[] | undefined;
   pendingFees: Millicents = ZERO;
 
-  change(price: Ticks, by: number): void {
-    this.qty = contracts(this.qty + by);
-    this.cost = millicents(this.cost + price * by);
-    const index = this.#indexOf(price);
-    const level = this.levels[index];
-    if (level?.price === price) {
-      level.qty = contracts(level.qty + by);
-      if (level.qty === 0) this.levels.splice(index, 1);
-    } else {
-      this.levels.splice(index, 0, { price, qty: contracts(by) });
-    }
+  add(order: AccountOrder): void {
+    this.orders.splice(this.#indexAfter(order.price), 0, order);
+    this.#count(order, 1);
   }
 
-  /** Returns the index of the level of a price, or the index at which to insert it. */
-  #indexOf(price: Ticks): number {
+  remove(order: AccountOrder): void {
+    const index = this.orders.lastIndexOf(order, this.#indexAfter(order.price) - 1);
+    assert(index !== -1, "the order is not in its account", order.orderId);
+    this.orders.splice(index, 1);
+    this.#count(order, -1);
+  }
+
+  /** Changes an order that stays. */
+  update(order: AccountOrder, remaining: Contracts, pending: boolean): void {
+    this.#count(order, -1);
+    order.remaining = remaining;
+    order.pending = pending;
+    this.#count(order, 1);
+  }
+
+  #count(order: AccountOrder, sign: 1 | -1): void {
+    this.qty = contracts(this.qty + sign * order.remaining);
+    this.cost = millicents(this.cost + sign * cost(order.price, order.remaining));
+    if (order.pending) this.#countPending(sign, order);
+  }
+
+  /** Returns the index after the last order that is not dearer. */
+  #indexAfter(price: Ticks): number {
     let low = 0;
-    let high = this.levels.length;
+    let high = this.orders.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((this.levels[middle]?.price ?? price) < price) low = middle + 1;
+      if ((this.orders[middle]?.price ?? price) <= price) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
   /** Adds an order (1) to the pending orders, or removes it (-1). */
-  changePending(sign: 1 | -1, order: AccountOrder): void {
+  #countPending(sign: 1 | -1, order: AccountOrder): void {
     if (sign === 1) (this.#pending ??= []).push(order);
     else this.#removePending(order);
     this.pendingFees = millicents(this.pendingFees + sign * feeOf(order));
@@ -128,7 +162,7 @@ class Side {
 
   /** Highest open price, 0 for none. */
   get highest(): number {
-    return this.levels[this.levels.length - 1]?.price ?? 0;
+    return this.orders[this.orders.length - 1]?.price ?? 0;
   }
 
   /** Returns the cost of the cheapest `qty` open contracts. */
@@ -136,10 +170,10 @@ class Side {
     if (qty >= this.qty) return this.cost;
     let left: number = qty;
     let sum = ZERO;
-    for (const level of this.levels) {
+    for (const { price, remaining } of this.orders) {
       if (left === 0) break;
-      const taken = contracts(Math.min(left, level.qty));
-      sum = add(sum, cost(level.price, taken));
+      const taken = contracts(Math.min(left, remaining));
+      sum = add(sum, cost(price, taken));
       left -= taken;
     }
     return sum;
@@ -153,23 +187,25 @@ export class Account {
   readonly currency: Currency;
   readonly voids: Voids;
   readonly outcomes: number;
+  rule: ReserveRule;
   readonly #holdings: Holding[];
   readonly #sides: Side[];
+  /** Replacements that the market has not answered. Most accounts have none. */
+  #replacing: Replacing[] | undefined;
   /** Money that the wallet holds back for this account. */
   reserved: Millicents = ZERO;
-  /** Number of open orders. */
-  #openOrders = 0;
   /**
    * True after a settlement has paid for the holdings. The market then rejects every order until a remediation, so an
    * order on its way to the market costs nothing and needs no reserve.
    */
   settled = false;
 
-  constructor(marketId: string, currency: Currency, voids: Voids, outcomes: number) {
+  constructor(marketId: string, currency: Currency, voids: Voids, outcomes: number, rule: ReserveRule) {
     this.marketId = marketId;
     this.currency = currency;
     this.voids = voids;
     this.outcomes = outcomes;
+    this.rule = rule;
     this.#holdings = new Array<Holding>(outcomes).fill(NOTHING);
     this.#sides = Array.from({ length: outcomes }, () => new Side());
   }
@@ -185,11 +221,17 @@ export class Account {
 
   /** Returns the held and open quantity of an outcome: the size to which the position could grow. */
   exposure(outcome: number): number {
-    return this.holding(outcome).qty + this.#side(outcome).qty;
+    let size = this.holding(outcome).qty + this.#side(outcome).qty;
+    for (const { original, replacement } of this.#replacing ?? [])
+      if (original.outcome === outcome) size -= Math.min(original.remaining, replacement.remaining);
+    return size;
   }
 
+  /** Number of open orders. An order and its replacement are one. */
   get openOrders(): number {
-    return this.#openOrders;
+    return (
+      this.#sides.reduce((count, { orders }) => count + orders.length, 0) - (this.#replacing?.length ?? 0)
+    );
   }
 
   get holdings(): readonly Holding[] {
@@ -197,33 +239,42 @@ export class Account {
   }
 
   get isEmpty(): boolean {
-    return this.#holdings.every(({ qty }) => qty === 0) && this.#sides.every(({ qty }) => qty === 0);
+    return (
+      this.#holdings.every(({ qty }) => qty === 0) && this.#sides.every(({ orders }) => orders.length === 0)
+    );
   }
 
-  add(order: AccountOrder): void {
-    const side = this.#side(order.outcome);
-    side.change(order.price, order.remaining);
-    if (order.pending) side.changePending(1, order);
-    this.#openOrders += 1;
+  /** Adds an order, which may replace an open one. */
+  add(order: AccountOrder, original?: AccountOrder): void {
+    this.#side(order.outcome).add(order);
+    if (original === undefined || this.rule === 1) return;
+    if (this.#replacingOf(original) !== undefined) return;
+    (this.#replacing ??= []).push({ original, replacement: order });
+    order.replaces = original.orderId;
   }
 
-  /** Removes an order that was added on trial. */
+  /** Removes an order that has ended, or that was added on trial. */
   remove(order: AccountOrder): void {
-    const side = this.#side(order.outcome);
-    side.change(order.price, 0 - order.remaining);
-    if (order.pending) side.changePending(-1, order);
-    this.#openOrders -= 1;
+    const replacing = this.#replacingOf(order);
+    if (replacing !== undefined) {
+      this.#replacing?.splice(this.#replacing.indexOf(replacing), 1);
+      replacing.replacement.replaces = undefined;
+    }
+    this.#side(order.outcome).remove(order);
   }
 
-  /** Changes an order. One with nothing left leaves the account. */
+  /** Changes an order. The replacement of an order loses as much as the order does. */
   update(order: AccountOrder, remaining: Contracts, pending: boolean): void {
-    const side = this.#side(order.outcome);
-    if (order.pending) side.changePending(-1, order);
-    if (remaining !== order.remaining) side.change(order.price, remaining - order.remaining);
-    order.remaining = remaining;
-    order.pending = pending;
-    if (pending && remaining > 0) side.changePending(1, order);
-    if (remaining === 0) this.#openOrders -= 1;
+    const replacement = this.#replacingOf(order)?.replacement;
+    if (replacement !== undefined && replacement !== order) {
+      const left = Math.max(0, replacement.remaining - (order.remaining - remaining));
+      this.#side(replacement.outcome).update(replacement, contracts(left), replacement.pending);
+    }
+    this.#side(order.outcome).update(order, remaining, pending);
+  }
+
+  #replacingOf(order: AccountOrder): Replacing | undefined {
+    return this.#replacing?.find(({ original, replacement }) => original === order || replacement === order);
   }
 
   /** Returns the money that the open orders must hold back now. */
@@ -234,8 +285,7 @@ export class Account {
     const [first, second] = [this.#side(0), this.#side(1)];
     const worst = this.voids === "FMV" ? this.#worstFmv(first, second) : this.#worstPush(first, second);
     if (worst === undefined) return sumOfOrders;
-    const together = add(worst, add(first.pendingFees, second.pendingFees));
-    return together < sumOfOrders ? together : sumOfOrders;
+    return lesser(add(worst, add(first.pendingFees, second.pendingFees)), sumOfOrders);
   }
 
   #worstFmv(first: Side, second: Side): Millicents {
@@ -261,11 +311,59 @@ export class Account {
   #sumOfOrders(): Millicents {
     let sum = ZERO;
     for (const side of this.#sides) sum = add(sum, add(side.cost, side.pendingFees));
-    if (this.outcomes !== 2) return sum;
-    return subtract(sum, add(this.#freeToClose(0, 1), this.#freeToClose(1, 0)));
+    if (this.rule === 1)
+      return this.outcomes === 2 ? subtract(sum, add(this.#freeToClose(0, 1), this.#freeToClose(1, 0))) : sum;
+    const withReplacements = subtract(sum, this.#savedByReplacing());
+    if (this.outcomes !== 2) return withReplacements;
+    return lesser(withReplacements, add(this.#heldToClose(0, 1), this.#heldToClose(1, 0)));
   }
 
-  /** Returns the money that orders on `outcome` need not hold, because they close holdings of `other`. */
+  /** Returns the money that orders and their replacements need not hold twice. */
+  #savedByReplacing(): Millicents {
+    let saved = ZERO;
+    for (const { original, replacement } of this.#replacing ?? []) {
+      const both = contracts(Math.min(original.remaining, replacement.remaining));
+      saved = add(saved, lesser(cost(original.price, original.remaining), cost(replacement.price, both)));
+    }
+    return saved;
+  }
+
+  /** Returns the money that orders on `outcome` hold, of which those that close holdings of `other` hold less. */
+  #heldToClose(outcome: number, other: number): Millicents {
+    const holding = this.holding(other);
+    const side = this.#side(outcome);
+    if (holding.qty === 0) return add(side.cost, side.pendingFees);
+    const isContended = side.qty > holding.qty;
+    let held = isContended ? add(side.cost, side.pendingFees) : side.pendingFees;
+    let left: number = holding.qty;
+    for (const order of isContended ? side.orders : side.pending) {
+      if (left === 0) break;
+      const closing = contracts(Math.min(order.remaining, left));
+      left -= closing;
+      const beyond = add(
+        cost(order.price, contracts(order.remaining - closing)),
+        order.pending ? feeOf(order) : ZERO,
+      );
+      const spare = this.#spare(other, order.price, closing, isContended);
+      held = subtract(held, lesser(beyond, spare));
+      if (isContended) held = subtract(held, cost(order.price, closing));
+    }
+    return held;
+  }
+
+  /** Returns the least payout beyond their price of contracts that close holdings of `other`. */
+  #spare(other: number, price: Ticks, closing: Contracts, isContended: boolean): Millicents {
+    const valueOf = isContended ? CONTRACT_TICKS - price : CONTRACT_TICKS;
+    const value = millicents(valueOf * closing);
+    if (this.voids === "FMV") return value;
+    if (this.#side(other).qty > 0) return ZERO;
+    const { cost: paid, qty } = this.holding(other);
+    return lesser(value, millicents(Math.max(0, share(paid, closing, qty) - 2 * closing)));
+  }
+
+  /**
+   * Returns the money that orders on `outcome` need not hold under rule 1, because they close holdings of `other`.
+   */
   #freeToClose(outcome: number, other: number): Millicents {
     const held = this.holding(other);
     const side = this.#side(outcome);
@@ -286,6 +384,10 @@ export class Account {
     assert(side !== undefined, "the market has no such outcome", outcome);
     return side;
   }
+}
+
+function lesser(a: Millicents, b: Millicents): Millicents {
+  return a < b ? a : b;
 }
 
 /** Returns the highest taker fee that an order could pay: zero if its time in force does not let it take. */

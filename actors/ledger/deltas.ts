@@ -7,6 +7,7 @@ import type { FillFacts } from "../market/deltas.js";
 import type { CancelReason, Currency, Order, RejectReason, Voids } from "../market/types.js";
 import type { Contracts, Millicents } from "../units.js";
 import { unreachable } from "../unreachable.js";
+import type { ReserveRule } from "./account.js";
 import type { CollateralPolicy, TransactionKind, Transfer } from "./types.js";
 
 /** Creation of a wallet. */
@@ -134,6 +135,13 @@ export interface PolicyDelta {
   readonly policy: CollateralPolicy;
 }
 
+/** Rule by which the wallet computes its reserves from now on. Since format 4. */
+export interface ReserveRuleDelta {
+  readonly type: "reserveRule";
+  readonly wallet: string;
+  readonly rule: ReserveRule;
+}
+
 /** End of a transfer. */
 export interface TransferDelta {
   readonly type: "transfer";
@@ -167,6 +175,7 @@ export type LedgerDelta =
   | DeadmanDelta
   | GroupDelta
   | PolicyDelta
+  | ReserveRuleDelta
   | TransferDelta
   | SkippedDelta
   | ForgottenDelta;
@@ -184,6 +193,7 @@ const LEDGER_DELTA_READERS = {
   deadman: "nobody",
   group: "nobody",
   policy: "nobody",
+  reserveRule: "nobody",
   transfer: "nobody",
   skipped: "nobody",
   forgotten: "nobody",

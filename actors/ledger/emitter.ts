@@ -7,10 +7,11 @@ import type { Format } from "../format.js";
 import type { Bounds } from "../limits.js";
 import type { Currency } from "../market/types.js";
 import type { Millicents } from "../units.js";
+import type { ReserveRule } from "./account.js";
 import type { LedgerCommand } from "./commands.js";
 import type { Counterparty, LedgerDelta } from "./deltas.js";
 import { evolveLedger } from "./fold.js";
-import type { LedgerState, Wallet } from "./state.js";
+import { emptyWallet, type LedgerState, type Wallet } from "./state.js";
 import type { TransactionKind } from "./types.js";
 
 /** A wallet that the command has touched, with its funds before the command and its seqs of the command. */
@@ -76,7 +77,25 @@ export class Emitter {
   /** Returns the wallet, and creates it if it does not exist. Its new balance is emitted after the command. */
   wallet(walletId: string, trader: string): Wallet {
     if (!this.state.wallets.has(walletId)) this.emit({ type: "wallet", wallet: walletId, trader });
-    return this.touch(walletId).wallet;
+    return this.changedOver(walletId);
+  }
+
+  /** Returns the wallet, or an empty one that is not part of the state if it does not exist. Emits nothing. */
+  walletOrEmpty(walletId: string, trader: string): Wallet {
+    return this.state.wallets.get(walletId) ?? emptyWallet(walletId, trader, this.#reserveRule);
+  }
+
+  /** Returns an existing wallet, and changes it over to the present rule of reserves, which never reserves more. */
+  changedOver(walletId: string): Wallet {
+    const { wallet } = this.touch(walletId);
+    const rule = this.#reserveRule;
+    if (wallet.reserveRule < rule) this.emit({ type: "reserveRule", wallet: walletId, rule });
+    return wallet;
+  }
+
+  /** Latest rule of reserves that every build knows. */
+  get #reserveRule(): ReserveRule {
+    return this.format < 4 ? 1 : 2;
   }
 
   /** Returns the `seq` of this command on a private channel of a wallet. */

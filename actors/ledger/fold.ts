@@ -1,7 +1,7 @@
 /** Fold of a ledger shard from its deltas. Only this fold moves money. */
 
 import { CLIENT_ID_MS } from "../limits.js";
-import { add, assert, type Contracts, NONE, subtract } from "../units.js";
+import { add, assert, type Contracts, subtract } from "../units.js";
 import { unreachable } from "../unreachable.js";
 import { Account, type AccountOrder } from "./account.js";
 import type {
@@ -12,6 +12,7 @@ import type {
   GroupDelta,
   LedgerDelta,
   PolicyDelta,
+  ReserveRuleDelta,
   WalletOrderDelta,
   WalletPositionDelta,
 } from "./deltas.js";
@@ -55,6 +56,9 @@ export function evolveLedger(state: LedgerState, delta: LedgerDelta, ts: number)
     case "policy":
       evolvePolicy(state, delta);
       return;
+    case "reserveRule":
+      evolveReserveRule(state, delta);
+      return;
     case "transfer": {
       const { trader, clientTransferId } = delta.transfer;
       if (clientTransferId !== undefined)
@@ -81,10 +85,11 @@ function evolveAccepted(state: LedgerState, delta: AcceptedDelta, ts: number): v
   const accepted = accountOrder(delta);
   const key = accountKey(marketId, order.currency);
   const account =
-    wallet.accounts.get(key) ?? new Account(marketId, order.currency, delta.voids, delta.outcomes);
+    wallet.accounts.get(key) ??
+    new Account(marketId, order.currency, delta.voids, delta.outcomes, wallet.reserveRule);
   wallet.accounts.set(key, account);
   wallet.orders.set(order.orderId, accepted);
-  account.add(accepted);
+  account.add(accepted, originalOf(wallet, delta));
   rebalance(state, wallet, account);
   const { clientId, digest } = delta;
   if (clientId === undefined || digest === undefined) return;
@@ -97,6 +102,11 @@ function evolveAccepted(state: LedgerState, delta: AcceptedDelta, ts: number): v
   const clientKey = pairKey(delta.wallet, clientId);
   state.clientIds.delete(clientKey);
   state.clientIds.set(clientKey, { orderId, digest, untilMs: ts + CLIENT_ID_MS });
+}
+
+/** Returns the order that an accepted one replaces, while it is open. */
+export function originalOf(wallet: Wallet, { replaces }: AcceptedDelta): AccountOrder | undefined {
+  return replaces === undefined ? undefined : wallet.orders.get(replaces.orderId);
 }
 
 /** Returns an accepted order as its wallet keeps it. */
@@ -119,6 +129,7 @@ export function accountOrder({ order, marketId, clientId, groupId }: AcceptedDel
     expiresAt,
     remaining: qty,
     pending: true,
+    replaces: undefined,
   };
 }
 
@@ -149,12 +160,14 @@ function evolveOrder(state: LedgerState, delta: WalletOrderDelta, ts: number): v
       break;
     case "cancel":
     case "reject":
-      account.update(order, NONE, order.pending);
       break;
     default:
       unreachable(delta);
   }
-  if (order.remaining === 0) wallet.orders.delete(order.orderId);
+  if (delta.kind === "cancel" || delta.kind === "reject" || order.remaining === 0) {
+    account.remove(order);
+    wallet.orders.delete(order.orderId);
+  }
   rebalance(state, wallet, account);
   // The `position` delta that follows a fill needs the account.
   if (delta.kind !== "fill" || delta.wash) dropIfEmpty(wallet, account);
@@ -190,13 +203,23 @@ function evolvePosition(state: LedgerState, delta: WalletPositionDelta): void {
   if (account === undefined) {
     if (delta.qty === 0) return;
     assert(delta.terms !== undefined, "the wallet has no account in the market", delta.wallet);
-    account = new Account(delta.marketId, delta.currency, delta.terms.voids, delta.terms.outcomes);
+    const { voids, outcomes } = delta.terms;
+    account = new Account(delta.marketId, delta.currency, voids, outcomes, wallet.reserveRule);
     wallet.accounts.set(key, account);
   }
   account.setHolding(delta.outcome, { qty: delta.qty, cost: delta.cost });
   if (delta.settled === true || delta.terms !== undefined) account.settled = delta.settled === true;
   rebalance(state, wallet, account);
   dropIfEmpty(wallet, account);
+}
+
+function evolveReserveRule(state: LedgerState, delta: ReserveRuleDelta): void {
+  const wallet = walletOf(state, delta.wallet);
+  wallet.reserveRule = delta.rule;
+  for (const account of wallet.accounts.values()) {
+    account.rule = delta.rule;
+    rebalance(state, wallet, account);
+  }
 }
 
 /** Updates the reserved money of the wallet after a change of an account. */

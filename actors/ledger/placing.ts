@@ -4,15 +4,15 @@ import { CLIENT_ID_MS, MAX_MARKET_ORDERS, MAX_OPEN_ORDERS } from "../limits.js";
 import { rulesOf } from "../market/time-in-force.js";
 import { CURRENCIES, type Order } from "../market/types.js";
 import { add, assert, MAX_CONTRACTS, type Millicents, subtract } from "../units.js";
-import { Account, type AccountOrder } from "./account.js";
+import { Account } from "./account.js";
 import type { LedgerCommand, LedgerReply, PlaceResult } from "./commands.js";
 import type { AcceptedDelta } from "./deltas.js";
 import type { Emitter } from "./emitter.js";
-import { accountOrder } from "./fold.js";
+import { accountOrder, originalOf } from "./fold.js";
 import { digestOf, isFixed, textOf } from "./ids/digest.js";
 import { type Known, pairKey } from "./ids/known.js";
 import type { FirstOrder } from "./ids/recent.js";
-import { accountKey, available, emptyWallet, type LedgerState, type Wallet } from "./state.js";
+import { accountKey, available, type LedgerState, type Wallet } from "./state.js";
 import type { LedgerRefusal, Limits, OrderRequest } from "./types.js";
 
 type PlaceCommand = Extract<LedgerCommand, { kind: "place" }>;
@@ -28,6 +28,7 @@ export function place(emitter: Emitter, command: PlaceCommand): LedgerReply {
   const ids = [...known].flatMap(([clientId, first]) => (first === "uncertain" ? [clientId] : []));
   if (ids.length > 0) return { ok: true, kind: "uncertain", ids };
   const { orders, own } = command;
+  if (emitter.state.wallets.has(command.wallet)) emitter.changedOver(command.wallet);
   if (command.atomic) {
     const results = checkAll(emitter, command, known);
     if (results.some((result) => !result.ok)) return { ok: true, kind: "placed", results, own };
@@ -42,8 +43,7 @@ function placeOne(
   request: OrderRequest,
   known: KnownClientIds,
 ): PlaceResult {
-  const { state } = emitter;
-  const wallet = state.wallets.get(command.wallet) ?? emptyWallet(command.wallet, command.trader);
+  const wallet = emitter.walletOrEmpty(command.wallet, command.trader);
   const repeated = repeatOf(request, known);
   if (repeated !== undefined) return repeated;
   const accepted = acceptance(emitter, wallet, request);
@@ -61,8 +61,7 @@ function placeOne(
  * Returns the answer to each order of an atomic request, as if the orders before it were accepted. Undoes its changes.
  */
 function checkAll(emitter: Emitter, command: PlaceCommand, known: KnownClientIds): readonly PlaceResult[] {
-  const { state } = emitter;
-  const wallet = state.wallets.get(command.wallet) ?? emptyWallet(command.wallet, command.trader);
+  const wallet = emitter.walletOrEmpty(command.wallet, command.trader);
   const undo: (() => void)[] = [];
   const clientIds = new Set<string>();
   const results = command.orders.map((request): PlaceResult => {
@@ -90,7 +89,7 @@ function reserve(wallet: Wallet, accepted: AcceptedDelta): () => void {
   const key = accountKey(order.marketId, order.currency);
   if (isNew) wallet.accounts.set(key, account);
   wallet.orders.set(order.orderId, order);
-  account.add(order);
+  account.add(order, originalOf(wallet, accepted));
   account.reserved = account.reserve(wallet.policy);
   funds.reserved = add(funds.reserved, subtract(account.reserved, before.accountReserved));
   return () => {
@@ -196,20 +195,13 @@ function refusalOf(wallet: Wallet, accepted: AcceptedDelta, limits: Limits = {})
     if (group === undefined) return "GROUP_NOT_FOUND";
     if (group.tripped) return "GROUP_LIMIT";
   }
-  if (wallet.orders.size >= openOrders || ordersInMarket(wallet, accepted.marketId) >= MAX_MARKET_ORDERS)
+  const tried = withOrder(wallet, accepted);
+  if (!tried.isReplacement && (isFull(wallet, openOrders) || tried.openOrdersOfMarket > MAX_MARKET_ORDERS))
     return "OPEN_ORDER_LIMIT_EXCEEDED";
-  const { account } = accountFor(wallet, accepted);
-  if (account.exposure(order.outcome) + order.qty > positionContracts) return "POSITION_LIMIT_EXCEEDED";
+  if (tried.exposure > positionContracts) return "POSITION_LIMIT_EXCEEDED";
   const spare = available(wallet, order.currency);
-  if (spare < 0 || reserveFor(wallet, account, accountOrder(accepted)) > spare) return "INSUFFICIENT_BALANCE";
+  if (spare < 0 || tried.reserve > spare) return "INSUFFICIENT_BALANCE";
   return undefined;
-}
-
-/** Returns the number of open orders of a wallet in a market, in all currencies. */
-function ordersInMarket({ accounts }: Wallet, marketId: string): number {
-  let count = 0;
-  for (const currency of CURRENCIES) count += accounts.get(accountKey(marketId, currency))?.openOrders ?? 0;
-  return count;
 }
 
 function accountFor(
@@ -218,25 +210,57 @@ function accountFor(
 ): { account: Account; isNew: boolean } {
   const found = wallet.accounts.get(accountKey(marketId, order.currency));
   return found === undefined
-    ? { account: new Account(marketId, order.currency, voids, outcomes), isNew: true }
+    ? { account: new Account(marketId, order.currency, voids, outcomes, wallet.reserveRule), isNew: true }
     : { account: found, isNew: false };
 }
 
-/** Returns the amount by which one more order would raise the reserve of an account. */
-function reserveFor(wallet: Wallet, account: Account, order: AccountOrder): Millicents {
-  account.add(order);
-  const reserve = account.reserve(wallet.policy);
+/** The sizes of a wallet with one more order. */
+interface Tried {
+  /** True if the order counts as one with the order that it replaces. */
+  readonly isReplacement: boolean;
+  readonly openOrdersOfMarket: number;
+  /** Held and open quantity of the outcome. */
+  readonly exposure: number;
+  /** Amount by which the order raises the reserve of its account. It is negative for a replacement that needs less. */
+  readonly reserve: Millicents;
+}
+
+/** Returns the sizes of a wallet as they would be with one more order. Changes nothing. */
+function withOrder(wallet: Wallet, accepted: AcceptedDelta): Tried {
+  const { account } = accountFor(wallet, accepted);
+  const order = accountOrder(accepted);
+  account.add(order, originalOf(wallet, accepted));
+  const tried = {
+    isReplacement: order.replaces !== undefined,
+    openOrdersOfMarket: account.openOrders + openOrdersInOther(wallet, account),
+    exposure: account.exposure(order.outcome),
+    reserve: subtract(account.reserve(wallet.policy), account.reserved),
+  };
   account.remove(order);
-  return subtract(reserve, account.reserved);
+  return tried;
+}
+
+/** Returns true for a wallet that may have no more open orders. An order and its replacement are one. */
+function isFull({ orders }: Wallet, most: number): boolean {
+  if (orders.size < most) return false;
+  let count = 0;
+  for (const { replaces } of orders.values()) if (replaces === undefined) count += 1;
+  return count >= most;
+}
+
+/** Returns the number of open orders in the market of an account, in the other currencies. */
+function openOrdersInOther({ accounts }: Wallet, { marketId, currency }: Account): number {
+  let count = 0;
+  for (const other of CURRENCIES)
+    if (other !== currency) count += accounts.get(accountKey(marketId, other))?.openOrders ?? 0;
+  return count;
 }
 
 /** Returns the reserve of an order, and its refusal if it would be refused. */
 export function preview(emitter: Emitter, command: Extract<LedgerCommand, { kind: "preview" }>): LedgerReply {
-  const { state } = emitter;
-  const wallet = state.wallets.get(command.wallet) ?? emptyWallet(command.wallet, command.trader);
+  const wallet = emitter.walletOrEmpty(command.wallet, command.trader);
   const accepted = acceptance(emitter, wallet, command.order);
-  const { account } = accountFor(wallet, accepted);
-  const reserve = reserveFor(wallet, account, accountOrder(accepted));
+  const { reserve } = withOrder(wallet, accepted);
   return { ok: true, kind: "preview", reserve, refusal: refusalOf(wallet, accepted, command.limits) };
 }
 
@@ -254,6 +278,7 @@ export function amend(emitter: Emitter, command: Extract<LedgerCommand, { kind: 
     return { ok: true, kind: "amended", orderId };
   }
   if (replacement === undefined) return { ok: false, refusal: "QTY_OUT_OF_RANGE" };
+  emitter.changedOver(walletId);
   const { currency, outcome, tif, selfTrade, groupId } = order;
   const request: OrderRequest = {
     ...replacement,
@@ -274,7 +299,6 @@ export function amend(emitter: Emitter, command: Extract<LedgerCommand, { kind: 
   };
   const refusal = refusalOf(wallet, replacing, command.limits);
   if (refusal !== undefined) return { ok: false, refusal };
-  emitter.touch(walletId);
   emitter.emit(replacing);
   return { ok: true, kind: "amended", orderId: replacement.orderId };
 }

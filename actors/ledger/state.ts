@@ -5,7 +5,7 @@ import { Deadlines } from "../deadlines.js";
 import { DerivedIds, ledgerUuid } from "../ids.js";
 import type { Currency } from "../market/types.js";
 import { assert, type Contracts, type Millicents, subtract, ZERO } from "../units.js";
-import type { Account, AccountOrder } from "./account.js";
+import type { Account, AccountOrder, ReserveRule } from "./account.js";
 import type { FillWindow } from "./fill-window.js";
 import { KnownIds } from "./ids/known.js";
 import type { CollateralPolicy } from "./types.js";
@@ -24,6 +24,7 @@ export interface Wallet {
   readonly seqs: { orders: number; positions: number };
   readonly orders: Map<string, AccountOrder>;
   policy: CollateralPolicy;
+  reserveRule: ReserveRule;
   /** Dead-man switch, if it is armed. */
   deadman: { readonly timeoutMs: number; readonly dueMs: number } | undefined;
   readonly groups: Map<string, Group>;
@@ -98,7 +99,7 @@ function noFunds(): Readonly<Record<Currency, Funds>> {
   return { CASH: { total: ZERO, reserved: ZERO }, COIN: { total: ZERO, reserved: ZERO } };
 }
 
-export function emptyWallet(wallet: string, trader: string): Wallet {
+export function emptyWallet(wallet: string, trader: string, reserveRule: ReserveRule = 1): Wallet {
   return {
     wallet,
     trader,
@@ -106,6 +107,7 @@ export function emptyWallet(wallet: string, trader: string): Wallet {
     seqs: { orders: 0, positions: 0 },
     orders: new Map(),
     policy: "hold",
+    reserveRule,
     deadman: undefined,
     groups: new Map(),
     accounts: new Map(),

@@ -105,6 +105,7 @@ export class ProjectionBatch {
       case "deadman":
       case "group":
       case "policy":
+      case "reserveRule":
       case "skipped":
       case "forgotten":
         return;

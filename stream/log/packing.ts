@@ -88,14 +88,17 @@ type CommandsReader = (packed: Record<string, unknown>) => unknown;
 const readTrippedCommands: CommandsReader = ({ source, commands, sent }) =>
   source === undefined ? commands : sent;
 
+const readTuples: CommandsReader = (packed) => {
+  const commands = readTrippedCommands(packed);
+  return packed["source"] !== undefined && Array.isArray(commands) ? unpackCommands(commands) : commands;
+};
+
 /** Commands of a packed envelope, by format. */
 const COMMANDS_OF: Readonly<Record<Format, CommandsReader>> = {
   1: ({ commands }) => commands,
   2: readTrippedCommands,
-  3: (packed) => {
-    const commands = readTrippedCommands(packed);
-    return packed["source"] !== undefined && Array.isArray(commands) ? unpackCommands(commands) : commands;
-  },
+  3: readTuples,
+  4: readTuples,
 };
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -184,11 +187,16 @@ type PackedFacts = readonly [PackedAnswer[], PackedBatch[]];
 const PACKED_FACTS: Readonly<Record<Format, (entry: Entry<unknown>) => PackedFacts>> = {
   1: inFull,
   2: inFull,
-  3: ({ actor, answers, batches }) => [
+  3: asTuples,
+  4: asTuples,
+};
+
+function asTuples({ actor, answers, batches }: Entry<unknown>): PackedFacts {
+  return [
     answers.map(({ id, reply, untilMs }) => [id, packReply(actor, reply), untilMs]),
     packBatches(actor, batches),
-  ],
-};
+  ];
+}
 
 function inFull({ answers, batches }: Facts): PackedFacts {
   return [
@@ -201,11 +209,16 @@ function inFull({ answers, batches }: Facts): PackedFacts {
 const FACTS_OF: Readonly<Record<Format, (actor: ActorId, packed: PackedEntry) => Facts>> = {
   1: (_actor, [, , answers, batches]) => fromFull(answers, batches),
   2: (_actor, [, , answers, batches]) => fromFull(answers, batches.slice(1)),
-  3: (actor, [, , answers, batches]) => ({
+  3: fromTuples,
+  4: fromTuples,
+};
+
+function fromTuples(actor: ActorId, [, , answers, batches]: PackedEntry): Facts {
+  return {
     answers: answers.map(([id, reply, untilMs]) => ({ id, reply: unpackReply(actor, reply), untilMs })),
     batches: unpackBatches(actor, batches.slice(1)),
-  }),
-};
+  };
+}
 
 function fromFull(answers: readonly PackedAnswer[], batches: readonly PackedBatch[]): Facts {
   return {
@@ -273,6 +286,7 @@ const SAVED_OF: Readonly<Record<Format, SavedReader>> = {
   1: (body) => body,
   2: readSavedField,
   3: readSavedField,
+  4: readSavedField,
 };
 
 /** Returns the saved state. Throws `CorruptLog` when the hash does not match the body, or `NewerFormat`. */

@@ -8,6 +8,7 @@ import type { RestingOrder } from "../../actors/market/book/ladder.js";
 import type { MarketState } from "../../actors/market/state.js";
 import { CURRENCIES, type Currency } from "../../actors/market/types.js";
 import { feeFor, feesUpperBound } from "./naive/arithmetic.js";
+import { type NaiveAccount, type NaiveOpenOrder, reserveOf } from "./naive/reserve.js";
 import { rulesOf } from "../../actors/market/time-in-force.js";
 
 /** Throws when a figure has the wrong value. Avoids chai, because every step of every simulation calls this function. */
@@ -121,8 +122,38 @@ export function checkLedger(state: LedgerState, mayBeNegative: ReadonlySet<strin
   }
 }
 
-/** Returns bounds of the reserve of a wallet's open orders. Without holdings the bounds differ only by rounding. */
+/** Returns the orders and the holdings of each account of a wallet that is not settled. */
+export function naiveAccounts(
+  wallet: Wallet,
+  currency: Currency,
+): readonly (NaiveAccount & { readonly marketId: string; readonly orders: readonly NaiveOpenOrder[] })[] {
+  const accounts = [...wallet.accounts.values()].filter(
+    (account) => account.currency === currency && !account.settled,
+  );
+  return accounts.map(({ marketId, voids, holdings }) => {
+    const own = [...wallet.orders.values()].filter(
+      (order) => order.marketId === marketId && order.currency === currency,
+    );
+    const orders = own.map((order) => {
+      const pays = order.pending && order.feeReserved && rulesOf(order.tif).mayTake;
+      return { ...order, fee: pays ? order.fee : undefined };
+    });
+    return { marketId, voids, holdings, orders };
+  });
+}
+
+/**
+ * Returns bounds of the reserve of a wallet's open orders. They are one number under the policy `hold`, except for a
+ * wallet that follows the rule of the builds before format 4.
+ */
 function reserveBounds(wallet: Wallet, currency: Currency): readonly [number, number] {
+  if (wallet.reserveRule === 1) return boundsOfRule1(wallet, currency);
+  const held = sum(naiveAccounts(wallet, currency), (account) => reserveOf(account, account.orders));
+  return [wallet.policy === "hold" ? held : 0, held];
+}
+
+/** Returns bounds of the reserve by rule 1. Without holdings the bounds differ only by rounding. */
+function boundsOfRule1(wallet: Wallet, currency: Currency): readonly [number, number] {
   let least = 0;
   let most = 0;
   for (const account of wallet.accounts.values()) {

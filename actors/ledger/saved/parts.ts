@@ -12,7 +12,7 @@ import {
 import { endsRunAt, rowAt, RUN_ITEMS, runsOf, SharedRows } from "../../runs.js";
 import type { Contracts, Millicents, Ticks } from "../../units.js";
 import { unreachable } from "../../unreachable.js";
-import { Account, type AccountOrder } from "../account.js";
+import { Account, type AccountOrder, type ReserveRule } from "../account.js";
 import { FillWindow, type GroupFill } from "../fill-window.js";
 import {
   accountKey,
@@ -44,6 +44,7 @@ type SavedOrder = readonly [
   clientId?: string | null,
   groupId?: string | null,
   expiresAt?: number | null,
+  replaces?: string,
 ];
 
 /** An account; `holdings` has a quantity and a cost for each outcome, and nothing when all are zero. */
@@ -64,7 +65,7 @@ type SavedFunds = readonly [total: Millicents, reserved: Millicents];
 /** An order group with the fills within its window. */
 type SavedGroup = Omit<Group, "fills"> & { readonly fills: readonly GroupFill[] };
 
-type SavedWallet = readonly [
+type SavedWalletOfRule1 = readonly [
   wallet: string,
   trader: string,
   cash: SavedFunds,
@@ -76,6 +77,9 @@ type SavedWallet = readonly [
   accounts: readonly SavedAccount[],
   orders: SavedOrders,
 ];
+
+/** A wallet. Without its rule of reserves it follows rule 1, as in the builds before format 4. */
+type SavedWallet = readonly [...SavedWalletOfRule1, reserveRule?: ReserveRule];
 
 type LedgerPart =
   | readonly ["ledger", SavedState]
@@ -178,8 +182,8 @@ function orderRuns({ orders }: Wallet): readonly (readonly AccountOrder[])[] {
 }
 
 function saveWallet(saved: Wallet, orders: SavedOrders): SavedWallet {
-  const { wallet, trader, funds, seqs, policy, deadman, groups, accounts } = saved;
-  return [
+  const { wallet, trader, funds, seqs, policy, reserveRule, deadman, groups, accounts } = saved;
+  const row: SavedWalletOfRule1 = [
     wallet,
     trader,
     [funds.CASH.total, funds.CASH.reserved],
@@ -191,6 +195,7 @@ function saveWallet(saved: Wallet, orders: SavedOrders): SavedWallet {
     [...accounts.values()].map(saveAccount),
     orders,
   ];
+  return reserveRule === 1 ? row : [...row, reserveRule];
 }
 
 function saveAccount({ marketId, currency, voids, outcomes, settled, holdings }: Account): SavedAccount {
@@ -222,6 +227,7 @@ function saveOrder(
     remaining,
     pending ? 1 : 0,
   ] as const;
+  if (order.replaces !== undefined) return [...saved, clientId, groupId, expiresAt, order.replaces];
   if (expiresAt !== null) return [...saved, clientId, groupId, expiresAt];
   if (groupId !== null) return [...saved, clientId, groupId];
   return clientId === null ? saved : [...saved, clientId];
@@ -297,10 +303,10 @@ function addPart(
 }
 
 function unpackWallet([first = "", ...further]: readonly string[]): Wallet {
-  const [id, trader, cash, coin, seqs, policy, deadman, groups, accounts, orders] = JSON.parse(
+  const [id, trader, cash, coin, seqs, policy, deadman, groups, accounts, orders, reserveRule] = JSON.parse(
     first,
   ) as SavedWallet;
-  const wallet = emptyWallet(id, trader);
+  const wallet = emptyWallet(id, trader, reserveRule);
   [wallet.funds.CASH.total, wallet.funds.CASH.reserved] = cash;
   [wallet.funds.COIN.total, wallet.funds.COIN.reserved] = coin;
   [wallet.seqs.orders, wallet.seqs.positions] = seqs;
@@ -309,7 +315,7 @@ function unpackWallet([first = "", ...further]: readonly string[]): Wallet {
   for (const [groupId, group] of groups)
     wallet.groups.set(groupId, { ...group, fills: new FillWindow(group.fills) });
   for (const saved of accounts) {
-    const account = restoreAccount(saved);
+    const account = restoreAccount(saved, wallet.reserveRule);
     wallet.accounts.set(accountKey(account.marketId, account.currency), account);
   }
   addOrders(wallet, orders);
@@ -318,8 +324,11 @@ function unpackWallet([first = "", ...further]: readonly string[]): Wallet {
   return wallet;
 }
 
-function restoreAccount([marketId, currency, voids, outcomes, settled, holdings]: SavedAccount): Account {
-  const account = new Account(marketId, currency, voids, outcomes);
+function restoreAccount(
+  [marketId, currency, voids, outcomes, settled, holdings]: SavedAccount,
+  rule: ReserveRule,
+): Account {
+  const account = new Account(marketId, currency, voids, outcomes, rule);
   for (let outcome = 0; 2 * outcome < holdings.length; outcome += 1) {
     const [qty, cost] = holdings.slice(2 * outcome) as unknown as readonly [Contracts, Millicents];
     account.setHolding(outcome, { qty, cost });
@@ -332,7 +341,7 @@ function addOrders(wallet: Wallet, [orders, terms]: SavedOrders): void {
   const accounts = [...wallet.accounts.values()];
   for (const saved of orders) {
     const [orderId, index, sharedTerms, outcome, price, remaining, pending] = saved;
-    const [, , , , , , , clientId, groupId, expiresAt] = saved;
+    const [, , , , , , , clientId, groupId, expiresAt, replaces] = saved;
     const account = rowAt(accounts, index);
     const { marketId, currency } = account;
     const [tif, selfTrade, feeReserved, fee] = rowAt(terms, sharedTerms);
@@ -352,8 +361,9 @@ function addOrders(wallet: Wallet, [orders, terms]: SavedOrders): void {
       expiresAt: expiresAt ?? undefined,
       remaining,
       pending: pending === 1,
+      replaces: undefined,
     };
     wallet.orders.set(orderId, order);
-    account.add(order);
+    account.add(order, replaces === undefined ? undefined : wallet.orders.get(replaces));
   }
 }

@@ -6,7 +6,7 @@
 import type { ActorId } from "../../actor.js";
 import { CURRENCIES, type Currency, type Holding, type Voids } from "../../market/types.js";
 import { add } from "../../units.js";
-import { Account, type AccountOrder } from "../account.js";
+import { Account, type AccountOrder, type ReserveRule } from "../account.js";
 import { FillWindow, type GroupFill } from "../fill-window.js";
 import type { SavedIdPart } from "../ids/known.js";
 import {
@@ -40,6 +40,8 @@ interface SavedWallet {
   readonly orders: readonly AccountOrder[];
   readonly accounts: readonly SavedAccount[];
   readonly policy: Wallet["policy"];
+  /** Absent for rule 1, which is that of the builds before format 4. */
+  readonly reserveRule?: ReserveRule | undefined;
   readonly deadman: Wallet["deadman"];
   readonly groups: readonly (readonly [string, SavedGroup])[];
 }
@@ -75,7 +77,7 @@ export function saveWholeLedger(state: LedgerState): SavedLedger {
 
 /** Converts a wallet. A build that skips no seqs continues with the seqs as they were sent. */
 function saveWallet(
-  { wallet, trader, funds, seqs, orders, accounts, policy, deadman, groups }: Wallet,
+  { wallet, trader, funds, seqs, orders, accounts, policy, reserveRule, deadman, groups }: Wallet,
   skippedSeqs: number,
 ): SavedWallet {
   return {
@@ -85,6 +87,7 @@ function saveWallet(
     seqs: { orders: seqs.orders + skippedSeqs, positions: seqs.positions + skippedSeqs },
     orders: [...orders.values()],
     policy,
+    reserveRule: reserveRule === 1 ? undefined : reserveRule,
     deadman,
     groups: [...groups].map(([groupId, group]) => [groupId, { ...group, fills: group.fills.list() }]),
     accounts: [...accounts.values()].map(({ marketId, currency, voids, holdings, settled }) => ({
@@ -125,7 +128,7 @@ export function restoreWholeLedger(id: ActorId, data: unknown): LedgerState {
 }
 
 function restoreWallet(saved: SavedWallet, skippedSeqs: number): Wallet {
-  const wallet = emptyWallet(saved.wallet, saved.trader);
+  const wallet = emptyWallet(saved.wallet, saved.trader, saved.reserveRule);
   Object.assign(wallet.funds.CASH, saved.funds.CASH);
   Object.assign(wallet.funds.COIN, saved.funds.COIN);
   wallet.seqs.orders = saved.seqs.orders - skippedSeqs;
@@ -135,15 +138,17 @@ function restoreWallet(saved: SavedWallet, skippedSeqs: number): Wallet {
   for (const [groupId, group] of saved.groups)
     wallet.groups.set(groupId, { ...group, fills: new FillWindow(group.fills) });
   for (const { marketId, currency, voids, holdings, settled } of saved.accounts) {
-    const account = new Account(marketId, currency, voids, holdings.length);
+    const account = new Account(marketId, currency, voids, holdings.length, wallet.reserveRule);
     holdings.forEach((holding, outcome) => account.setHolding(outcome, holding));
     account.settled = settled;
     wallet.accounts.set(accountKey(marketId, currency), account);
   }
   for (const savedOrder of saved.orders) {
-    const order = { ...savedOrder };
+    const { replaces } = savedOrder;
+    const order = { ...savedOrder, replaces: undefined };
     wallet.orders.set(order.orderId, order);
-    wallet.accounts.get(accountKey(order.marketId, order.currency))?.add(order);
+    const original = replaces === undefined ? undefined : wallet.orders.get(replaces);
+    wallet.accounts.get(accountKey(order.marketId, order.currency))?.add(order, original);
   }
   for (const account of wallet.accounts.values()) account.reserved = account.reserve(wallet.policy);
   return wallet;

@@ -6,7 +6,7 @@
 
 import type { Actor, ActorId } from "../../../actors/actor.js";
 import { ledgerActor, marketActor } from "../../../actors/actor.js";
-import { Account } from "../../../actors/ledger/account.js";
+import { Account, type AccountOrder } from "../../../actors/ledger/account.js";
 import type { LedgerCommand } from "../../../actors/ledger/commands.js";
 import type { LedgerDelta } from "../../../actors/ledger/deltas.js";
 import { ledger } from "../../../actors/ledger/ledger.js";
@@ -112,8 +112,66 @@ function replacing<Class extends object>(
 }
 
 const reserve = Object.getOwnPropertyDescriptor(Account.prototype, "reserve")?.value as Account["reserve"];
+const remove = Object.getOwnPropertyDescriptor(Account.prototype, "remove")?.value as Account["remove"];
 const update = Object.getOwnPropertyDescriptor(Account.prototype, "update")?.value as Account["update"];
+const add = Object.getOwnPropertyDescriptor(Account.prototype, "add")?.value as Account["add"];
 const append = Object.getOwnPropertyDescriptor(Ladder.prototype, "append")?.value as Ladder["append"];
+
+/** Bugs in the reserve, which the property of `../reserve.property.test.ts` must catch too. */
+export const RESERVE_MUTANTS: readonly ExchangeMutant[] = [
+  replacing("the reserve of a canceled order is not released", Account.prototype, {
+    remove(this: Account, order) {
+      if (order.pending || order.remaining === 0) remove.call(this, order);
+    },
+  }),
+  replacing("a held contract counts for two orders", Account.prototype, {
+    reserve(this: Account, policy) {
+      const held = Array.from({ length: this.outcomes }, (_, outcome) => this.holding(outcome));
+      for (const [outcome, { qty, cost }] of held.entries())
+        this.setHolding(outcome, { qty: contracts(2 * qty), cost: millicents(2 * cost) });
+      const reserved = reserve.call(this, policy);
+      for (const [outcome, holding] of held.entries()) this.setHolding(outcome, holding);
+      return reserved;
+    },
+  }),
+  replacing("the fee of an order is left out of its reserve", Account.prototype, {
+    add(this: Account, order, original) {
+      order.pending = false;
+      add.call(this, order, original);
+    },
+  }),
+  replacing("an account reserves half of the required amount", Account.prototype, {
+    reserve(this: Account, policy) {
+      return millicents(Math.floor(reserve.call(this, policy) / 2));
+    },
+  }),
+];
+
+/** Replacement of each order that `Account.add` has seen. */
+const replacements = new WeakMap<AccountOrder, AccountOrder>();
+
+/** Bugs in the reserve of an order and its replacement, which show only while their market has not answered. */
+export const REPLACING_MUTANTS: readonly ExchangeMutant[] = [
+  replacing("the replacement of an order holds nothing", Account.prototype, {
+    add(this: Account, order, original) {
+      add.call(this, order, original);
+      if (original !== undefined) update.call(this, order, contracts(0), order.pending);
+    },
+  }),
+  replacing("the fills of an order are not taken off its replacement", Account.prototype, {
+    add(this: Account, order, original) {
+      add.call(this, order, original);
+      if (original !== undefined) replacements.set(original, order);
+    },
+    update(this: Account, order, remaining, pending) {
+      const replacement = replacements.get(order);
+      const before = replacement?.remaining;
+      update.call(this, order, remaining, pending);
+      if (replacement === undefined || before === undefined || replacement.remaining === before) return;
+      update.call(this, replacement, before, replacement.pending);
+    },
+  }),
+];
 
 export const EXCHANGE_MUTANTS: readonly ExchangeMutant[] = [
   filling("a fee is rounded down", (fill, command) => {
@@ -200,17 +258,7 @@ export const EXCHANGE_MUTANTS: readonly ExchangeMutant[] = [
   inLedger("a cancel is not sent to its market", {
     deltas: (deltas) => deltas.filter((delta) => delta.type !== "canceling"),
   }),
-  replacing("a reserve is not released", Account.prototype, {
-    update(this: Account, order, remaining, pending) {
-      if (remaining > 0 || order.pending) update.call(this, order, remaining, pending);
-      else order.remaining = remaining;
-    },
-  }),
-  replacing("an account reserves half of the required amount", Account.prototype, {
-    reserve(this: Account, policy) {
-      return millicents(Math.floor(reserve.call(this, policy) / 2));
-    },
-  }),
+  ...RESERVE_MUTANTS,
   replacing("time priority is reversed", Ladder.prototype, {
     append(this: Ladder, resting: RestingOrder) {
       append.call(this, resting);

@@ -7,7 +7,8 @@ import type { OrderPreview } from "../../../actors/market/commands.js";
 import { CURRENCIES, type Order, SELF_TRADE_MODES } from "../../../actors/market/types.js";
 import { assert, contracts } from "../../../actors/units.js";
 import type { Bench } from "./bench.js";
-import { feeFor, feesUpperBound } from "../naive/arithmetic.js";
+import { naiveAccounts } from "../invariants.js";
+import { reserveOf } from "../naive/reserve.js";
 import type { OrderStep, Step } from "./steps.js";
 import { pick, priceOf, type TestWallet, uuid } from "./world.js";
 import { rulesOf, TIMES_IN_FORCE } from "../../../actors/market/time-in-force.js";
@@ -19,6 +20,8 @@ export function place(bench: Bench, { wallet: n, atomic, orders }: Of<"place">):
   const wallet = bench.wallet(n);
   const requests = orders.map((order) => requestOf(bench, order));
   const available = requests.map(({ currency }) => bench.available(wallet, currency));
+  const [only] = requests;
+  const needed = only === undefined ? 0 : neededBy(bench, wallet, only);
   const preview = previewOrder(bench, wallet, requests);
   const { wallet: id, trader } = wallet;
   const reply = bench.ask(wallet, { kind: "place", wallet: id, trader, orders: requests, atomic });
@@ -33,7 +36,7 @@ export function place(bench: Bench, { wallet: n, atomic, orders }: Of<"place">):
     bench.count(result.ok ? (result.repeated ? "repeated" : "accepted") : result.refusal);
     const repeatsId = bench.clientIds.check(wallet.wallet, request, result, nonePlaced);
     if (!repeatsId && requests.length === 1) {
-      checkAcceptance(bench, wallet, request, result, available[i] ?? 0);
+      checkAcceptance(bench, wallet, request, result, { available: available[i] ?? 0, needed });
       expect(result.ok ? undefined : result.refusal, "the refusal that the preview returned").to.equal(
         preview?.refusal,
       );
@@ -134,47 +137,44 @@ function checkMarketPreview(bench: Bench, { orderId }: Order, preview: OrderPrev
   expect(predicted, "the preview").to.deep.equal({ fills, fee, rests, reject });
 }
 
-/** Checks that a single order was rightly accepted or refused, by bounds on its reserve. */
+/** Checks that a single order was rightly accepted or refused. */
 function checkAcceptance(
   bench: Bench,
   wallet: TestWallet,
-  request: OrderRequest,
+  { groupId }: OrderRequest,
   result: PlaceResult,
-  available: number,
+  { available, needed }: { readonly available: number; readonly needed: number | undefined },
 ): void {
-  const { terms, price, qty, tif, groupId } = request;
-  const pays = rulesOf(tif).mayTake && (terms.fee.charged === "ALWAYS" || terms.live);
-  const cost = price * qty;
-  const upperBound =
-    cost + (pays ? feesUpperBound(terms.fee, price, qty) : 0) + addedReserve(bench, wallet, request);
-  const lowerBound =
-    terms.outcomes === 2 ? 0 : cost + (pays ? feeFor(terms.fee, Math.min(price, 500), qty) : 0);
   const group = groupId === undefined ? "none" : bench.naive.groupState(wallet.wallet, groupId);
   if (group === "unknown") expect(result).to.include({ ok: false, refusal: "GROUP_NOT_FOUND" });
   else if (group === "tripped") expect(result).to.include({ ok: false, refusal: "GROUP_LIMIT" });
-  else if (result.ok) expect(available, "available to an accepted order").to.be.at.least(lowerBound);
-  else if (result.refusal === "INSUFFICIENT_BALANCE")
-    expect(available, "available to a refused order").to.be.below(Math.max(upperBound, 1));
-  else throw new Error(`an order is refused with ${result.refusal}`);
+  else if (!result.ok && result.refusal !== "INSUFFICIENT_BALANCE")
+    throw new Error(`an order is refused with ${result.refusal}`);
+  else if (needed !== undefined)
+    expect(result.ok, `accepted with ${available} available of ${needed}`).to.equal(
+      available >= 0 && needed <= available,
+    );
 }
 
 /**
- * Returns an upper bound of the increase that one more order causes in the reserves of the wallet's open orders. Holdings
- * cover the cheapest orders first, so a cheaper order takes this cover from dearer ones; and an order that opens a
- * position ends the cover of the others' fees.
+ * Returns the amount by which an order raises the reserve of its wallet, as the naive exchange computes it; undefined
+ * under the policy `net`.
  */
-function addedReserve(
-  bench: Bench,
-  wallet: TestWallet,
-  { terms, currency, outcome, price }: OrderRequest,
-): number {
-  let sum = 0;
-  for (const { order, marketId, remaining } of bench.open(wallet)) {
-    if (marketId !== terms.marketId || order.currency !== currency) continue;
-    sum += feesUpperBound(order.fee, order.price, remaining);
-    if (order.outcome === outcome) sum += Math.max(0, order.price - price) * remaining;
-  }
-  return sum;
+function neededBy(bench: Bench, wallet: TestWallet, request: OrderRequest): number | undefined {
+  const { terms, currency, orderId, outcome, price, qty: remaining, tif } = request;
+  const state = bench.real.ledgerOf(wallet.shard).state.wallets.get(wallet.wallet);
+  if (state?.policy === "net") return undefined;
+  const accounts = state === undefined ? [] : naiveAccounts(state, currency);
+  const account = accounts.find(({ marketId }) => marketId === terms.marketId);
+  const { voids, holdings, orders } = account ?? {
+    voids: terms.voids,
+    holdings: Array.from({ length: terms.outcomes }, () => ({ qty: 0, cost: 0 })),
+    orders: [],
+  };
+  const pays = rulesOf(tif).mayTake && (terms.fee.charged === "ALWAYS" || terms.live);
+  const fee = pays ? terms.fee : undefined;
+  const more = [...orders, { orderId, outcome, price, remaining, fee, replaces: undefined }];
+  return reserveOf({ voids, holdings }, more) - reserveOf({ voids, holdings }, orders);
 }
 
 export function cancel(bench: Bench, { orders }: Of<"cancel">): void {
