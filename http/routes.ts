@@ -8,9 +8,9 @@ import type { SettlementJob } from "../stream/jobs/settlement.js";
 import type { GatewayExchange } from "../stream/log/ports.js";
 import type { ReadModelTime } from "../stream/services/read-model-time.js";
 import type { Tickets } from "../stream/services/tickets.js";
-import type { TokenBuckets } from "../stream/services/token-buckets.js";
 import { auditRoutes } from "./admin/audit.js";
 import { announcementRoutes } from "./admin/changelog.js";
+import { traderRecordRoutes } from "./admin/desk/trader-records.js";
 import { emmClientRoutes } from "./admin/emm-clients.js";
 import { adminEventRoutes } from "./admin/events.js";
 import { geoRoutes } from "./admin/geo.js";
@@ -27,6 +27,8 @@ import { settlementRoutes } from "./admin/settlement.js";
 import { strikeRequestRoutes } from "./admin/strike-requests.js";
 import { adminTraderRoutes } from "./admin/traders.js";
 import type { Passwords } from "./auth/passwords.js";
+import type { SecondFactors } from "./auth/second-factors.js";
+import type { SignIns } from "./auth/sign-ins.js";
 import type { Signatures } from "./auth/signatures.js";
 import type { WebTokens } from "./auth/web-tokens.js";
 import type { Changes } from "./reference/changes.js";
@@ -40,7 +42,8 @@ import { orderRoutes } from "./surface-a/orders.js";
 import { portfolioRoutes } from "./surface-a/portfolio.js";
 import { safetyRoutes } from "./surface-a/safety.js";
 import { serviceRoutes } from "./surface-a/service.js";
-import { sessionRoutes } from "./surface-a/session.js";
+import { sessionRoutes } from "./surface-a/sessions/session.js";
+import { signInRoutes } from "./surface-a/sessions/sign-in.js";
 import { subaccountRoutes } from "./surface-a/subaccounts.js";
 import { ticketRoutes } from "./surface-a/tickets.js";
 import { tickRoutes } from "./surface-a/ticks.js";
@@ -60,11 +63,12 @@ export interface RouteParts {
   readonly trading: Trading;
   readonly books: Books;
   readonly throttle: Throttle;
-  readonly buckets: Pick<TokenBuckets, "spend">;
   readonly signatures: Signatures;
   readonly tokens: WebTokens;
   readonly tickets: Pick<Tickets, "issue">;
   readonly passwords: Passwords;
+  readonly signIns: SignIns;
+  readonly secondFactors: SecondFactors;
   readonly enqueueSettlement: (job: SettlementJob) => Promise<void>;
   readonly onError: (error: unknown) => void;
   /** Limits of every wallet. */
@@ -98,11 +102,13 @@ export function createRoutes(parts: RouteParts): readonly Route[] {
     ...orderRoutes(parts),
     ...safetyRoutes(parts),
     ...ticketRoutes(parts),
+    ...signInRoutes(parts),
     ...sessionRoutes(parts),
     ...adminEventRoutes(parts, approvals),
     ...adminMarketRoutes(parts),
     ...settlementRoutes(parts, approvals),
     ...adminTraderRoutes(parts, approvals),
+    ...traderRecordRoutes(parts),
     ...referenceDataRoutes(parts),
     ...geoRoutes(parts),
     ...maintenanceRoutes(parts),

@@ -241,7 +241,8 @@ const EnvironmentVariables = z.object({
     .min(32, SHORT_SECRET)
     .optional()
     .describe(
-      "Key that signs web sessions, at least 32 characters; production requires one, dev and qa generate it.",
+      "Key that signs web sessions and encrypts second factors, at least 32 characters; production requires one, dev " +
+        "and qa generate it.",
     ),
   JWT_SERVICE_SECRET: z
     .string()

@@ -12,6 +12,7 @@ import {
   index,
   jsonb,
   pgTable,
+  primaryKey,
   text,
   uniqueIndex,
   uuid,
@@ -19,7 +20,7 @@ import {
 import type { OperatorTransactionKind } from "../../actors/ledger/types.js";
 import type { Currency } from "../../actors/market/types.js";
 import type { Millicents } from "../../actors/units.js";
-import { moment } from "./columns.js";
+import { count, moment } from "./columns.js";
 
 const bytes = customType<{ data: Buffer; driverData: Buffer }>({ dataType: () => "bytea" });
 
@@ -58,6 +59,17 @@ export const traders = pgTable(
     stateReason: text(),
     createdTs: moment().notNull(),
     updatedTs: moment().notNull(),
+    /** Encrypted secret of the one-time passwords; null while none is enrolled. */
+    totpSecret: text(),
+    /** Encrypted secret that is offered and not confirmed yet. */
+    totpOffer: text(),
+    /** Time step of the last one-time password, so that none is used twice. */
+    totpStep: count().notNull().default(0),
+    /** SHA-256 digests of the recovery codes that are left. */
+    recoveryDigests: text()
+      .array()
+      .notNull()
+      .default(sql`'{}'`),
   },
   (table) => [
     uniqueIndex("traders_email").on(table.email),
@@ -66,6 +78,19 @@ export const traders = pgTable(
       .on(table.createdTs, table.traderId)
       .where(sql`role = 'operator'`),
   ],
+);
+
+/** The addresses from which each account has signed in of late; an IPv6 address stands for its /64. */
+export const knownAddresses = pgTable(
+  "known_addresses",
+  {
+    traderId: uuid()
+      .notNull()
+      .references(() => traders.traderId),
+    address: text().notNull(),
+    lastTs: moment().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.traderId, table.address] })],
 );
 
 /** A subaccount. Its id is also the id of its wallet, and is never sent to clients. */
@@ -129,11 +154,8 @@ export const revokedTokens = pgTable(
   (table) => [index("revoked_tokens_expires").on(table.expiresTs)],
 );
 
-/** The last device check-in of each trader. */
-export const deviceLocations = pgTable("device_locations", {
-  traderId: uuid()
-    .primaryKey()
-    .references(() => traders.traderId),
+/** Columns of a device check-in. */
+const checkIn = () => ({
   failed: boolean().notNull(),
   /** ISO 3166-2. */
   region: text(),
@@ -142,6 +164,28 @@ export const deviceLocations = pgTable("device_locations", {
   accuracyMetres: doublePrecision(),
   ts: moment().notNull(),
 });
+
+/** The last device check-in of each trader. */
+export const deviceLocations = pgTable("device_locations", {
+  traderId: uuid()
+    .primaryKey()
+    .references(() => traders.traderId),
+  ...checkIn(),
+});
+
+/** Device check-ins of the last 90 days, the last one of each minute. */
+export const checkIns = pgTable(
+  "check_ins",
+  {
+    traderId: uuid()
+      .notNull()
+      .references(() => traders.traderId),
+    /** Minutes since 1970. */
+    minute: count().notNull(),
+    ...checkIn(),
+  },
+  (table) => [primaryKey({ columns: [table.traderId, table.minute] })],
+);
 
 /** Action of an operator that may need the approval of a second one. `action` is its name in the audit log. */
 export type GuardedAction =
@@ -198,5 +242,10 @@ export const auditLog = pgTable(
     after: jsonb(),
     requestId: text(),
   },
-  (table) => [index("audit_log_subject").on(table.subject, table.auditId)],
+  (table) => [
+    index("audit_log_time").on(table.ts, table.auditId),
+    index("audit_log_of_subject").on(table.subject, table.ts, table.auditId),
+    index("audit_log_of_operator").on(table.operatorId, table.ts, table.auditId),
+    index("audit_log_of_action").on(table.action, table.ts, table.auditId),
+  ],
 );

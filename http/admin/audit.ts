@@ -64,12 +64,14 @@ export function auditRoutes({ db }: { db: Database }) {
     answer: pageOf(AuditRecord),
     docs: {
       summary: "List audit records",
-      description: "Returns every write of an operator, newest first.",
-      exampleQuery: { subject: IDS.marketId },
+      description:
+        "Returns every write of an operator, newest first: all of them, or those about one `subject`, by one `operator`, of one `action`, or between two times.",
+      exampleQuery: { subject: IDS.marketId, action: "market.create" },
     },
     run: async ({ query }) => {
-      const { subject, ...page } = query;
-      const { items, next } = await listAudit(db, { subject }, page);
+      const { subject, operator: operatorId, action, startsAfter, startsBefore, ...page } = query;
+      const filter = { subject, operatorId, action, startsAfter, startsBefore };
+      const { items, next } = await listAudit(db, filter, page);
       return { body: { items: [...items], next } };
     },
   });

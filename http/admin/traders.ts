@@ -77,12 +77,13 @@ export function adminTraderRoutes(
     answer: pageOf(AdminTrader),
     docs: {
       summary: "List traders",
-      description: "Returns all accounts, newest first.",
+      description:
+        "Returns all accounts, newest first. `search` narrows to addresses with that part, in either letter case.",
       exampleQuery: { email: "trader@example.com" },
     },
     run: async ({ query }) => {
-      const { email, ...page } = query;
-      const { items, next } = await listTraders(db, { email }, page);
+      const { email, search, ...page } = query;
+      const { items, next } = await listTraders(db, { email, search }, page);
       return { body: { items: items.map(traderOnWire), next } };
     },
   });

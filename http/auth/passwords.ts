@@ -1,8 +1,7 @@
 /** Password hashes: scrypt, with its parameters stored beside the hash, and few computed at once. */
 
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
-import { retryAfter } from "../edge/headers.js";
-import { Refused } from "../request/errors.js";
+import { FairSlots, type Turn } from "./fair-slots.js";
 
 /** Work factor of scrypt: `N = 2 ** log2N`, and the parallelism `p`; `r` is 8. */
 export interface PasswordCost {
@@ -27,43 +26,22 @@ function derive(password: string, salt: Uint8Array, cost: PasswordCost): Promise
   });
 }
 
-/** Runs at most `width` tasks at once, queues at most `waiting`, and refuses any more with `UNAVAILABLE`. */
-class Bounded {
-  private running = 0;
-  private readonly queue: (() => void)[] = [];
-
-  constructor(
-    private readonly width: number,
-    private readonly waiting: number,
-  ) {}
-
-  async run<T>(task: () => Promise<T>): Promise<T> {
-    if (this.running >= this.width) {
-      if (this.queue.length >= this.waiting) {
-        throw new Refused(
-          "UNAVAILABLE",
-          "too many passwords are being checked; try again",
-          {},
-          retryAfter(1),
-        );
-      }
-      await new Promise<void>((resolve) => this.queue.push(resolve));
-    } else {
-      this.running += 1;
-    }
-    try {
-      return await task();
-    } finally {
-      const next = this.queue.shift();
-      if (next === undefined) this.running -= 1;
-      else next();
-    }
-  }
+/** Turn of a password that is hashed or checked. */
+export interface PasswordTurn extends Turn {
+  /** True for the account of an operator, which has a slot that no flood of other logins takes. */
+  readonly operator: boolean;
 }
 
-/** Hashes and checks passwords. A process has one instance, which bounds the memory that logins take. */
+/** Turn of the service itself, and of secrets that operators set. */
+const OWN: PasswordTurn = { sender: "the service", operator: true };
+
+/**
+ * Hashes and checks passwords. A process has one instance, which bounds the memory that logins take. The places are so few
+ * that a password is checked before its request has waited for as long as an answer may take.
+ */
 export class Passwords {
-  private readonly bounded = new Bounded(2, 200);
+  private readonly operators = new FairSlots(1, 20);
+  private readonly others = new FairSlots(2, 40);
   private readonly dummy: Promise<string>;
 
   constructor(private readonly cost: PasswordCost = PASSWORD_COST) {
@@ -71,21 +49,29 @@ export class Passwords {
     this.dummy.catch(() => undefined);
   }
 
-  /** Returns the text to store for a password. */
-  async hash(password: string): Promise<string> {
+  /** Returns the text to store for a password. Refuses `UNAVAILABLE` when too many wait. */
+  async hash(password: string, turn: PasswordTurn = OWN): Promise<string> {
     const salt = randomBytes(16);
-    const hash = await this.bounded.run(() => derive(password, salt, this.cost));
+    const hash = await this.slotsFor(turn).run(turn, () => derive(password, salt, this.cost));
     return `scrypt$${this.cost.log2N}$${this.cost.p}$${salt.toString("base64")}$${hash.toString("base64")}`;
   }
 
-  /** Returns whether a password is the stored one. Without a stored one the check takes as long and fails. */
-  async matches(password: string, stored: string | undefined): Promise<boolean> {
+  /**
+   * Returns whether a password is the stored one. Without a stored one the check takes as long and fails. Refuses
+   * `UNAVAILABLE` when too many wait.
+   */
+  async matches(password: string, stored: string | undefined, turn: PasswordTurn = OWN): Promise<boolean> {
     const parts = STORED.exec(stored ?? (await this.dummy));
     if (parts === null) return false;
     const [, log2N = "", p = "", salt = "", hash = ""] = parts;
     const expected = Buffer.from(hash, "base64");
     const cost = { log2N: Number(log2N), p: Number(p) };
-    const derived = await this.bounded.run(() => derive(password, Buffer.from(salt, "base64"), cost));
+    const check = () => derive(password, Buffer.from(salt, "base64"), cost);
+    const derived = await this.slotsFor(turn).run(turn, check);
     return timingSafeEqual(derived, expected) && stored !== undefined;
+  }
+
+  private slotsFor({ operator }: PasswordTurn): FairSlots {
+    return operator ? this.operators : this.others;
   }
 }

@@ -16,7 +16,7 @@ import type { Change, Reference } from "../reference/reference.js";
 
 export interface RevocationWatchParts {
   readonly db: Database;
-  readonly reference: Pick<Reference, "find" | "isRevoked" | "invalidate" | "onChange">;
+  readonly reference: Pick<Reference, "find" | "isOver" | "invalidate" | "onChange">;
   readonly locations: Locations;
   readonly sockets: Pick<Bridge, "callers" | "expel">;
   readonly onError: (error: unknown) => void;
@@ -26,7 +26,7 @@ export interface RevocationWatchParts {
 const EXPIRY_MS = 500;
 /** Interval of the sweep, which asks Postgres about all callers at once, in case an invalidation was lost. */
 const SWEEP_MS = 3_000;
-/** Age up to which a check-in counts as new: several sweeps, and an allowance for clocks that differ. */
+/** Age up to which a check-in or an end of sessions counts as new: several sweeps, and an allowance for clocks that differ. */
 const RECENT_MS = 30_000;
 
 /** Closes the sockets of callers whose access has ended, until it is stopped. */
@@ -100,7 +100,7 @@ export class RevocationWatch {
     const { keyId, traderId, address: ip, session } = caller;
     const key = await reference.find(keyId);
     if (key === undefined) return "KEY_REVOKED";
-    if (session !== undefined && (await reference.isRevoked(session.sessionId))) return "SESSION_ENDED";
+    if (session !== undefined && (await reference.isOver(traderId, session))) return "SESSION_ENDED";
     try {
       refuseInactive(key.state, false);
       await refuseLocation(locations, { traderId, ip, purpose: "read", nowMs: Date.now() });
@@ -132,7 +132,7 @@ export class RevocationWatch {
     const nowTs = Date.now();
     for (const { keyId, traderId } of await keysToRecheck(db, [...keyIds], {
       nowTs,
-      checkedInTs: nowTs - RECENT_MS,
+      sinceTs: nowTs - RECENT_MS,
     })) {
       reference.invalidate("location", traderId);
       reference.invalidate("key", keyId);

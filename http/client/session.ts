@@ -24,6 +24,8 @@ import type { EventAction } from "../../stream/jobs/event-actions.js";
 export interface Credentials {
   readonly email: string;
   readonly password: string;
+  /** Returns the present one-time password, for an account that has a second factor. */
+  readonly code?: () => string;
 }
 
 /** Options of a request. `repeat` defaults to `anew`, so a request that must not be repeated must set it. */
@@ -46,15 +48,15 @@ export class Session {
 
   /** Registers the account. Throws `ApiError` `EMAIL_TAKEN` when the address is registered already. */
   async register(): Promise<{ readonly traderId: string }> {
-    return this.#call("POST", "/v3/session/register", RegisterAnswer, {
-      body: this.#credentials,
-      token: "",
-    });
+    const { email, password } = this.#credentials;
+    const body = { email, password };
+    return this.#call("POST", "/v3/session/register", RegisterAnswer, { body, token: "" });
   }
 
   /** Logs in. Throws `ApiError` for wrong credentials. */
   async login(): Promise<void> {
-    const body = this.#credentials;
+    const { email, password, code } = this.#credentials;
+    const body = { email, password, code: code?.() };
     this.#token = (await this.#call("POST", "/v3/session", LoginAnswer, { body, token: "" })).token;
   }
 

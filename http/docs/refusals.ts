@@ -50,9 +50,13 @@ function ofAccess(access: Access, method: Route["method"]): readonly Code[] {
     case "public":
       return [];
     case "session":
-      return ["UNAUTHENTICATED", ...(access.role === undefined ? [] : ["FORBIDDEN" as const])];
+      return [
+        "UNAUTHENTICATED",
+        ...(access.role === undefined ? [] : ["FORBIDDEN" as const]),
+        ...(access.enrolling === true ? [] : ["TOTP_NOT_ENROLLED" as const]),
+      ];
     case "operator":
-      return ["UNAUTHENTICATED", "FORBIDDEN"];
+      return ["UNAUTHENTICATED", "FORBIDDEN", "TOTP_NOT_ENROLLED"];
     case "key":
     case "keyOrSession":
       return [

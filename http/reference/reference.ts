@@ -19,6 +19,7 @@ import { isTokenRevoked } from "../../db/queries/accounts/revoked-tokens.js";
 import { currentTicks } from "../../db/queries/catalog/ticks.js";
 import { findTrader, type Trader } from "../../db/queries/accounts/traders.js";
 import { Cache } from "./cache.js";
+import { hasEnded, type WebToken } from "../auth/web-tokens.js";
 import type { LiveKey } from "../request/callers.js";
 import { geoTable, type GeoTable } from "../geo/geo-table.js";
 import type { KeyDirectory } from "../auth/signatures.js";
@@ -114,9 +115,15 @@ export class Reference implements KeyDirectory {
     return this.keys.get(keyId);
   }
 
-  /** Returns whether a web session was ended before its expiry. */
-  async isRevoked(sessionId: string): Promise<boolean> {
+  /** Returns whether a web session was signed out. */
+  private async isRevoked(sessionId: string): Promise<boolean> {
     return (await this.sessions.get(sessionId))?.revoked ?? true;
+  }
+
+  /** Returns whether a web session was ended before its expiry, alone or with all sessions of its account. */
+  async isOver(accountId: string, session: Pick<WebToken, "sessionId" | "expiresAt">): Promise<boolean> {
+    const account = await this.account(accountId);
+    return account === undefined || hasEnded(session, account) || this.isRevoked(session.sessionId);
   }
 
   account(accountId: string): Promise<Trader | undefined> {

@@ -15,7 +15,12 @@ import type { ClientCaller, KeyCaller, SessionCaller } from "./callers.js";
 export type Access =
   | { readonly kind: "public" }
   | ({ readonly kind: "key" } & KeyRules)
-  | { readonly kind: "session"; readonly role: Role | undefined }
+  | {
+      readonly kind: "session";
+      readonly role: Role | undefined;
+      /** Admits operators who have yet to enroll the second factor that they need. */
+      readonly enrolling?: boolean;
+    }
   | { readonly kind: "operator"; readonly permission: Permission }
   | ({ readonly kind: "keyOrSession" } & KeyRules)
   | ({ readonly kind: "client" } & ClientRules);
@@ -78,6 +83,9 @@ export const CANCELING = { ...signedBy(["trading"]), location: "exempt", cancel:
 
 /** Admits every web session. */
 export const WEB_SESSION = { kind: "session", role: undefined } as const satisfies Access;
+
+/** Admits every web session, also that of an operator who has yet to enroll a second factor. */
+export const ENROLLING = { ...WEB_SESSION, enrolling: true } as const satisfies Access;
 
 /** Admits the web sessions of the operators whose role has the permission. */
 export const operatorWith = (permission: Permission) =>

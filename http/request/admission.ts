@@ -12,6 +12,7 @@ import type { Trader } from "../../db/queries/accounts/traders.js";
 import type { Role } from "../../db/schema/accounts.js";
 import { requirePermission } from "../admin/operators/refusals.js";
 import type { KeyUse } from "../auth/key-use.js";
+import { hasSecondFactor } from "../auth/second-factors.js";
 import type { Attempt, Idempotency } from "../auth/idempotency.js";
 import type { Signatures } from "../auth/signatures.js";
 import { hasEnded, type WebToken, type WebTokens } from "../auth/web-tokens.js";
@@ -41,6 +42,8 @@ export interface AdmissionParts {
   readonly keyUse: KeyUse;
   readonly clients: Clients;
   readonly idempotency: Pick<Idempotency, "begin" | "beginRemembered">;
+  /** True where operators need a second factor: until they have one, they may only enroll it. */
+  readonly operatorsNeedTotp: boolean;
 }
 
 type KeyAccess = Extract<Access, { kind: "key" | "keyOrSession" }>;
@@ -58,11 +61,13 @@ export function createAdmission(parts: AdmissionParts): Admission {
         case "session": {
           const caller = await identifySession(parts, request, res);
           requireRole(access.role, caller);
+          if (access.enrolling !== true) await requireSecondFactor(parts, caller);
           return admitted(caller, await meter(parts, route, request, res, caller));
         }
         case "operator": {
           const caller = await identifySession(parts, request, res);
           requireRole("operator", caller);
+          await requireSecondFactor(parts, caller);
           const asked = `${request.method} ${route.path}`;
           await requirePermission(parts.db, { caller, incoming: request }, access.permission, asked);
           return admitted(caller, await meter(parts, route, request, res, caller));
@@ -186,19 +191,28 @@ async function identifySession(
  */
 async function accountOf({ db, reference }: AdmissionParts, session: WebToken): Promise<Trader | undefined> {
   const { accountId, sessionId, role } = session;
-  const account =
-    role === "operator" ? await findOperator(db, accountId) : await reference.account(accountId);
-  if (account?.role !== role || hasEnded(session, account)) return undefined;
-  if (role === "operator" && account.state !== "ACTIVE") return undefined;
-  const isRevoked =
-    role === "operator" ? await isTokenRevoked(db, sessionId) : await reference.isRevoked(sessionId);
-  return isRevoked ? undefined : account;
+  if (role === "trader") {
+    const account = await reference.account(accountId);
+    return account?.role === role && !(await reference.isOver(accountId, session)) ? account : undefined;
+  }
+  const account = await findOperator(db, accountId);
+  if (account?.state !== "ACTIVE" || hasEnded(session, account)) return undefined;
+  return (await isTokenRevoked(db, sessionId)) ? undefined : account;
 }
 
 function requireRole(role: Role | undefined, caller: SessionCaller): void {
   if (role === undefined || caller.role === role) return;
   const remedy = `sign in with an account of the role ${role}`;
   throw new Refused("FORBIDDEN", `the role ${caller.role} does not allow this route; ${remedy}`);
+}
+
+async function requireSecondFactor(
+  { operatorsNeedTotp, reference }: AdmissionParts,
+  { role, accountId }: SessionCaller,
+): Promise<void> {
+  if (!operatorsNeedTotp || role !== "operator") return;
+  const account = await reference.account(accountId);
+  if (account === undefined || !hasSecondFactor(account)) throw new Refused("TOTP_NOT_ENROLLED");
 }
 
 function requireScope(access: KeyAccess, { key }: KeyCaller): void {

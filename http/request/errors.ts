@@ -76,7 +76,12 @@ const TABLE = {
     "the bearer token is missing, malformed or expired",
     "get a new token and send it in the header Authorization: Bearer",
   ],
-  INVALID_CREDENTIALS: [401, "the email or the password is wrong", "correct them and try again"],
+  INVALID_CREDENTIALS: [401, "email, password or code is wrong", "correct them and try again"],
+  TOTP_REQUIRED: [
+    401,
+    "the account has a second factor and code is missing",
+    "send code: the one-time password of the device, or a recovery code",
+  ],
   SIGNATURE_REJECTED: [
     401,
     "the signature is not accepted",
@@ -91,6 +96,11 @@ const TABLE = {
     403,
     "the role of the session does not allow this route",
     "sign in with an account of another role",
+  ],
+  TOTP_NOT_ENROLLED: [
+    403,
+    "operators of this service need a second factor and the account has none",
+    "enroll one-time passwords with POST /v3/session/totp",
   ],
   KYC_REQUIRED: [
     403,

@@ -34,7 +34,8 @@ interface KeyRouteParts {
   readonly changes: Changes;
 }
 
-function keyOnWire(key: KeyRecord, label: string | null) {
+/** Returns a key as the routes write it; `label` is that of its subaccount. */
+export function keyOnWire(key: KeyRecord, label: string | null) {
   return {
     keyId: key.keyId,
     name: key.name,

@@ -104,7 +104,7 @@ async function identify(request: Incoming, parts: StreamCallerParts): Promise<Id
     key === undefined ||
     (key.expiresTs !== undefined && key.expiresTs <= receivedMs) ||
     (session !== undefined &&
-      (session.expiresAt <= receivedMs || (await parts.reference.isRevoked(session.sessionId))));
+      (session.expiresAt <= receivedMs || (await parts.reference.isOver(key.traderId, session))));
   if (ended)
     throw new Refused(
       "UNAUTHENTICATED",

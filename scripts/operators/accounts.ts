@@ -3,6 +3,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { Database } from "../../db/database.js";
 import { changeOperator } from "../../db/queries/accounts/operators.js";
+import { removeTotp } from "../../db/queries/accounts/sign-ins.js";
 import {
   createTrader,
   endSessions,
@@ -72,8 +73,8 @@ export async function disableOperator({ db, nowMs }: AccountParts, email: string
 }
 
 /**
- * Makes an operator active with a generated password, which it returns, and ends all sessions. `role` replaces the role.
- * Throws `StartError`.
+ * Makes an operator active with a generated password, which it returns, and without a second factor, and ends all
+ * sessions. `role` replaces the role. Throws `StartError`.
  */
 export async function resetOperator(
   { db, passwords, nowMs }: AccountParts,
@@ -86,6 +87,7 @@ export async function resetOperator(
   const nowTs = nowMs();
   await db.transaction(async (tx) => {
     await setPasswordHash(tx, traderId, passwordHash);
+    await removeTotp(tx, traderId);
     await changeOperator(tx, traderId, { role, state: "ACTIVE" }, nowTs);
     await endSessions(tx, traderId, endOfSessions(nowTs));
     await recordAudit(tx, record("operator.reset", traderId, { role, state: "ACTIVE" }, nowTs));

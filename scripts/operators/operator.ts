@@ -24,7 +24,7 @@ function readArguments(): Asked {
       name: "operator",
       call: "npm run operator --",
       summary:
-        "Creates, disables or resets an operator in the database of DATABASE_URL, or in that of a running npm start with the same DATA_DIR. create and reset print a new password; disable and reset end all sessions of the operator; reset makes the operator active again.",
+        "Creates, disables or resets an operator in the database of DATABASE_URL, or in that of a running npm start with the same DATA_DIR. create and reset print a new password; disable and reset end all sessions of the operator; reset makes the operator active again and removes the second factor.",
       operands: { usage: "create|disable|reset EMAIL", min: 2, max: 2 },
       options: {
         role: {

@@ -28,6 +28,8 @@ import { Reference, REFERENCE_KINDS, type ReferenceKind } from "../../http/refer
 import { Connections, type ConnectionSource, createHttpServer, listeningOn } from "../../http/server.js";
 import { Idempotency } from "../../http/auth/idempotency.js";
 import { Seal } from "../../http/auth/seal.js";
+import { SecondFactors } from "../../http/auth/second-factors.js";
+import { SignIns } from "../../http/auth/sign-ins.js";
 import { REMEMBER_MS, Signatures } from "../../http/auth/signatures.js";
 import { RevocationWatch } from "../../http/auth/revocation-watch.js";
 import { OpenSockets } from "../../http/websocket/open-sockets.js";
@@ -100,6 +102,8 @@ export interface GatewaySettings extends Pick<
   readonly logger: Logger;
   /** Cost of a password hash; default: the cost of the service. */
   readonly passwordCost?: PasswordCost | undefined;
+  /** True where operators need a second factor; default: in production. */
+  readonly operatorsNeedTotp?: boolean | undefined;
   /** Token buckets of the keys; default: those with the published limits. */
   readonly throttle?: Throttle | undefined;
 }
@@ -235,6 +239,9 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const signatures = new Signatures(brand, reference);
     const tokens = new WebTokens(settings.jwtWebSecret);
     const passwords = new Passwords(settings.passwordCost);
+    const seal = new Seal(settings.jwtWebSecret, "one-time passwords");
+    const secondFactors = new SecondFactors({ db, seal, issuer: brand });
+    const signIns = new SignIns({ db, passwords, secondFactors, buckets });
     const geoIp = await openGeoIp(settings.geoIpFiles, onError);
     closing.push(() => {
       geoIp.close();
@@ -273,11 +280,12 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       trading,
       books: replicas,
       throttle,
-      buckets,
       signatures,
       tokens,
       tickets,
       passwords,
+      signIns,
+      secondFactors,
       enqueueSettlement: (job) => queue.enqueue(job),
       onError,
       limits,
@@ -345,6 +353,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       );
     }
     const { clients } = emm;
+    const { operatorsNeedTotp = exchangeEnv === "production" } = settings;
     const admission = {
       db,
       signatures,
@@ -355,6 +364,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       keyUse,
       clients,
       idempotency,
+      operatorsNeedTotp,
     };
     const check = oncePerSecond(() =>
       readiness({

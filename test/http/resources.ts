@@ -156,6 +156,7 @@ const LAST: readonly string[] = [
   "PUT /admin/v1/ticks",
   "POST /admin/v1/maintenance",
   "DELETE /v3/session",
+  "POST /v3/session/password",
 ];
 
 /** Returns a rank to sort by, so that the requests that remove what others need are sent last. */

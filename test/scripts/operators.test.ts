@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { expect } from "chai";
 import { type Database, connect, disconnect } from "../../db/database.js";
 import { migrate } from "../../db/migrate.js";
+import { enrollTotp, offerTotp } from "../../db/queries/accounts/sign-ins.js";
 import { findTraderByEmail, createTrader } from "../../db/queries/accounts/traders.js";
 import { listAudit } from "../../db/queries/operator/audit.js";
 import { Passwords } from "../../http/auth/passwords.js";
@@ -59,11 +60,20 @@ describe("operators of the owner of the machine", function () {
       expect(locked).to.include({ state: "LOCKED", operatorRole: "finance" });
       expect(locked?.sessionsEndedTs).to.be.above(Date.now() - 60_000);
 
+      const traderId = String(locked?.traderId);
+      await offerTotp(db, { traderId, sealed: "s" });
+      const enrollment = { traderId, sealed: "s", step: 1, recoveryDigests: ["d"], endedTs: 0 };
+      expect(await enrollTotp(db, enrollment)).to.equal(true);
       const reset = run("reset", LOGIN.email, "--role", "owner");
       expect(reset.status, reset.said).to.equal(0);
       expect(await signsIn(reset.password)).to.equal(true);
       expect(await signsIn(created.password)).to.equal(false);
-      expect(await findTraderByEmail(db, LOGIN.email)).to.include({ state: "ACTIVE", operatorRole: "owner" });
+      expect(await findTraderByEmail(db, LOGIN.email)).to.deep.include({
+        state: "ACTIVE",
+        operatorRole: "owner",
+        totpSecret: null,
+        recoveryDigests: [],
+      });
 
       const { items } = await listAudit(db, { subject: account?.traderId }, { limit: 9 });
       expect(items.map(({ action }) => action)).to.deep.equal([

@@ -72,6 +72,8 @@ export interface StackOptions {
   readonly approvalLimit?: GatewaySettings["approvalLimit"];
   readonly otherPorts?: Partial<GatewaySettings["otherPorts"]>;
   readonly adminOrigins?: GatewaySettings["adminOrigins"];
+  /** True: operators need a second factor (default false, in production too). */
+  readonly operatorsNeedTotp?: boolean;
   /** Place of the actors: this process (the default), or processes that the test starts on the Redis of the stack. */
   readonly actors?: "here" | "elsewhere";
   /** Number of gateways (default 1). */
@@ -210,6 +212,7 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
     databaseReadUrl: options.databaseReadUrl,
     settlementApprovals: options.settlementApprovals ?? 1,
     approvalLimit: options.approvalLimit ?? parseMoney("1000") ?? ZERO,
+    operatorsNeedTotp: options.operatorsNeedTotp ?? false,
     format: options.format ?? LATEST_FORMAT,
     edge: { ...EDGE, ...options.edge },
     servicePrefix: options.servicePrefix ?? PREFIX,

@@ -2,6 +2,7 @@
 
 import { and, asc, count, eq, gt, isNotNull, isNull, lte, ne, or, sql } from "drizzle-orm";
 import { violatedConstraint, type Database, type Queries } from "../../database.js";
+import { page, type Keyset, type Page, type PageRequest } from "../../page.js";
 import { deviceLocations, keys, subaccounts, traders, type Scope } from "../../schema/accounts.js";
 import type { Trader } from "./traders.js";
 
@@ -93,16 +94,22 @@ export async function findKey(db: Queries, keyId: string): Promise<KeyOwner | un
   return row;
 }
 
-/** Lists the live keys of a trader, oldest first, with the labels of their subaccounts. */
-export async function liveKeys(
-  db: Queries,
-  traderId: string,
-  nowTs: number,
-): Promise<{ key: Key; label: string | null }[]> {
+/** A key, and the label of its subaccount. */
+export interface LabeledKey {
+  readonly key: Key;
+  readonly label: string | null;
+}
+
+function selectLabeled(db: Queries) {
   return db
     .select({ key: keys, label: subaccounts.label })
     .from(keys)
-    .leftJoin(subaccounts, eq(subaccounts.subaccountId, keys.subaccountId))
+    .leftJoin(subaccounts, eq(subaccounts.subaccountId, keys.subaccountId));
+}
+
+/** Lists the live keys of a trader, oldest first, with the labels of their subaccounts. */
+export async function liveKeys(db: Queries, traderId: string, nowTs: number): Promise<LabeledKey[]> {
+  return selectLabeled(db)
     .where(
       and(
         eq(keys.traderId, traderId),
@@ -111,6 +118,21 @@ export async function liveKeys(
       ),
     )
     .orderBy(asc(keys.createdTs), asc(keys.keyId));
+}
+
+const BY_CREATION: Keyset<LabeledKey> = {
+  columns: [keys.createdTs, keys.keyId],
+  direction: "descending",
+  keyOf: ({ key }) => [key.createdTs, key.keyId],
+};
+
+/** Lists all keys of a trader, live or not, newest first. Throws `InvalidCursor`. */
+export async function listKeys(
+  db: Queries,
+  traderId: string,
+  request: PageRequest,
+): Promise<Page<LabeledKey>> {
+  return page(selectLabeled(db).$dynamic(), BY_CREATION, request, eq(keys.traderId, traderId));
 }
 
 /** Returns whether the subaccount has a live key of the scope. */
@@ -158,12 +180,12 @@ export interface KeyOfTrader {
 
 /**
  * Returns those of the keys whose use must be checked again: revoked and expired keys, and keys of traders who are not
- * active or whose device checked in after `checkedInTs`.
+ * active, or whose device checked in or whose sessions were ended after `sinceTs`.
  */
 export async function keysToRecheck(
   db: Queries,
   keyIds: readonly string[],
-  { nowTs, checkedInTs }: { readonly nowTs: number; readonly checkedInTs: number },
+  { nowTs, sinceTs }: { readonly nowTs: number; readonly sinceTs: number },
 ): Promise<readonly KeyOfTrader[]> {
   return db
     .select({ keyId: keys.keyId, traderId: keys.traderId })
@@ -177,7 +199,8 @@ export async function keysToRecheck(
           isNotNull(keys.revokedTs),
           lte(keys.expiresTs, nowTs),
           ne(traders.state, "ACTIVE"),
-          gt(deviceLocations.ts, checkedInTs),
+          gt(traders.sessionsEndedTs, sinceTs),
+          gt(deviceLocations.ts, sinceTs),
         ),
       ),
     );

@@ -1,6 +1,6 @@
 /** Accounts of traders and operators (contract sections 8.1 and 8.10). */
 
-import { eq } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { violatedConstraint, type Queries } from "../../database.js";
 import { page, type Keyset, type Page, type PageRequest } from "../../page.js";
 import {
@@ -71,13 +71,20 @@ export async function findTraderByEmail(db: Queries, email: string): Promise<Tra
   return row;
 }
 
-/** Lists traders, newest first; with `email`, only the trader of that address. Throws `InvalidCursor`. */
+/**
+ * Lists traders, newest first; with `email`, only the trader of that address, and with `search`, those whose address has
+ * that part. No index serves a search: it reads the traders from the newest on until the page is full. Throws
+ * `InvalidCursor`.
+ */
 export async function listTraders(
   db: Queries,
-  filter: { email?: string | undefined },
+  { email, search }: { email?: string | undefined; search?: string | undefined },
   request: PageRequest,
 ): Promise<Page<Trader>> {
-  const wanted = filter.email === undefined ? undefined : eq(traders.email, normalized(filter.email));
+  const wanted = and(
+    email === undefined ? undefined : eq(traders.email, normalized(email)),
+    search === undefined ? undefined : sql`position(${normalized(search)} in ${traders.email}) > 0`,
+  );
   return page(db.select().from(traders).$dynamic(), BY_CREATION, request, wanted);
 }
 

@@ -1,17 +1,24 @@
 /** The audit log: every write of an operator (contract section 8.16). */
 
-import { eq, sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import type { Queries } from "../../database.js";
-import { page, type Keyset, type Page, type PageRequest } from "../../page.js";
+import { page, within, type Keyset, type Page, type PageRequest, type TimeBounds } from "../../page.js";
 import { auditLog } from "../../schema/accounts.js";
 
 export type AuditRecord = typeof auditLog.$inferSelect;
 export type NewAuditRecord = Omit<typeof auditLog.$inferInsert, "auditId">;
 
-const BY_ID: Keyset<AuditRecord> = {
-  columns: [auditLog.auditId],
+/** Conditions on audit records; an absent field is no condition. */
+export interface AuditFilter extends TimeBounds {
+  readonly subject?: string | undefined;
+  readonly operatorId?: string | undefined;
+  readonly action?: string | undefined;
+}
+
+const BY_TIME: Keyset<AuditRecord> = {
+  columns: [auditLog.ts, auditLog.auditId],
   direction: "descending",
-  keyOf: (record) => [record.auditId],
+  keyOf: (record) => [record.ts, record.auditId],
 };
 
 /** Adds one record. Pass the transaction of the recorded change, if there is one. */
@@ -22,11 +29,17 @@ export async function recordAudit(db: Queries, record: NewAuditRecord): Promise<
 /** Lists records, newest first. Throws `InvalidCursor`. */
 export async function listAudit(
   db: Queries,
-  filter: { subject?: string | undefined },
+  filter: AuditFilter,
   request: PageRequest,
 ): Promise<Page<AuditRecord>> {
-  const wanted = filter.subject === undefined ? undefined : eq(auditLog.subject, filter.subject);
-  return page(db.select().from(auditLog).$dynamic(), BY_ID, request, wanted);
+  const { subject, operatorId, action } = filter;
+  const wanted = and(
+    subject === undefined ? undefined : eq(auditLog.subject, subject),
+    operatorId === undefined ? undefined : eq(auditLog.operatorId, operatorId),
+    action === undefined ? undefined : eq(auditLog.action, action),
+    within(auditLog.ts, filter),
+  );
+  return page(db.select().from(auditLog).$dynamic(), BY_TIME, request, wanted);
 }
 
 /** Returns whether the login of this connection may change or remove records; a trigger still refuses it. */

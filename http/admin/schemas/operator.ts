@@ -11,6 +11,7 @@ import { STRIKE_REQUEST_STATUSES } from "../../../db/schema/emm.js";
 import { EVENT_ACTIONS } from "../../../stream/jobs/event-actions.js";
 import {
   Amount,
+  BoundsQuery,
   commaList,
   Currency,
   MoneyText,
@@ -21,7 +22,9 @@ import {
   Text,
   Uuid,
 } from "../../request/fields.js";
+import { Key, TransactionsQuery } from "../../surface-a/schemas/account.js";
 import { CatalogEvent, Market, MarketOutcome } from "../../surface-a/schemas/catalog.js";
+import { OrdersQuery } from "../../surface-a/schemas/orders.js";
 import { Approval } from "./operators.js";
 
 const Team = z.strictObject({
@@ -210,6 +213,11 @@ export const SettlementProgress = SettlementStarted.extend({ paid: z.int(), wall
 export const TradersQuery = z.strictObject({
   ...PageQuery,
   email: z.string().max(254, "must have at most 254 characters").optional(),
+  search: z
+    .string()
+    .min(3, "must have at least 3 characters")
+    .max(254, "must have at most 254 characters")
+    .optional(),
 });
 export const AdminTrader = z.strictObject({
   traderId: z.uuid(),
@@ -314,8 +322,16 @@ export const Player = z.strictObject({
   competitorId: z.uuid().nullable(),
 });
 
+/** Queries of the records of one wallet: of the trader's own, or of the subaccount that `subaccount` names. */
+export const TraderOrdersQuery = OrdersQuery.omit({ clientId: true });
+export const TraderTransactionsQuery = TransactionsQuery.extend({ subaccount: Uuid.optional() });
+export const TraderKey = Key.extend({ revokedAt: Ms.nullable() });
+
 export const AuditQuery = z.strictObject({
   ...PageQuery,
+  ...BoundsQuery,
+  operator: Uuid.optional(),
+  action: z.string().max(100, "must have at most 100 characters").optional(),
   subject: z.string().max(200, "must have at most 200 characters").optional(),
 });
 export const AuditRecord = z.strictObject({

@@ -115,23 +115,39 @@ export const Limits = z.strictObject({
 });
 
 const Email = z.email("must be an e-mail address").max(254, "must have at most 254 characters");
+/** One-time password of six digits, or a recovery code. */
+const Code = z
+  .string("must be a string")
+  .min(6, "must have at least 6 characters")
+  .max(64, "must have at most 64 characters");
+const GivenPassword = z.string("must be a string").max(256, "must have at most 256 characters");
+const NewPassword = GivenPassword.min(8, "must have at least 8 characters");
 export const CredentialsBody = z.strictObject({
   // A sign-in accepts more than a registration: the first operator in development is operator@localhost.
   email: z
     .string("must be a string")
     .max(254, "must have at most 254 characters")
     .regex(/^[^\s@]+@[^\s@]+$/, "must be an e-mail address"),
-  password: z.string("must be a string").max(256, "must have at most 256 characters"),
+  password: GivenPassword,
+  code: Code.optional(),
 });
-export const RegisterBody = z.strictObject({
-  email: Email,
-  password: z
-    .string("must be a string")
-    .min(8, "must have at least 8 characters")
-    .max(256, "must have at most 256 characters"),
+export const RegisterBody = z.strictObject({ email: Email, password: NewPassword });
+export const PasswordBody = z.strictObject({
+  password: GivenPassword,
+  newPassword: NewPassword,
+  code: Code.optional(),
 });
+/** The password asks for an offer, and the one-time password of an offered secret confirms it. */
+export const TotpBody = z.union(
+  [z.strictObject({ password: GivenPassword, code: Code.optional() }), z.strictObject({ code: Code })],
+  "must be { password } or { code }",
+);
 export const Registered = z.strictObject({ traderId: z.uuid(), email: z.string() });
 export const SessionToken = z.strictObject({ token: z.string(), expiresAt: Ms });
+const TotpOffered = z.strictObject({ secret: z.string(), uri: z.string() });
+const TotpEnrolled = SessionToken.extend({ recoveryCodes: z.array(z.string()) });
+/** Offered secret in base32, or the recovery codes and the new session after its confirmation. */
+export const TotpAnswer = z.union([TotpOffered, TotpEnrolled]);
 
 export const TicketBody = z.strictObject({ keyId: Uuid.optional() });
 export const Ticket = z.strictObject({ ticket: z.string(), expiresAt: Ms });
@@ -163,6 +179,7 @@ export const SessionAnswer = z.strictObject({
   operatorRole: z.enum(OPERATOR_ROLES).optional(),
   kyc: z.enum(KYC_STATUSES),
   state: z.enum(TRADER_STATES),
+  totp: z.boolean(),
   cash: z.strictObject({ CASH: MoneyText, COIN: MoneyText }),
   location: LocationAnswer,
 });

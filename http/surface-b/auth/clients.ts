@@ -99,7 +99,8 @@ export class Clients {
     const paid = await pay(1);
     if (!paid.granted) throw rateExceeded(paid);
     const client = LOWER_UUID.test(clientId) ? await directory.client(clientId) : undefined;
-    const matches = await passwords.matches(secret.slice(0, MAX_SECRET_LENGTH), client?.secretHash);
+    const turn = { sender: subscriberOf(ip), operator: false };
+    const matches = await passwords.matches(secret.slice(0, MAX_SECRET_LENGTH), client?.secretHash, turn);
     if (!matches) return undefined;
     await pay(-1);
     return client;

@@ -5,6 +5,8 @@ import type { Page, PageRequest } from "../../../db/page.js";
 import { listAudit } from "../../../db/queries/operator/audit.js";
 import { listPlayers } from "../../../db/queries/catalog/competitors.js";
 import { listChanges } from "../../../db/queries/operator/changelog.js";
+import { listCheckIns } from "../../../db/queries/accounts/device-locations.js";
+import { listKeys } from "../../../db/queries/accounts/keys.js";
 import { listEmmClients } from "../../../db/queries/accounts/emm-clients.js";
 import { listEvents } from "../../../db/queries/catalog/events.js";
 import { listFills } from "../../../db/queries/trading/fills.js";
@@ -16,7 +18,7 @@ import { listTraders } from "../../../db/queries/accounts/traders.js";
 import { findTransactionByRef, listTransactions } from "../../../db/queries/trading/transactions.js";
 import { UNDERWAY } from "../../../db/schema/catalog.js";
 import { freshDatabase, type FreshDatabase } from "../../support/servers.js";
-import { END, fillTables, ITS_MARKET, MARKET, orderIdOf, ROWS, timeOf, WALLET } from "./rows.js";
+import { END, fillTables, ITS_MARKET, MARKET, OPERATOR, orderIdOf, ROWS, timeOf, WALLET } from "./rows.js";
 
 const LIMIT = 50;
 /** Position in the list of the second page that is examined. */
@@ -49,6 +51,12 @@ const LISTS: Readonly<Record<string, List>> = {
   traders: (db, page) => listTraders(db, {}, page),
   "the audit log": (db, page) => listAudit(db, {}, page),
   "the audit log of a subject": (db, page) => listAudit(db, { subject: "s7" }, page),
+  "the audit log of an operator": (db, page) => listAudit(db, { operatorId: OPERATOR }, page),
+  "the audit log of an action": (db, page) => listAudit(db, { action: "a7" }, page),
+  "the audit log of a day": (db, page) =>
+    listAudit(db, { startsAfter: timeOf(500), startsBefore: timeOf(500) + 20 * DAY_MS }, page),
+  "keys of a trader": (db, page) => listKeys(db, WALLET, page),
+  "check-ins of a trader": (db, page) => listCheckIns(db, WALLET, page),
   changelog: (db, page) => listChanges(db, page),
   players: (db, page) => listPlayers(db, page),
   "clients of surface B": (db, page) => listEmmClients(db, page),

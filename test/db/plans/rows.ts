@@ -28,6 +28,9 @@ export const orderIdOf = (row: number): string =>
 /** A market with a few trades of the wallet. */
 export const ITS_MARKET = createHash("md5").update("market12").digest("hex");
 
+/** An operator with some records in the audit log. */
+export const OPERATOR = createHash("md5").update("operator7").digest("hex");
+
 /** Derives a UUID from a kind and the row. */
 const id = (kind: string, row = "i"): string => `md5('${kind}' || ${row})::uuid`;
 const busy = (one: string, others: string): string =>
@@ -73,7 +76,13 @@ const FILLS: readonly string[] = [
      select ${busy(MARKET, "market")}, case when i % 10 = 0 then 'COIN' else 'CASH' end, ${ts}, i, ${id("trade")},
      ${id("match")}, i % 2, 500, 1 from generate_series(1, ${ROWS}) i`,
   `insert into audit_log (ts, operator_id, action, subject, before, after)
-     select ${ts}, ${id("operator", "(i % 3)")}, 'a', 's' || i % 1000, null, null from generate_series(1, ${ROWS}) i`,
+     select ${ts}, ${id("operator", "(i % 1000)")}, 'a' || i % 100, 's' || i % 1000, null, null
+     from generate_series(1, ${ROWS}) i`,
+  `insert into keys (key_id, trader_id, scope, algorithm, public_key_pem, public_key_der, fingerprint, name, created_ts)
+     select ${id("key")}, ${busy(WALLET, "trader")}, 'management::read', 'Ed25519', 'p', '', 'f' || i, 'n', ${ts}
+     from generate_series(1, ${ROWS}) i`,
+  `insert into check_ins (trader_id, minute, failed, ts)
+     select ${busy(WALLET, "trader")}, i, false, i * 60000::bigint from generate_series(1, ${ROWS}) i`,
   `insert into changelog (change_id, title, body, effective_ts, created_ts, created_by)
      select ${id("change")}, 't', 'b', ${ts}, ${ts}, ${id("operator")} from generate_series(1, ${ROWS / 4}) i`,
   `insert into players (player_id, name, full_name) select ${id("player")}, 'p', 'p'

@@ -66,4 +66,20 @@ describe("queries of operators", () => {
     expect(audits.map(({ subject }) => subject)).to.deep.equal(["a", "b", "a"]);
     expect((await listAudit(db, { subject: "a" }, { limit: 9 })).items).to.have.length(2);
   });
+
+  it("lists audits by operator, action and time", async () => {
+    const [first, second] = [randomUUID(), randomUUID()];
+    const record = async (ts: number, operatorId: string, action: string): Promise<void> =>
+      recordAudit(db, { ts, operatorId, action, subject: "s" });
+    await record(NOW, first, "open");
+    await record(NOW + 2, second, "close");
+    await record(NOW + 1, first, "close");
+    const listed = async (filter: Parameters<typeof listAudit>[1]): Promise<number[]> =>
+      (await readAll((after) => listAudit(db, filter, { limit: 1, after }))).map(({ ts }) => ts - NOW);
+    expect(await listed({})).to.deep.equal([2, 1, 0]);
+    expect(await listed({ operatorId: first })).to.deep.equal([1, 0]);
+    expect(await listed({ action: "close" })).to.deep.equal([2, 1]);
+    expect(await listed({ action: "close", operatorId: first })).to.deep.equal([1]);
+    expect(await listed({ startsAfter: NOW, startsBefore: NOW + 2 })).to.deep.equal([1]);
+  });
 });

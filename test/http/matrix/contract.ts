@@ -177,6 +177,8 @@ const OWN: Readonly<Record<string, string>> = {
   "POST /v3/keys by session": "409 MANAGEMENT_KEY_EXISTS",
   // The sample names the trading key, and a key gets tickets for itself only.
   "POST /v3/ws/tickets by trading::read": "400 INVALID_BODY",
+  // The samples name the password of the trader, and that of the operator.
+  "POST /v3/session/password by operator": "401 INVALID_CREDENTIALS",
   "POST /admin/v1/markets/:marketId/settlement/approve by operator": "409 NOT_GRADED",
   "DELETE /admin/v1/markets/:marketId/settlement by operator": "409 NOT_GRADED",
   "POST /admin/v1/maintenance by operator": "409 INVALID_TRANSITION",

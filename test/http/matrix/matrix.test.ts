@@ -151,6 +151,7 @@ function upgrade(url: string, headers: Record<string, string>): Promise<string> 
   });
 }
 
-function bearing<R extends object>(raw: R, token: string): R & { headers: Record<string, string> } {
-  return { ...raw, headers: { Authorization: `Bearer ${token}` } };
+function bearing(raw: Raw, token: string): Raw {
+  const type = raw.body === undefined ? {} : { "Content-Type": "application/json" };
+  return { ...raw, headers: { ...type, Authorization: `Bearer ${token}` } };
 }

@@ -28,6 +28,10 @@ const BODIES: Readonly<Record<string, (world: World) => unknown>> = {
   "POST /v3/account/subaccounts/:keyId/transfer": () => ({ direction: "defund", amount: "0.00001" }),
   "POST /v3/safety/heartbeat": () => ({ timeoutMs: 0 }),
   "POST /v3/session": ({ trader }) => ({ email: trader.account.email, password: trader.account.password }),
+  "POST /v3/session/password": ({ trader: { account } }) => ({
+    password: account.password,
+    newPassword: "another long password",
+  }),
   "POST /admin/v1/markets/:marketId/grade": () => ({ push: true }),
   "POST /admin/v1/traders/:traderId/collateral": ({ id }) => ({
     policy: "net",
@@ -67,6 +71,7 @@ function exampleOf(line: string, idOf: (name: keyof typeof IDS) => string): { qu
 /** Returns the name by which the world knows a parameter of a path. */
 function parameterOf(line: string, parameter: string): string {
   if (line.endsWith("/v3/keys/:keyId")) return "readerId";
+  if (line.includes("/traders/:traderId/") && parameter === "keyId") return "subaccountKeyId";
   return /\/settlement|\/remediate$/.test(line) && parameter === "marketId" ? "settledId" : parameter;
 }
 
@@ -93,7 +98,7 @@ export async function sampleOf(
   });
   // A body names the resource of a request whose path does not.
   const named = elsewhere !== undefined && !path.includes(":") ? whose : "own";
-  const example = exampleOf(line, (name) => made[name] ?? world.id(name, named));
+  const example = exampleOf(line, (name) => made[name] ?? world.id(parameterOf(line, name), named));
   const body = BODIES[line] === undefined ? example.body : JSON.stringify(BODIES[line](world));
   const target = filled.replace(/^\/svc\//, `/${world.stack.prefix}/`);
   return {
@@ -111,6 +116,6 @@ export async function spent(
 ): Promise<string | undefined> {
   if (line === "DELETE /svc/v2/emm/kill")
     return new EmmClient(stack.url, await newClient(stack, trader), stack.prefix).token();
-  if (line !== "DELETE /v3/session") return undefined;
+  if (line !== "DELETE /v3/session" && line !== "POST /v3/session/password") return undefined;
   return login(stack.url, credential === "operator" ? OPERATOR : trader.account);
 }

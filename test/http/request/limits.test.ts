@@ -179,7 +179,7 @@ describe("a client that waits for Retry-After is served at another gateway", fun
   const login = (gateway: number, email: string, password: string): Promise<Answer> =>
     openCalls(stack.urls[gateway] ?? "")("POST /v3/session", { email, password });
 
-  it("after ten failed logins of an account, at any gateway", async () => {
+  it("after ten failed logins of an account from an address, at any gateway", async () => {
     const { email, password } = trader.account;
     const answers: string[] = [];
     for (let i = 0; i < 12; i += 1) answers.push(resultOf(await login(i % 2, email, "guess guess")));
@@ -190,17 +190,32 @@ describe("a client that waits for Retry-After is served at another gateway", fun
     // One more attempt takes half a minute to refill, so the test moves the time of the bucket back.
     const account = createHash("sha256").update(email).digest("base64url");
     const failures = { name: "failures", capacity: 10, refill: 2, periodMs: 60_000 };
-    await buckets.spend(`web-account:${account}`, [{ bucket: failures, cost: -1 }]);
+    await buckets.spend(`web-account:${account}:127.0.0.1`, [{ bucket: failures, cost: -1 }]);
     expect(resultOf(await login(1, email, password))).to.equal("200");
     // A login that succeeds gets its token back.
     expect(resultOf(await login(0, email, password))).to.equal("200");
   });
 
-  it("after too many logins and registrations of an address", async () => {
+  it("after too many logins of an address", async () => {
     await drain("web-address:127.0.0.1", { name: "attempts", capacity: 300, refill: 5, periodMs: 1_000 });
     const { email, password } = trader.account;
     const refused = await login(0, email, password);
     expect(await waitedOut(refused, () => login(1, email, password))).to.equal("200");
+  });
+
+  it("after too many registrations of an address", async () => {
+    const register = (gateway: number): Promise<Answer> => {
+      const body = { email: `${randomUUID()}@example.com`, password: "a long password" };
+      return openCalls(stack.urls[gateway] ?? "")("POST /v3/session/register", body);
+    };
+    expect(resultOf(await register(0))).to.equal("201");
+    const registrations = { name: "registrations", capacity: 100, refill: 10, periodMs: 60_000 };
+    await drain("web-address:127.0.0.1", registrations);
+    for (const gateway of [0, 1]) {
+      const refused = await register(gateway);
+      expect(resultOf(refused)).to.equal("429 RATE_LIMIT_EXCEEDED");
+      expect(Number(refused.headers.get("retry-after"))).to.be.within(1, 6);
+    }
   });
 });
 

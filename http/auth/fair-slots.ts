@@ -1,0 +1,124 @@
+/** Few tasks at a time, in fair turns: the sender that has waited longest since its last turn is next. */
+
+import { retryAfter } from "../edge/headers.js";
+import { Refused } from "../request/errors.js";
+
+/** Turn of a task. */
+export interface Turn {
+  /** Name under which the tasks of one sender are counted. */
+  readonly sender: string;
+  /** True for a sender who goes before all that are not preferred. */
+  readonly preferred?: boolean;
+}
+
+interface Waiter {
+  readonly start: () => void;
+  readonly refuse: (error: Refused) => void;
+}
+
+/** Tasks of one sender that wait, in the order of their arrival. */
+interface Line {
+  readonly turn: Turn;
+  readonly waiters: Waiter[];
+}
+
+/** Most senders whose last turns are known; the one served longest ago is forgotten, and counts as new. */
+const MAX_SENDERS = 100_000;
+
+/**
+ * Runs at most `slots` tasks at once, and lets `places` tasks wait. A free slot goes to the sender that was served least
+ * recently, so a sender who comes for the first time waits for no one who has been here before. When every place is taken,
+ * the task that would run last is refused with `UNAVAILABLE`.
+ */
+export class FairSlots {
+  #running = 0;
+  #waiting = 0;
+  #turns = 0;
+  readonly #lines = new Map<string, Line>();
+  /** Number of the last turn of each sender, the latest last. */
+  readonly #served = new Map<string, number>();
+
+  constructor(
+    private readonly slots: number,
+    private readonly places: number,
+  ) {}
+
+  /** Runs a task in its turn. Refuses `UNAVAILABLE` when too many tasks wait that go before it. */
+  async run<T>(turn: Turn, task: () => Promise<T>): Promise<T> {
+    if (this.#running < this.slots) {
+      this.#running += 1;
+      this.#serve(turn.sender);
+    } else await this.#wait(turn);
+    try {
+      return await task();
+    } finally {
+      this.#next();
+    }
+  }
+
+  #serve(sender: string): void {
+    this.#turns += 1;
+    this.#served.delete(sender);
+    this.#served.set(sender, this.#turns);
+    if (this.#served.size <= MAX_SENDERS) return;
+    for (const longestAgo of this.#served.keys()) {
+      this.#served.delete(longestAgo);
+      return;
+    }
+  }
+
+  #wait(turn: Turn): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const line = this.#lines.get(turn.sender) ?? { turn, waiters: [] };
+      line.waiters.push({ start: resolve, refuse: reject });
+      this.#lines.set(turn.sender, line);
+      this.#waiting += 1;
+      if (this.#waiting > this.places) this.#refuseLast();
+    });
+  }
+
+  #refuseLast(): void {
+    const last = [...this.#lines.values()].reduce((one, other) => (this.#isBefore(other, one) ? one : other));
+    const refusal = new Refused(
+      "UNAVAILABLE",
+      "too many passwords are being checked; try again",
+      {},
+      retryAfter(1),
+    );
+    last.waiters.pop()?.refuse(refusal);
+    this.#left(last);
+  }
+
+  /** Returns whether a line is served before another; of two senders without a turn so far, the one with fewer tasks. */
+  #isBefore(one: Line, other: Line): boolean {
+    const difference = this.#rankOf(one.turn) - this.#rankOf(other.turn);
+    return difference === 0 ? one.waiters.length < other.waiters.length : difference < 0;
+  }
+
+  #rankOf({ sender, preferred = false }: Turn): number {
+    return preferred ? -1 : (this.#served.get(sender) ?? 0);
+  }
+
+  /** Passes the slot of a finished task on. */
+  #next(): void {
+    const [first, ...others] = this.#lines.values();
+    if (first === undefined) {
+      this.#running -= 1;
+      return;
+    }
+    const line = others.reduce(
+      (one, other) => (this.#rankOf(other.turn) < this.#rankOf(one.turn) ? other : one),
+      first,
+    );
+    const waiter = line.waiters.shift();
+    this.#left(line);
+    this.#serve(line.turn.sender);
+    waiter?.start();
+  }
+
+  /** Counts a task that has left its line. */
+  #left({ turn, waiters }: Line): void {
+    this.#waiting -= 1;
+    if (waiters.length === 0) this.#lines.delete(turn.sender);
+  }
+}

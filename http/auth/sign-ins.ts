@@ -1,0 +1,133 @@
+/**
+ * Checks of passwords and second factors, at rates that make guessing slow (contract section 8.1). Failures are counted by
+ * account and address, so that nobody can lock the holder of an account out from elsewhere.
+ */
+
+import { createHash } from "node:crypto";
+import type { Database } from "../../db/database.js";
+import { isKnownAddress, rememberAddress } from "../../db/queries/accounts/sign-ins.js";
+import { findTraderByEmail, type Trader } from "../../db/queries/accounts/traders.js";
+import type { Role } from "../../db/schema/accounts.js";
+import type { TokenBucket, TokenBuckets } from "../../stream/services/token-buckets.js";
+import type { Incoming } from "../edge/incoming.js";
+import { retryAfter } from "../edge/headers.js";
+import { subscriberOf } from "../geo/addresses.js";
+import { Refused } from "../request/errors.js";
+import { retryAfterSeconds } from "../request/throttle.js";
+import type { PasswordTurn, Passwords } from "./passwords.js";
+import { hasSecondFactor, type SecondFactors } from "./second-factors.js";
+
+interface SignInParts {
+  readonly db: Database;
+  readonly passwords: Passwords;
+  readonly secondFactors: SecondFactors;
+  readonly buckets: Pick<TokenBuckets, "spend">;
+}
+
+/** Password, and for an account with a second factor its one-time password or a recovery code. */
+export interface Proof {
+  readonly password: string;
+  readonly code?: string | undefined;
+}
+
+type Sender = Pick<Incoming, "ip" | "receivedMs">;
+
+/** Rates over all gateways of one address: of sign-ins, and of registrations, which show whether an e-mail is known. */
+const ATTEMPTS: TokenBucket = { name: "attempts", capacity: 300, refill: 5, periodMs: 1_000 };
+const REGISTRATIONS: TokenBucket = { name: "registrations", capacity: 100, refill: 10, periodMs: 60_000 };
+/** Rates of failed sign-ins: of one account from one address, and of one account from all addresses that it does not know. */
+const FAILURES: TokenBucket = { name: "failures", capacity: 10, refill: 2, periodMs: 60_000 };
+const FAILURES_OF_ACCOUNT: TokenBucket = { ...FAILURES, capacity: 1_000, refill: 120 };
+
+export class SignIns {
+  constructor(private readonly parts: SignInParts) {}
+
+  /** Charges a registration, and returns the hash of its password. Refuses `RATE_LIMIT_EXCEEDED`. */
+  async register(password: string, from: Sender): Promise<string> {
+    await this.#spend(`web-address:${subscriberOf(from.ip)}`, REGISTRATIONS);
+    return this.hash(password, "trader", from);
+  }
+
+  /** Returns the hash of a new password, which waits for its turn like a sign-in. */
+  hash(password: string, role: Role, { ip }: Sender): Promise<string> {
+    return this.parts.passwords.hash(password, { sender: subscriberOf(ip), operator: role === "operator" });
+  }
+
+  /**
+   * Returns the account of an e-mail address when password and second factor are right. Refuses `INVALID_CREDENTIALS`,
+   * `TOTP_REQUIRED`, `ACCOUNT_LOCKED` for an operator who is not active, and `RATE_LIMIT_EXCEEDED`.
+   */
+  async signIn(email: string, proof: Proof, from: Sender): Promise<Trader> {
+    const address = subscriberOf(from.ip);
+    await this.#spend(`web-address:${address}`, ATTEMPTS);
+    const account = await this.#prove(email, proof, from);
+    if (account.role === "operator" && account.state !== "ACTIVE") throw new Refused("ACCOUNT_LOCKED");
+    await rememberAddress(this.parts.db, { traderId: account.traderId, address, nowTs: from.receivedMs });
+    return account;
+  }
+
+  /** Checks the proof of a signed-in account, and returns the account as it is now. Refuses as `signIn` does. */
+  confirm(account: Trader, proof: Proof, from: Sender): Promise<Trader> {
+    return this.#prove(account.email, proof, from);
+  }
+
+  /** Runs a check of a signed-in account that has no result when it fails. Refuses `INVALID_CREDENTIALS` then. */
+  check<Result>({ email }: Trader, from: Sender, check: () => Promise<Result | undefined>): Promise<Result> {
+    return this.#guess(email, from, check);
+  }
+
+  #prove(email: string, { password, code }: Proof, from: Sender): Promise<Trader> {
+    const { passwords, secondFactors } = this.parts;
+    return this.#guess(email, from, async (account, turn) => {
+      const matches = await passwords.matches(password, account?.passwordHash, turn);
+      if (account === undefined || !matches) return undefined;
+      if (!hasSecondFactor(account)) return account;
+      if (code === undefined) throw new Refused("TOTP_REQUIRED");
+      return (await secondFactors.accepts(account, code, from.receivedMs)) ? account : undefined;
+    });
+  }
+
+  /** Runs a check. Its failure is charged before it, so that parallel guesses count; any other end gets it back. */
+  async #guess<Result>(
+    email: string,
+    { ip, receivedMs }: Sender,
+    check: (account: Trader | undefined, turn: PasswordTurn) => Promise<Result | undefined>,
+  ): Promise<Result> {
+    const { db } = this.parts;
+    const address = subscriberOf(ip);
+    // A hash keeps the name of the bucket short, however long the given e-mail is.
+    const name = `web-account:${createHash("sha256").update(email.toLowerCase()).digest("base64url")}`;
+    const [pair, all] = [
+      [`${name}:${address}`, FAILURES],
+      [name, FAILURES_OF_ACCOUNT],
+    ] as const;
+    await this.#spend(...pair);
+    const account = await findTraderByEmail(db, email);
+    const known =
+      account !== undefined &&
+      (await isKnownAddress(db, { traderId: account.traderId, address, nowTs: receivedMs }));
+    // Guesses from elsewhere use up the rate of the account, and must not keep its holder out.
+    if (!known) await this.#spend(...all);
+    let failed = false;
+    try {
+      const turn = { sender: address, preferred: known, operator: account?.role === "operator" };
+      const result = await check(account, turn);
+      failed = result === undefined;
+      if (result === undefined) throw new Refused("INVALID_CREDENTIALS");
+      return result;
+    } finally {
+      if (!failed) {
+        await this.#spend(...pair, -1);
+        if (!known) await this.#spend(...all, -1);
+      }
+    }
+  }
+
+  async #spend(subject: string, bucket: TokenBucket, cost = 1): Promise<void> {
+    const spent = await this.parts.buckets.spend(subject, [{ bucket, cost }]);
+    if (spent.granted) return;
+    const seconds = retryAfterSeconds(spent);
+    const message = `too many attempts; wait ${seconds} s`;
+    throw new Refused("RATE_LIMIT_EXCEEDED", message, {}, retryAfter(seconds));
+  }
+}

@@ -1,0 +1,114 @@
+/** Web sessions: the account of a session, its sign-out and its device check-ins (contract sections 8.1 and 8.2). */
+
+import { formatMoney } from "../../../actors/units.js";
+import type { Database } from "../../../db/database.js";
+import {
+  findLocation,
+  recordLocation,
+  type DeviceLocation as LocationRecord,
+} from "../../../db/queries/accounts/device-locations.js";
+import { roleOf } from "../../../db/queries/accounts/operators.js";
+import { revokeToken } from "../../../db/queries/accounts/revoked-tokens.js";
+import { findTrader } from "../../../db/queries/accounts/traders.js";
+import type { Exchange } from "../../../stream/log/ports.js";
+import { hasSecondFactor } from "../../auth/second-factors.js";
+import type { Changes } from "../../reference/changes.js";
+import { ENROLLING, WEB_SESSION } from "../../request/access.js";
+import { Refused } from "../../request/errors.js";
+import { MAX_CHECK_IN_DAYS } from "../../request/limits.js";
+import { RATED_FREE } from "../../request/metering.js";
+import { route } from "../../request/route.js";
+import { readBalances } from "../../trading/ledger-client.js";
+import { LocationAnswer, LocationBody, SessionAnswer } from "../schemas/account.js";
+
+interface SessionParts {
+  readonly db: Database;
+  readonly exchange: Exchange;
+  readonly changes: Changes;
+}
+
+/** Returns a check-in as the routes write it. */
+export function locationOnWire({ region, failed, latitude, longitude, accuracyMetres, ts }: LocationRecord) {
+  return { region, failed, latitude, longitude, accuracy: accuracyMetres, ts };
+}
+
+export function sessionRoutes({ db, exchange, changes }: SessionParts) {
+  const locationOf = async (traderId: string) => {
+    const location = await findLocation(db, traderId);
+    return location === undefined ? null : locationOnWire(location);
+  };
+
+  const logout = route("DELETE /v3/session", {
+    access: ENROLLING,
+    status: 204,
+    docs: {
+      summary: "Sign out",
+      description: "Ends the session and its token.",
+    },
+    run: async ({ caller, incoming }) => {
+      const { sessionId, expiresAt } = caller;
+      await revokeToken(db, { tokenId: sessionId, expiresTs: expiresAt, nowTs: incoming.receivedMs });
+      await changes.publish("session", sessionId);
+      return { body: undefined };
+    },
+  });
+
+  const show = route("GET /v3/session", {
+    access: ENROLLING,
+    metering: RATED_FREE,
+    answer: SessionAnswer,
+    docs: {
+      summary: "Retrieve the session",
+      description: "Returns the account that is signed in, its own wallet and its last device check-in.",
+    },
+    run: async ({ caller }) => {
+      const trader = await findTrader(db, caller.accountId);
+      if (trader === undefined) throw new Refused("UNAUTHENTICATED");
+      const { traderId, email, role, kyc, state } = trader;
+      const operatorRole = role === "operator" ? roleOf(trader) : undefined;
+      const { balances } = await readBalances(exchange, traderId, traderId);
+      const cash = { CASH: formatMoney(balances.CASH.total), COIN: formatMoney(balances.COIN.total) };
+      const location = await locationOf(traderId);
+      const totp = hasSecondFactor(trader);
+      return { body: { traderId, email, role, operatorRole, kyc, state, totp, cash, location } };
+    },
+  });
+
+  const checkIn = route("POST /v3/session/location", {
+    access: WEB_SESSION,
+    metering: RATED_FREE,
+    body: LocationBody,
+    answer: LocationAnswer,
+    docs: {
+      summary: "Check in a device",
+      description: `Records where the device is: \`{ region }\` in ISO 3166-2, \`{ failed: true }\` when it could not locate itself, or \`{}\` when it knows no region. A placement needs a check-in of the last ${MAX_CHECK_IN_DAYS} days.`,
+      exampleBody: { region: "US-NY" },
+    },
+    run: async ({ caller, body, incoming }) => {
+      const location = {
+        traderId: caller.accountId,
+        failed: body.failed ?? false,
+        region: body.region ?? null,
+        latitude: body.latitude ?? null,
+        longitude: body.longitude ?? null,
+        accuracyMetres: body.accuracy ?? null,
+        ts: incoming.receivedMs,
+      };
+      await recordLocation(db, location);
+      await changes.publish("location", caller.accountId);
+      return { body: locationOnWire(location) };
+    },
+  });
+
+  const location = route("GET /v3/session/location", {
+    access: WEB_SESSION,
+    metering: RATED_FREE,
+    answer: LocationAnswer,
+    docs: {
+      summary: "Retrieve the last check-in",
+    },
+    run: async ({ caller }) => ({ body: await locationOf(caller.accountId) }),
+  });
+
+  return [show, logout, checkIn, location];
+}

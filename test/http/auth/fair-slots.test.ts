@@ -1,0 +1,81 @@
+import { expect } from "chai";
+import { FairSlots, type Turn } from "../../../http/auth/fair-slots.js";
+
+/** Slots whose tasks end one after the other, and the names of the tasks in the order in which they began. */
+class Desk {
+  readonly began: string[] = [];
+  readonly refused: string[] = [];
+  readonly #ends: (() => void)[] = [];
+  readonly #slots: FairSlots;
+
+  constructor(slots: number, places: number) {
+    this.#slots = new FairSlots(slots, places);
+  }
+
+  /** Adds a task of a sender, such as `b2`: the second task of the sender `b`. */
+  async add(name: string, preferred = false): Promise<void> {
+    const turn: Turn = { sender: name.slice(0, 1), preferred };
+    const task = (): Promise<void> => {
+      this.began.push(name);
+      return new Promise((resolve) => this.#ends.push(resolve));
+    };
+    this.#slots.run(turn, task).catch(() => this.refused.push(name));
+    await settled();
+  }
+
+  /** Ends the task that has run for longest, and so on, until none is left. */
+  async finish(): Promise<void> {
+    for (let end = this.#ends.shift(); end !== undefined; end = this.#ends.shift()) {
+      end();
+      await settled();
+    }
+  }
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe("fair slots", () => {
+  it("run as many tasks at once as there are slots", async () => {
+    const desk = new Desk(2, 9);
+    for (const name of ["a1", "b1", "c1"]) await desk.add(name);
+    expect(desk.began).to.deep.equal(["a1", "b1"]);
+    await desk.finish();
+    expect(desk.began).to.deep.equal(["a1", "b1", "c1"]);
+  });
+
+  it("serve a sender who comes for the first time before one who was served", async () => {
+    const desk = new Desk(1, 9);
+    for (const name of ["a1", "a2", "a3", "b1", "b2", "c1"]) await desk.add(name);
+    await desk.finish();
+    expect(desk.began).to.deep.equal(["a1", "b1", "c1", "a2", "b2", "a3"]);
+  });
+
+  it("serve a preferred sender first", async () => {
+    const desk = new Desk(1, 9);
+    for (const name of ["a1", "b1", "c1"]) await desk.add(name);
+    await desk.add("p1", true);
+    await desk.finish();
+    expect(desk.began).to.deep.equal(["a1", "p1", "b1", "c1"]);
+  });
+
+  it("refuse the task that would run last when every place is taken", async () => {
+    const desk = new Desk(1, 3);
+    for (const name of ["a1", "a2", "b1", "b2", "a3"]) await desk.add(name);
+    expect(desk.refused, "the sender who was served has no place left").to.deep.equal(["a3"]);
+    await desk.add("c1");
+    await desk.add("d1");
+    await desk.add("e1");
+    await desk.add("p1", true);
+    expect(desk.refused).to.deep.equal(["a3", "a2", "b2", "e1", "d1"]);
+    await desk.finish();
+    expect(desk.began).to.deep.equal(["a1", "p1", "b1", "c1"]);
+  });
+
+  it("pass the slot of a task that fails on", async () => {
+    const slots = new FairSlots(1, 1);
+    const failing = slots.run({ sender: "a" }, () => Promise.reject(new Error("broken")));
+    const next = slots.run({ sender: "b" }, () => Promise.resolve("done"));
+    expect(await failing.catch((error: unknown) => String(error))).to.equal("Error: broken");
+    expect(await next).to.equal("done");
+  });
+});
