@@ -13,7 +13,7 @@ import { type Sizes, type Target, type World, type WorldSize, openWorld } from "
 
 /** Length of a quiet run and of a behavior without `--seconds`, in s. */
 export const HOSTILE_SECONDS = 5;
-const FULL_SIZE: WorldSize = { victims: 6, dust: 4_000, readers: 8 };
+const FULL_SIZE: WorldSize = { victims: 6, dust: 4_500, readers: 8 };
 /** Orders that each measured trader places a second; the published limit is 8. */
 const RATE = 6;
 /** Largest ratio of the p99 beside a behavior to that of the quiet run. */
@@ -41,24 +41,29 @@ export async function hostile(seconds: number = HOSTILE_SECONDS): Promise<Row[]>
       redisUrl: embeddedRedisUrl(exchange.dataDir) ?? "",
       sizes: () => sampler.take(),
     };
-    return await attack(target, seconds, FULL_SIZE);
+    const rows: Row[] = [];
+    for await (const measured of attack(target, seconds, FULL_SIZE)) {
+      const figures = measured.map(({ measure, figure }) => `${measure} ${figure.toPrecision(3)}`);
+      console.log(`${measured[0]?.bench ?? ""}: ${figures.join(", ")}`);
+      rows.push(...measured);
+    }
+    return rows;
   } finally {
     await sampler.close();
     await exchange.stop();
   }
 }
 
-/** Runs the behaviors, one after the other, and returns their rows. */
-export async function attack(
+/** Runs the behaviors, one after the other, and yields the rows of each. */
+export async function* attack(
   target: Target,
   seconds: number,
   size: WorldSize,
   behaviors: readonly Behavior[] = BEHAVIORS,
-): Promise<Row[]> {
+): AsyncGenerator<Row[]> {
   const world = await openWorld(target, size);
   try {
     await measure(world, 1);
-    const rows: Row[] = [];
     for (const behavior of behaviors) {
       const before = await target.sizes();
       const quiet = await measure(world, seconds);
@@ -68,9 +73,8 @@ export async function attack(
       stop.abort();
       await running;
       await new Promise((resolve) => setTimeout(resolve, Math.min(REST_MS, 1_200 * seconds)));
-      rows.push(...rowsOf(behavior.name, quiet, beside, before, await target.sizes()));
+      yield rowsOf(behavior.name, quiet, beside, before, await target.sizes());
     }
-    return rows;
   } finally {
     world.close();
   }

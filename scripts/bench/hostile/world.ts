@@ -59,6 +59,8 @@ export interface WorldSize {
 }
 
 const BATCH = 256;
+/** Dust orders of a market; a wallet may have 1,000 orders in one. */
+const DUST_OF_MARKET = 900;
 const MONEY = "200000";
 /** Prices of the dust in thousandths: bids that nobody meets by chance. */
 const DUST_TICKS = 40;
@@ -123,13 +125,15 @@ export async function openWorld(target: Target, size: WorldSize): Promise<World>
     description: "Ants at Bees",
     startsTs: Date.now() + 86_400_000,
   });
-  const { marketId, outcomes } = await operator.createMarket({
-    eventId,
-    marketType: "MONEY",
-    description: "Who wins",
-    voids: "PUSH",
-    outcomes: [{ name: "Ants" }, { name: "Bees" }],
-  });
+  const newMarket = (): ReturnType<OperatorClient["createMarket"]> =>
+    operator.createMarket({
+      eventId,
+      marketType: "MONEY",
+      description: "Who wins",
+      voids: "PUSH",
+      outcomes: [{ name: "Ants" }, { name: "Bees" }],
+    });
+  const { marketId, outcomes } = await newMarket();
   const [first, second] = outcomes.map(({ outcomeId }) => outcomeId);
   if (first === undefined || second === undefined) throw new Error("the new market has no two outcomes");
   const victims: SignedRequests[] = [];
@@ -151,18 +155,24 @@ export async function openWorld(target: Target, size: WorldSize): Promise<World>
       connection.close();
     },
   };
-  await placeDust(world, size.dust);
+  const dusty = [first];
+  while (dusty.length * DUST_OF_MARKET < size.dust)
+    dusty.push((await newMarket()).outcomes[0]?.outcomeId ?? first);
+  await placeDust(world, size.dust, dusty);
   return world;
 }
 
-/** Places dust orders of the hostile trader, each of one contract, as many as its throttle would grant in time. */
-async function placeDust(world: World, dust: number): Promise<void> {
-  const { outcomes, hostile, redis } = world;
+/**
+ * Places dust orders of the hostile trader on the outcomes, one market after the other and each order of one contract, as
+ * many as its throttle would grant in time.
+ */
+async function placeDust(world: World, dust: number, outcomes: readonly string[]): Promise<void> {
+  const { hostile, redis } = world;
   const sender = world.caller(1);
   for (let placed = 0; placed < dust; placed += BATCH) {
     await refill(redis);
     const orders = Array.from({ length: Math.min(BATCH, dust - placed) }, (_, index) => ({
-      outcomeId: outcomes[0],
+      outcomeId: outcomes[Math.floor((placed + index) / DUST_OF_MARKET)],
       price: (((placed + index) % DUST_TICKS) / 1_000 + 0.001).toFixed(3),
       qty: 1,
       tif: "GTC",

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { BEHAVIORS } from "../../../scripts/bench/hostile/behaviors.js";
 import { attack } from "../../../scripts/bench/hostile/hostile.js";
+import type { Row } from "../../../scripts/bench/table.js";
 import { startStack, type Stack } from "../../support/stack.js";
 
 describe("the bench of hostile traders", function () {
@@ -28,7 +29,9 @@ describe("the bench of hostile traders", function () {
           redisBytes: 0,
         }),
     };
-    const rows = await attack(target, 0.5, { victims: 3, dust: 512, readers: 2 });
+    const rows: Row[] = [];
+    for await (const measured of attack(target, 0.5, { victims: 3, dust: 512, readers: 2 }))
+      rows.push(...measured);
     for (const { name } of BEHAVIORS) {
       const figureOf = (measure: string): number =>
         rows.find((row) => row.bench === `hostile: ${name}` && row.measure === measure)?.figure ?? NaN;
