@@ -8,6 +8,7 @@ import type { Database } from "../../db/database.js";
 import { findMarket, type MarketRecord } from "../../db/queries/catalog/markets.js";
 import { projectedPositions } from "../../db/queries/projected.js";
 import { type Tail, Unavailable } from "../../stream/log/ports.js";
+import { SharedRuns } from "./shared-runs.js";
 
 /** Time that a read waits for the projector, in ms. */
 const WAIT_MS = 1_000;
@@ -32,9 +33,7 @@ interface Wait {
 /** Waits for the projector on behalf of reads. */
 export class Freshness {
   readonly #waits = new Set<Wait>();
-  /** Queries of the log in progress, and those that follow them, by actor. */
-  readonly #heads = new Map<ActorId, Promise<number>>();
-  readonly #nextHeads = new Map<ActorId, Promise<number>>();
+  readonly #heads = new SharedRuns<number>();
   #isPolling = false;
 
   constructor(
@@ -53,7 +52,7 @@ export class Freshness {
 
   /** Waits at most a second for the tables to hold the present commits of an actor; returns whether they do. */
   async hasReached(actor: ActorId): Promise<boolean> {
-    const seq = await this.#head(actor);
+    const seq = await this.#heads.run(actor, () => this.tail.head(actor));
     if (seq === 0) return true;
     return new Promise((end, fail) => {
       this.#waits.add({ actor, seq, untilMs: performance.now() + WAIT_MS, end, fail });
@@ -70,32 +69,6 @@ export class Freshness {
     if (found !== undefined) return found;
     await this.reach(marketActor(marketId));
     return findMarket(this.db, marketId);
-  }
-
-  /**
-   * Returns the seq of the last commit of an actor. The waits of an actor share one query at a time. A query in progress
-   * may miss what its caller has just done, so a further wait shares the next one.
-   */
-  #head(actor: ActorId): Promise<number> {
-    const waiting = this.#nextHeads.get(actor);
-    if (waiting !== undefined) return waiting;
-    const running = this.#heads.get(actor);
-    if (running === undefined) return this.#queryHead(actor);
-    const query = (): Promise<number> => {
-      this.#nextHeads.delete(actor);
-      return this.#queryHead(actor);
-    };
-    const next = running.then(query, query);
-    this.#nextHeads.set(actor, next);
-    return next;
-  }
-
-  #queryHead(actor: ActorId): Promise<number> {
-    const head = this.tail.head(actor).finally(() => {
-      if (this.#heads.get(actor) === head) this.#heads.delete(actor);
-    });
-    this.#heads.set(actor, head);
-    return head;
   }
 
   /** Ends the waits until there is none. Never rejects: a failure of the query ends all waits with it. */

@@ -40,6 +40,7 @@ import {
   SignedPlacements,
   type SignedRequest,
 } from "./signed-placements.js";
+import { SharedRuns } from "./shared-runs.js";
 
 /** Result of canceling orders by id. */
 export interface Canceled {
@@ -90,6 +91,8 @@ const CANCEL_TIMEOUT_MS = 2_000;
 export class Trading {
   /** Placements by signed requests. */
   readonly signed: SignedPlacements;
+  /** Cancels of everything on their way, by wallet and scope. */
+  private readonly cancels = new SharedRuns<number>();
 
   constructor(private readonly parts: TradingParts) {
     this.signed = new SignedPlacements({
@@ -181,8 +184,9 @@ export class Trading {
   }
 
   /**
-   * Cancels all of the wallet's orders in a scope, and returns the number of cancels that are queued. Refuses
-   * `INVALID_QUERY` for a scope that names unknown things, or things that do not belong together.
+   * Cancels all of the wallet's orders in a scope, and returns the number of cancels that are queued. Requests for the same
+   * scope that come while one is on its way share the next one, because each of them would queue all cancels again.
+   * Refuses `INVALID_QUERY` for a scope that names unknown things, or things that do not belong together.
    */
   async cancelAll(
     trader: Trader,
@@ -193,9 +197,11 @@ export class Trading {
     const filter = await this.filterOf(scope);
     const command: LedgerCommand = { kind: "cancelAll", wallet: trader.wallet, filter, reason };
     const { exchange } = this.parts;
-    const reply = await sendToLedger(exchange, trader.traderId, command, "cancels", commandId);
-    // A ledger of an earlier build lists all orders and counts none.
-    return reply.count ?? reply.queued.length;
+    return this.cancels.run(JSON.stringify(command), async () => {
+      const reply = await sendToLedger(exchange, trader.traderId, command, "cancels", commandId);
+      // A ledger of an earlier build lists all orders and counts none.
+      return reply.count ?? reply.queued.length;
+    });
   }
 
   private async check(

@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
-import { connect } from "node:net";
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { KEY_BUCKETS } from "../../../http/request/throttle.js";
+import { countInScripts } from "../monitor.js";
 import { send, signed, type Raw } from "../requests.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
@@ -43,23 +42,13 @@ describe("a request that costs nothing", function () {
   it("asks a worker for earlier answers only as often as its wallet can place", async () => {
     const { outcomes } = await newMarket(stack);
     const redis = new Redis(stack.redisUrl);
-    const { hostname, port, password } = new URL(stack.redisUrl);
-    const monitor = connect(Number(port), hostname);
-    let asked = 0;
-    let rest = "";
-    monitor.on("data", (chunk) => {
-      const lines = `${rest}${chunk.toString("latin1")}`.split("\n");
-      rest = lines.pop() ?? "";
-      // The question for an earlier answer is a query of the groups of the wallet.
-      asked += lines.filter((line) => /^\S+ \[\d+ [^l].*\] "evalsha".*groups/i.test(line)).length;
-    });
+    // The question for an earlier answer is a query of the groups of the wallet.
+    const asked = await countInScripts(stack.redisUrl, /groups/g);
     const place = (): Raw => {
       const order = { outcomeId: outcomes[0], price: "0.200", qty: 1, tif: "GTC", clientId: randomUUID() };
       return signed(trader.trading, { method: "POST", target: "/v3/orders", body: JSON.stringify(order) });
     };
     try {
-      monitor.write(`AUTH ${password}\r\nMONITOR\r\n`);
-      await once(monitor, "data");
       expect((await send(stack.url, place())).status).to.equal(201);
       const sent = 4 * KEY_BUCKETS.place.capacity;
       let refused = 0;
@@ -70,9 +59,9 @@ describe("a request that costs nothing", function () {
         refused += answers.filter(({ status }) => status === 429).length;
       }
       expect(refused, "the requests that are refused").to.be.above(0.9 * sent);
-      expect(asked, "the questions to the worker").to.be.within(1, 2 * KEY_BUCKETS.place.capacity);
+      expect(asked.count, "the questions to the worker").to.be.within(1, 2 * KEY_BUCKETS.place.capacity);
     } finally {
-      monitor.destroy();
+      asked.stop();
       redis.disconnect();
     }
   });

@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader } from "../../support/traders.js";
 import { callsOf, resultOf, type Calls } from "../calls.js";
+import { countInScripts } from "../monitor.js";
 import { until } from "../../support/until.js";
 
 type Market = Awaited<ReturnType<typeof newMarket>>;
@@ -85,6 +86,19 @@ describe("the cancel of all orders", function () {
       expect(await open()).to.have.length(4);
     });
   }
+
+  it("is sent to the ledger once for many requests at the same time", async () => {
+    await fill();
+    const sent = await countInScripts(stack.redisUrl, /cancelAll/g);
+    try {
+      const answers = await Promise.all(Array.from({ length: 64 }, () => calls("DELETE /v3/orders")));
+      expect(answers.map(({ status }) => status)).to.deep.equal(answers.map(() => 200));
+      expect(await open(0)).to.deep.equal([]);
+      expect(sent.count, "the cancels that reach the ledger").to.be.within(1, 40);
+    } finally {
+      sent.stop();
+    }
+  });
 
   it("by ids answers 200, 207 or 404, and names the orders that were not open", async () => {
     await fill();
