@@ -334,31 +334,29 @@ export class Account {
     const side = this.#side(outcome);
     if (holding.qty === 0) return add(side.cost, side.pendingFees);
     const isContended = side.qty > holding.qty;
-    let held = isContended ? add(side.cost, side.pendingFees) : side.pendingFees;
+    let saved = 0;
     let left: number = holding.qty;
     for (const order of isContended ? side.orders : side.pending) {
       if (left === 0) break;
-      const closing = contracts(Math.min(order.remaining, left));
+      const { price, remaining, pending } = order;
+      const closing = Math.min(remaining, left);
       left -= closing;
-      const beyond = add(
-        cost(order.price, contracts(order.remaining - closing)),
-        order.pending ? feeOf(order) : ZERO,
-      );
-      const spare = this.#spare(other, order.price, closing, isContended);
-      held = subtract(held, lesser(beyond, spare));
-      if (isContended) held = subtract(held, cost(order.price, closing));
+      if (isContended) saved += price * closing;
+      if (closing === remaining && !pending) continue;
+      const beyond = price * (remaining - closing) + (pending ? feeOf(order) : 0);
+      saved += Math.min(beyond, this.#spare(other, price, closing, isContended));
     }
-    return held;
+    const whole = isContended ? add(side.cost, side.pendingFees) : side.pendingFees;
+    return subtract(whole, millicents(saved));
   }
 
   /** Returns the least payout beyond their price of contracts that close holdings of `other`. */
-  #spare(other: number, price: Ticks, closing: Contracts, isContended: boolean): Millicents {
-    const valueOf = isContended ? CONTRACT_TICKS - price : CONTRACT_TICKS;
-    const value = millicents(valueOf * closing);
+  #spare(other: number, price: Ticks, closing: number, isContended: boolean): number {
+    const value = (isContended ? CONTRACT_TICKS - price : CONTRACT_TICKS) * closing;
     if (this.voids === "FMV") return value;
-    if (this.#side(other).qty > 0) return ZERO;
+    if (this.#side(other).qty > 0) return 0;
     const { cost: paid, qty } = this.holding(other);
-    return lesser(value, millicents(Math.max(0, share(paid, closing, qty) - 2 * closing)));
+    return Math.min(value, Math.max(0, share(paid, closing, qty) - 2 * closing));
   }
 
   /**
