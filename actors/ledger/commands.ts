@@ -96,7 +96,9 @@ export type LedgerCommand =
       readonly orderId: string;
       readonly qty?: Contracts | undefined;
       readonly price?: Ticks | undefined;
-      readonly replacement?: { readonly orderId: string; readonly terms: MarketTerms } | undefined;
+      readonly replacement?:
+        | { readonly orderId: string; readonly terms: MarketTerms; readonly notAfter?: number | undefined }
+        | undefined;
       readonly limits?: Limits | undefined;
     }
   /** Arms the dead-man switch: all orders are canceled unless the command is repeated within `timeoutMs`; 0 turns it off. */

@@ -34,12 +34,16 @@ function refusalOf(state: MarketState, order: Order, nowMs: number): RejectReaso
   if (state.definition === undefined || state.status !== "OPEN") return "MARKET_CLOSED";
   if (order.outcome >= state.definition.outcomes.length) return "UNKNOWN_OUTCOME";
   if (state.paused) return "MARKET_PAUSED";
-  if (order.notAfter !== undefined && nowMs > order.notAfter) return "EXPIRED_IN_FLIGHT";
+  if (isLate(order, nowMs)) return "EXPIRED_IN_FLIGHT";
   if (order.expiresAt !== undefined && nowMs >= order.expiresAt) return "EXPIRED";
   // The order was accepted before the event went live, so it has no reserve for the fee. Going live also canceled the
   // resting orders.
   if (!order.feeReserved && isCharged(order.fee, state.live)) return "GO_LIVE";
   return undefined;
+}
+
+function isLate({ notAfter }: Order, nowMs: number): boolean {
+  return notAfter !== undefined && nowMs > notAfter;
 }
 
 function reject(emitter: Emitter, order: Order, reason: RejectReason): void {
@@ -207,9 +211,14 @@ export function amend(emitter: Emitter, orderId: string, qty: Contracts): void {
 
 /**
  * Cancels an order and enters a replacement. Fills of the first order that its ledger did not know of reduce the
- * replacement. The replacement is rejected if the first order has ended, or if nothing is left for the replacement.
+ * replacement. The replacement is rejected if the first order has ended, or if nothing is left for the replacement. A
+ * replacement that comes too late is rejected too, and leaves the first order as it is.
  */
 export function replace(emitter: Emitter, order: Order, orderId: string, remaining: Contracts): void {
+  if (isLate(order, emitter.nowMs)) {
+    reject(emitter, order, "EXPIRED_IN_FLIGHT");
+    return;
+  }
   const left = remainingOf(emitter.state, orderId);
   const qty = order.qty - (remaining - (left ?? 0));
   if (left !== undefined) cancelOne(emitter, orderId, undefined);

@@ -18,6 +18,8 @@ import { sendToLedger, type Trader } from "./ledger-client.js";
 export interface Change {
   readonly qty?: number | undefined;
   readonly price?: string | undefined;
+  /** Time after which the market rejects a replacement, Unix ms. */
+  readonly notAfter?: number | undefined;
 }
 
 export type AmendingParts = Pick<TradingParts, "reference" | "exchange" | "freshness" | "db" | "limits">;
@@ -53,7 +55,9 @@ export async function amendOrder(
   // An order may shrink in a market that takes no orders; without a replacement the ledger does no more than that.
   const closed = refuseMarket(market);
   const replacement =
-    closed === undefined ? { orderId: idFrom(commandId, "replacement"), terms: termsOf(market) } : undefined;
+    closed === undefined
+      ? { orderId: idFrom(commandId, "replacement"), terms: termsOf(market), notAfter: change.notAfter }
+      : undefined;
   const command: LedgerCommand = {
     kind: "amend",
     wallet,

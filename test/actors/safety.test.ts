@@ -19,7 +19,7 @@ function funded(amount: number, options: ConstructorParameters<typeof Scenario>[
 function amend(
   exchange: Scenario,
   orderId: string,
-  change: { qty?: number; price?: string },
+  change: { qty?: number; price?: string; notAfter?: number },
 ): LedgerReply | undefined {
   const { outcomes, voids } = exchange.definition;
   return exchange.ask("ann", {
@@ -30,6 +30,7 @@ function amend(
     price: change.price === undefined ? undefined : parsePrice(change.price),
     replacement: {
       orderId: "new",
+      notAfter: change.notAfter,
       terms: { marketId: MARKET_ID, outcomes: outcomes.length, voids, fee: FREE, live: false },
     },
   });
@@ -71,6 +72,18 @@ describe("amending", () => {
     const kinds = deltas.flatMap((delta) => (delta.type === "order" ? [delta.kind] : []));
     expect(kinds).to.deep.equal(["cancel", "reduce", "open"]);
     expect(exchange.book()).to.equal("YES: 0.650 x 7 ann\nNO: -");
+  });
+
+  it("leaves the order as it is when the replacement comes after its notAfter", () => {
+    const exchange = funded(1_000_000);
+    exchange.place("ann", "YES 0.600 x 10");
+    const late = { price: "0.550", notAfter: exchange.nowMs - 1 };
+    expect(amend(exchange, "o1", late)).to.deep.include({ orderId: "new" });
+    expect(exchange.orderEvents()).to.deep.equal(["o1 open 10", "new reject EXPIRED_IN_FLIGHT"]);
+    expect(exchange.book()).to.equal("YES: 0.600 x 10 ann\nNO: -");
+    expect(exchange.wallet("ann")).to.equal("10.00000 9.94000");
+    expect(amend(exchange, "o1", { ...late, notAfter: exchange.nowMs })).to.deep.include({ ok: true });
+    expect(exchange.book()).to.equal("YES: 0.550 x 10 ann\nNO: -");
   });
 
   it("rejects an order that is not open", () => {

@@ -46,6 +46,7 @@ export const AmendBody = z
   .strictObject({
     qty: z.number("must be a number of contracts").optional(),
     price: z.string("must be a decimal string, such as 0.665").optional(),
+    notAfter: z.int("must be a time in Unix ms").nonnegative().optional(),
   })
   .refine(({ qty, price }) => qty !== undefined || price !== undefined, "must change qty, price or both");
 

@@ -124,6 +124,21 @@ describe("orders", function () {
       for (const trader of [ann, bob]) await trader.calls("DELETE /v3/orders");
     });
 
+    it("stay as they are when the replacement is late", async () => {
+      const { marketId, outcomes } = await newMarket(stack);
+      const [yes] = outcomes;
+      const order = await ann.place(yes, "0.300", 50);
+      await whenOpen(ann, order);
+      const late = await ann.calls(`PATCH /v3/orders/${order}`, { price: "0.350", notAfter: 1 });
+      expect(late.status).to.equal(200);
+      await until(
+        () => ann.order(String(late.json["orderId"])),
+        ({ status, reason }) => status === "REJECTED" && reason === "EXPIRED_IN_FLIGHT",
+      );
+      expect(await bookOf(marketId, yes)).to.deep.equal([`${order} 0.300 50`]);
+      await ann.calls("DELETE /v3/orders");
+    });
+
     it("are refused like a placement, and when they are not open, or another trader's", async () => {
       const { marketId, outcomes } = await newMarket(stack);
       const order = await ann.place(outcomes[0], "0.300", 50);
