@@ -1,5 +1,6 @@
 /** Every route of surface A, of web sessions and of operators. `surface-b/surface.ts` lists the routes of surface B. */
 
+import type { Formats } from "../actors/format.js";
 import type { Limits } from "../actors/ledger/types.js";
 import type { Millicents } from "../actors/units.js";
 import type { Database } from "../db/database.js";
@@ -77,6 +78,8 @@ export interface RouteParts {
   readonly settlementApprovals: number;
   /** Largest transaction that one operator posts where a settlement takes two. */
   readonly approvalLimit: Millicents;
+  /** Format that all processes read. */
+  readonly formats: Formats;
   readonly tables: Pick<ReadModelTime, "completeMs">;
   readonly clocks: Pick<Log, "clockReport" | "confirmTime">;
   readonly log: Pick<Log, "quarantine" | "dismiss">;

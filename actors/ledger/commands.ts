@@ -139,6 +139,8 @@ export type LedgerCommand =
       readonly direction: TransferDirection;
       readonly trader: string;
       readonly wallet: string;
+      /** Absent for CASH; a ledger of a build before format 4 knows no other. */
+      readonly currency?: Currency | undefined;
       readonly amount: Millicents;
       readonly clientTransferId?: string | undefined;
       /** The `clientTransferId`, looked up after an `uncertain` answer. */

@@ -80,7 +80,7 @@ export function transact(
 }
 
 /**
- * Moves CASH between the own wallet of a trader and a subaccount. A transfer of more than is available ends `Rejected`. A
+ * Moves money between the own wallet of a trader and a subaccount. A transfer of more than is available ends `Rejected`. A
  * repeated `clientTransferId` gets the first transfer on the same subaccount, and a refusal on another one.
  */
 export function transfer(
@@ -88,7 +88,7 @@ export function transfer(
   command: Extract<LedgerCommand, { kind: "transfer" }>,
 ): LedgerReply {
   const { state } = emitter;
-  const { transferId, direction, trader, wallet, amount, clientTransferId } = command;
+  const { transferId, direction, trader, wallet, currency, amount, clientTransferId } = command;
   if (clientTransferId !== undefined) {
     const known = resolved(state.known.transferOf(trader, clientTransferId), command.lookedUp);
     if (known === "uncertain") return { ok: true, kind: "uncertain", ids: [clientTransferId] };
@@ -99,14 +99,14 @@ export function transfer(
   }
 
   const [from, to] = direction === "fund" ? [trader, wallet] : [wallet, trader];
-  const spare = available(state.wallets.get(from) ?? emptyWallet(from, trader), "CASH");
-  const common = { transferId, direction, trader, wallet, amount, clientTransferId };
+  const spare = available(state.wallets.get(from) ?? emptyWallet(from, trader), currency ?? "CASH");
+  const common = { transferId, direction, trader, wallet, currency, amount, clientTransferId };
   const result: Transfer =
     amount > spare ? { ...common, status: "Rejected", available: spare } : { ...common, status: "Applied" };
   if (result.status === "Applied") {
     emitter.wallet(from, trader);
     emitter.wallet(to, trader);
-    const entry = { currency: "CASH", ref: transferId } as const;
+    const entry = { currency: currency ?? "CASH", ref: transferId } as const;
     emitter.entry({
       ...entry,
       wallet: from,

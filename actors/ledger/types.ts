@@ -141,6 +141,8 @@ export interface Transfer {
   readonly trader: string;
   /** Wallet of the subaccount. The other side is the trader's own wallet, which has the id of the trader. */
   readonly wallet: string;
+  /** Absent for CASH, the only currency before format 4. */
+  readonly currency?: Currency | undefined;
   readonly amount: Millicents;
   readonly status: TransferStatus;
   /** Available money of the paying wallet, if the transfer was rejected. */

@@ -84,6 +84,7 @@ export class WalletRows {
       traderId: trader,
       wallet,
       direction,
+      currency: transfer.currency ?? "CASH",
       amount,
       status,
       available: transfer.available ?? null,

@@ -188,6 +188,7 @@ export const transfers = pgTable(
     /** The wallet of the subaccount. */
     wallet: uuid().notNull(),
     direction: text({ enum: TRANSFER_DIRECTIONS }).notNull(),
+    currency: currency().notNull().default("CASH"),
     amount: money().notNull(),
     status: text({ enum: TRANSFER_STATUSES }).notNull(),
     /** The available balance of the paying wallet, when the transfer was rejected. */

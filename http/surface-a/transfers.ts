@@ -3,7 +3,9 @@
  */
 
 import { ledgerOf } from "../../actors/actor.js";
+import type { Formats } from "../../actors/format.js";
 import type { Transfer as LedgerTransfer } from "../../actors/ledger/types.js";
+import type { Currency } from "../../actors/market/types.js";
 import { formatMoney } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
 import { findSubaccount } from "../../db/queries/accounts/subaccounts.js";
@@ -13,7 +15,7 @@ import {
   findTransferByClientId,
   type TransferRecord,
 } from "../../db/queries/trading/transfers.js";
-import type { GatewayExchange } from "../../stream/log/ports.js";
+import { Unavailable, type GatewayExchange } from "../../stream/log/ports.js";
 import { idFrom } from "../request/command-ids.js";
 import { ANY_SCOPE, MANAGING, signedBy, signedOrSession } from "../request/access.js";
 import { Refused } from "../request/errors.js";
@@ -30,16 +32,18 @@ import {
   TransferBody,
 } from "./schemas/account.js";
 import { requireSubaccount, SUBACCOUNT_REFUSALS } from "./subaccounts.js";
-import { transactionOnWire } from "./wire.js";
+import { coin, transactionOnWire } from "./wire.js";
 
 interface TransferParts {
   readonly db: Database;
   readonly exchange: GatewayExchange;
   readonly freshness: Freshness;
   readonly reads: ReadModel;
+  /** Format that all processes read. */
+  readonly formats: Formats;
 }
 
-type Shown = Pick<LedgerTransfer, "transferId" | "direction" | "amount" | "status"> & {
+type Shown = Pick<LedgerTransfer, "transferId" | "direction" | "currency" | "amount" | "status"> & {
   readonly available?: LedgerTransfer["available"] | null;
   readonly clientTransferId?: string | null | undefined;
 };
@@ -56,6 +60,7 @@ function transferOnWire(transfer: Shown, ts: number) {
     clientTransferId: clientTransferId ?? null,
     createdAt: at,
     updatedAt: at,
+    ...coin(transfer.currency ?? "CASH"),
   };
 }
 
@@ -81,7 +86,17 @@ const TRANSFER = costs("account", 1, [
   { name: "transfers a minute", capacity: 60, refill: 60, periodMs: 60_000 },
 ]);
 
-export function transferRoutes({ db, exchange, freshness, reads }: TransferParts) {
+/** Format from which every ledger reads the currency of a transfer. */
+const CURRENCY_IN_TRANSFERS = 4;
+
+/** Returns the currency for the command of a transfer. Refuses `UNAVAILABLE` while a ledger would not read it. */
+function currencyFor(currency: Currency, formats: Formats): Currency | undefined {
+  if (currency === "CASH") return undefined;
+  if (formats.active() >= CURRENCY_IN_TRANSFERS) return currency;
+  throw new Unavailable(`transfers of ${currency} wait until the upgrade of the exchange is complete`);
+}
+
+export function transferRoutes({ db, exchange, freshness, reads, formats }: TransferParts) {
   const create = route("POST /v3/account/subaccounts/:keyId/transfer", {
     access: signedBy(["management"]),
     metering: TRANSFER,
@@ -103,6 +118,7 @@ export function transferRoutes({ db, exchange, freshness, reads }: TransferParts
         direction: body.direction,
         trader: traderId,
         wallet: subaccountId,
+        currency: currencyFor(body.currency, formats),
         amount: body.amount,
         clientTransferId: body.clientTransferId,
       };

@@ -291,6 +291,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       limits,
       settlementApprovals: settings.settlementApprovals,
       approvalLimit: settings.approvalLimit,
+      formats,
       tables,
       clocks: log,
       log,

@@ -248,6 +248,36 @@ describe("transfers and transactions", () => {
     expect(exchange.wallet("ann")).to.equal("0.06000 0.06000");
   });
 
+  it("transfers the currency that is named, and CASH when none is", () => {
+    const exchange = funded(10_000);
+    const give = { kind: "transact", transaction: "DEPOSIT", wallet: "ann", trader: "ann", ref: "" } as const;
+    exchange.ask("ann", { ...give, transactionId: "d", currency: "COIN", amount: 700 as never });
+    const fund = {
+      kind: "transfer",
+      direction: "fund",
+      trader: "ann",
+      wallet: "sub",
+      amount: 600 as never,
+    } as const;
+    const statusOf = (transferId: string, currency?: "CASH" | "COIN"): unknown => {
+      const reply = exchange.ask("ann", { ...fund, transferId, currency });
+      return reply?.ok === true && reply.kind === "transfer" && reply.transfer;
+    };
+    expect(statusOf("t1", "COIN")).to.include({ status: "Applied", currency: "COIN" });
+    expect(statusOf("t2", "COIN")).to.include({ status: "Rejected", available: 100 });
+    expect(exchange.wallet("ann")).to.equal("0.10000 0.10000");
+    const entries = exchange.takeDeltas().ledger.flatMap((delta) => (delta.type === "entry" ? [delta] : []));
+    expect(
+      entries.map(({ wallet, kind, currency, amount }) => [wallet, kind, currency, amount]),
+    ).to.deep.equal([
+      ["ann", "DEPOSIT", "COIN", 700],
+      ["ann", "TRANSFER_OUT", "COIN", -600],
+      ["sub", "TRANSFER_IN", "COIN", 600],
+    ]);
+    expect(statusOf("t3")).to.include({ status: "Applied", currency: undefined });
+    expect(exchange.wallet("ann")).to.equal("0.09400 0.09400");
+  });
+
   it("rejects a withdrawal of more than is available", () => {
     const exchange = funded(10_000);
     const withdraw = {

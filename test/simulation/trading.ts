@@ -259,6 +259,7 @@ export class Trading {
       direction: random.pick(["fund", "defund"] as const),
       trader,
       wallet: sub.wallet,
+      currency: random.chance(0.3) ? "COIN" : undefined,
       amount: millicents(random.between(1, 30_000)),
       clientTransferId: random.chance(0.2) ? `transfer ${random.below(4)}` : undefined,
     } as const;

@@ -72,6 +72,7 @@ export const Balance = z.strictObject({
 
 export const TransferBody = z.strictObject({
   direction: oneOf(TRANSFER_DIRECTIONS),
+  currency: Currency.default("CASH"),
   amount: Amount.refine((amount) => amount > 0, "must be more than zero"),
   clientTransferId: Text(64).optional(),
 });
@@ -84,6 +85,7 @@ export const Transfer = z.strictObject({
   clientTransferId: z.string().nullable(),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
+  currency: z.literal("COIN").optional(),
 });
 export type Transfer = z.output<typeof Transfer>;
 export const AccountTransfer = Transfer.extend({ subaccountKeyId: z.uuid() });

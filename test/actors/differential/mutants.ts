@@ -245,6 +245,9 @@ export const EXCHANGE_MUTANTS: readonly ExchangeMutant[] = [
   inLedger("a transfer has only one leg", {
     deltas: (deltas) => deltas.filter((delta) => delta.type !== "entry" || delta.kind !== "TRANSFER_IN"),
   }),
+  inLedger("a transfer moves CASH whatever its currency", {
+    command: (command) => (command.kind === "transfer" ? { ...command, currency: undefined } : command),
+  }),
   inLedger("a clientId is not recorded", {
     deltas: (deltas) =>
       deltas.map((delta) => (delta.type === "accepted" ? { ...delta, clientId: undefined } : delta)),

@@ -53,25 +53,28 @@ export function post(
   bench.naive.move(wallet.wallet, currency, signed);
 }
 
-export function transfer(bench: Bench, { trader: n, fund, amount }: Of<"transfer">): void {
+export function transfer(bench: Bench, { trader: n, fund, amount, currency: c }: Of<"transfer">): void {
+  const currency = c === 0 ? undefined : "COIN";
+  const moved = currency ?? "CASH";
   const { trader } = bench.wallet(n);
   const [own, sub] = bench.wallets.filter((wallet) => wallet.trader === trader);
   assert(own !== undefined && sub !== undefined, "a trader has two wallets");
   const [from, to] = fund ? [own, sub] : [sub, own];
-  const fits = amount <= bench.available(from, "CASH");
+  const fits = amount <= bench.available(from, moved);
   const reply = bench.ask(own, {
     kind: "transfer",
     transferId: bench.nextId(23),
     direction: fund ? "fund" : "defund",
     trader,
     wallet: sub.wallet,
+    currency,
     amount: millicents(amount),
   });
   assert(reply.ok && reply.kind === "transfer", "the answer to a transfer has another kind");
   expect(reply.transfer.status).to.equal(fits ? "Applied" : "Rejected");
   if (!fits) return;
-  bench.naive.move(from.wallet, "CASH", -amount);
-  bench.naive.move(to.wallet, "CASH", amount);
+  bench.naive.move(from.wallet, moved, -amount);
+  bench.naive.move(to.wallet, moved, amount);
 }
 
 export function guard(bench: Bench, step: Of<"guard">): void {

@@ -46,7 +46,13 @@ export type Step =
       readonly currency: number;
       readonly clientRef: number | undefined;
     }
-  | { readonly do: "transfer"; readonly trader: number; readonly fund: boolean; readonly amount: number }
+  | {
+      readonly do: "transfer";
+      readonly trader: number;
+      readonly fund: boolean;
+      readonly amount: number;
+      readonly currency: number;
+    }
   | { readonly do: "lifecycle"; readonly market: number; readonly actions: readonly number[] }
   | {
       readonly do: "configure";
@@ -127,6 +133,7 @@ const rare: fc.Arbitrary<Step> = fc.oneof(
     trader: small,
     fund: fc.boolean(),
     amount: fc.integer({ min: 1, max: 30_000 }),
+    currency: fc.nat(1),
   }),
   fc.record({
     do: fc.constant("lifecycle" as const),

@@ -395,6 +395,62 @@ describe("keys, subaccounts and transfers", function () {
   });
 });
 
+describe("transfers of COIN", function () {
+  this.timeout(60_000);
+
+  /** Returns the calls of a trader whose own wallet holds 7 COIN. */
+  const holderOfCoins = async (stack: Stack) => {
+    const { account, management } = await newTrader(stack);
+    const operator = await operatorCalls(stack);
+    const deposit = { kind: "DEPOSIT", amount: "7", currency: "COIN", reason: "test" };
+    const path = `POST /admin/v1/traders/${account.traderId}/transactions`;
+    expect((await operator(path, deposit)).status).to.equal(201);
+    const base = `/v3/account/subaccounts/${account.tradingKey.keyId}`;
+    const transfer = (body: object): Promise<Answer> =>
+      send(
+        stack.url,
+        signed(management, { method: "POST", target: `${base}/transfer`, body: JSON.stringify(body) }),
+      );
+    const read = (path: string): Promise<Answer> =>
+      send(stack.url, signed(management, { target: `${base}${path}` }));
+    return { transfer, read };
+  };
+
+  it("move COIN and no CASH, and say so", async () => {
+    const stack = await startStack();
+    try {
+      const { transfer, read } = await holderOfCoins(stack);
+      const moved = await transfer({ direction: "fund", amount: "5", currency: "COIN" });
+      expect(moved.json).to.include({ status: "Applied", amount: "5.00000", currency: "COIN" });
+      const one = await read(`/transfers/${String(moved.json["transferId"])}`);
+      expect(one.json).to.include({ ...moved.json });
+      expect((await read("/balance?currency=COIN")).json).to.include({ balance: "5.00000" });
+      expect((await read("/balance")).json).to.include({ balance: "100.00000" });
+      const tooMuch = await transfer({ direction: "fund", amount: "3", currency: "COIN" });
+      expect(tooMuch.json).to.include({ status: "Rejected", actualBalance: "2.00000", currency: "COIN" });
+      const cash = await transfer({ direction: "defund", amount: "1", currency: "CASH" });
+      expect(cash.json).to.include({ status: "Applied" }).and.not.to.have.property("currency");
+      expect((await transfer({ direction: "fund", amount: "1", currency: "USD" })).status).to.equal(400);
+    } finally {
+      await stack.stop();
+    }
+  });
+
+  it("wait while a role reads no currency in transfers", async () => {
+    const stack = await startStack({ format: 3 });
+    try {
+      const { transfer, read } = await holderOfCoins(stack);
+      const refused = await transfer({ direction: "fund", amount: "5", currency: "COIN" });
+      expect(said(refused)).to.equal("503 UNAVAILABLE");
+      expect((await read("/balance?currency=COIN")).json).to.include({ balance: "0.00000" });
+      const cash = await transfer({ direction: "defund", amount: "1" });
+      expect(cash.json).to.include({ status: "Applied" });
+    } finally {
+      await stack.stop();
+    }
+  });
+});
+
 describe("buckets of a key", function () {
   this.timeout(60_000);
   let stack: Stack;

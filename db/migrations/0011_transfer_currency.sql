@@ -1,0 +1,1 @@
+ALTER TABLE "transfers" ADD COLUMN "currency" text DEFAULT 'CASH' NOT NULL;
