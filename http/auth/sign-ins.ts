@@ -37,7 +37,12 @@ const ATTEMPTS: TokenBucket = { name: "attempts", capacity: 300, refill: 5, peri
 const REGISTRATIONS: TokenBucket = { name: "registrations", capacity: 100, refill: 10, periodMs: 60_000 };
 /** Rates of failed sign-ins: of one account from one address, and of one account from all addresses that it does not know. */
 const FAILURES: TokenBucket = { name: "failures", capacity: 10, refill: 2, periodMs: 60_000 };
-const FAILURES_OF_ACCOUNT: TokenBucket = { ...FAILURES, capacity: 1_000, refill: 120 };
+const FAILURES_OF_ACCOUNT: TokenBucket = {
+  name: "failures of an account",
+  capacity: 1_000,
+  refill: 120,
+  periodMs: 60_000,
+};
 
 export class SignIns {
   constructor(private readonly parts: SignInParts) {}

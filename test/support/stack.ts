@@ -72,7 +72,7 @@ export interface StackOptions {
   readonly approvalLimit?: GatewaySettings["approvalLimit"];
   readonly otherPorts?: Partial<GatewaySettings["otherPorts"]>;
   readonly adminOrigins?: GatewaySettings["adminOrigins"];
-  /** True: operators need a second factor (default false, in production too). */
+  /** False: operators need no second factor in production either. */
   readonly operatorsNeedTotp?: boolean;
   /** Place of the actors: this process (the default), or processes that the test starts on the Redis of the stack. */
   readonly actors?: "here" | "elsewhere";
@@ -212,7 +212,7 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
     databaseReadUrl: options.databaseReadUrl,
     settlementApprovals: options.settlementApprovals ?? 1,
     approvalLimit: options.approvalLimit ?? parseMoney("1000") ?? ZERO,
-    operatorsNeedTotp: options.operatorsNeedTotp ?? false,
+    operatorsNeedTotp: options.operatorsNeedTotp,
     format: options.format ?? LATEST_FORMAT,
     edge: { ...EDGE, ...options.edge },
     servicePrefix: options.servicePrefix ?? PREFIX,

@@ -66,9 +66,11 @@ describe("the failures of sign-ins", function () {
       clearInterval(flood);
     }
     await untilWithin(20_000, () => isWaiting.size === 0);
-    const kinds = new Set(results);
-    kinds.delete("503 UNAVAILABLE");
-    expect([...kinds].toSorted()).to.deep.equal(["401 INVALID_CREDENTIALS", "429 RATE_LIMIT_EXCEEDED"]);
+    // A guess that finds no place in the queue of passwords is not counted as a failure.
+    const kinds = ["401 INVALID_CREDENTIALS", "429 RATE_LIMIT_EXCEEDED", "503 UNAVAILABLE"];
+    expect(results.filter((result) => !kinds.includes(result))).to.deep.equal([]);
+    const checked = results.filter((result) => result === "401 INVALID_CREDENTIALS");
+    expect(checked.length, "ten of each address, and a few more in time").to.be.within(100, 600);
   });
 
   it("are counted by account and address, of which an IPv6 network of 64 bits is one", async () => {
@@ -87,7 +89,7 @@ describe("the failures of sign-ins", function () {
     expect(resultOf(await signIn(stack.url, OPERATOR, "203.0.113.1"))).to.equal("200");
     const services = new ServiceConnection({ url: stack.redisUrl });
     const account = createHash("sha256").update(OPERATOR.email).digest("base64url");
-    const bucket = { name: "failures", capacity: 1_000, refill: 120, periodMs: 60_000 };
+    const bucket = { name: "failures of an account", capacity: 1_000, refill: 120, periodMs: 60_000 };
     const spendings = [{ bucket, cost: 1_000, owed: true }];
     await new TokenBuckets(services).spend(`web-account:${account}`, spendings);
     services.close();
@@ -213,12 +215,12 @@ describe("the second factor of an operator", function () {
   };
 
   before(async () => {
-    stack = await startStack({ operatorsNeedTotp: true });
+    stack = await startStack({ exchangeEnv: "production" });
     nowMs = Date.now() - 30_000;
   });
   after(() => stack.stop());
 
-  it("is needed: before it is enrolled, an operator may do nothing else", async () => {
+  it("is needed in production: before it is enrolled, an operator may do nothing else", async () => {
     const operator = await calls(OPERATOR);
     for (const line of ["GET /admin/v1/money", "GET /v3/session/location"])
       expect(resultOf(await operator(line)), line).to.equal("403 TOTP_NOT_ENROLLED");

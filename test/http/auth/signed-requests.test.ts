@@ -322,7 +322,11 @@ describe("signed requests under another brand", function () {
   this.timeout(60_000);
   let stack: Stack;
   before(async () => {
-    stack = await startStack({ signatureBrand: "Other", exchangeEnv: "production" });
+    stack = await startStack({
+      signatureBrand: "Other",
+      exchangeEnv: "production",
+      operatorsNeedTotp: false,
+    });
   });
   after(() => stack.stop());
 

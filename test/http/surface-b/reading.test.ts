@@ -59,7 +59,7 @@ describe("market types flagged qaOnly", function () {
   for (const exchangeEnv of ["dev", "qa", "production"] as const) {
     const exists = exchangeEnv === "qa";
     it(`${exists ? "exist" : "do not exist"} where EXCHANGE_ENV is ${exchangeEnv}`, async () => {
-      const stack = await startStack({ exchangeEnv });
+      const stack = await startStack({ exchangeEnv, operatorsNeedTotp: false });
       try {
         const created = await operate(stack, "POST /market-types", { name: "WINGSPAN", qaOnly: true });
         expect(created.status).to.equal(201);

@@ -44,6 +44,7 @@ describe("messages of every kind", function () {
   before(async () => {
     stack = await startStack({
       exchangeEnv: "production",
+      operatorsNeedTotp: false,
       logTo: (line) => {
         if ((JSON.parse(line) as { level: number }).level >= 40) warnings.push(line);
       },
