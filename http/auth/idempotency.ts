@@ -68,27 +68,64 @@ function ending(run: FirstRun, end: () => void): FirstRun {
   };
 }
 
+/** Memory of a gateway for recent answers that their routes remember, in characters. */
+const RECENT_CHARS = 8 * 1_048_576;
+/** Memory that an answer takes beside its body, in characters. */
+const ENTRY_CHARS = 500;
+
+/**
+ * Recent answers of this gateway, oldest first. Their routes remember them too; these save a worker the flood of repeats of
+ * one request, which cost their sender nothing.
+ */
+class RecentAnswers {
+  readonly #answers = new Map<string, KeptAnswer>();
+  #chars = 0;
+
+  get(commandId: string): KeptAnswer | undefined {
+    return this.#answers.get(commandId);
+  }
+
+  keep(commandId: string, answer: KeptAnswer): void {
+    if (this.#answers.has(commandId)) return;
+    this.#answers.set(commandId, answer);
+    this.#chars += ENTRY_CHARS + answer.body.length;
+    for (const [oldest, { body }] of this.#answers) {
+      if (this.#chars <= RECENT_CHARS) return;
+      this.#answers.delete(oldest);
+      this.#chars -= ENTRY_CHARS + body.length;
+    }
+  }
+}
+
 /** First answers of signed requests, shared by all gateways. */
 export class Idempotency {
+  readonly #recent = new RecentAnswers();
   /** Requests in progress at this gateway whose answers the route remembers. */
   readonly #running = new Set<string>();
 
   constructor(private readonly parts: IdempotencyParts) {}
 
   /**
-   * Begins a request of a route that remembers its own answers. Every run counts as the first one, and the route
-   * marks the answer of a repeat. Until all gateways let the route remember, the answer is kept here too. Refuses `REQUEST_IN_PROGRESS` while
+   * Begins a request of a route that remembers its own answers. A run counts as the first one unless this gateway has
+   * answered the request a short time ago, and the route marks the answer of a repeat. Until all gateways let the route remember, the answer is kept here too. Refuses `REQUEST_IN_PROGRESS` while
    * another run goes on at this gateway. Throws `Unavailable`.
    */
   async beginRemembered(caller: KeyCaller): Promise<Attempt> {
     const { commandId } = caller;
     if (this.#running.has(commandId)) throw new Refused("REQUEST_IN_PROGRESS");
+    const recent = this.#recent.get(commandId);
+    if (recent !== undefined) return { kind: "repeat", answer: recent };
     this.#running.add(commandId);
     const end = (): void => {
       this.#running.delete(commandId);
     };
-    if (this.parts.routesRemember())
-      return { kind: "first", resumed: false, first: ending(REMEMBERED_BY_ROUTE, end) };
+    if (this.parts.routesRemember()) {
+      const keep = (answer: KeptAnswer | undefined): Promise<void> => {
+        if (answer !== undefined) this.#recent.keep(commandId, answer);
+        return Promise.resolve();
+      };
+      return { kind: "first", resumed: false, first: ending({ ...REMEMBERED_BY_ROUTE, keep }, end) };
+    }
     try {
       const attempt = await this.begin(caller);
       if (attempt.kind === "first") return { ...attempt, first: ending(attempt.first, end) };

@@ -49,6 +49,24 @@ describe("a request whose answer its route remembers", () => {
     }
   }
 
+  it("answers a repeat at the same gateway without its route, until newer answers take the room", async () => {
+    const answered = (commandId: string): Promise<Attempt> =>
+      idempotency.beginRemembered({ ...caller, commandId });
+    const body = "x".repeat(1_048_576);
+    const answer = { status: 201, headers: {}, body };
+    const { first } = await begin();
+    await first.keep(answer);
+    expect(await answered("x")).to.deep.equal({ kind: "repeat", answer });
+    for (let n = 0; n < 8; n += 1) {
+      const other = await answered(`other ${n}`);
+      if (other.kind === "first") await other.first.keep(answer);
+    }
+    expect((await answered("other 7")).kind).to.equal("repeat");
+    const again = await begin();
+    await again.first.abandon();
+    expect(claims).to.deep.equal([]);
+  });
+
   it("runs once at a time at a gateway, and is not kept", async () => {
     for (const end of ["keep", "fail", "abandon"] as const) {
       const { first } = await begin();
