@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { type ActorId, marketActor } from "../actors/actor.js";
 import type { Formats } from "../actors/format.js";
+import { RESTRICTIONS_FORMAT } from "../actors/ledger/types.js";
 import { connect, disconnect, type Database } from "../db/database.js";
 import { migrate } from "../db/migrate.js";
 import { countStrays } from "../db/partitions/strays.js";
@@ -13,10 +14,12 @@ import {
   settleFinalEvents,
   unfinishedEventActions,
 } from "../db/queries/catalog/events.js";
+import { tradersToRestrict } from "../db/queries/accounts/restrictions.js";
 import { allMarkets, unsettledMarkets } from "../db/queries/catalog/markets.js";
 import { marketArchive, removableMarkets } from "../db/queries/catalog/removed-markets.js";
 import { waitProjected } from "../db/queries/projected.js";
 import { driveEventStep } from "../stream/jobs/event-actions.js";
+import { restrictTrader } from "../stream/jobs/restrictions.js";
 import { startJobs, type JobsOptions } from "../stream/jobs/jobs.js";
 import { Removal } from "../stream/jobs/removal.js";
 import {
@@ -47,6 +50,8 @@ import { type RoleConfig, runRole, type RunningRole } from "./roles/run-role.js"
 const PROJECTED_MS = 5_000;
 /** Most markets that one sweep removes. */
 const REMOVED_AT_ONCE = 200;
+/** Most traders that one sweep restricts or releases. */
+const RESTRICTED_AT_ONCE = 100;
 /** Interval at which the tables by month are put in order, in ms. */
 const MONTHS_MS = 3_600_000;
 
@@ -98,6 +103,9 @@ function portsOf(parts: Parts): JobsOptions["ports"] {
       await finishEventAction(db, step.actionId, Date.now());
       await invalidations.publish("event", step.eventId);
     },
+    tradersToRestrict: async () =>
+      formats.active() < RESTRICTIONS_FORMAT ? [] : tradersToRestrict(db, Date.now(), RESTRICTED_AT_ONCE),
+    restrict: (trader) => restrictTrader(exchange, formats, trader),
     settleFinalEvents: () => settleEvents(),
     restoreWanted: () => restoreWanted(log, archive),
     removeSettled: (nowMs) => removal.run(nowMs),

@@ -14,6 +14,7 @@ import type {
   OrderGroup,
   OperatorTransactionKind,
   OrderRequest,
+  Restriction,
   Transfer,
   TransferDirection,
   WalletSnapshot,
@@ -85,6 +86,21 @@ export type LedgerCommand =
     }
   /** Cancels every order of every wallet of the shard; `from` is the number of wallets that an earlier piece has done. */
   | { readonly kind: "cancelEveryone"; readonly reason: "MAINTENANCE"; readonly from?: number | undefined }
+  /**
+   * Refuses every placement of the trader from now on, and cancels all orders of the wallets. Without `restriction`, the
+   * trader may place orders again. Since format 4.
+   */
+  | {
+      readonly kind: "restrict";
+      readonly trader: string;
+      readonly wallets: readonly string[];
+      readonly restriction?: Restriction | undefined;
+    }
+  /**
+   * Closes a wallet without money, positions and orders: it takes no order and no transfer from now on. Money that a
+   * market still owes the wallet arrives, and can be moved out. Since format 4.
+   */
+  | { readonly kind: "closeWallet"; readonly wallet: string; readonly trader: string }
   /**
    * Amends an order. A lower `qty` alone keeps the place of the order. Any other change needs a `replacement`: the
    * market cancels the order and enters the replacement in one step. Fills of the order in the meantime reduce its

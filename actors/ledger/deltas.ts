@@ -8,7 +8,7 @@ import type { CancelReason, Currency, Order, RejectReason, Voids } from "../mark
 import type { Contracts, Millicents } from "../units.js";
 import { unreachable } from "../unreachable.js";
 import type { ReserveRule } from "./account.js";
-import type { CollateralPolicy, TransactionKind, Transfer } from "./types.js";
+import type { CollateralPolicy, Restriction, TransactionKind, Transfer } from "./types.js";
 
 /** Creation of a wallet. */
 export interface WalletDelta {
@@ -142,6 +142,19 @@ export interface ReserveRuleDelta {
   readonly rule: ReserveRule;
 }
 
+/** Refusal that every placement of a trader gets from now on, or none. Since format 4. */
+export interface RestrictedDelta {
+  readonly type: "restricted";
+  readonly trader: string;
+  readonly restriction?: Restriction | undefined;
+}
+
+/** Closing of a wallet. Since format 4. */
+export interface ClosedDelta {
+  readonly type: "closed";
+  readonly wallet: string;
+}
+
 /** End of a transfer. */
 export interface TransferDelta {
   readonly type: "transfer";
@@ -176,6 +189,8 @@ export type LedgerDelta =
   | GroupDelta
   | PolicyDelta
   | ReserveRuleDelta
+  | RestrictedDelta
+  | ClosedDelta
   | TransferDelta
   | SkippedDelta
   | ForgottenDelta;
@@ -194,6 +209,8 @@ const LEDGER_DELTA_READERS = {
   group: "nobody",
   policy: "nobody",
   reserveRule: "nobody",
+  restricted: "nobody",
+  closed: "nobody",
   transfer: "nobody",
   skipped: "nobody",
   forgotten: "nobody",

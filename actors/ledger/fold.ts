@@ -59,6 +59,13 @@ export function evolveLedger(state: LedgerState, delta: LedgerDelta, ts: number)
     case "reserveRule":
       evolveReserveRule(state, delta);
       return;
+    case "restricted":
+      if (delta.restriction === undefined) state.restricted.delete(delta.trader);
+      else state.restricted.set(delta.trader, delta.restriction);
+      return;
+    case "closed":
+      walletOf(state, delta.wallet).closed = true;
+      return;
     case "transfer": {
       const { trader, clientTransferId } = delta.transfer;
       if (clientTransferId !== undefined)

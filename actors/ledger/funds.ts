@@ -1,11 +1,12 @@
-/** Money from outside trading: transactions of operators, and transfers between the wallets of a trader. */
+/** Money from outside trading: transactions of operators, transfers between the wallets of a trader, closing of wallets. */
 
+import { CURRENCIES } from "../market/types.js";
 import { MAX_SHARD_MILLICENTS, type Millicents, negate } from "../units.js";
 import type { LedgerCommand, LedgerReply, LookedUp } from "./commands.js";
 import type { Emitter } from "./emitter.js";
 import type { Known } from "./ids/known.js";
 import { available, emptyWallet, type Totals } from "./state.js";
-import type { OperatorTransactionKind, Transfer } from "./types.js";
+import { type OperatorTransactionKind, RESTRICTIONS_FORMAT, type Transfer } from "./types.js";
 
 /** True for the kinds that take money out. The amount of an ADJUSTMENT has a sign. */
 const TAKES: Readonly<Record<OperatorTransactionKind, boolean>> = {
@@ -98,6 +99,8 @@ export function transfer(
         : { ok: false, refusal: "TRANSFER_ID_REUSED" };
   }
 
+  if (direction === "fund" && state.wallets.get(wallet)?.closed === true)
+    return { ok: false, refusal: "SUBACCOUNT_NOT_FOUND" };
   const [from, to] = direction === "fund" ? [trader, wallet] : [wallet, trader];
   const spare = available(state.wallets.get(from) ?? emptyWallet(from, trader), currency ?? "CASH");
   const common = { transferId, direction, trader, wallet, currency, amount, clientTransferId };
@@ -119,4 +122,24 @@ export function transfer(
   if (clientTransferId !== undefined) beginForgetting(emitter);
   emitter.emit({ type: "transfer", transfer: result });
   return { ok: true, kind: "transfer", transfer: result };
+}
+
+/**
+ * Closes the wallet of a subaccount that has no money, no position and no order, and refuses to close any other. An
+ * earlier format has no form for a closed wallet, so nothing is recorded in it.
+ */
+export function closeWallet(
+  emitter: Emitter,
+  { wallet: walletId, trader }: Extract<LedgerCommand, { kind: "closeWallet" }>,
+): LedgerReply {
+  const known = emitter.state.wallets.get(walletId) ?? emptyWallet(walletId, trader);
+  const { orders, accounts, funds, closed } = known;
+  const hasMoney = CURRENCIES.some((currency) => funds[currency].total !== 0);
+  if (!closed && (hasMoney || orders.size > 0 || accounts.size > 0))
+    return { ok: false, refusal: "SUBACCOUNT_NOT_EMPTY" };
+  if (!closed && emitter.format >= RESTRICTIONS_FORMAT) {
+    emitter.wallet(walletId, trader);
+    emitter.emit({ type: "closed", wallet: walletId });
+  }
+  return { ok: true, kind: "done" };
 }

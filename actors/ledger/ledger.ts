@@ -25,9 +25,17 @@ import { isRequest, type LedgerDelta, type RequestDelta } from "./deltas.js";
 import { applyEffects } from "./effects.js";
 import { Emitter } from "./emitter.js";
 import { evolveLedger } from "./fold.js";
-import { transact, transfer } from "./funds.js";
+import { closeWallet, transact, transfer } from "./funds.js";
 import { amend, place, preview } from "./placing.js";
-import { changeGroup, listGroups, runDeadmanSwitches, setDeadman, setGroup, setPolicy } from "./safety.js";
+import {
+  changeGroup,
+  listGroups,
+  restrict,
+  runDeadmanSwitches,
+  setDeadman,
+  setGroup,
+  setPolicy,
+} from "./safety.js";
 import { restoreLedger, saveLedger } from "./saved/parts.js";
 import { restoreWholeLedger, saveWholeLedger } from "./saved/whole.js";
 import { createLedger, emptyWallet, type LedgerState, nextDeadline, type Wallet } from "./state.js";
@@ -74,6 +82,10 @@ function run(emitter: Emitter, command: LedgerCommand): LedgerReply | undefined 
       return listGroups(emitter, command.wallet);
     case "setPolicy":
       return setPolicy(emitter, command);
+    case "restrict":
+      return restrict(emitter, command);
+    case "closeWallet":
+      return closeWallet(emitter, command);
     case "transact":
       return transact(emitter, command);
     case "transfer":

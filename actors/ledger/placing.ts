@@ -47,7 +47,7 @@ function placeOne(
   const repeated = repeatOf(request, known);
   if (repeated !== undefined) return repeated;
   const accepted = acceptance(emitter, wallet, request);
-  const refusal = refusalOf(wallet, accepted, command.limits);
+  const refusal = refusalOf(state, wallet, accepted, command.limits);
   if (refusal !== undefined) return { ok: false, refusal };
   emitter.wallet(command.wallet, command.trader);
   emitter.emit(accepted);
@@ -71,7 +71,7 @@ function checkAll(emitter: Emitter, command: PlaceCommand, known: KnownClientIds
       return { ok: false, refusal: "CLIENT_ID_REUSED" };
     if (request.clientId !== undefined) clientIds.add(request.clientId);
     const accepted = acceptance(emitter, wallet, request);
-    const refusal = refusalOf(wallet, accepted, command.limits);
+    const refusal = refusalOf(state, wallet, accepted, command.limits);
     if (refusal !== undefined) return { ok: false, refusal };
     undo.push(reserve(wallet, accepted));
     return { ok: true, orderId: request.orderId, clientId: request.clientId, repeated: false };
@@ -187,7 +187,15 @@ function acceptance(
   };
 }
 
-function refusalOf(wallet: Wallet, accepted: AcceptedDelta, limits: Limits = {}): LedgerRefusal | undefined {
+function refusalOf(
+  state: LedgerState,
+  wallet: Wallet,
+  accepted: AcceptedDelta,
+  limits: Limits = {},
+): LedgerRefusal | undefined {
+  const restriction = state.restricted.get(wallet.trader);
+  if (restriction !== undefined) return restriction;
+  if (wallet.closed) return "SUBACCOUNT_NOT_FOUND";
   const { order, groupId } = accepted;
   const { openOrders = MAX_OPEN_ORDERS, positionContracts = MAX_CONTRACTS } = limits;
   if (groupId !== undefined) {
@@ -261,7 +269,7 @@ export function preview(emitter: Emitter, command: Extract<LedgerCommand, { kind
   const wallet = emitter.walletOrEmpty(command.wallet, command.trader);
   const accepted = acceptance(emitter, wallet, command.order);
   const { reserve } = withOrder(wallet, accepted);
-  return { ok: true, kind: "preview", reserve, refusal: refusalOf(wallet, accepted, command.limits) };
+  return { ok: true, kind: "preview", reserve, refusal: refusalOf(emitter.state, wallet, accepted, command.limits) };
 }
 
 /** Passes an amendment to the market. A lower quantity alone keeps the place; any other change replaces the order. */
@@ -297,7 +305,7 @@ export function amend(emitter: Emitter, command: Extract<LedgerCommand, { kind: 
     order: { ...accepted.order, expiresAt },
     replaces: { orderId, remaining },
   };
-  const refusal = refusalOf(wallet, replacing, command.limits);
+  const refusal = refusalOf(emitter.state, wallet, replacing, command.limits);
   if (refusal !== undefined) return { ok: false, refusal };
   emitter.emit(replacing);
   return { ok: true, kind: "amended", orderId: replacement.orderId };

@@ -1,4 +1,7 @@
-/** Safety of a wallet: the dead-man switch, order groups, collateral policies (contract sections 3.4 and 5.18). */
+/**
+ * Safety of a wallet: the dead-man switch, order groups, collateral policies, restrictions of traders (contract sections
+ * 3.4, 5.18 and 8.3).
+ */
 
 import { MAX_GROUPS } from "../limits.js";
 import { CURRENCIES } from "../market/types.js";
@@ -7,6 +10,7 @@ import type { LedgerCommand, LedgerReply } from "./commands.js";
 import type { Emitter } from "./emitter.js";
 import { available } from "./state.js";
 import type { Group } from "./state.js";
+import { RESTRICTIONS_FORMAT } from "./types.js";
 
 type Of<Kind extends LedgerCommand["kind"]> = Extract<LedgerCommand, { kind: Kind }>;
 
@@ -85,6 +89,17 @@ export function listGroups(emitter: Emitter, wallet: string): LedgerReply {
     kind: "groups",
     groups: [...groups].map(([groupId, group]) => ({ groupId, ...bounds(group, group.tripped) })),
   };
+}
+
+/**
+ * Restricts a trader: refuses placements from now on, and cancels the orders of the wallets. Without a restriction, the
+ * trader may place orders again. In an earlier format, which has no form for restrictions, only cancels the orders.
+ */
+export function restrict(emitter: Emitter, { trader, wallets, restriction }: Of<"restrict">): LedgerReply {
+  if (emitter.format >= RESTRICTIONS_FORMAT && emitter.state.restricted.get(trader) !== restriction)
+    emitter.emit({ type: "restricted", trader, restriction });
+  if (restriction !== undefined) for (const wallet of wallets) cancelOf(emitter, wallet, {}, undefined);
+  return DONE;
 }
 
 /** Changes the collateral policy of a wallet. Refuses a policy that needs more money than is available. */

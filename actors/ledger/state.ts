@@ -8,7 +8,7 @@ import { assert, type Contracts, type Millicents, subtract, ZERO } from "../unit
 import type { Account, AccountOrder, ReserveRule } from "./account.js";
 import type { FillWindow } from "./fill-window.js";
 import { KnownIds } from "./ids/known.js";
-import type { CollateralPolicy } from "./types.js";
+import type { CollateralPolicy, Restriction } from "./types.js";
 import { Wallets } from "./wallets.js";
 
 export interface Funds {
@@ -25,6 +25,8 @@ export interface Wallet {
   readonly orders: Map<string, AccountOrder>;
   policy: CollateralPolicy;
   reserveRule: ReserveRule;
+  /** True once the subaccount of the wallet is closed. */
+  closed: boolean;
   /** Dead-man switch, if it is armed. */
   deadman: { readonly timeoutMs: number; readonly dueMs: number } | undefined;
   readonly groups: Map<string, Group>;
@@ -60,6 +62,8 @@ export interface LedgerState {
   readonly shard: number;
   readonly ids: DerivedIds;
   readonly wallets: Wallets<Wallet>;
+  /** Restricted traders, whose placements are refused. */
+  readonly restricted: Map<string, Restriction>;
   /** Sums of the money of all wallets. */
   readonly funds: Readonly<Record<Currency, Funds>>;
   /** Client ids that were accepted in format 1, by wallet and clientId, oldest first. */
@@ -81,6 +85,7 @@ export function createLedger(id: ActorId): LedgerState {
     shard,
     ids: new DerivedIds(ledgerUuid(shard)),
     wallets: new Wallets(),
+    restricted: new Map(),
     funds: noFunds(),
     clientIds: new Map(),
     known: new KnownIds(),
@@ -108,6 +113,7 @@ export function emptyWallet(wallet: string, trader: string, reserveRule: Reserve
     orders: new Map(),
     policy: "hold",
     reserveRule,
+    closed: false,
     deadman: undefined,
     groups: new Map(),
     accounts: new Map(),

@@ -53,8 +53,18 @@ export interface OrderRequest {
   readonly groupId?: string | undefined;
 }
 
+/** First format in which traders are restricted and wallets closed. */
+export const RESTRICTIONS_FORMAT = 4;
+
+/** Refusals that every placement of a restricted trader gets (contract section 8.3). */
+export const RESTRICTIONS = ["ACCOUNT_LOCKED", "SELF_EXCLUDED"] as const;
+export type Restriction = (typeof RESTRICTIONS)[number];
+
 /** Refusals of a ledger. A refused command changes nothing. */
 export type LedgerRefusal =
+  | Restriction
+  | "SUBACCOUNT_NOT_FOUND"
+  | "SUBACCOUNT_NOT_EMPTY"
   | "INSUFFICIENT_BALANCE"
   | "CLIENT_ID_REUSED"
   | "OPEN_ORDER_LIMIT_EXCEEDED"

@@ -35,7 +35,12 @@ export type MarketCommand =
       readonly description?: string | undefined;
       readonly ticks?: readonly Ticks[] | undefined;
     }
-  | { readonly kind: "lifecycle"; readonly actions: readonly LifecycleAction[] }
+  | {
+      readonly kind: "lifecycle";
+      readonly actions: readonly LifecycleAction[];
+      /** Set when the event takes the steps. A market that its event closes opens again when the event goes in play. */
+      readonly byEvent?: true | undefined;
+    }
   | { readonly kind: "enter"; readonly order: Order }
   | {
       readonly kind: "cancel";
@@ -86,7 +91,13 @@ export type MarketRefusal =
   | "NOT_SETTLED";
 
 export type MarketReply =
-  | { readonly ok: true; readonly kind: "done"; readonly status: MarketStatus }
+  /** `unchanged` is set when every step of a `lifecycle` had been taken before. */
+  | {
+      readonly ok: true;
+      readonly kind: "done";
+      readonly status: MarketStatus;
+      readonly unchanged?: true | undefined;
+    }
   | {
       readonly ok: true;
       readonly kind: "settlement";

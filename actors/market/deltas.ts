@@ -47,6 +47,8 @@ export interface LifecycleDelta {
   readonly seq: number;
   readonly kind: LifecycleKind;
   readonly status: MarketStatus;
+  /** Set on a `CLOSE` that the event has caused. A build that does not know the field leaves the cause unknown. */
+  readonly byEvent?: true | undefined;
 }
 
 /** Facts of one side of an execution, shared by the deltas of the market and of the ledger, and by the tables. */

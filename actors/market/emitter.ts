@@ -58,8 +58,14 @@ export class Emitter {
   }
 
   /** Emits a life-cycle step, which is a batch of its own. */
-  lifecycle(kind: LifecycleKind, status: MarketStatus): void {
-    this.emit({ type: "lifecycle", seq: this.state.lifecycleSeq + 1, kind, status });
+  lifecycle(kind: LifecycleKind, status: MarketStatus, byEvent?: true): void {
+    this.emit({
+      type: "lifecycle",
+      seq: this.state.lifecycleSeq + 1,
+      kind,
+      status,
+      ...(byEvent && { byEvent }),
+    });
   }
 
   /** Reduces a resting order in the book to `remaining`, and removes it at 0. */

@@ -109,7 +109,7 @@ function runForOperator(emitter: Emitter, command: OperatorCommand): MarketReply
       return answer(state, undefined);
     }
     case "lifecycle":
-      return answer(state, runLifecycle(emitter, command.actions));
+      return lifecycleAnswer(emitter, runLifecycle(emitter, command.actions, command.byEvent));
     case "previewGrade": {
       const refusal = refusalOfGrade(definition, command.grade);
       if (refusal !== undefined) return { ok: false, refusal };
@@ -153,6 +153,15 @@ function create(
 
 function answer(state: MarketState, refusal: MarketRefusal | undefined): MarketReply {
   return refusal === undefined ? { ok: true, kind: "done", status: state.status } : { ok: false, refusal };
+}
+
+function lifecycleAnswer(
+  { state, deltas, unfinished }: Emitter,
+  refusal: MarketRefusal | undefined,
+): MarketReply {
+  const reply = answer(state, refusal);
+  const isUnchanged = deltas.length === 0 && unfinished.length === 0;
+  return reply.ok && reply.kind === "done" && isUnchanged ? { ...reply, unchanged: true } : reply;
 }
 
 /** Answers with one page of the payouts of a grade, or with all of them when the sender asks for no page. */

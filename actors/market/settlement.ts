@@ -8,7 +8,7 @@ import { refusalOfGrade, sameGrade } from "./grade.js";
 import { settlementOf, type OpenPosition, PositionWalk } from "./positions.js";
 import { type MarketState, type Settlement, settlementKey } from "./state.js";
 import { clear } from "./trading.js";
-import { type Grade, type MarketDefinition } from "./types.js";
+import type { CancelReason, Grade, MarketDefinition } from "./types.js";
 
 export type GradeCommand = Extract<MarketCommand, { kind: "grade" }>;
 
@@ -19,11 +19,12 @@ export type GradeCommand = Extract<MarketCommand, { kind: "grade" }>;
 export function runLifecycle(
   emitter: Emitter,
   actions: readonly LifecycleAction[],
+  byEvent?: true,
 ): MarketRefusal | undefined {
   for (const [index, action] of actions.entries()) {
-    const outcome = step(emitter, action);
+    const outcome = step(emitter, action, byEvent);
     if (outcome === "unfinished") {
-      emitter.goOn({ kind: "lifecycle", actions: actions.slice(index) });
+      emitter.goOn({ kind: "lifecycle", actions: actions.slice(index), ...(byEvent && { byEvent }) });
       return undefined;
     }
     if (outcome !== undefined) return outcome;
@@ -31,7 +32,11 @@ export function runLifecycle(
   return undefined;
 }
 
-function step(emitter: Emitter, action: LifecycleAction): MarketRefusal | "unfinished" | undefined {
+function step(
+  emitter: Emitter,
+  action: LifecycleAction,
+  byEvent: true | undefined,
+): MarketRefusal | "unfinished" | undefined {
   const { state } = emitter;
   const { status, paused, live, settlement } = state;
   switch (action) {
@@ -40,7 +45,7 @@ function step(emitter: Emitter, action: LifecycleAction): MarketRefusal | "unfin
       if (status === "CLOSED") emitter.lifecycle("OPEN", "OPEN");
       return undefined;
     case "close":
-      return status === "OPEN" && !close(emitter) ? "unfinished" : undefined;
+      return status === "OPEN" && !close(emitter, "MARKET_CLOSED", byEvent) ? "unfinished" : undefined;
     case "pause":
       if (status !== "OPEN") return "INVALID_TRANSITION";
       if (!paused) emitter.lifecycle("PAUSE", status);
@@ -54,6 +59,7 @@ function step(emitter: Emitter, action: LifecycleAction): MarketRefusal | "unfin
       if (!state.started) emitter.lifecycle("START", status);
       if (!clear(emitter, "GO_LIVE")) return "unfinished";
       emitter.lifecycle("GOLIVE", status);
+      if (state.closedByEvent && settlement === undefined) emitter.lifecycle("OPEN", "OPEN");
       return undefined;
     case "unlive":
       if (!live) return undefined;
@@ -71,9 +77,9 @@ function step(emitter: Emitter, action: LifecycleAction): MarketRefusal | "unfin
 }
 
 /** Cancels all orders and closes the market. Returns false when orders are left, and the market is still open. */
-function close(emitter: Emitter): boolean {
-  if (!clear(emitter, "MARKET_CLOSED")) return false;
-  emitter.lifecycle("CLOSE", "CLOSED");
+function close(emitter: Emitter, reason: CancelReason, byEvent?: true): boolean {
+  if (!clear(emitter, reason)) return false;
+  emitter.lifecycle("CLOSE", "CLOSED", byEvent);
   return true;
 }
 
@@ -88,7 +94,7 @@ export function grade(
   if (refusal !== undefined) return refusal;
   const { settlement } = emitter.state;
   if (settlement !== undefined) return sameGrade(settlement.grade, requested) ? undefined : "ALREADY_GRADED";
-  if (emitter.state.status === "OPEN" && !close(emitter)) {
+  if (emitter.state.status === "OPEN" && !close(emitter, "SETTLED")) {
     emitter.goOn(command);
     return undefined;
   }

@@ -17,7 +17,7 @@ import {
 import { unreachable } from "../unreachable.js";
 import type { RestingOrder } from "./book/ladder.js";
 import { RestingOrders } from "./book/resting.js";
-import type { MarketDelta, OrderDelta } from "./deltas.js";
+import type { LifecycleDelta, MarketDelta, OrderDelta } from "./deltas.js";
 import { isFlat, type Position, PositionWalk } from "./positions.js";
 import {
   CURRENCIES,
@@ -75,6 +75,8 @@ export interface MarketState {
   paused: boolean;
   live: boolean;
   started: boolean;
+  /** True while the market is closed because its event closed it. */
+  closedByEvent: boolean;
   lifecycleSeq: number;
   books: Readonly<Record<Currency, Book>>;
   resting: RestingOrders;
@@ -111,6 +113,7 @@ export function createMarket(id: ActorId): MarketState {
     paused: false,
     live: false,
     started: false,
+    closedByEvent: false,
     lifecycleSeq: 0,
     books: { CASH: emptyBook(0), COIN: emptyBook(0) },
     resting: new RestingOrders(0),
@@ -187,7 +190,7 @@ export function evolveMarket(state: MarketState, delta: MarketDelta): void {
       };
       return;
     case "lifecycle":
-      evolveLifecycle(state, delta.kind);
+      evolveLifecycle(state, delta);
       state.lifecycleSeq = delta.seq;
       state.status = delta.status;
       return;
@@ -240,17 +243,17 @@ export function evolveMarket(state: MarketState, delta: MarketDelta): void {
   }
 }
 
-function evolveLifecycle(
-  state: MarketState,
-  kind: Extract<MarketDelta, { type: "lifecycle" }>["kind"],
-): void {
+function evolveLifecycle(state: MarketState, { kind, byEvent }: LifecycleDelta): void {
   switch (kind) {
     case "PAUSE":
       state.paused = true;
       return;
     case "RESUME":
+      state.paused = false;
+      return;
     case "CLOSE":
       state.paused = false;
+      state.closedByEvent = byEvent === true;
       return;
     case "START":
       state.started = true;
@@ -266,6 +269,8 @@ function evolveLifecycle(
       return;
     case "OPEN":
     case "GRADE":
+      state.closedByEvent = false;
+      return;
     case "END":
       return;
     default:

@@ -97,6 +97,9 @@ export class ProjectionBatch {
         if (marketId !== undefined) this.#markets.book(marketId, delta.currency, negate(delta.amount));
         return;
       }
+      case "restricted":
+        this.#wallets.restricted(delta, shard);
+        return;
       case "transfer":
         this.#wallets.transfer(delta, origin);
         return;
@@ -106,6 +109,7 @@ export class ProjectionBatch {
       case "group":
       case "policy":
       case "reserveRule":
+      case "closed":
       case "skipped":
       case "forgotten":
         return;

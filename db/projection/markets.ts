@@ -79,12 +79,30 @@ export class MarketRows {
 
   #trade(marketId: string, delta: TradeDelta, { ts, place, seq }: Origin): void {
     const { currency, tradeId, matchId, outcome, price, qty } = delta;
-    this.#trades.push({ marketId, currency, ts, place, seq, tradeId, matchId, outcome, price, qty });
+    const taker = { takerOutcome: null, takerPrice: null };
+    this.#trades.push({
+      marketId,
+      currency,
+      ts,
+      place,
+      seq,
+      tradeId,
+      matchId,
+      outcome,
+      price,
+      qty,
+      ...taker,
+    });
     this.#executed(marketId, delta, ts);
   }
 
   #match(marketId: string, delta: MatchDelta, { ts }: Origin): void {
     this.#executed(marketId, delta, ts);
+    // A match follows its prints in the same batch of deltas.
+    const print = this.#trades.at(-1);
+    if (print?.marketId !== marketId) throw new Error("the match has no print");
+    print.takerOutcome = delta.outcome;
+    print.takerPrice = delta.price;
     this.#totalsOf(marketId, delta.currency).mintedContracts += delta.qty;
   }
 

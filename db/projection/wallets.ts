@@ -5,12 +5,21 @@ import type {
   BalanceDelta,
   Counterparty,
   EntryDelta,
+  RestrictedDelta,
   TransferDelta,
   WalletDelta,
   WalletPositionDelta,
 } from "../../actors/ledger/deltas.js";
 import { add, ZERO } from "../../actors/units.js";
-import { balances, entries, entryTotals, positions, transfers, wallets } from "../schema/wallets.js";
+import {
+  balances,
+  entries,
+  entryTotals,
+  positions,
+  traderRestrictions,
+  transfers,
+  wallets,
+} from "../schema/wallets.js";
 import type { Origin } from "./origin.js";
 import { insertInto, writeRows } from "./rows.js";
 
@@ -20,6 +29,7 @@ const UPSERT_BALANCES = insertInto(balances, "replace");
 const INSERT_ENTRIES = insertInto(entries);
 const ADD_ENTRY_TOTALS = insertInto(entryTotals, "add");
 const INSERT_TRANSFERS = insertInto(transfers);
+const UPSERT_RESTRICTIONS = insertInto(traderRestrictions, "replace");
 
 type EntryTotalsRow = typeof entryTotals.$inferSelect;
 /** The facts of entries that the totals need. */
@@ -34,6 +44,7 @@ export class WalletRows {
   /** Amounts to add to the totals of a shard. */
   readonly #entryTotals = new Map<string, EntryTotalsRow>();
   readonly #transfers: (typeof transfers.$inferSelect)[] = [];
+  readonly #restrictions = new Map<string, typeof traderRestrictions.$inferSelect>();
 
   wallet({ wallet, trader }: WalletDelta, shard: number): void {
     this.#wallets.push({ wallet, traderId: trader, shard });
@@ -94,6 +105,10 @@ export class WalletRows {
     });
   }
 
+  restricted({ trader, restriction }: Omit<RestrictedDelta, "type">, shard: number): void {
+    this.#restrictions.set(trader, { traderId: trader, shard, restriction: restriction ?? null });
+  }
+
   async write(client: pg.ClientBase): Promise<void> {
     await writeRows(client, INSERT_WALLETS, this.#wallets);
     await writeRows(client, UPSERT_POSITIONS, [...this.#positions.values()]);
@@ -101,6 +116,7 @@ export class WalletRows {
     await writeRows(client, INSERT_ENTRIES, this.#entries);
     await writeRows(client, ADD_ENTRY_TOTALS, [...this.#entryTotals.values()]);
     await writeRows(client, INSERT_TRANSFERS, this.#transfers);
+    await writeRows(client, UPSERT_RESTRICTIONS, [...this.#restrictions.values()]);
   }
 }
 

@@ -55,8 +55,11 @@ export const traders = pgTable(
     /** Web sessions that began at this time or earlier have ended. */
     sessionsEndedTs: moment(),
     kyc: text({ enum: KYC_STATUSES }).notNull(),
+    /** State that an operator has set. `stateOf` adds an exclusion that the trader asked for. */
     state: text({ enum: TRADER_STATES }).notNull(),
     stateReason: text(),
+    /** End of the exclusion that the trader asked for. Whatever state an operator sets, it holds until then. */
+    selfExcludedUntilTs: moment(),
     createdTs: moment().notNull(),
     updatedTs: moment().notNull(),
     /** Encrypted secret of the one-time passwords; null while none is enrolled. */
@@ -77,6 +80,9 @@ export const traders = pgTable(
     index("traders_operators")
       .on(table.createdTs, table.traderId)
       .where(sql`role = 'operator'`),
+    index("traders_inactive")
+      .on(table.traderId)
+      .where(sql`state <> 'ACTIVE' or self_excluded_until_ts is not null`),
   ],
 );
 
@@ -103,6 +109,7 @@ export const subaccounts = pgTable(
       .references(() => traders.traderId),
     label: text().notNull(),
     createdTs: moment().notNull(),
+    closedTs: moment(),
   },
   (table) => [index("subaccounts_trader").on(table.traderId, table.createdTs)],
 );

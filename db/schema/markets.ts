@@ -156,6 +156,12 @@ export const trades = pgTable(
     outcome: smallint().notNull(),
     price: price().notNull(),
     qty: quantity().notNull(),
+    /**
+     * Execution of the taker, on the last print of its match, whose `qty` it shares. Null on the other prints, and on those
+     * of the builds without these columns.
+     */
+    takerOutcome: smallint(),
+    takerPrice: price(),
   },
   (table) => [primaryKey({ columns: [table.marketId, table.currency, table.ts, table.place] })],
 );

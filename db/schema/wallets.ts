@@ -13,6 +13,7 @@ import {
   uuid,
 } from "drizzle-orm/pg-core";
 import {
+  RESTRICTIONS,
   TRANSFER_DIRECTIONS,
   TRANSFER_STATUSES,
   type TransactionKind,
@@ -27,6 +28,21 @@ export const wallets = pgTable("wallets", {
   traderId: uuid().notNull(),
   shard: smallint().notNull(),
 });
+
+/** Restrictions of traders, as their ledgers have them. `restriction` is null for a trader who may place orders again. */
+export const traderRestrictions = pgTable(
+  "trader_restrictions",
+  {
+    traderId: uuid().primaryKey(),
+    shard: smallint().notNull(),
+    restriction: text({ enum: RESTRICTIONS }),
+  },
+  (table) => [
+    index("trader_restrictions_active")
+      .on(table.traderId)
+      .where(sql`restriction is not null`),
+  ],
+);
 
 /**
  * Every order that a ledger has accepted, with its current or final status. Partitioned by `endedTs`: the open orders are

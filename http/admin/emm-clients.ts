@@ -52,6 +52,7 @@ export function emmClientRoutes({ db, changes, passwords }: EmmClientParts) {
       if (owned === undefined) throw new Refused("SUBACCOUNT_NOT_FOUND");
       const { subaccountId } = owned.key;
       if (subaccountId === null) throw new Refused("NOT_A_SUBACCOUNT_KEY");
+      if (owned.closedTs !== null) throw new Refused("SUBACCOUNT_NOT_FOUND");
       const clientId = randomUUID();
       const clientSecret = newSecret();
       const secretHash = await passwords.hash(clientSecret);

@@ -135,7 +135,7 @@ async function catchUpWithEvent(
   if (now === before.status) return;
   const actions: LifecycleAction[] =
     now === "OPEN_INGAME" ? ["golive"] : now === "OPEN_PREGAME" ? [] : ["close"];
-  await exchange.market(marketId, { kind: "lifecycle", actions });
+  await exchange.market(marketId, { kind: "lifecycle", actions, byEvent: true });
 }
 
 /** Creates a market and returns it as Postgres has it. */
@@ -271,7 +271,12 @@ export function adminMarketRoutes(parts: AdminMarketParts) {
       const { action } = body;
       const record = { action: `market.${action}`, subject: marketId, before: { status, paused } };
       const command: MarketCommand = { kind: "lifecycle", actions: [action] };
-      accepted(await recordIntent(db, call, record, () => exchange.market(marketId, command)));
+      const take = async (): Promise<MarketReply> => {
+        const reply = await exchange.market(marketId, command);
+        const isUnchanged = reply.ok && reply.kind === "done" && reply.unchanged === true;
+        return isUnchanged ? { ok: false, refusal: "INVALID_TRANSITION" } : reply;
+      };
+      accepted(await recordIntent(db, call, record, take));
       return { body: adminMarketOnWire(await readBackMarket(parts, marketId)) };
     },
   });

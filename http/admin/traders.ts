@@ -2,18 +2,22 @@
 
 import { randomUUID } from "node:crypto";
 import { ledgerOf, ledgerShardOf } from "../../actors/actor.js";
+import type { Formats } from "../../actors/format.js";
 import { formatMoney, type Millicents } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
 import { listSubaccounts } from "../../db/queries/accounts/subaccounts.js";
+import { stateOf } from "../../db/queries/accounts/restrictions.js";
 import { findSubaccountByKey } from "../../db/queries/accounts/subaccounts.js";
 import {
   findTrader,
   listTraders,
+  lockTrader,
   setKyc,
   setTraderState,
   type Trader,
 } from "../../db/queries/accounts/traders.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";
+import type { TraderState } from "../../db/schema/accounts.js";
 import { findTransactionByRef } from "../../db/queries/trading/transactions.js";
 import type { GatewayExchange } from "../../stream/log/ports.js";
 import { IDS } from "../docs/examples.js";
@@ -24,6 +28,7 @@ import { pageOf } from "../request/fields.js";
 import { route } from "../request/route.js";
 import type { Freshness } from "../trading/freshness.js";
 import { readBalances, askWithIds } from "../trading/ledger-client.js";
+import { applyState } from "../trading/restricting.js";
 import { auditedAction, recordIntent } from "./audit.js";
 import { WAITS, type Approvals } from "./operators/approvals.js";
 import {
@@ -41,18 +46,37 @@ import {
 interface AdminTraderParts {
   readonly db: Database;
   readonly exchange: GatewayExchange;
+  readonly formats: Formats;
   readonly freshness: Freshness;
   readonly changes: Changes;
   /** Largest transaction that one operator posts where a settlement takes two. */
   readonly approvalLimit: Millicents;
 }
 
-function traderOnWire({ traderId, email, role, kyc, state, stateReason, createdTs }: Trader) {
-  return { traderId, email, role, kyc, state, stateReason, createdTs };
+function traderOnWire(trader: Trader, nowTs: number) {
+  const { traderId, email, role, kyc, stateReason, selfExcludedUntilTs, createdTs } = trader;
+  const state = stateOf(trader, nowTs);
+  return { traderId, email, role, kyc, state, stateReason, selfExcludedUntilTs, createdTs };
+}
+
+/** Refuses a state that changes nothing, so that nobody takes it for a change. */
+function refuseSameState(
+  { state, selfExcludedUntilTs }: Trader,
+  requested: TraderState,
+  nowTs: number,
+): void {
+  if (state !== requested) return;
+  const isExcluded = state === "ACTIVE" && (selfExcludedUntilTs ?? 0) > nowTs;
+  throw new Refused(
+    "INVALID_TRANSITION",
+    isExcluded
+      ? "the trader is excluded at their own request, which nobody can end early; see selfExcludedUntilTs"
+      : `the state of the trader is ${state} already; send another one`,
+  );
 }
 
 export function adminTraderRoutes(
-  { db, exchange, freshness, changes, approvalLimit }: AdminTraderParts,
+  { db, exchange, formats, freshness, changes, approvalLimit }: AdminTraderParts,
   approvals: Approvals,
 ) {
   const existingTrader = async (traderId: string): Promise<Trader> => {
@@ -81,10 +105,10 @@ export function adminTraderRoutes(
         "Returns all accounts, newest first. `search` narrows to addresses with that part, in either letter case.",
       exampleQuery: { email: "trader@example.com" },
     },
-    run: async ({ query }) => {
+    run: async ({ query, incoming }) => {
       const { email, search, ...page } = query;
       const { items, next } = await listTraders(db, { email, search }, page);
-      return { body: { items: items.map(traderOnWire), next } };
+      return { body: { items: items.map((trader) => traderOnWire(trader, incoming.receivedMs)), next } };
     },
   });
 
@@ -106,7 +130,8 @@ export function adminTraderRoutes(
         return { keyId, label, balance: formatMoney(balances.CASH.total), collateral: policy };
       });
       const cash = { CASH: formatMoney(own.CASH.total), COIN: formatMoney(own.COIN.total) };
-      return { body: { ...traderOnWire(trader), cash, subaccounts: await Promise.all(shown) } };
+      const shownTrader = traderOnWire(trader, incoming.receivedMs);
+      return { body: { ...shownTrader, cash, subaccounts: await Promise.all(shown) } };
     },
   });
 
@@ -130,7 +155,7 @@ export function adminTraderRoutes(
       });
       if (after === undefined) throw new Refused("TRADER_NOT_FOUND");
       await changes.publish("trader", traderId);
-      return { body: traderOnWire(after) };
+      return { body: traderOnWire(after, call.incoming.receivedMs) };
     },
   });
 
@@ -140,24 +165,28 @@ export function adminTraderRoutes(
     answer: AdminTrader,
     docs: {
       summary: "Set the state of a trader",
-      description: "Locks, excludes or reactivates a trader.",
-      refuses: ["TRADER_NOT_FOUND"],
-      exampleBody: { state: "ACTIVE", reason: "the review is complete" },
+      description:
+        "Locks, excludes or reactivates a trader. Any state but `ACTIVE` cancels all orders of the trader and refuses placements. An exclusion that the trader asked for lasts to its end, whatever the state.",
+      refuses: ["TRADER_NOT_FOUND", "INVALID_TRANSITION"],
+      exampleBody: { state: "LOCKED", reason: "a review" },
     },
     run: async ({ body, id, ...call }) => {
-      const before = await changeable(id("traderId"));
-      const { traderId } = before;
+      const { traderId } = await changeable(id("traderId"));
+      const nowTs = call.incoming.receivedMs;
       const after = await db.transaction(async (tx) => {
+        const before = await lockTrader(tx, traderId);
+        if (before === undefined) throw new Refused("TRADER_NOT_FOUND");
+        refuseSameState(before, body.state, nowTs);
         const was = { state: before.state, reason: before.stateReason };
         await recordAudit(
           tx,
           auditedAction(call, { action: "trader.state", subject: traderId, before: was, after: body }),
         );
-        return setTraderState(tx, traderId, { ...body, nowTs: call.incoming.receivedMs });
+        return setTraderState(tx, traderId, { ...body, nowTs });
       });
       if (after === undefined) throw new Refused("TRADER_NOT_FOUND");
-      await changes.publish("trader", traderId);
-      return { body: traderOnWire(after) };
+      await applyState({ db, exchange, formats, changes }, after, nowTs);
+      return { body: traderOnWire(after, nowTs) };
     },
   });
 

@@ -102,7 +102,7 @@ export class RevocationWatch {
     if (key === undefined) return "KEY_REVOKED";
     if (session !== undefined && (await reference.isOver(traderId, session))) return "SESSION_ENDED";
     try {
-      refuseInactive(key.state, false);
+      refuseInactive(key.state, true);
       await refuseLocation(locations, { traderId, ip, purpose: "read", nowMs: Date.now() });
     } catch (error) {
       if (error instanceof Refused) return error.code;

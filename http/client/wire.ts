@@ -147,7 +147,7 @@ export const TransactionAnswer = z.object({
 /** A transfer; `actualBalance` is set when it was rejected (contract section 5.13). */
 export const TransferAnswer = z.object({
   transferId: Text,
-  status: z.enum(["Requested", ...TRANSFER_STATUSES]),
+  status: z.enum(TRANSFER_STATUSES),
   amount: Text,
   actualBalance: Text.nullish(),
 });

@@ -2,7 +2,7 @@
 
 import { STATUS_CODES } from "node:http";
 import { unreachable } from "../../actors/unreachable.js";
-import type { Access } from "../request/access.js";
+import type { Access, ClientRules } from "../request/access.js";
 import { ERRORS, statusOf, statusOnB, wireCode, type Code, type ErrorLine } from "../request/errors.js";
 import type { Route } from "../request/route.js";
 import { ref, type Json } from "./json.js";
@@ -27,6 +27,9 @@ const LOCATION: readonly Code[] = [
 
 /** Codes with which the rules of trading refuse an order, on either surface. */
 export const ORDER_REFUSALS: readonly Code[] = [
+  "ACCOUNT_LOCKED",
+  "SELF_EXCLUDED",
+  "SUBACCOUNT_NOT_FOUND",
   "INVALID_PRICE",
   "QTY_OUT_OF_RANGE",
   "TTL_NOT_ALLOWED",
@@ -64,7 +67,7 @@ function ofAccess(access: Access, method: Route["method"]): readonly Code[] {
         "SIGNATURE_REJECTED",
         "SCOPE_REJECTED",
         ...(method === "post" || method === "patch" ? (["REQUEST_IN_PROGRESS"] as const) : []),
-        ...ofTrading(access),
+        ...ofTrading({ ...access, whileExcluded: access.whileExcluded || method === "get" }),
         ...(access.location === "exempt" ? [] : LOCATION),
         ...(access.location === "placing" ? (["SYSTEM_LOCKED"] as const) : []),
       ];
@@ -75,10 +78,10 @@ function ofAccess(access: Access, method: Route["method"]): readonly Code[] {
   }
 }
 
-function ofTrading({ kyc, cancel }: { readonly kyc: boolean; readonly cancel: boolean }): readonly Code[] {
+function ofTrading({ kyc, whileExcluded }: Pick<ClientRules, "kyc" | "whileExcluded">): readonly Code[] {
   return [
     "ACCOUNT_LOCKED",
-    ...(cancel ? [] : (["SELF_EXCLUDED"] as const)),
+    ...(whileExcluded ? [] : (["SELF_EXCLUDED"] as const)),
     ...(kyc ? (["KYC_REQUIRED"] as const) : []),
   ];
 }

@@ -17,6 +17,7 @@ import { findMarkets, findOutcome, type MarketRecord } from "../../db/queries/ca
 import { findLocation, type DeviceLocation } from "../../db/queries/accounts/device-locations.js";
 import { isTokenRevoked } from "../../db/queries/accounts/revoked-tokens.js";
 import { currentTicks } from "../../db/queries/catalog/ticks.js";
+import { stateOf } from "../../db/queries/accounts/restrictions.js";
 import { findTrader, type Trader } from "../../db/queries/accounts/traders.js";
 import { Cache } from "./cache.js";
 import { hasEnded, type WebToken } from "../auth/web-tokens.js";
@@ -288,7 +289,7 @@ export class Reference implements KeyDirectory {
       publicKey: createPublicKey({ key: key.publicKeyDer, format: "der", type: "spki" }),
       expiresTs: key.expiresTs ?? undefined,
       kyc: trader.kyc,
-      state: trader.state,
+      state: stateOf(trader, Date.now()),
     };
   }
 }

@@ -32,17 +32,20 @@ interface KeyRules {
   readonly location: "read" | "placing" | "exempt";
   /** Requires a verified identity. */
   readonly kyc: boolean;
-  /** Admits account holders who have excluded themselves. */
-  readonly cancel: boolean;
+  /** Admits the holders of excluded accounts, as every GET does. */
+  readonly whileExcluded: boolean;
 }
 
-/** Checks of a surface B request: tokens from each rate, and `kyc` and `cancel` as on surface A. */
+/**
+ * Checks of a surface B request: tokens from each rate, `kyc` as on surface A, and whether the client of an excluded trader
+ * may call.
+ */
 export interface ClientRules {
   readonly rates: readonly TokenBucket[];
   /** List in the body of which each item takes a token; without it a request takes one token. */
   readonly perItem: string | undefined;
   readonly kyc: boolean;
-  readonly cancel: boolean;
+  readonly whileExcluded: boolean;
 }
 
 /** Caller that an endpoint receives when its route has the access `A`. */
@@ -62,7 +65,7 @@ export const TRADING: readonly Scope[] = TRADING_SCOPES;
 
 /** Admits keys of the scopes. */
 export const signedBy = (scopes: readonly Scope[]) =>
-  ({ kind: "key", scopes, location: "read", kyc: false, cancel: false }) as const;
+  ({ kind: "key", scopes, location: "read", kyc: false, whileExcluded: false }) as const;
 
 /** Admits keys of the scopes whose trader has a verified identity. */
 const verifiedBy = (scopes: readonly Scope[]) => ({ ...signedBy(scopes), kyc: true }) as const;
@@ -78,14 +81,17 @@ export const verifiedOrSession = (scopes: readonly Scope[]) =>
 /** Admits trading keys to place or amend orders: verified, and with a recent device check-in. */
 export const PLACING = { ...verifiedBy(["trading"]), location: "placing" } as const;
 
-/** Admits trading keys to cancel orders, wherever they are and also while self-excluded. */
-export const CANCELING = { ...signedBy(["trading"]), location: "exempt", cancel: true } as const;
+/** Admits trading keys to cancel orders, wherever they are and also while their trader is excluded. */
+export const CANCELING = { ...signedBy(["trading"]), location: "exempt", whileExcluded: true } as const;
 
 /** Admits every web session. */
 export const WEB_SESSION = { kind: "session", role: undefined } as const satisfies Access;
 
 /** Admits every web session, also that of an operator who has yet to enroll a second factor. */
 export const ENROLLING = { ...WEB_SESSION, enrolling: true } as const satisfies Access;
+
+/** Admits the web sessions of traders. */
+export const TRADER_SESSION = { kind: "session", role: "trader" } as const satisfies Access;
 
 /** Admits the web sessions of the operators whose role has the permission. */
 export const operatorWith = (permission: Permission) =>

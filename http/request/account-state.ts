@@ -3,13 +3,18 @@
  * 7.3).
  */
 
+import { restrictionOf } from "../../db/queries/accounts/restrictions.js";
 import type { KycStatus, TraderState } from "../../db/schema/accounts.js";
 import { Refused } from "./errors.js";
 
-/** Refuses an account state that keeps its holder from trading; a self-excluded account may still cancel. */
-export function refuseInactive(state: TraderState, canceling: boolean): void {
-  if (state === "SELF_EXCLUDED" && !canceling) throw new Refused("SELF_EXCLUDED");
-  if (state === "LOCKED" || state === "EXCLUDED") throw new Refused("ACCOUNT_LOCKED");
+/**
+ * Refuses what the state of an account does not allow (contract section 8.3). The holder of an excluded account may read
+ * and cancel, and nothing else; `whileExcluded` is true for these.
+ */
+export function refuseInactive(state: TraderState, whileExcluded: boolean): void {
+  if (state === "LOCKED") throw new Refused("ACCOUNT_LOCKED");
+  const restriction = restrictionOf(state);
+  if (restriction !== undefined && !whileExcluded) throw new Refused(restriction);
 }
 
 /** Refuses `KYC_REQUIRED` unless the identity of the account's holder is verified. */

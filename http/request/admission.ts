@@ -9,6 +9,7 @@ import type { Database } from "../../db/database.js";
 import { findOperator, roleOf } from "../../db/queries/accounts/operators.js";
 import { isTokenRevoked } from "../../db/queries/accounts/revoked-tokens.js";
 import type { Trader } from "../../db/queries/accounts/traders.js";
+import { stateOf } from "../../db/queries/accounts/restrictions.js";
 import type { Role } from "../../db/schema/accounts.js";
 import { requirePermission } from "../admin/operators/refusals.js";
 import type { KeyUse } from "../auth/key-use.js";
@@ -78,7 +79,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
             const caller = await identifySession(parts, request, res);
             requireRole("trader", caller);
             const charged = await meter(parts, route, request, res, caller);
-            if (access.kyc) refuseUnverified((await parts.reference.account(caller.accountId))?.kyc);
+            await requireAccount(parts, route, access, caller.accountId, request.receivedMs);
             return admitted(caller, charged);
           }
           return admitKey(parts, recalls, route, access, request, res);
@@ -124,7 +125,7 @@ async function admitKey(
   let charged = NO_CHARGE;
   try {
     charged = await meter(parts, route, request, res, caller);
-    refuseInactive(caller.key.state, access.cancel);
+    refuseInactive(caller.key.state, access.whileExcluded || route.method === "get");
     if (access.location === "placing") await refuseInMaintenance(parts.reference);
     await requireLocation(parts, access, caller, request.receivedMs);
     if (access.kyc) refuseUnverified(caller.key.kyc);
@@ -136,6 +137,20 @@ async function admitKey(
     await attempt?.first.abandon();
     throw error;
   }
+}
+
+/** Checks the account of a web session as it checks that of a key. */
+async function requireAccount(
+  { reference }: AdmissionParts,
+  route: Route,
+  access: KeyAccess,
+  accountId: string,
+  nowMs: number,
+): Promise<void> {
+  const account = await reference.account(accountId);
+  if (account === undefined) throw new Refused("UNAUTHENTICATED");
+  refuseInactive(stateOf(account, nowMs), access.whileExcluded || route.method === "get");
+  if (access.kyc) refuseUnverified(account.kyc);
 }
 
 /** Begins a request that takes effect once; returns `undefined` for any other one. */

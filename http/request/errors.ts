@@ -181,6 +181,11 @@ const TABLE = {
     "the first request with these signed bytes is still running",
     "send the same bytes again a moment later",
   ],
+  SUBACCOUNT_NOT_EMPTY: [
+    409,
+    "the subaccount has money, positions or open orders",
+    "cancel the orders, close the positions and move the money out first",
+  ],
   GROUP_LIMIT: [409, "the order group has reached its limit", "reset the group first"],
   MARKET_CLOSED: [409, "the market is not open", "wait for the market's next OPEN transition"],
   MARKET_PAUSED: [409, "the market is paused", "wait for the market's next RESUME transition"],
@@ -235,7 +240,7 @@ const TABLE = {
   SELF_EXCLUDED: [
     423,
     "the account holder has excluded themself",
-    "cancels still work; contact the operator about anything else",
+    "reads and cancels still work; trading is possible again when the exclusion ends",
   ],
   RATE_LIMIT_EXCEEDED: [
     429,

@@ -4,6 +4,7 @@
  */
 
 import { randomUUID } from "node:crypto";
+import type { Restriction } from "../../actors/ledger/types.js";
 import { violatedConstraint, type Database } from "../../db/database.js";
 import {
   findKey,
@@ -87,7 +88,7 @@ export function keyRow(
 }
 
 /** Returns the answer to a refusal of the key tables. */
-export function refusedKey(refusal: KeyRefusal | "TOO_MANY_SUBACCOUNTS"): Refused {
+export function refusedKey(refusal: KeyRefusal | Restriction | "TOO_MANY_SUBACCOUNTS"): Refused {
   switch (refusal) {
     case "TOO_MANY_KEYS":
       return new Refused(
@@ -97,7 +98,7 @@ export function refusedKey(refusal: KeyRefusal | "TOO_MANY_SUBACCOUNTS"): Refuse
     case "TOO_MANY_SUBACCOUNTS":
       return new Refused(
         "INVALID_REQUEST",
-        `the trader has ${MAX_SUBACCOUNTS} subaccounts, which is the maximum; use one of them`,
+        `the trader has ${MAX_SUBACCOUNTS} open subaccounts, which is the maximum; use one of them, or close one`,
       );
     default:
       return new Refused(refusal);
@@ -108,7 +109,7 @@ export function refusedKey(refusal: KeyRefusal | "TOO_MANY_SUBACCOUNTS"): Refuse
 export async function mintOnce(
   db: Database,
   row: NewKey,
-  write: () => Promise<{ ok: true } | { ok: false; refusal: KeyRefusal | "TOO_MANY_SUBACCOUNTS" }>,
+  write: () => Promise<{ ok: true } | { ok: false; refusal: Parameters<typeof refusedKey>[0] }>,
 ): Promise<void> {
   const isRepeat = async (): Promise<boolean> =>
     (await findKey(db, row.keyId))?.key.traderId === row.traderId;

@@ -1,9 +1,13 @@
 /** Subaccounts: each is a wallet with its own keys (contract section 5.13). */
 
+import { ledgerShardOf } from "../../actors/actor.js";
+import type { Formats } from "../../actors/format.js";
+import { RESTRICTIONS_FORMAT } from "../../actors/ledger/types.js";
 import { formatMoney, subtract } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
 import { hasLiveKey, mintKey } from "../../db/queries/accounts/keys.js";
 import {
+  closeSubaccount,
   findSubaccountByKey,
   listSubaccounts,
   MAX_SUBACCOUNTS,
@@ -13,10 +17,11 @@ import {
 } from "../../db/queries/accounts/subaccounts.js";
 import type { Exchange } from "../../stream/log/ports.js";
 import { PUBLIC_KEY } from "../docs/examples.js";
+import { retryAfter } from "../edge/headers.js";
 import type { Changes } from "../reference/changes.js";
 import { ANY_SCOPE, MANAGING, signedBy, signedOrSession, verifiedOrSession } from "../request/access.js";
 import { traderOf, type KeyCaller, type SessionCaller } from "../request/callers.js";
-import { Refused } from "../request/errors.js";
+import { Refused, refusedBy } from "../request/errors.js";
 import { ACCOUNT } from "../request/metering.js";
 import { route } from "../request/route.js";
 import { readBalances } from "../trading/ledger-client.js";
@@ -37,8 +42,12 @@ import { coin } from "./wire.js";
 interface SubaccountParts {
   readonly db: Database;
   readonly exchange: Exchange;
+  readonly formats: Formats;
   readonly changes: Changes;
 }
+
+/** Time in s after which a request is tried again that waits for the end of an upgrade. */
+const UPGRADE_S = 15;
 
 /** Codes of `requireSubaccount`, besides 403 for another subaccount of the trader. */
 export const SUBACCOUNT_REFUSALS = ["SUBACCOUNT_NOT_FOUND", "NOT_A_SUBACCOUNT_KEY"] as const;
@@ -88,7 +97,7 @@ export async function walletToRead(
   throw new Refused("INVALID_QUERY", "subaccount is missing; name a key of the subaccount to read");
 }
 
-export function subaccountRoutes({ db, exchange, changes }: SubaccountParts) {
+export function subaccountRoutes({ db, exchange, formats, changes }: SubaccountParts) {
   const totalOf = async ({ traderId, subaccountId }: SubaccountRecord): Promise<string> =>
     formatMoney((await readBalances(exchange, traderId, subaccountId)).balances.CASH.total);
 
@@ -106,7 +115,7 @@ export function subaccountRoutes({ db, exchange, changes }: SubaccountParts) {
     answer: Subaccount,
     docs: {
       summary: "Open a subaccount",
-      description: `Opens a wallet together with its trading key, so that no wallet is without a key. A trader has at most ${MAX_SUBACCOUNTS} subaccounts.`,
+      description: `Opens a wallet together with its trading key, so that no wallet is without a key. A trader has at most ${MAX_SUBACCOUNTS} open subaccounts.`,
       refuses: ["KEY_EXISTS"],
       exampleBody: { label: "main", publicKey: PUBLIC_KEY, algorithm: "Ed25519" },
     },
@@ -120,6 +129,7 @@ export function subaccountRoutes({ db, exchange, changes }: SubaccountParts) {
         traderId,
         label: body.label,
         createdTs,
+        closedTs: null,
       };
       const row = keyRow(accepted, {
         keyId: newId(caller, "key"),
@@ -165,8 +175,40 @@ export function subaccountRoutes({ db, exchange, changes }: SubaccountParts) {
     run: async ({ caller, body, id }) => {
       const keyId = id("keyId");
       const subaccount = await requireSubaccount(db, caller, keyId);
+      if (subaccount.closedTs !== null) throw new Refused("SUBACCOUNT_NOT_FOUND");
       await relabelSubaccount(db, subaccount.subaccountId, body.label);
       return { body: await shown({ ...subaccount, label: body.label }, keyId) };
+    },
+  });
+
+  const close = route("DELETE /v3/account/subaccounts/:keyId", {
+    access: signedOrSession(["management"]),
+    metering: ACCOUNT,
+    status: 204,
+    docs: {
+      summary: "Close a subaccount",
+      description:
+        "Closes a subaccount without money, positions and open orders. Its keys are revoked, and its clients of surface B end.",
+      refuses: [...SUBACCOUNT_REFUSALS, "SUBACCOUNT_NOT_EMPTY"],
+    },
+    run: async ({ caller, id, incoming }) => {
+      const { traderId, subaccountId, closedTs } = await requireSubaccount(db, caller, id("keyId"));
+      if (closedTs !== null) throw new Refused("SUBACCOUNT_NOT_FOUND");
+      if (formats.active() < RESTRICTIONS_FORMAT)
+        throw new Refused(
+          "UNAVAILABLE",
+          "subaccounts cannot be closed while a process of an older version runs; try again later",
+          {},
+          retryAfter(UPGRADE_S),
+        );
+      const command = { kind: "closeWallet", wallet: subaccountId, trader: traderId } as const;
+      const reply = await exchange.ledger(ledgerShardOf(traderId), command);
+      if (!reply.ok) throw refusedBy(reply.refusal);
+      const ended = await closeSubaccount(db, { subaccountId, traderId }, incoming.receivedMs);
+      if (ended === undefined) throw new Refused("SUBACCOUNT_NOT_FOUND");
+      for (const keyId of ended.keyIds) await changes.publish("key", keyId);
+      for (const clientId of ended.clientIds) await changes.publish("client", clientId);
+      return { body: undefined };
     },
   });
 
@@ -235,5 +277,5 @@ export function subaccountRoutes({ db, exchange, changes }: SubaccountParts) {
     },
   });
 
-  return [list, open, relabel, balance, issueKey];
+  return [list, open, relabel, close, balance, issueKey];
 }

@@ -54,7 +54,7 @@ export function ticketRoutes({ db, tickets }: TicketParts) {
   };
 
   const create = route("POST /v3/ws/tickets", {
-    access: signedOrSession(TRADING),
+    access: { ...signedOrSession(TRADING), whileExcluded: true },
     metering: ACCOUNT,
     body: TicketBody,
     optionalBody: true,

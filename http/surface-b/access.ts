@@ -31,9 +31,9 @@ export const KILL_SWITCH: readonly TokenBucket[] = [
 
 type ClientAccess = { readonly kind: "client" } & ClientRules;
 
-/** Admits every client at the rates. */
+/** Admits every client at the rates, also while its trader is excluded. */
 export function reading(rates: readonly TokenBucket[]): ClientAccess {
-  return { kind: "client", rates, perItem: undefined, kyc: false, cancel: false };
+  return { kind: "client", rates, perItem: undefined, kyc: false, whileExcluded: true };
 }
 
 /** Admits every client at the rates, which each item of a list in the body takes a token from. */
@@ -42,9 +42,14 @@ export function readingEach(rates: readonly TokenBucket[], perItem: string): Cli
 }
 
 /** Admits clients whose trader has a verified identity. */
-export const PLACING: ClientAccess = { ...reading(ordinary("place")), kyc: true };
+export const PLACING: ClientAccess = { ...requesting(ordinary("place")), kyc: true };
 
-/** Admits clients at the rates, also while their trader is self-excluded. */
+/** Admits clients at the rates, unless their trader is excluded. */
+export function requesting(rates: readonly TokenBucket[]): ClientAccess {
+  return { ...reading(rates), whileExcluded: false };
+}
+
+/** Admits clients that cancel at the rates, also while their trader is excluded. */
 export function canceling(rates: readonly TokenBucket[]): ClientAccess {
-  return { ...reading(rates), cancel: true };
+  return reading(rates);
 }

@@ -7,7 +7,7 @@ import { IDS } from "../docs/examples.js";
 import type { Reference } from "../reference/reference.js";
 import { Refused } from "../request/errors.js";
 import { route } from "../request/route.js";
-import { ordinary, reading } from "./access.js";
+import { ordinary, requesting } from "./access.js";
 import { StrikeRequestBody, StrikeRequested } from "./schemas.js";
 
 /** Returns the half point above a whole strike, so that no result can equal it: `n` becomes `n + 0.5`. */
@@ -38,7 +38,7 @@ export function emmStrikeRoutes(
   { db, reference }: { readonly db: Database; readonly reference: Reference },
 ) {
   const request = route(`POST ${base}/strike-requests`, {
-    access: reading(ordinary("strike-requests")),
+    access: requesting(ordinary("strike-requests")),
     status: 202,
     body: StrikeRequestBody,
     answer: StrikeRequested,

@@ -61,7 +61,7 @@ export async function admitStreamCaller(
   if (!charge.granted) {
     throw new Refused("RATE_LIMIT_EXCEEDED", undefined, {}, retryAfter(charge.retryAfterS));
   }
-  refuseInactive(key.state, false);
+  refuseInactive(key.state, true);
   await refuseLocation(parts.locations, { traderId, ip: address, purpose: "read", nowMs: receivedMs });
   // A web page signs its orders with a key of its own, so the ticket of a session only reads.
   const reach = session === undefined ? scope : "trading::read";

@@ -109,7 +109,9 @@ export function streamCatalog(reference: Reference): Catalog {
       const outcomes = market.outcomes.map(({ outcomeId, name }) => ({ outcomeId, name }));
       return { marketId, eventId: market.event.eventId, outcomes };
     },
-    marketsOf: (eventId) => reference.marketIdsOf(eventId),
+    // A hidden event answers as a missing one.
+    marketsOf: async (eventId) =>
+      (await reference.event(eventId))?.visible === true ? reference.marketIdsOf(eventId) : undefined,
     onMarket: (listener) => reference.onMarket(listener),
   };
 }

@@ -273,6 +273,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const routes = createRoutes({
       db,
       exchange,
+      formats,
       reference,
       freshness,
       reads,

@@ -54,7 +54,11 @@ export async function driveEventStep(
   const sendToNext = async (): Promise<void> => {
     for (let market = waiting.pop(); market !== undefined; market = waiting.pop()) {
       const { marketId, voids } = market;
-      await send(exchange, step, marketId, { kind: "lifecycle", actions: STEPS[step.action] });
+      await send(exchange, step, marketId, {
+        kind: "lifecycle",
+        actions: STEPS[step.action],
+        byEvent: true,
+      });
       if (step.action !== "cancel" || voids !== "PUSH") continue;
       const push = { kind: "grade", settlementId: randomUUID(), grade: { kind: "PUSH" } } as const;
       const reply = await send(exchange, step, marketId, push);

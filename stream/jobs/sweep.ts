@@ -2,6 +2,7 @@
 
 import type { Logger } from "../log/logger.js";
 import type { EventStep } from "./event-actions.js";
+import type { TraderRestriction } from "./restrictions.js";
 import type { SettlementJob } from "./settlement.js";
 
 /** Queries and actions of the sweep, implemented by the composition root. */
@@ -13,6 +14,10 @@ export interface SweepPorts {
   unfinishedSteps(beforeTs: number): Promise<readonly EventStep[]>;
   /** Sends the step to its markets and marks it finished. */
   finishStep(step: EventStep): Promise<void>;
+  /** Returns some of the traders whose ledgers do not apply the restriction of their states. */
+  tradersToRestrict(): Promise<readonly TraderRestriction[]>;
+  /** Makes the ledger of a trader apply the restriction. */
+  restrict(trader: TraderRestriction): Promise<void>;
   /** Sets FINAL events whose markets are all settled to SETTLED. */
   settleFinalEvents(): Promise<void>;
   /** Restores the removed markets that have received messages. */
@@ -43,6 +48,11 @@ export async function sweep(ports: SweepPorts, log: Logger, nowMs: number): Prom
   await attempt("reading unfinished event steps", async () => {
     for (const step of await ports.unfinishedSteps(nowMs - STEP_GRACE_MS)) {
       await attempt(`step ${step.actionId} of event ${step.eventId}`, () => ports.finishStep(step));
+    }
+  });
+  await attempt("reading traders to restrict", async () => {
+    for (const trader of await ports.tradersToRestrict()) {
+      await attempt(`restricting trader ${trader.traderId}`, () => ports.restrict(trader));
     }
   });
   await attempt("settling final events", () => ports.settleFinalEvents());

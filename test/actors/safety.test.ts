@@ -1,11 +1,13 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import type { LedgerReply } from "../../actors/ledger/commands.js";
-import type { CollateralPolicy } from "../../actors/ledger/types.js";
+import { ledger } from "../../actors/ledger/ledger.js";
+import type { CollateralPolicy, Restriction } from "../../actors/ledger/types.js";
 import { available } from "../../actors/ledger/state.js";
 import { market } from "../../actors/market/market.js";
-import { contracts, formatMoney, parsePrice, ticks } from "../../actors/units.js";
-import { FREE } from "../support/exchange/commands.js";
+import { contracts, formatMoney, millicents, parsePrice, ticks } from "../../actors/units.js";
+import { FREE, placement } from "../support/exchange/commands.js";
+import { restoredCopy } from "../support/exchange/saved.js";
 import { VOID_KINDS } from "../../actors/market/types.js";
 import { MARKET_ID, Scenario } from "./scenario.js";
 
@@ -258,5 +260,121 @@ describe("previews", () => {
       },
     );
     expect(exchange.market.status).to.equal("OPEN");
+  });
+});
+
+describe("a restricted trader", () => {
+  const restrict = (exchange: Scenario, restriction?: Restriction): void => {
+    exchange.ask("ann", { kind: "restrict", trader: "ann", wallets: ["ann", "sub"], restriction });
+  };
+
+  for (const maxOrders of [undefined, 1]) {
+    const how = maxOrders === undefined ? "at once" : "in pieces";
+    it(`has no order in any wallet, and places none until released (${how})`, () => {
+      const exchange = funded(1_000_000, { maxOrders });
+      exchange.fund("ann", 1_000_000, { wallet: "sub" });
+      exchange.place("bob", "YES 0.300 x 1");
+      const first = exchange.place("ann", "YES 0.600 x 10", { clientId: "first" });
+      exchange.place("ann", "YES 0.500 x 10");
+      exchange.place("ann", "YES 0.400 x 10", { wallet: "sub" });
+      exchange.place("ann", "NO 0.100 x 10", { wallet: "sub" });
+      restrict(exchange, "SELF_EXCLUDED");
+      expect(exchange.book()).to.equal("YES: 0.300 x 1 bob\nNO: -");
+      expect(exchange.orderEvents().filter((event) => event.endsWith("cancel"))).to.have.length(4);
+      expect(exchange.wallet("ann")).to.equal("10.00000 10.00000");
+      for (const wallet of ["ann", "sub", "new"])
+        expect(exchange.place("ann", "YES 0.200 x 1", { wallet })).to.equal("SELF_EXCLUDED");
+      expect(exchange.place("bob", "YES 0.200 x 1")).to.match(/^o/);
+      expect(exchange.place("ann", "YES 0.600 x 10", { clientId: "first" }), "a repeat").to.equal(first);
+      restrict(exchange, "ACCOUNT_LOCKED");
+      expect(exchange.place("ann", "YES 0.200 x 1")).to.equal("ACCOUNT_LOCKED");
+      restrict(exchange);
+      expect(exchange.place("ann", "YES 0.200 x 1")).to.match(/^o/);
+    });
+  }
+
+  it("replaces no order that a cancel has not reached yet", () => {
+    const exchange = funded(1_000_000);
+    exchange.place("ann", "YES 0.600 x 10");
+    const command = { kind: "restrict", trader: "ann", wallets: [], restriction: "ACCOUNT_LOCKED" } as const;
+    ledger.decide(exchange.ledger("ann"), command, exchange.nowMs);
+    expect(amend(exchange, "o1", { price: "0.650" })).to.deep.equal({ ok: false, refusal: "ACCOUNT_LOCKED" });
+    expect(amend(exchange, "o1", { qty: 4 })).to.include({ ok: true });
+  });
+
+  it("is restricted after a restart, in every form of snapshots", () => {
+    const exchange = funded(1_000_000);
+    restrict(exchange, "ACCOUNT_LOCKED");
+    const state = exchange.ledger("ann");
+    const id = `ledger:${state.shard}` as const;
+    const order = placement("ann", exchange.request("YES 0.200 x 1"));
+    const whole: unknown = JSON.parse(JSON.stringify(ledger.saveWhole(state)));
+    for (const restored of [restoredCopy(ledger, id, state), ledger.restoreWhole(id, whole)]) {
+      const { reply } = ledger.decide(restored, order, exchange.nowMs);
+      expect(reply).to.deep.include({ results: [{ ok: false, refusal: "ACCOUNT_LOCKED" }] });
+    }
+  });
+
+  it("is not recorded in a format that has no form for it, in which the orders are canceled all the same", () => {
+    const exchange = funded(1_000_000);
+    exchange.place("ann", "YES 0.600 x 10");
+    const command = {
+      kind: "restrict",
+      trader: "ann",
+      wallets: ["ann"],
+      restriction: "ACCOUNT_LOCKED",
+    } as const;
+    const { deltas } = ledger.decide(exchange.ledger("ann"), command, exchange.nowMs, 3);
+    expect(deltas.map(({ type }) => type)).to.deep.equal(["canceling"]);
+  });
+});
+
+describe("closing a wallet", () => {
+  const close = (exchange: Scenario) =>
+    exchange.ask("ann", { kind: "closeWallet", wallet: "sub", trader: "ann" });
+  const transfer = (exchange: Scenario, direction: "fund" | "defund", amount: number) =>
+    exchange.ask("ann", {
+      kind: "transfer",
+      transferId: `${direction} ${amount}`,
+      direction,
+      trader: "ann",
+      wallet: "sub",
+      amount: millicents(amount),
+    });
+  const NOT_EMPTY = { ok: false, refusal: "SUBACCOUNT_NOT_EMPTY" };
+
+  it("is refused while it has money in any currency, an order or a position", () => {
+    const exchange = funded(1_000_000);
+    exchange.fund("ann", 5, { wallet: "sub", currency: "COIN" });
+    expect(close(exchange), "COIN").to.deep.equal(NOT_EMPTY);
+    transfer(exchange, "fund", 6_000);
+    exchange.place("ann", "YES 0.600 x 10", { wallet: "sub" });
+    expect(close(exchange), "an order").to.deep.equal(NOT_EMPTY);
+    exchange.place("bob", "NO 0.400 x 10");
+    expect(exchange.wallet("ann")).to.equal("9.94000 9.94000");
+    expect(close(exchange), "a position").to.deep.equal(NOT_EMPTY);
+  });
+
+  it("refuses orders and money from then on, keeps what arrives, and lets it out", () => {
+    const exchange = funded(1_000_000);
+    expect(close(exchange)).to.deep.equal({ ok: true, kind: "done" });
+    expect(close(exchange), "once more").to.deep.equal({ ok: true, kind: "done" });
+    expect(transfer(exchange, "fund", 10)).to.deep.equal({ ok: false, refusal: "SUBACCOUNT_NOT_FOUND" });
+    expect(exchange.place("ann", "YES 0.600 x 10", { wallet: "sub" })).to.equal("SUBACCOUNT_NOT_FOUND");
+    exchange.fund("ann", 20, { wallet: "sub" });
+    expect(transfer(exchange, "defund", 20)).to.deep.nested.include({ "transfer.status": "Applied" });
+  });
+
+  it("lasts over a restart, in every form of snapshots", () => {
+    const exchange = funded(1_000_000);
+    close(exchange);
+    const state = exchange.ledger("ann");
+    const id = `ledger:${state.shard}` as const;
+    const order = placement("ann", exchange.request("YES 0.200 x 1"), "sub");
+    const whole: unknown = JSON.parse(JSON.stringify(ledger.saveWhole(state)));
+    for (const restored of [restoredCopy(ledger, id, state), ledger.restoreWhole(id, whole)]) {
+      const { reply } = ledger.decide(restored, order, exchange.nowMs);
+      expect(reply).to.deep.include({ results: [{ ok: false, refusal: "SUBACCOUNT_NOT_FOUND" }] });
+    }
   });
 });

@@ -9,6 +9,7 @@ import type { Stack } from "../support/stack.js";
 import { newMarket } from "../support/traders.js";
 import type { Calls } from "./calls.js";
 import { poison } from "./poison.js";
+import { send } from "./requests.js";
 import { until } from "../support/until.js";
 
 export type Ids = { -readonly [Name in keyof typeof IDS]: string };
@@ -72,6 +73,23 @@ export function resources(parts: ResourceParts) {
         keyId: idOf(await manager("POST /v3/keys", { name: "reader", publicKey, algorithm }), "keyId"),
       };
     },
+    /** Subaccount that holds nothing. */
+    subaccount: async () => {
+      const { publicKey, algorithm } = generateKey();
+      const body = { label: "empty", publicKey, algorithm };
+      return { keyId: idOf(await manager("POST /v3/account/subaccounts", body), "keyId") };
+    },
+    /** Account of a trader who does nothing. */
+    trader: async () => {
+      const account = { email: `${randomUUID()}@example.com`, password: "a long password" };
+      const registered = await send(stack.url, {
+        method: "POST",
+        target: "/v3/session/register",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify(account),
+      });
+      return { traderId: idOf(registered, "traderId") };
+    },
     order: async () => {
       const body = { outcomeId, price: "0.100", qty: 100, tif: "GTC" };
       const orderId = idOf(await trading("POST /v3/orders", body), "orderId");
@@ -111,7 +129,7 @@ export function resources(parts: ResourceParts) {
   };
 }
 
-/** Requests besides deletions that use their resource up. */
+/** Requests that use their resource up, besides deletions of what their path ends with. */
 const CONSUMES: Readonly<Record<string, Resource>> = {
   "PATCH /v3/orders/:orderId": "order",
   "DELETE /v3/orders": "order",
@@ -128,6 +146,8 @@ const CONSUMES: Readonly<Record<string, Resource>> = {
   "POST /admin/v1/operators/:operatorId/sessions/end": "operator",
   "POST /admin/v1/approvals/:approvalId/approve": "approval",
   "POST /admin/v1/strike-requests/:requestId": "request",
+  "POST /admin/v1/traders/:traderId/state": "trader",
+  "DELETE /v3/account/subaccounts/:keyId": "subaccount",
 };
 
 const DELETED: Readonly<Record<string, Resource>> = {
@@ -142,7 +162,7 @@ const DELETED: Readonly<Record<string, Resource>> = {
 /** Returns the kind of resource that a request to a route uses up: a deletion uses up what its path ends with. */
 export function consumedBy(line: string): Resource | undefined {
   const deleted = /^DELETE .*\/:(\w+)Id$/.exec(line)?.[1];
-  return deleted === undefined ? CONSUMES[line] : DELETED[deleted];
+  return CONSUMES[line] ?? (deleted === undefined ? undefined : DELETED[deleted]);
 }
 
 /** Requests that remove what other requests need. */
@@ -155,6 +175,7 @@ const LAST: readonly string[] = [
   "DELETE /v3/safety/groups",
   "PUT /admin/v1/ticks",
   "POST /admin/v1/maintenance",
+  "POST /v3/session/self-exclusion",
   "DELETE /v3/session",
   "POST /v3/session/password",
 ];

@@ -1,5 +1,5 @@
 /**
- * Folds every commit as it reaches the log, and checks invariants 1 to 4, 7, 10 and 11 of `test/simulation/README.md` at once.
+ * Folds every commit as it reaches the log, and checks invariants 1 to 4, 7 and 10 to 12 of `test/simulation/README.md` at once.
  * The journal keeps all entries, including the entries that the log has trimmed.
  */
 
@@ -29,6 +29,8 @@ interface ActorJournal {
   readonly sources: Map<string, number>;
   /** `FOK` orders that are filled in part, of a ledger. They are only between two pieces of their sweep. */
   readonly partlyFilled: Set<string>;
+  /** Orders of a ledger whose cancels are on their way. */
+  readonly canceling: Set<string>;
 }
 
 /** Messages of one committed entry that their receiver has not applied, with the money in them. */
@@ -76,7 +78,7 @@ export class Journal {
 
   #newJournal(actor: ActorId): ActorJournal {
     const state = isMarket(actor) ? this.#actors.market.create(actor) : this.#actors.ledger.create(actor);
-    return { actor, entries: [], state, sources: new Map(), partlyFilled: new Set() };
+    return { actor, entries: [], state, sources: new Map(), partlyFilled: new Set(), canceling: new Set() };
   }
 
   get actors(): readonly ActorId[] {
@@ -188,6 +190,7 @@ export class Journal {
       this.#actors.market.evolve(state as MarketState, delta as MarketDelta, ts);
     } else {
       checkFok(journal, delta as LedgerDelta);
+      checkRestricted(journal, delta as LedgerDelta);
       this.#actors.ledger.evolve(state as LedgerState, delta as LedgerDelta, ts);
     }
   }
@@ -229,9 +232,14 @@ export class Journal {
     }
   }
 
-  #check({ actor, state }: ActorJournal): void {
-    if (isMarket(actor)) checkMarket(state as MarketState);
-    else checkLedger(state as LedgerState, this.#mayBeNegative);
+  #check(journal: ActorJournal): void {
+    const { actor, state } = journal;
+    if (isMarket(actor)) {
+      checkMarket(state as MarketState);
+      return;
+    }
+    checkLedger(state as LedgerState, this.#mayBeNegative);
+    checkCanceled(journal);
   }
 
   /** Returns the money that markets have sent and ledgers have not received. */
@@ -272,6 +280,25 @@ function checkFok({ state, partlyFilled }: ActorJournal, delta: LedgerDelta): vo
   if (kind === "fill" && delta.remaining > 0) partlyFilled.add(orderId);
   else if (kind === "fill") partlyFilled.delete(orderId);
   else if (partlyFilled.has(orderId)) throw new Error(`the FOK order ${orderId} is filled in part`);
+}
+
+/** Checks that no order of a restricted trader is accepted, and notes the cancels that are sent. */
+function checkRestricted({ state, canceling }: ActorJournal, delta: LedgerDelta): void {
+  const { restricted } = state as LedgerState;
+  if (delta.type === "canceling") for (const orderId of delta.orderIds) canceling.add(orderId);
+  if (delta.type === "accepted" && restricted.has(delta.order.trader))
+    throw new Error(`order ${delta.order.orderId} of a restricted trader is accepted`);
+}
+
+/** Checks that every order of a restricted trader is being canceled, once the ledger has finished its work. */
+function checkCanceled({ state, entries, canceling }: ActorJournal): void {
+  const { restricted, wallets } = state as LedgerState;
+  if (restricted.size === 0 || entries.at(-1)?.unfinished !== undefined) return;
+  for (const { trader, orders } of wallets.values()) {
+    if (!restricted.has(trader)) continue;
+    for (const orderId of orders.keys())
+      if (!canceling.has(orderId)) throw new Error(`order ${orderId} of a restricted trader stays open`);
+  }
 }
 
 function lastSeq({ entries }: ActorJournal): number {

@@ -18,6 +18,7 @@ import type { MarketCommand } from "../../actors/market/commands.js";
 import type { MarketState } from "../../actors/market/state.js";
 import type { Order } from "../../actors/market/types.js";
 import type { LedgerDelta } from "../../actors/ledger/deltas.js";
+import type { LedgerState } from "../../actors/ledger/state.js";
 import {
   type Change,
   type Commit,
@@ -337,7 +338,63 @@ function withoutOwnAnswers(actor: AnyActor): AnyActor {
   };
 }
 
+/** Returns a ledger that knows no restrictions while it decides a command of these kinds. */
+function unrestricted(actor: AnyActor, kinds: readonly string[]): AnyActor {
+  return {
+    ...actor,
+    decide: (state, command, nowMs, format, bounds) => {
+      const { restricted } = state as LedgerState;
+      if (!kinds.includes((command as { kind: string }).kind))
+        return actor.decide(state, command, nowMs, format, bounds);
+      const known = [...restricted];
+      restricted.clear();
+      const decision = actor.decide(state, command, nowMs, format, bounds);
+      for (const [trader, restriction] of known) restricted.set(trader, restriction);
+      return decision;
+    },
+  };
+}
+
+/** Returns a ledger that cancels the orders of the first wallet of a trader whom it restricts. */
+function restrictingOneWallet(actor: AnyActor): AnyActor {
+  return {
+    ...actor,
+    decide: (state, command, nowMs, format, bounds) => {
+      const { kind, wallets = [] } = command as { kind: string; wallets?: readonly string[] };
+      const changed =
+        kind === "restrict" ? { ...(command as object), wallets: wallets.slice(0, 1) } : command;
+      return actor.decide(state, changed, nowMs, format, bounds);
+    },
+  };
+}
+
+/** Returns a ledger whose snapshots lack the restrictions. */
+function savingNoRestrictions(actor: AnyActor): AnyActor {
+  return {
+    ...actor,
+    *save(state) {
+      for (const part of actor.save(state)) if (!part.startsWith('["restricted"')) yield part;
+    },
+  };
+}
+
 export const RUNTIME_MUTANTS: readonly Mutant[] = [
+  {
+    name: "a ledger places the orders of a restricted trader",
+    mutation: { changeActor: (actor, id) => (isMarket(id) ? actor : unrestricted(actor, ["place"])) },
+  },
+  {
+    name: "a ledger replaces the orders of a restricted trader",
+    mutation: { changeActor: (actor, id) => (isMarket(id) ? actor : unrestricted(actor, ["amend"])) },
+  },
+  {
+    name: "a restriction leaves the orders of the other wallets open",
+    mutation: { changeActor: (actor, id) => (isMarket(id) ? actor : restrictingOneWallet(actor)) },
+  },
+  {
+    name: "a snapshot lacks the restrictions",
+    mutation: { changeActor: (actor, id) => (isMarket(id) ? actor : savingNoRestrictions(actor)) },
+  },
   {
     name: "a ledger forgets the answers of the gateway",
     mutation: { changeActor: (actor, id) => (isMarket(id) ? actor : withoutOwnAnswers(actor)) },

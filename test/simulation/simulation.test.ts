@@ -49,6 +49,7 @@ describe("the simulated exchange", function () {
       "reversal",
       "transfer",
       "market REMEDIATE",
+      "trader restricted",
     ];
     const formats = FORMATS.map((format) => `format ${format} becomes active`);
     const tifs = ["order GTC", "order GTT", "order IOC", "order FOK", "order PO"];

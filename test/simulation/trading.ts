@@ -2,7 +2,7 @@
 
 import { type ActorId, ledgerActor, marketActor } from "../../actors/actor.js";
 import type { LedgerCommand, LedgerReply } from "../../actors/ledger/commands.js";
-import type { MarketTerms, OrderRequest } from "../../actors/ledger/types.js";
+import { type MarketTerms, type OrderRequest, RESTRICTIONS } from "../../actors/ledger/types.js";
 import type { MarketCommand, MarketReply } from "../../actors/market/commands.js";
 import { CURRENCIES, type MarketDefinition, SELF_TRADE_MODES } from "../../actors/market/types.js";
 import { contracts, millicents } from "../../actors/units.js";
@@ -275,10 +275,13 @@ export class Trading {
     const { random, clients, definitions, isHealing } = this.#ports;
     while (!isHealing()) {
       await clients.sleep(random.between(100, 1_200));
+      if (random.chance(0.15)) await this.#restrict(random.pick(this.#ports.wallets));
       const { marketId, outcomes } = random.pick(definitions);
       const roll = random.below(100);
-      if (roll < 50) await this.#market(marketId, { kind: "lifecycle", actions: [random.pick(ACTIONS)] });
-      else if (roll < 70) await this.#market(marketId, { kind: "lifecycle", actions: ["open", "resume"] });
+      if (roll < 50) {
+        const byEvent = random.chance(0.5) ? true : undefined;
+        await this.#market(marketId, { kind: "lifecycle", actions: [random.pick(ACTIONS)], byEvent });
+      } else if (roll < 70) await this.#market(marketId, { kind: "lifecycle", actions: ["open", "resume"] });
       else if (roll < 80) {
         const ticks = random.chance(0.3) ? COARSE : GRID;
         const liveDelayMs = random.pick([0, 0, 400]);
@@ -290,6 +293,19 @@ export class Trading {
       if (random.chance(0.5))
         await this.#market(marketId, { kind: "lifecycle", actions: ["open", "resume"] });
     }
+  }
+
+  /** Restricts a trader, as an operator does who locks an account, and mostly releases the trader after a while. */
+  async #restrict(wallet: TestWallet): Promise<void> {
+    const { random, clients, wallets, count } = this.#ports;
+    const { trader } = wallet;
+    const ofTrader = wallets.flatMap((other) => (other.trader === trader ? [other.wallet] : []));
+    const restriction = random.pick(RESTRICTIONS);
+    const command = { kind: "restrict", trader, wallets: ofTrader } as const;
+    await this.#ledger(wallet, { ...command, restriction });
+    count("trader restricted");
+    await clients.sleep(random.between(0, 600));
+    if (random.chance(0.9)) await this.#ledger(wallet, command);
   }
 
   async #gradeAndSettle(marketId: string, outcomes: number): Promise<void> {

@@ -27,7 +27,10 @@ import {
   type GatewaySettings,
   type RunningGateway,
 } from "../../scripts/roles/start-gateway.js";
+import { RESTRICTIONS_FORMAT } from "../../actors/ledger/types.js";
+import { tradersToRestrict } from "../../db/queries/accounts/restrictions.js";
 import { driveEventStep } from "../../stream/jobs/event-actions.js";
+import { restrictTrader } from "../../stream/jobs/restrictions.js";
 import { Removal } from "../../stream/jobs/removal.js";
 import { SNAPSHOT_LIMITS } from "../../stream/runtime/snapshot-policy.js";
 import {
@@ -299,6 +302,9 @@ async function startBackground(
         await driveEventStep(exchange, step, await allMarkets(db, { eventId: step.eventId }));
         await finishEventAction(db, step.actionId, Date.now());
       },
+      tradersToRestrict: async () =>
+        format < RESTRICTIONS_FORMAT ? [] : tradersToRestrict(db, Date.now(), 100),
+      restrict: (trader) => restrictTrader(exchange, formats, trader),
       settleFinalEvents: settleEvents,
       restoreWanted: () => restoreWanted(log, archive),
       removeSettled: (nowMs) => removing?.run(nowMs) ?? Promise.resolve(),

@@ -26,7 +26,7 @@ import {
   type Wallet,
 } from "../state.js";
 import type { SavedIdPart } from "../ids/known.js";
-import type { Transfer } from "../types.js";
+import type { Restriction, Transfer } from "../types.js";
 import { isPacked, type Wallets } from "../wallets.js";
 
 /** Terms that many orders share. */
@@ -78,8 +78,11 @@ type SavedWalletOfRule1 = readonly [
   orders: SavedOrders,
 ];
 
-/** A wallet. Without its rule of reserves it follows rule 1, as in the builds before format 4. */
-type SavedWallet = readonly [...SavedWalletOfRule1, reserveRule?: ReserveRule];
+/**
+ * A wallet. Without its rule of reserves it follows rule 1, as in the builds before format 4. `closed` is present in a
+ * closed wallet alone.
+ */
+type SavedWallet = readonly [...SavedWalletOfRule1, reserveRule?: ReserveRule, closed?: 1];
 
 type LedgerPart =
   | readonly ["ledger", SavedState]
@@ -92,6 +95,8 @@ type LedgerPart =
       ids: readonly (readonly [key: string, orderId: string, digest: string, untilMs: number])[],
     ]
   | readonly ["clientRefs", refs: readonly (readonly [key: string, transactionId: string, ts: number])[]]
+  /** Absent while nobody is restricted. Since format 4. */
+  | readonly ["restricted", traders: readonly (readonly [trader: string, restriction: Restriction])[]]
   | readonly ["transfers", transfers: readonly (readonly [key: string, transfer: Transfer, ts: number])[]]
   | SavedIdPart;
 
@@ -116,6 +121,8 @@ export function* saveLedger(state: LedgerState): Generator<string> {
   const { totals, funds, entries, skippedSeqs, wallets, known } = state;
   yield text(["ledger", { totals, funds, entries, skippedSeqs, forgets: known.forgets }]);
   yield* saveWallets(wallets);
+  for (const run of runsOf(state.restricted, ([trader]) => endsRunAt(trader)))
+    yield text(["restricted", run]);
   for (const part of idParts(state)) yield text(part);
 }
 
@@ -195,6 +202,7 @@ function saveWallet(saved: Wallet, orders: SavedOrders): SavedWallet {
     [...accounts.values()].map(saveAccount),
     orders,
   ];
+  if (saved.closed) return [...row, reserveRule, 1];
   return reserveRule === 1 ? row : [...row, reserveRule];
 }
 
@@ -287,6 +295,9 @@ function addPart(
       for (const [key, orderId, digest, untilMs] of part[1])
         state.clientIds.set(key, { orderId, digest, untilMs } satisfies AcceptedClientId);
       return;
+    case "restricted":
+      for (const [trader, restriction] of part[1]) state.restricted.set(trader, restriction);
+      return;
     case "clientRefs":
       for (const ref of part[1]) state.known.restoreTransaction(...ref);
       return;
@@ -303,19 +314,19 @@ function addPart(
 }
 
 function unpackWallet([first = "", ...further]: readonly string[]): Wallet {
-  const [id, trader, cash, coin, seqs, policy, deadman, groups, accounts, orders, reserveRule] = JSON.parse(
-    first,
-  ) as SavedWallet;
+  const saved = JSON.parse(first) as SavedWallet;
+  const [id, trader, cash, coin, seqs, policy, deadman, groups, accounts, orders, reserveRule, closed] = saved;
   const wallet = emptyWallet(id, trader, reserveRule);
   [wallet.funds.CASH.total, wallet.funds.CASH.reserved] = cash;
   [wallet.funds.COIN.total, wallet.funds.COIN.reserved] = coin;
   [wallet.seqs.orders, wallet.seqs.positions] = seqs;
   wallet.policy = policy;
+  wallet.closed = closed === 1;
   wallet.deadman = deadman ?? undefined;
   for (const [groupId, group] of groups)
     wallet.groups.set(groupId, { ...group, fills: new FillWindow(group.fills) });
-  for (const saved of accounts) {
-    const account = restoreAccount(saved, wallet.reserveRule);
+  for (const savedAccount of accounts) {
+    const account = restoreAccount(savedAccount, wallet.reserveRule);
     wallet.accounts.set(accountKey(account.marketId, account.currency), account);
   }
   addOrders(wallet, orders);

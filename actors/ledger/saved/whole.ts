@@ -20,7 +20,7 @@ import {
   type Totals,
   type Wallet,
 } from "../state.js";
-import type { Transfer } from "../types.js";
+import type { Restriction, Transfer } from "../types.js";
 
 interface SavedAccount {
   readonly marketId: string;
@@ -42,6 +42,8 @@ interface SavedWallet {
   readonly policy: Wallet["policy"];
   /** Absent for rule 1, which is that of the builds before format 4. */
   readonly reserveRule?: ReserveRule | undefined;
+  /** Absent unless it is true. */
+  readonly closed?: true | undefined;
   readonly deadman: Wallet["deadman"];
   readonly groups: readonly (readonly [string, SavedGroup])[];
 }
@@ -52,6 +54,8 @@ interface SavedLedger {
   /** The time of a transaction or transfer is absent in format 1. */
   readonly clientRefs: readonly (readonly [key: string, transactionId: string, ts?: number])[];
   readonly transfers: readonly (readonly [key: string, transfer: Transfer, ts?: number])[];
+  /** Absent in a snapshot of a build without restrictions. */
+  readonly restricted?: readonly (readonly [trader: string, restriction: Restriction])[];
   /** Absent in format 1. */
   readonly forgets?: boolean;
   readonly ids?: readonly SavedIdPart[];
@@ -67,6 +71,7 @@ export function saveWholeLedger(state: LedgerState): SavedLedger {
     clientIds: [...state.clientIds],
     clientRefs: [...state.known.clientRefs],
     transfers: [...state.known.transfers],
+    restricted: [...state.restricted],
     forgets: state.known.forgets,
     ids: [...state.known.parts()],
     totals: state.totals,
@@ -77,7 +82,7 @@ export function saveWholeLedger(state: LedgerState): SavedLedger {
 
 /** Converts a wallet. A build that skips no seqs continues with the seqs as they were sent. */
 function saveWallet(
-  { wallet, trader, funds, seqs, orders, accounts, policy, reserveRule, deadman, groups }: Wallet,
+  { wallet, trader, funds, seqs, orders, accounts, policy, reserveRule, closed, deadman, groups }: Wallet,
   skippedSeqs: number,
 ): SavedWallet {
   return {
@@ -88,6 +93,7 @@ function saveWallet(
     orders: [...orders.values()],
     policy,
     reserveRule: reserveRule === 1 ? undefined : reserveRule,
+    closed: closed ? true : undefined,
     deadman,
     groups: [...groups].map(([groupId, group]) => [groupId, { ...group, fills: group.fills.list() }]),
     accounts: [...accounts.values()].map(({ marketId, currency, voids, holdings, settled }) => ({
@@ -118,6 +124,7 @@ export function restoreWholeLedger(id: ActorId, data: unknown): LedgerState {
   for (const [key, transactionId, ts] of saved.clientRefs)
     state.known.restoreTransaction(key, transactionId, ts);
   for (const [key, transfer, ts] of saved.transfers) state.known.restoreTransfer(key, transfer, ts);
+  for (const [trader, restriction] of saved.restricted ?? []) state.restricted.set(trader, restriction);
   state.known.forgets = saved.forgets ?? false;
   for (const part of saved.ids ?? []) state.known.addPart(part);
   Object.assign(state.totals.CASH, saved.totals.CASH);
@@ -134,6 +141,7 @@ function restoreWallet(saved: SavedWallet, skippedSeqs: number): Wallet {
   wallet.seqs.orders = saved.seqs.orders - skippedSeqs;
   wallet.seqs.positions = saved.seqs.positions - skippedSeqs;
   wallet.policy = saved.policy;
+  wallet.closed = saved.closed === true;
   wallet.deadman = saved.deadman;
   for (const [groupId, group] of saved.groups)
     wallet.groups.set(groupId, { ...group, fills: new FillWindow(group.fills) });

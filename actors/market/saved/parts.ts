@@ -42,6 +42,8 @@ interface SavedState {
   readonly paused: boolean;
   readonly live: boolean;
   readonly started: boolean;
+  /** Absent unless it is true, and in parts of a build that does not know the field. */
+  readonly closedByEvent?: true | undefined;
   readonly lifecycleSeq: number;
   readonly arrivals: number;
   readonly matches: number;
@@ -100,7 +102,8 @@ export function* saveMarket(state: MarketState): Generator<string> {
 }
 
 function* partsOf(state: MarketState): Generator<MarketPart> {
-  const { definition, status, paused, live, started, lifecycleSeq, arrivals, matches, settlement } = state;
+  const { definition, status, paused, live, started, closedByEvent, settlement } = state;
+  const { lifecycleSeq, arrivals, matches } = state;
   yield [
     "market",
     {
@@ -109,6 +112,7 @@ function* partsOf(state: MarketState): Generator<MarketPart> {
       paused,
       live,
       started,
+      closedByEvent: closedByEvent ? true : undefined,
       lifecycleSeq,
       arrivals,
       matches,

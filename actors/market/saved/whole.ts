@@ -46,6 +46,8 @@ interface SavedMarket {
   readonly paused: boolean;
   readonly live: boolean;
   readonly started: boolean;
+  /** Absent unless it is true, and in a snapshot of a build that does not know the field. */
+  readonly closedByEvent?: true | undefined;
   readonly lifecycleSeq: number;
   readonly books: Readonly<Record<Currency, SavedBook>>;
   readonly held: readonly {
@@ -61,13 +63,15 @@ interface SavedMarket {
 }
 
 export function saveWholeMarket(state: MarketState): SavedMarket {
-  const { definition, status, paused, live, started, lifecycleSeq, arrivals, matches, settlement } = state;
+  const { definition, status, paused, live, started, closedByEvent, settlement } = state;
+  const { lifecycleSeq, arrivals, matches } = state;
   return {
     definition,
     status,
     paused,
     live,
     started,
+    closedByEvent: closedByEvent ? true : undefined,
     lifecycleSeq,
     books: { CASH: saveBook(state, "CASH"), COIN: saveBook(state, "COIN") },
     held: [...state.held.values()],
@@ -106,6 +110,7 @@ export function restoreWholeMarket(id: ActorId, data: unknown): MarketState {
   state.paused = saved.paused;
   state.live = saved.live;
   state.started = saved.started;
+  state.closedByEvent = saved.closedByEvent === true;
   state.lifecycleSeq = saved.lifecycleSeq;
   state.arrivals = saved.arrivals;
   state.matches = saved.matches;

@@ -1,4 +1,7 @@
-/** Repair of the rows of a ledger shard: orders, fills, transactions, transfers, wallets, positions and balances. */
+/**
+ * Repair of the rows of a ledger shard: orders, fills, transactions, transfers, wallets, positions,
+ * balances and restrictions.
+ */
 
 import type pg from "pg";
 import { openOrders } from "../../../actors/ledger/canceling.js";
@@ -103,10 +106,21 @@ export class LedgerRepair implements Repair {
     await this.#resetOrders();
     await this.#resetPositions();
     await this.#resetBalances();
+    await this.#resetRestrictions();
     await this.#client.query("delete from wallets where shard = $1 and wallet <> all($2::uuid[])", [
       this.#shard,
       [...this.#state.wallets.keys()],
     ]);
+  }
+
+  async #resetRestrictions(): Promise<void> {
+    await this.#client.query("update trader_restrictions set restriction = null where shard = $1", [
+      this.#shard,
+    ]);
+    const rows = new WalletRows();
+    for (const [trader, restriction] of this.#state.restricted)
+      rows.restricted({ trader, restriction }, this.#shard);
+    await rows.write(this.#client);
   }
 
   async #resetOrders(): Promise<void> {

@@ -18,6 +18,7 @@ export interface EmmClient {
   readonly secretVersion: number;
   readonly kyc: KycStatus;
   readonly state: TraderState;
+  readonly selfExcludedUntilTs: number | null;
   readonly createdTs: number;
   readonly rotatedTs: number | null;
 }
@@ -36,6 +37,7 @@ function selectLive(db: Queries) {
       label: subaccounts.label,
       kyc: traders.kyc,
       state: traders.state,
+      selfExcludedUntilTs: traders.selfExcludedUntilTs,
     })
     .from(emmClients)
     .innerJoin(subaccounts, eq(subaccounts.subaccountId, emmClients.subaccountId))

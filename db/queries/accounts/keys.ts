@@ -1,6 +1,6 @@
 /** Keys: creation, lookup and revocation (contract section 5.2; the key life cycle of the specification). */
 
-import { and, asc, count, eq, gt, isNotNull, isNull, lte, ne, or, sql } from "drizzle-orm";
+import { and, asc, count, eq, gt, isNotNull, isNull, lte, or, sql } from "drizzle-orm";
 import { violatedConstraint, type Database, type Queries } from "../../database.js";
 import { page, type Keyset, type Page, type PageRequest } from "../../page.js";
 import { deviceLocations, keys, subaccounts, traders, type Scope } from "../../schema/accounts.js";
@@ -8,13 +8,16 @@ import type { Trader } from "./traders.js";
 
 export type Key = typeof keys.$inferSelect;
 export type NewKey = Omit<typeof keys.$inferInsert, "lastUsedTs" | "revokedTs">;
-/** A key, its trader, whose state decides whether the key may be used, and the label of its subaccount. */
+/** A key, its trader, whose state decides whether the key may be used, and facts of its subaccount, if it has one. */
 export interface KeyOwner {
   readonly key: Key;
   readonly trader: Trader;
   readonly label: string | null;
+  /** Time at which the subaccount was closed; null while it is open. */
+  readonly closedTs: number | null;
 }
-export type KeyRefusal = "KEY_EXISTS" | "MANAGEMENT_KEY_EXISTS" | "TRADING_KEY_EXISTS" | "TOO_MANY_KEYS";
+export type KeyRefusal =
+  "SUBACCOUNT_NOT_FOUND" | "KEY_EXISTS" | "MANAGEMENT_KEY_EXISTS" | "TRADING_KEY_EXISTS" | "TOO_MANY_KEYS";
 
 /** Largest number of live keys of one read scope: per trader for management::read, per subaccount for trading::read. */
 export const MAX_LIVE_READ_KEYS = 128;
@@ -48,7 +51,10 @@ export async function insertKey(db: Queries, key: NewKey): Promise<void> {
   await db.insert(keys).values(key);
 }
 
-/** Creates a key of any scope. Refuses a public key that is already live, and a key beyond the limit of its scope. */
+/**
+ * Creates a key of any scope. Refuses a public key that is already live, a key beyond the limit of its scope, and a key of a
+ * closed subaccount.
+ */
 export async function mintKey(
   db: Database,
   key: NewKey,
@@ -56,6 +62,7 @@ export async function mintKey(
   try {
     return await db.transaction(async (tx) => {
       await tx.select().from(traders).where(eq(traders.traderId, key.traderId)).for("update");
+      if (await isClosed(tx, key)) return { ok: false, refusal: "SUBACCOUNT_NOT_FOUND" };
       await insertKey(tx, key);
       if ((await countLive(tx, key)) > MAX_LIVE_READ_KEYS) throw new TooManyKeys();
       return { ok: true };
@@ -67,6 +74,15 @@ export async function mintKey(
 }
 
 class TooManyKeys extends Error {}
+
+async function isClosed(db: Queries, { subaccountId }: NewKey): Promise<boolean> {
+  if (!subaccountId) return false;
+  const [row] = await db
+    .select({ closedTs: subaccounts.closedTs })
+    .from(subaccounts)
+    .where(eq(subaccounts.subaccountId, subaccountId));
+  return row?.closedTs !== null;
+}
 
 async function countLive(db: Queries, key: NewKey): Promise<number> {
   const [row] = await db
@@ -86,7 +102,7 @@ async function countLive(db: Queries, key: NewKey): Promise<number> {
 /** Returns a key, live or not, with its trader. */
 export async function findKey(db: Queries, keyId: string): Promise<KeyOwner | undefined> {
   const [row] = await db
-    .select({ key: keys, trader: traders, label: subaccounts.label })
+    .select({ key: keys, trader: traders, label: subaccounts.label, closedTs: subaccounts.closedTs })
     .from(keys)
     .innerJoin(traders, eq(traders.traderId, keys.traderId))
     .leftJoin(subaccounts, eq(subaccounts.subaccountId, keys.subaccountId))
@@ -179,8 +195,8 @@ export interface KeyOfTrader {
 }
 
 /**
- * Returns those of the keys whose use must be checked again: revoked and expired keys, and keys of traders who are not
- * active, or whose device checked in or whose sessions were ended after `sinceTs`.
+ * Returns those of the keys whose use must be checked again: revoked and expired keys, and keys of traders who are
+ * locked, or whose device checked in or whose sessions were ended after `sinceTs`.
  */
 export async function keysToRecheck(
   db: Queries,
@@ -198,7 +214,7 @@ export async function keysToRecheck(
         or(
           isNotNull(keys.revokedTs),
           lte(keys.expiresTs, nowTs),
-          ne(traders.state, "ACTIVE"),
+          eq(traders.state, "LOCKED"),
           gt(traders.sessionsEndedTs, sinceTs),
           gt(deviceLocations.ts, sinceTs),
         ),

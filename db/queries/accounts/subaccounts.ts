@@ -1,15 +1,20 @@
 /** Subaccounts, each with a wallet and keys (contract section 5.13). */
 
-import { and, asc, count, eq, inArray, sql } from "drizzle-orm";
+import { and, asc, count, eq, inArray, isNull, sql } from "drizzle-orm";
+import type { Restriction } from "../../../actors/ledger/types.js";
 import type { Database, Queries } from "../../database.js";
-import { keys, subaccounts, traders } from "../../schema/accounts.js";
+import { keys, subaccounts } from "../../schema/accounts.js";
+import { emmClients } from "../../schema/emm.js";
 import { wallets } from "../../schema/wallets.js";
+import { restrictionOf, stateOf } from "./restrictions.js";
+import { lockTrader } from "./traders.js";
 import { insertKey, keyRefusal, type KeyRefusal, type NewKey } from "./keys.js";
 
 export type Subaccount = typeof subaccounts.$inferSelect;
 /** A subaccount with the key that names it on the wire: its oldest live key, or else its newest key. */
 export type NamedSubaccount = Subaccount & { readonly keyId: string };
 
+/** Most open subaccounts of a trader. */
 export const MAX_SUBACCOUNTS = 5;
 
 class TooManySubaccounts extends Error {}
@@ -19,16 +24,19 @@ export async function openSubaccount(
   db: Database,
   subaccount: Subaccount,
   key: NewKey,
-): Promise<{ ok: true } | { ok: false; refusal: KeyRefusal | "TOO_MANY_SUBACCOUNTS" }> {
+): Promise<{ ok: true } | { ok: false; refusal: KeyRefusal | Restriction | "TOO_MANY_SUBACCOUNTS" }> {
   try {
     return await db.transaction(async (tx) => {
-      await tx.select().from(traders).where(eq(traders.traderId, subaccount.traderId)).for("update");
+      // A state that restricts the trader finds all subaccounts: it locks the same row.
+      const trader = await lockTrader(tx, subaccount.traderId);
+      const restriction = trader && restrictionOf(stateOf(trader, subaccount.createdTs));
+      if (restriction !== undefined) return { ok: false, refusal: restriction };
       await tx.insert(subaccounts).values(subaccount);
       await insertKey(tx, key);
       const [held] = await tx
         .select({ count: count() })
         .from(subaccounts)
-        .where(eq(subaccounts.traderId, subaccount.traderId));
+        .where(and(eq(subaccounts.traderId, subaccount.traderId), isNull(subaccounts.closedTs)));
       if (held !== undefined && held.count > MAX_SUBACCOUNTS) throw new TooManySubaccounts();
       return { ok: true };
     });
@@ -54,20 +62,21 @@ function selectNamed(db: Queries, nowTs: number) {
       traderId: subaccounts.traderId,
       label: subaccounts.label,
       createdTs: subaccounts.createdTs,
+      closedTs: subaccounts.closedTs,
       keyId: named.keyId,
     })
     .from(subaccounts)
     .innerJoin(named, eq(named.subaccountId, subaccounts.subaccountId));
 }
 
-/** Lists the subaccounts of a trader, oldest first. */
+/** Lists the open subaccounts of a trader, oldest first. */
 export async function listSubaccounts(
   db: Queries,
   traderId: string,
   nowTs: number,
 ): Promise<NamedSubaccount[]> {
   return selectNamed(db, nowTs)
-    .where(eq(subaccounts.traderId, traderId))
+    .where(and(eq(subaccounts.traderId, traderId), isNull(subaccounts.closedTs)))
     .orderBy(asc(subaccounts.createdTs), asc(subaccounts.subaccountId));
 }
 
@@ -121,6 +130,37 @@ export async function findSubaccountByKey(
     .leftJoin(subaccounts, eq(subaccounts.subaccountId, keys.subaccountId))
     .where(and(eq(keys.keyId, keyId), eq(keys.traderId, traderId)));
   return row && (row.subaccount ?? "NOT_A_SUBACCOUNT_KEY");
+}
+
+/**
+ * Closes a subaccount: revokes its keys, and deletes its clients of surface B. Returns their ids, or `undefined` if the
+ * subaccount is closed already.
+ */
+export async function closeSubaccount(
+  db: Database,
+  { subaccountId, traderId }: Pick<Subaccount, "subaccountId" | "traderId">,
+  nowTs: number,
+): Promise<{ readonly keyIds: readonly string[]; readonly clientIds: readonly string[] } | undefined> {
+  return db.transaction(async (tx) => {
+    await lockTrader(tx, traderId);
+    const closed = await tx
+      .update(subaccounts)
+      .set({ closedTs: nowTs })
+      .where(and(eq(subaccounts.subaccountId, subaccountId), isNull(subaccounts.closedTs)))
+      .returning({ subaccountId: subaccounts.subaccountId });
+    if (closed.length === 0) return undefined;
+    const revoked = await tx
+      .update(keys)
+      .set({ revokedTs: nowTs })
+      .where(and(eq(keys.subaccountId, subaccountId), isNull(keys.revokedTs)))
+      .returning({ keyId: keys.keyId });
+    const deleted = await tx
+      .update(emmClients)
+      .set({ deletedTs: nowTs })
+      .where(and(eq(emmClients.subaccountId, subaccountId), isNull(emmClients.deletedTs)))
+      .returning({ clientId: emmClients.clientId });
+    return { keyIds: revoked.map(({ keyId }) => keyId), clientIds: deleted.map(({ clientId }) => clientId) };
+  });
 }
 
 /** Changes the label of a subaccount. Returns false if there is no such subaccount. */

@@ -103,6 +103,26 @@ export async function setKyc(
   return row;
 }
 
+/** Locks the row of a trader until the end of the transaction. Returns the trader. */
+export async function lockTrader(db: Queries, traderId: string): Promise<Trader | undefined> {
+  const [row] = await db.select().from(traders).where(eq(traders.traderId, traderId)).for("update");
+  return row;
+}
+
+/** Records until when a trader has excluded themself. Returns the changed trader, or `undefined` if there is none. */
+export async function excludeTrader(
+  db: Queries,
+  traderId: string,
+  { untilTs, nowTs }: { readonly untilTs: number; readonly nowTs: number },
+): Promise<Trader | undefined> {
+  const [row] = await db
+    .update(traders)
+    .set({ selfExcludedUntilTs: untilTs, updatedTs: nowTs })
+    .where(eq(traders.traderId, traderId))
+    .returning();
+  return row;
+}
+
 /** Changes the state of a trader. Returns the changed trader, or `undefined` if there is none. */
 export async function setTraderState(
   db: Queries,

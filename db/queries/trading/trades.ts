@@ -1,6 +1,6 @@
 /** The public prints of a market, and their candles (contract section 5.14). */
 
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, or, sql } from "drizzle-orm";
 import type { Currency } from "../../../actors/market/types.js";
 import { ticks, type Ticks } from "../../../actors/units.js";
 import type { Queries } from "../../database.js";
@@ -24,7 +24,7 @@ export interface Candle {
   readonly high: Ticks;
   readonly low: Ticks;
   readonly close: Ticks;
-  /** Contracts of the outcome in the prints. */
+  /** Executed contracts of the outcome. */
   readonly volume: number;
 }
 
@@ -51,7 +51,10 @@ export async function listTrades(
   );
 }
 
-/** Lists candles from `fromTs` (inclusive) to `toTs` (exclusive), oldest first, without empty intervals. */
+/**
+ * Lists candles of the executions of an outcome, as maker and as taker, from `fromTs` (inclusive) to `toTs` (exclusive),
+ * oldest first, without empty intervals.
+ */
 export async function listCandles(
   db: Queries,
   of: {
@@ -64,13 +67,15 @@ export async function listCandles(
   },
 ): Promise<Candle[]> {
   const start = sql<string>`${trades.ts} - ${trades.ts} % ${sql.raw(String(of.intervalMs))}`;
+  // An outcome is either printed or the taker's in a match, never both.
+  const price = sql`case when ${trades.outcome} = ${of.outcome} then ${trades.price} else ${trades.takerPrice} end`;
   const rows = await db
     .select({
       ts: start,
-      open: sql<number>`(array_agg(${trades.price} order by ${trades.ts}, ${trades.place}))[1]`,
-      high: sql<number>`max(${trades.price})`,
-      low: sql<number>`min(${trades.price})`,
-      close: sql<number>`(array_agg(${trades.price} order by ${trades.ts} desc, ${trades.place} desc))[1]`,
+      open: sql<number>`(array_agg(${price} order by ${trades.ts}, ${trades.place}))[1]`,
+      high: sql<number>`max(${price})`,
+      low: sql<number>`min(${price})`,
+      close: sql<number>`(array_agg(${price} order by ${trades.ts} desc, ${trades.place} desc))[1]`,
       volume: sql<string>`sum(${trades.qty})`,
     })
     .from(trades)
@@ -78,7 +83,7 @@ export async function listCandles(
       and(
         eq(trades.marketId, of.marketId),
         eq(trades.currency, of.currency),
-        eq(trades.outcome, of.outcome),
+        or(eq(trades.outcome, of.outcome), eq(trades.takerOutcome, of.outcome)),
         sql`${trades.ts} >= ${of.fromTs} and ${trades.ts} < ${of.toTs}`,
       ),
     )

@@ -226,6 +226,7 @@ export const AdminTrader = z.strictObject({
   kyc: z.enum(KYC_STATUSES),
   state: z.enum(TRADER_STATES),
   stateReason: z.string().nullable(),
+  selfExcludedUntilTs: Ms.nullable(),
   createdTs: Ms,
 });
 export const AdminTraderWithWallets = AdminTrader.extend({

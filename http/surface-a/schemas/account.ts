@@ -78,7 +78,7 @@ export const TransferBody = z.strictObject({
 });
 export const Transfer = z.strictObject({
   transferId: z.uuid(),
-  status: z.enum(["Requested", ...TRANSFER_STATUSES]),
+  status: z.enum(TRANSFER_STATUSES),
   direction: z.enum(TRANSFER_DIRECTIONS),
   amount: MoneyText,
   actualBalance: MoneyText.nullable(),
@@ -174,6 +174,10 @@ export const DeviceLocation = z.strictObject({
   ts: Ms,
 });
 export const LocationAnswer = DeviceLocation.nullable();
+export const SelfExclusionBody = z.strictObject({
+  until: z.int("must be a time in Unix ms").positive("must be a time in Unix ms"),
+});
+export const SelfExclusion = z.strictObject({ state: z.enum(TRADER_STATES), selfExcludedUntil: Ms });
 export const SessionAnswer = z.strictObject({
   traderId: z.uuid(),
   email: z.string(),
@@ -181,6 +185,8 @@ export const SessionAnswer = z.strictObject({
   operatorRole: z.enum(OPERATOR_ROLES).optional(),
   kyc: z.enum(KYC_STATUSES),
   state: z.enum(TRADER_STATES),
+  stateReason: z.string().nullable(),
+  selfExcludedUntil: Ms.nullable(),
   totp: z.boolean(),
   cash: z.strictObject({ CASH: MoneyText, COIN: MoneyText }),
   location: LocationAnswer,

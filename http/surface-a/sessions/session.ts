@@ -1,5 +1,9 @@
-/** Web sessions: the account of a session, its sign-out and its device check-ins (contract sections 8.1 and 8.2). */
+/**
+ * Web sessions: the account of a session, its sign-out, its self-exclusion and its device check-ins (contract sections 8.1
+ * to 8.3).
+ */
 
+import type { Formats } from "../../../actors/format.js";
 import { formatMoney } from "../../../actors/units.js";
 import type { Database } from "../../../db/database.js";
 import {
@@ -9,21 +13,30 @@ import {
 } from "../../../db/queries/accounts/device-locations.js";
 import { roleOf } from "../../../db/queries/accounts/operators.js";
 import { revokeToken } from "../../../db/queries/accounts/revoked-tokens.js";
-import { findTrader } from "../../../db/queries/accounts/traders.js";
+import { stateOf } from "../../../db/queries/accounts/restrictions.js";
+import { excludeTrader, findTrader, lockTrader } from "../../../db/queries/accounts/traders.js";
 import type { Exchange } from "../../../stream/log/ports.js";
 import { hasSecondFactor } from "../../auth/second-factors.js";
 import type { Changes } from "../../reference/changes.js";
-import { ENROLLING, WEB_SESSION } from "../../request/access.js";
+import { ENROLLING, TRADER_SESSION, WEB_SESSION } from "../../request/access.js";
 import { Refused } from "../../request/errors.js";
 import { MAX_CHECK_IN_DAYS } from "../../request/limits.js";
 import { RATED_FREE } from "../../request/metering.js";
 import { route } from "../../request/route.js";
 import { readBalances } from "../../trading/ledger-client.js";
-import { LocationAnswer, LocationBody, SessionAnswer } from "../schemas/account.js";
+import { applyState } from "../../trading/restricting.js";
+import {
+  LocationAnswer,
+  LocationBody,
+  SelfExclusion,
+  SelfExclusionBody,
+  SessionAnswer,
+} from "../schemas/account.js";
 
 interface SessionParts {
   readonly db: Database;
   readonly exchange: Exchange;
+  readonly formats: Formats;
   readonly changes: Changes;
 }
 
@@ -32,7 +45,7 @@ export function locationOnWire({ region, failed, latitude, longitude, accuracyMe
   return { region, failed, latitude, longitude, accuracy: accuracyMetres, ts };
 }
 
-export function sessionRoutes({ db, exchange, changes }: SessionParts) {
+export function sessionRoutes({ db, exchange, formats, changes }: SessionParts) {
   const locationOf = async (traderId: string) => {
     const location = await findLocation(db, traderId);
     return location === undefined ? null : locationOnWire(location);
@@ -61,16 +74,49 @@ export function sessionRoutes({ db, exchange, changes }: SessionParts) {
       summary: "Retrieve the session",
       description: "Returns the account that is signed in, its own wallet and its last device check-in.",
     },
-    run: async ({ caller }) => {
+    run: async ({ caller, incoming }) => {
       const trader = await findTrader(db, caller.accountId);
       if (trader === undefined) throw new Refused("UNAUTHENTICATED");
-      const { traderId, email, role, kyc, state } = trader;
+      const { traderId, email, role, kyc, stateReason, selfExcludedUntilTs: selfExcludedUntil } = trader;
+      const state = stateOf(trader, incoming.receivedMs);
       const operatorRole = role === "operator" ? roleOf(trader) : undefined;
       const { balances } = await readBalances(exchange, traderId, traderId);
       const cash = { CASH: formatMoney(balances.CASH.total), COIN: formatMoney(balances.COIN.total) };
       const location = await locationOf(traderId);
       const totp = hasSecondFactor(trader);
-      return { body: { traderId, email, role, operatorRole, kyc, state, totp, cash, location } };
+      const account = { traderId, email, role, operatorRole, kyc, state, stateReason, selfExcludedUntil };
+      return { body: { ...account, totp, cash, location } };
+    },
+  });
+
+  const excludeSelf = route("POST /v3/session/self-exclusion", {
+    access: TRADER_SESSION,
+    body: SelfExclusionBody,
+    answer: SelfExclusion,
+    docs: {
+      summary: "Exclude yourself",
+      description:
+        "Excludes the trader from trading until a time. All open orders are canceled, and placements are refused. Nobody can end the exclusion early; the trader can prolong it.",
+      refuses: ["INVALID_TRANSITION"],
+      exampleBody: { until: 1_900_000_000_000 },
+    },
+    run: async ({ caller, body, incoming }) => {
+      const { until: untilTs } = body;
+      const nowTs = incoming.receivedMs;
+      if (untilTs <= nowTs)
+        throw new Refused("INVALID_BODY", "until must be in the future, and is a time in Unix ms");
+      const excluded = await db.transaction(async (tx) => {
+        const trader = await lockTrader(tx, caller.accountId);
+        if (trader !== undefined && (trader.selfExcludedUntilTs ?? 0) > untilTs)
+          throw new Refused(
+            "INVALID_TRANSITION",
+            "the self-exclusion lasts longer already, and cannot be shortened; send a later time",
+          );
+        return excludeTrader(tx, caller.accountId, { untilTs, nowTs });
+      });
+      if (excluded === undefined) throw new Refused("UNAUTHENTICATED");
+      await applyState({ db, exchange, formats, changes }, excluded, nowTs);
+      return { body: { state: stateOf(excluded, nowTs), selfExcludedUntil: untilTs } };
     },
   });
 
@@ -110,5 +156,5 @@ export function sessionRoutes({ db, exchange, changes }: SessionParts) {
     run: async ({ caller }) => ({ body: await locationOf(caller.accountId) }),
   });
 
-  return [show, logout, checkIn, location];
+  return [show, logout, excludeSelf, checkIn, location];
 }

@@ -4,6 +4,7 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Response } from "express";
 import { LOWER_UUID } from "../../../actors/uuid.js";
 import type { EmmClient } from "../../../db/queries/accounts/emm-clients.js";
+import { stateOf } from "../../../db/queries/accounts/restrictions.js";
 import type { Spent, TokenBucket, TokenBuckets } from "../../../stream/services/token-buckets.js";
 import { RATE_LIMIT, retryAfter } from "../../edge/headers.js";
 import { subscriberOf } from "../../geo/addresses.js";
@@ -125,7 +126,7 @@ export class Clients {
     const spent = await this.#spend(clientId, rules.rates, cost);
     announce(res, rules.rates, spent, cost);
     if (!spent.granted) throw rateExceeded(spent);
-    refuseInactive(client.state, rules.cancel);
+    refuseInactive(stateOf(client, request.receivedMs), rules.whileExcluded);
     if (rules.kyc) refuseUnverified(client.kyc);
     return {
       kind: "client",

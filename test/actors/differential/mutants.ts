@@ -214,6 +214,12 @@ export const EXCHANGE_MUTANTS: readonly ExchangeMutant[] = [
         ? { ...command, actions: command.actions.filter((action) => action !== "pause") }
         : command,
   }),
+  inMarket("a market that its operator has closed opens when the event goes live", {
+    command: (command) => (command.kind === "lifecycle" ? { ...command, byEvent: true } : command),
+  }),
+  inMarket("a market that its event has closed stays closed when the event goes live", {
+    command: (command) => (command.kind === "lifecycle" ? { ...command, byEvent: undefined } : command),
+  }),
   inMarket("going live keeps the book", {
     deltas: (deltas, command) =>
       command.kind === "lifecycle" &&

@@ -114,8 +114,9 @@ export function guard(bench: Bench, step: Of<"guard">): void {
 export function lifecycle(bench: Bench, step: Of<"lifecycle">): void {
   const marketId = bench.marketId(step.market);
   const actions = step.actions.map((n) => pick(ACTIONS, n));
-  bench.real.market(marketId, { kind: "lifecycle", actions });
-  bench.naive.lifecycle(marketId, actions);
+  const byEvent = step.byEvent === true ? true : undefined;
+  bench.real.market(marketId, { kind: "lifecycle", actions, byEvent });
+  bench.naive.lifecycle(marketId, actions, byEvent);
   bench.deliverAll();
 }
 

@@ -53,7 +53,13 @@ export type Step =
       readonly amount: number;
       readonly currency: number;
     }
-  | { readonly do: "lifecycle"; readonly market: number; readonly actions: readonly number[] }
+  | {
+      readonly do: "lifecycle";
+      readonly market: number;
+      readonly actions: readonly number[];
+      /** True for the steps of an event. */
+      readonly byEvent?: boolean | undefined;
+    }
   | {
       readonly do: "configure";
       readonly market: number;
@@ -139,6 +145,7 @@ const rare: fc.Arbitrary<Step> = fc.oneof(
     do: fc.constant("lifecycle" as const),
     market: fc.nat(1),
     actions: fc.array(fc.nat(7), { minLength: 1, maxLength: 2 }),
+    byEvent: fc.boolean(),
   }),
   fc.record({
     do: fc.constant("configure" as const),
@@ -172,12 +179,21 @@ const reopen: fc.Arbitrary<Step> = fc.record({
   actions: fc.constantFrom([0], [0, 3], [3]),
 });
 
+/** The close of an event, and its way into play and out of it. */
+const eventStep: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant("lifecycle" as const),
+  market: fc.nat(1),
+  actions: fc.constantFrom([1], [4], [5], [1, 4]),
+  byEvent: fc.boolean(),
+});
+
 /** Generates one step: mostly placements, sometimes another step. */
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 30, arbitrary: place },
   { weight: 8, arbitrary: rare },
   { weight: 1, arbitrary: ending },
   { weight: 2, arbitrary: reopen },
+  { weight: 1, arbitrary: eventStep },
 );
 
 export interface MarketShape {

@@ -163,17 +163,17 @@ export class NaiveExchange {
   }
 
   /** Takes the actions in order, and stops at the first that the market's status does not allow. */
-  lifecycle(marketId: string, actions: readonly LifecycleAction[]): void {
+  lifecycle(marketId: string, actions: readonly LifecycleAction[], byEvent = false): void {
     const market = this.market(marketId);
     for (const action of actions) {
       const needsOpen = action === "pause" || action === "resume";
       if (needsOpen && market.status !== "OPEN") return;
       if (action === "open" && market.grade !== undefined) return;
-      this.#step(market, action);
+      this.#step(market, action, byEvent);
     }
   }
 
-  #step(market: NaiveMarket, action: LifecycleAction): void {
+  #step(market: NaiveMarket, action: LifecycleAction, byEvent: boolean): void {
     switch (action) {
       case "open":
         market.status = "OPEN";
@@ -182,6 +182,7 @@ export class NaiveExchange {
         if (market.status !== "OPEN") return;
         market.cancelEverything("MARKET_CLOSED");
         market.status = "CLOSED";
+        market.closedByEvent = byEvent;
         market.paused = false;
         return;
       case "pause":
@@ -195,6 +196,8 @@ export class NaiveExchange {
         if (market.live === (action === "golive")) return;
         market.cancelEverything("GO_LIVE");
         market.live = action === "golive";
+        if (market.live && market.status === "CLOSED" && market.closedByEvent && market.grade === undefined)
+          market.status = "OPEN";
         return;
       case "clear":
         market.cancelEverything("NEUTRALIZED");
@@ -211,7 +214,8 @@ export class NaiveExchange {
     const market = this.market(marketId);
     if (grade.kind !== "WINNER" && grade.kind !== market.definition.voids) return false;
     if (market.grade !== undefined) return JSON.stringify(market.grade) === JSON.stringify(grade);
-    this.#step(market, "close");
+    if (market.status === "OPEN") market.cancelEverything("SETTLED");
+    this.#step(market, "close", false);
     market.grade = grade;
     return true;
   }
@@ -229,6 +233,7 @@ export class NaiveExchange {
       this.#payouts.push({ marketId, wallet, currency, amount });
     }
     market.status = "SETTLED";
+    market.closedByEvent = false;
   }
 
   /** Takes back the payouts of a settled market. */

@@ -62,6 +62,8 @@ interface Match {
 export class NaiveMarket {
   definition: MarketDefinition;
   status: MarketStatus = "CLOSED";
+  /** True if the event has closed the market. */
+  closedByEvent = false;
   paused = false;
   live = false;
   grade: Grade | undefined;

@@ -70,7 +70,7 @@ describe("keys and subaccounts", () => {
   }
 
   async function open(label: string): Promise<{ subaccount: Subaccount; trading: NewKey }> {
-    const subaccount = { subaccountId: randomUUID(), traderId, label, createdTs: NOW };
+    const subaccount = { subaccountId: randomUUID(), traderId, label, createdTs: NOW, closedTs: null };
     const trading = key("trading", { subaccountId: subaccount.subaccountId });
     expect(await openSubaccount(db, subaccount, trading)).to.deep.equal({ ok: true });
     return { subaccount, trading };
@@ -117,7 +117,13 @@ describe("keys and subaccounts", () => {
 
   it("opens at most five subaccounts when several are opened at once, each with its key", async () => {
     const opening = Array.from({ length: 7 }, (_, n) => {
-      const subaccount = { subaccountId: randomUUID(), traderId, label: `${n}`, createdTs: NOW + n };
+      const subaccount = {
+        subaccountId: randomUUID(),
+        traderId,
+        label: `${n}`,
+        createdTs: NOW + n,
+        closedTs: null,
+      };
       return openSubaccount(db, subaccount, key("trading", { subaccountId: subaccount.subaccountId }));
     });
     const answers = await Promise.all(opening);
@@ -129,7 +135,13 @@ describe("keys and subaccounts", () => {
 
   it("does not open a subaccount whose key is already live", async () => {
     const { trading } = await open("first");
-    const subaccount = { subaccountId: randomUUID(), traderId, label: "second", createdTs: NOW };
+    const subaccount = {
+      subaccountId: randomUUID(),
+      traderId,
+      label: "second",
+      createdTs: NOW,
+      closedTs: null,
+    };
     const copy = { ...trading, keyId: randomUUID(), subaccountId: subaccount.subaccountId };
     expect(await openSubaccount(db, subaccount, copy)).to.deep.equal({ ok: false, refusal: "KEY_EXISTS" });
     expect(await listSubaccounts(db, traderId, NOW)).to.have.length(1);

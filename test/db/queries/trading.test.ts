@@ -49,7 +49,7 @@ describe("queries of trading", () => {
     expect((await findOrderByClientId(db, wallet, "c"))?.orderId).to.equal(first);
   });
 
-  it("builds candles from prints", async () => {
+  it("builds candles from the executions of an outcome on either side", async () => {
     const [ann, bob] = [randomUUID(), randomUUID()];
     const market = exchange.createMarket();
     exchange.transact(ann, 10_000_000);
@@ -76,6 +76,11 @@ describe("queries of trading", () => {
     expect(await listCandles(db, { ...of, fromTs: start + minute, toTs: start + 3 * minute })).to.deep.equal(
       [],
     );
+    const taken = await listCandles(db, { ...of, outcome: 1, fromTs: start, toTs: start + 4 * minute });
+    expect(taken).to.deep.equal([
+      { ts: start, open: 500, high: 600, low: 400, close: 600, volume: 7 },
+      { ts: start + 3 * minute, open: 550, high: 550, low: 550, close: 550, volume: 1 },
+    ]);
     const read = await readAll((after) => listTrades(db, of, { limit: 1, after }));
     expect(read.map(({ price }) => price)).to.deep.equal([450, 400, 600, 500]);
   });

@@ -244,7 +244,7 @@ describe("signed requests", function () {
       expect(response.status).to.equal(200);
     };
 
-    it("that is locked get 423 on every route; of a self-excluded one, a cancel works", async () => {
+    it("that is locked get 423 on every route; of an excluded one, reads and cancels work", async () => {
       const other = await newTrader(stack);
       const { traderId } = other.account;
       await admin(`${traderId}/state`, { state: "LOCKED", reason: "test" });
@@ -255,10 +255,20 @@ describe("signed requests", function () {
         "ACCOUNT_LOCKED",
         /./,
       );
-      await admin(`${traderId}/state`, { state: "SELF_EXCLUDED", reason: "test" });
-      await expectRefusal(signed(other.trading, LIMITS), 423, "SELF_EXCLUDED", /excluded/);
-      const cancel = await send(stack.url, signed(other.trading, { method: "DELETE", target: "/v3/orders" }));
-      expect(`${cancel.status} ${cancel.text}`).to.equal('200 {"canceled":0}');
+      const order = { method: "POST", target: "/v3/orders", body: "{}" };
+      for (const [state, code] of [
+        ["SELF_EXCLUDED", "SELF_EXCLUDED"],
+        ["EXCLUDED", "ACCOUNT_LOCKED"],
+      ] as const) {
+        await admin(`${traderId}/state`, { state, reason: "test" });
+        await expectRefusal(signed(other.trading, order), 423, code, /locked|excluded/);
+        expect((await send(stack.url, signed(other.trading, LIMITS))).status).to.equal(200);
+        const cancel = await send(
+          stack.url,
+          signed(other.trading, { method: "DELETE", target: "/v3/orders" }),
+        );
+        expect(`${cancel.status} ${cancel.text}`).to.equal('200 {"canceled":0}');
+      }
       await admin(`${traderId}/state`, { state: "ACTIVE", reason: "test" });
       expect((await send(stack.url, signed(other.trading, LIMITS))).status).to.equal(200);
     });

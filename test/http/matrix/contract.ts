@@ -169,7 +169,10 @@ export function refusalOf({ callers }: Rule, credential: Credential): string | u
     if (!callers.includes("session")) return "401 SIGNATURE_REJECTED";
     return credential === "operator" ? "403 FORBIDDEN" : "401 UNAUTHENTICATED";
   }
-  return callers.includes("operator") && credential === "session" ? "403 FORBIDDEN" : "401 UNAUTHENTICATED";
+  const isOther = callers.includes("operator") ? credential === "session" : credential === "operator";
+  return isOther && callers.some((caller) => caller === "operator" || caller === "session")
+    ? "403 FORBIDDEN"
+    : "401 UNAUTHENTICATED";
 }
 
 /** Answers to the samples that are good requests and yet refused, by the state of the world of the matrix. */
@@ -184,12 +187,17 @@ const OWN: Readonly<Record<string, string>> = {
   "POST /admin/v1/maintenance by operator": "409 INVALID_TRANSITION",
 };
 
+const SIBLING: Readonly<Record<string, string>> = {
+  // The other subaccount of the world has money.
+  "DELETE /v3/account/subaccounts/:keyId": "409 SUBACCOUNT_NOT_EMPTY",
+};
+
 /** Returns the answer to a credential that the route admits. */
 export function answerOf({ line, own, elsewhere }: Rule, credential: Credential, whose: Whose): string {
   if (whose === "own") return OWN[`${line} by ${credential}`] ?? own;
   // A trading key reaches its own subaccount only, a management key every subaccount of its trader.
   if (whose === "sibling" && elsewhere === "404 SUBACCOUNT_NOT_FOUND") {
-    return credential.startsWith("trading") ? "403 SIGNATURE_REJECTED" : own;
+    return credential.startsWith("trading") ? "403 SIGNATURE_REJECTED" : (SIBLING[line] ?? own);
   }
   return elsewhere ?? own;
 }

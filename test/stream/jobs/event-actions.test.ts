@@ -69,6 +69,29 @@ describe("event steps", () => {
     expect(game.map((market) => markets.state(market).status)).to.deep.equal(["OPEN", "OPEN"]);
   });
 
+  it("open the markets that the event has closed when it goes in play, after GOLIVE", async () => {
+    const [followed, closed] = [markets.add("PUSH"), markets.add("PUSH")];
+    await markets.market(closed.marketId, { kind: "lifecycle", actions: ["close"] });
+    await driveEventStep(markets, step("close"), [followed, closed]);
+    markets.transitions.length = 0;
+    await driveEventStep(markets, step("golive"), [closed]);
+    expect(markets.transitions).to.deep.equal(["START", "GOLIVE"]);
+    expect(markets.state(closed).status).to.equal("CLOSED");
+    markets.transitions.length = 0;
+    await driveEventStep(markets, step("golive"), [followed]);
+    expect(markets.transitions).to.deep.equal(["START", "GOLIVE", "OPEN"]);
+    expect(markets.state(followed).status).to.equal("OPEN");
+  });
+
+  it("leave a market closed whose operator closed it after the event had opened it again", async () => {
+    const game = [markets.add("PUSH")] as const;
+    await driveEventStep(markets, step("close"), game);
+    await driveEventStep(markets, step("open"), game);
+    await markets.market(game[0].marketId, { kind: "lifecycle", actions: ["close"] });
+    await driveEventStep(markets, step("golive"), game);
+    expect(markets.state(game[0]).status).to.equal("CLOSED");
+  });
+
   it("grade PUSH markets as pushed when the event is canceled, and return them for settlement", async () => {
     const [push, fair] = [markets.add("PUSH"), markets.add("FMV")];
     const graded = await driveEventStep(markets, step("cancel"), [push, fair]);

@@ -86,6 +86,8 @@ describe("settlement jobs", () => {
         enqueue: (job) => queue.enqueue(job),
         unfinishedSteps: () => Promise.resolve([]),
         finishStep: () => Promise.resolve(),
+        tradersToRestrict: () => Promise.resolve([]),
+        restrict: () => Promise.resolve(),
         settleFinalEvents: () => Promise.resolve(),
         restoreWanted: () => Promise.resolve(),
         removeSettled: () => Promise.resolve(),
@@ -198,6 +200,8 @@ describe("settlement jobs", () => {
         finished.push(unfinished);
         return Promise.resolve();
       },
+      tradersToRestrict: () => Promise.resolve([]),
+      restrict: () => Promise.resolve(),
       settleFinalEvents: () => {
         finals += 1;
         return Promise.resolve();
@@ -213,6 +217,8 @@ describe("settlement jobs", () => {
     let finals = 0;
     await start(new PayingMarket(1), {
       unsettled: () => Promise.reject(new Error("Postgres is down")),
+      tradersToRestrict: () => Promise.resolve([]),
+      restrict: () => Promise.resolve(),
       settleFinalEvents: () => {
         finals += 1;
         return Promise.resolve();
