@@ -56,7 +56,6 @@ import type { Trading } from "./trading/trading.js";
 export interface RouteParts {
   readonly db: Database;
   readonly exchange: GatewayExchange;
-  readonly formats: Formats;
   readonly reference: Reference;
   readonly freshness: Freshness;
   /** The tables of lists. */

@@ -47,7 +47,7 @@ function placeOne(
   const repeated = repeatOf(request, known);
   if (repeated !== undefined) return repeated;
   const accepted = acceptance(emitter, wallet, request);
-  const refusal = refusalOf(state, wallet, accepted, command.limits);
+  const refusal = refusalOf(emitter.state, wallet, accepted, command.limits);
   if (refusal !== undefined) return { ok: false, refusal };
   emitter.wallet(command.wallet, command.trader);
   emitter.emit(accepted);
@@ -71,7 +71,7 @@ function checkAll(emitter: Emitter, command: PlaceCommand, known: KnownClientIds
       return { ok: false, refusal: "CLIENT_ID_REUSED" };
     if (request.clientId !== undefined) clientIds.add(request.clientId);
     const accepted = acceptance(emitter, wallet, request);
-    const refusal = refusalOf(state, wallet, accepted, command.limits);
+    const refusal = refusalOf(emitter.state, wallet, accepted, command.limits);
     if (refusal !== undefined) return { ok: false, refusal };
     undo.push(reserve(wallet, accepted));
     return { ok: true, orderId: request.orderId, clientId: request.clientId, repeated: false };
@@ -269,7 +269,12 @@ export function preview(emitter: Emitter, command: Extract<LedgerCommand, { kind
   const wallet = emitter.walletOrEmpty(command.wallet, command.trader);
   const accepted = acceptance(emitter, wallet, command.order);
   const { reserve } = withOrder(wallet, accepted);
-  return { ok: true, kind: "preview", reserve, refusal: refusalOf(emitter.state, wallet, accepted, command.limits) };
+  return {
+    ok: true,
+    kind: "preview",
+    reserve,
+    refusal: refusalOf(emitter.state, wallet, accepted, command.limits),
+  };
 }
 
 /** Passes an amendment to the market. A lower quantity alone keeps the place; any other change replaces the order. */

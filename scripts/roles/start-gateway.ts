@@ -273,7 +273,6 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     const routes = createRoutes({
       db,
       exchange,
-      formats,
       reference,
       freshness,
       reads,

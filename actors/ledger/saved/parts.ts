@@ -315,7 +315,8 @@ function addPart(
 
 function unpackWallet([first = "", ...further]: readonly string[]): Wallet {
   const saved = JSON.parse(first) as SavedWallet;
-  const [id, trader, cash, coin, seqs, policy, deadman, groups, accounts, orders, reserveRule, closed] = saved;
+  const [id, trader, cash, coin, seqs, policy, deadman, groups, accounts, orders, reserveRule, closed] =
+    saved;
   const wallet = emptyWallet(id, trader, reserveRule);
   [wallet.funds.CASH.total, wallet.funds.CASH.reserved] = cash;
   [wallet.funds.COIN.total, wallet.funds.COIN.reserved] = coin;
