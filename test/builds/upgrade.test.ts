@@ -110,7 +110,6 @@ describe("a set of two builds", function () {
 
     await fleet.stopAll("old");
     await fleet.startAll("new");
-    expect((await readyz(fleet)).format).to.include({ active: 1 });
     expect(await holdings()).to.deep.equal(before);
     expect((await trader.rest.placeOrder(order)).orderId).to.equal(placed.orderId);
     expect(await trader.management.transfer(keyId, "defund", "1", transferId)).to.deep.equal(moved);
