@@ -84,8 +84,7 @@ export interface AccountOrder {
 }
 
 /** Rules by which an account computes its reserve. Wallets begin with rule 1 and change over to rule 2 in format 4. */
-export const RESERVE_RULES = [1, 2] as const;
-export type ReserveRule = (typeof RESERVE_RULES)[number];
+export type ReserveRule = 1 | 2;
 
 /** An open order and the order that replaces it. */
 interface Replacing {

@@ -150,7 +150,7 @@ export interface RestrictedDelta {
 }
 
 /** Closing of a wallet. Since format 4. */
-export interface ClosedDelta {
+interface ClosedDelta {
   readonly type: "closed";
   readonly wallet: string;
 }

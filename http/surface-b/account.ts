@@ -22,9 +22,8 @@ import {
   Balance,
   BalanceQuery,
   Fill,
-  FillsQuery,
+  HistoryQuery,
   Order,
-  OrdersQuery,
   Position,
   PositionsQuery,
   Transaction,
@@ -71,7 +70,7 @@ export function emmAccountRoutes(base: string, { exchange, reference, reads }: E
 
   const fills = route(`GET ${base}/fills/all`, {
     access: reading(HISTORY),
-    query: FillsQuery,
+    query: HistoryQuery,
     answer: Fill.array(),
     docs: {
       summary: "List fills",
@@ -94,7 +93,7 @@ export function emmAccountRoutes(base: string, { exchange, reference, reads }: E
 
   const orders = route(`GET ${base}/orders/all`, {
     access: reading(HISTORY),
-    query: OrdersQuery,
+    query: HistoryQuery,
     answer: Order.array(),
     docs: {
       summary: "List orders",

@@ -82,12 +82,11 @@ const History = {
   offset: whole(0, MAX_HISTORY_OFFSET, 0),
   currency: Currency.optional(),
 };
-export const OrdersQuery = z.strictObject({
+/** Query of orders, and of fills, which take the statuses of orders: every fill is `FILLED`. */
+export const HistoryQuery = z.strictObject({
   ...History,
   status: commaList(oneOf(ORDER_STATUSES)).optional(),
 });
-/** Query of fills, which takes the statuses of orders: every fill is `FILLED`. */
-export const FillsQuery = OrdersQuery;
 export const BalanceQuery = z.strictObject({ currency: Currency.default("CASH") });
 export const TransactionsQuery = z.strictObject({
   ...History,

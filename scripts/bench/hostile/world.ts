@@ -43,7 +43,7 @@ export interface World {
   close(): void;
 }
 
-export interface Hostile {
+interface Hostile {
   readonly trading: SignedRequests;
   readonly management: SignedRequests;
   /** Read keys of the subaccount, each with buckets of its own. */

@@ -19,7 +19,7 @@ export interface NaiveAccount {
 }
 
 /** Returns the highest fee of an order: at the price nearest to one half, and rounded up in each of its fills. */
-export function highestFee({ fee, price, remaining }: NaiveOpenOrder): number {
+function highestFee({ fee, price, remaining }: NaiveOpenOrder): number {
   if (fee === undefined || fee.coefficientPpm === 0) return 0;
   const nearest = Math.min(price, 500);
   const perContract = BigInt(fee.coefficientPpm) * BigInt(nearest) * BigInt(1_000 - nearest) + 500_000_000n;
