@@ -70,6 +70,9 @@ export function sendToLedger<K extends Kind>(
   return replyOf(exchange, traderId, command, kind, { id: commandId, rememberMs: REMEMBER_MS });
 }
 
+/** Query of a ledger that asks for the answer to an earlier command. */
+const QUERY = "groups";
+
 /** Tables in which a ledger's uncertain ids are looked up. */
 export interface LookUpParts {
   readonly exchange: Pick<GatewayExchange, "ledgerOnce">;
@@ -90,13 +93,16 @@ export async function askWithIds(
   withLookedUp: (ids: readonly string[]) => Promise<LedgerCommand>,
 ): Promise<Answered<LedgerReply>> {
   const shard = ledgerShardOf(traderId);
-  const answer = await exchange.ledgerOnce(shard, command, { id: commandId, rememberMs: REMEMBER_MS });
+  // The query of `answerTo` has the same id, and the answer to it may come twice.
+  const isAnswer = (reply: unknown): boolean => !isOf(reply as LedgerReply, QUERY);
+  const options = { rememberMs: REMEMBER_MS, isAnswer };
+  const answer = await exchange.ledgerOnce(shard, command, { ...options, id: commandId });
   const { reply } = answer;
   if (!isOf(reply, "uncertain")) return answer;
   if (!(await freshness.hasReached(ledgerOf(traderId))))
     throw new Unavailable("the service cannot determine whether this id was used before; try again");
   const id = lookedUpIdOf(commandId);
-  return exchange.ledgerOnce(shard, await withLookedUp(reply.ids), { id, rememberMs: REMEMBER_MS });
+  return exchange.ledgerOnce(shard, await withLookedUp(reply.ids), { ...options, id });
 }
 
 /** Returns the id of the second command of a request, because the ledger remembers its answer to the first one. */
@@ -114,7 +120,7 @@ export async function answerTo(
   commandId: string,
 ): Promise<LedgerReply | undefined> {
   // The ledger answers the id of a command that it remembers, and the query of one that it does not.
-  const query = { kind: "groups", wallet } as const;
+  const query = { kind: QUERY, wallet } as const;
   const ask = (id: string): Promise<LedgerReply> =>
     exchange.ledger(ledgerShardOf(traderId), query, { ...READ_ONLY, id });
   const first = await ask(commandId);

@@ -118,7 +118,7 @@ export class LogExchange implements GatewayExchange {
     }
     const refusal = this.guard.refusalOf({ opensOrders: opensOrders(command) });
     if (refusal !== undefined) return Promise.reject(new NotSent(refusal));
-    const { id = newId(), timeoutMs = DEFAULT_TIMEOUT_MS, rememberMs } = options;
+    const { id = newId(), timeoutMs = DEFAULT_TIMEOUT_MS, rememberMs, isAnswer = () => true } = options;
     const notAfterMs = clock.now() + timeoutMs;
     const body = packEnvelope({
       id,
@@ -134,12 +134,14 @@ export class LogExchange implements GatewayExchange {
       /** True until an append of the command may have had an effect. */
       let isFirst = true;
       let appends = 0;
-      const listener: Listener = ({ reply, repeated }) =>
+      const listener: Listener = ({ reply, repeated }) => {
+        if (!isQuarantinedReply(reply) && !isAnswer(reply)) return;
         finish(() => {
           // After a second append, the command that got the answer first may be this one.
           if (!isQuarantinedReply(reply)) resolve({ reply, repeated: repeated && appends < 2 });
           else reject(new Quarantined(`${actor} has failed on the command, which is in the quarantine`));
         });
+      };
       const finish = (complete: () => void): void => {
         cancelResend();
         cancelTimeout();

@@ -56,6 +56,8 @@ export interface AskOptions {
   readonly rememberMs?: number | undefined;
   /** Time to wait for the answer, in ms (default 5,000). */
   readonly timeoutMs?: number | undefined;
+  /** Returns false for a reply that answers a query with the same id instead (default: every reply is the answer). */
+  readonly isAnswer?: ((reply: unknown) => boolean) | undefined;
 }
 
 /** Answer to a command. `repeated`: an earlier command with the same id got it first; this command had no effect. */

@@ -53,6 +53,17 @@ describe("an exchange", () => {
     expect(await add(1, "y")).to.deep.equal({ reply: { value: 2 }, repeated: true });
   }).timeout(10_000);
 
+  it("takes no answer to a query with the id of a command for the answer to the command", async () => {
+    await deployment.worker(deployment.connect()).start();
+    const exchange = await deployment.exchange();
+    const isAnswer = (reply: unknown): boolean => (reply as { value: number }).value > 0;
+    const [queried, added] = await Promise.all([
+      exchange.ask(a, { kind: "read" }, { id: "x", rememberMs: 0 }),
+      exchange.ask(a, { kind: "add", n: 1 }, { id: "x", isAnswer }),
+    ]);
+    expect([queried, added]).to.deep.equal([{ value: 0 }, { value: 1 }]);
+  });
+
   it("sends a command again under the same id when the message may be lost", async () => {
     await deployment.worker(deployment.connect()).start();
     const faults = new FaultyGate();
