@@ -139,7 +139,10 @@ describe("replicas", () => {
     const { marketId, outcomes } = exchange.createMarket(2);
     const order = { outcomeId: outcomes[0]?.outcomeId, price: "0.400", qty: 1, tif: "GTC" };
     for (let i = 0; i < 200; i += 1) {
-      await exchange.place(trader(ann), Array<object>(51).fill(order), false);
+      // A wallet has at most 1,000 open orders in a market.
+      const maker = `maker-${Math.floor(i / 19)}`;
+      if (i % 19 === 0) exchange.fund(maker);
+      await exchange.place(trader(maker), Array<object>(51).fill(order), false);
       exchange.commit();
     }
     const replica = await replicas.acquire(marketId);
