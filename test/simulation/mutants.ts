@@ -5,7 +5,6 @@
 
 import { LATEST_FORMAT } from "../../actors/format.js";
 import { FormatAnnouncer, isAnnounced } from "../../stream/log/formats.js";
-import { Idempotency } from "../../http/auth/idempotency.js";
 import { SignedPlacements, type SignedPlacementsParts } from "../../http/trading/signed-placements.js";
 import { HandOverGuard } from "../../stream/runtime/hand-over-guard.js";
 import { Inbox } from "../../stream/runtime/inbox.js";
@@ -422,19 +421,6 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
       run(this: Instance, messages, nowMs, format) {
         const turn = run.call(this, messages, nowMs, format);
         return { ...turn, replies: turn.replies.map(({ to, id, reply }) => ({ to, id, reply })) };
-      },
-    }),
-  },
-  {
-    name: "a gateway runs the same request twice at once",
-    mutation: replacingMethods(Idempotency.prototype, {
-      beginRemembered() {
-        const done = (): Promise<void> => Promise.resolve();
-        return Promise.resolve({
-          kind: "first",
-          resumed: false,
-          first: { keep: done, fail: done, abandon: done },
-        });
       },
     }),
   },

@@ -44,7 +44,7 @@ interface Caught {
 const RUNTIME_SEEDS = 400;
 const COUNTER_SEEDS = 400;
 const INTEREST_SEEDS = 100;
-const EXCHANGE_SEEDS = 300;
+const EXCHANGE_SEEDS = 1_000;
 
 export async function runTask(task: Task, trace?: (line: string) => void): Promise<Report> {
   switch (task.kind) {
