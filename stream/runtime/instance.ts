@@ -452,11 +452,14 @@ export class Instance {
     this.#execute(draft, message, envelope, now);
   }
 
-  /** Forgets the sources of which no message can come any more, except those of which a later one was applied. */
+  /**
+   * Forgets the sources of which no message can come any more, except those of which a later one was applied. A source of
+   * which this turn has applied a message waits for the next review, because the entry must record that message.
+   */
   #forget(draft: TurnDraft, { forgotten = {} }: Envelope): void {
     for (const [source, seq] of Object.entries(forgotten)) {
       const last = this.#inbox.sources.get(source);
-      if (last === undefined || last > seq) continue;
+      if (last === undefined || last > seq || (draft.sources[source] ?? 0) > 0) continue;
       this.#inbox.recordApplied(source, 0);
       draft.sources[source] = 0;
     }

@@ -162,6 +162,15 @@ describe("an actor in memory", () => {
     expect((instance.state as CounterState).received[other]).to.deep.equal([1, 2]);
   });
 
+  it("records the last message of a source before it forgets the source in a later turn", () => {
+    const forgotten = { commands: [], forgotten: { [other]: 7 } };
+    const turn = instance.run(mailbox.of(from(other, 7, 1), forgotten), 1_000);
+    expect(turn.entry?.sources).to.deep.equal({ [other]: 7 });
+    expect([...instance.sources]).to.deep.equal([[other, 7]]);
+    expect(instance.run(mailbox.of(forgotten), 1_001).entry?.sources).to.deep.equal({ [other]: 0 });
+    expect([...instance.sources]).to.deep.equal([]);
+  });
+
   it("remembers a message that changes nothing", () => {
     const unchanging = { source: other, seq: 4, commands: [{ kind: "read" }] };
     expect(run(100, unchanging).entry).to.deep.include({ batches: [], sources: { [other]: 4 } });
