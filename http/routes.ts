@@ -32,6 +32,7 @@ import type { SecondFactors } from "./auth/second-factors.js";
 import type { SignIns } from "./auth/sign-ins.js";
 import type { Signatures } from "./auth/signatures.js";
 import type { WebTokens } from "./auth/web-tokens.js";
+import type { ServiceStatus } from "./ops/status.js";
 import type { Changes } from "./reference/changes.js";
 import type { Reference } from "./reference/reference.js";
 import type { Route } from "./request/route.js";
@@ -43,6 +44,7 @@ import { orderRoutes } from "./surface-a/orders.js";
 import { portfolioRoutes } from "./surface-a/portfolio.js";
 import { safetyRoutes } from "./surface-a/safety.js";
 import { serviceRoutes } from "./surface-a/service.js";
+import { demoRoutes, type DemoLogin } from "./surface-a/sessions/demo.js";
 import { sessionRoutes } from "./surface-a/sessions/session.js";
 import { signInRoutes } from "./surface-a/sessions/sign-in.js";
 import { subaccountRoutes } from "./surface-a/subaccounts.js";
@@ -83,6 +85,9 @@ export interface RouteParts {
   readonly tables: Pick<ReadModelTime, "completeMs">;
   readonly clocks: Pick<Log, "clockReport" | "confirmTime">;
   readonly log: Pick<Log, "quarantine" | "dismiss">;
+  readonly status: () => Promise<ServiceStatus>;
+  /** Login of the demo's trader; without it, the routes of the demo do not exist. */
+  readonly demoLogin: DemoLogin | undefined;
   /** Offers market types flagged `qaOnly`. */
   readonly qa: boolean;
   /** Lets signers see the canonical text that the server built; off in production. */
@@ -91,6 +96,7 @@ export interface RouteParts {
 
 /** Creates the routes in the order in which the OpenAPI document lists them. */
 export function createRoutes(parts: RouteParts): readonly Route[] {
+  const { demoLogin } = parts;
   const approvals = new Approvals(parts);
   return [
     ...serviceRoutes(parts),
@@ -107,6 +113,7 @@ export function createRoutes(parts: RouteParts): readonly Route[] {
     ...ticketRoutes(parts),
     ...signInRoutes(parts),
     ...sessionRoutes(parts),
+    ...(demoLogin === undefined ? [] : demoRoutes({ ...parts, demoLogin })),
     ...adminEventRoutes(parts, approvals),
     ...adminMarketRoutes(parts),
     ...settlementRoutes(parts, approvals),

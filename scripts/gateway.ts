@@ -5,6 +5,7 @@ import { migrate } from "../db/migrate.js";
 import { createLogger } from "../http/edge/request-log.js";
 import { unlimitedThrottle } from "../http/request/throttle.js";
 import { ConfigError } from "./config.js";
+import { demoLogin } from "./demo/credentials.js";
 import { handedConnections } from "./roles/handed-connections.js";
 import { roleOutput } from "./roles/output.js";
 import { type RoleConfig, runRole, type RunningRole } from "./roles/run-role.js";
@@ -32,6 +33,7 @@ async function start(config: RoleConfig): Promise<RunningRole> {
     serviceKeys,
     logger,
     throttle,
+    demoLogin: config.demo ? () => demoLogin(config.dataDir) : undefined,
     connections: config.listens ? undefined : handedConnections(config.port),
   });
   const { generatedOperator } = gateway;

@@ -1,13 +1,12 @@
 /** Traders: their identity, state and wallets, and the transactions that operators post (contract section 8.10). */
 
 import { randomUUID } from "node:crypto";
-import { ledgerOf, ledgerShardOf } from "../../actors/actor.js";
+import { ledgerShardOf } from "../../actors/actor.js";
 import type { Formats } from "../../actors/format.js";
 import { formatMoney, type Millicents } from "../../actors/units.js";
 import type { Database } from "../../db/database.js";
 import { listSubaccounts } from "../../db/queries/accounts/subaccounts.js";
 import { stateOf } from "../../db/queries/accounts/restrictions.js";
-import { findSubaccountByKey } from "../../db/queries/accounts/subaccounts.js";
 import {
   findTrader,
   listTraders,
@@ -18,7 +17,6 @@ import {
 } from "../../db/queries/accounts/traders.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";
 import type { TraderState } from "../../db/schema/accounts.js";
-import { findTransactionByRef } from "../../db/queries/trading/transactions.js";
 import type { GatewayExchange } from "../../stream/log/ports.js";
 import { IDS } from "../docs/examples.js";
 import type { Changes } from "../reference/changes.js";
@@ -27,9 +25,10 @@ import { Refused, refusedBy } from "../request/errors.js";
 import { pageOf } from "../request/fields.js";
 import { route } from "../request/route.js";
 import type { Freshness } from "../trading/freshness.js";
-import { readBalances, askWithIds } from "../trading/ledger-client.js";
+import { readBalances } from "../trading/ledger-client.js";
 import { applyState } from "../trading/restricting.js";
 import { auditedAction, recordIntent } from "./audit.js";
+import { postTransaction, walletOfTrader } from "./desk/transactions.js";
 import { WAITS, type Approvals } from "./operators/approvals.js";
 import {
   AdminTrader,
@@ -190,46 +189,12 @@ export function adminTraderRoutes(
     },
   });
 
-  const walletOf = async (traderId: string, keyId: string | undefined): Promise<string> => {
-    if (keyId === undefined) return traderId;
-    const subaccount = await findSubaccountByKey(db, traderId, keyId);
-    if (subaccount === undefined) throw new Refused("SUBACCOUNT_NOT_FOUND");
-    if (subaccount === "NOT_A_SUBACCOUNT_KEY") throw new Refused("NOT_A_SUBACCOUNT_KEY");
-    return subaccount.subaccountId;
-  };
-
   const post = approvals.guard(
     "trader.transaction",
     "money",
-    async (call, { subject: traderId, action: { action: name, ...posted } }) => {
-      const { kind, amount, currency, reason, subaccountKeyId, clientRef } = posted;
-      const wallet = await walletOf(traderId, subaccountKeyId);
-      const transactionId = randomUUID();
-      const command = {
-        kind: "transact" as const,
-        transactionId,
-        transaction: kind,
-        wallet,
-        trader: traderId,
-        currency,
-        amount,
-        ref: reason,
-        clientRef,
-      };
-      const after = { ...posted, amount: formatMoney(amount), transactionId };
-      const record = { action: name, subject: traderId, after };
-      const reply = await recordIntent(db, call, record, async () => {
-        const parts = { exchange, freshness };
-        const answer = await askWithIds(parts, traderId, command, transactionId, async ([ref = ""]) => ({
-          ...command,
-          lookedUp: { first: await findTransactionByRef(db, traderId, ref) },
-        }));
-        return answer.reply;
-      });
-      if (!reply.ok) throw refusedBy(reply.refusal);
-      if (reply.kind !== "transaction") throw new Error(`the ledger answered transact with ${reply.kind}`);
-      await freshness.hasReached(ledgerOf(traderId));
-      return { transactionId: reply.transactionId, balance: formatMoney(reply.balance.total) };
+    async (call, { subject: traderId, action: transaction }) => {
+      const wallet = await walletOfTrader(db, traderId, transaction.subaccountKeyId);
+      return postTransaction({ db, exchange, freshness }, call, { traderId, wallet, transaction });
     },
   );
 
@@ -265,7 +230,7 @@ export function adminTraderRoutes(
       if (amount < 0 && kind !== "ADJUSTMENT") {
         throw new Refused("INVALID_BODY", `amount must be positive; the kind ${kind} gives its sign`);
       }
-      await walletOf(traderId, subaccountKeyId);
+      await walletOfTrader(db, traderId, subaccountKeyId);
       const waits = approvals.areRequired && Math.abs(amount) > approvalLimit;
       // A transaction that waits needs a reference, so that a repeated approval posts it once.
       const clientRef = body.clientRef ?? (waits ? `approval ${randomUUID()}` : undefined);
@@ -287,7 +252,7 @@ export function adminTraderRoutes(
     run: async ({ body, id, ...call }) => {
       const { traderId } = await changeable(id("traderId"));
       const { policy, subaccountKeyId } = body;
-      const wallet = await walletOf(traderId, subaccountKeyId);
+      const wallet = await walletOfTrader(db, traderId, subaccountKeyId);
       const command = { kind: "setPolicy", wallet, trader: traderId, policy } as const;
       const record = { action: "trader.collateral", subject: traderId, after: body };
       const reply = await recordIntent(db, call, record, () =>

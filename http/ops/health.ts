@@ -90,7 +90,7 @@ const SHARDS = Array.from({ length: LEDGER_SHARDS }, (_, shard) => shard);
 /**
  * Returns the result of a check, or `undefined` when it fails or takes too long; the report names the part that failed.
  */
-async function resultOf<Value>(check: () => Promise<Value>): Promise<Value | undefined> {
+export async function resultOf<Value>(check: () => Promise<Value>): Promise<Value | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), CHECK_MS);
@@ -104,9 +104,9 @@ async function resultOf<Value>(check: () => Promise<Value>): Promise<Value | und
   }
 }
 
-/** Returns a check of all parts that runs at most once a second, however often it is called. */
-export function oncePerSecond(check: () => Promise<Readiness>): () => Promise<Readiness> {
-  let report: Promise<Readiness> | undefined;
+/** Returns a check that runs at most once a second, however often it is called. */
+export function oncePerSecond<Report>(check: () => Promise<Report>): () => Promise<Report> {
+  let report: Promise<Report> | undefined;
   return () => {
     if (report === undefined) {
       report = check();

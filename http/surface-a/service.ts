@@ -1,17 +1,25 @@
-/** Routes about the service itself: the echo and the limits (contract section 5.11). */
+/** Routes about the service itself: the echo, the limits and the public status (contract section 5.11). */
 
 import { MAX_WATCHED_MARKETS } from "../../stream/ws/socket/protocol.js";
+import { changeOnWire } from "./changelog.js";
 import type { Signatures } from "../auth/signatures.js";
-import { ANY_SCOPE, signedBy, signedOrSession } from "../request/access.js";
+import type { ServiceStatus } from "../ops/status.js";
+import { ANY_SCOPE, ANYBODY, signedBy, signedOrSession } from "../request/access.js";
 import { payerOf } from "../request/callers.js";
 import { RATED_FREE } from "../request/metering.js";
 import { route } from "../request/route.js";
 import { KEY_BUCKETS, type Bucket, type Throttle } from "../request/throttle.js";
 import { Limits } from "./schemas/account.js";
+import { Status } from "./schemas/status.js";
 
-export function serviceRoutes(parts: { throttle: Throttle; signatures: Signatures; debug: boolean }) {
-  const { throttle, signatures, debug } = parts;
+interface ServiceParts {
+  readonly throttle: Throttle;
+  readonly signatures: Signatures;
+  readonly debug: boolean;
+  readonly status: () => Promise<ServiceStatus>;
+}
 
+export function serviceRoutes({ throttle, signatures, debug, status }: ServiceParts) {
   const echo = route("POST /v3/echo", {
     access: { ...signedBy(ANY_SCOPE), whileExcluded: true },
     metering: RATED_FREE,
@@ -66,7 +74,21 @@ export function serviceRoutes(parts: { throttle: Throttle; signatures: Signature
     },
   });
 
-  return [echo, limits];
+  const health = route("GET /v3/public/status", {
+    access: ANYBODY,
+    answer: Status,
+    docs: {
+      summary: "Retrieve the status of the service",
+      description:
+        "Returns what works now, how far the lists are behind, the current maintenance, and the last announcements. It answers 200 while parts of the service are down; the announcements are then those that were read before. The state is determined once a second at most.",
+    },
+    run: async () => {
+      const { announcements, ...rest } = await status();
+      return { body: { ...rest, announcements: announcements.map(changeOnWire) } };
+    },
+  });
+
+  return [echo, limits, health];
 }
 
 /** Returns the header with the canonical text that the server built, for `Svc-Debug: canonical` outside production. */

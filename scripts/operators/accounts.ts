@@ -11,14 +11,11 @@ import {
   setPasswordHash,
   type Trader,
 } from "../../db/queries/accounts/traders.js";
-import { recordAudit } from "../../db/queries/operator/audit.js";
+import { MACHINE, recordAudit } from "../../db/queries/operator/audit.js";
 import type { OperatorRole } from "../../db/schema/accounts.js";
 import type { Passwords } from "../../http/auth/passwords.js";
 import { endOfSessions } from "../../http/auth/web-tokens.js";
 import { StartError } from "../supervisor/start-error.js";
-
-/** Author, in the audit log, of what the owner of the machine does. */
-export const MACHINE = "00000000-0000-0000-0000-000000000000";
 
 interface AccountParts {
   readonly db: Database;

@@ -7,10 +7,10 @@ import { z } from "zod";
 import type { Database } from "../../db/database.js";
 import { changeOperator, hasOwner } from "../../db/queries/accounts/operators.js";
 import { createTrader, findTraderByEmail, type Trader } from "../../db/queries/accounts/traders.js";
-import { recordAudit } from "../../db/queries/operator/audit.js";
+import { MACHINE, recordAudit } from "../../db/queries/operator/audit.js";
 import type { Passwords } from "../../http/auth/passwords.js";
 import type { Config } from "../config.js";
-import { generatedPassword, MACHINE } from "../operators/accounts.js";
+import { generatedPassword } from "../operators/accounts.js";
 
 const Login = z.object({ email: z.string(), password: z.string() });
 type Login = z.infer<typeof Login>;

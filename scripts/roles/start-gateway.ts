@@ -20,6 +20,7 @@ import { Freshness } from "../../http/trading/freshness.js";
 import { GeoIpFiles } from "../../http/geo/geoip.js";
 import { oncePerSecond, readiness } from "../../http/ops/health.js";
 import { readJson } from "../../http/edge/json.js";
+import { serviceStatus } from "../../http/ops/status.js";
 import { KeyUse } from "../../http/auth/key-use.js";
 import { tradingLocations } from "../../http/geo/locations.js";
 import { Metrics } from "../../http/ops/metrics.js";
@@ -27,6 +28,7 @@ import { Passwords, type PasswordCost } from "../../http/auth/passwords.js";
 import { Reference, REFERENCE_KINDS, type ReferenceKind } from "../../http/reference/reference.js";
 import { Connections, type ConnectionSource, createHttpServer, listeningOn } from "../../http/server.js";
 import { Idempotency } from "../../http/auth/idempotency.js";
+import type { DemoLogin } from "../../http/surface-a/sessions/demo.js";
 import { Seal } from "../../http/auth/seal.js";
 import { SecondFactors } from "../../http/auth/second-factors.js";
 import { SignIns } from "../../http/auth/sign-ins.js";
@@ -102,6 +104,8 @@ export interface GatewaySettings extends Pick<
   readonly logger: Logger;
   /** Cost of a password hash; default: the cost of the service. */
   readonly passwordCost?: PasswordCost | undefined;
+  /** Login of the demo's trader, where the demo runs; it is ignored outside `dev`. */
+  readonly demoLogin?: DemoLogin | undefined;
   /** True where operators need a second factor; default: in production. */
   readonly operatorsNeedTotp?: boolean | undefined;
   /** Token buckets of the keys; default: those with the published limits. */
@@ -269,6 +273,26 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       emm.close();
       return Promise.resolve();
     });
+    const reports = await ProcessReports.subscribe(log, systemClock);
+    closing.push(() => reports.close());
+    const check = oncePerSecond(() =>
+      readiness({
+        db,
+        replica: readDb === db ? undefined : readDb,
+        exchange,
+        tail,
+        formats,
+        clocks: log,
+        log,
+        guard: exchange.guard,
+        diskRoom: () => reports.least("disk_headroom_ratio"),
+        halted: () => log.halted(),
+        processes: () => reports.names(),
+      }),
+    );
+    const status = oncePerSecond(serviceStatus({ db, reference, readiness: check }));
+    // A gateway that loses Postgres shows the announcements that it has read before.
+    void status();
     const metrics = new Metrics(processName);
     const routes = createRoutes({
       db,
@@ -295,6 +319,8 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       tables,
       clocks: log,
       log,
+      status,
+      demoLogin: exchangeEnv === "dev" ? settings.demoLogin : undefined,
       qa: exchangeEnv === "qa",
       debug: sandbox,
     });
@@ -319,8 +345,6 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     });
     const revocations = new RevocationWatch({ db, reference, locations, sockets, onError });
     closing.push(() => revocations.stop());
-    const reports = await ProcessReports.subscribe(log, systemClock);
-    closing.push(() => reports.close());
     const reporter = new ProcessReporter({
       log,
       clock: systemClock,
@@ -367,21 +391,6 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       idempotency,
       operatorsNeedTotp,
     };
-    const check = oncePerSecond(() =>
-      readiness({
-        db,
-        replica: readDb === db ? undefined : readDb,
-        exchange,
-        tail,
-        formats,
-        clocks: log,
-        log,
-        guard: exchange.guard,
-        diskRoom: () => reports.least("disk_headroom_ratio"),
-        halted: () => log.halted(),
-        processes: () => reports.names(),
-      }),
-    );
     metrics.gauge("overround_quarantined_messages", "Commands on which actors have failed", async () => {
       const { quarantined } = await check();
       return quarantined ?? NaN;

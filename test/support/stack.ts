@@ -75,6 +75,8 @@ export interface StackOptions {
   readonly approvalLimit?: GatewaySettings["approvalLimit"];
   readonly otherPorts?: Partial<GatewaySettings["otherPorts"]>;
   readonly adminOrigins?: GatewaySettings["adminOrigins"];
+  /** Login of the demo's trader; default: one that no account has. */
+  readonly demoLogin?: GatewaySettings["demoLogin"];
   /** False: operators need no second factor in production either. */
   readonly operatorsNeedTotp?: boolean;
   /** Place of the actors: this process (the default), or processes that the test starts on the Redis of the stack. */
@@ -216,6 +218,7 @@ function settingsOf(options: StackOptions, redisUrl: string, databaseUrl: string
     settlementApprovals: options.settlementApprovals ?? 1,
     approvalLimit: options.approvalLimit ?? parseMoney("1000") ?? ZERO,
     operatorsNeedTotp: options.operatorsNeedTotp,
+    demoLogin: options.demoLogin ?? (() => ({ email: "trader@example.com", password: "a long password" })),
     format: options.format ?? LATEST_FORMAT,
     edge: { ...EDGE, ...options.edge },
     servicePrefix: options.servicePrefix ?? PREFIX,

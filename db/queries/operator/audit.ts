@@ -5,6 +5,9 @@ import type { Queries } from "../../database.js";
 import { page, within, type Keyset, type Page, type PageRequest, type TimeBounds } from "../../page.js";
 import { auditLog } from "../../schema/accounts.js";
 
+/** Author of records of which no operator is the author: what the owner of the machine does, and what the demo gives. */
+export const MACHINE = "00000000-0000-0000-0000-000000000000";
+
 export type AuditRecord = typeof auditLog.$inferSelect;
 export type NewAuditRecord = Omit<typeof auditLog.$inferInsert, "auditId">;
 
