@@ -42,6 +42,7 @@ import { changelogRoutes } from "./surface-a/changelog.js";
 import { keyRoutes } from "./surface-a/keys.js";
 import { orderRoutes } from "./surface-a/orders.js";
 import { portfolioRoutes } from "./surface-a/portfolio.js";
+import { priceRoutes } from "./surface-a/prices/prices.js";
 import { safetyRoutes } from "./surface-a/safety.js";
 import { serviceRoutes } from "./surface-a/service.js";
 import { demoRoutes, type DemoLogin } from "./surface-a/sessions/demo.js";
@@ -105,6 +106,7 @@ export function createRoutes(parts: RouteParts): readonly Route[] {
     ...transferRoutes(parts),
     ...portfolioRoutes(parts),
     ...catalogRoutes(parts),
+    ...priceRoutes(parts),
     ...typeRoutes(parts),
     ...tickRoutes(parts),
     ...changelogRoutes(parts),

@@ -44,7 +44,7 @@ import {
 import { coin, eventOnWire, marketOnWire, outcomeIdOf, tradeOnWire } from "./wire.js";
 
 /** Books of the markets as the market actors last published them. */
-export type Books = Pick<Replicas, "bookUnless">;
+export type Books = Pick<Replicas, "acquire" | "release" | "bookUnless">;
 
 interface PageParts {
   readonly reads: Pick<ReadModel, "db">;
@@ -56,7 +56,7 @@ interface CatalogParts extends PageParts {
   readonly reads: ReadModel;
   readonly reference: Reference;
   readonly freshness: Freshness;
-  readonly books: Books;
+  readonly books: Pick<Books, "bookUnless">;
 }
 
 /** Greatest range of a request for candles. Requests without a signature get less, because nobody pays for them. */

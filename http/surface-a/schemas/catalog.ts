@@ -11,6 +11,7 @@ import {
   BoundsQuery,
   commaList,
   Currency,
+  MoneyText,
   Ms,
   Name,
   oneOf,
@@ -64,6 +65,15 @@ export const CandlesQuery = z.strictObject({
   from: QueryMs,
   to: QueryMs,
   currency: Currency.default("CASH"),
+});
+
+/** Largest number of markets of one request for prices. */
+export const MAX_PRICED_MARKETS = 100;
+export const PricesQuery = z.strictObject({
+  markets: z
+    .string()
+    .transform((text) => text.split(","))
+    .pipe(z.array(Uuid).max(MAX_PRICED_MARKETS, `must have at most ${MAX_PRICED_MARKETS} values`)),
 });
 
 export const HistoryQuery = z.strictObject(PageQuery);
@@ -131,5 +141,17 @@ export const Candle = z.strictObject({
   volume: z.int(),
 });
 export const Candles = z.strictObject({ items: z.array(Candle) });
+
+const BestBid = z.strictObject({ price: WirePrice, qty: z.int() });
+export const MarketPrices = z.strictObject({
+  marketId: z.uuid(),
+  status: z.enum(MARKET_STATUSES),
+  bids: z.record(z.uuid(), BestBid.nullable()),
+  last: z.record(z.uuid(), WirePrice),
+  volume: MoneyText,
+  hour: z.array(WirePrice.nullable()),
+});
+export type MarketPrices = z.output<typeof MarketPrices>;
+export const Prices = z.strictObject({ items: z.array(MarketPrices) });
 export const Names = z.array(z.string());
 export const Ticks = z.strictObject({ prices: z.array(WirePrice) });

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { sql } from "drizzle-orm";
 import { connect, disconnect, type Database } from "../../../db/database.js";
 import { migrate } from "../../../db/migrate.js";
 import type { Page, PageRequest } from "../../../db/page.js";
@@ -9,6 +10,7 @@ import { listCheckIns } from "../../../db/queries/accounts/device-locations.js";
 import { listKeys } from "../../../db/queries/accounts/keys.js";
 import { listEmmClients } from "../../../db/queries/accounts/emm-clients.js";
 import { listEvents } from "../../../db/queries/catalog/events.js";
+import { closingPrices } from "../../../db/queries/trading/closing-prices.js";
 import { listFills } from "../../../db/queries/trading/fills.js";
 import { listMarkets, settledMarkets } from "../../../db/queries/catalog/markets.js";
 import { findOrder, findOrdersByClientIds, listOrders } from "../../../db/queries/trading/orders.js";
@@ -178,6 +180,19 @@ describe("query plans of lists over long tables", function () {
       .flatMap(nodesOf)
       .filter((node) => hasRows(node) && node["Node Type"] === "Seq Scan");
     expect(scanned).to.deep.equal([]);
+  });
+
+  it("reads the prices of an hour from a few rows, however many trades there were", async () => {
+    const trades = 20_000;
+    await db.execute(sql`
+      insert into trades (market_id, currency, ts, place, trade_id, match_id, outcome, price, qty, taker_outcome,
+        taker_price)
+      select ${MARKET}, 'CASH', ${END}::bigint - 3600000 + i * 3600000::bigint / ${trades}::int, 10000000 + i,
+        gen_random_uuid(), gen_random_uuid(), i % 2, 500, 1, 1 - i % 2, 500
+      from generate_series(0, ${trades - 1}::int) i`);
+    const { plans, result } = await plansOf(() => closingPrices(db, [MARKET, ITS_MARKET], END));
+    expect(result.get(MARKET)).to.have.length(12).and.not.include(null);
+    for (const plan of plans) expect(rowsRead(plan), formatPlan(plan)).to.be.at.most(100);
   });
 
   describe("over the tables by month", () => {

@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { type Database, connect, disconnect } from "../../../db/database.js";
 import { migrate } from "../../../db/migrate.js";
 import { findOrderByClientId, listOrders } from "../../../db/queries/trading/orders.js";
+import { closingPrices } from "../../../db/queries/trading/closing-prices.js";
 import { listCandles, listTrades } from "../../../db/queries/trading/trades.js";
 import { type FreshDatabase, freshDatabase } from "../../support/servers.js";
 import { SmallExchange } from "../exchange.js";
@@ -47,6 +48,35 @@ describe("queries of trading", () => {
     expect(await ids({ eventId: one.eventId })).to.deep.equal([second, first]);
     expect(await ids({ currency: "COIN" })).to.deep.equal([]);
     expect((await findOrderByClientId(db, wallet, "c"))?.orderId).to.equal(first);
+  });
+
+  it("reads the last price of each interval of the last hour for many markets", async () => {
+    const [ann, bob] = [randomUUID(), randomUUID()];
+    const [one, two, quiet] = [exchange.createMarket(), exchange.createMarket(), exchange.createMarket()];
+    exchange.transact(ann, 10_000_000);
+    exchange.transact(bob, 10_000_000);
+    const minute = 60_000;
+    const start = NOW + 60 * minute;
+    const print = (ts: number, market: typeof one, maker: 0 | 1, price: number): void => {
+      exchange.network.now = ts;
+      exchange.place(ann, market, maker, price, 1);
+      exchange.deliverAll();
+      exchange.place(bob, market, maker === 0 ? 1 : 0, 1_000 - price, 1);
+      exchange.deliverAll();
+    };
+    print(start - minute, one, 0, 900);
+    print(start + 1 * minute, one, 0, 500);
+    print(start + 4 * minute, one, 0, 510);
+    print(start + 6 * minute, two, 1, 300);
+    print(start + 59 * minute, one, 1, 400);
+    await project(database.url, exchange.entries());
+    const ids = [one, two, quiet].map(({ marketId }) => marketId);
+    const found = await closingPrices(db, ids, start + 60 * minute);
+    const none = (count: number): null[] => Array.from({ length: count }, () => null);
+    expect(Object.fromEntries(found)).to.deep.equal({
+      [one.marketId]: [510, ...none(10), 600],
+      [two.marketId]: [null, 700, ...none(10)],
+    });
   });
 
   it("builds candles from the executions of an outcome on either side", async () => {
