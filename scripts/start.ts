@@ -30,6 +30,7 @@ const REPLACE_MS = 10_000;
 const READY_TIMEOUT_MS = 60_000;
 /** Interval in ms within which two signals count as one: a Ctrl-C comes from the terminal and again through npm. */
 const SAME_SIGNAL_MS = 1_000;
+const DEMO = { role: "demo", name: "demo", env: {}, mayFinish: true, hasLowPriority: true } as const;
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 
 function say(line: string): void {
@@ -175,7 +176,8 @@ function programs(config: Config, port: SharedPort): RoleProgram[] {
     const { env, ...hooks } = role === "gateway" ? ofGateway : { env: {} };
     return Array.from({ length: count }, (_, index) => {
       const name = count === 1 ? role : `${role}-${index + 1}`;
-      return { role, name, entry: entryOf(role), env: { ...env, PROCESS_NAME: name }, ...hooks };
+      const program = { role, name, entry: entryOf(role), env: { ...env, PROCESS_NAME: name } };
+      return { ...program, hasLowPriority: role !== "worker", ...hooks };
     });
   });
 }
@@ -198,7 +200,7 @@ async function waitAndPresent(
   if (config.demo && fs.existsSync(entryOf("demo"))) {
     say("starting the demo");
     await set
-      .add({ role: "demo", name: "demo", entry: entryOf("demo"), env: {}, mayFinish: true })
+      .add({ ...DEMO, entry: entryOf("demo") })
       .catch((error: unknown) => say(`the exchange runs without the demo: ${describe(error)}`));
   }
   const seconds = ((Date.now() - begunMs) / 1_000).toFixed(1);

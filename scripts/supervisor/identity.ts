@@ -14,9 +14,7 @@ export interface ProcessMark {
 function startOf(pid: number): string | undefined {
   if (process.platform === "linux") {
     try {
-      const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
-      // The name of the program stands in brackets and may contain any character, so fields count from the last bracket.
-      const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      const fields = statOf(pid);
       if (fields[0] === "Z" || fields[0] === "X") return undefined;
       const boot = fs.readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
       return `${boot} ${fields[19] ?? ""}`;
@@ -30,6 +28,18 @@ function startOf(pid: number): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Returns the fields of a process after its name, as Linux has them. Throws when there is no such process. */
+function statOf(pid: number): readonly string[] {
+  const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
+  // The name of the program stands in brackets and may contain any character, so fields count from the last bracket.
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+}
+
+/** Returns the id of the parent of a process on Linux. Throws when there is no such process. */
+export function parentOf(pid: number): number {
+  return Number(statOf(pid)[1]);
 }
 
 /** Returns the mark of a running process. */

@@ -15,6 +15,8 @@ export interface RoleProgram {
   readonly env: Readonly<Record<string, string>>;
   /** True: the role may end by itself with exit code 0. */
   readonly mayFinish?: boolean;
+  /** True: the processes leave busy cores to others. */
+  readonly hasLowPriority?: boolean;
   /** Receives every process of the program when the process is ready. */
   readonly onReady?: (child: ChildProcess) => void;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LogFile } from "./log.js";
 import { type KeepOptions, keepRunning, type Kept, type Running } from "./keep.js";
+import { LowPriority } from "./low-priority.js";
 import { type RoleProgram, spawnRole } from "./role.js";
 import { StartError } from "./start-error.js";
 
@@ -71,6 +72,7 @@ class Supervisor implements ProcessSet {
   private readonly servers: Kept[] = [];
   private readonly roles: { readonly program: RoleProgram; readonly kept: Kept }[] = [];
   private addresses: Readonly<Record<string, string>> = {};
+  private readonly lowPriority = new LowPriority();
   private stopping = false;
 
   constructor(private readonly plan: SetPlan) {
@@ -92,7 +94,11 @@ class Supervisor implements ProcessSet {
     const env = { ...program.env, ...this.addresses };
     const kept = this.keep({
       name: program.name,
-      start: (_again, signal) => spawnRole({ ...program, env }, log, signal),
+      start: async (_again, signal) => {
+        const running = await spawnRole({ ...program, env }, log, signal);
+        if (program.hasLowPriority === true) this.lowPriority.add(running);
+        return running;
+      },
       firstAttempts: ROLE_ATTEMPTS,
       mayFinish: program.mayFinish ?? false,
     });
@@ -111,6 +117,7 @@ class Supervisor implements ProcessSet {
 
   async stop(): Promise<void> {
     this.stopping = true;
+    this.lowPriority.stop();
     const begunMs = Date.now();
     const untilMs = (ms: number): number => Math.max(0, begunMs + ms - Date.now());
     const stops: Promise<void>[] = [];
@@ -152,7 +159,7 @@ class Supervisor implements ProcessSet {
   private async boot(): Promise<void> {
     const { plan } = this;
     const [databaseUrl, redisUrl] = await Promise.all([
-      this.server("postgres", plan.postgres),
+      this.server("postgres", plan.postgres, (server) => this.lowPriority.add(server)),
       this.server("redis", plan.redis),
     ]);
     this.refuseWhenStopping();
@@ -170,12 +177,17 @@ class Supervisor implements ProcessSet {
     return [...new Set(this.roles.map(({ program }) => program.role))];
   }
 
-  private async server(name: string, source: ServerSource): Promise<string> {
+  private async server(
+    name: string,
+    source: ServerSource,
+    onStarted?: (server: Server) => void,
+  ): Promise<string> {
     if ("url" in source) return source.url;
     let url = "";
     const start = async (again: boolean, signal: AbortSignal): Promise<Server> => {
       const server = await source.start(again, signal);
       url = server.url;
+      onStarted?.(server);
       return server;
     };
     const kept = this.keep({ name, start, firstAttempts: 1 });

@@ -1,0 +1,103 @@
+/**
+ * Low priority for the processes that leave busy cores to a worker and to Redis, so that the event loop of a worker
+ * pauses less. Linux shares the cores between sessions by the nice value of their autogroups; every role and every
+ * backend of Postgres has a session of its own. Where autogroups do not count, the nice values of processes do, so both
+ * are raised.
+ */
+
+import fs from "node:fs";
+import os from "node:os";
+import type { Running } from "./keep.js";
+import { parentOf } from "./identity.js";
+
+/** Added to the nice value: such a process receives 0.41 of the time that another one receives on a busy core. */
+const NICE = 4;
+const HIGHEST_NICE = 19;
+/** Interval in ms in which new backends of Postgres are found. */
+const ROUND_MS = 1_000;
+/** The same while Linux refuses changes: it lets users other than root change one autogroup in a tenth of a second. */
+const RETRY_MS = 110;
+
+/** Keeps processes and their children at a low priority until they end. */
+export class LowPriority {
+  readonly #parents = new Set<number>();
+  /** Processes of the last round that need no change any more. */
+  #settled = new Set<number>();
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
+
+  /** Lowers the priority of a running process and of its present and future children. */
+  add(running: Pick<Running, "pid" | "onExit">): void {
+    const { pid } = running;
+    this.#parents.add(pid);
+    running.onExit(() => this.#parents.delete(pid));
+    this.#settled.clear();
+    if (process.platform === "linux") this.#round();
+    else lower(pid);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  #round(): void {
+    if (this.#isStopped) return;
+    const settled = new Set<number>();
+    let isRefused = false;
+    for (const pid of processes()) {
+      if (this.#settled.has(pid) || !this.#concerns(pid) || lower(pid)) settled.add(pid);
+      else isRefused = true;
+    }
+    this.#settled = settled;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#round(), isRefused ? RETRY_MS : ROUND_MS).unref();
+  }
+
+  #concerns(pid: number): boolean {
+    try {
+      return this.#parents.has(pid) || this.#parents.has(parentOf(pid));
+    } catch {
+      // The process has ended.
+      return false;
+    }
+  }
+}
+
+function processes(): readonly number[] {
+  return fs
+    .readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
+}
+
+/** Returns false when Linux refuses the change for now. A change that is not permitted is left out. */
+function lower(pid: number): boolean {
+  const isLowered = attempt(() => fs.writeFileSync(`/proc/${pid}/autogroup`, String(NICE), { flag: "r+" }));
+  const nice = Math.min(HIGHEST_NICE, os.getPriority() + NICE);
+  for (const thread of threadsOf(pid))
+    attempt(() => {
+      if (os.getPriority(thread) < nice) os.setPriority(thread, nice);
+    });
+  return isLowered;
+}
+
+/** Returns the threads of a process, which have nice values of their own on Linux. */
+function threadsOf(pid: number): readonly number[] {
+  try {
+    return fs.readdirSync(`/proc/${pid}/task`).map(Number);
+  } catch {
+    // Another system has no such directory, and one nice value for a process.
+    return [pid];
+  }
+}
+
+/** Returns false when a change failed that may succeed later. */
+function attempt(change: () => void): boolean {
+  try {
+    change();
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "EAGAIN";
+  }
+}
