@@ -152,6 +152,12 @@ export default defineConfig(
     },
   },
   {
+    files: ["http/console/**/*.ts", "http/console/**/*.tsx"],
+    languageOptions: { parserOptions: { project: "http/console/tsconfig.json" } },
+    // Indexes of `dataset` and of parameters are declared by the platform.
+    rules: { "@typescript-eslint/dot-notation": "off" },
+  },
+  {
     files: ["scripts/**/*.ts"],
     rules: { "no-console": "off" },
   },

@@ -18,6 +18,7 @@ import { Refused } from "./request/errors.js";
 import { answerFailures } from "./request/failures.js";
 import type { Route } from "./request/route.js";
 import { serve } from "./request/serve.js";
+import { mountPages } from "./pages.js";
 import { mountTokenRoutes, refuseTokenRequest, tokenPathOf } from "./surface-b/auth/token-routes.js";
 import { refuseOnB } from "./surface-b/refusals.js";
 
@@ -32,6 +33,8 @@ export interface AppParts extends AdmissionParts {
   /** Trusted proxies: their number, or their networks; `undefined`: no forwarding header is trusted. */
   readonly trustProxy: number | readonly string[] | undefined;
   readonly brand: string;
+  /** Folder of the built console. */
+  readonly consoleFolder: string;
   readonly ports: OtherPorts;
   /** Origins whose pages may call the operators' routes. */
   readonly adminOrigins: readonly string[];
@@ -86,6 +89,7 @@ export function createApp(parts: AppParts): Express {
   });
   const admission = createAdmission(parts);
   mountTokenRoutes(app, { ...emm, clients });
+  mountPages(app, { folder: parts.consoleFolder, brand, ports });
   mountDocs(app, { routes, brand, prefix: emm.prefix });
   // Most requests have a path without parameters. A map finds its handler at once; Express would try all routes in turn.
   const handlers = new Map<string, RequestHandler>();

@@ -202,7 +202,14 @@ function fingerprint(files) {
   return hash.digest("hex");
 }
 
-/** Copies the files that the compiler does not write (Lua scripts, SQL migrations, web pages) beside the compiled code. */
+/** The web pages are built by their own tool. */
+const CONSOLE = path.join("http", "console");
+
+function isOfConsole(file) {
+  return path.relative(ROOT, file).startsWith(CONSOLE + path.sep);
+}
+
+/** Copies the files that the compiler does not write (Lua scripts, SQL migrations) beside the compiled code. */
 function copyAssets(assets) {
   for (const file of assets) {
     const target = path.join(BUILD, path.relative(ROOT, file));
@@ -244,7 +251,12 @@ function build() {
       throw new SetupError("the sources do not compile; the errors are above");
     }
   }
-  copyAssets(sources.filter(isAsset));
+  const pages = path.join(ROOT, CONSOLE);
+  const bundler = tool("vite", "bin", "vite.js");
+  const bundling = [bundler, "build", pages, "--config", path.join(pages, "vite.config.ts")];
+  if (run("vite", process.execPath, bundling) !== 0)
+    throw new SetupError("the console does not build; the errors are above");
+  copyAssets(sources.filter((file) => isAsset(file) && !isOfConsole(file)));
   prune(sources);
   fs.writeFileSync(BUILD_STAMP, stamp);
 }
@@ -371,6 +383,12 @@ async function check() {
     [["eslint", tool("eslint", "bin", "eslint.js"), ".", "--max-warnings", "0"]],
     [
       ["types", tool("@typescript", "native", "bin", "tsc"), "-p", "test/tsconfig.json"],
+      [
+        "types of the console",
+        tool("@typescript", "native", "bin", "tsc"),
+        "-p",
+        "http/console/tsconfig.json",
+      ],
       ["dead code", tool("knip", "bin", "knip.js"), "--no-progress"],
       ["prettier", tool("prettier", "bin", "prettier.cjs"), "--check", ".", "--log-level", "warn", ...CACHED],
       ["unit tests", tool("mocha", "bin", "mocha.js"), ...UNIT_TESTS, "--reporter", "dot"],

@@ -19,6 +19,17 @@ export const OPERATIONS_PATHS = { health: "/healthz", readiness: "/readyz", metr
 const OPERATIONS: ReadonlySet<string> = new Set(Object.values(OPERATIONS_PATHS));
 const ADMIN = "/admin/";
 const SESSION = "/v3/session";
+/** Pages for operators; `../console/app/paths.ts` has them all. */
+const OPERATOR_PAGES = "/operator";
+/** Paths that the pages for operators need: to sign in, the operator's own account, and files of the console. */
+const OPERATOR_NEEDS: ReadonlySet<string> = new Set([
+  "/",
+  "/login",
+  "/account",
+  "/favicon.svg",
+  "/release.json",
+]);
+const PAGE_FILES = "/assets/";
 
 type Door = "clients" | "operations" | "admin";
 
@@ -35,6 +46,11 @@ export function isForOperators(req: Request, ports: OtherPorts): boolean {
   return req.url.startsWith(ADMIN) || doorOf(req, ports) === "admin";
 }
 
+/** Returns whether `path` is `prefix`, or lies below it. */
+function isWithin(prefix: string, path: string): boolean {
+  return path === prefix || path.startsWith(`${prefix}/`);
+}
+
 /** Refuses a path on a port that does not serve it, as if there were no such path. */
 export function servedHere(ports: OtherPorts): RequestHandler {
   const serves = (door: Door, path: string): boolean => {
@@ -43,11 +59,17 @@ export function servedHere(ports: OtherPorts): RequestHandler {
         return OPERATIONS.has(path);
       case "admin":
         // Operators sign in through their own port.
-        return path.startsWith(ADMIN) || path === SESSION || path.startsWith(`${SESSION}/`);
+        return (
+          path.startsWith(ADMIN) ||
+          isWithin(SESSION, path) ||
+          isWithin(OPERATOR_PAGES, path) ||
+          OPERATOR_NEEDS.has(path) ||
+          path.startsWith(PAGE_FILES)
+        );
       case "clients":
         return !(
           (ports.operations !== undefined && OPERATIONS.has(path)) ||
-          (ports.admin !== undefined && path.startsWith(ADMIN))
+          (ports.admin !== undefined && (path.startsWith(ADMIN) || isWithin(OPERATOR_PAGES, path)))
         );
       default:
         return unreachable(door);

@@ -1,6 +1,7 @@
 /** Puts a gateway together: the log, Postgres, the caches, the HTTP app and the websocket bridge. */
 
 import { randomUUID } from "node:crypto";
+import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ActorId, marketActor } from "../../actors/actor.js";
 import type { MarketState } from "../../actors/market/state.js";
@@ -122,6 +123,8 @@ export interface RunningGateway {
   stop(): Promise<void>;
 }
 
+/** Folder of the built console, in the folder of the project, in which every role runs. */
+const CONSOLE = ".build/console";
 /** Longest wait in ms for the requests in progress at a stop; none takes longer. */
 const DRAIN_MS = 4_500;
 /** Longest wait in ms for the sockets that are opening when everything else has drained. */
@@ -414,6 +417,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       edge: settings.edge,
       trustProxy: settings.trustProxy,
       brand,
+      consoleFolder: path.resolve(CONSOLE),
       ports: otherPorts,
       adminOrigins: settings.adminOrigins,
       emm: { prefix: settings.servicePrefix, publicUrl: settings.publicUrl },

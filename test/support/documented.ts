@@ -8,6 +8,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:
 import { gunzipSync } from "node:zlib";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
+import { matchPath, PATHS } from "../../http/console/app/paths.js";
 import type { Json, OpenApiDocument, Operation } from "../../http/docs/json.js";
 import { ERRORS, wireCode } from "../../http/request/errors.js";
 
@@ -35,6 +36,15 @@ const EVERYWHERE =
 const NO_ROUTE = new Set(["400 INVALID_REQUEST", "404 ROUTE_NOT_FOUND", "413 PAYLOAD_TOO_LARGE"]);
 /** The refusals of an upgrade to a websocket, which is in the AsyncAPI document. */
 const OF_UPGRADES = new Set(ERRORS.map(({ code, status }) => `${status} ${wireCode(code)}`));
+/** Files of the console, which no document describes. */
+const CONSOLE_FILES = /^\/(?:assets\/[^/]+|favicon\.svg|release\.json)$/;
+
+/** Returns whether a target is a page of the console, or one of its files. */
+function isOfConsole(target: string): boolean {
+  const [path = ""] = target.split("?", 1);
+  return CONSOLE_FILES.test(path) || PATHS.some((pattern) => matchPath(pattern, path) !== undefined);
+}
+
 /** Paths that no document describes, because their routes are withdrawn. */
 const WITHDRAWN = /^\/\w+\/v1\/auth\/token$/;
 
@@ -83,6 +93,7 @@ export class Contract {
     if (status === 410 && WITHDRAWN.test(target.split("?", 1)[0] ?? "")) return undefined;
     if (status === 403 && typeOf(sent) === "text/html") return undefined;
     if (method === "HEAD" && status === 404) return undefined;
+    if (method === "GET" && status === 200 && isOfConsole(target)) return undefined;
     const { code } =
       typeOf(sent) === "application/json" ? (JSON.parse(textOf(sent)) as { code?: string }) : {};
     const allowed = /^\/v3\/ws(?:\?|$)/.test(target) ? OF_UPGRADES : NO_ROUTE;

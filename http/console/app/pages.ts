@@ -1,0 +1,17 @@
+/** The table of pages: each is loaded when its address is opened first. */
+
+import type { ComponentType } from "preact";
+import type { Path } from "./paths.js";
+
+/** Properties of every page: the parameters of its address. */
+export type PageProps = Readonly<Record<string, string>>;
+
+export interface Page {
+  readonly path: Path;
+  readonly title: string;
+  /** Visitors who may open the page; others are asked to log in first. */
+  readonly for: "everybody" | "traders" | "operators" | "accounts";
+  readonly load: () => Promise<{ default: ComponentType<PageProps> }>;
+}
+
+export const PAGES: readonly Page[] = [];

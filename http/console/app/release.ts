@@ -1,0 +1,46 @@
+/** Reloads a page that was left open while the service was released anew, because its files are gone. */
+
+import { settings } from "../data/settings.js";
+
+const CHECK_MS = 60_000;
+
+/** Returns true when the service offers another release of the pages than this one. */
+async function isReleased(): Promise<boolean> {
+  try {
+    const response = await fetch("/release.json", { cache: "no-store" });
+    const { release } = (await response.json()) as { release?: string };
+    return response.ok && release !== undefined && release !== settings.release;
+  } catch {
+    // The service is away; the page stays as it is.
+    return false;
+  }
+}
+
+/** A form that holds unsent input is not thrown away. */
+function hasInput(): boolean {
+  return [...document.querySelectorAll("input, textarea")].some(
+    (field) =>
+      (field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement) &&
+      !["checkbox", "radio", "search"].includes(field.type) &&
+      field.value !== field.defaultValue,
+  );
+}
+
+async function check(): Promise<void> {
+  if (!hasInput() && (await isReleased())) window.location.reload();
+}
+
+/** Looks for a new release once a minute and whenever the page is shown again. */
+export function watchRelease(): void {
+  setInterval(() => void check(), CHECK_MS);
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) void check();
+  });
+  // A chunk of an older release no longer exists.
+  window.addEventListener("vite:preloadError", (event) => {
+    event.preventDefault();
+    void isReleased().then((released) => {
+      if (released) window.location.reload();
+    });
+  });
+}

@@ -1,0 +1,180 @@
+/** Frame of every page: the header with the navigation, the page of the address, and the footer. */
+
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { PRICE_FORMS, priceForm, showTicks, type PriceForm } from "../data/prices.js";
+import { asRefusal, type Refusal } from "../data/refusal.js";
+import { session, signInAddress, type Session } from "../data/session.js";
+import { logOut } from "../data/sign-in.js";
+import { settings } from "../data/settings.js";
+import { Button } from "../parts/button.js";
+import { Empty, Skeleton } from "../parts/loaded.js";
+import { Notice } from "../parts/notice.js";
+import { PAGES, type Page, type PageProps } from "./pages.js";
+import { matchPath } from "./paths.js";
+import { address, Link, navigate } from "./router.js";
+import { nextTheme, theme } from "./theme.js";
+
+/** Returns the page of an address, and the parameters in it. */
+function pageAt(path: string): readonly [Page, PageProps] | undefined {
+  for (const page of PAGES) {
+    const parameters = matchPath(page.path, path);
+    if (parameters !== undefined) return [page, parameters];
+  }
+  return undefined;
+}
+
+function mayOpen(page: Page, held: Session | undefined): boolean {
+  switch (page.for) {
+    case "everybody":
+      return true;
+    case "accounts":
+      return held !== undefined;
+    case "traders":
+      return held?.role === "trader";
+    case "operators":
+      return held?.role === "operator";
+    default:
+      return page.for satisfies never;
+  }
+}
+
+/** The console. */
+export function Shell() {
+  const found = pageAt(address.value.pathname);
+  return (
+    <>
+      <a class="skip" href="#page">
+        Skip to the page
+      </a>
+      <Header />
+      <main id="page" tabIndex={-1}>
+        {found === undefined ? <NotFound /> : <Opened page={found[0]} parameters={found[1]} />}
+      </main>
+      <Footer />
+    </>
+  );
+}
+
+function NotFound() {
+  return (
+    <Empty title="There is no page at this address">
+      <p>
+        <Link to="/">See all markets</Link>
+      </p>
+    </Empty>
+  );
+}
+
+/** A page, once its code is there and its visitor may open it. */
+function Opened({ page, parameters }: { readonly page: Page; readonly parameters: PageProps }) {
+  const [loaded, setLoaded] = useState<{ readonly page: Page; readonly View: ComponentType<PageProps> }>();
+  const [refusal, setRefusal] = useState<Refusal>();
+  const admitted = mayOpen(page, session.value);
+  const isElsewhere = page.for !== "everybody" && session.value === undefined;
+
+  useEffect(() => {
+    document.title = `${page.title} · Overround`;
+    if (isElsewhere) navigate(signInAddress(), { replace: true });
+    if (!admitted) return;
+    setRefusal(undefined);
+    page.load().then(
+      ({ default: View }) => setLoaded({ page, View }),
+      (error: unknown) => setRefusal(asRefusal(error)),
+    );
+  }, [page, admitted, isElsewhere]);
+
+  if (!admitted && !isElsewhere)
+    return (
+      <Empty title={`This page is for ${page.for}`}>
+        <p>You are signed in as {session.value?.email}. Sign in with another account to open it.</p>
+      </Empty>
+    );
+  if (refusal !== undefined) return <Notice refusal={refusal} />;
+  if (loaded?.page !== page || !admitted) return <Skeleton rows={6} />;
+  return <loaded.View {...parameters} />;
+}
+
+function Header() {
+  const held = session.value;
+  return (
+    <header class="header">
+      <Link to="/" class="header-name">
+        Overround
+      </Link>
+      <nav aria-label="Pages">
+        <Link to="/">Markets</Link>
+        {held?.role === "trader" && <Link to="/portfolio">Portfolio</Link>}
+        {held?.role === "trader" && <Link to="/keys">Keys</Link>}
+        {held?.role === "operator" && settings.admin && <Link to="/operator">Operator</Link>}
+        <Link to="/status">Status</Link>
+      </nav>
+      <div class="header-account">
+        {held === undefined ? (
+          <>
+            <Link to={signInAddress()}>Log in</Link>
+            <Link to="/register" class="header-register">
+              Register
+            </Link>
+          </>
+        ) : (
+          <>
+            <Link to="/account" class="header-email">
+              {held.email}
+            </Link>
+            <Button kind="quiet" onClick={() => void logOut().then(() => navigate("/"))}>
+              Log out
+            </Button>
+          </>
+        )}
+      </div>
+    </header>
+  );
+}
+
+const FORM_NAMES: Readonly<Record<PriceForm, string>> = {
+  dollars: "Dollars per dollar paid out",
+  percent: "Per cent",
+  decimal: "Decimal odds",
+  american: "American odds",
+};
+/** Price in the examples of the switch: 62 per cent. */
+const EXAMPLE_TICKS = 620;
+
+/** Switch of the form in which prices are shown. */
+export function PriceSwitch() {
+  return (
+    <div class="switch" role="radiogroup" aria-label="Show prices as">
+      {PRICE_FORMS.map((form) => (
+        <label key={form} title={FORM_NAMES[form]}>
+          <input
+            type="radio"
+            name="prices"
+            aria-label={FORM_NAMES[form]}
+            checked={priceForm.value === form}
+            onChange={() => {
+              priceForm.value = form;
+            }}
+          />
+          <span>{showTicks(EXAMPLE_TICKS, form)}</span>
+        </label>
+      ))}
+    </div>
+  );
+}
+
+function Footer() {
+  return (
+    <footer class="footer">
+      <PriceSwitch />
+      <nav aria-label="More">
+        <a href="/docs">API</a>
+        <Link to="/lab">Signature lab</Link>
+        <Link to="/status">Status</Link>
+        <Button kind="quiet" label={`Appearance: ${theme.value}. Change it`} onClick={nextTheme}>
+          Appearance: {theme.value}
+        </Button>
+      </nav>
+    </footer>
+  );
+}

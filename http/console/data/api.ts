@@ -1,0 +1,86 @@
+/** Requests to the service with the bearer token of the web session. */
+
+import { expireSession, session } from "./session.js";
+import { isAborted, Refusal, refusalOf, UNREACHABLE } from "./refusal.js";
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface Request {
+  readonly query?: Query | undefined;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Returns the target of a request: its path and its query. */
+export function targetOf(path: string, query: Query = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined && value !== "") parameters.set(name, String(value));
+  const text = parameters.toString();
+  return text === "" ? path : `${path}?${text}`;
+}
+
+/** Sends a request and returns its answer, which may be a refusal. Throws `Refusal` when there is none. */
+export async function send(method: Method, target: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(target, { method, cache: "no-store", credentials: "omit", ...init });
+  } catch (error) {
+    if (isAborted(error)) throw error;
+    throw new Refusal(
+      0,
+      UNREACHABLE,
+      "The service cannot be reached. Check the connection; what you typed is kept.",
+    );
+  }
+}
+
+/** Returns the JSON of an answer. Throws its `Refusal`. */
+export async function readJson<T>(response: Response): Promise<T> {
+  if (!response.ok) throw await refusalOf(response);
+  return (response.status === 204 ? undefined : await response.json()) as T;
+}
+
+/** Calls a route with the token of the session, if there is one. Throws `Refusal`. */
+export async function call<T>(method: Method, path: string, request: Request = {}): Promise<T> {
+  const token = session.value?.token;
+  const { query, body, signal } = request;
+  const response = await send(method, targetOf(path, query), {
+    headers: {
+      ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      ...request.headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  if (response.status === 401 && token !== undefined && token === session.value?.token) {
+    const refusal = await refusalOf(response);
+    if (refusal.code === "UNAUTHENTICATED") expireSession();
+    throw refusal;
+  }
+  return readJson<T>(response);
+}
+
+interface ListPage<T> {
+  readonly items: readonly T[];
+  readonly next?: string | null;
+}
+
+/** Reads all pages of a list. `onPage` receives the number of rows so far. */
+export async function pages<T>(
+  path: string,
+  query: Query = {},
+  { signal, onPage }: { signal?: AbortSignal; onPage?: (rows: number) => void } = {},
+): Promise<T[]> {
+  const items: T[] = [];
+  let after: string | undefined;
+  do {
+    const page: ListPage<T> = await call("GET", path, { query: { ...query, after }, signal });
+    items.push(...page.items);
+    onPage?.(items.length);
+    after = page.next ?? undefined;
+  } while (after !== undefined);
+  return items;
+}

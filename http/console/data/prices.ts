@@ -1,0 +1,47 @@
+/** Prices as people think of them: in dollars of a payout of $1, per cent, decimal odds or American odds. */
+
+import { CONTRACT_TICKS } from "../../../actors/units.js";
+import { remembered } from "./remembered.js";
+
+export const PRICE_FORMS = ["dollars", "percent", "decimal", "american"] as const;
+export type PriceForm = (typeof PRICE_FORMS)[number];
+
+/** Form in which every price is shown, as chosen in this browser. */
+export const priceForm = remembered<PriceForm>("prices", PRICE_FORMS, "dollars");
+
+/** Returns a price of the service, such as `0.625`, in ticks of a thousandth. */
+export function ticksOf(price: string): number {
+  return Math.round(Number(price) * CONTRACT_TICKS);
+}
+
+/** Returns a number of ticks as a price of the service, with three decimals. */
+export function priceOf(ticks: number): string {
+  return (ticks / CONTRACT_TICKS).toFixed(3);
+}
+
+/** Returns the American odds of a price: what $100 win, or how much wins $100. */
+function american(ticks: number): string {
+  const rest = CONTRACT_TICKS - ticks;
+  return ticks > rest ? `-${Math.round((100 * ticks) / rest)}` : `+${Math.round((100 * rest) / ticks)}`;
+}
+
+/** Returns a price in ticks in one of the forms. */
+export function showTicks(ticks: number, form: PriceForm = priceForm.value): string {
+  switch (form) {
+    case "dollars":
+      return priceOf(ticks);
+    case "percent":
+      return `${(ticks / 10).toFixed(1)} %`;
+    case "decimal":
+      return (CONTRACT_TICKS / ticks).toFixed(2);
+    case "american":
+      return american(ticks);
+    default:
+      return form satisfies never;
+  }
+}
+
+/** Returns a price of the service in one of the forms. */
+export function showPrice(price: string, form: PriceForm = priceForm.value): string {
+  return showTicks(ticksOf(price), form);
+}

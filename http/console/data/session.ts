@@ -1,0 +1,53 @@
+/** The web session: who is signed in in this browser (contract section 8.1). */
+
+import { signal } from "@preact/signals";
+import type { OperatorRole } from "../../../db/schema/accounts.js";
+import { address, navigate } from "../app/router.js";
+
+export interface Session {
+  readonly token: string;
+  /** End of the session, in ms since 1970. */
+  readonly expiresAt: number;
+  readonly accountId: string;
+  readonly role: "trader" | "operator";
+  /** Role that decides what an operator may do (contract section 8.5). */
+  readonly operatorRole?: OperatorRole | undefined;
+  readonly email: string;
+}
+
+const KEY = "overround.session";
+
+function stored(): Session | undefined {
+  const text = window.localStorage.getItem(KEY);
+  if (text === null) return undefined;
+  try {
+    const value = JSON.parse(text) as Session;
+    return value.expiresAt > Date.now() ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Session of this browser; other tabs share it. */
+export const session = signal<Session | undefined>(stored());
+window.addEventListener("storage", ({ key }) => {
+  if (key === KEY || key === null) session.value = stored();
+});
+
+/** Keeps a session for this browser, or forgets it. */
+export function keepSession(value: Session | undefined): void {
+  if (value === undefined) window.localStorage.removeItem(KEY);
+  else window.localStorage.setItem(KEY, JSON.stringify(value));
+  session.value = value;
+}
+
+/** Returns the address of the sign-in page, which leads back to `place`. */
+export function signInAddress(place = address.value.pathname + address.value.search): string {
+  return place === "/" || place.startsWith("/login") ? "/login" : `/login?next=${encodeURIComponent(place)}`;
+}
+
+/** Asks to sign in again after the end of the session, and then returns to the same place. */
+export function expireSession(): void {
+  keepSession(undefined);
+  navigate(signInAddress(), { replace: true });
+}

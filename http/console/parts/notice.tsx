@@ -1,0 +1,50 @@
+/** Messages beside what they are about. */
+
+import type { ComponentChildren } from "preact";
+import type { Refusal } from "../data/refusal.js";
+import { Button } from "./button.js";
+
+interface NoticeProps {
+  readonly refusal: Refusal | undefined;
+  /** Removes the refusal; without it the notice stays until its cause is gone. */
+  readonly onDismiss?: (() => void) | undefined;
+}
+
+/** A refusal in words, with its code, and the identity of the request for the operators. */
+export function Notice({ refusal, onDismiss }: NoticeProps) {
+  if (refusal === undefined) return null;
+  return (
+    <div class="notice notice-refusal" role="alert">
+      <p>{sentence(refusal.message)}</p>
+      <p class="notice-code">
+        {refusal.code}
+        {refusal.requestId === undefined ? "" : ` · request ${refusal.requestId}`}
+      </p>
+      {onDismiss !== undefined && (
+        <Button kind="quiet" onClick={onDismiss}>
+          Dismiss
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** Messages of the service begin in lower case and may end without a full stop. */
+function sentence(message: string): string {
+  const text = message.charAt(0).toUpperCase() + message.slice(1);
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+interface NoteProps {
+  readonly kind?: "done" | "plain" | "warning";
+  readonly children: ComponentChildren;
+}
+
+/** A message that is no refusal. Screen readers announce it. */
+export function Note({ kind = "plain", children }: NoteProps) {
+  return (
+    <div class={`notice notice-${kind}`} role="status">
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,66 @@
+/** Prices, amounts and times as every page shows them. */
+
+import { useEffect, useRef } from "preact/hooks";
+import { showMoney, showQuantity } from "../data/money.js";
+import { showPrice } from "../data/prices.js";
+import { showFull, showMoment } from "../data/time.js";
+
+/** Fades the background of an element whenever its text changes. */
+function useFade(text: string) {
+  const element = useRef<HTMLSpanElement>(null);
+  const last = useRef(text);
+  useEffect(() => {
+    const { current } = element;
+    if (last.current === text || current === null) return;
+    last.current = text;
+    // Removing the class and reading the layout restarts the animation.
+    current.classList.remove("changed");
+    if (current.offsetWidth >= 0) current.classList.add("changed");
+  }, [text]);
+  return element;
+}
+
+/** A price of the service in the form that the visitor chose. */
+export function Price({ value }: { readonly value: string | undefined }) {
+  const text = value === undefined ? "–" : showPrice(value);
+  return (
+    <span ref={useFade(text)} class="number">
+      {text}
+    </span>
+  );
+}
+
+/** An amount in dollars, or in COIN. */
+export function Money({ value, coin = false }: { readonly value: string; readonly coin?: boolean }) {
+  return (
+    <span class="number">
+      {showMoney(value, coin ? "" : "$")}
+      {coin ? " COIN" : ""}
+    </span>
+  );
+}
+
+/** A number of contracts. */
+export function Quantity({ value }: { readonly value: number }) {
+  const text = showQuantity(value);
+  return (
+    <span ref={useFade(text)} class="number">
+      {text}
+    </span>
+  );
+}
+
+/** A time in the visitor's zone; its full form is in the tooltip. */
+export function Time({
+  ms,
+  show = showMoment,
+}: {
+  readonly ms: number;
+  readonly show?: (ms: number) => string;
+}) {
+  return (
+    <time class="number" dateTime={new Date(ms).toISOString()} title={showFull(ms)}>
+      {show(ms)}
+    </time>
+  );
+}
