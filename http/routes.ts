@@ -11,12 +11,16 @@ import type { ReadModelTime } from "../stream/services/read-model-time.js";
 import type { Tickets } from "../stream/services/tickets.js";
 import { auditRoutes } from "./admin/audit.js";
 import { announcementRoutes } from "./admin/changelog.js";
+import { exposureRoutes } from "./admin/day/exposure.js";
+import { settlementListRoutes } from "./admin/day/settlements.js";
 import { traderRecordRoutes } from "./admin/desk/trader-records.js";
 import { emmClientRoutes } from "./admin/emm-clients.js";
 import { adminEventRoutes } from "./admin/events.js";
 import { geoRoutes } from "./admin/geo.js";
 import { maintenanceRoutes } from "./admin/maintenance.js";
 import { clockRoutes } from "./ops/clock.js";
+import { healthRoutes } from "./ops/health-route.js";
+import type { Readiness } from "./ops/health.js";
 import { quarantineRoutes } from "./ops/quarantine.js";
 import { adminMarketRoutes } from "./admin/markets.js";
 import { moneyRoutes } from "./admin/money.js";
@@ -89,6 +93,8 @@ export interface RouteParts {
   readonly status: () => Promise<ServiceStatus>;
   /** Login of the demo's trader; without it, the routes of the demo do not exist. */
   readonly demoLogin: DemoLogin | undefined;
+  /** Returns the readiness of this gateway. */
+  readonly readiness: () => Promise<Readiness>;
   /** Offers market types flagged `qaOnly`. */
   readonly qa: boolean;
   /** Lets signers see the canonical text that the server built; off in production. */
@@ -119,11 +125,14 @@ export function createRoutes(parts: RouteParts): readonly Route[] {
     ...adminEventRoutes(parts, approvals),
     ...adminMarketRoutes(parts),
     ...settlementRoutes(parts, approvals),
+    ...settlementListRoutes(parts),
+    ...exposureRoutes(parts),
     ...adminTraderRoutes(parts, approvals),
     ...traderRecordRoutes(parts),
     ...referenceDataRoutes(parts),
     ...geoRoutes(parts),
     ...maintenanceRoutes(parts),
+    ...healthRoutes(parts),
     ...clockRoutes(parts),
     ...quarantineRoutes(parts),
     ...announcementRoutes(parts),

@@ -197,7 +197,7 @@ export const checkIns = pgTable(
 /** Action of an operator that may need the approval of a second one. `action` is its name in the audit log. */
 export type GuardedAction =
   | { readonly action: "market.remediate"; readonly settlementId: string; readonly reason: string }
-  | { readonly action: "event.cancel" }
+  | { readonly action: "event.cancel"; readonly reason?: string | undefined }
   | {
       readonly action: "operator.create";
       readonly email: string;

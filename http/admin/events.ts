@@ -195,7 +195,12 @@ export function adminEventRoutes(parts: AdminEventParts, approvals: Approvals) {
   });
 
   /** Takes an action of the life cycle. Every market of the event has followed when it resolves. */
-  const takeAction = async (call: ActionRequest, eventId: string, action: EventAction) => {
+  const takeAction = async (
+    call: ActionRequest,
+    eventId: string,
+    action: EventAction,
+    reason: string | undefined,
+  ) => {
     const nowTs = call.incoming.receivedMs;
     const take = (): Promise<EventStepOutcome> =>
       db.transaction(async (tx) => {
@@ -205,8 +210,8 @@ export function adminEventRoutes(parts: AdminEventParts, approvals: Approvals) {
           const record = {
             action: `event.${action}`,
             subject: eventId,
-            before: before?.status,
-            after: outcome.event.status,
+            before: { status: before?.status },
+            after: { status: outcome.event.status, reason },
           };
           await recordAudit(tx, auditedAction(call, record));
         }
@@ -224,8 +229,8 @@ export function adminEventRoutes(parts: AdminEventParts, approvals: Approvals) {
     return adminEventOnWire(outcome.event);
   };
 
-  const cancel = approvals.guard("event.cancel", "markets", (call, { subject }) =>
-    takeAction(call, subject, "cancel"),
+  const cancel = approvals.guard("event.cancel", "markets", (call, { subject, action: { reason } }) =>
+    takeAction(call, subject, "cancel", reason),
   );
 
   const setStatus = route("POST /admin/v1/events/:eventId/status", {
@@ -238,16 +243,16 @@ export function adminEventRoutes(parts: AdminEventParts, approvals: Approvals) {
         "Opens, closes, starts, delays, ends or cancels an event. Every market of the event has followed when the answer arrives. A cancel may wait for a second operator.",
       refuses: ["EVENT_NOT_FOUND", "INVALID_TRANSITION", "ACTION_PENDING"],
       also: WAITS,
-      exampleBody: { action: "close" },
+      exampleBody: { action: "close", reason: "the venue is closed" },
     },
     run: async ({ body, id, ...call }) => {
       const eventId = id("eventId");
-      const { action } = body;
-      if (action !== "cancel") return { body: await takeAction(call, eventId, action) };
+      const { action, reason } = body;
+      if (action !== "cancel") return { body: await takeAction(call, eventId, action, reason) };
       const event = await findEvent(db, eventId);
       if (event === undefined) throw new Refused("EVENT_NOT_FOUND");
       if (!STEPS.cancel.from.includes(event.status)) throw refusedStep("INVALID_TRANSITION", action);
-      return cancel(call, eventId, { action: "event.cancel" });
+      return cancel(call, eventId, { action: "event.cancel", reason });
     },
   });
 

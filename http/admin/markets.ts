@@ -264,12 +264,13 @@ export function adminMarketRoutes(parts: AdminMarketParts) {
       summary: "Change the status of a market",
       description: "Opens, closes, pauses or resumes a market.",
       refuses: ["MARKET_NOT_FOUND", "INVALID_TRANSITION"],
-      exampleBody: { action: "pause" },
+      exampleBody: { action: "pause", reason: "the feed of the venue is late" },
     },
     run: async ({ body, id, ...call }) => {
       const { marketId, status, paused } = await known(id("marketId"));
-      const { action } = body;
-      const record = { action: `market.${action}`, subject: marketId, before: { status, paused } };
+      const { action, reason } = body;
+      const after = reason === undefined ? undefined : { reason };
+      const record = { action: `market.${action}`, subject: marketId, before: { status, paused }, after };
       const command: MarketCommand = { kind: "lifecycle", actions: [action] };
       const take = async (): Promise<MarketReply> => {
         const reply = await exchange.market(marketId, command);

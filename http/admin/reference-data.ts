@@ -5,7 +5,13 @@
 import { hasRoomFor, highestLowest } from "../../actors/market/tick-room.js";
 import { CONTRACT_TICKS, formatPrice, type Ticks as Price } from "../../actors/units.js";
 import type { Database, Queries } from "../../db/database.js";
-import { addLeague, addMarketType, promoteMarketType } from "../../db/queries/catalog/classification.js";
+import {
+  addLeague,
+  addMarketType,
+  allMarketTypes,
+  listLeagues,
+  promoteMarketType,
+} from "../../db/queries/catalog/classification.js";
 import { allMarkets, largestMarket } from "../../db/queries/catalog/markets.js";
 import { currentTicks, publishTicks } from "../../db/queries/catalog/ticks.js";
 import { recordAudit } from "../../db/queries/operator/audit.js";
@@ -18,9 +24,11 @@ import { auditedAction } from "./audit.js";
 import {
   League,
   LeagueBody,
+  Leagues,
   MarketType,
   MarketTypeBody,
   MarketTypePatchBody,
+  MarketTypes,
   Ticks,
   TicksBody,
 } from "./schemas/operator.js";
@@ -120,6 +128,23 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
     },
   });
 
+  const leagues = route("GET /admin/v1/leagues", {
+    access: operatorWith("read"),
+    answer: Leagues,
+    docs: { summary: "List leagues", description: "Returns every league with its sport, by name." },
+    run: async () => ({ body: { items: await listLeagues(db) } }),
+  });
+
+  const marketTypes = route("GET /admin/v1/market-types", {
+    access: operatorWith("read"),
+    answer: MarketTypes,
+    docs: {
+      summary: "List market types",
+      description: "Returns every market type by name, those of the environment `qa` included.",
+    },
+    run: async () => ({ body: { items: await allMarketTypes(db) } }),
+  });
+
   const createLeague = route("POST /admin/v1/leagues", {
     access: operatorWith("markets"),
     status: 201,
@@ -200,5 +225,5 @@ export function referenceDataRoutes({ db, exchange, changes }: ReferenceDataPart
     },
   });
 
-  return [readTicks, putTicks, createLeague, createMarketType, promote];
+  return [readTicks, putTicks, leagues, createLeague, marketTypes, createMarketType, promote];
 }

@@ -20,6 +20,7 @@ import { Refused } from "../request/errors.js";
 import { route } from "../request/route.js";
 import { READ_ONLY } from "../trading/ledger-client.js";
 import { auditedAction, recordIntent, type ActionRequest } from "./audit.js";
+import { gradeOnWire } from "./day/settlements.js";
 import type { Approvals } from "./operators/approvals.js";
 import { requireSecondOperator } from "./operators/refusals.js";
 import { accepted, announceMarket, readBackMarket, type AdminMarketParts } from "./markets.js";
@@ -45,6 +46,13 @@ function settlementOf(reply: MarketReply): Settlement {
   const settled = accepted(reply);
   if (settled.kind !== "settlement") throw new Error(`the market answered ${settled.kind} to a grade`);
   return settled;
+}
+
+/** Author of a grade that took one operator, who is in the audit log alone. */
+const NOBODY = { requestedBy: null, requestedTs: null } as const;
+
+function requestOnWire({ requestedBy, requestedTs }: SettlementRequest) {
+  return { requestedBy, requestedTs };
 }
 
 /** Returns the grade that a body names for the market. */
@@ -250,18 +258,23 @@ export function settlementRoutes(parts: SettlementParts, approvals: Approvals) {
       refuses: ["MARKET_NOT_FOUND", "NOT_GRADED"],
     },
     run: async ({ id }) => {
-      const { marketId } = await existingMarket(id("marketId"));
+      const market = await existingMarket(id("marketId"));
+      const { marketId } = market;
       const inForce = await settlementInForce(marketId);
       if (inForce !== undefined) {
         const { settlementId, paid, wallets, done } = inForce;
-        const market = await readBackMarket(parts, marketId);
-        const status = done ? "SETTLED" : market.remediating ? "REVERSING" : "SETTLING";
-        return { body: { settlementId, marketId, status, paid, wallets } as const };
+        const graded = await readBackMarket(parts, marketId);
+        const status = done ? "SETTLED" : graded.remediating ? "REVERSING" : "SETTLING";
+        const grade = graded.grade && gradeOnWire(graded, graded.grade);
+        const request = await findSettlement(db, marketId);
+        const asked = request?.settlementId === settlementId ? requestOnWire(request) : NOBODY;
+        return { body: { settlementId, marketId, status, paid, wallets, grade, ...asked } as const };
       }
       const request = await pendingRequest(marketId);
       if (request === undefined) throw new Refused("NOT_GRADED");
       const { settlementId } = request;
-      return { body: { settlementId, marketId, status: "PENDING_APPROVAL", paid: 0, wallets: 0 } as const };
+      const waiting = { settlementId, marketId, status: "PENDING_APPROVAL", paid: 0, wallets: 0 } as const;
+      return { body: { ...waiting, grade: gradeOnWire(market, request.grade), ...requestOnWire(request) } };
     },
   });
 

@@ -19,7 +19,7 @@ import { createRoutes } from "../../http/routes.js";
 import { catalogPages } from "../../http/surface-a/catalog.js";
 import { Freshness } from "../../http/trading/freshness.js";
 import { GeoIpFiles } from "../../http/geo/geoip.js";
-import { oncePerSecond, readiness } from "../../http/ops/health.js";
+import { oncePerSecond, readiness, type Readiness } from "../../http/ops/health.js";
 import { readJson } from "../../http/edge/json.js";
 import { serviceStatus } from "../../http/ops/status.js";
 import { KeyUse } from "../../http/auth/key-use.js";
@@ -293,6 +293,11 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
         processes: () => reports.names(),
       }),
     );
+    let stopping: Promise<void> | undefined;
+    const ready = async (): Promise<Readiness> => {
+      const report = await check();
+      return stopping === undefined ? report : { ...report, ready: false, stopping: true };
+    };
     const status = oncePerSecond(serviceStatus({ db, reference, readiness: check }));
     // A gateway that loses Postgres shows the announcements that it has read before.
     void status();
@@ -322,6 +327,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       tables,
       clocks: log,
       log,
+      readiness: ready,
       status,
       demoLogin: exchangeEnv === "dev" ? settings.demoLogin : undefined,
       qa: exchangeEnv === "qa",
@@ -403,17 +409,13 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       "Rows for whose month Postgres has no partition",
       async () => (await check()).strayRows ?? NaN,
     );
-    let stopping: Promise<void> | undefined;
     const upgrades = new Upgrades(sockets);
     const app = createApp({
       ...admission,
       routes: [...routes, ...emm.routes],
       log: logger,
       metrics,
-      readiness: async () => {
-        const report = await check();
-        return stopping === undefined ? report : { ...report, ready: false, stopping: true };
-      },
+      readiness: ready,
       edge: settings.edge,
       trustProxy: settings.trustProxy,
       brand,

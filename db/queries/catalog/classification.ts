@@ -26,6 +26,11 @@ export async function listMarketTypes(db: Queries, options: { qa: boolean }): Pr
   return rows.map((row) => row.name);
 }
 
+/** Returns every market type by name. */
+export async function allMarketTypes(db: Queries): Promise<MarketType[]> {
+  return db.select().from(marketTypes).orderBy(asc(marketTypes.name));
+}
+
 export async function findLeague(db: Queries, name: string): Promise<League | undefined> {
   const [row] = await db.select().from(leagues).where(eq(leagues.name, name));
   return row;

@@ -1,6 +1,6 @@
 /** Requests to grade a market, and their approval by a second operator (contract section 8.9). */
 
-import { and, desc, eq, ne } from "drizzle-orm";
+import { and, asc, desc, eq, ne } from "drizzle-orm";
 import type { Grade } from "../../../actors/market/types.js";
 import { violatedConstraint, type Queries } from "../../database.js";
 import { settlements } from "../../schema/markets.js";
@@ -49,6 +49,15 @@ export async function findSettlement(db: Queries, marketId: string): Promise<Set
     .orderBy(desc(settlements.requestedTs))
     .limit(1);
   return row;
+}
+
+/** Lists the requests that wait for their approval, oldest first. */
+export async function pendingSettlements(db: Queries): Promise<SettlementRequest[]> {
+  return db
+    .select()
+    .from(settlements)
+    .where(eq(settlements.status, "PENDING_APPROVAL"))
+    .orderBy(asc(settlements.requestedTs), asc(settlements.settlementId));
 }
 
 /** Approves the waiting request. Returns `undefined` if there is none, or if the operator made it. */

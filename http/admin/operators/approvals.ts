@@ -60,7 +60,7 @@ function detailsOf(action: GuardedAction): Record<string, unknown> {
     case "operator.role":
       return { role: action.role };
     case "event.cancel":
-      return {};
+      return { reason: action.reason };
     default:
       return unreachable(action);
   }

@@ -25,6 +25,7 @@ import {
 import { Key, TransactionsQuery } from "../../surface-a/schemas/account.js";
 import { CatalogEvent, Market, MarketOutcome } from "../../surface-a/schemas/catalog.js";
 import { OrdersQuery } from "../../surface-a/schemas/orders.js";
+import { GradeOnWire } from "./day.js";
 import { Approval } from "./operators.js";
 
 const Team = z.strictObject({
@@ -77,9 +78,9 @@ export const AdminEventsQuery = z.strictObject({
   league: commaList(z.string()).optional(),
   status: commaList(oneOf(EVENT_STATUSES)).optional(),
 });
-export const EventStatusBody = z.strictObject({
-  action: oneOf(EVENT_ACTIONS),
-});
+/** Reason of an action, for the audit log. */
+const Reason = Text(500).optional();
+export const EventStatusBody = z.strictObject({ action: oneOf(EVENT_ACTIONS), reason: Reason });
 
 /** Share from 0 to 1: a decimal string on the wire, millionths inside. */
 const Share = z
@@ -145,9 +146,7 @@ export const MarketPatchBody = z
     description: Text(500).optional(),
   })
   .refine((patch) => Object.keys(patch).length > 0, "must have at least one field");
-export const MarketStatusBody = z.strictObject({
-  action: oneOf(OPERATOR_ACTIONS),
-});
+export const MarketStatusBody = z.strictObject({ action: oneOf(OPERATOR_ACTIONS), reason: Reason });
 
 export const AdminMarket = Market.extend({
   outcomes: z.array(MarketOutcome.extend({ competitorId: z.uuid().nullable() })),
@@ -207,8 +206,17 @@ export const PreviewQuery = z.strictObject({
     .default("false")
     .transform((text) => text === "true"),
 });
-/** Progress: `paid` of `wallets` are paid, or reversed while the status is `REVERSING`. */
-export const SettlementProgress = SettlementStarted.extend({ paid: z.int(), wallets: z.int() });
+/**
+ * Progress: `paid` of `wallets` are paid, or reversed while the status is `REVERSING`. `requestedBy` is null for a grade
+ * that took one operator.
+ */
+export const SettlementProgress = SettlementStarted.extend({
+  paid: z.int(),
+  wallets: z.int(),
+  grade: GradeOnWire.nullable(),
+  requestedBy: z.uuid().nullable(),
+  requestedTs: Ms.nullable(),
+});
 
 export const TradersQuery = z.strictObject({
   ...PageQuery,
@@ -270,6 +278,7 @@ export const Ticks = z.strictObject({ prices: z.array(z.string()) });
 
 export const LeagueBody = z.strictObject({ name: Text(100), sport: Text(50).optional() });
 export const League = z.strictObject({ name: z.string(), sport: z.string() });
+export const Leagues = z.strictObject({ items: z.array(League) });
 export const MarketTypeBody = z.strictObject({
   // A name is a segment of a path, and an item of lists that are separated by commas.
   name: Text(100).regex(/^[A-Za-z0-9._~-]*$/, "must have letters, digits and the characters . _ ~ - only"),
@@ -277,6 +286,7 @@ export const MarketTypeBody = z.strictObject({
 });
 export const MarketTypePatchBody = z.strictObject({ qaOnly: z.literal(false, "must be false") });
 export const MarketType = z.strictObject({ name: z.string(), qaOnly: z.boolean() });
+export const MarketTypes = z.strictObject({ items: z.array(MarketType) });
 
 export const EmmClientBody = z.strictObject({ subaccountKeyId: Uuid, name: Text(100) });
 /** Credentials of a client. The secret is shown in this answer only. */
