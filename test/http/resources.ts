@@ -177,6 +177,7 @@ const LAST: readonly string[] = [
   "POST /admin/v1/maintenance",
   "POST /v3/session/self-exclusion",
   "DELETE /v3/session",
+  "DELETE /v3/sessions",
   "POST /v3/session/password",
 ];
 

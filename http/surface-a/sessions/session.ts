@@ -14,9 +14,12 @@ import {
 import { roleOf } from "../../../db/queries/accounts/operators.js";
 import { revokeToken } from "../../../db/queries/accounts/revoked-tokens.js";
 import { stateOf } from "../../../db/queries/accounts/restrictions.js";
-import { excludeTrader, findTrader, lockTrader } from "../../../db/queries/accounts/traders.js";
+import { endSessions, excludeTrader, findTrader, lockTrader } from "../../../db/queries/accounts/traders.js";
+import { recordAudit } from "../../../db/queries/operator/audit.js";
 import type { Exchange } from "../../../stream/log/ports.js";
+import { auditedAction } from "../../admin/audit.js";
 import { hasSecondFactor } from "../../auth/second-factors.js";
+import { endOfSessions } from "../../auth/web-tokens.js";
 import type { Changes } from "../../reference/changes.js";
 import { ENROLLING, TRADER_SESSION, WEB_SESSION } from "../../request/access.js";
 import { Refused } from "../../request/errors.js";
@@ -62,6 +65,28 @@ export function sessionRoutes({ db, exchange, formats, changes }: SessionParts) 
       const { sessionId, expiresAt } = caller;
       await revokeToken(db, { tokenId: sessionId, expiresTs: expiresAt, nowTs: incoming.receivedMs });
       await changes.publish("session", sessionId);
+      return { body: undefined };
+    },
+  });
+
+  const logoutEverywhere = route("DELETE /v3/sessions", {
+    access: ENROLLING,
+    status: 204,
+    docs: {
+      summary: "Sign out everywhere",
+      description: "Ends every web session of the account, on every device. Keys stay live.",
+    },
+    run: async ({ caller, ...call }) => {
+      const { accountId } = caller;
+      await db.transaction(async (tx) => {
+        await endSessions(tx, accountId, endOfSessions(call.incoming.receivedMs));
+        if (caller.role === "operator")
+          await recordAudit(
+            tx,
+            auditedAction({ caller, ...call }, { action: "operator.sessions.end", subject: accountId }),
+          );
+      });
+      await changes.publish("trader", accountId);
       return { body: undefined };
     },
   });
@@ -156,5 +181,5 @@ export function sessionRoutes({ db, exchange, formats, changes }: SessionParts) 
     run: async ({ caller }) => ({ body: await locationOf(caller.accountId) }),
   });
 
-  return [show, logout, excludeSelf, checkIn, location];
+  return [show, logout, logoutEverywhere, excludeSelf, checkIn, location];
 }

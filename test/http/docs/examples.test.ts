@@ -213,7 +213,8 @@ describe("the examples of the OpenAPI document", function () {
     if (!("webSession" in first)) return send(stack.url, { ...raw, headers: type });
     if (line.includes("settlement/approve")) return bearer(tokens.second);
     // The trader signs out before.
-    if (line.endsWith("/session/password")) return bearer(await login(stack.url, trader.account));
+    if (line.endsWith("/sessions") || line.endsWith("/session/password"))
+      return bearer(await login(stack.url, trader.account));
     return bearer(/\/admin\/|\/totp$/.test(line) ? tokens.operator : tokens.trader);
   };
 

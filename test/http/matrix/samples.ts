@@ -116,6 +116,7 @@ export async function spent(
 ): Promise<string | undefined> {
   if (line === "DELETE /svc/v2/emm/kill")
     return new EmmClient(stack.url, await newClient(stack, trader), stack.prefix).token();
-  if (line !== "DELETE /v3/session" && line !== "POST /v3/session/password") return undefined;
+  if (!["DELETE /v3/session", "DELETE /v3/sessions", "POST /v3/session/password"].includes(line))
+    return undefined;
   return login(stack.url, credential === "operator" ? OPERATOR : trader.account);
 }

@@ -73,6 +73,18 @@ describe("web sessions", function () {
     );
   });
 
+  it("end on every device with one request, and a new sign-in begins another", async () => {
+    const [phone, desk] = [await login(stack.url, CREDENTIALS), await login(stack.url, CREDENTIALS)];
+    const ended = await send(stack.url, bearing(phone, { method: "DELETE", target: "/v3/sessions" }));
+    expect(ended.status).to.equal(204);
+    for (const token of [phone, desk])
+      expect(said(await send(stack.url, bearing(token, { target: "/v3/session" })))).to.equal(
+        "401 UNAUTHENTICATED",
+      );
+    const again = await login(stack.url, CREDENTIALS);
+    expect((await send(stack.url, bearing(again, { target: "/v3/session" }))).status).to.equal(200);
+  });
+
   it("are refused alike for a wrong password and for an unknown address", async () => {
     const wrong = await post("/v3/session", { ...CREDENTIALS, password: "another password" });
     const unknown = await post("/v3/session", { email: "nobody@example.com", password: "another password" });
