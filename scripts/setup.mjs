@@ -20,7 +20,11 @@ const SETUP_LOCK = path.join(ROOT, ".cache", "setup.lock");
 const FOLDERS = ["actors", "stream", "db", "http", "scripts"];
 const LOCK_WAIT_MS = 300_000;
 /** Tests that start processes and mostly wait for them. */
-const PROCESS_TESTS = ["test/builds/**/*.test.ts", "test/scripts/**/*.test.ts"];
+const PROCESS_TESTS = [
+  "test/builds/**/*.test.ts",
+  "test/scripts/**/*.test.ts",
+  "test/http/console/**/*.test.ts",
+];
 /** Tests that use every core, and neither a server nor the time of day. */
 const SIMULATION_TESTS = ["test/simulation/**/*.test.ts"];
 const ALL_TESTS = ["test/**/*.test.ts"];

@@ -5,7 +5,8 @@ import { inParallel } from "./pool.js";
 import { MUTANT_NAMES, runTask, type Report, type Task } from "./tasks.js";
 
 const MAIN = path.join(import.meta.dirname, "main.ts");
-const SEEDS = 2_000;
+/** Seeds of the short form; `npm run simulate -- --seeds N` runs any number. */
+const SEEDS = 1_000;
 
 type Of<Kind extends Report["kind"]> = Extract<Report, { kind: Kind }>;
 
