@@ -14,4 +14,6 @@ export interface Page {
   readonly load: () => Promise<{ default: ComponentType<PageProps> }>;
 }
 
-export const PAGES: readonly Page[] = [];
+export const PAGES: readonly Page[] = [
+  { path: "/status", title: "Status", for: "everybody", load: () => import("../status/status.js") },
+];
