@@ -3,10 +3,9 @@
  * A later start continues with the same traders. The demo does nothing on an exchange that has other events.
  */
 
-import { Connection } from "../http/client/connection.js";
 import { RestClient } from "../http/client/rest.js";
 import { OperatorClient, Session } from "../http/client/session.js";
-import { Signer } from "../http/client/signer.js";
+import { Connection, Signer } from "../http/client/client.js";
 import type { Config } from "./config.js";
 import { attempt, Quoter, Taker, type DemoMarket } from "./demo/bots.js";
 import { readDemoFile, writeDemoFile, type DemoFile } from "./demo/credentials.js";

@@ -4,7 +4,8 @@ import { createHash, createPublicKey, type KeyObject } from "node:crypto";
 import type { EdwardsPoint } from "@noble/curves/abstract/edwards.js";
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { bytesToNumberLE } from "@noble/curves/utils.js";
-import { decodeBase64, type KeyAlgorithm } from "./signing.js";
+import type { KeyAlgorithm } from "./canonical.js";
+import { decodeBase64 } from "./signing.js";
 
 /** Key that passed every check, as it is stored. The fingerprint is that of the DER. */
 export interface AcceptedKey {

@@ -5,7 +5,8 @@ import type { KeyCaller, LiveKey } from "../request/callers.js";
 import { commandIdOf } from "../request/command-ids.js";
 import { Refused } from "../request/errors.js";
 import { REPEATED, type Incoming } from "../edge/incoming.js";
-import { canonicalText, decodeBase64, verifyText } from "./signing.js";
+import { canonicalText } from "./canonical.js";
+import { bodyDigest, decodeBase64, verifyText } from "./signing.js";
 
 /** Directory of the live keys. */
 export interface KeyDirectory {
@@ -102,7 +103,7 @@ export class Signatures {
 
   private text(request: SignedRequest, timestamp: string): string {
     const { method, target, body } = request;
-    return canonicalText({ brand: this.brand, timestamp, method, ...target, body });
+    return canonicalText({ brand: this.brand, timestamp, method, ...target, bodyDigest: bodyDigest(body) });
   }
 }
 

@@ -1,8 +1,6 @@
-/** HTTP/1.1 to one origin over kept-alive connections, with the retries that are safe for each request. */
+/** Connections to one origin, with the retries that are safe for each request. Node and browsers send in their own ways. */
 
-import http from "node:http";
-import https from "node:https";
-import { z } from "zod";
+import { z } from "zod/mini";
 
 /** Thrown when the exchange answers with a status other than 2xx. */
 export class ApiError extends Error {
@@ -37,12 +35,41 @@ export interface RawRequest {
 /** An answer as it was received. */
 export interface RawAnswer {
   readonly status: number;
-  readonly headers: http.IncomingHttpHeaders;
-  readonly body: Buffer;
+  /** Headers by their names in lower case. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Body as text; every answer of the exchange is one. */
+  readonly body: string;
 }
 
 /** Builds a request. Called again for each attempt that may be signed again. */
-export type Prepare = () => RawRequest;
+export type Prepare = () => RawRequest | Promise<RawRequest>;
+
+/** A websocket of the platform. */
+export interface PlatformSocket {
+  send(text: string): void;
+  /** Closes the connection with a farewell. */
+  close(): void;
+  /** Ends the connection at once; `onEnd` follows. */
+  drop(): void;
+}
+
+/** Callbacks of a websocket. After `onEnd` none is called. */
+export interface PlatformSocketEvents {
+  readonly onOpen: () => void;
+  readonly onText: (text: string) => void;
+  /** Called when the other side has shown that it lives by something else than a text. */
+  readonly onAlive: () => void;
+  readonly onEnd: (end: SocketEnd) => void;
+}
+
+/** End of a websocket, or of the attempt to open one. */
+export interface SocketEnd {
+  readonly reason: string;
+  /** HTTP status of a refused upgrade, where the platform shows it. */
+  readonly status?: number;
+  /** `Retry-After` of a refused upgrade, in ms. */
+  readonly retryAfterMs?: number | undefined;
+}
 
 /** Rule for repeating a request whose answer was lost. */
 export type Repeat =
@@ -62,13 +89,14 @@ export interface SendOptions {
 
 /** Time in which signed bytes are repeated, in ms. The exchange accepts them for 30 s; the rest covers transport. */
 const SAME_BYTES_MS = 25_000;
-const ATTEMPT_MS = 10_000;
+/** Time that a request waits for its answer, in ms. */
+export const ATTEMPT_MS = 10_000;
+/** Time that a websocket may take to open, in ms. */
+export const HANDSHAKE_MS = 5_000;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
-const MAX_SOCKETS = 64;
 
 const ErrorBody = z.object({ code: z.string(), message: z.string() });
-const NO_BODY = new Uint8Array(0);
 
 /** Resolves after `ms`. */
 export function pause(ms: number): Promise<void> {
@@ -76,17 +104,17 @@ export function pause(ms: number): Promise<void> {
 }
 
 /** Parses a body as JSON. Returns `undefined` when it is not JSON. */
-function parseBody(body: Buffer): unknown {
+function parseBody(body: string): unknown {
   try {
-    return JSON.parse(body.toString("utf8"));
+    return JSON.parse(body);
   } catch {
     return undefined;
   }
 }
 
-/** Returns the `Retry-After` of an answer in ms, if it has one in seconds. */
-function retryAfterMs(answer: RawAnswer): number | undefined {
-  const seconds = Number(answer.headers["retry-after"]);
+/** Returns a `Retry-After` in ms, if it is one in seconds. */
+export function retryAfterMs({ headers }: Pick<RawAnswer, "headers">): number | undefined {
+  const seconds = Number(headers["retry-after"]);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 : undefined;
 }
 
@@ -98,55 +126,30 @@ function isTransient(answer: RawAnswer): boolean {
   return body.success && body.data.code === "REQUEST_IN_PROGRESS";
 }
 
-/** Kept-alive connections to one origin. */
-export class Connection {
+/** Connections to one origin. */
+export abstract class Connection {
   readonly url: URL;
-  readonly #agent: http.Agent;
-  readonly #request: typeof http.request;
 
   /** Opens no connection yet. `url` is the origin of the exchange, such as `http://127.0.0.1:8080`. */
   constructor(url: string) {
     this.url = new URL(url);
-    const secure = this.url.protocol === "https:";
-    const options = { keepAlive: true, maxSockets: MAX_SOCKETS, noDelay: true };
-    this.#agent = secure ? new https.Agent(options) : new http.Agent(options);
-    this.#request = secure ? https.request : http.request;
   }
 
+  /** True if an upgrade to a websocket can carry headers, so that it can be signed. Browsers need a ticket instead. */
+  abstract readonly signsUpgrades: boolean;
+
   /** Sends a request once. Rejects when the connection is lost or no answer arrives within 10 s. */
-  attempt(request: RawRequest): Promise<RawAnswer> {
-    return new Promise((resolve, reject) => {
-      const headers: Record<string, string | number> = { ...request.headers };
-      if (request.body.length > 0) {
-        headers["Content-Type"] = "application/json";
-        headers["Content-Length"] = request.body.length;
-      }
-      const outgoing = this.#request({
-        agent: this.#agent,
-        hostname: this.url.hostname,
-        port: this.url.port,
-        method: request.method,
-        path: request.target,
-        headers,
-        timeout: ATTEMPT_MS,
-      });
-      outgoing.on("timeout", () => outgoing.destroy(new Error(`no answer within ${ATTEMPT_MS} ms`)));
-      outgoing.on("error", reject);
-      outgoing.on("response", (incoming) => {
-        const chunks: Buffer[] = [];
-        incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-        incoming.on("error", reject);
-        incoming.on("end", () =>
-          resolve({
-            status: incoming.statusCode ?? 0,
-            headers: incoming.headers,
-            body: Buffer.concat(chunks),
-          }),
-        );
-      });
-      outgoing.end(request.body.length > 0 ? request.body : NO_BODY);
-    });
-  }
+  abstract attempt(request: RawRequest): Promise<RawAnswer>;
+
+  /** Opens a websocket. A connection that cannot send headers ignores them. */
+  abstract openSocket(
+    target: string,
+    headers: Readonly<Record<string, string>>,
+    events: PlatformSocketEvents,
+  ): PlatformSocket;
+
+  /** Closes idle connections. */
+  abstract close(): void;
 
   /**
    * Sends a request and retries after a lost connection, 503, 429 and `REQUEST_IN_PROGRESS`, honoring `Retry-After`.
@@ -155,7 +158,7 @@ export class Connection {
   async send(prepare: Prepare, options: SendOptions): Promise<RawAnswer> {
     const began = Date.now();
     const until = began + options.patienceMs;
-    let request = prepare();
+    let request = await prepare();
     let preparedAt = began;
     let pauseMs = FIRST_PAUSE_MS;
     for (;;) {
@@ -184,15 +187,10 @@ export class Connection {
       }
       await pause(wait);
       if (maySignAgain) {
-        request = prepare();
+        request = await prepare();
         preparedAt = Date.now();
       }
     }
-  }
-
-  /** Closes idle connections. */
-  close(): void {
-    this.#agent.destroy();
   }
 }
 
@@ -208,5 +206,5 @@ export function errorOf(answer: RawAnswer): ApiError {
   const known = ErrorBody.safeParse(body);
   return known.success
     ? new ApiError(answer.status, known.data.code, known.data.message, body)
-    : new ApiError(answer.status, `HTTP_${answer.status}`, answer.body.toString("utf8").slice(0, 200), body);
+    : new ApiError(answer.status, `HTTP_${answer.status}`, answer.body.slice(0, 200), body);
 }

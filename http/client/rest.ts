@@ -1,6 +1,6 @@
 /** Typed client of surface A for one signing key (contract section 5). */
 
-import { z } from "zod";
+import { z } from "zod/mini";
 import {
   type Connection,
   errorOf,
@@ -231,11 +231,11 @@ export class RestClient {
 
   #send(method: string, path: string, repeat: Repeat, query: Query = {}, body?: unknown): Promise<RawAnswer> {
     const raw = encodeQuery(query);
-    const bytes = body === undefined ? new Uint8Array(0) : Buffer.from(JSON.stringify(body));
-    const prepare: Prepare = () => ({
+    const bytes = body === undefined ? new Uint8Array(0) : new TextEncoder().encode(JSON.stringify(body));
+    const prepare: Prepare = async () => ({
       method,
       target: raw === "" ? path : `${path}?${raw}`,
-      headers: this.#signer.headers(method, path, raw, bytes),
+      headers: await this.#signer.headers(method, path, raw, bytes),
       body: bytes,
     });
     return this.#connection.send(prepare, { repeat, patienceMs: this.#patienceMs });

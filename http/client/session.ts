@@ -1,6 +1,6 @@
 /** Typed clients of web sessions and of the operator routes (contract section 8). */
 
-import { z } from "zod";
+import { z } from "zod/mini";
 import { ApiError, type Connection, readAnswer, type Prepare, type Repeat } from "./connection.js";
 import { encodeQuery, PATIENCE_MS, type Query } from "./rest.js";
 import {
@@ -14,6 +14,7 @@ import {
   RegisterAnswer,
   SessionAnswer,
   SettlementAnswer,
+  TicketAnswer,
   TicksAnswer,
 } from "./wire.js";
 import type { Voids } from "../../actors/market/types.js";
@@ -78,6 +79,12 @@ export class Session {
     });
   }
 
+  /** Returns a one-use ticket that follows the stream with a key, by default the trader's only trading key. */
+  async ticket(keyId?: string): Promise<string> {
+    const body = { keyId };
+    return (await this.request("POST", "/v3/ws/tickets", TicketAnswer, { body })).ticket;
+  }
+
   /** Sends a request with the token of the session. Logs in again once when the token has expired. */
   async request<T>(
     method: string,
@@ -102,7 +109,8 @@ export class Session {
     options: SessionRequest & { readonly token: string },
   ): Promise<T> {
     const raw = encodeQuery(options.query ?? {});
-    const bytes = options.body === undefined ? new Uint8Array(0) : Buffer.from(JSON.stringify(options.body));
+    const { body } = options;
+    const bytes = body === undefined ? new Uint8Array(0) : new TextEncoder().encode(JSON.stringify(body));
     const headers: Record<string, string> = {};
     if (options.token !== "") headers["Authorization"] = `Bearer ${options.token}`;
     const prepare: Prepare = () => ({

@@ -1,12 +1,12 @@
 /** The bodies, answers and messages that a client exchanges with the service (contract sections 5, 6 and 8). */
 
-import { z } from "zod";
+import { z } from "zod/mini";
 import { TIMES_IN_FORCE } from "../../actors/market/time-in-force.js";
 import { MARKET_STATUSES, type Currency, type SelfTrade } from "../../actors/market/types.js";
 import { TRANSFER_STATUSES, ORDER_STATUSES } from "../../actors/ledger/types.js";
 
 const Text = z.string();
-const Whole = z.number().int();
+const Whole = z.int();
 
 /** Times in force (contract section 2.6). */
 const TimeInForce = z.enum(TIMES_IN_FORCE);
@@ -37,7 +37,7 @@ export interface PlaceOrder {
 }
 
 /** One accepted order of a placement. */
-export const OrderAccepted = z.object({ orderId: Text, clientId: Text.nullish() });
+export const OrderAccepted = z.object({ orderId: Text, clientId: z.nullish(Text) });
 export type OrderAccepted = z.infer<typeof OrderAccepted>;
 
 /** One refused order of a batch; `index` is its zero-based position in the request. */
@@ -45,7 +45,7 @@ const BatchOrderError = z.object({
   index: Whole,
   outcomeId: Text,
   reason: Text,
-  code: Text.optional(),
+  code: z.optional(Text),
 });
 type BatchOrderError = z.infer<typeof BatchOrderError>;
 
@@ -57,8 +57,8 @@ export interface BatchPlaced {
 
 /** Answer to a batch placement (contract section 5.15). */
 export const BatchAnswer = z.object({
-  accepted: z.array(OrderAccepted).default([]),
-  rejected: z.array(BatchOrderError).default([]),
+  accepted: z._default(z.array(OrderAccepted), []),
+  rejected: z._default(z.array(BatchOrderError), []),
 });
 
 /** Answer to a cancel by ids (contract section 5.16). */
@@ -74,7 +74,7 @@ export const CancelAllAnswer = z.object({ canceled: Whole });
 /** An order in any status; `remaining` is its unfilled quantity (contract section 5.17). */
 export const OrderAnswer = z.object({
   orderId: Text,
-  clientId: Text.nullish(),
+  clientId: z.nullish(Text),
   marketId: Text,
   outcomeId: Text,
   price: Text,
@@ -82,21 +82,21 @@ export const OrderAnswer = z.object({
   remaining: Whole,
   tif: TimeInForce,
   status: OrderStatus,
-  reason: Text.nullish(),
+  reason: z.nullish(Text),
 });
 export type OrderAnswer = z.infer<typeof OrderAnswer>;
 
 /** A resting order; `qty` is the resting quantity, `expiresAt` is Unix ms (contract section 5.17). */
 export const OpenOrder = z.object({
   orderId: Text,
-  clientId: Text.nullish(),
+  clientId: z.nullish(Text),
   marketId: Text,
   outcomeId: Text,
   price: Text,
   qty: Whole,
   tif: TimeInForce,
-  expiresAt: Whole.optional(),
-  currency: z.literal("COIN").optional(),
+  expiresAt: z.optional(Whole),
+  currency: z.optional(z.literal("COIN")),
 });
 export type OpenOrder = z.infer<typeof OpenOrder>;
 
@@ -118,7 +118,7 @@ export const PositionAnswer = z.object({
   outcomeId: Text,
   qty: Whole,
   cost: Text,
-  currency: z.literal("COIN").optional(),
+  currency: z.optional(z.literal("COIN")),
 });
 export type PositionAnswer = z.infer<typeof PositionAnswer>;
 
@@ -131,7 +131,7 @@ export const FillAnswer = z.object({
   qty: Whole,
   cost: Text,
   taker: z.boolean(),
-  fee: Text.nullish(),
+  fee: z.nullish(Text),
   ts: Whole,
 });
 
@@ -149,7 +149,7 @@ export const TransferAnswer = z.object({
   transferId: Text,
   status: z.enum(TRANSFER_STATUSES),
   amount: Text,
-  actualBalance: Text.nullish(),
+  actualBalance: z.nullish(Text),
 });
 export type TransferAnswer = z.infer<typeof TransferAnswer>;
 
@@ -165,6 +165,9 @@ export const LimitsAnswer = z.object({
   maxWatchedMarkets: Whole,
 });
 
+/** A ticket for the stream (contract section 6.1). */
+export const TicketAnswer = z.object({ ticket: Text });
+
 /** A created key (contract section 5.12). */
 export const NewKey = z.object({ keyId: Text, fingerprint: Text });
 /** A subaccount with its balance in dollars (contract section 5.13). */
@@ -179,7 +182,7 @@ export const MarketAnswer = z.object({
   description: Text,
   outcomes: z.array(z.object({ outcomeId: Text, name: Text, status: Text })),
   /** Present only in answers to the operator. */
-  paused: z.boolean().optional(),
+  paused: z.optional(z.boolean()),
 });
 export type MarketAnswer = z.infer<typeof MarketAnswer>;
 
@@ -196,7 +199,7 @@ export type EventAnswer = z.infer<typeof EventAnswer>;
 
 /** One page of a list; `next` is absent on the last page. */
 export function pageOf<T extends z.core.$ZodType>(item: T) {
-  return z.object({ items: z.array(item), next: Text.nullish() });
+  return z.object({ items: z.array(item), next: z.nullish(Text) });
 }
 
 /** Answer to a registration (contract section 8.1). */
@@ -244,7 +247,7 @@ const Seq = { seq: Whole };
 
 /** One delta of the private orders channel (contract section 6.9). */
 export const OrdersDelta = z.discriminatedUnion("kind", [
-  OpenOrder.extend({ kind: z.literal("open") }),
+  z.extend(OpenOrder, { kind: z.literal("open") }),
   z.object({
     kind: z.literal("fill"),
     orderId: Text,
@@ -252,11 +255,11 @@ export const OrdersDelta = z.discriminatedUnion("kind", [
     price: Text,
     qty: Whole,
     remaining: Whole,
-    clientId: Text.nullish(),
-    wash: z.boolean().optional(),
+    clientId: z.nullish(Text),
+    wash: z.optional(z.boolean()),
   }),
-  z.object({ kind: z.literal("cancel"), orderId: Text, reason: Text.nullish() }),
-  z.object({ kind: z.literal("reject"), orderId: Text, reason: Text.nullish() }),
+  z.object({ kind: z.literal("cancel"), orderId: Text, reason: z.nullish(Text) }),
+  z.object({ kind: z.literal("reject"), orderId: Text, reason: z.nullish(Text) }),
 ]);
 export type OrdersDelta = z.infer<typeof OrdersDelta>;
 
@@ -264,7 +267,7 @@ export type OrdersDelta = z.infer<typeof OrdersDelta>;
 export const BookDelta = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("add"), orderId: Text, outcomeId: Text, price: Text, qty: Whole }),
   z.object({ kind: z.literal("update"), orderId: Text, remaining: Whole }),
-  z.object({ kind: z.literal("remove"), orderId: Text, reason: Text.nullish() }),
+  z.object({ kind: z.literal("remove"), orderId: Text, reason: z.nullish(Text) }),
 ]);
 export type BookDelta = z.infer<typeof BookDelta>;
 
@@ -273,7 +276,7 @@ const Level = z.object({ price: Text, qty: Whole });
 export type Level = z.infer<typeof Level>;
 
 /** The new best bid of an outcome; `null` or absent when it has no bid. */
-export const BboDelta = z.object({ outcomeId: Text, bbo: Level.nullish() });
+export const BboDelta = z.object({ outcomeId: Text, bbo: z.nullish(Level) });
 export type BboDelta = z.infer<typeof BboDelta>;
 
 /** One public trade; `ts` is Unix ms (contract section 6.8). */
@@ -291,10 +294,10 @@ function batchOf<T extends z.core.$ZodType>(delta: T) {
 /** Public batches of one market in a frame. */
 export const MarketBatches = z.object({
   eventId: Text,
-  lifecycle: batchOf(LifecycleDelta).optional(),
-  trades: batchOf(TradeDelta).optional(),
-  bbo: batchOf(BboDelta).optional(),
-  book: batchOf(BookDelta).optional(),
+  lifecycle: z.optional(batchOf(LifecycleDelta)),
+  trades: z.optional(batchOf(TradeDelta)),
+  bbo: z.optional(batchOf(BboDelta)),
+  book: z.optional(batchOf(BookDelta)),
 });
 export type MarketBatches = z.infer<typeof MarketBatches>;
 
@@ -302,36 +305,36 @@ export type MarketBatches = z.infer<typeof MarketBatches>;
 export const DeltaFrame = z.object({
   ts: Whole,
   delta: z.record(Text, MarketBatches),
-  orders: batchOf(OrdersDelta).optional(),
-  positions: batchOf(PositionAnswer).optional(),
+  orders: z.optional(batchOf(OrdersDelta)),
+  positions: z.optional(batchOf(PositionAnswer)),
 });
 export type DeltaFrame = z.infer<typeof DeltaFrame>;
 
 /** Snapshot of a market, by requested channels. */
 export const MarketSnapshot = z.object({
   eventId: Text,
-  lifecycle: z.object({ ...Seq, status: Text }).optional(),
-  trades: z.object({ ...Seq, trades: z.array(batchOf(TradeDelta)) }).optional(),
-  bbo: z.object({ ...Seq, bbo: z.record(Text, Level.nullable()) }).optional(),
-  book: BookAnswer.optional(),
+  lifecycle: z.optional(z.object({ ...Seq, status: Text })),
+  trades: z.optional(z.object({ ...Seq, trades: z.array(batchOf(TradeDelta)) })),
+  bbo: z.optional(z.object({ ...Seq, bbo: z.record(Text, z.nullable(Level)) })),
+  book: z.optional(BookAnswer),
 });
 export type MarketSnapshot = z.infer<typeof MarketSnapshot>;
 
 /** Answer to `subscribe` and `snapshot`. `resumed` names the channels that resume; the others have a snapshot. */
 export const SnapshotFrame = z.object({
-  resumed: z.record(Text, z.unknown()).optional(),
+  resumed: z.optional(z.record(Text, z.unknown())),
   snapshot: z.record(Text, MarketSnapshot),
-  orders: z.object({ ...Seq, open: z.array(OpenOrder) }).optional(),
-  positions: z.object({ ...Seq, positions: z.array(PositionAnswer) }).optional(),
+  orders: z.optional(z.object({ ...Seq, open: z.array(OpenOrder) })),
+  positions: z.optional(z.object({ ...Seq, positions: z.array(PositionAnswer) })),
 });
 export type SnapshotFrame = z.infer<typeof SnapshotFrame>;
 
 /** Last seq of every watched channel, with the checksums of books. */
 export const HeartbeatFrame = z.object({
   heartbeat: z.object({
-    orders: Whole.optional(),
-    positions: Whole.optional(),
-    markets: z.record(Text, z.record(Text, Whole)).optional(),
+    orders: z.optional(Whole),
+    positions: z.optional(Whole),
+    markets: z.optional(z.record(Text, z.record(Text, Whole))),
   }),
 });
 export type HeartbeatFrame = z.infer<typeof HeartbeatFrame>;

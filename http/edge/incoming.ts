@@ -1,7 +1,7 @@
 /** Facts about a request that the middleware gathers for the routes and for the log. */
 
 import type { Request, Response } from "express";
-import type { KeyAlgorithm } from "../auth/signing.js";
+import type { KeyAlgorithm } from "../auth/canonical.js";
 import type { Target } from "./target.js";
 
 /** Request as it arrived: exact bytes, nothing interpreted. `receivedMs` is in Unix ms. */

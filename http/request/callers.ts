@@ -2,7 +2,7 @@
 
 import type { KeyObject } from "node:crypto";
 import type { KycStatus, OperatorRole, Role, Scope, TraderState } from "../../db/schema/accounts.js";
-import type { KeyAlgorithm } from "../auth/signing.js";
+import type { KeyAlgorithm } from "../auth/canonical.js";
 
 /** Key that is not revoked, with the facts about its trader that the checks need. */
 export interface LiveKey {

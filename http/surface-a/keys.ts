@@ -18,7 +18,7 @@ import {
 } from "../../db/queries/accounts/keys.js";
 import { MAX_SUBACCOUNTS } from "../../db/queries/accounts/subaccounts.js";
 import { acceptKey, type AcceptedKey } from "../auth/keys.js";
-import type { KeyAlgorithm } from "../auth/signing.js";
+import type { KeyAlgorithm } from "../auth/canonical.js";
 import { PUBLIC_KEY } from "../docs/examples.js";
 import type { Changes } from "../reference/changes.js";
 import { MANAGING, signedOrSession } from "../request/access.js";

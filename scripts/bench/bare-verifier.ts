@@ -6,7 +6,8 @@
 import { createPublicKey, verify } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import express from "express";
-import { canonicalText } from "../../http/auth/signing.js";
+import { canonicalText } from "../../http/auth/canonical.js";
+import { bodyDigest } from "../../http/auth/signing.js";
 
 const [, , brand = "", pem = ""] = process.argv;
 const publicKey = createPublicKey(pem);
@@ -19,7 +20,7 @@ app.post("/v3/orders", (req, res) => {
     method: req.method,
     path: req.path,
     query: "",
-    body: req.body as Buffer,
+    bodyDigest: bodyDigest(req.body as Buffer),
   });
   const signature = Buffer.from(req.get(`${brand}-Signature`) ?? "", "base64");
   if (!verify(null, Buffer.from(text), publicKey, signature))

@@ -2,10 +2,9 @@
 
 import { once } from "node:events";
 import { WebSocket } from "ws";
-import { type Account, openAccount } from "../../http/client/accounts.js";
-import { Connection } from "../../http/client/connection.js";
+import { type Account, openAccount } from "../../http/client/node/accounts.js";
 import { OperatorClient, Session } from "../../http/client/session.js";
-import { Signer, type SigningKey } from "../../http/client/signer.js";
+import { Connection, Signer, type SigningKey } from "../../http/client/client.js";
 import { loadConfig } from "../config.js";
 import { type Exchange, startExchange } from "../replay/exchange.js";
 
@@ -25,7 +24,7 @@ export function startBenchExchange(environment: Readonly<Record<string, string>>
 
 /** Opens a plain socket with a key, without a client library between the clock and the wire. */
 export async function openSocket(url: string, key: SigningKey): Promise<WebSocket> {
-  const headers = new Signer(key).headers("GET", "/v3/ws", "", new Uint8Array(0));
+  const headers = await new Signer(key).headers("GET", "/v3/ws", "", new Uint8Array(0));
   const socket = new WebSocket(`${url.replace("http", "ws")}/v3/ws`, { headers, perMessageDeflate: false });
   await once(socket, "open");
   return socket;

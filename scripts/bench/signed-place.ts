@@ -9,7 +9,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { REMEMBER_MS } from "../../http/auth/signatures.js";
-import { Signer } from "../../http/client/signer.js";
+import { Signer } from "../../http/client/client.js";
 import type { Exchange } from "../replay/exchange.js";
 import { flood } from "./flood.js";
 import { gatewayCpuSeconds, ONE_GATEWAY } from "./gateway-cpu.js";
@@ -48,23 +48,24 @@ class Orders {
     private readonly outcomeId: string,
   ) {}
 
-  take(count: number): Buffer[] {
-    return Array.from({ length: count }, () => {
+  take(count: number): Promise<Buffer[]> {
+    const orders = Array.from({ length: count }, async () => {
       this.#made += 1;
       const qty = 1 + (this.#made % 1_000_000);
       const body = JSON.stringify({ outcomeId: this.outcomeId, price: "0.010", qty, tif: "IOC" });
-      const headers = this.signer.headers("POST", "/v3/orders", "", Buffer.from(body));
+      const headers = await this.signer.headers("POST", "/v3/orders", "", Buffer.from(body));
       const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
       const type = "Content-Type: application/json\r\n";
       return Buffer.from(
         `POST /v3/orders HTTP/1.1\r\nHost: localhost\r\n${type}${lines.join("")}Content-Length: ${body.length}\r\n\r\n${body}`,
       );
     });
+    return Promise.all(orders);
   }
 }
 
 async function turnOf(contestant: Contestant, orders: Orders, count: number): Promise<Turn> {
-  const requests = orders.take(count);
+  const requests = await orders.take(count);
   const before = await contestant.cpuSeconds();
   const began = performance.now();
   await flood({

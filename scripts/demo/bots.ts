@@ -3,9 +3,9 @@
 import { randomUUID } from "node:crypto";
 import { ApiError, UnknownOutcome, type Connection } from "../../http/client/connection.js";
 import { RestClient } from "../../http/client/rest.js";
-import { Signer, type SigningKey } from "../../http/client/signer.js";
-import { ConnectionLost, StreamError } from "../../http/client/socket.js";
-import { StreamClient } from "../../http/client/stream.js";
+import { Signer, type SigningKey } from "../../http/client/client.js";
+import { ConnectionLost, StreamError } from "../../http/client/stream/socket.js";
+import { StreamClient } from "../../http/client/stream/stream.js";
 import type { PlaceOrder } from "../../http/client/wire.js";
 import type { Random } from "../replay/random.js";
 import { quotesAround, wander, type QuoteStyle } from "./quotes.js";
@@ -58,7 +58,7 @@ export class Quoter {
     private readonly grid: readonly number[],
     private readonly random: Random,
   ) {
-    this.#stream = new StreamClient(connection.url.origin, new Signer(key, brand));
+    this.#stream = new StreamClient(connection, new Signer(key, brand));
   }
 
   start(): Promise<void> {
@@ -99,7 +99,7 @@ export class Taker {
   ) {
     const signer = new Signer(key, brand);
     this.#rest = new RestClient(connection, signer);
-    this.#stream = new StreamClient(connection.url.origin, signer);
+    this.#stream = new StreamClient(connection, signer);
   }
 
   async start(markets: readonly DemoMarket[]): Promise<void> {

@@ -1,7 +1,7 @@
 /** Fills an empty exchange with events, markets, a visitor with money, and the traders of the bots. */
 
 import { randomBytes, randomUUID } from "node:crypto";
-import { openAccount, type Account } from "../../http/client/accounts.js";
+import { openAccount, type Account } from "../../http/client/node/accounts.js";
 import type { Connection } from "../../http/client/connection.js";
 import { Session, type OperatorClient } from "../../http/client/session.js";
 import type { DemoFile } from "./credentials.js";

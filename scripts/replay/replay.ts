@@ -1,6 +1,6 @@
 /** Replays one recording on a running exchange, from the file to the settled market. */
 
-import { Connection } from "../../http/client/connection.js";
+import { Connection } from "../../http/client/client.js";
 import { OperatorClient } from "../../http/client/session.js";
 import { readGrid, setUpReplay, type ReplaySetUp } from "./set-up.js";
 import type { Exchange } from "./exchange.js";

@@ -2,7 +2,7 @@
 
 import { createHash, randomUUID } from "node:crypto";
 import { formatMoney, millicents, parsePrice } from "../../actors/units.js";
-import { openAccount, type Account } from "../../http/client/accounts.js";
+import { openAccount, type Account } from "../../http/client/node/accounts.js";
 import type { Connection } from "../../http/client/connection.js";
 import type { OperatorClient } from "../../http/client/session.js";
 import type { EventAnswer, MarketAnswer } from "../../http/client/wire.js";

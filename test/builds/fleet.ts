@@ -5,7 +5,7 @@ import fs from "node:fs";
 import { connect, createServer, type AddressInfo, type Server } from "node:net";
 import os from "node:os";
 import path from "node:path";
-import { Connection } from "../../http/client/connection.js";
+import { Connection } from "../../http/client/client.js";
 import { OperatorClient } from "../../http/client/session.js";
 import { freePort } from "../../scripts/embedded/ports.js";
 import { oldBuild } from "../support/old-build.js";

@@ -3,11 +3,11 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import pg from "pg";
-import { openAccount, type Account } from "../../http/client/accounts.js";
+import { openAccount, type Account } from "../../http/client/node/accounts.js";
 import { ApiError } from "../../http/client/connection.js";
 import { RestClient } from "../../http/client/rest.js";
-import { Signer } from "../../http/client/signer.js";
-import { StreamClient } from "../../http/client/stream.js";
+import { Signer } from "../../http/client/client.js";
+import { StreamClient } from "../../http/client/stream/stream.js";
 import type { OperatorClient } from "../../http/client/session.js";
 import { BRAND } from "../support/stack.js";
 import { until, untilWithin } from "../support/until.js";
@@ -118,7 +118,7 @@ export class Traffic {
   /** Starts the load: some loops for each trader, and its private stream. */
   async start(): Promise<void> {
     for (const { account } of this.traders) {
-      const stream = new StreamClient(this.#fleet.url, new Signer(account.tradingKey, BRAND), {
+      const stream = new StreamClient(this.#fleet.connect(), new Signer(account.tradingKey, BRAND), {
         orders: () => (this.#batches += 1),
         openOrders: () => (this.#snapshots += 1),
         gap: () => (this.#gaps += 1),

@@ -1,6 +1,7 @@
+import { createHash } from "node:crypto";
 import path from "node:path";
 import { expect } from "chai";
-import { canonicalQuery, canonicalText } from "../../http/auth/signing.js";
+import { canonicalQuery, canonicalText } from "../../http/auth/canonical.js";
 import { ERRORS, wireCode } from "../../http/request/errors.js";
 import { KEY_BUCKETS } from "../../http/request/throttle.js";
 import { describeVariables } from "../../scripts/config.js";
@@ -185,7 +186,8 @@ describe("the contract", () => {
     expect(canonical).to.equal(canonicalQuery(query));
     const body = /`(\{"outcomeId":[^`]+\})`/.exec(text)?.[1] ?? "";
     const example = /```\n(SVC-V3\n[^`]+)\n```/.exec(text)?.[1];
-    const order = { method: "POST", path: "/v3/orders", query: "", body: Buffer.from(body) };
+    const bodyDigest = createHash("sha256").update(body).digest("hex");
+    const order = { method: "POST", path: "/v3/orders", query: "", bodyDigest };
     expect(example).to.equal(canonicalText({ brand: "Svc", timestamp: "1790000000000", ...order }));
   });
 

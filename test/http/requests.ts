@@ -1,7 +1,7 @@
 /** Requests of the HTTP tests: exact bytes, each on its own socket, signed or not. */
 
 import { connect } from "node:net";
-import { Signer } from "../../http/client/signer.js";
+import { signatureHeaders } from "./keys.js";
 import { checkAnswer } from "../support/documented.js";
 import type { TestKey } from "../support/traders.js";
 
@@ -75,12 +75,8 @@ function parse(text: string): Record<string, unknown> {
 
 /** Signs a request over exactly the bytes that are sent. */
 export function signed({ key, brand }: TestKey, raw: Raw, nowMs = Date.now()): Raw {
-  const method = raw.method ?? "GET";
-  const mark = raw.target.indexOf("?");
-  const path = mark === -1 ? raw.target : raw.target.slice(0, mark);
-  const query = mark === -1 ? "" : raw.target.slice(mark + 1);
-  // Each request has a new signer, because the timestamps of one signer always rise, and some tests need older ones.
-  const own = new Signer(key, brand).headers(method, path, query, Buffer.from(raw.body ?? ""), nowMs);
+  const { method = "GET", target, body } = raw;
+  const own = signatureHeaders(key, brand, { method, target, body }, nowMs);
   const type = raw.body === undefined ? {} : { "Content-Type": "application/json" };
   return { ...raw, headers: { ...type, ...own, ...(raw.headers as Record<string, string> | undefined) } };
 }

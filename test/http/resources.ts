@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { requestApproval } from "../../db/queries/operator/approvals.js";
 import type { IDS } from "../../http/docs/examples.js";
-import { generateKey } from "../../http/client/signer.js";
+import { makeKey } from "./keys.js";
 import { addOperator, queried } from "../support/operators.js";
 import type { Stack } from "../support/stack.js";
 import { newMarket } from "../support/traders.js";
@@ -68,14 +68,14 @@ export function resources(parts: ResourceParts) {
       return made;
     },
     key: async () => {
-      const { publicKey, algorithm } = generateKey();
+      const { publicKey, algorithm } = makeKey();
       return {
         keyId: idOf(await manager("POST /v3/keys", { name: "reader", publicKey, algorithm }), "keyId"),
       };
     },
     /** Subaccount that holds nothing. */
     subaccount: async () => {
-      const { publicKey, algorithm } = generateKey();
+      const { publicKey, algorithm } = makeKey();
       const body = { label: "empty", publicKey, algorithm };
       return { keyId: idOf(await manager("POST /v3/account/subaccounts", body), "keyId") };
     },

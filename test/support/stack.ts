@@ -17,7 +17,7 @@ import {
   unfinishedEventActions,
 } from "../../db/queries/catalog/events.js";
 import { allMarkets, unsettledMarkets } from "../../db/queries/catalog/markets.js";
-import { Connection } from "../../http/client/connection.js";
+import { Connection } from "../../http/client/client.js";
 import { OperatorClient, type Credentials } from "../../http/client/session.js";
 import { createLogger } from "../../http/edge/request-log.js";
 import type { EdgeLimits } from "../../http/edge/middleware.js";

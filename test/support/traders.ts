@@ -1,8 +1,9 @@
 /** Creates traders and markets of the tests through the public routes. */
 
-import { openAccount, type Account } from "../../http/client/accounts.js";
+import { openAccount, type Account } from "../../http/client/node/accounts.js";
 import type { NewEvent, NewMarket } from "../../http/client/session.js";
-import { Signer, type SigningKey } from "../../http/client/signer.js";
+import type { SigningKey } from "../../http/client/client.js";
+import { signatureHeaders } from "../http/keys.js";
 import type { EventAnswer, MarketAnswer } from "../../http/client/wire.js";
 import type { Stack } from "./stack.js";
 import type { Voids } from "../../actors/market/types.js";
@@ -22,16 +23,16 @@ export interface TestKey {
   readonly brand: string;
 }
 
-const upgradeSigners = new WeakMap<SigningKey, Signer>();
+const lastUpgrades = new WeakMap<SigningKey, number>();
 
 /**
  * Returns the headers that sign the upgrade to a websocket. No two calls sign the same text, because a signature opens one
  * socket.
  */
 export function upgradeHeaders({ key, brand }: TestKey): Record<string, string> {
-  const signer = upgradeSigners.get(key) ?? new Signer(key, brand);
-  upgradeSigners.set(key, signer);
-  return signer.headers("GET", "/v3/ws", "", new Uint8Array(0));
+  const atMs = Math.max(Date.now(), (lastUpgrades.get(key) ?? 0) + 1);
+  lastUpgrades.set(key, atMs);
+  return signatureHeaders(key, brand, { method: "GET", target: "/v3/ws" }, atMs);
 }
 
 export async function newTrader(

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { WebSocket } from "ws";
 import { z } from "zod";
-import type { SigningKey } from "../../../http/client/signer.js";
+import type { SigningKey } from "../../../http/client/client.js";
 import { openSocket } from "../bench-exchange.js";
 import { type PlannedOrder, sizeOf, WalletFlow } from "../orders/wallet-flow.js";
 

@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { WebSocket } from "ws";
-import { generateKey } from "../../../http/client/signer.js";
+import { generateKey } from "../../../http/client/client.js";
 import { type Caller, SignedRequests, type Sent, unsigned } from "./caller.js";
 import type { World } from "./world.js";
 
@@ -23,7 +23,11 @@ function pause(ms: number): Promise<void> {
 }
 
 /** Sends one request after the other on each connection, as fast as the answers come. */
-async function flood(world: World, stopped: AbortSignal, requestOf: (n: number) => Sent): Promise<void> {
+async function flood(
+  world: World,
+  stopped: AbortSignal,
+  requestOf: (n: number) => Sent | Promise<Sent>,
+): Promise<void> {
   const sender = world.caller(LANES);
   let sent = 0;
   const lane = async (): Promise<void> => {
@@ -38,7 +42,7 @@ async function pace(
   world: World,
   stopped: AbortSignal,
   perSecond: number,
-  requestOf: (n: number) => Sent,
+  requestOf: (n: number) => Sent | Promise<Sent>,
 ): Promise<void> {
   const sender = world.caller(LANES);
   const began = performance.now();
@@ -53,8 +57,8 @@ async function pace(
 }
 
 /** Sends a request; a lost answer is no failure of the bench. */
-async function answered(sender: Caller, request: Sent): Promise<void> {
-  await sender.send(request).catch(() => undefined);
+async function answered(sender: Caller, request: Sent | Promise<Sent>): Promise<void> {
+  await sender.send(await request).catch(() => undefined);
 }
 
 /** Opens sockets of the read keys and lets `use` misbehave on each; closes them at the end. */
@@ -67,7 +71,7 @@ async function withSockets(
   const sockets: WebSocket[] = [];
   for (const reader of world.hostile.readers) {
     for (let i = 0; i < 4 && !stopped.aborted; i += 1) {
-      const socket = await caller.socket(reader.of("GET", "/v3/ws").headers);
+      const socket = await caller.socket((await reader.of("GET", "/v3/ws")).headers);
       if (socket === undefined) break;
       use(socket, sockets.length);
       sockets.push(socket);
@@ -153,24 +157,24 @@ export const BEHAVIORS: readonly Behavior[] = [
   },
   {
     name: "one placement sent over and over",
-    run(world, stopped) {
-      const once = world.accomplice.trading.of(
+    async run(world, stopped) {
+      const once = await world.accomplice.trading.of(
         "POST",
         "/v3/orders",
         order(world.outcomes[0], "0.001", 1, "GTC"),
       );
-      return flood(world, stopped, () => once);
+      await flood(world, stopped, () => once);
     },
   },
   {
     name: "unknown keys",
-    run(world, stopped) {
-      const { privateKey } = generateKey("Ed25519");
+    async run(world, stopped) {
+      const { privateKey } = await generateKey("Ed25519");
       const known = new SignedRequests(
         { keyId: randomUUID(), algorithm: "Ed25519", privateKey },
         world.brand,
       );
-      return flood(world, stopped, () => known.of("GET", "/v3/limits"));
+      await flood(world, stopped, () => known.of("GET", "/v3/limits"));
     },
   },
   {

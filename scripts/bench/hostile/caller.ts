@@ -2,7 +2,7 @@
 
 import { Agent, request as httpRequest } from "node:http";
 import { WebSocket } from "ws";
-import { Signer, type SigningKey } from "../../../http/client/signer.js";
+import { Signer, type SigningKey } from "../../../http/client/client.js";
 
 export interface Answer {
   readonly status: number;
@@ -81,14 +81,14 @@ export class SignedRequests {
     this.#signer = new Signer(key, brand);
   }
 
-  of(method: string, target: string, content?: unknown): Sent {
+  async of(method: string, target: string, content?: unknown): Promise<Sent> {
     const [path = "", query = ""] = target.split("?");
     const body = content === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(content));
     const type = content === undefined ? {} : { "Content-Type": "application/json" };
     return {
       method,
       target,
-      headers: { ...type, ...this.#signer.headers(method, path, query, body) },
+      headers: { ...type, ...(await this.#signer.headers(method, path, query, body)) },
       body,
     };
   }

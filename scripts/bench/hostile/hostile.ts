@@ -116,11 +116,11 @@ async function measure(world: World, seconds: number): Promise<Measured> {
     if (requests === undefined || caller === undefined) throw new Error("there is no such trader");
     try {
       const body = { outcomeId: world.outcomes[0], price: "0.300", qty: 1, tif: "GTC" };
-      const { status, text } = await caller.send(requests.of("POST", "/v3/orders", body));
+      const { status, text } = await caller.send(await requests.of("POST", "/v3/orders", body));
       timesMs.push(performance.now() - dueMs);
       if (status !== 201) throw new Error(text);
       const { orderId } = JSON.parse(text) as { orderId: string };
-      const canceled = await caller.send(requests.of("DELETE", `/v3/orders/${orderId}`));
+      const canceled = await caller.send(await requests.of("DELETE", `/v3/orders/${orderId}`));
       if (canceled.status !== 200) throw new Error(canceled.text);
     } catch {
       failures += 1;

@@ -2,11 +2,10 @@
 
 import { Redis } from "ioredis";
 import { z } from "zod";
-import { type Account, openAccount } from "../../../http/client/accounts.js";
-import { Connection } from "../../../http/client/connection.js";
+import { type Account, openAccount } from "../../../http/client/node/accounts.js";
 import { RestClient } from "../../../http/client/rest.js";
 import { type Credentials, OperatorClient } from "../../../http/client/session.js";
-import { generateKey, Signer, type SigningKey } from "../../../http/client/signer.js";
+import { Connection, generateKey, Signer, type SigningKey } from "../../../http/client/client.js";
 import { Caller, SignedRequests } from "./caller.js";
 
 /** Exchange to attack. Its gateway trusts one proxy. */
@@ -103,7 +102,7 @@ export async function openWorld(target: Target, size: WorldSize): Promise<World>
     const manager = new RestClient(connection, new Signer(managementKey, target.brand));
     const readers: SignedRequests[] = [];
     for (let i = 0; i < size.readers; i += 1) {
-      const { publicKey, privateKey } = generateKey("Ed25519");
+      const { publicKey, privateKey } = await generateKey("Ed25519");
       const key = { name: `reader ${i}`, publicKey, algorithm: "Ed25519", scope: "trading::read" } as const;
       const { keyId } = await manager.issueKey(tradingKey.keyId, key);
       readers.push(new SignedRequests({ keyId, algorithm: "Ed25519", privateKey }, target.brand));
@@ -177,7 +176,9 @@ async function placeDust(world: World, dust: number, outcomes: readonly string[]
       qty: 1,
       tif: "GTC",
     }));
-    const { status, text } = await sender.send(hostile.trading.of("POST", "/v3/orders/batch", { orders }));
+    const { status, text } = await sender.send(
+      await hostile.trading.of("POST", "/v3/orders/batch", { orders }),
+    );
     if (status !== 201) throw new Error(`the dust was not placed: ${status} ${text.slice(0, 300)}`);
     Placed.parse(JSON.parse(text));
   }

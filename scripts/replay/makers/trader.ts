@@ -6,8 +6,8 @@
 import { unreachable } from "../../../actors/unreachable.js";
 import { ApiError, type Connection } from "../../../http/client/connection.js";
 import { RestClient } from "../../../http/client/rest.js";
-import { Signer, type SigningKey } from "../../../http/client/signer.js";
-import { StreamClient } from "../../../http/client/stream.js";
+import { Signer, type SigningKey } from "../../../http/client/client.js";
+import { StreamClient } from "../../../http/client/stream/stream.js";
 import type {
   BatchPlaced,
   OpenOrder,
@@ -92,7 +92,7 @@ export class Trader {
     const signer = new Signer(key, brand);
     this.rest = new RestClient(connection, signer);
     this.#armUpdate();
-    this.stream = new StreamClient(connection.url.origin, signer, {
+    this.stream = new StreamClient(connection, signer, {
       orders: (deltas) => {
         for (const delta of deltas) this.#apply(delta);
         this.#wakeWaiters();

@@ -3,7 +3,7 @@ import { Queue } from "bullmq";
 import { expect } from "chai";
 import { marketActor, partitionOf } from "../../../actors/actor.js";
 import { RestClient } from "../../../http/client/rest.js";
-import { Signer } from "../../../http/client/signer.js";
+import { Signer } from "../../../http/client/client.js";
 import { ApiError } from "../../../http/client/connection.js";
 import { connectJobs, JOBS_PREFIX } from "../../../stream/jobs/connection.js";
 import { SETTLEMENT_QUEUE } from "../../../stream/jobs/queues.js";

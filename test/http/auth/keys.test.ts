@@ -1,7 +1,7 @@
 import { createPublicKey, generateKeyPairSync, verify, type KeyObject } from "node:crypto";
 import { expect } from "chai";
 import { acceptKey } from "../../../http/auth/keys.js";
-import type { KeyAlgorithm } from "../../../http/auth/signing.js";
+import type { KeyAlgorithm } from "../../../http/auth/canonical.js";
 
 const ed25519 = generateKeyPairSync("ed25519");
 const p256 = generateKeyPairSync("ec", { namedCurve: "prime256v1" });

@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import pg from "pg";
 import { WebSocket } from "ws";
-import { generateKey, type SigningKey } from "../../../http/client/signer.js";
+import type { SigningKey } from "../../../http/client/client.js";
+import { makeKey } from "../keys.js";
 import { login, startStack, type Stack } from "../../support/stack.js";
 import { newTrader, upgradeHeaders, type TestTrader } from "../../support/traders.js";
 import { send, signed } from "../requests.js";
@@ -70,7 +71,7 @@ describe("a socket whose caller is revoked", function () {
   }
 
   async function readKey(expiresInMs?: number): Promise<SigningKey> {
-    const pair = generateKey();
+    const pair = makeKey();
     const target = `/v3/account/subaccounts/${trader.trading.key.keyId}/keys`;
     const { publicKey, algorithm } = pair;
     const expiresAt = expiresInMs === undefined ? {} : { expiresAt: Date.now() + expiresInMs };

@@ -2,10 +2,12 @@ import { expect } from "chai";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { z } from "zod";
-import { ApiError, Connection, readAnswer, UnknownOutcome } from "../../../http/client/connection.js";
+import { ApiError, readAnswer, UnknownOutcome } from "../../../http/client/connection.js";
 import { RestClient } from "../../../http/client/rest.js";
-import { generateKey, Signer } from "../../../http/client/signer.js";
-import { verifyText, canonicalText } from "../../../http/auth/signing.js";
+import { Connection, Signer } from "../../../http/client/client.js";
+import { canonicalText } from "../../../http/auth/canonical.js";
+import { bodyDigest, verifyText } from "../../../http/auth/signing.js";
+import { makeKey } from "../keys.js";
 import { createPublicKey } from "node:crypto";
 
 interface ReceivedRequest {
@@ -32,7 +34,7 @@ describe("client: retries", () => {
   let client: RestClient;
   let received: ReceivedRequest[];
   let respond: Respond;
-  const pair = generateKey();
+  const pair = makeKey();
 
   beforeEach(async () => {
     received = [];
@@ -175,17 +177,23 @@ describe("client: retries", () => {
 
 describe("client: signing", () => {
   for (const algorithm of ["Ed25519", "P-256"] as const) {
-    it(`makes signatures with ${algorithm} that the server verifies`, () => {
-      const pair = generateKey(algorithm);
+    it(`makes signatures with ${algorithm} that the server verifies`, async () => {
+      const pair = makeKey(algorithm);
       const signer = new Signer({ keyId: KEY_ID, ...pair }, "Acme");
-      const headers = signer.headers("POST", "/v3/orders", "b=2&a=1", Buffer.from("{}"), 1_700_000_000_000);
+      const headers = await signer.headers(
+        "POST",
+        "/v3/orders",
+        "b=2&a=1",
+        Buffer.from("{}"),
+        1_700_000_000_000,
+      );
       const text = canonicalText({
         brand: "Acme",
         timestamp: headers["Acme-Timestamp"] ?? "",
         method: "POST",
         path: "/v3/orders",
         query: "a=1&b=2",
-        body: Buffer.from("{}"),
+        bodyDigest: bodyDigest(Buffer.from("{}")),
       });
       const signature = Buffer.from(headers["Acme-Signature"] ?? "", "base64");
       expect(verifyText(text, signature, createPublicKey(pair.publicKey), algorithm)).to.equal(true);
@@ -193,13 +201,13 @@ describe("client: signing", () => {
     });
   }
 
-  it("never signs the same text twice, so two equal orders are two orders", () => {
-    const signer = new Signer({ keyId: KEY_ID, ...generateKey() });
-    const headersOfThree = Array.from({ length: 3 }, () =>
-      signer.headers("POST", "/v3/orders", "", Buffer.from("{}"), 5_000),
+  it("never signs the same text twice, so two equal orders are two orders", async () => {
+    const signer = new Signer({ keyId: KEY_ID, ...makeKey() });
+    const headersOfThree = await Promise.all(
+      Array.from({ length: 3 }, () => signer.headers("POST", "/v3/orders", "", Buffer.from("{}"), 5_000)),
     );
     expect(headersOfThree.map((headers) => headers["Svc-Timestamp"])).to.deep.equal(["5000", "5001", "5002"]);
-    const other = signer.headers("POST", "/v3/orders", "", Buffer.from("[]"), 5_002);
+    const other = await signer.headers("POST", "/v3/orders", "", Buffer.from("[]"), 5_002);
     expect(other["Svc-Timestamp"]).to.equal("5002");
   });
 });

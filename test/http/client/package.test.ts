@@ -13,10 +13,10 @@ const ROOT = path.resolve(import.meta.dirname, "..", "..", "..");
 const COMPILER = path.join(ROOT, "node_modules", "@typescript", "native", "bin", "tsc");
 
 const PROGRAM = `
-import { generateKey, RestClient, Signer, StreamClient, type Connection, type PlaceOrder } from "overround/client";
-export function trade(connection: Connection, keyId: string, order: PlaceOrder): Promise<{ orderId: string }> {
-  const signer = new Signer({ ...generateKey(), keyId });
-  const stream = new StreamClient("http://127.0.0.1:8080", signer, {
+import { RestClient, Signer, StreamClient, type Connection, type PlaceOrder } from "overround/client";
+export function trade(connection: Connection, keyId: string, pem: string, order: PlaceOrder): Promise<{ orderId: string }> {
+  const signer = new Signer({ keyId, algorithm: "Ed25519", privateKey: pem });
+  const stream = new StreamClient(connection, signer, {
     book: (marketId) => void stream.book(marketId)?.best("outcome")?.price.length,
   });
   return new RestClient(connection, signer).placeOrder(order);

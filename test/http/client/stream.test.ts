@@ -2,13 +2,13 @@ import { expect } from "chai";
 import type { AddressInfo } from "node:net";
 import { crc32 } from "node:zlib";
 import { WebSocketServer, type WebSocket } from "ws";
-import { generateKey, Signer } from "../../../http/client/signer.js";
-import { StreamError } from "../../../http/client/socket.js";
-import { StreamClient } from "../../../http/client/stream.js";
+import { Connection, generateKey, Signer } from "../../../http/client/client.js";
+import { StreamError } from "../../../http/client/stream/socket.js";
+import { StreamClient } from "../../../http/client/stream/stream.js";
 import type { OpenOrder, OrdersDelta } from "../../../http/client/wire.js";
 import { until } from "../../support/until.js";
 
-const KEY = { keyId: "00000000-0000-4000-8000-000000000001", ...generateKey() };
+const KEY = { keyId: "00000000-0000-4000-8000-000000000001", ...(await generateKey()) };
 const MARKET = "market-1";
 const [A, B] = ["outcome-a", "outcome-b"];
 
@@ -58,7 +58,7 @@ describe("client: the stream", () => {
     });
     await new Promise((resolve) => server.once("listening", resolve));
     const { port } = server.address() as AddressInfo;
-    client = new StreamClient(`http://127.0.0.1:${port}`, new Signer(KEY), {
+    client = new StreamClient(new Connection(`http://127.0.0.1:${port}`), new Signer(KEY), {
       orders: (deltas) => orders.push(...deltas),
       openOrders: (now) => snapshots.push(now),
       gap: (subject) => gaps.push(subject),

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect } from "chai";
 import { format } from "prettier";
-import { generateKey } from "../../../http/client/signer.js";
+import { makeKey } from "../keys.js";
 import type { Json, OpenApiDocument, Operation } from "../../../http/docs/json.js";
 import { IDS, PUBLIC_KEY } from "../../../http/docs/examples.js";
 import { Contract } from "../../support/documented.js";
@@ -170,7 +170,7 @@ describe("the examples of the OpenAPI document", function () {
     const pairs = Object.entries(IDS).map(([name, id]): [string, string] => [id, known[name as keyof Ids]]);
     return [
       ...pairs,
-      [JSON.stringify(PUBLIC_KEY), JSON.stringify(generateKey().publicKey)] as const,
+      [JSON.stringify(PUBLIC_KEY), JSON.stringify(makeKey().publicKey)] as const,
       ["the secret", secret] as const,
     ].reduce((whole, [from, to]) => whole.replaceAll(from, to), text);
   };

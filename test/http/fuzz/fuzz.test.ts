@@ -2,7 +2,7 @@ import { runInNewContext } from "node:vm";
 import { setFlagsFromString } from "node:v8";
 import { expect } from "chai";
 import fc from "fast-check";
-import { Signer } from "../../../http/client/signer.js";
+import { Signer } from "../../../http/client/client.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import type { Raw } from "../requests.js";
 import { isPublic, RULES, type Credential, type Rule } from "../matrix/contract.js";
@@ -70,22 +70,27 @@ describe(`${INPUTS} inputs of each kind (FUZZ_SEED=${SEED})`, function () {
     ) ?? "none";
 
   /** Returns the bytes of a request with a good credential for its route. */
-  function allowed(rule: Rule, { method = "GET", target, body }: Raw): Buffer {
+  async function allowed(rule: Rule, { method = "GET", target, body }: Raw): Promise<Buffer> {
     const text = body?.toString();
     const type: Pairs = text === undefined ? [] : [["Content-Type", "application/json"]];
     return bytesOf(
       method,
       target,
-      [...type, ...credentials(callerOf(rule), method, target, text ?? "")],
+      [...type, ...(await credentials(callerOf(rule), method, target, text ?? ""))],
       text,
     );
   }
 
-  function credentials(credential: Credential, method: string, target: string, body: string): Pairs {
+  async function credentials(
+    credential: Credential,
+    method: string,
+    target: string,
+    body: string,
+  ): Promise<Pairs> {
     const signer = signers.get(credential);
     if (signer !== undefined) {
       const [path = "", ...rest] = target.split("?");
-      return Object.entries(signer.headers(method, path, rest.join("?"), Buffer.from(body)));
+      return Object.entries(await signer.headers(method, path, rest.join("?"), Buffer.from(body)));
     }
     const { headers = {} } = world.credentials.get(credential)?.({ method, target }) ?? {};
     return Object.entries(headers as Record<string, string>);
@@ -94,14 +99,14 @@ describe(`${INPUTS} inputs of each kind (FUZZ_SEED=${SEED})`, function () {
   /** Makes inputs in chunks, sends them and checks every answer. */
   async function attack<Input>(
     inputs: fc.Arbitrary<Input>,
-    make: (input: Input) => Buffer,
+    make: (input: Input) => Buffer | Promise<Buffer>,
     isGood: (reply: Reply, input: Input) => boolean,
     alone = false,
   ): Promise<Map<number, number>> {
     const seen = new Map<number, number>();
     for (let done = 0; done < INPUTS; done += CHUNK) {
       const chunk = fc.sample(inputs, { seed: SEED + done, numRuns: Math.min(CHUNK, INPUTS - done) });
-      const requests = chunk.map(make);
+      const requests = await Promise.all(chunk.map(async (input) => make(input)));
       await flood({
         url: stack.url,
         lanes: LANES,
@@ -139,10 +144,10 @@ describe(`${INPUTS} inputs of each kind (FUZZ_SEED=${SEED})`, function () {
       const inputs = fc.record({ which: fc.nat(targets.length - 1), change: headerChange });
       const seen = await attack(
         inputs,
-        ({ which, change }) => {
+        async ({ which, change }) => {
           const { rule, raw } = targets[which] ?? nothing;
           const body = raw.body?.toString();
-          const good = credentials(callerOf(rule), raw.method ?? "GET", raw.target, body ?? "");
+          const good = await credentials(callerOf(rule), raw.method ?? "GET", raw.target, body ?? "");
           const chosen = change.name % good.length;
           const headers = good.flatMap(([name, value], index): Pairs =>
             index === chosen ? spoilt(value, change).map((line) => [name, line] as const) : [[name, value]],

@@ -1,7 +1,7 @@
 /** Good requests to each route, for resources of each owner, made from the examples of the OpenAPI document. */
 
 import { randomUUID } from "node:crypto";
-import { generateKey } from "../../../http/client/signer.js";
+import { makeKey } from "../keys.js";
 import { IDS, PUBLIC_KEY } from "../../../http/docs/examples.js";
 import { login, OPERATOR } from "../../support/stack.js";
 import type { Raw } from "../requests.js";
@@ -50,7 +50,7 @@ function real(text: string, idOf: (name: keyof typeof IDS) => string): string {
       (whole, name) => (whole.includes(IDS[name]) ? whole.replaceAll(IDS[name], idOf(name)) : whole),
       text,
     )
-    .replace(JSON.stringify(PUBLIC_KEY), () => JSON.stringify(generateKey().publicKey))
+    .replace(JSON.stringify(PUBLIC_KEY), () => JSON.stringify(makeKey().publicKey))
     .replace(/"email":"[^"]*"/, () => `"email":"${randomUUID()}@example.com"`);
 }
 

@@ -1,7 +1,7 @@
 /** Set-up of the matrix: every credential, and a resource of each kind for each owner. */
 
 import { randomUUID } from "node:crypto";
-import { generateKey } from "../../../http/client/signer.js";
+import { makeKey } from "../keys.js";
 import { ServiceTokens } from "../../../http/surface-b/auth/tokens.js";
 import { WebTokens } from "../../../http/auth/web-tokens.js";
 import { login, type Stack } from "../../support/stack.js";
@@ -57,7 +57,7 @@ function byOtherBrand({ key, brand }: TestKey): Bearer {
 
 /** Mints a read key with the management key of a trader; `of` names the subaccount of a `trading::read` key. */
 async function mint(manager: Calls, brand: string, of?: string, expiresAt?: number): Promise<TestKey> {
-  const pair = generateKey(of === undefined ? "Ed25519" : "P-256");
+  const pair = makeKey(of === undefined ? "Ed25519" : "P-256");
   const { publicKey, algorithm, privateKey } = pair;
   const body = { name: "reader", publicKey, algorithm, ...(expiresAt === undefined ? {} : { expiresAt }) };
   const answer =
@@ -69,7 +69,7 @@ async function mint(manager: Calls, brand: string, of?: string, expiresAt?: numb
 
 /** Opens another subaccount and moves some of the money of the first one there. */
 async function siblingOf(manager: Calls, brand: string, first: string): Promise<TestKey> {
-  const { publicKey, algorithm, privateKey } = generateKey();
+  const { publicKey, algorithm, privateKey } = makeKey();
   const opened = await manager("POST /v3/account/subaccounts", { label: "sibling", publicKey, algorithm });
   const keyId = idOf(opened, "keyId");
   await manager(`POST /v3/account/subaccounts/${first}/transfer`, { direction: "defund", amount: "20" });
@@ -129,7 +129,7 @@ export async function makeWorld(stack: Stack): Promise<World> {
   const elsewhere = new WebTokens(OTHER_SECRET);
   const elsewhereB = new ServiceTokens({ signing: OTHER_SECRET, accepted: [] });
   const me = await operator("GET /v3/session");
-  const unknown: TestKey = { key: { ...generateKey(), keyId: randomUUID() }, brand };
+  const unknown: TestKey = { key: { ...makeKey(), keyId: randomUUID() }, brand };
   const { key: tradingKey } = trader.trading;
   const stolen: TestKey = { key: { ...tradingKey, privateKey: foreign.trading.key.privateKey }, brand };
   const credentials = new Map<Credential, Bearer>([

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { connect, disconnect } from "../../../db/database.js";
 import { findKey } from "../../../db/queries/accounts/keys.js";
-import { generateKey } from "../../../http/client/signer.js";
+import { makeKey } from "../keys.js";
 import { KEY_BUCKETS, sharedThrottle, type Bucket } from "../../../http/request/throttle.js";
 import { ServiceConnection } from "../../../stream/services/connection.js";
 import { TokenBuckets, type TokenBucket } from "../../../stream/services/token-buckets.js";
@@ -139,7 +139,7 @@ describe("a client that waits for Retry-After is served at another gateway", fun
     await sharedThrottle(buckets).charge(rotated.account.traderId, "account", 50);
     const manage = callsOf(stack.url, rotated.management);
     expect(resultOf(await manage(`DELETE /v3/keys/${keyId}`))).to.equal("204");
-    const { publicKey, algorithm, privateKey } = generateKey();
+    const { publicKey, algorithm, privateKey } = makeKey();
     const body = { name: "next", publicKey, algorithm, scope: "trading" };
     const minted = await manage(`POST /v3/account/subaccounts/${keyId}/keys`, body);
     const next = { key: { keyId: String(minted.json["keyId"]), algorithm, privateKey }, brand: stack.brand };
@@ -236,7 +236,7 @@ describe("the bounds of requests", function () {
   after(() => stack.stop());
 
   const key = (): object => {
-    const { publicKey, algorithm } = generateKey();
+    const { publicKey, algorithm } = makeKey();
     return { publicKey, algorithm };
   };
   const heartbeat = (timeoutMs: number) => () => calls.trading("POST /v3/safety/heartbeat", { timeoutMs });

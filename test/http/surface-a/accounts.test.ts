@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import jwt from "jsonwebtoken";
-import { generateKey } from "../../../http/client/signer.js";
+import { makeKey } from "../keys.js";
 import { send, signed, type Answer, type Raw } from "../requests.js";
 import { login, startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
@@ -106,7 +106,7 @@ describe("web sessions", function () {
   });
 
   it("open subaccounts and create their keys, once the identity is verified", async () => {
-    const key = () => ({ publicKey: generateKey("Ed25519").publicKey, algorithm: "Ed25519" });
+    const key = () => ({ publicKey: makeKey("Ed25519").publicKey, algorithm: "Ed25519" });
     const token = await login(stack.url, CREDENTIALS);
     const by = (method: string, target: string, body: object): Promise<Answer> =>
       send(stack.url, bearing(token, { method, target, body: JSON.stringify(body) }));
@@ -234,7 +234,7 @@ describe("keys, subaccounts and transfers", function () {
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       }),
     );
-  const key = () => ({ publicKey: generateKey("Ed25519").publicKey, algorithm: "Ed25519" });
+  const key = () => ({ publicKey: makeKey("Ed25519").publicKey, algorithm: "Ed25519" });
 
   before(async () => {
     stack = await startStack();

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { generateKey } from "../../../http/client/signer.js";
+import { makeKey } from "../keys.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newTrader } from "../../support/traders.js";
 import { callsOf, resultOf, type Calls } from "../calls.js";
@@ -16,7 +16,7 @@ describe("closing a subaccount", function () {
   after(() => stack.stop());
 
   const open = async (): Promise<string> => {
-    const { publicKey, algorithm } = generateKey();
+    const { publicKey, algorithm } = makeKey();
     return idOf(
       await manager("POST /v3/account/subaccounts", { label: "one", publicKey, algorithm }),
       "keyId",
@@ -31,7 +31,7 @@ describe("closing a subaccount", function () {
     const trader = await newTrader(stack);
     manager = callsOf(stack.url, trader.management);
     const keyIds = [await open(), await open(), await open(), await open()];
-    const { publicKey, algorithm } = generateKey();
+    const { publicKey, algorithm } = makeKey();
     const more = { label: "six", publicKey, algorithm };
     expect(resultOf(await manager("POST /v3/account/subaccounts", more))).to.equal("400 INVALID_REQUEST");
     const [closed = ""] = keyIds;
@@ -51,7 +51,7 @@ describe("closing a subaccount", function () {
     const all = { direction: "defund", amount: "100" };
     expect((await manager(`POST ${path}/transfer`, all)).json["status"]).to.equal("Applied");
     expect(await close(trader.trading.key.keyId)).to.equal("204");
-    const { publicKey, algorithm } = generateKey();
+    const { publicKey, algorithm } = makeKey();
     for (const [line, body] of [
       [`POST ${path}/transfer`, { direction: "fund", amount: "1" }],
       [`PATCH ${path}`, { label: "other" }],

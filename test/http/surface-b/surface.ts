@@ -2,7 +2,7 @@
 
 import type { z } from "zod";
 import { RestClient } from "../../../http/client/rest.js";
-import { Signer } from "../../../http/client/signer.js";
+import { Signer } from "../../../http/client/client.js";
 import { MarketWithBook, Placed } from "../../../http/surface-b/schemas.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newTrader, type TestTrader } from "../../support/traders.js";

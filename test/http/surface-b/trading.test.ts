@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { Signer } from "../../../http/client/signer.js";
-import { StreamClient } from "../../../http/client/stream.js";
+import { Signer } from "../../../http/client/client.js";
+import { StreamClient } from "../../../http/client/stream/stream.js";
 import {
   BookOrder,
   Canceled,
@@ -36,7 +36,7 @@ describe("trading on surface B", function () {
     it("on orders placed on A and read on B, and on orders placed on B and streamed on A", async () => {
       const { eventId, marketId, over, under } = await newFixture();
       const private_: string[] = [];
-      const stream = new StreamClient(stack.url, new Signer(taker.trading.key, stack.brand), {
+      const stream = new StreamClient(stack.connect(), new Signer(taker.trading.key, stack.brand), {
         orders: (deltas) => private_.push(...deltas.map(({ kind, orderId }) => `${kind} ${orderId}`)),
       });
       await stream.connect();

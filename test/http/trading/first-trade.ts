@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Connection } from "../../../http/client/connection.js";
 import { RestClient } from "../../../http/client/rest.js";
 import { Session } from "../../../http/client/session.js";
-import { generateKey, Signer } from "../../../http/client/signer.js";
+import { generateKey, Signer } from "../../../http/client/client.js";
 import { addMarket, newEvent } from "../../support/traders.js";
 import type { Stack } from "../../support/stack.js";
 import { until } from "../../support/until.js";
@@ -32,14 +32,14 @@ export function firstTrade(start: () => Promise<Stack>): void {
     await stack.operator.verifyTrader(traderId);
     await stack.operator.deposit(traderId, "100.00", "first deposit", `${email}-1`);
     expect((await session.me()).cash.CASH).to.equal("100.00000");
-    const managing = generateKey(algorithm);
+    const managing = await generateKey(algorithm);
     const management = await session.createManagementKey("mine", managing.publicKey, algorithm);
     const manager = new RestClient(
       connection,
       new Signer({ ...managing, keyId: management.keyId }, stack.brand),
     );
     await session.checkIn("US-NY");
-    const trading = generateKey(algorithm);
+    const trading = await generateKey(algorithm);
     const opened = await manager.openSubaccount("main", trading.publicKey, algorithm);
     expect(opened).to.include({ label: "main", balance: "0.00000" });
     const transfer = await manager.transfer(opened.keyId, "fund", "60", "one");

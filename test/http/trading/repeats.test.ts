@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import pg from "pg";
 import { KnownIds } from "../../../actors/ledger/ids/known.js";
-import { Signer } from "../../../http/client/signer.js";
-import { StreamClient } from "../../../http/client/stream.js";
+import { Signer } from "../../../http/client/client.js";
+import { StreamClient } from "../../../http/client/stream/stream.js";
 import { callsOf, operatorCalls, resultOf, type Calls } from "../calls.js";
 import { EmmClient, newClient } from "../surface-b/client.js";
 import { startProxy, type Proxy } from "../../support/proxy.js";
@@ -84,7 +84,7 @@ describe("repeats of old ids", function () {
     expect(resultOf(await place({ clientId, selfTrade: "cancel_taker" }))).to.equal("409 CLIENT_ID_REUSED");
 
     const orderId = String(first.json["orderId"]);
-    const stream = new StreamClient(stack.url, new Signer(trader.trading.key, stack.brand));
+    const stream = new StreamClient(stack.connect(), new Signer(trader.trading.key, stack.brand));
     await stream.connect();
     try {
       const placed = await stream.place([order({ clientId })]);

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { RestClient } from "../../../http/client/rest.js";
-import { Signer } from "../../../http/client/signer.js";
+import { Signer } from "../../../http/client/client.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
 import { type Client, openStream } from "../../stream/ws/support/client.js";

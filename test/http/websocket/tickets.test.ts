@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import { WebSocket } from "ws";
 import { RestClient } from "../../../http/client/rest.js";
-import { generateKey, Signer } from "../../../http/client/signer.js";
+import { Signer } from "../../../http/client/client.js";
+import { makeKey } from "../keys.js";
 import { login, startStack, type Stack } from "../../support/stack.js";
 import { newMarket, newTrader, type TestTrader } from "../../support/traders.js";
 import { send, signed, type Answer, type Raw } from "../requests.js";
@@ -87,7 +88,7 @@ describe("tickets for the stream", function () {
   });
 
   it("are issued to keys that only read, and open sockets that only read", async () => {
-    const reading = generateKey();
+    const reading = makeKey();
     const { publicKey, algorithm } = reading;
     const manager = new RestClient(stack.connect(), new Signer(trader.management.key, stack.brand));
     const { keyId } = await manager.issueKey(trader.trading.key.keyId, {
@@ -146,7 +147,7 @@ describe("tickets for the stream", function () {
       orders?: { open: { orderId: string }[] };
     };
     expect(orders?.open.map(({ orderId }) => orderId)).to.deep.equal([placed.json["orderId"]]);
-    const reading = generateKey();
+    const reading = makeKey();
     const manager = new RestClient(stack.connect(), new Signer(trader.management.key, stack.brand));
     const { keyId: readId } = await manager.issueKey(keyId, {
       name: "reader",
@@ -169,7 +170,7 @@ describe("tickets for the stream", function () {
     expect(statusAndCode(await bySession({ keyId: "me" }))).to.equal("400 INVALID_BODY");
     expect(statusAndCode(await bySession({ key: "me" }))).to.equal("400 INVALID_BODY");
     const manager = new RestClient(stack.connect(), new Signer(other.management.key, stack.brand));
-    await manager.openSubaccount("second", generateKey().publicKey, "Ed25519");
+    await manager.openSubaccount("second", makeKey().publicKey, "Ed25519");
     const token = await login(stack.url, other.account);
     expect(statusAndCode(await bySession({}, token))).to.equal("400 INVALID_BODY");
     expect((await bySession({ keyId: other.trading.key.keyId }, token)).status).to.equal(200);

@@ -4,7 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { RestClient } from "../../../http/client/rest.js";
 import { Session } from "../../../http/client/session.js";
-import { Signer } from "../../../http/client/signer.js";
+import { Signer } from "../../../http/client/client.js";
 import { Quoter, Taker, type DemoMarket } from "../../../scripts/demo/bots.js";
 import { demoLogin, readDemoFile, writeDemoFile, type DemoFile } from "../../../scripts/demo/credentials.js";
 import { EVENTS } from "../../../scripts/demo/fixtures.js";

@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import http from "node:http";
-import { Signer } from "../../../http/client/signer.js";
+import { Signer } from "../../../http/client/client.js";
 import type { TestKey } from "../../support/traders.js";
 
 /**
@@ -34,7 +34,7 @@ export class BusyClient {
       const outcomeId = this.outcomeIds[n % this.outcomeIds.length];
       const order = { outcomeId, price: "0.010", qty: 1, tif: "GTC", clientId };
       const body = Buffer.from(JSON.stringify(order));
-      const headers = { ...signer.headers("POST", "/v3/orders", "", body, Date.now()) };
+      const headers = await signer.headers("POST", "/v3/orders", "", body);
       const { status } = await this.#send({ ...headers, "Content-Type": "application/json" }, body);
       if (status === 201) this.orders.push(clientId);
       else if (status !== 0) this.failures.push(`status ${status}`);

@@ -4,8 +4,8 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { expect } from "chai";
-import { Signer } from "../../../http/client/signer.js";
-import { StreamClient } from "../../../http/client/stream.js";
+import { Connection, Signer } from "../../../http/client/client.js";
+import { StreamClient } from "../../../http/client/stream/stream.js";
 import type { OrdersDelta } from "../../../http/client/wire.js";
 import { freePort } from "../../../scripts/embedded/ports.js";
 import { until } from "../../support/until.js";
@@ -61,10 +61,13 @@ describe("the role gateway", function () {
       [armed, true],
       [other, false],
     ] as const) {
-      const watching = new StreamClient(stack.url, new Signer(trader.trading.key, stack.brand), {
+      const watching = new StreamClient(stack.connect(), new Signer(trader.trading.key, stack.brand), {
         orders: (deltas) => received.push(...deltas.map((delta) => ({ delta, atMs: Date.now() }))),
       });
-      const dying = new StreamClient(`http://127.0.0.1:${port}`, new Signer(trader.trading.key, stack.brand));
+      const dying = new StreamClient(
+        new Connection(`http://127.0.0.1:${port}`),
+        new Signer(trader.trading.key, stack.brand),
+      );
       clients.push(watching, dying);
       await watching.connect();
       await watching.subscribe({ private: ["orders"] });

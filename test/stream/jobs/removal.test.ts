@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { marketActor, partitionOf } from "../../../actors/actor.js";
 import { RestClient } from "../../../http/client/rest.js";
-import { Signer } from "../../../http/client/signer.js";
-import { StreamClient } from "../../../http/client/stream.js";
+import { Signer } from "../../../http/client/client.js";
+import { StreamClient } from "../../../http/client/stream/stream.js";
 import { RedisLog } from "../../../stream/redis/redis-log.js";
 import { bearerCalls, callsOf, operatorCalls, resultOf, type Calls } from "../../http/calls.js";
 import { EmmClient, newClient } from "../../http/surface-b/client.js";
@@ -73,7 +73,7 @@ describe("the removal of settled markets", function () {
       expect(answer.text, line).to.include(outcomes[0]);
     }
     const snapshots: string[] = [];
-    const stream = new StreamClient(stack.url, new Signer(ann.trading.key, stack.brand), {
+    const stream = new StreamClient(stack.connect(), new Signer(ann.trading.key, stack.brand), {
       lifecycle: (id, deltas) => snapshots.push(`${id} ${deltas.map(({ kind }) => kind).join()}`),
     });
     await stream.connect();

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { RestClient } from "../../../http/client/rest.js";
 import { Session } from "../../../http/client/session.js";
-import { generateKey, Signer } from "../../../http/client/signer.js";
+import { generateKey, Signer } from "../../../http/client/client.js";
 import { startStack, type Stack } from "../../support/stack.js";
 import { addMarket, newEvent, type TestKey } from "../../support/traders.js";
 import { type Client, type Json, Mirror, openStream } from "./support/client.js";
@@ -33,13 +33,13 @@ describe("the stream of a whole exchange", function () {
     await stack.operator.verifyTrader(traderId);
     await session.checkIn("US-NY");
     await stack.operator.deposit(traderId, "100.00", "first deposit", `${email}-1`);
-    const managing = generateKey("Ed25519");
+    const managing = await generateKey("Ed25519");
     const management = await session.createManagementKey("mine", managing.publicKey, "Ed25519");
     const manager = new RestClient(
       connection,
       new Signer({ ...managing, keyId: management.keyId }, stack.brand),
     );
-    const trading = generateKey("Ed25519");
+    const trading = await generateKey("Ed25519");
     const opened = await manager.openSubaccount("main", trading.publicKey, "Ed25519");
     await manager.transfer(opened.keyId, "fund", "60", "one");
     const key = { key: { ...trading, keyId: opened.keyId }, brand: stack.brand };

@@ -2,7 +2,8 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect } from "chai";
 import { RestClient } from "../../../../http/client/rest.js";
-import { generateKey, Signer } from "../../../../http/client/signer.js";
+import { Signer } from "../../../../http/client/client.js";
+import { makeKey } from "../../../http/keys.js";
 import { Random } from "../../../simulation/machine/random.js";
 import { startStack, type Stack } from "../../../support/stack.js";
 import { newMarket, newTrader, type TestKey } from "../../../support/traders.js";
@@ -92,7 +93,7 @@ describe("messages of every kind", function () {
     const { eventId, marketId, outcomes } = await newMarket(stack);
     const world = { eventId, marketId, outcomeId: outcomes[0] };
     const { management, trading } = await newTrader(stack);
-    const reading = generateKey("Ed25519");
+    const reading = makeKey("Ed25519");
     const manager = new RestClient(stack.connect(), new Signer(management.key, management.brand));
     const issued = await manager.issueKey(trading.key.keyId, {
       name: "reader",

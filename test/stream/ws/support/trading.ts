@@ -7,7 +7,7 @@ import type { MarketState } from "../../../../actors/market/state.js";
 import type { Currency } from "../../../../actors/market/types.js";
 import { formatPrice } from "../../../../actors/units.js";
 import { RestClient } from "../../../../http/client/rest.js";
-import { Signer } from "../../../../http/client/signer.js";
+import { Signer } from "../../../../http/client/client.js";
 import type { PlaceOrder } from "../../../../http/client/wire.js";
 import { actorOf } from "../../../../stream/runtime/actors.js";
 import { silentLogger } from "../../../../stream/log/logger.js";

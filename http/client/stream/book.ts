@@ -1,8 +1,8 @@
 /** Order book of one market, folded order by order from the stream (contract section 6.8). */
 
-import { crc32 } from "node:zlib";
-import { unreachable } from "../../actors/unreachable.js";
-import type { BookAnswer, BookDelta, BookOrder } from "./wire.js";
+import { unreachable } from "../../../actors/unreachable.js";
+import { crc32 } from "./crc32.js";
+import type { BookAnswer, BookDelta, BookOrder } from "../wire.js";
 
 interface RestingOrder {
   readonly outcomeId: string;

@@ -2,7 +2,7 @@
 
 import { type MarketView } from "./market-view.js";
 import type { WalletView } from "./wallet-view.js";
-import { CHANNELS, type Channel, type PrivateChannel } from "../../stream/ws/channels.js";
+import { CHANNELS, type Channel, type PrivateChannel } from "../../../stream/ws/channels.js";
 
 /** Markets and events to watch, by channels, and private channels. An event includes markets that open later. */
 export interface Selection {

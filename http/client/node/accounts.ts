@@ -1,9 +1,10 @@
 /** Opens accounts over the public routes, from an e-mail address to a funded subaccount that can trade. */
 
-import { ApiError, type Connection } from "./connection.js";
-import { RestClient } from "./rest.js";
-import { type OperatorClient, Session, type Credentials } from "./session.js";
-import { generateKey, Signer, type KeyAlgorithm, type SigningKey } from "./signer.js";
+import { ApiError, type Connection } from "../connection.js";
+import { RestClient } from "../rest.js";
+import { type OperatorClient, Session, type Credentials } from "../session.js";
+import { generateKey, type KeyAlgorithm, type SigningKey } from "../keys.js";
+import { NodeSigner } from "./signer.js";
 
 /** A trader with one subaccount and their keys. It is secret: it can trade and move all money of the trader. */
 export interface Account extends Credentials {
@@ -41,16 +42,16 @@ export async function openAccount(
   await session.checkIn(account.region);
   await operator.deposit(traderId, account.amount, `funds of ${account.label}`, `open ${traderId}`);
 
-  const management = generateKey(algorithm);
+  const management = await generateKey(algorithm);
   const { keyId: managementKeyId } = await session.createManagementKey(
     `${account.label} management`,
     management.publicKey,
     algorithm,
   );
   const managementKey = { keyId: managementKeyId, algorithm, privateKey: management.privateKey };
-  const manager = new RestClient(connection, new Signer(managementKey, brand));
+  const manager = new RestClient(connection, new NodeSigner(managementKey, brand));
 
-  const trading = generateKey(algorithm);
+  const trading = await generateKey(algorithm);
   const { keyId } = await manager.openSubaccount(account.label, trading.publicKey, algorithm);
   await fund(manager, keyId, account.amount, `open ${traderId}`);
   return {

@@ -1,6 +1,6 @@
 /** Own orders and positions, folded from the private channels (contract section 6.9). */
 
-import { unreachable } from "../../actors/unreachable.js";
+import { unreachable } from "../../../actors/unreachable.js";
 import type { FoldResult } from "./market-view.js";
 import {
   OpenOrder,
@@ -9,8 +9,8 @@ import {
   type OrdersDelta,
   type PositionAnswer,
   type SnapshotFrame,
-} from "./wire.js";
-import { PRIVATE_CHANNELS, type PrivateChannel } from "../../stream/ws/channels.js";
+} from "../wire.js";
+import { PRIVATE_CHANNELS, type PrivateChannel } from "../../../stream/ws/channels.js";
 
 /** State of the private channels of one wallet. */
 export class WalletView {

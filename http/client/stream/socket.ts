@@ -1,11 +1,10 @@
 /**
- * Connection of the stream client: one signed websocket that reconnects by itself, matches replies to requests by nonce,
- * and keeps to the request rate of the exchange (contract section 6.2).
+ * Connection of the stream client: one websocket that reconnects by itself, matches replies to requests by nonce, and
+ * keeps to the request rate of the exchange (contract section 6.2).
  */
 
-import { WebSocket } from "ws";
-import { z } from "zod";
-import { pause } from "./connection.js";
+import { z } from "zod/mini";
+import { pause, type PlatformSocket, type PlatformSocketEvents, type SocketEnd } from "../connection.js";
 
 /** Thrown when the connection was lost before the reply. The request may or may not have taken effect. */
 export class ConnectionLost extends Error {
@@ -27,50 +26,53 @@ export class StreamError extends Error {
   }
 }
 
-/** Address, headers and callbacks of a socket. */
+/** Opening and callbacks of a socket. */
 export interface SocketOptions {
-  /** Address of the stream, `ws:` or `wss:`. */
-  readonly url: URL;
-  /** Returns new headers for each attempt to connect. */
-  readonly headers: () => Record<string, string>;
+  /**
+   * Opens a websocket with a new signature or ticket. A rejection counts as a lost connection, and one with a `status` of
+   * 4xx, as an `ApiError` has it, as a refusal.
+   */
+  readonly open: (events: PlatformSocketEvents) => Promise<PlatformSocket>;
   /** Called with every frame that replies to no request. */
   readonly onFrame: (frame: unknown) => void;
   /** Called when a connection is open, the first one or a later one. */
   readonly onOpen: () => void;
   /** Called when the connection is lost. */
   readonly onLost: (reason: string) => void;
+  /** Called when the exchange refuses a connection; the socket does not connect again. */
+  readonly onRefused: (error: StreamError) => void;
 }
 
 /** Requests that this client sends in a second; the exchange allows 50. */
 const REQUESTS_PER_SECOND = 45;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 3_000;
-const HANDSHAKE_MS = 5_000;
 /** Silence after which a connection counts as dead, in ms. The exchange sends a heartbeat every 15 s. */
 const SILENCE_MS = 40_000;
 const REPLY_MS = 10_000;
 const PATIENCE_MS = 60_000;
 const OPENING_POLL_MS = 250;
 
-const ReplyFrame = z.looseObject({ nonce: z.number().int().optional() });
+const ReplyFrame = z.looseObject({ nonce: z.optional(z.int()) });
 const ErrorFrame = z.object({ code: z.string(), message: z.string() });
 
 interface PendingRequest {
   readonly onReply: (frame: unknown) => void;
   readonly resolve: (frame: unknown) => void;
   readonly reject: (error: Error) => void;
-  readonly timer: NodeJS.Timeout;
+  readonly timer: ReturnType<typeof setTimeout>;
 }
 
 /** A websocket for requests and pushed frames that stays connected until it is closed. */
 export class RequestSocket {
   readonly #options: SocketOptions;
   readonly #pending = new Map<number, PendingRequest>();
-  #socket: WebSocket | undefined;
+  /** The open connection. */
+  #socket: PlatformSocket | undefined;
   #nonce = 0;
   #sentAt: number[] = [];
   #closed = false;
-  #silenceTimer: NodeJS.Timeout | undefined;
+  #silenceTimer: ReturnType<typeof setTimeout> | undefined;
   #opened: Promise<void>;
   #resolveOpened: () => void = () => undefined;
   #rejectOpened: (error: Error) => void = () => undefined;
@@ -82,7 +84,7 @@ export class RequestSocket {
 
   /** Connects, and reconnects after every loss until `close`. Rejects with `StreamError` when the exchange refuses the key. */
   connect(): Promise<void> {
-    this.#attempt(FIRST_PAUSE_MS);
+    void this.#attempt(FIRST_PAUSE_MS);
     return this.#opened;
   }
 
@@ -122,7 +124,7 @@ export class RequestSocket {
       const timer = setTimeout(() => {
         this.#pending.delete(nonce);
         reject(new ConnectionLost(`no reply to request ${nonce} within ${REPLY_MS} ms`));
-        connected.terminate();
+        connected.drop();
       }, REPLY_MS);
       this.#pending.set(nonce, { onReply, resolve, reject, timer });
       connected.send(JSON.stringify({ nonce, ...body }));
@@ -133,7 +135,7 @@ export class RequestSocket {
   close(): void {
     this.#closed = true;
     clearTimeout(this.#silenceTimer);
-    this.#socket?.close(1000);
+    this.#socket?.close();
     this.#rejectOpened(new ConnectionLost("the client was closed"));
     this.#rejectPending("the client was closed");
   }
@@ -158,71 +160,81 @@ export class RequestSocket {
     return Math.max(0, oldest + 1_000 - now);
   }
 
-  #attempt(pauseMs: number): void {
-    const socket = new WebSocket(this.#options.url, {
-      headers: this.#options.headers(),
-      perMessageDeflate: false,
-      handshakeTimeout: HANDSHAKE_MS,
-    });
-    let problem = "the connection was closed";
+  /** Opens a connection, and schedules the next attempt after `pauseMs` when that fails or when the connection ends. */
+  async #attempt(pauseMs: number): Promise<void> {
+    let socket: PlatformSocket | undefined;
     let nextPauseMs = pauseMs;
-    socket.on("error", (error) => (problem = error.message));
-    socket.on("unexpected-response", (_, answer) => {
-      const status = answer.statusCode ?? 0;
-      problem = `the exchange answered ${status}`;
-      if (status >= 400 && status < 500 && status !== 429) {
-        this.#closed = true;
-        this.#rejectOpened(
-          new StreamError(
-            `HTTP_${status}`,
-            `the exchange refused the connection with status ${status}`,
-            undefined,
-          ),
-        );
-      }
-      const retryAfter = Number(answer.headers["retry-after"]);
-      if (Number.isFinite(retryAfter)) nextPauseMs = Math.max(nextPauseMs, retryAfter * 1_000);
-      answer.resume();
-      socket.terminate();
-    });
-    socket.on("open", () => {
-      nextPauseMs = FIRST_PAUSE_MS;
-      this.#socket = socket;
-      this.#nonce = 0;
-      this.#sentAt = [];
-      this.#restartSilenceTimer(socket);
-      this.#resolveOpened();
-      this.#options.onOpen();
-    });
-    socket.on("message", (data: Buffer) => {
-      this.#restartSilenceTimer(socket);
-      try {
-        this.#receive(JSON.parse(data.toString("utf8")));
-      } catch (error) {
-        problem = `a frame cannot be read: ${error instanceof Error ? error.message : String(error)}`;
-        socket.terminate();
-      }
-    });
-    socket.on("ping", () => this.#restartSilenceTimer(socket));
-    socket.on("close", (code) => {
+    let problem: string | undefined;
+    const ended = (end: SocketEnd): void => {
       clearTimeout(this.#silenceTimer);
-      if (this.#socket === socket) {
-        this.#socket = undefined;
-        this.#opened = this.#nextOpening();
-        this.#rejectPending(`${problem} (${code})`);
-        this.#options.onLost(`${problem} (${code})`);
-      }
+      const reason = problem ?? end.reason;
+      if (socket !== undefined && this.#socket === socket) this.#lose(reason);
       if (this.#closed) return;
-      const jittered = nextPauseMs * (0.75 + Math.random() / 2);
-      setTimeout(() => {
-        if (!this.#closed) this.#attempt(Math.min(nextPauseMs * 2, LONGEST_PAUSE_MS));
-      }, jittered);
-    });
+      if (isRefusal(end.status)) this.#refuse(`HTTP_${end.status}`, reason);
+      else this.#attemptLater(Math.max(nextPauseMs, end.retryAfterMs ?? 0));
+    };
+    try {
+      socket = await this.#options.open({
+        onOpen: () => {
+          nextPauseMs = FIRST_PAUSE_MS;
+          this.#begin(socket);
+        },
+        onText: (text) => {
+          this.#restartSilenceTimer(socket);
+          try {
+            this.#receive(JSON.parse(text));
+          } catch (error) {
+            problem = `a frame cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+            socket?.drop();
+          }
+        },
+        onAlive: () => this.#restartSilenceTimer(socket),
+        onEnd: ended,
+      });
+      if (this.#closed) socket.close();
+    } catch (error) {
+      const status = statusOf(error);
+      ended({ reason: error instanceof Error ? error.message : String(error), ...status });
+    }
   }
 
-  #restartSilenceTimer(socket: WebSocket): void {
+  #begin(socket: PlatformSocket | undefined): void {
+    if (this.#closed || socket === undefined) {
+      socket?.close();
+      return;
+    }
+    this.#socket = socket;
+    this.#nonce = 0;
+    this.#sentAt = [];
+    this.#restartSilenceTimer(socket);
+    this.#resolveOpened();
+    this.#options.onOpen();
+  }
+
+  #lose(reason: string): void {
+    this.#socket = undefined;
+    this.#opened = this.#nextOpening();
+    this.#rejectPending(reason);
+    this.#options.onLost(reason);
+  }
+
+  #refuse(code: string, reason: string): void {
+    this.#closed = true;
+    const error = new StreamError(code, `the exchange refused the connection: ${reason}`, undefined);
+    this.#rejectOpened(error);
+    this.#options.onRefused(error);
+  }
+
+  #attemptLater(pauseMs: number): void {
+    const jittered = pauseMs * (0.75 + Math.random() / 2);
+    setTimeout(() => {
+      if (!this.#closed) void this.#attempt(Math.min(pauseMs * 2, LONGEST_PAUSE_MS));
+    }, jittered);
+  }
+
+  #restartSilenceTimer(socket: PlatformSocket | undefined): void {
     clearTimeout(this.#silenceTimer);
-    this.#silenceTimer = setTimeout(() => socket.terminate(), SILENCE_MS);
+    this.#silenceTimer = setTimeout(() => socket?.drop(), SILENCE_MS);
   }
 
   #receive(frame: unknown): void {
@@ -253,4 +265,15 @@ export class RequestSocket {
     }
     this.#pending.clear();
   }
+}
+
+/** Returns true for an HTTP status that the next attempt would get too. */
+function isRefusal(status: number | undefined): boolean {
+  return status !== undefined && status >= 400 && status < 500 && status !== 429;
+}
+
+/** Returns the HTTP status of an error, if it has one. */
+function statusOf(error: unknown): Pick<SocketEnd, "status"> {
+  if (!(error instanceof Error && "status" in error)) return {};
+  return typeof error.status === "number" ? { status: error.status } : {};
 }

@@ -4,13 +4,15 @@
  * new snapshot.
  */
 
-import { z } from "zod";
+import { z } from "zod/mini";
 import type { OrderBook } from "./book.js";
-import { pause, UnknownOutcome } from "./connection.js";
+import { pause, UnknownOutcome, type Connection } from "../connection.js";
 import { MarketView } from "./market-view.js";
-import type { OrderFilter } from "./rest.js";
+import type { OrderFilter } from "../rest.js";
 import { splitSelection, sinceOf, WatchedSubjects, type Selection } from "./selection.js";
-import type { Signer } from "./signer.js";
+import type { Signer } from "../signer.js";
+import type { StreamListener } from "./listener.js";
+import { openStream, type TicketProvider } from "./opening.js";
 import { ConnectionLost, RequestSocket, StreamError } from "./socket.js";
 import { WalletView } from "./wallet-view.js";
 import {
@@ -21,48 +23,12 @@ import {
   OrderAccepted,
   SnapshotFrame,
   type BatchPlaced,
-  type BboDelta,
-  type LifecycleDelta,
   type MarketBatches,
   type MarketSnapshot,
-  type OpenOrder,
-  type OrdersDelta,
   type PlaceOrder,
-  type PositionAnswer,
-  type TradeDelta,
-} from "./wire.js";
-import type { Currency } from "../../actors/market/types.js";
-import { CHANNELS, PRIVATE_CHANNELS } from "../../stream/ws/channels.js";
-
-/**
- * Callbacks of a stream client, all optional. After a gap, and after a reconnect that cannot resume, the callbacks of
- * snapshots are called again.
- */
-export interface StreamListener {
-  /** Called with each batch of the private orders channel. */
-  readonly orders?: (deltas: readonly OrdersDelta[]) => void;
-  /** Called with a snapshot of all resting orders. An order that rested before and is not in the snapshot has ended. */
-  readonly openOrders?: (open: readonly OpenOrder[]) => void;
-  /** Called with changed positions, and with all positions of a snapshot. */
-  readonly positions?: (positions: readonly PositionAnswer[]) => void;
-  /** Called when the book of a market changed; read it with `StreamClient.book`. */
-  readonly book?: (marketId: string) => void;
-  /** Called with each batch of best bids. */
-  readonly bbo?: (marketId: string, deltas: readonly BboDelta[]) => void;
-  /** Called with each batch of public trades. */
-  readonly trades?: (marketId: string, trades: readonly TradeDelta[]) => void;
-  /** Called with lifecycle transitions; a snapshot is reported as one with the kind `SNAPSHOT`. */
-  readonly lifecycle?: (marketId: string, deltas: readonly LifecycleDelta[]) => void;
-  /** Called when the connection is lost; the client reconnects by itself. */
-  readonly lost?: (reason: string) => void;
-  /** Called when a new connection has caught up. */
-  readonly reconnected?: () => void;
-  /**
-   * Called with a market id or `PRIVATE` when its data was missing or wrong and the client requests a snapshot. Called with
-   * the message of the error when that request fails.
-   */
-  readonly gap?: (subject: string) => void;
-}
+} from "../wire.js";
+import type { Currency } from "../../../actors/market/types.js";
+import { CHANNELS, PRIVATE_CHANNELS } from "../../../stream/ws/channels.js";
 
 /** Options of a stream client. */
 export interface StreamOptions {
@@ -97,18 +63,24 @@ export class StreamClient {
   #everOpened = false;
   #cancelOnDisconnect = false;
 
-  /** Does not connect yet; see `connect`. `url` is the origin of the exchange, such as `http://127.0.0.1:8080`. */
-  constructor(url: string, signer: Signer, listener: StreamListener = {}, options: StreamOptions = {}) {
-    const address = new URL("/v3/ws", url);
-    address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
+  /**
+   * Does not connect yet; see `connect`. A signer opens sockets that trade; a ticket provider, as of a web session, those
+   * that its tickets allow.
+   */
+  constructor(
+    connection: Connection,
+    credential: Signer | TicketProvider,
+    listener: StreamListener = {},
+    options: StreamOptions = {},
+  ) {
     this.#listener = listener;
     this.#currency = options.currency ?? "CASH";
     this.#socket = new RequestSocket({
-      url: address,
-      headers: () => signer.headers("GET", "/v3/ws", "", new Uint8Array(0)),
+      open: (events) => openStream(connection, credential, events),
       onFrame: (frame) => this.#receive(frame),
       onOpen: () => void this.#resume().catch((error: unknown) => this.#report(error)),
       onLost: (reason) => listener.lost?.(reason),
+      onRefused: (error) => listener.refused?.(error),
     });
   }
 
