@@ -35,6 +35,8 @@ export interface AppParts extends AdmissionParts {
   readonly brand: string;
   /** Folder of the built console. */
   readonly consoleFolder: string;
+  /** True where the routes of the demo exist. */
+  readonly demo: boolean;
   readonly ports: OtherPorts;
   /** Origins whose pages may call the operators' routes. */
   readonly adminOrigins: readonly string[];
@@ -89,7 +91,7 @@ export function createApp(parts: AppParts): Express {
   });
   const admission = createAdmission(parts);
   mountTokenRoutes(app, { ...emm, clients });
-  mountPages(app, { folder: parts.consoleFolder, brand, ports });
+  mountPages(app, { folder: parts.consoleFolder, brand, demo: parts.demo, ports });
   mountDocs(app, { routes, brand, prefix: emm.prefix });
   // Most requests have a path without parameters. A map finds its handler at once; Express would try all routes in turn.
   const handlers = new Map<string, RequestHandler>();

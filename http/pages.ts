@@ -34,6 +34,8 @@ interface PagesParts {
   /** Folder of the built console. */
   readonly folder: string;
   readonly brand: string;
+  /** True where the routes of the demo exist. */
+  readonly demo: boolean;
   readonly ports: OtherPorts;
 }
 
@@ -57,7 +59,7 @@ class Built {
 
   constructor(
     folder: string,
-    private readonly brand: string,
+    private readonly settings: Pick<PagesParts, "brand" | "demo">,
   ) {
     this.#html = readFileSync(path.join(folder, "index.html"), "utf8");
     this.release = createHash("sha256").update(this.#html).digest("hex").slice(0, 16);
@@ -77,7 +79,7 @@ class Built {
   document(admin: boolean): ServedFile {
     const known = this.#documents.get(admin);
     if (known !== undefined) return known;
-    const settings = { brand: this.brand, release: this.release, admin };
+    const settings = { ...this.settings, release: this.release, admin };
     const metas = Object.entries(settings).map(
       ([name, content]) => `<meta name="overround-${name}" content="${content}" />`,
     );
@@ -89,12 +91,12 @@ class Built {
 }
 
 /** Mounts the console. An exchange whose console is not built answers its addresses with 404, like any other. */
-export function mountPages(app: Express, { folder, brand, ports }: PagesParts): void {
+export function mountPages(app: Express, { folder, ports, brand, demo }: PagesParts): void {
   let built: Built | undefined;
   const current = (): Built => {
     if (built === undefined && !existsSync(path.join(folder, "index.html")))
       throw new Refused("ROUTE_NOT_FOUND");
-    return (built ??= new Built(folder, brand));
+    return (built ??= new Built(folder, { brand, demo }));
   };
   const send = (req: Request, res: Response, { type, bytes, gzipped }: ServedFile): void => {
     notesOf(res).route = "GET /";

@@ -259,7 +259,8 @@ function table(config: Config, set: ProcessSet, log: LogFile): string {
   const operator = operatorLogin(config);
   const trader = config.demo ? demoLogin(config.dataDir) : undefined;
   const rows: (readonly [string, string])[] = [
-    ["HTTP", `http://${authority}`],
+    ["Console", `http://${authority}`],
+    ["HTTP", `http://${authority}/v3`],
     ["Websocket", `ws://${authority}/v3/ws`],
     ["Docs", `http://${authority}/docs`],
     ...(operations === undefined ? [] : [["Operations", `http://${host}:${operations}/readyz`] as const]),

@@ -8,6 +8,7 @@ import type { Database } from "../../db/database.js";
 import { listSubaccounts } from "../../db/queries/accounts/subaccounts.js";
 import { stateOf } from "../../db/queries/accounts/restrictions.js";
 import {
+  endSessions,
   findTrader,
   listTraders,
   lockTrader,
@@ -19,6 +20,7 @@ import { recordAudit } from "../../db/queries/operator/audit.js";
 import type { TraderState } from "../../db/schema/accounts.js";
 import type { GatewayExchange } from "../../stream/log/ports.js";
 import { IDS } from "../docs/examples.js";
+import { endOfSessions } from "../auth/web-tokens.js";
 import type { Changes } from "../reference/changes.js";
 import { operatorWith } from "../request/access.js";
 import { Refused, refusedBy } from "../request/errors.js";
@@ -36,6 +38,7 @@ import {
   Collateral,
   CollateralBody,
   KycBody,
+  ReasonBody,
   StateBody,
   TradersQuery,
   TransactedOrApproval,
@@ -142,13 +145,13 @@ export function adminTraderRoutes(
       summary: "Set the identity status of a trader",
       description: "Records the result of the identity verification.",
       refuses: ["TRADER_NOT_FOUND"],
-      exampleBody: { status: "VERIFIED" },
+      exampleBody: { status: "VERIFIED", reason: "the documents agree" },
     },
     run: async ({ body, id, ...call }) => {
       const before = await changeable(id("traderId"));
       const { traderId } = before;
       const after = await db.transaction(async (tx) => {
-        const record = { action: "trader.kyc", subject: traderId, before: before.kyc, after: body.status };
+        const record = { action: "trader.kyc", subject: traderId, before: before.kyc, after: body };
         await recordAudit(tx, auditedAction(call, record));
         return setKyc(tx, traderId, body.status, call.incoming.receivedMs);
       });
@@ -186,6 +189,29 @@ export function adminTraderRoutes(
       if (after === undefined) throw new Refused("TRADER_NOT_FOUND");
       await applyState({ db, exchange, formats, changes }, after, nowTs);
       return { body: traderOnWire(after, nowTs) };
+    },
+  });
+
+  const end = route("POST /admin/v1/traders/:traderId/sessions/end", {
+    access: operatorWith("accounts"),
+    status: 204,
+    body: ReasonBody,
+    optionalBody: true,
+    docs: {
+      summary: "End the sessions of a trader",
+      description: "Ends every web session of the trader at once, on every gateway. Keys go on working.",
+      refuses: ["TRADER_NOT_FOUND"],
+      exampleBody: { reason: "a lost laptop" },
+    },
+    run: async ({ body, id, ...call }) => {
+      const { traderId } = await changeable(id("traderId"));
+      await db.transaction(async (tx) => {
+        await endSessions(tx, traderId, endOfSessions(call.incoming.receivedMs));
+        const record = { action: "trader.sessions.end", subject: traderId, after: body };
+        await recordAudit(tx, auditedAction(call, record));
+      });
+      await changes.publish("trader", traderId);
+      return { body: undefined };
     },
   });
 
@@ -263,5 +289,5 @@ export function adminTraderRoutes(
     },
   });
 
-  return [list, one, kyc, state, transact, collateral];
+  return [list, one, kyc, state, end, transact, collateral];
 }

@@ -302,6 +302,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
     // A gateway that loses Postgres shows the announcements that it has read before.
     void status();
     const metrics = new Metrics(processName);
+    const demoLogin = exchangeEnv === "dev" ? settings.demoLogin : undefined;
     const routes = createRoutes({
       db,
       exchange,
@@ -329,7 +330,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       log,
       readiness: ready,
       status,
-      demoLogin: exchangeEnv === "dev" ? settings.demoLogin : undefined,
+      demoLogin,
       qa: exchangeEnv === "qa",
       debug: sandbox,
     });
@@ -420,6 +421,7 @@ export async function startGateway(settings: GatewaySettings): Promise<RunningGa
       trustProxy: settings.trustProxy,
       brand,
       consoleFolder: path.resolve(CONSOLE),
+      demo: demoLogin !== undefined,
       ports: otherPorts,
       adminOrigins: settings.adminOrigins,
       emm: { prefix: settings.servicePrefix, publicUrl: settings.publicUrl },

@@ -147,6 +147,7 @@ const CONSUMES: Readonly<Record<string, Resource>> = {
   "POST /admin/v1/approvals/:approvalId/approve": "approval",
   "POST /admin/v1/strike-requests/:requestId": "request",
   "POST /admin/v1/traders/:traderId/state": "trader",
+  "POST /admin/v1/traders/:traderId/sessions/end": "trader",
   "DELETE /v3/account/subaccounts/:keyId": "subaccount",
 };
 

@@ -63,6 +63,12 @@ export async function findOrder(
   return row;
 }
 
+/** Returns an order of any wallet. */
+export async function findAnyOrder(db: Queries, orderId: string): Promise<OrderRecord | undefined> {
+  const [row] = await db.select().from(orders).where(eq(orders.orderId, orderId));
+  return row;
+}
+
 /** Returns the orders with these ids that belong to the wallet, in any sequence. */
 export async function findOrders(
   db: Queries,

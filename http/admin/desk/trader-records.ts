@@ -4,10 +4,10 @@ import { ledgerOf } from "../../../actors/actor.js";
 import type { Database } from "../../../db/database.js";
 import { listCheckIns } from "../../../db/queries/accounts/device-locations.js";
 import { listKeys } from "../../../db/queries/accounts/keys.js";
-import { findSubaccountByKey } from "../../../db/queries/accounts/subaccounts.js";
+import { findSubaccount, findSubaccountByKey } from "../../../db/queries/accounts/subaccounts.js";
 import { findTrader } from "../../../db/queries/accounts/traders.js";
 import { listFills } from "../../../db/queries/trading/fills.js";
-import { listOrders } from "../../../db/queries/trading/orders.js";
+import { findAnyOrder, listOrders } from "../../../db/queries/trading/orders.js";
 import { listTransactions } from "../../../db/queries/trading/transactions.js";
 import { IDS } from "../../docs/examples.js";
 import type { Reference } from "../../reference/reference.js";
@@ -22,7 +22,7 @@ import { locationOnWire } from "../../surface-a/sessions/session.js";
 import { fillOnWire, orderOnWire, transactionOnWire } from "../../surface-a/wire.js";
 import type { ReadModel } from "../../trading/freshness.js";
 import { scopeOf } from "../../trading/scope.js";
-import { TraderKey, TraderOrdersQuery, TraderTransactionsQuery } from "../schemas/operator.js";
+import { TraderKey, TraderOrder, TraderOrdersQuery, TraderTransactionsQuery } from "../schemas/operator.js";
 
 interface TraderRecordParts {
   readonly db: Database;
@@ -68,6 +68,26 @@ export function traderRecordRoutes({ db, reads, reference }: TraderRecordParts) 
       const { items, next } = await listOrders(reads.db, filter, page);
       const markets = await reference.marketsById(items.map(({ marketId }) => marketId));
       return { body: { items: items.map((order) => orderOnWire(markets.get(order.marketId), order)), next } };
+    },
+  });
+
+  const order = route("GET /admin/v1/orders/:orderId", {
+    access: operatorWith("read"),
+    answer: TraderOrder,
+    docs: {
+      summary: "Retrieve an order of any trader",
+      description:
+        "Returns an order by its id alone, with its trader and subaccount, as the tables have it. `subaccount` is `null` for the trader's own wallet.",
+      refuses: ["ORDER_NOT_FOUND"],
+    },
+    run: async ({ id, incoming }) => {
+      const found = await findAnyOrder(reads.db, id("orderId"));
+      if (found === undefined) throw new Refused("ORDER_NOT_FOUND");
+      const { traderId, wallet, marketId, filled, updatedTs } = found;
+      const markets = await reference.marketsById([marketId]);
+      const subaccount = await findSubaccount(db, wallet, incoming.receivedMs);
+      const shown = orderOnWire(markets.get(marketId), found);
+      return { body: { ...shown, traderId, subaccount: subaccount?.keyId ?? null, filled, updatedTs } };
     },
   });
 
@@ -144,5 +164,5 @@ export function traderRecordRoutes({ db, reads, reference }: TraderRecordParts) 
     },
   });
 
-  return [orders, fills, transactions, keys, checkIns];
+  return [orders, order, fills, transactions, keys, checkIns];
 }

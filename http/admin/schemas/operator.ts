@@ -24,7 +24,7 @@ import {
 } from "../../request/fields.js";
 import { Key, TransactionsQuery } from "../../surface-a/schemas/account.js";
 import { CatalogEvent, Market, MarketOutcome } from "../../surface-a/schemas/catalog.js";
-import { OrdersQuery } from "../../surface-a/schemas/orders.js";
+import { Order, OrdersQuery } from "../../surface-a/schemas/orders.js";
 import { GradeOnWire } from "./day.js";
 import { Approval } from "./operators.js";
 
@@ -250,7 +250,10 @@ export const AdminTraderWithWallets = AdminTrader.extend({
 });
 export const KycBody = z.strictObject({
   status: oneOf(["VERIFIED", "REJECTED", "PENDING"]),
+  reason: Reason,
 });
+/** Reason of an action without other fields. */
+export const ReasonBody = z.strictObject({ reason: Reason });
 export const StateBody = z.strictObject({
   state: oneOf(TRADER_STATES),
   reason: Text(500),
@@ -334,6 +337,13 @@ export const Player = z.strictObject({
 });
 
 /** Queries of the records of one wallet: of the trader's own, or of the subaccount that `subaccount` names. */
+/** Order of any wallet; `subaccount` is a key of the subaccount, and null for the trader's own wallet. */
+export const TraderOrder = Order.extend({
+  traderId: z.uuid(),
+  subaccount: z.uuid().nullable(),
+  filled: z.int(),
+  updatedTs: Ms,
+});
 export const TraderOrdersQuery = OrdersQuery.omit({ clientId: true });
 export const TraderTransactionsQuery = TransactionsQuery.extend({ subaccount: Uuid.optional() });
 export const TraderKey = Key.extend({ revokedAt: Ms.nullable() });

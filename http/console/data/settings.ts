@@ -9,6 +9,8 @@ export const settings = {
   brand: meta("brand", "Svc"),
   /** Identity of these files. */
   release: meta("release", "development"),
+  /** True where the demo runs, in development. */
+  demo: meta("demo", "false") === "true",
   /** True where this port serves the operators' routes. */
   admin: meta("admin", "true") === "true",
 } as const;

@@ -58,6 +58,29 @@ describe("the records of a trader", function () {
     expect(next.map(({ orderId }) => orderId)).to.deep.equal([resting]);
   });
 
+  it("hold each order by its id alone, with its trader and subaccount", async () => {
+    const { outcomes } = await newMarket(stack);
+    const trading = callsOf(stack.url, trader.trading);
+    const body = { outcomeId: outcomes[0], price: "0.300", qty: 4, tif: "GTC" };
+    const orderId = idOf(await trading("POST /v3/orders", body), "orderId");
+    const { json } = await until(
+      () => operator(`GET /admin/v1/orders/${orderId}`),
+      ({ json: seen }) => seen["status"] === "OPEN",
+    );
+    expect(json).to.include({ orderId, traderId: trader.account.traderId, subaccount: keyId, filled: 0 });
+    expect(resultOf(await operator(`GET /admin/v1/orders/${randomUUID()}`))).to.equal("404 ORDER_NOT_FOUND");
+  });
+
+  it("end with the sessions of the trader, and a reason in the audit log", async () => {
+    const { account } = await newTrader(stack);
+    const session = bearerCalls(stack.url, await login(stack.url, account));
+    const other = `/admin/v1/traders/${account.traderId}`;
+    expect((await operator(`POST ${other}/sessions/end`, { reason: "a lost laptop" })).status).to.equal(204);
+    await until(async () => (await session("GET /v3/session")).status === 401);
+    const audit = await itemsOf(`/admin/v1/audit-log?subject=${account.traderId}&action=trader.sessions.end`);
+    expect(audit[0]).to.have.nested.property("after.reason", "a lost laptop");
+  });
+
   it("are the transactions of each wallet, with amounts in dollars", async () => {
     const own = await itemsOf(`${path}/transactions`);
     expect(own.map(({ kind, amount }) => [kind, amount])).to.deep.equal([
