@@ -15,5 +15,10 @@ export interface Page {
 }
 
 export const PAGES: readonly Page[] = [
+  { path: "/register", title: "Register", for: "everybody", load: () => import("../account/register.js") },
+  { path: "/login", title: "Log in", for: "everybody", load: () => import("../account/login.js") },
+  { path: "/account", title: "Account", for: "accounts", load: () => import("../account/account.js") },
+  { path: "/keys", title: "Keys", for: "traders", load: () => import("../keys/keys.js") },
+  { path: "/lab", title: "Signature lab", for: "everybody", load: () => import("../lab/lab.js") },
   { path: "/status", title: "Status", for: "everybody", load: () => import("../status/status.js") },
 ];

@@ -1,0 +1,140 @@
+/** Moves money between the account and one of its subaccounts, signed with the file of the management key. */
+
+import { useRef, useState } from "preact/hooks";
+import type { z } from "zod";
+import type { SessionAnswer, Transfer } from "../../surface-a/schemas/account.js";
+import { Link } from "../app/router.js";
+import { useAction } from "../data/action.js";
+import { call } from "../data/api.js";
+import { Refusal } from "../data/refusal.js";
+import { useResource } from "../data/resource.js";
+import { Button } from "../parts/button.js";
+import { Dialog } from "../parts/dialog.js";
+import { Choice, TextField } from "../parts/field.js";
+import { Note, Notice } from "../parts/notice.js";
+import { Money } from "../parts/values.js";
+import { callWithKeyFile } from "./key-file.js";
+import { KeyFileField } from "./key-file-field.js";
+
+type TransferAnswer = z.infer<typeof Transfer>;
+type Direction = TransferAnswer["direction"];
+
+interface TransferDialogProps {
+  /** Subaccount, named by one of its keys. */
+  readonly subaccount: { readonly keyId: string; readonly label: string };
+  readonly open: boolean;
+  readonly onClose: () => void;
+  /** Called after money has moved. */
+  readonly onMoved: () => void;
+}
+
+/** A dialog that funds a subaccount, or takes money out of it. */
+export function TransferDialog({ subaccount, open, onClose, onMoved }: TransferDialogProps) {
+  return (
+    <Dialog title={`Move money: ${subaccount.label}`} open={open} onClose={onClose}>
+      <TransferForm subaccount={subaccount} onClose={onClose} onMoved={onMoved} />
+    </Dialog>
+  );
+}
+
+function TransferForm({ subaccount, onClose, onMoved }: Omit<TransferDialogProps, "open">) {
+  const account = useResource(
+    (signal) => call<z.infer<typeof SessionAnswer>>("GET", "/v3/session", { signal }),
+    [],
+  );
+  const [direction, setDirection] = useState<Direction>("fund");
+  const [amount, setAmount] = useState("");
+  const [file, setFile] = useState<File>();
+  const [moved, setMoved] = useState<TransferAnswer>();
+  // A repeat of the same transfer, by a second click or after a lost answer, moves the money once.
+  const attempt = useRef({ of: "", clientTransferId: "" });
+
+  const transfer = useAction(async () => {
+    if (amount.trim() === "")
+      throw new Refusal(0, "AMOUNT_MISSING", "Enter the amount in dollars, such as 25.50.");
+    if (file === undefined)
+      throw new Refusal(
+        0,
+        "KEY_FILE_MISSING",
+        "Choose the file of the management key, which signs the transfer.",
+      );
+    const of = `${direction} ${amount.trim()}`;
+    if (attempt.current.of !== of) attempt.current = { of, clientTransferId: newId() };
+    const path = `/v3/account/subaccounts/${subaccount.keyId}/transfer`;
+    const body = { direction, amount: amount.trim(), clientTransferId: attempt.current.clientTransferId };
+    const answer = await callWithKeyFile<TransferAnswer>(file, "POST", path, { body });
+    // The service answers a repeat of a rejected transfer with its rejection, so the next attempt is another transfer.
+    if (answer.status === "Rejected") {
+      attempt.current = { of: "", clientTransferId: "" };
+      throw tooMuch(direction, answer.actualBalance);
+    }
+    setMoved(answer);
+    onMoved();
+  });
+
+  if (moved !== undefined)
+    return (
+      <>
+        <Note kind="done">
+          <Money value={moved.amount} /> moved {moved.direction === "fund" ? "into" : "out of"}{" "}
+          {subaccount.label}.
+        </Note>
+        <Button kind="main" onClick={onClose}>
+          Close
+        </Button>
+      </>
+    );
+  return (
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        transfer.run();
+      }}
+    >
+      <Choice
+        label="Direction"
+        value={direction}
+        choices={[
+          ["fund", `From your account into ${subaccount.label}`],
+          ["defund", `From ${subaccount.label} into your account`],
+        ]}
+        onChange={setDirection}
+        hint={
+          account.value === undefined ? undefined : (
+            <>
+              Your account holds <Money value={account.value.cash.CASH} />.
+            </>
+          )
+        }
+      />
+      <TextField label="Amount in dollars" value={amount} onInput={setAmount} inputMode="decimal" />
+      <KeyFileField onChoose={setFile} />
+      <p class="quiet">
+        No file? <Link to="/keys">Make a management key</Link>.
+      </p>
+      <Notice refusal={transfer.refusal} onDismiss={transfer.dismiss} />
+      <div class="buttons">
+        <Button kind="main" submits busy={transfer.busy}>
+          Move money
+        </Button>
+        <Button onClick={onClose}>Cancel</Button>
+      </div>
+    </form>
+  );
+}
+
+/** Returns an id of random hex digits. `crypto.randomUUID` is missing where the page has no HTTPS. */
+function newId(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, "0"),
+  ).join("");
+}
+
+function tooMuch(direction: Direction, available: string | null): Refusal {
+  const from = direction === "fund" ? "Your account" : "The subaccount";
+  const held = available === null ? "less than that" : `$${available}`;
+  const remedy =
+    direction === "fund" ? "Send a smaller amount." : "Cancel open orders, or send a smaller amount.";
+  return new Refusal(0, "INSUFFICIENT_BALANCE", `${from} has ${held} available. ${remedy}`);
+}

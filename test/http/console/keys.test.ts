@@ -1,0 +1,120 @@
+import { expect } from "chai";
+import type { Page } from "playwright-core";
+import { expectSound, serveConsole, type WatchedPage } from "../../support/console/browser.js";
+import {
+  checkIn,
+  hideEd25519,
+  makeManagementKey,
+  register,
+  saveKey,
+  signIn,
+  welcome,
+  type KeyFile,
+} from "../../support/console/visitor.js";
+
+async function moveMoney(page: Page, amount: string, file: KeyFile): Promise<void> {
+  await page.getByRole("button", { name: "Move money: Web" }).click();
+  await page.getByLabel("Amount in dollars").fill(amount);
+  await page.getByLabel("File of the management key").setInputFiles(file);
+  await page.getByRole("dialog").getByRole("button", { name: "Move money" }).click();
+}
+
+describe("keys in the console", function () {
+  this.timeout(60_000);
+  const served = serveConsole();
+
+  /** Takes a visitor to a funded subaccount, and returns the page and the file of the management key. */
+  async function funded(email: string, hides = false): Promise<WatchedPage & { readonly file: KeyFile }> {
+    const opened = await served.visit("/");
+    const { page } = opened;
+    if (hides) await hideEd25519(page);
+    await register(page, email);
+    await checkIn(page);
+    await welcome(served.stack, email, "100");
+    const file = await makeManagementKey(page);
+    await page.getByRole("button", { name: "Open Web" }).click();
+    await page.getByRole("cell", { name: "this browser" }).waitFor();
+    await moveMoney(page, "25.5", file);
+    await page.getByText("$25.50 moved into Web").waitFor();
+    await page.getByRole("button", { name: "Close", exact: true }).click();
+    await page.getByRole("cell", { name: "$25.50" }).waitFor();
+    return { ...opened, file };
+  }
+
+  for (const [algorithm, hides] of [
+    ["Ed25519", false],
+    ["P-256", true],
+  ] as const) {
+    it(`take a visitor from the registration to a funded subaccount with ${algorithm}`, async () => {
+      const { file, ...opened } = await funded(`${algorithm.toLowerCase()}@example.com`, hides);
+      expect(file.name).to.equal("overround-management.pem");
+      expect(file.buffer.toString()).to.match(/^-----BEGIN PRIVATE KEY-----\n/);
+      const live = opened.page.getByRole("region", { name: "Live keys" });
+      expect(await live.getByRole("cell", { name: algorithm, exact: true }).count()).to.equal(2);
+      await expectSound(opened);
+    });
+  }
+
+  it("of Web move to another browser, which says so before it does", async () => {
+    const email = "mover@example.com";
+    const first = await funded(email);
+    const second = await served.visit("/");
+    await signIn(second.page, email, "/keys");
+    await second.page.getByRole("cell", { name: "another browser" }).waitFor();
+    await second.page.getByText("Moving it here revokes that key").waitFor();
+    await second.page.getByRole("button", { name: "Move the key to this browser" }).click();
+    await second.page.getByRole("cell", { name: "this browser" }).waitFor();
+    await first.page.reload();
+    await first.page.getByRole("cell", { name: "another browser" }).waitFor();
+    await expectSound(second);
+  });
+
+  it("refuse the file of another key, more money than there is, and a subaccount that is not empty", async () => {
+    const { page, problems, file } = await funded("careful@example.com");
+    await page.getByRole("button", { name: "Open a subaccount for a program" }).click();
+    await page.getByLabel("Name of the subaccount").fill("bot");
+    await page.getByRole("dialog").getByRole("button", { name: "Open the subaccount" }).click();
+    const botFile = await saveKey(page);
+    await moveMoney(page, "5", botFile);
+    await page.getByText(/holds the trading key "bot".*Choose the file of the management key/i).waitFor();
+    await page.getByLabel("File of the management key").setInputFiles(file);
+    await page.getByLabel("Amount in dollars").fill("500");
+    await page.getByRole("dialog").getByRole("button", { name: "Move money" }).click();
+    await page.getByText("Your account has $74.50000 available").waitFor();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Close: Web" }).click();
+    await page.getByRole("button", { name: "Close the subaccount for ever" }).click();
+    await page.getByText("SUBACCOUNT_NOT_EMPTY").waitFor();
+    await page.getByRole("button", { name: "Keep it" }).click();
+    await page.getByRole("button", { name: "Close: bot" }).click();
+    await page.getByRole("button", { name: "Close the subaccount for ever" }).click();
+    await page.getByRole("cell", { name: "bot", exact: true }).first().waitFor({ state: "detached" });
+    expect(problems).to.deep.equal([]);
+  });
+
+  it("are revoked after the page has said what stops working, and a pasted public key takes their place", async () => {
+    const opened = await served.visit("/");
+    const { page } = opened;
+    await register(page, "paster@example.com");
+    await makeManagementKey(page);
+    await page.getByRole("button", { name: "Revoke management" }).click();
+    await page.getByText("Nobody can then move money").waitFor();
+    await expectSound(opened);
+    await page.getByRole("button", { name: "Revoke the key for ever" }).click();
+    await page.getByText("No keys yet").waitFor();
+    await page.getByRole("button", { name: "Make a management key" }).click();
+    await page.getByLabel("Key", { exact: true }).selectOption("elsewhere");
+    await page.getByLabel("Public key").fill("-----BEGIN PRIVATE KEY-----\nMC4C\n-----END PRIVATE KEY-----");
+    await page.getByRole("button", { name: "Make the key" }).click();
+    await page.getByText("This is a private key").waitFor();
+    const pem = await page.evaluate(async () => {
+      const pair = await crypto.subtle.generateKey("Ed25519", true, ["sign", "verify"]);
+      const spki = new Uint8Array(await crypto.subtle.exportKey("spki", pair.publicKey));
+      return `-----BEGIN PUBLIC KEY-----\n${btoa(String.fromCharCode(...spki))}\n-----END PUBLIC KEY-----`;
+    });
+    await page.getByLabel("Public key").fill(pem);
+    await page.getByRole("button", { name: "Make the key" }).click();
+    await page.getByRole("cell", { name: "management" }).first().waitFor();
+    await expectSound(opened);
+  });
+});
