@@ -15,6 +15,7 @@ import { exclusively, LockHeld } from "./supervisor/setup-lock.mjs";
 
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const BUILD = path.join(ROOT, ".build");
+const CLIENT = path.join(BUILD, "client");
 const BUILD_STAMP = path.join(BUILD, "stamp");
 const SETUP_LOCK = path.join(ROOT, ".cache", "setup.lock");
 const FOLDERS = ["actors", "stream", "db", "http", "scripts"];
@@ -230,7 +231,7 @@ function prune(sources) {
     expected.add(target);
     if (isTypeScript(file)) {
       const stem = target.replace(/\.tsx?$/, "");
-      expected.add(`${stem}.js`).add(`${stem}.js.map`).add(`${stem}.d.ts`);
+      expected.add(`${stem}.js`).add(`${stem}.js.map`);
     }
   }
   for (const folder of FOLDERS) {
@@ -240,21 +241,51 @@ function prune(sources) {
   }
 }
 
+/** Adds what the compiled client needs to be a package of its own: the manifest, the README and the license. */
+function completeClient() {
+  const { version, license, author, dependencies } = readJson(path.join(ROOT, "package.json"));
+  const entry = (name) => ({
+    types: `./http/client/${name}.d.ts`,
+    default: `./http/client/${name}.js`,
+  });
+  const manifest = {
+    name: "overround-client",
+    version,
+    description: "The client of the Overround exchange for Node and browsers",
+    license,
+    author,
+    type: "module",
+    sideEffects: false,
+    exports: {
+      ".": { browser: entry("browser"), ...entry("client") },
+      "./browser": entry("browser"),
+      "./package.json": "./package.json",
+    },
+    engines: { node: ">=20" },
+    dependencies: { ws: `^${dependencies.ws}`, zod: `^${dependencies.zod}` },
+  };
+  fs.writeFileSync(path.join(CLIENT, "package.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);
+  fs.copyFileSync(path.join(ROOT, "http", "client", "README.md"), path.join(CLIENT, "README.md"));
+  fs.copyFileSync(path.join(ROOT, "LICENSE"), path.join(CLIENT, "LICENSE"));
+}
+
 function build() {
   const sources = FOLDERS.flatMap((folder) => listFiles(path.join(ROOT, folder)));
-  const settings = ["tsconfig.json", "tsconfig.client.json", "package-lock.json"];
+  const settings = ["tsconfig.json", "tsconfig.client.json", "package.json", "package-lock.json", "LICENSE"];
   const inputs = [...sources, ...settings.map((file) => path.join(ROOT, file))];
   const stamp = fingerprint(inputs);
   if (fs.existsSync(BUILD_STAMP) && fs.readFileSync(BUILD_STAMP, "utf8") === stamp) return;
   say(`compiling into ${BUILD}`);
   fs.rmSync(BUILD_STAMP, { force: true });
   const compiler = path.join(ROOT, "node_modules", "@typescript", "native", "bin", "tsc");
-  // The second project writes the type declarations of the exported client.
+  fs.rmSync(CLIENT, { recursive: true, force: true });
+  // The second project writes the client once more, with its types, into the folder of its package.
   for (const project of ["tsconfig.json", "tsconfig.client.json"]) {
     if (run("tsc", process.execPath, [compiler, "-p", path.join(ROOT, project)]) !== 0) {
       throw new SetupError("the sources do not compile; the errors are above");
     }
   }
+  completeClient();
   const pages = path.join(ROOT, CONSOLE);
   const bundler = tool("vite", "bin", "vite.js");
   const bundling = [bundler, "build", pages, "--config", path.join(pages, "vite.config.ts")];

@@ -71,7 +71,8 @@ export class RequestSocket {
   #socket: PlatformSocket | undefined;
   #nonce = 0;
   #sentAt: number[] = [];
-  #closed = false;
+  /** Error of every request after the end of the socket: it was closed, or the exchange refused it. */
+  #end: Error | undefined;
   #silenceTimer: ReturnType<typeof setTimeout> | undefined;
   #opened: Promise<void>;
   #resolveOpened: () => void = () => undefined;
@@ -93,6 +94,11 @@ export class RequestSocket {
     return this.#opened;
   }
 
+  /** True after `close` and after a refusal: no request is sent any more. */
+  get hasEnded(): boolean {
+    return this.#end !== undefined;
+  }
+
   /** True when a request would be sent at once, within the rate. */
   get ready(): boolean {
     return this.#socket !== undefined && this.#paceMs() === 0;
@@ -109,13 +115,13 @@ export class RequestSocket {
     onReply: (frame: unknown) => void = () => undefined,
   ): Promise<unknown> {
     const until = Date.now() + PATIENCE_MS;
-    let socket = this.#socket;
+    let socket = this.#liveSocket();
     while (socket === undefined || this.#paceMs() > 0) {
       if (Date.now() > until)
         throw new ConnectionLost(`no connection to the stream within ${PATIENCE_MS} ms`);
       if (socket === undefined) await Promise.race([this.#opened, pause(OPENING_POLL_MS)]);
       else await pause(this.#paceMs());
-      socket = this.#socket;
+      socket = this.#liveSocket();
     }
     const connected = socket;
     const nonce = (this.#nonce += 1);
@@ -133,11 +139,18 @@ export class RequestSocket {
 
   /** Closes the connection and does not reconnect. */
   close(): void {
-    this.#closed = true;
+    const end = new ConnectionLost("the client was closed");
+    this.#end ??= end;
     clearTimeout(this.#silenceTimer);
     this.#socket?.close();
-    this.#rejectOpened(new ConnectionLost("the client was closed"));
-    this.#rejectPending("the client was closed");
+    this.#rejectOpened(end);
+    this.#rejectPending(end.message);
+  }
+
+  /** Returns the open connection, if there is one. Throws after the end of the socket. */
+  #liveSocket(): PlatformSocket | undefined {
+    if (this.#end !== undefined) throw this.#end;
+    return this.#socket;
   }
 
   #nextOpening(): Promise<void> {
@@ -169,7 +182,7 @@ export class RequestSocket {
       clearTimeout(this.#silenceTimer);
       const reason = problem ?? end.reason;
       if (socket !== undefined && this.#socket === socket) this.#lose(reason);
-      if (this.#closed) return;
+      if (this.hasEnded) return;
       if (isRefusal(end.status)) this.#refuse(`HTTP_${end.status}`, reason);
       else this.#attemptLater(Math.max(nextPauseMs, end.retryAfterMs ?? 0));
     };
@@ -191,7 +204,7 @@ export class RequestSocket {
         onAlive: () => this.#restartSilenceTimer(socket),
         onEnd: ended,
       });
-      if (this.#closed) socket.close();
+      if (this.hasEnded) socket.close();
     } catch (error) {
       const status = statusOf(error);
       ended({ reason: error instanceof Error ? error.message : String(error), ...status });
@@ -199,7 +212,7 @@ export class RequestSocket {
   }
 
   #begin(socket: PlatformSocket | undefined): void {
-    if (this.#closed || socket === undefined) {
+    if (this.hasEnded || socket === undefined) {
       socket?.close();
       return;
     }
@@ -213,14 +226,14 @@ export class RequestSocket {
 
   #lose(reason: string): void {
     this.#socket = undefined;
-    this.#opened = this.#nextOpening();
+    if (!this.hasEnded) this.#opened = this.#nextOpening();
     this.#rejectPending(reason);
     this.#options.onLost(reason);
   }
 
   #refuse(code: string, reason: string): void {
-    this.#closed = true;
     const error = new StreamError(code, `the exchange refused the connection: ${reason}`, undefined);
+    this.#end = error;
     this.#rejectOpened(error);
     this.#options.onRefused(error);
   }
@@ -228,7 +241,7 @@ export class RequestSocket {
   #attemptLater(pauseMs: number): void {
     const jittered = pauseMs * (0.75 + Math.random() / 2);
     setTimeout(() => {
-      if (!this.#closed) void this.#attempt(Math.min(pauseMs * 2, LONGEST_PAUSE_MS));
+      if (!this.hasEnded) void this.#attempt(Math.min(pauseMs * 2, LONGEST_PAUSE_MS));
     }, jittered);
   }
 

@@ -169,7 +169,7 @@ export class StreamClient {
         const lost = error instanceof ConnectionLost;
         if (!lost && !(error instanceof StreamError && TRANSIENT_CODES.has(error.code))) throw error;
         if (lost && !repeatable) throw new UnknownOutcome(error.message);
-        if (Date.now() > until) throw error;
+        if (this.#socket.hasEnded || Date.now() > until) throw error;
         await pause(RETRY_MS);
       }
     }

@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -126,7 +126,10 @@ describe("by hand", () => {
 
     it("trades with the client", async () => {
       const command = [process.execPath, "--input-type=module", "-e"];
-      const output = await runBlock("The same order from a program", "js", command, ROOT);
+      const keys = path.join(folder, ".data", "first-trade");
+      mkdirSync(path.join(keys, "node_modules"));
+      symlinkSync(path.join(ROOT, ".build", "client"), path.join(keys, "node_modules", "overround-client"));
+      const output = await runBlock("The same order from a program", "js", command, keys);
       expect(output).to.match(/orderId: '[0-9a-f-]{36}'/);
     });
   });

@@ -33,6 +33,7 @@ function bookSnapshot(nonce: number, seq: number, orders: object): object {
 
 describe("client: the stream", () => {
   let server: WebSocketServer;
+  let connection: Connection;
   let client: StreamClient;
   let requests: Request[];
   let sockets: WebSocket[];
@@ -58,7 +59,8 @@ describe("client: the stream", () => {
     });
     await new Promise((resolve) => server.once("listening", resolve));
     const { port } = server.address() as AddressInfo;
-    client = new StreamClient(new Connection(`http://127.0.0.1:${port}`), new Signer(KEY), {
+    connection = new Connection(`http://127.0.0.1:${port}`);
+    client = new StreamClient(connection, new Signer(KEY), {
       orders: (deltas) => orders.push(...deltas),
       openOrders: (now) => snapshots.push(now),
       gap: (subject) => gaps.push(subject),
@@ -280,6 +282,37 @@ describe("client: the stream", () => {
     answer = (_, socket) => socket.terminate();
     const problem = await client.place([order]).catch((error: unknown) => error);
     expect(problem).to.have.property("name", "UnknownOutcome");
+  });
+
+  it("fails open and later requests at once when it is closed", async () => {
+    answer = () => undefined;
+    await client.connect();
+    const open = client.cancel(["o"]).catch((error: unknown) => error);
+    await until(() => requests.length === 1);
+    const began = Date.now();
+    client.close();
+    expect(await open).to.have.property("name", "ConnectionLost");
+    expect(await client.cancelAll().catch((error: unknown) => error)).to.have.property(
+      "name",
+      "ConnectionLost",
+    );
+    expect(Date.now() - began).to.be.below(1_000);
+  });
+
+  it("ends with the refusal when a later connection is refused", async () => {
+    await client.connect();
+    server.options.verifyClient = (_: unknown, decide: (accept: boolean, code: number) => void) => {
+      decide(false, 401);
+    };
+    const refusals: StreamError[] = [];
+    const refused = new StreamClient(connection, new Signer(KEY), {
+      refused: (error) => refusals.push(error),
+    });
+    expect(await refused.connect().catch((error: unknown) => error)).to.be.instanceOf(StreamError);
+    sockets.at(-1)?.terminate();
+    const problem = await client.cancelAll().catch((error: unknown) => error);
+    expect(problem).to.be.instanceOf(StreamError).and.include({ code: "HTTP_401" });
+    expect(refusals.map(({ code }) => code)).to.deep.equal(["HTTP_401"]);
   });
 
   it("returns refused orders of a batch, and throws other refusals with their code", async () => {
