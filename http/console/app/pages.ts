@@ -21,4 +21,10 @@ export const PAGES: readonly Page[] = [
   { path: "/keys", title: "Keys", for: "traders", load: () => import("../keys/keys.js") },
   { path: "/lab", title: "Signature lab", for: "everybody", load: () => import("../lab/lab.js") },
   { path: "/status", title: "Status", for: "everybody", load: () => import("../status/status.js") },
+  {
+    path: "/portfolio",
+    title: "Portfolio",
+    for: "traders",
+    load: () => import("../portfolio/portfolio.js"),
+  },
 ];

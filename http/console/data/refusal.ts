@@ -17,6 +17,8 @@ export class Refusal extends Error {
     readonly requestId?: string,
     /** Further fields of the answer. */
     readonly details: Readonly<Record<string, unknown>> = {},
+    /** Time in ms after which the same request may be tried again; the service names it with 429 and 503. */
+    readonly retryAfterMs?: number,
   ) {
     super(message);
   }
@@ -36,6 +38,8 @@ export function isAborted(thrown: unknown): boolean {
 /** Reads the refusal that an answer holds. */
 export async function refusalOf(response: Response): Promise<Refusal> {
   const requestId = response.headers.get("X-Request-Id") ?? undefined;
+  const retryAfter = response.headers.get("Retry-After");
+  const retryAfterMs = retryAfter === null ? undefined : Number(retryAfter) * 1_000;
   const text = await response.text();
   let body: unknown;
   try {
@@ -45,7 +49,7 @@ export async function refusalOf(response: Response): Promise<Refusal> {
   }
   if (typeof body !== "object" || body === null) {
     const message = `The service answered with status ${response.status}. Try again in a moment.`;
-    return new Refusal(response.status, `HTTP_${response.status}`, message, requestId);
+    return new Refusal(response.status, `HTTP_${response.status}`, message, requestId, {}, retryAfterMs);
   }
   const { code, message, ...details } = body as Record<string, unknown>;
   return new Refusal(
@@ -54,5 +58,6 @@ export async function refusalOf(response: Response): Promise<Refusal> {
     typeof message === "string" ? message : `The service answered with status ${response.status}.`,
     requestId,
     details,
+    retryAfterMs,
   );
 }

@@ -1,0 +1,259 @@
+/** Orders, fills and transactions of a subaccount as tables, each with its filters and its file. */
+
+import { ORDER_STATUSES, TRANSACTION_KINDS, type TransactionKind } from "../../../actors/ledger/types.js";
+import { contracts } from "../../../actors/units.js";
+import { useQuery } from "../app/router.js";
+import { Button } from "../parts/button.js";
+import { Choice } from "../parts/field.js";
+import { Empty } from "../parts/loaded.js";
+import type { Column } from "../parts/table.js";
+import { Money, Price, Quantity, Time } from "../parts/values.js";
+import { endInWords } from "../ticket/reasons.js";
+import { averagePrice, moneyOf } from "../ticket/sums.js";
+import { outcomeName, type MarketNames } from "./catalog.js";
+import { ExportButton } from "./export.js";
+import { DayFields, useDays } from "./filters.js";
+import { ListView, useNames } from "./list-view.js";
+import { useList } from "./list.js";
+import { MarketLink } from "./market-link.js";
+import {
+  fillColumns,
+  orderColumns,
+  transactionColumns,
+  type FillAnswer,
+  type OrderAnswer,
+  type TransactionAnswer,
+} from "./records.js";
+
+interface TableProps {
+  /** Key that names the subaccount. */
+  readonly subaccount: string;
+  /** Label of the subaccount, which names the files. */
+  readonly label: string;
+}
+
+/** Returns the columns that name the market and the outcome of a row. */
+function marketColumns<Row extends { readonly marketId: string; readonly outcomeId: string }>(
+  names: ReadonlyMap<string, MarketNames> | undefined,
+): readonly Column<Row>[] {
+  return [
+    {
+      title: "Market",
+      cell: ({ marketId }) => <MarketLink names={names} marketId={marketId} />,
+    },
+    { title: "Outcome", cell: (row) => outcomeName(names, row) },
+  ];
+}
+
+/** Returns the filter for one market, which a link to this page may set. */
+function useMarketFilter() {
+  const [market, setMarket] = useQuery("market");
+  const chosen = market === "" ? undefined : market;
+  const clear = chosen === undefined ? undefined : () => setMarket("");
+  return { market: chosen, clear };
+}
+
+function OneMarket({ clear }: { readonly clear: (() => void) | undefined }) {
+  if (clear === undefined) return null;
+  return (
+    <p class="quiet">
+      Only one market is shown.{" "}
+      <Button kind="quiet" onClick={clear}>
+        Show all markets
+      </Button>
+    </p>
+  );
+}
+
+const FILTERS = ["all", "open", "filled", "canceled", "rejected"] as const;
+type StatusFilter = (typeof FILTERS)[number];
+const FILTER_NAMES: Readonly<Record<StatusFilter, string>> = {
+  all: "All",
+  open: "Open",
+  filled: "Filled",
+  canceled: "Canceled",
+  rejected: "Rejected",
+};
+
+function statusesOf(filter: StatusFilter): string {
+  switch (filter) {
+    case "all":
+      return ORDER_STATUSES.join();
+    case "open":
+      return "PENDING,OPEN";
+    case "filled":
+    case "canceled":
+    case "rejected":
+      return filter.toUpperCase();
+    default:
+      return filter satisfies never;
+  }
+}
+
+export function Orders({ subaccount, label }: TableProps) {
+  const [typed, setTyped] = useQuery("status");
+  const filter = FILTERS.find((one) => one === typed) ?? "all";
+  const { market, clear } = useMarketFilter();
+  const query = { subaccount, status: statusesOf(filter), market, ...useDays() };
+  const list = useList<OrderAnswer>("/v3/orders", query);
+  const names = useNames(list.rows);
+  return (
+    <>
+      <div class="portfolio-filters">
+        <Choice
+          label="Status"
+          value={filter}
+          choices={FILTERS.map((one) => [one, FILTER_NAMES[one]] as const)}
+          onChange={(value) => setTyped(value === "all" ? "" : value)}
+        />
+        <DayFields />
+        <ExportButton name={`orders-${label}`} path="/v3/orders" query={query} columnsFor={orderColumns} />
+      </div>
+      <OneMarket clear={clear} />
+      <ListView
+        label="Orders"
+        list={list}
+        keyOf={({ orderId }) => orderId}
+        empty={
+          <Empty title="No orders">
+            <p>Orders of this subaccount that fit the filters are listed here, also after they have ended.</p>
+          </Empty>
+        }
+        columns={[
+          { title: "Time", cell: ({ createdTs }) => <Time ms={createdTs} /> },
+          ...marketColumns<OrderAnswer>(names),
+          { title: "Price", numeric: true, cell: ({ price }) => <Price value={price} /> },
+          { title: "Contracts", numeric: true, cell: ({ qty }) => <Quantity value={qty} /> },
+          {
+            title: "Filled",
+            numeric: true,
+            cell: ({ qty, remaining }) => <Quantity value={qty - remaining} />,
+          },
+          {
+            title: "Type",
+            cell: ({ tif, currency }) => (currency === undefined ? tif : `${tif}, ${currency}`),
+          },
+          { title: "State", cell: endInWords },
+        ]}
+      />
+    </>
+  );
+}
+
+export function Fills({ subaccount, label }: TableProps) {
+  const { market, clear } = useMarketFilter();
+  const query = { subaccount, market, ...useDays() };
+  const list = useList<FillAnswer>("/v3/portfolio/fills", query);
+  const names = useNames(list.rows);
+  return (
+    <>
+      <div class="portfolio-filters">
+        <DayFields />
+        <ExportButton
+          name={`fills-${label}`}
+          path="/v3/portfolio/fills"
+          query={query}
+          columnsFor={fillColumns}
+        />
+      </div>
+      <OneMarket clear={clear} />
+      <ListView
+        label="Fills"
+        list={list}
+        keyOf={({ fillId }) => fillId}
+        empty={
+          <Empty title="No fills">
+            <p>Each execution of an order of this subaccount is listed here, with its cost and its fee.</p>
+          </Empty>
+        }
+        columns={[
+          { title: "Time", cell: ({ ts }) => <Time ms={ts} /> },
+          ...marketColumns<FillAnswer>(names),
+          { title: "Contracts", numeric: true, cell: ({ qty }) => <Quantity value={qty} /> },
+          {
+            title: "Price",
+            numeric: true,
+            cell: ({ qty, cost }) => averagePrice({ qty: contracts(qty), cost: moneyOf(cost) }),
+          },
+          {
+            title: "Cost",
+            numeric: true,
+            cell: ({ cost, currency }) => <Money value={cost} coin={currency !== undefined} />,
+          },
+          {
+            title: "Fee",
+            numeric: true,
+            cell: ({ fee, currency }) =>
+              fee === undefined ? "none" : <Money value={fee} coin={currency !== undefined} />,
+          },
+          {
+            title: "Role",
+            cell: ({ taker, wash }) => (wash === true ? "wash, no money moved" : taker ? "taker" : "maker"),
+          },
+        ]}
+      />
+    </>
+  );
+}
+
+const KIND_NAMES: Readonly<Record<TransactionKind, string>> = {
+  FILL: "Fill",
+  FEE: "Fee",
+  MAKER_CREDIT: "Maker credit",
+  SETTLEMENT: "Settlement",
+  TRANSFER_IN: "Transfer in",
+  TRANSFER_OUT: "Transfer out",
+  DEPOSIT: "Deposit",
+  WITHDRAWAL: "Withdrawal",
+  CREDIT: "Credit",
+  CREDIT_RECLAIM: "Credit reclaimed",
+  ADJUSTMENT: "Adjustment",
+  FORWARDING: "Forwarding",
+};
+
+export function Transactions({ subaccount, label }: TableProps) {
+  const [typed, setTyped] = useQuery("kind");
+  const kind = TRANSACTION_KINDS.find((one) => one === typed);
+  const path = `/v3/account/subaccounts/${subaccount}/transactions`;
+  const query = { kind, ...useDays() };
+  const list = useList<TransactionAnswer>(path, query);
+  return (
+    <>
+      <div class="portfolio-filters">
+        <Choice<TransactionKind | "">
+          label="Kind"
+          value={kind ?? ""}
+          choices={[["", "All"], ...TRANSACTION_KINDS.map((one) => [one, KIND_NAMES[one]] as const)]}
+          onChange={setTyped}
+        />
+        <DayFields />
+        <ExportButton
+          name={`transactions-${label}`}
+          path={path}
+          query={query}
+          columnsFor={transactionColumns}
+        />
+      </div>
+      <ListView
+        label="Transactions"
+        list={list}
+        keyOf={({ transactionId }) => transactionId}
+        empty={
+          <Empty title="No transactions">
+            <p>Every movement of money in this subaccount is listed here. Move money into it to begin.</p>
+          </Empty>
+        }
+        columns={[
+          { title: "Time", cell: ({ ts }) => <Time ms={ts} /> },
+          { title: "Kind", cell: ({ kind: one }) => KIND_NAMES[one] },
+          {
+            title: "Amount",
+            numeric: true,
+            cell: ({ amount, currency }) => <Money value={amount} coin={currency !== undefined} />,
+          },
+          { title: "Reference", cell: ({ ref }) => <code>{ref}</code> },
+        ]}
+      />
+    </>
+  );
+}

@@ -1,0 +1,77 @@
+/** Position in a market, and its profit at each result. */
+
+import { contracts, formatMoney } from "../../../actors/units.js";
+import { Money, Quantity } from "../parts/values.js";
+import type { MarketAnswer, PositionAnswer } from "./live.js";
+import { averagePrice, moneyOf, profits, type Held } from "./sums.js";
+
+interface PositionProps {
+  readonly market: MarketAnswer;
+  readonly positions: readonly PositionAnswer[];
+}
+
+const VOIDS = {
+  PUSH: "If the market is void, what is held is refunded at its cost.",
+  FMV: "If the market is void, each outcome is paid at a fair price.",
+} as const;
+
+/** Returns holdings of the wire with their numbers read. COIN is not traded here. */
+function heldOf(positions: readonly PositionAnswer[]): readonly Held[] {
+  return positions
+    .filter(({ currency }) => currency === undefined)
+    .map(({ outcomeId, qty, cost }) => ({ outcomeId, qty: contracts(qty), cost: moneyOf(cost) }));
+}
+
+export function PositionPanel({ market, positions }: PositionProps) {
+  const held = heldOf(positions);
+  if (held.length === 0) {
+    return (
+      <section class="ticket-position" aria-labelledby="ticket-position-title">
+        <h2 id="ticket-position-title">Your position</h2>
+        <p class="ticket-quiet">You hold nothing here.</p>
+      </section>
+    );
+  }
+  const results = profits(
+    market.outcomes.map(({ outcomeId }) => outcomeId),
+    held,
+  );
+  return (
+    <section class="ticket-position" aria-labelledby="ticket-position-title">
+      <h2 id="ticket-position-title">Your position</h2>
+      <div class="table" role="region" aria-label="Your position" tabIndex={0}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Result</th>
+              <th scope="col" class="numeric">
+                Held
+              </th>
+              <th scope="col" class="numeric">
+                Average
+              </th>
+              <th scope="col" class="numeric">
+                Profit then
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {market.outcomes.map(({ outcomeId, name }, index) => {
+              const holding = held.find((one) => one.outcomeId === outcomeId);
+              const profit = results[index];
+              return (
+                <tr key={outcomeId}>
+                  <td>{name}</td>
+                  <td class="numeric">{holding === undefined ? "" : <Quantity value={holding.qty} />}</td>
+                  <td class="numeric number">{holding === undefined ? "" : averagePrice(holding)}</td>
+                  <td class="numeric">{profit !== undefined && <Money value={formatMoney(profit)} />}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+      <p class="ticket-quiet">{VOIDS[market.voids]} Fees and closed contracts are in the balance already.</p>
+    </section>
+  );
+}

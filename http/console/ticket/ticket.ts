@@ -1,0 +1,125 @@
+/** Ticket of one market: the draft of an order, its preview, and its placement exactly once. */
+
+import { signal } from "@preact/signals";
+import type { z } from "zod";
+import type { Ticks } from "../../../actors/units.js";
+import type { OrderAccepted, OrderPreview } from "../../surface-a/schemas/orders.js";
+import { asRefusal, type Refusal } from "../data/refusal.js";
+import { signedCall } from "../trading/web-key.js";
+import { bodyOf, readDraft, type Draft, type DraftErrors, type DraftOrder } from "./draft.js";
+import type { Picked } from "./live.js";
+import { isUnknown, type OwnOrders } from "./orders.js";
+import { previewed, type PreviewedOrder } from "./sums.js";
+
+/** Stage of the ticket. A preview belongs to exactly the draft that was read for it. */
+export type Stage =
+  | { readonly kind: "editing" }
+  | { readonly kind: "previewing" }
+  | { readonly kind: "previewed"; readonly order: DraftOrder; readonly preview: PreviewedOrder }
+  | { readonly kind: "placing"; readonly order: DraftOrder; readonly preview: PreviewedOrder };
+
+const EDITING: Stage = { kind: "editing" };
+
+export class Ticket {
+  readonly draft;
+  readonly stage = signal<Stage>(EDITING);
+  /** Errors of the fields, shown after the first Enter. */
+  readonly errors = signal<DraftErrors>({});
+  readonly refusal = signal<Refusal | undefined>(undefined);
+  /** Names the order to the exchange, so that a double click and a retry place one order. */
+  #clientId = crypto.randomUUID();
+  /** True when a placement with this client id may have reached the exchange. */
+  #sent = false;
+  readonly #orders: OwnOrders;
+
+  constructor(outcomeId: string, orders: OwnOrders) {
+    this.#orders = orders;
+    this.draft = signal<Draft>({ outcomeId, price: "", qty: "", tif: "GTC", minutes: "", selfTrade: "wash" });
+  }
+
+  /** Changes fields of the draft, which ends its preview. */
+  change(change: Partial<Draft>): void {
+    if (this.stage.peek().kind === "placing") return;
+    this.draft.value = { ...this.draft.peek(), ...change };
+    this.stage.value = EDITING;
+    this.errors.value = {};
+    if (this.#sent) this.#renew();
+  }
+
+  /** Fills the ticket with a level of a ladder. */
+  pick({ outcomeId, price, qty }: Picked): void {
+    this.change({ outcomeId, price, ...(qty === undefined ? {} : { qty: String(qty) }) });
+  }
+
+  /** Returns to an empty ticket; a preview is left first. */
+  clear(): void {
+    const { kind } = this.stage.peek();
+    if (kind === "placing") return;
+    if (kind === "editing") this.change({ price: "", qty: "", minutes: "" });
+    else this.change({});
+    this.refusal.value = undefined;
+  }
+
+  /** Previews the draft, or places the order that was previewed. */
+  async enter(table: readonly Ticks[]): Promise<void> {
+    const stage = this.stage.peek();
+    if (stage.kind === "previewing" || stage.kind === "placing") return;
+    if (stage.kind === "previewed" && stage.preview.reject === undefined) await this.#place(stage);
+    else await this.#preview(table);
+  }
+
+  async #preview(table: readonly Ticks[]): Promise<void> {
+    const read = readDraft(this.draft.peek(), table);
+    if ("errors" in read) {
+      this.errors.value = read.errors;
+      return;
+    }
+    const { order } = read;
+    const asking: Stage = { kind: "previewing" };
+    this.stage.value = asking;
+    this.refusal.value = undefined;
+    const isCurrent = (): boolean => this.stage.peek() === asking;
+    try {
+      const path = "/v3/orders/preview";
+      const answer = await signedCall<z.infer<typeof OrderPreview>>("POST", path, { body: bodyOf(order) });
+      if (isCurrent()) {
+        this.stage.value = { kind: "previewed", order, preview: previewed(order.price, answer) };
+      }
+    } catch (error) {
+      if (!isCurrent()) return;
+      this.stage.value = EDITING;
+      this.refusal.value = asRefusal(error);
+    }
+  }
+
+  async #place({ order, preview }: Extract<Stage, { kind: "previewed" }>): Promise<void> {
+    const clientId = this.#clientId;
+    this.stage.value = { kind: "placing", order, preview };
+    this.refusal.value = undefined;
+    this.#sent = true;
+    this.#orders.sending(clientId, order);
+    try {
+      const body = { ...bodyOf(order), clientId };
+      const { orderId } = await signedCall<z.infer<typeof OrderAccepted>>("POST", "/v3/orders", { body });
+      this.#orders.accepted(clientId, orderId);
+      this.stage.value = EDITING;
+      this.#renew();
+    } catch (error) {
+      const refusal = asRefusal(error);
+      this.refusal.value = refusal;
+      if (isUnknown(refusal)) {
+        this.#orders.unanswered(clientId);
+        // Enter sends the same order with the same id again.
+        this.stage.value = { kind: "previewed", order, preview };
+      } else {
+        this.#orders.refused(clientId);
+        this.stage.value = EDITING;
+      }
+    }
+  }
+
+  #renew(): void {
+    this.#clientId = crypto.randomUUID();
+    this.#sent = false;
+  }
+}

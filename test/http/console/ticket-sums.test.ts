@@ -1,0 +1,144 @@
+import { expect } from "chai";
+import { readDraft, type Draft } from "../../../http/console/ticket/draft.js";
+import { nearest, stepped, tableOf } from "../../../http/console/ticket/steps.js";
+import {
+  averagePrice,
+  previewed,
+  profits,
+  scheduleOf,
+  worstBill,
+} from "../../../http/console/ticket/sums.js";
+import { contracts, millicents, ticks } from "../../../actors/units.js";
+import { csvOf } from "../../../http/console/portfolio/csv.js";
+import { endInWords } from "../../../http/console/ticket/reasons.js";
+
+const TABLE = tableOf(["0.001", "0.002", "0.050", "0.055", "0.060", "0.945", "0.950", "0.951", "0.999"]);
+const FEE = scheduleOf({ coefficient: "0.03", makerCredit: "0.5", charged: "WHEN_LIVE" });
+
+describe("price steps of the ticket", () => {
+  it("follow the tick table across its change of step, and stop at its ends", () => {
+    expect(stepped(TABLE, "0.050", 1)).to.equal("0.055");
+    expect(stepped(TABLE, "0.055", -1)).to.equal("0.050");
+    expect(stepped(TABLE, "0.950", 1)).to.equal("0.951");
+    expect(stepped(TABLE, "0.002", -10)).to.equal("0.001");
+    expect(stepped(TABLE, "0.951", 10)).to.equal("0.999");
+  });
+
+  it("move a price between two ticks to the next one in the direction", () => {
+    expect(stepped(TABLE, "0.052", 1)).to.equal("0.055");
+    expect(stepped(TABLE, "0.052", -1)).to.equal("0.050");
+    expect(stepped(TABLE, ".0524", 1)).to.equal("0.055");
+    expect(stepped(TABLE, "2.0", -1)).to.equal("0.999");
+  });
+
+  it("begin in the middle of the table, and leave the text while there is no table", () => {
+    expect(stepped(TABLE, "", 1)).to.equal("0.060");
+    expect(stepped([], "0.5", 1)).to.equal("0.5");
+  });
+
+  it("name the ticks beside a price that is none", () => {
+    expect(nearest(TABLE, "0.052")).to.deep.equal(["0.050", "0.055"]);
+    expect(nearest(TABLE, "0.9999")).to.deep.equal(["0.999"]);
+    expect(nearest(TABLE, "abc")).to.deep.equal([]);
+  });
+});
+
+describe("draft of an order", () => {
+  const draft: Draft = {
+    outcomeId: "o",
+    price: ".055",
+    qty: "1,200",
+    tif: "GTC",
+    minutes: "",
+    selfTrade: "wash",
+  };
+
+  it("is read as people type it", () => {
+    const order = { outcomeId: "o", price: 55, qty: 1200, tif: "GTC", selfTrade: "wash" };
+    expect(readDraft(draft, TABLE)).to.deep.equal({ order });
+    expect(readDraft({ ...draft, tif: "GTT", minutes: "1.5" }, TABLE)).to.deep.equal({
+      order: { ...order, tif: "GTT", ttl: 90_000 },
+    });
+    expect(readDraft({ ...draft, minutes: "5" }, TABLE)).to.deep.equal({ order });
+  });
+
+  it("names every wrong field and its remedy", () => {
+    const wrong = { ...draft, price: "0.052", qty: "1.5", tif: "GTT" as const, minutes: "0" };
+    const read = readDraft(wrong, TABLE);
+    if (!("errors" in read)) throw new Error("the draft was accepted");
+    expect(read.errors.price).to.contain("0.050 or 0.055");
+    expect(read.errors.qty).to.contain("whole number");
+    expect(read.errors.minutes).to.contain("1 s");
+    for (const qty of ["", "0", "-1", "1e3", "2147483648"])
+      expect(readDraft({ ...draft, qty }, TABLE), qty).to.have.nested.property("errors.qty");
+    for (const price of ["", "0", "1", "1.0", "0.0551", "x"])
+      expect(readDraft({ ...draft, price }, TABLE), price).to.have.nested.property("errors.price");
+  });
+});
+
+describe("sums of the ticket", () => {
+  const order = { price: ticks(625), qty: contracts(100), tif: "GTC" as const };
+
+  it("count the highest fee before the preview, in play only and not for post only", () => {
+    const live = worstBill(order, FEE, true);
+    expect(live).to.deep.equal({ pays: 62_500, fee: 800, wins: 100_000, loses: 63_300 });
+    expect(worstBill(order, FEE, false).fee).to.equal(0);
+    expect(worstBill({ ...order, tif: "PO" }, FEE, true).fee).to.equal(0);
+  });
+
+  it("take the prices of the fills and the limit of the rest from a preview", () => {
+    const answer = {
+      reserve: "0.63300",
+      fee: "0.00702",
+      fills: [
+        { price: "0.620", qty: 40 },
+        { price: "0.625", qty: 10 },
+      ],
+      rests: 50,
+      queueAhead: 300,
+    };
+    const { bill, filled, rests } = previewed(ticks(625), answer);
+    expect([filled, rests]).to.deep.equal([50, 50]);
+    const pays = 40 * 620 + 10 * 625 + 50 * 625;
+    expect(bill).to.deep.equal({ pays, fee: 702, wins: 100_000, loses: pays + 702 });
+  });
+
+  it("give the profit of all holdings at each result, exactly", () => {
+    const held = [
+      { outcomeId: "a", qty: contracts(100), cost: millicents(62_501) },
+      { outcomeId: "b", qty: contracts(30), cost: millicents(3_000) },
+    ];
+    expect(profits(["a", "b", "c"], held)).to.deep.equal([34_499, -35_501, -65_501]);
+    expect(averagePrice({ qty: contracts(3), cost: millicents(1_000) })).to.equal("0.3333");
+    expect(averagePrice({ qty: contracts(8), cost: millicents(5_002) })).to.equal("0.6253");
+  });
+});
+
+describe("words for the end of an order", () => {
+  it("name the reason, and what had filled before", () => {
+    const order = { qty: 100, remaining: 40, tif: "GTC" };
+    expect(endInWords({ ...order, status: "CANCELED", reason: "GO_LIVE" })).to.equal(
+      "canceled after 60 filled: the event went in play, or left it",
+    );
+    expect(endInWords({ ...order, tif: "IOC", status: "CANCELED" })).to.equal(
+      "remainder canceled after 60 filled",
+    );
+    expect(endInWords({ ...order, status: "REJECTED", reason: "FROM_A_LATER_RELEASE" })).to.equal(
+      "rejected: FROM_A_LATER_RELEASE",
+    );
+  });
+});
+
+describe("CSV", () => {
+  it("quotes by RFC 4180 and leaves amounts as they are", () => {
+    const columns = [
+      { heading: "name", value: ({ name }: { name: string }) => name },
+      { heading: "amount", value: () => "-90071992547.40991" },
+      { heading: "none", value: () => undefined },
+    ];
+    const text = csvOf(columns, [{ name: 'Knicks, "the" first' }, { name: "two\nlines" }]);
+    expect(text).to.equal(
+      'name,amount,none\r\n"Knicks, ""the"" first",-90071992547.40991,\r\n"two\nlines",-90071992547.40991,\r\n',
+    );
+  });
+});
