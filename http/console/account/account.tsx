@@ -6,6 +6,7 @@ import { call } from "../data/api.js";
 import { useResource } from "../data/resource.js";
 import { keepSession } from "../data/session.js";
 import { logOut } from "../data/sign-in.js";
+import { Faucet } from "../demo/faucet.js";
 import { Button } from "../parts/button.js";
 import { Loaded } from "../parts/loaded.js";
 import { Notice } from "../parts/notice.js";
@@ -28,6 +29,7 @@ export default function Account() {
             <Facts account={shown} />
             {shown.role === "trader" && (
               <>
+                <Faucet onDone={account.reload} />
                 <NextSteps account={shown} />
                 <CheckIn location={shown.location} onCheckedIn={account.reload} />
               </>

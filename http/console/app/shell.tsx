@@ -49,11 +49,20 @@ export function Shell() {
       </a>
       <Header />
       <main id="page" tabIndex={-1}>
+        {settings.demo && address.value.pathname === "/" && <Demo />}
         {found === undefined ? <NotFound /> : <Opened page={found[0]} parameters={found[1]} />}
       </main>
       <Footer />
     </>
   );
+}
+
+/** Welcome of the demo above the markets; its code is loaded where the demo runs. */
+function Demo() {
+  const [loaded, setLoaded] = useState<{ readonly Welcome: ComponentType }>();
+  // The markets show without it.
+  useEffect(() => void import("../demo/welcome.js").then(setLoaded, () => undefined), []);
+  return loaded === undefined ? null : <loaded.Welcome />;
 }
 
 function NotFound() {
