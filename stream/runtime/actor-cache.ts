@@ -82,6 +82,11 @@ export class ActorCache {
     return [...round];
   }
 
+  /** Number of actors in memory. */
+  get size(): number {
+    return this.#actors.size;
+  }
+
   /** Returns the actors in memory. */
   instances(): readonly Instance[] {
     return [...this.#actors.values()].map(({ instance }) => instance);

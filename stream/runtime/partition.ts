@@ -155,20 +155,25 @@ export class Partition implements Sender {
    */
   async scan(): Promise<void> {
     this.#mustScan = false;
+    const { log } = this.#ports;
     try {
-      const statuses = await this.#ports.log.scan(this.name);
+      // The steps of all partitions wait for a scan, so its reads are sent at once.
+      const [statuses, halted] = await Promise.all([
+        log.scan(this.name),
+        this.#scannedOnce ? undefined : log.halted(),
+      ]);
       for (const { actor, waiting } of statuses) {
         if (waiting > 0 && !this.#halted.has(actor)) this.#pending.set(actor, undefined);
       }
-      if (!this.#scannedOnce) await this.#recoverFrom(statuses);
+      if (halted !== undefined) await this.#recoverFrom(statuses, [...halted.keys()]);
     } catch (error) {
       this.end(error);
     }
   }
 
-  async #recoverFrom(statuses: readonly ActorStatus[]): Promise<void> {
+  async #recoverFrom(statuses: readonly ActorStatus[], haltedBefore: readonly ActorId[]): Promise<void> {
     this.#scannedOnce = true;
-    this.#haltedBefore = new Set((await this.#ports.log.halted()).keys());
+    this.#haltedBefore = new Set(haltedBefore);
     for (const status of statuses) {
       const { actor, head, retained, deadlineMs } = status;
       this.#deadlines.set(actor, deadlineMs);
@@ -266,8 +271,10 @@ export class Partition implements Sender {
     await Promise.all(
       [...deadlines].map(async ([actor, deadline]) => {
         try {
-          const { instance, head } = await loadActor(this.#ports, this.name, actor);
-          const [size] = await this.#ports.log.sizes(this.name, [actor]);
+          const [{ instance, head }, [size]] = await Promise.all([
+            loadActor(this.#ports, this.name, actor),
+            this.#ports.log.sizes(this.name, [actor]),
+          ]);
           instance.adoptHead(head.cursor, deadline);
           instance.adoptLineage(head.lineage, this.#incarnation);
           this.#cache.add(instance, head, size?.deltas ?? NO_ENTRIES);
@@ -380,6 +387,11 @@ export class Partition implements Sender {
     } catch (error) {
       this.end(error);
     }
+  }
+
+  /** True when a new owner would load an actor at once. */
+  get isInUse(): boolean {
+    return this.#cache.size > 0 || this.#loading.size > 0 || this.#pending.size > 0;
   }
 
   /** True when a new owner would fold many entries of an actor. */

@@ -60,11 +60,16 @@ const POLL_MS = 2;
 const STOP_MS = 7_000;
 /** Interval at which a stop checks whether a partition is taken. */
 const TAKEN_POLL_MS = 10;
+/** Longest time for which a stop waits until another worker has taken a partition, in ms. */
+const TAKEN_MS = 2_000;
 /** Longest wait for a deadline; a JavaScript timer cannot be longer than 2^31 ms. */
 const MAX_TIMER_MS = 3_600_000;
 /** Longest interval of looking at the leases, in ms. Changes of the live workers cause a look at once. */
 const LOOK_MS = 1_000;
-/** Feed on which workers publish that they have released partitions. It lets others take them at once. */
+/**
+ * Feed on which workers publish that they have released partitions. It lets others take them at once. The body is the id of
+ * a worker that stops, and otherwise empty; in earlier builds it is the partition.
+ */
 const RELEASES = "workers";
 
 export class Worker {
@@ -92,6 +97,8 @@ export class Worker {
   #taken = 0;
   /** The live workers at the last heartbeat. */
   #live: readonly LiveWorker[] = [];
+  /** Live workers that stop. The log may not have the heartbeat that says so yet. */
+  readonly #leaving = new Set<string>();
   /** The look in progress. */
   #looking: Promise<void> | undefined;
   /** True when partitions may be missing or may have to move. */
@@ -157,7 +164,11 @@ export class Worker {
     this.#started = true;
     this.#listener = log.listen("commands", (notification) => this.notify(notification));
     this.#releases = await log.subscribe(RELEASES, {
-      onBody: () => this.#track(this.#lookSoon()),
+      onBody: (worker) => {
+        this.#leaving.add(worker);
+        this.#setLive(this.#live);
+        this.#track(this.#lookSoon());
+      },
       onMissed: () => {
         this.#mustLook = true;
       },
@@ -257,26 +268,35 @@ export class Worker {
     const names = (workers: readonly LiveWorker[]): string => workers.map(({ name }) => name).join();
     if (names(live) !== names(this.#live)) this.#mustLook = true;
     if ([...this.#held.values()].some(({ ended }) => ended)) this.#mustLook = true;
-    this.#live = live;
-    await this.#lookAt(live);
+    this.#setLive(live);
+    await this.#lookAt();
+  }
+
+  /** Sets the live workers, of which those that stop take no partition. */
+  #setLive(live: readonly LiveWorker[]): void {
+    for (const name of this.#leaving)
+      if (!live.some((worker) => worker.name === name)) this.#leaving.delete(name);
+    this.#live = live.map((worker) =>
+      this.#leaving.has(worker.name) ? { ...worker, takes: false } : worker,
+    );
   }
 
   /** Looks at the leases at once, or after the look in progress, which may have read them before. */
   async #lookSoon(): Promise<void> {
     this.#mustLook = true;
     await this.#looking;
-    await this.#lookAt(this.#live);
+    await this.#lookAt();
   }
 
   /** Looks at the leases, if there is a reason to. Never rejects. One look runs at a time. */
-  async #lookAt(live: readonly LiveWorker[]): Promise<void> {
+  async #lookAt(): Promise<void> {
     const { clock, logger } = this.#options;
     if (this.#stopping) return;
     if (this.#looking !== undefined) return this.#looking;
     if (!this.#mustLook && clock.monotonic() - this.#lookedMs < LOOK_MS) return;
     this.#mustLook = false;
     this.#lookedMs = clock.monotonic();
-    this.#looking = this.#look(live)
+    this.#looking = this.#look(this.#live)
       .catch((error: unknown) => {
         this.#mustLook = true;
         logger.warn({ err: error, worker: this.id }, "the leases cannot be read or taken; trying again");
@@ -466,7 +486,7 @@ export class Worker {
       await this.relay.flushOf(partition);
       partition.end(new OwnershipLost(`${partition.name} was handed over`));
       await log.release(partition.name, partition.epoch);
-      await log.publish({ feed: RELEASES, body: partition.name });
+      await log.publish({ feed: RELEASES, body: this.#stopping ? this.id : "" });
       logger.info({ worker: this.id, partition: partition.name }, "handed over a partition");
     } catch (error) {
       logger.warn(
@@ -477,33 +497,40 @@ export class Worker {
   }
 
   /**
-   * Hands every partition over. Other live workers get them one after the other, each when the one before is taken, so
-   * that no worker loads many actors at once; those that are slow to move come last, because the rest of the time is for
-   * them. When one is not taken in time, the others may be stopping too, and nobody is waited for any more.
+   * Hands every partition over. Other live workers get those in use one after the other, each when the one before is
+   * taken, so that few actors are away at a time; those that are slow to move come first, because they need the time.
+   * When a partition is not taken, or the time is over, the rest are released at once, as are those that nobody uses.
    */
   async #handOverAll(): Promise<void> {
     const { clock } = this.#options;
     const untilMs = clock.monotonic() + STOP_MS;
-    let hasOthers = this.#live.some(({ name, takes }) => takes && name !== this.id);
     const held = [...this.#held.values()];
-    const slow = held.filter(({ isSlowToMove }) => isSlowToMove);
-    for (const partition of [...held.filter((one) => !slow.includes(one)), ...slow]) {
+    const inUse = held.filter(({ isInUse }) => isInUse);
+    const slow = inUse.filter(({ isSlowToMove }) => isSlowToMove);
+    let isTaken = true;
+    for (const partition of [...slow, ...inUse.filter((one) => !slow.includes(one))]) {
       const leftMs = untilMs - clock.monotonic();
-      if (hasOthers && leftMs > 0 && partition.isSlowToMove)
-        await this.#prepareMove(partition, Math.min(PREPARE_MS, leftMs));
+      const waits = isTaken && leftMs > 0 && this.#hasTakers;
+      if (waits && partition.isSlowToMove) await this.#prepareMove(partition, Math.min(PREPARE_MS, leftMs));
       this.#handOverPartition(partition);
-      if (hasOthers && clock.monotonic() < untilMs) hasOthers = await this.#isTaken(partition.name);
+      if (waits) isTaken = await this.#isTaken(partition.name);
     }
+    for (const partition of held) if (!inUse.includes(partition)) this.#handOverPartition(partition);
     await Promise.all([...this.#handingOver.values()].map(({ done }) => done));
+  }
+
+  /** True when another live worker takes partitions. */
+  get #hasTakers(): boolean {
+    return this.#live.some(({ name, takes }) => takes && name !== this.id);
   }
 
   /** Resolves with true when a partition is handed over and another worker has taken it, with false when none does. */
   async #isTaken(name: string): Promise<boolean> {
     const { log, clock } = this.#options;
     await this.#handingOver.get(name)?.done;
-    const untilMs = clock.monotonic() + this.#leaseMs;
+    const untilMs = clock.monotonic() + TAKEN_MS;
     try {
-      while (clock.monotonic() < untilMs) {
+      while (this.#hasTakers && clock.monotonic() < untilMs) {
         if ((await log.leases([name])).get(name)?.owner !== undefined) return true;
         await sleep(clock, TAKEN_POLL_MS);
       }
