@@ -42,6 +42,7 @@ export default function Login() {
       {next !== "" && <Note>Log in to open the page that you came from.</Note>}
       <form
         class="form"
+        noValidate
         onSubmit={(event) => {
           event.preventDefault();
           logging.run();

@@ -27,6 +27,7 @@ export default function Register() {
       <h1>Register</h1>
       <form
         class="form"
+        noValidate
         onSubmit={(event) => {
           event.preventDefault();
           register.run();

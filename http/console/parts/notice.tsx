@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import type { Refusal } from "../data/refusal.js";
+import { showDuration } from "../data/time.js";
 import { Button } from "./button.js";
 
 interface NoticeProps {
@@ -15,7 +16,10 @@ export function Notice({ refusal, onDismiss }: NoticeProps) {
   if (refusal === undefined) return null;
   return (
     <div class="notice notice-refusal" role="alert">
-      <p>{sentence(refusal.message)}</p>
+      <p>
+        {sentence(refusal.message)}
+        {refusal.retryAfterMs !== undefined && ` You can try again in ${showDuration(refusal.retryAfterMs)}.`}
+      </p>
       <p class="notice-code">
         {refusal.code}
         {refusal.requestId === undefined ? "" : ` · request ${refusal.requestId}`}

@@ -24,12 +24,17 @@ export async function register(page: Page, email: string): Promise<void> {
   await page.getByRole("heading", { name: "Account" }).waitFor();
 }
 
-/** Signs in through the page of the sign-in. */
-export async function signIn(page: Page, email: string, next = "/account"): Promise<void> {
-  await page.goto(`/login?next=${encodeURIComponent(next)}`);
+/** Fills in and sends the form of the sign-in that a page shows. */
+export async function sendLogin(page: Page, email: string, password = PASSWORD): Promise<void> {
   await page.getByLabel("E-mail").fill(email);
-  await page.getByLabel("Password").fill(PASSWORD);
+  await page.getByLabel("Password", { exact: true }).fill(password);
   await page.getByRole("button", { name: "Log in", exact: true }).click();
+}
+
+/** Signs in and opens an address of the console. */
+export async function signIn(page: Page, email: string, next: string): Promise<void> {
+  await page.goto(`/login?next=${encodeURIComponent(next)}`);
+  await sendLogin(page, email);
   await page.waitForURL((url) => url.pathname !== "/login");
 }
 
