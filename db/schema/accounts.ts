@@ -21,13 +21,12 @@ import type { OperatorTransactionKind } from "../../actors/ledger/types.js";
 import type { Currency } from "../../actors/market/types.js";
 import type { Millicents } from "../../actors/units.js";
 import { count, moment } from "./columns.js";
+import { OPERATOR_ROLES, type OperatorRole } from "./operator-roles.js";
 
 const bytes = customType<{ data: Buffer; driverData: Buffer }>({ dataType: () => "bytea" });
 
 export const ROLES = ["trader", "operator"] as const;
 export type Role = (typeof ROLES)[number];
-export const OPERATOR_ROLES = ["viewer", "support", "trading", "settlement", "finance", "owner"] as const;
-export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 export const KYC_STATUSES = ["NONE", "PENDING", "VERIFIED", "REJECTED"] as const;
 export type KycStatus = (typeof KYC_STATUSES)[number];
 export const TRADER_STATES = ["ACTIVE", "LOCKED", "EXCLUDED", "SELF_EXCLUDED"] as const;

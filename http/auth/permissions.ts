@@ -1,6 +1,6 @@
 /** Permissions of operators: the one table of what each role may do (contract section 8.5). */
 
-import { OPERATOR_ROLES, type OperatorRole } from "../../db/schema/accounts.js";
+import { OPERATOR_ROLES, type OperatorRole } from "../../db/schema/operator-roles.js";
 
 /** The roles that have each permission. A route of the operators names the permission that it needs. */
 export const PERMISSIONS = {

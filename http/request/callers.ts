@@ -1,7 +1,8 @@
 /** Callers of the routes, once their signature, session or token is verified. */
 
 import type { KeyObject } from "node:crypto";
-import type { KycStatus, OperatorRole, Role, Scope, TraderState } from "../../db/schema/accounts.js";
+import type { KycStatus, Role, Scope, TraderState } from "../../db/schema/accounts.js";
+import type { OperatorRole } from "../../db/schema/operator-roles.js";
 import type { KeyAlgorithm } from "../auth/canonical.js";
 
 /** Key that is not revoked, with the facts about its trader that the checks need. */

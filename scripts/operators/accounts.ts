@@ -12,7 +12,7 @@ import {
   type Trader,
 } from "../../db/queries/accounts/traders.js";
 import { MACHINE, recordAudit } from "../../db/queries/operator/audit.js";
-import type { OperatorRole } from "../../db/schema/accounts.js";
+import type { OperatorRole } from "../../db/schema/operator-roles.js";
 import type { Passwords } from "../../http/auth/passwords.js";
 import { endOfSessions } from "../../http/auth/web-tokens.js";
 import { StartError } from "../supervisor/start-error.js";

@@ -3,7 +3,8 @@
 import { and, eq } from "drizzle-orm";
 import type { Queries } from "../../database.js";
 import { page, type Page, type PageRequest } from "../../page.js";
-import { traders, type OperatorRole, type TraderState } from "../../schema/accounts.js";
+import { traders, type TraderState } from "../../schema/accounts.js";
+import type { OperatorRole } from "../../schema/operator-roles.js";
 import { BY_CREATION, type Trader } from "./traders.js";
 
 const IS_OPERATOR = eq(traders.role, "operator");

@@ -3,13 +3,8 @@
 import { and, eq, sql } from "drizzle-orm";
 import { violatedConstraint, type Queries } from "../../database.js";
 import { page, type Keyset, type Page, type PageRequest } from "../../page.js";
-import {
-  traders,
-  type KycStatus,
-  type OperatorRole,
-  type Role,
-  type TraderState,
-} from "../../schema/accounts.js";
+import { traders, type KycStatus, type Role, type TraderState } from "../../schema/accounts.js";
+import type { OperatorRole } from "../../schema/operator-roles.js";
 
 export type Trader = typeof traders.$inferSelect;
 

@@ -16,7 +16,8 @@ import {
   type Trader,
 } from "../../../db/queries/accounts/traders.js";
 import { recordAudit } from "../../../db/queries/operator/audit.js";
-import type { OperatorRole, TraderState } from "../../../db/schema/accounts.js";
+import type { TraderState } from "../../../db/schema/accounts.js";
+import type { OperatorRole } from "../../../db/schema/operator-roles.js";
 import type { Passwords } from "../../auth/passwords.js";
 import { endOfSessions } from "../../auth/web-tokens.js";
 import type { Changes } from "../../reference/changes.js";

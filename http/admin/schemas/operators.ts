@@ -1,7 +1,8 @@
 /** Bodies, queries and answers about operators and what waits for a second one (contract sections 8.5 and 8.18). */
 
 import { z } from "zod";
-import { APPROVAL_STATUSES, OPERATOR_ROLES, TRADER_STATES } from "../../../db/schema/accounts.js";
+import { APPROVAL_STATUSES, TRADER_STATES } from "../../../db/schema/accounts.js";
+import { OPERATOR_ROLES } from "../../../db/schema/operator-roles.js";
 import { commaList, Ms, oneOf, PageQuery } from "../../request/fields.js";
 import { RegisterBody } from "../../surface-a/schemas/account.js";
 

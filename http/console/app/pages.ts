@@ -1,13 +1,15 @@
 /** The table of pages: each is loaded when its address is opened first. */
 
 import type { ComponentType } from "preact";
+import { OPERATOR_PAGES } from "../operator/pages.js";
 import type { Path } from "./paths.js";
 
 /** Properties of every page: the parameters of its address. */
 export type PageProps = Readonly<Record<string, string>>;
 
 export interface Page {
-  readonly path: Path;
+  /** The gateway serves whatever lies below `/operator`, three segments deep. */
+  readonly path: Path | `/operator/${string}`;
   readonly title: string;
   /** Visitors who may open the page; others are asked to log in first. */
   readonly for: "everybody" | "traders" | "operators" | "accounts";
@@ -27,4 +29,5 @@ export const PAGES: readonly Page[] = [
     for: "traders",
     load: () => import("../portfolio/portfolio.js"),
   },
+  ...OPERATOR_PAGES,
 ];

@@ -1,7 +1,11 @@
 /** Requests to the service with the bearer token of the web session. */
 
+import { navigate } from "../app/router.js";
 import { expireSession, session } from "./session.js";
 import { isAborted, Refusal, refusalOf, UNREACHABLE } from "./refusal.js";
+
+/** Page on which an operator enrolls the second factor, which every other route may require first. */
+const ENROLLMENT = "/operator/people/enroll";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -58,6 +62,11 @@ export async function call<T>(method: Method, path: string, request: Request = {
   if (response.status === 401 && token !== undefined && token === session.value?.token) {
     const refusal = await refusalOf(response);
     if (refusal.code === "UNAUTHENTICATED") expireSession();
+    throw refusal;
+  }
+  if (response.status === 403 && token !== undefined) {
+    const refusal = await refusalOf(response);
+    if (refusal.code === "TOTP_NOT_ENROLLED") navigate(ENROLLMENT, { replace: true });
     throw refusal;
   }
   return readJson<T>(response);

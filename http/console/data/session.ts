@@ -1,7 +1,7 @@
 /** The web session: who is signed in in this browser (contract section 8.1). */
 
 import { signal } from "@preact/signals";
-import type { OperatorRole } from "../../../db/schema/accounts.js";
+import type { OperatorRole } from "../../../db/schema/operator-roles.js";
 import { address, navigate } from "../app/router.js";
 
 export interface Session {

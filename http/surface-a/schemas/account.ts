@@ -5,12 +5,12 @@ import { TRANSACTION_KINDS, TRANSFER_DIRECTIONS, TRANSFER_STATUSES } from "../..
 import {
   ALGORITHMS,
   KYC_STATUSES,
-  OPERATOR_ROLES,
   ROLES,
   SCOPES,
   TRADER_STATES,
   TRADING_SCOPES,
 } from "../../../db/schema/accounts.js";
+import { OPERATOR_ROLES } from "../../../db/schema/operator-roles.js";
 import {
   Amount,
   BoundsQuery,

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { OPERATOR_ROLES, type OperatorRole } from "../../../db/schema/accounts.js";
+import { OPERATOR_ROLES, type OperatorRole } from "../../../db/schema/operator-roles.js";
 import { PERMISSIONS } from "../../../http/auth/permissions.js";
 import { addOperator, type TestOperator } from "../../support/operators.js";
 import { login, startStack, type Stack } from "../../support/stack.js";

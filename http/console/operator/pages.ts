@@ -1,0 +1,22 @@
+/** The pages of the operators, for the table of all pages. Each is loaded when its address is opened first. */
+
+const only = { for: "operators" } as const;
+
+export const OPERATOR_PAGES = [
+  { ...only, path: "/operator", title: "Today", load: () => import("./today/today.js") },
+  { ...only, path: "/operator/events", title: "Events", load: () => import("./events/events.js") },
+  { ...only, path: "/operator/events/new", title: "New event", load: () => import("./events/new-event.js") },
+  { ...only, path: "/operator/events/:eventId", title: "Event", load: () => import("./events/event.js") },
+  {
+    ...only,
+    path: "/operator/settlement",
+    title: "Settlement",
+    load: () => import("./settlement/settlement.js"),
+  },
+  {
+    ...only,
+    path: "/operator/settlement/:marketId",
+    title: "Settlement of a market",
+    load: () => import("./settlement/market.js"),
+  },
+] as const;

@@ -1,0 +1,94 @@
+/** Page of the day: alerts, the events by time, and the health of the exchange. */
+
+import { Link } from "../../app/router.js";
+import { call, pages } from "../../data/api.js";
+import { useResource } from "../../data/resource.js";
+import { Empty, Loaded, Skeleton } from "../../parts/loaded.js";
+import { Note } from "../../parts/notice.js";
+import type { EventAnswer, EventExposure, SettlementsAnswer } from "../answers.js";
+import { Frame } from "../frame.js";
+import { alertsOf, type HealthAnswer, type MoneyAnswer } from "./alerts.js";
+import { HealthTables } from "./health.js";
+import { Timeline } from "./timeline.js";
+import "./today.css";
+
+const EVERY_MS = 5_000;
+/** The money report adds up every ledger, so it is read less often. */
+const MONEY_EVERY_MS = 30_000;
+const SHOWN = "OPEN_PREGAME,CLOSED_PREGAME,OPEN_INGAME,DELAYED,FINAL";
+/** Events further ahead than this are on the page of all events, in ms. */
+const HORIZON_MS = 7 * 86_400_000;
+
+export default function TodayPage() {
+  const events = useResource(
+    async (signal) => {
+      const query = { status: SHOWN, limit: 1_000 };
+      const [found, exposure] = await Promise.all([
+        pages<EventAnswer>("/admin/v1/events", query, { signal }),
+        call<{ items: EventExposure[] }>("GET", "/admin/v1/exposure", { signal }),
+      ]);
+      return { events: found, exposures: new Map(exposure.items.map((one) => [one.eventId, one])) };
+    },
+    [],
+    { everyMs: EVERY_MS },
+  );
+  const settlements = useResource(
+    (signal) => call<SettlementsAnswer>("GET", "/admin/v1/settlements", { signal }),
+    [],
+    { everyMs: EVERY_MS },
+  );
+  const health = useResource((signal) => call<HealthAnswer>("GET", "/admin/v1/health", { signal }), [], {
+    everyMs: EVERY_MS,
+  });
+  const money = useResource((signal) => call<MoneyAnswer>("GET", "/admin/v1/money", { signal }), [], {
+    everyMs: MONEY_EVERY_MS,
+  });
+  const nowMs = events.asOf ?? Date.now();
+  const alerts = alertsOf(nowMs, {
+    health: health.value,
+    money: money.value,
+    settlements: settlements.value,
+    events: events.value?.events ?? [],
+  });
+  return (
+    <Frame title="Today">
+      {alerts.map(({ text, to }) => (
+        <Note key={text} kind="warning">
+          <p>{to === undefined ? text : <Link to={to}>{text}</Link>}</p>
+        </Note>
+      ))}
+      {alerts.length === 0 && health.value !== undefined && <p class="quiet">Nothing needs attention.</p>}
+      <h2>Events of the week</h2>
+      <Loaded of={events} waiting={<Skeleton rows={8} />}>
+        {({ events: all, exposures }) => {
+          const near = all.filter(({ startsTs }) => startsTs < nowMs + HORIZON_MS);
+          return (
+            <>
+              {near.length === 0 ? (
+                <Empty title="No event of this week is open">
+                  <p>
+                    <Link to="/operator/events/new">Create an event</Link> with its markets.
+                  </p>
+                </Empty>
+              ) : (
+                <Timeline
+                  events={near}
+                  exposures={exposures}
+                  settlements={settlements.value?.items ?? []}
+                  nowMs={nowMs}
+                />
+              )}
+              {all.length > near.length && (
+                <p>
+                  <Link to="/operator/events">{all.length - near.length} later events</Link>
+                </p>
+              )}
+            </>
+          );
+        }}
+      </Loaded>
+      <h2>Health</h2>
+      <Loaded of={health}>{(value) => <HealthTables health={value} money={money.value} />}</Loaded>
+    </Frame>
+  );
+}
