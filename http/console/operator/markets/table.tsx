@@ -146,8 +146,11 @@ export function MarketsTable({ markets, exposures, reload }: MarketsTableProps) 
                 >
                   Correct
                 </Button>
-                <Link to={`/operator/settlement/${market.marketId}`} label={`Settle ${market.description}`}>
-                  {market.status === "SETTLED" ? "Settlement" : "Grade"}
+                <Link
+                  to={`/operator/settlement/${market.marketId}`}
+                  label={`${settlementLink(market)} ${market.description}`}
+                >
+                  {settlementLink(market)}
                 </Link>
               </span>
             ),
@@ -197,3 +200,5 @@ export function MarketsTable({ markets, exposures, reload }: MarketsTableProps) 
 function outcomeWords({ name, status }: MarketAnswer["outcomes"][number]): string {
   return status === "TBD" ? name : `${name}: ${status}`;
 }
+
+const settlementLink = ({ status }: MarketAnswer): string => (status === "SETTLED" ? "Settlement" : "Grade");

@@ -22,7 +22,6 @@ interface SettledProps {
 }
 
 export function Settled({ market, settlement, reload }: SettledProps) {
-  const { marketId } = market;
   const { grade, requestedBy } = settlement;
   const [remediates, setRemediates] = useState(false);
   const [approval, setApproval] = useState<ApprovalAnswer>();
@@ -62,7 +61,7 @@ export function Settled({ market, settlement, reload }: SettledProps) {
           }}
         />
       ) : (
-        <Button reason={denied} onClick={() => setRemediates(true)} label={`Remediate ${marketId}`}>
+        <Button reason={denied} onClick={() => setRemediates(true)}>
           Take the settlement back
         </Button>
       )}
