@@ -28,7 +28,7 @@ export interface AcceptedDelta {
   readonly clientId?: string | undefined;
   /**
    * Digest of the fields of the request; in format 1 these fields as one string. The same `clientId` with another digest
-   * is refused.
+   * is refused. Absent for a replacement, which has the `clientId` of its original.
    */
   readonly digest?: string | undefined;
   readonly groupId?: string | undefined;

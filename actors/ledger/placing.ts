@@ -292,7 +292,7 @@ export function amend(emitter: Emitter, command: Extract<LedgerCommand, { kind: 
   }
   if (replacement === undefined) return { ok: false, refusal: "QTY_OUT_OF_RANGE" };
   emitter.changedOver(walletId);
-  const { currency, outcome, tif, selfTrade, groupId } = order;
+  const { currency, outcome, tif, selfTrade, clientId, groupId } = order;
   const request: OrderRequest = {
     ...replacement,
     currency,
@@ -301,6 +301,7 @@ export function amend(emitter: Emitter, command: Extract<LedgerCommand, { kind: 
     qty: newQty,
     tif,
     selfTrade,
+    clientId,
     groupId,
   };
   const accepted = acceptance(emitter, wallet, request);
@@ -308,6 +309,8 @@ export function amend(emitter: Emitter, command: Extract<LedgerCommand, { kind: 
   const replacing = {
     ...accepted,
     order: { ...accepted.order, expiresAt },
+    // Without a digest the client id keeps its first order, so a repeat of the placement gets the first acceptance.
+    digest: undefined,
     replaces: { orderId, remaining },
   };
   const refusal = refusalOf(emitter.state, wallet, replacing, command.limits);

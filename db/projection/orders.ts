@@ -49,7 +49,7 @@ export class OrderRows {
   readonly #fills: { readonly delta: FillDelta; readonly origin: Origin }[] = [];
 
   accept(
-    { wallet, marketId, order, clientId, digest, groupId }: AcceptedDelta,
+    { wallet, marketId, order, clientId, digest, groupId, replaces }: AcceptedDelta,
     { ts, place, seq }: Origin,
   ): void {
     const { orderId, trader, outcome, currency, price, qty, tif, expiresAt } = order;
@@ -70,6 +70,7 @@ export class OrderRows {
       clientId: clientId ?? null,
       digest: digest !== undefined && isFixed(digest) ? digest : null,
       groupId: groupId ?? null,
+      replaces: replaces?.orderId ?? null,
       expiresTs: expiresAt ?? null,
       ts,
       place,

@@ -71,6 +71,8 @@ export const orders = pgTable(
     /** Digest of the request, for repeats of the `clientId`; null for an order that was accepted in format 1. */
     digest: text(),
     groupId: text(),
+    /** The order that this one replaces, whose `clientId` it has. */
+    replaces: uuid(),
     expiresTs: moment(),
     /** Time of acceptance by the ledger. */
     ts: moment().notNull(),

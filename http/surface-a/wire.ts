@@ -84,6 +84,7 @@ export function orderOnWire(market: MarketRecord | undefined, order: OrderRecord
   return {
     orderId: order.orderId,
     ...present("clientId", order.clientId),
+    ...present("replaces", order.replaces),
     marketId: order.marketId,
     outcomeId: outcomeIdOf(market, order.outcome),
     price: formatPrice(order.price),

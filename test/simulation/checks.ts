@@ -112,11 +112,10 @@ class Effects {
 function idsOf(delta: MarketDelta | LedgerDelta): readonly string[] {
   switch (delta.type) {
     case "accepted": {
-      const { wallet, clientId, order } = delta;
-      return [
-        `order ${order.orderId}`,
-        ...(clientId === undefined ? [] : [`client id ${wallet} ${clientId}`]),
-      ];
+      const { wallet, clientId, order, replaces } = delta;
+      // A replacement has the client id of its original.
+      const isFirst = clientId !== undefined && replaces === undefined;
+      return [`order ${order.orderId}`, ...(isFirst ? [`client id ${wallet} ${clientId}`] : [])];
     }
     case "entry": {
       const { wallet, clientRef, transactionId } = delta;

@@ -24,7 +24,10 @@ export class Tables {
 
   firstOrder(ledger: ActorId, wallet: string, clientId: string): AcceptedOrder | undefined {
     return this.#first(ledger, (delta, ts) =>
-      delta.type === "accepted" && delta.wallet === wallet && delta.clientId === clientId
+      delta.type === "accepted" &&
+      delta.wallet === wallet &&
+      delta.clientId === clientId &&
+      delta.replaces === undefined
         ? { orderId: delta.order.orderId, digest: delta.digest ?? "", ts }
         : undefined,
     );

@@ -1,7 +1,7 @@
 /** Orders, each with its current or final status (contract section 5.17). */
 
-import { and, asc, eq, gt, inArray, lte, or, type SQL } from "drizzle-orm";
-import type { Currency } from "../../../actors/market/types.js";
+import { and, asc, eq, gt, inArray, isNull, lte, ne, notInArray, or, type SQL } from "drizzle-orm";
+import type { Currency, RejectReason } from "../../../actors/market/types.js";
 import type { Queries } from "../../database.js";
 import {
   keyOrder,
@@ -95,7 +95,18 @@ async function ordersOf(
     .where(and(inArray(orders.orderId, [...orderIds]), eq(orders.wallet, wallet), part));
 }
 
-/** Returns the newest order of the wallet with the client id. */
+/** Reasons with which a market rejects a replacement and does not touch the original. */
+const NOT_REPLACED: readonly RejectReason[] = ["EXPIRED_IN_FLIGHT", "CANCELED"];
+
+/** Condition that leaves out the replacements that never took the place of their originals. */
+const inPlace = or(
+  isNull(orders.replaces),
+  ne(orders.status, "REJECTED"),
+  isNull(orders.reason),
+  notInArray(orders.reason, [...NOT_REPLACED]),
+);
+
+/** Returns the newest order of the wallet with the client id: the last replacement of an order that was replaced. */
 export async function findOrderByClientId(
   db: Queries,
   wallet: string,
@@ -106,7 +117,7 @@ export async function findOrderByClientId(
     const [row] = await db
       .select()
       .from(orders)
-      .where(and(eq(orders.wallet, wallet), eq(orders.clientId, clientId), part))
+      .where(and(eq(orders.wallet, wallet), eq(orders.clientId, clientId), inPlace, part))
       .orderBy(...keyOrder(BY_ACCEPTANCE))
       .limit(1);
     return row;
@@ -114,7 +125,7 @@ export async function findOrderByClientId(
   return (await newest(and(gt(orders.ts, recentTs), notEndedBefore(recentTs)))) ?? newest(undefined);
 }
 
-/** Returns the newest order of the wallet with each of the client ids, among those accepted after `sinceTs`. */
+/** Returns the newest order that was placed with each of the client ids, among those accepted after `sinceTs`. */
 export async function findOrdersByClientIds(
   db: Queries,
   wallet: string,
@@ -129,6 +140,7 @@ export async function findOrdersByClientIds(
       and(
         eq(orders.wallet, wallet),
         inArray(orders.clientId, [...clientIds]),
+        isNull(orders.replaces),
         gt(orders.ts, sinceTs),
         notEndedBefore(sinceTs),
       ),

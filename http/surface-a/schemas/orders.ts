@@ -115,6 +115,7 @@ const Coin = { currency: z.literal("COIN").optional() };
 export const Order = z.strictObject({
   orderId: z.uuid(),
   clientId: z.uuid().optional(),
+  replaces: z.uuid().optional(),
   marketId: z.uuid(),
   outcomeId: z.uuid(),
   price: WirePrice,

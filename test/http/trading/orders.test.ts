@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { callsOf, operatorCalls, resultOf, type Calls } from "../calls.js";
 import { startStack, type Stack } from "../../support/stack.js";
@@ -122,6 +123,45 @@ describe("orders", function () {
       await whenOpen(ann, dearer);
       expect(await bookOf(marketId, yes)).to.deep.equal([`${dearer} 0.350 60`, `${second} 0.300 20`]);
       for (const trader of [ann, bob]) await trader.calls("DELETE /v3/orders");
+    });
+
+    it("hand their client id on to the replacement, which names the order that it replaces", async () => {
+      const { outcomes } = await newMarket(stack);
+      const [yes] = outcomes;
+      const clientId = randomUUID();
+      const body = { outcomeId: yes, price: "0.300", qty: 50, tif: "GTC", clientId };
+      const placed = await ann.calls("POST /v3/orders", body);
+      const first = String(placed.json["orderId"]);
+      await whenOpen(ann, first);
+      expect(await ann.order(first)).to.not.have.property("replaces");
+      const amended = await ann.calls(`PATCH /v3/orders/${first}`, { price: "0.350" });
+      const second = String(amended.json["orderId"]);
+      await whenOpen(ann, second);
+      const last = String((await ann.calls(`PATCH /v3/orders/${second}`, { qty: 60 })).json["orderId"]);
+      await whenOpen(ann, last);
+      const shown = { orderId: last, clientId, replaces: second, status: "OPEN" };
+      expect((await ann.calls(`GET /v3/orders?clientId=${clientId}`)).json).to.include(shown);
+      expect(await ann.order(last)).to.include(shown);
+      expect(await ann.order(second)).to.include({ clientId, replaces: first, status: "CANCELED" });
+      const listed = (await ann.calls("GET /v3/orders")).json["items"] as object[];
+      expect(listed).to.have.length(1);
+      expect(listed[0]).to.include(shown);
+      const resting = (await ann.calls("GET /v3/account/orders")).json["open"] as object[];
+      expect(resting).to.have.length(1);
+      expect(resting[0]).to.include({ orderId: last, clientId });
+      const again = await ann.calls("POST /v3/orders", body);
+      expect(`${again.status} ${String(again.json["orderId"])}`, "the same placement").to.equal(
+        `200 ${first}`,
+      );
+      const other = await ann.calls("POST /v3/orders", { ...body, price: "0.350", qty: 60 });
+      expect(resultOf(other), "a placement like the replacement").to.equal("409 CLIENT_ID_REUSED");
+      const late = await ann.calls(`PATCH /v3/orders/${last}`, { price: "0.400", notAfter: 1 });
+      await until(
+        () => ann.order(String(late.json["orderId"])),
+        ({ status }) => status === "REJECTED",
+      );
+      expect((await ann.calls(`GET /v3/orders?clientId=${clientId}`)).json, "a late one").to.include(shown);
+      await ann.calls("DELETE /v3/orders");
     });
 
     it("stay as they are when the replacement is late", async () => {

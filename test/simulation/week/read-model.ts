@@ -111,10 +111,10 @@ export class ReadModel {
         this.rows.wallets += 1;
         return;
       case "accepted": {
-        const { wallet, clientId, order, digest = "" } = delta;
+        const { wallet, clientId, order, replaces, digest = "" } = delta;
         this.rows.orders += 1;
         this.effects.add(order.orderId);
-        if (clientId === undefined) return;
+        if (clientId === undefined || replaces !== undefined) return;
         this.#idsOf(ts).set(`${wallet} ${clientId}`, { orderId: order.orderId, digest, ts });
         return;
       }
