@@ -195,6 +195,12 @@ export const checkIns = pgTable(
 
 /** Action of an operator that may need the approval of a second one. `action` is its name in the audit log. */
 export type GuardedAction =
+  | {
+      readonly action: "market.grade";
+      readonly settlementId: string;
+      /** The grade as the operator named it; the settlement itself has the form of the market. */
+      readonly asked: Readonly<Record<string, unknown>>;
+    }
   | { readonly action: "market.remediate"; readonly settlementId: string; readonly reason: string }
   | { readonly action: "event.cancel"; readonly reason?: string | undefined }
   | {

@@ -4,8 +4,8 @@ import { randomUUID } from "node:crypto";
 import type { MarketReply } from "../../actors/market/commands.js";
 import { sameGrade } from "../../actors/market/grade.js";
 import type { Grade } from "../../actors/market/types.js";
+import type { Queries } from "../../db/database.js";
 import type { MarketRecord } from "../../db/queries/catalog/markets.js";
-import { recordAudit } from "../../db/queries/operator/audit.js";
 import {
   approveSettlement,
   findSettlement,
@@ -19,10 +19,9 @@ import { operatorWith } from "../request/access.js";
 import { Refused } from "../request/errors.js";
 import { route } from "../request/route.js";
 import { READ_ONLY } from "../trading/ledger-client.js";
-import { auditedAction, recordIntent, type ActionRequest } from "./audit.js";
+import { recordIntent, type ActionRequest } from "./audit.js";
 import { gradeOnWire } from "./day/settlements.js";
 import type { Approvals } from "./operators/approvals.js";
-import { requireSecondOperator } from "./operators/refusals.js";
 import { accepted, announceMarket, readBackMarket, type AdminMarketParts } from "./markets.js";
 import {
   GradeAnswer,
@@ -77,6 +76,10 @@ function gradeOf(market: MarketRecord, body: (typeof GradeBody)["_output"]): Gra
   return { kind: "FMV", prices };
 }
 
+function notWaiting(): Refused {
+  return new Refused("NOT_GRADED", "no grade of the market waits for its approval; read the settlement");
+}
+
 export function settlementRoutes(parts: SettlementParts, approvals: Approvals) {
   const { db, exchange, enqueueSettlement, onError } = parts;
 
@@ -101,8 +104,11 @@ export function settlementRoutes(parts: SettlementParts, approvals: Approvals) {
     return !reply.ok && reply.refusal === "NOT_GRADED" ? undefined : settlementOf(reply);
   };
 
-  const pendingRequest = async (marketId: string): Promise<SettlementRequest | undefined> => {
-    const request = await findSettlement(db, marketId);
+  const pendingRequest = async (
+    marketId: string,
+    queries: Queries = db,
+  ): Promise<SettlementRequest | undefined> => {
+    const request = await findSettlement(queries, marketId);
     return request?.status === "PENDING_APPROVAL" ? request : undefined;
   };
 
@@ -111,11 +117,10 @@ export function settlementRoutes(parts: SettlementParts, approvals: Approvals) {
     call: ActionRequest,
     market: MarketRecord,
     asked: { readonly settlementId: string; readonly grade: Grade },
-    action: string,
   ) => {
     const { marketId, eventId } = market;
     const command = { kind: "grade", ...asked } as const;
-    const record = { action, subject: marketId, before: market.grade, after: asked.grade };
+    const record = { action: "market.grade", subject: marketId, before: market.grade, after: asked.grade };
     const reply = await recordIntent(db, call, record, () => exchange.market(marketId, command));
     const { settlementId, done } = settlementOf(reply);
     if (!done) await start({ marketId, eventId, settlementId, remediating: false });
@@ -140,25 +145,50 @@ export function settlementRoutes(parts: SettlementParts, approvals: Approvals) {
       marketId,
       grade: asked,
       operatorId: call.caller.accountId,
-      approved: false,
       nowTs: call.incoming.receivedMs,
     };
-    const record = {
-      action: "market.grade requested",
-      subject: marketId,
-      before: market.grade,
-      after: asked,
-    };
-    await recordAudit(db, auditedAction(call, record));
-    const kept = (await requestSettlement(db, request)) ?? (await pendingRequest(marketId));
-    if (kept === undefined || !sameGrade(kept.grade, asked)) {
-      throw new Refused(
-        "ALREADY_GRADED",
-        "another grade of the market waits for its approval; withdraw it first",
-      );
-    }
+    const settlementId = await db.transaction(async (tx) => {
+      const kept = (await requestSettlement(tx, request)) ?? (await pendingRequest(marketId, tx));
+      if (kept === undefined || !sameGrade(kept.grade, asked)) {
+        throw new Refused(
+          "ALREADY_GRADED",
+          "another grade of the market waits for its approval; withdraw it first",
+        );
+      }
+      const { requestedBy, requestedTs } = kept;
+      const named = { settlementId: kept.settlementId, asked: gradeOnWire(market, asked) };
+      const action = { action: "market.grade", ...named } as const;
+      const waiting = { approvalId: kept.settlementId, subject: marketId, action, requestedBy, requestedTs };
+      await approvals.wait(tx, call, waiting);
+      return kept.settlementId;
+    });
     await announceMarket(parts, marketId);
-    return { settlementId: kept.settlementId, marketId, status: "PENDING_APPROVAL" as const };
+    return { settlementId, marketId, status: "PENDING_APPROVAL" as const };
+  };
+
+  /** Puts a grade in force that a second operator approves. Nothing happens to one that was put in force before. */
+  approvals.guard(
+    "market.grade",
+    "settlement",
+    async (call, { subject: marketId, action: { settlementId } }) => {
+      const market = await existingMarket(marketId);
+      const request = await findSettlement(db, marketId);
+      if (request?.settlementId !== settlementId || request.status === "REPLACED") throw notWaiting();
+      if (request.status === "APPROVED") return;
+      // The grade comes before its record: after a crash in between, the approval can be repeated.
+      await settle(call, market, { settlementId, grade: request.grade });
+      const { caller, incoming } = call;
+      await approveSettlement(db, { marketId, operatorId: caller.accountId, nowTs: incoming.receivedMs });
+    },
+    withdrawSettlement,
+  );
+
+  /** Returns the id of the grade that waits, which is also the id of its approval. */
+  const waitingGrade = async (marketId: string): Promise<string> => {
+    await existingMarket(marketId);
+    const request = await pendingRequest(marketId);
+    if (request === undefined) throw notWaiting();
+    return request.settlementId;
   };
 
   const grade = route("POST /admin/v1/markets/:marketId/grade", {
@@ -191,8 +221,7 @@ export function settlementRoutes(parts: SettlementParts, approvals: Approvals) {
         return { status: 200, body: previewed };
       }
       if (approvals.areRequired) return { body: await requestApproval(call, market, asked) };
-      const settlementId = randomUUID();
-      return { body: await settle(call, market, { settlementId, grade: asked }, "market.grade") };
+      return { body: await settle(call, market, { settlementId: randomUUID(), grade: asked }) };
     },
   });
 
@@ -204,24 +233,21 @@ export function settlementRoutes(parts: SettlementParts, approvals: Approvals) {
       summary: "Approve a grade",
       description:
         "Puts a grade in force that waits for a second operator. The operator who graded the market cannot approve it, nor can an operator whom that one created or who is newer than the grade.",
-      refuses: ["MARKET_NOT_FOUND", "NOT_GRADED", "ALREADY_GRADED", "VOID_KIND", "INVALID_TRANSITION"],
+      refuses: [
+        "MARKET_NOT_FOUND",
+        "NOT_GRADED",
+        "ALREADY_GRADED",
+        "VOID_KIND",
+        "INVALID_TRANSITION",
+        "APPROVAL_NOT_FOUND",
+      ],
     },
     run: async ({ id, ...call }) => {
-      const market = await existingMarket(id("marketId"));
-      const { marketId } = market;
-      const request = await pendingRequest(marketId);
-      if (request === undefined)
-        throw new Refused(
-          "NOT_GRADED",
-          "no grade of the market waits for its approval; grade the market first",
-        );
-      const operatorId = call.caller.accountId;
-      await requireSecondOperator(db, call, { ...request, subject: marketId });
-      // The grade comes before its record: after a crash in between, the approval can be repeated.
-      const { settlementId, grade: asked } = request;
-      const started = await settle(call, market, { settlementId, grade: asked }, "market.grade approved");
-      await approveSettlement(db, { marketId, operatorId, nowTs: call.incoming.receivedMs });
-      return { body: started };
+      const marketId = id("marketId");
+      const settlementId = await waitingGrade(marketId);
+      await approvals.approve(call, settlementId);
+      const status = (await settlementInForce(marketId))?.done === true ? "SETTLED" : "SETTLING";
+      return { body: { settlementId, marketId, status } as const };
     },
   });
 
@@ -231,21 +257,10 @@ export function settlementRoutes(parts: SettlementParts, approvals: Approvals) {
     docs: {
       summary: "Withdraw a grade",
       description: "Withdraws a grade that waits for its approval.",
-      refuses: ["MARKET_NOT_FOUND", "NOT_GRADED"],
+      refuses: ["MARKET_NOT_FOUND", "NOT_GRADED", "INVALID_TRANSITION", "APPROVAL_NOT_FOUND"],
     },
     run: async ({ id, ...call }) => {
-      const { marketId } = await existingMarket(id("marketId"));
-      const request = await pendingRequest(marketId);
-      if (request === undefined)
-        throw new Refused(
-          "NOT_GRADED",
-          "no grade of the market waits for its approval, so there is none to withdraw; read the settlement",
-        );
-      await db.transaction(async (tx) => {
-        const record = { action: "market.grade withdrawn", subject: marketId, before: request.grade };
-        await recordAudit(tx, auditedAction(call, record));
-        await withdrawSettlement(tx, marketId);
-      });
+      await approvals.withdraw(call, await waitingGrade(id("marketId")));
       return { body: undefined };
     },
   });

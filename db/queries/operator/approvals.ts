@@ -16,7 +16,7 @@ const BY_REQUEST: Keyset<Approval> = {
 /** Statuses in which an action may still be approved. `RUNNING` stays when the effect of an approval is unknown. */
 const OPEN = ["PENDING_APPROVAL", "RUNNING"] as const satisfies readonly ApprovalStatus[];
 
-/** Records an action that waits for its approval. */
+/** Records an action that waits for its approval. Returns `undefined` if it is recorded already. */
 export async function requestApproval(
   db: Queries,
   request: {
@@ -26,12 +26,12 @@ export async function requestApproval(
     readonly requestedBy: string;
     readonly requestedTs: number;
   },
-): Promise<Approval> {
+): Promise<Approval | undefined> {
   const [row] = await db
     .insert(approvals)
     .values({ ...request, status: "PENDING_APPROVAL" })
+    .onConflictDoNothing()
     .returning();
-  if (row === undefined) throw new Error("the insert of an approval has returned no row");
   return row;
 }
 

@@ -2,15 +2,12 @@
 
 import { and, asc, desc, eq, ne } from "drizzle-orm";
 import type { Grade } from "../../../actors/market/types.js";
-import { violatedConstraint, type Queries } from "../../database.js";
+import type { Queries } from "../../database.js";
 import { settlements } from "../../schema/markets.js";
 
 export type SettlementRequest = typeof settlements.$inferSelect;
 
-/**
- * Records a request, either `approved` or waiting for the approval of a second operator. Returns `undefined` if a
- * request of the market already waits.
- */
+/** Records a grade that waits for a second operator. Returns `undefined` if a grade of the market waits already. */
 export async function requestSettlement(
   db: Queries,
   request: {
@@ -18,26 +15,16 @@ export async function requestSettlement(
     marketId: string;
     grade: Grade;
     operatorId: string;
-    approved: boolean;
     nowTs: number;
   },
 ): Promise<SettlementRequest | undefined> {
-  const { operatorId, approved, nowTs, ...fields } = request;
-  try {
-    const [row] = await db
-      .insert(settlements)
-      .values({
-        ...fields,
-        status: approved ? "APPROVED" : "PENDING_APPROVAL",
-        requestedBy: operatorId,
-        requestedTs: nowTs,
-      })
-      .returning();
-    return row;
-  } catch (error) {
-    if (violatedConstraint(error) === "settlements_pending") return undefined;
-    throw error;
-  }
+  const { operatorId, nowTs, ...fields } = request;
+  const [row] = await db
+    .insert(settlements)
+    .values({ ...fields, status: "PENDING_APPROVAL", requestedBy: operatorId, requestedTs: nowTs })
+    .onConflictDoNothing()
+    .returning();
+  return row;
 }
 
 /** Returns the newest request of the market. */

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { formatMoney } from "../../../actors/units.js";
 import { unreachable } from "../../../actors/unreachable.js";
-import type { Database } from "../../../db/database.js";
+import type { Database, Queries } from "../../../db/database.js";
 import {
   findApproval,
   listApprovals,
@@ -41,10 +41,17 @@ interface Asked<Action> {
 /** Takes an action. A repeat after an unknown outcome must not take it twice. */
 type Take<Action, Answer> = (call: ActionRequest, asked: Asked<Action>) => Promise<Answer>;
 
+/** Undoes what was written when the action began to wait. */
+type Withdraw = (tx: Queries, subject: string) => Promise<void>;
+
 interface Guarded {
   readonly permission: Permission;
   readonly take: Take<never, unknown>;
+  readonly withdraw: Withdraw | undefined;
 }
+
+/** Action that begins to wait. */
+type Waiting = Parameters<typeof requestApproval>[1];
 
 /** Returns what others see of an action: amounts in dollars, and no password. */
 function detailsOf(action: GuardedAction): Record<string, unknown> {
@@ -55,6 +62,8 @@ function detailsOf(action: GuardedAction): Record<string, unknown> {
       const { kind, amount, currency, reason, subaccountKeyId, clientRef } = action;
       return { kind, amount: formatMoney(amount), currency, reason, subaccountKeyId, clientRef };
     }
+    case "market.grade":
+      return { settlementId: action.settlementId, ...action.asked };
     case "market.remediate":
       return { settlementId: action.settlementId, reason: action.reason };
     case "operator.role":
@@ -88,32 +97,37 @@ export class Approvals {
    * Declares how an action is taken, and the permission that its approval needs. The returned function takes the action at
    * once, or records that it waits and answers 202; with `waits` false it never waits.
    */
-  guard<K extends Kind, Answer>(kind: K, permission: Permission, take: Take<ActionOf<K>, Answer>) {
-    this.#guarded.set(kind, { permission, take });
+  guard<K extends Kind, Answer>(
+    kind: K,
+    permission: Permission,
+    take: Take<ActionOf<K>, Answer>,
+    withdraw?: Withdraw,
+  ) {
+    this.#guarded.set(kind, { permission, take, withdraw });
     return async (
       call: ActionRequest,
       subject: string,
       action: ActionOf<K>,
       waits = true,
     ): Promise<Reply<Answer | ApprovalOnWire>> => {
-      if (this.areRequired && waits) return { status: 202, body: await this.#request(call, subject, action) };
+      if (this.areRequired && waits) {
+        const requestedTs = call.incoming.receivedMs;
+        const request = { approvalId: randomUUID(), subject, action, requestedTs };
+        const asked = { ...request, requestedBy: call.caller.accountId };
+        return { status: 202, body: await this.#db.transaction((tx) => this.wait(tx, call, asked)) };
+      }
       return { body: await take(call, { subject, action, requestedBy: call.caller.accountId }) };
     };
   }
 
-  #request(call: ActionRequest, subject: string, action: GuardedAction): Promise<ApprovalOnWire> {
-    return this.#db.transaction(async (tx) => {
-      const approval = await requestApproval(tx, {
-        approvalId: randomUUID(),
-        subject,
-        action,
-        requestedBy: call.caller.accountId,
-        requestedTs: call.incoming.receivedMs,
-      });
-      const record = { action: `${action.action} requested`, subject, after: detailsOf(action) };
-      await recordAudit(tx, auditedAction(call, record));
-      return approvalOnWire(approval);
-    });
+  /** Records in a transaction that an action waits. One that waits already goes on waiting. */
+  async wait(tx: Queries, call: ActionRequest, request: Waiting): Promise<ApprovalOnWire> {
+    const { approvalId, subject, action } = request;
+    const approval = await requestApproval(tx, request);
+    if (approval === undefined) return approvalOnWire(await this.#existing(approvalId, tx));
+    const record = { action: `${action.action} requested`, subject, after: detailsOf(action) };
+    await recordAudit(tx, auditedAction(call, record));
+    return approvalOnWire(approval);
   }
 
   /** Approves an action that waits, and takes it. An action that is refused waits on. */
@@ -121,8 +135,7 @@ export class Approvals {
     const db = this.#db;
     const approval = await this.#existing(approvalId);
     const { action, subject, requestedBy } = approval;
-    const guarded = this.#guarded.get(action.action);
-    if (guarded === undefined) throw new Error(`no route takes the action ${action.action}`);
+    const guarded = this.#guardOf(action);
     await requirePermission(db, call, guarded.permission, action.action);
     await requireSecondOperator(db, call, approval);
     const decision = { decidedBy: call.caller.accountId, nowTs: call.incoming.receivedMs };
@@ -141,15 +154,25 @@ export class Approvals {
     return this.#decide(call, approval, "APPROVED", "approved");
   }
 
-  /** Withdraws an action that waits. */
+  /** Withdraws an action that waits. Its author may do so, and whoever has the permission of the action. */
   async withdraw(call: ActionRequest, approvalId: string): Promise<void> {
     const approval = await this.#existing(approvalId);
-    if (approval.status !== "PENDING_APPROVAL") throw decided();
+    const { action, requestedBy, status } = approval;
+    const { permission } = this.#guardOf(action);
+    if (requestedBy !== call.caller.accountId)
+      await requirePermission(this.#db, call, permission, action.action);
+    if (status !== "PENDING_APPROVAL") throw decided();
     await this.#decide(call, approval, "WITHDRAWN", "withdrawn");
   }
 
-  async #existing(approvalId: string): Promise<ApprovalRecord> {
-    const approval = await findApproval(this.#db, approvalId);
+  #guardOf({ action }: GuardedAction): Guarded {
+    const guarded = this.#guarded.get(action);
+    if (guarded === undefined) throw new Error(`no route takes the action ${action}`);
+    return guarded;
+  }
+
+  async #existing(approvalId: string, db: Queries = this.#db): Promise<ApprovalRecord> {
+    const approval = await findApproval(db, approvalId);
     if (approval === undefined) throw new Refused("APPROVAL_NOT_FOUND");
     return approval;
   }
@@ -164,6 +187,7 @@ export class Approvals {
       const decision = { status, decidedBy: call.caller.accountId, nowTs: call.incoming.receivedMs };
       const changed = await setApprovalStatus(tx, approvalId, decision);
       if (changed === undefined) throw decided();
+      if (status === "WITHDRAWN") await this.#guardOf(action).withdraw?.(tx, subject);
       const record = { action: `${action.action} ${word}`, subject, after: { approvalId } };
       await recordAudit(tx, auditedAction(call, record));
       return approvalOnWire(changed);
@@ -180,6 +204,9 @@ function decided(): Refused {
 
 /** Codes with which the approved actions are refused. */
 const REFUSED_ACTIONS = [
+  "NOT_GRADED",
+  "ALREADY_GRADED",
+  "VOID_KIND",
   "MARKET_NOT_FOUND",
   "NOT_SETTLED",
   "EVENT_NOT_FOUND",

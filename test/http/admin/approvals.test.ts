@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import { sql } from "drizzle-orm";
 import { parseMoney } from "../../../actors/units.js";
 import { addOperator, queried } from "../../support/operators.js";
 import { findOperator } from "../../../db/queries/accounts/operators.js";
@@ -56,6 +57,59 @@ describe("what waits for a second operator", function () {
     };
     expect(items.filter(({ action }) => action === "approval refused")).to.have.length(3);
     expect(resultOf(await second(line))).to.equal("202");
+  });
+
+  it("a grade is in the list of approvals, and is approved or withdrawn there too", async () => {
+    const [market, other] = [await newMarket(stack, "FMV"), await newMarket(stack)];
+    const waits = async (subject: string): Promise<Readonly<Record<string, unknown>> | undefined> => {
+      const { items } = (await author("GET /admin/v1/approvals?status=PENDING_APPROVAL")).json as {
+        items: Readonly<Record<string, unknown>>[];
+      };
+      return items.find((item) => item["subject"] === subject);
+    };
+    const [yes, no] = market.outcomes;
+    const prices = { [yes]: "0.700", [no]: "0.300" };
+    const graded = await author(`POST /admin/v1/markets/${market.marketId}/grade`, { prices });
+    const settlementId = graded.json["settlementId"];
+    expect(await waits(market.marketId)).to.deep.include({
+      approvalId: settlementId,
+      action: "market.grade",
+      details: { settlementId, prices },
+      requestedBy: authorId,
+    });
+    const path = `/admin/v1/approvals/${String(settlementId)}`;
+    expect(await approve(await callsOf("trading"), path), "without the permission").to.equal("403 FORBIDDEN");
+    expect(await approve(author, path)).to.equal("403 FORBIDDEN");
+    expect(await approve(second, path)).to.equal("200");
+    expect(await waits(market.marketId)).to.equal(undefined);
+    const settled = (await author(`GET /admin/v1/markets/${market.marketId}/settlement`)).json;
+    expect(settled).to.include({ settlementId });
+    expect(settled["status"]).to.be.oneOf(["SETTLING", "SETTLED"]);
+
+    const base = `/admin/v1/markets/${other.marketId}`;
+    const winner = { winner: other.outcomes[0] };
+    const first = String((await author(`POST ${base}/grade`, winner)).json["settlementId"]);
+    expect(await waits(other.marketId)).to.deep.include({ details: { settlementId: first, ...winner } });
+    const trading = await callsOf("trading");
+    const line = `DELETE /admin/v1/approvals/${first}`;
+    expect(resultOf(await trading(line)), "withdrawn by a stranger to it").to.equal("403 FORBIDDEN");
+    expect(resultOf(await author(line))).to.equal("204");
+    expect(resultOf(await second(`POST ${base}/settlement/approve`))).to.equal("409 NOT_GRADED");
+    const again = await author(`POST ${base}/grade`, { winner: other.outcomes[1] });
+    expect(again.json).to.include({ status: "PENDING_APPROVAL" });
+    expect(resultOf(await author(`DELETE ${base}/settlement`))).to.equal("204");
+    expect(await waits(other.marketId)).to.equal(undefined);
+  });
+
+  it("a grade that an earlier build has let wait is listed when it is asked for again", async () => {
+    const { marketId, outcomes } = await newMarket(stack);
+    const base = `/admin/v1/markets/${marketId}`;
+    const winner = { winner: outcomes[0] };
+    const { settlementId } = (await author(`POST ${base}/grade`, winner)).json;
+    await queried(stack, (db) => db.execute(sql`delete from approvals where approval_id = ${settlementId}`));
+    expect(resultOf(await second(`POST ${base}/settlement/approve`))).to.equal("404 APPROVAL_NOT_FOUND");
+    expect((await author(`POST ${base}/grade`, winner)).json).to.include({ settlementId });
+    expect(resultOf(await second(`POST ${base}/settlement/approve`))).to.equal("202");
   });
 
   it("a new operator, who then has the author of the request as author", async () => {
